@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from gassst.index.reference import Reference
     from gassst.index.seed_index import SeedIndex as Index
     from gassst.index.spectrum import Spectrum
-    from gassst.io.duplicates import DuplicateRules
     from gassst.mapper import Mapper
     from gassst.model.params import Scoring
     from gassst.model.stats import Stats
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from gassst.reads.small_rna import Preparation
     from gassst.reads.source import ReadSource
     from gassst.reads.tags import TagSources
+    from gassst.records.duplicates import DuplicateRules
 
 __all__ = [
     "DuplicateRules",
@@ -70,7 +70,7 @@ __all__ = [
 
 # Imported at first use: `gassst --help` and `gassst devices` need neither pysam nor the compiled modules.
 _LAZY = {
-    "DuplicateRules": ("gassst.io.duplicates", "DuplicateRules"),
+    "DuplicateRules": ("gassst.records.duplicates", "DuplicateRules"),
     "Hit": ("gassst.hits", "Hit"),
     "HitArrays": ("gassst.hits", "HitArrays"),
     "Index": ("gassst.index.seed_index", "SeedIndex"),

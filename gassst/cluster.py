@@ -35,7 +35,6 @@ from gassst.files.distinct import check_distinct, paths_of, with_indexes
 from gassst.index.file import PAGE
 from gassst.index.parts import part_files
 from gassst.index.seed_index import SeedIndex
-from gassst.io.gathering import GatherOptions, complete, gather, verify
 from gassst.mapper import Mapper
 from gassst.model.params import MapParams
 from gassst.model.stats import Stats
@@ -44,6 +43,7 @@ from gassst.reads.alignment_input import is_alignment_file
 from gassst.reads.input import Paths
 from gassst.reads.shards import Shard
 from gassst.reads.source import ReadSource
+from gassst.records.gathering import GatherOptions, complete, gather, verify
 from gassst.workers.threads import ThreadWorkers
 
 if TYPE_CHECKING:

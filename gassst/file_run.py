@@ -18,8 +18,6 @@ from gassst.files.destination import Destination
 from gassst.files.inflate import Inflaters
 from gassst.files.input_progress import InputProgress
 from gassst.files.slices import LanePart
-from gassst.io import records as sam
-from gassst.io.encoding import Encoded
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import LEARN_READS, InsertModel
@@ -28,6 +26,8 @@ from gassst.reads.groups import fields_of
 from gassst.reads.input import ClosableBatches
 from gassst.reads.shards import PartOfRun, Shard, key_of
 from gassst.reads.source import ReadSource
+from gassst.records import writer as sam
+from gassst.records.encoding import Encoded
 from gassst.run import MappingRun, MappingWork, most_waiting
 from gassst.run_device import RunDevice
 from gassst.search.arrays import BatchResult

@@ -21,8 +21,6 @@ from gassst.hits import Hit, HitArrays, arrays_of, hits_of
 from gassst.index.choice import load_index
 from gassst.index.lookup import IndexParts, WholeIndex
 from gassst.index.seed_index import Index, SeedIndex
-from gassst.io import records as sam
-from gassst.io.records import SORT_MEMORY
 from gassst.model.params import DEFAULT_FILTERS, DEFAULT_SCORING, ORIENTATIONS, MapParams, Scoring
 from gassst.model.read_batch import ReadBatch
 from gassst.model.rules import check_switches
@@ -37,6 +35,8 @@ from gassst.reads.shards import Shard
 from gassst.reads.small_rna import NOTHING, Preparation
 from gassst.reads.source import ReadSource
 from gassst.reads.tags import NO_TAGS, TagSources
+from gassst.records import writer as sam
+from gassst.records.writer import SORT_MEMORY
 from gassst.run import MappingRun, MappingWork
 from gassst.search.arrays import BatchResult
 from gassst.workers.thread_count import usable_threads
@@ -44,7 +44,7 @@ from gassst.workers.thread_count import usable_threads
 if TYPE_CHECKING:
     from pysam import AlignedSegment, AlignmentHeader
 
-    from gassst.io.duplicates import DuplicateRules
+    from gassst.records.duplicates import DuplicateRules
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -426,14 +426,14 @@ class Mapper(BatchMapper):
             CRAM ("version=3.0").
         sort, sort_memory, duplicates : optional
             By coordinate, with an index beside the file; bytes of records that are sorted in memory; and how duplicates
-            are marked meanwhile (`gassst.io.duplicates.DuplicateRules`).
+            are marked meanwhile (`gassst.records.duplicates.DuplicateRules`).
         no_unmapped, unmapped_path, unmapped_mates_path, unmapped_either : optional
             Leave out unmapped reads, or write them to FASTQ files, optionally with pairs that have one unmapped mate.
         eqx, xa, soft_clip_supplementary, mark_secondary, baq, more_tags : optional
-            How records look: see `gassst.io.records.RecordStyle`.
+            How records look: see `gassst.records.writer.RecordStyle`.
         shard : Shard, optional
             Map this part of the reads alone: the records that the whole run has for them. The header says which part
-            it is, for `gassst.io.gathering`. Insert sizes are learned from the first reads of all.
+            it is, for `gassst.records.gathering`. Insert sizes are learned from the first reads of all.
         insert : InsertModel, optional
             Of the pairs, as `learn_insert` finds it.
         preparation : Preparation, optional

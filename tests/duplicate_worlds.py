@@ -7,8 +7,8 @@ import numpy as np
 import pysam
 
 from gassst.files.destination import AlignmentDestination
-from gassst.io.duplicates import DuplicateSearch, Libraries, signer_for
-from gassst.io.marking import MarkedBamFormat, SignedRunEncoder
+from gassst.records.duplicates import DuplicateSearch, Libraries, signer_for
+from gassst.records.marking import MarkedBamFormat, SignedRunEncoder
 from gassst.workers.threads import ThreadWorkers
 
 PAIRED, PROPER, UNMAPPED, MATE_UNMAPPED, REVERSE, MATE_REVERSE, FIRST, SECOND = (1 << i for i in range(8))

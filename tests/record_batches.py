@@ -3,10 +3,10 @@
 import numpy as np
 
 from gassst.index.reference import Reference
-from gassst.io import records as sam
 from gassst.model.layouts import HIT, NO_SUBOPTIMAL, READ_SUMMARY
 from gassst.model.read_batch import ReadBatch
 from gassst.reads.in_memory import batch_of_records
+from gassst.records import writer as sam
 
 M, I, D, S = 0, 1, 2, 4  # noqa: E741
 UNMAPPED, REVERSE, SECONDARY, SUPPLEMENTARY, PROPER = 0x4, 0x10, 0x100, 0x800, 0x2

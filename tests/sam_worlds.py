@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pysam
 
-from gassst.io import records as sam
 from gassst.model.layouts import HIT, NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
+from gassst.records import writer as sam
 
 FRONT, GAP, TAIL = 4608, 512, 4608
 COMPLEMENT = str.maketrans("ACGTMRSVWYHKDBN", "TGCAKYSBWRDMHVN")

@@ -1,6 +1,6 @@
 """Duplicates among templates: signatures of the records of a batch, and who of equal ones is marked.
 
-`gassst.io.duplicates` says what a duplicate is, and what the rows of signatures hold; here is what is done for each
+`gassst.records.duplicates` says what a duplicate is, and what the rows of signatures hold; here is what is done for each
 record and each template, without the GIL.
 """
 

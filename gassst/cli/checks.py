@@ -45,9 +45,9 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     """Raise the error that the run would come to later."""
     check_order(args)
     from gassst.extension.devices import check_device
-    from gassst.io.records import RecordStyle
-    from gassst.io.unmapped import Unmapped
     from gassst.reads.input import open_pairs, open_reads
+    from gassst.records.unmapped import Unmapped
+    from gassst.records.writer import RecordStyle
     from gassst.search.filters import Cascade
 
     verify_reports(args)
@@ -166,8 +166,8 @@ def groups_of(args: argparse.Namespace, reads: list[str]) -> ReadGroups:
 
 def _check_format(path: str, args: argparse.Namespace) -> None:
     from gassst.files.destination import Destination
-    from gassst.io.cram import CramOptions
-    from gassst.io.records import output_format
+    from gassst.records.cram import CramOptions
+    from gassst.records.writer import output_format
 
     output = Destination(path)
     found = output_format(output, args.format)

@@ -17,8 +17,8 @@ from gassst.errors import InputError, UsageError
 from gassst.index.choice import load_index
 
 if TYPE_CHECKING:
-    from gassst.io.duplicates import DuplicateCounts
     from gassst.model.stats import Stats
+    from gassst.records.duplicates import DuplicateCounts
 
 log = logging.getLogger("gassst")
 
@@ -38,8 +38,8 @@ def main(args: argparse.Namespace) -> int:
     verify_reports(args)
     duplicates = duplicate_rules(args)
     from gassst.files.whole_file import held_text
-    from gassst.io.gathering import GatherOptions, complete, gather, verify
     from gassst.model.stats import Stats
+    from gassst.records.gathering import GatherOptions, complete, gather, verify
     from gassst.workers.threads import ThreadWorkers
 
     options = GatherOptions(

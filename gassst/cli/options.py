@@ -18,8 +18,8 @@ from gassst.reads.tags import TagSources
 from gassst.workers.thread_count import usable_threads
 
 if TYPE_CHECKING:
-    from gassst.io.duplicates import DuplicateRules
     from gassst.reads.small_rna import Preparation
+    from gassst.records.duplicates import DuplicateRules
 
 SMALL_RNA_HITS = 50
 SMALL_RNA = {"min_identity": 94.0, "max_hits": SMALL_RNA_HITS, "sensitivity": 3}
@@ -799,7 +799,7 @@ def tag_sources(args: argparse.Namespace) -> TagSources:
 
 
 def output_options(args: argparse.Namespace) -> dict[str, Any]:
-    """The fields of `gassst.io.records.OutputOptions`."""
+    """The fields of `gassst.records.writer.OutputOptions`."""
     names = (
         "format", "level", "sort", "sort_memory", "eqx", "baq", "xa", "soft_clip_supplementary", "mark_secondary",
         "no_unmapped", "more_tags",
@@ -829,6 +829,6 @@ def duplicate_rules(args: argparse.Namespace) -> DuplicateRules | None:
         return None
     if not args.sort:
         raise UsageError("--markdup needs --sort: duplicates are marked during sorting")
-    from gassst.io.duplicates import DuplicateRules
+    from gassst.records.duplicates import DuplicateRules
 
     return DuplicateRules(**given).verify()

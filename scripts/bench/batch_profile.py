@@ -21,9 +21,9 @@ from typing import Any
 
 import gassst
 from gassst.extension import cpu, opencl_engine
-from gassst.io import records as sam
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.input import open_unparsed
+from gassst.records import writer as sam
 from gassst.run import MappingRun, MappingWork
 from gassst.search import state
 from gassst.search.device import DeviceSearch

@@ -31,11 +31,11 @@ from harness import benchmark_parser, describe_machine, numbers, table, write_js
 
 from gassst.cli.options import parse_size
 from gassst.files.destination import AlignmentDestination
-from gassst.io.duplicate_metrics import MetricsFile
-from gassst.io.duplicates import DuplicateRules, DuplicateSearch, Libraries, Signed, signer_for
-from gassst.io.marking import MarkedBamFormat, SignedRun
-from gassst.io.runs import Run
-from gassst.io.sorting import SortedBamFormat
+from gassst.records.duplicate_metrics import MetricsFile
+from gassst.records.duplicates import DuplicateRules, DuplicateSearch, Libraries, Signed, signer_for
+from gassst.records.marking import MarkedBamFormat, SignedRun
+from gassst.records.sorted_runs import Run
+from gassst.records.sorting import SortedBamFormat
 from gassst.workers.processes import ProcessWorkers
 from gassst.workers.threads import ThreadWorkers
 

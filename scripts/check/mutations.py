@@ -37,8 +37,8 @@ UNGAPPED, TEST_UNGAPPED = "ext/align/ungapped.pyx", "tests/unit/test_ungapped.py
 PAIR_SCORING, PROPER_PAIRS = "ext/pairing/pair_scoring.pyx", "ext/pairing/proper_pairs.pyx"
 BUILDER, MATES, FIELDS = "ext/io/record_builder.pxi", "ext/io/record_mates.pxi", "ext/io/bam_fields.h"
 RECORD_ENDS, SORTING = "ext/io/record_ends.h", "ext/io/record_sorting.pxi"
-DUPLICATES, DUPLICATES_PY = "ext/io/duplicates.pyx", "gassst/io/duplicates.py"
-SORTING_PY, FILE_RUN, RUN_DEVICE = "gassst/io/sorting.py", "gassst/file_run.py", "gassst/run_device.py"
+DUPLICATES, DUPLICATES_PY = "ext/io/duplicates.pyx", "gassst/records/duplicates.py"
+SORTING_PY, FILE_RUN, RUN_DEVICE = "gassst/records/sorting.py", "gassst/file_run.py", "gassst/run_device.py"
 
 LOSSLESS = "tests/property/test_filters.py::test_no_filter_rejects_an_alignment_within_the_limit"
 MANY_PLACES = "tests/property/test_filters.py::test_narrow_bands_at_many_places_of_one_read"

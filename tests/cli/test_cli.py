@@ -25,7 +25,7 @@ from gassst.cli.options import parse_size
 from gassst.files import bgzf
 from gassst.index import seed_index
 from gassst.index.choice import index_path
-from gassst.io import records as sam
+from gassst.records import writer as sam
 
 RECORD = "@r{0}\nACGTACGTACGTACGTACGTACGTACGTACGTACGT\n+\nIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIII\n"
 GOOD = RECORD.format(1) + RECORD.format(2)
@@ -755,7 +755,7 @@ SLOW_MERGE = """
 import os, signal
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # its threads, begun before `main.run`, would take the signal
 from gassst.cli import main
-from gassst.io import sorting
+from gassst.records import sorting
 sorting.bam_header = lambda *_: signal.pause()  # what the merged file begins with
 main.run()
 """

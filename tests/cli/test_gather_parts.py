@@ -15,7 +15,7 @@ from log_start import behind_start
 from gassst.cli.main import main
 from gassst.errors import OutputError
 from gassst.files import bgzf
-from gassst.io import gathering
+from gassst.records import gathering
 from gassst.tools import report
 
 GROUPS = ["-R", r"@RG\tID:1\tSM:s\tLB:a\tPL:ILLUMINA", "-R", r"@RG\tID:2\tSM:s\tLB:b\tPL:ILLUMINA"]

@@ -10,7 +10,7 @@ import pysam
 import pytest
 
 from gassst.cli.main import main
-from gassst.io.duplicate_metrics import COLUMNS
+from gassst.records.duplicate_metrics import COLUMNS
 
 GROUPS = [rf"@RG\tID:{group}\tSM:s\tPL:ILLUMINA\tLB:{library}" for group, library in (("1", "a"), ("2", "b"))]
 

@@ -96,7 +96,7 @@ def test_a_thread_writes_what_processes_have_mapped(
             begun.append(ahead)
             super().__init__(fd, ahead)
 
-    monkeypatch.setattr("gassst.io.encoding.WriteBehind", Seen)
+    monkeypatch.setattr("gassst.records.encoding.WriteBehind", Seen)
     found = []
     for options in ([], ["--sort"]):
         assert gassst_map("-q", *inputs["single"][1], *layout, *options, "-o", tmp_path / "out.bam")[0] == 0

@@ -612,10 +612,10 @@ def test_sorting_and_marking_stay_within_their_memory(script, tmp_path, kind, mo
     """As NumPy tells it, with one worker: what is on disk is never in memory as a whole, ties or not."""
     module = script("sort_memory")
     monkeypatch.setattr(module, "BATCH", 500)
-    monkeypatch.setattr("gassst.io.sorting.RANGE_RECORDS", 1000)
-    monkeypatch.setattr("gassst.io.duplicates.RANGE_ROWS", 1000)
-    for name in ("runs", "duplicates"):
-        monkeypatch.setattr(f"gassst.io.{name}.SAMPLE", 16)
+    monkeypatch.setattr("gassst.records.sorting.RANGE_RECORDS", 1000)
+    monkeypatch.setattr("gassst.records.duplicates.RANGE_ROWS", 1000)
+    for name in ("sorted_runs", "duplicates"):
+        monkeypatch.setattr(f"gassst.records.{name}.SAMPLE", 16)
     pairs = 60_000
     args = argparse.Namespace(
         folder=tmp_path, processes=1, threads=1, level=1, memory=2 << 20, again=0.3, md5=False

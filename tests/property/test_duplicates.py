@@ -18,8 +18,8 @@ from duplicate_worlds import (
     world,
 )
 
-from gassst.io import duplicates
-from gassst.io.duplicates import DuplicateRules
+from gassst.records import duplicates
+from gassst.records.duplicates import DuplicateRules
 
 
 @pytest.mark.parametrize("seed", range(10))

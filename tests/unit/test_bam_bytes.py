@@ -10,10 +10,10 @@ from record_batches import UNMAPPED, arrays_of, header_of, make_reference, rando
 
 from gassst.files import bgzf
 from gassst.index.reference import Reference
-from gassst.io import records as sam
-from gassst.io.encoding import bam_header
 from gassst.model.layouts import HIT, READ_SUMMARY
 from gassst.reads.in_memory import batch_of_records
+from gassst.records import writer as sam
+from gassst.records.encoding import bam_header
 
 OPTIONS = [
     dict(zip(("eqx", "xa", "soft_clip_supplementary", "mark_secondary"), values, strict=True))

@@ -10,8 +10,8 @@ from duplicate_worlds import CONTIGS, HEADER, bam_of, world
 from gassst._core import duplicates as compiled
 from gassst._core.records import gather, sort_keys
 from gassst.errors import UsageError
-from gassst.io.duplicate_metrics import library_size, metrics_text
-from gassst.io.duplicates import DuplicateCounts, DuplicateRules, Libraries, signer_for
+from gassst.records.duplicate_metrics import library_size, metrics_text
+from gassst.records.duplicates import DuplicateCounts, DuplicateRules, Libraries, signer_for
 
 
 @pytest.mark.parametrize("molecules", [50, 1234, 10**6, 10**9])

@@ -14,7 +14,7 @@ import gassst
 from gassst.errors import InputError, OutputError, UsageError
 from gassst.file_runs import Job, map_all
 from gassst.files.source import Source
-from gassst.io.records import AlignmentWriter
+from gassst.records.writer import AlignmentWriter
 from gassst.run import in_order
 from gassst.search.plan import SearchPlan
 from gassst.workers.processes import ProcessWorkers

@@ -20,9 +20,9 @@ from gassst.align.edits import DISTANCE_MODES
 from gassst.align.modes import FREE_ENDS
 from gassst.align.modes import MODES as ALIGN_MODES
 from gassst.align.pair_hmm import FORMS
-from gassst.io.duplicates import WITHIN
-from gassst.io.records import FORMATS, MORE_TAGS, OutputOptions, RecordStyle
 from gassst.model.params import MODES, ORIENTATIONS, MapParams
+from gassst.records.duplicates import WITHIN
+from gassst.records.writer import FORMATS, MORE_TAGS, OutputOptions, RecordStyle
 
 API_PAGES = Path(__file__).parents[2] / "docs" / "api"
 PUBLIC = {name: getattr(owner, name) for owner in (gassst, gassst.align) for name in owner.__all__}

@@ -19,8 +19,8 @@ import gassst
 from gassst.cli.options import OPTION_OF
 from gassst.cli.parser import parse
 from gassst.errors import ParameterError, UsageError
-from gassst.io.records import OutputOptions
 from gassst.model.params import MapParams, Scoring
+from gassst.records.writer import OutputOptions
 
 # --- signatures -------------------------------------------------------------------------------------------------
 

@@ -31,8 +31,8 @@ from sam_worlds import (
 
 from gassst.errors import InputError, OutputError, UsageError
 from gassst.files import destination
-from gassst.io import records as sam
 from gassst.model.layouts import NO_SCORE, NO_SUBOPTIMAL
+from gassst.records import writer as sam
 
 
 @pytest.fixture

@@ -26,8 +26,8 @@ from sam_worlds import (
     write,
 )
 
-from gassst.io import records as sam
 from gassst.model.layouts import HIT, NO_SUBOPTIMAL, READ_SUMMARY
+from gassst.records import writer as sam
 
 PROPER, SUPPLEMENTARY, SECONDARY = 0x2, 0x800, 0x100
 WORLD = World(np.random.default_rng(4))

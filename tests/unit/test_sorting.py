@@ -11,8 +11,9 @@ from record_batches import arrays_of, header_of, make_reference, random_batch
 
 from gassst._core import records as compiled
 from gassst.errors import OutputError
-from gassst.io import records as sam
-from gassst.io import runs, sorting
+from gassst.records import sorted_runs as runs
+from gassst.records import sorting
+from gassst.records import writer as sam
 
 N_BATCHES = 12
 

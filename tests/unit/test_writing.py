@@ -10,7 +10,7 @@ import pytest
 
 from gassst.files import writing
 from gassst.files.writing import WriteBehind, write_all
-from gassst.io.encoding import Pieces, PiecesFormat
+from gassst.records.encoding import Pieces, PiecesFormat
 
 
 def test_pieces_of_any_number_and_size_are_written_in_full(tmp_path, monkeypatch):

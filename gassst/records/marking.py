@@ -1,4 +1,4 @@
-"""Sorted BAM with marked duplicates: `gassst.io.sorting` and `gassst.io.duplicates` put together."""
+"""Sorted BAM with marked duplicates: `gassst.records.sorting` and `gassst.records.duplicates` put together."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 from gassst._core.duplicates import Signer
 from gassst._core.records import EncodedRecords
-from gassst.io.duplicates import DuplicateSearch, Marking, Signed
-from gassst.io.runs import AnyRun, Run, RunOnDisk
-from gassst.io.sorting import SortedBamFormat
+from gassst.records.duplicates import DuplicateSearch, Marking, Signed
+from gassst.records.sorted_runs import AnyRun, Run, RunOnDisk
+from gassst.records.sorting import SortedBamFormat
 from gassst.workers.base import Shared
 
 

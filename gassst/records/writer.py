@@ -1,7 +1,7 @@
 """Output of SAM, BAM and CRAM: header text, and a writer whose files appear only when they are complete.
 
-The records themselves are built by `gassst._core.records` and become bytes in `gassst.io.encoding`; their fields and
-tags are listed at `AlignmentWriter`.
+The records themselves are built by `gassst._core.records` and become bytes in `gassst.records.encoding`; their fields
+and tags are listed at `AlignmentWriter`.
 """
 
 from __future__ import annotations
@@ -31,8 +31,11 @@ from gassst.files.destination import (
 from gassst.files.quiet import QuietHtslib
 from gassst.index.reference import Reference, ReferenceArrays
 from gassst.index.reference_files import as_uri
-from gassst.io.cram import CramOptions, CramTarget
-from gassst.io.encoding import (
+from gassst.reads.groups import parse_read_group, read_group_ids
+from gassst.reads.record_sums import RecordSum
+from gassst.reads.shards import PartOfRun
+from gassst.records.cram import CramOptions, CramTarget
+from gassst.records.encoding import (
     BamEncoder,
     CramFormat,
     Encoded,
@@ -42,19 +45,16 @@ from gassst.io.encoding import (
     SamEncoder,
     bam_header,
 )
-from gassst.io.sorting import SORT_MEMORY, RunEncoder, SortedBamFormat
-from gassst.io.unmapped import Unmapped, UnmappedFiles
-from gassst.reads.groups import parse_read_group, read_group_ids
-from gassst.reads.record_sums import RecordSum
-from gassst.reads.shards import PartOfRun
+from gassst.records.sorting import SORT_MEMORY, RunEncoder, SortedBamFormat
+from gassst.records.unmapped import Unmapped, UnmappedFiles
 from gassst.version import __version__
 from gassst.workers.base import Workers
 from gassst.workers.threads import ThreadWorkers
 
 if TYPE_CHECKING:
     from gassst._core.records import Reads
-    from gassst.io.duplicate_metrics import MetricsFile
-    from gassst.io.duplicates import DuplicateCounts, DuplicateRules, DuplicateSearch
+    from gassst.records.duplicate_metrics import MetricsFile
+    from gassst.records.duplicates import DuplicateCounts, DuplicateRules, DuplicateSearch
 
 MAX_CONTIG = 2**31 - 1  # what BAM can hold
 MORE_TAGS = ("X0", "X1", "NH", "HI")
@@ -346,7 +346,7 @@ class RecordEncoder:
 
     @property
     def is_sorted_here(self) -> bool:
-        """By `gassst.io.sorting`, not by samtools alone."""
+        """By `gassst.records.sorting`, not by samtools alone."""
         return self.options.sort and (self.file_format == "bam" or self.options.duplicates is not None)
 
     @property
@@ -371,8 +371,8 @@ class RecordEncoder:
         return SamEncoder() if self.file_format == "sam" else None
 
     def _signed(self, rules: DuplicateRules) -> Encoder:
-        from gassst.io.duplicates import Libraries, signer_for
-        from gassst.io.marking import SignedRunEncoder
+        from gassst.records.duplicates import Libraries, signer_for
+        from gassst.records.marking import SignedRunEncoder
 
         libraries = Libraries.of(self.header, rules.within)
         return SignedRunEncoder(signer_for(rules, libraries, self.builder.header.lengths))
@@ -481,7 +481,7 @@ class AlignmentWriter:
             self._unmapped = UnmappedFiles(options.unmapped)
             rules = options.duplicates
             if rules is not None and rules.metrics_path is not None:
-                from gassst.io.duplicate_metrics import MetricsFile
+                from gassst.records.duplicate_metrics import MetricsFile
 
                 self._metrics = MetricsFile(rules.metrics_path)
             in_order = self.encoder.is_sorted_here
@@ -507,8 +507,8 @@ class AlignmentWriter:
         rules = options.duplicates
         if rules is None:
             return SortedBamFormat(contigs, header, level, destination, workers, memory, is_output)
-        from gassst.io.duplicates import DuplicateSearch, Libraries
-        from gassst.io.marking import MarkedBamFormat
+        from gassst.records.duplicates import DuplicateSearch, Libraries
+        from gassst.records.marking import MarkedBamFormat
 
         self._duplicates = DuplicateSearch(rules, Libraries.of(header, rules.within))
         return MarkedBamFormat(

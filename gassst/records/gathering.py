@@ -5,7 +5,7 @@ that is missing, there twice, of another run or cut short is an error, so nothin
 
 * Unsorted parts of one format are copied as they are: blocks of BGZF, lines of SAM, containers of CRAM.
 * Where the output is sorted, the records of all parts become runs, as those of batches do in a run on one machine
-  (`gassst.io.sorting`). Runs come in the order of the parts, so records that tie lie as there.
+  (`gassst.records.sorting`). Runs come in the order of the parts, so records that tie lie as there.
 * Duplicates are marked as on one machine, too. That takes the mates of a pair side by side: unsorted parts.
 * Any other change of format goes through BAM and samtools.
 """
@@ -41,23 +41,23 @@ from gassst.files.destination import (
 from gassst.files.inflate import BgzfAhead, CutShort, Damaged, Inflaters, whole_blocks
 from gassst.files.quiet import QuietHtslib
 from gassst.files.slices import SeekableText, Slice, SlicedFile
-from gassst.io.cram import CramOptions, CramTarget
-from gassst.io.encoding import Pieces, PiecesFormat, bam_header
-from gassst.io.records import in_coordinate_order, output_format, program_line, with_note
-from gassst.io.runs import Run
-from gassst.io.sorting import SORT_MEMORY, SortedBamFormat
 from gassst.reads.record_starts import Bam
 from gassst.reads.record_sums import RecordSum
 from gassst.reads.shards import PartOfRun
+from gassst.records.cram import CramOptions, CramTarget
+from gassst.records.encoding import Pieces, PiecesFormat, bam_header
+from gassst.records.sorted_runs import Run
+from gassst.records.sorting import SORT_MEMORY, SortedBamFormat
+from gassst.records.writer import in_coordinate_order, output_format, program_line, with_note
 from gassst.version import __version__
 from gassst.workers.base import Workers
 
 if TYPE_CHECKING:
     from gassst._core.duplicates import Signer
     from gassst.index.reference import ReferenceArrays
-    from gassst.io.duplicate_metrics import MetricsFile
-    from gassst.io.duplicates import DuplicateCounts, DuplicateRules, DuplicateSearch
-    from gassst.io.marking import SignedRun
+    from gassst.records.duplicate_metrics import MetricsFile
+    from gassst.records.duplicates import DuplicateCounts, DuplicateRules, DuplicateSearch
+    from gassst.records.marking import SignedRun
 
 CHUNK = 16 << 20  # bytes of records that a worker sorts at once
 COPIED = 1 << 22  # bytes that are copied at once
@@ -311,7 +311,7 @@ class _Gatherer:
                 stack.callback(target.discard)
             metrics, search = self._metrics(stack), None
             if options.duplicates is not None:
-                from gassst.io.duplicates import DuplicateSearch, Libraries
+                from gassst.records.duplicates import DuplicateSearch, Libraries
 
                 search = DuplicateSearch(
                     options.duplicates, Libraries.of(self._header, options.duplicates.within)
@@ -336,7 +336,7 @@ class _Gatherer:
         rules = self._options.duplicates
         if rules is None or rules.metrics_path is None:
             return None
-        from gassst.io.duplicate_metrics import MetricsFile
+        from gassst.records.duplicate_metrics import MetricsFile
 
         metrics = MetricsFile(rules.metrics_path)
         stack.callback(metrics.discard)
@@ -368,7 +368,7 @@ class _Gatherer:
         )  # fmt: skip
         if search is None:
             return SortedBamFormat(*common)
-        from gassst.io.marking import MarkedBamFormat
+        from gassst.records.marking import MarkedBamFormat
 
         return MarkedBamFormat(search, *common)
 
@@ -387,7 +387,7 @@ class _Gatherer:
             return
         signer: Signer | None = None
         if search is not None and self._options.duplicates is not None:
-            from gassst.io.duplicates import Libraries, signer_for
+            from gassst.records.duplicates import Libraries, signer_for
 
             libraries = Libraries.of(self._header, self._options.duplicates.within)
             signer = signer_for(self._options.duplicates, libraries, self._contigs.lengths)
@@ -503,8 +503,8 @@ def signed_run_of(signer: Signer, path: str, _work: object, bam: bytes, records:
 
     Raises InputError, which names the part, where the first record is not primary.
     """
-    from gassst.io.duplicates import Signed
-    from gassst.io.marking import SignedRun
+    from gassst.records.duplicates import Signed
+    from gassst.records.marking import SignedRun
 
     try:
         templates, signed = Signed.of(signer, bam, records)

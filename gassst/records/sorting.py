@@ -23,12 +23,12 @@ from gassst._core.records import BamIndex, EncodedRecords, index_entries
 from gassst.files import bgzf
 from gassst.files.destination import MAX_BAI_CONTIG, AlignmentDestination
 from gassst.files.scratch import Scratch
-from gassst.io.encoding import PlainFile, bam_header
-from gassst.io.runs import AnyRun, Range, Run, RunOnDisk, ranges
+from gassst.records.encoding import PlainFile, bam_header
+from gassst.records.sorted_runs import AnyRun, Range, Run, RunOnDisk, ranges
 from gassst.workers.base import Shared, Workers
 
 if TYPE_CHECKING:
-    from gassst.io.duplicates import Marking
+    from gassst.records.duplicates import Marking
 
 SORT_MEMORY = 2 << 30
 RANGE_RECORDS = 1 << 15  # about as many are merged by a worker at once

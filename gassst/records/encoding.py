@@ -14,9 +14,9 @@ import gassst.files.htslib  # noqa: F401 - before the compiled modules that link
 from gassst._core.records import CramWriter, EncodedRecords, HitBatch, RecordBuilder
 from gassst.files import bgzf
 from gassst.files.writing import WriteBehind, write_all
-from gassst.io.cram import CramTarget
-from gassst.io.unmapped import UnmappedText
 from gassst.reads.record_sums import RecordSum
+from gassst.records.cram import CramTarget
+from gassst.records.unmapped import UnmappedText
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gassst.files.destination import Destination
-from gassst.io.duplicates import DuplicateCounts
+from gassst.records.duplicates import DuplicateCounts
 from gassst.version import __version__
 
 COLUMNS = (

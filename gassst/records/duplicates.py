@@ -44,8 +44,8 @@ from numpy.typing import NDArray
 from gassst._core import duplicates as compiled
 from gassst._core.duplicates import Signer, Ties
 from gassst.errors import UsageError
-from gassst.io.runs import SAMPLE, AnyRun, Run, read_bytes
 from gassst.reads.groups import fields_of
+from gassst.records.sorted_runs import SAMPLE, AnyRun, Run, read_bytes
 
 if TYPE_CHECKING:
     from gassst._core.records import Bytes

@@ -1,0 +1,1 @@
+"""Rows of alignments to SAM, BAM and CRAM: encoded, sorted, marked, gathered."""
