@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gassst._core.banded import instruction_sets
 from gassst._core.one_read import FILTERS, OneRead
-from gassst.extension.base import WIDTHS, doubled
+from gassst.bands.base import WIDTHS, doubled
 from gassst.index.seed_index import SeedIndex
 from gassst.local.align import leaving_cost
 from gassst.local.realign import settles_one_mismatch

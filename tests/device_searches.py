@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import gassst
+from gassst.bands.cpu import CpuExtender
 from gassst.extension import opencl_engine
-from gassst.extension.cpu import CpuExtender
 from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_pairs, batch_of_records
 from gassst.search import (

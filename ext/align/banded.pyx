@@ -1,7 +1,7 @@
 """Banded alignment on the CPU: `gassst/extension/kernels/band.h`, eight, four or two pairs at a time, and local alignment,
 `gassst/extension/kernels/local.h`, 64, 32 or 16 at a time, half as many of those that lose much.
 
-The arrays are those of `gassst.extension.cpu`, which checks them; all functions release the GIL for the whole call.
+The arrays are those of `gassst.bands.cpu`, which checks them; all functions release the GIL for the whole call.
 """
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 

@@ -19,9 +19,9 @@ import os
 import threading
 from typing import TYPE_CHECKING, Protocol
 
+from gassst.bands.base import ReadsHandle
+from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError
-from gassst.extension.base import ReadsHandle
-from gassst.extension.cpu import CpuExtender
 from gassst.extension.drivers import why_no_accelerator
 from gassst.model.times import Times
 

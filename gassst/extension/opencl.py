@@ -9,10 +9,10 @@ import time
 
 import numpy as np
 
+from gassst.bands.base import ReadsHandle
+from gassst.bands.cpu import CpuExtender, CpuReads
 from gassst.errors import DeviceError
 from gassst.extension import opencl_engine
-from gassst.extension.base import ReadsHandle
-from gassst.extension.cpu import CpuExtender, CpuReads
 from gassst.extension.opencl_batch import DeviceBatch, Worker
 from gassst.model.times import Times
 

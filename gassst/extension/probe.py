@@ -161,7 +161,7 @@ def run_trial(device: str | None, threads: int) -> dict[str, Any]:
 
 
 def _compiled(planes: np.ndarray) -> Any:
-    from gassst.extension.cpu import CpuExtender
+    from gassst.bands.cpu import CpuExtender
 
     return CpuExtender(planes)
 
@@ -176,7 +176,7 @@ def _pairs() -> tuple[np.ndarray, Any]:
 
 def _results(extender: Any, packed: Any) -> list[bytes]:
     """Of every kernel at every width."""
-    from gassst.extension.base import WIDTHS, WORDS
+    from gassst.bands.base import WIDTHS, WORDS
 
     n = len(packed)
     read_strand = np.arange(n, dtype=np.uint32) * 2

@@ -19,7 +19,7 @@ from gassst._core import band_widths as _band_widths
 from gassst._core import local_hits as _local_hits
 from gassst._core import stretches as _stretches
 from gassst._core import ungapped as _ungapped
-from gassst.extension.base import WIDTHS
+from gassst.bands.base import WIDTHS
 from gassst.local.places import UNCOUNTED, Aligned, Lines, Places, Targets
 from gassst.local.reseed import Promising
 from gassst.model.params import Scoring

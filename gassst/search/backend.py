@@ -203,11 +203,11 @@ class SearchBackend(Protocol):
     # --- local alignment -----------------------------------------------------------------------------------------
 
     def score_local(self, read_strand: U32, band_start: U32, width: int, scoring: Scoring) -> tuple[Any, ...]:
-        """As `extension.base.ReadsHandle.local`."""
+        """As `bands.base.ReadsHandle.local`."""
         ...
 
     def align_local(self, read_strand: U32, band_start: U32, width: int, scoring: Scoring) -> tuple[Any, ...]:
-        """As `extension.base.ReadsHandle.align_local`."""
+        """As `bands.base.ReadsHandle.align_local`."""
         ...
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from gassst._core.filters import band32
 from gassst._core.stretches import stretches_of
 from gassst._core.tandem import strands_that_repeat
-from gassst.extension.cpu import CpuExtender
+from gassst.bands.cpu import CpuExtender
 from gassst.index.lookup import WholeIndex
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats

@@ -14,7 +14,7 @@ from gassst._core import bookkeeping as _bookkeeping
 from gassst._core import seeds as _seeds
 from gassst._core import selection as _selection
 from gassst._core import stretches as _stretches
-from gassst.extension.base import ReadsHandle
+from gassst.bands.base import ReadsHandle
 from gassst.index.reference import contig_before
 from gassst.model.layouts import HIT, NO_SCORE
 from gassst.model.params import Scoring

@@ -201,7 +201,7 @@ def _work(numbers: Numbers) -> str:
 
 
 def _extension_text(name: str, value: Any) -> str:
-    """Counters of `extension.base.Times`: two counts, the others ns, 0 where no clock was asked for."""
+    """Counters of `bands.base.Times`: two counts, the others ns, 0 where no clock was asked for."""
     if name in ("calls", "pairs") or not isinstance(value, int):
         return text_of(value)
     return f"{value / 1e9:,.3f} s" if value else "not measured"

@@ -20,7 +20,8 @@ from contextlib import closing
 from typing import Any
 
 import gassst
-from gassst.extension import cpu, opencl_engine
+from gassst.bands import cpu
+from gassst.extension import opencl_engine
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.input import open_unparsed
 from gassst.records import writer as sam

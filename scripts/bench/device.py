@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import gassst
-from gassst.extension.cpu import CpuExtender
+from gassst.bands.cpu import CpuExtender
 from gassst.extension.opencl_engine import Engine, choose
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel

@@ -26,10 +26,10 @@ import numpy as np
 from harness import benchmark_parser, describe_machine, numbers, run, table, write_json
 
 from gassst._core.banded import instruction_sets
+from gassst.bands.base import WORDS
+from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError, GassstError
 from gassst.extension import opencl_engine
-from gassst.extension.base import WORDS
-from gassst.extension.cpu import CpuExtender
 from gassst.extension.opencl import OpenCLExtender
 from gassst.model.params import MAX_ERRORS, MAX_GAPS
 from gassst.model.times import Times

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from gassst._core.banded import instruction_sets
-from gassst.extension.base import WIDTHS, WORDS
-from gassst.extension.cpu import CpuExtender
+from gassst.bands.base import WIDTHS, WORDS
+from gassst.bands.cpu import CpuExtender
 from gassst.model.params import Scoring
 from gassst.reads.in_memory import batch_of_records
 

@@ -3,8 +3,8 @@ from alignments import BACKENDS
 from device_searches import SPLIT, USABLE, needs_device
 
 import gassst
+from gassst.bands.cpu import CpuExtender
 from gassst.extension import opencl_engine
-from gassst.extension.cpu import CpuExtender
 from gassst.extension.opencl import OpenCLExtender
 from gassst.search.device import DeviceSearch
 

@@ -17,9 +17,9 @@ from device_searches import (
 
 import gassst
 from gassst._core.mate_anchors import best_buckets
+from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError
 from gassst.extension import opencl_engine
-from gassst.extension.cpu import CpuExtender
 from gassst.index.miss_model import MISS_ERRORS
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel

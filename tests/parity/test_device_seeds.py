@@ -9,7 +9,7 @@ from device_searches import assert_same_rows, context_of, pairs_of, sizes_asked,
 
 import gassst
 from gassst._core.stretches import promising_buckets
-from gassst.extension.cpu import CpuExtender
+from gassst.bands.cpu import CpuExtender
 from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_pairs
 from gassst.search import (

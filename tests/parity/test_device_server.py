@@ -93,7 +93,7 @@ from gassst.search.device_process import READY, DeviceProcess, Job
 from gassst.search.device_requests import Searched
 from gassst.search.device_server import DeviceServer, serve
 from gassst.search.device_trial import PairTrial
-from gassst.extension.cpu import CpuExtender
+from gassst.bands.cpu import CpuExtender
 from gassst.search import single
 from gassst.search.context import BatchContext
 from gassst.search.dense import DenseSeeds

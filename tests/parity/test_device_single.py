@@ -7,9 +7,9 @@ import pytest
 from device_searches import SPLIT, assert_all_same, assert_same, context_of, with_adapters
 
 import gassst
+from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError
 from gassst.extension import opencl_engine, opencl_upload
-from gassst.extension.cpu import CpuExtender
 from gassst.model.layouts import NO_SCORE
 from gassst.model.stats import Stats
 from gassst.search import (

@@ -27,8 +27,8 @@ from alignments import (
     planted,
 )
 
-from gassst.extension.base import WORDS
-from gassst.extension.cpu import CpuExtender
+from gassst.bands.base import WORDS
+from gassst.bands.cpu import CpuExtender
 
 
 def make_textbook(words):

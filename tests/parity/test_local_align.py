@@ -20,7 +20,7 @@ from alignments import (
 
 from gassst._core import band_widths as _band_widths
 from gassst._core import local_places as _local_places
-from gassst.extension.base import WIDTHS
+from gassst.bands.base import WIDTHS
 from gassst.local.align import Aligner, leaving_cost
 from gassst.local.places import Targets
 from gassst.model.params import Scoring

@@ -12,10 +12,10 @@ import warnings
 import numpy as np
 import pytest
 
+from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError
 from gassst.extension import choose, drivers, opencl_engine, probe
 from gassst.extension.choose import FasterExtender, is_faster, make_extender
-from gassst.extension.cpu import CpuExtender
 from gassst.extension.drivers import why_no_accelerator
 from gassst.extension.opencl import OpenCLExtender
 from gassst.extension.probe import Probe, Verdict, tried
@@ -254,7 +254,7 @@ def test_a_forked_process_goes_on_without_the_device(planes, kind):
 def test_a_damaged_cache_of_pocl_ends_no_process(tmp_path):
     """All files of the cache cut to nothing, which nothing repairs. Every process builds a few kernels only."""
     (tmp_path / "sitecustomize.py").write_text(
-        "from gassst.extension import base\nbase.WORDS, base.WIDTHS = base.WORDS[:1], ()\n"
+        "from gassst.bands import base\nbase.WORDS, base.WIDTHS = base.WORDS[:1], ()\n"
     )
     cache = tmp_path / "cache"
     program = (

@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 from gassst._core.banded import Band, instruction_sets
-from gassst.extension.base import ReadsHandle
+from gassst.bands.base import ReadsHandle
 from gassst.model.times import Times
 from gassst.workers.forks import watch_forks
 

@@ -1,0 +1,1 @@
+"""Scores and alignments in bands, by compiled code on the host."""
