@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from gassst.batch import map_batch
-from gassst.extension.choose import Extender
+from gassst.gpu.choose import Extender
 from gassst.local.places import joined
 from gassst.model.layouts import NO_SCORE
 from gassst.model.params import MapParams

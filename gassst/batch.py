@@ -9,8 +9,8 @@ from time import perf_counter_ns
 import numpy as np
 
 from gassst._core import proper_pairs as _proper_pairs
-from gassst.extension.choose import Extender
 from gassst.five_prime import five_prime_first
+from gassst.gpu.choose import Extender
 from gassst.index.reference import Reference
 from gassst.local import cut_tails, read_through
 from gassst.local.realign import realign
@@ -132,8 +132,8 @@ def _pair_passes(backend: HostBackend, pairs: PairContext) -> HostPairPasses:
     """The passes over pairs. The device of the batch may take the quick look."""
     if backend.context.on_device is None:
         return HostPairPasses(backend.context, pairs, backend.stats)
-    from gassst.search.device_pairs import PairsOnDevice
-    from gassst.search.device_seeds import SeedsOnDevice
+    from gassst.gpu.pairs import PairsOnDevice
+    from gassst.gpu.seeds import SeedsOnDevice
 
     assert isinstance(backend, SeedsOnDevice)
     return PairsOnDevice(backend.context, pairs, backend.stats, backend)
@@ -148,7 +148,7 @@ def _opened(
         bands = extender.open_reads(context.packed)
     kind = HostBackend
     if seeds_on_device:
-        from gassst.search.device_seeds import SeedsOnDevice as kind
+        from gassst.gpu.seeds import SeedsOnDevice as kind
     with bands:
         yield kind(context, bands, stats)
     stats.extension += bands.times

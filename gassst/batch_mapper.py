@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
 from gassst.batch import count_places, map_batch
-from gassst.extension.choose import Extender, LateExtender
+from gassst.gpu.choose import Extender, LateExtender
 from gassst.index.file import Integrity
 from gassst.index.lookup import WholeIndex
 from gassst.index.reference import Reference
@@ -42,9 +42,9 @@ class BatchMapper:
     parts: WholeIndex
     """The index as seeds are looked up in it."""
     extender: Any
-    """What scores and aligns bands (`extension.choose.Extender`); worker processes have compiled code."""
+    """What scores and aligns bands (`gpu.choose.Extender`); worker processes have compiled code."""
     on_device: Any
-    """The search of whole batches on a GPU that was asked for (`search.device.DeviceSearch`), or None."""
+    """The search of whole batches on a GPU that was asked for (`gpu.search.DeviceSearch`), or None."""
     counts_details: bool = True
     """Whether `map_batch` counts what statistics alone show: errors by cycle, coverage and template lengths."""
     are_mates: bool = False
@@ -135,6 +135,6 @@ def device_search(index: SeedIndex, extender: Extender) -> Any:
     engine = None if isinstance(extender, LateExtender) else getattr(extender, "engine", None)
     if engine is None or engine.info.type == "cpu" or index.parts:
         return None
-    from gassst.search.device import DeviceSearch
+    from gassst.gpu.search import DeviceSearch
 
     return DeviceSearch(index, engine)

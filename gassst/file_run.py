@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from gassst.batch_mapper import BatchMapper
 from gassst.errors import UsageError
-from gassst.extension.choose import CpuExtender, FasterExtender
 from gassst.files.destination import Destination
 from gassst.files.inflate import Inflaters
 from gassst.files.input_progress import InputProgress
 from gassst.files.slices import LanePart
+from gassst.gpu.choose import CpuExtender, FasterExtender
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import LEARN_READS, InsertModel
@@ -50,7 +50,7 @@ class Crew(NamedTuple):
     work : MappingWork
         What all workers have.
     workers : Workers
-    server : search.device_server.DeviceServer or None
+    server : gpu.server.DeviceServer or None
         The process that drives the device.
     """
 
@@ -87,7 +87,7 @@ class FileRun:
     options : OutputOptions
     command_line, details, shard, insert, input_progress
         As of `Mapper.map_file`.
-    device_process : search.device_process.DeviceProcess, optional
+    device_process : gpu.process.DeviceProcess, optional
         One that looks for the device already.
     watch : callable
         Makes the context in which the run is written. That gives what is called with the running totals after every

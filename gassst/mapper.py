@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gassst.batch_mapper import BatchMapper, device_search, planned
 from gassst.errors import ParameterError, UsageError
-from gassst.extension.choose import Extender, LateExtender, make_extender
-from gassst.extension.devices import is_late
 from gassst.file_run import FileRun, Watch, insert_learned
 from gassst.file_runs import Job, map_all
 from gassst.files.distinct import check_distinct, paths_of, with_indexes
 from gassst.files.input_progress import InputProgress, size_of
+from gassst.gpu.choose import Extender, LateExtender, make_extender
+from gassst.gpu.devices import is_late
 from gassst.hits import Hit, HitArrays, arrays_of, hits_of
 from gassst.index.choice import load_index
 from gassst.index.lookup import IndexParts, WholeIndex
@@ -95,7 +95,7 @@ class Mapper(BatchMapper):
     """
 
     _device_process: Any = None
-    """A process that looks for the device already (`search.device_process.DeviceProcess`), or None."""
+    """A process that looks for the device already (`gpu.process.DeviceProcess`), or None."""
     _owns_index: bool = False
 
     def __init__(
@@ -587,7 +587,7 @@ class LateMapper(Mapper):
     def beside(self, device_process: Any) -> LateMapper:
         """This mapper, which tells the first of its runs that suits to a process that looks for the device already.
 
-        Runs that follow find the index on the device. `device_process`: a `search.device_process.DeviceProcess`, or
+        Runs that follow find the index on the device. `device_process`: a `gpu.process.DeviceProcess`, or
         None. Whoever made it ends it.
         """
         return self.replaced(_device_process=device_process)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gassst.batch_mapper import BatchMapper, device_search
-from gassst.extension.choose import LateExtender
-from gassst.extension.devices import is_named
+from gassst.gpu.choose import LateExtender
+from gassst.gpu.devices import is_named
 from gassst.workers.layout import why_threads
 
 if TYPE_CHECKING:
-    from gassst.search.device_process import Job
-    from gassst.search.device_server import DeviceServer
+    from gassst.gpu.process import Job
+    from gassst.gpu.server import DeviceServer
 
 log = logging.getLogger("gassst")
 
@@ -32,7 +32,7 @@ class RunDevice:
         Whether that process is to search batches, too, or to look up their seeds.
     with_mates : bool
         Whether reads have mates: the device takes the quick look at pairs, and looks up seeds.
-    started : search.device_process.DeviceProcess or None
+    started : gpu.process.DeviceProcess or None
         One that looks for the device already, for the first run that suits, and for those after it that search the
         same.
     """
@@ -66,7 +66,7 @@ class RunDevice:
 
     @property
     def _job(self) -> Job:
-        from gassst.search.device_process import Job
+        from gassst.gpu.process import Job
 
         return Job.of(self.mapper.index, self.mapper.params, self.with_mates)
 
@@ -77,8 +77,8 @@ class RunDevice:
         """
         if not self.is_late:
             return None
-        from gassst.search.device_server import DeviceServer
-        from gassst.search.device_start import start
+        from gassst.gpu.server import DeviceServer
+        from gassst.gpu.start import start
 
         index, params, named = self.mapper.index, self.mapper.params, is_named(self.mapper.params.device)
         is_new = self.started is None or self.started.can_be_told
@@ -110,7 +110,7 @@ class RunDevice:
 
 def _is_served(mapper: BatchMapper, with_mates: bool) -> bool:
     """Whether a process of its own is to drive the device: it searches single reads, or looks up seeds of pairs."""
-    from gassst.search.device import is_looked_up, is_searched
+    from gassst.gpu.search import is_looked_up, is_searched
 
     index, params = mapper.index, mapper.params
     if mapper.reference.alt is not None:

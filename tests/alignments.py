@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from gassst._core.banded import instruction_sets
-from gassst.extension import opencl_engine
+from gassst.gpu import opencl_engine
 from gassst.model.params import Scoring
 
 BACKENDS = [f"cpu-{name}" for name in instruction_sets()] + [

@@ -6,7 +6,9 @@ import pytest
 
 import gassst
 from gassst.bands.cpu import CpuExtender
-from gassst.extension import opencl_engine
+from gassst.gpu import opencl_engine
+from gassst.gpu.requests import Request, Searched
+from gassst.gpu.search import DeviceSearch
 from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_pairs, batch_of_records
 from gassst.search import (
@@ -14,8 +16,6 @@ from gassst.search import (
 )
 from gassst.search.arrays import GlobalResult
 from gassst.search.context import BatchContext
-from gassst.search.device import DeviceSearch
-from gassst.search.device_requests import Request, Searched
 from gassst.search.host import HostBackend
 
 USABLE = [info for info in opencl_engine.devices(threads=2) if info.usable]

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst.errors import DeviceError
-from gassst.extension import opencl_engine
-from gassst.extension.devices import is_disabled
+from gassst.gpu import opencl_engine
+from gassst.gpu.devices import is_disabled
 
 
 class Machine:

@@ -44,7 +44,7 @@ def check_threads(threads: int) -> None:
 def check_map(args: argparse.Namespace, params: MapParams) -> None:
     """Raise the error that the run would come to later."""
     check_order(args)
-    from gassst.extension.devices import check_device
+    from gassst.gpu.devices import check_device
     from gassst.reads.input import open_pairs, open_reads
     from gassst.records.unmapped import Unmapped
     from gassst.records.writer import RecordStyle

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gassst.arguments import file_path
 
 if TYPE_CHECKING:
-    from gassst.extension.opencl_engine import DeviceInfo
+    from gassst.gpu.opencl_engine import DeviceInfo
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,13 +24,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run `gassst devices`. Raises InputError and IndexFormatError."""
-    from gassst.extension.devices import describe_devices
+    from gassst.gpu.devices import describe_devices
 
     if args.index is None:
         print(describe_devices())
         return 0
+    from gassst.gpu.index import fit
     from gassst.index.seed_index import SeedIndex
-    from gassst.search.device_index import fit
 
     index = SeedIndex.open(args.index)
 

@@ -75,14 +75,14 @@ def _device_started(
 
     `stack` ends it.
     """
-    from gassst.extension.devices import is_late, is_named
+    from gassst.gpu.devices import is_late, is_named
     from gassst.workers.layout import why_threads
 
     if not is_late(params.device) or why_threads():
         return None
     is_single = samples[0].mates is None and not args.interleaved
     is_here = args.dask is None
-    from gassst.search.device_start import start
+    from gassst.gpu.start import start
 
     is_used = is_single and is_here and not params.all_hits
     if not is_named(params.device) and not is_used:

@@ -129,7 +129,7 @@ class MapParams:
     threads : int
         Worker threads (option -t), by default one for each core that this process may use.
     device, batch_size, memory
-        OpenCL device (see `extension.opencl_engine.choose`); most reads of a batch; bytes the index may keep resident.
+        OpenCL device (see `gpu.opencl_engine.choose`); most reads of a batch; bytes the index may keep resident.
     processes : int or None
         That the threads of `Mapper.map_file` are spread over; 1 is this process alone. None: by their number
         (`workers.layout`).

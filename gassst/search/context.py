@@ -56,7 +56,7 @@ class BatchContext:
         Hash of the read's bases, the same for its reverse complement.
     left_out : bool[c] or None
         Contigs in which nothing is looked for.
-    on_device : search.device.DeviceSearch or None
+    on_device : gpu.search.DeviceSearch or None
         The search of whole batches on a device, where there is one.
     whole_reads : bool
         Where ends may be clipped, a read that scores too little is reported as a whole, if it fits so.

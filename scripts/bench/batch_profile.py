@@ -21,13 +21,13 @@ from typing import Any
 
 import gassst
 from gassst.bands import cpu
-from gassst.extension import opencl_engine
+from gassst.gpu import opencl_engine
+from gassst.gpu.search import DeviceSearch
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.input import open_unparsed
 from gassst.records import writer as sam
 from gassst.run import MappingRun, MappingWork
 from gassst.search import state
-from gassst.search.device import DeviceSearch
 from gassst.search.host import HostBackend
 from gassst.workers.allocator import keep_freed_memory
 from gassst.workers.threads import ThreadWorkers

@@ -23,15 +23,15 @@ import numpy as np
 
 import gassst
 from gassst.bands.cpu import CpuExtender
-from gassst.extension.opencl_engine import Engine, choose
+from gassst.gpu.index import DeviceIndex, Spent
+from gassst.gpu.opencl_engine import Engine, choose
+from gassst.gpu.search import DeviceSearch
+from gassst.gpu.trial import PairTrial
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.in_memory import batch_of_pairs, batch_of_records
 from gassst.search import single
 from gassst.search.context import BatchContext
-from gassst.search.device import DeviceSearch
-from gassst.search.device_index import DeviceIndex, Spent
-from gassst.search.device_trial import PairTrial
 from gassst.search.host import HostBackend
 
 

@@ -29,8 +29,8 @@ from gassst._core.banded import instruction_sets
 from gassst.bands.base import WORDS
 from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError, GassstError
-from gassst.extension import opencl_engine
-from gassst.extension.opencl import OpenCLExtender
+from gassst.gpu import opencl_engine
+from gassst.gpu.opencl import OpenCLExtender
 from gassst.model.params import MAX_ERRORS, MAX_GAPS
 from gassst.model.times import Times
 from gassst.workers.thread_count import usable_threads

@@ -4,9 +4,9 @@ from device_searches import SPLIT, USABLE, needs_device
 
 import gassst
 from gassst.bands.cpu import CpuExtender
-from gassst.extension import opencl_engine
-from gassst.extension.opencl import OpenCLExtender
-from gassst.search.device import DeviceSearch
+from gassst.gpu import opencl_engine
+from gassst.gpu.opencl import OpenCLExtender
+from gassst.gpu.search import DeviceSearch
 
 
 @pytest.fixture(scope="session", params=BACKENDS)

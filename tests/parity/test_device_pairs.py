@@ -19,21 +19,19 @@ import gassst
 from gassst._core.mate_anchors import best_buckets
 from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError
-from gassst.extension import opencl_engine
+from gassst.gpu import arrays as device_arrays
+from gassst.gpu import opencl_engine
+from gassst.gpu import quick as device_quick
+from gassst.gpu import search as device
+from gassst.gpu import seeds as device_seeds
+from gassst.gpu.requests import Looked, Searched
+from gassst.gpu.search import DeviceSearch
+from gassst.gpu.trial import PairTrial
 from gassst.index.miss_model import MISS_ERRORS
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.in_memory import batch_of_pairs
-from gassst.search import (
-    device,
-    device_arrays,
-    device_quick,
-    device_seeds,
-)
 from gassst.search.context import missed_by_row
-from gassst.search.device import DeviceSearch
-from gassst.search.device_requests import Looked, Searched
-from gassst.search.device_trial import PairTrial
 from gassst.search.host import HostBackend
 from gassst.search.host_pairs import HostPairPasses
 

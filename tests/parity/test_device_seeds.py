@@ -10,17 +10,15 @@ from device_searches import assert_same_rows, context_of, pairs_of, sizes_asked,
 import gassst
 from gassst._core.stretches import promising_buckets
 from gassst.bands.cpu import CpuExtender
+from gassst.gpu import requests as device_requests
+from gassst.gpu import search as device
+from gassst.gpu import seeds as device_seeds
+from gassst.gpu.requests import Request, Searched
 from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_pairs
-from gassst.search import (
-    device,
-    device_requests,
-    device_seeds,
-)
 from gassst.search.arrays import Anchors, Buckets, Diagonals
 from gassst.search.context import QUICK_EVERY
 from gassst.search.dense import DenseSeeds
-from gassst.search.device_requests import Request, Searched
 from gassst.search.host import HostBackend
 
 

@@ -16,14 +16,12 @@ import pytest
 from device_searches import USABLE, needs_device
 
 from gassst.errors import DeviceError
+from gassst.gpu import server as device_server
+from gassst.gpu.process import CALL, DEVICE, FAILED, HOST, DeviceProcess, Load, Turns
+from gassst.gpu.requests import QUICK_LOOK, SEARCH, Request
+from gassst.gpu.server import DeviceServer, Inbox, drive
 from gassst.mapper import LateMapper
 from gassst.run_device import RunDevice
-from gassst.search import (
-    device_server,
-)
-from gassst.search.device_process import CALL, DEVICE, FAILED, HOST, DeviceProcess, Load, Turns
-from gassst.search.device_requests import QUICK_LOOK, SEARCH, Request
-from gassst.search.device_server import DeviceServer, Inbox, drive
 from gassst.workers.shared_memory import SharedMemory
 
 
@@ -89,10 +87,10 @@ import gzip, sys, threading, time
 import gassst
 import numpy as np
 from gassst.reads.in_memory import batch_of_records
-from gassst.search.device_process import READY, DeviceProcess, Job
-from gassst.search.device_requests import Searched
-from gassst.search.device_server import DeviceServer, serve
-from gassst.search.device_trial import PairTrial
+from gassst.gpu.process import READY, DeviceProcess, Job
+from gassst.gpu.requests import Searched
+from gassst.gpu.server import DeviceServer, serve
+from gassst.gpu.trial import PairTrial
 from gassst.bands.cpu import CpuExtender
 from gassst.search import single
 from gassst.search.context import BatchContext
@@ -242,8 +240,8 @@ REPLACED = """
 import sys, time
 import gassst
 from gassst.errors import DeviceError
-from gassst.search.device_process import READY, DeviceProcess, Job
-from gassst.search.device_server import serve
+from gassst.gpu.process import READY, DeviceProcess, Job
+from gassst.gpu.server import serve
 
 mapper = gassst.Mapper(sys.argv[1], device="none")
 process = DeviceProcess(sys.argv[2], 1, serve)
@@ -286,9 +284,10 @@ def test_a_gpu_that_is_not_there_ends_the_run_in_one_line(small_index, small_fas
 SHEET = """
 import sys, time
 from gassst.cli.main import main
-from gassst.search import device_seeds, device_start
-from gassst.search.device_process import READY, DeviceProcess, Load
-from gassst.search.device_server import DeviceServer
+from gassst.gpu import seeds as device_seeds
+from gassst.gpu import start as device_start
+from gassst.gpu.process import READY, DeviceProcess, Load
+from gassst.gpu.server import DeviceServer
 
 device, *argv = sys.argv[1:]
 def admit(server, admit=DeviceServer.admit):

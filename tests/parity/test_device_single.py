@@ -9,18 +9,16 @@ from device_searches import SPLIT, assert_all_same, assert_same, context_of, wit
 import gassst
 from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError
-from gassst.extension import opencl_engine, opencl_upload
+from gassst.gpu import arrays as device_arrays
+from gassst.gpu import index as device_index
+from gassst.gpu import opencl_engine, opencl_upload
+from gassst.gpu import search as device
+from gassst.gpu.requests import Request, Searched
+from gassst.gpu.search import DeviceSearch
+from gassst.gpu.trial import Trial
 from gassst.model.layouts import NO_SCORE
 from gassst.model.stats import Stats
-from gassst.search import (
-    device,
-    device_arrays,
-    device_index,
-    single,
-)
-from gassst.search.device import DeviceSearch
-from gassst.search.device_requests import Request, Searched
-from gassst.search.device_trial import Trial
+from gassst.search import single
 from gassst.search.host import HostBackend
 
 

@@ -7,11 +7,12 @@ from device_searches import SPLIT
 
 import gassst
 from gassst.errors import DeviceError
-from gassst.extension import opencl_engine
-from gassst.search import device_dense, device_quick
-from gassst.search.device import DeviceSearch
-from gassst.search.device_requests import Looked, Searched
-from gassst.search.device_trial import PairTrial, Trial
+from gassst.gpu import dense as device_dense
+from gassst.gpu import opencl_engine
+from gassst.gpu import quick as device_quick
+from gassst.gpu.requests import Looked, Searched
+from gassst.gpu.search import DeviceSearch
+from gassst.gpu.trial import PairTrial, Trial
 
 
 def trial_of(index, kind=PairTrial, **params):

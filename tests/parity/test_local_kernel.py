@@ -27,8 +27,8 @@ from alignments import (
 from gassst._core.banded import instruction_sets
 from gassst.bands.cpu import CpuExtender
 from gassst.errors import UsageError
-from gassst.extension import opencl_engine
-from gassst.extension.opencl import OpenCLExtender
+from gassst.gpu import opencl_engine
+from gassst.gpu.opencl import OpenCLExtender
 from gassst.model.params import Scoring
 
 

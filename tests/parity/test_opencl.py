@@ -12,9 +12,9 @@ from alignments import make_pairs, make_reference, pack, planes_of
 from gassst.bands.base import WORDS
 from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError
-from gassst.extension import opencl_batch, opencl_engine
-from gassst.extension.choose import make_extender
-from gassst.extension.opencl import OpenCLExtender
+from gassst.gpu import opencl_batch, opencl_engine
+from gassst.gpu.choose import make_extender
+from gassst.gpu.opencl import OpenCLExtender
 from gassst.model.params import Scoring
 from gassst.model.times import Times
 

@@ -9,7 +9,7 @@ import pytest
 
 import gassst
 from gassst.errors import UsageError
-from gassst.extension import opencl_engine
+from gassst.gpu import opencl_engine
 from gassst.index.reference import Reference
 from gassst.local import realign as local
 from gassst.local.mates import PAIR_BONUS

@@ -12,7 +12,7 @@ import pytest
 
 import gassst
 from gassst.errors import InputError, UsageError
-from gassst.extension import opencl_engine
+from gassst.gpu import opencl_engine
 from gassst.index.lookup import IndexParts
 from gassst.index.reference import Reference
 from gassst.model.stats import TOTALS

@@ -14,7 +14,7 @@ from gassst.align.device import Machine, machines
 from gassst.align.gaps import Gaps
 from gassst.align.waterman_eggert import WatermanEggert
 from gassst.errors import DeviceError, InputError, UsageError
-from gassst.extension import opencl_engine
+from gassst.gpu import opencl_engine
 
 LEAST = -(10**8)
 SCORES = np.ascontiguousarray(match_matrix(2, -3).scores[:4, :4], np.int32)

@@ -20,7 +20,7 @@ from gassst.align.products import Product
 from gassst.align.scoring import prepare
 from gassst.align.workers import ProgressBar, run_all
 from gassst.errors import DeviceError, InputError, OutputError, UsageError
-from gassst.extension import opencl_engine
+from gassst.gpu import opencl_engine
 
 AMINO = "ARNDCQEGHILKMFPSTWYVBZX*"
 LETTERS = {"NUC4.4": "ACGTN", "BLOSUM62": AMINO, "PAM250": AMINO[:20]}

@@ -14,11 +14,11 @@ import pytest
 
 from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError
-from gassst.extension import choose, drivers, opencl_engine, probe
-from gassst.extension.choose import FasterExtender, is_faster, make_extender
-from gassst.extension.drivers import why_no_accelerator
-from gassst.extension.opencl import OpenCLExtender
-from gassst.extension.probe import Probe, Verdict, tried
+from gassst.gpu import choose, drivers, opencl_engine, probe
+from gassst.gpu.choose import FasterExtender, is_faster, make_extender
+from gassst.gpu.drivers import why_no_accelerator
+from gassst.gpu.opencl import OpenCLExtender
+from gassst.gpu.probe import Probe, Verdict, tried
 
 CPUS = [info.index for info in opencl_engine.devices(threads=2) if info.usable and info.type == "cpu"]
 needs_cpu = pytest.mark.skipif(not CPUS, reason="no OpenCL device that is a CPU here")
@@ -259,8 +259,8 @@ def test_a_damaged_cache_of_pocl_ends_no_process(tmp_path):
     cache = tmp_path / "cache"
     program = (
         "import sys\n"
-        "from gassst.extension import probe\n"
-        "from gassst.extension.choose import make_extender\n"
+        "from gassst.gpu import probe\n"
+        "from gassst.gpu.choose import make_extender\n"
         "planes, packed = probe._pairs()\n"
         "print(len(probe._results(make_extender(planes, 'cpu', 1), packed)))\n"
     )

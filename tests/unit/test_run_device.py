@@ -12,9 +12,9 @@ from dataclasses import replace
 import pytest
 
 import gassst
+from gassst.gpu.process import READY, TICKET, DeviceProcess, Job
 from gassst.mapper import LateMapper
 from gassst.run_device import RunDevice, _is_served
-from gassst.search.device_process import READY, TICKET, DeviceProcess, Job
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """What the search keeps on a device: columns by number, and the handles that one pass gives to the next.
 
-The kernels (`gassst/extension/kernels/search.h`) get the numbers of the columns as definitions. A handle names
-buffers. Nobody but the passes of `search.device_backend` looks into them.
+The kernels (`gassst/gpu/kernels/search.h`) get the numbers of the columns as definitions. A handle names
+buffers. Nobody but the passes of `gpu.backend` looks into them.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gassst.extension.devices import is_named
-from gassst.search.device_process import DeviceProcess, Job
+from gassst.gpu.devices import is_named
+from gassst.gpu.process import DeviceProcess, Job
 
 
 def start(device: str | None, threads: int, job: Job | None = None) -> DeviceProcess:
@@ -19,6 +19,6 @@ def start(device: str | None, threads: int, job: Job | None = None) -> DevicePro
 
 
 def _serve(*arguments: Any) -> None:
-    from gassst.search.device_server import serve  # what it imports is loaded in the process alone
+    from gassst.gpu.server import serve  # what it imports is loaded in the process alone
 
     serve(*arguments)

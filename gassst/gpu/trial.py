@@ -13,6 +13,8 @@ from gassst._core.filters import band32
 from gassst._core.stretches import stretches_of
 from gassst._core.tandem import strands_that_repeat
 from gassst.bands.cpu import CpuExtender
+from gassst.gpu.pairs import note_quick_look
+from gassst.gpu.requests import Looked, Request, Searched
 from gassst.index.lookup import WholeIndex
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats
@@ -22,8 +24,6 @@ from gassst.search import paired, single
 from gassst.search.arrays import U8, U16, U32, U64, Anchors, Bands, Candidates, GlobalResult
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.dense import DenselyLooked, DenseSeeds
-from gassst.search.device_pairs import note_quick_look
-from gassst.search.device_requests import Looked, Request, Searched
 from gassst.search.host import HostBackend
 from gassst.search.host_pairs import HostPairPasses
 from gassst.search.state import PairState, SearchState

@@ -12,8 +12,8 @@ import numpy as np
 from gassst.bands.base import ReadsHandle
 from gassst.bands.cpu import CpuExtender, CpuReads
 from gassst.errors import DeviceError
-from gassst.extension import opencl_engine
-from gassst.extension.opencl_batch import DeviceBatch, Worker
+from gassst.gpu import opencl_engine
+from gassst.gpu.opencl_batch import DeviceBatch, Worker
 from gassst.model.times import Times
 
 log = logging.getLogger("gassst")

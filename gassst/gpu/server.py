@@ -24,15 +24,8 @@ from itertools import groupby
 from typing import Any
 
 from gassst.errors import DeviceError
-from gassst.index.seed_index import SeedIndex
-from gassst.model.stats import Stats
-from gassst.pairing.insert_size import InsertModel
-from gassst.search.arrays import U32, GlobalResult
-from gassst.search.context import BatchContext
-from gassst.search.dense import DenselyLooked, DenseSeeds
-from gassst.search.device import DeviceSearch, is_looked_at, is_looked_up, is_taken
-from gassst.search.device_index import IN_FLIGHT
-from gassst.search.device_process import (
+from gassst.gpu.index import IN_FLIGHT
+from gassst.gpu.process import (
     CALL,
     DEVICE,
     FAILED,
@@ -44,7 +37,7 @@ from gassst.search.device_process import (
     DeviceProcess,
     Job,
 )
-from gassst.search.device_requests import (
+from gassst.gpu.requests import (
     DENSE,
     SEARCH,
     Densely,
@@ -54,7 +47,14 @@ from gassst.search.device_requests import (
     Request,
     Searched,
 )
-from gassst.search.device_trial import PairTrial, Trial
+from gassst.gpu.search import DeviceSearch, is_looked_at, is_looked_up, is_taken
+from gassst.gpu.trial import PairTrial, Trial
+from gassst.index.seed_index import SeedIndex
+from gassst.model.stats import Stats
+from gassst.pairing.insert_size import InsertModel
+from gassst.search.arrays import U32, GlobalResult
+from gassst.search.context import BatchContext
+from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.filters import Cascade
 from gassst.search.plan import SearchPlan
 from gassst.workers.shared_memory import SharedMemory
@@ -229,7 +229,7 @@ class DeviceServer:
 
 def serve(process: DeviceProcess, job: Job | None, jobs: int, calls: int, answers: Sequence[int]) -> None:
     """In the process: find the device, put the index there, answer calls until nobody can make one."""
-    from gassst.extension import opencl_engine
+    from gassst.gpu import opencl_engine
 
     began = time.monotonic()
     devices = opencl_engine.choose_all(process.device)

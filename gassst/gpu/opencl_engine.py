@@ -1,6 +1,6 @@
-"""OpenCL devices, and the engine that one of them is; the kernels are in `gassst/extension/kernels`.
+"""OpenCL devices, and the engine that one of them is; the kernels are in `gassst/gpu/kernels`.
 
-What runs there is in `gassst.extension.opencl_batch`. pyopencl is imported only when a device is asked for.
+What runs there is in `gassst.gpu.opencl_batch`. pyopencl is imported only when a device is asked for.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from gassst.errors import DeviceError
-from gassst.extension.opencl_upload import upload
+from gassst.gpu.opencl_upload import upload
 from gassst.model.times import Times
 
 log = logging.getLogger("gassst")

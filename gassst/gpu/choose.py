@@ -1,6 +1,6 @@
 """Which backend extends seeds: compiled code, or an OpenCL device.
 
-Both run the recurrences of `gassst/extension/kernels` and return the same bytes, so a run may change from one to the
+Both run the recurrences of `gassst/gpu/kernels` and return the same bytes, so a run may change from one to the
 other. All threads share an extender; a `ReadsHandle` belongs to the thread that uses it.
 
 Where no device is named:
@@ -8,7 +8,7 @@ Where no device is named:
 * Only a GPU or an accelerator is considered. An OpenCL device that is a CPU runs on the same cores as the compiled
   code, is no faster, and has its programs to build first.
 * The compiled code maps from the first read on. Meanwhile another process tries the device and builds its programs
-  (`gassst.extension.probe`).
+  (`gassst.gpu.probe`).
 * Once that is done, the device gets a few batches. From then on each batch goes where a band takes less time.
 """
 
@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Protocol
 from gassst.bands.base import ReadsHandle
 from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError
-from gassst.extension.drivers import why_no_accelerator
+from gassst.gpu.drivers import why_no_accelerator
 from gassst.model.times import Times
 
 if TYPE_CHECKING:
-    from gassst.extension.opencl import OpenCLExtender
-    from gassst.extension.probe import Verdict
+    from gassst.gpu.opencl import OpenCLExtender
+    from gassst.gpu.probe import Verdict
 
 log = logging.getLogger("gassst")
 
@@ -120,7 +120,7 @@ class FasterExtender:
             level = logging.WARNING if verdict.failed else logging.DEBUG
             log.log(level, "%s; continuing with the %s", verdict.reason, self.compiled.describe())
             return
-        from gassst.extension.opencl import OpenCLExtender
+        from gassst.gpu.opencl import OpenCLExtender
 
         os.environ.update(verdict.environment)
         try:
@@ -229,11 +229,11 @@ def make_extender(
         if reason:
             log.debug("%s; continuing with the %s", reason, compiled.describe())
             return compiled
-        from gassst.extension.probe import Probe
+        from gassst.gpu.probe import Probe
 
         return FasterExtender(reference_planes, threads, Probe(None, threads))
-    from gassst.extension.opencl import OpenCLExtender
-    from gassst.extension.probe import tried
+    from gassst.gpu.opencl import OpenCLExtender
+    from gassst.gpu.probe import tried
 
     tried_device = tried(device, threads).device
     return OpenCLExtender(reference_planes, tried_device, threads, scorer=compiled, profiling=profiling)

@@ -2,7 +2,7 @@
 
 A driver or a compiler that fails may take its process with it: on a full disk, with a damaged cache, with little
 address space. So another process finds the device first, builds every program there and aligns a few pairs. Where
-that crashes, it is tried once more with empty caches. `python -m gassst.extension.probe` is that process.
+that crashes, it is tried once more with empty caches. `python -m gassst.gpu.probe` is that process.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Probe:
         path = os.pathsep.join(entry for entry in sys.path if entry)
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "gassst.extension.probe", *self._arguments],
+                [sys.executable, "-m", "gassst.gpu.probe", *self._arguments],
                 stdin=subprocess.PIPE,  # its other end closes with this process
                 stdout=self._output,
                 stderr=subprocess.DEVNULL,
@@ -141,8 +141,8 @@ def tried(device: str, threads: int) -> Verdict:
 
 def run_trial(device: str | None, threads: int) -> dict[str, Any]:
     """Try a device; the fields of a `Verdict` but the environment."""
-    from gassst.extension import opencl_engine
-    from gassst.extension.opencl import OpenCLExtender
+    from gassst.gpu import opencl_engine
+    from gassst.gpu.opencl import OpenCLExtender
 
     try:
         info, _ = opencl_engine.choose(device, threads)

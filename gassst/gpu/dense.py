@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from gassst.search.device_arrays import DeviceReads, DeviceSeeds
-from gassst.search.device_backend import DeviceBackend
-from gassst.search.device_requests import Densely
+from gassst.gpu.arrays import DeviceReads, DeviceSeeds
+from gassst.gpu.backend import DeviceBackend
+from gassst.gpu.requests import Densely
 
 
 class DenseLook(DeviceBackend):

@@ -1,4 +1,4 @@
-"""The passes of the search on an OpenCL device (`gassst/extension/kernels/search.h`), for single reads.
+"""The passes of the search on an OpenCL device (`gassst/gpu/kernels/search.h`), for single reads.
 
 From packed reads to the bands within the limits everything stays on the device. A stage comes back to the host twice:
 for the number of reads that take part, and for that of the anchors. Places are selected and rated on the host.
@@ -16,12 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gassst.extension.opencl_engine import OutOfDeviceMemory
-from gassst.model.params import MAX_ERRORS
-from gassst.model.stats import Stats
-from gassst.search import single
-from gassst.search.arrays import I64, U8, U16, U32, Bool
-from gassst.search.device_arrays import (
+from gassst.gpu.arrays import (
     COUNTERS,
     STATE,
     DeviceAnchors,
@@ -30,8 +25,13 @@ from gassst.search.device_arrays import (
     DeviceSeeds,
     DeviceState,
 )
-from gassst.search.device_index import Slot
-from gassst.search.device_requests import DENSE, SEARCH, Answer, Found, Looked, Request, Searched
+from gassst.gpu.index import Slot
+from gassst.gpu.opencl_engine import OutOfDeviceMemory
+from gassst.gpu.requests import DENSE, SEARCH, Answer, Found, Looked, Request, Searched
+from gassst.model.params import MAX_ERRORS
+from gassst.model.stats import Stats
+from gassst.search import single
+from gassst.search.arrays import I64, U8, U16, U32, Bool
 from gassst.search.filters import FLANK_STEPS
 from gassst.search.host import CLIPPING_GAIN, SURE_ERRORS
 from gassst.search.plan import EXTRA_STRATA

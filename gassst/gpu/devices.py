@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from gassst._core.banded import instruction_sets
 from gassst.errors import DeviceError
-from gassst.extension.drivers import why_no_accelerator
+from gassst.gpu.drivers import why_no_accelerator
 
 if TYPE_CHECKING:
-    from gassst.extension.opencl_engine import DeviceInfo
+    from gassst.gpu.opencl_engine import DeviceInfo
 
 GPU = (
     "if it turns out faster than the compiled code: a GPU goes before an accelerator, then most compute units"
@@ -45,7 +45,7 @@ def check_device(device: str | None, threads: int) -> None:
     Nothing is said of one that `is_late`.
     """
     if device is not None and is_named(device) and not is_disabled(device) and not is_late(device):
-        from gassst.extension.probe import tried
+        from gassst.gpu.probe import tried
 
         tried(device.lower(), threads)
 
@@ -55,7 +55,7 @@ def describe_devices(note: Callable[[DeviceInfo], str] | None = None) -> str:
 
     `note`: more of a usable device, on a line of its own.
     """
-    from gassst.extension import opencl_engine
+    from gassst.gpu import opencl_engine
 
     lines: list[str] = []
     platform = None
@@ -74,7 +74,7 @@ def describe_devices(note: Callable[[DeviceInfo], str] | None = None) -> str:
 
 def _choice() -> tuple[str, str]:
     """What `make_extender` would use when no device is named, and why."""
-    from gassst.extension import opencl_engine
+    from gassst.gpu import opencl_engine
 
     cpu = f"CPU backend, {instruction_sets()[0]}"
     if is_disabled(None):

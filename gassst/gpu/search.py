@@ -10,17 +10,12 @@ from time import perf_counter_ns
 from typing import Any
 
 from gassst.errors import DeviceError
-from gassst.extension.opencl_engine import Engine, OutOfDeviceMemory
-from gassst.model.stats import Stats
-from gassst.pairing.insert_size import InsertModel
-from gassst.search.arrays import U32, GlobalResult
-from gassst.search.context import BatchContext
-from gassst.search.dense import DenselyLooked, DenseSeeds
-from gassst.search.device_backend import DeviceBackend, DeviceBatch
-from gassst.search.device_dense import DenseLook
-from gassst.search.device_index import DeviceIndex, Slot
-from gassst.search.device_quick import QuickLook
-from gassst.search.device_requests import (
+from gassst.gpu.backend import DeviceBackend, DeviceBatch
+from gassst.gpu.dense import DenseLook
+from gassst.gpu.index import DeviceIndex, Slot
+from gassst.gpu.opencl_engine import Engine, OutOfDeviceMemory
+from gassst.gpu.quick import QuickLook
+from gassst.gpu.requests import (
     DENSE,
     QUICK_LOOK,
     Answer,
@@ -31,7 +26,12 @@ from gassst.search.device_requests import (
     Searched,
     copied,
 )
-from gassst.search.device_trial import PairTrial, Trial
+from gassst.gpu.trial import PairTrial, Trial
+from gassst.model.stats import Stats
+from gassst.pairing.insert_size import InsertModel
+from gassst.search.arrays import U32, GlobalResult
+from gassst.search.context import BatchContext
+from gassst.search.dense import DenselyLooked, DenseSeeds
 
 log = logging.getLogger("gassst")
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gassst._core import read_through as _read_through
+from gassst.gpu.arrays import STATE, WITHIN_LIMIT
 from gassst.model.params import MapParams
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
@@ -14,7 +15,6 @@ from gassst.search.arrays import I32, I64, U8, U16, U32, U64, Anchors, Bands, Bo
 from gassst.search.backend import Grouped
 from gassst.search.context import BatchContext
 from gassst.search.dense import DenselyLooked, DenseSeeds
-from gassst.search.device_arrays import STATE, WITHIN_LIMIT
 from gassst.search.filters import Cascade
 from gassst.search.host import HostBackend
 from gassst.search.plan import EXTRA_STRATA, SearchPlan

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from gassst.gpu.arrays import GROUP, STATE, DeviceAnchors, DeviceBands, DeviceReads, DeviceState
+from gassst.gpu.backend import COUNTERS_BYTES, DeviceBackend
+from gassst.gpu.requests import QuickLooked
 from gassst.search.arrays import U8
 from gassst.search.context import QUICK_EVERY
-from gassst.search.device_arrays import GROUP, STATE, DeviceAnchors, DeviceBands, DeviceReads, DeviceState
-from gassst.search.device_backend import COUNTERS_BYTES, DeviceBackend
-from gassst.search.device_requests import QuickLooked
 from gassst.search.host_pairs import QUICK_ANCHORS
 from gassst.search.plan import EXTRA_STRATA
 

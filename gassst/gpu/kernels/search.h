@@ -7,7 +7,7 @@
  * Passes that go from anchor to anchor have one work-item a read; those that look at each anchor alone, one an anchor.
  *
  * Wanted: WORDS, LANES 1, GROUP (work-items of a group), LENGTHS (rows of the plan), INDEX_PARTS and PART_BITS, and of
- * each column of the state, the plan and the counters its number (gassst/search/device_arrays.py). Appended to band.h. */
+ * each column of the state, the plan and the counters its number (gassst/gpu/arrays.py). Appended to band.h. */
 #define NOWHERE 0xFFFFFFFFu /* in place of a read strand: there is no band */
 #define FLANK 16            /* bases a side that the short filters look at */
 #define BAND_LEAD 16        /* diagonals of a narrow band before the candidate's own */

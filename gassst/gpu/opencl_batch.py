@@ -7,7 +7,7 @@ import logging
 import numpy as np
 
 from gassst.errors import DeviceError
-from gassst.extension.opencl_engine import LOCAL_SOURCES, SOURCES, Engine, OutOfDeviceMemory, scalar_types
+from gassst.gpu.opencl_engine import LOCAL_SOURCES, SOURCES, Engine, OutOfDeviceMemory, scalar_types
 from gassst.model.layouts import NO_SCORE
 from gassst.model.times import Times
 

@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gassst.errors import DeviceError
-from gassst.extension.opencl_engine import Engine, OutOfDeviceMemory, scalar_types
-from gassst.extension.opencl_upload import pinned_memory, upload
+from gassst.gpu.arrays import GROUP, definitions, dense_columns, plan_columns, shares_missed
+from gassst.gpu.opencl_engine import Engine, OutOfDeviceMemory, scalar_types
+from gassst.gpu.opencl_upload import pinned_memory, upload
 from gassst.index.seed_index import SeedIndex
 from gassst.search.arrays import U8
 from gassst.search.context import QUICK_EVERY, borders_of
 from gassst.search.dense import DenseSeeds
-from gassst.search.device_arrays import GROUP, definitions, dense_columns, plan_columns, shares_missed
 from gassst.search.plan import SearchPlan
 
 SOURCES = (

@@ -1,1 +1,0 @@
-"""Backends that score and align bands: compiled CPU code and OpenCL."""
