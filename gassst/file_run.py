@@ -11,13 +11,13 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
-from gassst.batch_mapper import BatchMapper
 from gassst.errors import UsageError
 from gassst.files.destination import Destination
 from gassst.files.inflate import Inflaters
 from gassst.files.input_progress import InputProgress
 from gassst.files.slices import LanePart
 from gassst.gpu.choose import CpuExtender, FasterExtender
+from gassst.mapping.batch_mapper import BatchMapper
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import LEARN_READS, InsertModel

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from gassst.batch_mapper import BatchMapper, device_search, planned
 from gassst.errors import ParameterError, UsageError
 from gassst.file_run import FileRun, Watch, insert_learned
 from gassst.file_runs import Job, map_all
@@ -21,6 +20,7 @@ from gassst.hits import Hit, HitArrays, arrays_of, hits_of
 from gassst.index.choice import load_index
 from gassst.index.lookup import IndexParts, WholeIndex
 from gassst.index.seed_index import Index, SeedIndex
+from gassst.mapping.batch_mapper import BatchMapper, device_search, planned
 from gassst.model.params import DEFAULT_FILTERS, DEFAULT_SCORING, ORIENTATIONS, MapParams, Scoring
 from gassst.model.read_batch import ReadBatch
 from gassst.model.rules import check_switches

@@ -14,7 +14,7 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from gassst.batch_mapper import BatchMapper
+from gassst.mapping.batch_mapper import BatchMapper
 from gassst.model.params import MAX_READ_LENGTH, MapParams
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats

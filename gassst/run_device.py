@@ -6,9 +6,9 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gassst.batch_mapper import BatchMapper, device_search
 from gassst.gpu.choose import LateExtender
 from gassst.gpu.devices import is_named
+from gassst.mapping.batch_mapper import BatchMapper, device_search
 from gassst.workers.layout import why_threads
 
 if TYPE_CHECKING:

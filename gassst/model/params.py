@@ -151,7 +151,8 @@ class MapParams:
     five_prime : bool
         Of a split read the 5'-most part is the primary alignment (option -5).
     alt_aware : bool
-        Treat contigs that the index marks as ALT by the rules of `gassst.alt`, not as part of the primary assembly.
+        Treat contigs that the index marks as ALT by the rules of `gassst.mapping.alt`, not as part of the primary
+        assembly.
     """
 
     seed_length: int | None = None

@@ -21,10 +21,10 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "core-budget.md"
 SOURCES = (
-    "gassst/batch.py",
-    "gassst/batch_mapper.py",
-    "gassst/five_prime.py",
-    "gassst/one_read.py",
+    "gassst/mapping/batch.py",
+    "gassst/mapping/batch_mapper.py",
+    "gassst/mapping/five_prime.py",
+    "gassst/mapping/one_read.py",
     "gassst/model/presets.py",
     "gassst/model/rules.py",
     "gassst/search/*.py",

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import gassst
-from gassst.batch import map_batch
 from gassst.index.lookup import IndexParts
 from gassst.index.reference import Reference
+from gassst.mapping.batch import map_batch
 from gassst.model.layouts import NO_SUBOPTIMAL
 from gassst.model.read_batch import ReadBatch
 from gassst.reads.in_memory import batch_of_records
@@ -682,7 +682,7 @@ def test_all_hits_learn_the_insert_sizes_of_best_hits(world, monkeypatch):
     """Every place of every read at the head of the input would be dear, and is not asked for there."""
     planned = []
     monkeypatch.setattr(
-        "gassst.batch_mapper.map_batch",
+        "gassst.mapping.batch_mapper.map_batch",
         lambda context, *a: planned.append(context.params.all_hits) or map_batch(context, *a),
     )
     models = []

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from gassst.batch import map_batch
 from gassst.gpu.choose import Extender
 from gassst.local.places import joined
+from gassst.mapping.batch import map_batch
 from gassst.model.layouts import NO_SCORE
 from gassst.model.params import MapParams
 from gassst.model.read_batch import PackedReads

@@ -9,12 +9,12 @@ from time import perf_counter_ns
 import numpy as np
 
 from gassst._core import proper_pairs as _proper_pairs
-from gassst.five_prime import five_prime_first
 from gassst.gpu.choose import Extender
 from gassst.index.reference import Reference
 from gassst.local import cut_tails, read_through
 from gassst.local.realign import realign
 from gassst.local.whole_reads import with_whole_reads
+from gassst.mapping.five_prime import five_prime_first
 from gassst.model.params import LONGEST_TEMPLATE
 from gassst.model.sam_flags import SECONDARY, UNMAPPED
 from gassst.model.stats import CONFIDENT, Stats

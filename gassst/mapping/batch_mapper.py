@@ -6,17 +6,17 @@ import sys
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
-from gassst.batch import count_places, map_batch
 from gassst.gpu.choose import Extender, LateExtender
 from gassst.index.file import Integrity
 from gassst.index.lookup import WholeIndex
 from gassst.index.reference import Reference
 from gassst.index.seed_index import SeedIndex
+from gassst.mapping.batch import count_places, map_batch
+from gassst.mapping.one_read import OneReadSearch
 from gassst.model.params import MapParams
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats
 from gassst.model.times import Times
-from gassst.one_read import OneReadSearch
 from gassst.pairing.insert_size import InsertModel
 from gassst.search.arrays import BatchResult
 from gassst.search.context import BatchContext
@@ -82,7 +82,7 @@ class BatchMapper:
         context = BatchContext.of(*searched, packed, self.on_device, whole_reads)
         mapped = map_batch
         if self.index.reference.alt is not None:
-            from gassst.alt import map_batch_with_alt as mapped
+            from gassst.mapping.alt import map_batch_with_alt as mapped
         result = mapped(context, self.extender, stats, batch.mate, insert or self.insert)
         stats.too_long = batch.longer_than(params.longest_read)
         stats.bases += len(batch.bases) - int(packed.lengths.sum())

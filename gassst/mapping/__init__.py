@@ -1,0 +1,1 @@
+"""One batch of reads to rows of alignments."""
