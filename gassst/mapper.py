@@ -10,8 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from gassst.errors import ParameterError, UsageError
-from gassst.file_run import FileRun, Watch, insert_learned
-from gassst.file_runs import Job, map_all
 from gassst.files.distinct import check_distinct, paths_of, with_indexes
 from gassst.files.input_progress import InputProgress, size_of
 from gassst.gpu.choose import Extender, LateExtender, make_extender
@@ -37,7 +35,9 @@ from gassst.reads.source import ReadSource
 from gassst.reads.tags import NO_TAGS, TagSources
 from gassst.records import writer as sam
 from gassst.records.writer import SORT_MEMORY
-from gassst.run import MappingRun, MappingWork
+from gassst.runs.file_run import FileRun, Watch, insert_learned
+from gassst.runs.file_runs import Job, map_all
+from gassst.runs.run import MappingRun, MappingWork
 from gassst.search.arrays import BatchResult
 from gassst.workers.thread_count import usable_threads
 

@@ -14,8 +14,8 @@ Who owns what
 * A worker process owns nothing that outlives it. It inherits one *work* object by `fork`, with the index mapped and
   the parameters frozen. Every thread of it takes a call, makes it, and sends the result.
 * The samples of a sheet share their workers, and calls of the next sample follow those of the one before
-  (`gassst.file_runs`). Pages of the index that a process has touched stay mapped, which for a genome of 3.1 Gb is a
-  third of a sample's time. What differs from sample to sample, such as the header, is an argument of calls.
+  (`gassst.runs.file_runs`). Pages of the index that a process has touched stay mapped, which for a genome of 3.1 Gb
+  is a third of a sample's time. What differs from sample to sample, such as the header, is an argument of calls.
 * A call and its result lie in one region of shared memory. It belongs to the parent, then to the worker that has
   taken the call, then to the parent again. It is free once nothing refers to the result any more.
 

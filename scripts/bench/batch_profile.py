@@ -26,7 +26,7 @@ from gassst.gpu.search import DeviceSearch
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.input import open_unparsed
 from gassst.records import writer as sam
-from gassst.run import MappingRun, MappingWork
+from gassst.runs.run import MappingRun, MappingWork
 from gassst.search import state
 from gassst.search.host import HostBackend
 from gassst.workers.allocator import keep_freed_memory

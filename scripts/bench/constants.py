@@ -63,7 +63,7 @@ GROUPS = {
         Varied("QUICK_ANCHORS", "gassst.search.host_pairs", (2, 8, 32), PAIRS),
         Varied("WIDE_WINDOW", "gassst.search.context", (16, 64, 256), PAIRS),
         Varied("LEARN_READS", "gassst.pairing.insert_size", (1024, 4096, 16384), PAIRS),
-        Varied("LEARN_PART", "gassst.run", (256, 1024, 4096), PAIRS[1:]),
+        Varied("LEARN_PART", "gassst.runs.run", (256, 1024, 4096), PAIRS[1:]),
     ],
     "clipped": [
         Varied("WORSE", "gassst.local.realign", (3, 7, 12), CLIPPED),

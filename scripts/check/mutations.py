@@ -38,7 +38,11 @@ PAIR_SCORING, PROPER_PAIRS = "ext/pairing/pair_scoring.pyx", "ext/pairing/proper
 BUILDER, MATES, FIELDS = "ext/io/record_builder.pxi", "ext/io/record_mates.pxi", "ext/io/bam_fields.h"
 RECORD_ENDS, SORTING = "ext/io/record_ends.h", "ext/io/record_sorting.pxi"
 DUPLICATES, DUPLICATES_PY = "ext/io/duplicates.pyx", "gassst/records/duplicates.py"
-SORTING_PY, FILE_RUN, RUN_DEVICE = "gassst/records/sorting.py", "gassst/file_run.py", "gassst/run_device.py"
+SORTING_PY, FILE_RUN, RUN_DEVICE = (
+    "gassst/records/sorting.py",
+    "gassst/runs/file_run.py",
+    "gassst/runs/device.py",
+)
 
 LOSSLESS = "tests/property/test_filters.py::test_no_filter_rejects_an_alignment_within_the_limit"
 MANY_PLACES = "tests/property/test_filters.py::test_narrow_bands_at_many_places_of_one_read"
@@ -443,7 +447,7 @@ MUTATIONS = [
         "self.funnel += other.funnel\n        self.cycles", "tests/cli/test_processes.py",
     ),
     Mutation(
-        "runs: a fault comes before the samples in front of it are complete", "gassst/run.py",
+        "runs: a fault comes before the samples in front of it are complete", "gassst/runs/run.py",
         "        error = raised", "        raise", "tests/unit/test_file_runs.py",
     ),
     Mutation(

@@ -21,7 +21,7 @@ from gassst.gpu.process import CALL, DEVICE, FAILED, HOST, DeviceProcess, Load, 
 from gassst.gpu.requests import QUICK_LOOK, SEARCH, Request
 from gassst.gpu.server import DeviceServer, Inbox, drive
 from gassst.mapper import LateMapper
-from gassst.run_device import RunDevice
+from gassst.runs.device import RunDevice
 from gassst.workers.shared_memory import SharedMemory
 
 

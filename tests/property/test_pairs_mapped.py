@@ -17,7 +17,7 @@ from gassst.mapping.batch import map_batch
 from gassst.model.layouts import NO_SUBOPTIMAL
 from gassst.model.read_batch import ReadBatch
 from gassst.reads.in_memory import batch_of_records
-from gassst.run import MappingRun, MappingWork
+from gassst.runs.run import MappingRun, MappingWork
 
 INSERT = (300.0, 30.0)
 WIDE_INSERT = (300.0, 600.0)  # more than 64 buckets in a window

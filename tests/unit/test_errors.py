@@ -12,7 +12,7 @@ from gassst import errors
 from gassst.errors import EXIT_CODES, GassstError, ParameterError, report_of
 from gassst.files import interrupt
 from gassst.model.stats import Stats
-from gassst.run import WARNINGS
+from gassst.runs.run import WARNINGS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "guide" / "errors.md").read_text()
 

@@ -12,10 +12,10 @@ import pytest
 
 import gassst
 from gassst.errors import InputError, OutputError, UsageError
-from gassst.file_runs import Job, map_all
 from gassst.files.source import Source
 from gassst.records.writer import AlignmentWriter
-from gassst.run import in_order
+from gassst.runs.file_runs import Job, map_all
+from gassst.runs.run import in_order
 from gassst.search.plan import SearchPlan
 from gassst.workers.processes import ProcessWorkers
 from gassst.workers.shared_memory import SharedMemory

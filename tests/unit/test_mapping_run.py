@@ -11,7 +11,7 @@ import gassst
 from gassst.index.reference import Reference
 from gassst.index.seed_index import SeedIndex
 from gassst.reads.in_memory import batch_of_records, batch_records
-from gassst.run import MappingRun, MappingWork
+from gassst.runs.run import MappingRun, MappingWork
 
 COMPLEMENT = bytes.maketrans(b"ACGT", b"TGCA")
 LENGTH = 80

@@ -253,7 +253,7 @@ def test_index_overwritten_while_it_is_open(copy):
 
 MAP = """
 from gassst.cli import main
-from gassst.run import MappingRun
+from gassst.runs.run import MappingRun
 begin = MappingRun.begin
 def announced(*arguments):
     print("begun", flush=True)

@@ -14,7 +14,7 @@ import pytest
 import gassst
 from gassst.gpu.process import READY, TICKET, DeviceProcess, Job
 from gassst.mapper import LateMapper
-from gassst.run_device import RunDevice, _is_served
+from gassst.runs.device import RunDevice, _is_served
 
 
 @pytest.fixture

@@ -28,8 +28,8 @@ from gassst.reads.shards import PartOfRun, Shard, key_of
 from gassst.reads.source import ReadSource
 from gassst.records import writer as sam
 from gassst.records.encoding import Encoded
-from gassst.run import MappingRun, MappingWork, most_waiting
-from gassst.run_device import RunDevice
+from gassst.runs.device import RunDevice
+from gassst.runs.run import MappingRun, MappingWork, most_waiting
 from gassst.search.arrays import BatchResult
 from gassst.version import __version__
 from gassst.workers.base import Workers

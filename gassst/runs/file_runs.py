@@ -16,9 +16,9 @@ from contextlib import closing
 from itertools import groupby
 from typing import NamedTuple
 
-from gassst.file_run import Crew, FileRun, MappedBatch
 from gassst.model.stats import Stats
-from gassst.run import in_order
+from gassst.runs.file_run import Crew, FileRun, MappedBatch
+from gassst.runs.run import in_order
 
 
 class Job(NamedTuple):

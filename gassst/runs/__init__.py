@@ -1,0 +1,1 @@
+"""One run over files, from its inputs to its output and its statistics."""
