@@ -26,12 +26,12 @@ from gassst.version import __version__
 
 if TYPE_CHECKING:
     from gassst import align
+    from gassst.api.hits import Hit, HitArrays
+    from gassst.api.mapper import Mapper
     from gassst.files.input_progress import InputProgress
-    from gassst.hits import Hit, HitArrays
     from gassst.index.reference import Reference
     from gassst.index.seed_index import SeedIndex as Index
     from gassst.index.spectrum import Spectrum
-    from gassst.mapper import Mapper
     from gassst.model.params import Scoring
     from gassst.model.stats import Stats
     from gassst.pairing.insert_size import InsertModel
@@ -71,12 +71,12 @@ __all__ = [
 # Imported at first use: `gassst --help` and `gassst devices` need neither pysam nor the compiled modules.
 _LAZY = {
     "DuplicateRules": ("gassst.records.duplicates", "DuplicateRules"),
-    "Hit": ("gassst.hits", "Hit"),
-    "HitArrays": ("gassst.hits", "HitArrays"),
+    "Hit": ("gassst.api.hits", "Hit"),
+    "HitArrays": ("gassst.api.hits", "HitArrays"),
     "Index": ("gassst.index.seed_index", "SeedIndex"),
     "InputProgress": ("gassst.files.input_progress", "InputProgress"),
     "InsertModel": ("gassst.pairing.insert_size", "InsertModel"),
-    "Mapper": ("gassst.mapper", "Mapper"),
+    "Mapper": ("gassst.api.mapper", "Mapper"),
     "Paths": ("gassst.reads.input", "Paths"),
     "Preparation": ("gassst.reads.small_rna", "Preparation"),
     "Read": ("gassst.reads.shapes", "Read"),

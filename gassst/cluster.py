@@ -20,6 +20,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from gassst.api.mapper import Mapper
 from gassst.errors import (
     GassstError,
     InputError,
@@ -35,7 +36,6 @@ from gassst.files.distinct import check_distinct, paths_of, with_indexes
 from gassst.index.file import PAGE
 from gassst.index.parts import part_files
 from gassst.index.seed_index import SeedIndex
-from gassst.mapper import Mapper
 from gassst.model.params import MapParams
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel

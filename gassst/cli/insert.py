@@ -26,7 +26,7 @@ def main(args: argparse.Namespace) -> int:
     check_order(args)
     reads, mates = mates_of(args)
     check_writable([args.output])
-    from gassst.mapper import Mapper
+    from gassst.api.mapper import Mapper
     from gassst.reads.source import ReadSource
 
     index = load_index(args.index, args.threads, args.check)

@@ -163,8 +163,8 @@ def _mapped_here(
     started: Any,
 ) -> dict[str, Stats]:
     """What was mapped on this machine, one sample after the other, by output."""
+    from gassst.api.mapper import LateMapper
     from gassst.files.input_progress import InputProgress
-    from gassst.mapper import LateMapper
 
     index = load_index(args.index, args.threads, args.check)
     mapper = LateMapper(index, **vars(params)).beside(started)

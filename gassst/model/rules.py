@@ -14,7 +14,7 @@ from gassst.errors import UsageError
 
 VARIABLE = "GASSST_WITHOUT"
 PURPOSES: dict[str, str] = {}
-"""What every rule is for, by its name; complete once `gassst.mapper` is imported."""
+"""What every rule is for, by its name; complete once `gassst.api.mapper` is imported."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -25,14 +25,14 @@ from typing import Any
 import numpy as np
 from harness import benchmark_parser, describe_machine, run, simulated, table, write_json
 
-import gassst.mapper  # registers all rules
+import gassst.api.mapper  # registers all rules
 from gassst.cli.main import main as command
 from gassst.errors import UsageError
 from gassst.model.rules import PURPOSES, VARIABLE
 from gassst.tools import truth
 from gassst.tools.evaluate import is_correct
 
-assert gassst.mapper
+assert gassst.api.mapper
 PAIRED = ("--pairs", "350,50")
 SHORT = ("--inserts", "40,400", "--bad-tails", "0.2")
 SETS = {

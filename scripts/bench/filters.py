@@ -38,11 +38,11 @@ from harness import (
 )
 
 from gassst._core import anchors as _anchors
+from gassst.api.mapper import Mapper
 from gassst.bands.cpu import CpuExtender
 from gassst.cli.options import parse_filters
 from gassst.errors import UsageError
 from gassst.index.choice import load_index
-from gassst.mapper import Mapper
 from gassst.model.params import MAX_READ_LENGTH
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats

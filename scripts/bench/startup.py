@@ -40,7 +40,7 @@ OPEN_INDEX = "import sys; from gassst.index.seed_index import SeedIndex; SeedInd
 FLOORS = {
     "python": ["-c", "pass"],
     "import numpy, pysam": ["-c", "import numpy, pysam"],
-    "import gassst.mapper": ["-c", "import gassst.mapper"],
+    "import gassst.api.mapper": ["-c", "import gassst.api.mapper"],
     "gassst --version": ["-m", "gassst", "--version"],
 }
 

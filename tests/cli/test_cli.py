@@ -19,7 +19,8 @@ import pytest
 from log_start import behind_start
 from places import DATA, environment
 
-from gassst import errors, mapper
+from gassst import errors
+from gassst.api import mapper
 from gassst.cli.main import main
 from gassst.cli.options import parse_size
 from gassst.files import bgzf

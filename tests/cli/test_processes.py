@@ -22,7 +22,8 @@ from test_cli import (
     process,
 )
 
-from gassst import errors, mapper
+from gassst import errors
+from gassst.api import mapper
 from gassst.files.writing import WriteBehind
 
 __all__ = ["gassst_map"]  # a fixture

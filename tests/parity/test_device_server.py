@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 from device_searches import USABLE, needs_device
 
+from gassst.api.mapper import LateMapper
 from gassst.errors import DeviceError
 from gassst.gpu import server as device_server
 from gassst.gpu.process import CALL, DEVICE, FAILED, HOST, DeviceProcess, Load, Turns
 from gassst.gpu.requests import QUICK_LOOK, SEARCH, Request
 from gassst.gpu.server import DeviceServer, Inbox, drive
-from gassst.mapper import LateMapper
 from gassst.runs.device import RunDevice
 from gassst.workers.shared_memory import SharedMemory
 

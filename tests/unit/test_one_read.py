@@ -13,7 +13,7 @@ import pytest
 
 import gassst
 from gassst import Scoring
-from gassst.hits import Hit, HitArrays
+from gassst.api.hits import Hit, HitArrays
 from gassst.index.reference import Reference
 
 

@@ -19,9 +19,9 @@ from matplotlib import image
 
 import gassst
 from gassst._core.error_cycles import errors_by_cycle
+from gassst.api.mapper import Mapper
 from gassst.cli.main import main
 from gassst.errors import InputError, OutputError, UsageError
-from gassst.mapper import Mapper
 from gassst.model.layouts import HIT
 from gassst.model.stats import Stats, _bases_between
 from gassst.reads.in_memory import batch_of_records

@@ -9,11 +9,11 @@ import core_budget
 import pysam
 import pytest
 
-import gassst.mapper  # registers all rules
+import gassst.api.mapper  # registers all rules
 from gassst.model import rules
 from gassst.model.rules import PURPOSES, VARIABLE
 
-assert gassst.mapper
+assert gassst.api.mapper
 
 
 def mapped(index, reads, output, without):

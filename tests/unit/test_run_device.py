@@ -12,8 +12,8 @@ from dataclasses import replace
 import pytest
 
 import gassst
+from gassst.api.mapper import LateMapper
 from gassst.gpu.process import READY, TICKET, DeviceProcess, Job
-from gassst.mapper import LateMapper
 from gassst.runs.device import RunDevice, _is_served
 
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from gassst.api.hits import Hit, HitArrays, arrays_of, hits_of
 from gassst.errors import ParameterError, UsageError
 from gassst.files.distinct import check_distinct, paths_of, with_indexes
 from gassst.files.input_progress import InputProgress, size_of
 from gassst.gpu.choose import Extender, LateExtender, make_extender
 from gassst.gpu.devices import is_late
-from gassst.hits import Hit, HitArrays, arrays_of, hits_of
 from gassst.index.choice import load_index
 from gassst.index.lookup import IndexParts, WholeIndex
 from gassst.index.seed_index import Index, SeedIndex

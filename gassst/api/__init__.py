@@ -1,0 +1,1 @@
+"""The Python interface: the mapper, and what it returns."""
