@@ -8,11 +8,11 @@ import os
 import shlex
 import time
 
-from gassst.arguments import file_path, output_path
 from gassst.cli.checks import check_threads, check_writable
 from gassst.cli.options import add_common
 from gassst.cli.start import log_start, number_of
 from gassst.errors import UsageError
+from gassst.tools.arguments import file_path, output_path
 
 log = logging.getLogger("gassst")
 MODES = ("local", "global", "semiglobal")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from gassst.arguments import PATHS
+from gassst.tools.arguments import PATHS
 
 SHELLS = ("bash", "zsh", "tcsh")
 EXAMPLES = """\

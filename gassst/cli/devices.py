@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from gassst.arguments import file_path
+from gassst.tools.arguments import file_path
 
 if TYPE_CHECKING:
     from gassst.gpu.opencl_engine import DeviceInfo

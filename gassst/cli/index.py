@@ -8,7 +8,6 @@ import os
 import time
 from functools import partial
 
-from gassst.arguments import file_path, output_path
 from gassst.cli.checks import check_threads, check_writable
 from gassst.cli.options import add_common, parse_size
 from gassst.cli.progress import Progress, clock
@@ -16,6 +15,7 @@ from gassst.cli.start import log_start, number_of
 from gassst.errors import UsageError
 from gassst.index.choice import index_path
 from gassst.model.params import INDEX_STEPS
+from gassst.tools.arguments import file_path, output_path
 
 log = logging.getLogger("gassst")
 

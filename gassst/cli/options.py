@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from gassst.arguments import file_path, output_path
 from gassst.errors import ParameterError, UsageError
 from gassst.model.params import DEFAULT_FILTERS, LEAST_SCORE, MAX_MATCH, MODES, MapParams, Scoring
 from gassst.reads.tags import TagSources
+from gassst.tools.arguments import file_path, output_path
 from gassst.workers.thread_count import usable_threads
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, NamedTuple, NoReturn
 
-from gassst.arguments import output_path
 from gassst.cli import habits
 from gassst.cli.paths import check_paths
 from gassst.cli.version import PrintVersion
 from gassst.errors import UsageError
+from gassst.tools.arguments import output_path
 
 WIDEST_HELP = 100  # columns; longer lines are hard to read
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from gassst.arguments import file_path, output_path
 from gassst.errors import InputError
+from gassst.tools.arguments import file_path, output_path
 
 if TYPE_CHECKING:
     from gassst.files.distinct import Path

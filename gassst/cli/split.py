@@ -6,11 +6,11 @@ import argparse
 import logging
 from contextlib import ExitStack, closing
 
-from gassst.arguments import file_path, output_path
 from gassst.cli.checks import check_threads, check_writable
 from gassst.cli.options import add_common, parse_level
 from gassst.cli.start import log_start
 from gassst.errors import UsageError
+from gassst.tools.arguments import file_path, output_path
 
 log = logging.getLogger("gassst")
 

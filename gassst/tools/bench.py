@@ -22,12 +22,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from gassst.arguments import add_seed, file_path, output_path
 from gassst.errors import GassstError, InputError, OutputError, UsageError, WorkerError
 from gassst.files.inflate import open_input
 from gassst.files.scratch import Scratch
 from gassst.files.whole_file import write_text
 from gassst.tools import bench_page
+from gassst.tools.arguments import add_seed, file_path, output_path
 from gassst.tools.evaluate import evaluate
 from gassst.tools.mappers import TOOLS, Job, ReadSet, find, indexer, version
 from gassst.tools.report_plots import require_matplotlib

@@ -17,12 +17,12 @@ from pathlib import Path
 
 import numpy as np
 
-from gassst.arguments import file_path, output_path
 from gassst.errors import InputError, UsageError
 from gassst.files.inflate import open_input
 from gassst.files.whole_file import whole_file, write_text
 from gassst.model.sam_flags import UNMAPPED
 from gassst.tools import calibration
+from gassst.tools.arguments import file_path, output_path
 from gassst.tools.pair_tally import PairTally
 from gassst.tools.report_plots import require_matplotlib
 from gassst.tools.truth import (

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from gassst.arguments import file_path, output_path
 from gassst.errors import UsageError
 from gassst.files.whole_file import write_text
 from gassst.model.stats import CONFIDENT, CYCLE_COUNTS
 from gassst.tools import report_compare
+from gassst.tools.arguments import file_path, output_path
 from gassst.tools.report_numbers import FUNNEL, STAGES, WORK, Numbers, read_stats
 from gassst.tools.report_page import facts, page, panel, percent, plot_and_table, table, text_of, tiles
 from gassst.tools.report_plots import bars, curves, ranking, rates, require_matplotlib, svg

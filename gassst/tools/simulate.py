@@ -16,9 +16,9 @@ from typing import IO
 
 import numpy as np
 
-from gassst.arguments import add_seed, file_path, output_path
 from gassst.errors import InputError, OutputError, UsageError
 from gassst.files.destination import completed
+from gassst.tools.arguments import add_seed, file_path, output_path
 from gassst.tools.foreign import ADAPTERS, OWN, ForeignEnds, open_adapters
 from gassst.tools.haplotypes import (
     BASES,

@@ -20,12 +20,12 @@ from typing import NamedTuple
 import pytest
 from forked import Ended, run_forked
 
-from gassst.arguments import PATHS, output_path
 from gassst.cli import main as cli
 from gassst.cli.parser import COMMANDS, build_parser, subparser_of
 from gassst.errors import EXIT_CODES, READER_GONE
 from gassst.files import destination
 from gassst.tools import bench, bench_page, report
+from gassst.tools.arguments import PATHS, output_path
 
 OLD = b"what was there before"
 # What each command needs beside its outputs. {ref} FASTA, {index}, {reads} and {few} FASTQ, {bam} of simulated reads,

@@ -9,9 +9,9 @@ import subprocess
 
 import pytest
 
-from gassst.arguments import PATHS
 from gassst.cli import brief, habits
 from gassst.cli.parser import COMMANDS, build_parser, subparser_of
+from gassst.tools.arguments import PATHS
 
 
 def options_of(command: str) -> list[argparse.Action]:

@@ -14,11 +14,11 @@ from itertools import combinations
 import pytest
 
 from gassst.api.mapper import Mapper
-from gassst.arguments import file_path, output_path
 from gassst.cli.main import main
 from gassst.cli.parser import COMMANDS, build_parser, subparser_of
 from gassst.errors import UsageError
 from gassst.index.build_parts import build_parts
+from gassst.tools.arguments import file_path, output_path
 
 SHEET = (
     "sample,lane,R1,R2,output\ns,1,sheet.fq,,sheet.bam\n"  # the content of every input: one may be a sheet
