@@ -20,6 +20,7 @@ from log_start import behind_start
 import gassst
 from gassst import cluster
 from gassst.cli import main as cli
+from gassst.cluster import client as clients
 from gassst.errors import InputError, InstallationError, OutputError, UsageError, WorkerError
 from gassst.index.build_parts import build_parts
 from gassst.index.parts import part_path
@@ -346,7 +347,7 @@ def test_a_batch_system_has_the_tls_of_the_configuration(tls):
     pytest.importorskip("dask_jobqueue")
     job = {"jobqueue.slurm": {**dask.config.get("jobqueue.slurm"), "cores": 1, "memory": "1GB"}}
     for config, protocol in ((tls, "tls"), ({}, "tcp")):
-        with dask.config.set(job | config), closing(cluster._job_queue("slurm")) as batch:
+        with dask.config.set(job | config), closing(clients._job_queue("slurm")) as batch:
             assert batch.scheduler.address.startswith(protocol)
             assert batch.scheduler.http_server.address == "127.0.0.1"
             assert ("--tls-key" in batch.job_script()) == bool(config)
