@@ -9,9 +9,9 @@ Stats      counts and times of a run
 align      alignment of sequences with sequences, without a reference
 errors     what can go wrong; `errors.GassstError` is the base of all
 
-Signatures also name the types Read and Paths; TagSources, ReadGroups, DuplicateRules, Preparation, Shard and
-InputProgress, which `Mapper.map_file` accepts; ReadSource and InsertModel, of `Mapper.learn_insert`; and Reference and
-Spectrum, of an index.
+Signatures also name the types Read and Paths; FileOptions, the keyword arguments of `Mapper.map_file`; TagSources,
+ReadGroups, DuplicateRules, Preparation, Shard and InputProgress, which it accepts; ReadSource and InsertModel, of
+`Mapper.learn_insert`; and Reference and Spectrum, of an index.
 
 >>> gassst.Index.build("ref.fa").save("ref.gsi")
 >>> with gassst.Mapper("ref.gsi", threads=4) as mapper:
@@ -43,9 +43,11 @@ if TYPE_CHECKING:
     from gassst.reads.source import ReadSource
     from gassst.reads.tags import TagSources
     from gassst.records.duplicates import DuplicateRules
+    from gassst.runs.file_run import FileOptions
 
 __all__ = [
     "DuplicateRules",
+    "FileOptions",
     "Hit",
     "HitArrays",
     "Index",
@@ -71,6 +73,7 @@ __all__ = [
 # Imported at first use: `gassst --help` and `gassst devices` need neither pysam nor the compiled modules.
 _LAZY = {
     "DuplicateRules": ("gassst.records.duplicates", "DuplicateRules"),
+    "FileOptions": ("gassst.runs.file_run", "FileOptions"),
     "Hit": ("gassst.api.hits", "Hit"),
     "HitArrays": ("gassst.api.hits", "HitArrays"),
     "Index": ("gassst.index.seed_index", "SeedIndex"),

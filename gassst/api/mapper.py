@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 
 from gassst.api.hits import Hit, HitArrays, arrays_of, hits_of
 from gassst.errors import ParameterError, UsageError
 from gassst.files.distinct import check_distinct, paths_of, with_indexes
-from gassst.files.input_progress import InputProgress, size_of
+from gassst.files.input_progress import size_of
 from gassst.gpu.choose import Extender, LateExtender, make_extender
 from gassst.gpu.devices import is_late
 from gassst.index.choice import load_index
@@ -25,17 +26,13 @@ from gassst.model.rules import check_switches
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.batch_sizes import ALONE, Neighbours
-from gassst.reads.groups import ReadGroups
 from gassst.reads.in_memory import batch_of_pairs, batch_of_records, batch_records
 from gassst.reads.input import Paths
 from gassst.reads.shapes import Read, parts_of
-from gassst.reads.shards import Shard
-from gassst.reads.small_rna import NOTHING, Preparation
-from gassst.reads.source import ReadSource
-from gassst.reads.tags import NO_TAGS, TagSources
+from gassst.reads.source import ReadSource, SourceOptions
 from gassst.records import writer as sam
-from gassst.records.writer import SORT_MEMORY
-from gassst.runs.file_run import FileRun, Watch, insert_learned
+from gassst.records.writer import OutputChoices
+from gassst.runs.file_run import FileOptions, FileRun, RunOptions, Watch, insert_learned
 from gassst.runs.file_runs import Job, map_all
 from gassst.runs.run import MappingRun, MappingWork
 from gassst.search.arrays import BatchResult
@@ -44,7 +41,18 @@ from gassst.workers.thread_count import usable_threads
 if TYPE_CHECKING:
     from pysam import AlignedSegment, AlignmentHeader
 
-    from gassst.records.duplicates import DuplicateRules
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def _shows_options(function: _Function) -> _Function:
+    """Has `help` and `inspect` show the arguments that `FileOptions` stands for, which only type checkers see."""
+    kinds = (FileRun.__init__, ReadSource.of, sam.OutputOptions)
+    taken = {name: one for kind in kinds for name, one in signature(kind).parameters.items()}
+    shown = [one for one in signature(function).parameters.values() if one.kind is not one.VAR_KEYWORD]
+    shown += [taken[name].replace(kind=Parameter.KEYWORD_ONLY) for name in FileOptions.__annotations__]
+    function.__signature__ = signature(function).replace(parameters=shown)  # type: ignore[attr-defined]
+    return function
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -356,40 +364,14 @@ class Mapper(BatchMapper):
         result, _ = self.replaced(counts_details=False).map_batch(batch)
         return hits_of(arrays_of(batch, result, self.reference), len(batch))
 
+    @_shows_options
     def map_file(
         self,
         reads: Paths,
         output: str | os.PathLike[str] | None = None,
         *,
-        mates: Paths | None = None,
-        interleaved: bool = False,
-        read_group: str | Sequence[str] | ReadGroups = (),
-        command_line: str | None = None,
         progress: Callable[[Stats], None] | None = None,
-        input_progress: InputProgress | None = None,
-        allow_truncated: bool = False,
-        reference: str | None = None,
-        tags: TagSources = NO_TAGS,
-        format: Literal["sam", "bam", "cram"] | None = None,
-        level: int | None = None,
-        sort: bool = False,
-        sort_memory: int = SORT_MEMORY,
-        duplicates: DuplicateRules | None = None,
-        format_options: tuple[str, ...] = (),
-        no_unmapped: bool = False,
-        unmapped_path: str | os.PathLike[str] | None = None,
-        unmapped_mates_path: str | os.PathLike[str] | None = None,
-        unmapped_either: bool = False,
-        eqx: bool = False,
-        xa: bool = False,
-        soft_clip_supplementary: bool = False,
-        mark_secondary: bool = False,
-        baq: bool = False,
-        more_tags: tuple[Literal["X0", "X1", "NH", "HI"], ...] = (),
-        details: bool = True,
-        shard: Shard | None = None,
-        insert: InsertModel | None = None,
-        preparation: Preparation = NOTHING,
+        **options: Unpack[FileOptions],
     ) -> Stats:
         """Map the reads of one or several files, one after the other, to an alignment file.
 
@@ -398,18 +380,18 @@ class Mapper(BatchMapper):
         reads : path or list of paths
             FASTQ or FASTA, plain or compressed, or SAM, BAM and CRAM; "-" is standard input. Of an alignment file the
             primary records are mapped again, with their tags. Where the first one is of a pair, all are read as pairs.
+        output : path or None
+            SAM, BAM or CRAM by its extension; None or "-" is standard output.
+        progress : callable, optional
+            Called with the running totals after every batch.
         mates : path or list of paths, optional
             Of the second mates, where `reads` holds the first of pairs: as many files, names in the same order.
         interleaved : bool
             Two neighbouring reads of one name are a pair, any other read is single.
-        output : path or None
-            SAM, BAM or CRAM by its extension; None or "-" is standard output.
         read_group : str, list of str or ReadGroups
             A whole @RG line for all reads, or one for each of `reads`. Without any those of alignment files stay.
         command_line : str, optional
             For the @PG line.
-        progress : callable, optional
-            Called with the running totals after every batch.
         input_progress : InputProgress, optional
             Called with how much of the files was read, to show it.
         tags : TagSources, optional
@@ -445,6 +427,8 @@ class Mapper(BatchMapper):
 
         Raises
         ------
+        TypeError
+            For an argument of another name.
         UsageError
             Before any work: `mates` that differ in number from `reads`, one file for both, or `mates` of interleaved
             reads. Also: an output that is an input, two outputs that are one file, duplicates to be marked in a
@@ -452,44 +436,8 @@ class Mapper(BatchMapper):
         InputError, OutputError
             With one line that names file and record. No file is left under the name `output`.
         """
-        run = Job(
-            partial(
-                self._file_run,
-                reads,
-                output,
-                mates=mates,
-                interleaved=interleaved,
-                read_group=read_group,
-                command_line=command_line,
-                watch=lambda: nullcontext(progress),
-                input_progress=input_progress,
-                allow_truncated=allow_truncated,
-                reference=reference,
-                tags=tags,
-                details=details,
-                shard=shard,
-                insert=insert,
-                preparation=preparation,
-                format=format,
-                level=level,
-                sort=sort,
-                sort_memory=sort_memory,
-                duplicates=duplicates,
-                format_options=format_options,
-                no_unmapped=no_unmapped,
-                unmapped_path=unmapped_path,
-                unmapped_mates_path=unmapped_mates_path,
-                unmapped_either=unmapped_either,
-                eqx=eqx,
-                xa=xa,
-                soft_clip_supplementary=soft_clip_supplementary,
-                mark_secondary=mark_secondary,
-                baq=baq,
-                more_tags=more_tags,
-            ),
-            is_file=False,
-        )
-        (stats,) = map_all([run])
+        make = partial(self._file_run, reads, output, watch=lambda: nullcontext(progress), **options)
+        (stats,) = map_all([Job(make, is_file=False)])
         return stats
 
     def map_files(self, samples: Sequence[dict[str, Any]]) -> Iterator[Stats]:
@@ -523,55 +471,27 @@ class Mapper(BatchMapper):
         output: str | os.PathLike[str] | None = None,
         *,
         mates: Paths | None = None,
-        interleaved: bool = False,
-        read_group: str | Sequence[str] | ReadGroups = (),
-        command_line: str | None = None,
         watch: Watch = nullcontext,
-        input_progress: InputProgress | None = None,
-        allow_truncated: bool = False,
-        reference: str | None = None,
-        tags: TagSources = NO_TAGS,
-        details: bool = True,
-        shard: Shard | None = None,
-        insert: InsertModel | None = None,
         neighbours: Neighbours = ALONE,
-        preparation: Preparation = NOTHING,
-        **output_options: Any,
+        **options: Any,
     ) -> FileRun:
-        """A run that has not begun. The arguments are those of `map_file`."""
+        """A run that has not begun. `options` are those of `map_file`."""
         reads, mates = paths_of(reads), None if mates is None else paths_of(mates)
         self.index.verify_open()
-        options = sam.OutputOptions(threads=self.params.threads, **output_options)
-        written = [*with_indexes(output), *options.unmapped.paths]
-        if options.duplicates is not None and options.duplicates.metrics_path is not None:
-            written.append(options.duplicates.metrics_path)
+        of_source, of_run, of_output = (
+            _among(options, kind) for kind in (SourceOptions, RunOptions, OutputChoices)
+        )
+        if unknown := options.keys() - of_source.keys() - of_run.keys() - of_output.keys():
+            raise TypeError(f"map_file() got an unexpected keyword argument {min(unknown)!r}")
+        writing = sam.OutputOptions(threads=self.params.threads, **of_output)
+        written = [*with_indexes(output), *writing.unmapped.paths]
+        if writing.duplicates is not None and writing.duplicates.metrics_path is not None:
+            written.append(writing.duplicates.metrics_path)
         indexes = [self.index.path, *(part.path for part in self.index.parts)]
-        check_distinct(written, [*indexes, reference, *reads, *(mates or [])])
-        source = ReadSource.of(
-            reads,
-            mates,
-            interleaved=interleaved,
-            read_group=read_group,
-            allow_truncated=allow_truncated,
-            reference=reference,
-            tags=tags,
-            threads=self.params.threads,
-            preparation=preparation,
-        )
-        return FileRun(
-            self,
-            source,
-            output,
-            options,
-            command_line=command_line,
-            details=details,
-            shard=shard,
-            insert=insert,
-            input_progress=input_progress,
-            device_process=self._device_process,
-            watch=watch,
-            neighbours=neighbours,
-        )
+        check_distinct(written, [*indexes, options.get("reference"), *reads, *(mates or [])])
+        source = ReadSource.of(reads, mates, threads=self.params.threads, **of_source)
+        own = {"device_process": self._device_process, "watch": watch, "neighbours": neighbours}
+        return FileRun(self, source, output, writing, **own, **of_run)
 
     def learn_insert(self, source: ReadSource) -> InsertModel:
         """The insert sizes, and the rate of errors, that every run on these reads learns from the first of them.
@@ -596,6 +516,11 @@ class LateMapper(Mapper):
         if is_late(device):
             return LateExtender(planes, device or "auto", threads)
         return super()._extender(planes, device, threads)
+
+
+def _among(options: dict[str, Any], kind: type) -> dict[str, Any]:
+    """The options that a `TypedDict` names."""
+    return {name: options[name] for name in kind.__annotations__ if name in options}
 
 
 def _looked_up(index: SeedIndex, params: MapParams) -> WholeIndex:

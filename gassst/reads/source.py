@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypedDict
 
 from gassst.files.distinct import paths_of
 from gassst.files.inflate import Inflaters
@@ -17,6 +18,18 @@ from gassst.reads.input import ClosableBatches, Paths, open_unparsed
 from gassst.reads.shards import Shard, digest_of, parts_of
 from gassst.reads.small_rna import NOTHING, Preparation
 from gassst.reads.tags import NO_TAGS, TagSources
+
+
+class SourceOptions(TypedDict, total=False):
+    """How the files of a run are read. `Mapper.map_file` says what each means."""
+
+    interleaved: bool
+    read_group: str | Sequence[str] | ReadGroups
+    allow_truncated: bool
+    reference: str | None
+    tags: TagSources
+    preparation: Preparation
+
 
 THREADS_PER_INFLATER = 4  # one that inflates BAM keeps more than four that map busy
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -251,6 +251,27 @@ class OutputOptions(RecordStyle):
     def unmapped(self) -> Unmapped:
         """Raises UsageError for a senseless choice."""
         return Unmapped(self.unmapped_path, self.unmapped_mates_path, self.unmapped_either).verify()
+
+
+class OutputChoices(TypedDict, total=False):
+    """The fields of `OutputOptions` but for `threads`, as arguments of `Mapper.map_file`."""
+
+    format: Literal["sam", "bam", "cram"] | None
+    level: int | None
+    format_options: tuple[str, ...]
+    sort: bool
+    sort_memory: int
+    duplicates: DuplicateRules | None
+    no_unmapped: bool
+    unmapped_path: str | os.PathLike[str] | None
+    unmapped_mates_path: str | os.PathLike[str] | None
+    unmapped_either: bool
+    eqx: bool
+    xa: bool
+    soft_clip_supplementary: bool
+    mark_secondary: bool
+    baq: bool
+    more_tags: tuple[Literal["X0", "X1", "NH", "HI"], ...]
 
 
 def record_builder(

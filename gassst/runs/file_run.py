@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import asdict, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from gassst.errors import UsageError
 from gassst.files.destination import Destination
@@ -23,11 +23,12 @@ from gassst.model.stats import Stats
 from gassst.pairing.insert_size import LEARN_READS, InsertModel
 from gassst.reads.batch_sizes import ALONE, Neighbours
 from gassst.reads.groups import fields_of
-from gassst.reads.input import ClosableBatches
+from gassst.reads.input import ClosableBatches, Paths
 from gassst.reads.shards import PartOfRun, Shard, key_of
-from gassst.reads.source import ReadSource
+from gassst.reads.source import ReadSource, SourceOptions
 from gassst.records import writer as sam
 from gassst.records.encoding import Encoded
+from gassst.records.writer import OutputChoices
 from gassst.runs.device import RunDevice
 from gassst.runs.run import MappingRun, MappingWork, most_waiting
 from gassst.search.arrays import BatchResult
@@ -40,6 +41,22 @@ log = logging.getLogger("gassst")
 
 MappedBatch = Future[tuple[Encoded, Stats]]
 Watch = Callable[[], AbstractContextManager[Callable[[Stats], None] | None]]
+
+
+class RunOptions(TypedDict, total=False):
+    """What a run is told beside its source and its output. `Mapper.map_file` says what each means."""
+
+    command_line: str | None
+    details: bool
+    shard: Shard | None
+    insert: InsertModel | None
+    input_progress: InputProgress | None
+
+
+class FileOptions(SourceOptions, OutputChoices, RunOptions, total=False):
+    """All of `Mapper.map_file`: how files are read, how the output is written, and what else the run is told."""
+
+    mates: Paths | None
 
 
 class Crew(NamedTuple):

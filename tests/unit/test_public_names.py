@@ -7,6 +7,7 @@ import builtins
 import inspect
 import re
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -21,8 +22,10 @@ from gassst.align.modes import FREE_ENDS
 from gassst.align.modes import MODES as ALIGN_MODES
 from gassst.align.pair_hmm import FORMS
 from gassst.model.params import MODES, ORIENTATIONS, MapParams
+from gassst.reads.source import ReadSource, SourceOptions
 from gassst.records.duplicates import WITHIN
-from gassst.records.writer import FORMATS, MORE_TAGS, OutputOptions, RecordStyle
+from gassst.records.writer import FORMATS, MORE_TAGS, OutputChoices, OutputOptions, RecordStyle
+from gassst.runs.file_run import FileOptions, FileRun, RunOptions
 
 API_PAGES = Path(__file__).parents[2] / "docs" / "api"
 PUBLIC = {name: getattr(owner, name) for owner in (gassst, gassst.align) for name in owner.__all__}
@@ -128,3 +131,29 @@ def test_reprs_are_short(small_index, small_reads):
     assert repr(gassst.align.pairs(["ACGT"], ["ACGT"])) == "<Alignments: 1>"
     assert repr(gassst.align.match_matrix(2, -3)) == "<Matrix: 2/-3, DNA>"
     assert repr(gassst.align.Profile(np.ones((3, 4), int))) == "<Profile: profile, 3 places, protein>"
+
+
+def test_arguments_of_map_file_are_those_that_it_passes_on():
+    """Each is written where it is taken, and once more in a `TypedDict` for type checkers, with the same type."""
+    of_output = {f.name: f.type for f in fields(OutputOptions) if f.name not in ("threads", "read_groups")}
+    assert types_of(OutputChoices) == of_output
+    ours = "self", "mapper", "source", "output", "options", "device_process", "watch", "neighbours"
+    for kind, function, others in (
+        (SourceOptions, ReadSource.of, ("reads", "mates", "threads")),
+        (RunOptions, FileRun.__init__, ours),
+    ):
+        parameters = inspect.signature(function).parameters.items()
+        assert types_of(kind) == {name: one.annotation for name, one in parameters if name not in others}
+    shown = inspect.signature(gassst.Mapper.map_file).parameters
+    assert shown.keys() == {"self", "reads", "output", "progress", *FileOptions.__annotations__}
+
+
+def types_of(kind: type) -> dict[str, str]:
+    return {name: one.__forward_arg__ for name, one in kind.__annotations__.items()}
+
+
+def test_an_argument_of_another_name_is_refused(small_index, small_fastq, tmp_path):
+    mapper = gassst.Mapper(small_index, threads=1, device="none")
+    with pytest.raises(TypeError, match="map_file.*sorted"):
+        mapper.map_file(small_fastq, tmp_path / "out.bam", sorted=True)
+    assert not list(tmp_path.iterdir())

@@ -20,7 +20,6 @@ from gassst.cli.options import OPTION_OF
 from gassst.cli.parser import parse
 from gassst.errors import ParameterError, UsageError
 from gassst.model.params import MapParams, Scoring
-from gassst.records.writer import OutputOptions
 
 # --- signatures -------------------------------------------------------------------------------------------------
 
@@ -48,14 +47,6 @@ def test_threads_are_by_default_those_of_the_command_line(monkeypatch, small_ind
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)), raising=False)
     args = parse(["map", str(small_index), "reads.fq"])
     assert gassst.Mapper(small_index, device="none").params.threads == args.threads == cores
-
-
-def test_parameters_of_map_file_are_those_of_its_output():
-    own = {
-        f.name: (f.default, f.type) for f in fields(OutputOptions) if f.name not in ("threads", "read_groups")
-    }
-    given, types = defaults(gassst.Mapper.map_file), annotations(gassst.Mapper.map_file)
-    assert {name: (given[name], types[name]) for name in own} == own
 
 
 def test_every_public_function_shows_its_parameters():
