@@ -10,7 +10,7 @@ import pytest
 
 from gassst.model import layouts
 
-TEXT = (Path(layouts.__file__).parent / "_core" / "layouts.pxd").read_text()
+TEXT = (Path(layouts.__file__).parents[1] / "_core" / "layouts.pxd").read_text()
 STRUCTS = {"hit_t": layouts.HIT, "read_summary_t": layouts.READ_SUMMARY}
 
 
