@@ -103,19 +103,19 @@ SOURCES = {
 }
 # C files that a module links besides its own.
 KERNELS = {
-    "banded": ["ext/isa/avx512.c", "ext/isa/avx2.c", "ext/isa/generic.c"],
+    "banded": ["ext/isa/bands_avx512.c", "ext/isa/bands_avx2.c", "ext/isa/bands_generic.c"],
     "best": [
-        "ext/pairwise/best_avx512.c",
-        "ext/pairwise/best_avx2.c",
-        "ext/pairwise/best_generic.c",
+        "ext/isa/best_avx512.c",
+        "ext/isa/best_avx2.c",
+        "ext/isa/best_generic.c",
         "ext/pairwise/best_sweep.c",
     ],
     "filters": ["ext/isa/bound_avx512.c", "ext/isa/bound_avx2.c", "ext/isa/bound_generic.c"],
-    "pairwise": ["ext/pairwise/lanes_avx512.c", "ext/pairwise/lanes_avx2.c", "ext/pairwise/lanes_generic.c"],
+    "pairwise": ["ext/isa/lanes_avx512.c", "ext/isa/lanes_avx2.c", "ext/isa/lanes_generic.c"],
     "pair_hmm": [
-        "ext/pairwise/pair_hmm_avx512.c",
-        "ext/pairwise/pair_hmm_avx2.c",
-        "ext/pairwise/pair_hmm_generic.c",
+        "ext/isa/pair_hmm_avx512.c",
+        "ext/isa/pair_hmm_avx2.c",
+        "ext/isa/pair_hmm_generic.c",
         "ext/pairwise/pair_hmm_plain.c",
     ],
     "records": ["ext/io/baq.c", "ext/pairwise/pair_hmm_plain.c"],
