@@ -3,7 +3,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst.search.filters import Candidates
+from gassst.search.arrays import Candidates
 
 U8 = NDArray[np.uint8]
 U16 = NDArray[np.uint16]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ MOST_PAIRS = 1 << 16  # of a call
 
 
 def device_logs(
-    arrays: tuple[NDArray, ...],
+    arrays: tuple[NDArray[Any], ...],
     pairs: NDArray[np.int32],
     largest: bool,
     form: str,

@@ -6,33 +6,45 @@ Arguments are checked here, the room for CIGARs is shared out, and scores are fr
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gassst._core.banded import local_slots, pack_cigars, without_bonus
+from gassst.model.array_types import I16, I32, U8, U16, U32
+from gassst.model.params import Scoring
+from gassst.model.read_batch import PackedReads
 from gassst.model.times import Times
 
 WORDS = (1, 2, 4, 8)
 WIDTHS = (16, 32, 64, 128, 256, 512)  # of the bands of local alignments
 BAD_EDITS = 0xFFFF  # band.h
 
+Pairs = tuple[U32, U32]
+"""`read_strand` and `band_start`."""
+Scores = tuple[U16, U16]
+Paths = tuple[U16, U32, U32, U16]
+LocalScores = tuple[I32, U8, U16, U16]
+LocalPaths = tuple[I32, U8, U32, U32, U32, U16, U16]
 
-def u32(array):
+
+def u32(array: ArrayLike) -> U32:
     return np.ascontiguousarray(array, np.uint32)
 
 
-def u16(array):
+def u16(array: ArrayLike) -> U16:
     return np.ascontiguousarray(array, np.uint16)
 
 
-def doubled(scoring):
+def doubled(scoring: Scoring) -> I16:
     """`scoring` (params.Scoring) as kernels/local.h takes it: int16[7], the fields of local_scoring."""
     (deletion, insertion), (longer_deletion, longer_insertion) = scoring.gap_open, scoring.gap_extend
     gaps = (deletion + longer_deletion, longer_deletion, insertion + longer_insertion, longer_insertion)
     return 2 * np.array([scoring.match, scoring.mismatch, *gaps, scoring.clip], np.int16)
 
 
-def least_gap(scoring):
+def least_gap(scoring: Scoring) -> int:
     """What the cheapest gap costs."""
     return min(o + e for o, e in zip(scoring.gap_open, scoring.gap_extend, strict=True))
 
@@ -49,7 +61,7 @@ class ReadsHandle(ABC):
 
     times: Times
 
-    def __init__(self, packed):
+    def __init__(self, packed: PackedReads):
         self.planes = np.ascontiguousarray(packed.planes, np.uint64).reshape(-1, 3)
         self.plane_start = u32(packed.plane_start)
         self.lengths = u32(packed.lengths)
@@ -57,16 +69,16 @@ class ReadsHandle(ABC):
         if len(self.plane_start) != len(self.lengths) or (len(ends) and ends.max() > len(self.planes)):
             raise ValueError("plane_start, lengths and planes of the packed reads do not fit")
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         self.close()
 
     def close(self) -> None:  # noqa: B027 - not all backends hold something
         """Gives back what the handle holds; it must not be used after."""
 
-    def score(self, read_strand, band_start, words, limit=None):
+    def score(self, read_strand: U32, band_start: U32, words: int, limit: U16 | None = None) -> Scores:
         """Least errors of each band, leftmost diagonal they end on: (best uint16[n], end uint16[n]).
 
         `limit` uint16[reads]: errors that matter to each read. A band with more has 65535 errors, and ends on 0. Of
@@ -79,14 +91,14 @@ class ReadsHandle(ABC):
             return np.empty(0, np.uint16), np.empty(0, np.uint16)
         return self._score(*pairs, words, limit)
 
-    def profile(self, read_strand, band_start, words):
+    def profile(self, read_strand: U32, band_start: U32, words: int) -> U16:
         """Errors of the best alignment that ends on each diagonal: uint16[n, 64 * words]."""
         pairs = self._pairs(read_strand, band_start, words)
         if not len(pairs[0]):
             return np.empty((0, 64 * words), np.uint16)
         return self._profile(*pairs, words)
 
-    def align(self, read_strand, band_start, words, end, edits):
+    def align(self, read_strand: U32, band_start: U32, words: int, end: U16, edits: U16) -> Paths:
         """Alignments that end on diagonal `end` (uint16[n]) with `edits` (uint16[n]) errors.
 
         Both as `score` or `profile` gave them, else ValueError. Returns (start uint16[n]: diagonal of the
@@ -100,14 +112,19 @@ class ReadsHandle(ABC):
         if len(end) != n or len(edits) != n or (n and end.max() >= 64 * words):
             raise ValueError("end or edits do not fit the pairs")
         if not n:
-            return tuple(np.empty(0, dtype) for dtype in (np.uint16, np.uint32, np.uint32, np.uint16))
+            return (
+                np.empty(0, np.uint16),
+                np.empty(0, np.uint32),
+                np.empty(0, np.uint32),
+                np.empty(0, np.uint16),
+            )
         return self._paths(pairs, words, end, edits)
 
-    def _paths(self, pairs, words, end, edits):
-        slot_end = np.cumsum(2 * edits.astype(np.int64) + 1)
-        if slot_end[-1] >> 32:
+    def _paths(self, pairs: Pairs, words: int, end: U16, edits: U16) -> Paths:
+        slots = np.cumsum(2 * edits.astype(np.int64) + 1)
+        if slots[-1] >> 32:
             raise ValueError("too many alignments for one call")
-        slot_end = u32(slot_end)
+        slot_end = u32(slots)
         rows = int(self.lengths[pairs[0] >> 1].max())
         start, n_runs, runs = self._align(*pairs, words, end, edits, slot_end, rows)
         wrong = np.flatnonzero(n_runs == BAD_EDITS)
@@ -116,7 +133,7 @@ class ReadsHandle(ABC):
         cigars, cigar_start = pack_cigars(runs, slot_end, n_runs)
         return start, cigars, cigar_start, n_runs
 
-    def local(self, read_strand, band_start, width, scoring):
+    def local(self, read_strand: U32, band_start: U32, width: int, scoring: Scoring) -> LocalScores:
         """Best local alignment of each pair within its band, by `scoring` (params.Scoring), ties as in local.h.
 
         Parameters
@@ -139,11 +156,16 @@ class ReadsHandle(ABC):
         """
         pairs = self._pairs(read_strand, band_start, width, WIDTHS, "width")
         if not len(pairs[0]):
-            return tuple(np.empty(0, dtype) for dtype in (np.int32, np.uint8, np.uint16, np.uint16))
+            return (
+                np.empty(0, np.int32),
+                np.empty(0, np.uint8),
+                np.empty(0, np.uint16),
+                np.empty(0, np.uint16),
+            )
         ends = self._local(*pairs, width, doubled(scoring))
         return *self._without_bonus(pairs[0], ends, scoring), ends[1], ends[2]
 
-    def align_local(self, read_strand, band_start, width, scoring):
+    def align_local(self, read_strand: U32, band_start: U32, width: int, scoring: Scoring) -> LocalPaths:
         """The alignments that `local` scores.
 
         Returns
@@ -160,20 +182,28 @@ class ReadsHandle(ABC):
         """
         pairs = self._pairs(read_strand, band_start, width, WIDTHS, "width")
         if not len(pairs[0]):
-            types = np.int32, np.uint8, np.uint32, np.uint32, np.uint32, np.uint16, np.uint16
-            return tuple(np.empty(0, dtype) for dtype in types)
+            score, reached, position = np.empty(0, np.int32), np.empty(0, np.uint8), np.empty(0, np.uint32)
+            short = np.empty(0, np.uint16)
+            return score, reached, position, position.copy(), position.copy(), short, short.copy()
         slot_end, rows = local_slots(pairs[0], self.lengths, scoring, least_gap(scoring))
         found = self._align_local(*pairs, width, doubled(scoring), slot_end, rows)
         ends, position, edits, n_runs, runs = found
         cigars, cigar_start = pack_cigars(runs, slot_end, n_runs)
         return *self._without_bonus(pairs[0], ends, scoring), position, cigars, cigar_start, n_runs, edits
 
-    def _without_bonus(self, read_strand, ends, scoring):
+    def _without_bonus(self, read_strand: U32, ends: U16, scoring: Scoring) -> tuple[I32, U8]:
         """Scores in `ends` uint16[3, n] of local.h: halved, less the bonus of each end that is reached; and which
         ends are."""
         return without_bonus(u16(ends), read_strand, self.lengths, scoring.clip)
 
-    def _pairs(self, read_strand, band_start, size, sizes=WORDS, what="words"):
+    def _pairs(
+        self,
+        read_strand: U32,
+        band_start: U32,
+        size: int,
+        sizes: tuple[int, ...] = WORDS,
+        what: str = "words",
+    ) -> Pairs:
         if size not in sizes:
             raise ValueError(f"{what} is one of {sizes}, not {size}")
         read_strand, band_start = u32(read_strand), u32(band_start)
@@ -184,16 +214,20 @@ class ReadsHandle(ABC):
         return read_strand, band_start
 
     @abstractmethod
-    def _score(self, read_strand, band_start, words, limit): ...
+    def _score(self, read_strand: U32, band_start: U32, words: int, limit: U16 | None) -> Scores: ...
 
     @abstractmethod
-    def _profile(self, read_strand, band_start, words): ...
+    def _profile(self, read_strand: U32, band_start: U32, words: int) -> U16: ...
 
     @abstractmethod
-    def _align(self, read_strand, band_start, words, end, edits, slot_end, rows): ...
+    def _align(
+        self, read_strand: U32, band_start: U32, words: int, end: U16, edits: U16, slot_end: U32, rows: int
+    ) -> tuple[U16, U16, U32]: ...
 
     @abstractmethod
-    def _local(self, read_strand, band_start, width, costs): ...
+    def _local(self, read_strand: U32, band_start: U32, width: int, costs: I16) -> U16: ...
 
     @abstractmethod
-    def _align_local(self, read_strand, band_start, width, costs, slot_end, rows): ...
+    def _align_local(
+        self, read_strand: U32, band_start: U32, width: int, costs: I16, slot_end: U32, rows: int
+    ) -> tuple[U16, U32, U16, U16, U32]: ...

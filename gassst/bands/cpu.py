@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
 from gassst._core.banded import Band, instruction_sets
-from gassst.bands.base import ReadsHandle
+from gassst.bands.base import ReadsHandle, Scores
+from gassst.model.array_types import U16, U32, U64
+from gassst.model.read_batch import PackedReads
 from gassst.model.times import Times
 from gassst.workers.forks import watch_forks
+
+T = TypeVar("T")
 
 
 class CpuReads(ReadsHandle):
     """Reads of the CPU backend; works in the calling thread, without the GIL."""
 
-    def __init__(self, extender: CpuExtender, packed):
+    def __init__(self, extender: CpuExtender, packed: PackedReads):
         super().__init__(packed)
         self.extender, self.times = extender, Times()
         reads = (self.planes, self.plane_start, self.lengths)
         self.band = Band(extender.reference, *reads, extender.instruction_set)
 
-    def _timed(self, call, read_strand, *arguments):
+    def _timed(self, call: Callable[..., T], read_strand: U32, *arguments: Any) -> T:
         began = time.perf_counter_ns()
         found = call(read_strand, *arguments)
         spent = Times(calls=1, pairs=len(read_strand), kernel=time.perf_counter_ns() - began)
@@ -30,19 +36,19 @@ class CpuReads(ReadsHandle):
         self.extender.add(spent)
         return found
 
-    def _score(self, *arguments):
+    def _score(self, *arguments: Any) -> Scores:
         return self._timed(self.band.score, *arguments)
 
-    def _profile(self, *arguments):
+    def _profile(self, *arguments: Any) -> U16:
         return self._timed(self.band.profile, *arguments)
 
-    def _align(self, *arguments):
+    def _align(self, *arguments: Any) -> tuple[U16, U16, U32]:
         return self._timed(self.band.align, *arguments)
 
-    def _local(self, *arguments):
+    def _local(self, *arguments: Any) -> U16:
         return self._timed(self.band.local, *arguments)
 
-    def _align_local(self, *arguments):
+    def _align_local(self, *arguments: Any) -> tuple[U16, U32, U16, U16, U32]:
         return self._timed(self.band.align_local, *arguments)
 
 
@@ -52,7 +58,7 @@ class CpuExtender:
 
     name = "cpu"
 
-    def __init__(self, reference_planes, instruction_set: str | None = None):
+    def __init__(self, reference_planes: U64, instruction_set: str | None = None):
         self.reference = np.ascontiguousarray(reference_planes, np.uint64).reshape(-1, 3)
         self.instruction_set = instruction_set or instruction_sets()[0]
         self.counters = Times()
@@ -78,6 +84,6 @@ class CpuExtender:
         """One line for people."""
         return f"CPU backend ({self.instruction_set})"
 
-    def open_reads(self, packed) -> CpuReads:
+    def open_reads(self, packed: PackedReads) -> CpuReads:
         """`packed` has planes uint64[w, 3], plane_start uint32[n], lengths uint32[n]."""
         return CpuReads(self, packed)

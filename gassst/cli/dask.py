@@ -64,7 +64,9 @@ def map_on_cluster(
             shown = ShardProgress()
             with Progress(shown, quiet=args.quiet) as progress:
 
-                def tell(stats: Stats, share: float, shown=shown, progress=progress) -> None:
+                def tell(
+                    stats: Stats, share: float, shown: ShardProgress = shown, progress: Progress = progress
+                ) -> None:
                     shown.share = share
                     progress(stats)
 

@@ -17,12 +17,14 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from gassst.bands.base import ReadsHandle
 from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError
 from gassst.gpu.drivers import why_no_accelerator
+from gassst.model.array_types import U64
+from gassst.model.read_batch import PackedReads
 from gassst.model.times import Times
 
 if TYPE_CHECKING:
@@ -50,7 +52,7 @@ class Extender(Protocol):
         """One line for people: what runs, or has run, where."""
         ...
 
-    def open_reads(self, packed) -> ReadsHandle:
+    def open_reads(self, packed: PackedReads) -> ReadsHandle:
         """`packed` has planes uint64[w, 3], plane_start uint32[n], lengths uint32[n]."""
         ...
 
@@ -73,7 +75,7 @@ class FasterExtender:
         Of the device.
     """
 
-    def __init__(self, reference_planes, threads: int, trial: Trial):
+    def __init__(self, reference_planes: U64, threads: int, trial: Trial):
         self.compiled = CpuExtender(reference_planes)
         self.device: OpenCLExtender | None = None
         self._threads = threads
@@ -97,7 +99,7 @@ class FasterExtender:
             return self.compiled.describe()
         return f"{self.device.describe()}, {self._given} batches; others: {self.compiled.describe()}"
 
-    def open_reads(self, packed) -> ReadsHandle:
+    def open_reads(self, packed: PackedReads) -> ReadsHandle:
         if (
             os.getpid() != self._process
         ):  # forked: without the device, and maybe with a lock that nobody gives back
@@ -151,7 +153,7 @@ class LateExtender:
     As `make_extender` makes it, which may then raise DeviceError.
     """
 
-    def __init__(self, reference_planes, device: str, threads: int):
+    def __init__(self, reference_planes: U64, device: str, threads: int):
         self.compiled = CpuExtender(reference_planes)
         self.device = device
         self._threads = threads
@@ -175,7 +177,7 @@ class LateExtender:
         return Times() if self._made is None else self._made.counters
 
     @property
-    def engine(self):
+    def engine(self) -> Any:
         """Of the device, None where compiled code stands in for it."""
         return getattr(self.made, "engine", None)
 
@@ -184,7 +186,7 @@ class LateExtender:
             return f"device {self.device}, not used up to now"
         return self._made.describe()
 
-    def open_reads(self, packed) -> ReadsHandle:
+    def open_reads(self, packed: PackedReads) -> ReadsHandle:
         return self.made.open_reads(packed)
 
 
@@ -196,7 +198,7 @@ def is_faster(device: tuple[int, int], compiled: tuple[int, int]) -> bool:
 
 
 def make_extender(
-    reference_planes, device: str | None = None, threads: int = 2, *, profiling: bool = False
+    reference_planes: U64, device: str | None = None, threads: int = 2, *, profiling: bool = False
 ) -> Extender:
     """The backend to use for a reference of planes uint64[rows, 3].
 

@@ -6,14 +6,18 @@ import logging
 import os
 import threading
 import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from gassst.bands.base import ReadsHandle
+from gassst.bands.base import ReadsHandle, Scores
 from gassst.bands.cpu import CpuExtender, CpuReads
 from gassst.errors import DeviceError
 from gassst.gpu import opencl_engine
 from gassst.gpu.opencl_batch import DeviceBatch, Worker
+from gassst.model.array_types import U16, U32, U64
+from gassst.model.read_batch import PackedReads
 from gassst.model.times import Times
 
 log = logging.getLogger("gassst")
@@ -23,57 +27,67 @@ class OpenCLReads(ReadsHandle):
     """Reads on an OpenCL device. Scores come from the extender's `scorer`, if it has one; where the device fails and
     there is a spare backend, that one goes on."""
 
-    def __init__(self, extender: OpenCLExtender, packed):
+    def __init__(self, extender: OpenCLExtender, packed: PackedReads):
         super().__init__(packed)
         self.extender, self.packed, self.times = extender, packed, Times()
-        self.worker = self.batch = None
+        self.worker: Worker | None = None
+        self.batch: DeviceBatch | None = None
         self.compiled: dict[CpuExtender, CpuReads] = {}
         if not extender.failed:
-            self._run("open")
+            self._tried(self._open, 0)
 
-    def _open(self):
-        self.worker = self.extender.borrow()
-        self.worker.batches += 1
+    def _open(self) -> None:
+        self.worker = worker = self.extender.borrow()
+        worker.batches += 1
         reads = (self.planes, self.plane_start, self.lengths)
-        self.batch = DeviceBatch(self.extender.engine, self.worker, *reads)
+        self.batch = DeviceBatch(self.extender.engine, worker, *reads)
 
-    def _run(self, what, *arguments):
+    def _tried(self, call: Callable[[], Any], bands: int) -> Any:
+        """What the call returns; None once the device has failed. Raises DeviceError without a spare backend."""
+        began = time.perf_counter_ns()
+        try:
+            found = call()
+        except DeviceError as error:
+            self.extender.fail(error)
+            return None
+        if (
+            self.worker is not None and self.worker.batches > 1
+        ):  # with its first one a worker sets up its kernels
+            self.extender.note(time.perf_counter_ns() - began, bands)
+        return found
+
+    def _run(self, what: str, *arguments: Any) -> Any:
         """The device's method of this name, or the spare backend's once the device has failed."""
         if not self.extender.failed:
-            began = time.perf_counter_ns()
-            try:
-                found = self._open() if what == "open" else getattr(self.batch, what)(*arguments)
-            except DeviceError as error:
-                self.extender.fail(error)
-            else:
-                if self.worker.batches > 1:  # with its first one a worker sets up its kernels
-                    self.extender.note(time.perf_counter_ns() - began, len(arguments[0]) if arguments else 0)
+            found = self._tried(lambda: getattr(self.batch, what)(*arguments), len(arguments[0]))
+            if found is not None:
                 return found
-        return None if what == "open" else self._run_compiled(self.extender.spare, what, *arguments)
+        assert self.extender.spare is not None  # else its failure was raised
+        return self._run_compiled(self.extender.spare, what, *arguments)
 
-    def _run_compiled(self, backend, what, *arguments):
+    def _run_compiled(self, backend: CpuExtender, what: str, *arguments: Any) -> Any:
         """The method of a compiled backend, which gets its handle when it is first needed."""
         if backend not in self.compiled:
-            self.compiled[backend] = backend.open_reads(self)
+            self.compiled[backend] = backend.open_reads(self.packed)
         return getattr(self.compiled[backend], "_" + what)(*arguments)
 
-    def _run_scores(self, what, *arguments):
+    def _run_scores(self, what: str, *arguments: Any) -> Any:
         scorer = self.extender.scorer
         return self._run(what, *arguments) if scorer is None else self._run_compiled(scorer, what, *arguments)
 
-    def _score(self, *arguments):
+    def _score(self, *arguments: Any) -> Scores:
         return self._run_scores("score", *arguments)
 
-    def _profile(self, *arguments):
+    def _profile(self, *arguments: Any) -> U16:
         return self._run_scores("profile", *arguments)
 
-    def _align(self, *arguments):
+    def _align(self, *arguments: Any) -> tuple[U16, U16, U32]:
         return self._run("align", *arguments)
 
-    def _local(self, *arguments):
+    def _local(self, *arguments: Any) -> U16:
         return self._run_scores("local", *arguments)
 
-    def _align_local(self, *arguments):
+    def _align_local(self, *arguments: Any) -> tuple[U16, U32, U16, U16, U32]:
         return self._run("align_local", *arguments)
 
     def close(self) -> None:
@@ -88,7 +102,7 @@ class OpenCLReads(ReadsHandle):
         if not self.extender.engine.profiling:
             self.times.kernel = 0  # it would be that of the compiled backends alone
 
-    def __del__(self):
+    def __del__(self) -> None:
         if getattr(self, "worker", None) is not None:
             self.close()
 
@@ -105,13 +119,13 @@ class OpenCLExtender:
 
     def __init__(
         self,
-        reference_planes,
+        reference_planes: U64,
         device: str | None = None,
         threads: int = 2,
         *,
-        spare=None,
-        scorer=None,
-        profiling=False,
+        spare: CpuExtender | None = None,
+        scorer: CpuExtender | None = None,
+        profiling: bool = False,
     ):
         info, cl_device = opencl_engine.choose(device, threads)
         reference = np.ascontiguousarray(reference_planes, np.uint64).reshape(-1, 3)
@@ -136,10 +150,8 @@ class OpenCLExtender:
     def counters(self) -> Times:
         """Of all handles closed so far, and of the compiled backends that help out."""
         total = Times()
-        for part in (
-            self.engine.times,
-            *(backend.counters for backend in {self.spare, self.scorer} - {None}),
-        ):
+        helpers = {backend for backend in (self.spare, self.scorer) if backend is not None}
+        for part in (self.engine.times, *(backend.counters for backend in helpers)):
             total += part
         if not self.engine.profiling:
             total.kernel = 0  # it would be that of the compiled backends alone
@@ -150,7 +162,7 @@ class OpenCLExtender:
         scores = f"; scores: {self.scorer.describe()}" if self.scorer else ""
         return f"OpenCL device {self.engine.info}{scores}"
 
-    def open_reads(self, packed) -> ReadsHandle:
+    def open_reads(self, packed: PackedReads) -> ReadsHandle:
         """`packed` has planes uint64[w, 3], plane_start uint32[n], lengths uint32[n]; uploaded here, once.
 
         A process that was forked has no device: drivers do not survive that. Compiled code goes on there.

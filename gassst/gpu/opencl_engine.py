@@ -15,12 +15,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gassst.errors import DeviceError
 from gassst.gpu.opencl_upload import upload
+from gassst.model.array_types import U64
 from gassst.model.times import Times
 
 log = logging.getLogger("gassst")
@@ -59,7 +62,7 @@ class DeviceInfo:
         return text if self.usable else f"{text}: not usable, {self.reason}"
 
 
-def load_pyopencl(threads: int | None = None):
+def load_pyopencl(threads: int | None = None) -> Any:
     """The pyopencl module, or DeviceError.
 
     `threads` bounds PoCL's own threads, if this is the process's first look at its platforms.
@@ -75,14 +78,14 @@ def load_pyopencl(threads: int | None = None):
     return pyopencl
 
 
-def _type_name(cl, device) -> str:
+def _type_name(cl: Any, device: Any) -> str:
     for name in ("GPU", "ACCELERATOR", "CPU"):
         if device.type & getattr(cl.device_type, name):
             return name.lower()
     return "custom"
 
 
-def _why_not(cl, device) -> str:
+def _why_not(cl: Any, device: Any) -> str:
     if not device.available:
         return "not available"
     if not device.compiler_available:
@@ -94,7 +97,7 @@ def _why_not(cl, device) -> str:
     return ""
 
 
-def _compiles(cl, device) -> bool:
+def _compiles(cl: Any, device: Any) -> bool:
     """Whether the device's compiler builds a kernel at all: the LLVM of an older PoCL refuses a newer processor."""
     try:
         cl.Program(cl.Context([device]), "__kernel void nothing(void) {}").build()
@@ -103,7 +106,7 @@ def _compiles(cl, device) -> bool:
     return True
 
 
-def _describe(cl, index, platform, device) -> DeviceInfo:
+def _describe(cl: Any, index: str, platform: Any, device: Any) -> DeviceInfo:
     reason = _why_not(cl, device)
     return DeviceInfo(
         index=index,
@@ -119,7 +122,7 @@ def _describe(cl, index, platform, device) -> DeviceInfo:
     )
 
 
-def _discover(threads=None):
+def _discover(threads: int | None = None) -> list[tuple[DeviceInfo, Any]]:
     """(DeviceInfo, pyopencl.Device) of every device, maybe none. DeviceError without pyopencl."""
     cl = load_pyopencl(threads)
     try:
@@ -152,7 +155,7 @@ def _matches(info: DeviceInfo, wanted: str) -> bool:
     return wanted in (info.index, info.type) or (":" not in wanted and wanted in info.name.lower())
 
 
-def choose(wanted: str | None = None, threads: int | None = None):
+def choose(wanted: str | None = None, threads: int | None = None) -> tuple[DeviceInfo, Any]:
     """The (DeviceInfo, pyopencl.Device) to use: GPU, then accelerator, then CPU, then by compute units.
 
     `wanted` narrows it: an index "0:1", "gpu", "cpu", "accelerator", or part of a name. DeviceError when none
@@ -161,7 +164,7 @@ def choose(wanted: str | None = None, threads: int | None = None):
     return _ranked(wanted and wanted.removesuffix(ALL), threads)[0]
 
 
-def choose_all(wanted: str, threads: int | None = None):
+def choose_all(wanted: str, threads: int | None = None) -> list[tuple[DeviceInfo, Any]]:
     """The devices to use together: that of `choose`, or with ":all" behind `wanted` all usable ones like it.
 
     Devices are alike that have a platform, a type and a name in common. Raises DeviceError when none is left.
@@ -176,7 +179,7 @@ def _kind(info: DeviceInfo) -> tuple[str, str, str]:
     return info.platform, info.type, info.name
 
 
-def _ranked(wanted: str | None, threads: int | None):
+def _ranked(wanted: str | None, threads: int | None) -> list[tuple[DeviceInfo, Any]]:
     found = _discover(threads)
     if not found:
         raise DeviceError(
@@ -201,7 +204,7 @@ def source(names: tuple[str, ...] = SOURCES) -> str:
     return re.sub(r'^#include "(\w+\.h)"$', lambda found: source((found[1],)), text, flags=re.MULTILINE)
 
 
-def lanes_of(info: DeviceInfo, device) -> int:
+def lanes_of(info: DeviceInfo, device: Any) -> int:
     """Pairs per work-item: a CPU's vector width, as compilers do not vectorise loops of varying length.
 
     Four at most: on processors with AVX-512 that its LLVM does not know, PoCL builds programs of eight without kernels.
@@ -219,11 +222,13 @@ class Engine:
     DeviceError where the device has no room or cannot compile.
     """
 
-    def __init__(self, info, device, reference, profiling=False, alignments=True):
+    def __init__(
+        self, info: DeviceInfo, device: Any, reference: U64, profiling: bool = False, alignments: bool = True
+    ):
         self.cl = cl = load_pyopencl()
         self.info, self.device, self.profiling = info, device, profiling
         self.lanes = lanes_of(info, device)
-        self.programs = {}
+        self.programs: dict[tuple[int, tuple[str, ...]], Any] = {}
         self.lock = threading.Lock()
         self.times = Times()
         self.reference = np.ascontiguousarray(reference, np.uint64)
@@ -235,28 +240,28 @@ class Engine:
         # Half of what may be asked for at once: several threads want their share.
         self.trace_bytes = min(TRACE_BYTES, device.max_mem_alloc_size // 4)
 
-    def errors(self):
+    def errors(self) -> AsDeviceError:
         """Context in which pyopencl's errors are DeviceError."""
         return AsDeviceError(self.cl, self.info.name)
 
     @property
-    def shares_memory(self):
+    def shares_memory(self) -> bool:
         """A CPU works where an array lies, which may be a file mapped into memory; others get their copy."""
         return self.info.type == "cpu"
 
-    def in_place(self, array):
+    def in_place(self, array: NDArray[Any]) -> Any:
         """A read-only buffer that is the array itself, which it keeps alive."""
         flags = self.cl.mem_flags
         return self.cl.Buffer(self.context, flags.READ_ONLY | flags.USE_HOST_PTR, hostbuf=array)
 
-    def _uploaded(self):
+    def _uploaded(self) -> Any:
         """A buffer with a copy of the reference."""
         flags, size = self.cl.mem_flags.READ_ONLY, max(self.reference.nbytes, 64)
         buffer = self.cl.Buffer(self.context, flags, size)
         upload(self.cl, self.context, [buffer], [self.reference.reshape(-1)])
         return buffer
 
-    def program(self, words, names=SOURCES):
+    def program(self, words: int, names: tuple[str, ...] = SOURCES) -> Any:
         """The compiled program for bands of 64 * words diagonals; of the local kernels for `words` diagonals, on a CPU
         one for all widths."""
         if names == LOCAL_SOURCES and self.lanes > 1:
@@ -268,11 +273,11 @@ class Engine:
                 self.times.compile += time.perf_counter_ns() - began
             return self.programs[words, names]
 
-    def _build(self, words, names):
+    def _build(self, words: int, names: tuple[str, ...]) -> Any:
         band = [f"-DWORDS={words}"] if names == SOURCES else ["-DWORDS=1", f"-DWIDTH={words}"]
         return self.build(names, [f"-DLANES={self.lanes}", *band])
 
-    def build(self, names: tuple[str, ...], options: list[str]):
+    def build(self, names: tuple[str, ...], options: list[str]) -> Any:
         """The program of these sources. Raises DeviceError with what the compiler says."""
         program = self.cl.Program(self.context, source(names))
         try:
@@ -284,7 +289,7 @@ class Engine:
             log.debug("OpenCL build log, %s:\n%s", " ".join(options), build_log)
         return program
 
-    def items(self, name, n, rows=0, width=0):
+    def items(self, name: str, n: int, rows: int = 0, width: int = 0) -> int:
         """Work-items of a kernel for n pairs: one a group of lanes; on a CPU a few share the local alignments."""
         if self.lanes == 1 or not name.startswith("local"):
             return -(-n // self.lanes)
@@ -292,7 +297,7 @@ class Engine:
         return max(1, min(-(-n // self.local_lanes), ITEMS_A_UNIT * self.info.compute_units, room))
 
     @property
-    def local_lanes(self):
+    def local_lanes(self) -> int:
         """Pairs of a group of local alignments on a CPU, at the most: a byte each in vectors of as many bits."""
         return max(32, 8 * self.lanes)
 
@@ -317,7 +322,7 @@ class OutOfDeviceMemory(DeviceError):
 class AsDeviceError:
     """Turns pyopencl's errors into DeviceError."""
 
-    def __init__(self, cl, name):
+    def __init__(self, cl: Any, name: str):
         self.cl, self.name = cl, name
         status = cl.status_code
         self.no_memory = {
@@ -327,10 +332,12 @@ class AsDeviceError:
             status.INVALID_BUFFER_SIZE,
         }
 
-    def __enter__(self):
+    def __enter__(self) -> AsDeviceError:
         return self
 
-    def __exit__(self, kind, error, traceback):
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> Literal[False]:
         if isinstance(error, self.cl.Error):
             what = OutOfDeviceMemory if error.code in self.no_memory else DeviceError
             raise what(f"OpenCL device {self.name}: {error}") from error

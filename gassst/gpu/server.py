@@ -180,7 +180,7 @@ class DeviceServer:
             answer = os.read(self.process.answers[client], CALL.size)
         if not answer:
             raise DeviceError(f"device {self.process.device}: the process that drives it has ended")
-        found: tuple | DeviceError | None = self.process.memory.get(*CALL.unpack(answer))
+        found: tuple[Any, ...] | DeviceError | None = self.process.memory.get(*CALL.unpack(answer))
         if isinstance(found, DeviceError):
             raise found
         return found

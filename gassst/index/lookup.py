@@ -41,7 +41,7 @@ class WholeIndex:
     def __init__(self, index: Whole):
         self.index = index
 
-    def resolve(self, seeds, caps: np.ndarray) -> None:
+    def resolve(self, seeds: Any, caps: np.ndarray) -> None:
         """Look up the seeds; those that occur more often than `caps` says for their length are made longer."""
         again = True
         while again:
@@ -49,7 +49,7 @@ class WholeIndex:
                 seeds.resolve(part, caps, lo, hi)
             again = seeds.lengthen(caps)
 
-    def copy_positions(self, seeds) -> None:
+    def copy_positions(self, seeds: Any) -> None:
         """Copy the places of the seeds out of the index, unless `gather` can read the positions where they are."""
         if self.copies or self.index.step > 1:
             for part, lo, hi in self._parts():

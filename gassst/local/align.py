@@ -24,7 +24,7 @@ from gassst.local.places import UNCOUNTED, Aligned, Lines, Places, Targets
 from gassst.local.reseed import Promising
 from gassst.model.params import Scoring
 from gassst.model.rules import optional, rule
-from gassst.search.arrays import I64, U8, U16, U32, Bool
+from gassst.search.arrays import I32, I64, U8, U16, U32, Bool
 from gassst.search.backend import SearchBackend
 
 SOFT_CLIP = 4  # BAM operation
@@ -195,7 +195,7 @@ class Aligner:
 
     def _by_width(
         self, targets: Targets, plain: Bool | None
-    ) -> Iterator[tuple[int, I64, U32, U32, Callable]]:
+    ) -> Iterator[tuple[int, I64, U32, U32, Callable[[I32, U8], None]]]:
         """Width, rows, their read_strand and the first diagonals of their bands, the narrowest first.
 
         `plain` bool[k]: targets that need no band. The last item takes `score` and `reached` of these rows:
@@ -209,7 +209,7 @@ class Aligner:
                 return
             rows, read_strand, first = _band_widths.bands_of_width(width, w, targets)
 
-            def widen(score, reached, leaving=leaving, rows=rows):
+            def widen(score: I32, reached: U8, leaving: int = leaving, rows: I64 = rows) -> None:
                 _band_widths.widen_unproved(width, rows, (score, reached), leaving, self.context, targets)
 
             if rows.size:

@@ -49,7 +49,7 @@ class Columns:
                 getattr(self, name)[index] = getattr(rows, name)
 
     @classmethod
-    def concatenate(cls, parts: list) -> Any:
+    def concatenate(cls, parts: list[Any]) -> Any:
         """All rows, in order."""
         return cls(*[joined([getattr(part, name) for part in parts]) for name in cls._names()])
 

@@ -18,7 +18,7 @@ from gassst._core import read_through as _read_through
 from gassst.local.places import Aligned
 from gassst.model.read_batch import PackedReads
 from gassst.model.sam_flags import UNMAPPED
-from gassst.search.arrays import I64, U16, U32, BatchResult
+from gassst.search.arrays import I64, U16, U32, BatchResult, Structs
 from gassst.search.context import BatchContext
 
 
@@ -74,7 +74,9 @@ def put_back(
     return BatchResult(*_read_through.put_back(result, cut, own, rows), np.concatenate(cigars))
 
 
-def _as_they_are(hits, reads, cut, context, cut_lengths):
+def _as_they_are(
+    hits: Structs, reads: I64, cut: BatchResult, context: BatchContext, cut_lengths: U32
+) -> tuple[Structs, U32]:
     """HIT[k] and their CIGARs: mapped hits of cut reads in the whole ones, uint32[k], of which the rest is clipped."""
     tails = context.lengths[reads] - cut_lengths[hits["read"]]
     whole = hits.copy()
@@ -85,7 +87,9 @@ def _as_they_are(hits, reads, cut, context, cut_lengths):
     return whole, cigars
 
 
-def _of_whole_reads(hits, reads, cut, context, cut_lengths):
+def _of_whole_reads(
+    hits: Structs, reads: I64, cut: BatchResult, context: BatchContext, cut_lengths: U32
+) -> tuple[Structs, U32]:
     """HIT[k] and their CIGARs: mapped hits of cut reads as alignments of the whole ones, uint32[k]."""
     tails = context.lengths[reads] - cut_lengths[hits["read"]]
     read_strand = (2 * reads + hits["strand"]).astype(np.uint32)

@@ -171,7 +171,7 @@ def count_places(
         stats.count_templates(lengths[is_sure & (lengths > 0) & (lengths <= LONGEST_TEMPLATE)])
 
 
-def _report(backend: HostBackend, found, pairs: PairContext | None) -> BatchResult:
+def _report(backend: HostBackend, found: GlobalResult, pairs: PairContext | None) -> BatchResult:
     if backend.context.params.mode == "local":
         result = realign(backend, found, pairs)
         return with_whole_reads(backend, found, result) if backend.context.whole_reads else result

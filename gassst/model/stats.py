@@ -19,6 +19,7 @@ from gassst.files.whole_file import write_text
 from gassst.model.funnel import Funnel, count_of
 from gassst.model.layouts import NO_SCORE
 from gassst.model.params import MIN_READ_LENGTH
+from gassst.model.read_batch import PackedReads
 from gassst.model.times import Times
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class _Timer:
 
     __slots__ = "_counter", "_stage", "_start"
 
-    def __init__(self, counter: Counter, stage: str):
+    def __init__(self, counter: Counter[str], stage: str):
         self._counter, self._stage = counter, stage
 
     def __enter__(self) -> None:
@@ -148,16 +149,16 @@ class Stats:
     pairs: int = 0
     proper: int = 0
     duplicates: int = 0
-    errors: Counter = field(default_factory=Counter)
-    mapq: Counter = field(default_factory=Counter)
-    inserts: Counter = field(default_factory=Counter)
-    nanoseconds: Counter = field(default_factory=Counter)
+    errors: Counter[int] = field(default_factory=Counter)
+    mapq: Counter[int] = field(default_factory=Counter)
+    inserts: Counter[int] = field(default_factory=Counter)
+    nanoseconds: Counter[str] = field(default_factory=Counter)
     extension: Times = field(default_factory=Times, compare=False)
     funnel: Funnel = field(default_factory=Funnel)
     cycles: np.ndarray = field(default_factory=lambda: np.zeros((0, 4), np.int64), compare=False)
     windows: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64), compare=False)
     contigs: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64), compare=False)
-    run: dict = field(default_factory=dict)
+    run: dict[str, Any] = field(default_factory=dict)
     doubts: list[str] = field(default_factory=list, compare=False)
 
     def __repr__(self) -> str:
@@ -205,7 +206,9 @@ class Stats:
             counts = np.bincount(values)
             counter.update({v: int(counts[v]) for v in np.flatnonzero(counts).tolist()})
 
-    def count_cycles(self, hits: np.ndarray, cigars: np.ndarray, planes: np.ndarray, packed) -> None:
+    def count_cycles(
+        self, hits: np.ndarray, cigars: np.ndarray, planes: np.ndarray, packed: PackedReads
+    ) -> None:
         """Count errors by cycle: `hits` and `cigars` of a `BatchResult`, `planes` of the reference."""
         with self.timed("cycles"):
             reads = packed.planes, packed.plane_start, packed.lengths

@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -100,7 +100,7 @@ class InsertModel:
         density = 2 * max(n_bases, 1) / (self.sd * math.sqrt(2 * math.pi))
         return 20 + 10 * math.log10(max(density, 1))
 
-    def as_dict(self) -> dict:
+    def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
@@ -116,7 +116,7 @@ class InsertModel:
         return model
 
     @classmethod
-    def _of(cls, values: dict) -> InsertModel:
+    def _of(cls, values: dict[str, Any]) -> InsertModel:
         """From what `as_dict` returns. Raises ValueError, TypeError, KeyError and AttributeError for anything else."""
         errors, also = values.pop("errors"), values.pop("also", None)
         model = cls(**values, errors=None if errors is None else ErrorRate(**errors))

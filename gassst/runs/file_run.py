@@ -11,12 +11,13 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple, TypedDict
 
+from gassst.bands.cpu import CpuExtender
 from gassst.errors import UsageError
 from gassst.files.destination import Destination
 from gassst.files.inflate import Inflaters
 from gassst.files.input_progress import InputProgress
 from gassst.files.slices import LanePart
-from gassst.gpu.choose import CpuExtender, FasterExtender
+from gassst.gpu.choose import FasterExtender
 from gassst.mapping.batch_mapper import BatchMapper
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats
@@ -44,7 +45,7 @@ Watch = Callable[[], AbstractContextManager[Callable[[Stats], None] | None]]
 
 
 class RunOptions(TypedDict, total=False):
-    """What a run is told beside its source and its output. `Mapper.map_file` says what each means."""
+    """The options of a run beside those of its source and its output. `Mapper.map_file` says what each means."""
 
     command_line: str | None
     details: bool
@@ -54,7 +55,7 @@ class RunOptions(TypedDict, total=False):
 
 
 class FileOptions(SourceOptions, OutputChoices, RunOptions, total=False):
-    """All of `Mapper.map_file`: how files are read, how the output is written, and what else the run is told."""
+    """All arguments of `Mapper.map_file` by name: of the source, of the output, and of the run."""
 
     mates: Paths | None
 

@@ -7,19 +7,17 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gassst._core import bookkeeping as _bookkeeping
-
-U8 = NDArray[np.uint8]
-U16 = NDArray[np.uint16]
-U32 = NDArray[np.uint32]
-U64 = NDArray[np.uint64]
-I32 = NDArray[np.int32]
-I64 = NDArray[np.int64]
-F64 = NDArray[np.float64]
-Bool = NDArray[np.bool_]
-Structs = NDArray[Any]
+from gassst.model.array_types import F64 as F64
+from gassst.model.array_types import I32 as I32
+from gassst.model.array_types import I64 as I64
+from gassst.model.array_types import U8 as U8
+from gassst.model.array_types import U16 as U16
+from gassst.model.array_types import U32 as U32
+from gassst.model.array_types import U64 as U64
+from gassst.model.array_types import Bool as Bool
+from gassst.model.array_types import Structs as Structs
 
 
 def _taken(columns: Sequence[Structs], index: Any) -> Sequence[Structs]:

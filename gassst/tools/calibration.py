@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -46,7 +47,7 @@ def verdict(wrong: int, expected: float, one_sided: bool = False) -> str:
     return GOOD if clean else FEW
 
 
-def bins(mapped: np.ndarray) -> list[dict]:
+def bins(mapped: np.ndarray) -> list[dict[str, Any]]:
     """A row for each bin that occurs, highest first, from `mapped[mapq, correct]` (int64[256, 2]).
 
     `expected` is the mean of 10^(-MAPQ/10) over the bin's alignments.
@@ -73,7 +74,7 @@ def bins(mapped: np.ndarray) -> list[dict]:
     return rows
 
 
-def report(mapped: np.ndarray) -> dict:
+def report(mapped: np.ndarray) -> dict[str, Any]:
     """`bins`, how many got each verdict, and whether of those that tell a higher one never errs more."""
     rows = bins(mapped)
     told = [row["observed"] for row in rows if row["verdict"] != FEW]
@@ -82,7 +83,7 @@ def report(mapped: np.ndarray) -> dict:
     return {"bins": rows, **counts, "monotone": told == sorted(told)}
 
 
-def text(result: dict) -> str:
+def text(result: dict[str, Any]) -> str:
     """A report as a table for people, with its header."""
     lines = ["MAPQ\tcount\twrong\tobserved\texpected\tverdict"]
     for row in result["bins"]:

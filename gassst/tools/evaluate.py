@@ -14,6 +14,7 @@ import argparse
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -87,11 +88,11 @@ def tally(path: str, tolerance: int = 10, truth: str | None = None) -> Tally:
     return counts
 
 
-def _share(part, whole) -> float | None:
+def _share(part: float, whole: float) -> float | None:
     return float(part / whole) if whole else None
 
 
-def figures(mapped: np.ndarray, total: int, mapq: int) -> dict:
+def figures(mapped: np.ndarray, total: int, mapq: int) -> dict[str, Any]:
     """Table 4.2 from `mapped[mapq, correct]` and the number of reads; None is a share of nothing."""
     confident = mapped[mapq:]
     return {
@@ -105,7 +106,7 @@ def figures(mapped: np.ndarray, total: int, mapq: int) -> dict:
     }
 
 
-def by_mapq(mapped: np.ndarray, total: int) -> list[dict]:
+def by_mapq(mapped: np.ndarray, total: int) -> list[dict[str, Any]]:
     """One row for each MAPQ that occurs, highest first: its own errors, and those of all down to it.
 
     `observed` and `expected` (10^(-MAPQ/10); None for 255, "not available") are calibration; `reads_share`
@@ -129,7 +130,7 @@ def by_mapq(mapped: np.ndarray, total: int) -> list[dict]:
     return rows
 
 
-def report(counts: Tally, mapq: int = 20, total: int | None = None) -> dict:
+def report(counts: Tally, mapq: int = 20, total: int | None = None) -> dict[str, Any]:
     """All figures as JSON-ready values. Raises UsageError.
 
     `all` and each mate that occurs, `pairs` where there are any, `by_mapq`, and `calibration` of all and of
@@ -163,7 +164,7 @@ def evaluate(
     mapq: int = 20,
     total: int | None = None,
     truth: str | None = None,
-) -> dict:
+) -> dict[str, Any]:
     """Judges `path` and returns its report. Raises InputError, UsageError."""
     return {"file": path, "tolerance": tolerance, **report(tally(path, tolerance, truth), mapq, total)}
 
@@ -178,7 +179,7 @@ def count_reads(path: str) -> int:
     return count if fasta else count // 4
 
 
-def text(result: dict) -> str:
+def text(result: dict[str, Any]) -> str:
     """The report as a table for people."""
     parts = [name for name in ("all", *MATES) if name in result]
     lines = [
@@ -203,7 +204,7 @@ def text(result: dict) -> str:
     return "\n".join(lines)
 
 
-def _pairs_text(pairs: dict) -> str:
+def _pairs_text(pairs: dict[str, Any]) -> str:
     header = "pairs\tcount\tboth mapped%\tboth right%\tone right%\tproper%\tright of proper%"
     names = ("both_mapped", "both_right", "one_right", "proper")
     shares = [_percent(pairs[f"{name}_share"]) for name in names] + [_percent(pairs["proper_accuracy"])]
@@ -214,7 +215,7 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.3f}"
 
 
-def plot(result: dict, path: str) -> None:
+def plot(result: dict[str, Any], path: str) -> None:
     """Draws calibration and ROC to `path`. Raises UsageError (no matplotlib, odd suffix), OutputError."""
     require_matplotlib()
     from matplotlib.figure import Figure
@@ -230,7 +231,7 @@ def plot(result: dict, path: str) -> None:
         raise UsageError(f"--plot {path}: {error}") from None
 
 
-def _plot_calibration(axes, rows: list[dict]) -> None:
+def _plot_calibration(axes: Any, rows: list[dict[str, Any]]) -> None:
     mapq = np.array([row["mapq"] for row in rows])
     count = np.array([row["alignments"] for row in rows])
     # Half an error more, so that a MAPQ without errors has a place on the axis: a lower limit.
@@ -244,7 +245,7 @@ def _plot_calibration(axes, rows: list[dict]) -> None:
     axes.legend()
 
 
-def _plot_roc(axes, rows: list[dict]) -> None:
+def _plot_roc(axes: Any, rows: list[dict[str, Any]]) -> None:
     error = np.array([row["error_share"] for row in rows])
     reads = 100 * np.array([row["reads_share"] for row in rows])
     count = np.cumsum([row["alignments"] for row in rows])

@@ -7,6 +7,7 @@ flow cell holds there. A two-colour instrument calls G where it sees nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -62,7 +63,9 @@ class ForeignEnds:
         """Whether inserts may be shorter than reads."""
         return self.adapters is not None
 
-    def spoil(self, rng: np.random.Generator, quality: np.ndarray, rate) -> tuple[np.ndarray, np.ndarray]:
+    def spoil(
+        self, rng: np.random.Generator, quality: np.ndarray, rate: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Qualities uint8[n, length] and error probabilities float32[n, length] with bad tails."""
         bad = self._tails(rng, quality.shape, self.bad_tails)
         return np.where(bad, np.uint8(BAD_QUALITY), quality), np.where(bad, BAD_ERROR, rate).astype(

@@ -179,7 +179,9 @@ def apply(reference: Genome, variants: Variants) -> Sample:
     return Sample(genome, at, *(np.concatenate([part[column] for part in parts]) for column in (2, 3)))
 
 
-def _haplotype(reference: Genome, variants: Variants, which: np.ndarray):
+def _haplotype(
+    reference: Genome, variants: Variants, which: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Codes of one haplotype, and `at`, `to`, `slope` of its map."""
     lengths = np.array([len(bases) for bases in variants.inserted], dtype=np.int64)
     snp = (variants.deleted == 1) & (lengths == 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +54,7 @@ class PairTally:
     def _with(self, wanted: int) -> int:
         return int(sum(self.both[bits] for bits in range(8) if bits & wanted == wanted))
 
-    def figures(self, total: int) -> dict:
+    def figures(self, total: int) -> dict[str, Any]:
         """Counts and shares of `total` pairs; `proper_accuracy` is of the proper ones. None: of nothing."""
         alone = sum(bool(bits & CORRECT) for _, bits in self.waiting.values())
         counts = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 
@@ -113,7 +114,7 @@ def _error_rates(errors: dict[str, list[int]]) -> np.ndarray:
     return np.minimum(rates, MAX_ERROR)
 
 
-def _transitions(bins: list[dict]) -> np.ndarray:
+def _transitions(bins: list[dict[str, Any]]) -> np.ndarray:
     """Stochastic float64[bins, LEVELS, LEVELS]; a quality unseen in a bin follows all bins, or stays."""
     chain = np.zeros((len(bins), LEVELS, LEVELS))
     for table, rows in zip(chain, bins, strict=True):

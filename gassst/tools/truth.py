@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pysam
@@ -52,7 +53,7 @@ class Alignments:
         return np.where(self.flags & REVERSE, -1, 1)
 
 
-def read_alignments(path: str):
+def read_alignments(path: str) -> Iterator[Alignments]:
     """Yields Alignments of up to CHUNK primary records of a SAM, BAM or CRAM file. Raises InputError."""
     # CRAM only: name, flag, place and CIGAR are all that is wanted, so the reference is not needed.
     options = ["required_fields=0x3f"]
@@ -97,7 +98,7 @@ def _unheard(*_: object) -> None:
     pass
 
 
-def _row(record: pysam.AlignedSegment) -> tuple:
+def _row(record: pysam.AlignedSegment) -> tuple[Any, ...]:
     flag = record.flag
     if flag & UNMAPPED:
         return record.query_name, flag, -1, 0, 0, 0
@@ -111,7 +112,7 @@ def _row(record: pysam.AlignedSegment) -> tuple:
     return record.query_name, flag, record.reference_id, start + 1, end, record.mapping_quality
 
 
-def _clipped(runs) -> int:
+def _clipped(runs: Iterable[tuple[int, int]]) -> int:
     bases = 0
     for operation, length in runs:
         if operation not in _CLIPS:
@@ -120,10 +121,13 @@ def _clipped(runs) -> int:
     return bases
 
 
-def _alignments(rows: list[tuple], contigs: np.ndarray) -> Alignments:
+def _alignments(rows: list[tuple[Any, ...]], contigs: np.ndarray) -> Alignments:
     names, *columns = zip(*rows, strict=True)
     flags, contig, start, end, mapq = (np.array(column, dtype=np.int64) for column in columns)
     return Alignments(list(names), flags, contigs[contig], start, end, mapq)
+
+
+Columns = list[Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -154,12 +158,12 @@ def _strands(column: Sequence[str]) -> np.ndarray:
     return np.fromiter(map(_STRAND.__getitem__, column), dtype=np.int64, count=len(column))
 
 
-def _gassst(columns, second) -> Truth:
+def _gassst(columns: Columns, second: np.ndarray) -> Truth:
     contig, start, end, strand = columns
     return Truth(_names(contig), _numbers(start), _numbers(end), _strands(strand))
 
 
-def _gassst_pair(columns, second) -> Truth:
+def _gassst_pair(columns: Columns, second: np.ndarray) -> Truth:
     one, two = _gassst(columns[:4], second), _gassst([columns[0], *columns[4:]], second)
     return Truth(
         one.contig,
@@ -169,12 +173,12 @@ def _gassst_pair(columns, second) -> Truth:
     )
 
 
-def _wgsim(columns, second) -> Truth:
+def _wgsim(columns: Columns, second: np.ndarray) -> Truth:
     contig, start, end = columns
     return Truth(_names(contig), _numbers(start), _numbers(end), np.zeros(len(contig), dtype=np.int64))
 
 
-def _dwgsim(columns, second) -> Truth:
+def _dwgsim(columns: Columns, second: np.ndarray) -> Truth:
     contig, start1, start2, strand1, strand2, random1, random2 = columns
     start = np.where(second, _numbers(start2), _numbers(start1))
     start[np.where(second, _names(random2), _names(random1)) == "1"] = NOWHERE
@@ -182,7 +186,7 @@ def _dwgsim(columns, second) -> Truth:
     return Truth(_names(contig), start, start, strand, ends_known=False)
 
 
-def _paftools(columns, second) -> Truth:
+def _paftools(columns: Columns, second: np.ndarray) -> Truth:
     contig, start, end, strand = columns
     return Truth(_names(contig), _numbers(start) + 1, _numbers(end), _strands(strand))
 
@@ -192,8 +196,8 @@ class NameFormat:
     """A form of read names: `pattern` for one whole line, and what makes Truth of its groups, by column."""
 
     name: str
-    pattern: re.Pattern
-    to_truth: Callable[[list[Sequence[str]], np.ndarray], Truth]
+    pattern: re.Pattern[str]
+    to_truth: Callable[[Columns, np.ndarray], Truth]
 
     def truth(self, found: Alignments, source: str) -> Truth:
         """Truth of each record. Raises InputError for a name of another form."""
@@ -206,7 +210,7 @@ class NameFormat:
         return self.to_truth(list(zip(*columns, strict=True)), found.mate == 2)
 
 
-def _format(name: str, pattern: str, to_truth) -> NameFormat:
+def _format(name: str, pattern: str, to_truth: Callable[[Columns, np.ndarray], Truth]) -> NameFormat:
     return NameFormat(name, re.compile(rf"^{pattern}(?:/[12])?$", re.MULTILINE), to_truth)
 
 
@@ -251,7 +255,7 @@ class TruthTable:
         return Truth(places.contig[which], places.start[which], places.end[which], places.strand[which])
 
 
-def _keys(found: Alignments):
+def _keys(found: Alignments) -> Iterator[tuple[str, int]]:
     return zip((re.sub(r"/[12]$", "", name) for name in found.names), found.mate.tolist(), strict=True)
 
 
