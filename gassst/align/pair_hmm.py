@@ -18,10 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from gassst._core.pair_hmm import Batch, instruction_sets
 from gassst.align.alphabets import DNA
-from gassst.align.products import available_memory, verified_pairs
+from gassst.align.products import verified_pairs
 from gassst.align.sequences import Sequences, read_sequences
 from gassst.align.workers import ProgressBar, is_device, run_all, thread_count
 from gassst.errors import InputError, UsageError
+from gassst.workers.allocator import available_memory
 
 Floats = NDArray[np.float64]
 

@@ -34,6 +34,7 @@ from gassst.align.workers import (
     thread_count,
 )
 from gassst.errors import OutputError, UsageError
+from gassst.workers.allocator import available_memory
 
 I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
@@ -137,18 +138,6 @@ def verified_pairs(
     if array.min() < 0 or array[:, 0].max() >= queries or array[:, 1].max() >= targets:
         raise UsageError(f"pairs: an index is not within {queries} {sides[0]} and {targets} {sides[1]}")
     return array.astype(np.int64, copy=False)
-
-
-def available_memory() -> int:
-    """Bytes that this machine can give without swapping; those of all its memory where it does not say."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            for line in file:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) << 10
-    except OSError:
-        pass
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def exceeds_memory(size: float) -> bool:

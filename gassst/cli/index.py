@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import shutil
 import time
 from functools import partial
+from typing import Any
 
 from gassst.cli.checks import check_threads, check_writable
 from gassst.cli.options import add_common, parse_size
@@ -16,6 +18,7 @@ from gassst.errors import UsageError
 from gassst.index.choice import index_path
 from gassst.model.params import INDEX_STEPS
 from gassst.tools.arguments import file_path, output_path
+from gassst.workers.allocator import available_memory
 
 log = logging.getLogger("gassst")
 
@@ -77,14 +80,15 @@ def main(args: argparse.Namespace) -> int:
     log_start(args)
     start = time.perf_counter()
     with Progress(quiet=args.quiet) as progress:
-        how, told = (args.threads, args.alt, args.step), partial(_show, progress)
+        how = (args.threads, args.alt, args.step)
+        heard: Any = {"told": partial(_show, progress), "sized": partial(_say_size, output)}
         if args.parts is None:
-            index = SeedIndex.build(args.reference, *how, told=told)
+            index = SeedIndex.build(args.reference, *how, **heard)
             index.save(output)
         else:
             from gassst.index.build_parts import build_parts
 
-            build_parts(args.reference, output, *parts, *how, told=told)
+            build_parts(args.reference, output, *parts, *how, **heard)
             index = SeedIndex.open(output, check=False)
     if index.reference.alt is not None:
         log.info("%s", number_of(int(index.reference.alt.sum()), "ALT contig"))
@@ -101,6 +105,27 @@ def main(args: argparse.Namespace) -> int:
 
 def _show(progress: Progress, done: str) -> None:
     progress.show(None, lambda seconds: f"{done}, {clock(seconds)} so far")
+
+
+def _say_size(output: str, on_disk: int, in_memory: int) -> None:
+    """What the index takes, before that is tried; a warning where less is free."""
+    taken = {"disk": on_disk, "memory": in_memory}
+    free = {
+        "disk": shutil.disk_usage(os.path.dirname(os.path.abspath(output))).free,
+        "memory": available_memory(),
+    }
+    short = [name for name in free if free[name] < taken[name]]
+    line = f"{output} takes {in_bytes(on_disk)}, and {in_bytes(in_memory)} of memory to build"
+    if not short:
+        log.info("%s", line)
+        return
+    left = " and ".join(f"{in_bytes(free[name])} of {name}" for name in short)
+    log.warning("%s; %s are free (--step 4 makes it smaller, --parts takes less memory)", line, left)
+
+
+def in_bytes(size: int) -> str:
+    """'17.6 GB', '745.8 MB'."""
+    return f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{size / 1e6:,.1f} MB"
 
 
 def _parts(text: str) -> tuple[int | None, int | None]:

@@ -52,6 +52,7 @@ def main(args: argparse.Namespace) -> int:
         samples = _not_completed(args, samples)
         if not samples:
             return 0
+    params = _with_device_that_pays(args, params, samples)
     with ExitStack() as stack:
         return _map(args, params, samples, _device_started(args, params, samples, stack))
 
@@ -68,6 +69,34 @@ def _not_completed(args: argparse.Namespace, samples: list[Sample]) -> list[Samp
     return left
 
 
+def _with_device_that_pays(args: argparse.Namespace, params: MapParams, samples: list[Sample]) -> MapParams:
+    """The parameters, without a device that nobody named where the host alone maps so few reads earlier.
+
+    One that was named is used, and a line says that the host would be faster.
+    """
+    from gassst.gpu.devices import is_late, is_named
+
+    if not is_late(params.device) or args.dask is not None:
+        return params
+    from gassst.files.input_size import fastq_bytes
+    from gassst.gpu.device_pays import device_pays, index_bases
+
+    size = fastq_bytes(path for sample in samples for path in (*sample.reads, *(sample.mates or [])))
+    if size is not None and args.shard is not None:
+        from gassst.reads.shards import Shard
+
+        size //= Shard.parse(args.shard).of
+    bases, pairs = index_bases(args.index), args.interleaved or samples[0].mates is not None
+    if device_pays(size, bases, pairs, params.threads):
+        return params
+    if not is_named(params.device):
+        log.debug("no device is started: the host alone is faster for such a run, or its size is not known")
+        return replace(params, device="none")
+    if size is not None and bases is not None:
+        log.info("device %s: the host alone is faster for so few reads (--device none)", params.device)
+    return params
+
+
 def _device_started(
     args: argparse.Namespace, params: MapParams, samples: list[Sample], stack: ExitStack
 ) -> Any:
@@ -80,11 +109,10 @@ def _device_started(
 
     if not is_late(params.device) or why_threads():
         return None
-    is_single = samples[0].mates is None and not args.interleaved
     is_here = args.dask is None
     from gassst.gpu.start import start
 
-    is_used = is_single and is_here and not params.all_hits
+    is_used = is_here and not params.all_hits
     if not is_named(params.device) and not is_used:
         return None
 

@@ -15,7 +15,6 @@ from gassst.index.file import (
     PARTS_VERSION,
     SEED_ARRAYS,
     cut_bases,
-    following_type,
     map_sections,
     typed_arrays,
     write,
@@ -25,8 +24,10 @@ from gassst.index.reference import Reference
 from gassst.index.seed_index import (
     Counted,
     SeedIndex,
+    Sized,
     Source,
     Told,
+    bytes_of_seeds,
     json_section,
     reference_sections,
     share_sorted,
@@ -46,12 +47,13 @@ def build_parts(
     alt: str | os.PathLike[str] | None = None,
     step: int = 1,
     told: Told | None = None,
+    sized: Sized | None = None,
 ) -> int:
     """Index a reference, and write the index in parts of about equal size: `path`, and `part_path` of each.
 
     Parameters
     ----------
-    reference, threads, alt, step, told
+    reference, threads, alt, step, told, sized
         As for `SeedIndex.build`.
     path : path
         Of the index. It holds the reference, 3 bits a base, and is what runs are given.
@@ -78,13 +80,14 @@ def build_parts(
     cut = cut_bases(k, step)
     counted = Counted.of(reference, k, source.threads, step, least=cut)
     sizes = counted.counts.sum(axis=0, dtype=np.int64).reshape(4**cut, -1)
+    total = bytes_of_seeds(k, step, int(sizes.sum()))
     if parts is None:
-        bytes_each = 4 + np.dtype(following_type(step)).itemsize
-        total = int(sizes.sum()) * bytes_each + 4 ** (k + 1)
         parts = -(-total // max(memory or total, 1))
         if parts > MAX_PARTS:
             raise UsageError(f"parts: {total:,} bytes make more than {MAX_PARTS} of {memory:,} bytes")
     cuts = _cuts(sizes.sum(axis=1), parts)
+    if sized is not None:
+        sized(*source.size(total, -(-total // (len(cuts) - 1))))
     prefixes, kmers = sizes.shape[1], 4 ** (k - cut)
     rows, built, before = list[list[int]](), list[IndexPart](), written_parts(name)
     with ExitStack() as stack:

@@ -162,6 +162,16 @@ def is_index(path: str) -> bool:
         return False
 
 
+def header_of(path: str) -> tuple[int, int]:
+    """By the header of an index alone: its format version, and the bases of its reference with those between contigs.
+
+    Raises OSError, and IndexFormatError where the file is no sound index.
+    """
+    with open(path, "rb", buffering=0) as file:
+        version, rows = _section_table(file.read(PAGE), os.fstat(file.fileno()).st_size, path)
+    return version, sum(length for name, _, _, length in rows if name == "planes") * 8 // 3
+
+
 def _section_table(page: bytes, size: int, path: str) -> tuple[int, list[tuple[str, int, int, int]]]:
     """Format version and rows. The cheap checks come in the order in which each says most about what went wrong."""
     if not page.startswith(MAGIC):

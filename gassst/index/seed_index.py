@@ -53,6 +53,11 @@ Told = Callable[[str], None]
 """Is called with what has been done."""
 
 
+Sized = Callable[[int, int], None]
+"""Is called with the bytes that an index takes, about: on disk, and of memory while it is built."""
+_PROGRAM = 40_000_000  # bytes of a process that has indexed nothing yet
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class SeedIndex:
     """Every occurrence of every seed of 1 to `longest_seed` bases; arrays as docs/index-format.md defines them.
@@ -96,6 +101,7 @@ class SeedIndex:
         alt: str | os.PathLike[str] | None = None,
         step: int = 1,
         told: Callable[[str], None] | None = None,
+        sized: Callable[[int, int], None] | None = None,
     ) -> SeedIndex:
         """Index a reference, or a FASTA file, with `threads` threads (all that this process may use if None).
 
@@ -104,9 +110,13 @@ class SeedIndex:
         list of ALT contigs (`Reference.with_alt`); None takes the one that `alt_list` finds beside the FASTA. Raises
         InputError as these do and `Reference.from_fasta` does, and for a reference of masked letters only. Raises
         UsageError unless 1 <= threads <= 1024 and the step is 1, 2 or 4. `told` is called again and again with what
-        is done.
+        is done. `sized` is called once, before seeds are sorted, with the bytes that the index takes on disk, and those
+        of memory to build it.
         """
         source = Source.of(reference, threads, alt, step, told)
+        if sized is not None:
+            seeds = bytes_of_seeds(source.k, step, sampled(source.reference, step))
+            sized(*source.size(seeds, seeds))
         arrays = _build_arrays(source.reference, source.k, source.threads, step, told)
         size = source.fasta_bytes
         path = None if size is None or isinstance(reference, Reference) else os.fspath(reference)
@@ -293,6 +303,17 @@ class Source:
         if not sampled(reference, step):
             raise InputError(f"{source}: too short for an index of step {step}")
         return cls(reference, base_length(reference.unmasked, step), threads, fasta_bytes)
+
+    def size(self, seeds: int, at_once: int) -> tuple[int, int]:
+        """What `Sized` is told of an index whose seeds take so many bytes, and those in memory at once."""
+        codes, planes = self.reference.total // 4, self.reference.planes.nbytes
+        own = planes + sum(array.nbytes for array in self.reference.exceptions)
+        return own + seeds, _PROGRAM + own + codes + at_once
+
+
+def bytes_of_seeds(k: int, step: int, positions: int) -> int:
+    """Of `table`, `positions` and `following`."""
+    return 4 * (4**k + 1) + positions * (4 + np.dtype(following_type(step)).itemsize)
 
 
 def reference_sections(

@@ -20,7 +20,7 @@ ADAPTERS = (
     "AAGTCGGATCGTAGCCATGTCGTTCTGT",
 )
 # Adapters begin with these; the two of Nextera alike.
-_CODES = np.unique([["ACGT".index(base) for base in text[:16]] for text in ADAPTERS], axis=0).astype(np.uint8)
+_CODES = np.array(sorted({tuple(map("ACGT".index, text[:16])) for text in ADAPTERS}), np.uint8)
 # Of their first bases one may differ. One random read of 150 bases in 4,000 has such a place.
 FIRST_PART = 12
 # Bases that show an adapter at the end of a read, where all are equal.

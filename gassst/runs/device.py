@@ -117,7 +117,4 @@ def _is_served(mapper: BatchMapper, with_mates: bool) -> bool:
         return False
     if not with_mates:
         return is_searched(params, index, mapper.parts, mapper.cascade)
-    if not is_named(params.device):  # docs/benchmarks/gpu.md
-        log.debug("no device looks at pairs: the host is nearly as fast")
-        return False
     return is_looked_up(index, mapper.parts)

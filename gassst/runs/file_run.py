@@ -16,6 +16,7 @@ from gassst.errors import UsageError
 from gassst.files.destination import Destination
 from gassst.files.inflate import Inflaters
 from gassst.files.input_progress import InputProgress
+from gassst.files.input_size import fastq_bytes
 from gassst.files.slices import LanePart
 from gassst.gpu.choose import FasterExtender
 from gassst.mapping.batch_mapper import BatchMapper
@@ -160,7 +161,9 @@ class FileRun:
         self._device = RunDevice.of(mapper, is_single, device_process)
         mapper = self._device.mapper
         shares_processes = is_single and not self._device.is_served
-        self._processes = _processes(mapper, self._encoder, shares_processes)
+        # The workers of one sample serve the next one, however short it is.
+        size = fastq_bytes(source.paths) if neighbours == ALONE else None
+        self._processes = _processes(mapper, self._encoder, shares_processes, size)
         on_device = mapper.on_device is not None
         params = mapper.params.for_single() if is_single else mapper.params.for_pairs()
         served = self._device.is_served, self._device.is_ready
@@ -316,14 +319,17 @@ def insert_learned(run: MappingRun[Any], source: ReadSource) -> InsertModel:
         return run.learn_insert(batches)
 
 
-def _processes(mapper: BatchMapper, encoder: sam.RecordEncoder, shares_processes: bool) -> int:
+def _processes(
+    mapper: BatchMapper, encoder: sam.RecordEncoder, shares_processes: bool, size: int | None
+) -> int:
     """How many processes map: those asked for, or as many as suit the threads, if nothing speaks against it.
 
     `shares_processes`: whether threads search single reads on the host. That needs the lock of the interpreter least.
+    `size`: as `layout.processes_for`.
     """
     params = mapper.params
     each = THREADS_EACH if shares_processes else THREADS_EACH_OTHERS
-    processes = processes_for(params.threads, params.processes, each)
+    processes = processes_for(params.threads, params.processes, each, size)
     if processes == 1:
         return 1
     why = ""

@@ -1,8 +1,9 @@
-"""What the allocator of the C library does with memory that is given back to it."""
+"""Memory: how much there is, and what the allocator of the C library does with what is given back to it."""
 
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 from contextlib import suppress
 
@@ -20,3 +21,15 @@ def keep_freed_memory() -> None:
             libc = ctypes.CDLL(None)
             libc.mallopt(_MMAP_THRESHOLD, _LARGEST)
             libc.mallopt(_TRIM_THRESHOLD, 2**31 - 1)
+
+
+def available_memory() -> int:
+    """Bytes that this machine can give without swapping; those of all its memory where it does not say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) << 10
+    except OSError:
+        pass
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

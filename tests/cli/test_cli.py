@@ -184,7 +184,8 @@ def test_index_goes_beside_the_reference(capfd, small_fasta, small_index, tmp_pa
     fasta = tmp_path / "ref.fa"
     shutil.copy(small_fasta, fasta)
     assert main(["index", str(fasta), "-t", "1"]) == 0
-    assert "3 contigs, 60,000 bases" in only_line(capfd.readouterr().err)
+    size, done = behind_start(capfd.readouterr().err).splitlines()
+    assert "of memory to build" in size and "3 contigs, 60,000 bases" in done
     assert (tmp_path / "ref.gsi").read_bytes() == small_index.read_bytes()
     assert main(["index", str(fasta), "-o", str(tmp_path / "none" / "x.gsi")]) == 1
     assert "x.gsi: No such file or directory" in only_line(capfd.readouterr().err)

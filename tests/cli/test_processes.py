@@ -148,6 +148,20 @@ def test_unmapped_reads_and_counts(gassst_map, inputs, tmp_path):
     assert found[0][:2] == found[2][:2]  # counts of calls depend on the batches
 
 
+def test_a_short_run_takes_one_process(gassst_map, small_fastq, tmp_path, monkeypatch):
+    """But for one that shares its workers with others, and for a stream, whose size nobody knows."""
+    sheet, outs = tmp_path / "sheet.csv", [tmp_path / f"{i}.sam" for i in range(2)]
+    sheet.write_text("sample,lane,R1,R2,output\n" + "".join(f"{o.stem},1,{small_fastq},,{o}\n" for o in outs))
+
+    def has_pool(*argv):
+        return "worker processes of" in gassst_map(*argv, "-t", "5", "-v")[2]
+
+    assert not has_pool(small_fastq, "-o", tmp_path / "out.sam")
+    assert has_pool("--sheet", sheet)
+    monkeypatch.setattr("gassst.workers.layout.SHORT", 100)
+    assert has_pool(small_fastq, "-o", tmp_path / "out.sam")
+
+
 def test_verbose_says_how_many_run(gassst_map, small_fastq, tmp_path):
     assert (
         "2 worker processes of 4 threads in all"

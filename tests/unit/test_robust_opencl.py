@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import warnings
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -331,3 +332,28 @@ def test_a_run_imports_no_opencl_that_it_does_not_use(tmp_path, small_index, sma
     environment.pop("GASSST_OPENCL", None)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
     assert (done.returncode, done.stderr) == (0, "[]\n")
+
+
+def test_a_small_run_imports_nothing_that_it_does_not_use(tmp_path, small_index, small_fastq):
+    """Short runs consist of imports: none of a process pool, of devices, or of other tasks."""
+    program = (
+        "import sys\n"
+        "from gassst.cli.main import main\n"
+        f"assert main(['map', {str(small_index)!r}, {str(small_fastq)!r}, '-q', '-t', '1']) == 0\n"
+        "print(*sys.modules, sep='\\n', file=sys.stderr)\n"
+    )
+    drivers = {"OCL_ICD_VENDORS": str(tmp_path), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    environment = {**os.environ, **drivers}
+    environment.pop("GASSST_OPENCL", None)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0
+    loaded = set(done.stderr.split())
+    unused = (
+        "numpy.ma numpy.random numpy.fft numpy.testing multiprocessing concurrent.futures.process subprocess socket"
+        " asyncio csv gassst.align gassst.mapping.alt gassst.cluster gassst.tools gassst.records.duplicates"
+        " gassst.workers.process gassst.workers.processes gassst.workers.shared_memory"
+    )
+    assert all(find_spec(name) for name in unused.split())  # a name that changes must change here, too
+    assert loaded.isdisjoint(unused.split())
+    devices = [name for name in loaded if name.startswith(("gassst.gpu.search", "gassst.gpu.opencl"))]
+    assert not devices and "gassst.gpu.probe" not in loaded

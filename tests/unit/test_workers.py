@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from gassst.errors import InputError, WorkerError
-from gassst.workers.layout import processes_for
+from gassst.workers.layout import SHORT, processes_for
 from gassst.workers.processes import ProcessWorkers, _Regions
 from gassst.workers.shared_memory import SharedMemory
 from gassst.workers.threads import ThreadWorkers
@@ -314,5 +314,7 @@ def test_the_number_of_processes():
     assert [processes_for(threads) for threads in (1, 4)] == [1, 1]
     assert [processes_for(threads) for threads in (5, 16)] == [3, 8]
     assert [processes_for(threads, each=1) for threads in (4, 5, 16)] == [1, 5, 16]
+    assert [processes_for(16, size=size) for size in (None, SHORT, SHORT + 1)] == [8, 1, 8]
+    assert processes_for(16, asked=4, size=0) == 4
     assert processes_for(2, asked=8) == 2
     assert processes_for(8, asked=1) == 1

@@ -1,0 +1,69 @@
+"""Whether a GPU is worth its start in a run over files, from the size of the files and of the index alone.
+
+All figures are wall seconds beside 16 threads and one H100 (docs/benchmarks/gpu.md). Each is on the side of the host:
+a run that is taken for too short loses little, one that is taken for too long is slower than with `--device none`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+
+from gassst.errors import InputError
+from gassst.index.choice import index_path
+from gassst.index.file import FORMAT_VERSION, header_of, is_index
+
+BASES_PER_BYTE = 0.4
+"""Of FASTQ: reads of 100 bases with names of 40 letters."""
+SMALL = 1e7
+"""Bases of a genome that the caches of the host help with. From here on figures grow with each ten times as many."""
+HOST_NS, HOST_NS_MORE = 70, 20
+"""Of a thread for each base: 80 were measured at 13 Mb and 300 at 3.1 Gb for single reads, 60 and 133 for mates."""
+START, START_PER_GB = 1.9, 1.0
+"""s until the device answers, its kernels to be compiled; 0.9 of them where the driver has kept those."""
+COST = 0.8
+"""s that a run is longer where the device never answers: its process takes cores from the host."""
+GAIN_SINGLE, GAIN_SINGLE_MORE = 1.3, 0.8
+"""How many times as fast reads are mapped once it answers: 1.3 to 1.6 times at 13 Mb, 3.4 times at 3.1 Gb."""
+GAIN_PAIRS, GAIN_PAIRS_MORE = 1.0, 0.6
+"""The same of pairs: 1.0 to 1.2 times at 13 Mb, 2.5 times at 3.1 Gb."""
+
+
+def device_pays(input_bytes: int | None, index_bases: int | None, paired: bool, threads: int) -> bool:
+    """Whether a run with a device ends earlier than one without.
+
+    Parameters
+    ----------
+    input_bytes : int or None
+        Of the reads as uncompressed FASTQ (`input_size.fastq_bytes`). None: not known, and no reason to start a device.
+    index_bases : int or None
+        Of the reference. None: no device searches in this index.
+    paired : bool
+        Whether the reads have mates.
+    threads : int
+        That map.
+    """
+    if input_bytes is None or index_bases is None:
+        return False
+    tens = max(0.0, math.log10(max(index_bases, 1) / SMALL))
+    host = input_bytes * BASES_PER_BYTE * (HOST_NS + HOST_NS_MORE * tens) * 1e-9 / threads
+    first, more = (GAIN_PAIRS, GAIN_PAIRS_MORE) if paired else (GAIN_SINGLE, GAIN_SINGLE_MORE)
+    saved = 1 - 1 / (first + more * tens)  # of the time after the start
+    return (host - START - START_PER_GB * index_bases * 1e-9) * saved > COST
+
+
+def index_bases(path: str) -> int | None:
+    """About how many bases the index at `path` has, or the FASTA that has none yet.
+
+    None where no device searches in it: that needs an index of step 1 in one piece.
+    """
+    try:
+        if not is_index(path):
+            beside = index_path(path)
+            if not is_index(beside):
+                return os.stat(path).st_size
+            path = beside
+        version, bases = header_of(path)
+    except (OSError, InputError):  # the run says what is wrong with it
+        return None
+    return bases if version == FORMAT_VERSION else None
