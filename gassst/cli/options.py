@@ -650,8 +650,8 @@ def _add_machine(group: Any) -> None:
         "--processes",
         type=int,
         metavar="N",
-        help="Spread the threads over this many processes (default: by the number of threads, "
-        "one process up to four).",
+        help="Spread the threads over this many processes (default: one for each thread, for "
+        "single reads one for two threads, and one for a short run).",
     )
     add(
         "--batch-size",

@@ -311,9 +311,9 @@ def test_no_descriptor_is_left_behind():
 
 
 def test_the_number_of_processes():
-    assert [processes_for(threads) for threads in (1, 4)] == [1, 1]
+    assert [processes_for(threads) for threads in (1, 2, 3, 4)] == [1, 1, 2, 2]
     assert [processes_for(threads) for threads in (5, 16)] == [3, 8]
-    assert [processes_for(threads, each=1) for threads in (4, 5, 16)] == [1, 5, 16]
+    assert [processes_for(threads, each=1) for threads in (1, 2, 4, 16)] == [1, 2, 4, 16]
     assert [processes_for(16, size=size) for size in (None, SHORT, SHORT + 1)] == [8, 1, 8]
     assert processes_for(16, asked=4, size=0) == 4
     assert processes_for(2, asked=8) == 2
