@@ -6,8 +6,8 @@ from numpy.typing import NDArray
 
 from gassst.local.places import Lines
 from gassst.local.rivals import Rivals
+from gassst.model.array_types import F64, I64, U32
 from gassst.model.params import Scoring
-from gassst.search.arrays import F64, I64, U32
 
 def parts_of_strands(lines: Lines, lengths: U32, scoring: Scoring) -> tuple[I64, I64, F64]: ...
 def summarise(found: NDArray[np.void], clear: Lines, primary: Lines, rivals: Rivals) -> NDArray[np.void]: ...

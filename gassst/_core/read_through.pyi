@@ -1,6 +1,7 @@
+from gassst.model.array_types import I64, U8, U16, U32, U64, Structs
 from gassst.model.read_batch import PackedReads
 from gassst.pairing.read_through import FragmentEnds
-from gassst.search.arrays import I64, U8, U16, U32, U64, BatchResult, Structs
+from gassst.search.arrays import BatchResult
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.state import PairState, SearchState
 

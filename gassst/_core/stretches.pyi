@@ -2,7 +2,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst.local.places import Lines
-from gassst.search.arrays import I64, U8, U32, Anchors, Bool, Candidates
+from gassst.model.array_types import I64, U8, U32, Bool
+from gassst.search.arrays import Anchors, Candidates
 from gassst.search.context import BatchContext
 from gassst.search.state import SearchState
 

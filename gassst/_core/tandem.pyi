@@ -1,5 +1,5 @@
+from gassst.model.array_types import F64, I64, U8, U16, U32
 from gassst.model.read_batch import PackedReads
-from gassst.search.arrays import F64, I64, U8, U16, U32
 from gassst.search.context import BatchContext
 
 def strands_that_repeat(packed: PackedReads) -> U8: ...

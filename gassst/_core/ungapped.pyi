@@ -4,7 +4,7 @@ from numpy.typing import NDArray
 
 from gassst.local.places import Places
 from gassst.local.realign import Known
-from gassst.search.arrays import I64, U32, Bool
+from gassst.model.array_types import I64, U32, Bool
 from gassst.search.context import BatchContext
 
 def are_whole(places: Places, context: BatchContext) -> Bool: ...

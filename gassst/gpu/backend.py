@@ -28,10 +28,10 @@ from gassst.gpu.arrays import (
 from gassst.gpu.index import Slot
 from gassst.gpu.opencl_engine import OutOfDeviceMemory
 from gassst.gpu.requests import DENSE, SEARCH, Answer, Found, Looked, Request, Searched
+from gassst.model.array_types import I64, U8, U16, U32, Bool
 from gassst.model.params import MAX_ERRORS
 from gassst.model.stats import Stats
 from gassst.search import single
-from gassst.search.arrays import I64, U8, U16, U32, Bool
 from gassst.search.filters import FLANK_STEPS
 from gassst.search.host import CLIPPING_GAIN, SURE_ERRORS
 from gassst.search.plan import EXTRA_STRATA

@@ -21,7 +21,7 @@ from gassst.gpu.arrays import GROUP, definitions, dense_columns, plan_columns, s
 from gassst.gpu.opencl_engine import Engine, OutOfDeviceMemory, scalar_types
 from gassst.gpu.opencl_upload import pinned_memory, upload
 from gassst.index.seed_index import SeedIndex
-from gassst.search.arrays import U8
+from gassst.model.array_types import U8
 from gassst.search.context import QUICK_EVERY, borders_of
 from gassst.search.dense import DenseSeeds
 from gassst.search.plan import SearchPlan

@@ -17,7 +17,7 @@ import numpy as np
 from gassst.gpu.arrays import GROUP, STATE, DeviceAnchors, DeviceBands, DeviceReads, DeviceState
 from gassst.gpu.backend import COUNTERS_BYTES, DeviceBackend
 from gassst.gpu.requests import QuickLooked
-from gassst.search.arrays import U8
+from gassst.model.array_types import U8
 from gassst.search.context import QUICK_EVERY
 from gassst.search.host_pairs import QUICK_ANCHORS
 from gassst.search.plan import EXTRA_STRATA

@@ -8,10 +8,11 @@ import numpy as np
 
 from gassst._core import read_through as _read_through
 from gassst.gpu.arrays import STATE, WITHIN_LIMIT
+from gassst.model.array_types import I32, I64, U8, U16, U32, U64, Bool
 from gassst.model.params import MapParams
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
-from gassst.search.arrays import I32, I64, U8, U16, U32, U64, Anchors, Bands, Bool, GlobalResult
+from gassst.search.arrays import Anchors, Bands, GlobalResult
 from gassst.search.backend import Grouped
 from gassst.search.context import BatchContext
 from gassst.search.dense import DenselyLooked, DenseSeeds

@@ -27,9 +27,10 @@ from gassst.gpu.requests import (
     copied,
 )
 from gassst.gpu.trial import PairTrial, Trial
+from gassst.model.array_types import U32
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
-from gassst.search.arrays import U32, GlobalResult
+from gassst.search.arrays import GlobalResult
 from gassst.search.context import BatchContext
 from gassst.search.dense import DenselyLooked, DenseSeeds
 

@@ -13,7 +13,8 @@ import numpy as np
 
 from gassst._core import bookkeeping as _bookkeeping
 from gassst.gpu.requests import Looked
-from gassst.search.arrays import I64, U8, U16, U32, Anchors, Candidates, Diagonals, KeysByRead
+from gassst.model.array_types import I64, U8, U16, U32
+from gassst.search.arrays import Anchors, Candidates, Diagonals, KeysByRead
 from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.filters import BAND_LEAD
 from gassst.search.host import HostBackend, without_contigs

@@ -50,9 +50,10 @@ from gassst.gpu.requests import (
 from gassst.gpu.search import DeviceSearch, is_looked_at, is_looked_up, is_taken
 from gassst.gpu.trial import PairTrial, Trial
 from gassst.index.seed_index import SeedIndex
+from gassst.model.array_types import U32
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
-from gassst.search.arrays import U32, GlobalResult
+from gassst.search.arrays import GlobalResult
 from gassst.search.context import BatchContext
 from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.filters import Cascade

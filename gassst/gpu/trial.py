@@ -16,12 +16,13 @@ from gassst.bands.cpu import CpuExtender
 from gassst.gpu.pairs import note_quick_look
 from gassst.gpu.requests import Looked, Request, Searched
 from gassst.index.lookup import WholeIndex
+from gassst.model.array_types import U8, U16, U32, U64
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.in_memory import batch_of_pairs, batch_of_records
 from gassst.search import paired, single
-from gassst.search.arrays import U8, U16, U32, U64, Anchors, Bands, Candidates, GlobalResult
+from gassst.search.arrays import Anchors, Bands, Candidates, GlobalResult
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.host import HostBackend

@@ -22,9 +22,9 @@ from gassst._core import ungapped as _ungapped
 from gassst.bands.base import WIDTHS
 from gassst.local.places import UNCOUNTED, Aligned, Lines, Places, Targets
 from gassst.local.reseed import Promising
+from gassst.model.array_types import I32, I64, U8, U16, U32, Bool
 from gassst.model.params import Scoring
 from gassst.model.rules import optional, rule
-from gassst.search.arrays import I32, I64, U8, U16, U32, Bool
 from gassst.search.backend import SearchBackend
 
 SOFT_CLIP = 4  # BAM operation

@@ -12,12 +12,13 @@ import numpy as np
 
 from gassst.local.align import Aligner
 from gassst.local.places import Targets
+from gassst.model.array_types import I64, U16
 from gassst.model.layouts import NO_SCORE
 from gassst.model.params import SPECIFIC_LENGTH
 from gassst.model.rules import optional
 from gassst.model.sam_flags import SECONDARY, SUPPLEMENTARY, UNMAPPED
 from gassst.reads.adapters import adapter_starts
-from gassst.search.arrays import I64, U16, BatchResult, GlobalResult
+from gassst.search.arrays import BatchResult, GlobalResult
 from gassst.search.backend import SearchBackend
 from gassst.search.context import BatchContext
 

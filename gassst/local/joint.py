@@ -11,8 +11,8 @@ import numpy as np
 from gassst._core import pair_scoring as _pair_scoring
 from gassst.local.align import Aligner
 from gassst.local.places import Columns, Lines, Places, overlap, rank
+from gassst.model.array_types import F64, I64, U8, U32, Bool
 from gassst.pairing.pair_scoring import EDIT_PHRED, PairedReads, PlacesByRead
-from gassst.search.arrays import F64, I64, U8, U32, Bool
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.mapq import library_odds
 

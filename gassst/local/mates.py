@@ -18,9 +18,9 @@ from gassst.local.align import Aligner, score_bands
 from gassst.local.joint import PAIR_BONUS, SAME_PLACE, Candidates, Joint, choose
 from gassst.local.places import Lines, Places, at, line_of_read, of_reads
 from gassst.local.rivals import Looked, Rivals, SeedCoverage, places_by_chance
+from gassst.model.array_types import F64, I64, U8, U32, Bool, Structs
 from gassst.model.rules import optional
 from gassst.pairing.orientation import leads, partner_strand, partner_window
-from gassst.search.arrays import F64, I64, U8, U32, Bool, Structs
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.mapq import (
     AS_LIKELY,

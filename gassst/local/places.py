@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gassst._core import local_places as _local_places
+from gassst.model.array_types import I64, U8, U16, U32, Bool
 from gassst.model.params import Scoring
-from gassst.search.arrays import I64, U8, U16, U32, Bool
 from gassst.search.context import BatchContext
 
 # Clipped bases from which a read is looked up once more and may have supplementary alignments: a stretch of 20

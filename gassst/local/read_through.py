@@ -16,9 +16,10 @@ import numpy as np
 from gassst._core import local_hits as _local_hits
 from gassst._core import read_through as _read_through
 from gassst.local.places import Aligned
+from gassst.model.array_types import I64, U16, U32, Structs
 from gassst.model.read_batch import PackedReads
 from gassst.model.sam_flags import UNMAPPED
-from gassst.search.arrays import I64, U16, U32, BatchResult, Structs
+from gassst.search.arrays import BatchResult
 from gassst.search.context import BatchContext
 
 

@@ -35,11 +35,12 @@ from gassst.local.places import (
 )
 from gassst.local.reseed import DEEP, WORDS, Depth, PassedOver, look_again
 from gassst.local.rivals import Rivals, SeedCoverage, part_quality, quality_of, rivals_of, supplementary
+from gassst.model.array_types import I64, U8, U16, U32, Bool
 from gassst.model.layouts import NO_SCORE
 from gassst.model.params import Scoring
 from gassst.model.rules import optional
 from gassst.model.sam_flags import SECONDARY, SUPPLEMENTARY
-from gassst.search.arrays import I64, U8, U16, U32, Bands, BatchResult, Bool, GlobalResult
+from gassst.search.arrays import Bands, BatchResult, GlobalResult
 from gassst.search.backend import SearchBackend
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.host import unmapped_rows

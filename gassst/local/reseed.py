@@ -9,7 +9,7 @@ import numpy as np
 
 from gassst._core import stretches as _stretches
 from gassst.index.seed_index import SeedIndex
-from gassst.search.arrays import F64, I64, U8, U32, Bool
+from gassst.model.array_types import F64, I64, U8, U32, Bool
 from gassst.search.backend import SearchBackend
 from gassst.search.dense import DenseSeeds
 

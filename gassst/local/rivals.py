@@ -23,10 +23,10 @@ from gassst.local.places import (
     rank,
 )
 from gassst.local.reseed import STRIDE, PassedOver, seed_length
+from gassst.model.array_types import F64, I64, U8, Bool
 from gassst.model.layouts import NO_SUBOPTIMAL
 from gassst.model.params import Scoring
 from gassst.model.rules import optional
-from gassst.search.arrays import F64, I64, U8, Bool
 from gassst.search.context import BatchContext
 from gassst.search.copies import Copies, copies
 from gassst.search.mapq import UNKNOWN, Seen, chance_places, clipped, edit_odds, phred, weight_of_unseen

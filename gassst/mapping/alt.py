@@ -14,13 +14,14 @@ import numpy as np
 from gassst.gpu.choose import Extender
 from gassst.local.places import joined
 from gassst.mapping.batch import map_batch
+from gassst.model.array_types import I64, U8, Bool
 from gassst.model.layouts import NO_SCORE
 from gassst.model.params import MapParams
 from gassst.model.read_batch import PackedReads
 from gassst.model.sam_flags import PROPER_PAIR, SECONDARY, SUPPLEMENTARY, UNMAPPED
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
-from gassst.search.arrays import I64, U8, BatchResult, Bool
+from gassst.search.arrays import BatchResult
 from gassst.search.context import BatchContext
 from gassst.search.mapq import edit_odds, phred
 

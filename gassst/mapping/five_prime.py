@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from gassst.model.array_types import I64
 from gassst.model.sam_flags import REVERSE, SECONDARY, SUPPLEMENTARY
-from gassst.search.arrays import I64, BatchResult
+from gassst.search.arrays import BatchResult
 
 SOFT_CLIP = 4  # BAM operation
 

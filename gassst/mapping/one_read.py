@@ -16,9 +16,9 @@ from gassst.bands.base import WIDTHS, doubled
 from gassst.index.seed_index import SeedIndex
 from gassst.local.align import leaving_cost
 from gassst.local.realign import settles_one_mismatch
+from gassst.model.array_types import I64
 from gassst.model.layouts import READ_SUMMARY
 from gassst.model.params import MIN_READ_LENGTH, MapParams
-from gassst.search.arrays import I64
 from gassst.search.filters import Cascade
 from gassst.search.host import SURE_ERRORS
 from gassst.search.mapq import (

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from gassst._core.records import HitBatch, Reads
-    from gassst.search.arrays import Structs
+    from gassst.model.array_types import Structs
 
 log = logging.getLogger("gassst")
 Path = str | os.PathLike[str]

@@ -9,15 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gassst._core import bookkeeping as _bookkeeping
-from gassst.model.array_types import F64 as F64
-from gassst.model.array_types import I32 as I32
-from gassst.model.array_types import I64 as I64
-from gassst.model.array_types import U8 as U8
-from gassst.model.array_types import U16 as U16
-from gassst.model.array_types import U32 as U32
-from gassst.model.array_types import U64 as U64
-from gassst.model.array_types import Bool as Bool
-from gassst.model.array_types import Structs as Structs
+from gassst.model.array_types import I64, U8, U16, U32, U64, Bool, Structs
 
 
 def _taken(columns: Sequence[Structs], index: Any) -> Sequence[Structs]:

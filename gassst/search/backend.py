@@ -10,22 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
+from gassst.model.array_types import I64, U8, U16, U32, Bool
 from gassst.model.params import Scoring
 from gassst.model.stats import Stats
 from gassst.pairing.pair_scoring import PairChoice
-from gassst.search.arrays import (
-    I64,
-    U8,
-    U16,
-    U32,
-    Anchors,
-    Bands,
-    BatchResult,
-    Bool,
-    Buckets,
-    Candidates,
-    GlobalResult,
-)
+from gassst.search.arrays import Anchors, Bands, BatchResult, Buckets, Candidates, GlobalResult
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.plan import SeedRows

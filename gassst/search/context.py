@@ -12,11 +12,11 @@ from gassst.index.lookup import WholeIndex
 from gassst.index.miss_model import MISS_ERRORS, stage_misses
 from gassst.index.reference import GAP, Reference
 from gassst.index.seed_index import SeedIndex
+from gassst.model.array_types import F64, I64, U8, U16, U32, U64, Bool
 from gassst.model.params import MAX_READ_LENGTH, SPECIFIC_LENGTH, MapParams
 from gassst.model.rules import optional, rule
 from gassst.pairing.insert_size import InsertModel
 from gassst.pairing.read_through import reads_may_be_cut
-from gassst.search.arrays import F64, I64, U8, U16, U32, U64, Bool
 from gassst.search.filters import Cascade
 from gassst.search.plan import CHANCE_HITS, SearchPlan, chance_hits
 

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gassst.model.array_types import I64, U16, U32
 from gassst.model.params import MAX_READ_LENGTH
-from gassst.search.arrays import I64, U16, U32, Anchors
+from gassst.search.arrays import Anchors
 from gassst.search.plan import SearchPlan, SeedRows
 
 

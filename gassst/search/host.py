@@ -16,21 +16,16 @@ from gassst._core import selection as _selection
 from gassst._core import stretches as _stretches
 from gassst.bands.base import ReadsHandle
 from gassst.index.reference import contig_before
+from gassst.model.array_types import I64, U8, U16, U32, U64, Bool
 from gassst.model.layouts import HIT, NO_SCORE
 from gassst.model.params import Scoring
 from gassst.model.rules import optional, rule
 from gassst.model.sam_flags import UNMAPPED
 from gassst.model.stats import Stats
 from gassst.search.arrays import (
-    I64,
-    U8,
-    U16,
-    U32,
-    U64,
     Anchors,
     Bands,
     BatchResult,
-    Bool,
     Buckets,
     Candidates,
     GlobalResult,

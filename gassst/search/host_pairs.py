@@ -8,12 +8,13 @@ from gassst._core import mate_anchors as _mate_anchors
 from gassst._core import pair_scoring as _pair_scoring
 from gassst._core import read_through as _read_through
 from gassst._core import selection as _selection
+from gassst.model.array_types import F64, U8, U16, U32, Bool
 from gassst.model.layouts import NO_SCORE
 from gassst.model.rules import optional
 from gassst.model.stats import Stats
 from gassst.pairing.pair_scoring import EDIT_PHRED, PairChoice, PairedReads, PlacesByRead
 from gassst.pairing.read_through import fragment_ends
-from gassst.search.arrays import F64, U8, U16, U32, Anchors, Bands, Bool, Buckets, GlobalResult
+from gassst.search.arrays import Anchors, Bands, Buckets, GlobalResult
 from gassst.search.backend import Grouped, Selected
 from gassst.search.context import QUICK_SEEDS, BatchContext, PairContext
 from gassst.search.host import SURE_ERRORS

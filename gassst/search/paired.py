@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gassst.model.array_types import U8, U16, U32
 from gassst.search import single
-from gassst.search.arrays import U8, U16, U32, Anchors, Buckets, GlobalResult
+from gassst.search.arrays import Anchors, Buckets, GlobalResult
 from gassst.search.backend import PairPasses, SearchBackend
 from gassst.search.context import QUICK_EVERY
 from gassst.search.plan import EXTRA_STRATA

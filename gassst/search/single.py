@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gassst.model.array_types import U32
 from gassst.model.params import MAX_ERRORS
-from gassst.search.arrays import U32, Anchors, Buckets, Candidates, GlobalResult
+from gassst.search.arrays import Anchors, Buckets, Candidates, GlobalResult
 from gassst.search.backend import SearchBackend
 from gassst.search.plan import EXTRA_STRATA
 from gassst.search.state import SearchState

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gassst._core.placements import Placements
+from gassst.model.array_types import I64, U8, U16, U64, Bool
 from gassst.model.layouts import NO_SCORE
 from gassst.model.rules import optional
-from gassst.search.arrays import I64, U8, U16, U64, Bands, Bool, Buckets, Diagonals, KeysByRead
+from gassst.search.arrays import Bands, Buckets, Diagonals, KeysByRead
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.mapq import Seen
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from gassst._core import tandem as _tandem
 from gassst.index.reference import contig_before
+from gassst.model.array_types import F64, I64, U8, U16, U32, Bool
 from gassst.model.rules import optional
 from gassst.pairing.insert_size import InsertModel
 from gassst.pairing.orientation import leads, partner_strand, template_length
-from gassst.search.arrays import F64, I64, U8, U16, U32, Bool
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.mapq import (
     LEAST_BESIDE_COPIES,
