@@ -259,8 +259,8 @@ class Mapper(BatchMapper):
         ------
         pysam.AlignedSegment
             In the order of the reads, of a pair the first mate's before the second's; the primary alignment of
-            each read first. The first one comes once 1,024 reads have been taken from the iterables, or all. Pairs
-            whose insert sizes are learned, and interleaved reads, need more of them.
+            each read first. The first one comes once 4,096 reads have been taken from the iterables, or all. The
+            errors of the library are learned from these, on which mapping qualities depend, and insert sizes.
 
         Raises
         ------
@@ -271,8 +271,7 @@ class Mapper(BatchMapper):
         InputError
             On iteration, by the rules for files: `read_records.batch_of_records`, `batch_of_pairs`.
         """
-        insert = self.insert if reads2 is None and not interleaved else None
-        return self._segments(self._batches(reads1, reads2, interleaved), insert)
+        return self._segments(self._batches(reads1, reads2, interleaved))
 
     def _batches(
         self, reads1: Iterable[Read], reads2: Iterable[Read] | None, interleaved: bool
@@ -282,14 +281,14 @@ class Mapper(BatchMapper):
         self.index.verify_open()
         return batch_records(reads1, reads2, self.params.reads_per_batch(), interleaved=interleaved)
 
-    def _segments(self, batches: Iterable[ReadBatch], insert: InsertModel | None) -> Iterator[AlignedSegment]:
+    def _segments(self, batches: Iterable[ReadBatch]) -> Iterator[AlignedSegment]:
         builder = sam.record_builder(self.header_text(), self.reference.arrays)
 
         def segments_of(_: BatchMapper, batch: ReadBatch, result: BatchResult) -> list[AlignedSegment]:
             return sam.to_aligned_segments(batch, result.hits, result.summary, result.cigars, builder)
 
         work = MappingWork(self.replaced(counts_details=False))
-        with closing(MappingRun(work, segments_of, insert=insert).results(batches)) as results:
+        with closing(MappingRun(work, segments_of).results(batches)) as results:
             for segments, _ in results:
                 yield from segments
 
@@ -310,9 +309,11 @@ class Mapper(BatchMapper):
     def map_one(self, read: Read, quality: str | bytes | None = None) -> list[Hit]:
         """Map one read, in the calling thread.
 
-        The hits are those that `map` finds for it as a single read. Where whole reads are aligned (`mode`
-        "global"), this takes microseconds. Where ends may be clipped, that holds for a read with one position and up to
-        four mismatches; any other takes the milliseconds of a batch.
+        The hits are those that `map` finds for it as a single read. `map` learns from 64 reads and more how many
+        errors a library has, on which mapping qualities depend; of one read alone nothing is known.
+
+        Where whole reads are aligned (`mode` "global"), this takes microseconds. Where ends may be clipped, that holds
+        for a read with one position and up to four mismatches; any other takes the milliseconds of a batch.
 
         Parameters
         ----------

@@ -11,7 +11,6 @@ from gassst.cluster.staging import staged
 from gassst.model.params import MapParams
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
-from gassst.reads.alignment_input import is_alignment_file
 from gassst.reads.shards import Shard
 from gassst.reads.source import ReadSource
 
@@ -46,13 +45,6 @@ class Job:
     def part(self, number: int) -> str:
         """The file of a shard, from 1."""
         return os.path.join(self.folder, f"{number}.bam")
-
-    @property
-    def may_hold_pairs(self) -> bool:
-        """Whether there are insert sizes to learn."""
-        alone = len(self.reads) == 1
-        alignments = any(is_alignment_file(path, alone) for path in self.reads)
-        return self.mates is not None or bool(self.options.get("interleaved")) or alignments
 
     def open(self) -> Mapper:
         """The mapper of a worker process."""

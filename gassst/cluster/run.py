@@ -130,7 +130,7 @@ def map(  # as Mapper.map
             stage=None if stage is None else os.fspath(stage),
         )
         with TaskRun.on(client, job) as run:
-            if insert is None and job.may_hold_pairs:
+            if insert is None:
                 insert = run.result_of(Job.learn_insert)
             stats = run.results_of_shards(insert, progress)
         parts = complete([job.part(number) for number in range(1, shards + 1)])

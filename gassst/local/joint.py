@@ -14,7 +14,6 @@ from gassst.local.places import Columns, Lines, Places, overlap, rank
 from gassst.model.array_types import F64, I64, U8, U32, Bool
 from gassst.pairing.pair_scoring import EDIT_PHRED, PairedReads, PlacesByRead
 from gassst.search.context import BatchContext, PairContext
-from gassst.search.mapq import library_odds
 
 # Score that a concordant place is worth: bwa's -U.
 PAIR_BONUS = 17
@@ -175,7 +174,7 @@ def _weighed(
     loss = context.params.scoring.perfect(lengths)[read] - candidates.total
     least = np.full(n, MOST_LOSS, np.int64)
     np.minimum.at(least, read, loss)
-    odds = _odds_of_a_point(context, pairs, reads, least, lines)
+    odds = _odds_of_a_point(context, reads, least, lines)
     length = lengths[read]
     middle = candidates.diagonal.astype(np.int64) + (length.astype(np.int64) + 1) // 2
     contig = np.searchsorted(pairs.borders, middle, side="right").astype(np.int32)
@@ -187,7 +186,7 @@ def _weighed(
     return _pair_scoring.choose_pairs(places, odds, some, PAIR_BONUS * point, point)[:3]
 
 
-def _odds_of_a_point(context: BatchContext, pairs: PairContext, reads: I64, least: I64, lines: Lines) -> F64:
+def _odds_of_a_point(context: BatchContext, reads: I64, least: I64, lines: Lines) -> F64:
     """float64[c]: how much less likely a place of each of the `reads` is for one point of score less.
 
     A mismatch costs match + mismatch. `least` int64[c]: what the best place of each loses. That stands for the errors
@@ -199,4 +198,4 @@ def _odds_of_a_point(context: BatchContext, pairs: PairContext, reads: I64, leas
     line = np.searchsorted(reads, lines.read)
     aligned[line] = lines.end - lines.begin
     edits[line] = lines.mismatches(scoring)
-    return library_odds(np.clip(edits, 0, aligned), aligned, pairs.insert.errors) ** (1 / each)
+    return context.library.odds(np.clip(edits, 0, aligned), aligned) ** (1 / each)

@@ -27,7 +27,6 @@ from gassst.search.mapq import (
     Mates,
     beside_known,
     near_known,
-    odds_of_copies,
     phred,
     unknown_of_pairs,
     unseen_pairs,
@@ -227,15 +226,14 @@ def pair_quality(
         summary[reads], context.lengths[reads], seed_coverage.seen.take(reads)
     )
     some, seen = reads[first], seed_coverage.seen.take(reads[first])
-    errors = pairs.insert.errors
-    as_found = Mates.of_search(summary[some], context.lengths[some], seen, errors).take(case)
+    as_found = Mates.of_search(summary[some], context.lengths[some], seen, context.library).take(case)
     of_read = np.full(context.n, -1, np.int64)
     of_read[reads] = np.arange(len(reads))
     kept = np.flatnonzero(of_read[paired.primary.read] >= 0)
     lines = paired.primary.take(kept)
     row, mate = of_read[lines.read], of_read[pairs.partner[reads]]
     looked = Looked.of(context, lines, seed_coverage)
-    odds = odds_of_copies(looked.errors, looked.aligned, errors)
+    odds = context.library.odds(looked.errors, looked.aligned)
     aligned = Mates.of(looked.aligned, looked.copies(odds, None), looked.passed_over)
     mates = as_found.replaced(row, aligned)
     chance = np.zeros(len(reads))

@@ -9,7 +9,6 @@ the same places, with the same mapping qualities.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
@@ -25,10 +24,7 @@ from gassst.search.context import BatchContext
 
 def fragments_of(context: BatchContext, rows: I64, fragment: U16) -> BatchContext:
     """The batch of some reads (int64[k]) of a batch, cut behind `fragment` (uint16[k]) bases."""
-    packed = PackedReads(*_read_through.first_bases_of(context.packed, rows, fragment))
-    shared = context.index, context.lookup, context.plan, context.cascade, context.params
-    some = BatchContext.of(*shared, packed, whole_reads=context.whole_reads)
-    return replace(some, left_out=context.left_out)
+    return context.of_reads(PackedReads(*_read_through.first_bases_of(context.packed, rows, fragment)))
 
 
 def put_back(

@@ -29,7 +29,7 @@ from gassst.model.params import Scoring
 from gassst.model.rules import optional
 from gassst.search.context import BatchContext
 from gassst.search.copies import Copies, copies
-from gassst.search.mapq import UNKNOWN, Seen, chance_places, clipped, edit_odds, phred, weight_of_unseen
+from gassst.search.mapq import UNKNOWN, Seen, chance_places, clipped, phred, weight_of_unseen
 from gassst.search.plan import EXTRA_STRATA
 
 PARTS = 3  # supplementary alignments of a read
@@ -147,7 +147,7 @@ class Looked(NamedTuple):
 
     def copies(self, odds: F64, counted: int | None) -> list[Copies]:
         """What `search.copies.copies` finds of each line."""
-        columns = self.aligned.tolist(), self.errors.tolist(), np.minimum(odds, 1).tolist(), self.seeds
+        columns = self.aligned.tolist(), self.errors.tolist(), odds.tolist(), self.seeds
         return [copies(*some, counted) for some in zip(*columns, strict=True)]
 
 
@@ -176,7 +176,7 @@ def quality_of(context: BatchContext, lines: Lines, rivals: Rivals, coverage: Se
     """
     looked = Looked.of(context, lines, coverage)
     scoring, plan = context.params.scoring, context.plan
-    odds = np.minimum(edit_odds(looked.errors, looked.aligned), 1)
+    odds = context.library.odds(looked.errors, looked.aligned)
     found = looked.copies(odds, None)
     near = rivals.are_near(scoring, lines)
     unseen = weight_of_unseen(plan.spectrum, looked.aligned, near, found, looked.passed_over)

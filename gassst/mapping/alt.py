@@ -23,7 +23,7 @@ from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
 from gassst.search.arrays import BatchResult
 from gassst.search.context import BatchContext
-from gassst.search.mapq import edit_odds, phred
+from gassst.search.mapq import phred
 
 
 def map_batch_with_alt(
@@ -42,7 +42,7 @@ def map_batch_with_alt(
     if not reads.size:
         return main
     mates, own = None if mate is None else mate[reads], Stats()
-    some = replace(_of_reads(context, reads), left_out=~alt, whole_reads=context.whole_reads)
+    some = replace(_of_reads(context, reads), left_out=~alt)
     return _Merge(context, main, map_batch(some, extender, own, mates, insert), reads, mate).result(
         stats, own
     )
@@ -73,10 +73,7 @@ def _first_rows(hits: np.ndarray) -> I64:
 def _of_reads(context: BatchContext, reads: I64) -> BatchContext:
     """The context of some reads."""
     packed = context.packed
-    shared = context.index, context.lookup, context.plan, context.cascade, context.params
-    return BatchContext.of(
-        *shared, PackedReads(packed.lengths[reads], packed.planes, packed.plane_start[reads])
-    )
+    return context.of_reads(PackedReads(packed.lengths[reads], packed.planes, packed.plane_start[reads]))
 
 
 class _Merge:
@@ -147,7 +144,7 @@ class _Merge:
         """uint8[k]: mapping qualities where the alignment on the main assembly is the rival."""
         params, lengths = self.context.params, self.context.lengths[hits["read"]]
         cost = params.scoring.match + params.scoring.mismatch if params.mode == "local" else 1
-        odds = np.minimum(edit_odds(hits["edits"].astype(np.int64), lengths), 1)
+        odds = self.context.library.odds(hits["edits"], lengths)
         return phred(odds ** ((hits["score"] - home["score"]) / cost))
 
     def _behind(self, rows: Bool) -> I64:

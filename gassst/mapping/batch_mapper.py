@@ -56,10 +56,12 @@ class BatchMapper:
         vars(other).update({**vars(self), **fields})
         return other
 
-    def for_best_hits(self: SameMapper) -> SameMapper:
-        """This mapper without `all_hits`, in the mode of pairs: it looks for the best place of every read only."""
-        params = replace(self.params.for_pairs(), all_hits=False, strata=False)
-        return self.replaced(**planned(params, self.index), counts_details=False, are_mates=True)
+    def for_best_hits(self: SameMapper, are_mates: bool) -> SameMapper:
+        """This mapper without `all_hits`, in the mode of pairs or of single reads: it looks for the best place of every
+        read only."""
+        params = self.params.for_pairs() if are_mates else self.params.for_single()
+        params = replace(params, all_hits=False, strata=False)
+        return self.replaced(**planned(params, self.index), counts_details=False, are_mates=are_mates)
 
     def map_batch(self, batch: ReadBatch, insert: InsertModel | None = None) -> tuple[BatchResult, Stats]:
         """Map one batch in the calling thread.
@@ -68,8 +70,7 @@ class BatchMapper:
         ----------
         batch : ReadBatch
         insert : InsertModel, optional
-            Of the pairs in the batch. None: the one given with the parameters, or one wide enough for any usual
-            library.
+            Of the library. None: the one given with the parameters, or one wide enough for any usual library.
         """
         self.index.verify_open()
         stats = Stats()
@@ -79,17 +80,17 @@ class BatchMapper:
             packed = batch.pack(params.longest_read)
         searched = self.index, self.parts, self.plan, self.cascade, params
         whole_reads = params.reports_whole_reads and not are_mates
-        context = BatchContext.of(*searched, packed, self.on_device, whole_reads)
+        insert = insert or self.insert
+        context = BatchContext.of(*searched, packed, self.on_device, whole_reads, insert.errors)
         mapped = map_batch
         if self.index.reference.alt is not None:
             from gassst.mapping.alt import map_batch_with_alt as mapped
-        result = mapped(context, self.extender, stats, batch.mate, insert or self.insert)
+        result = mapped(context, self.extender, stats, batch.mate, insert)
         stats.too_long = batch.longer_than(params.longest_read)
         stats.bases += len(batch.bases) - int(packed.lengths.sum())
         if self.counts_details:
             stats.count_cycles(result.hits, result.cigars, self.index.reference.planes, packed)
-            facing = (insert or self.insert).orientation
-            count_places(stats, result, self.index.reference, batch.mate, facing)
+            count_places(stats, result, self.index.reference, batch.mate, insert.orientation)
         return result, stats
 
     @property

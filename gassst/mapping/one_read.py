@@ -19,6 +19,7 @@ from gassst.local.realign import settles_one_mismatch
 from gassst.model.array_types import I64
 from gassst.model.layouts import READ_SUMMARY
 from gassst.model.params import MIN_READ_LENGTH, MapParams
+from gassst.pairing.error_rate import UNKNOWN_LIBRARY
 from gassst.search.filters import Cascade
 from gassst.search.host import SURE_ERRORS
 from gassst.search.mapq import (
@@ -102,19 +103,14 @@ class Rules:
         summary["best"], summary["second"] = best, second
         summary["n_best"], summary["n_second"] = n_best, n_second
         types = np.uint16, np.uint8, np.uint8, np.uint16
-        complete, capped, looked, planned = (
-            np.array([value], dtype) for value, dtype in zip(seen, types, strict=True)
-        )
-        known = Seen(complete, capped, looked, planned, self.plan)
-        return int(mapping_quality(summary, np.array([length], np.uint32), known)[0])
+        columns = [np.array([value], dtype) for value, dtype in zip(seen, types, strict=True)]
+        known = Seen(columns[0], columns[1], columns[2], columns[3], self.plan)
+        return int(mapping_quality(summary, np.array([length], np.uint32), known, UNKNOWN_LIBRARY)[0])
 
     def rate_beside(self, count: int, errors: int, loss: int, aligned: int) -> int:
         """`mapq.quality_of_copies` of one read."""
-        types = np.uint16, np.uint16, np.float64, np.int64
-        columns = [
-            np.array([value], t) for value, t in zip((count, errors, loss, aligned), types, strict=True)
-        ]
-        return int(quality_of_copies(*columns)[0])
+        read = np.array([count]), np.array([errors]), np.array([loss], np.float64), np.array([aligned])
+        return int(quality_of_copies(*read, UNKNOWN_LIBRARY)[0])
 
 
 class OneReadSearch:

@@ -1,4 +1,4 @@
-"""What a run knows of its pairs: template lengths, given by the user or learned, and the rate of errors, learned."""
+"""What a run knows of its library: template lengths, given by the user or learned, and the rate of errors, learned."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gassst.files.whole_file import write_text
 from gassst.index.reference import contig_before
 from gassst.model.params import LONGEST_TEMPLATE, ORIENTATIONS
 from gassst.model.sam_flags import UNMAPPED
-from gassst.pairing.error_rate import ErrorRate
+from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate
 from gassst.pairing.orientation import leads, partner_strand, template_length
 
 # At the head of the input: the same number whatever the batches and threads. A mean of 2,048 pairs lies within a
@@ -46,8 +46,8 @@ class InsertModel:
         A pair is proper when its template length lies within.
     pairs : int
         Pairs that were learned from; 0 where the model was given or assumed.
-    errors : ErrorRate or None
-        Of the reads of these pairs. None where nothing was learned: then every read speaks for itself.
+    errors : ErrorRate
+        Of the first reads. `UNKNOWN_LIBRARY` where nothing was learned: then every read speaks for itself.
     also : InsertModel or None
         Of a further orientation that the library has: such pairs are proper, too.
     """
@@ -58,7 +58,7 @@ class InsertModel:
     low: int
     high: int
     pairs: int = 0
-    errors: ErrorRate | None = None
+    errors: ErrorRate = UNKNOWN_LIBRARY
     also: InsertModel | None = None
 
     @classmethod
@@ -78,7 +78,7 @@ class InsertModel:
         return cls(orientation, 350.0, 150.0, 1, 1000)
 
     @classmethod
-    def learned(cls, orientation: str, templates: np.ndarray, errors: ErrorRate | None = None) -> InsertModel:
+    def learned(cls, orientation: str, templates: np.ndarray) -> InsertModel:
         """From template lengths (int[n]); robust: quartiles tell which of them are outliers."""
         if len(templates) < ENOUGH_PAIRS:
             return cls.assumed(orientation)
@@ -88,7 +88,7 @@ class InsertModel:
         mean, sd = float(core.mean()), max(float(core.std()), MIN_SD)
         low = max(1, math.floor(min(q1 - 3 * spread, mean - 4 * sd)))
         high = min(LONGEST_TEMPLATE, math.ceil(max(q3 + 3 * spread, mean + 4 * sd)))
-        return cls(orientation, mean, sd, low, high, len(templates), errors)
+        return cls(orientation, mean, sd, low, high, len(templates))
 
     @property
     def code(self) -> int:
@@ -119,10 +119,11 @@ class InsertModel:
     def _of(cls, values: dict[str, Any]) -> InsertModel:
         """From what `as_dict` returns. Raises ValueError, TypeError, KeyError and AttributeError for anything else."""
         errors, also = values.pop("errors"), values.pop("also", None)
-        model = cls(**values, errors=None if errors is None else ErrorRate(**errors))
-        numbers = [model.mean, model.sd, model.low, model.high, model.pairs]
-        numbers += [] if model.errors is None else [model.errors.rate, model.errors.bases]
-        if model.orientation not in ORIENTATIONS or not all(map(_is_size, numbers)) or not model.sd:
+        model = cls(**values, errors=ErrorRate(**errors))
+        numbers = model.mean, model.low, model.high, model.pairs
+        positive = model.sd, model.errors.bases, model.errors.rate, 1 - model.errors.rate
+        sizes = all(map(_is_size, numbers + positive)) and all(positive)
+        if model.orientation not in ORIENTATIONS or not sizes:
             raise ValueError
         return model if also is None else replace(model, also=cls._of(also))
 
@@ -145,15 +146,15 @@ def _is_size(value: object) -> bool:
 
 
 class PairSample(NamedTuple):
-    """What some pairs teach.
+    """What some reads teach.
 
     Attributes
     ----------
     templates : int64[q]
         Template lengths of the pairs with two confident mates.
     mismatches, aligned : int64[k]
-        Of the mates of confident reads: bases that differ from the reference, and reference bases that they cover.
-        Whether a mate is confident itself does not matter, or the reads with many mismatches would be missing.
+        Of sure single reads, and of mates of sure ones: bases that differ from the reference, and reference bases that
+        they cover. Whether a mate is sure itself does not matter, or those with many mismatches would be missing.
     """
 
     templates: np.ndarray
@@ -162,37 +163,37 @@ class PairSample(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Iterable[PairSample]) -> PairSample:
-        """The pairs of all parts."""
+        """The reads of all parts."""
         empty = cls(*(np.empty(0, np.int64) for _ in cls._fields))
         return cls(*(np.concatenate(column) for column in zip(empty, *parts, strict=True)))
 
 
 def learned_insert(orientations: Sequence[str], samples: Sequence[PairSample]) -> InsertModel:
-    """What the pairs of a library teach, by the orientation that most of them have; and by others that are clear.
+    """What the reads of a library teach, by the orientation that most of them have; and by others that are clear.
 
-    `samples`: of the same pairs, by each of the `orientations`. The first one stands where all have too few.
+    `samples`: of the same reads, by each of the `orientations`. The first one stands where all have too few.
     """
     order = sorted(range(len(samples)), key=lambda i: -len(samples[i].templates))
     least = max(ENOUGH_PAIRS, CLEAR_SHARE * sum(len(sample.templates) for sample in samples))
     model = None
     for i in reversed([i for i in order if len(samples[i].templates) >= least] or [0]):
         templates, *errors = samples[i]
-        learned = InsertModel.learned(orientations[i], templates, ErrorRate.learned(*errors))
-        model = replace(learned, also=model)
+        learned = InsertModel.learned(orientations[i], templates)
+        model = replace(learned, errors=ErrorRate.learned(*errors), also=model)
     assert model is not None
     return model
 
 
 def pair_sample(
-    orientation: str, first: np.ndarray, hits: np.ndarray, cigars: np.ndarray, starts: np.ndarray
+    orientation: str, mate: np.ndarray, hits: np.ndarray, cigars: np.ndarray, starts: np.ndarray
 ) -> PairSample:
-    """What pairs teach whose mates lie on one contig, in this orientation.
+    """What single reads teach, and pairs whose mates lie on one contig, in this orientation.
 
     Parameters
     ----------
     orientation : str
-    first : int64[p]
-        Rows of the first mates in the batch; the last ones follow them.
+    mate : uint8[n]
+        Of the reads: 0 single, 1 first, 2 last mate. Mates are neighbours.
     hits : HIT[h]
         Of reads mapped each on its own, the primary of every read among them.
     cigars : uint32[]
@@ -202,15 +203,16 @@ def pair_sample(
     """
     primary = hits[is_primary(hits)]
     spans = reference_spans(primary, cigars)
-    mates = a, b = first, first + 1
+    first = np.flatnonzero(mate == 1)
+    a, b = first, first + 1
     pairs = primary[a], primary[b], spans[a], spans[b], starts
     template = pair_templates(orientation, *pairs)
     fits = (template > 0) & (template <= LONGEST_TEMPLATE)
     if orientation == "rf":  # mates that overlap face each other
         fits &= pair_templates("fr", *pairs) <= 0
-    sure_a, sure_b = (primary["mapq"][i] >= CONFIDENT for i in mates)
-    taught = np.r_[a[fits & sure_b], b[fits & sure_a]]
-    both = fits & sure_a & sure_b
+    sure = primary["mapq"] >= CONFIDENT
+    taught = np.r_[np.flatnonzero(sure & (mate == 0)), a[fits & sure[b]], b[fits & sure[a]]]
+    both = fits & sure[a] & sure[b]
     return PairSample(template[both], mismatches(primary[taught], cigars), spans[taught])
 
 

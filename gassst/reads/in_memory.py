@@ -18,7 +18,7 @@ from gassst.model.read_batch import (
 )
 from gassst.reads.shapes import Parts, Read, each_parts
 
-FIRST_BATCH = 1024
+FIRST_BATCH = 4096
 """Most reads of the first batch, but of interleaved ones: of a stream, the first hits are soon there."""
 MATES = ("reads1", "reads2")  # as the parameters of `Mapper.map`
 

@@ -1,4 +1,4 @@
-"""One run of a mapper over one input: calls for workers, the order of batches, the insert sizes learned on the way."""
+"""One run of a mapper over one input: calls for workers, the order of batches, what it learns of the library."""
 
 from __future__ import annotations
 
@@ -126,20 +126,19 @@ class MappingWork:
         return finished, stats
 
     def sample(self, batch: ReadBatch) -> list[PairSample]:
-        """The pairs of a batch that are fit to learn from, by `MapParams.orientations`: each read is mapped on its own
-        to its best place."""
-        mates, orientations = batch.mate, self.mapper.params.orientations
-        if mates is None:
-            return [PairSample.joined([]) for _ in orientations]
+        """The reads of a batch that are fit to learn from, by `MapParams.orientations`: each is mapped on its own to
+        its best place."""
+        mate = np.zeros(len(batch), np.uint8) if batch.mate is None else batch.mate
+        mapper = self._for_best_hits[int(batch.mate is None)]
         with self._turn():
-            result = self._for_best_hits.map_batch(replace(batch, mate=None))[0]
-        first = np.flatnonzero(mates[:-1] == 1)
-        starts = self.mapper.reference.starts
-        return [pair_sample(each, first, result.hits, result.cigars, starts) for each in orientations]
+            result = mapper.map_batch(replace(batch, mate=None))[0]
+        of_batch = mate, result.hits, result.cigars, self.mapper.reference.starts
+        return [pair_sample(each, *of_batch) for each in self.mapper.params.orientations]
 
     @cached_property
-    def _for_best_hits(self) -> BatchMapper:
-        return self.mapper.for_best_hits()
+    def _for_best_hits(self) -> tuple[BatchMapper, BatchMapper]:
+        """Of mates and of single reads."""
+        return self.mapper.for_best_hits(are_mates=True), self.mapper.for_best_hits(are_mates=False)
 
 
 class MappingRun(Generic[Finished]):
@@ -156,12 +155,12 @@ class MappingRun(Generic[Finished]):
     workers : Workers, optional
         Of this work, ended by whoever has made them. None: threads of this process, ended with the run.
     insert : InsertModel, optional
-        Of the pairs, where it is known already.
+        Of the library, where it is known already.
 
     Attributes
     ----------
     insert : InsertModel
-        Of the pairs in this run: given, or learned from the first reads, or assumed until then.
+        Of the library: given, or learned from the first reads, or assumed until then.
     """
 
     def __init__(
@@ -173,14 +172,14 @@ class MappingRun(Generic[Finished]):
     ):
         self.mapper = work.mapper
         self.insert: InsertModel = insert or self.mapper.insert
-        self._is_insert_known = insert is not None or self.mapper.params.insert is not None
+        self._is_known = insert is not None
         self._work, self._finish, self._workers = work, finish, workers
         self._threads = self.mapper.params.threads
         self._odd: Counter[str] = Counter()
         self._is_insert_new = False
         self._shared: Shared[Finish[Finished]] | None = None  # for the workers, until the last batch is done
         self._batches: Iterable[ReadBatch | Unparsed] = ()
-        self._sampled: list[Future[list[PairSample]]] = []  # of which insert sizes are about to be learned
+        self._sampled: list[Future[list[PairSample]]] = []  # of which is about to be learned
 
     def results(
         self, batches: Iterable[ReadBatch | Unparsed]
@@ -200,7 +199,7 @@ class MappingRun(Generic[Finished]):
             self.end()
 
     def begin(self, batches: Iterable[ReadBatch | Unparsed], workers: Workers) -> None:
-        """Read the first reads, of which the workers learn the insert sizes. `calls` must follow."""
+        """Read the first reads, of which the workers learn the library. `calls` must follow."""
         if self.mapper.integrity is not None:
             self.mapper.integrity.start()
         self._batches = self._read_head(batches, workers)
@@ -247,28 +246,31 @@ class MappingRun(Generic[Finished]):
     def _read_head(
         self, batches: Iterable[ReadBatch | Unparsed], workers: Workers
     ) -> Iterator[ReadBatch | Unparsed]:
-        """The same batches; workers are at the pairs among the first reads, if there are sizes to learn.
+        """The same batches; workers are at the first reads, if there is a library to learn.
 
         Always the same number of reads is learned from, so results do not depend on the size of the batches.
         """
-        if self._is_insert_known:
+        if self._is_known:
             return iter(batches)
         batches = iter(batches)
         head: list[ReadBatch] = []
         while sum(map(len, head)) < LEARN_READS and (batch := next(batches, None)) is not None:
             head.append(batch.parsed())
         size = max(LEARN_PART, -(-LEARN_READS // self._threads))
-        parts = [part for part in _parts(head, LEARN_READS, size) if part.mate is not None]
-        self._sampled = [workers.submit(MappingWork.sample, part) for part in self._without_adapters(parts)]
+        parts = self._without_adapters(list(_parts(head, LEARN_READS, size)))
+        self._sampled = [workers.submit(MappingWork.sample, part) for part in parts]
+        self._is_insert_new = any(part.mate is not None for part in parts)
         return chain(head, batches)
 
     def _learn(self) -> None:
-        """The insert sizes of the pairs among the first reads, if there are any."""
+        """What the first reads show of the library. Insert sizes that were given stay."""
         if self._sampled:
             samples = [future.result() for future in self._sampled]
             by_orientation = [PairSample.joined(parts) for parts in zip(*samples, strict=True)]
-            self.insert = learned_insert(self.mapper.params.orientations, by_orientation)
-            self._is_insert_new, self._sampled = True, []
+            learned = learned_insert(self.mapper.params.orientations, by_orientation)
+            if self.mapper.params.insert is not None:
+                learned, self._is_insert_new = replace(self.insert, errors=learned.errors), False
+            self.insert, self._sampled = learned, []
 
     def _without_adapters(self, parts: list[ReadBatch]) -> list[ReadBatch]:
         """The same reads. Where adapters are common, mates that run through their fragment are cut at its end."""
@@ -283,7 +285,7 @@ class MappingRun(Generic[Finished]):
 
 def _fragments(batch: ReadBatch, params: MapParams) -> tuple[np.ndarray, np.ndarray]:
     """Rows of the mates that run through their fragment, int64[k], and the bases of it, uint16[k]."""
-    first = np.flatnonzero(batch.mate == 1)
+    first = np.flatnonzero(batch.mate == 1)  # none where no read has a mate
     lengths = fragment_lengths(batch.pack(params.longest_read), first)
     through = np.flatnonzero(lengths)
     return np.r_[first[through], first[through] + 1], np.r_[lengths[through], lengths[through]]

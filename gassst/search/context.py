@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from gassst.index.seed_index import SeedIndex
 from gassst.model.array_types import F64, I64, U8, U16, U32, U64, Bool
 from gassst.model.params import MAX_READ_LENGTH, SPECIFIC_LENGTH, MapParams
 from gassst.model.rules import optional, rule
+from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate
 from gassst.pairing.insert_size import InsertModel
 from gassst.pairing.read_through import reads_may_be_cut
 from gassst.search.filters import Cascade
@@ -60,6 +61,8 @@ class BatchContext:
         The search of whole batches on a device, where there is one.
     whole_reads : bool
         Where ends may be clipped, a read that scores too little is reported as a whole, if it fits so.
+    library : ErrorRate
+        How often the reads of this library differ from the reference.
     """
 
     index: SeedIndex
@@ -76,6 +79,7 @@ class BatchContext:
     left_out: Bool | None = None
     on_device: Any = None
     whole_reads: bool = False
+    library: ErrorRate = UNKNOWN_LIBRARY
 
     @classmethod
     def of(
@@ -88,6 +92,7 @@ class BatchContext:
         packed: Any,
         on_device: Any = None,
         whole_reads: bool = False,
+        library: ErrorRate = UNKNOWN_LIBRARY,
     ) -> BatchContext:
         """The context of a batch; the plan learns the lengths of its reads."""
         lengths = packed.lengths
@@ -96,8 +101,14 @@ class BatchContext:
         lead = 32 * words.astype(np.uint32) - np.uint32((1 << plan.shift) >> 1)
         flip, digest = _seeds.orient(packed.planes, packed.plane_start, lengths)
         of_reads = plan.errors[lengths], words, lead, flip, digest
-        more = {"on_device": on_device, "whole_reads": whole_reads}
-        return cls(index, lookup, plan, cascade, params, packed, *of_reads, **more)
+        more = None, on_device, whole_reads, library
+        return cls(index, lookup, plan, cascade, params, packed, *of_reads, *more)
+
+    def of_reads(self, packed: Any) -> BatchContext:
+        """The context of other reads, on the host."""
+        searched = self.index, self.lookup, self.plan, self.cascade, self.params
+        some = BatchContext.of(*searched, packed, None, self.whole_reads, self.library)
+        return replace(some, left_out=self.left_out)
 
     @property
     def n(self) -> int:

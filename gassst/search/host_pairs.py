@@ -8,7 +8,7 @@ from gassst._core import mate_anchors as _mate_anchors
 from gassst._core import pair_scoring as _pair_scoring
 from gassst._core import read_through as _read_through
 from gassst._core import selection as _selection
-from gassst.model.array_types import F64, U8, U16, U32, Bool
+from gassst.model.array_types import U8, U32, Bool
 from gassst.model.layouts import NO_SCORE
 from gassst.model.rules import optional
 from gassst.model.stats import Stats
@@ -21,7 +21,6 @@ from gassst.search.host import SURE_ERRORS
 from gassst.search.mapq import (
     Mates,
     beside_known,
-    library_odds,
     mapping_quality,
     near_known,
     phred,
@@ -179,7 +178,7 @@ class HostPairPasses:
 
     def choose(self, found: Grouped, selected: Selected) -> PairChoice:
         context, best = self.context, selected.summary["best"]
-        odds = self._odds(best)
+        odds = context.library.odds(np.where(best == NO_SCORE, 0, best), context.lengths)
         with self.stats.timed("select"):
             where = context.lengths, self.pairs.borders
             columns = _pair_scoring.places_of_rows(found, selected, *where)
@@ -191,11 +190,6 @@ class HostPairPasses:
             chosen = _pair_scoring.choose_pairs(places, odds, reads, unpaired, EDIT_PHRED)
         primary, proper, wrong, decided = chosen
         return PairChoice(primary, proper.view(bool), wrong, decided.view(bool))
-
-    def _odds(self, best: U16) -> F64:
-        """float64[n]: how much less likely a place is for one error more than the fewest."""
-        errors = np.where(best == NO_SCORE, 0, best)
-        return library_odds(errors, self.context.lengths, self.pairs.insert.errors)
 
     def chosen_first(
         self, found: Grouped, selected: Selected, choice: PairChoice, extra: int, most: int
@@ -223,8 +217,7 @@ class HostPairPasses:
         hopeless, seen = search.hopeless(context), search.seen(context)
         before_rescue = np.zeros(context.n, bool) if state is None else state.before_rescue
         first, case = _selection.distinct_cases(summary, context.lengths, seen)
-        errors = self.pairs.insert.errors
-        mates = Mates.of_search(summary[first], context.lengths[first], seen.take(first), errors)
+        mates = Mates.of_search(summary[first], context.lengths[first], seen.take(first), context.library)
         near = near_known(summary)
         beside, spectrum = beside_known(near, near[partner], choice.wrong), context.plan.spectrum
         together = unseen_pairs(mates, case, case[partner], beside, before_rescue, spectrum)
@@ -233,7 +226,8 @@ class HostPairPasses:
         quality = phred(choice.wrong + together)
         # What no pair decides is as sure as a single read.
         alone = np.flatnonzero(~choice.decided)
-        quality[alone] = mapping_quality(summary[alone], context.lengths[alone], seen.take(alone))
+        some = summary[alone], context.lengths[alone], seen.take(alone)
+        quality[alone] = mapping_quality(*some, context.library)
         proper = choice.proper & ~search.left_to_local
         return GlobalResult(
             found.bands,

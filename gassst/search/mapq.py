@@ -17,8 +17,6 @@ from gassst.search.copies import Copies, copies, log_choose
 from gassst.search.plan import EXTRA_STRATA, SearchPlan, chance_of_a_place
 
 MAX_MAPQ = 60
-# Errors that every read is taken to have had before its own were counted.
-PRIOR = 0.613
 # How many times more copies are expected for each seed that was passed over, as it occurs too often, beside each one
 # that was not: the read lies in a large family.
 PASSED_OVER = 80.0
@@ -55,7 +53,7 @@ class Seen:
         return Seen(self.complete[rows], self.capped[rows], self.looked[rows], self.planned[rows], self.plan)
 
 
-def mapping_quality(summary: np.ndarray, lengths: np.ndarray, seen: Seen) -> np.ndarray:
+def mapping_quality(summary: np.ndarray, lengths: np.ndarray, seen: Seen, library: ErrorRate) -> np.ndarray:
     """How sure the primary alignment of every read is, by the probability that another place is the true one.
 
     Every place of the second stratum is less likely than the best by `rival_odds`. Copies that no seed led to, and
@@ -66,6 +64,7 @@ def mapping_quality(summary: np.ndarray, lengths: np.ndarray, seen: Seen) -> np.
     summary : READ_SUMMARY[n]
     lengths : uint32[n]
     seen : Seen
+    library : ErrorRate
 
     Returns
     -------
@@ -75,8 +74,8 @@ def mapping_quality(summary: np.ndarray, lengths: np.ndarray, seen: Seen) -> np.
     first, case = _selection.distinct_cases(summary, lengths, seen)
     some, some_lengths = summary[first], lengths[first]
     best, further = _errors(some), _further(some)
-    odds = np.where(further > 0, rival_odds(best, some_lengths, further), 0.0)
-    unseen = unseen_weight(some, some_lengths, seen.take(first)) + UNKNOWN
+    odds = np.where(further > 0, rival_odds(best, some_lengths, further, library), 0.0)
+    unseen = unseen_weight(some, some_lengths, seen.take(first), library) + UNKNOWN
     unseen += chance_places(some_lengths, best, seen.plan.n_bases)
     quality = phred(summary["n_second"] * odds[case] + unseen[case])
     quality[(summary["best"] == NO_SCORE) | (summary["n_best"] > 1)] = 0
@@ -105,39 +104,19 @@ def phred(wrong: np.ndarray) -> np.ndarray:
     return quality
 
 
-def edit_odds(edits: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """float64[n]: how much less likely a place is for one error more than `edits` in a read of `lengths` bases.
-
-    Of a rate of errors that the read itself shows, with a constant prior; one base in three makes the read look
-    like the other place.
-    """
-    return (edits + PRIOR) / (3.0 * np.maximum(np.asarray(lengths, np.int64) - edits - 1, 1))
-
-
-def library_odds(edits: np.ndarray, lengths: np.ndarray, library: ErrorRate | None) -> np.ndarray:
-    """As `edit_odds`, by what the pairs of a library have shown of its errors, where that is known."""
-    return edit_odds(edits, lengths) if library is None else library.odds(edits, lengths)
-
-
-def odds_of_copies(edits: np.ndarray, lengths: np.ndarray, library: ErrorRate | None) -> np.ndarray:
-    """As `library_odds`, at most 1, and at least what the read itself shows: gaps count as errors here, and the library
-    knows no rate of them."""
-    return np.minimum(np.maximum(library_odds(edits, lengths, library), edit_odds(edits, lengths)), 1)
-
-
 def quality_of_copies(
-    count: np.ndarray, errors: np.ndarray, loss: np.ndarray, aligned: np.ndarray
+    count: np.ndarray, errors: np.ndarray, loss: np.ndarray, aligned: np.ndarray, library: ErrorRate
 ) -> np.ndarray:
     """uint8[k]: the mapping qualities that `count` copies with so many errors allow, at least one copy each."""
-    odds = np.minimum(edit_odds(np.ceil(loss), aligned), 1)
+    odds = library.odds(np.ceil(loss), aligned)
     return phred(count * odds ** np.maximum(errors - loss, 0))
 
 
-def rival_odds(best: np.ndarray, lengths: np.ndarray, further: np.ndarray) -> np.ndarray:
+def rival_odds(best: np.ndarray, lengths: np.ndarray, further: np.ndarray, library: ErrorRate) -> np.ndarray:
     """float64[n]: how much less likely a place with `further` (int64[n]) errors more than `best` is, at most 1."""
     odds = np.ones(len(best))
     for step in range(min(int(further.max(initial=0)), MAX_MAPQ)):
-        odds[further > step] *= np.minimum(edit_odds(best + step, lengths), 1)[further > step]
+        odds[further > step] *= library.odds(best + step, lengths)[further > step]
     return odds
 
 
@@ -146,10 +125,10 @@ def family(passed_over: np.ndarray) -> np.ndarray:
     return 1 + PASSED_OVER * passed_over / np.maximum(1 - passed_over, 1 / PASSED_OVER)
 
 
-def unseen_weight(summary: np.ndarray, lengths: np.ndarray, seen: Seen) -> np.ndarray:
+def unseen_weight(summary: np.ndarray, lengths: np.ndarray, seen: Seen, library: ErrorRate) -> np.ndarray:
     """float64[n]: what the copies weigh that were not seen or not counted, relative to the best place of each read."""
     best, further = _errors(summary), _further(summary)
-    passed_over, odds, plan = clipped(seen), np.minimum(edit_odds(best, lengths), 1), seen.plan
+    passed_over, odds, plan = clipped(seen), library.odds(best, lengths), seen.plan
     known = (further > 0) & (further <= EXTRA_STRATA)
     columns = (
         best,
@@ -230,12 +209,10 @@ class Mates(NamedTuple):
         return cls(lengths.astype(np.int64), any_, missed, both, lost, family(passed_over))
 
     @classmethod
-    def of_search(
-        cls, summary: np.ndarray, lengths: np.ndarray, seen: Seen, errors: ErrorRate | None
-    ) -> Mates:
-        """Of whole reads, a case each. `errors`: of the library."""
+    def of_search(cls, summary: np.ndarray, lengths: np.ndarray, seen: Seen, library: ErrorRate) -> Mates:
+        """Of whole reads, a case each."""
         best, passed_over = _errors(summary), clipped(seen)
-        odds = odds_of_copies(best, lengths, errors)
+        odds = library.odds(best, lengths)
         columns = (
             column.tolist() for column in (best, lengths, seen.complete, seen.looked, passed_over, odds)
         )

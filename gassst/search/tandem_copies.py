@@ -10,13 +10,12 @@ from gassst._core import tandem as _tandem
 from gassst.index.reference import contig_before
 from gassst.model.array_types import F64, I64, U8, U16, U32, Bool
 from gassst.model.rules import optional
-from gassst.pairing.insert_size import InsertModel
+from gassst.pairing.error_rate import ErrorRate
 from gassst.pairing.orientation import leads, partner_strand, template_length
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.mapq import (
     LEAST_BESIDE_COPIES,
     MOST_BESIDE,
-    library_odds,
     phred,
     quality_of_copies,
 )
@@ -81,7 +80,8 @@ def beside_copies(
     if not some.size:
         return quality
     beside = parts.take(some)
-    bound = quality_of_copies(count[some], errors[some], beside.loss, beside.end - beside.begin)
+    aligned = beside.end - beside.begin
+    bound = quality_of_copies(count[some], errors[some], beside.loss, aligned, context.library)
     if pairs is not None:
         concordant, weight = _weight_in_pairs(some, parts, context, pairs)
         bound[concordant] = phred(weight)
@@ -117,12 +117,12 @@ def _weight_in_pairs(rows: I64, parts: Parts, context: BatchContext, pairs: Pair
     deviate = (template[kept].astype(np.float64) - insert.mean) / insert.sd
     # A leading mate that moves to the right makes its template shorter.
     step = np.where(leading[kept], -1.0, 1.0) / insert.sd
-    columns = [_columns(part, insert) for part in (own.take(kept), mate.take(kept))]
+    columns = [_columns(part, context.library) for part in (own.take(kept), mate.take(kept))]
     return concordant, _tandem.tandem_pairs(columns[0], columns[1], deviate, step, context)
 
 
-def _columns(parts: Parts, insert: InsertModel) -> tuple[U32, U32, I64, I64, U16, F64, F64]:
+def _columns(parts: Parts, library: ErrorRate) -> tuple[U32, U32, I64, I64, U16, F64, F64]:
     """What `tandem_pairs` takes of the mates on one side."""
-    odds = library_odds(np.ceil(parts.loss), parts.end - parts.begin, insert.errors)
+    odds = library.odds(np.ceil(parts.loss), parts.end - parts.begin)
     read_strand, diagonal, begin, end, loss = parts
-    return read_strand, diagonal, begin, end, parts.most, loss, np.minimum(odds, 1)
+    return read_strand, diagonal, begin, end, parts.most, loss, odds

@@ -39,10 +39,11 @@ def test_most_reads_map_where_they_came_from(baseline, small_reads):
 @pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize("batch_size", [1, 7, 100, 100_000])
 def test_threads_and_batches_change_nothing(small_index, small_reads, baseline, threads, batch_size):
-    reads = small_reads if batch_size > 1 or threads == 2 else small_reads[:120]
     mapper = gassst.Mapper(small_index, device="none", max_hits=5, threads=threads, batch_size=batch_size)
-    expected = [r for r in baseline if r.split("\t")[0] in {name for name, _, _ in reads}]
-    assert records(mapper, reads) == expected
+    if batch_size == 1 and threads != 2:
+        small_reads = small_reads[:120]
+        baseline = records(gassst.Mapper(small_index, device="none", max_hits=5, threads=1), small_reads)
+    assert records(mapper, small_reads) == baseline
 
 
 @pytest.mark.skipif(not any(d.usable for d in opencl_engine.devices()), reason="no usable OpenCL device here")
@@ -202,7 +203,9 @@ def test_pairs_reach_the_search_as_neighbours(small_index, small_reads, batches_
     mapper = gassst.Mapper(small_index, device="none", threads=1, batch_size=7, insert=(300, 30))
     in_turn = [read for pair in zip(first, second, strict=True) for read in pair]
     by_two = records(mapper, first, second)
-    assert [len(b) for b in batches_seen] == 6 * [6] + [4]
+    assert [len(b) for b in batches_seen] == 2 * (6 * [6] + [4])  # those that are learned from come before
+    assert all(b.mate is None for b in batches_seen[:7])
+    del batches_seen[:7]
     assert all((b.mate == [1, 2] * (len(b) // 2)).all() for b in batches_seen)
     assert [(b.name(i), b.sequence(i).decode()) for b in batches_seen for i in range(len(b))] == [
         (n, s) for n, s, _ in in_turn

@@ -9,10 +9,10 @@ import gassst
 from gassst.index.spectrum import Spectrum
 from gassst.model.layouts import NO_SCORE, READ_SUMMARY
 from gassst.model.params import MapParams
+from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate
 from gassst.search.mapq import (
     Seen,
     clipped,
-    edit_odds,
     family,
     mapping_quality,
     phred,
@@ -27,7 +27,7 @@ COPIES = Spectrum(np.stack([np.stack([np.full((6, 20), share, np.float32) for sh
 
 
 def reads(rows, length=100, complete=30, capped=0, looked=0b11111, sensitivity=2):
-    """(summary, lengths, seen) of reads given as (best, second, n_best, n_second)."""
+    """(summary, lengths, seen, library) of reads given as (best, second, n_best, n_second)."""
     summary = np.zeros(len(rows), READ_SUMMARY)
     for name, column in zip(("best", "second", "n_best", "n_second"), zip(*rows, strict=True), strict=True):
         summary[name] = column
@@ -42,7 +42,7 @@ def reads(rows, length=100, complete=30, capped=0, looked=0b11111, sensitivity=2
         np.full(len(rows), max(plan.disjoint[s, length] for s in range(8) if looked >> s & 1)),
         plan,
     )
-    return summary, lengths, seen
+    return summary, lengths, seen, UNKNOWN_LIBRARY
 
 
 def test_ties_and_unmapped_reads_have_quality_0():
@@ -78,7 +78,7 @@ def test_seeds_not_looked_up_cost_quality():
 
 
 def test_clipped_is_the_share_of_planned_seeds_that_were_not_looked_at():
-    _, _, seen = reads([(0, NO_SCORE, 1, 0)] * 3, 100, looked=0b11)
+    _, _, seen, _ = reads([(0, NO_SCORE, 1, 0)] * 3, 100, looked=0b11)
     planned = int(seen.plan.disjoint[1, 100])  # of the later stage, which has more of them
     assert planned > int(seen.plan.disjoint[0, 100]) > 1
     seen.complete[:] = planned, planned - 1, 0
@@ -87,7 +87,7 @@ def test_clipped_is_the_share_of_planned_seeds_that_were_not_looked_at():
 
 def test_half_of_the_seeds_looked_up_as_planned_is_not_clipped():
     """The quick look of pairs."""
-    _, _, seen = reads([(0, NO_SCORE, 1, 0)] * 2, 100, complete=2, looked=0b1)
+    _, _, seen, _ = reads([(0, NO_SCORE, 1, 0)] * 2, 100, complete=2, looked=0b1)
     seen.planned[0] = 2
     assert clipped(seen)[0] == 0 < clipped(seen)[1]
 
@@ -117,9 +117,9 @@ def test_beside_a_known_rival_there_are_more():
 
 
 def test_of_a_genome_without_copies_nothing_is_unseen():
-    summary, lengths, seen = reads([(2, NO_SCORE, 1, 0)], 50, complete=1, looked=0b1)
+    summary, lengths, seen, library = reads([(2, NO_SCORE, 1, 0)], 50, complete=1, looked=0b1)
     seen.plan.spectrum = Spectrum.none()
-    assert unseen_weight(summary, lengths, seen).tolist() == [0]
+    assert unseen_weight(summary, lengths, seen, library).tolist() == [0]
 
 
 def test_a_level_that_looks_at_everything_misses_nothing():
@@ -136,23 +136,24 @@ def test_a_read_does_not_depend_on_the_others():
     rng = np.random.default_rng(5)
     best = rng.integers(0, 15, 200)
     rows = [(b, b + rng.integers(1, 3), rng.integers(1, 3), rng.integers(1, 50)) for b in best]
-    summary, lengths, seen = reads(rows)
+    summary, lengths, seen, library = reads(rows)
     lengths[:] = rng.integers(60, 200, 200)
     seen.plan.prepare(lengths)
     seen.complete[:] = rng.integers(0, 9, 200)
     seen.looked[:] = 2 ** rng.integers(1, 5, 200) - 1
-    together = mapping_quality(summary, lengths, seen)
+    together = mapping_quality(summary, lengths, seen, library)
     for i in range(200):
         one = slice(i, i + 1)
         alone = Seen(*(c[one] for c in (seen.complete, seen.capped, seen.looked, seen.planned)), seen.plan)
-        assert mapping_quality(summary[one], lengths[one], alone)[0] == together[i]
+        assert mapping_quality(summary[one], lengths[one], alone, library)[0] == together[i]
 
 
 def test_rival_odds_is_the_product_of_single_errors():
     best, lengths = np.array([0, 2, 10]), np.array([50, 100, 150])
-    product = edit_odds(best, lengths) * edit_odds(best + 1, lengths) * edit_odds(best + 2, lengths)
-    assert rival_odds(best, lengths, np.array([3, 3, 3])) == pytest.approx(product)
-    assert rival_odds(best, lengths, np.array([0, 0, 0])).tolist() == [1, 1, 1]
+    for library in (UNKNOWN_LIBRARY, ErrorRate(0.02, 300.0)):
+        product = np.prod([library.odds(best + i, lengths) for i in range(3)], axis=0)
+        assert rival_odds(best, lengths, np.array([3, 3, 3]), library) == pytest.approx(product)
+        assert rival_odds(best, lengths, np.array([0, 0, 0]), library).tolist() == [1, 1, 1]
 
 
 def test_phred_is_capped_rounds_down_and_takes_any_weight():

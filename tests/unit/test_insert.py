@@ -90,10 +90,11 @@ def test_good_pairs_teach_and_no_others(orientation):
     rng = np.random.default_rng(9)
     starts = np.array([2048, 102_560], np.int64)
     hits, lengths, expected, first = [], [], [], []
-    taught = []  # mismatches and aligned bases of the mates of confident reads
+    taught, alone = [], []  # mismatches and aligned bases of the mates of confident reads, and of single ones
     for i in range(300):
         if i % 7 == 0:  # a single read between the pairs
-            hits.append((len(lengths), 5000, 0, 0, 0, 0, 60, 0))
+            hits.append((len(lengths), 5000, len(lengths), 1, i % 5, 0, 18 + i % 4, 0))
+            alone += [(i % 5, 100)] if i % 4 >= 2 else []
             lengths.append(100)
         m = tuple(int(x) for x in rng.integers(30, 151, 2))
         # Mates that overlap are taken to face each other.
@@ -127,9 +128,11 @@ def test_good_pairs_teach_and_no_others(orientation):
     names = ("read", "position", "cigar_start", "cigar_runs", "edits", "flag", "mapq", "strand")
     for name, column in zip(names, zip(*hits, strict=True), strict=True):
         rows[name] = column
-    got = pair_sample(orientation, np.array(first), rows, np.array(lengths, np.uint32) << 4, starts)
+    mate = np.zeros(len(lengths), np.uint8)
+    mate[first], mate[np.array(first) + 1] = 1, 2
+    got = pair_sample(orientation, mate, rows, np.array(lengths, np.uint32) << 4, starts)
     assert got.templates.tolist() == expected
-    in_order = [t[:2] for t in sorted(taught, key=lambda t: t[2])]
+    in_order = alone + [t[:2] for t in sorted(taught, key=lambda t: t[2])]
     assert list(zip(got.mismatches.tolist(), got.aligned.tolist(), strict=True)) == in_order
 
 
@@ -140,7 +143,7 @@ def test_gap_bases_are_no_mismatches():
     hits["cigar_start"], hits["cigar_runs"] = (0, 4), (4, 3)
     operations = [(20, 4), (30, 0), (3, 1), (47, 0), (50, 0), (2, 2), (50, 0)]  # 20S30M3I47M, 50M2D50M
     cigars = np.array([length << 4 | operation for length, operation in operations], np.uint32)
-    got = pair_sample("fr", np.array([0]), hits, cigars, np.array([2048]))
+    got = pair_sample("fr", np.array([1, 2]), hits, cigars, np.array([2048]))
     assert got.templates.tolist() == [302]
     assert got.mismatches.tolist() == [2, 2]
     assert got.aligned.tolist() == [77, 102]
@@ -148,5 +151,5 @@ def test_gap_bases_are_no_mismatches():
 
 def test_no_pairs_teach_nothing():
     hits = np.zeros(1, HIT)
-    got = pair_sample("fr", np.empty(0, np.int64), hits, np.empty(0, np.uint32), np.array([2048]))
+    got = pair_sample("fr", np.zeros(1, np.uint8), hits, np.empty(0, np.uint32), np.array([2048]))
     assert not any(len(column) for column in got)

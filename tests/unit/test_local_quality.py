@@ -12,6 +12,7 @@ from gassst.local.reseed import PassedOver
 from gassst.local.rivals import Rivals, SeedCoverage, places_by_chance, quality_of
 from gassst.model.layouts import HIT
 from gassst.model.params import MapParams, Scoring
+from gassst.pairing.error_rate import UNKNOWN_LIBRARY
 from gassst.search.mapq import Seen
 from gassst.search.plan import SearchPlan
 
@@ -55,6 +56,7 @@ def quality(
         plan=plan,
         lengths=np.array([length], np.uint32),
         index=None,
+        library=UNKNOWN_LIBRARY,
     )
     seen = Seen(np.array([complete]), np.zeros(1, int), np.array([3]), np.array([4]), plan)
     passed_over = PassedOver(np.array([float(over)]), np.zeros(1, np.int64), np.array([length]))
