@@ -36,12 +36,12 @@ $(VENV)/.lint: | $(VENV)/.made
 	$(BIN)/python -m pip install --quiet ruff mypy numpy
 	@touch $@
 
-# The tables and figures of docs/thesis.md; mappers are found on PATH. With other genomes and reads:
+# The tables and figures of lab/thesis.md; mappers are found on PATH. With other genomes and reads:
 #     make thesis THESIS_GENOME=human.fa THESIS_REAL='--real "50 bp=yeast.fa,reads.fq.gz"'
 THESIS_GENOME ?= tests/data/ecoli_k12_mg1655.fa.gz
 THESIS_REAL ?= --real "100 bp=tests/data/ecoli_k12_mg1655.fa.gz,tests/data/ecoli_ERR022075_R1.fastq.gz"
 thesis: $(VENV)/.installed
-	$(BIN)/python scripts/bench/thesis.py $(THESIS_GENOME) $(THESIS_REAL) --json docs/benchmarks/thesis.json
+	$(BIN)/python scripts/bench/thesis.py $(THESIS_GENOME) $(THESIS_REAL) --json lab/data/thesis.json
 	$(BIN)/python scripts/bench/make_benchmarks.py
 
 # What every optional rule of the core is worth; GENOME and FOREIGN are FASTA files.

@@ -29,7 +29,7 @@ enum {
 };
 
 /* The cache that lines are prefetched to, as gcc numbers them: 3 is the first. A module that asks for hundreds of lines at
- * once takes the second, 2: Zen 4 loses some of them otherwise (docs/benchmarks/tried.md). */
+ * once takes the second, 2: Zen 4 loses some of them otherwise (lab/tried.md). */
 #ifndef LOOKUP_CACHE
 #define LOOKUP_CACHE 3
 #endif

@@ -1,6 +1,6 @@
 """Whether a GPU is worth its start in a run over files, from the size of the files and of the index alone.
 
-All figures are wall seconds beside 16 threads and one H100 (docs/benchmarks/gpu.md). Each is on the side of the host:
+All figures are wall seconds beside 16 threads and one H100 (lab/gpu.md). Each is on the side of the host:
 a run that is taken for too short loses little, one that is taken for too long is slower than with `--device none`.
 """
 

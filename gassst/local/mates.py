@@ -39,10 +39,10 @@ DOUBTFUL = 1e-3
 OFTEN = 1 / 3
 # Bases in a row that a band must have in common with a mate to be scored. Of 17,804 bands in the windows of real
 # E. coli mates 780 have them, and all that score 13 or more; of human ones all that score 16 or more
-# (docs/benchmarks/constants.md).
+# (lab/constants.md).
 RUN = 9
 # Buckets of a window from which on a mate is left to its own seeds. Windows of usual libraries are narrower
-# (docs/benchmarks/constants.md).
+# (lab/constants.md).
 MOST_BUCKETS = 256
 
 

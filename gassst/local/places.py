@@ -15,7 +15,7 @@ from gassst.search.context import BatchContext
 
 # Clipped bases from which a read is looked up once more and may have supplementary alignments: a stretch of 20
 # bases is the shortest that occurs once in a human genome by chance. 10 to 40 place as many right
-# (docs/benchmarks/constants.md), but a split read has no part that is shorter.
+# (lab/constants.md), but a split read has no part that is shorter.
 MUCH_CLIPPED = 20
 
 

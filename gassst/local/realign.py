@@ -48,7 +48,7 @@ from gassst.search.plan import EXTRA_STRATA
 from gassst.search.tandem_copies import Parts, beside_copies
 
 # Errors by which a known place may be worse than the chosen one and still be scored again. 3 to 12 place the same
-# reads right (docs/benchmarks/constants.md).
+# reads right (lab/constants.md).
 WORSE = 7
 
 

@@ -13,7 +13,7 @@ from gassst.model.array_types import F64, I64, U8, U32, Bool
 from gassst.search.backend import SearchBackend
 from gassst.search.dense import DenseSeeds
 
-# The other values that were tried are in docs/benchmarks/constants.md.
+# The other values that were tried are in lab/constants.md.
 NEW_PLACES = 32  # buckets of a read that are scored, those of the best stretches; 128 cost a sixth more
 # Bases from seed to seed. At 3 another look costs a third more, and 0.01 % more of human reads with adapters are right.
 STRIDE = 5
@@ -96,7 +96,7 @@ class Depth(NamedTuple):
 
 
 # For pairs in doubt. Of human133 (100 bases, 5 %) 5,719 instead of 5,765 of 5,836 such mates are right with 128
-# occurrences, and 5,753 with 32 places (docs/benchmarks/tried.md).
+# occurrences, and 5,753 with 32 places (lab/tried.md).
 DEEP = Depth(512, 128)
 
 

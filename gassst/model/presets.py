@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Preset:
-    """The thresholds of one sensitivity level; docs/benchmarks/sensitivity.md shows what each level costs and finds.
+    """The thresholds of one sensitivity level; lab/sensitivity.md shows what each level costs and finds.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Preset:
     repeat_buckets: int | None
 
 
-# Measured by scripts/bench/seeds.py (docs/benchmarks/sensitivity.md); `pair_missed` and `repeat_buckets` by
+# Measured by scripts/bench/seeds.py (lab/sensitivity.md); `pair_missed` and `repeat_buckets` by
 # scripts/bench/peers.py --pairs at each level (docs/benchmarks/pairs.md).
 PRESETS: tuple[Preset, ...] = (
     Preset(

@@ -21,7 +21,7 @@ from gassst.pairing.orientation import leads, partner_strand, template_length
 
 # At the head of the input: the same number whatever the batches and threads. A mean of 2,048 pairs lies within a
 # twentieth of a standard deviation. 1,024 place as many mates right; 16,384 cost half as much again for 20,000
-# mates, as these reads are mapped twice (docs/benchmarks/constants.md).
+# mates, as these reads are mapped twice (lab/constants.md).
 LEARN_READS = 4096
 ENOUGH_PAIRS = 32
 # Share of the confident pairs from which on an orientation is one of the library: mate pairs hold fragments that face

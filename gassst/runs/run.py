@@ -40,7 +40,7 @@ WARNINGS = {  # by the counter of `Stats` that a run warns of at its end
     "--match above 2): written as unmapped",
 }
 # Reads that one worker maps at once while insert sizes are learned, at least. From 256 to 4,096 the cost is the
-# same in one thread (docs/benchmarks/constants.md); fewer reads are more parts for the others.
+# same in one thread (lab/constants.md); fewer reads are more parts for the others.
 LEARN_PART = 256
 # Share of pairs that run through their fragment from which on they are cut before anything is learned from them. Of
 # clean human pairs of 100 bases 0.2 to 0.5 % look so, as they lie in tandem repeats.

@@ -22,13 +22,13 @@ from gassst.search.filters import Cascade
 from gassst.search.plan import CHANCE_HITS, SearchPlan, chance_hits
 
 # A pair begins with the first stage of as many disjoint seeds. Two of 25 bases hit a 50-base read with 5 % errors only
-# every other time (docs/benchmarks/tried.md, "Pairs").
+# every other time (lab/tried.md, "Pairs").
 FIRST_SEEDS = 3
 # Every second seed of the first stage settles nine pairs in ten (docs/pipeline.md, "Pairs").
 QUICK_SEEDS = 4
 QUICK_EVERY = 2
 # Buckets in the window of a mate from which on its own seeds cost less than scoring all of them. Windows of usual
-# libraries are narrower, and 16 to 256 make no difference to them (docs/benchmarks/constants.md).
+# libraries are narrower, and 16 to 256 make no difference to them (lab/constants.md).
 WIDE_WINDOW = 64
 KNOWS_WIDE = rule(
     "wide-windows", "Looks up the seeds of a mate before its window is scored, where that is wide."

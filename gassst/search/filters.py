@@ -91,7 +91,7 @@ BAND_LEAD = 16
 """Diagonals of the narrow band before the candidate's own. It decides where no alignment leaves it by so many gaps."""
 
 # What "auto" stands for where the best places are wanted. A narrow band costs a third of a band and rejects three in
-# five to nineteen in twenty. Looking at the flanks before costs as much (docs/benchmarks/sensitivity.md).
+# five to nineteen in twenty. Looking at the flanks before costs as much (lab/sensitivity.md).
 AUTO_FILTERS = ("band32",)
 # Where all places are wanted, limits are tight and chance has led to 98 in 100 candidates or more.
 AUTO_FILTERS_OF_ALL = ("flanks", "band32")

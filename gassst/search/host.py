@@ -43,7 +43,7 @@ from gassst.search.tandem_copies import Parts, beside_copies
 # Cells of the profiles in memory at once, 2 bytes each.
 PROFILE_CELLS = 1 << 25
 # Errors of a band up to which the search of whole reads decides alone, wherever they lie. With 2 and 8 the same
-# reads are right (docs/benchmarks/constants.md).
+# reads are right (lab/constants.md).
 SURE_ERRORS = 4
 # Score by which a clipped alignment must be better for the search to give a read up. Of clean reads of 100 bases with
 # 5 % errors 0.9 % are then given up, 3.7 % without a margin; reads with adapters are placed as well as without.

@@ -35,7 +35,7 @@ from gassst.search.state import PairState, SearchState
 # at MAPQ 20 or more: one mate lies in a repeat of many copies, and the seeds of the other miss its true place.
 RESCUE_PLACES = 256
 # Near anchors of a mate from which on the quick look leaves its pair to all seeds of the first stage. 2 to 32
-# place the same reads right in the same time (docs/benchmarks/constants.md).
+# place the same reads right in the same time (lab/constants.md).
 QUICK_ANCHORS = 8
 # What lies behind the fragment does not fit the genome: it costs both mates an error in so many bases at least. Three
 # in four bases of an adapter differ. Mates in a tandem repeat look as if they shared a fragment, too, but they fit.

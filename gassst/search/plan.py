@@ -42,18 +42,18 @@ DEFAULT_MAX_GAPS = (
     15  # most that a band of 32 diagonals holds to either side of a seed (ext/isa/bound_band.h)
 )
 MISS_SHARE = 0.01  # thesis: "missing at most 1 %"
-# Of disjoint seeds, before the shortest (docs/benchmarks/tried.md, "Index and seeds").
+# Of disjoint seeds, before the shortest (lab/tried.md, "Index and seeds").
 STAGE_LENGTHS = (25, 20, 14)
 LONG_SEED = 20  # `presets.Preset` limits occurrences of longer and shorter seeds apart
 # Overlapping seeds are taken this far apart at first, and all of them only where that settles nothing
-# (docs/benchmarks/tried.md, "Index and seeds").
+# (lab/tried.md, "Index and seeds").
 SPARSE = 6
 BEGINS_SPARSE = rule(
     "sparse-seeds",
     "Takes every sixth overlapping seed first, and the others only where that settles nothing.",
 )
 # Bases of a read for each error that it is expected to have at most. 5 to 20 place the same reads right
-# (docs/benchmarks/constants.md).
+# (lab/constants.md).
 LIKELY_ERRORS = 10
 # The last stage may leave out seeds: it takes them up to so many bases apart, or up to so many bases longer.
 WIDEST_STEP, LONGER = 8, 2

@@ -16,7 +16,7 @@ from gassst.search.mapq import Seen
 
 # Bases of an ungapped stretch from which on a read without a place is looked up once more. By chance one read in
 # thousands has a seed of 12 bases that lies on one of 18. 14 finds 0.03 % more of reads with adapters, 24 loses
-# 0.01 % (docs/benchmarks/constants.md).
+# 0.01 % (lab/constants.md).
 LEAST_STRETCH = 18
 
 

@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -24,6 +22,7 @@ from typing import Any
 
 import numpy as np
 from harness import benchmark_parser, describe_machine, run, simulated, table, write_json
+from turns import timed
 
 import gassst.api.mapper  # registers all rules
 from gassst.cli.main import main as command
@@ -94,10 +93,9 @@ def mapped(index: str, reads: list[str], rule: str | None, output: Path) -> floa
     environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
     if rule:
         environment[VARIABLE] = rule
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     program = [sys.executable, "-m", "gassst", "map", "-q", "-t", "1", "--device", "none"]
-    subprocess.run([*program, index, *reads, "-o", str(output)], env=environment, check=True)
-    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    command = [*program, index, *reads, "-o", str(output)]
+    return timed(command, output.with_suffix(".log"), environment=environment)["user"]
 
 
 def judged(path: Path, seconds: float, is_foreign: bool) -> Mapped:

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from turns import timed
 
 from gassst.tools import evaluate
 
@@ -30,15 +31,6 @@ LIBRARIES = {
     "bad ends": ("--inserts", "40,400", "--adapter", "truseq", "--bad-tails", "0.1", "--poly-g", "0.05"),
     "clean": ("--pairs", "350,50"),
 }
-
-
-def cpu_seconds(command: list[str], out: Path) -> float:
-    """Run a command with its output in a file; user and system time of it and its children."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    with out.open("wb") as file:
-        subprocess.run(command, stdout=file, stderr=subprocess.DEVNULL, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def simulate(args: argparse.Namespace, name: str, seed: int, folder: Path) -> list[Path]:
@@ -86,7 +78,7 @@ def compare(args: argparse.Namespace, name: str, folder: Path) -> None:
     for seed in range(args.seed, args.seed + args.sets):
         for tool, command in commands(args, simulate(args, name, seed, folder)).items():
             sam = folder / f"{name}_{tool}.sam".replace(" ", "_")
-            seconds = cpu_seconds(command, sam)
+            seconds = timed(command, sam)["cpu"]
             found.setdefault(tool, []).append((*row(sam), seconds))
     for tool, sets in found.items():
         wrong, shares, seconds = zip(*sets, strict=True)

@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import argparse
 import re
-import resource
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections import defaultdict
@@ -23,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from harness import benchmark_parser, machine, write_json
+from turns import in_turn, least
 
 GASSST = (sys.executable, "-m", "gassst")
 RAZERS = "razers3"
@@ -49,13 +48,6 @@ class Set(NamedTuple):
         if files.count(",") != 2:
             raise argparse.ArgumentTypeError(f"not NAME=GENOME,INDEX,READS: {text}")
         return cls(name, *files.split(","))
-
-
-def user_seconds(command: list[str]) -> float:
-    """Run a command; user time of it and its children."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
-    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
 
 
 def commands(one: Set, args: argparse.Namespace, folder: Path) -> dict[str, list[str]]:
@@ -114,15 +106,12 @@ def measure(one: Set, args: argparse.Namespace) -> dict[str, Any]:
     """CPU seconds and places of every program on one set."""
     with tempfile.TemporaryDirectory() as folder:
         named = commands(one, args, Path(folder))
-        cpu: dict[str, list[float]] = {name: [] for name in named}
-        for _ in range(args.rounds):
-            for name, command in named.items():
-                cpu[name].append(user_seconds(command))
+        runs = in_turn(named, args.rounds, {name: Path(folder) / f"{name}.log" for name in named})
         sam = {name: Path(folder) / f"{name}.sam" for name in named}
         found = {name: places(path) for name, path in sam.items()}
         row: dict[str, Any] = {
             "name": one.name,
-            "cpu": {name: min(seconds) for name, seconds in cpu.items()},
+            "cpu": {name: least(ours, "user") for name, ours in runs.items()},
             "places": {name: sum(map(len, ranges.values())) for name, ranges in found.items()},
             "lost_by_filters": differing(sam[NO_FILTER], sam[DEFAULT]),
         }

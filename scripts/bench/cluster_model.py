@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 GASSST = [sys.executable, "-m", "gassst"]
 READS_30X = 620_000_000  # of 150 bases, of 3.1 Gb
-INDEX_BYTES = 17.6e9  # of 3.1 Gb (docs/benchmarks/scale.md)
+INDEX_BYTES = 17.6e9  # of 3.1 Gb (docs/benchmarks/throughput.md)
 SHARDS_PER_NODE = 4  # so that nodes end at about the same time
 WELL = 0.8  # share of the node time that maps, from which on nodes are used well
 

@@ -1,6 +1,6 @@
-"""Fill the tables and plots of the README, docs/thesis.md and docs/benchmarks/*.md from docs/benchmarks/*.json.
+"""Fill the tables and plots of the README, docs/benchmarks/*.md and lab/*.md from lab/data/*.json.
 
-    python scripts/bench/make_benchmarks.py            # rewrites them and docs/benchmarks/*.svg
+    python scripts/bench/make_benchmarks.py            # rewrites them and the figures beside them
     python scripts/bench/make_benchmarks.py --check    # fails where a page would change
 
 A place in a page is `<!-- KIND FILE .. -->` .. `<!-- end -->`; KIND is one of `KINDS`.
@@ -23,11 +23,13 @@ import peer_tables
 import plots
 import scale_tables
 import thesis_page
+import turns
 from ablation import HEADER, shown
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 PAGES = README.parent / "docs" / "benchmarks"
-THESIS = PAGES.with_name("thesis.md")
+LAB = README.parent / "lab"
+DATA = LAB / "data"
 PLACE = re.compile(r"(<!-- (\w+) (\S+(?: \S+)*) -->\n).*?(<!-- end -->)", re.DOTALL)
 OVERVIEW_LENGTH = 100
 SUMMARY_SETS = (
@@ -65,6 +67,16 @@ def against(result: dict) -> str:
     for name in names:
         header += [f"{name} right %", "CPU / ours"]
     return peer_tables.markdown(header, rows)
+
+
+def mapped(result: dict) -> str:
+    """Share of the reads that each tool maps, a row for each set."""
+    names = list(result["tools"])
+    rows = [
+        [one["name"], *(f"{100 * one['runs'][name]['mapped_share']:.2f}" for name in names)]
+        for one in result["sets"]
+    ]
+    return peer_tables.markdown(["reads", *names], rows)
 
 
 def ablation(result: dict) -> str:
@@ -127,15 +139,15 @@ KINDS: dict[str, Callable[..., str]] = {
     "about": lambda result, _: about(result),
     "sets": lambda result, _: peer_tables.sets(result),
     "pairs": lambda result, _: peer_tables.pairs(result),
-    "classes": lambda result, _: peer_tables.classes(result),
-    "thesis": lambda result, _: peer_tables.thesis(result),
+    "mapped": lambda result, _: mapped(result),
     "against": lambda result, _: against(result),
     "scatter": scatter,
     "ablation": lambda result, _: ablation(result),
     "overview": lambda single, paired, figure: overview(single, paired, figure.with_name("overview.svg")),
     "scale": scale,
-    "mapq": lambda result, _: mapq_tables.table(result["cells"]),
+    "q20": lambda result, _: mapq_tables.at_q20(result["cells"]),
     "mapq_bins": lambda one, other, _: mapq_bins.table(one["cells"] | other["cells"]),
+    "turns": lambda result, _: peer_tables.markdown(turns.HEADER, turns.rows(result)),
     "summary": lambda single, paired, _: summary(single, paired),
     "thesis_about": lambda result, _: thesis_page.about(result),
     "all_places": lambda result, _: all_places.table(result),
@@ -150,12 +162,12 @@ KINDS: dict[str, Callable[..., str]] = {
 }
 
 
-def fill(text: str, figures: Path = PAGES) -> str:
+def fill(text: str, figures: Path) -> str:
     """The page with every place filled again; figures are written to a folder."""
 
     def replace(match: re.Match) -> str:
         kind, files = match[2], match[3].split()
-        results = [json.loads((PAGES / file).read_text()) for file in files]
+        results = [json.loads((DATA / file).read_text()) for file in files]
         return (
             match[1]
             + "\n"
@@ -173,14 +185,14 @@ def main(argv: list[str] | None = None) -> int:
         "--check", action="store_true", help="change no page; fail where one is not what its JSON files say"
     )
     args = parser.parse_args(argv)
-    pages = (README, THESIS, *sorted(PAGES.glob("*.md")))
+    pages = (README, *sorted(PAGES.glob("*.md")), *sorted(LAB.glob("*.md")))
     if args.check:
         with TemporaryDirectory() as folder:
             stale = [page.name for page in pages if fill(text := page.read_text(), Path(folder)) != text]
         print(f"not what the JSON files say: {', '.join(stale)}" if stale else "up to date")
         return int(bool(stale))
     for page in pages:
-        page.write_text(fill(page.read_text()))
+        page.write_text(fill(page.read_text(), page.parent))
     return 0
 
 

@@ -149,6 +149,22 @@ def table(cells: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def at_q20(cells: dict[str, Any]) -> str:
+    """Markdown: a row for each cell and peer, with what both place confidently, rightly and wrongly."""
+    lines = ["| reads | mapper | at Q20 %, gassst | ahead | wrong at Q20, gassst | wrong at Q20 |"]
+    lines.append("|---|---|--:|--:|--:|--:|")
+    for name, cell in cells.items():
+        shares = {tool: [figures(one)["sensitivity"] for one in sets] for tool, sets in cell["tools"].items()}
+        wrong = {
+            tool: sum(sum(one["wrong"][CONFIDENT:]) for one in sets) for tool, sets in cell["tools"].items()
+        }
+        own = shares.pop("gassst")
+        for tool, theirs in shares.items():
+            row = (f"{mean_and_error(own)[0]:.2f}", verdict(own, theirs), wrong["gassst"], wrong[tool])
+            lines.append(f"| {name} | {tool} | " + " | ".join(map(str, row)) + " |")
+    return "\n".join(lines)
+
+
 def cell_name(args: argparse.Namespace, length: int, error: float) -> str:
     return f"{Path(args.reference).stem} {'' if args.single else '2x'}{length} {100 * error:g} %"
 

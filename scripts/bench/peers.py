@@ -24,7 +24,6 @@ import os
 import platform
 import shlex
 import shutil
-import signal
 import statistics
 import subprocess
 import sys
@@ -38,6 +37,7 @@ import pysam
 import rizk
 from peer_agreement import CONFIDENT, TOLERANCE, Placements
 from peer_tools import TOOLS, Job, ReadSet, Tool, find, indexer, version
+from turns import NO_LIMIT, RunFailed, timed
 from xopen import xopen
 
 from gassst.errors import GassstError, InputError
@@ -50,30 +50,7 @@ GRIDS = {
     "thesis": [(length, error) for length in rizk.LENGTHS for error in rizk.ERRORS],
     "short": [(length, error) for length in (50, 100, 150) for error in (0.005, 0.02, 0.05, 0.10)],
 }
-NO_LIMIT = 10**9
 FEW = 2  # reads, to see what it takes to start: SeqAn 2.4 cannot read a file of one
-
-
-class RunFailed(Exception):
-    """A tool ended with an error or ran out of time."""
-
-
-def timed(command: list[str], out: Path, timeout: float = NO_LIMIT) -> dict:
-    """Runs `command` with stdout to `out`: wall and CPU seconds, peak RSS in bytes. Raises RunFailed."""
-    usage, err = out.with_suffix(".usage"), out.with_suffix(".err")
-    launcher = [sys.executable, "-I", "-S", str(Path(__file__).with_name("timed.py"))]
-    subprocess.run([*launcher, str(usage), str(out), str(err), str(timeout), *command], check=True)
-    result = json.loads(usage.read_text())
-    said = err.read_text(errors="replace").strip()
-    usage.unlink()
-    err.unlink()
-    status, timed_out = result.pop("status"), result.pop("timed_out")
-    if timed_out:
-        raise RunFailed(f"> {timeout:g} s")
-    if status:
-        how = signal.Signals(-status).name if status < 0 else f"status {status}"
-        raise RunFailed(f"{how}: {said.splitlines()[-1] if said else 'no message'}")
-    return result
 
 
 def shown(command: list[str]) -> str:

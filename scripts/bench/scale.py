@@ -23,7 +23,8 @@ from typing import Any
 import make_genome
 import scale_tables
 from harness import benchmark_parser, describe_machine, numbers, run, table, write_json
-from peers import CONFIDENT, TOLERANCE, timed
+from peers import CONFIDENT, TOLERANCE
+from turns import timed
 
 from gassst.errors import UsageError
 from gassst.index.seed_index import SeedIndex

@@ -1,11 +1,11 @@
 """The evidence of Rizk's chapter 4, measured again: Tables 4.1 to 4.4 and Figures 4.3 to 4.6.
 
-    python scripts/bench/thesis.py human13.fa -n 20000 --json docs/benchmarks/thesis.json \
+    python scripts/bench/thesis.py human13.fa -n 20000 --json lab/data/thesis.json \
         --real "36 bp=ecoli.fa,s36.fq.gz" --real "50 bp=yeast.fa,s50.fq.gz" --real "101 bp=human13.fa,s101.fq.gz"
 
 Simulated reads are of GENOME, in the twelve kinds of Table 4.2. Each set of real reads has a genome of its own. Every
 program runs with one thread, as it did then, and seconds are CPU seconds without those that it takes to start and to
-load the index. `scripts/bench/make_benchmarks.py` fills docs/thesis.md from the JSON file.
+load the index. `scripts/bench/make_benchmarks.py` fills lab/thesis.md from the JSON file.
 """
 
 from __future__ import annotations

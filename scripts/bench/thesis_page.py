@@ -1,4 +1,4 @@
-"""Tables and figures of docs/thesis.md from the results of `thesis.py`, with the published rows beside."""
+"""Tables and figures of lab/thesis.md from the results of `thesis.py`, with the published rows beside."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _bars(columns: dict[str, dict[str, float]], figure: Path, text: str) -> str:
 
 def _shown(fig: Any, figure: Path, text: str) -> str:
     plots.save(fig, figure)
-    return f"![{text}](benchmarks/{figure.name})"
+    return f"![{text}]({figure.name})"
 
 
 def table_4_2(result: dict) -> str:

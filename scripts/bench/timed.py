@@ -55,6 +55,7 @@ def main(usage_path, out, err, timeout, *command):
     kilobyte = 1 if sys.platform == "darwin" else 1024
     usage = {
         "wall": wall,
+        "user": used.ru_utime,
         "cpu": used.ru_utime + used.ru_stime,
         "rss": used.ru_maxrss * kilobyte,
         "status": os.waitstatus_to_exitcode(status),

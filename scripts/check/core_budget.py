@@ -69,7 +69,7 @@ more.
 ## Optional rules
 
 Each can be switched off to measure what it is worth: `GASSST_WITHOUT=name` in the environment, or `make ablation` for
-all of them ([figures](benchmarks/ablation.md)). A run pays nothing for that, as functions are replaced while modules
+all of them ([figures](../lab/ablation.md)). A run pays nothing for that, as functions are replaced while modules
 are imported (`gassst/model/rules.py`).
 
 | rule | what it does | where |

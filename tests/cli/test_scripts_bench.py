@@ -74,6 +74,39 @@ def test_ablation_maps_the_same_reads_with_and_without_a_rule(script, tmp_path, 
     assert rows[0]["places"] == rows[0]["qualities"] == 0  # no single read has a mate
 
 
+# --- turns
+
+
+def test_commands_take_turns(script, tmp_path, capsys):
+    """And the table that is printed is that of the JSON file."""
+    log = tmp_path / "log"
+    commands = [f"{name}=sh -c 'echo {name} | tee -a {log}'" for name in "abc"]
+    result = results_of(script("turns"), *commands, "--rounds", 2, out := tmp_path / "out.json")
+    assert log.read_text().split() == list("abcabc")
+    assert {name: len(runs) for name, runs in result["runs"].items()} == dict.fromkeys("abc", 2)
+    said = capsys.readouterr().out
+    script("turns").main(["--show", str(out)])
+    shown = capsys.readouterr().out
+    assert said.endswith(shown) and [line.split()[0] for line in shown.splitlines()[2:5]] == list("abc")
+
+
+def test_the_least_of_the_rounds_counts(script):
+    one = {"user": 1.0, "cpu": 2.0, "wall": 5.0, "rss": 3e6}
+    runs = {"a": [one, {**one, "cpu": 4.0, "rss": 9e6}], "b": [{**one, "user": 0.5, "cpu": 3.0}]}
+    assert script("turns").rows({"runs": runs}) == [
+        ["a", "1.00", "2.00", "5.00", "9", "1.00"],
+        ["b", "0.50", "3.00", "5.00", "3", "1.50"],
+    ]
+
+
+def test_turns_end_with_a_command_that_fails(script, tmp_path):
+    with pytest.raises(GassstError, match="status 3: no such thing"):
+        script("turns").main(["a=sh -c 'echo no such thing >&2; exit 3'"])
+    for wrong in (["true"], ["=true"], [], ["a=true", "a=false"], ["a=true", "--rounds", "0"]):
+        with pytest.raises(UsageError):
+            script("turns").main(wrong)
+
+
 # --- all places
 
 
@@ -402,27 +435,7 @@ def test_kernels_of_a_device(script, tmp_path):
             assert (m["upload_ns"] > 0) == (m["upload_reads_ns"] > 0) == copies
 
 
-# --- startup
-
-
-def test_startup(script, small_index, small_fastq, tmp_path, capsys):
-    arguments = (small_index, small_fastq, "--device", "none", "--repeat", 1, tmp_path / "startup.json")
-    results = results_of(script("startup"), *arguments)
-    warm = results["runs"]["map, none, warm"]
-    assert 0 < warm["first_record"] <= warm["total"]
-    assert results["reads"] == 100 and results["runs"]["python"]["first_record"] is None
-    assert "open the index" in capsys.readouterr().out
-
-
-def test_startup_cuts_reads_from_the_reference(script, small_index, small_genome):
-    records = script("startup").some_reads(gassst.Index.open(small_index), None, 30)
-    assert len(records) == 30
-    assert all(bases in small_genome["one"] and b"N" not in bases for _, bases, _ in records)
-
-
-def test_startup_says_why_a_run_failed(script, tmp_path):
-    with pytest.raises(GassstError, match=r"-m gassst map .*nowhere\.gsi"):
-        script("startup").run_process(["-m", "gassst", "map", tmp_path / "nowhere.gsi", "x"], tmp_path)
+# --- profile of a batch
 
 
 def test_whole_runs_take_turns(script, small_index, small_fastq, tmp_path, capsys, monkeypatch):
@@ -537,24 +550,6 @@ def test_scale_refuses(script):
         script("scale").main(["20K:50", "--threads", "0"])
     with pytest.raises(UsageError, match="contig"):
         script("make_genome").main(["x.fa", "--size", "3", "--contigs", "4"])
-
-
-# --- steps --------------------------------------------------------------------------------------------------
-
-
-def test_steps_of_a_small_genome(script, tmp_path, monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
-    monkeypatch.setattr(script("steps"), "SETS", {"pairs": ["-l", "60", "-e", "0.01", "--pairs", "200,20"]})
-    fasta = tmp_path / "genome.fa"
-    bases = np.random.default_rng(1).choice(list("ACGT"), 30_000)
-    fasta.write_text(f">c\n{''.join(bases)}\n")
-    options = (fasta, "--reads", "40", "--rounds", "1", "--work", tmp_path)
-    result = results_of(script("steps"), *options, tmp_path / "steps.json")
-    assert [row["step"] for row in result["steps"]] == [1, 2, 4]
-    sizes = [row["bytes"] for row in result["steps"]]
-    assert sizes == sorted(sizes, reverse=True) and len(set(sizes)) == 3
-    assert all(row["sets"]["pairs"]["right"] > 0.9 for row in result["steps"])
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["genome.fa", "steps.json"]
 
 
 # --- mapq_bins ----------------------------------------------------------------------------------------------

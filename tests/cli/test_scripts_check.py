@@ -7,7 +7,6 @@ import re
 
 import calibration
 import duplicates
-import markdup_cost
 import mutations
 import numpy as np
 import pytest
@@ -53,17 +52,6 @@ def test_why_programs_flag_different_templates():
     assert duplicates.reasons({"a", "c"}, {"b", "c"}, templates) == {"tie": 2}
     assert duplicates.reasons({"a", "c", "e"}, {"a", "c"}, templates) == {"one strand": 1}
     assert duplicates.reasons({"a", "c"}, {"a", "b"}, templates) == {"no reason": 2}
-
-
-def test_reads_of_the_benchmark_of_duplicates(tmp_path):
-    """Mates are drawn alike, since both files are."""
-    for which in "12":
-        path = tmp_path / f"{which}.fq"
-        path.write_text("".join(f"@r{i}/{which}\nACGT\n+\nIIII\n" for i in range(100)))
-        markdup_cost.repeat(path, 0.2)
-    names = [(tmp_path / f"{which}.fq").read_text().splitlines()[::4] for which in "12"]
-    assert [name[:-1] for name in names[0]] == [name[:-1] for name in names[1]]
-    assert 10 < sum(name.startswith("@again") for name in names[0]) < 30
 
 
 # --- calibration --------------------------------------------------------------------------------------------

@@ -5,12 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import subprocess
-import sys
-from collections import Counter
 
-import lock_waits
-import machine_scaling
 import pytest
 import scaling
 import timeline
@@ -149,75 +144,3 @@ def test_a_timeline_ends_as_its_command_does(tmp_path, capsys):
     code = timeline.main(["--json", str(tmp_path / "t.json"), "--", "sh", "-c", "exit 3"])
     assert code == 3 and "wall" in capsys.readouterr().out
     assert json.loads((tmp_path / "t.json").read_text())["slices"]
-
-
-def test_waits_for_the_lock_count_while_all_have_work():
-    begins, first, mixed, last, ends = (
-        Counter({"runs": 1, "waits for a call": 1}),
-        Counter({"runs": 2}),
-        Counter({"runs": 1, "waits for a call": 1}),
-        Counter({"runs": 1, "waits for the lock": 1}),
-        Counter({"runs": 1}),
-    )
-    busy = lock_waits.while_busy([Counter(), begins, first, mixed, last, ends])
-    assert busy == {"runs": 4, "waits for a call": 1, "waits for the lock": 1}
-    assert not lock_waits.while_busy([])
-
-
-@pytest.fixture
-def small_pieces(monkeypatch):
-    for name in ("SHARED", "COPIED", "FRESH"):
-        monkeypatch.setattr(machine_scaling, name, 1 << 20)
-
-
-@pytest.mark.parametrize("name", machine_scaling.WORK)
-def test_a_piece_of_work_says_what_it_comes_to(small_pieces, tmp_path, name):
-    """In the process that asks: a page or byte that was not touched would be counted, too."""
-    comes_to = {"integers": machine_scaling.TURNS, "vectors": 1 << 20, "copies": 1 << 20, "forks": 1}
-    comes_to |= {"random reads": machine_scaling.LOOKED_UP, "one file": (1 << 18) // machine_scaling.PAGE}
-    with machine_scaling.shared_file(str(tmp_path), 1 << 20) as shared:
-        assert os.path.getsize(shared) == 1 << 20
-        piece = machine_scaling.WORK[name](shared)
-        assert [piece(), piece()] == [comes_to.get(name, (1 << 20) // machine_scaling.PAGE)] * 2
-    assert not list(tmp_path.iterdir())
-
-
-def test_processes_work_at_the_same_time(small_pieces, tmp_path, monkeypatch):
-    with machine_scaling.shared_file(str(tmp_path), 1 << 20) as shared:
-        found = machine_scaling.rate("integers", 3, 0, shared)
-        monkeypatch.setitem(machine_scaling.WORK, "none", lambda shared: lambda: 1 // 0)
-        with pytest.raises(SystemExit, match="none: a process has failed"):
-            machine_scaling.rate("none", 2, 0, shared)
-    assert found.processes == 3 and 0 < found.least <= found.most < found.per_second
-
-
-def test_a_command_is_run_by_several_at_once(tmp_path):
-    write = "import sys; open(sys.argv[1], 'w').close()"
-    found = machine_scaling.runs([sys.executable, "-c", write, str(tmp_path / "out{i}")], 3)
-    assert {path.name for path in tmp_path.iterdir()} == {"out0", "out1", "out2"}
-    assert found.per_second == pytest.approx(3 * found.least) and found.most >= found.least
-    with pytest.raises(subprocess.CalledProcessError):
-        machine_scaling.runs(["false"], 2)
-
-
-def test_what_a_machine_reaches(small_pieces, tmp_path, capsys):
-    path = tmp_path / "out.json"
-    options = [
-        "--processes",
-        "2,1",
-        "--work",
-        "integers,own pages",
-        "--seconds",
-        "0",
-        "--folder",
-        str(tmp_path),
-    ]
-    machine_scaling.main([*options, "--own-memory", "0.001", "--json", str(path), "--", "true"])
-    result = json.loads(path.read_text())
-    assert list(result["rates"]) == ["integers", "own pages", "command"]
-    assert [[r["processes"] for r in rates] for rates in result["rates"].values()] == [[1, 2]] * 3
-    assert len(result["own_memory"]["seconds"]) == 2 and result["machine"]["cpus"] >= 1
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[1].split()[-2:] == ["1", "2"] and all(line.split()[-2] == "1.00" for line in lines[2:])
-    with pytest.raises(SystemExit):
-        machine_scaling.main(["--work", "nonsense"])

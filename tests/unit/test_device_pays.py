@@ -25,7 +25,7 @@ def test_runs_of_other_sizes_on_sixteen_threads(bases, paired):
     assert device_pays(20_000_000 * READ, bases, paired, 16) is not (paired and bases == HUMAN13)
 
 
-@pytest.mark.parametrize("reads, gains", [(4e6, False), (12e6, True)])  # docs/benchmarks/gpu.md
+@pytest.mark.parametrize("reads, gains", [(4e6, False), (12e6, True)])  # lab/gpu.md
 def test_single_reads_that_were_measured(reads, gains):
     assert device_pays(int(reads) * READ, HUMAN13, False, 16) is gains
 

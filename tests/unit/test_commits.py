@@ -1,0 +1,89 @@
+"""What a message of a commit must say: scripts/check/commits.py on a repository of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+
+import commits
+import core_budget
+import pytest
+from places import ROOT
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="no git")
+IDENTITY = {f"GIT_{role}_{what}": "a@b.c" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+# The user's own settings, such as signing, are none of a test's.
+ALONE = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+
+
+@pytest.fixture
+def judged(tmp_path, capsys):
+    """Commits a change of a file with a message, and says the exit code and what is found."""
+
+    def git(*words):
+        subprocess.run(["git", *words], cwd=tmp_path, env={**os.environ, **IDENTITY, **ALONE}, check=True)
+
+    git("init", "-q", "-b", "main")
+    git("commit", "-q", "--allow-empty", "-m", "Begin")
+
+    def judge(path, message):
+        file = tmp_path / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a") as out:
+            out.write("x\n")
+        git("add", "-A")
+        git("commit", "-q", "-m", message)
+        code = commits.main(["HEAD~1..HEAD"], tmp_path)
+        return code, capsys.readouterr().out.splitlines()[:-1]
+
+    return judge
+
+
+@pytest.mark.parametrize("trailer", ["same", "changed 12 (ties)", "changed 1,024 (MAPQ 20 and more)"])
+@pytest.mark.parametrize("path", ["gassst/search/a.py", "ext/common/b.h"])
+def test_mapping_code_says_what_becomes_of_records(judged, path, trailer):
+    assert judged(path, f"Do it\n\nThe reason.\n\nRecords: {trailer}") == (0, [])
+    code, found = judged(path, "Do it\n\nThe reason.")
+    assert code == 1 and len(found) == 1 and f"it touches {path}" in found[0]
+
+
+@pytest.mark.parametrize("value", ["the same", "changed", "changed 3", "changed 3 ()", "same, I think", ""])
+def test_the_trailer_has_two_forms(judged, value):
+    for path in ("gassst/search/a.py", "docs/a.md"):
+        code, found = judged(path, f"Do it\n\nRecords: {value}")
+        assert code == 1 and len(found) == 1 and "Records: changed N (why)" in found[0]
+
+
+def test_what_is_written_twice_is_wrong(judged):
+    assert judged("docs/a.md", "Do it\n\nRecords: same\nRecords: changed 1 (x)")[0] == 1
+
+
+def test_other_files_need_no_trailer(judged):
+    for path in (
+        "docs/a.md",
+        "gassst/cli/map.py",
+        "gassst/gpu/seeds.py",
+        "tests/gassst/search/a.py",
+    ):
+        assert judged(path, "Do it") == (0, [])
+
+
+def test_a_subject_has_72_characters(judged):
+    assert judged("a", "x" * 72) == (0, [])
+    code, found = judged("a", "x" * 73)
+    assert code == 1 and "73 characters" in found[0]
+    assert judged("a", "x" * 40 + "\n" + "y" * 40)[0] == 1  # no empty line: one subject of two
+
+
+def test_every_commit_of_a_range_is_judged_but_merges(judged, tmp_path, capsys):
+    for number in range(3):
+        judged(f"gassst/search/{number}.py", "Do it")
+    assert commits.main(["HEAD~2..HEAD"], tmp_path) == 1
+    assert len(capsys.readouterr().out.splitlines()) == 3
+    assert commits.main(["nowhere..HEAD"], tmp_path) == 2
+
+
+def test_the_core_is_that_of_the_budget():
+    files = [path.relative_to(ROOT).as_posix() for path in core_budget.sources()]
+    assert files and all(map(commits.is_core, files))
