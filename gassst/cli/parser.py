@@ -31,7 +31,9 @@ class Command(NamedTuple):
 COMMANDS = {
     "index": Command("gassst.cli.index", "Index a reference genome, once."),
     "map": Command("gassst.cli.map", "Map reads to a reference genome."),
-    "insert": Command("gassst.cli.insert", "Learn the errors and insert sizes of a library once, for many machines."),
+    "insert": Command(
+        "gassst.cli.insert", "Learn the errors and insert sizes of a library once, for many machines."
+    ),
     "gather": Command("gassst.cli.gather", "Join the parts that several machines have mapped."),
     "split": Command(
         "gassst.cli.split", "Rewrite compressed reads as BGZF, which machines can map in parts."
