@@ -5,6 +5,8 @@ half of them insertions, of length l with probability 0.7 * 0.3^(l-1); the rest 
 base. At the first base of a read an indel would not be visible as one: all its errors are substitutions.
 
 With adapters an insert may be shorter than its read, which then runs on into the adapter (`gassst.tools.foreign`).
+Single reads without adapters end where their inserts end, as trimmed or merged ones do. Fragments of ancient DNA are
+deaminated before they are sequenced (`gassst.tools.damage`).
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import numpy as np
 from gassst.errors import InputError, OutputError, UsageError
 from gassst.files.destination import completed
 from gassst.tools.arguments import add_seed, file_path, output_path
+from gassst.tools.damage import Damage, open_damage
 from gassst.tools.foreign import ADAPTERS, OWN, ForeignEnds, open_adapters
 from gassst.tools.haplotypes import (
     BASES,
@@ -100,16 +103,19 @@ def _inserted_cells(rng: np.random.Generator, at: np.ndarray, length: int) -> np
     return np.unique(first + np.arange(sizes.sum()))
 
 
-def read_codes(
-    rng, genome: Genome, errors: Errors, origin: np.ndarray, reverse: np.ndarray, foreign: np.ndarray | None
-) -> np.ndarray:
-    """Codes uint8[n, length] of reads whose first base is `genome.codes[origin]`, or its complement.
-
-    `foreign` uint8[n, length]: codes of bases that are not of the genome, `OWN` at all others; None: there are none.
-    """
+def template_codes(genome: Genome, errors: Errors, origin: np.ndarray, reverse: np.ndarray) -> np.ndarray:
+    """Codes uint8[n, length] of what each base copies; the first is `genome.codes[origin]`, or its complement."""
     sign = np.where(reverse, -1, 1).astype(np.int32)
     codes = genome.codes.take(origin[:, None] + errors.template * sign[:, None], mode="clip")
     codes ^= np.where(reverse, 3, 0).astype(np.uint8)[:, None]
+    return codes
+
+
+def sequenced(rng, codes: np.ndarray, errors: Errors, foreign: np.ndarray | None) -> np.ndarray:
+    """Codes uint8[n, length] of reads that copy `codes`, with their errors.
+
+    `foreign` uint8[n, length]: codes of bases that are not of the genome, `OWN` at all others; None: there are none.
+    """
     if foreign is not None:
         codes = np.where(foreign == OWN, codes, foreign)
     flat = codes.reshape(-1)
@@ -185,7 +191,7 @@ class Simulator:
     """Draws reads of `length` from `sample`, or FR pairs where `paired`.
 
     `insert`: how long the inserts are; None for single reads as long as their inserts. `ends`: what reads hold behind
-    their inserts, or None where no insert is shorter than its read.
+    their inserts, or None where nothing follows. `damage`: of the ends of single reads.
     """
 
     reference: Genome
@@ -196,6 +202,7 @@ class Simulator:
     insert: Inserts | None = None
     paired: bool = False
     ends: ForeignEnds | None = None
+    damage: Damage | None = None
 
     def chunks(self, number: int, seed: int) -> Iterator[list[np.ndarray]]:
         """FASTQ text, one uint8 array a mate, until `number` reads or pairs are out."""
@@ -238,8 +245,16 @@ class Simulator:
             foreign, own = None, np.full(n, self.length)
             if self.ends:
                 foreign, own = self.ends.draw(rng, mate, errors[mate].template, fragment)
-            codes = read_codes(rng, self.sample.genome, errors[mate], origin, reverse, foreign)
-            bases.append(BASES[codes[keep]])
+            codes = template_codes(self.sample.genome, errors[mate], origin, reverse)
+            if self.damage:
+                codes = self.damage.deaminate(rng, codes, errors[mate].template, fragment)
+            letters = BASES[sequenced(rng, codes, errors[mate], foreign)]
+            if self._trims:
+                own = np.minimum(own, (errors[mate].template < fragment[:, None]).sum(axis=1))
+                behind = np.arange(self.length) >= own[:, None]
+                letters[behind] = 0  # `assemble` leaves it out
+                qualities[mate] = np.where(behind, np.uint8(0), qualities[mate])
+            bases.append(letters[keep])
             name += self._truth(errors[mate], own, origin, reverse, contig, keep)
         rows = [
             assemble(len(keep), *name, b"\n", base, b"\n+\n", quality[keep], b"\n")
@@ -258,12 +273,17 @@ class Simulator:
 
     @property
     def _shortens(self) -> bool:
-        return self.ends is not None and self.ends.shortens
+        return self._trims or (self.ends is not None and self.ends.shortens)
+
+    @property
+    def _trims(self) -> bool:
+        """Whether reads end where their inserts end."""
+        return self.insert is not None and not self.paired and not (self.ends and self.ends.shortens)
 
     def _fragments(self, rng, errors: list[Errors]) -> np.ndarray:
         """Window sizes: what a read spans, or the insert size (outer ends).
 
-        Without adapters it is at least what each mate spans.
+        Of pairs without adapters it is at least what each mate spans.
         """
         longest = np.maximum.reduce([e.span for e in errors])
         if self.insert is None:
@@ -293,7 +313,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Simulate reads of this FASTA, plain or compressed.",
     )
     add("-n", "--number", type=int, required=True, metavar="N", help="Simulate this many reads, or pairs.")
-    add("-l", "--length", type=int, required=True, metavar="BASES", help="Make every read this long.")
+    add("-l", "--length", type=int, required=True, metavar="BASES", help="Make reads this long.")
     add(
         "-e",
         "--error",
@@ -318,7 +338,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--inserts",
         metavar="LOW,HIGH",
-        help="Spread insert sizes evenly from LOW to HIGH bases. The reads are pairs where -o is given twice.",
+        help="Spread insert sizes evenly from LOW to HIGH bases. The reads are pairs where -o is given twice. Single "
+        "reads without --adapter end where their insert ends, as merged ones do.",
+    )
+    add(
+        "--damage",
+        metavar="double|single[,END,DECAY,INSIDE]",
+        help="Deaminate single reads as ancient DNA: C is read as T near the 5' end, and near the 3' end G as A "
+        "(double-stranded protocol) or C as T (single-stranded). END is the share at the last base (default: 0.3). "
+        "Each further base loses the share DECAY of it (0.3), down to INSIDE (0.01).",
     )
     add(
         "--adapter",
@@ -373,6 +401,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Runs `gassst simulate`. Raises UsageError, InputError, OutputError."""
     verify(args)
+    damage = open_damage(args.damage) if args.damage is not None else None
     profile = open_profile(args.profile, args.length, args.error)
     share = profile.indel_share if args.indel_share is None else args.indel_share
     reference = read_fasta(args.reference)
@@ -383,7 +412,7 @@ def main(args: argparse.Namespace) -> int:
             paired = len(args.output) == 2
             ends = open_ends(args)
             simulator = Simulator(
-                reference, sample, args.length, profile, share, open_inserts(args), paired, ends
+                reference, sample, args.length, profile, share, open_inserts(args), paired, ends, damage
             )
             write(simulator.chunks(args.number, args.seed), files[: len(args.output)])
     except OSError as error:
@@ -419,8 +448,8 @@ def verify(args: argparse.Namespace) -> None:
         raise UsageError("-o must be given once for reads and twice for --pairs")
     if len(args.output) == 2 and not (args.pairs or args.inserts):
         raise UsageError("-o can be given twice only with --pairs or --inserts")
-    if args.inserts and len(args.output) == 1 and not args.adapter:
-        raise UsageError("--inserts of single reads needs --adapter")
+    if args.damage is not None and len(args.output) == 2:
+        raise UsageError("--damage is of single reads: give -o once")
     if args.adapter and not (args.pairs or args.inserts):
         raise UsageError("--adapter needs --pairs or --inserts")
     if args.diploid and not (args.snp_rate or args.indel_rate):

@@ -140,7 +140,6 @@ def test_where_ends_are_not_known_reverse_reads_are_judged_by_their_start():
         ["--adapter", "ACGN", "--inserts", "40,90"],
         ["--adapter", "A,C,G", "--inserts", "40,90"],
         ["--adapter", "A,", "--inserts", "40,90"],
-        ["--inserts", "40,90"],
         ["--inserts", "90,40", "--adapter", "A"],
         ["--inserts", "90", "--adapter", "A"],
         ["--bad-tails", "1.5"],
