@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 CONFIDENT = 20  # MAPQ from which a read counts as placed with confidence (Rizk Table 4.2)
 CYCLE_COUNTS = ("reads", "mismatches", "insertions", "deletions")
+ENDS = ("five_prime", "three_prime")
+DAMAGE_COUNTS = ("C", "C>T", "G", "G>A")
 TOTALS = (
     "reads",
     "bases",
@@ -75,7 +77,7 @@ class _Timer:
 class Stats:
     """What happened to the reads and where the time went.
 
-    `cycles`, `inserts`, `windows` and `contigs` are empty where a run was not asked for them.
+    `cycles`, `damage`, `inserts`, `windows` and `contigs` are empty where a run was not asked for them.
 
     Attributes
     ----------
@@ -118,6 +120,9 @@ class Stats:
     cycles : int64[c, 4]
         By position in the reads as sequenced: mapped reads that have it; mismatches, inserted and
         deleted bases of their primary alignments there.
+    damage : int64[d, 2, 4]
+        Deaminated bases by distance from the 5' and the 3' end of the reads, in their direction. The columns are bases
+        of primary alignments on C, of these T, on G, and of these A.
     windows : int64[WINDOWS]
         Aligned bases of the reference, of primary and supplementary alignments, in equal windows over all
         contigs; empty before the first batch.
@@ -156,6 +161,7 @@ class Stats:
     extension: Times = field(default_factory=Times, compare=False)
     funnel: Funnel = field(default_factory=Funnel)
     cycles: np.ndarray = field(default_factory=lambda: np.zeros((0, 4), np.int64), compare=False)
+    damage: np.ndarray = field(default_factory=lambda: np.zeros((0, 2, 4), np.int64), compare=False)
     windows: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64), compare=False)
     contigs: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64), compare=False)
     run: dict[str, Any] = field(default_factory=dict)
@@ -209,10 +215,12 @@ class Stats:
     def count_cycles(
         self, hits: np.ndarray, cigars: np.ndarray, planes: np.ndarray, packed: PackedReads
     ) -> None:
-        """Count errors by cycle: `hits` and `cigars` of a `BatchResult`, `planes` of the reference."""
+        """Count errors by cycle, and damage: `hits` and `cigars` of a `BatchResult`, `planes` of the reference."""
         with self.timed("cycles"):
             reads = packed.planes, packed.plane_start, packed.lengths
-            self.cycles = _sum_of_cycles(self.cycles, errors_by_cycle(hits, cigars, planes, *reads))
+            cycles, damage = errors_by_cycle(hits, cigars, planes, *reads)
+            self.cycles = _sum_of_cycles(self.cycles, cycles)
+            self.damage = _sum_of_cycles(self.damage, damage)
 
     def count_templates(self, lengths: np.ndarray) -> None:
         """Count pairs by template length, int64[p], all positive."""
@@ -243,6 +251,7 @@ class Stats:
         self.extension += other.extension
         self.funnel += other.funnel
         self.cycles = _sum_of_cycles(self.cycles, other.cycles)
+        self.damage = _sum_of_cycles(self.damage, other.damage)
         self.windows = _sum_of_counts(self.windows, other.windows)
         self.contigs = _sum_of_counts(self.contigs, other.contigs)
         return self
@@ -253,6 +262,10 @@ class Stats:
         for name in COUNTERS:
             result[name] = {str(k): v for k, v in sorted(getattr(self, name).items())}
         result["cycles"] = dict(zip(CYCLE_COUNTS, self.cycles.T.tolist(), strict=True))
+        result["damage"] = {
+            end: dict(zip(DAMAGE_COUNTS, self.damage[:, i].T.tolist(), strict=True))
+            for i, end in enumerate(ENDS)
+        }
         result["coverage"] = {"windows": self.windows.tolist(), "contigs": self.contigs.tolist()}
         return {**result, "funnel": self.funnel.as_dict(), "run": self.run}
 
@@ -272,6 +285,7 @@ class Stats:
             getattr(stats, name).update(numbers)
         columns = [list(map(count_of, values["cycles"][name])) for name in CYCLE_COUNTS]
         stats.cycles = np.array(columns, np.int64).reshape(len(CYCLE_COUNTS), -1).T.copy()
+        stats.damage = damage_table(values["damage"])
         coverage = values["coverage"]
         stats.windows = np.array(list(map(count_of, coverage["windows"])), np.int64)
         stats.contigs = np.array(list(map(count_of, coverage["contigs"])), np.int64)
@@ -340,8 +354,14 @@ def _bases_between(edges: np.ndarray, start: np.ndarray, span: np.ndarray) -> np
     return np.diff(before(start) - before(start + span))
 
 
+def damage_table(values: dict[str, dict[str, list[int]]]) -> np.ndarray:
+    """int64[d, 2, 4] as of `Stats.damage`, of what `as_dict` has made of it. Raises KeyError, and as `count_of`."""
+    columns = [[list(map(count_of, values[end][name])) for name in DAMAGE_COUNTS] for end in ENDS]
+    return np.array(columns, np.int64).reshape(len(ENDS), len(DAMAGE_COUNTS), -1).transpose(2, 0, 1).copy()
+
+
 def _sum_of_cycles(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Sum of two counts by cycle, as long as the longer one; neither is changed."""
+    """Sum of two counts by cycle or distance, as long as the longer one; neither is changed."""
     longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
     total = longer.copy()
     total[: len(shorter)] += shorter

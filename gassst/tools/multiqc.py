@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from gassst.errors import UsageError
 from gassst.model.stats import CONFIDENT
-from gassst.tools.report_compare import Curve, edits, insert_sizes, named, qualities
+from gassst.tools.report_compare import Curve, damage, edits, insert_sizes, named, qualities
 from gassst.tools.report_numbers import Numbers
 
 SUFFIX = "_mqc.json"
@@ -46,6 +47,20 @@ PLOTS = {
     ),
     "inserts": Plot(
         "Insert sizes", "In bins of 10 bases.", insert_sizes, "template length, bases", "% of pairs"
+    ),
+    "damage5": Plot(
+        "Damage at the 5' end",
+        "Bases of the reference that are C and are read as T.",
+        partial(damage, 0, 0),
+        "bases from the 5' end",
+        "% C>T",
+    ),
+    "damage3": Plot(
+        "Damage at the 3' end",
+        "Bases of the reference that are G and are read as A.",
+        partial(damage, 1, 1),
+        "bases from the 3' end",
+        "% G>A",
     ),
 }
 """By what is between the stem of their files and `SUFFIX`."""

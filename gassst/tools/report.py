@@ -14,12 +14,12 @@ import numpy as np
 
 from gassst.errors import UsageError
 from gassst.files.whole_file import write_text
-from gassst.model.stats import CONFIDENT, CYCLE_COUNTS
+from gassst.model.stats import CONFIDENT, CYCLE_COUNTS, DAMAGE_COUNTS
 from gassst.tools import report_compare
 from gassst.tools.arguments import file_path, output_path
 from gassst.tools.report_numbers import FUNNEL, STAGES, WORK, Numbers, read_stats
 from gassst.tools.report_page import facts, page, panel, percent, plot_and_table, table, text_of, tiles
-from gassst.tools.report_plots import bars, curves, ranking, rates, require_matplotlib, svg
+from gassst.tools.report_plots import bars, curves, ranking, rates, require_matplotlib, svg, two_ends
 
 NOT_SHOWN = ("reference", "read_groups", "seconds")  # parts of `Stats.run` that are shown in other ways
 MOST_CONTIGS = 50
@@ -155,6 +155,26 @@ def _errors_by_cycle(numbers: Numbers) -> str:
     return panel("errors-by-cycle", title, note, plot_and_table(plot, table(title, head, rows)))
 
 
+def _damage(numbers: Numbers) -> str:
+    if not numbers.damage.any():
+        return ""
+    title = "Damage"
+    plot = svg("damage", title, two_ends(numbers.damage_percent))
+    note = (
+        "Bases of the primary alignments read as T where the reference has C, and as A where it has G, by distance "
+        "from the ends of the reads and in their direction. Ancient DNA shows C>T at the 5' end; at the 3' end G>A "
+        "(double-stranded protocol) or C>T (single-stranded)."
+    )
+    tables = (_damage_table(numbers, i, f"{title} at the {end}' end") for i, end in enumerate((5, 3)))
+    return panel("damage", title, note, plot_and_table(plot, "".join(tables)))
+
+
+def _damage_table(numbers: Numbers, end: int, title: str) -> str:
+    counts, percent = numbers.damage[:, end].tolist(), numbers.damage_percent[:, end].tolist()
+    rows = [(i + 1, *n, *shares) for i, (n, shares) in enumerate(zip(counts, percent, strict=True))]
+    return table(title, (title, *DAMAGE_COUNTS, "C>T, %", "G>A, %"), rows)
+
+
 def _filters(numbers: Numbers) -> str:
     if not numbers.funnel:
         return ""
@@ -226,6 +246,7 @@ PANELS = (
     _mapping_qualities,
     _edit_distances,
     _errors_by_cycle,
+    _damage,
     _insert_sizes,
     _coverage,
     _filters,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,6 +40,12 @@ def render(runs: dict[str, Numbers]) -> str:
         _plot(runs, "Mapping quality", qualities, "MAPQ", "% of reads with at least this"),
         _plot(runs, "Edit distance", edits, "errors of the best alignment", "% of mapped reads"),
         _plot(runs, "Mismatches by cycle", _mismatches, "cycle", "% of reads"),
+        _plot(
+            runs, "C>T by distance from the 5' end", partial(damage, 0, 0), "bases from the 5' end", "% of C"
+        ),
+        _plot(
+            runs, "G>A by distance from the 3' end", partial(damage, 1, 1), "bases from the 3' end", "% of G"
+        ),
         _plot(runs, "Insert sizes", insert_sizes, "template length, bases", "% of pairs"),
         _plot(runs, "Coverage", _coverage, "% of the reference", "coverage / its mean"),
         _stages(runs),
@@ -70,7 +78,7 @@ def _plot(
     lines = {name: curve(run) for name, run in runs.items()}
     if not any(len(x) for x, _ in lines.values()):
         return ""  # a run that has no curve keeps its colour and its column
-    identifier = title.lower().replace(" ", "-")
+    identifier = re.sub("[^a-z0-9]+", "-", title.lower())
     plot = svg(identifier, title, curves(lines, xlabel, ylabel), height=3.0)
     found: dict[float, dict[str, float]] = {}
     for name, (x, y) in lines.items():
@@ -99,6 +107,12 @@ def edits(run: Numbers) -> Curve:
 def _mismatches(run: Numbers) -> Curve:
     reads, mismatches = (run.cycles[:, column] if len(run.cycles) else np.zeros(0) for column in (0, 1))
     return np.arange(1, len(reads) + 1), 100 * mismatches / np.maximum(reads, 1)
+
+
+def damage(end: int, kind: int, run: Numbers) -> Curve:
+    """Share of C>T (kind 0) or G>A (1) by distance from the 5' (end 0) or 3' end (1), in percent."""
+    shares = run.damage_percent[:, end, kind] if run.damage.any() else np.zeros(0)
+    return np.arange(1, len(shares) + 1), shares
 
 
 def insert_sizes(run: Numbers) -> Curve:

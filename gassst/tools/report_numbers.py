@@ -11,7 +11,7 @@ import numpy as np
 
 from gassst.errors import InputError, unreadable
 from gassst.model.funnel import count_of
-from gassst.model.stats import CYCLE_COUNTS
+from gassst.model.stats import CYCLE_COUNTS, damage_table
 
 COUNTS = ("reads", "bases", "mapped", "confident", "capped")
 LATER_COUNTS = ("pairs", "proper", "duplicates")  # which older files may lack
@@ -62,6 +62,8 @@ class Numbers:
         As of `Funnel.as_dict()`.
     cycles : int64[c, 4]
         Columns `CYCLE_COUNTS`.
+    damage : int64[d, 2, 4]
+        As of `Stats`.
     inserts : dict of int to int
         Template length -> pairs, ascending.
     windows, contigs : int64[w], int64[c]
@@ -77,6 +79,7 @@ class Numbers:
     nanoseconds: dict[str, int]
     funnel: dict[str, dict[str, float]]
     cycles: np.ndarray
+    damage: np.ndarray
     inserts: dict[int, int]
     windows: np.ndarray
     contigs: np.ndarray
@@ -98,6 +101,7 @@ class Numbers:
                 _stage_times(stats.get("nanoseconds", {}), funnel),
                 {name: _funnel_row(row) for name, row in funnel.items()},
                 _cycle_table(stats.get("cycles", {})),
+                damage_table(stats["damage"]) if "damage" in stats else np.zeros((0, 2, 4), np.int64),
                 _histogram(stats.get("inserts", {})),
                 *_coverage(stats.get("coverage", {}), stats.get("run", {}).get("reference", {})),
                 _run(stats.get("run", {})),
@@ -126,6 +130,11 @@ class Numbers:
         """Errors of a mapped read."""
         edits = sum(value * count for value, count in self.errors.items())
         return edits / self.counts["mapped"] if self.counts["mapped"] else 0.0
+
+    @property
+    def damage_percent(self) -> np.ndarray:
+        """Shares C>T and G>A in percent, float64[d, 2, 2], by distance from the 5' and from the 3' end."""
+        return 100 * self.damage[:, :, 1::2] / np.maximum(self.damage[:, :, ::2], 1)
 
     @property
     def median_insert(self) -> int:

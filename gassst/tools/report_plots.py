@@ -149,6 +149,24 @@ def rates(percent: np.ndarray) -> Callable[[Any], None]:
     return draw
 
 
+def two_ends(percent: np.ndarray) -> Callable[[Any], None]:
+    """Deaminated bases by distance from both ends, float[d, 2, 2] in %, as mapDamage draws them."""
+
+    def draw(figure) -> None:
+        distance = np.arange(1, len(percent) + 1)
+        both = figure.subplots(1, 2, sharey=True)
+        for axes, shares, end in zip(both, percent.transpose(1, 2, 0), ("5'", "3'"), strict=True):
+            axes.plot(distance, shares[0], color=ORANGE, label="C>T")
+            axes.plot(distance, shares[1], color=BLUE, linestyle="--", label="G>A")
+            axes.set_xlabel(f"bases from the {end} end")
+            _whole_numbers(axes.xaxis)
+        both[1].invert_xaxis()
+        both[0].set(ylabel="% of these bases", ylim=(0, max(1.08 * percent.max(), 1e-3)))
+        figure.legend(*both[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+
+    return draw
+
+
 def curves(
     lines: dict[str, tuple[np.ndarray, np.ndarray]], xlabel: str, ylabel: str, *, from_zero: bool = True
 ) -> Callable[[Any], None]:

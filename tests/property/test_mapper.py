@@ -178,7 +178,7 @@ def test_details_are_counted_where_they_are_asked_for(small_index, small_fastq, 
         for details in (True, False)
     )
     assert (tmp_path / "True.sam").read_bytes() == (tmp_path / "False.sam").read_bytes()
-    details = "cycles", "inserts", "windows", "contigs"
+    details = "cycles", "damage", "inserts", "windows", "contigs"
     assert [len(getattr(short, name)) for name in details] == [0] * len(details)
     assert len(whole.cycles) and whole.windows.sum() == whole.contigs.sum() > 0
     for name in (*TOTALS, "errors", "mapq"):

@@ -81,7 +81,7 @@ def test_forward_and_reverse_reads_by_hand():
     cigar = [(0, 4), (1, 2), (0, 2), (2, 1), (0, 2)]
     hits, cigars = hits_of([cigar, cigar], 20, [0, 1])
     planes = oracles.pack_planes(reference)
-    counts = errors_by_cycle(hits, cigars, planes, packed.planes, packed.plane_start, packed.lengths)
+    counts, _ = errors_by_cycle(hits, cigars, planes, packed.planes, packed.plane_start, packed.lengths)
     assert counts[:, 0].tolist() == [2] * 10
     assert counts[:, MISMATCHES].tolist() == [0, 1, 0, 0, 0, 0, 0, 0, 1, 0]
     assert counts[:, INSERTIONS].tolist() == [0, 0, 0, 0, 2, 2, 0, 0, 0, 0]
@@ -123,7 +123,7 @@ def test_against_one_base_after_the_other(m):
     expected = plain_count(
         (strands[i], reads[i].tolist(), reference[positions[i] :].tolist(), cigars[i]) for i in counted
     )
-    counts = errors_by_cycle(hits, runs, planes, packed.planes, packed.plane_start, packed.lengths)
+    counts, _ = errors_by_cycle(hits, runs, planes, packed.planes, packed.plane_start, packed.lengths)
     assert counts.shape == (m, 4)
     assert nonzero(counts) == expected
 
@@ -361,7 +361,7 @@ def test_ids_are_unique_and_found(text, page):
     used |= {part.partition(")")[0] for part in text.split("url(#")[1:]}
     labels = [value.split() for _, name, value in page.attributes if name == "aria-labelledby"]
     assert used | {part for value in labels for part in value} <= set(ids)
-    assert used and len(labels) == text.count("<svg ") == 5
+    assert used and len(labels) == text.count("<svg ") == 6
 
 
 def test_colours_are_those_of_the_page(text):
