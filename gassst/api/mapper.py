@@ -20,7 +20,14 @@ from gassst.index.choice import load_index
 from gassst.index.lookup import IndexParts, WholeIndex
 from gassst.index.seed_index import Index, SeedIndex
 from gassst.mapping.batch_mapper import BatchMapper, device_search, planned
-from gassst.model.params import DEFAULT_FILTERS, DEFAULT_SCORING, ORIENTATIONS, MapParams, Scoring
+from gassst.model.params import (
+    DEFAULT_FILTERS,
+    DEFAULT_SCORING,
+    MIN_READ_LENGTH,
+    ORIENTATIONS,
+    MapParams,
+    Scoring,
+)
 from gassst.model.read_batch import ReadBatch
 from gassst.model.rules import check_switches
 from gassst.model.stats import Stats
@@ -67,7 +74,7 @@ class Mapper(BatchMapper):
     index : Index or path
         An index, the file of one, or a FASTA. Of a FASTA the index `REF.gsi` in its folder is used if it is up to date;
         else an index is built in memory, as by `gassst map`. The logger `gassst` says which.
-    seed_length, min_identity, gaps, sensitivity, max_hits, all_hits, strata, mode, scoring
+    seed_length, min_identity, gaps, min_length, sensitivity, max_hits, all_hits, strata, mode, scoring
         What is looked for: see `params.MapParams`.
     pairing, mate_rescue, insert, orientation, five_prime, alt_aware
         Pairs, split reads and ALT contigs, there too.
@@ -113,6 +120,7 @@ class Mapper(BatchMapper):
         seed_length: int | None = None,
         min_identity: float | None = None,
         gaps: int | None = None,
+        min_length: int = MIN_READ_LENGTH,
         sensitivity: int = 2,
         max_hits: int = 1,
         all_hits: bool = False,
@@ -138,6 +146,7 @@ class Mapper(BatchMapper):
             seed_length=seed_length,
             min_identity=min_identity,
             gaps=gaps,
+            min_length=min_length,
             sensitivity=sensitivity,
             max_hits=max_hits,
             all_hits=all_hits,

@@ -8,7 +8,14 @@ import os
 from typing import TYPE_CHECKING
 
 from gassst.cli import habits
-from gassst.cli.options import duplicate_rules, in_options, map_params, preparation, tag_sources
+from gassst.cli.options import (
+    OF_SINGLE_READS,
+    duplicate_rules,
+    in_options,
+    map_params,
+    preparation,
+    tag_sources,
+)
 from gassst.cli.reports import verify_reports
 from gassst.errors import OutputError, ParameterError, UsageError
 from gassst.model.params import MapParams
@@ -96,7 +103,8 @@ def _holds_alignments(path: str) -> bool:
 
 def check_single(args: argparse.Namespace, params: MapParams, samples: list[Sample]) -> None:
     """Raise UsageError for pairs where only single reads have a meaning."""
-    wanted = "--preset small-rna" if args.preset == "small-rna" else "--strata" if params.strata else ""
+    named = f"--preset {args.preset}" if args.preset in OF_SINGLE_READS else ""
+    wanted = named or ("--strata" if params.strata else "")
     wanted = wanted or ("--adapter" if preparation(args).adapters else "")
     if wanted and (args.interleaved or any(sample.mates is not None for sample in samples)):
         raise UsageError(f"{wanted} takes single reads: these are pairs")

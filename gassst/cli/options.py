@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 SMALL_RNA_HITS = 50
 SMALL_RNA = {"min_identity": 94.0, "max_hits": SMALL_RNA_HITS, "sensitivity": 3}
 """What --preset small-rna means unless it is said otherwise: up to 16 bases no error, up to 33 one."""
+ANCIENT: dict[str, Any] = {"mode": "global", "min_length": 30}
+"""The same of --preset ancient: clipped ends would hide the damage, and shorter reads fit somewhere by chance."""
+OF_SINGLE_READS = ("small-rna", "ancient")
+"""Presets that refuse pairs."""
 
 # --- types of values ----------------------------------------------------------------------------------------
 
@@ -456,10 +460,11 @@ def _add_alignment(group: Any) -> None:
     add = group.add_argument
     add(
         "--preset",
-        choices=("hic", "small-rna"),
+        choices=("hic", "small-rna", "ancient"),
         help="Set several options for a kind of data. For Hi-C, hic is -5, -P and --no-rescue. "
         f"small-rna is --strata, -k {SMALL_RNA_HITS}, -p 94, -s 3 and the --adapter of usual kits. A collapsed read "
-        "(name_x12) counts as often as its name says.",
+        "(name_x12) counts as often as its name says. For merged reads of ancient DNA, ancient is --mode global and "
+        f"--min-length {ANCIENT['min_length']}.",
     )
     add(
         "--mode",
@@ -474,6 +479,13 @@ def _add_alignment(group: Any) -> None:
         metavar="PERCENT",
         help="Report whole reads with at least this identity; in local mode, parts of other reads too "
         "(default: 80, more where chance hits would be likely).",
+    )
+    add(
+        "--min-length",
+        type=int,
+        metavar="BASES",
+        help=f"Leave reads with fewer bases unmapped (default: {MapParams.min_length}; with --preset ancient "
+        f"{ANCIENT['min_length']}).",
     )
     add(
         "-g",
@@ -734,6 +746,7 @@ _SEARCH = (
 OPTION_OF = {
     "seed_length": "-w",
     "min_identity": "-p",
+    "min_length": "--min-length",
     "gaps": "-g",
     "sensitivity": "-s",
     "max_hits": "-k",
@@ -777,6 +790,8 @@ def map_params(args: argparse.Namespace) -> MapParams:
         given |= {"pairing": False, "mate_rescue": False, "five_prime": True}
     if args.preset == "small-rna":
         given = SMALL_RNA | given | {"strata": True}
+    if args.preset == "ancient":
+        given = ANCIENT | given
     if given["strata"]:
         given = {"max_hits": 0xFFFFFFFF} | given
         if given.get("mode") == "local":

@@ -117,6 +117,8 @@ class MapParams:
         Least identity in % (option -p): a read of m bases may have floor(m * (100 - p) / 100) errors.
     gaps : int or None
         Inserted and deleted bases that every alignment may have (option -g): the half-width of the band.
+    min_length : int
+        Fewest bases of a read that is mapped (option --min-length).
     sensitivity : int
         0..5 (option -s): index of `presets.PRESETS`. Level 5 skips no seed.
     max_hits : int
@@ -158,6 +160,7 @@ class MapParams:
     seed_length: int | None = None
     min_identity: float | None = None
     gaps: int | None = None
+    min_length: int = MIN_READ_LENGTH
     sensitivity: int = 2
     max_hits: int = 1
     all_hits: bool = False
@@ -233,6 +236,11 @@ class MapParams:
                 "must be from 50 to 100 %",
             ),
             ("gaps", self.gaps is None or 0 <= self.gaps <= MAX_GAPS, f"must be from 0 to {MAX_GAPS}"),
+            (
+                "min_length",
+                MIN_READ_LENGTH <= self.min_length <= MAX_READ_LENGTH,
+                f"must be from {MIN_READ_LENGTH} to {MAX_READ_LENGTH}",
+            ),
             ("sensitivity", 0 <= self.sensitivity <= 5, "must be from 0 to 5"),
             ("max_hits", 1 <= self.max_hits <= 0xFFFFFFFF, "must be at least 1 and less than 2^32"),
             ("threads", 1 <= self.threads <= MAX_THREADS, THREADS_RANGE),

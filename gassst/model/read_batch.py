@@ -135,9 +135,13 @@ class ReadBatch:
         """This batch, as it is parsed already."""
         return self
 
-    def pack(self, longest: int = MAX_LENGTH) -> PackedReads:
-        """The reads for the search; those of more than `longest` bases are empty, so that they find no place."""
-        return PackedReads(*_reads.pack(self.bases, self.offsets, longest))
+    def pack(self, longest: int = MAX_LENGTH, shortest: int = 0) -> PackedReads:
+        """The reads for the search.
+
+        Those of more than `longest` or fewer than `shortest` bases are empty, so that they find no place.
+        """
+        lengths, planes, plane_start = _reads.pack(self.bases, self.offsets, longest)
+        return PackedReads(np.where(lengths < shortest, np.uint32(0), lengths), planes, plane_start)
 
     def longer_than(self, longest: int) -> int:
         """How many reads have more bases."""
