@@ -17,6 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import all_places
+import curves
 import mapq_bins
 import mapq_tables
 import peer_tables
@@ -151,6 +152,9 @@ KINDS: dict[str, Callable[..., str]] = {
     "summary": lambda single, paired, _: summary(single, paired),
     "thesis_about": lambda result, _: thesis_page.about(result),
     "all_places": lambda result, _: all_places.table(result),
+    "curve_cells": lambda result, _: curves.cells(result),
+    "curve_foreign": lambda result, _: curves.foreign(result),
+    "curves": curves.shown,
     "table_4_1": lambda result, _: thesis_page.table_4_1(result),
     "table_4_2": lambda result, _: thesis_page.table_4_2(result),
     "table_4_3": lambda result, _: thesis_page.table_4_3(result),

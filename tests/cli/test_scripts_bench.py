@@ -675,3 +675,50 @@ def test_made_pairs_are_marked_as_samtools_marks_them(script, tmp_path):
         found["md5"]
         == module.measure("markdup", 3000, argparse.Namespace(**vars(args) | {"memory": 1 << 30}))["md5"]
     )
+
+
+# --- curves
+
+
+def test_curves_count_what_evaluate_counts(script, tmp_path):
+    """Ancient reads of a random genome, and foreign ones of another, by gassst alone."""
+    curves, rng = script("curves"), np.random.default_rng(43)
+    paths = [tmp_path / f"{name}.fa" for name in ("one", "other")]
+    for path in paths:
+        path.write_text(f">{path.stem}\n{bf.random_bases(rng, 20_000).decode()}\n")
+    options = "-n", 300, "--foreign", 100, "--tools", "gassst", "--indexes", tmp_path / "indexes"
+    result = results_of(curves, "ancient", *paths, *options, tmp_path / "out.json")
+    assert [one["name"] for one in result["sets"]] == ["one", "one, foreign", "other", "other, foreign"]
+    own, foreign = result["sets"][0]["runs"]["gassst"], result["sets"][1]["runs"]["gassst"]
+    assert own["right0"] > 290 and own["right0"] >= own["right20"] >= own["right25"] >= own["right30"] > 250
+    assert own["curve"][-1][1:] == [own["right0"], own["wrong0"]]
+    assert foreign["right0"] == 0 and foreign["wrong0"] <= 5
+    steps = np.diff([[right, wrong] for _, right, wrong in own["curve"]], axis=0)
+    assert (steps >= 0).all() and [row[0] for row in own["curve"]] == sorted(
+        (row[0] for row in own["curve"]), reverse=True
+    )
+    (row,) = [line for line in curves.cells(result).splitlines() if line.startswith("| one ")]
+    assert f"{own['right20'] / 3:.2f}" in row
+    assert "wrong" not in curves.foreign(result) and curves.foreign(result).count("gassst") == 2
+    assert curves.shown(result, tmp_path / "f.svg").endswith("(f.svg)") and (tmp_path / "f.svg").exists()
+
+
+def test_curves_judge_reads_by_a_file_of_true_alignments(script, tmp_path):
+    """The place of a read without truth in its name is that in the file, and its MAPQ that of the mapper."""
+    curves = script("curves")
+    head = "@HD\tVN:1.6\n@SQ\tSN:c\tLN:1000\n"
+    line = "{name}\t{flag}\tc\t{at}\t{mapq}\t4M\t*\t0\t0\tACGT\tIIII\n"
+    truth = {"a": 11, "b": 101, "c": 201}
+    (tmp_path / "t.sam").write_text(
+        head + "".join(line.format(name=k, flag=0, at=v, mapq=255) for k, v in truth.items())
+    )
+    mapped = [("a", 0, 11, 40), ("b", 0, 301, 22), ("c", 16, 201, 0)]
+    (tmp_path / "o.sam").write_text(
+        head + "".join(line.format(name=n, flag=f, at=at, mapq=q) for n, f, at, q in mapped)
+    )
+    reads = curves.ReadSet("r", tmp_path / "r.fq", 3, 4)
+    found = curves.judged(
+        tmp_path / "o.sam", curves.Set("s", tmp_path / "c.fa", reads, str(tmp_path / "t.sam"))
+    )
+    assert found["curve"] == [[40, 1, 0], [22, 1, 1], [0, 1, 2]]
+    assert (found["right20"], found["wrong20"], found["wrong25"]) == (1, 1, 0)

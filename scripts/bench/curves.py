@@ -1,0 +1,312 @@
+"""Right against wrong over all thresholds of MAPQ, beside other mappers: ancient DNA, or reads of other simulators.
+
+    python scripts/bench/curves.py ancient chr20.fa klebsiella.fa aureus.fa --json docs/benchmarks/ancient.json
+    python scripts/bench/curves.py unseen dictyostelium.fa klebsiella.fa --json docs/benchmarks/unseen.json
+    python scripts/bench/make_benchmarks.py     # the tables and figures of the pages
+
+`ancient`: fragments of 30 to 90 bases by `gassst simulate --damage double --profile illumina`. Each genome also gets
+fragments of another one, which ought to stay unmapped: the first genome those of the second, all others those of the
+first. `unseen`: single reads and pairs of dwgsim, and pairs of mason 2, with the errors of Illumina. Every tool maps
+every set, in turn. CPU seconds are of whole processes, index from disk, the least of --rounds. The last genome comes
+first, and a tool that is missing is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import peer_tables
+import plots
+from harness import benchmark_parser, run, write_json
+from peer_tools import TOOLS, Job, ReadSet, find, indexer, version
+from peers import RunFailed, plain_reference, timed
+
+from gassst.errors import UsageError
+from gassst.tools.evaluate import Tally, count_reads, tally
+
+TOLERANCE = 10
+ALN = ("-l", "1024", "-n", "0.01", "-o", "2")
+ALN_NAME = f"bwa aln {' '.join(ALN)}"
+CONTESTANTS = {
+    "ancient": ("gassst", ALN_NAME, "bwa", "bowtie2", "minibwa", "strobealign"),
+    "unseen": ("gassst", "bwa-mem2", "bowtie2", "minibwa", "strobealign"),
+}
+SHOWN = {"bwa": "bwa mem"}
+OPTIONS = {"ancient": {"gassst": ("--preset", "ancient")}, "unseen": {}}
+FRAGMENTS = ("-l", "90", "--inserts", "30,90", "--damage", "double", "--profile", "illumina")
+LENGTH, INSERT = 100, "350,50"
+DWGSIM = ("-e", "0.001-0.01", "-E", "0.001-0.02", "-d", "350", "-s", "50", "-y", "0", "-c", "0")
+MASON = ("mason_simulator", "/usr/lib/seqan/bin/mason_simulator")  # on PATH, or where Debian puts it
+COLOURS = ("#D55E00", "#0072B2", "#56B4E9", "#E69F00", "#009E73", "#CC79A7")  # of Okabe and Ito
+
+
+@dataclass(frozen=True)
+class Set:
+    """Reads of one genome to map to `reference`; `truth` a file of true alignments, where names tell none."""
+
+    name: str
+    reference: Path
+    reads: ReadSet
+    truth: str | None = None
+    is_foreign: bool = False
+
+
+def simulate(genome: Path, number: int, seed: int, out: Path) -> ReadSet:
+    """Fragments of ancient DNA."""
+    words = ["-n", number, *FRAGMENTS, "--seed", seed, "-o", out]
+    subprocess.run([sys.executable, "-m", "gassst", "simulate", genome, *map(str, words)], check=True)
+    return ReadSet(out.stem, out, number, 60)
+
+
+def ancient(genomes: list[Path], args: argparse.Namespace, work: Path) -> Iterator[Set]:
+    """Two sets of each genome: its own fragments, and those of another."""
+    for i, genome in reversed(list(enumerate(genomes))):
+        own = simulate(genome, args.number, args.seed + i, work / f"own{i}.fq")
+        yield Set(genome.stem, genome, own)
+        if len(genomes) > 1:
+            other = genomes[0 if i else 1]
+            foreign = simulate(other, args.foreign, args.seed + 100 + i, work / f"foreign{i}.fq")
+            yield Set(f"{genome.stem}, foreign", genome, foreign, is_foreign=True)
+
+
+def unseen(genomes: list[Path], args: argparse.Namespace, work: Path) -> Iterator[Set]:
+    """Single reads and pairs of dwgsim, and pairs of mason."""
+    for i, genome in reversed(list(enumerate(genomes))):
+        for mates in (1, 2):
+            stem = work / f"dwgsim{i}_{mates}"
+            size = ("-1", LENGTH, "-2", LENGTH if mates == 2 else 0, "-N", args.number, "-z", args.seed + i)
+            made(["dwgsim", *DWGSIM, "-o", "1", *map(str, size), str(genome), str(stem)])
+            files = [unpacked(Path(f"{stem}.bwa.read{mate + 1}.fastq")) for mate in range(mates)]
+            yield Set(f"{genome.stem}, dwgsim, {'2 x ' * (mates == 2)}{LENGTH}", genome, read_set(files))
+        program = next((path for name in MASON if (path := shutil.which(name))), None)
+        if program:
+            files, truth = [work / f"mason{i}_{mate}.fq" for mate in (1, 2)], work / f"mason{i}.sam"
+            size = ("-n", args.number, "--illumina-read-length", LENGTH, "--seed", args.seed + i)
+            outputs = ("-o", files[0], "-or", files[1], "-oa", truth)
+            made([program, "-q", "-ir", *map(str, (genome, *size, *outputs))])
+            yield Set(f"{genome.stem}, mason, 2 x {LENGTH}", genome, read_set(files), str(truth))
+
+
+KINDS = {"ancient": ancient, "unseen": unseen}
+
+
+def made(command: list[str]) -> None:
+    """Run a simulator quietly. Raises UsageError where it is missing or fails."""
+    try:
+        subprocess.run(command, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise UsageError(f"{Path(command[0]).name}: {error}") from None
+
+
+def unpacked(path: Path) -> Path:
+    """The file, which a simulator may have compressed."""
+    packed = path.with_name(path.name + ".gz")
+    if packed.exists():
+        with gzip.open(packed) as source, path.open("wb") as target:
+            shutil.copyfileobj(source, target)
+    return path
+
+
+def read_set(files: list[Path]) -> ReadSet:
+    reads = sum(count_reads(str(path)) for path in files)
+    return ReadSet(files[0].stem, files[0], reads, LENGTH, mates=files[1] if len(files) > 1 else None)
+
+
+def map_set(name: str, kind: str, one: Set, folder: Path, out: Path) -> float:
+    """Maps a set with a tool; CPU seconds. The index is built where it is not there yet. Raises RunFailed."""
+    is_aln = name == ALN_NAME
+    tool = TOOLS["bwa" if is_aln else name]
+    program = find("bwa" if is_aln else name, {})
+    if program is None:
+        raise RunFailed("not found")
+    folder = folder / (tool.programs[0] + one.reference.stem)
+    job = Job(program, folder, 1, one.reads)
+    if not folder.exists():
+        folder.mkdir()
+        (folder / "reference.fa").symlink_to(one.reference)
+        if tool.index:
+            timed([*indexer(tool, program), *tool.index(job)], folder / "index.log")
+    if is_aln:
+        sai = out.with_suffix(".sai")
+        aligned = timed([*program, "aln", *ALN, "-t", "1", job.index, *job.fastq], sai)
+        return aligned["cpu"] + timed([*program, "samse", job.index, str(sai), *job.fastq], out)["cpu"]
+    first, *rest = tool.map(job, str(out))
+    command = [*program, first, *OPTIONS[kind].get(name, ()), *rest]
+    return timed(command, out.with_suffix(".log") if tool.writes else out)["cpu"]
+
+
+def judged(path: Path, one: Set) -> dict[str, Any]:
+    """Cumulative right and wrong alignments from the highest MAPQ down, and what the cells of the table show."""
+    found: Tally = tally(str(path), TOLERANCE, one.truth)
+    by_mapq = found.mapped.sum(axis=0)
+    if one.is_foreign:
+        by_mapq = np.stack([by_mapq.sum(axis=1), np.zeros(256, np.int64)], axis=1)
+    above = by_mapq[::-1].cumsum(axis=0)[::-1]
+    curve = [
+        [mapq, *above[mapq, ::-1].tolist()] for mapq in np.flatnonzero(by_mapq.sum(axis=1))[::-1].tolist()
+    ]
+    cells = {
+        f"{what}{q}": int(above[q, i]) for i, what in enumerate(("wrong", "right")) for q in (0, 20, 25, 30)
+    }
+    return {**cells, "curve": curve}
+
+
+def measure(args: argparse.Namespace, work: Path) -> list[dict[str, Any]]:
+    results: list[dict[str, Any]] = []
+    indexes = Path(args.indexes).resolve() if args.indexes else work
+    indexes.mkdir(parents=True, exist_ok=True)
+    genomes = [plain_reference(Path(path), work) for path in args.genomes]
+    for one in KINDS[args.kind](genomes, args, work):
+        runs: dict[str, dict[str, Any]] = {name: {} for name in args.tools or CONTESTANTS[args.kind]}
+        for _ in range(args.rounds):
+            for name, found in runs.items():
+                if "failed" in found:
+                    continue
+                out = work / "out.sam"
+                try:
+                    seconds = map_set(name, args.kind, one, indexes, out)
+                    found["cpu"] = min(seconds, found.get("cpu", seconds))
+                    found.update(judged(out, one))
+                except RunFailed as error:
+                    found["failed"] = str(error)
+                print(
+                    f"{one.name}, {name}: {found.get('failed') or found['cpu']}", file=sys.stderr, flush=True
+                )
+        about = {"name": one.name, "reads": one.reads.number, "foreign": one.is_foreign}
+        results.append({**about, "runs": runs})
+        results.sort(key=lambda row: [genome.stem for genome in genomes].index(row["name"].split(",")[0]))
+        if args.json:  # a run that is stopped leaves what it has measured
+            write_json(args.json, report(args, results))
+    return results
+
+
+def report(args: argparse.Namespace, results: list[dict[str, Any]]) -> dict[str, Any]:
+    names = args.tools or CONTESTANTS[args.kind]
+    programs = {name: find("bwa" if name == ALN_NAME else name, {}) for name in names}
+    versions = {
+        name: version(TOOLS["bwa" if name == ALN_NAME else name], program)
+        for name, program in programs.items()
+        if program
+    }
+    return {"kind": args.kind, "tools": versions, "rounds": args.rounds, "sets": results}
+
+
+def cells(result: dict[str, Any]) -> str:
+    """A row for each set and tool: what is right and wrong, in all and by usual filters, and CPU time."""
+    rows = []
+    for one in result["sets"]:
+        if one["foreign"]:
+            continue
+        for name, found in one["runs"].items():
+            if "failed" in found:
+                continue
+            right = [f"{100 * found[f'right{q}'] / one['reads']:.2f}" for q in (0, 20, 25, 30)]
+            wrong = [str(found[f"wrong{q}"]) for q in (20, 25, 30)]
+            times = f"{found['cpu'] / one['runs']['gassst']['cpu']:.1f}"
+            rows.append([one["name"], SHOWN.get(name, name), *right, *wrong, f"{found['cpu']:.1f}", times])
+    header = ["reads", "mapper", "right %", "Q20 %", "Q25 %", "Q30 %", "wrong at Q20", "Q25", "Q30"]
+    return about(result) + "\n\n" + peer_tables.markdown([*header, "CPU s", "of gassst's"], rows)
+
+
+def foreign(result: dict[str, Any]) -> str:
+    """A row for each tool: fragments of another genome that are mapped, in all and with MAPQ 20, 25 and 30."""
+    rows = [
+        [one["name"], SHOWN.get(name, name), *(str(found[f"wrong{q}"]) for q in (0, 20, 25, 30))]
+        for one in result["sets"]
+        if one["foreign"]
+        for name, found in one["runs"].items()
+        if "failed" not in found
+    ]
+    return peer_tables.markdown(["reads", "mapper", "mapped", "Q20", "Q25", "Q30"], rows)
+
+
+def about(result: dict[str, Any]) -> str:
+    machine = result["machine"]
+    tools = ", ".join(f"{SHOWN.get(name, name)} {number}" for name, number in result["tools"].items())
+    sizes = sorted({one["reads"] for one in result["sets"] if not one["foreign"]})
+    return (
+        f"Measured {machine['date']} on {machine['cpu']}, {peer_tables.plural(machine['cpus'], 'core')}, load "
+        f"{machine['load']:.1f} at the end; one thread, {' or '.join(f'{n:,}' for n in sizes)} reads a set: {tools}."
+    )
+
+
+def plot(result: dict[str, Any], target: Path) -> None:
+    """A panel for each set: right against wrong alignments with at least each MAPQ."""
+    pyplot = plots.quiet_pyplot()
+    sets = [one for one in result["sets"] if not one["foreign"]]
+    columns = min(3, len(sets))
+    lines = -(-len(sets) // columns)
+    figure, axes = pyplot.subplots(lines, columns, figsize=(4 * columns, 3.4 * lines + 0.6), squeeze=False)
+    colours = dict(zip(result["tools"], COLOURS, strict=False))
+    for axis in axes.flat[len(sets) :]:
+        axis.set_visible(False)
+    for axis, one in zip(axes.flat, sets, strict=False):
+        for name, found in one["runs"].items():
+            if "failed" in found:
+                continue
+            points = [(right, wrong) for _, right, wrong in found["curve"]]
+            x = [max(wrong, 0.5) / one["reads"] for _, wrong in points]
+            y = [100 * right / one["reads"] for right, _ in points]
+            width = 2.2 if name == "gassst" else 1.2
+            axis.plot(x, y, ".-", color=colours[name], linewidth=width, markersize=4)
+        axis.set(xscale="log", xlabel="wrong, share of all reads", title=one["name"])
+        axis.grid(alpha=0.3)
+    for row in axes:
+        row[0].set_ylabel("right, % of all reads")
+    handles = [
+        pyplot.Line2D([], [], color=colour, linewidth=2.2, label=SHOWN.get(name, name))
+        for name, colour in colours.items()
+    ]
+    figure.tight_layout(rect=(0, 0.5 / (3.4 * lines + 0.6), 1, 1))
+    figure.legend(handles=handles, loc="lower center", ncols=3, frameon=False, fontsize="small")
+    plots.save(figure, target)
+
+
+def shown(result: dict[str, Any], figure: Path) -> str:
+    """The markdown of the figure, which is drawn."""
+    plot(result, figure)
+    return f"![right against wrong alignments, by threshold of MAPQ]({figure.name})"
+
+
+def main(argv: list[str] | None = None) -> None:
+    parser = benchmark_parser(__doc__)
+    add = parser.add_argument
+    add("kind", choices=list(KINDS))
+    add("genomes", nargs="+", metavar="GENOME.fa")
+    add("-n", "--number", type=int, default=60_000, help="reads, or pairs, of a set [60000]")
+    add("--foreign", type=int, default=20_000, help="fragments of another genome [20000]")
+    add("--rounds", type=int, default=1, help="runs of each tool on each set [1]")
+    add("--seed", type=int, default=431)
+    add("--tools", nargs="+", help="some of the mappers [all]")
+    add("--indexes", metavar="DIR", help="keep the indexes here, for the next run")
+    add("--work", metavar="DIR", help="where indexes and reads lie while it runs")
+    args = parser.parse_args(argv)
+    with tempfile.TemporaryDirectory(prefix="curves-", dir=args.work) as work:
+        results = measure(args, Path(work))
+    result = report(args, results)
+    write_json(args.json, result)
+    rows = [
+        [one["name"], name, found["right0"], found["right20"], found["wrong20"], found["cpu"]]
+        for one in results
+        for name, found in one["runs"].items()
+        if "failed" not in found
+    ]
+    print(
+        peer_tables.markdown(
+            ["reads", "mapper", "right", "Q20", "wrong Q20", "CPU s"], [list(map(str, r)) for r in rows]
+        )
+    )
+
+
+if __name__ == "__main__":
+    run(main)
