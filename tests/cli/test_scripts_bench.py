@@ -697,6 +697,8 @@ def test_curves_count_what_evaluate_counts(script, tmp_path):
     assert (steps >= 0).all() and [row[0] for row in own["curve"]] == sorted(
         (row[0] for row in own["curve"]), reverse=True
     )
+    again = results_of(curves, "ancient", *paths, *options, "--resume", tmp_path / "out.json")
+    assert again["sets"] == result["sets"]  # times among them: nothing was mapped again
     (row,) = [line for line in curves.cells(result).splitlines() if line.startswith("| one ")]
     assert f"{own['right20'] / 3:.2f}" in row
     assert "wrong" not in curves.foreign(result) and curves.foreign(result).count("gassst") == 2
