@@ -99,7 +99,7 @@ class TaskRun:
 
         name = f"gassst-{os.path.basename(job.folder)}"
 
-        class Plugin(WorkerState, WorkerPlugin):
+        class Plugin(WorkerState, WorkerPlugin):  # type: ignore[misc]
             pass
 
         with _lost_scheduler(client):

@@ -98,7 +98,7 @@ def _inline(text: str, name: str, title: str) -> str:
 def bars(counts: dict[Any, float], xlabel: str, ylabel: str, *, log: bool = False) -> Callable[[Any], None]:
     """A histogram: one bar for every key."""
 
-    def draw(figure) -> None:
+    def draw(figure: Any) -> None:
         axes = figure.subplots()
         axes.bar(list(counts), list(counts.values()), 0.85, color=BLUE)
         axes.set(xlabel=xlabel, ylabel=ylabel)
@@ -115,7 +115,7 @@ def bars(counts: dict[Any, float], xlabel: str, ylabel: str, *, log: bool = Fals
 def ranking(values: dict[str, float], notes: Sequence[str], xlabel: str) -> Callable[[Any], None]:
     """Horizontal bars from top to bottom, with a note at the end of each."""
 
-    def draw(figure) -> None:
+    def draw(figure: Any) -> None:
         axes = figure.subplots()
         axes.bar_label(axes.barh(list(values), list(values.values()), 0.7, color=BLUE), notes, padding=4)
         axes.invert_yaxis()
@@ -131,7 +131,7 @@ def ranking(values: dict[str, float], notes: Sequence[str], xlabel: str) -> Call
 def rates(percent: np.ndarray) -> Callable[[Any], None]:
     """Mismatches, insertions, deletions by cycle, float[c, 3] in %; gaps are rarer: a scale of their own."""
 
-    def draw(figure) -> None:
+    def draw(figure: Any) -> None:
         cycle = np.arange(1, len(percent) + 1)
         above, below = figure.subplots(2, sharex=True, height_ratios=[3, 2])
         above.plot(cycle, percent[:, 0], color=BLUE, label="mismatches")
@@ -152,7 +152,7 @@ def rates(percent: np.ndarray) -> Callable[[Any], None]:
 def two_ends(percent: np.ndarray) -> Callable[[Any], None]:
     """Deaminated bases by distance from both ends, float[d, 2, 2] in %, as mapDamage draws them."""
 
-    def draw(figure) -> None:
+    def draw(figure: Any) -> None:
         distance = np.arange(1, len(percent) + 1)
         both = figure.subplots(1, 2, sharey=True)
         for axes, shares, end in zip(both, percent.transpose(1, 2, 0), ("5'", "3'"), strict=True):
@@ -172,7 +172,7 @@ def curves(
 ) -> Callable[[Any], None]:
     """Lines by name, as x and y each; a legend names them where there are several."""
 
-    def draw(figure) -> None:
+    def draw(figure: Any) -> None:
         axes = figure.subplots()
         for (name, (x, y)), (colour, dash) in zip(lines.items(), LINES, strict=False):
             axes.plot(x, y, color=colour, linestyle=dash, label=name, linewidth=1.2)
@@ -187,7 +187,7 @@ def curves(
     return draw
 
 
-def _whole_numbers(axis) -> None:
+def _whole_numbers(axis: Any) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator(integer=True, nbins=8))

@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
@@ -73,7 +73,7 @@ class Errors:
         return span, substituted, inserted, span - own + inserted
 
 
-def draw_errors(rng: np.random.Generator, n: int, length: int, rate, indel_share: float) -> Errors:
+def draw_errors(rng: np.random.Generator, n: int, length: int, rate: Any, indel_share: float) -> Errors:
     """Draws the errors of n reads; `rate` is one probability or float32[n, length]."""
     at = np.flatnonzero((rng.random((n, length), dtype=np.float32) < rate).ravel())
     kind = rng.random(at.size)
@@ -111,7 +111,9 @@ def template_codes(genome: Genome, errors: Errors, origin: np.ndarray, reverse: 
     return codes
 
 
-def sequenced(rng, codes: np.ndarray, errors: Errors, foreign: np.ndarray | None) -> np.ndarray:
+def sequenced(
+    rng: np.random.Generator, codes: np.ndarray, errors: Errors, foreign: np.ndarray | None
+) -> np.ndarray:
     """Codes uint8[n, length] of reads that copy `codes`, with their errors.
 
     `foreign` uint8[n, length]: codes of bases that are not of the genome, `OWN` at all others; None: there are none.
@@ -162,7 +164,7 @@ def texts(strings: list[str], which: np.ndarray) -> np.ndarray:
     return table.view(np.uint8).reshape(len(strings), -1)[which]
 
 
-def assemble(n: int, *columns) -> np.ndarray:
+def assemble(n: int, *columns: Any) -> np.ndarray:
     """Joins columns (bytes, or uint8[n, width]) row by row into one flat uint8 array, leaving out NULs."""
     parts = [
         np.frombuffer(c, dtype=np.uint8)[None].repeat(n, 0) if isinstance(c, bytes) else c for c in columns
@@ -223,7 +225,9 @@ class Simulator:
             if made:
                 yield rows
 
-    def _chunk(self, rng, windows: Windows, n: int, done: int, wanted: int) -> tuple[list[np.ndarray], int]:
+    def _chunk(
+        self, rng: np.random.Generator, windows: Windows, n: int, done: int, wanted: int
+    ) -> tuple[list[np.ndarray], int]:
         qualities, errors = [], []
         for _ in range(self.mates):
             quality, rate = self.profile.draw(rng, n, self.length)
@@ -280,7 +284,7 @@ class Simulator:
         """Whether reads end where their inserts end."""
         return self.insert is not None and not self.paired and not (self.ends and self.ends.shortens)
 
-    def _fragments(self, rng, errors: list[Errors]) -> np.ndarray:
+    def _fragments(self, rng: np.random.Generator, errors: list[Errors]) -> np.ndarray:
         """Window sizes: what a read spans, or the insert size (outer ends).
 
         Of pairs without adapters it is at least what each mate spans.
@@ -290,7 +294,15 @@ class Simulator:
             return longest
         return np.maximum(self.insert.draw(rng, longest.size), 1 if self._shortens else longest)
 
-    def _truth(self, errors: Errors, own, origin, reverse, contig, keep) -> list:
+    def _truth(
+        self,
+        errors: Errors,
+        own: np.ndarray,
+        origin: np.ndarray,
+        reverse: np.ndarray,
+        contig: np.ndarray,
+        keep: np.ndarray,
+    ) -> list[Any]:
         span, *numbers = errors.within(own)
         low = np.where(reverse, origin - span + 1, origin)[keep]
         begin = self.reference.starts[contig]
