@@ -1,7 +1,7 @@
 """Right against wrong over all thresholds of MAPQ, beside other mappers: ancient DNA, or reads of other simulators.
 
-    python scripts/bench/curves.py ancient chr20.fa klebsiella.fa aureus.fa --json docs/benchmarks/ancient.json
-    python scripts/bench/curves.py unseen dictyostelium.fa klebsiella.fa --json docs/benchmarks/unseen.json
+    python scripts/bench/curves.py ancient chr20.fa klebsiella.fa aureus.fa --json lab/data/ancient.json
+    python scripts/bench/curves.py unseen dictyostelium.fa klebsiella.fa --json lab/data/unseen.json
     python scripts/bench/make_benchmarks.py     # the tables and figures of the pages
 
 `ancient`: fragments of 30 to 90 bases by `gassst simulate --damage double --profile illumina`. Each genome also gets
@@ -48,7 +48,7 @@ FRAGMENTS = ("-l", "90", "--inserts", "30,90", "--damage", "double", "--profile"
 LENGTH, INSERT = 100, "350,50"
 DWGSIM = ("-e", "0.001-0.01", "-E", "0.001-0.02", "-d", "350", "-s", "50", "-y", "0", "-c", "0")
 MASON = ("mason_simulator", "/usr/lib/seqan/bin/mason_simulator")  # on PATH, or where Debian puts it
-COLOURS = ("#D55E00", "#0072B2", "#56B4E9", "#E69F00", "#009E73", "#CC79A7")  # of Okabe and Ito
+COLOURS = {**plots.COLOURS, ALN_NAME: "#0072B2", "bwa": "#56B4E9", "bowtie2": "#E69F00"}
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,8 @@ def about(result: dict[str, Any]) -> str:
     sizes = sorted({one["reads"] for one in result["sets"] if not one["foreign"]})
     return (
         f"Measured {machine['date']} on {machine['cpu']}, {peer_tables.plural(machine['cpus'], 'core')}, load "
-        f"{machine['load']:.1f} at the end; one thread, {' or '.join(f'{n:,}' for n in sizes)} reads a set: {tools}."
+        f"{machine['load']:.1f} at the end. A set has {' or '.join(f'{n:,}' for n in sizes)} reads, and each mapper "
+        f"one thread.\n\nVersions: {tools}."
     )
 
 
@@ -252,29 +253,38 @@ def plot(result: dict[str, Any], target: Path) -> None:
     columns = min(3, len(sets))
     lines = -(-len(sets) // columns)
     figure, axes = pyplot.subplots(lines, columns, figsize=(4 * columns, 3.4 * lines + 0.6), squeeze=False)
-    colours = dict(zip(result["tools"], COLOURS, strict=False))
     for axis in axes.flat[len(sets) :]:
         axis.set_visible(False)
     for axis, one in zip(axes.flat, sets, strict=False):
+        mapped = [found["right20"] for found in one["runs"].values() if "failed" not in found]
+        least = min(mapped) - 0.02 * one["reads"]  # what lies further down would flatten the rest
         for name, found in one["runs"].items():
             if "failed" in found:
                 continue
-            points = [(right, wrong) for _, right, wrong in found["curve"]]
-            x = [max(wrong, 0.5) / one["reads"] for _, wrong in points]
-            y = [100 * right / one["reads"] for right, _ in points]
-            width = 2.2 if name == "gassst" else 1.2
-            axis.plot(x, y, ".-", color=colours[name], linewidth=width, markersize=4)
+            points = [(right, wrong) for _, right, wrong in found["curve"] if right >= least]
+            style = {"color": COLOURS[name], "linewidth": 2.2 if name == "gassst" else 1.2}
+            axis.plot(*on_axes(points, one["reads"]), **style)
+            axis.plot(
+                *on_axes([(found["right20"], found["wrong20"])], one["reads"]), "o", **style, markersize=5
+            )
         axis.set(xscale="log", xlabel="wrong, share of all reads", title=one["name"])
+        axis.minorticks_off()
         axis.grid(alpha=0.3)
     for row in axes:
         row[0].set_ylabel("right, % of all reads")
     handles = [
-        pyplot.Line2D([], [], color=colour, linewidth=2.2, label=SHOWN.get(name, name))
-        for name, colour in colours.items()
+        pyplot.Line2D([], [], color=COLOURS[name], linewidth=2.2, label=SHOWN.get(name, name))
+        for name in result["tools"]
     ]
     figure.tight_layout(rect=(0, 0.5 / (3.4 * lines + 0.6), 1, 1))
     figure.legend(handles=handles, loc="lower center", ncols=3, frameon=False, fontsize="small")
     plots.save(figure, target)
+
+
+def on_axes(points: list[tuple[int, int]], reads: int) -> tuple[list[float], list[float]]:
+    """Wrong as a share and right in percent; no wrong alignment counts as half of one, which a logarithm can show."""
+    wrong = [max(wrong, 0.5) / reads for _, wrong in points]
+    return wrong, [100 * right / reads for right, _ in points]
 
 
 def shown(result: dict[str, Any], figure: Path) -> str:
