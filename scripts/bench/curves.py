@@ -223,6 +223,22 @@ def cells(result: dict[str, Any]) -> str:
     return about(result) + "\n\n" + peer_tables.markdown([*header, "CPU s", "CPU / ours"], rows)
 
 
+def filters(result: dict[str, Any]) -> str:
+    """What the filters of users keep: a row for each set, of gassst and of bwa aln."""
+    rows = []
+    for one in result["sets"]:
+        if one["foreign"]:
+            continue
+        row = [one["name"]]
+        for name in ("gassst", ALN_NAME):
+            found = one["runs"][name]
+            for q in (25, 30):
+                row.append(f"{100 * found[f'right{q}'] / one['reads']:.2f} %, {found[f'wrong{q}']}")
+        rows.append(row)
+    header = [f"{name}, MAPQ {q}" for name in ("gassst", "bwa aln") for q in (25, 30)]
+    return peer_tables.markdown(["reads", *header], rows)
+
+
 def foreign(result: dict[str, Any]) -> str:
     """A row for each tool: fragments of another genome that are mapped, in all and with MAPQ 20, 25 and 30."""
     rows = [

@@ -1,4 +1,4 @@
-"""Fill the tables and plots of the README, docs/benchmarks/*.md and lab/*.md from lab/data/*.json.
+"""Fill the tables and plots of the README, docs/benchmarks/*.md, lab/*.md and the guide from lab/data/*.json.
 
     python scripts/bench/make_benchmarks.py            # rewrites them and the figures beside them
     python scripts/bench/make_benchmarks.py --check    # fails where a page would change
@@ -31,6 +31,7 @@ README = Path(__file__).resolve().parents[2] / "README.md"
 PAGES = README.parent / "docs" / "benchmarks"
 LAB = README.parent / "lab"
 DATA = LAB / "data"
+GUIDE = PAGES.with_name("guide")
 PLACE = re.compile(r"(<!-- (\w+) (\S+(?: \S+)*) -->\n).*?(<!-- end -->)", re.DOTALL)
 OVERVIEW_LENGTH = 100
 SUMMARY_SETS = (
@@ -153,6 +154,7 @@ KINDS: dict[str, Callable[..., str]] = {
     "thesis_about": lambda result, _: thesis_page.about(result),
     "all_places": lambda result, _: all_places.table(result),
     "curve_cells": lambda result, _: curves.cells(result),
+    "curve_filters": lambda result, _: curves.filters(result),
     "curve_foreign": lambda result, _: curves.foreign(result),
     "curves": curves.shown,
     "table_4_1": lambda result, _: thesis_page.table_4_1(result),
@@ -189,7 +191,7 @@ def main(argv: list[str] | None = None) -> int:
         "--check", action="store_true", help="change no page; fail where one is not what its JSON files say"
     )
     args = parser.parse_args(argv)
-    pages = (README, *sorted(PAGES.glob("*.md")), *sorted(LAB.glob("*.md")))
+    pages = (README, *(page for folder in (PAGES, LAB, GUIDE) for page in sorted(folder.glob("*.md"))))
     if args.check:
         with TemporaryDirectory() as folder:
             stale = [page.name for page in pages if fill(text := page.read_text(), Path(folder)) != text]

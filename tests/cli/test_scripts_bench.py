@@ -724,3 +724,5 @@ def test_curves_judge_reads_by_a_file_of_true_alignments(script, tmp_path):
     )
     assert found["curve"] == [[40, 1, 0], [22, 1, 1], [0, 1, 2]]
     assert (found["right20"], found["wrong20"], found["wrong25"]) == (1, 1, 0)
+    one = {"name": "s", "reads": 4, "foreign": False, "runs": {"gassst": found, curves.ALN_NAME: found}}
+    assert curves.filters({"sets": [one]}).count("25.00 %, 0") == 4
