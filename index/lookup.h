@@ -21,6 +21,7 @@
 #endif
 
 #include "kmer_code.h"
+#include "planes.h"
 
 enum {
     LOOKUP_LINEAR = 48,      /* elements that are compared all at once: they lie in four lines of 16 bytes */
@@ -44,6 +45,7 @@ typedef struct {
     uint32_t p;
     uint64_t rows;
     unsigned step;              /* 1, 2 or 4 */
+    int conversion;             /* of the bases that positions are sorted by (planes.h), with step 1 */
 } seed_index_t;
 
 typedef struct {
@@ -233,7 +235,7 @@ LOOKUP_OF_STEP uint64_t lookup_deep_bases(const seed_index_t *index, uint32_t en
     const uint64_t *row = index->planes + 3 * (at >> 6), *behind = shift + n > 64 ? row + 3 : row;
     const uint32_t low = (uint32_t)(row[0] >> shift | behind[0] << 1 << (63 - shift));
     const uint32_t high = (uint32_t)(row[1] >> shift | behind[1] << 1 << (63 - shift));
-    return interleave(low, high) >> (64 - 2 * n);
+    return interleave(low, (uint32_t)converted_high(low, high, index->conversion)) >> (64 - 2 * n);
 }
 
 /* Of a range that holds all of them, the entries that agree with the seed as far as `table` and `following` tell:

@@ -11,6 +11,7 @@ from libc.stdlib cimport free, malloc
 import numpy as np
 
 from gassst._core.intrinsics cimport prefetch
+from gassst._core.planes cimport converted_high
 from gassst._core.lookup cimport (
     interleave,
     lookup_group,
@@ -115,14 +116,17 @@ cdef inline uint64_t _window(const uint64_t *codes, uint64_t coordinate) noexcep
     return (word[0] << shift) | (word[1] >> 1 >> (63 - shift))
 
 
-def pack_codes(const uint64_t[:, ::1] planes, Py_ssize_t first, Py_ssize_t last, uint64_t[::1] codes):
-    """Write rows [first, last) of the planes as codes of 32 bases, two a row, to uint64[2n + 1]."""
+def pack_codes(const uint64_t[:, ::1] planes, Py_ssize_t first, Py_ssize_t last, uint64_t[::1] codes, int conversion=0):
+    """Write rows [first, last) of the planes as codes of 32 bases, two a row, to uint64[2n + 1].
+
+    `conversion`: one of planes.h, which makes two letters one.
+    """
     cdef Py_ssize_t i
     cdef uint64_t low, high
     with nogil:
         for i in range(first, last):
             low = planes[i, 0]
-            high = planes[i, 1]
+            high = converted_high(low, planes[i, 1], conversion)
             codes[2 * i] = interleave(<uint32_t>low, <uint32_t>high)
             codes[2 * i + 1] = interleave(<uint32_t>(low >> 32), <uint32_t>(high >> 32))
 
@@ -320,7 +324,7 @@ def lookup(const uint32_t[::1] table, const uint32_t[::1] positions, const uint8
     cdef seed_index_t index
     if n and positions.shape[0]:
         index = seed_index_t(&table[0], &positions[0], &following[0], &planes[0, 0], k,
-                             <uint32_t>positions.shape[0], planes.shape[0], step)
+                             <uint32_t>positions.shape[0], planes.shape[0], step, 0)
         with nogil:
             _lookup_all(&index, &seeds[0], n, w, &lo[0], &hi[0])
     return lo.base, hi.base

@@ -25,6 +25,7 @@ from gassst._core.lookup cimport (
     step_range_t,
 )
 
+from gassst._core.planes cimport conversion_of_strand, converted_high
 from gassst._core.hashing cimport mix
 from gassst._core.intrinsics cimport prefetch, trailing_zeros
 from gassst._core.seeds cimport Seed, seed_plan_t  # its own: named, so that a change of the .pxd is seen by the build
@@ -86,12 +87,11 @@ cdef inline void read_seed(const uint64_t *planes, uint64_t first, Py_ssize_t le
     """Fill `code` and `room` of a seed from the planes of its strand, which begin at base `first`."""
     cdef uint64_t at = first + seed.offset
     cdef Py_ssize_t n = min(length - seed.offset, longest)
-    cdef uint64_t masked = plane_bits(planes, 2, at) | <uint64_t>1 << n
-    n = trailing_zeros(masked)
+    cdef uint64_t low = plane_bits(planes, 0, at), high = plane_bits(planes, 1, at)
+    n = trailing_zeros((plane_bits(planes, 2, at) & ~high) | <uint64_t>1 << n)
     seed.code = 0
     if n:  # a shift by 64 is undefined
-        seed.code = interleave(<uint32_t>plane_bits(planes, 0, at), <uint32_t>plane_bits(planes, 1, at))
-        seed.code >>= 2 * (32 - n)
+        seed.code = interleave(<uint32_t>low, <uint32_t>converted_high(low, high, seed.conversion)) >> 2 * (32 - n)
     seed.room = <uint8_t>n
 
 
@@ -99,14 +99,16 @@ cdef enum:
     CODES = 16              # of 32 bases each: longer reads have few seeds for their length
 
 
-cdef bint fill_codes(const uint64_t *planes, Py_ssize_t m, uint64_t *codes) noexcept nogil:
+cdef bint fill_codes(const uint64_t *planes, Py_ssize_t m, int conversion, uint64_t *codes) noexcept nogil:
     """Codes of a strand of `m` bases, at most 32 * CODES; false, and nothing of use, where one is masked."""
     cdef Py_ssize_t i, rows = (m + 63) >> 6
-    cdef uint64_t masked = 0
+    cdef uint64_t masked = 0, low, high
     for i in range(rows):
-        masked |= planes[3 * i + 2] & (~<uint64_t>0 >> max(64 * (i + 1) - m, 0))
-        codes[2 * i] = interleave(<uint32_t>planes[3 * i], <uint32_t>planes[3 * i + 1])
-        codes[2 * i + 1] = interleave(<uint32_t>(planes[3 * i] >> 32), <uint32_t>(planes[3 * i + 1] >> 32))
+        low, high = planes[3 * i], planes[3 * i + 1]
+        masked |= planes[3 * i + 2] & ~high & (~<uint64_t>0 >> max(64 * (i + 1) - m, 0))
+        high = converted_high(low, high, conversion)
+        codes[2 * i] = interleave(<uint32_t>low, <uint32_t>high)
+        codes[2 * i + 1] = interleave(<uint32_t>(low >> 32), <uint32_t>(high >> 32))
     codes[2 * rows] = 0
     return masked == 0
 
@@ -127,7 +129,10 @@ cdef Seed *plan_seeds(const seed_plan_t *plan, const uint64_t *planes, uint64_t 
     cdef const uint64_t *forward = planes + 3 * first_row
     # Many seeds overlap: the bases are brought into their order once.
     cdef bint coded = 0 < w and 4 * plan.every <= count and m <= 32 * CODES and plan.longest <= 32
-    coded = coded and fill_codes(forward, m, codes) and fill_codes(forward + 3 * rows, m, codes + CODES + 1)
+    cdef int[2] conversions
+    for strand in range(2):
+        conversions[strand] = conversion_of_strand(plan.conversion, strand)
+        coded = coded and fill_codes(forward + 3 * strand * rows, m, conversions[strand], codes + strand * (CODES + 1))
     while j < count:
         if count - 1 == m - w:  # a division takes longer than all the rest
             o = j
@@ -141,6 +146,7 @@ cdef Seed *plan_seeds(const seed_plan_t *plan, const uint64_t *planes, uint64_t 
             s.length = <uint8_t>w
             s.lo = s.count = 0
             s.clipped = s.known = 0
+            s.conversion = <uint8_t>conversions[s.reverse]
             if coded:
                 take_seed(codes + s.reverse * (CODES + 1), m, s, plan.longest)
             else:
@@ -155,10 +161,12 @@ cdef inline uint64_t code_of(const Seed *seed) noexcept nogil:
     return seed.code >> 2 * (seed.room - seed.length)
 
 
-cdef inline bint is_within(const Seed *seed, int k, uint64_t kmer_from, uint64_t kmer_to) noexcept nogil:
-    """Whether the seed is whole and its first k-mer lies in the range."""
+cdef inline bint is_within(const Seed *seed, const seed_index_t *index, uint64_t kmer_from,
+                           uint64_t kmer_to) noexcept nogil:
+    """Whether the seed is whole, is converted as the index is, and its first k-mer lies in the range."""
     cdef uint64_t kmer
-    if seed.room < seed.length:
+    cdef int k = index.k
+    if seed.room < seed.length or seed.conversion != index.conversion:
         return False
     kmer = seed.code >> 2 * (seed.room - k) if seed.room >= k else seed.code << 2 * (k - seed.room)
     return kmer_from <= kmer < kmer_to
@@ -189,7 +197,7 @@ cdef void resolve_seeds(const seed_index_t *index, Seed *seeds, Py_ssize_t n, co
         for i in range(start, stop):
             if i + GROUP < n and seeds[i + GROUP].room >= seeds[i + GROUP].length:
                 lookup_prefetch_table(index, code_of(&seeds[i + GROUP]), seeds[i + GROUP].length)
-            if is_within(&seeds[i], index.k, kmer_from, kmer_to):
+            if is_within(&seeds[i], index, kmer_from, kmer_to):
                 group[m] = &seeds[i]
                 m += 1
         resolve_group(index, group, m)
@@ -349,7 +357,7 @@ cdef class Seeds:
     def __cinit__(self, context, const uint32_t[::1] active, rows):
         cdef const uint64_t[:, ::1] planes = context.packed.planes
         cdef const uint32_t[::1] plane_start = context.packed.plane_start, lengths = context.packed.lengths
-        cdef const uint8_t[::1] flip = context.flip
+        cdef const uint8_t[::1] flip = context.flip, conversions = context.packed.conversions
         cdef const uint16_t[::1] seed_length = rows.length, seed_count = rows.number, seed_every = rows.every
         cdef int longest = context.index.longest_seed
         cdef Py_ssize_t a = active.shape[0], i, m
@@ -377,7 +385,8 @@ cdef class Seeds:
         with nogil:
             for i in range(a):
                 m = lengths[active[i]]
-                plan = seed_plan_t(m, seed_length[m], seed_count[m], seed_every[m], flip[active[i]], longest)
+                plan = seed_plan_t(m, seed_length[m], seed_count[m], seed_every[m], flip[active[i]], longest,
+                                   conversions[active[i]] if conversions.shape[0] else 0)
                 s = plan_seeds(&plan, &planes[0, 0], plane_start[active[i]], s)
 
     def __dealloc__(self):
@@ -485,7 +494,7 @@ cdef class Seeds:
                 copy_stepped(&view, self.seeds, self.ranges, self.n, kmer_from, kmer_to, &self.copied[0])
             else:
                 for i in range(self.n):
-                    if self.seeds[i].count and is_within(&self.seeds[i], view.k, kmer_from, kmer_to):
+                    if self.seeds[i].count and is_within(&self.seeds[i], &view, kmer_from, kmer_to):
                         memcpy(&self.copied[at], &view.positions[self.seeds[i].lo], self.seeds[i].count * 4)
                     at += self.seeds[i].count
 
@@ -497,6 +506,7 @@ cdef seed_index_t view_of(index):
     cdef const uint64_t[:, ::1] planes = index.reference.planes
     cdef seed_index_t view
     view.k, view.p, view.rows, view.step = index.k, <uint32_t>positions.shape[0], planes.shape[0], index.step
+    view.conversion = index.conversion
     view.table = view.positions = NULL
     view.following = NULL
     view.planes = NULL

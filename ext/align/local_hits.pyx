@@ -28,6 +28,7 @@ from gassst._core.planes cimport (
     planes_of,
     planes_t,
     prefetch_bases,
+    unknown_bases,
 )
 from gassst._core.sam_flags cimport REVERSE
 
@@ -78,7 +79,8 @@ cdef void expand(const uint32_t *cigar, Py_ssize_t runs, planes_t reference, pla
     cdef Py_ssize_t i
     cdef uint32_t j, op, length
     cdef int64_t at = a.position
-    cdef int x, y
+    cdef bases64_t x, y
+    cdef bint unknown
     cdef column_t *column
     a.n = a.clipped = 0
     for i in range(runs):
@@ -93,10 +95,10 @@ cdef void expand(const uint32_t *cigar, Py_ssize_t runs, planes_t reference, pla
             a.n += 1
             column.op, column.differs = <uint8_t>op, 1
             if op == CIGAR_MATCH:
-                x, y = base_at(reads, base), base_at(reference, at)
-                column.differs = x != y or x == MASKED_BASE
-                column.score = (-1 if x == MASKED_BASE or y == MASKED_BASE
-                                else costs.match if x == y else -costs.mismatch)
+                x, y = bases_at(reads, base), bases_at(reference, at)
+                unknown = unknown_bases(x, y) & 1 or base_at(reference, at) == MASKED_BASE
+                column.differs = unknown or differences(x, y) & 1
+                column.score = -1 if unknown else -costs.mismatch if column.differs else costs.match
             else:
                 column.score = -costs.extend_gap[op] - (costs.open_gap[op] if j == 0 else 0)
             base += op != CIGAR_DELETION
@@ -162,7 +164,7 @@ cdef void inside(const uint32_t *cigar, Py_ssize_t runs, planes_t reference, pla
             for j in range(0, length, 64):
                 x, y = bases_at(reads, base + j), bases_at(reference, at + j)
                 live = first_bases(length - j)
-                differ, masked = differences(x, y) & live, (x.masked | y.masked) & live
+                differ, masked = differences(x, y) & live, unknown_bases(x, y) & live
                 unequal += count_bits(differ)
                 unknown += count_bits(masked)
             edits += unequal

@@ -22,6 +22,7 @@ from gassst._core.planes cimport (
     planes_of,
     planes_t,
     prefetch_bases,
+    unknown_bases,
 )
 
 cdef extern from *:
@@ -90,13 +91,13 @@ cdef inline stretch_t stretch_with_runs(planes_t reference, int64_t diagonal, pl
         if m - word < 64:
             differ &= (<uint64_t>1 << (m - word)) - 1
         # A masked base costs less than a mismatch.
-        ends = differ if x.masked | y.masked else ends_of_runs(differ, short_run)
+        ends = differ if unknown_bases(x, y) else ends_of_runs(differ, short_run)
         while differ:
             at = word + LOWEST(differ)
             running += <int32_t>(at - behind) * costs.match
             if running > best.total and at > begin:
                 best = stretch_t(running, begin, at)
-            running -= 1 if (x.masked | y.masked) >> (at - word) & 1 else costs.mismatch
+            running -= 1 if unknown_bases(x, y) >> (at - word) & 1 else costs.mismatch
             behind = at + 1
             differ &= differ - 1
             if running < 0:
@@ -128,7 +129,7 @@ cdef inline bint may_reach(planes_t reference, int64_t diagonal, planes_t reads,
         if clipped > word:
             kept &= ~first_bases(clipped - word)
         x, y = bases_at(reference, diagonal + word), bases_at(reads, first + word)
-        left -= (costs.match + costs.mismatch) * count_bits(differences(x, y) & ~(x.masked | y.masked) & kept)
+        left -= (costs.match + costs.mismatch) * count_bits(differences(x, y) & ~unknown_bases(x, y) & kept)
         if left < 0:
             return False
     return True

@@ -22,15 +22,18 @@ from gassst._core.alignments cimport ungapped_diagonal
 from gassst._core.intrinsics cimport trailing_zeros
 from gassst._core.layouts cimport NO_SCORE, hit_t, read_summary_t
 from gassst._core.planes cimport (
+    ambiguous_bases,
     any_masked,
     bases64_t,
     bases_at,
     count_bits,
+    differences,
     first_base,
     first_bases,
     planes_of,
     planes_t,
     prefetch_bases,
+    unknown_bases,
 )
 from gassst._core.sam_flags cimport REVERSE
 
@@ -89,8 +92,8 @@ cdef inline found_t mismatches(const strand_t *strand, int64_t diagonal) noexcep
     for at in range(0, strand.m, 64):
         x, y = bases_at(strand.reference, diagonal + at), bases_at(strand.reads, strand.first + at)
         live = first_bases(strand.m - at)
-        differ = ((x.low ^ y.low) | (x.high ^ y.high)) & live
-        if (x.masked | y.masked) & live:
+        differ = differences(x, y) & live
+        if unknown_bases(x, y) & live:
             found.n = KEPT + 1
             return found
         while differ:
@@ -125,10 +128,13 @@ cdef inline bint arm_fits(const strand_t *strand, int64_t diagonal, int64_t at, 
     cdef bases64_t before = bases_at(strand.reads, strand.first + begin)
     cdef bases64_t after = bases_at(strand.reads, strand.first + behind)
     cdef uint64_t fits_before = ~<uint64_t>0, fits_after = ~<uint64_t>0
+    cdef uint64_t high_before = ~ambiguous_bases(before), high_after = ~ambiguous_bases(after)  # where they count
     for j in range(max(-begin, 0), ARM):
-        fits_before &= ~((here.low >> j ^ -(before.low >> j & 1)) | (here.high >> j ^ -(before.high >> j & 1)))
+        fits_before &= ~((here.low >> j ^ -(before.low >> j & 1))
+                         | ((here.high >> j ^ -(before.high >> j & 1)) & -(high_before >> j & 1)))
     for j in range(min(strand.m - behind, ARM)):
-        fits_after &= ~((there.low >> j ^ -(after.low >> j & 1)) | (there.high >> j ^ -(after.high >> j & 1)))
+        fits_after &= ~((there.low >> j ^ -(after.low >> j & 1))
+                        | ((there.high >> j ^ -(after.high >> j & 1)) & -(high_after >> j & 1)))
     return ((fits_before | fits_after) & first_bases(2 * REACH + 1) & ~(<uint64_t>1 << REACH)) != 0
 
 
@@ -185,8 +191,8 @@ cdef inline int64_t lost_by_whole(const strand_t *strand, int64_t diagonal, cons
     for at in range(0, strand.m, 64):
         x, y = bases_at(strand.reference, diagonal + at), bases_at(strand.reads, strand.first + at)
         live = first_bases(strand.m - at)
-        masked = (x.masked | y.masked) & live
-        loss += costs.each * count_bits(((x.low ^ y.low) | (x.high ^ y.high)) & live & ~masked)
+        masked = unknown_bases(x, y) & live
+        loss += costs.each * count_bits(differences(x, y) & live & ~masked)
         loss += (costs.match + 1) * count_bits(masked)
         if loss > limit:
             break

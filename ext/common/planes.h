@@ -42,10 +42,42 @@ INLINE bases64_t bases_at(planes_t planes, int64_t coordinate)
                        funnel_shift(a[2], b[2], shift)};
 }
 
-/* Bit j is set where base j differs; a masked base differs from everything. */
+/* Bisulfite turns C into T: a T of a converted read may be either, and so may an A of its reverse complement be A or G.
+ * The planes of the read have such an ambiguous base masked with its high bit set. Its low bit alone is compared. A masked
+ * base that matches nothing has no high bit, and the reference has no ambiguous bases. */
+INLINE uint64_t ambiguous_bases(bases64_t a)
+{
+    return a.masked & a.high;
+}
+
+/* Masked bases that match nothing. */
+INLINE uint64_t unknown_bases(bases64_t a, bases64_t b)
+{
+    return (a.masked & ~a.high) | (b.masked & ~b.high);
+}
+
+/* Bit j is set where base j differs; a masked base differs from everything, unless it is ambiguous. */
 INLINE uint64_t differences(bases64_t a, bases64_t b)
 {
-    return (a.low ^ b.low) | (a.high ^ b.high) | a.masked | b.masked;
+    const uint64_t low = a.low ^ b.low, high = a.high ^ b.high;
+    if (!(a.masked | b.masked))
+        return low | high;
+    return low | (high & ~(ambiguous_bases(a) | ambiguous_bases(b))) | unknown_bases(a, b);
+}
+
+/* What bisulfite does to a read strand, seen on the forward strand of the reference. */
+enum { NOT_CONVERTED, C_TO_T, G_TO_A };
+
+/* Of the reverse complement of a read that is converted so. */
+INLINE int conversion_of_strand(int conversion, int strand)
+{
+    return conversion && strand ? C_TO_T + G_TO_A - conversion : conversion;
+}
+
+/* High bits of bases as a seed has them: C and T are one letter, T, or A and G are one, G. */
+INLINE uint64_t converted_high(uint64_t low, uint64_t high, int conversion)
+{
+    return conversion == C_TO_T ? high | low : conversion == G_TO_A ? high | ~low : high;
 }
 
 /* The bits of the first n of 64 bases, n > 0: all of them for n >= 64. */

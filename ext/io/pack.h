@@ -94,8 +94,9 @@ static inline void pack_reverse_complement(const uint64_t *forward, uint64_t *re
             before[plane] = here;
         }
         reverse -= PACK_PLANES;
-        reverse[0] = ~(row[0] | row[2]) & valid;
-        reverse[1] = ~(row[1] | row[2]) & valid;
+        const uint64_t ambiguous = row[1] & row[2], unknown = row[2] & ~row[1]; /* planes.h */
+        reverse[0] = ~(row[0] | unknown) & valid;
+        reverse[1] = (~(row[1] | unknown) & valid) | ambiguous;
         reverse[2] = row[2];
         valid = ~UINT64_C(0);
     }
@@ -116,8 +117,19 @@ static inline void pack_last_word(const uint8_t *bases, size_t n, uint64_t row[P
     pack_word(copy, row, portable);
 }
 
-/* Whole words, beyond the end of the read where there are bases; `end` is where those of the last read end. */
-static inline void pack_read(const uint8_t *bases, const uint8_t *end, uint32_t length, uint64_t *rows, int portable)
+/* The bases that may have been others before a conversion: T where C became T, or A where G became A. */
+static inline void pack_ambiguous(uint64_t row[PACK_PLANES], uint64_t valid, int conversion)
+{
+    const uint64_t known = valid & ~row[2];
+    const uint64_t ambiguous = known & (conversion == 1 ? row[0] & row[1] : ~(row[0] | row[1]));
+    row[1] |= ambiguous;
+    row[2] |= ambiguous;
+}
+
+/* Whole words, beyond the end of the read where there are bases; `end` is where those of the last read end. `conversion`
+ * is one of planes.h. */
+static inline void pack_read(const uint8_t *bases, const uint8_t *end, uint32_t length, uint64_t *rows, int portable,
+                             int conversion)
 {
     const uint32_t words = (length + PACK_WORD - 1) / PACK_WORD;
     const uint32_t spare = PACK_WORD * words - length;
@@ -131,16 +143,19 @@ static inline void pack_read(const uint8_t *bases, const uint8_t *end, uint32_t 
     }
     for (int plane = 0; plane < PACK_PLANES; plane++)
         rows[PACK_PLANES * (size_t)(words - 1) + plane] &= ~UINT64_C(0) >> spare;
+    for (uint32_t i = 0; conversion && i < words; i++)
+        pack_ambiguous(rows + PACK_PLANES * (size_t)i, ~UINT64_C(0) >> (i + 1 < words ? 0 : spare), conversion);
     pack_reverse_complement(rows, rows + PACK_PLANES * (size_t)words, words, spare);
 }
 
-/* Read i has `lengths[i]` bases from `offsets[i]` on. */
+/* Read i has `lengths[i]` bases from `offsets[i]` on. `conversions`: by read, or NULL where none is converted. */
 static inline void pack_reads(const uint8_t *bases, const uint32_t *offsets, const uint32_t *lengths,
-                              const uint32_t *plane_start, size_t n, uint64_t *planes, int portable)
+                              const uint32_t *plane_start, const uint8_t *conversions, size_t n, uint64_t *planes,
+                              int portable)
 {
     for (size_t i = 0; i < n; i++)
         pack_read(bases + offsets[i], bases + offsets[n], lengths[i],
-                  planes + PACK_PLANES * (size_t)plane_start[i], portable);
+                  planes + PACK_PLANES * (size_t)plane_start[i], portable, conversions ? conversions[i] : 0);
 }
 
 #endif

@@ -64,7 +64,8 @@ cdef extern from "fastx.h" nogil:
 cdef extern from "pack.h" nogil:
     enum:
         PACK_WORD
-    void pack_reads(const uint8_t *, const uint32_t *, const uint32_t *, const uint32_t *, size_t, uint64_t *, bint)
+    void pack_reads(const uint8_t *, const uint32_t *, const uint32_t *, const uint32_t *, const uint8_t *, size_t,
+                    uint64_t *, bint)
 
 
 TAG_ROOM = 16  # bytes of tags of a read beyond those of its header: "RX:Z:" and a tab
@@ -506,7 +507,8 @@ cdef uint64_t plan_rows(const uint32_t[::1] offsets, uint32_t[::1] lengths, uint
     return rows
 
 
-cdef pack_with(const uint8_t[::1] bases, const uint32_t[::1] offsets, uint32_t longest, bint portable):
+cdef pack_with(const uint8_t[::1] bases, const uint32_t[::1] offsets, uint32_t longest,
+               const uint8_t[::1] conversions, bint portable):
     cdef size_t size = bases.shape[0]
     cdef size_t n = offsets.shape[0] - 1 if offsets.shape[0] else 0
     lengths_array = np.empty(n, np.uint32)
@@ -517,13 +519,20 @@ cdef pack_with(const uint8_t[::1] bases, const uint32_t[::1] offsets, uint32_t l
     planes_array = np.empty((rows + 1, 3), np.uint64)
     planes_array[rows] = 0
     cdef uint64_t[:, ::1] planes = planes_array
+    cdef const uint8_t *converted = NULL
+    if conversions is not None and n:
+        if <size_t>conversions.shape[0] != n:
+            raise ValueError("not one conversion for each read")
+        converted = &conversions[0]
     if rows:
         with nogil:
-            pack_reads(&bases[0], &offsets[0], &lengths[0], &plane_start[0], n, &planes[0, 0], portable)
+            pack_reads(&bases[0], &offsets[0], &lengths[0], &plane_start[0], converted, n, &planes[0, 0],
+                       portable)
     return lengths_array, planes_array, plane_start_array
 
 
-def pack(const uint8_t[::1] bases not None, const uint32_t[::1] offsets not None, uint32_t longest=UINT32_MAX):
+def pack(const uint8_t[::1] bases not None, const uint32_t[::1] offsets not None, uint32_t longest=UINT32_MAX,
+         const uint8_t[::1] conversions=None):
     """Planes of reads and of their reverse complements (`docs/pipeline.md`).
 
     Parameters
@@ -534,6 +543,8 @@ def pack(const uint8_t[::1] bases not None, const uint32_t[::1] offsets not None
         Read i is `bases[offsets[i]:offsets[i + 1]]`.
     longest : int
         Reads of more bases are packed as empty ones.
+    conversions : uint8[n], optional
+        0 none; 1 C became T: every T may be a C; 2 G became A: every A may be a G.
 
     Returns
     -------
@@ -545,10 +556,10 @@ def pack(const uint8_t[::1] bases not None, const uint32_t[::1] offsets not None
     ValueError
         Offsets that fall or pass the end of the bases.
     """
-    return pack_with(bases, offsets, longest, False)
+    return pack_with(bases, offsets, longest, conversions, False)
 
 
 def pack_portable(const uint8_t[::1] bases not None, const uint32_t[::1] offsets not None,
-                  uint32_t longest=UINT32_MAX):
+                  uint32_t longest=UINT32_MAX, const uint8_t[::1] conversions=None):
     """`pack` without vector instructions of the processor; tests hold the two against each other."""
-    return pack_with(bases, offsets, longest, True)
+    return pack_with(bases, offsets, longest, conversions, True)

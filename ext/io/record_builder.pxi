@@ -26,6 +26,7 @@ cdef struct batch_t:
     const uint8_t *tags   # of the reads, as in SAM, a tab before each; NULL when there are none
     const uint32_t *tag_offsets
     int64_t read_group     # ordinal in the header, -1 for none
+    const uint8_t *conversions  # by read; NULL when none is converted
     const read_summary_t *summaries
     const hit_t *hits
     const uint32_t *cigars
@@ -52,6 +53,7 @@ cdef struct target_t:
     bint tag_nh
     bint tag_hi
     bint tag_bq
+    int meth_tags     # of `record_meth.pxi`
 
 cdef struct placement_t:
     int32_t tid
@@ -245,7 +247,7 @@ cdef void compare(cursor_t *c, const hit_t *hit, const oriented_t *read) noexcep
     cdef uint64_t p = hit.position
     cdef uint32_t q = 0, i, length, kind
     memset(c.mismatch, 0, (<size_t>read_length(c.batch, hit.read) // 64 + 1) * sizeof(uint64_t))
-    if not hit.edits:
+    if not hit.edits and c.batch.conversions == NULL:
         return
     for i in range(hit.cigar_runs):
         length, kind = bam_cigar_oplen(cigar[i]), bam_cigar_type(bam_cigar_op(cigar[i]))
@@ -323,6 +325,8 @@ cdef uint64_t record_bound(const cursor_t *c, const record_t *r, const hit_t *hi
     tags += MOST_TAG_GROWTH * read_tags_size(c.batch, hit.read)
     if c.target.tag_bq:
         tags += 6 + <uint64_t>r.core.length
+    if c.batch.conversions != NULL:
+        tags += METH_TAGS + <uint64_t>r.core.length
     return (BAM_CORE + r.core.name_length + 4 + 2 * c.target.longest_name + 7 * MAX_DECIMAL + cigar
             + 2 * <uint64_t>r.core.length + 4 + tags + 1)
 
@@ -362,7 +366,7 @@ cdef uint8_t *put_mapped_tags(uint8_t *to, const cursor_t *c, const hit_t *hit, 
                               bint text) noexcept nogil:
     cdef const uint32_t *cigar = c.batch.cigars + hit.cigar_start
     cdef const read_summary_t *summary = c.batch.summaries + hit.read
-    to = put_int_tag(to, "NM", hit.edits, text)
+    to = put_int_tag(to, "NM", all_differences(c, hit) if c.target.meth_tags == OF_BISMARK else hit.edits, text)
     to = open_string(to, "MD", text)
     to = put_md(to, cigar, hit.cigar_runs, c.mismatch, &c.target.bases, hit.position)
     to = close_string(to, text)
@@ -427,6 +431,8 @@ cdef int build(record_t *r, cursor_t *c, const hit_t *hit, byte_buffer *out, rec
         return status
     to = put_fields(out.data + out.size, r, c.target.names, form)
     to = put_tags(to, c, hit, r.index, text)
+    if c.batch.conversions != NULL and not hit.flag & BAM_FUNMAP:
+        to = put_meth_tags(to, r, c, hit, text)
     if c.target.tag_bq:
         status = put_base_alignment_qualities(&to, r, c, text)
     out.size = to - out.data

@@ -26,7 +26,15 @@ from pysam.libchtslib cimport (
 from gassst._core.contigs cimport contigs_before
 from gassst._core.hashing cimport mix
 from gassst._core.layouts cimport hit_t, read_summary_t
-from gassst._core.planes cimport planes_t, prefetch_bases
+from gassst._core.planes cimport (
+    C_TO_T,
+    MASKED_BASE,
+    base_at,
+    conversion_of_strand,
+    count_bits,
+    planes_t,
+    prefetch_bases,
+)
 
 import os
 
@@ -126,6 +134,7 @@ cdef extern from "baq.h" nogil:
     int baq_string(const baq_read *read, uint8_t *to) noexcept
 
 include "record_builder.pxi"
+include "record_meth.pxi"
 include "record_mates.pxi"
 include "record_lists.pxi"
 include "record_sorting.pxi"
@@ -198,6 +207,8 @@ cdef class HitBatch:
     summaries : READ_SUMMARY[n]
     cigars : uint32[]
         BAM runs: M, I, D, S only.
+    conversions : uint8[n], optional
+        As `PackedReads.conversions`; none where reads are not converted.
 
     Raises
     ------
@@ -211,7 +222,7 @@ cdef class HitBatch:
     cdef uint32_t longest
     cdef tuple keep  # the views that `c` points into
 
-    def __cinit__(self, reads, hits, summaries, cigars):
+    def __cinit__(self, reads, hits, summaries, cigars, const uint8_t[::1] conversions=None):
         cdef const uint8_t[::1] names = reads.names, bases = reads.bases, quals = reads.quals
         cdef const uint32_t[::1] name_offsets = reads.name_offsets, offsets = reads.offsets, runs = cigars
         cdef const hit_t[::1] rows = hits
@@ -231,7 +242,11 @@ cdef class HitBatch:
                 raise ValueError("tags and bases are not of the same number of reads")
             self.c.tags, self.c.tag_offsets = (&tags[0] if tags.shape[0] else NULL), &tag_offsets[0]
         self.c.read_group = getattr(reads, "read_group", 0)
-        self.keep = (names, bases, quals, name_offsets, offsets, runs, rows, summary, mate, tags, tag_offsets)
+        self.keep = (names, bases, quals, name_offsets, offsets, runs, rows, summary, mate, tags, tag_offsets, conversions)
+        if conversions is not None and conversions.shape[0]:
+            if conversions.shape[0] != summary.shape[0]:
+                raise ValueError("not one conversion for each read")
+            self.c.conversions = &conversions[0]
         self.c.mate = &mate[0] if mate is not None and mate.shape[0] else NULL
         self.c.names = &names[0] if names.shape[0] else NULL
         self.c.bases = &bases[0] if bases.shape[0] else NULL
@@ -404,6 +419,7 @@ cdef class RecordBuilder:
     cdef target_t c
     cdef contig_name *names
     cdef readonly AlignmentHeader header
+    cdef readonly object meth  # the library, as `MapParams.meth`
     cdef tuple keep
     cdef contig_name *groups
     cdef list _read_groups
@@ -420,6 +436,9 @@ cdef class RecordBuilder:
         self.c.tag_x0, self.c.tag_x1 = "X0" in style.more_tags, "X1" in style.more_tags
         self.c.tag_nh, self.c.tag_hi = "NH" in style.more_tags, "HI" in style.more_tags
         self.c.tag_bq = style.baq
+        self.meth = style.meth
+        if style.meth is not None:
+            self.c.meth_tags = OF_BISMARK if style.meth_tags == "bismark" else OF_BWA_METH
         self._name_groups([name.encode() for name in style.read_groups])
 
     def __dealloc__(self):

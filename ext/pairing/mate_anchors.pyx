@@ -9,7 +9,16 @@ from libc.string cimport memset
 from gassst._core.hashing cimport mix
 from gassst._core.key_sort cimport first_from, key_of_rank, sort_nearly
 from gassst._core.orientation cimport leads, partner_strand, partner_window, window_of, window_t
-from gassst._core.planes cimport bases64_t, bases_at, differences, first_bases, planes_of, planes_t
+from gassst._core.planes cimport (
+    bases64_t,
+    bases_at,
+    conversion_of_strand,
+    converted_high,
+    differences,
+    first_bases,
+    planes_of,
+    planes_t,
+)
 
 from gassst.model.params import MAX_READ_LENGTH
 
@@ -472,7 +481,15 @@ cdef inline int chain_of(uint16_t word) noexcept nogil:
     return (word ^ word >> 6) & (CHAINS - 1)
 
 
-cdef void list_words(planes_t reads, int64_t first, int64_t m, words_t *words) noexcept nogil:
+cdef inline bases64_t as_converted(bases64_t bases, int conversion) noexcept nogil:
+    """Bases as the words of a strand have them, where a base may have been another before its conversion."""
+    if conversion:
+        bases.masked &= ~bases.high
+        bases.high = converted_high(bases.low, bases.high, conversion)
+    return bases
+
+
+cdef void list_words(planes_t reads, int64_t first, int64_t m, int conversion, words_t *words) noexcept nogil:
     cdef int64_t at = 0
     cdef int i
     cdef uint16_t word
@@ -481,7 +498,7 @@ cdef void list_words(planes_t reads, int64_t first, int64_t m, words_t *words) n
     memset(words.head, 0, sizeof(words.head))
     words.n = max(m - WORD + 1, 0)
     while at < words.n:
-        bases = bases_at(reads, first + at)
+        bases = as_converted(bases_at(reads, first + at), conversion)
         for i in range(<int>min(words.n - at, <int64_t>WORDS_AT_ONCE)):
             if is_known(bases, i):
                 word = words.at[at + i] = word_of(bases, i)
@@ -510,8 +527,8 @@ cdef void want(strip_t *strip, int64_t diagonal) noexcept nogil:
         i += 1
 
 
-cdef void find_runs(planes_t reference, planes_t reads, int64_t first, int64_t m, int run, const words_t *words,
-                    strip_t *strip) noexcept nogil:
+cdef void find_runs(planes_t reference, planes_t reads, int64_t first, int64_t m, int conversion, int run,
+                    const words_t *words, strip_t *strip) noexcept nogil:
     """Want the bands that hold a diagonal on which `run` bases of a strand, at least a word, are equal in a row."""
     cdef int64_t at = max(strip.start, 0), last = strip.start + ((strip.n - 1) << strip.shift) + strip.width + m
     cdef int i
@@ -519,7 +536,7 @@ cdef void find_runs(planes_t reference, planes_t reads, int64_t first, int64_t m
     cdef uint16_t word
     cdef bases64_t bases
     while at < last and strip.found < strip.n:
-        bases = bases_at(reference, at)
+        bases = as_converted(bases_at(reference, at), conversion)
         for i in range(WORDS_AT_ONCE):
             word = word_of(bases, i)
             if not words.occurs[word >> 6] >> (word & 63) & 1 or not is_known(bases, i):
@@ -559,7 +576,9 @@ def bands_in_windows(const int64_t[::1] reads, const int64_t[:, ::1] windows, co
     cdef planes_t reference = planes_of(context.reference.planes), strands = planes_of(packed.planes)
     cdef int shift = context.shift
     cdef Py_ssize_t i, b, room = 0, k = 0
-    cdef int64_t r, m, low, count
+    cdef int64_t r, m, low, count, base
+    cdef const uint8_t[::1] conversions = packed.conversions
+    cdef int conversion
     cdef words_t words
     cdef strip_t strip
     of_words_array, wanted_array = np.empty((2, MAX_READ_LENGTH), np.uint16), np.empty(max(most, 1), np.uint8)
@@ -582,8 +601,10 @@ def bands_in_windows(const int64_t[::1] reads, const int64_t[:, ::1] windows, co
             strip.n, strip.found = (windows[1, i] >> shift) - low + 1, 0
             strip.start, strip.width = (low << shift) - lead[r], 64 * words_of_read[r]
             memset(strip.wanted, 0, strip.n)
-            list_words(strands, 64 * (plane_start[r] + windows[2, i] * ((m + 63) >> 6)), m, &words)
-            find_runs(reference, strands, 64 * (plane_start[r] + windows[2, i] * ((m + 63) >> 6)), m, run, &words, &strip)
+            base = 64 * (plane_start[r] + windows[2, i] * ((m + 63) >> 6))
+            conversion = conversion_of_strand(conversions[r], <int>windows[2, i]) if conversions.shape[0] else 0
+            list_words(strands, base, m, conversion, &words)
+            find_runs(reference, strands, base, m, conversion, run, &words, &strip)
             for b in range(strip.n):
                 if strip.wanted[b]:
                     out[0, k], out[1, k] = <uint32_t>(2 * r + windows[2, i]), <uint32_t>(strip.start + (b << shift))

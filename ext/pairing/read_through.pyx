@@ -10,6 +10,7 @@ from gassst._core.contigs cimport contig_near
 from gassst._core.intrinsics cimport trailing_zeros
 from gassst._core.layouts cimport NO_SCORE, hit_t, read_summary_t
 from gassst._core.planes cimport (
+    ambiguous_bases,
     bases64_t,
     bases_at,
     count_bits,
@@ -19,6 +20,7 @@ from gassst._core.planes cimport (
     planes_of,
     planes_t,
     prefetch_bases,
+    unknown_bases,
 )
 from gassst._core.sam_flags cimport NOT_PRIMARY, UNMAPPED
 
@@ -174,7 +176,8 @@ def close_cut(const int64_t[::1] first, ends, search, state, context, int tail_b
 
 cdef inline uint64_t differs(bases64_t x, int i, uint8_t code) noexcept nogil:
     """1 where base i is not `code`, else 0."""
-    return (x.masked >> i | (x.low >> i ^ code) | (x.high >> i ^ code >> 1)) & 1
+    return ((x.masked & ~x.high) >> i | (x.low >> i ^ code)
+            | ((x.high >> i ^ code >> 1) & ~(ambiguous_bases(x) >> i))) & 1
 
 
 cdef inline uint64_t nearly_equal(uint64_t[16] *differ, const uint8_t *codes, Py_ssize_t n,
@@ -193,13 +196,15 @@ cdef inline void find_differences(planes_t reads, int64_t at, int64_t left, Py_s
                                   uint64_t[16] *differ) noexcept nogil:
     """`differ[c][j]`: at which of 64 positions from `at` on the base j behind is not c. `left` bases are there."""
     cdef Py_ssize_t j
-    cdef uint64_t live
+    cdef uint64_t live, ambiguous
     cdef bases64_t x
     for j in range(n):
         live = first_bases(left - j) if left > j else 0
         x = bases_at(reads, at + j)
-        differ[0][j] = (x.low | x.high | x.masked) & live
-        differ[1][j] = (~x.low | x.high | x.masked) & live
+        ambiguous = ambiguous_bases(x)
+        x.masked &= ~ambiguous
+        differ[0][j] = (x.low | (x.high & ~ambiguous) | x.masked) & live
+        differ[1][j] = (~x.low | (x.high & ~ambiguous) | x.masked) & live
         differ[2][j] = (x.low | ~x.high | x.masked) & live
         differ[3][j] = (~x.low | ~x.high | x.masked) & live
 
@@ -408,7 +413,7 @@ cdef part_t best_part(planes_t reference, int64_t position, planes_t reads, int6
                 keep_better(&best, running, begin, at)
             if running < 0:
                 running, begin = 0, at
-            running -= 1 if (x.masked | y.masked) >> (at - word) & 1 else costs.mismatch
+            running -= 1 if unknown_bases(x, y) >> (at - word) & 1 else costs.mismatch
             done = at + 1
             keep_better(&best, running + (costs.bonus if at_end and done == n else 0), begin, done)
             differ &= differ - 1
@@ -420,7 +425,7 @@ cdef part_t best_part(planes_t reference, int64_t position, planes_t reads, int6
     for word in range(best.first, best.to, 64):
         x, y = bases_at(reads, base + word), bases_at(reference, position + word)
         live = first_bases(best.to - word)
-        differ, masked = differences(x, y) & live, (x.masked | y.masked) & live
+        differ, masked = differences(x, y) & live, unknown_bases(x, y) & live
         unequal, unknown = count_bits(differ), count_bits(masked)
         best.edits += <uint16_t>unequal
         score += (costs.match * <int32_t>(min(best.to - word, 64) - unequal)

@@ -51,7 +51,8 @@ from gassst._core.selection cimport choice_t, read_bands_t, scratch_t, select_pl
 from gassst._core.tandem cimport rivals_beside
 
 cdef extern from "pack.h" nogil:
-    void pack_read(const uint8_t *bases, const uint8_t *end, uint32_t length, uint64_t *rows, int portable)
+    void pack_read(const uint8_t *bases, const uint8_t *end, uint32_t length, uint64_t *rows, int portable,
+                   int conversion)
 
 cdef enum:
     LONGEST = 4000                      # bases of a read: params.MAX_READ_LENGTH
@@ -263,7 +264,7 @@ cdef class OneRead:
     cdef void begin(self, const uint8_t *bases, uint32_t m) noexcept nogil:
         cdef uint32_t words = (m + 63) >> 6
         cdef int i
-        pack_read(bases, bases + m, m, self.planes, 0)
+        pack_read(bases, bases + m, m, self.planes, 0, 0)
         for i in range(3):  # seeds at the end of the last row are read beyond it
             self.planes[6 * words + i] = 0
         self.reads.rows = self.job.reads.rows = 2 * words + 1
@@ -321,7 +322,7 @@ cdef class OneRead:
         """`HostBackend.look_up`, `merge_scored` and `gather`: the anchors of a stage."""
         cdef uint32_t m = self.length
         cdef seed_plan_t plan = seed_plan_t(m, self.seed_length[stage, m], self.seed_count[stage, m],
-                                            self.seed_every[stage, m], self.flip, self.longest_seed)
+                                            self.seed_every[stage, m], self.flip, self.longest_seed, 0)
         cdef Py_ssize_t n = 2 * ((plan.count + plan.every - 1) // plan.every), i
         cdef Seed *seeds = <Seed *>enlarged(&self.rooms[SEEDS], n * sizeof(Seed))
         cdef const uint32_t *positions = self.view.positions

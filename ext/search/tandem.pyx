@@ -11,6 +11,7 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from gassst._core.layouts cimport NO_SCORE
 from gassst._core.planes cimport (
+    ambiguous_bases,
     bases64_t,
     bases_at,
     clamped,
@@ -109,7 +110,7 @@ cdef inline int least_differences(const around_t *around, int64_t at, bases64_t 
     cdef int64_t i = at - around.first, row = i >> 6, j = i & 63
     cdef uint64_t low = from_bit(around.low[row], around.low[row + 1], j)
     cdef uint64_t high = from_bit(around.high[row], around.high[row + 1], j)
-    return count_bits(((low ^ read.low) | (high ^ read.high)) & counted)
+    return count_bits(((low ^ read.low) | ((high ^ read.high) & ~ambiguous_bases(read))) & counted)
 
 
 def strands_that_repeat(packed):

@@ -11,6 +11,7 @@ cdef extern from "lookup.h" nogil:
         uint32_t p
         uint64_t rows
         unsigned step
+        int conversion
     ctypedef struct seed_range_t:
         uint32_t lo
         uint32_t hi

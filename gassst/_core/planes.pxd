@@ -8,7 +8,12 @@ cdef extern from "planes.h" nogil:
     ctypedef struct bases64_t:
         uint64_t low, high, masked
     bases64_t bases_at(planes_t planes, int64_t coordinate)
+    uint64_t ambiguous_bases(bases64_t a)
+    uint64_t unknown_bases(bases64_t a, bases64_t b)
     uint64_t differences(bases64_t a, bases64_t b)
+    int C_TO_T, G_TO_A
+    int conversion_of_strand(int conversion, int strand)
+    uint64_t converted_high(uint64_t low, uint64_t high, int conversion)
     uint64_t first_bases(int64_t n)
     int64_t clamped(int64_t row, int64_t rows)
     int count_bits(uint64_t x)

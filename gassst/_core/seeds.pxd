@@ -15,6 +15,7 @@ cdef struct Seed:
     uint8_t reverse
     uint8_t clipped   # not every occurrence of the planned seed is looked at
     uint8_t known     # need not be looked up again
+    uint8_t conversion  # of the strand
 
 
 cdef struct seed_plan_t:
@@ -25,6 +26,7 @@ cdef struct seed_plan_t:
     Py_ssize_t every  # from one that is taken to the next
     bint flip
     int longest       # bases of the longest seed that the index serves
+    int conversion    # of the read
 
 
 cdef class Seeds:

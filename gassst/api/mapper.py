@@ -20,10 +20,12 @@ from gassst.index.choice import load_index
 from gassst.index.lookup import IndexParts, WholeIndex
 from gassst.index.seed_index import Index, SeedIndex
 from gassst.mapping.batch_mapper import BatchMapper, device_search, planned
+from gassst.mapping.meth import verify_conversion
 from gassst.model.params import (
     DEFAULT_FILTERS,
     DEFAULT_SCORING,
     MIN_READ_LENGTH,
+    NO_DEVICE,
     ORIENTATIONS,
     MapParams,
     Scoring,
@@ -139,9 +141,11 @@ class Mapper(BatchMapper):
         five_prime: bool = False,
         insert: tuple[float, float] | None = None,
         orientation: Literal["fr", "rf", "ff"] | None = None,
+        meth: Literal["directional", "non-directional", "pbat"] | None = None,
     ):
         check_switches()
         threads = usable_threads() if threads is None else threads
+        device = NO_DEVICE if meth and device is None else device
         verified = MapParams(
             seed_length=seed_length,
             min_identity=min_identity,
@@ -165,11 +169,13 @@ class Mapper(BatchMapper):
             five_prime=five_prime,
             insert=insert,
             orientation=orientation,
+            meth=meth,
         ).verify()
         owns_index = not isinstance(index, SeedIndex)
         if not isinstance(index, SeedIndex):
-            index = load_index(os.fspath(index), threads)
+            index = load_index(os.fspath(index), threads, meth=meth is not None)
         index.verify_open()
+        verify_conversion(index, verified)
         if seed_length is not None and seed_length < index.shortest_seed:
             raise ParameterError(
                 "seed_length", f"must be at least {index.shortest_seed} bases for this index in parts"
@@ -291,7 +297,8 @@ class Mapper(BatchMapper):
         return batch_records(reads1, reads2, self.params.reads_per_batch(), interleaved=interleaved)
 
     def _segments(self, batches: Iterable[ReadBatch]) -> Iterator[AlignedSegment]:
-        builder = sam.record_builder(self.header_text(), self.reference.arrays)
+        style = sam.RecordStyle(meth=self.params.meth)
+        builder = sam.record_builder(self.header_text(), self.reference.arrays, style)
 
         def segments_of(_: BatchMapper, batch: ReadBatch, result: BatchResult) -> list[AlignedSegment]:
             return sam.to_aligned_segments(batch, result.hits, result.summary, result.cigars, builder)
@@ -493,7 +500,7 @@ class Mapper(BatchMapper):
         )
         if unknown := options.keys() - of_source.keys() - of_run.keys() - of_output.keys():
             raise TypeError(f"map_file() got an unexpected keyword argument {min(unknown)!r}")
-        writing = sam.OutputOptions(threads=self.params.threads, **of_output)
+        writing = sam.OutputOptions(threads=self.params.threads, meth=self.params.meth, **of_output)
         written = [*with_indexes(output), *writing.unmapped.paths]
         if writing.duplicates is not None and writing.duplicates.metrics_path is not None:
             written.append(writing.duplicates.metrics_path)
@@ -535,7 +542,7 @@ def _among(options: dict[str, Any], kind: type) -> dict[str, Any]:
 
 def _looked_up(index: SeedIndex, params: MapParams) -> WholeIndex:
     """The index as a run looks seeds up in it."""
-    if index.parts or params.memory is not None:
+    if index.parts or index.converted or params.memory is not None:
         return IndexParts(index, params.memory)
     return WholeIndex(index)
 

@@ -61,6 +61,8 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     Cascade(params.filters, 0)
     tag_sources(args).verify()
     RecordStyle(more_tags=args.more_tags).verify()
+    if args.meth_tags is not None and params.meth is None:
+        raise UsageError("--meth-tags needs --meth")
     check_shard(args)
     samples = samples_of(args)
     check_single(args, params, samples)

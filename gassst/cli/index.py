@@ -61,6 +61,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Write the seeds to N files beside REF.gsi, REF.part1.gsi and so on, or to files of this size, such "
         "as 4G. Building needs memory for one of them (default: all in REF.gsi).",
     )
+    add(
+        "--meth",
+        action="store_true",
+        help="Index for gassst map --meth: seeds of both strands as bisulfite leaves them, in REF.meth.gsi.",
+    )
     add("--check", action="store_true", help="Check every byte of an index, and write nothing.")
     add_common(parser)
 
@@ -74,7 +79,11 @@ def main(args: argparse.Namespace) -> int:
         log.info("%s: every section is intact", args.reference)
         return 0
     check_threads(args.threads)
-    output = args.output or index_path(args.reference)
+    if args.meth and (args.step != 1 or args.parts is not None):
+        raise UsageError(
+            "--meth makes an index of every base, in one file: it goes with neither --step nor --parts"
+        )
+    output = args.output or index_path(args.reference, args.meth)
     check_writable([output])
     parts = (None, None) if args.parts is None else _parts(args.parts)
     log_start(args)
@@ -83,7 +92,7 @@ def main(args: argparse.Namespace) -> int:
         how = (args.threads, args.alt, args.step)
         heard: Any = {"told": partial(_show, progress), "sized": partial(_say_size, output)}
         if args.parts is None:
-            index = SeedIndex.build(args.reference, *how, **heard)
+            index = SeedIndex.build(args.reference, *how, **heard, meth=args.meth)
             index.save(output)
         else:
             from gassst.index.build_parts import build_parts

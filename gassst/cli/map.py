@@ -194,7 +194,7 @@ def _mapped_here(
     from gassst.api.mapper import LateMapper
     from gassst.files.input_progress import InputProgress
 
-    index = load_index(args.index, args.threads, args.check)
+    index = load_index(args.index, args.threads, args.check, params.meth is not None)
     mapper = LateMapper(index, **vars(params)).beside(started)
     log_start(args, index)
     log.debug("extension: %s", mapper.extender.describe())

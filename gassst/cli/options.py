@@ -12,7 +12,17 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from gassst.errors import ParameterError, UsageError
-from gassst.model.params import DEFAULT_FILTERS, LEAST_SCORE, MAX_MATCH, MODES, MapParams, Scoring
+from gassst.model.params import (
+    DEFAULT_FILTERS,
+    LEAST_SCORE,
+    MAX_MATCH,
+    METH_LIBRARIES,
+    METH_TAGS,
+    MODES,
+    NO_DEVICE,
+    MapParams,
+    Scoring,
+)
 from gassst.reads.tags import TagSources
 from gassst.tools.arguments import file_path, output_path
 from gassst.workers.thread_count import usable_threads
@@ -348,6 +358,12 @@ def _add_output(group: Any) -> None:
         "fewest errors, and with the next higher number).",
     )
     add(
+        "--meth-tags",
+        choices=METH_TAGS,
+        help="Write the tags of bwa-meth, YC and YD, or those of Bismark, XM, XR and XG, with --meth "
+        "(default: bwa-meth).",
+    )
+    add(
         "--baq",
         action="store_true",
         help="Add tag BQ: base alignment quality, as samtools calmd -r -E computes it, for callers that use it.",
@@ -465,6 +481,19 @@ def _add_alignment(group: Any) -> None:
         f"small-rna is --strata, -k {SMALL_RNA_HITS}, -p 94, -s 3 and the --adapter of usual kits. A collapsed read "
         "(name_x12) counts as often as its name says. For merged reads of ancient DNA, ancient is --mode global and "
         f"--min-length {ANCIENT['min_length']}.",
+    )
+    add(
+        "--meth",
+        action="store_true",
+        help="Map reads of which bisulfite or enzymes (EM-seq) turned C into T. REF is the index that "
+        "gassst index --meth makes.",
+    )
+    add(
+        "--meth-library",
+        choices=METH_LIBRARIES,
+        help="Say which strands a library for --meth has. Of a directional one, C became T in first reads and G became "
+        "A in their mates; pbat is the reverse. Of a non-directional one, each template shows it itself "
+        "(default: directional).",
     )
     add(
         "--mode",
@@ -771,6 +800,9 @@ OPTION_OF = {
     "format_options": "--output-fmt-option",
     "unmapped_mates_path": "--unmapped2",
     "unmapped_either": "--unmapped-either",
+    "meth": "--meth-library",
+    "device": "--device",
+    "filters": "--filters",
     "umi_separator": "--umi-from-name",
 }
 """The option of each parameter that may be out of range."""
@@ -785,6 +817,9 @@ def map_params(args: argparse.Namespace) -> MapParams:
     """The parameters among the arguments of `gassst map`. Raises UsageError."""
     names = {field.name for field in fields(MapParams)}
     given = {name: value for name, value in vars(args).items() if name in names and value is not None}
+    given["meth"] = args.meth_library or ("directional" if args.meth else None)
+    if given["meth"]:
+        given = {"device": NO_DEVICE} | given
     scoring = Scoring(**{field.name: getattr(args, field.name) for field in fields(Scoring)})
     if args.preset == "hic":
         given |= {"pairing": False, "mate_rescue": False, "five_prime": True}
@@ -820,6 +855,7 @@ def output_options(args: argparse.Namespace) -> dict[str, Any]:
         "no_unmapped", "more_tags",
     )  # fmt: skip
     return {
+        **({"meth_tags": args.meth_tags} if args.meth_tags else {}),
         **{name: getattr(args, name) for name in names},
         "unmapped_path": args.unmapped,
         "unmapped_mates_path": args.unmapped2,

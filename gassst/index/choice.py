@@ -19,27 +19,27 @@ log = logging.getLogger("gassst")
 SUFFIX = ".gsi"
 
 
-def index_path(fasta: str) -> str:
-    """Where the index of a FASTA lies by default: ref.fa.gz -> ref.gsi."""
+def index_path(fasta: str, meth: bool = False) -> str:
+    """Where the index of a FASTA lies by default: ref.fa.gz -> ref.gsi, for methylation ref.meth.gsi."""
     plain = fasta.removesuffix(".gz")
     root, suffix = os.path.splitext(plain)
-    return (root if suffix.lower() in FASTA_SUFFIXES else plain) + SUFFIX
+    return (root if suffix.lower() in FASTA_SUFFIXES else plain) + ".meth" * meth + SUFFIX
 
 
-def load_index(path: str, threads: int, check: bool | None = None) -> SeedIndex:
+def load_index(path: str, threads: int, check: bool | None = None, meth: bool = False) -> SeedIndex:
     """The index at `path`. For a FASTA it is the fresh index next to it, else one built in memory.
 
-    One line in the log says which index a FASTA got. `check` is that of `SeedIndex.open`. Raises
-    InputError, and IndexFormatError for an index that was named itself.
+    One line in the log says which index a FASTA got. `check` is that of `SeedIndex.open`, `meth` asks for an index for
+    methylation. Raises InputError, and IndexFormatError for an index that was named itself.
     """
     from gassst.index.seed_index import SeedIndex
 
     if not _is_fasta(path):
         return SeedIndex.open(path, check)
-    beside, keep = index_path(path), f"`gassst index {shlex.quote(path)}`"
+    beside, keep = index_path(path, meth), f"`gassst index {'--meth ' * meth}{shlex.quote(path)}`"
     if not os.path.exists(beside):
         log.info("%s has no index: indexed for this run only; %s keeps the index", path, keep)
-        return SeedIndex.build(path, threads=threads)
+        return SeedIndex.build(path, threads=threads, meth=meth)
     try:
         index = SeedIndex.open(beside, check)
         fault = _why_stale(index, beside, path)
@@ -55,7 +55,7 @@ def load_index(path: str, threads: int, check: bool | None = None) -> SeedIndex:
         path,
         keep,
     )
-    return SeedIndex.build(path, threads=threads)
+    return SeedIndex.build(path, threads=threads, meth=meth)
 
 
 def _why_stale(index: SeedIndex, beside: str, fasta: str) -> str:

@@ -38,6 +38,8 @@ STEP_VERSION = 9
 """Of an index whose step is not 1: a program that knows no steps must refuse it."""
 PARTS_VERSION = 10
 """Of an index in parts, and of each of them."""
+CONVERTED_VERSION = 11
+"""Of an index of converted seeds (`gassst.index.converted`)."""
 MAGIC = b"\x89GSI\r\n\x1a\n"  # as PNG's: a transfer in text mode damages it
 PAGE = 4096
 BYTE_ORDER = 0x01020304
@@ -69,6 +71,8 @@ SORTED = {1: 16, 2: 16, 4: 17}
 SEED_ARRAYS = ("table", "positions", "following")
 """Those of the seeds: an index in parts has them in its parts only, and these have no others."""
 REFERENCE_ARRAYS = ("planes", "exception_start", "exception_length", "exception_code")
+CONVERTED_ARRAYS = tuple(f"{conversion}_{name}" for conversion in ("ct", "ga") for name in SEED_ARRAYS)
+"""Those of an index of converted seeds: of every C read as T, and of every G read as A."""
 GENOME_SECTIONS = (*REFERENCE_ARRAYS, "spectrum")
 """Those that the parts of an index have not."""
 
@@ -143,6 +147,8 @@ def map_sections(file: IO[bytes], path: str) -> Mapped:
     bus_error.watch(os.fsencode(path), data)
     sections = {name: Section(name, crc, at, data[at : at + length]) for name, crc, at, length in rows}
     wanted: tuple[str, ...] = GENOME_SECTIONS + SEED_ARRAYS
+    if version == CONVERTED_VERSION:
+        wanted = GENOME_SECTIONS + CONVERTED_ARRAYS
     if version == PARTS_VERSION:
         wanted = SEED_ARRAYS if "table" in sections else GENOME_SECTIONS
     missing = {"metadata", *wanted} - sections.keys()
@@ -182,10 +188,10 @@ def _section_table(page: bytes, size: int, path: str) -> tuple[int, list[tuple[s
     if int(header["byte_order"]) == int.from_bytes(BYTE_ORDER.to_bytes(4, "big"), "little"):
         raise IndexFormatError(f"{path}: built on a machine of the other byte order: rebuild it here")
     version = int(header["version"])
-    if not FORMAT_VERSION <= version <= PARTS_VERSION:
+    if not FORMAT_VERSION <= version <= CONVERTED_VERSION:
         age = "an older" if version < FORMAT_VERSION else "a newer"
         raise IndexFormatError(
-            f"{path}: {age} index format ({version}, this program reads {FORMAT_VERSION} to {PARTS_VERSION}): "
+            f"{path}: {age} index format ({version}, this program reads {FORMAT_VERSION} to {CONVERTED_VERSION}): "
             "rebuild with `gassst index`"
         )
     if zlib.crc32(page[:_HEADER_CRC]) != int.from_bytes(page[_HEADER_CRC:], sys.byteorder):
@@ -222,6 +228,7 @@ def typed_arrays(
 ) -> dict[str, NDArray[Any]]:
     """The named sections as arrays of their types. Raises IndexFormatError for half an element."""
     types = ARRAYS | {"following": following_type(step)}
+    types |= {name: types[name.partition("_")[2]] for name in CONVERTED_ARRAYS}
     for name in names:
         if len(sections[name].data) % np.dtype(types[name]).itemsize:
             raise IndexFormatError(f"{path}: damaged index: section {name} has a wrong size")
@@ -264,7 +271,7 @@ class Metadata:
             raise IndexFormatError(f"{path}: a part of an index: name the whole one, such as {whole}")
         wanted = ("k", "total", "names", "lengths", "md5", "fasta_bytes", "alt")
         values: dict[str, Any] = {name: fields.get(name) for name in wanted}
-        values["step"] = fields.get("step") if version >= STEP_VERSION else 1
+        values["step"] = fields.get("step") if version in (STEP_VERSION, PARTS_VERSION) else 1
         values["parts"] = fields.get("parts") if version == PARTS_VERSION else None
         if version == PARTS_VERSION and values["parts"] is None:
             values["parts"] = []

@@ -31,6 +31,8 @@ class Whole(Piece, Protocol):
     def step(self) -> int: ...
     @property
     def parts(self) -> tuple[Piece, ...]: ...
+    @property
+    def converted(self) -> tuple[Piece, ...]: ...
 
 
 class WholeIndex:
@@ -63,6 +65,8 @@ class WholeIndex:
 class IndexParts(WholeIndex):
     """The index in parts of neighbouring k-mers: those of its files, or smaller ones where memory is limited.
 
+    An index of converted seeds has parts by conversion: a seed lies in that of its own.
+
     Splitting by k-mer instead of by coordinate leaves every result as it is: the same seeds are looked up, only
     in another order.
 
@@ -79,7 +83,9 @@ class IndexParts(WholeIndex):
         super().__init__(index)
         self._drops = memory is not None
         self._pieces = [
-            (part, lo, hi) for part in index.parts or (index,) for lo, hi in pairwise(_bounds(part, memory))
+            (part, lo, hi)
+            for part in index.parts or index.converted or (index,)
+            for lo, hi in pairwise(_bounds(part, memory))
         ]
 
     def _parts(self) -> Iterator[tuple[Piece, int, int]]:

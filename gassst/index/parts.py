@@ -52,6 +52,7 @@ class IndexPart:
     table: NDArray[np.uint32] = field(repr=False)
     positions: NDArray[np.uint32] = field(repr=False)
     following: NDArray[Any] = field(repr=False)
+    conversion = 0
     path: str
     integrity: Integrity | None = field(repr=False)
     """None of a part that is being built."""

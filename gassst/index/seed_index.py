@@ -19,7 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 from gassst._core import seed_index as _seed_index
 from gassst.errors import IndexFormatError, InputError, OutputError, UsageError, unreadable
 from gassst.files.whole_file import whole_file
+from gassst.index.converted import LETTERS, ConvertedSeeds
 from gassst.index.file import (
+    CONVERTED_ARRAYS,
+    CONVERTED_VERSION,
     FORMAT_VERSION,
     MAX_K,
     REFERENCE_ARRAYS,
@@ -44,6 +47,7 @@ from gassst.index.parts import IndexPart, open_part, remove_parts, written_parts
 from gassst.index.reference import Exceptions, Reference, contig_starts
 from gassst.index.reference_files import fasta_beside
 from gassst.index.spectrum import Spectrum, measured
+from gassst.model.conversions import CONVERSIONS
 from gassst.model.params import INDEX_STEPS
 from gassst.version import __version__
 from gassst.workers.thread_count import MAX_THREADS, usable_threads
@@ -91,6 +95,9 @@ class SeedIndex:
     """Of an index in parts, all of them. Its `table`, `positions` and `following` are empty."""
     cut_bases = 0
     """Bases that the seeds of a part have in common at least; here seeds of any length lie in one piece."""
+    converted: tuple[ConvertedSeeds, ...] = field(default=(), repr=False)
+    """Of an index for methylation, the seeds of both conversions. It has no other seeds."""
+    conversion = 0
     _is_closed: bool = field(default=False, repr=False)
 
     @classmethod
@@ -102,6 +109,7 @@ class SeedIndex:
         step: int = 1,
         told: Callable[[str], None] | None = None,
         sized: Callable[[int, int], None] | None = None,
+        meth: bool = False,
     ) -> SeedIndex:
         """Index a reference, or a FASTA file, with `threads` threads (all that this process may use if None).
 
@@ -112,15 +120,31 @@ class SeedIndex:
         UsageError unless 1 <= threads <= 1024 and the step is 1, 2 or 4. `told` is called again and again with what
         is done. `sized` is called once, before seeds are sorted, with the bytes that the index takes on disk, and those
         of memory to build it.
+
+        `meth` makes an index for reads of which bisulfite or enzymes converted bases, and for no others. It has two
+        sets of seeds (`index.converted`), and raises UsageError with another step than 1 and for a reference with ALT
+        contigs.
         """
+        if meth and step != 1:
+            raise UsageError("an index for methylation has the position of every base: step must be 1")
         source = Source.of(reference, threads, alt, step, told)
         if sized is not None:
             seeds = bytes_of_seeds(source.k, step, sampled(source.reference, step))
-            sized(*source.size(seeds, seeds))
-        arrays = _build_arrays(source.reference, source.k, source.threads, step, told)
+            sized(*source.size((1 + meth) * seeds, (1 + meth) * seeds))
         size = source.fasta_bytes
         path = None if size is None or isinstance(reference, Reference) else os.fspath(reference)
-        return cls(source.reference, source.k, *arrays, step=step, fasta_bytes=size, fasta_path=path)
+        of_file: dict[str, Any] = {"step": step, "fasta_bytes": size, "fasta_path": path}
+        how = source.reference, source.k, source.threads
+        if not meth:
+            return cls(source.reference, source.k, *_build_arrays(*how, step, told), **of_file)
+        if source.reference.alt is not None:
+            raise UsageError("an index for methylation is for a reference without ALT contigs")
+        converted = tuple(
+            ConvertedSeeds(source.reference, source.k, c, *_build_arrays(*how, step, told, c))
+            for c in CONVERSIONS.values()
+        )
+        none = np.empty(0, np.uint32)
+        return cls(source.reference, source.k, none, none, none, **of_file, converted=converted)
 
     @property
     def fasta(self) -> str | None:
@@ -170,7 +194,12 @@ class SeedIndex:
         for section in self._sections:
             if section.name == "spectrum":
                 return Spectrum(section.data.view(np.float32).reshape(Spectrum.SHAPE))
-        return measured(IndexParts(self) if self.parts else WholeIndex(self))
+        return measured(IndexParts(self) if self.parts or self.converted else WholeIndex(self))
+
+    @property
+    def letters(self) -> float:
+        """Equally frequent letters of seeds: chance finds one of w bases at a share `letters ** -w` of all bases."""
+        return LETTERS if self.converted else 4.0
 
     @property
     def plan_k(self) -> int:
@@ -185,8 +214,8 @@ class SeedIndex:
 
         Raises ValueError unless 1 <= w <= longest_seed and every seed is below 4**w, and for an index in parts.
         """
-        if self.parts:
-            raise ValueError("an index in parts has no one array of positions")
+        if self.parts or self.converted:
+            raise ValueError("an index in parts, or for methylation, has no one array of positions")
         seeds = np.ascontiguousarray(seeds, np.uint64)
         arrays = (self.table, self.positions, self.following.view(np.uint8), self.reference.planes)
         return _seed_index.lookup(*arrays, self.k, self.step, seeds, w)
@@ -200,7 +229,8 @@ class SeedIndex:
             raise OutputError(f"{path}: not a regular file")
         before = written_parts(os.fspath(path))
         with whole_file(path) as file:
-            write(file, self._contents(), FORMAT_VERSION if self.step == 1 else STEP_VERSION)
+            version = FORMAT_VERSION if self.step == 1 else STEP_VERSION
+            write(file, self._contents(), CONVERTED_VERSION if self.converted else version)
         remove_parts(before)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -210,12 +240,14 @@ class SeedIndex:
 
     def drop_from_memory(self) -> None:
         """Give the pages of a mapped index back to the system, which reads them again when needed."""
+        for piece in self.parts or self.converted:
+            piece.drop_from_memory()
         drop_from_memory(self.positions)
-        for part in self.parts:
-            part.drop_from_memory()
 
     def _contents(self) -> dict[str, NDArray[Any]]:
         arrays = dict(zip(SEED_ARRAYS, (self.table, self.positions, self.following), strict=True))
+        if self.converted:
+            arrays = {name: array for seeds in self.converted for name, array in seeds.sections()}
         more = {"step": self.step} if self.step > 1 else {}
         sections = reference_sections(self.reference, self.k, self.fasta_bytes, **more)
         return sections | {"spectrum": self.spectrum.shares} | arrays
@@ -257,8 +289,10 @@ class SeedIndex:
         for section in self._sections:
             check_section(section, str(self.path))
         _check_ends(self)
-        if not self.parts:
+        if not (self.parts or self.converted):
             check_arrays(self.table, self.positions, self.reference, self.step, self.path)
+        for seeds in self.converted:
+            seeds.check(self.path)
         for part in self.parts:
             part.check()
 
@@ -401,13 +435,15 @@ class Counted:
     counts: NDArray[np.uint32]
 
     @classmethod
-    def of(cls, reference: Reference, k: int, threads: int, step: int, least: int = 1) -> Counted:
-        """Counted by `least` first bases or more."""
+    def of(
+        cls, reference: Reference, k: int, threads: int, step: int, least: int = 1, conversion: int = 0
+    ) -> Counted:
+        """Counted by `least` first bases or more, after a conversion of `index.converted` if there is any."""
         planes = reference.planes
         prefix = max(least, _prefix_length(sampled(reference, step), k))
         ranges = _split(len(planes), threads)
         codes = np.zeros(2 * len(planes) + 1, np.uint64)
-        _run(lambda r: _seed_index.pack_codes(planes, *r, codes), ranges, threads)
+        _run(lambda r: _seed_index.pack_codes(planes, *r, codes, conversion), ranges, threads)
         counts = np.zeros((len(ranges), 4**prefix), np.uint32)
         each = range(len(ranges))
         _run(
@@ -452,10 +488,16 @@ class Counted:
 
 
 def _build_arrays(
-    reference: Reference, k: int, threads: int, step: int = 1, told: Told | None = None
+    reference: Reference,
+    k: int,
+    threads: int,
+    step: int = 1,
+    told: Told | None = None,
+    conversion: int = 0,
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[Any]]:
-    counted = Counted.of(reference, k, threads, step)
-    return counted.sorted(0, 4**counted.prefix, share_sorted(told))
+    counted = Counted.of(reference, k, threads, step, conversion=conversion)
+    shares = (0.0, 1.0) if not conversion else ((conversion - 1) / 2, conversion / 2)
+    return counted.sorted(0, 4**counted.prefix, share_sorted(told, *shares))
 
 
 def share_sorted(told: Told | None, first: float = 0.0, last: float = 1.0) -> Callable[[float], None] | None:
@@ -521,11 +563,18 @@ def _opened(file: IO[bytes], path: str, check: bool | None) -> SeedIndex:
     metadata = Metadata.of(sections["metadata"], version, path)
     reference = _reference_of(sections, metadata, path)
     parts: tuple[IndexPart, ...] = ()
-    if metadata.parts is None:
+    converted: tuple[ConvertedSeeds, ...] = ()
+    if version == CONVERTED_VERSION:
+        of_seeds = typed_arrays(sections, CONVERTED_ARRAYS, 1, path)
+        converted = tuple(
+            ConvertedSeeds(reference, metadata.k, c, *(of_seeds[f"{name}_{each}"] for each in SEED_ARRAYS))
+            for name, c in CONVERSIONS.items()
+        )
+    if metadata.parts is None and not converted:
         array = typed_arrays(sections, SEED_ARRAYS, metadata.step, path)
     else:
         array = {name: np.empty(0, np.uint32) for name in SEED_ARRAYS}
-        numbers = range(1, len(metadata.parts) + 1)
+        numbers = range(1, len(metadata.parts or ()) + 1)
         parts = tuple(open_part(path, i, reference, metadata, check) for i in numbers)
     held = tuple(sections.values())
     integrity = Integrity(
@@ -542,6 +591,7 @@ def _opened(file: IO[bytes], path: str, check: bool | None) -> SeedIndex:
         fasta_bytes=metadata.fasta_bytes,
         integrity=integrity,
         parts=parts,
+        converted=converted,
         _sections=held,
     )
     _check_shapes(index)
@@ -577,9 +627,13 @@ def _check_shapes(index: SeedIndex) -> None:
         "planes": len(reference.planes) == -(-reference.total // 64),
         "exception_length": len(reference.exceptions.length) == len(reference.exceptions.start),
         "exception_code": len(reference.exceptions.code) == len(reference.exceptions.start),
-        "table": bool(index.parts) or len(index.table) == 4**index.k + 1,
+        "table": bool(index.parts or index.converted) or len(index.table) == 4**index.k + 1,
         "following": len(index.following) == n,
     }
+    for seeds in index.converted:
+        name = f"{'ct' if seeds.conversion == 1 else 'ga'}_"
+        shapes[f"{name}table"] = len(seeds.table) == 4**index.k + 1
+        shapes[f"{name}following"] = len(seeds.following) == len(seeds.positions)
     require(index.path, shapes, "has a wrong size")
     _check_ends(index)
 
@@ -595,9 +649,14 @@ def _check_spectrum(section: Section, path: str) -> None:
 
 def _check_ends(index: SeedIndex) -> None:
     known = sampled(index.reference, index.step)
-    if index.parts:
+    if index.converted:
+        ends = {
+            (int(seeds.table[0]), int(seeds.table[-1]), len(seeds.positions)) for seeds in index.converted
+        }
+        holds = {"table": ends == {(0, known, known)}}
+    elif index.parts:
         holds = {"metadata": sum(len(part.positions) for part in index.parts) == known}
     else:
-        ends = 0, len(index.positions), known
-        holds = {"table": (int(index.table[0]), int(index.table[-1]), ends[1]) == ends}
+        n = len(index.positions)
+        holds = {"table": (int(index.table[0]), int(index.table[-1]), n) == (0, n, known)}
     require(index.path, holds, "is not of this reference")

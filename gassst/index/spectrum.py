@@ -89,6 +89,7 @@ class _Packed(NamedTuple):
     lengths: NDArray[np.uint32]
     planes: NDArray[np.uint64]
     plane_start: NDArray[np.uint32]
+    conversions: NDArray[np.uint8]
 
 
 class _Context(NamedTuple):
@@ -149,7 +150,12 @@ def _shares(lookup: Any, own: NDArray[np.int64], bases: NDArray[np.uint8]) -> ND
     """`Spectrum.shares` of one length."""
     n, m = bases.shape
     offsets = np.arange(n + 1, dtype=np.uint32) * np.uint32(m)
-    packed = _Packed(*_reads.pack(bases.reshape(-1), offsets))
+    conversions = np.zeros(0, np.uint8)
+    if lookup.index.converted:
+        # As reads of the library: what is not methylated has become T.
+        bases, conversions = np.where(bases == ord("C"), np.uint8(ord("T")), bases), np.ones(n, np.uint8)
+    converted = conversions if len(conversions) else None
+    packed = _Packed(*_reads.pack(bases.reshape(-1), offsets, MAX_READ_LENGTH, converted), conversions)
     flip = _seeds.orient(packed.planes, packed.plane_start, packed.lengths)[0]
     copies = _copies(lookup, _Context(packed, flip, lookup.index), own)
     missed = miss_share(m, np.arange(DIFFERENCES), SEED, m // SEED)
@@ -197,7 +203,7 @@ def _anchored(lookup: Any, context: _Context) -> tuple[NDArray[np.uint32], NDArr
     n, m = len(context.packed.lengths), int(context.packed.lengths[0])
     w = min(SEED, context.index.longest_seed)
     rows = _Rows(*(np.full(MAX_READ_LENGTH + 1, value, np.uint16) for value in (w, m // w, 1)))
-    more = 1 + context.index.reference.unmasked / 4.0 ** np.arange(64)
+    more = 1 + context.index.reference.unmasked / context.index.letters ** np.arange(64)
     caps = np.minimum(OCCURRENCES * more, 0xFFFFFFFF).astype(np.uint32)
     reads = np.arange(n, dtype=np.uint32)
     seeds = _seeds.Seeds(context, reads, rows)

@@ -24,7 +24,8 @@ from gassst.search.context import BatchContext
 
 def fragments_of(context: BatchContext, rows: I64, fragment: U16) -> BatchContext:
     """The batch of some reads (int64[k]) of a batch, cut behind `fragment` (uint16[k]) bases."""
-    return context.of_reads(PackedReads(*_read_through.first_bases_of(context.packed, rows, fragment)))
+    first_bases = _read_through.first_bases_of(context.packed, rows, fragment)
+    return context.of_reads(PackedReads(*first_bases, context.packed.of(rows)))
 
 
 def put_back(

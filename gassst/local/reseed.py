@@ -64,7 +64,8 @@ class PassedOver:
 def seed_length(index: SeedIndex) -> int:
     """Bases of a seed."""
     return min(
-        int(np.ceil(np.log(max(index.reference.unmasked, 4)) / np.log(4))) + SPECIFIC, index.longest_seed
+        int(np.ceil(np.log(max(index.reference.unmasked, 4)) / np.log(index.letters))) + SPECIFIC,
+        index.longest_seed,
     )
 
 

@@ -164,7 +164,8 @@ def places_by_chance(context: BatchContext, lines: Lines, n_bases: float) -> F64
     """float64[k]: places among `n_bases`, both strands of them, where some part of a read fits as well by chance."""
     aligned = np.maximum(lines.end - lines.begin, 1)
     errors = np.clip(lines.mismatches(context.params.scoring), 0, aligned)
-    return (lines.clipped(context.lengths) + 1) * chance_places(aligned, errors, n_bases)
+    found = chance_places(aligned, errors, n_bases, context.plan.letters)
+    return (lines.clipped(context.lengths) + 1) * found
 
 
 def quality_of(context: BatchContext, lines: Lines, rivals: Rivals, coverage: SeedCoverage) -> U8:

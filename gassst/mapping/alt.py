@@ -73,7 +73,8 @@ def _first_rows(hits: np.ndarray) -> I64:
 def _of_reads(context: BatchContext, reads: I64) -> BatchContext:
     """The context of some reads."""
     packed = context.packed
-    return context.of_reads(PackedReads(packed.lengths[reads], packed.planes, packed.plane_start[reads]))
+    some = packed.lengths[reads], packed.planes, packed.plane_start[reads], packed.of(reads)
+    return context.of_reads(PackedReads(*some))
 
 
 class _Merge:

@@ -12,7 +12,9 @@ from gassst.index.lookup import WholeIndex
 from gassst.index.reference import Reference
 from gassst.index.seed_index import SeedIndex
 from gassst.mapping.batch import count_places, map_batch
+from gassst.mapping.meth import fail_chimeras
 from gassst.mapping.one_read import OneReadSearch
+from gassst.model.conversions import conversions_of
 from gassst.model.params import MapParams
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats
@@ -77,7 +79,7 @@ class BatchMapper:
         are_mates = self.are_mates or batch.mate is not None
         params = self.params.for_pairs() if are_mates else self.params.for_single()
         with stats.timed("pack"):
-            packed = batch.pack(params.longest_read, params.min_length)
+            packed = batch.pack(params.longest_read, params.min_length, conversions_of(batch, params.meth))
         searched = self.index, self.parts, self.plan, self.cascade, params
         whole_reads = params.reports_whole_reads and not are_mates
         insert = insert or self.insert
@@ -86,6 +88,8 @@ class BatchMapper:
         if self.index.reference.alt is not None:
             from gassst.mapping.alt import map_batch_with_alt as mapped
         result = mapped(context, self.extender, stats, batch.mate, insert)
+        if params.meth is not None:
+            stats.proper -= fail_chimeras(result, packed.lengths, batch.mate)
         stats.too_long = batch.longer_than(params.longest_read)
         stats.bases += len(batch.bases) - int(packed.lengths.sum())
         if self.counts_details:
@@ -121,7 +125,7 @@ class BatchMapper:
 
 def planned(params: MapParams, index: SeedIndex) -> dict[str, Any]:
     """The fields of a mapper that follow from its parameters."""
-    plan = SearchPlan(params, index.plan_k, index.reference.unmasked, index.spectrum)
+    plan = SearchPlan(params, index.plan_k, index.reference.unmasked, index.spectrum, index.letters)
     cascade = Cascade.of_run(params, plan)
     suits = OneReadSearch.suits(index, cascade, params)
     one_read = OneReadSearch(index, plan, cascade, params.for_single()) if suits else None
@@ -134,7 +138,7 @@ def device_search(index: SeedIndex, extender: Extender) -> Any:
     None where the device is a CPU or not known yet, and for an index in parts.
     """
     engine = None if isinstance(extender, LateExtender) else getattr(extender, "engine", None)
-    if engine is None or engine.info.type == "cpu" or index.parts:
+    if engine is None or engine.info.type == "cpu" or index.parts or index.converted:
         return None
     from gassst.gpu.search import DeviceSearch
 

@@ -27,6 +27,8 @@ MAX_PENALTY = 1000
 MAX_LOCAL_SCORE = 10_000  # of the whole read: that of 1,000 bases at MAX_MATCH
 LEAST_SCORE = 30  # of a local alignment that is reported, unless another is asked for: that of bwa mem
 MODES = ("global", "local")
+METH_LIBRARIES = ("directional", "non-directional", "pbat")
+METH_TAGS = ("bwa-meth", "bismark")
 AUTO = "auto"  # of the filters, those that pay
 DEFAULT_FILTERS: tuple[str, ...] = (AUTO,)
 
@@ -34,6 +36,8 @@ DEFAULT_FILTERS: tuple[str, ...] = (AUTO,)
 INSERT_RANGE = f"must be MEAN,SD of more than 0 and up to {LONGEST_TEMPLATE:,}"
 THREADS_RANGE = f"must be from 1 to {MAX_THREADS}"
 LEAST_MEMORY = "must be at least 1M (1,048,576 bytes)"
+NO_DEVICE = "none"  # of `MapParams.device`
+METH_FILTERS = "must be auto or band32 for methylation"
 LOCAL_BEST = "is not for local mode, which reports best alignments"
 
 
@@ -155,6 +159,8 @@ class MapParams:
     alt_aware : bool
         Treat contigs that the index marks as ALT by the rules of `gassst.mapping.alt`, not as part of the primary
         assembly.
+    meth : str or None
+        The library of reads that bisulfite or enzymes converted (option --meth-library); None: they are not converted.
     """
 
     seed_length: int | None = None
@@ -179,6 +185,7 @@ class MapParams:
     five_prime: bool = False
     insert: tuple[float, float] | None = None
     orientation: Literal["fr", "rf", "ff"] | None = None
+    meth: Literal["directional", "non-directional", "pbat"] | None = None
 
     def reads_per_batch(
         self, processes: int = 1, on_device: bool = False, is_served: bool = False, is_ready: bool = False
@@ -256,6 +263,10 @@ class MapParams:
             ("mode", self.mode in (None, *MODES), f"must be {' or '.join(MODES)}"),
             ("scoring", isinstance(self.scoring, Scoring), "must be a gassst.Scoring"),
             ("all_hits", self.mode != "local" or not self.all_hits, LOCAL_BEST),
+            ("meth", self.meth in (None, *METH_LIBRARIES), f"must be one of {', '.join(METH_LIBRARIES)}"),
+            ("device", self.meth is None or self.device in (None, NO_DEVICE), "must be none for methylation"),
+            ("all_hits", self.meth is None or not self.all_hits, "is not for methylation"),
+            ("filters", self.meth is None or set(self.filters) <= {AUTO, "band32"}, METH_FILTERS),
             ("strata", self.all_hits or not self.strata, "is a choice among all hits: it needs all_hits"),
         )
         for name, holds, complaint in checks:

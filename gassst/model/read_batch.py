@@ -6,7 +6,7 @@ one name in SAM. The rules for records are in `ext/io/fastx.h`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from gassst.errors import UsageError
 
 MAX_LENGTH = _reads.MAX_LENGTH_LIMIT  # what is longer is no read, but a genome in the place of reads
 MAX_BATCH_BASES = 64 << 20
+NONE_CONVERTED = np.empty(0, np.uint8)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -28,14 +29,21 @@ class PackedReads:
     planes : uint64[w + 1, 3]
         From `plane_start[r]`: `ceil(lengths[r] / 64)` rows of read r, as many of its reverse complement.
     plane_start : uint32[n]
+    conversions : uint8[n]
+        1: C became T, and every T may be a C; 2: G became A, and every A may be a G. Empty where no read is converted.
     """
 
     lengths: NDArray[np.uint32]
     planes: NDArray[np.uint64]
     plane_start: NDArray[np.uint32]
+    conversions: NDArray[np.uint8] = field(default_factory=lambda: NONE_CONVERTED)
 
     def __len__(self) -> int:
         return len(self.lengths)
+
+    def of(self, reads: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """The conversions of some reads (int64[k]): uint8[k], or none."""
+        return self.conversions[reads] if len(self.conversions) else self.conversions
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -135,13 +143,21 @@ class ReadBatch:
         """This batch, as it is parsed already."""
         return self
 
-    def pack(self, longest: int = MAX_LENGTH, shortest: int = 0) -> PackedReads:
+    def pack(
+        self,
+        longest: int = MAX_LENGTH,
+        shortest: int = 0,
+        conversions: NDArray[np.uint8] = NONE_CONVERTED,
+    ) -> PackedReads:
         """The reads for the search.
 
-        Those of more than `longest` or fewer than `shortest` bases are empty, so that they find no place.
+        Those of more than `longest` or fewer than `shortest` bases are empty, so that they find no place. `conversions`
+        are those of `PackedReads`.
         """
-        lengths, planes, plane_start = _reads.pack(self.bases, self.offsets, longest)
-        return PackedReads(np.where(lengths < shortest, np.uint32(0), lengths), planes, plane_start)
+        converted = conversions if len(conversions) else None
+        lengths, planes, plane_start = _reads.pack(self.bases, self.offsets, longest, converted)
+        lengths = np.where(lengths < shortest, np.uint32(0), lengths)
+        return PackedReads(lengths, planes, plane_start, conversions)
 
     def longer_than(self, longest: int) -> int:
         """How many reads have more bases."""

@@ -31,6 +31,8 @@ from gassst.files.destination import (
 from gassst.files.quiet import QuietHtslib
 from gassst.index.reference import Reference, ReferenceArrays
 from gassst.index.reference_files import as_uri
+from gassst.model.conversions import conversions_of
+from gassst.model.params import METH_TAGS
 from gassst.reads.groups import parse_read_group, read_group_ids
 from gassst.reads.record_sums import RecordSum
 from gassst.reads.shards import PartOfRun
@@ -182,6 +184,11 @@ class RecordStyle:
         which of the reported ones the record is.
     read_groups : tuple of str
         IDs for tag RG; a batch says which is that of its reads.
+    meth : str or None
+        The library of converted reads, as `MapParams.meth`; None: none is converted.
+    meth_tags : str
+        Whose tags such reads have. "bwa-meth": YC, what was converted in the read (CT or GA), and YD, the strand
+        that it comes from (f or r); NM leaves conversions out. "bismark": XM, XR and XG; NM counts all that differs.
     """
 
     eqx: bool = False
@@ -191,12 +198,16 @@ class RecordStyle:
     baq: bool = False
     more_tags: tuple[Literal["X0", "X1", "NH", "HI"], ...] = ()
     read_groups: tuple[str, ...] = ()
+    meth: Literal["directional", "non-directional", "pbat"] | None = None
+    meth_tags: Literal["bwa-meth", "bismark"] = "bwa-meth"
 
     def verify(self) -> RecordStyle:
         """Return self. Raises ParameterError for a tag that is not one of `MORE_TAGS`."""
         for tag in self.more_tags:
             if tag not in MORE_TAGS:
                 raise ParameterError("more_tags", f"{tag}: it adds {', '.join(MORE_TAGS)}")
+        if self.meth_tags not in METH_TAGS:
+            raise ParameterError("meth_tags", f"must be one of {', '.join(METH_TAGS)}")
         return self
 
 
@@ -272,6 +283,7 @@ class OutputChoices(TypedDict, total=False):
     mark_secondary: bool
     baq: bool
     more_tags: tuple[Literal["X0", "X1", "NH", "HI"], ...]
+    meth_tags: Literal["bwa-meth", "bismark"]
 
 
 def record_builder(
@@ -291,7 +303,8 @@ def to_aligned_segments(
     builder: RecordBuilder,
 ) -> list[pysam.AlignedSegment]:
     """The records that `AlignmentWriter` would write, as objects independent of the arrays."""
-    return builder.aligned_segments(HitBatch(reads, hits, summaries, cigars))
+    conversions = conversions_of(reads, builder.meth)
+    return builder.aligned_segments(HitBatch(reads, hits, summaries, cigars, conversions))
 
 
 class EncoderSpec(NamedTuple):
@@ -406,7 +419,7 @@ class RecordEncoder:
         cigars: npt.NDArray[np.uint32],
     ) -> Encoded:
         """The records of a batch, ready for `AlignmentWriter.write`. `HitBatch` says what the arrays are."""
-        batch = HitBatch(reads, hits, summaries, cigars)
+        batch = HitBatch(reads, hits, summaries, cigars, conversions_of(reads, self.options.meth))
         unmapped, skipped = self.options.unmapped.encode(batch, reads, hits), self.options.no_unmapped
         if self._encoder is None:
             return Encoded((batch, skipped), unmapped)

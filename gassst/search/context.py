@@ -229,7 +229,7 @@ def borders_of(reference: Reference) -> I64:
 )
 def _first_stages(plan: SearchPlan, present: I64) -> I64:
     """int64[MAX_READ_LENGTH + 1]: the stage with which pairs of reads of each of the lengths `present` begin."""
-    by_chance = plan.n_bases / 4.0 ** plan.seed_length[:, present]
+    by_chance = plan.by_chance(plan.seed_length[:, present])
     enough = (plan.disjoint[:, present] >= FIRST_SEEDS) & (by_chance < 1)
     first = np.zeros(MAX_READ_LENGTH + 1, np.int64)
     first[present] = np.where(enough.any(axis=0), enough.argmax(axis=0), 0)
@@ -245,7 +245,7 @@ def _long_enough(plan: SearchPlan, present: I64, window_bases: int) -> Bool:
     enough[SPECIFIC_LENGTH:] = True
     for m in present[present < SPECIFIC_LENGTH].tolist():
         # `chance_hits` counts both strands; a mate is looked for on one.
-        enough[m] = chance_hits(m, int(plan.errors[m]), window_bases / 2) <= CHANCE_HITS
+        enough[m] = chance_hits(m, int(plan.errors[m]), window_bases / 2, plan.letters) <= CHANCE_HITS
     return enough
 
 

@@ -76,7 +76,7 @@ def mapping_quality(summary: np.ndarray, lengths: np.ndarray, seen: Seen, librar
     best, further = _errors(some), _further(some)
     odds = np.where(further > 0, rival_odds(best, some_lengths, further, library), 0.0)
     unseen = unseen_weight(some, some_lengths, seen.take(first), library) + UNKNOWN
-    unseen += chance_places(some_lengths, best, seen.plan.n_bases)
+    unseen += chance_places(some_lengths, best, seen.plan.n_bases, seen.plan.letters)
     quality = phred(summary["n_second"] * odds[case] + unseen[case])
     quality[(summary["best"] == NO_SCORE) | (summary["n_best"] > 1)] = 0
     return quality
@@ -314,10 +314,10 @@ def clipped(seen: Seen) -> np.ndarray:
     return np.maximum(planned - seen.complete.astype(np.int64), 0) / np.maximum(planned, 1)
 
 
-def chance_places(lengths: np.ndarray, best: np.ndarray, n_bases: float) -> np.ndarray:
+def chance_places(lengths: np.ndarray, best: np.ndarray, n_bases: float, letters: float = 4.0) -> np.ndarray:
     """Expected chance places on both strands within the errors of the best alignment."""
     pairs, inverse = np.unique(lengths.astype(np.int64) << 16 | best, return_inverse=True)
-    values = [chance_of_a_place(pair >> 16, pair & 0xFFFF) for pair in pairs.tolist()]
+    values = [chance_of_a_place(pair >> 16, pair & 0xFFFF, letters) for pair in pairs.tolist()]
     return (2.0 * n_bases * np.array(values, np.float64))[inverse]
 
 

@@ -13,7 +13,7 @@ import math
 import threading
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import proxy
 
 import numpy as np
@@ -76,27 +76,27 @@ class SeedRows(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def default_errors(m: int, n_bases: int) -> int:
+def default_errors(m: int, n_bases: int, letters: float = 4.0) -> int:
     """Errors allowed by default in a read of `m` bases on a reference of `n_bases`.
 
     20 % of the read, but never so many that a random read would be expected to align by chance. About C(m, d) * 8^d
     words lie within d errors: 3 substitutions, 4 insertions and 1 deletion for each base.
     """
     errors = min(MAX_ERRORS, math.floor(m * (100 - DEFAULT_IDENTITY) / 100))
-    while errors > 0 and chance_hits(m, errors, n_bases) > CHANCE_HITS:
+    while errors > 0 and chance_hits(m, errors, n_bases, letters) > CHANCE_HITS:
         errors -= 1
     return errors
 
 
-def chance_hits(m: int, d: int, n_bases: float) -> float:
+def chance_hits(m: int, d: int, n_bases: float, letters: float = 4.0) -> float:
     """Expected number of places on both strands of `n_bases` random bases within `d` errors of a random read."""
-    return 2.0 * n_bases * chance_of_a_place(m, d)
+    return 2.0 * n_bases * chance_of_a_place(m, d, letters)
 
 
 @lru_cache(maxsize=1 << 16)  # libraries with adapters have reads of all lengths, and ask in every batch
-def chance_of_a_place(m: int, d: int) -> float:
+def chance_of_a_place(m: int, d: int, letters: float = 4.0) -> float:
     """Probability that a random read of `m` bases lies within `d` errors at a place of random bases."""
-    log_words = math.log(math.comb(m, d)) + d * math.log(8) - m * math.log(4) if d <= m else 0.0
+    log_words = math.log(math.comb(m, d)) + d * math.log(8) - m * math.log(letters) if d <= m else 0.0
     return math.exp(min(0.0, log_words))
 
 
@@ -136,6 +136,8 @@ class SearchPlan:
     errors, words : uint16/uint8[MAX_READ_LENGTH + 1]
     spectrum : Spectrum
         Of the genome.
+    letters : float
+        `SeedIndex.letters`.
     settled, settled_alone : int16[stages, MAX_READ_LENGTH + 1]
         A read with an alignment of no more errors does not need this stage at this sensitivity level. The second holds
         where no other band came near. -1: no alignment is good enough.
@@ -151,8 +153,10 @@ class SearchPlan:
 
     MAX_STAGES = 8  # bits of SearchState.looked
 
-    def __init__(self, params: MapParams, k: int, n_bases: int, spectrum: Spectrum | None = None):
-        self.params, self.k, self.n_bases = params, k, n_bases
+    def __init__(
+        self, params: MapParams, k: int, n_bases: int, spectrum: Spectrum | None = None, letters: float = 4.0
+    ):
+        self.params, self.k, self.n_bases, self.letters = params, k, n_bases, letters
         self.spectrum = spectrum or Spectrum.none()
         self.preset = PRESETS[params.sensitivity]
         if params.strata:
@@ -241,11 +245,15 @@ class SearchPlan:
 
     def _cost(self, stage: Stage) -> float:
         """What the seeds of a stage cost, in lookups of a seed on both strands."""
-        return stage.looked_up * (1 + OCCURRENCE_COST * self.n_bases / 4.0**stage.length)
+        return stage.looked_up * (1 + OCCURRENCE_COST * float(self.by_chance(stage.length)))
+
+    def by_chance(self, w: Any) -> Any:
+        """How often a seed of `w` bases occurs by chance on one strand: the one place that knows of letters."""
+        return self.n_bases / self.letters**w
 
     def _errors(self, m: int) -> int:
         if self.params.min_identity is None:
-            return default_errors(m, self.n_bases)
+            return default_errors(m, self.n_bases, self.letters)
         return min(MAX_ERRORS, math.floor(m * (100 - self.params.min_identity) / 100 + 1e-9))
 
     def _missed(self, m: int, errors: int, complete: int, looked: int) -> float:
@@ -285,7 +293,7 @@ class SearchPlan:
         longest = min(self.k + 16, m)
         if self.params.seed_length is not None:
             return min(self.params.seed_length, longest)
-        affordable = math.ceil(math.log(max(self.n_bases, 4), 4))
+        affordable = math.ceil(math.log(max(self.n_bases, 4), self.letters))
         if self.params.all_hits:
             affordable = max(self.k - 2, 4)
             lossless = m // (errors + 1)
@@ -343,4 +351,4 @@ class SearchPlan:
         """Occurrences above which a seed of `w` bases is passed over at this sensitivity level."""
         factor = self.preset.occurrences if w >= LONG_SEED else self.preset.occurrences_short
         most = 0xFFFFFFFF
-        return most if factor is None else min(most, int(factor * (1 + self.n_bases / 4.0**w)))
+        return most if factor is None else min(most, int(factor * (1 + self.by_chance(w))))

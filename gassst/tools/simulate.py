@@ -34,6 +34,7 @@ from gassst.tools.haplotypes import (
     unchanged,
     write_vcf,
 )
+from gassst.tools.methylation import Methylation
 from gassst.tools.profiles import FITTED, Fitted, Uniform, open_profile
 
 CELLS_PER_CHUNK = 1 << 21
@@ -103,11 +104,25 @@ def _inserted_cells(rng: np.random.Generator, at: np.ndarray, length: int) -> np
     return np.unique(first + np.arange(sizes.sum()))
 
 
-def template_codes(genome: Genome, errors: Errors, origin: np.ndarray, reverse: np.ndarray) -> np.ndarray:
-    """Codes uint8[n, length] of what each base copies; the first is `genome.codes[origin]`, or its complement."""
+def template_codes(
+    rng: np.random.Generator,
+    genome: Genome,
+    errors: Errors,
+    origin: np.ndarray,
+    reverse: np.ndarray,
+    methylation: Methylation | None = None,
+    mate: int = 0,
+) -> np.ndarray:
+    """Codes uint8[n, length] of what each base copies; the first is `genome.codes[origin]`, or its complement.
+
+    `methylation`: the template was converted, of which this is the `mate`, 0 or 1.
+    """
     sign = np.where(reverse, -1, 1).astype(np.int32)
-    codes = genome.codes.take(origin[:, None] + errors.template * sign[:, None], mode="clip")
+    at = origin[:, None] + errors.template * sign[:, None]
+    codes = genome.codes.take(at, mode="clip")
     codes ^= np.where(reverse, 3, 0).astype(np.uint8)[:, None]
+    if methylation is not None:
+        methylation.convert(rng, codes, at, mate)
     return codes
 
 
@@ -193,7 +208,8 @@ class Simulator:
     """Draws reads of `length` from `sample`, or FR pairs where `paired`.
 
     `insert`: how long the inserts are; None for single reads as long as their inserts. `ends`: what reads hold behind
-    their inserts, or None where nothing follows. `damage`: of the ends of single reads.
+    their inserts, or None where nothing follows. `damage`: of the ends of single reads. `methylation`: of templates
+    that are converted.
     """
 
     reference: Genome
@@ -205,6 +221,7 @@ class Simulator:
     paired: bool = False
     ends: ForeignEnds | None = None
     damage: Damage | None = None
+    methylation: Methylation | None = None
 
     def chunks(self, number: int, seed: int) -> Iterator[list[np.ndarray]]:
         """FASTQ text, one uint8 array a mate, until `number` reads or pairs are out."""
@@ -249,7 +266,8 @@ class Simulator:
             foreign, own = None, np.full(n, self.length)
             if self.ends:
                 foreign, own = self.ends.draw(rng, mate, errors[mate].template, fragment)
-            codes = template_codes(self.sample.genome, errors[mate], origin, reverse)
+            of_template = errors[mate], origin, reverse, self.methylation, mate
+            codes = template_codes(rng, self.sample.genome, *of_template)
             if self.damage:
                 codes = self.damage.deaminate(rng, codes, errors[mate].template, fragment)
             letters = BASES[sequenced(rng, codes, errors[mate], foreign)]
@@ -407,6 +425,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Simulate two haplotypes: two of three variants are heterozygous.",
     )
     add("--truth-vcf", metavar="OUT.vcf", type=output_path, help="Write the planted variants to this file.")
+    add(
+        "--meth",
+        metavar="CPG,CHG,CHH",
+        help="Convert the reads with bisulfite, as a directional library has them. These are the mean methylation "
+        "levels by context, such as 0.7,0.01,0.01.",
+    )
+    add(
+        "--meth-rate",
+        type=float,
+        default=0.99,
+        metavar="SHARE",
+        help="Convert this share of the cytosines that are not methylated.",
+    )
+    add(
+        "--meth-truth",
+        metavar="OUT.bedGraph",
+        type=output_path,
+        help="Write the methylation level of every CpG to this file, in percent.",
+    )
     add_seed(add)
 
 
@@ -418,13 +455,26 @@ def main(args: argparse.Namespace) -> int:
     share = profile.indel_share if args.indel_share is None else args.indel_share
     reference = read_fasta(args.reference)
     vcf = [args.truth_vcf] if args.truth_vcf else []
+    levels = [args.meth_truth] if args.meth_truth else []
+    methylation = open_methylation(reference, args)
     try:
-        with completed([*args.output, *vcf]) as files:
-            sample = make_sample(reference, args, *files[len(args.output) :])
+        with completed([*args.output, *vcf, *levels]) as files:
+            sample = make_sample(reference, args, *files[len(args.output) :][: len(vcf)])
+            if methylation is not None and levels:
+                methylation.write(files[-1])
             paired = len(args.output) == 2
             ends = open_ends(args)
             simulator = Simulator(
-                reference, sample, args.length, profile, share, open_inserts(args), paired, ends, damage
+                reference,
+                sample,
+                args.length,
+                profile,
+                share,
+                open_inserts(args),
+                paired,
+                ends,
+                damage,
+                methylation,
             )
             write(simulator.chunks(args.number, args.seed), files[: len(args.output)])
     except OSError as error:
@@ -442,6 +492,28 @@ def make_sample(reference: Genome, args: argparse.Namespace, vcf: IO[bytes] | No
     if vcf:
         write_vcf(vcf, reference, variants)
     return apply(reference, variants)
+
+
+def open_methylation(reference: Genome, args: argparse.Namespace) -> Methylation | None:
+    """What --meth asks for. Raises UsageError."""
+    if args.meth is None:
+        if args.meth_truth:
+            raise UsageError("--meth-truth needs --meth")
+        return None
+    try:
+        means = [float(level) for level in args.meth.split(",")]
+        if len(means) != 3 or not all(0 <= level <= 1 for level in means):
+            raise ValueError
+    except ValueError:
+        raise UsageError(
+            f"--meth {args.meth}: must be CPG,CHG,CHH of 0 to 1, for example 0.7,0.01,0.01"
+        ) from None
+    if not 0 <= args.meth_rate <= 1:
+        raise UsageError("--meth-rate must be between 0 and 1")
+    if args.snp_rate or args.indel_rate or args.truth_vcf:
+        raise UsageError("--meth goes with no variants: levels are those of the reference")
+    # Its own stream: levels do not depend on the reads asked for.
+    return Methylation.draw(np.random.default_rng((args.seed, 2)), reference, means, args.meth_rate)
 
 
 def verify(args: argparse.Namespace) -> None:

@@ -417,7 +417,7 @@ def test_one_flipped_bit_is_found_and_named(saved, name, where):
     "at, complaint",
     [
         (0, "not a gassst index"),
-        (8, r"a newer index format \(24, this program reads 8 to 10\): rebuild with `gassst index`"),
+        (8, r"a newer index format \(24, this program reads 8 to 11\): rebuild with `gassst index`"),
         (13, "header"),
         (17, "header"),
         (64, "header"),

@@ -134,15 +134,16 @@ BAND_FN void band_load(const band_batch *batch, const band_lanes *lanes, u32 fir
 BAND_FN void band_matches(const band_block *block, u32 r, int masked, VEC *match)
 {
     VEC lo = 0 - ((block->read_lo >> r) & 1), hi = 0 - ((block->read_hi >> r) & 1);
+    VEC ambiguous = masked ? 0 - (((block->read_masked & block->read_hi) >> r) & 1) : BAND_ZERO; /* planes.h */
     VEC differ[WORDS + 1];
     BAND_UNROLL
     for (int w = 0; w <= WORDS; w++)
-        differ[w] = (lo ^ block->lo[w]) | (hi ^ block->hi[w]) | block->masked[w];
+        differ[w] = (lo ^ block->lo[w]) | ((hi ^ block->hi[w]) & ~ambiguous) | block->masked[w];
     BAND_UNROLL
     for (int w = 0; w < WORDS; w++)
         match[w] = ~((differ[w] >> r) | ((differ[w + 1] << 1) << (63 - r)));
     if (masked) {
-        VEC plain = ((block->read_masked >> r) & 1) - 1;
+        VEC plain = (((block->read_masked >> r) & 1) - 1) | ambiguous;
         BAND_UNROLL
         for (int w = 0; w < WORDS; w++)
             match[w] &= plain;

@@ -37,6 +37,7 @@
 #define LOCAL_TILE (LOCAL_LANES == 1 ? 32 : LOCAL_LANES)
 #define LOCAL_BLOCK 16 /* rows whose bases are unpacked at once */
 #define LOCAL_MASKED 3 /* codes above it are masked: 4 in the reference, 8 in a read, never equal */
+#define LOCAL_HIGH 2   /* the high bit of a base: with that of a masked one the base is ambiguous (planes.h) */
 
 /* Flags of a cell in the traceback. */
 #define LOCAL_DIAGONAL 1    /* H is the diagonal step */
@@ -234,11 +235,13 @@ BAND_FN void local_row(const local_block *block, const local_lanes *lanes, const
     const local_vec open_i = LOCAL_SET(costs->open_insertion), extend_i = LOCAL_SET(costs->extend_insertion);
     const int begins = (int)row * costs->base + costs->bonus + 1;
     const local_vec none = LOCAL_SET(begins < costs->limit ? begins : costs->limit);
-    const local_vec base = block->read[r];
+    const local_vec code = block->read[r];
+    const local_vec ambiguous = masked ? code & (code >> LOCAL_SET(2)) & LOCAL_SET(LOCAL_HIGH) : zero;
+    const local_vec base = masked ? code ^ (ambiguous | ambiguous << LOCAL_SET(2)) : code;
     local_vec best = LOCAL_SET(LOCAL_MOST), at = zero, opens = zero;
     local_vec deletion = LOCAL_SET(costs->limit), before = state->h[0];
     for (u32 c = 0; c < width; c++) {
-        local_vec facing = block->reference[r + c];
+        local_vec facing = masked ? block->reference[r + c] & ~ambiguous : block->reference[r + c];
         local_vec loss = LOCAL_IF_EQUAL(facing, base, zero, mismatch);
         if (masked)
             loss = LOCAL_IF_GREATER(facing | base, LOCAL_SET(LOCAL_MASKED), unknown, loss);

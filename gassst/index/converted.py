@@ -1,0 +1,56 @@
+"""Seeds of a reference as bisulfite leaves it: C and T are one letter on one strand, A and G on the other.
+
+The reference stays as it is, and has two sets of seeds: of its forward strand with every C read as T, and with every G
+of it read as A, which is what becomes of its reverse strand. A seed of a read is looked up in the set of its own
+conversion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gassst.index.file import SEED_ARRAYS, check_arrays, drop_from_memory
+from gassst.index.reference import Reference
+from gassst.model.conversions import CONVERSIONS
+
+LETTERS = 8 / 3
+"""As many equally frequent letters are repeated by chance as often as two of a quarter each and one of a half."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConvertedSeeds:
+    """Arrays as those of `SeedIndex`, of the reference after a conversion."""
+
+    reference: Reference
+    k: int
+    conversion: int
+    """1: every C is a T; 2: every G is an A."""
+    table: NDArray[np.uint32] = field(repr=False)
+    positions: NDArray[np.uint32] = field(repr=False)
+    following: NDArray[Any] = field(repr=False)
+    step = 1
+    cut_bases = 0
+
+    @property
+    def kmers(self) -> tuple[int, int]:
+        """First k-mer, and the one behind the last."""
+        return 0, 4**self.k
+
+    def sections(self) -> Iterator[tuple[str, NDArray[Any]]]:
+        """The arrays by the names that they have in the file."""
+        name = next(name for name, conversion in CONVERSIONS.items() if conversion == self.conversion)
+        for array in SEED_ARRAYS:
+            yield f"{name}_{array}", getattr(self, array)
+
+    def drop_from_memory(self) -> None:
+        """As `SeedIndex.drop_from_memory`."""
+        drop_from_memory(self.positions)
+
+    def check(self, path: str | None) -> None:
+        """Raises IndexFormatError where the arrays are not those of seeds of the reference."""
+        check_arrays(self.table, self.positions, self.reference, 1, path)

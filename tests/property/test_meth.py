@@ -1,0 +1,290 @@
+"""Converted reads: placed where they come from, with the errors of an oracle and the tags that callers read."""
+
+import random
+import subprocess
+import sys
+
+import numpy as np
+import pysam
+import pytest
+
+import gassst
+from gassst._core.banded import Band, instruction_sets
+from gassst.errors import GassstError, UsageError
+from gassst.reads.in_memory import batch_of_records
+from gassst.records import writer as sam
+
+COMPLEMENT = str.maketrans("ACGT", "TGCA")
+
+
+def reverse_complement(bases):
+    return bases.translate(COMPLEMENT)[::-1]
+
+
+def genome_of(n, seed):
+    draw = random.Random(seed)
+    return "".join(draw.choice("ACGT") for _ in range(n))
+
+
+def index_of(tmp_path, *contigs):
+    fasta = tmp_path / "ref.fa"
+    fasta.write_text("".join(f">c{i}\n{bases}\n" for i, bases in enumerate(contigs)))
+    return gassst.Index.build(str(fasta), meth=True)
+
+
+def converted(bases, draw, rate=0.99, methylated=0.3):
+    """A strand after bisulfite."""
+    return "".join(
+        "T" if base == "C" and draw.random() >= methylated and draw.random() < rate else base
+        for base in bases
+    )
+
+
+def mutated(bases, draw, errors):
+    bases = list(bases)
+    for _ in range(errors):
+        at, kind = draw.randrange(1, len(bases) - 1), draw.random()
+        if kind < 0.6:
+            bases[at] = draw.choice([b for b in "ACGT" if b != bases[at]])
+        elif kind < 0.8:
+            del bases[at]
+        else:
+            bases.insert(at, draw.choice("ACGT"))
+    return "".join(bases)
+
+
+def fits(read_base, reference_base, conversion):
+    """The rule, base by base: where C became T, a T of the read may face a C; on the other strand, an A a G."""
+    changed = {"ct": ("T", "C"), "ga": ("A", "G"), None: None}[conversion]
+    return read_base == reference_base or (read_base, reference_base) == changed
+
+
+def fewest_errors(read, genome, conversion):
+    """Least edit distance of the whole read to any part of the genome: the textbook recurrence."""
+    row = [0] * (len(genome) + 1)
+    for i, base in enumerate(read, 1):
+        above, row = row, [i]
+        for j, other in enumerate(genome, 1):
+            step = above[j - 1] + (not fits(base, other, conversion))
+            row.append(min(step, above[j] + 1, row[j - 1] + 1))
+    return min(row)
+
+
+@pytest.mark.parametrize("mode", ["global", "local"])
+@pytest.mark.parametrize("library", ["directional", "pbat", "non-directional"])
+def test_reads_lie_where_they_come_from(tmp_path, mode, library):
+    draw, n = random.Random(5), 120
+    genome = genome_of(20_000, 1)
+    reads, truth = [], []
+    for _ in range(n):
+        at, reverse = draw.randrange(len(genome) - 100), draw.random() < 0.5
+        bases = genome[at : at + 100]
+        bases = converted(reverse_complement(bases) if reverse else bases, draw, methylated=0.05)
+        if library == "pbat" or (library == "non-directional" and draw.random() < 0.5):
+            bases, reverse = reverse_complement(bases), not reverse
+        reads.append(bases)
+        truth.append((at, reverse))
+    with gassst.Mapper(index_of(tmp_path, genome), meth=library, mode=mode, threads=1) as mapper:
+        records = list(mapper.map([(f"r{i}", bases) for i, bases in enumerate(reads)]))
+    assert [(r.reference_start, r.is_reverse) for r in records] == truth
+    assert {(r.get_tag("NM"), r.cigarstring) for r in records} == {(0, "100M")}
+    assert min(r.mapping_quality for r in records) >= 20
+    # YD is the strand that was converted: that of the read, unless the read is its reverse complement.
+    for record in records:
+        top = record.is_reverse == (record.get_tag("YC") == "GA")
+        assert record.get_tag("YD") == ("f" if top else "r")
+
+
+def test_errors_are_the_fewest_of_an_oracle(tmp_path):
+    draw = random.Random(8)
+    genome = genome_of(700, 2)
+    reads = []
+    for i in range(40):
+        at, reverse = draw.randrange(len(genome) - 70), draw.random() < 0.5
+        bases = genome[at : at + 60]
+        bases = converted(reverse_complement(bases) if reverse else bases, draw)
+        reads.append((f"r{i}", mutated(bases, draw, draw.randrange(4))))
+    with gassst.Mapper(
+        index_of(tmp_path, genome), meth="directional", mode="global", threads=1, sensitivity=5
+    ) as m:
+        records = list(m.map(reads))
+    asymmetric = 0
+    for (_, bases), record in zip(reads, records, strict=True):
+        ahead = fewest_errors(bases, genome, "ct")
+        behind = fewest_errors(reverse_complement(bases), genome, "ga")
+        assert record.get_tag("NM") == min(ahead, behind)
+        asymmetric += min(ahead, behind) < min(
+            fewest_errors(b, genome, None) for b in (bases, reverse_complement(bases))
+        )
+    assert asymmetric > 20
+
+
+def test_an_unconverted_c_over_a_t_is_an_error(tmp_path):
+    genome = genome_of(5_000, 3)
+    at = 1_000
+    read = genome[at : at + 100].replace("C", "T")
+    spot = next(i for i in range(40, 100) if genome[at + i] == "T")
+    wrong = read[:spot] + "C" + read[spot + 1 :]
+    spot = next(i for i in range(40, 100) if genome[at + i] == "C")
+    fine = read[:spot] + "C" + read[spot + 1 :]
+    with gassst.Mapper(index_of(tmp_path, genome), meth="directional", threads=1) as mapper:
+        records = list(mapper.map([("t", read), ("c", fine), ("ct", wrong)]))
+    assert [(r.reference_start, r.get_tag("NM"), r.get_tag("AS")) for r in records] == [
+        (at, 0, 100), (at, 0, 100), (at, 1, 95),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("isa", instruction_sets())
+@pytest.mark.parametrize("words", [1, 2])
+def test_bands_of_all_instruction_sets(isa, words):
+    draw = random.Random(9)
+    genome = genome_of(1_000, 4)
+    reference = batch_of_records([("g", genome, None)]).pack().planes[: 1_024 // 64]
+    reads, first = [], []
+    for _ in range(37):
+        at = draw.randrange(100, 800)
+        reads.append(mutated(converted(genome[at : at + 70], draw), draw, draw.randrange(4)))
+        first.append(at - 32 * words)
+    packed = batch_of_records([("r", bases, None) for bases in reads]).pack(
+        conversions=np.ones(len(reads), np.uint8)
+    )
+    band = Band(np.ascontiguousarray(reference), packed.planes, packed.plane_start, packed.lengths, isa)
+    strands = 2 * np.arange(len(reads), dtype=np.uint32)
+    most = np.full(len(reads), 60, np.uint16)
+    best, _ = band.score(strands, np.array(first, np.uint32), words, most)
+    expected = [
+        fewest_errors(bases, genome[at : at + 64 * words + len(bases)], "ct")
+        for bases, at in zip(reads, first, strict=True)
+    ]
+    assert best.tolist() == expected
+
+
+def pairs_of(genome, n, seed):
+    draw = random.Random(seed)
+    pairs, truth = [], []
+    for i in range(n):
+        at, size, reverse = draw.randrange(len(genome) - 300), draw.randrange(150, 290), draw.random() < 0.5
+        top = genome[at : at + size]
+        strand = converted(reverse_complement(top) if reverse else top, draw, methylated=0.1)
+        pairs.append((f"p{i}", strand[:80], reverse_complement(strand)[:80]))
+        ends = (at, at + size - 80)
+        truth += [(ends[reverse], reverse), (ends[not reverse], not reverse)]
+    return pairs, truth
+
+
+def test_pairs_are_proper_and_of_one_strand(tmp_path):
+    genome = genome_of(20_000, 6)
+    pairs, truth = pairs_of(genome, 100, 7)
+    reads = [[(name, bases[mate]) for name, *bases in pairs] for mate in range(2)]
+    with gassst.Mapper(index_of(tmp_path, genome), meth="directional", threads=1) as mapper:
+        records = list(mapper.map(*reads))
+    assert [(r.reference_start, r.is_reverse) for r in records] == truth
+    assert all(r.is_proper_pair for r in records)
+    assert [r.get_tag("YC") for r in records] == ["CT", "GA"] * 100
+    assert all(a.get_tag("YD") == b.get_tag("YD") for a, b in zip(records[::2], records[1::2], strict=True))
+
+
+def calls_of(record, genome):
+    """XM from the record and the genome, by its definition."""
+    calls = ["."] * record.query_length
+    top = record.get_tag("XG") == "CT"
+    strand = genome if top else reverse_complement(genome)
+    for q, r in record.get_aligned_pairs(matches_only=True):
+        at = r if top else len(genome) - 1 - r
+        base = record.query_sequence[q] if top else record.query_sequence[q].translate(COMPLEMENT)
+        if strand[at] != "C" or base not in "CT":
+            continue
+        behind = strand[at + 1 : at + 3]
+        if behind[:1] == "G":
+            call = "z"
+        elif len(behind) < 2:
+            call = "u"
+        else:
+            call = "x" if behind[1] == "G" else "h"
+        calls[q] = call.upper() if base == "C" else call
+    return "".join(calls)
+
+
+def test_tags_of_bismark(tmp_path):
+    genome = genome_of(6_000, 10)
+    pairs, _ = pairs_of(genome, 60, 11)
+    pairs.append(("end", converted(genome[-80:], random.Random(1)), reverse_complement(genome[-200:-120])))
+    for mate in range(2):
+        text = "".join(f">{name}\n{bases[mate]}\n" for name, *bases in pairs)
+        (tmp_path / f"{mate}.fa").write_text(text)
+    out = tmp_path / "out.bam"
+    with gassst.Mapper(index_of(tmp_path, genome), meth="directional", threads=1) as mapper:
+        mapper.map_file(str(tmp_path / "0.fa"), str(out), mates=str(tmp_path / "1.fa"), meth_tags="bismark")
+    with pysam.AlignmentFile(str(out), check_sq=False) as file:
+        records = list(file)
+    assert {(r.get_tag("XR"), r.get_tag("XG")) for r in records} == {
+        (a, b) for a in ("CT", "GA") for b in ("CT", "GA")
+    }
+    for record in records:
+        assert record.get_tag("XM") == calls_of(record, genome)
+        plain = sum(
+            record.query_sequence[q] != genome[r] for q, r in record.get_aligned_pairs(matches_only=True)
+        )
+        assert record.get_tag("NM") == plain
+
+
+def test_a_chimera_fails(tmp_path):
+    genome = genome_of(20_000, 12)
+    read = "".join(genome[at : at + 40].replace("C", "T") for at in (1_000, 5_000, 9_000))
+    with gassst.Mapper(index_of(tmp_path, genome), meth="directional", threads=1) as mapper:
+        records = list(mapper.map([("chimera", read), ("whole", genome[3_000:3_120].replace("C", "T"))]))
+    of_chimera = [r for r in records if r.query_name == "chimera"]
+    assert all(r.is_qcfail and r.mapping_quality <= 1 for r in of_chimera)
+    assert [r.is_qcfail for r in records if r.query_name == "whole"] == [False]
+
+
+def test_the_file_keeps_both_sets_of_seeds(tmp_path):
+    index = index_of(tmp_path, genome_of(5_000, 13), genome_of(900, 14))
+    index.save(tmp_path / "ref.gsi")
+    opened = gassst.Index.open(tmp_path / "ref.gsi", check=True)
+    for one, other in zip(index.converted, opened.converted, strict=True):
+        assert one.conversion == other.conversion
+        for name in ("table", "positions", "following"):
+            assert np.array_equal(getattr(one, name), getattr(other, name))
+    opened.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["index", "--meth", "--step", "2", "ref.fa"], "--meth makes an index of every base"),
+        (["index", "--meth", "--parts", "2", "ref.fa"], "--meth makes an index of every base"),
+        (["map", "--meth", "ref.gsi", "r.fa", "-o", "out.sam"], "not an index for methylation"),
+        (["map", "ref.meth.gsi", "r.fa", "-o", "out.sam"], "an index for methylation: map with --meth"),
+        (["map", "--meth", "--all", "ref.meth.gsi", "r.fa", "-o", "out.sam"], "--all is not for methylation"),
+        (
+            ["map", "--meth", "--device", "gpu", "ref.meth.gsi", "r.fa", "-o", "out.sam"],
+            "--device must be none",
+        ),
+        (
+            ["map", "--meth", "--filters", "fd", "ref.meth.gsi", "r.fa", "-o", "out.sam"],
+            "--filters must be auto",
+        ),
+        (["map", "--meth-tags", "bismark", "ref.gsi", "r.fa", "-o", "out.sam"], "--meth-tags needs --meth"),
+    ],
+)
+def test_what_is_refused(tmp_path, arguments, complaint):
+    genome = genome_of(3_000, 15)
+    index_of(tmp_path, genome).save(tmp_path / "ref.meth.gsi")
+    gassst.Index.build(str(tmp_path / "ref.fa")).save(tmp_path / "ref.gsi")
+    (tmp_path / "r.fa").write_text(f">r\n{genome[:100]}\n")
+    before = sorted(path.name for path in tmp_path.iterdir())
+    run = subprocess.run(
+        [sys.executable, "-m", "gassst", *arguments], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert run.returncode != 0
+    assert complaint in run.stderr.splitlines()[-1]
+    assert len(run.stderr.splitlines()) <= 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_libraries_that_there_are(tmp_path):
+    with pytest.raises(UsageError, match="meth must be one of directional, non-directional, pbat"):
+        gassst.Mapper(index_of(tmp_path, genome_of(3_000, 16)), meth="both")
+    with pytest.raises(GassstError, match="meth_tags must be one of"):
+        sam.RecordStyle(meth_tags="other").verify()
