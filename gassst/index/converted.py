@@ -1,8 +1,8 @@
 """Seeds of a reference as bisulfite leaves it: C and T are one letter on one strand, A and G on the other.
 
-The reference stays as it is, and has two sets of seeds: of its forward strand with every C read as T, and with every G
-of it read as A, which is what becomes of its reverse strand. A seed of a read is looked up in the set of its own
-conversion.
+The reference stays as it is, and has two sets of seeds: of its forward strand with every C read as T, and with every A
+read as G, so that the two are one letter, as they are after a conversion of the reverse strand. A seed of a read is
+looked up in the set of its own conversion.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ConvertedSeeds:
     reference: Reference
     k: int
     conversion: int
-    """1: every C is a T; 2: every G is an A."""
+    """1: C and T are one letter; 2: A and G are."""
     table: NDArray[np.uint32] = field(repr=False)
     positions: NDArray[np.uint32] = field(repr=False)
     following: NDArray[Any] = field(repr=False)

@@ -72,7 +72,7 @@ SEED_ARRAYS = ("table", "positions", "following")
 """Those of the seeds: an index in parts has them in its parts only, and these have no others."""
 REFERENCE_ARRAYS = ("planes", "exception_start", "exception_length", "exception_code")
 CONVERTED_ARRAYS = tuple(f"{conversion}_{name}" for conversion in ("ct", "ga") for name in SEED_ARRAYS)
-"""Those of an index of converted seeds: of every C read as T, and of every G read as A."""
+"""Those of an index of converted seeds: of every C read as T, and of every A read as G."""
 GENOME_SECTIONS = (*REFERENCE_ARRAYS, "spectrum")
 """Those that the parts of an index have not."""
 

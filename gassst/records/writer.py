@@ -466,6 +466,7 @@ class AlignmentWriter:
 
     * NM, MD, and AS and XS: the scores of the hit and of the second best, -edits where the whole read is aligned.
     * BQ where `RecordStyle.baq` asks for it.
+    * YC and YD, or XM, XR and XG, of converted reads: see `RecordStyle.meth_tags`.
     * X0, X1, NH, HI where `RecordStyle.more_tags` asks for them.
     * MC and MQ of a mapped mate, then RG.
     * SA: the other parts of a read that is split. XA: see `RecordStyle`.
