@@ -24,7 +24,6 @@ from gassst.mapping.meth import verify_conversion
 from gassst.model.params import (
     DEFAULT_FILTERS,
     DEFAULT_SCORING,
-    MIN_READ_LENGTH,
     NO_DEVICE,
     ORIENTATIONS,
     MapParams,
@@ -122,7 +121,7 @@ class Mapper(BatchMapper):
         seed_length: int | None = None,
         min_identity: float | None = None,
         gaps: int | None = None,
-        min_length: int = MIN_READ_LENGTH,
+        min_length: int | None = None,
         sensitivity: int = 2,
         max_hits: int = 1,
         all_hits: bool = False,

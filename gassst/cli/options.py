@@ -18,6 +18,7 @@ from gassst.model.params import (
     MAX_MATCH,
     METH_LIBRARIES,
     METH_TAGS,
+    MIN_READ_LENGTH,
     MODES,
     NO_DEVICE,
     MapParams,
@@ -513,7 +514,7 @@ def _add_alignment(group: Any) -> None:
         "--min-length",
         type=int,
         metavar="BASES",
-        help=f"Leave reads with fewer bases unmapped (default: {MapParams.min_length}; with --preset ancient "
+        help=f"Leave reads with fewer bases unmapped (default: {MIN_READ_LENGTH}; with --preset ancient "
         f"{ANCIENT['min_length']}).",
     )
     add(

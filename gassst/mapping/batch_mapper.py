@@ -79,7 +79,9 @@ class BatchMapper:
         are_mates = self.are_mates or batch.mate is not None
         params = self.params.for_pairs() if are_mates else self.params.for_single()
         with stats.timed("pack"):
-            packed = batch.pack(params.longest_read, params.min_length, conversions_of(batch, params.meth))
+            packed = batch.pack(
+                params.longest_read, params.min_length or 0, conversions_of(batch, params.meth)
+            )
         searched = self.index, self.parts, self.plan, self.cascade, params
         whole_reads = params.reports_whole_reads and not are_mates
         insert = insert or self.insert

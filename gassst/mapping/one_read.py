@@ -130,7 +130,7 @@ class OneReadSearch:
         """Whether single reads can be searched so; else they are for the batches."""
         best = not params.all_hits and index.reference.alt is None
         whole = params.memory is None and not index.parts and not index.converted
-        whole = whole and params.min_length == MIN_READ_LENGTH
+        whole = whole and params.min_length is None
         return best and whole and all(name in FILTERS for name in cascade.names)
 
     def places(self, bases: bytes, make: Callable[[tuple[Any, ...]], T]) -> list[T] | None:

@@ -121,8 +121,9 @@ class MapParams:
         Least identity in % (option -p): a read of m bases may have floor(m * (100 - p) / 100) errors.
     gaps : int or None
         Inserted and deleted bases that every alignment may have (option -g): the half-width of the band.
-    min_length : int
-        Fewest bases of a read that is mapped (option --min-length).
+    min_length : int or None
+        Fewest bases of a read that is mapped (option --min-length). None: `MIN_READ_LENGTH`, and fewer of a mate that its
+        partner places.
     sensitivity : int
         0..5 (option -s): index of `presets.PRESETS`. Level 5 skips no seed.
     max_hits : int
@@ -166,7 +167,7 @@ class MapParams:
     seed_length: int | None = None
     min_identity: float | None = None
     gaps: int | None = None
-    min_length: int = MIN_READ_LENGTH
+    min_length: int | None = None
     sensitivity: int = 2
     max_hits: int = 1
     all_hits: bool = False
@@ -245,7 +246,7 @@ class MapParams:
             ("gaps", self.gaps is None or 0 <= self.gaps <= MAX_GAPS, f"must be from 0 to {MAX_GAPS}"),
             (
                 "min_length",
-                MIN_READ_LENGTH <= self.min_length <= MAX_READ_LENGTH,
+                self.min_length is None or MIN_READ_LENGTH <= self.min_length <= MAX_READ_LENGTH,
                 f"must be from {MIN_READ_LENGTH} to {MAX_READ_LENGTH}",
             ),
             ("sensitivity", 0 <= self.sensitivity <= 5, "must be from 0 to 5"),

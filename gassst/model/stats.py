@@ -19,7 +19,6 @@ from gassst.files.whole_file import write_text
 from gassst.model.funnel import Funnel, count_of
 from gassst.model.layouts import NO_SCORE
 from gassst.model.params import MIN_READ_LENGTH
-from gassst.model.read_batch import PackedReads
 from gassst.model.times import Times
 
 if TYPE_CHECKING:
@@ -212,9 +211,7 @@ class Stats:
             counts = np.bincount(values)
             counter.update({v: int(counts[v]) for v in np.flatnonzero(counts).tolist()})
 
-    def count_cycles(
-        self, hits: np.ndarray, cigars: np.ndarray, planes: np.ndarray, packed: PackedReads
-    ) -> None:
+    def count_cycles(self, hits: np.ndarray, cigars: np.ndarray, planes: np.ndarray, packed: Any) -> None:
         """Count errors by cycle, and damage: `hits` and `cigars` of a `BatchResult`, `planes` of the reference."""
         with self.timed("cycles"):
             reads = packed.planes, packed.plane_start, packed.lengths

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gzip
 import importlib
 import json
 import re
@@ -436,29 +435,6 @@ def test_kernels_of_a_device(script, tmp_path):
 
 
 # --- profile of a batch
-
-
-def test_whole_runs_take_turns(script, small_index, small_fastq, tmp_path, capsys, monkeypatch):
-    reads = tmp_path / "reads.fq"
-    with gzip.open(small_fastq, "rb") as source:
-        reads.write_bytes(source.read())
-    own = [str(small_index), str(reads), "-n", "40,400", "--rounds", "2", "--work", str(tmp_path)]
-    variants = ["--", "--device none -t 1", "--device none -s 1"]
-    monkeypatch.setattr(sys, "argv", ["in_turn.py", *own, "--json", str(tmp_path / "x.json"), *variants])
-    script("in_turn").main()
-    found = json.loads((tmp_path / "x.json").read_text())["runs"]
-    assert {reads: {name: len(runs) for name, runs in of.items()} for reads, of in found.items()} == {
-        reads: {"--device none -t 1": 2, "--device none -s 1": 2} for reads in ("40", "400")
-    }
-    assert capsys.readouterr().out.count("--device none -s 1") == 2
-    for argv, complaint in (
-        ([*own, *variants[:2], "--device nowhere"], "--device nowhere: .*nowhere"),
-        ([*own[:3], "4k", *own[4:], *variants], r"reads.fq: \d+ reads of 4000"),
-        (own, "behind --"),
-    ):
-        monkeypatch.setattr(sys, "argv", ["in_turn.py", *argv])
-        with pytest.raises(GassstError, match=complaint):
-            script("in_turn").main()
 
 
 def test_the_profile_of_a_batch(small_index, small_fasta, tmp_path):
