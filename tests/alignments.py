@@ -52,6 +52,7 @@ def pack(reads):
         planes=np.concatenate(rows),
         plane_start=(np.cumsum(counts) - counts).astype(np.uint32),
         lengths=np.array([len(read) for read in reads], np.uint32),
+        conversions=np.empty(0, np.uint8),
     )
 
 

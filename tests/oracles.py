@@ -38,6 +38,7 @@ def pack_reads(sequences, strands):
         planes=pack_planes(both.reshape(-1)),
         plane_start=np.arange(0, 2 * rows * n, 2 * rows, dtype=np.uint32),
         lengths=np.full(n, m, np.uint32),
+        conversions=np.empty(0, np.uint8),
     )
 
 

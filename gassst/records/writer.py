@@ -265,7 +265,7 @@ class OutputOptions(RecordStyle):
 
 
 class OutputChoices(TypedDict, total=False):
-    """The fields of `OutputOptions` but for `threads`, as arguments of `Mapper.map_file`."""
+    """The fields of `OutputOptions` but for `threads` and `meth`, as arguments of `Mapper.map_file`."""
 
     format: Literal["sam", "bam", "cram"] | None
     level: int | None

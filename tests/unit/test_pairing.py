@@ -619,7 +619,10 @@ def test_bands_in_windows_that_have_bases_in_a_row(run):
         strands[-2:] = [np.concatenate(strands[-2:])]
         lengths[i] = m
     packed = SimpleNamespace(
-        lengths=lengths, plane_start=np.array(starts, np.uint32), planes=np.concatenate(strands)
+        lengths=lengths,
+        plane_start=np.array(starts, np.uint32),
+        planes=np.concatenate(strands),
+        conversions=np.empty(0, np.uint8),
     )
     n, shift = len(lengths), 5
     words = np.array([1, 1, 2, 1, 1, 1, 1], np.uint8)
@@ -682,6 +685,7 @@ def test_what_lies_behind_a_read_is_no_base_of_it():
         lengths=np.array([8], np.uint32),
         plane_start=np.zeros(1, np.uint32),
         planes=np.concatenate([rows, rows]),
+        conversions=np.empty(0, np.uint8),
     )
     context = SimpleNamespace(
         packed=packed,

@@ -21,7 +21,7 @@ from gassst.align.edits import DISTANCE_MODES
 from gassst.align.modes import FREE_ENDS
 from gassst.align.modes import MODES as ALIGN_MODES
 from gassst.align.pair_hmm import FORMS
-from gassst.model.params import MODES, ORIENTATIONS, MapParams
+from gassst.model.params import METH_LIBRARIES, METH_TAGS, MODES, ORIENTATIONS, MapParams
 from gassst.reads.source import ReadSource, SourceOptions
 from gassst.records.duplicates import WITHIN
 from gassst.records.writer import FORMATS, MORE_TAGS, OutputChoices, OutputOptions, RecordStyle
@@ -100,8 +100,10 @@ def test_public_names_are_documented_and_there():
     [
         (MapParams, "mode", MODES),
         (MapParams, "orientation", ORIENTATIONS),
+        (MapParams, "meth", METH_LIBRARIES),
         (OutputOptions, "format", FORMATS),
         (RecordStyle, "more_tags", MORE_TAGS),
+        (RecordStyle, "meth_tags", METH_TAGS),
         (gassst.Hit, "strand", ("+", "-")),
         (gassst.DuplicateRules, "within", WITHIN),
         (gassst.align.pairs, "mode", ALIGN_MODES),
@@ -135,7 +137,8 @@ def test_reprs_are_short(small_index, small_reads):
 
 def test_arguments_of_map_file_are_those_that_it_passes_on():
     """Each is written where it is taken, and once more in a `TypedDict` for type checkers, with the same type."""
-    of_output = {f.name: f.type for f in fields(OutputOptions) if f.name not in ("threads", "read_groups")}
+    own = "threads", "read_groups", "meth"  # of the mapper, and of the header
+    of_output = {f.name: f.type for f in fields(OutputOptions) if f.name not in own}
     assert types_of(OutputChoices) == of_output
     ours = "self", "mapper", "source", "output", "options", "device_process", "watch", "neighbours"
     for kind, function, others in (
