@@ -122,8 +122,8 @@ class MapParams:
     gaps : int or None
         Inserted and deleted bases that every alignment may have (option -g): the half-width of the band.
     min_length : int or None
-        Fewest bases of a read that is mapped (option --min-length). None: `MIN_READ_LENGTH`, and fewer of a mate that its
-        partner places.
+        Fewest bases of a read that is mapped (option --min-length). None: `MIN_READ_LENGTH`, and fewer of a mate that
+        its partner places.
     sensitivity : int
         0..5 (option -s): index of `presets.PRESETS`. Level 5 skips no seed.
     max_hits : int

@@ -6,12 +6,12 @@ import os
 import shutil
 
 import pytest
-from gassst.extension.device_pays import device_pays, index_bases
 
 import gassst
 from gassst.cli import map as map_command
 from gassst.cli.main import main
 from gassst.files.input_size import fastq_bytes
+from gassst.gpu.device_pays import device_pays, index_bases
 
 READ = 250  # bytes of a read of 100 bases in FASTQ
 HUMAN13, HUMAN133, HUMAN = 13_629_274, 133_025_450, 3_100_000_000
@@ -102,7 +102,7 @@ def test_a_short_run_starts_no_device_that_nobody_named(started, small_index, sm
 
 
 def test_a_long_run_starts_one(started, monkeypatch, small_index, small_fastq, tmp_path):
-    monkeypatch.setattr("gassst.extension.device_pays.COST", -1e9)
+    monkeypatch.setattr("gassst.gpu.device_pays.COST", -1e9)
     mates_file = shutil.copy(small_fastq, tmp_path / "mates.fq.gz")
     reads = [str(small_fastq)]
     for mates in ([], [str(mates_file)]):
@@ -124,6 +124,6 @@ def test_a_named_device_in_a_short_run_is_slower(
     assert caplog.text.count("the host alone is faster for so few reads (--device none)") == 1
     assert said == ["gpu"] and started == ["gpu"]
     caplog.clear()
-    monkeypatch.setattr("gassst.extension.device_pays.COST", -1e9)
+    monkeypatch.setattr("gassst.gpu.device_pays.COST", -1e9)
     assert main([*base, "--device", "gpu"]) == 0
     assert "host alone" not in caplog.text
