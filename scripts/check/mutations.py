@@ -124,7 +124,7 @@ MUTATIONS = [
     ),
     Mutation(
         "duplicate: a masked base of the reference equals A", PLANES_H,
-        "| a.masked | b.masked", "| a.masked", SURVIVOR,
+        "(b.masked & ~b.high)", "(b.masked & b.high)", SURVIVOR,
     ),
     Mutation(
         "duplicate: a seed that only begins in the run goes with it", FILTERS_H,
@@ -176,7 +176,7 @@ MUTATIONS = [
     ),
     Mutation(
         "band32: candidates of one read see other bases of it", BOUND_BAND,
-        "2 * (read_high >> (r) & 1)", "2 * (read_low >> (r) & 1)", MANY_PLACES,
+        "2 * ((read_high >> (r)) & 1)", "2 * ((read_low >> (r)) & 1)", MANY_PLACES,
     ),
     Mutation(
         "band32: lanes of several reads take the bases of the first", BOUND_BAND,

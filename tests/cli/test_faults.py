@@ -37,7 +37,7 @@ INPUTS = {
     "gather": ["-q", "-t", "2", "{part}", "--part-stats", "{part_stats}"],
     "split": ["-q", "-t", "2", "{reads}"],
     "align": ["-q", "{few}", "{ref}", "--mode", "semiglobal"],
-    "simulate": ["{ref}", "-n", "100", "-l", "80", "-e", "0.02", "--snp-rate", "0.01"],
+    "simulate": ["{ref}", "-n", "100", "-l", "80", "-e", "0.02"],
     "evaluate": ["{bam}"],
     "report": ["{stats}"],
     "bench": ["{ref}", "-n", "20", "-t", "1", "--tools", "gassst"],
@@ -53,6 +53,8 @@ FILES = {
 # More ways through a command than one.
 SPILLED = ["--sort", "--sort-memory", "1", "--batch-size", "30"]
 MARKED = ["--sort", "--markdup"]
+PLANTED = ["--snp-rate", "0.01"]
+METHYLATED = ["--meth", "0.7,0.1,0.1"]
 VARIANTS = {
     "map": [
         (["--processes", "2"], "x.sam"),
@@ -62,9 +64,10 @@ VARIANTS = {
         (MARKED, "x.cram"),
     ],
     "gather": [([*MARKED, "--sort-memory", "1"], "x.bam")],
+    "simulate": [(PLANTED, "x.fq.gz"), (METHYLATED, "x.fq.gz")],
 }
 # Outputs that only some runs have, and the options of these.
-ONLY_WITH = {"--markdup-metrics": MARKED}
+ONLY_WITH = {"--markdup-metrics": MARKED, "--truth-vcf": PLANTED, "--meth-truth": METHYLATED}
 
 
 def outputs_of(command: str) -> dict[str, str]:

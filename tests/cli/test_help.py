@@ -248,6 +248,7 @@ def test_files_and_only_files_complete_as_files():
         ".png",
         ".vcf",
         ".csv",
+        ".bedGraph",
     )
     wrong = []
     for name, (_, action) in EVERY.items():

@@ -108,7 +108,8 @@ def test_chance_puts_parts_of_a_read_anywhere():
         line = np.zeros(1, np.uint32), np.array([0]), np.array([13]), np.array([13], np.int32), *place
         lines = Lines(hits, *line, np.ones(1, bool))
         params = SimpleNamespace(scoring=Scoring())
-        context = SimpleNamespace(params=params, lengths=np.array([length], np.uint32))
+        lengths = np.array([length], np.uint32)
+        context = SimpleNamespace(params=params, lengths=lengths, plan=SimpleNamespace(letters=4.0))
         return float(places_by_chance(context, lines, 200)[0])
 
     assert number(100) == pytest.approx(88 * number(13))
