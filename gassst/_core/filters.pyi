@@ -3,12 +3,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from gassst.model.array_types import U8, U16, U32, U64
 from gassst.search.arrays import Candidates
 
-U8 = NDArray[np.uint8]
-U16 = NDArray[np.uint16]
-U32 = NDArray[np.uint32]
-U64 = NDArray[np.uint64]
 Columns = tuple[U32, U32, U16, U16]
 
 class _Packed(Protocol):

@@ -283,7 +283,7 @@ class Mapper(BatchMapper):
         UsageError
             At once, when `reads2` is given and `interleaved`.
         InputError
-            On iteration, by the rules for files: `read_records.batch_of_records`, `batch_of_pairs`.
+            On iteration, by the rules for files: `reads.in_memory.batch_of_records`, `batch_of_pairs`.
         """
         return self._segments(self._batches(reads1, reads2, interleaved))
 

@@ -1,8 +1,8 @@
 """The process that drives a device, as the others see it: started early, told later what to search in (Linux).
 
 `gassst map` starts it before anything large is imported: the device's libraries load while the host opens the index.
-So this module imports little. What the process does is in `device_server`, and so is what workers ask of it;
-`device_start` starts it.
+So this module imports little. What the process does is in `gpu.server`, and so is what workers ask of it;
+`gpu.start` starts it.
 """
 
 from __future__ import annotations

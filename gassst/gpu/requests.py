@@ -263,7 +263,7 @@ class Found(NamedTuple):
     start : int64[n + 1]
         Bands of read r are start[r] - start[0] .. start[r + 1] - start[0].
     state : list of uint16[n]
-        The columns `device_arrays.STATE`.
+        The columns `gpu.arrays.STATE`.
     counted : Stats
         What was done.
     """

@@ -96,7 +96,7 @@ class SeedIndex:
     cut_bases = 0
     """Bases that the seeds of a part have in common at least; here seeds of any length lie in one piece."""
     converted: tuple[ConvertedSeeds, ...] = field(default=(), repr=False)
-    """Of an index for methylation, the seeds of both conversions. It has no other seeds."""
+    """The seeds of both conversions, in an index for methylation. It contains no other seeds."""
     conversion = 0
     _is_closed: bool = field(default=False, repr=False)
 
@@ -346,7 +346,7 @@ class Source:
 
 
 def bytes_of_seeds(k: int, step: int, positions: int) -> int:
-    """Of `table`, `positions` and `following`."""
+    """The bytes that `table`, `positions` and `following` take."""
     return 4 * (4**k + 1) + positions * (4 + np.dtype(following_type(step)).itemsize)
 
 

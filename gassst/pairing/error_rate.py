@@ -66,7 +66,7 @@ class ErrorRate:
         return share / (3 * max(1 - share, 1 / 3))
 
     def _log_chance(self, errors: int, length: int) -> float:
-        """Of these errors at given bases of a read."""
+        """Returns the logarithm of the chance that a read has these errors at given bases."""
         a, b = self.rate * self.bases, (1 - self.rate) * self.bases
         right = max(length - errors, 0)
         pieces = (errors + a, a), (right + b, b), (a + b, errors + right + a + b)
@@ -79,7 +79,7 @@ UNKNOWN_LIBRARY = ErrorRate(0.5, 2 * 0.613)
 
 @lru_cache(maxsize=1 << 14)
 def _odds(library: ErrorRate, errors: int, length: int) -> float:
-    """Of a read that is of its library, or else unlike it and speaks for itself, as its errors say."""
+    """Returns the odds in a read that is of its library, or is unlike it and speaks for itself, as its errors say."""
     alone = UNKNOWN_LIBRARY._odds(errors, length)
     chance = UNKNOWN_LIBRARY._log_chance(errors, length) - library._log_chance(errors, length)
     unlike = UNLIKE * exp(min(chance, 500.0))

@@ -137,7 +137,7 @@ class MappingWork:
 
     @cached_property
     def _for_best_hits(self) -> tuple[BatchMapper, BatchMapper]:
-        """Of mates and of single reads."""
+        """The mappers that sample mates and single reads."""
         return self.mapper.for_best_hits(are_mates=True), self.mapper.for_best_hits(are_mates=False)
 
 
@@ -246,7 +246,7 @@ class MappingRun(Generic[Finished]):
     def _read_head(
         self, batches: Iterable[ReadBatch | Unparsed], workers: Workers
     ) -> Iterator[ReadBatch | Unparsed]:
-        """The same batches; workers are at the first reads, if there is a library to learn.
+        """Returns the same batches; workers map the first reads, if there is a library to learn.
 
         Always the same number of reads is learned from, so results do not depend on the size of the batches.
         """

@@ -39,7 +39,7 @@ class Methylation:
                     levels[at] = rng.beta(SPREAD * mean, SPREAD * (1 - mean), at.size)
                 else:
                     levels[at] = mean
-        first = np.flatnonzero((codes[:-1] == 1) & (codes[1:] == 2))
+        first = _cpg(codes)
         levels[first + 1] = levels[first]
         return cls(genome, levels, rate)
 
@@ -56,8 +56,7 @@ class Methylation:
 
     def write(self, file: IO[bytes]) -> None:
         """The levels of CpG in percent, of both strands, as bedGraph."""
-        codes = self.genome.codes
-        first = np.flatnonzero((codes[:-1] == 1) & (codes[1:] == 2))
+        first = _cpg(self.genome.codes)
         at = np.stack([first, first + 1], axis=1).reshape(-1)
         contig = self.genome.contig_of(at)
         file.write(b'track type="bedGraph" description="simulated CpG methylation levels"\n')
@@ -66,3 +65,8 @@ class Methylation:
         ):
             text = f"{self.genome.names[name]}\t{position}\t{position + 1}\t{100 * level:.2f}\n"
             file.write(text.encode())
+
+
+def _cpg(codes: np.ndarray) -> np.ndarray:
+    """int64[c]: where each C lies that G follows."""
+    return np.flatnonzero((codes[:-1] == 1) & (codes[1:] == 2))

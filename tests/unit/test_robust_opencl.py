@@ -318,36 +318,33 @@ def test_all_but_a_named_device_works_without(module, message, tmp_path, small_i
     assert error.startswith(f"gassst: {message}") and "`--device none`" in error
 
 
-def test_a_run_imports_no_opencl_that_it_does_not_use(tmp_path, small_index, small_fastq):
-    """Neither pyopencl nor matplotlib, whose extra may be missing, where a driver is missing of a GPU is registered."""
-    (tmp_path / "pocl.icd").write_text("libpocl.so.2\n")
+def stderr_of_small_run(drivers, index, reads, then):
+    """What a process says that maps a few reads with these drivers registered, then runs `then`."""
     program = (
         "import sys\n"
         "from gassst.cli.main import main\n"
-        f"assert main(['map', {str(small_index)!r}, {str(small_fastq)!r}, '-q', '-t', '1']) == 0\n"
-        "print(sorted({'pyopencl', 'matplotlib'} & set(sys.modules)), file=sys.stderr)\n"
+        f"assert main(['map', {str(index)!r}, {str(reads)!r}, '-q', '-t', '1']) == 0\n"
+        f"{then}\n"
     )
-    drivers = {"OCL_ICD_VENDORS": str(tmp_path), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    environment = {**os.environ, **drivers}
+    more = {"OCL_ICD_VENDORS": str(drivers), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    environment = {**os.environ, **more}
     environment.pop("GASSST_OPENCL", None)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
-    assert (done.returncode, done.stderr) == (0, "[]\n")
+    assert done.returncode == 0
+    return done.stderr
+
+
+def test_a_run_imports_no_opencl_that_it_does_not_use(tmp_path, small_index, small_fastq):
+    """Neither pyopencl nor matplotlib, whose extra may be missing, where a driver is missing of a GPU is registered."""
+    (tmp_path / "pocl.icd").write_text("libpocl.so.2\n")
+    shown = "print(sorted({'pyopencl', 'matplotlib'} & set(sys.modules)), file=sys.stderr)"
+    assert stderr_of_small_run(tmp_path, small_index, small_fastq, shown) == "[]\n"
 
 
 def test_a_small_run_imports_nothing_that_it_does_not_use(tmp_path, small_index, small_fastq):
     """Short runs consist of imports: none of a process pool, of devices, or of other tasks."""
-    program = (
-        "import sys\n"
-        "from gassst.cli.main import main\n"
-        f"assert main(['map', {str(small_index)!r}, {str(small_fastq)!r}, '-q', '-t', '1']) == 0\n"
-        "print(*sys.modules, sep='\\n', file=sys.stderr)\n"
-    )
-    drivers = {"OCL_ICD_VENDORS": str(tmp_path), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    environment = {**os.environ, **drivers}
-    environment.pop("GASSST_OPENCL", None)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
-    assert done.returncode == 0
-    loaded = set(done.stderr.split())
+    shown = "print(*sys.modules, sep='\\n', file=sys.stderr)"
+    loaded = set(stderr_of_small_run(tmp_path, small_index, small_fastq, shown).split())
     unused = (
         "numpy.ma numpy.random numpy.fft numpy.testing multiprocessing concurrent.futures.process subprocess socket"
         " asyncio csv gassst.align gassst.mapping.alt gassst.cluster gassst.tools.report"
