@@ -9,9 +9,9 @@ Stats      counts and times of a run
 align      alignment of sequences with sequences, without a reference
 errors     what can go wrong; `errors.GassstError` is the base of all
 
-Signatures also name the types Read and Paths; FileOptions, the keyword arguments of `Mapper.map_file`; TagSources,
-ReadGroups, DuplicateRules, Preparation, Shard and InputProgress, which it accepts; ReadSource and InsertModel, of
-`Mapper.learn_insert`; and Reference and Spectrum, of an index.
+Signatures also name the types Read and Paths; MapOptions and FileOptions, the keyword arguments of `Mapper` and of
+`Mapper.map_file`; TagSources, ReadGroups, DuplicateRules, Preparation, Shard and InputProgress, which the latter
+accepts; ReadSource and InsertModel, of `Mapper.learn_insert`; and Reference and Spectrum, of an index.
 
 >>> gassst.Index.build("ref.fa").save("ref.gsi")
 >>> with gassst.Mapper("ref.gsi", threads=4) as mapper:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gassst.index.reference import Reference
     from gassst.index.seed_index import SeedIndex as Index
     from gassst.index.spectrum import Spectrum
-    from gassst.model.params import Scoring
+    from gassst.model.params import MapOptions, Scoring
     from gassst.model.stats import Stats
     from gassst.pairing.insert_size import InsertModel
     from gassst.reads.groups import ReadGroups
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from gassst.reads.small_rna import Preparation
     from gassst.reads.source import ReadSource
     from gassst.reads.tags import TagSources
-    from gassst.records.duplicates import DuplicateRules
+    from gassst.records.options import DuplicateRules
     from gassst.runs.file_run import FileOptions
 
 __all__ = [
@@ -53,6 +53,7 @@ __all__ = [
     "Index",
     "InputProgress",
     "InsertModel",
+    "MapOptions",
     "Mapper",
     "Paths",
     "Preparation",
@@ -72,13 +73,14 @@ __all__ = [
 
 # Imported at first use: `gassst --help` and `gassst devices` need neither pysam nor the compiled modules.
 _LAZY = {
-    "DuplicateRules": ("gassst.records.duplicates", "DuplicateRules"),
+    "DuplicateRules": ("gassst.records.options", "DuplicateRules"),
     "FileOptions": ("gassst.runs.file_run", "FileOptions"),
     "Hit": ("gassst.api.hits", "Hit"),
     "HitArrays": ("gassst.api.hits", "HitArrays"),
     "Index": ("gassst.index.seed_index", "SeedIndex"),
     "InputProgress": ("gassst.files.input_progress", "InputProgress"),
     "InsertModel": ("gassst.pairing.insert_size", "InsertModel"),
+    "MapOptions": ("gassst.model.params", "MapOptions"),
     "Mapper": ("gassst.api.mapper", "Mapper"),
     "Paths": ("gassst.reads.input", "Paths"),
     "Preparation": ("gassst.reads.small_rna", "Preparation"),

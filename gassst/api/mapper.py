@@ -8,7 +8,7 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from gassst.api.hits import Hit, HitArrays, arrays_of, hits_of
 from gassst.errors import ParameterError, UsageError
@@ -21,14 +21,7 @@ from gassst.index.lookup import IndexParts, WholeIndex
 from gassst.index.seed_index import Index, SeedIndex
 from gassst.mapping.batch_mapper import BatchMapper, device_search, planned
 from gassst.mapping.meth import verify_conversion
-from gassst.model.params import (
-    DEFAULT_FILTERS,
-    DEFAULT_SCORING,
-    NO_DEVICE,
-    ORIENTATIONS,
-    MapParams,
-    Scoring,
-)
+from gassst.model.params import MapOptions, MapParams
 from gassst.model.read_batch import ReadBatch
 from gassst.model.rules import check_switches
 from gassst.model.stats import Stats
@@ -39,12 +32,11 @@ from gassst.reads.input import Paths
 from gassst.reads.shapes import Read, parts_of
 from gassst.reads.source import ReadSource, SourceOptions
 from gassst.records import writer as sam
-from gassst.records.writer import OutputChoices
+from gassst.records.options import OutputChoices, OutputOptions, RecordStyle
 from gassst.runs.file_run import FileOptions, FileRun, RunOptions, Watch, insert_learned
 from gassst.runs.file_runs import Job, map_all
 from gassst.runs.run import MappingRun, MappingWork
 from gassst.search.arrays import BatchResult
-from gassst.workers.thread_count import usable_threads
 
 if TYPE_CHECKING:
     from pysam import AlignedSegment, AlignmentHeader
@@ -53,14 +45,22 @@ if TYPE_CHECKING:
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def _shows_options(function: _Function) -> _Function:
-    """Has `help` and `inspect` show the arguments that `FileOptions` stands for, which only type checkers see."""
-    kinds = (FileRun.__init__, ReadSource.of, sam.OutputOptions)
-    taken = {name: one for kind in kinds for name, one in signature(kind).parameters.items()}
-    shown = [one for one in signature(function).parameters.values() if one.kind is not one.VAR_KEYWORD]
-    shown += [taken[name].replace(kind=Parameter.KEYWORD_ONLY) for name in FileOptions.__annotations__]
-    function.__signature__ = signature(function).replace(parameters=shown)  # type: ignore[attr-defined]
-    return function
+def _shows(options: type, *kinds: Callable[..., Any]) -> Callable[[_Function], _Function]:
+    """Has `help` and `inspect` show the arguments that a `TypedDict` stands for, which only type checkers see.
+
+    `kinds` take them, and know the defaults.
+    """
+
+    def shown(function: _Function) -> _Function:
+        taken = {name: one for kind in kinds for name, one in signature(kind).parameters.items()}
+        own = [one for one in signature(function).parameters.values() if one.kind is not one.VAR_KEYWORD]
+        for name in options.__annotations__:  # of a default that a function makes, None is told
+            default = taken[name].default if repr(taken[name].default) != "<factory>" else None
+            own.append(taken[name].replace(kind=Parameter.KEYWORD_ONLY, default=default))
+        function.__signature__ = signature(function).replace(parameters=own)  # type: ignore[attr-defined]
+        return function
+
+    return shown
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -75,18 +75,9 @@ class Mapper(BatchMapper):
     index : Index or path
         An index, the file of one, or a FASTA. Of a FASTA the index `REF.gsi` in its folder is used if it is up to date;
         else an index is built in memory, as by `gassst map`. The logger `gassst` says which.
-    seed_length, min_identity, gaps, min_length, sensitivity, max_hits, all_hits, strata, mode, scoring
-        What is looked for: see `params.MapParams`.
-    pairing, mate_rescue, insert, orientation, five_prime, alt_aware
-        Pairs, split reads and ALT contigs, there too.
-    filters : tuple of str
-        Of the candidates, there too.
-    threads : int, optional
-        That `map`, `map_arrays` and `map_file` work with. None: one for each core that this process may use, which is
-        the default of `gassst map`, too. `map_one` and `map_pair` work in the calling thread.
-    processes, batch_size, memory, device
-        How `map_file` shares out its work, how many reads are worked on at once, bytes that the index may keep
-        resident, and the OpenCL device; there too.
+    **options : MapOptions
+        The fields of `gassst.model.params.MapParams`, which help(MapParams) and the page of parameters explain. Of
+        `threads`, `map`, `map_arrays` and `map_file` make use; `map_one` and `map_pair` work in the calling thread.
 
     Raises
     ------
@@ -114,73 +105,22 @@ class Mapper(BatchMapper):
     """A process that looks for the device already (`gpu.process.DeviceProcess`), or None."""
     _owns_index: bool = False
 
-    def __init__(
-        self,
-        index: Index | str | os.PathLike[str],
-        *,
-        seed_length: int | None = None,
-        min_identity: float | None = None,
-        gaps: int | None = None,
-        min_length: int | None = None,
-        sensitivity: int = 2,
-        max_hits: int = 1,
-        all_hits: bool = False,
-        strata: bool = False,
-        threads: int | None = None,
-        processes: int | None = None,
-        device: str | None = None,
-        batch_size: int | None = None,
-        memory: int | None = None,
-        filters: tuple[str, ...] = DEFAULT_FILTERS,
-        mode: Literal["global", "local"] | None = None,
-        scoring: Scoring = DEFAULT_SCORING,
-        alt_aware: bool = True,
-        pairing: bool = True,
-        mate_rescue: bool = True,
-        five_prime: bool = False,
-        insert: tuple[float, float] | None = None,
-        orientation: Literal["fr", "rf", "ff"] | None = None,
-        meth: Literal["directional", "non-directional", "pbat"] | None = None,
-    ):
+    @_shows(MapOptions, MapParams)
+    def __init__(self, index: Index | str | os.PathLike[str], **options: Unpack[MapOptions]):
         check_switches()
-        threads = usable_threads() if threads is None else threads
-        device = NO_DEVICE if meth and device is None else device
-        verified = MapParams(
-            seed_length=seed_length,
-            min_identity=min_identity,
-            gaps=gaps,
-            min_length=min_length,
-            sensitivity=sensitivity,
-            max_hits=max_hits,
-            all_hits=all_hits,
-            strata=strata,
-            threads=threads,
-            processes=processes,
-            device=device,
-            batch_size=batch_size,
-            memory=memory,
-            filters=filters,
-            mode=mode,
-            scoring=scoring,
-            alt_aware=alt_aware,
-            pairing=pairing,
-            mate_rescue=mate_rescue,
-            five_prime=five_prime,
-            insert=insert,
-            orientation=orientation,
-            meth=meth,
-        ).verify()
+        verified = MapParams.of(options).verify()
+        threads, seed_length, insert = verified.threads, verified.seed_length, verified.insert
         owns_index = not isinstance(index, SeedIndex)
         if not isinstance(index, SeedIndex):
-            index = load_index(os.fspath(index), threads, meth=meth is not None)
+            index = load_index(os.fspath(index), threads, meth=verified.meth is not None)
         index.verify_open()
         verify_conversion(index, verified)
         if seed_length is not None and seed_length < index.shortest_seed:
             raise ParameterError(
                 "seed_length", f"must be at least {index.shortest_seed} bases for this index in parts"
             )
-        extender = self._extender(index.reference.planes, device, threads)
-        facing = orientation or ORIENTATIONS[0]
+        extender = self._extender(index.reference.planes, verified.device, threads)
+        facing = verified.orientations[0]
         super().__init__(
             index=index,
             **planned(verified, index),
@@ -296,7 +236,7 @@ class Mapper(BatchMapper):
         return batch_records(reads1, reads2, self.params.reads_per_batch(), interleaved=interleaved)
 
     def _segments(self, batches: Iterable[ReadBatch]) -> Iterator[AlignedSegment]:
-        style = sam.RecordStyle(meth=self.params.meth)
+        style = RecordStyle(meth=self.params.meth)
         builder = sam.record_builder(self.header_text(), self.reference.arrays, style)
 
         def segments_of(_: BatchMapper, batch: ReadBatch, result: BatchResult) -> list[AlignedSegment]:
@@ -380,7 +320,7 @@ class Mapper(BatchMapper):
         result, _ = self.replaced(counts_details=False).map_batch(batch)
         return hits_of(arrays_of(batch, result, self.reference), len(batch))
 
-    @_shows_options
+    @_shows(FileOptions, FileRun.__init__, ReadSource.of, OutputOptions)
     def map_file(
         self,
         reads: Paths,
@@ -419,16 +359,10 @@ class Mapper(BatchMapper):
             5 % less time.
         allow_truncated : bool
             Take BGZF input without its end-of-file block, which may be cut between two blocks.
-        format, level, format_options : optional
-            Of the file: "sam", "bam" or "cram", by default as its extension says; compression, 0 to 9; and options of
-            CRAM ("version=3.0").
-        sort, sort_memory, duplicates : optional
-            By coordinate, with an index beside the file; bytes of records that are sorted in memory; and how duplicates
-            are marked meanwhile (`gassst.records.duplicates.DuplicateRules`).
-        no_unmapped, unmapped_path, unmapped_mates_path, unmapped_either : optional
-            Leave out unmapped reads, or write them to FASTQ files, optionally with pairs that have one unmapped mate.
-        eqx, xa, soft_clip_supplementary, mark_secondary, baq, more_tags : optional
-            How records look: see `gassst.records.writer.RecordStyle`.
+        duplicates : DuplicateRules, optional
+            How duplicates are marked while records are sorted.
+        format, level, sort, eqx, .. : optional
+            The other fields of `gassst.records.options.OutputOptions`: the format of the file and the look of records.
         shard : Shard, optional
             Map this part of the reads alone: the records that the whole run has for them. The header says which part
             it is, for `gassst.records.gathering`. Insert sizes are learned from the first reads of all.
@@ -499,7 +433,7 @@ class Mapper(BatchMapper):
         )
         if unknown := options.keys() - of_source.keys() - of_run.keys() - of_output.keys():
             raise TypeError(f"map_file() got an unexpected keyword argument {min(unknown)!r}")
-        writing = sam.OutputOptions(threads=self.params.threads, meth=self.params.meth, **of_output)
+        writing = OutputOptions(threads=self.params.threads, meth=self.params.meth, **of_output)
         written = [*with_indexes(output), *writing.unmapped.paths]
         if writing.duplicates is not None and writing.duplicates.metrics_path is not None:
             written.append(writing.duplicates.metrics_path)

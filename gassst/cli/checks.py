@@ -11,14 +11,16 @@ from gassst.cli import habits
 from gassst.cli.options import (
     OF_SINGLE_READS,
     duplicate_rules,
+    given,
     in_options,
     map_params,
     preparation,
-    tag_sources,
 )
 from gassst.cli.reports import verify_reports
 from gassst.errors import OutputError, ParameterError, UsageError
 from gassst.model.params import MapParams
+from gassst.reads.tags import TagSources
+from gassst.records.options import OutputOptions
 from gassst.workers.thread_count import MAX_THREADS
 
 ORDER = "The reference comes first: gassst map REF READS [MATES]"
@@ -53,27 +55,26 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     check_order(args)
     from gassst.gpu.devices import check_device
     from gassst.reads.input import open_pairs, open_reads
-    from gassst.records.unmapped import Unmapped
-    from gassst.records.writer import RecordStyle
     from gassst.search.filters import Cascade
 
     verify_reports(args)
     Cascade(params.filters, 0)
-    tag_sources(args).verify()
-    RecordStyle(more_tags=args.more_tags).verify()
+    TagSources(**given(args, TagSources)).verify()
+    output = OutputOptions(**given(args, OutputOptions))
+    output.verify()
     if args.meth_tags is not None and params.meth is None:
         raise UsageError("--meth-tags needs --meth")
     check_shard(args)
     samples = samples_of(args)
     check_single(args, params, samples)
-    Unmapped(args.unmapped, args.unmapped2, args.unmapped_either).verify()
-    if args.unmapped2 and not any(_may_hold_pairs(sample, args.interleaved) for sample in samples):
+    unmapped = output.unmapped
+    if unmapped.mates_path and not any(_may_hold_pairs(sample, args.interleaved) for sample in samples):
         raise UsageError("--unmapped2 is for pairs, but these reads are single")
     duplicates = duplicate_rules(args)
-    metrics = [sample.metrics or args.markdup_metrics for sample in samples]
+    metrics = [sample.metrics or args.metrics_path for sample in samples]
     if duplicates is None and any(metrics):
         raise UsageError(f"{args.sheet}: a column metrics needs --markdup")
-    others = [args.unmapped, args.unmapped2, args.stats, args.report, args.multiqc, *metrics]
+    others = [*unmapped.paths, args.stats, args.report, args.multiqc, *metrics]
     for sample in samples:
         _check_format(sample.output, args)
         if sample.mates is None:
@@ -143,11 +144,11 @@ def samples_of(args: argparse.Namespace) -> list[Sample]:
         return [Sample(args.output, reads, mates, groups_of(args, reads))]
     told = {
         "reads": args.reads or args.first or args.second or args.interleaved or args.single,
-        "outputs": args.output != "-" or args.unmapped or args.unmapped2 or args.markdup_metrics,
+        "outputs": args.output != "-" or args.unmapped_path or args.unmapped_mates_path or args.metrics_path,
         "read groups": args.read_group or args.rg_from_name,
     }
-    for what, given in told.items():
-        if given:
+    for what, is_told in told.items():
+        if is_told:
             raise UsageError(f"--sheet names the {what}: no other arguments do")
     return read_sheet(args.sheet)
 

@@ -10,11 +10,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gassst.cli.checks import check_threads, check_writable
-from gassst.cli.options import add_gather_options, duplicate_rules
+from gassst.cli.options import add_gather_options, duplicate_rules, given
 from gassst.cli.reports import reports, verify_reports
 from gassst.cli.start import log_start, number_of
 from gassst.errors import InputError, UsageError
 from gassst.index.choice import load_index
+from gassst.records.options import OutputFile
 
 if TYPE_CHECKING:
     from gassst.model.stats import Stats
@@ -43,17 +44,11 @@ def main(args: argparse.Namespace) -> int:
     from gassst.workers.threads import ThreadWorkers
 
     options = GatherOptions(
-        format=args.format,
-        level=args.level,
-        sort=args.sort,
-        sort_memory=args.sort_memory,
-        duplicates=duplicates,
-        format_options=tuple(args.format_options or ()),
-        threads=args.threads,
+        **{**given(args, OutputFile), "duplicates": duplicates},
         command_line=shlex.join(["gassst", *args.argv]),
     )
     verify(args.output, options)
-    check_writable([args.output, *written, args.markdup_metrics])
+    check_writable([args.output, *written, args.metrics_path])
     parts = complete(args.parts)
     log_start(args)
     counts = [Stats.read_json(path) for path in args.part_stats]

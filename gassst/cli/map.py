@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from gassst.cli.checks import check_map, samples_of, verified_params
 from gassst.cli.habits import note_on_max_hits, note_on_mode
-from gassst.cli.options import add_map_options, duplicate_rules, output_options, preparation, tag_sources
+from gassst.cli.options import add_map_options, duplicate_rules, given, preparation
 from gassst.cli.reports import reports
 from gassst.cli.start import log_start
 from gassst.index.choice import load_index
+from gassst.reads.tags import TagSources
+from gassst.records.options import OutputOptions
 from gassst.workers.allocator import keep_freed_memory
 
 if TYPE_CHECKING:
@@ -152,14 +154,14 @@ def _map(args: argparse.Namespace, params: MapParams, samples: list[Sample], sta
             "mates": sample.mates,
             "interleaved": args.interleaved,
             "read_group": sample.groups,
-            "tags": tag_sources(args),
+            "tags": TagSources(**given(args, TagSources)),
             "command_line": shlex.join(["gassst", *args.argv]),
             "allow_truncated": args.allow_truncated,
             "reference": args.reference,
-            "duplicates": rules,
             "preparation": preparation(args),
             "insert": insert,
-            **output_options(args),
+            **given(args, OutputOptions),
+            "duplicates": rules,
         }
 
     start = time.monotonic()

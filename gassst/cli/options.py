@@ -1,4 +1,7 @@
-"""The arguments of `gassst map`: names, types, defaults, help. `gassst.cli.checks` says what they mean together.
+"""The arguments of `gassst map`. `gassst.cli.checks` says what they mean together.
+
+Most are made from the table of options: fields of dataclasses say how they are called (`gassst.model.options`). The
+rest, which only the command line has, stands here.
 
 Help is written in whole sentences. A default that is a plain value is added by `gassst.cli.parser.Help`; one that
 needs words stands in the sentence's own "(default: ...)".
@@ -7,36 +10,21 @@ needs words stands in the sentence's own "(default: ...)".
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from dataclasses import fields
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import Field, fields
 from typing import TYPE_CHECKING, Any
 
 from gassst.errors import ParameterError, UsageError
-from gassst.model.params import (
-    DEFAULT_FILTERS,
-    LEAST_SCORE,
-    MAX_MATCH,
-    METH_LIBRARIES,
-    METH_TAGS,
-    MIN_READ_LENGTH,
-    MODES,
-    NO_DEVICE,
-    MapParams,
-    Scoring,
-)
+from gassst.model.options import Option, options_of
+from gassst.model.params import ANCIENT, EVERY_HIT, SMALL_RNA, MapParams, Scoring
 from gassst.reads.tags import TagSources
+from gassst.records.options import DuplicateRules, OutputFile, OutputOptions, RecordStyle
 from gassst.tools.arguments import file_path, output_path
 from gassst.workers.thread_count import usable_threads
 
 if TYPE_CHECKING:
     from gassst.reads.small_rna import Preparation
-    from gassst.records.duplicates import DuplicateRules
 
-SMALL_RNA_HITS = 50
-SMALL_RNA = {"min_identity": 94.0, "max_hits": SMALL_RNA_HITS, "sensitivity": 3}
-"""What --preset small-rna means unless it is said otherwise: up to 16 bases no error, up to 33 one."""
-ANCIENT: dict[str, Any] = {"mode": "global", "min_length": 30}
-"""The same of --preset ancient: clipped ends would hide the damage, and shorter reads fit somewhere by chance."""
 OF_SINGLE_READS = ("small-rna", "ancient")
 """Presets that refuse pairs."""
 
@@ -92,7 +80,96 @@ def parse_level(text: str) -> int:
     return int(text)
 
 
+FORMS: dict[str, Callable[[str], Any]] = {
+    "SIZE": parse_size,
+    "F1,F2,..": parse_filters,
+    "MEAN,SD": parse_insert,
+    "N[,N]": parse_two,
+    "T1,T2,..": parse_tags,
+    "0..9": parse_level,
+}
+"""What reads a value, by the form of it that help shows."""
+TYPES: dict[str, Callable[[str], Any]] = {
+    "int": int,
+    "float": float,
+    "str": str,
+    "str | os.PathLike[str]": output_path,
+}
+"""The same by the type of the field, for other forms."""
+
+# --- from the table to arguments ----------------------------------------------------------------------------
+
+
+def add_options(group: Any, kind: type, of: str = "") -> None:
+    """The arguments that a dataclass has in this group of the help, under the names of its fields."""
+    exclusive: dict[str, Any] = {}
+    for field, option in options_of(kind, of):
+        target = group
+        if option.excludes:
+            if option.excludes not in exclusive:
+                exclusive[option.excludes] = group.add_mutually_exclusive_group()
+            target = exclusive[option.excludes]
+        for flags, settings in _arguments(field, option):
+            target.add_argument(*flags, **settings)
+        if field.name in BEHIND:
+            BEHIND[field.name](target)
+
+
+def _arguments(field: Field[Any], option: Option) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    """Flags and settings, as `add_argument` takes them; several where each flag is a value."""
+    if isinstance(option.help, Mapping):
+        for flag, (value, text) in zip(option.flags, option.help.items(), strict=True):
+            yield (flag,), {"dest": field.name, "action": "store_const", "const": value, "help": text}
+        return
+    settings: dict[str, Any] = {
+        "dest": field.name,
+        "help": option.text(field.default),
+    }
+    if field.type == "bool":
+        yield option.flags, settings | {"action": "store_false" if field.default else "store_true"}
+        return
+    is_shown = isinstance(field.default, int) and "default" not in option.help
+    settings |= {"metavar": option.metavar, "default": field.default if is_shown else None}
+    if option.metavar == "NAME=VALUE":
+        settings |= {"action": "append"}
+    elif option.values is not None and option.values.names:
+        settings["choices"] = option.values.names
+    else:
+        by_type = TYPES.get(str(field.type).removesuffix(" | None"))
+        settings["type"] = FORMS.get(option.metavar or "", by_type)
+    yield option.flags, settings
+
+
+def given(args: argparse.Namespace, kind: Any) -> dict[str, Any]:
+    """The options of a dataclass that arguments set, by the names of its fields."""
+    names = [field.name for field in fields(kind) if "option" in field.metadata]
+    found = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
+
+
 # --- the options, group by group ----------------------------------------------------------------------------
+
+
+BEHIND: dict[str, Callable[[Any], None]] = {
+    "all_hits": lambda target: target.add_argument(
+        "--best",
+        action="store_true",
+        help="Report one alignment with the fewest errors. This is the default.",
+    ),
+    "insert": lambda target: target.add_argument(
+        "--insert-model",
+        type=file_path,
+        metavar="FILE.json",
+        help="Use the insert sizes that `gassst insert` has learned.",
+    ),
+    "batch_size": lambda target: target.add_argument(
+        "-K",
+        dest="bases_at_once",
+        metavar="BASES",
+        help="Accepted and ignored, for scripts written for bwa and minimap2: records never depend on batches.",
+    ),
+}
+"""Arguments of the command line alone that stand behind a field, and exclude what that excludes."""
 
 
 def add_map_options(parser: argparse.ArgumentParser) -> None:
@@ -163,28 +240,7 @@ def _add_input(group: Any) -> None:
         help="Map only part I of N of the reads, from plain or BGZF files. `gassst gather` joins the output of all "
         "parts.",
     )
-    add(
-        "-C",
-        "--comments",
-        action="store_true",
-        help="Copy the SAM tags in the comments of FASTQ, separated by tabs, to the records.",
-    )
-    add(
-        "--casava-barcode",
-        action="store_true",
-        help="Put the barcode of a Casava comment (1:N:0:ACGT) into the tag BC.",
-    )
-    add(
-        "--umi-from-name",
-        metavar="SEP",
-        dest="umi_separator",
-        help="Put what follows the last SEP in a read name into the tag RX.",
-    )
-    add(
-        "--lenient",
-        action="store_true",
-        help="Skip and count fields of comments and names that are not valid tags. By default they are an error.",
-    )
+    add_options(group, TagSources)
 
 
 def _add_reads(group: Any) -> None:
@@ -301,35 +357,7 @@ def _add_file(group: Any) -> None:
         help="Write the alignments to this file. Its suffix sets the format: .sam, .bam or .cram. "
         "A dash means SAM on stdout.",
     )
-    add(
-        "-O",
-        "--format",
-        choices=("sam", "bam", "cram"),
-        help="Write this format, regardless of the suffix of -o.",
-    )
-    add(
-        "--level",
-        type=parse_level,
-        metavar="0..9",
-        help="Compress BAM or CRAM at this level: 1 is fast, 9 is small (default: 1; for CRAM that of htslib).",
-    )
-    add(
-        "--output-fmt-option",
-        dest="format_options",
-        action="append",
-        metavar="NAME=VALUE",
-        help="Set an option of CRAM, as in samtools: version=3.1, no_ref=1, embed_ref=1, store_nm=1, store_md=1, "
-        "seqs_per_slice=N, or one of fast, normal, small and archive. CRAM refers to the sequence in the "
-        "index.",
-    )
-    add("--sort", action="store_true", help="Sort by coordinate, and index a BAM or CRAM file.")
-    add(
-        "--sort-memory",
-        type=parse_size,
-        default=2 << 30,
-        metavar="SIZE",
-        help="Keep at most this much of the records in memory while sorting, and the rest on disk (default: 2G).",
-    )
+    add_options(group, OutputFile)
 
 
 def _add_output(group: Any) -> None:
@@ -349,67 +377,8 @@ def _add_output(group: Any) -> None:
         help="Make a read group of this sample for each lane, from the flow cell and the lane in the name of the "
         "first read.",
     )
-    add(
-        "--tags",
-        dest="more_tags",
-        type=parse_tags,
-        default=(),
-        metavar="T1,T2,..",
-        help="Add these tags: NH (number of hits), HI (index of this hit), X0 and X1 (number of positions with the "
-        "fewest errors, and with the next higher number).",
-    )
-    add(
-        "--meth-tags",
-        choices=METH_TAGS,
-        help="Write the tags of bwa-meth, YC and YD, or those of Bismark, XM, XR and XG, with --meth "
-        "(default: bwa-meth).",
-    )
-    add(
-        "--baq",
-        action="store_true",
-        help="Add tag BQ: base alignment quality, as samtools calmd -r -E computes it, for callers that use it.",
-    )
-    add("--eqx", action="store_true", help="Write = and X instead of M in CIGARs.")
-    add(
-        "--xa",
-        action="store_true",
-        help="Put further alignments into one XA tag instead of secondary records.",
-    )
-    add(
-        "-Y",
-        "--soft-clip-supplementary",
-        action="store_true",
-        help="Keep all bases in supplementary records: soft clips instead of hard clips.",
-    )
-    add(
-        "-M",
-        "--mark-secondary",
-        action="store_true",
-        help="Flag supplementary records as secondary, for tools that do not support supplementary records.",
-    )
-    add(
-        "--no-unmapped",
-        action="store_true",
-        help="Omit unmapped reads. A pair is omitted only if both mates are unmapped.",
-    )
-    add(
-        "--unmapped",
-        metavar="FILE.fq.gz",
-        type=output_path,
-        help="Also write the unmapped reads to this FASTQ file, with /1 or /2 after the names of mates.",
-    )
-    add(
-        "--unmapped2",
-        metavar="FILE.fq.gz",
-        type=output_path,
-        help="Write pairs with two unmapped mates to two files: second mates to this file, first mates to the file "
-        "of --unmapped.",
-    )
-    add(
-        "--unmapped-either",
-        action="store_true",
-        help="With --unmapped2: also write pairs with one unmapped mate.",
-    )
+    add_options(group, RecordStyle)
+    add_options(group, OutputOptions)
     _add_statistics(group)
 
 
@@ -442,35 +411,7 @@ def _add_duplicates(group: Any) -> None:
         action="store_true",
         help="Flag duplicates (0x400) while sorting, by the rules of samtools markdup. Needs --sort.",
     )
-    add(
-        "--markdup-within",
-        choices=("library", "read-group", "file"),
-        help="Compare reads within each library (LB of the read group), within each read group, or across the file "
-        "(default: library).",
-    )
-    add(
-        "--barcode-tag",
-        metavar="TAG",
-        help="Compare only reads whose values of this tag, such as RX, are equal.",
-    )
-    add(
-        "--optical-distance",
-        type=int,
-        metavar="PIXELS",
-        help="Treat duplicates within this distance on the flow cell as optical; 0 disables this "
-        "(default: 100; 2500 suits patterned flow cells).",
-    )
-    add(
-        "--duplicate-type",
-        action="store_true",
-        help="Tag duplicates with dt:Z:LB, optical ones with dt:Z:SQ.",
-    )
-    add(
-        "--markdup-metrics",
-        metavar="FILE.txt",
-        type=output_path,
-        help="Write counts of duplicates and the size of the library to this file, in Picard's format.",
-    )
+    add_options(group, DuplicateRules)
 
 
 def _add_alignment(group: Any) -> None:
@@ -479,241 +420,23 @@ def _add_alignment(group: Any) -> None:
         "--preset",
         choices=("hic", "small-rna", "ancient"),
         help="Set several options for a kind of data. For Hi-C, hic is -5, -P and --no-rescue. "
-        f"small-rna is --strata, -k {SMALL_RNA_HITS}, -p 94, -s 3 and the --adapter of usual kits. A collapsed read "
-        "(name_x12) counts as often as its name says. For merged reads of ancient DNA, ancient is --mode global and "
-        f"--min-length {ANCIENT['min_length']}.",
+        f"small-rna is --strata, -k {SMALL_RNA['max_hits']}, -p 94, -s 3 and the --adapter of usual kits. A collapsed "
+        "read (name_x12) counts as often as its name says. For merged reads of ancient DNA, ancient is --mode global "
+        f"and --min-length {ANCIENT['min_length']}.",
     )
     add(
         "--meth",
+        dest="is_meth",
         action="store_true",
         help="Map reads of which bisulfite or enzymes (EM-seq) turned C into T. REF is the index that "
         "gassst index --meth makes.",
     )
-    add(
-        "--meth-library",
-        choices=METH_LIBRARIES,
-        help="Say which strands a library for --meth has. Of a directional one, C became T in first reads and G became "
-        "A in their mates; pbat is the reverse. Of a non-directional one, each template shows it itself "
-        "(default: directional).",
-    )
-    add(
-        "--mode",
-        choices=MODES,
-        help="Align locally or globally. Local alignments may clip or split a read, global ones align all of it "
-        "(default: local, but global with --all, and for single reads with -p).",
-    )
-    add(
-        "-p",
-        "--min-identity",
-        type=float,
-        metavar="PERCENT",
-        help="Report whole reads with at least this identity; in local mode, parts of other reads too "
-        "(default: 80, more where chance hits would be likely).",
-    )
-    add(
-        "--min-length",
-        type=int,
-        metavar="BASES",
-        help=f"Leave reads with fewer bases unmapped (default: {MIN_READ_LENGTH}; with --preset ancient "
-        f"{ANCIENT['min_length']}).",
-    )
-    add(
-        "-g",
-        "--gaps",
-        type=int,
-        metavar="BASES",
-        help="Allow at least this many inserted and deleted bases in an alignment "
-        "(default: 15, with --all the error limit).",
-    )
-    add(
-        "-j",
-        "--no-alt",
-        dest="alt_aware",
-        action="store_false",
-        help="Treat ALT contigs as part of the primary assembly. By default, primary alignments avoid ALT contigs "
-        "if possible, and ALT copies do not lower MAPQ.",
-    )
-    add = group.add_mutually_exclusive_group().add_argument
-    add(
-        "-k",
-        "--max-hits",
-        type=int,
-        metavar="K",
-        help="Report up to this many alignments per read (default: 1; with --strata all, with --preset small-rna "
-        f"{SMALL_RNA_HITS}).",
-    )
-    add("--all", action="store_true", help="Report every alignment within the error limit.")
-    add(
-        "--best",
-        action="store_true",
-        help="Report one alignment with the fewest errors. This is the default.",
-    )
-    group.add_argument(
-        "--strata",
-        action="store_true",
-        help="Report all alignments with the fewest errors of the read, or up to -k of them, and none with more. For "
-        "single reads, which are aligned end to end.",
-    )
-
-
-def _add_sensitivity(group: Any) -> None:
-    add = group.add_argument
-    add(
-        "-s",
-        "--sensitivity",
-        type=int,
-        metavar="0..5",
-        help="Trade speed for sensitivity: 0 is fastest, 5 skips no seed "
-        f"(default: {MapParams.sensitivity}; with --preset small-rna 3).",
-    )
-    add(
-        "-w",
-        "--seed-length",
-        type=int,
-        metavar="BASES",
-        help="Use seeds of at least this many bases (default: by read length and -p).",
-    )
-    add(
-        "--filters",
-        type=parse_filters,
-        default=DEFAULT_FILTERS,
-        metavar="F1,F2,..",
-        help="Run these filters in this order before alignment; 'auto' runs those that save time (band32; with --all "
-        f"flanks,band32), 'none' runs none (default: {','.join(DEFAULT_FILTERS)}). They reject only candidates beyond "
-        "the error limit.",
-    )
-
-
-def _add_pairs(group: Any) -> None:
-    add = group.add_mutually_exclusive_group().add_argument
-    add(
-        "--insert",
-        type=parse_insert,
-        metavar="MEAN,SD",
-        help="Set the insert size between the outer ends of mates (default: learned from the first reads).",
-    )
-    add(
-        "--insert-model",
-        type=file_path,
-        metavar="FILE.json",
-        help="Use the insert sizes that `gassst insert` has learned.",
-    )
-    add = group.add_mutually_exclusive_group().add_argument
-    group.add_argument(
-        "-P",
-        "--no-pairing",
-        dest="pairing",
-        action="store_false",
-        help="Map each mate on its own. Flags and tags still describe the pair.",
-    )
-    group.add_argument(
-        "--no-rescue",
-        dest="mate_rescue",
-        action="store_false",
-        help="Do not search for a mate near its partner.",
-    )
-    group.add_argument(
-        "-5",
-        "--five-prime",
-        action="store_true",
-        help="Make the part nearest to the 5' end of a split read primary.",
-    )
-    toward = {
-        "fr": "Expect mates that face each other (default: learned from the first pairs).",
-        "rf": "Expect mates that face away from each other.",
-        "ff": "Expect mates on the same strand.",
-    }
-    for name, text in toward.items():
-        add(f"--{name}", dest="orientation", action="store_const", const=name, help=text)
-
-
-def _add_scoring(group: Any) -> None:
-    add, default = group.add_argument, Scoring
-    add(
-        "-A",
-        "--match",
-        type=int,
-        default=default.match,
-        metavar="N",
-        help=f"Set the score of a match, 1 to {MAX_MATCH}.",
-    )
-    add(
-        "-B",
-        "--mismatch",
-        type=int,
-        default=default.mismatch,
-        metavar="N",
-        help="Set the penalty of a mismatch.",
-    )
-    add(
-        "--gap-open",
-        type=parse_two,
-        default=default.gap_open,
-        metavar="N[,N]",
-        help="Set the penalty for opening a gap; two numbers are for deletions and for insertions "
-        f"(default: {default.gap_open[0]}).",
-    )
-    add(
-        "-E",
-        "--gap-extend",
-        type=parse_two,
-        default=default.gap_extend,
-        metavar="N[,N]",
-        help=f"Set the penalty for each base of a gap, likewise (default: {default.gap_extend[0]}).",
-    )
-    add(
-        "-L",
-        "--clip-penalty",
-        dest="clip",
-        type=int,
-        default=default.clip,
-        metavar="N",
-        help="Set the bonus for each end of the read that the alignment reaches.",
-    )
-    add(
-        "-T",
-        "--min-score",
-        type=int,
-        metavar="N",
-        help="Report local alignments with at least this score; a concordant mate adds 17 to it (default: "
-        f"{LEAST_SCORE}, and single reads that fit end to end within -p).",
-    )
+    add_options(group, MapParams, "alignment")
 
 
 def _add_machine(group: Any) -> None:
     add = group.add_argument
-    add(
-        "--device",
-        metavar="NAME",
-        help="Use an OpenCL device: gpu, gpu:all, cpu, part of a name or an index such as 0:1. With none, CPU "
-        "code does all the work (default: auto, a GPU where it is faster; `gassst devices` lists all).",
-    )
-    add(
-        "--processes",
-        type=int,
-        metavar="N",
-        help="Spread the threads over this many processes (default: one for each thread, for "
-        "single reads one for two threads, and one for a short run).",
-    )
-    add(
-        "--batch-size",
-        type=int,
-        metavar="READS",
-        help="Limit the batches of a thread to this many reads (default: 32768, with several processes 24576, more "
-        "beside a GPU). The first and last batches of several threads are smaller.",
-    )
-    add(
-        "-K",
-        dest="bases_at_once",
-        metavar="BASES",
-        help="Accepted and ignored, for scripts written for bwa and minimap2: records never depend on batches.",
-    )
-    add(
-        "--memory",
-        type=parse_size,
-        metavar="SIZE",
-        help="Use the index in parts of this size, such as 500M or 4G (default: all of it at once).",
-    )
+    add_options(group, MapParams, "machine")
     add(
         "--dask",
         metavar="WHERE",
@@ -759,12 +482,20 @@ def add_common(group: Any) -> None:
 
 _SEARCH = (
     ("alignment", "Which alignments count, and how many are reported.", _add_alignment),
-    ("sensitivity", "How much work goes into finding the best alignment.", _add_sensitivity),
-    ("pairs", "What the library of paired reads looks like.", _add_pairs),
+    (
+        "sensitivity",
+        "How much work goes into finding the best alignment.",
+        lambda group: add_options(group, MapParams, "sensitivity"),
+    ),
+    (
+        "pairs",
+        "What the library of paired reads looks like.",
+        lambda group: add_options(group, MapParams, "pairs"),
+    ),
     (
         "scoring",
         "Scores of local alignments, as in bwa: a gap of K bases costs open + K * extend.",
-        _add_scoring,
+        lambda group: add_options(group, Scoring),
     ),
     ("machine", "Resources, and messages on stderr. Records never depend on them.", _add_machine),
 )
@@ -772,39 +503,15 @@ _SEARCH = (
 
 # --- from arguments to parameters ---------------------------------------------------------------------------
 
-
 OPTION_OF = {
-    "seed_length": "-w",
-    "min_identity": "-p",
-    "min_length": "--min-length",
-    "gaps": "-g",
-    "sensitivity": "-s",
-    "max_hits": "-k",
-    "all_hits": "--all",
-    "strata": "--strata",
     "threads": "-t",
-    "processes": "--processes",
-    "batch_size": "--batch-size",
-    "memory": "--memory",
-    "insert": "--insert",
-    "orientation": "--fr, --rf, --ff",
-    "mode": "--mode",
-    "match": "--match",
-    "mismatch": "--mismatch",
-    "gap_open": "--gap-open",
-    "gap_extend": "--gap-extend",
-    "clip": "--clip-penalty",
-    "min_score": "--min-score",
-    "more_tags": "--tags",
     "duplicates": "--markdup",
-    "level": "--level",
-    "format_options": "--output-fmt-option",
-    "unmapped_mates_path": "--unmapped2",
-    "unmapped_either": "--unmapped-either",
-    "meth": "--meth-library",
-    "device": "--device",
-    "filters": "--filters",
-    "umi_separator": "--umi-from-name",
+    "adapters": "--adapter",
+    **{
+        field.name: ", ".join(option.flags) if isinstance(option.help, Mapping) else option.flags[0]
+        for kind in (MapParams, Scoring, TagSources, OutputFile, RecordStyle, OutputOptions, DuplicateRules)
+        for field, option in options_of(kind)
+    },
 }
 """The option of each parameter that may be out of range."""
 
@@ -816,23 +523,20 @@ def in_options(error: ParameterError) -> UsageError:
 
 def map_params(args: argparse.Namespace) -> MapParams:
     """The parameters among the arguments of `gassst map`. Raises UsageError."""
-    names = {field.name for field in fields(MapParams)}
-    given = {name: value for name, value in vars(args).items() if name in names and value is not None}
-    given["meth"] = args.meth_library or ("directional" if args.meth else None)
-    if given["meth"]:
-        given = {"device": NO_DEVICE} | given
-    scoring = Scoring(**{field.name: getattr(args, field.name) for field in fields(Scoring)})
+    params = given(args, MapParams)
+    if args.is_meth:
+        params = {"meth": "directional"} | params
     if args.preset == "hic":
-        given |= {"pairing": False, "mate_rescue": False, "five_prime": True}
+        params |= {"pairing": False, "mate_rescue": False, "five_prime": True}
     if args.preset == "small-rna":
-        given = SMALL_RNA | given | {"strata": True}
+        params = SMALL_RNA | params | {"strata": True}
     if args.preset == "ancient":
-        given = ANCIENT | given
-    if given["strata"]:
-        given = {"max_hits": 0xFFFFFFFF} | given
-        if given.get("mode") == "local":
+        params = ANCIENT | params
+    if params["strata"]:
+        if params.get("mode") == "local":
             raise UsageError("--strata aligns reads end to end: it does not go with --mode local")
-    return MapParams(**given, all_hits=args.all or given["strata"], scoring=scoring)
+        params = {"max_hits": EVERY_HIT} | params | {"all_hits": True}
+    return MapParams.of({**params, "threads": args.threads, "scoring": Scoring(**given(args, Scoring))})
 
 
 def preparation(args: argparse.Namespace) -> Preparation:
@@ -844,43 +548,13 @@ def preparation(args: argparse.Namespace) -> Preparation:
     return Preparation(adapters, collapsed=is_small).verify()
 
 
-def tag_sources(args: argparse.Namespace) -> TagSources:
-    """What becomes tags, among the arguments of `gassst map`."""
-    return TagSources(args.comments, args.casava_barcode, args.umi_separator or "", args.lenient)
-
-
-def output_options(args: argparse.Namespace) -> dict[str, Any]:
-    """The fields of `gassst.records.writer.OutputOptions`."""
-    names = (
-        "format", "level", "sort", "sort_memory", "eqx", "baq", "xa", "soft_clip_supplementary", "mark_secondary",
-        "no_unmapped", "more_tags",
-    )  # fmt: skip
-    return {
-        **({"meth_tags": args.meth_tags} if args.meth_tags else {}),
-        **{name: getattr(args, name) for name in names},
-        "unmapped_path": args.unmapped,
-        "unmapped_mates_path": args.unmapped2,
-        "unmapped_either": args.unmapped_either,
-        "format_options": tuple(args.format_options or ()),
-    }
-
-
 def duplicate_rules(args: argparse.Namespace) -> DuplicateRules | None:
     """How duplicates are marked, among the arguments of `gassst map`. Raises UsageError."""
-    given = {
-        "within": args.markdup_within,
-        "barcode_tag": args.barcode_tag,
-        "optical_distance": args.optical_distance,
-        "tagged": args.duplicate_type or None,
-        "metrics_path": args.markdup_metrics,
-    }
-    given = {name: value for name, value in given.items() if value is not None}
+    rules = {name: value for name, value in given(args, DuplicateRules).items() if value is not False}
     if not args.markdup:
-        if given:
+        if rules:
             raise UsageError("options for duplicates need --markdup")
         return None
     if not args.sort:
         raise UsageError("--markdup needs --sort: duplicates are marked during sorting")
-    from gassst.records.duplicates import DuplicateRules
-
-    return DuplicateRules(**given).verify()
+    return DuplicateRules(**rules).verify()

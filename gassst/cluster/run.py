@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from gassst.cluster.client import require_dask
@@ -24,6 +24,7 @@ from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.input import Paths
 from gassst.records.gathering import GatherOptions, complete, gather, verify
+from gassst.records.options import OutputFile
 from gassst.workers.threads import ThreadWorkers
 
 if TYPE_CHECKING:
@@ -99,23 +100,17 @@ def map(  # as Mapper.map
     if target.is_stream:
         raise UsageError("on a cluster the output must be a regular file")
     paths, others = _absolute(reads), None if mates is None else _absolute(mates)
-    duplicates, is_sorted = options.pop("duplicates", None), bool(options.pop("sort", False))
+    of_file: dict[str, Any] = {
+        field.name: options.pop(field.name) for field in fields(OutputFile) if field.name in options
+    }
     command_line = options.pop("command_line", None) or ""
-    gathering = GatherOptions(
-        format=options.pop("format", None),
-        level=options.pop("level", None),
-        sort=is_sorted,
-        duplicates=duplicates,
-        format_options=tuple(options.pop("format_options", ())),
-        threads=threads,
-        command_line=command_line,
-        **{name: options.pop(name) for name in ("sort_memory",) if name in options},
-    )
+    gathering = GatherOptions(**{**of_file, "threads": threads}, command_line=command_line)
+    duplicates, is_sorted = gathering.duplicates, gathering.sort
     if verify(target.path, gathering) == "cram":
         gathering = replace(gathering, reference=SeedIndex.open(index).reference.arrays)
     metrics = None if duplicates is None else duplicates.metrics_path
     inputs = [index, *part_files(os.fspath(index)), options.get("reference"), *paths, *(others or [])]
-    check_distinct([*with_indexes(target.path), *filter(None, [metrics])], inputs)
+    check_distinct([*with_indexes(target.path), metrics], inputs)
     if shards is None:
         shards = SHARDS_PER_THREAD * max(sum(client.nthreads().values()), 1)
     with _folder_beside(target) as folder:

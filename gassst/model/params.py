@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from gassst.errors import ParameterError
+from gassst.model.options import Values, at_least, between, described, one_of, option, verify
 from gassst.workers.thread_count import MAX_THREADS, usable_threads
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ MIN_READ_LENGTH = 15
 SPECIFIC_LENGTH = 20  # of a read that says itself where it lies; no shorter part is cut out of another read
 MAX_GAPS = 248  # eight words of diagonals hold 2 * 248 + 16
 MAX_ERRORS = 255
+EVERY_HIT = 0xFFFFFFFF  # of `MapParams.max_hits`
 LONGEST_TEMPLATE = 20_000  # of a pair, in bases; mates further apart are never proper
 ORIENTATIONS = ("fr", "rf", "ff")
 # At these values the largest sum in a cell of the local kernel is 32,040: it fits 16 bits (kernels/local.h).
@@ -33,12 +36,12 @@ AUTO = "auto"  # of the filters, those that pay
 DEFAULT_FILTERS: tuple[str, ...] = (AUTO,)
 
 
-INSERT_RANGE = f"must be MEAN,SD of more than 0 and up to {LONGEST_TEMPLATE:,}"
-THREADS_RANGE = f"must be from 1 to {MAX_THREADS}"
-LEAST_MEMORY = "must be at least 1M (1,048,576 bytes)"
 NO_DEVICE = "none"  # of `MapParams.device`
-METH_FILTERS = "must be auto or band32 for methylation"
-LOCAL_BEST = "is not for local mode, which reports best alignments"
+SMALL_RNA: dict[str, Any] = {"min_identity": 94.0, "max_hits": 50, "sensitivity": 3}
+"""What --preset small-rna means unless it is said otherwise: up to 16 bases no error, up to 33 one."""
+ANCIENT: dict[str, Any] = {"mode": "global", "min_length": 30}
+"""The same of --preset ancient: clipped ends would hide the damage, and shorter reads fit somewhere by chance."""
+THREADS = between(1, MAX_THREADS)
 
 
 def _is_pair(values: object, least: float, most: float) -> bool:
@@ -48,29 +51,65 @@ def _is_pair(values: object, least: float, most: float) -> bool:
     return all(isinstance(value, Real) and least <= float(value) <= most for value in values)
 
 
-def _is_insert(values: tuple[float, float]) -> bool:
-    return _is_pair(values, 0, LONGEST_TEMPLATE) and all(values)
+def _both(least: int) -> Values:
+    """The penalties of both kinds of gaps."""
+    complaint = f"must be from {least} to {MAX_PENALTY}, for both kinds of gaps"
+    return Values(lambda values: _is_pair(values, least, MAX_PENALTY), complaint)
 
 
+INSERT = Values(
+    lambda values: _is_pair(values, 0, LONGEST_TEMPLATE) and all(values),
+    f"must be MEAN,SD of more than 0 and up to {LONGEST_TEMPLATE:,}",
+)
+
+
+@described
 @dataclass(frozen=True)
 class Scoring:
     """Costs of a local alignment, in bwa's convention: a gap of length k costs open + k * extend.
 
-    match : score of two equal bases (-A).
-    mismatch : penalty of two that differ (-B); a masked base against anything costs 1, as N does in bwa.
-    gap_open, gap_extend : penalties of a deletion and of an insertion.
-    clip : bonus for each end of the read that is reached (-L); not part of the score that is reported.
-    min_score : least score of an alignment that is reported (-T); a concordant mate adds to it what it is worth. None:
-        `LEAST_SCORE`, but a read too short for that must fit without an error, and a single read that fits end to end
-        is reported regardless of its score (`MapParams.reports_whole_reads`).
+    A masked base against anything costs 1, as N does in bwa. The bonus of the ends is not part of the score that is
+    reported. Without `min_score`, a read too short for `LEAST_SCORE` must fit without an error.
+
+    Attributes
+    ----------
     """
 
-    match: int = 1
-    mismatch: int = 4
-    gap_open: tuple[int, int] = (6, 6)
-    gap_extend: tuple[int, int] = (1, 1)
-    clip: int = 5
-    min_score: int | None = None
+    match: int = option(
+        1, "-A, --match", f"Set the score of a match, 1 to {MAX_MATCH}.", "N", between(1, MAX_MATCH)
+    )
+    mismatch: int = option(
+        4, "-B, --mismatch", "Set the penalty of a mismatch.", "N", between(0, MAX_PENALTY)
+    )
+    gap_open: tuple[int, int] = option(
+        (6, 6),
+        "--gap-open",
+        "Set the penalty for opening a gap; two numbers are for deletions and for insertions (default: 6).",
+        "N[,N]",
+        _both(0),
+    )
+    gap_extend: tuple[int, int] = option(
+        (1, 1),
+        "-E, --gap-extend",
+        "Set the penalty for each base of a gap, likewise (default: 1).",
+        "N[,N]",
+        _both(1),
+    )
+    clip: int = option(
+        5,
+        "-L, --clip-penalty",
+        "Set the bonus for each end of the read that the alignment reaches.",
+        "N",
+        between(0, MAX_PENALTY),
+    )
+    min_score: int | None = option(
+        None,
+        "-T, --min-score",
+        "Report local alignments with at least this score; a concordant mate adds 17 to it (default: "
+        f"{LEAST_SCORE}, and single reads that fit end to end within -p).",
+        "N",
+        between(0, 0x7FFF),
+    )
 
     @property
     def least_score(self) -> int:
@@ -83,110 +122,205 @@ class Scoring:
 
     def verify(self) -> Scoring:
         """Return self; raise ParameterError on the first value out of its range: a read's score is kept in 16 bits."""
-        most = MAX_PENALTY
-        checks = (
-            ("match", 1 <= self.match <= MAX_MATCH, f"must be from 1 to {MAX_MATCH}"),
-            ("mismatch", 0 <= self.mismatch <= most, f"must be from 0 to {most}"),
-            (
-                "gap_open",
-                _is_pair(self.gap_open, 0, most),
-                f"must be from 0 to {most}, for both kinds of gaps",
-            ),
-            (
-                "gap_extend",
-                _is_pair(self.gap_extend, 1, most),
-                f"must be from 1 to {most}, for both kinds of gaps",
-            ),
-            ("clip", 0 <= self.clip <= most, f"must be from 0 to {most}"),
-            ("min_score", 0 <= self.least_score <= 0x7FFF, "must be from 0 to 32767"),
-        )
-        for name, holds, complaint in checks:
-            if not holds:
-                raise ParameterError(name, complaint)
+        verify(self)
         return self
 
 
 DEFAULT_SCORING = Scoring()
 
 
+@described
 @dataclass(frozen=True)
 class MapParams:
     """What a mapping run does; `None` means chosen from read length and reference (see `search.plan`).
 
     Attributes
     ----------
-    seed_length : int or None
-        Shortest seed `w` in bases (option -w).
-    min_identity : float or None
-        Least identity in % (option -p): a read of m bases may have floor(m * (100 - p) / 100) errors.
-    gaps : int or None
-        Inserted and deleted bases that every alignment may have (option -g): the half-width of the band.
-    min_length : int or None
-        Fewest bases of a read that is mapped (option --min-length). None: `MIN_READ_LENGTH`, and fewer of a mate that
-        its partner places.
-    sensitivity : int
-        0..5 (option -s): index of `presets.PRESETS`. Level 5 skips no seed.
-    max_hits : int
-        Most alignments reported for a read (option -k).
-    all_hits : bool
-        Report every alignment within the error limit (option --all).
-    strata : bool
-        With `all_hits`, report of each read only the alignments with the fewest errors, up to `max_hits`
-        (option --strata).
     threads : int
-        Worker threads (option -t), by default one for each core that this process may use.
-    device, batch_size, memory
-        OpenCL device (see `gpu.opencl_engine.choose`); most reads of a batch; bytes the index may keep resident.
-    processes : int or None
-        That the threads of `Mapper.map_file` are spread over; 1 is this process alone. None: by their number
-        (`workers.layout`).
-    filters : tuple of str
-        Names of `search.filters.FILTERS`, in the order in which they are run, or "auto": "band32", and with `all_hits`
-        "flanks" before it.
-    insert : (float, float) or None
-        Mean and standard deviation of the insert size of pairs, outer ends (option --insert); None: learned.
-    orientation : str or None
-        Of the mates of a pair (options --fr, --rf, --ff). None: learned with the insert size, "fr" where that is given.
-    mode : str or None
-        "global": a read is aligned from its first base to its last; "local": ends may be clipped (option --mode). None:
-        local, as clipped ends are what variant callers need (docs/benchmarks/pairs.md). Global where all hits are asked
-        for, and for single reads where `min_identity` is, which limits whole reads.
+        Worker threads (-t), by default one for each core that this process may use.
     scoring : Scoring
         Of local alignments.
-    pairing, mate_rescue : bool
-        Place mates together (not with option -P); look for a mate around its partner (not with --no-rescue).
-    five_prime : bool
-        Of a split read the 5'-most part is the primary alignment (option -5).
-    alt_aware : bool
-        Treat contigs that the index marks as ALT by the rules of `gassst.mapping.alt`, not as part of the primary
-        assembly.
-    meth : str or None
-        The library of reads that bisulfite or enzymes converted (option --meth-library); None: they are not converted.
     """
 
-    seed_length: int | None = None
-    min_identity: float | None = None
-    gaps: int | None = None
-    min_length: int | None = None
-    sensitivity: int = 2
-    max_hits: int = 1
-    all_hits: bool = False
-    strata: bool = False
+    meth: Literal["directional", "non-directional", "pbat"] | None = option(
+        None,
+        "--meth-library",
+        "Say which strands a library for --meth has. Of a directional one, C became T in first reads and G became "
+        "A in their mates; pbat is the reverse. Of a non-directional one, each template shows it itself "
+        "(default: directional).",
+        values=one_of(*METH_LIBRARIES),
+        group="alignment",
+    )
+    mode: Literal["global", "local"] | None = option(
+        None,
+        "--mode",
+        "Align locally or globally. Local alignments may clip or split a read, global ones align all of it "
+        "(default: local, but global with --all, and for single reads with -p).",
+        values=one_of(*MODES),
+        group="alignment",
+    )
+    min_identity: float | None = option(
+        None,
+        "-p, --min-identity",
+        "Report whole reads with at least this identity; in local mode, parts of other reads too "
+        "(default: 80, more where chance hits would be likely).",
+        "PERCENT",
+        between(50, 100, " %"),
+        group="alignment",
+    )
+    min_length: int | None = option(
+        None,
+        "--min-length",
+        f"Leave reads with fewer bases unmapped (default: {MIN_READ_LENGTH}; with --preset ancient "
+        f"{ANCIENT['min_length']}).",
+        "BASES",
+        between(MIN_READ_LENGTH, MAX_READ_LENGTH),
+        group="alignment",
+    )
+    gaps: int | None = option(
+        None,
+        "-g, --gaps",
+        "Allow at least this many inserted and deleted bases in an alignment "
+        "(default: 15, with --all the error limit).",
+        "BASES",
+        between(0, MAX_GAPS),
+        group="alignment",
+    )
+    alt_aware: bool = option(
+        True,
+        "-j, --no-alt",
+        "Treat ALT contigs as part of the primary assembly. By default, primary alignments avoid ALT contigs "
+        "if possible, and ALT copies do not lower MAPQ.",
+        group="alignment",
+    )
+    max_hits: int = option(
+        1,
+        "-k, --max-hits",
+        "Report up to this many alignments per read (default: {default}; with --strata all, with --preset small-rna "
+        f"{SMALL_RNA['max_hits']}).",
+        "K",
+        Values(lambda value: 1 <= value <= EVERY_HIT, "must be at least 1 and less than 2^32"),
+        group="alignment",
+        excludes="hits",
+    )
+    all_hits: bool = option(
+        False,
+        "--all",
+        "Report every alignment within the error limit.",
+        group="alignment",
+        excludes="hits",
+    )
+    strata: bool = option(
+        False,
+        "--strata",
+        "Report all alignments with the fewest errors of the read, or up to -k of them, and none with more. For "
+        "single reads, which are aligned end to end.",
+        group="alignment",
+    )
+    sensitivity: int = option(
+        2,
+        "-s, --sensitivity",
+        "Trade speed for sensitivity: 0 is fastest, 5 skips no seed "
+        f"(default: {{default}}; with --preset small-rna {SMALL_RNA['sensitivity']}).",
+        "0..5",
+        between(0, 5),
+        group="sensitivity",
+    )
+    seed_length: int | None = option(
+        None,
+        "-w, --seed-length",
+        "Use seeds of at least this many bases (default: by read length and -p).",
+        "BASES",
+        between(4, 30, " bases"),
+        group="sensitivity",
+    )
+    filters: tuple[str, ...] = option(
+        DEFAULT_FILTERS,
+        "--filters",
+        "Run these filters in this order before alignment; 'auto' runs those that save time (band32; with --all "
+        f"flanks,band32), 'none' runs none (default: {','.join(DEFAULT_FILTERS)}). They reject only candidates beyond "
+        "the error limit.",
+        "F1,F2,..",
+        group="sensitivity",
+    )
+    insert: tuple[float, float] | None = option(
+        None,
+        "--insert",
+        "Set the insert size between the outer ends of mates (default: learned from the first reads).",
+        "MEAN,SD",
+        INSERT,
+        group="pairs",
+        excludes="insert",
+    )
+    pairing: bool = option(
+        True,
+        "-P, --no-pairing",
+        "Map each mate on its own. Flags and tags still describe the pair.",
+        group="pairs",
+    )
+    mate_rescue: bool = option(
+        True, "--no-rescue", "Do not search for a mate near its partner.", group="pairs"
+    )
+    five_prime: bool = option(
+        False,
+        "-5, --five-prime",
+        "Make the part nearest to the 5' end of a split read primary.",
+        group="pairs",
+    )
+    orientation: Literal["fr", "rf", "ff"] | None = option(
+        None,
+        "--fr, --rf, --ff",
+        {
+            "fr": "Expect mates that face each other (default: learned from the first pairs).",
+            "rf": "Expect mates that face away from each other.",
+            "ff": "Expect mates on the same strand.",
+        },
+        values=one_of(*ORIENTATIONS),
+        group="pairs",
+        excludes="orientation",
+    )
+    device: str | None = option(
+        None,
+        "--device",
+        "Use an OpenCL device: gpu, gpu:all, cpu, part of a name or an index such as 0:1. With none, CPU "
+        "code does all the work (default: auto, a GPU where it is faster; `gassst devices` lists all).",
+        "NAME",
+        group="machine",
+    )
+    processes: int | None = option(
+        None,
+        "--processes",
+        "Spread the threads over this many processes (default: one for each thread, for "
+        "single reads one for two threads, and one for a short run).",
+        "N",
+        THREADS,
+        group="machine",
+    )
+    batch_size: int | None = option(
+        None,
+        "--batch-size",
+        "Limit the batches of a thread to this many reads (default: 32768, with several processes 24576, more "
+        "beside a GPU). The first and last batches of several threads are smaller.",
+        "READS",
+        at_least(1),
+        group="machine",
+    )
+    memory: int | None = option(
+        None,
+        "--memory",
+        "Use the index in parts of this size, such as 500M or 4G (default: all of it at once).",
+        "SIZE",
+        at_least(1 << 20, "must be at least 1M (1,048,576 bytes)"),
+        group="machine",
+    )
     threads: int = field(default_factory=usable_threads)
-    processes: int | None = None
-    device: str | None = None
-    batch_size: int | None = None
-    memory: int | None = None
-    filters: tuple[str, ...] = DEFAULT_FILTERS
-    mode: Literal["global", "local"] | None = None
     scoring: Scoring = DEFAULT_SCORING
-    alt_aware: bool = True
-    pairing: bool = True
-    mate_rescue: bool = True
-    five_prime: bool = False
-    insert: tuple[float, float] | None = None
-    orientation: Literal["fr", "rf", "ff"] | None = None
-    meth: Literal["directional", "non-directional", "pbat"] | None = None
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> MapParams:
+        """The parameters with these options. By default all cores map, and no device where methylation is."""
+        given = {name: value for name, value in options.items() if value is not None}
+        return cls(**({"device": NO_DEVICE} if "meth" in given else {}) | given)
 
     def reads_per_batch(
         self, processes: int = 1, on_device: bool = False, is_served: bool = False, is_ready: bool = False
@@ -232,42 +366,24 @@ class MapParams:
 
     def verify(self) -> MapParams:
         """Return self; raise ParameterError on the first value out of its range."""
+        is_meth = self.meth is not None
+        if not isinstance(self.scoring, Scoring):
+            raise ParameterError("scoring", "must be a gassst.Scoring")
+        verify(self)
         checks = (
+            ("threads", THREADS.hold(self.threads), THREADS.complaint),
             (
-                "seed_length",
-                self.seed_length is None or 4 <= self.seed_length <= 30,
-                "must be from 4 to 30 bases",
+                "all_hits",
+                self.mode != "local" or not self.all_hits,
+                "is not for local mode, which reports best alignments",
             ),
+            ("device", not is_meth or self.device in (None, NO_DEVICE), "must be none for methylation"),
+            ("all_hits", not is_meth or not self.all_hits, "is not for methylation"),
             (
-                "min_identity",
-                self.min_identity is None or 50 <= self.min_identity <= 100,
-                "must be from 50 to 100 %",
+                "filters",
+                not is_meth or set(self.filters) <= {AUTO, "band32"},
+                "must be auto or band32 for methylation",
             ),
-            ("gaps", self.gaps is None or 0 <= self.gaps <= MAX_GAPS, f"must be from 0 to {MAX_GAPS}"),
-            (
-                "min_length",
-                self.min_length is None or MIN_READ_LENGTH <= self.min_length <= MAX_READ_LENGTH,
-                f"must be from {MIN_READ_LENGTH} to {MAX_READ_LENGTH}",
-            ),
-            ("sensitivity", 0 <= self.sensitivity <= 5, "must be from 0 to 5"),
-            ("max_hits", 1 <= self.max_hits <= 0xFFFFFFFF, "must be at least 1 and less than 2^32"),
-            ("threads", 1 <= self.threads <= MAX_THREADS, THREADS_RANGE),
-            ("processes", self.processes is None or 1 <= self.processes <= MAX_THREADS, THREADS_RANGE),
-            ("batch_size", self.batch_size is None or self.batch_size >= 1, "must be at least 1"),
-            ("memory", self.memory is None or self.memory >= 1 << 20, LEAST_MEMORY),
-            ("insert", self.insert is None or _is_insert(self.insert), INSERT_RANGE),
-            (
-                "orientation",
-                self.orientation in (None, *ORIENTATIONS),
-                f"must be one of {', '.join(ORIENTATIONS)}",
-            ),
-            ("mode", self.mode in (None, *MODES), f"must be {' or '.join(MODES)}"),
-            ("scoring", isinstance(self.scoring, Scoring), "must be a gassst.Scoring"),
-            ("all_hits", self.mode != "local" or not self.all_hits, LOCAL_BEST),
-            ("meth", self.meth in (None, *METH_LIBRARIES), f"must be one of {', '.join(METH_LIBRARIES)}"),
-            ("device", self.meth is None or self.device in (None, NO_DEVICE), "must be none for methylation"),
-            ("all_hits", self.meth is None or not self.all_hits, "is not for methylation"),
-            ("filters", self.meth is None or set(self.filters) <= {AUTO, "band32"}, METH_FILTERS),
             ("strata", self.all_hits or not self.strata, "is a choice among all hits: it needs all_hits"),
         )
         for name, holds, complaint in checks:
@@ -275,3 +391,31 @@ class MapParams:
                 raise ParameterError(name, complaint)
         self.scoring.verify()
         return self
+
+
+class MapOptions(TypedDict, total=False):
+    """The fields of `MapParams`, as arguments of `Mapper`. Of `threads`, None is the default, too."""
+
+    meth: Literal["directional", "non-directional", "pbat"] | None
+    mode: Literal["global", "local"] | None
+    min_identity: float | None
+    min_length: int | None
+    gaps: int | None
+    alt_aware: bool
+    max_hits: int
+    all_hits: bool
+    strata: bool
+    sensitivity: int
+    seed_length: int | None
+    filters: tuple[str, ...]
+    insert: tuple[float, float] | None
+    pairing: bool
+    mate_rescue: bool
+    five_prime: bool
+    orientation: Literal["fr", "rf", "ff"] | None
+    device: str | None
+    processes: int | None
+    batch_size: int | None
+    memory: int | None
+    threads: int | None
+    scoring: Scoring

@@ -4,31 +4,44 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gassst.errors import ParameterError
+from gassst.model.options import Values, described, option, verify
 
 
+def _is_separator(text: str) -> bool:
+    return not text or (len(text) == 1 and "!" <= text <= "~" and not text.isalnum())
+
+
+@described
 @dataclass(frozen=True)
 class TagSources:
     """Where tags come from. Those that gassst writes itself, such as NM, are never taken over.
 
     Attributes
     ----------
-    comments : bool
-        Fields of the comment, separated by tabs, are SAM tags (option -C). A Casava comment is passed over.
-    casava_barcode : bool
-        The barcode of a Casava comment, "1:N:0:ACGT", becomes BC.
-    umi_separator : str
-        What follows the last such character in the name becomes RX; "": nothing does.
-    lenient : bool
-        A word that is not a tag is left out and counted; it is an error else.
     read_groups : bool
         RG of a comment is taken over: the run has no read groups of its own.
     """
 
-    comments: bool = False
-    casava_barcode: bool = False
-    umi_separator: str = ""
-    lenient: bool = False
+    comments: bool = option(
+        False,
+        "-C, --comments",
+        "Copy the SAM tags in the comments of FASTQ, separated by tabs, to the records.",
+    )
+    casava_barcode: bool = option(
+        False, "--casava-barcode", "Put the barcode of a Casava comment (1:N:0:ACGT) into the tag BC."
+    )
+    umi_separator: str = option(
+        "",
+        "--umi-from-name",
+        "Put what follows the last SEP in a read name into the tag RX.",
+        "SEP",
+        Values(_is_separator, "must be one character such as : or _ that separates the UMI"),
+    )
+    lenient: bool = option(
+        False,
+        "--lenient",
+        "Skip and count fields of comments and names that are not valid tags. By default they are an error.",
+    )
     read_groups: bool = True
 
     @property
@@ -38,11 +51,7 @@ class TagSources:
 
     def verify(self) -> TagSources:
         """Return self. Raises ParameterError for a separator that cannot be one."""
-        separator = self.umi_separator
-        if separator and not (len(separator) == 1 and "!" <= separator <= "~" and not separator.isalnum()):
-            raise ParameterError(
-                "umi_separator", f"{separator!r}: one character such as : or _ separates the UMI"
-            )
+        verify(self)
         return self
 
 

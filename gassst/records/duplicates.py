@@ -36,7 +36,7 @@ import os
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,69 +45,16 @@ from gassst._core import duplicates as compiled
 from gassst._core.duplicates import Signer, Ties
 from gassst.errors import UsageError
 from gassst.reads.groups import fields_of
+from gassst.records.options import DuplicateRules
 from gassst.records.sorted_runs import SAMPLE, AnyRun, Run, read_bytes
 
 if TYPE_CHECKING:
     from gassst._core.records import Bytes
     from gassst.workers.base import Shared
 
-WITHIN = ("library", "read-group", "file")
 UNKNOWN_LIBRARY = "Unknown Library"  # as Picard calls it
-OPTICAL_DISTANCE = 100  # Picard's default
 RANGE_ROWS = 1 << 16  # about as many are judged by a worker at once
 NEAR = 256  # records between two that are looked at are read with them
-
-
-@dataclass(frozen=True)
-class DuplicateRules:
-    """Which templates can be duplicates, and what is reported of them.
-
-    Attributes
-    ----------
-    within : {"library", "read-group", "file"}
-        Only templates of one library (LB of their read group) are compared, as by Picard; or of one read group, as by
-        `samtools markdup --use-read-groups`; or all, as by `samtools markdup`.
-    barcode_tag : str
-        Only templates whose reads have the same text in this tag are compared; "" for no such tag.
-    optical_distance : int
-        Duplicates no further from each other on the flow cell, in x and in y, are optical ones. 0 looks for none.
-    tagged : bool
-        Duplicates get dt:Z:LB, optical ones dt:Z:SQ.
-    metrics_path : path or None
-        File of metrics in Picard's format.
-    """
-
-    within: Literal["library", "read-group", "file"] = "library"
-    barcode_tag: str = ""
-    optical_distance: int = OPTICAL_DISTANCE
-    tagged: bool = False
-    metrics_path: str | os.PathLike[str] | None = None
-
-    def verify(self) -> DuplicateRules:
-        """Return self. Raises UsageError for values that make no sense."""
-        if self.within not in WITHIN:
-            raise UsageError(f"duplicates within {self.within!r}: must be {', '.join(WITHIN)}")
-        tag = self.barcode_tag
-        if tag and not (len(tag) == 2 and tag.isascii() and tag[0].isalpha() and tag.isalnum()):
-            raise UsageError(f"barcode tag {tag!r}: a tag is a letter, and a letter or digit")
-        if not 0 <= self.optical_distance < 2**31:
-            raise UsageError(f"optical distance {self.optical_distance}: must be 0 to {2**31 - 1}")
-        return self
-
-    def __str__(self) -> str:
-        """What the header says of it."""
-        barcodes = f", by the barcodes in {self.barcode_tag}" if self.barcode_tag else ""
-        return f"duplicates marked within each {self.within.replace('-', ' ')}{barcodes}"
-
-    @property
-    def need_spots(self) -> bool:
-        """Tags and metrics alone report optical duplicates."""
-        return self.optical_distance > 0 and (self.tagged or self.metrics_path is not None)
-
-    @property
-    def distance(self) -> int:
-        """As the compiled passes take it."""
-        return self.optical_distance if self.need_spots else -1
 
 
 @dataclass(frozen=True)

@@ -46,8 +46,9 @@ from gassst.reads.record_sums import RecordSum
 from gassst.reads.shards import PartOfRun
 from gassst.records.cram import CramOptions, CramTarget
 from gassst.records.encoding import Pieces, PiecesFormat, bam_header
+from gassst.records.options import OutputFile
 from gassst.records.sorted_runs import Run
-from gassst.records.sorting import SORT_MEMORY, SortedBamFormat
+from gassst.records.sorting import SortedBamFormat
 from gassst.records.writer import in_coordinate_order, output_format, program_line, with_note
 from gassst.version import __version__
 from gassst.workers.base import Workers
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from gassst._core.duplicates import Signer
     from gassst.index.reference import ReferenceArrays
     from gassst.records.duplicate_metrics import MetricsFile
-    from gassst.records.duplicates import DuplicateCounts, DuplicateRules, DuplicateSearch
+    from gassst.records.duplicates import DuplicateCounts, DuplicateSearch
     from gassst.records.marking import SignedRun
 
 CHUNK = 16 << 20  # bytes of records that a worker sorts at once
@@ -171,29 +172,17 @@ def complete(paths: Sequence[str]) -> list[Part]:
 
 
 @dataclass(frozen=True)
-class GatherOptions:
-    """How parts become one file.
+class GatherOptions(OutputFile):
+    """How parts become one file: these fields and those of `OutputFile`. Parts that are sorted are merged in any case.
 
     Attributes
     ----------
-    format, level, sort_memory, format_options, duplicates
-        As of `records.OutputOptions`.
-    sort : bool
-        By coordinate; parts that are sorted are merged in any case.
-    threads : int
     command_line : str
         For the @PG line.
     reference : ReferenceArrays or None
         That CRAM is written against.
     """
 
-    format: str | None = None
-    level: int | None = None
-    sort: bool = False
-    sort_memory: int = SORT_MEMORY
-    duplicates: DuplicateRules | None = None
-    format_options: tuple[str, ...] = ()
-    threads: int = 1
     command_line: str = ""
     reference: ReferenceArrays | None = None
 

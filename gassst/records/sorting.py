@@ -24,13 +24,13 @@ from gassst.files import bgzf
 from gassst.files.destination import MAX_BAI_CONTIG, AlignmentDestination
 from gassst.files.scratch import Scratch
 from gassst.records.encoding import PlainFile, bam_header
+from gassst.records.options import SORT_MEMORY
 from gassst.records.sorted_runs import AnyRun, Range, Run, RunOnDisk, ranges
 from gassst.workers.base import Shared, Workers
 
 if TYPE_CHECKING:
     from gassst.records.duplicates import Marking
 
-SORT_MEMORY = 2 << 30
 RANGE_RECORDS = 1 << 15  # about as many are merged by a worker at once
 # Of the memory for runs: from when on runs go to disk, and how much at once. What comes in meanwhile takes the rest.
 SPILL_FROM, SPILLED = 0.75, 0.5

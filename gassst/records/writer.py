@@ -10,9 +10,9 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ import pysam
 
 import gassst.files.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.records import HitBatch, RecordBuilder
-from gassst.errors import InputError, ParameterError, UsageError
+from gassst.errors import InputError, UsageError
 from gassst.files import bgzf
 from gassst.files.destination import (
     MAX_BAI_CONTIG,
@@ -32,7 +32,7 @@ from gassst.files.quiet import QuietHtslib
 from gassst.index.reference import Reference, ReferenceArrays
 from gassst.index.reference_files import as_uri
 from gassst.model.conversions import conversions_of
-from gassst.model.params import METH_TAGS
+from gassst.model.options import verify
 from gassst.reads.groups import parse_read_group, read_group_ids
 from gassst.reads.record_sums import RecordSum
 from gassst.reads.shards import PartOfRun
@@ -47,8 +47,9 @@ from gassst.records.encoding import (
     SamEncoder,
     bam_header,
 )
-from gassst.records.sorting import SORT_MEMORY, RunEncoder, SortedBamFormat
-from gassst.records.unmapped import Unmapped, UnmappedFiles
+from gassst.records.options import FORMATS, DuplicateRules, OutputOptions, RecordStyle
+from gassst.records.sorting import RunEncoder, SortedBamFormat
+from gassst.records.unmapped import UnmappedFiles
 from gassst.version import __version__
 from gassst.workers.base import Workers
 from gassst.workers.threads import ThreadWorkers
@@ -56,11 +57,9 @@ from gassst.workers.threads import ThreadWorkers
 if TYPE_CHECKING:
     from gassst._core.records import Reads
     from gassst.records.duplicate_metrics import MetricsFile
-    from gassst.records.duplicates import DuplicateCounts, DuplicateRules, DuplicateSearch
+    from gassst.records.duplicates import DuplicateCounts, DuplicateSearch
 
 MAX_CONTIG = 2**31 - 1  # what BAM can hold
-MORE_TAGS = ("X0", "X1", "NH", "HI")
-FORMATS = ("sam", "bam", "cram")
 
 
 def header(
@@ -160,138 +159,13 @@ def with_note(header_text: str, note: str) -> str:
     return "\n".join(f"{line}\tDS:{note}" if line.startswith("@PG\tID:gassst\t") else line for line in lines)
 
 
-@dataclass(frozen=True)
-class RecordStyle:
-    """What records look like, where users have a choice.
-
-    Attributes
-    ----------
-    eqx : bool
-        CIGARs with = and X for M. CRAM does not keep these: it is read back as M.
-    xa : bool
-        The other hits of a read are in tag XA of the first, `chr,+pos,CIGAR,NM;` each (CIGAR always with M), and have
-        no records of their own.
-    soft_clip_supplementary : bool
-        Supplementary records keep S and all of SEQ and QUAL; else they have H (bwa's -Y).
-    mark_secondary : bool
-        Supplementary records have flag 0x100 instead of 0x800 (bwa's -M).
-    baq : bool
-        Mapped records with bases and qualities have tag BQ, the base alignment quality of Li 2011, as
-        `samtools calmd -r -E` computes it.
-    more_tags : tuple of str
-        Those of `MORE_TAGS` that are added. X0 and X1 are places in the best and in the second stratum. NH is the
-        number of places of the read: X0 or the reported ones, whichever is more, without supplementary parts. HI says
-        which of the reported ones the record is.
-    read_groups : tuple of str
-        IDs for tag RG; a batch says which is that of its reads.
-    meth : str or None
-        The library of converted reads, as `MapParams.meth`; None: none is converted.
-    meth_tags : str
-        Whose tags such reads have. "bwa-meth": YC, what was converted in the read (CT or GA), and YD, the strand
-        that it comes from (f or r); NM leaves conversions out. "bismark": XM, XR and XG; NM counts all that differs.
-    """
-
-    eqx: bool = False
-    xa: bool = False
-    soft_clip_supplementary: bool = False
-    mark_secondary: bool = False
-    baq: bool = False
-    more_tags: tuple[Literal["X0", "X1", "NH", "HI"], ...] = ()
-    read_groups: tuple[str, ...] = ()
-    meth: Literal["directional", "non-directional", "pbat"] | None = None
-    meth_tags: Literal["bwa-meth", "bismark"] = "bwa-meth"
-
-    def verify(self) -> RecordStyle:
-        """Return self. Raises ParameterError for a tag that is not one of `MORE_TAGS`."""
-        for tag in self.more_tags:
-            if tag not in MORE_TAGS:
-                raise ParameterError("more_tags", f"{tag}: it adds {', '.join(MORE_TAGS)}")
-        if self.meth_tags not in METH_TAGS:
-            raise ParameterError("meth_tags", f"must be one of {', '.join(METH_TAGS)}")
-        return self
-
-
-@dataclass(frozen=True)
-class OutputOptions(RecordStyle):
-    """How `AlignmentWriter` writes: these fields and those of `RecordStyle`. Read groups are those of the header.
-
-    Attributes
-    ----------
-    format : {"sam", "bam", "cram"} or None
-        None: the extension of the path tells it; streams that tell none get "sam".
-    threads : int
-        For the compression of CRAM and for sorting; SAM and BAM are made by whoever calls `encode`.
-    sort : bool
-        By coordinate, with an index beside the file: .bai, .csi for contigs over 2^29 bases, .crai.
-    sort_memory : int
-        Bytes of BAM records that are sorted in memory; beyond, they are kept in files beside the output. SAM and CRAM
-        are sorted by samtools when all records are there.
-    duplicates : DuplicateRules or None
-        Duplicates are marked by these rules; only where `sort` is set. SAM and CRAM are then sorted as BAM is, first.
-    level : int or None
-        Of compression, 0 to 9, as `bgzf.deflater` has it; None for a fast one. CRAM has htslib's levels.
-    format_options : tuple of str
-        Of CRAM, as `cram.CramOptions` takes them. Without any it is written against the sequence of the index.
-    no_unmapped : bool
-        Leave out unmapped reads; of a pair both or neither, so the unmapped mate of a mapped read stays.
-    unmapped_path, unmapped_mates_path : path or None
-    unmapped_either : bool
-        FASTQ of the unmapped reads: `path`, `mates_path` and `either` of `unmapped.Unmapped`. Compressed where a name
-        ends in ".gz", ".bz2", ".xz" or ".zst".
-    """
-
-    format: Literal["sam", "bam", "cram"] | None = None
-    threads: int = 1
-    sort: bool = False
-    sort_memory: int = SORT_MEMORY
-    duplicates: DuplicateRules | None = None
-    level: int | None = None
-    format_options: tuple[str, ...] = ()
-    no_unmapped: bool = False
-    unmapped_path: str | os.PathLike[str] | None = None
-    unmapped_mates_path: str | os.PathLike[str] | None = None
-    unmapped_either: bool = False
-
-    @property
-    def facts(self) -> tuple[object, ...]:
-        """What of these options the records of a part depend on, and their order."""
-        style = tuple(getattr(self, field.name) for field in fields(RecordStyle))
-        return (*style, self.sort, self.no_unmapped)
-
-    @property
-    def unmapped(self) -> Unmapped:
-        """Raises UsageError for a senseless choice."""
-        return Unmapped(self.unmapped_path, self.unmapped_mates_path, self.unmapped_either).verify()
-
-
-class OutputChoices(TypedDict, total=False):
-    """The fields of `OutputOptions` but for `threads` and `meth`, as arguments of `Mapper.map_file`."""
-
-    format: Literal["sam", "bam", "cram"] | None
-    level: int | None
-    format_options: tuple[str, ...]
-    sort: bool
-    sort_memory: int
-    duplicates: DuplicateRules | None
-    no_unmapped: bool
-    unmapped_path: str | os.PathLike[str] | None
-    unmapped_mates_path: str | os.PathLike[str] | None
-    unmapped_either: bool
-    eqx: bool
-    xa: bool
-    soft_clip_supplementary: bool
-    mark_secondary: bool
-    baq: bool
-    more_tags: tuple[Literal["X0", "X1", "NH", "HI"], ...]
-    meth_tags: Literal["bwa-meth", "bismark"]
-
-
 def record_builder(
     header_text: str, reference: ReferenceArrays, style: RecordStyle | None = None
 ) -> RecordBuilder:
     """What makes records for this header and reference; the read groups are those of the header."""
     header = pysam.AlignmentHeader.from_text(header_text)
-    style = replace((style or RecordStyle()).verify(), read_groups=tuple(read_group_ids(header_text)))
+    verify(style := style or RecordStyle())
+    style = replace(style, read_groups=tuple(read_group_ids(header_text)))
     return RecordBuilder(header, reference, style)
 
 
@@ -349,13 +223,7 @@ class RecordEncoder:
         options: OutputOptions,
     ) -> RecordEncoder:
         """The parameters are those of `AlignmentWriter`. Raises UsageError for senseless options."""
-        level = options.level
-        if level is not None and not 0 <= level <= 9:
-            raise ParameterError("level", f"must be from 0 to 9, not {level}")
-        if options.duplicates is not None:
-            if not options.sort:
-                raise ParameterError("duplicates", "are marked during sorting: they need `sort`")
-            options.duplicates.verify()
+        options.verify()
         destination = Destination(path)
         file_format = output_format(destination, options.format)
         place = PartOfRun.in_header(header)

@@ -30,7 +30,7 @@ from gassst.reads.shards import PartOfRun, Shard, key_of
 from gassst.reads.source import ReadSource, SourceOptions
 from gassst.records import writer as sam
 from gassst.records.encoding import Encoded
-from gassst.records.writer import OutputChoices
+from gassst.records.options import OutputChoices, OutputOptions
 from gassst.runs.device import RunDevice
 from gassst.runs.run import MappingRun, MappingWork, most_waiting
 from gassst.search.arrays import BatchResult
@@ -125,7 +125,7 @@ class FileRun:
         mapper: BatchMapper,
         source: ReadSource,
         output: str | os.PathLike[str] | None,
-        options: sam.OutputOptions,
+        options: OutputOptions,
         *,
         command_line: str | None = None,
         details: bool = True,

@@ -32,8 +32,9 @@ from harness import benchmark_parser, describe_machine, numbers, table, write_js
 from gassst.cli.options import parse_size
 from gassst.files.destination import AlignmentDestination
 from gassst.records.duplicate_metrics import MetricsFile
-from gassst.records.duplicates import DuplicateRules, DuplicateSearch, Libraries, Signed, signer_for
+from gassst.records.duplicates import DuplicateSearch, Libraries, Signed, signer_for
 from gassst.records.marking import MarkedBamFormat, SignedRun
+from gassst.records.options import DuplicateRules
 from gassst.records.sorted_runs import Run
 from gassst.records.sorting import SortedBamFormat
 from gassst.workers.processes import ProcessWorkers

@@ -1,7 +1,9 @@
-"""Write docs/guide/options.md: every option of every command, from the parser of the command line.
+"""Write docs/guide/options.md, every option of every command, and docs/api/parameters.md, the same for Python.
 
-python scripts/docs/options_page.py            # writes the page
-python scripts/docs/options_page.py --check    # fails if that would change it
+Both come from the table of options (`gassst.model.options`), by way of the parser of the command line or not.
+
+python scripts/docs/options_page.py            # writes the pages
+python scripts/docs/options_page.py --check    # fails if that would change one
 """
 
 from __future__ import annotations
@@ -13,14 +15,35 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gassst.cli.parser import COMMANDS, build_parser, subparser_of
+from gassst.model.options import options_of
+from gassst.model.params import MapParams, Scoring
+from gassst.reads.tags import TagSources
+from gassst.records.options import DuplicateRules, OutputFile, OutputOptions, RecordStyle
 
-TARGET = Path(__file__).resolve().parents[2] / "docs" / "guide" / "options.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 HEAD = """\
 # All options
 
 `gassst COMMAND --help` prints the options of a command. `gassst map --help` prints those that most runs need, and
 `gassst map --help-all` the rest. This page is made from the same texts by `scripts/docs/options_page.py`.
 """
+PARAMETERS = """\
+# Parameters
+
+What options of `gassst map` are called in Python. An option without a value is the argument as it stands here; of any
+other, the default is shown. This page is made by `scripts/docs/options_page.py`.
+
+`Mapper` takes two arguments more: `threads`, and `scoring`, which is a `gassst.Scoring`. `Mapper.map_file` takes
+`duplicates`, which is a `gassst.DuplicateRules`, and `tags`, which is a `gassst.TagSources`. A value out of its range
+is a `gassst.errors.ParameterError`.
+"""
+TABLES: dict[str, tuple[type, ...]] = {
+    "gassst.Mapper": (MapParams,),
+    "gassst.Scoring": (Scoring,),
+    "Mapper.map_file": (OutputFile, RecordStyle, OutputOptions),
+    "gassst.DuplicateRules": (DuplicateRules,),
+    "gassst.TagSources": (TagSources,),
+}
 OF_THIS_MACHINE = re.compile(r", here \d+")
 
 
@@ -30,6 +53,20 @@ def page() -> str:
     return "\n".join(
         [HEAD, *(line for name in COMMANDS for line in section(name, subparser_of(parser, name)))]
     )
+
+
+def parameters() -> str:
+    """The text of the page for Python."""
+    lines = [PARAMETERS]
+    for title, kinds in TABLES.items():
+        lines += [f"## Arguments of {title}\n", "| argument | option | what it does |", "|---|---|---|"]
+        for field, option in (pair for kind in kinds for pair in options_of(kind)):
+            is_flag, flags = field.type == "bool", "<br>".join(map(code, option.flags))
+            shown = f"={not field.default}" if is_flag else f": {field.type} = {field.default!r}"
+            text = escaped(option.explained(field.default))
+            lines.append(f"| {code(field.name + shown)} | {flags} | {text} |")
+        lines.append("")
+    return "\n".join([*lines, "::: gassst.model.presets.Preset", ""])
 
 
 def section(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:
@@ -80,13 +117,14 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing, fail if the page is out of date")
     args = parser.parse_args(argv)
-    text = page()
-    if not args.check:
-        TARGET.write_text(text)
-    elif not TARGET.is_file() or TARGET.read_text() != text:
-        print(f"{TARGET.name} is out of date: run scripts/docs/options_page.py", file=sys.stderr)
-        return 1
-    return 0
+    is_old = False
+    for path, text in ((DOCS / "guide/options.md", page()), (DOCS / "api/parameters.md", parameters())):
+        if not args.check:
+            path.write_text(text)
+        elif not path.is_file() or path.read_text() != text:
+            print(f"{path.name} is out of date: run scripts/docs/options_page.py", file=sys.stderr)
+            is_old = True
+    return int(is_old)
 
 
 if __name__ == "__main__":

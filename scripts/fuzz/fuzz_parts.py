@@ -8,8 +8,8 @@ from pathlib import Path
 
 from gassst.errors import InputError, OutputError, UsageError
 from gassst.files import bgzf
-from gassst.records.duplicates import DuplicateRules
 from gassst.records.gathering import GatherOptions, complete, gather
+from gassst.records.options import DuplicateRules
 from gassst.workers.threads import ThreadWorkers
 
 COPY, SORT, MARK = range(3)

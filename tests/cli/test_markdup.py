@@ -195,8 +195,11 @@ def test_metrics_are_those_of_picard(small_index, pairs, tmp_path):
         (["--markdup"], "--markdup needs --sort: duplicates are marked during sorting"),
         (["--sort", "--barcode-tag", "RX"], "options for duplicates need --markdup"),
         (["--sort", "--markdup-metrics", "m.txt"], "options for duplicates need --markdup"),
-        (["--sort", "--markdup", "--barcode-tag", "RXX"], "barcode tag 'RXX': a tag is a letter"),
-        (["--sort", "--markdup", "--optical-distance=-1"], "optical distance -1: must be 0 to 2147483647"),
+        (
+            ["--sort", "--markdup", "--barcode-tag", "RXX"],
+            "--barcode-tag must be a letter, and a letter or digit",
+        ),
+        (["--sort", "--markdup", "--optical-distance=-1"], "--optical-distance must be from 0 to 2147483647"),
         (["--sort", "--markdup", "--markdup-metrics", "o.bam"], "o.bam: named twice"),
     ],
 )

@@ -19,7 +19,7 @@ from duplicate_worlds import (
 )
 
 from gassst.records import duplicates
-from gassst.records.duplicates import DuplicateRules
+from gassst.records.options import DuplicateRules
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -11,7 +11,8 @@ from gassst._core import duplicates as compiled
 from gassst._core.records import gather, sort_keys
 from gassst.errors import UsageError
 from gassst.records.duplicate_metrics import library_size, metrics_text
-from gassst.records.duplicates import DuplicateCounts, DuplicateRules, Libraries, signer_for
+from gassst.records.duplicates import DuplicateCounts, Libraries, signer_for
+from gassst.records.options import DuplicateRules
 
 
 @pytest.mark.parametrize("molecules", [50, 1234, 10**6, 10**9])

@@ -23,8 +23,15 @@ from gassst.align.modes import MODES as ALIGN_MODES
 from gassst.align.pair_hmm import FORMS
 from gassst.model.params import METH_LIBRARIES, METH_TAGS, MODES, ORIENTATIONS, MapParams
 from gassst.reads.source import ReadSource, SourceOptions
-from gassst.records.duplicates import WITHIN
-from gassst.records.writer import FORMATS, MORE_TAGS, OutputChoices, OutputOptions, RecordStyle
+from gassst.records.options import (
+    FORMATS,
+    MORE_TAGS,
+    WITHIN,
+    OutputChoices,
+    OutputFile,
+    OutputOptions,
+    RecordStyle,
+)
 from gassst.runs.file_run import FileOptions, FileRun, RunOptions
 
 API_PAGES = Path(__file__).parents[2] / "docs" / "api"
@@ -101,7 +108,7 @@ def test_public_names_are_documented_and_there():
         (MapParams, "mode", MODES),
         (MapParams, "orientation", ORIENTATIONS),
         (MapParams, "meth", METH_LIBRARIES),
-        (OutputOptions, "format", FORMATS),
+        (OutputFile, "format", FORMATS),
         (RecordStyle, "more_tags", MORE_TAGS),
         (RecordStyle, "meth_tags", METH_TAGS),
         (gassst.Hit, "strand", ("+", "-")),

@@ -1,0 +1,277 @@
+"""What can be said of the records and of the files that hold them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Literal, TypedDict
+
+from gassst.errors import ParameterError
+from gassst.model.options import Values, between, described, one_of, option, verify
+from gassst.model.params import METH_TAGS
+
+if TYPE_CHECKING:
+    from gassst.records.unmapped import Unmapped
+
+MORE_TAGS = ("X0", "X1", "NH", "HI")
+FORMATS = ("sam", "bam", "cram")
+WITHIN = ("library", "read-group", "file")
+OPTICAL_DISTANCE = 100  # Picard's default
+SORT_MEMORY = 2 << 30
+
+
+def _is_tag(text: str) -> bool:
+    return not text or (len(text) == 2 and text.isascii() and text[0].isalpha() and text.isalnum())
+
+
+@described
+@dataclass(frozen=True)
+class DuplicateRules:
+    """Which templates can be duplicates, and what is reported of them.
+
+    Attributes
+    ----------
+    """
+
+    within: Literal["library", "read-group", "file"] = option(
+        "library",
+        "--markdup-within",
+        "Compare reads within each library (LB of the read group), within each read group, or across the file "
+        "(default: library).",
+        values=one_of(*WITHIN),
+    )
+    barcode_tag: str = option(
+        "",
+        "--barcode-tag",
+        "Compare only reads whose values of this tag, such as RX, are equal.",
+        "TAG",
+        Values(_is_tag, "must be a letter, and a letter or digit"),
+    )
+    optical_distance: int = option(
+        OPTICAL_DISTANCE,
+        "--optical-distance",
+        "Treat duplicates within this distance on the flow cell as optical; 0 disables this "
+        "(default: {default}; 2500 suits patterned flow cells).",
+        "PIXELS",
+        between(0, 2**31 - 1),
+    )
+    tagged: bool = option(
+        False, "--duplicate-type", "Tag duplicates with dt:Z:LB, optical ones with dt:Z:SQ."
+    )
+    metrics_path: str | os.PathLike[str] | None = option(
+        None,
+        "--markdup-metrics",
+        "Write counts of duplicates and the size of the library to this file, in Picard's format.",
+        "FILE.txt",
+    )
+
+    def verify(self) -> DuplicateRules:
+        """Return self. Raises ParameterError for values that make no sense."""
+        verify(self)
+        return self
+
+    def __str__(self) -> str:
+        """What the header says of it."""
+        barcodes = f", by the barcodes in {self.barcode_tag}" if self.barcode_tag else ""
+        return f"duplicates marked within each {self.within.replace('-', ' ')}{barcodes}"
+
+    @property
+    def need_spots(self) -> bool:
+        """Tags and metrics alone report optical duplicates."""
+        return self.optical_distance > 0 and (self.tagged or self.metrics_path is not None)
+
+    @property
+    def distance(self) -> int:
+        """As the compiled passes take it."""
+        return self.optical_distance if self.need_spots else -1
+
+
+@described
+@dataclass(frozen=True)
+class OutputFile:
+    """The file that records go to.
+
+    Without a `format` the extension of its path tells it, and streams that tell none get SAM. Runs of records beyond
+    `sort_memory` are kept in files beside the output. SAM and CRAM are sorted by samtools when all records are there.
+
+    Attributes
+    ----------
+    duplicates : DuplicateRules or None
+        Duplicates are marked by these rules; only where `sort` is set. SAM and CRAM are then sorted as BAM is, first.
+    threads : int
+        For the compression of CRAM and for sorting; SAM and BAM are made by whoever calls `encode`.
+    """
+
+    format: Literal["sam", "bam", "cram"] | None = option(
+        None, "-O, --format", "Write this format, regardless of the suffix of -o.", values=one_of(*FORMATS)
+    )
+    level: int | None = option(
+        None,
+        "--level",
+        "Compress BAM or CRAM at this level: 1 is fast, 9 is small (default: 1; for CRAM that of htslib).",
+        "0..9",
+        between(0, 9),
+    )
+    format_options: tuple[str, ...] = option(
+        (),
+        "--output-fmt-option",
+        "Set an option of CRAM, as in samtools: version=3.1, no_ref=1, embed_ref=1, store_nm=1, store_md=1, "
+        "seqs_per_slice=N, or one of fast, normal, small and archive. CRAM refers to the sequence in the "
+        "index.",
+        "NAME=VALUE",
+    )
+    sort: bool = option(False, "--sort", "Sort by coordinate, and index a BAM or CRAM file.")
+    sort_memory: int = option(
+        SORT_MEMORY,
+        "--sort-memory",
+        "Keep at most this much of the records in memory while sorting, and the rest on disk (default: 2G).",
+        "SIZE",
+    )
+    duplicates: DuplicateRules | None = None
+    threads: int = 1
+
+    def verify(self) -> OutputFile:
+        """Return self. Raises ParameterError for a value out of its range, and duplicates without sorting."""
+        verify(self)
+        if self.duplicates is not None:
+            if not self.sort:
+                raise ParameterError("duplicates", "are marked during sorting: they need `sort`")
+            self.duplicates.verify()
+        return self
+
+
+@dataclass(frozen=True)
+class RecordStyle:
+    """What records look like, where users have a choice.
+
+    Attributes
+    ----------
+    more_tags : tuple of str
+        Those of `MORE_TAGS` that are added. X0 and X1 are places in the best and in the second stratum. NH is the
+        number of places of the read: X0 or the reported ones, whichever is more, without supplementary parts. HI says
+        which of the reported ones the record is.
+    meth_tags : str
+        Whose tags converted reads have. "bwa-meth": YC, what was converted in the read (CT or GA), and YD, the strand
+        that it comes from (f or r); NM leaves conversions out. "bismark": XM, XR and XG; NM counts all that differs.
+    baq : bool
+        Mapped records with bases and qualities have tag BQ, the base alignment quality of Li 2011, as
+        `samtools calmd -r -E` computes it.
+    eqx : bool
+        CIGARs with = and X for M. CRAM does not keep these: it is read back as M.
+    xa : bool
+        The other hits of a read are in tag XA of the first, `chr,+pos,CIGAR,NM;` each (CIGAR always with M), and have
+        no records of their own.
+    soft_clip_supplementary : bool
+        Supplementary records keep S and all of SEQ and QUAL; else they have H (bwa's -Y).
+    mark_secondary : bool
+        Supplementary records have flag 0x100 instead of 0x800 (bwa's -M).
+    read_groups : tuple of str
+        IDs for tag RG; a batch says which is that of its reads.
+    meth : str or None
+        The library of converted reads, as `MapParams.meth`; None: none is converted.
+    """
+
+    more_tags: tuple[Literal["X0", "X1", "NH", "HI"], ...] = option(
+        (),
+        "--tags",
+        "Add these tags: NH (number of hits), HI (index of this hit), X0 and X1 (number of positions with the "
+        "fewest errors, and with the next higher number).",
+        "T1,T2,..",
+        Values(lambda tags: set(tags) <= set(MORE_TAGS), f"must be among {', '.join(MORE_TAGS)}"),
+    )
+    meth_tags: Literal["bwa-meth", "bismark"] = option(
+        "bwa-meth",
+        "--meth-tags",
+        "Write the tags of bwa-meth, YC and YD, or those of Bismark, XM, XR and XG, with --meth "
+        "(default: bwa-meth).",
+        values=one_of(*METH_TAGS),
+    )
+    baq: bool = option(
+        False,
+        "--baq",
+        "Add tag BQ: base alignment quality, as samtools calmd -r -E computes it, for callers that use it.",
+    )
+    eqx: bool = option(False, "--eqx", "Write = and X instead of M in CIGARs.")
+    xa: bool = option(False, "--xa", "Put further alignments into one XA tag instead of secondary records.")
+    soft_clip_supplementary: bool = option(
+        False,
+        "-Y, --soft-clip-supplementary",
+        "Keep all bases in supplementary records: soft clips instead of hard clips.",
+    )
+    mark_secondary: bool = option(
+        False,
+        "-M, --mark-secondary",
+        "Flag supplementary records as secondary, for tools that do not support supplementary records.",
+    )
+    read_groups: tuple[str, ...] = ()
+    meth: Literal["directional", "non-directional", "pbat"] | None = None
+
+
+@described
+@dataclass(frozen=True)
+class OutputOptions(RecordStyle, OutputFile):
+    """How `AlignmentWriter` writes: these fields, those of `OutputFile` and those of `RecordStyle`.
+
+    Read groups are those of the header. Files of unmapped reads are compressed as their names end: ".gz", ".bz2",
+    ".xz" or ".zst".
+
+    Attributes
+    ----------
+    """
+
+    no_unmapped: bool = option(
+        False,
+        "--no-unmapped",
+        "Omit unmapped reads. A pair is omitted only if both mates are unmapped.",
+    )
+    unmapped_path: str | os.PathLike[str] | None = option(
+        None,
+        "--unmapped",
+        "Also write the unmapped reads to this FASTQ file, with /1 or /2 after the names of mates.",
+        "FILE.fq.gz",
+    )
+    unmapped_mates_path: str | os.PathLike[str] | None = option(
+        None,
+        "--unmapped2",
+        "Write pairs with two unmapped mates to two files: second mates to this file, first mates to the file "
+        "of --unmapped.",
+        "FILE.fq.gz",
+    )
+    unmapped_either: bool = option(
+        False, "--unmapped-either", "With --unmapped2: also write pairs with one unmapped mate."
+    )
+
+    @property
+    def facts(self) -> tuple[object, ...]:
+        """What of these options the records of a part depend on, and their order."""
+        style = tuple(getattr(self, field.name) for field in fields(RecordStyle))
+        return (*style, self.sort, self.no_unmapped)
+
+    @property
+    def unmapped(self) -> Unmapped:
+        """Raises UsageError for a senseless choice."""
+        from gassst.records.unmapped import Unmapped
+
+        return Unmapped(self.unmapped_path, self.unmapped_mates_path, self.unmapped_either).verify()
+
+
+class OutputChoices(TypedDict, total=False):
+    """The fields of `OutputOptions` but for `threads` and `meth`, as arguments of `Mapper.map_file`."""
+
+    format: Literal["sam", "bam", "cram"] | None
+    level: int | None
+    format_options: tuple[str, ...]
+    sort: bool
+    sort_memory: int
+    duplicates: DuplicateRules | None
+    more_tags: tuple[Literal["X0", "X1", "NH", "HI"], ...]
+    meth_tags: Literal["bwa-meth", "bismark"]
+    baq: bool
+    eqx: bool
+    xa: bool
+    soft_clip_supplementary: bool
+    mark_secondary: bool
+    no_unmapped: bool
+    unmapped_path: str | os.PathLike[str] | None
+    unmapped_mates_path: str | os.PathLike[str] | None
+    unmapped_either: bool
