@@ -79,22 +79,23 @@ class Option(NamedTuple):
 
     def explained(self, default: Any) -> str:
         """The help, and which numbers are in range."""
-        is_told = self.values is None or self.values.names
-        return self.text(default) if is_told else f"{self.text(default)} It {self.values.complaint}."
+        if self.values is None or self.values.names:
+            return self.text(default)
+        return f"{self.text(default)} It {self.values.complaint}."
 
 
 def option(
     default: Any,
     flags: str,
     help: str | Mapping[str, str],
-    metavar: str | None = None,
     values: Values | None = None,
     *,
     group: str = "",
     excludes: str = "",
 ) -> Any:
-    """A field with this default; `flags` as "-s, --sensitivity". The rest is as of `Option`."""
-    described = Option(tuple(flags.split(", ")), help, metavar, values, group, excludes)
+    """A field with this default; `flags` as "-s, --sensitivity 0..5". The rest is as of `Option`."""
+    names, _, metavar = flags.rpartition(" ") if not flags.split()[-1].startswith("-") else (flags, "", None)
+    described = Option(tuple(names.split(", ")), help, metavar, values, group, excludes)
     return field(default=default, metadata={"option": described})
 
 

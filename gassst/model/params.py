@@ -76,38 +76,32 @@ class Scoring:
     """
 
     match: int = option(
-        1, "-A, --match", f"Set the score of a match, 1 to {MAX_MATCH}.", "N", between(1, MAX_MATCH)
+        1, "-A, --match N", f"Set the score of a match, 1 to {MAX_MATCH}.", between(1, MAX_MATCH)
     )
-    mismatch: int = option(
-        4, "-B, --mismatch", "Set the penalty of a mismatch.", "N", between(0, MAX_PENALTY)
-    )
+    mismatch: int = option(4, "-B, --mismatch N", "Set the penalty of a mismatch.", between(0, MAX_PENALTY))
     gap_open: tuple[int, int] = option(
         (6, 6),
-        "--gap-open",
+        "--gap-open N[,N]",
         "Set the penalty for opening a gap; two numbers are for deletions and for insertions (default: 6).",
-        "N[,N]",
         _both(0),
     )
     gap_extend: tuple[int, int] = option(
         (1, 1),
-        "-E, --gap-extend",
+        "-E, --gap-extend N[,N]",
         "Set the penalty for each base of a gap, likewise (default: 1).",
-        "N[,N]",
         _both(1),
     )
     clip: int = option(
         5,
-        "-L, --clip-penalty",
+        "-L, --clip-penalty N",
         "Set the bonus for each end of the read that the alignment reaches.",
-        "N",
         between(0, MAX_PENALTY),
     )
     min_score: int | None = option(
         None,
-        "-T, --min-score",
+        "-T, --min-score N",
         "Report local alignments with at least this score; a concordant mate adds 17 to it (default: "
         f"{LEAST_SCORE}, and single reads that fit end to end within -p).",
-        "N",
         between(0, 0x7FFF),
     )
 
@@ -161,28 +155,25 @@ class MapParams:
     )
     min_identity: float | None = option(
         None,
-        "-p, --min-identity",
+        "-p, --min-identity PERCENT",
         "Report whole reads with at least this identity; in local mode, parts of other reads too "
         "(default: 80, more where chance hits would be likely).",
-        "PERCENT",
         between(50, 100, " %"),
         group="alignment",
     )
     min_length: int | None = option(
         None,
-        "--min-length",
+        "--min-length BASES",
         f"Leave reads with fewer bases unmapped (default: {MIN_READ_LENGTH}; with --preset ancient "
         f"{ANCIENT['min_length']}).",
-        "BASES",
         between(MIN_READ_LENGTH, MAX_READ_LENGTH),
         group="alignment",
     )
     gaps: int | None = option(
         None,
-        "-g, --gaps",
+        "-g, --gaps BASES",
         "Allow at least this many inserted and deleted bases in an alignment "
         "(default: 15, with --all the error limit).",
-        "BASES",
         between(0, MAX_GAPS),
         group="alignment",
     )
@@ -195,10 +186,9 @@ class MapParams:
     )
     max_hits: int = option(
         1,
-        "-k, --max-hits",
+        "-k, --max-hits K",
         "Report up to this many alignments per read (default: {default}; with --strata all, with --preset small-rna "
         f"{SMALL_RNA['max_hits']}).",
-        "K",
         Values(lambda value: 1 <= value <= EVERY_HIT, "must be at least 1 and less than 2^32"),
         group="alignment",
         excludes="hits",
@@ -219,35 +209,31 @@ class MapParams:
     )
     sensitivity: int = option(
         2,
-        "-s, --sensitivity",
+        "-s, --sensitivity 0..5",
         "Trade speed for sensitivity: 0 is fastest, 5 skips no seed "
         f"(default: {{default}}; with --preset small-rna {SMALL_RNA['sensitivity']}).",
-        "0..5",
         between(0, 5),
         group="sensitivity",
     )
     seed_length: int | None = option(
         None,
-        "-w, --seed-length",
+        "-w, --seed-length BASES",
         "Use seeds of at least this many bases (default: by read length and -p).",
-        "BASES",
         between(4, 30, " bases"),
         group="sensitivity",
     )
     filters: tuple[str, ...] = option(
         DEFAULT_FILTERS,
-        "--filters",
+        "--filters F1,F2,..",
         "Run these filters in this order before alignment; 'auto' runs those that save time (band32; with --all "
         f"flanks,band32), 'none' runs none (default: {','.join(DEFAULT_FILTERS)}). They reject only candidates beyond "
         "the error limit.",
-        "F1,F2,..",
         group="sensitivity",
     )
     insert: tuple[float, float] | None = option(
         None,
-        "--insert",
+        "--insert MEAN,SD",
         "Set the insert size between the outer ends of mates (default: learned from the first reads).",
-        "MEAN,SD",
         INSERT,
         group="pairs",
         excludes="insert",
@@ -281,35 +267,31 @@ class MapParams:
     )
     device: str | None = option(
         None,
-        "--device",
+        "--device NAME",
         "Use an OpenCL device: gpu, gpu:all, cpu, part of a name or an index such as 0:1. With none, CPU "
         "code does all the work (default: auto, a GPU where it is faster; `gassst devices` lists all).",
-        "NAME",
         group="machine",
     )
     processes: int | None = option(
         None,
-        "--processes",
+        "--processes N",
         "Spread the threads over this many processes (default: one for each thread, for "
         "single reads one for two threads, and one for a short run).",
-        "N",
         THREADS,
         group="machine",
     )
     batch_size: int | None = option(
         None,
-        "--batch-size",
+        "--batch-size READS",
         "Limit the batches of a thread to this many reads (default: 32768, with several processes 24576, more "
         "beside a GPU). The first and last batches of several threads are smaller.",
-        "READS",
         at_least(1),
         group="machine",
     )
     memory: int | None = option(
         None,
-        "--memory",
+        "--memory SIZE",
         "Use the index in parts of this size, such as 500M or 4G (default: all of it at once).",
-        "SIZE",
         at_least(1 << 20, "must be at least 1M (1,048,576 bytes)"),
         group="machine",
     )

@@ -32,9 +32,8 @@ class TagSources:
     )
     umi_separator: str = option(
         "",
-        "--umi-from-name",
+        "--umi-from-name SEP",
         "Put what follows the last SEP in a read name into the tag RX.",
-        "SEP",
         Values(_is_separator, "must be one character such as : or _ that separates the UMI"),
     )
     lenient: bool = option(

@@ -42,17 +42,15 @@ class DuplicateRules:
     )
     barcode_tag: str = option(
         "",
-        "--barcode-tag",
+        "--barcode-tag TAG",
         "Compare only reads whose values of this tag, such as RX, are equal.",
-        "TAG",
         Values(_is_tag, "must be a letter, and a letter or digit"),
     )
     optical_distance: int = option(
         OPTICAL_DISTANCE,
-        "--optical-distance",
+        "--optical-distance PIXELS",
         "Treat duplicates within this distance on the flow cell as optical; 0 disables this "
         "(default: {default}; 2500 suits patterned flow cells).",
-        "PIXELS",
         between(0, 2**31 - 1),
     )
     tagged: bool = option(
@@ -60,9 +58,8 @@ class DuplicateRules:
     )
     metrics_path: str | os.PathLike[str] | None = option(
         None,
-        "--markdup-metrics",
+        "--markdup-metrics FILE.txt",
         "Write counts of duplicates and the size of the library to this file, in Picard's format.",
-        "FILE.txt",
     )
 
     def verify(self) -> DuplicateRules:
@@ -107,25 +104,22 @@ class OutputFile:
     )
     level: int | None = option(
         None,
-        "--level",
+        "--level 0..9",
         "Compress BAM or CRAM at this level: 1 is fast, 9 is small (default: 1; for CRAM that of htslib).",
-        "0..9",
         between(0, 9),
     )
     format_options: tuple[str, ...] = option(
         (),
-        "--output-fmt-option",
+        "--output-fmt-option NAME=VALUE",
         "Set an option of CRAM, as in samtools: version=3.1, no_ref=1, embed_ref=1, store_nm=1, store_md=1, "
         "seqs_per_slice=N, or one of fast, normal, small and archive. CRAM refers to the sequence in the "
         "index.",
-        "NAME=VALUE",
     )
     sort: bool = option(False, "--sort", "Sort by coordinate, and index a BAM or CRAM file.")
     sort_memory: int = option(
         SORT_MEMORY,
-        "--sort-memory",
+        "--sort-memory SIZE",
         "Keep at most this much of the records in memory while sorting, and the rest on disk (default: 2G).",
-        "SIZE",
     )
     duplicates: DuplicateRules | None = None
     threads: int = 1
@@ -173,10 +167,9 @@ class RecordStyle:
 
     more_tags: tuple[Literal["X0", "X1", "NH", "HI"], ...] = option(
         (),
-        "--tags",
+        "--tags T1,T2,..",
         "Add these tags: NH (number of hits), HI (index of this hit), X0 and X1 (number of positions with the "
         "fewest errors, and with the next higher number).",
-        "T1,T2,..",
         Values(lambda tags: set(tags) <= set(MORE_TAGS), f"must be among {', '.join(MORE_TAGS)}"),
     )
     meth_tags: Literal["bwa-meth", "bismark"] = option(
@@ -226,16 +219,14 @@ class OutputOptions(RecordStyle, OutputFile):
     )
     unmapped_path: str | os.PathLike[str] | None = option(
         None,
-        "--unmapped",
+        "--unmapped FILE.fq.gz",
         "Also write the unmapped reads to this FASTQ file, with /1 or /2 after the names of mates.",
-        "FILE.fq.gz",
     )
     unmapped_mates_path: str | os.PathLike[str] | None = option(
         None,
-        "--unmapped2",
+        "--unmapped2 FILE.fq.gz",
         "Write pairs with two unmapped mates to two files: second mates to this file, first mates to the file "
         "of --unmapped.",
-        "FILE.fq.gz",
     )
     unmapped_either: bool = option(
         False, "--unmapped-either", "With --unmapped2: also write pairs with one unmapped mate."
