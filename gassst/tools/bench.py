@@ -18,6 +18,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ from gassst.tools.arguments import add_seed, file_path, output_path
 from gassst.tools.evaluate import evaluate
 from gassst.tools.mappers import TOOLS, Job, ReadSet, find, indexer, version
 from gassst.tools.report_plots import require_matplotlib
-from gassst.workers.children import die_with_parent
+from gassst.workers.children import adopting_orphans, die_with_parent
 from gassst.workers.thread_count import MAX_THREADS
 
 log = logging.getLogger("gassst")
@@ -79,10 +80,10 @@ class Usage:
 def measured(command: Sequence[str], stdout: Path, timeout: float) -> Usage:
     """Run a program to its end, or until `timeout` seconds have passed; it ends with this process.
 
-    CPU time is that of the program and of all that it has waited for.
+    CPU time is that of the program and of all that it has started: bwa-meth ends without waiting for bwa.
     """
     parent, expired = os.getpid(), threading.Event()
-    with open(stdout, "wb") as out, tempfile.TemporaryFile() as messages:
+    with open(stdout, "wb") as out, tempfile.TemporaryFile() as messages, adopting_orphans():
         start = time.perf_counter()
         try:
             child = subprocess.Popen(
@@ -104,13 +105,14 @@ def measured(command: Sequence[str], stdout: Path, timeout: float) -> Usage:
         timer.start()
         try:
             _, status, used = os.wait4(child.pid, 0)
+            cpu = used.ru_utime + used.ru_stime + _cpu_of_orphans(child.pid)
         except BaseException:
             os.killpg(child.pid, signal.SIGKILL)
             raise
         finally:
             timer.cancel()
         child.returncode = code = os.waitstatus_to_exitcode(status)
-        cpu, wall = used.ru_utime + used.ru_stime, time.perf_counter() - start
+        wall = time.perf_counter() - start
         messages.seek(0)
         said = messages.read().decode(errors="replace").split("\n")
     if expired.is_set():
@@ -120,6 +122,16 @@ def measured(command: Sequence[str], stdout: Path, timeout: float) -> Usage:
     last = next((line.strip() for line in reversed(said) if line.strip()), "no message")
     how = f"exit code {code}" if code > 0 else f"ended by {signal.Signals(-code).name}"
     return Usage(cpu, wall, f"{how}: {last[:200]}")
+
+
+def _cpu_of_orphans(group: int) -> float:
+    """CPU seconds of the processes that the leader of a process group has left behind, once they have ended."""
+    cpu = 0.0
+    with suppress(ChildProcessError):
+        while True:
+            _, _, used = os.wait4(-group, 0)
+            cpu += used.ru_utime + used.ru_stime
+    return cpu
 
 
 class Bench:

@@ -7,11 +7,13 @@ import os
 import signal
 import sys
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any
 
 _PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
 
 
 @cache
@@ -34,6 +36,22 @@ def die_with_parent(parent: int) -> None:
             _libc().prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it has ended already
         os._exit(1)
+
+
+@contextmanager
+def adopting_orphans() -> Iterator[None]:
+    """In its body, descendants whose parent has ended become children of this process; Linux only."""
+
+    def adopt(does: int) -> None:
+        if sys.platform.startswith("linux"):
+            with suppress(OSError, AttributeError):
+                _libc().prctl(_PR_SET_CHILD_SUBREAPER, does, 0, 0, 0)
+
+    adopt(1)
+    try:
+        yield
+    finally:
+        adopt(0)
 
 
 def end_with_stdin() -> None:

@@ -1,4 +1,4 @@
-"""Run one command and write down its wall time, CPU time and peak memory.
+"""Run one command and write down its wall time, CPU time and peak memory, with those of all that it has started.
 
     python -I -S timed.py USAGE.json STDOUT STDERR TIMEOUT COMMAND...
 
@@ -7,11 +7,30 @@ child, so the Python process that compares the mappers must not be the one that 
 """
 
 import contextlib
+import ctypes
 import json
 import os
 import signal
 import sys
 import time
+
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def adopt_orphans():
+    """Descendants whose parent has ended become children of this process: bwa-meth ends without waiting for bwa."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def wait(pid):
+    """The status of the child, and the resources of each child once all of them have ended."""
+    _, status, used = os.wait4(pid, 0)
+    found = [used]
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            found.append(os.wait4(-1, 0)[2])
+    return status, found
 
 
 def start(command, out, err):
@@ -35,6 +54,7 @@ def end_group(pid):
 
 
 def main(usage_path, out, err, timeout, *command):
+    adopt_orphans()
     began = time.perf_counter()
     pid = start(command, out, err)
     expired = []
@@ -47,17 +67,18 @@ def main(usage_path, out, err, timeout, *command):
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(1))
     signal.setitimer(signal.ITIMER_REAL, float(timeout))
     try:
-        _, status, used = os.wait4(pid, 0)
+        status, found = wait(pid)
     except BaseException:
         end_group(pid)
         raise
     wall = time.perf_counter() - began
+    user = sum(used.ru_utime for used in found)
     kilobyte = 1 if sys.platform == "darwin" else 1024
     usage = {
         "wall": wall,
-        "user": used.ru_utime,
-        "cpu": used.ru_utime + used.ru_stime,
-        "rss": used.ru_maxrss * kilobyte,
+        "user": user,
+        "cpu": user + sum(used.ru_stime for used in found),
+        "rss": max(used.ru_maxrss for used in found) * kilobyte,
         "status": os.waitstatus_to_exitcode(status),
         "timed_out": bool(expired),
     }

@@ -147,6 +147,14 @@ def test_what_a_program_takes_and_says(tmp_path):
     assert measured(["sleep", "600"], tmp_path / "out", 0.1).failure == "ended after 0.1 s"
 
 
+def test_what_a_program_leaves_behind_counts(tmp_path):
+    """As bwa-meth, which may end before bwa does."""
+    work = "import time\nwhile time.process_time() < 0.2: pass\nprint('to stdout')"
+    used = measured(["sh", "-c", f'{sys.executable} -c "{work}" & exit 0'], tmp_path / "out", 60)
+    assert used.failure == "" and used.cpu >= 0.2
+    assert (tmp_path / "out").read_text() == "to stdout\n"
+
+
 def test_the_program_that_runs_is_always_compared(on_path):
     assert list(choose_tools("bwa")[0]) == ["gassst"]
     assert choose_tools("bwa")[1] == {"bwa": "not on PATH (Debian: bwa)"}

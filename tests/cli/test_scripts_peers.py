@@ -289,6 +289,14 @@ def test_bench_counts_children_too(tmp_path):
     assert bare["rss"] < 30 << 20
 
 
+def test_bench_counts_what_a_command_leaves_behind(tmp_path):
+    """As bwa-meth, which may end before bwa does."""
+    left = "import time\nx = bytearray(150 << 20)\nwhile time.process_time() < 0.2: pass\nprint('done')"
+    usage = peers.timed(["sh", "-c", f'{sys.executable} -c "{left}" & exit 0'], tmp_path / "out")
+    assert (tmp_path / "out").read_text() == "done\n"
+    assert usage["rss"] > 150 << 20 and usage["cpu"] >= 0.2
+
+
 def test_published_table_is_complete():
     for rows in rizk.PUBLISHED.values():
         assert [len(row) for row in rows] == [len(rizk.LENGTHS) * len(rizk.ERRORS)] * 3
