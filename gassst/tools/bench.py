@@ -30,7 +30,7 @@ from gassst.files.whole_file import write_text
 from gassst.tools import bench_page
 from gassst.tools.arguments import add_seed, file_path, output_path
 from gassst.tools.evaluate import evaluate
-from gassst.tools.mappers import TOOLS, Job, ReadSet, find, indexer, version
+from gassst.tools.mappers import METH_TOOLS, TOOLS, Job, ReadSet, Tool, find, indexer, version
 from gassst.tools.report_plots import require_matplotlib
 from gassst.workers.children import adopting_orphans, die_with_parent
 from gassst.workers.thread_count import MAX_THREADS
@@ -66,6 +66,9 @@ KINDS = (
     Kind(150, 0.005, True),
     Kind(150, 0.05, True),
 )
+# Of reads that bisulfite converted, and their mean methylation of CpG, CHG and CHH.
+METH_KINDS = (Kind(100, 0.01), Kind(100, 0.01, True), Kind(150, 0.01, True))
+LEVELS = "0.7,0.01,0.01"
 
 
 @dataclass(frozen=True)
@@ -145,11 +148,15 @@ class Bench:
         Reads of each kind, both mates counted.
     timeout : float
         Seconds that one program may take.
+    meth : bool
+        Bisulfite converts the reads.
     """
 
-    def __init__(self, folder: Path, threads: int, number: int, seed: int, timeout: float):
+    def __init__(
+        self, folder: Path, threads: int, number: int, seed: int, timeout: float, meth: bool = False
+    ):
         self.folder, self.threads, self.number, self.seed = folder, threads, number, seed
-        self.timeout = timeout
+        self.timeout, self.meth = timeout, meth
         self.failures: dict[str, str] = {}
         """By mapper: why it was left out from some point on."""
 
@@ -169,6 +176,7 @@ class Bench:
         ]
         options += [word for path in paths for word in ("-o", path)]
         options += ["--pairs", INSERT] if kind.pairs else []
+        options += ["--meth", LEVELS] if self.meth else []
         reference = self.folder / "reference.fa"
         usage = measured(
             [*_this(), "simulate", str(reference), *map(str, options)], self.folder / "out", self.timeout
@@ -182,7 +190,7 @@ class Bench:
 
     def run(self, name: str, program: tuple[str, ...], reads: ReadSet) -> dict[str, Any] | None:
         """The figures of one mapper on one set of reads; None where it failed, and for good."""
-        tool, home = TOOLS[name], self.folder / name
+        tool, home = tools_of(self.meth)[name], self.folder / name
         job = Job(program, home, self.threads, reads)
         if not home.exists() or tool.per_length:
             shutil.rmtree(home, ignore_errors=True)
@@ -200,6 +208,7 @@ class Bench:
         if usage.failure:
             self._fail(name, f"{reads.name}: {usage.failure}")
             return None
+        out = tool.output(job, out)
         try:
             result = evaluate(str(out), mapq=CONFIDENT, total=reads.number)
         except GassstError as error:
@@ -241,15 +250,21 @@ def compare(bench: Bench, tools: dict[str, tuple[str, ...]], kinds: Sequence[Kin
     return sets
 
 
-def choose_tools(only: str | None) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+def tools_of(meth: bool) -> dict[str, Tool]:
+    """The mappers of reads that bisulfite converted, or of others."""
+    return METH_TOOLS if meth else TOOLS
+
+
+def choose_tools(only: str | None, meth: bool = False) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
     """Programs by mapper, and what to do about each one that is missing. Raises UsageError."""
+    tools = tools_of(meth)
     asked = (
-        list(TOOLS) if only is None else ["gassst", *(name for name in only.split(",") if name != "gassst")]
+        list(tools) if only is None else ["gassst", *(name for name in only.split(",") if name != "gassst")]
     )
-    if unknown := [name for name in asked if name not in TOOLS]:
-        raise UsageError(f"--tools {unknown[0]}: must be among {', '.join(TOOLS)}")
-    found = {name: _this() if name == "gassst" else find(TOOLS[name]) for name in asked}
-    missing = {name: f"not on PATH ({TOOLS[name].get})" for name, program in found.items() if program is None}
+    if unknown := [name for name in asked if name not in tools]:
+        raise UsageError(f"--tools {unknown[0]}: must be among {', '.join(tools)}")
+    found = {name: _this() if name == "gassst" else find(tools[name]) for name in asked}
+    missing = {name: f"not on PATH ({tools[name].get})" for name, program in found.items() if program is None}
     return {name: program for name, program in found.items() if program is not None}, missing
 
 
@@ -284,7 +299,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--tools",
         metavar="NAMES",
-        help=f"Compare only these mappers, separated by commas: {', '.join(TOOLS)}.",
+        help=f"Compare only these mappers, separated by commas: {', '.join(TOOLS)}; with --meth "
+        f"{', '.join(METH_TOOLS)}.",
+    )
+    add(
+        "--meth",
+        action="store_true",
+        help="Convert the reads as bisulfite does, and compare mappers of bisulfite reads.",
     )
     add_seed(add)
     add("--timeout", type=float, default=3600, metavar="SECONDS", help="Stop a mapper after this time.")
@@ -302,7 +323,7 @@ def main(args: argparse.Namespace) -> int:
     if not 1 <= args.threads <= MAX_THREADS or not args.timeout > 0:
         raise UsageError(f"-t must be from 1 to {MAX_THREADS}, and --timeout must be positive")
     require_matplotlib()
-    tools, missing = choose_tools(args.tools)
+    tools, missing = choose_tools(args.tools, args.meth)
     for name, why in missing.items():
         log.info("%s: %s", name, why)
     folder = args.folder or tempfile.gettempdir()
@@ -313,13 +334,14 @@ def main(args: argparse.Namespace) -> int:
     try:
         reference = Path(scratch.file("reference.fa"))
         _copy_plain(args.reference, reference)
-        bench = Bench(reference.parent, args.threads, args.number, args.seed, args.timeout)
-        sets = compare(bench, tools, KINDS)
-        versions = {name: version(TOOLS[name], program) for name, program in tools.items()}
+        bench = Bench(reference.parent, args.threads, args.number, args.seed, args.timeout, args.meth)
+        sets = compare(bench, tools, METH_KINDS if args.meth else KINDS)
+        versions = {name: version(tools_of(args.meth)[name], program) for name, program in tools.items()}
     finally:
         scratch.remove()
     result = {
         "reference": os.path.basename(args.reference),
+        "meth": args.meth,
         "threads": args.threads,
         "versions": versions,
         "not_run": missing | bench.failures,

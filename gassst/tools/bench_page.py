@@ -18,7 +18,7 @@ def render(result: dict[str, Any]) -> str:
     first = sets[0]
     figures = [
         ("Mappers", str(len(tools)), f"on {result['reference']}"),
-        ("Reads", f"{first['reads']:,}", "of each kind, simulated"),
+        ("Reads", f"{first['reads']:,}", f"of each kind, {'bisulfite, ' * result['meth']}simulated"),
         ("Threads", str(result["threads"]), "of each mapper"),
     ]
     sections = [_summary(tools, sets), _picture(tools, sets), _all_figures(tools, sets)]

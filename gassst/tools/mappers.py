@@ -72,7 +72,7 @@ class Tool:
     """`index` and `map` give the arguments from a Job (and the output file); None: no index is kept.
 
     A tool that `writes` does not use stdout. `per_length`: the index hangs on the read length. `pairs`: maps
-    pairs, from two files.
+    pairs, from two files. `suffix`: what it puts behind the stem of the output, for pairs.
     """
 
     programs: tuple[str, ...]
@@ -84,6 +84,32 @@ class Tool:
     per_length: bool = False
     indexer: str | None = None
     pairs: bool = True
+    suffix: str = ""
+
+    def output(self, job: Job, out: Path) -> Path:
+        """The file that the tool writes where it is asked for `out`."""
+        return out.with_name(out.stem + self.suffix + out.suffix) if job.reads.mates else out
+
+
+def _gassst(*kind: str) -> Tool:
+    return Tool(
+        ("gassst",),
+        "pip install gassst",
+        ("--version",),
+        lambda job: ["index", *kind, job.reference, "-o", job.index + ".gsi", "-q"],
+        lambda job, out: ["map", *kind, job.index + ".gsi", *job.fastq, "-o", out, "-t", job.t, "-q"],
+        writes=True,
+    )
+
+
+def _minibwa(*kind: str) -> Tool:
+    return Tool(
+        ("minibwa",),
+        SOURCE + "lh3/minibwa",
+        ("version",),
+        lambda job: ["index", *kind, "-t", job.t, job.reference, job.index],
+        lambda job, out: ["map", *kind, "-t", job.t, job.index, *job.fastq],
+    )
 
 
 def _bwa_index(job: Job) -> list[str]:
@@ -98,30 +124,24 @@ def _strobealign_map(job: Job, out: str) -> list[str]:
     return ["--use-index", "-r", str(job.reads.length), "-t", job.t, "-o", out, job.reference, *job.fastq]
 
 
-def _bowtie2_reads(job: Job) -> list[str]:
-    options = ["-1", "-2"] if job.reads.mates else ["-U"]
+def _bowtie2_reads(job: Job, single: str = "-U") -> list[str]:
+    options = ["-1", "-2"] if job.reads.mates else [single]
     return [word for pair in zip(options, job.fastq, strict=True) for word in pair]
+
+
+def _bismark_map(job: Job, out: str) -> list[str]:
+    # Bismark takes the name of its output, without what it adds, and two threads of Bowtie 2 or more.
+    threads = ["-p", job.t] if job.threads > 1 else []
+    where = ["--sam", "-B", Path(out).stem, "-o", str(Path(out).parent), "--temp_dir", str(job.folder)]
+    return ["--genome", str(job.folder), *threads, *where, *_bowtie2_reads(job, "--single_end")]
 
 
 SOURCE = "source: github.com/"
 TOOLS = {
-    "gassst": Tool(
-        ("gassst",),
-        "pip install gassst",
-        ("--version",),
-        lambda job: ["index", job.reference, "-o", job.index + ".gsi", "-q"],
-        lambda job, out: ["map", job.index + ".gsi", *job.fastq, "-o", out, "-t", job.t, "-q"],
-        writes=True,
-    ),
+    "gassst": _gassst(),
     "bwa": Tool(("bwa",), "Debian: bwa", (), _bwa_index, _bwa_map),
     "bwa-mem2": Tool(("bwa-mem2",), SOURCE + "bwa-mem2/bwa-mem2", ("version",), _bwa_index, _bwa_map),
-    "minibwa": Tool(
-        ("minibwa",),
-        SOURCE + "lh3/minibwa",
-        ("version",),
-        lambda job: ["index", "-t", job.t, job.reference, job.index],
-        lambda job, out: ["map", "-t", job.t, job.index, *job.fastq],
-    ),
+    "minibwa": _minibwa(),
     "strobealign": Tool(
         ("strobealign",),
         SOURCE + "ksahlin/strobealign",
@@ -149,11 +169,33 @@ TOOLS = {
         indexer="bowtie2-build",
     ),
 }  # fmt: skip
+# Those of reads that bisulfite converted.
+METH_TOOLS = {
+    "gassst": _gassst("--meth"),
+    "bwa-meth": Tool(
+        ("bwameth.py",),
+        SOURCE + "brentp/bwa-meth",
+        ("--version",),
+        lambda job: ["index", job.reference],
+        lambda job, out: ["--reference", job.reference, "-t", job.t, *job.fastq],
+    ),
+    "minibwa": _minibwa("--meth"),
+    "bismark": Tool(
+        ("bismark",),
+        SOURCE + "FelixKrueger/Bismark",
+        ("--version",),
+        lambda job: [str(job.folder)],
+        _bismark_map,
+        writes=True,
+        indexer="bismark_genome_preparation",
+        suffix="_pe",
+    ),
+}  # fmt: skip
 
 
 def find(tool: Tool, given: str | None = None) -> tuple[str, ...] | None:
     """The command that starts a tool: the one `given` for it, or on PATH; None if there is none. gassst is this one."""
-    if given is None and tool is TOOLS["gassst"]:
+    if given is None and "gassst" in tool.programs:
         return (sys.executable, "-m", "gassst")
     for program in tool.programs if given is None else (given,):
         if path := shutil.which(program):

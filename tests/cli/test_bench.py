@@ -27,6 +27,42 @@ elif command == "mem":
 else:
     print("bwa 0.7.99", file=sys.stderr)
 """
+# Those of bisulfite reads: the one asks for the index beside its FASTA, the other names its output itself.
+BWA_METH = """#!{python}
+import subprocess, sys
+if sys.argv[1] == "--version":
+    print("bwa-meth.py 0.2.99")
+elif sys.argv[1] == "index":
+    open(sys.argv[2] + ".c2t", "w")
+else:
+    fasta, reads = sys.argv[2], sys.argv[5:]
+    open(fasta + ".c2t")
+    bases = "".join(open(reads[0]).read().split("\\n")[1::4])
+    assert 10 * bases.count("C") < len(bases)  # of reads that nothing converted they are a quarter
+    sys.exit(subprocess.run([sys.executable, "-m", "gassst", "map", "--meth", "-q", fasta, *reads]).returncode)
+"""
+BISMARK = """#!{python}
+import argparse, os, subprocess, sys
+parser = argparse.ArgumentParser()
+for name in ("--genome", "-B", "-o", "--temp_dir", "-1", "-2", "--single_end"):
+    parser.add_argument(name)
+for name in ("--sam", "--version"):
+    parser.add_argument(name, action="store_true")
+parser.add_argument("-p", type=int, choices=range(2, 9))
+args = parser.parse_args()
+if args.version:
+    print("Bismark Version: v0.25.99")
+else:
+    assert os.path.exists(args.genome + "/prepared") and args.sam
+    reads = [args.single_end] if args.single_end else [vars(args)["1"], vars(args)["2"]]
+    out = f"{args.o}/{args.B}{'_pe' * (len(reads) == 2)}.sam"
+    command = [sys.executable, "-m", "gassst", "map", "--meth", "-q", args.genome + "/reference.fa", *reads, "-o", out]
+    sys.exit(subprocess.run(command).returncode)
+"""
+PREPARE = """#!{python}
+import sys
+open(sys.argv[1] + "/prepared", "w")
+"""
 BAD = "#!/bin/sh\necho 'first line' >&2\necho 'out of cheese' >&2\nexit 3\n"
 
 
@@ -87,6 +123,27 @@ def test_mappers_are_compared_and_failures_named(on_path, small_fasta, tmp_path,
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.html", "b.json", "bin"]
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_mappers_of_bisulfite_reads(on_path, small_fasta, tmp_path, monkeypatch, threads):
+    """Reads are converted, and mappers of plain reads do not run."""
+    monkeypatch.setattr(bench, "METH_KINDS", (Kind(80, 0.02), Kind(60, 0.01, True)))
+    scripts = {"bwameth.py": BWA_METH, "bismark": BISMARK, "bismark_genome_preparation": PREPARE, "bwa": GOOD}
+    for name, text in scripts.items():
+        on_path(name, text)
+    page, figures = tmp_path / "b.html", tmp_path / "b.json"
+    code, result = run(
+        small_fasta, "--meth", "-n", 200, "-t", threads, "--folder", tmp_path, "-o", page, "--json", figures
+    )
+    assert code == 0 and result["meth"]
+    assert result["versions"].keys() == {"gassst", "bwa-meth", "bismark"}
+    assert (result["versions"]["bwa-meth"], result["versions"]["bismark"]) == ("0.2.99", "0.25.99")
+    assert list(result["not_run"]) == ["minibwa"]
+    for one in result["sets"]:
+        right = [found["right"] for found in one["runs"].values()]
+        assert len(right) == 3 and right[0] == right[1] == right[2] > 0.9
+    assert "of each kind, bisulfite, simulated" in page.read_text(encoding="utf-8")
+
+
 def test_no_other_mapper(on_path, small_fasta, tmp_path, monkeypatch):
     monkeypatch.setattr(bench, "KINDS", (Kind(80, 0.02),))
     code, result = run(
@@ -101,6 +158,7 @@ def test_no_other_mapper(on_path, small_fasta, tmp_path, monkeypatch):
     [
         (["-n", "1"], "-n must be at least 2"),
         (["--tools", "bwa,star"], "--tools star: must be among gassst, bwa"),
+        (["--meth", "--tools", "bwa"], "--tools bwa: must be among gassst, bwa-meth, minibwa, bismark"),
         (["--timeout", "0"], "--timeout must be positive"),
     ],
 )
@@ -163,7 +221,7 @@ def test_the_program_that_runs_is_always_compared(on_path):
 def test_a_mapper_that_failed_on_some_reads_has_dashes():
     runs = {"gassst": {"right": 0.5, "sensitivity": 0.4, "accuracy": None, "cpu": 2.0, "wall": 1.0}}
     result = {
-        "reference": "x.fa", "threads": 1, "versions": {"gassst": "1", "bwa": "2"}, "not_run": {},
+        "reference": "x.fa", "meth": False, "threads": 1, "versions": {"gassst": "1", "bwa": "2"}, "not_run": {},
         "sets": [{"name": "one", "reads": 10, "runs": runs}],
     }  # fmt: skip
     text = bench_page.render(result)
