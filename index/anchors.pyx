@@ -13,6 +13,7 @@ from cython.view cimport array
 
 from gassst._core.intrinsics cimport prefetch
 from gassst._core.anchors cimport buckets_t, columns_t, keys_t, read_t  # its own: named, so that the build sees a change
+from gassst._core.coordinates cimport coordinate_t, place_key, place_of_key, strand_of_key
 from gassst._core.key_sort cimport first_from, sort_keys
 from gassst._core.seeds cimport Seed, Seeds
 
@@ -70,9 +71,9 @@ cdef class Anchors:
         p[0] = realloc(self.columns.read_strand, n * 4)
         if p[0] != NULL:
             self.columns.read_strand = <uint32_t *>p[0]
-        p[1] = realloc(self.columns.diagonal, n * 4)
+        p[1] = realloc(self.columns.diagonal, n * sizeof(coordinate_t))
         if p[1] != NULL:
-            self.columns.diagonal = <uint32_t *>p[1]
+            self.columns.diagonal = <coordinate_t *>p[1]
         p[2] = realloc(self.columns.offset, n * 2)
         if p[2] != NULL:
             self.columns.offset = <uint16_t *>p[2]
@@ -95,10 +96,10 @@ cdef class Anchors:
         cdef columns_t own = self.columns
         cdef Py_ssize_t n = self.n
         if n == 0:
-            return (np.empty(0, np.uint32), np.empty(0, np.uint32), np.empty(0, np.uint16), np.empty(0, np.uint16))
+            return (np.empty(0, np.uint32), np.empty(0, np.int64), np.empty(0, np.uint16), np.empty(0, np.uint16))
         self.n = self.room = 0
         self.columns = columns_t(NULL, NULL, NULL, NULL)
-        cdef array read_strand = <uint32_t[:n]>own.read_strand, diagonal = <uint32_t[:n]>own.diagonal
+        cdef array read_strand = <uint32_t[:n]>own.read_strand, diagonal = <coordinate_t[:n]>own.diagonal
         cdef array offset = <uint16_t[:n]>own.offset, length = <uint16_t[:n]>own.length
         read_strand.callback_free_data = diagonal.callback_free_data = free
         offset.callback_free_data = length.callback_free_data = free
@@ -115,7 +116,7 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
     ----------
     seeds : Seeds
     positions : uint32[p]
-        Of the index.
+        Of the index, if its step is 1; else the seeds have copied them.
     active : uint32[a]
     context : search.context.BatchContext
         Of n reads. Read: `shift`; `flip`, as anchors come in the order of the canonical strand.
@@ -126,7 +127,7 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
 
     Returns
     -------
-    read_strand : uint32[c], diagonal : uint32[c], offset : uint16[c], length : uint16[c]
+    read_strand : uint32[c], diagonal : int64[c], offset : uint16[c], length : uint16[c]
     start : int64[a + 1]
         Anchors of active read i are start[i] .. start[i + 1].
     """
@@ -139,6 +140,7 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
     start_array = np.zeros(a + 1, np.int64)
     cdef int64_t[::1] start = start_array
     cdef const uint32_t *p = &positions[0] if positions.shape[0] else NULL
+    cdef const coordinate_t *copied = NULL
     cdef const uint64_t *in_scored = &scored_keys[0] if scored_keys.shape[0] else NULL
     cdef const uint64_t *in_rejected = &rejected_keys[0] if rejected_keys.shape[0] else NULL
     cdef int shift = context.shift
@@ -147,7 +149,7 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
     cdef read_t read
     with nogil:
         if seeds.copied is not None:
-            p = &seeds.copied[0]
+            copied = &seeds.copied[0]
             for j in range(seeds.n):
                 seeds.seeds[j].lo = <uint32_t>at
                 at += seeds.seeds[j].count
@@ -155,24 +157,25 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
             r = active[i]
             start[i] = out.n
             for j in range(seeds.start[min(i + AHEAD, a)], seeds.start[min(i + AHEAD + 1, a)]):
-                if seeds.seeds[j].count:
+                if seeds.seeds[j].count and copied == NULL:
                     prefetch(p + seeds.seeds[j].lo)
                     prefetch(p + seeds.seeds[j].lo + seeds.seeds[j].count - 1)
-            read = read_t(r, flip[r], shift, seeds.seeds + seeds.start[i], seeds.start[i + 1] - seeds.start[i],
-                          keys_t(in_scored + scored_start[r], scored_start[r + 1] - scored_start[r], 0),
+            read = read_t(r, flip[r], shift, seeds.seeds + seeds.start[i], seeds.start[i + 1] - seeds.start[i], p,
+                          copied, keys_t(in_scored + scored_start[r], scored_start[r + 1] - scored_start[r], 0),
                           keys_t(in_rejected + rejected_start[r], rejected_start[r + 1] - rejected_start[r], 0))
-            gather_read(&read, p, buffer, out)
+            gather_read(&read, buffer, out)
         start[a] = out.n
     return out.take() + (start_array,)
 
 
-cdef int gather_read(read_t *read, const uint32_t *positions, KeyBuffer buffer, Anchors out) except -1 nogil:
-    # Key: canonical strand, diagonal, offset, seed length: 1 + 32 + 16 + 8 bits.
+cdef int gather_read(read_t *read, KeyBuffer buffer, Anchors out) except -1 nogil:
+    # Key: canonical strand, diagonal, offset, seed length: those of `place_key`, then 16 and 8 bits.
     cdef Py_ssize_t i, strand
     cdef Py_ssize_t[2] total
     cdef uint32_t j
-    cdef uint64_t low, strand_bit
-    cdef const uint32_t *from_position
+    cdef uint64_t low
+    cdef const uint32_t *position
+    cdef const coordinate_t *copied
     cdef uint64_t *to[2]
     cdef columns_t end
     total[0] = total[1] = 0
@@ -185,11 +188,16 @@ cdef int gather_read(read_t *read, const uint32_t *positions, KeyBuffer buffer, 
     to[0], to[1] = buffer.keys, buffer.keys + total[0]
     for i in range(read.n_seeds):
         strand = read.seeds[i].reverse ^ read.flip
-        strand_bit = <uint64_t>strand << 56
-        low = <uint64_t>read.seeds[i].offset << 8 | read.seeds[i].length
-        from_position = positions + read.seeds[i].lo
-        for j in range(read.seeds[i].count):
-            to[strand][j] = strand_bit | <uint64_t>(from_position[j] - read.seeds[i].offset) << 24 | low
+        low = (place_key(<uint32_t>strand, 0) - read.seeds[i].offset) << 24
+        low |= <uint64_t>read.seeds[i].offset << 8 | read.seeds[i].length
+        if read.copied != NULL:
+            copied = read.copied + read.seeds[i].lo
+            for j in range(read.seeds[i].count):
+                to[strand][j] = low + (<uint64_t>copied[j] << 24)
+        else:
+            position = read.positions + read.seeds[i].lo
+            for j in range(read.seeds[i].count):
+                to[strand][j] = low + (<uint64_t>position[j] << 24)
         to[strand] += read.seeds[i].count
     sort_keys(buffer.keys, buffer.scratch, total[0])
     sort_keys(buffer.keys + total[0], buffer.scratch, total[1])
@@ -211,14 +219,15 @@ cdef Py_ssize_t merge_anchors(const uint64_t *keys, Py_ssize_t n, read_t *read, 
     """Anchors of the sorted keys of a read that are in no scored bucket and on no rejected diagonal; returns how many."""
     # Locals: the compiler cannot know that what is written does not change them.
     cdef uint32_t *read_strand = out.read_strand
-    cdef uint32_t *diagonal = out.diagonal
+    cdef coordinate_t *diagonal = out.diagonal
     cdef uint16_t *offset = out.offset
     cdef uint16_t *length = out.length
     cdef keys_t scored = read.scored, rejected = read.rejected
     cdef uint32_t forward = read.number << 1, flip = read.flip
     cdef int shift = read.shift
     cdef Py_ssize_t i, m = 0
-    cdef uint64_t strand_key, previous = 0, place
+    cdef uint64_t previous = 0, place
+    cdef coordinate_t here
     cdef bint restart
     cdef uint32_t end, first, width, own, strand = 0xffffffff
     for i in range(n):
@@ -229,15 +238,15 @@ cdef Py_ssize_t merge_anchors(const uint64_t *keys, Py_ssize_t n, read_t *read, 
             if first <= end:
                 length[m - 1] = <uint16_t>(max(first + width, end) - offset[m - 1])
                 continue
-        own = forward | (<uint32_t>(place >> 32) ^ flip)
+        own, here = forward | (strand_of_key(place) ^ flip), place_of_key(place)
         if scored.n or rejected.n:
-            strand_key, restart = <uint64_t>own << 32, own != strand
+            restart = own != strand
             strand = own
-            if is_among(&scored, strand_key | <uint32_t>place >> shift, restart) | is_among(
-                    &rejected, strand_key | <uint32_t>place, restart):
+            if is_among(&scored, place_key(own, here >> shift), restart) | is_among(
+                    &rejected, place_key(own, here), restart):
                 continue
         read_strand[m] = own
-        diagonal[m] = <uint32_t>place
+        diagonal[m] = here
         offset[m] = <uint16_t>first
         length[m] = <uint16_t>width
         previous = place
@@ -276,11 +285,12 @@ def best_supported(anchors, int shift, const uint8_t[::1] chosen=None):
 
 cdef columns_t columns_of(candidates):
     """The columns of `search.arrays.Candidates`, which must outlive them. Nothing is written to them."""
-    cdef const uint32_t[::1] read_strand = candidates.read_strand, diagonal = candidates.diagonal
+    cdef const uint32_t[::1] read_strand = candidates.read_strand
+    cdef const coordinate_t[::1] diagonal = candidates.diagonal
     cdef const uint16_t[::1] offset = candidates.offset, length = candidates.length
     if read_strand.shape[0] == 0:
         return columns_t(NULL, NULL, NULL, NULL)
-    return columns_t(<uint32_t *>&read_strand[0], <uint32_t *>&diagonal[0], <uint16_t *>&offset[0],
+    return columns_t(<uint32_t *>&read_strand[0], <coordinate_t *>&diagonal[0], <uint16_t *>&offset[0],
                      <uint16_t *>&length[0])
 
 
@@ -292,7 +302,7 @@ cdef bint best_bucket(const columns_t *anchors, const uint8_t *chosen, Py_ssize_
     for j in range(first, stop):
         if chosen != NULL and not chosen[j]:
             continue
-        here = anchors.diagonal[j] >> shift
+        here = <uint32_t>(anchors.diagonal[j] >> shift)
         if here != current_bucket or anchors.read_strand[j] != current_strand:
             current_bucket, current_strand, support = here, anchors.read_strand[j], 0
         support += anchors.length[j]
@@ -339,13 +349,13 @@ cdef void distinct_buckets(const columns_t *candidates, Py_ssize_t c, int shift,
     """`buckets` of c candidates; appends to `found`, which is empty and has room for as many."""
     # Locals: the compiler cannot know that what is written does not change them.
     cdef const uint32_t *read_strand = candidates.read_strand
-    cdef const uint32_t *diagonal = candidates.diagonal
+    cdef const coordinate_t *diagonal = candidates.diagonal
     cdef uint32_t *rs_out = found.read_strand
     cdef uint32_t *bucket_out = found.bucket
     cdef Py_ssize_t i, j = 0, n = 0, n_known = known.n
     cdef uint32_t bucket
     for i in range(c):
-        bucket = diagonal[i] >> shift
+        bucket = <uint32_t>(diagonal[i] >> shift)
         while j < n_known and known.read_strand[j] >> 1 < read_strand[i] >> 1:
             j += 1
         if j < n_known and known.read_strand[j] == read_strand[i] and known.bucket[j] == bucket:

@@ -20,6 +20,7 @@
 #include <emmintrin.h>
 #endif
 
+#include "coordinates.h"
 #include "kmer_code.h"
 #include "planes.h"
 
@@ -38,7 +39,7 @@ enum {
 
 typedef struct {
     const uint32_t *table;      /* [4^k + 1] */
-    const uint32_t *positions;  /* [p] concatenated coordinates */
+    const uint32_t *positions;  /* [p] concatenated coordinates, in steps */
     const void *following;      /* [p] bases after the k-mer, bases before it: bytes, at step 4 words of 16 bits */
     const uint64_t *planes;     /* [rows][3], at least two rows */
     unsigned k;
@@ -59,12 +60,6 @@ typedef struct {
 LOOKUP_OF_STEP unsigned lookup_inline(const unsigned step)
 {
     return step == 1 ? 4 : step == 2 ? 3 : 5;
-}
-
-/* Bases behind the k-mer that positions are sorted by. Step 4 has a table of shorter k-mers, and sorts by one more. */
-LOOKUP_OF_STEP unsigned lookup_sorted(const unsigned step)
-{
-    return step == 4 ? 17 : 16;
 }
 
 LOOKUP_OF_STEP uint32_t lookup_element(const seed_index_t *index, uint32_t entry, const unsigned step)
@@ -222,7 +217,7 @@ LOOKUP_OF_STEP seed_range_t lookup_following(const seed_index_t *index, seed_ran
 /* Where the bases begin that neither the k-mer nor `following` tells. */
 LOOKUP_OF_STEP uint64_t lookup_deep(const seed_index_t *index, uint32_t entry, const unsigned step)
 {
-    return (uint64_t)index->positions[entry] + index->k + lookup_inline(step);
+    return (uint64_t)index->positions[entry] * step + index->k + lookup_inline(step);
 }
 
 /* The first n (1 <= n <= 13) of these bases. The row behind is read only where they reach into it: it may lie in a
@@ -393,7 +388,7 @@ LOOKUP_OF_STEP void lookup_group_of_step(const seed_index_t *index, const uint64
     lookup_far_group(index, seeds, widths, wide, n_wide, found, step);
 }
 
-/* The ranges of up to LOOKUP_GROUP seeds, of widths[i] bases each, 1 to k + lookup_sorted(). */
+/* The ranges of up to LOOKUP_GROUP seeds, of widths[i] bases each: one at least, and no more than positions are sorted by. */
 static inline void lookup_group(const seed_index_t *index, const uint64_t *seeds, const uint8_t *widths,
                                 seed_range_t *found, unsigned n)
 {
@@ -447,17 +442,17 @@ static inline step_range_t lookup_count_before(const seed_index_t *index, seed_r
 
 /* Writes where the seed begins at the first `most` of the entries that lookup_count_before counted. */
 static inline void lookup_copy_before(const seed_index_t *index, step_range_t range, uint32_t before, unsigned n,
-                                      uint32_t most, uint32_t *places)
+                                      uint32_t most, coordinate_t *places)
 {
     const uint32_t *positions = index->positions + range.lo;
     if (range.count == range.size) {
         for (uint32_t i = 0; i < most; ++i)
-            places[i] = positions[i] - n;
+            places[i] = (coordinate_t)positions[i] * index->step - n;
         return;
     }
     for (uint32_t i = 0; most && i < range.size; ++i)
         if (lookup_has_before(index, range.lo + i, before, n, index->step)) {
-            *places++ = positions[i] - n;
+            *places++ = (coordinate_t)positions[i] * index->step - n;
             --most;
         }
 }

@@ -10,13 +10,13 @@ from libc.stdlib cimport free, malloc
 
 import numpy as np
 
+from gassst._core.coordinates cimport coordinate_t
 from gassst._core.intrinsics cimport prefetch
 from gassst._core.planes cimport converted_high
 from gassst._core.lookup cimport (
     interleave,
     lookup_group,
     lookup_inline,
-    lookup_sorted,
     seed_index_t,
     seed_range_t,
 )
@@ -69,7 +69,7 @@ def pack(const uint8_t[::1] text, uint64_t start, uint64_t[:, ::1] planes):
     return masked
 
 
-cdef Py_ssize_t _exceptions(const uint8_t *text, Py_ssize_t n, uint64_t start, uint32_t *starts,
+cdef Py_ssize_t _exceptions(const uint8_t *text, Py_ssize_t n, uint64_t start, coordinate_t *starts,
                             uint32_t *lengths, uint8_t *letters) noexcept nogil:
     """Counts the runs; writes them too unless `starts` is NULL."""
     cdef Py_ssize_t i = 0, first, runs = 0
@@ -81,7 +81,7 @@ cdef Py_ssize_t _exceptions(const uint8_t *text, Py_ssize_t n, uint64_t start, u
         while i < n and text[i] == text[first]:
             i += 1
         if starts != NULL:
-            starts[runs] = <uint32_t>(start + first)
+            starts[runs] = <coordinate_t>(start + first)
             lengths[runs] = <uint32_t>(i - first)
             letters[runs] = text[first]
         runs += 1
@@ -91,12 +91,12 @@ cdef Py_ssize_t _exceptions(const uint8_t *text, Py_ssize_t n, uint64_t start, u
 def exceptions(const uint8_t[::1] text, uint64_t start):
     """Runs of one letter other than A, C, G, T in `text` (uint8[n], n > 0), which begins at coordinate `start`.
 
-    Returns (start uint32[r], length uint32[r], letter uint8[r]).
+    Returns (start int64[r], length uint32[r], letter uint8[r]).
     """
     cdef Py_ssize_t runs
     with nogil:
         runs = _exceptions(&text[0], text.shape[0], start, NULL, NULL, NULL)
-    cdef uint32_t[::1] starts = np.empty(runs, np.uint32)
+    cdef coordinate_t[::1] starts = np.empty(runs, np.int64)
     cdef uint32_t[::1] lengths = np.empty(runs, np.uint32)
     cdef uint8_t[::1] letters = np.empty(runs, np.uint8)
     if runs:
@@ -154,7 +154,7 @@ cdef uint32_t _LEFT_OUT = LEFT_OUT
 
 def scatter_parts(const uint64_t[:, ::1] planes, const uint64_t[::1] codes, Py_ssize_t first, Py_ssize_t last,
                   int prefix, unsigned step, uint32_t[::1] cursors, uint32_t[::1] positions):
-    """Write the coordinate of each base that `count_parts` counts to `positions` at the cursor of its part.
+    """Write the coordinate of each base that `count_parts` counts, in steps, to `positions` at the cursor of its part.
 
     `cursors` (uint32[4**prefix], from the counts) is moved on. A part whose cursor is LEFT_OUT is passed over.
     """
@@ -169,7 +169,7 @@ def scatter_parts(const uint64_t[:, ::1] planes, const uint64_t[::1] codes, Py_s
                 if unmasked >> j & 1:
                     part = _window(&codes[0], 64 * i + j) >> shift
                     if cursors[part] != _LEFT_OUT:
-                        positions[cursors[part]] = <uint32_t>(64 * i + j)
+                        positions[cursors[part]] = <uint32_t>((64 * <uint64_t>i + j) // step)
                         cursors[part] += 1
 
 
@@ -177,37 +177,37 @@ cdef enum:
     AHEAD = 24      # entries between a prefetch and its use
 
 
-cdef inline unsigned _coordinate_bits(int step) noexcept nogil:
-    """Of an entry to sort: the coordinate takes 32, or as many as are left beside the bases behind its k-mer."""
-    return 64 - 2 * lookup_sorted(step)
+cdef struct order_t:
+    # How positions are sorted: by k-mer, by so many bases behind it, then by themselves, which are in steps.
+    unsigned k, behind
+    uint64_t step
 
 
-cdef inline unsigned _coordinate_shift(int step) noexcept nogil:
-    return 32 - _coordinate_bits(step)
+cdef inline void _prefetch_window(const uint64_t *codes, const uint32_t *positions, Py_ssize_t i, Py_ssize_t n,
+                                  uint64_t step) noexcept nogil:
+    if i + AHEAD < n:
+        prefetch(codes + (positions[i + AHEAD] * step >> 5))
 
 
-cdef void _bucket_entries(const uint64_t *codes, unsigned k, int step, const uint32_t *positions, Py_ssize_t n,
+cdef void _bucket_entries(const uint64_t *codes, const order_t *order, const uint32_t *positions, Py_ssize_t n,
                           uint64_t kmer_mask, uint32_t lo, uint32_t *ends, uint64_t *entries) noexcept nogil:
     """Counting sort by k-mer: fills `ends` (zero before) and `entries`; stable, so coordinates ascend."""
     cdef Py_ssize_t i
-    cdef uint64_t window, kmer, position
+    cdef uint64_t window, kmer, step = order.step
     cdef uint32_t count, start = lo
-    cdef unsigned bits = _coordinate_bits(step), shift = _coordinate_shift(step)
+    cdef unsigned k = order.k, bits = 64 - 2 * order.behind
     for i in range(n):
-        if i + AHEAD < n:
-            prefetch(codes + (positions[i + AHEAD] >> 5))
-        ends[_window(codes, positions[i]) >> (64 - 2 * k) & kmer_mask] += 1
+        _prefetch_window(codes, positions, i, n, step)
+        ends[_window(codes, positions[i] * step) >> (64 - 2 * k) & kmer_mask] += 1
     for kmer in range(kmer_mask + 1):
         count = ends[kmer]
         ends[kmer] = start
         start += count
     for i in range(n):
-        if i + AHEAD < n:
-            prefetch(codes + (positions[i + AHEAD] >> 5))
-        position = positions[i]
-        window = _window(codes, position)
+        _prefetch_window(codes, positions, i, n, step)
+        window = _window(codes, positions[i] * step)
         kmer = window >> (64 - 2 * k) & kmer_mask
-        entries[ends[kmer] - lo] = (window << 2 * k >> bits << bits) | position >> shift
+        entries[ends[kmer] - lo] = (window << 2 * k >> bits << bits) | positions[i]
         ends[kmer] += 1
 
 
@@ -222,13 +222,12 @@ cdef void _sort_buckets(uint64_t kmers, uint32_t lo, uint32_t *ends, uint64_t *e
         begin = end
 
 
-cdef void _write_entries(const uint64_t *entries, Py_ssize_t n, int step, uint32_t *positions) noexcept nogil:
-    """The coordinates of sorted entries."""
+cdef void _write_entries(const uint64_t *entries, Py_ssize_t n, unsigned behind, uint32_t *positions) noexcept nogil:
+    """The positions of sorted entries."""
     cdef Py_ssize_t i
-    cdef unsigned shift = _coordinate_shift(step)
-    cdef uint64_t mask = (1ULL << _coordinate_bits(step)) - 1
+    cdef uint64_t mask = (1ULL << (64 - 2 * behind)) - 1
     for i in range(n):
-        positions[i] = <uint32_t>((entries[i] & mask) << shift)
+        positions[i] = <uint32_t>(entries[i] & mask)
 
 
 cdef void _write_bytes(const uint64_t *codes, const uint64_t *entries, const uint32_t *positions, Py_ssize_t n,
@@ -239,9 +238,8 @@ cdef void _write_bytes(const uint64_t *codes, const uint64_t *entries, const uin
         following[i] = <uint8_t>(entries[i] >> 56)
     if step == 2:
         for i in range(n):
-            if i + AHEAD < n:
-                prefetch(codes + (positions[i + AHEAD] >> 5))
-            following[i] = following[i] & 0xfc | <uint8_t>(_window(codes, positions[i] - 1) >> 62)
+            _prefetch_window(codes, positions, i, n, 2)
+            following[i] = following[i] & 0xfc | <uint8_t>(_window(codes, 2 * <uint64_t>positions[i] - 1) >> 62)
 
 
 cdef void _write_words(const uint64_t *codes, const uint64_t *entries, const uint32_t *positions, Py_ssize_t n,
@@ -249,14 +247,13 @@ cdef void _write_words(const uint64_t *codes, const uint64_t *entries, const uin
     """Of step 4, 5 bases behind the k-mer and the 3 before the position."""
     cdef Py_ssize_t i
     for i in range(n):
-        if i + AHEAD < n:
-            prefetch(codes + (positions[i + AHEAD] >> 5))
-        following[i] = <uint16_t>(entries[i] >> 54 << 6 | _window(codes, positions[i] - 3) >> 58)
+        _prefetch_window(codes, positions, i, n, 4)
+        following[i] = <uint16_t>(entries[i] >> 54 << 6 | _window(codes, 4 * <uint64_t>positions[i] - 3) >> 58)
 
 
-def sort_part(const uint64_t[::1] codes, int k, int step, int prefix, Py_ssize_t part, const int64_t[::1] bounds,
+def sort_part(const uint64_t[::1] codes, int k, int behind, int step, int prefix, Py_ssize_t part, const int64_t[::1] bounds,
               uint32_t[::1] table, uint32_t[::1] positions, uint8_t[::1] following):
-    """Sort the positions that begin with the `prefix` bases `part` by k-mer, the bases behind it, coordinate.
+    """Sort the positions that begin with the `prefix` bases `part` by k-mer, the `behind` bases after it, coordinate.
 
     They are those from `bounds[part]` to `bounds[part + 1]`. Fills in the part's share of `table` (zero before) and of
     `following`, which is the bytes of an array of 16-bit words if `step` is 4. Takes 8 bytes an entry for the time of
@@ -267,13 +264,14 @@ def sort_part(const uint64_t[::1] codes, int k, int step, int prefix, Py_ssize_t
     cdef uint64_t kmers = 1ULL << 2 * (k - prefix)
     cdef uint32_t *begins = &table[part * kmers]
     cdef uint32_t *own = &positions[0] + lo
+    cdef order_t order = order_t(k, behind, step)
     cdef uint64_t *entries = <uint64_t *>malloc(8 * n + 8)
     if entries == NULL:
         raise MemoryError(f"{8 * n} bytes to sort a part of the seed index")
     with nogil:
-        _bucket_entries(&codes[0], k, step, own, n, kmers - 1, lo, begins, entries)
+        _bucket_entries(&codes[0], &order, own, n, kmers - 1, lo, begins, entries)
         _sort_buckets(kmers, lo, begins, entries)
-        _write_entries(entries, n, step, own)
+        _write_entries(entries, n, behind, own)
         if step == 4:
             _write_words(&codes[0], entries, own, n, <uint16_t *>&following[0] + lo)
         else:
@@ -304,15 +302,14 @@ cdef void _lookup_all(const seed_index_t *index, const uint64_t *seeds, Py_ssize
 
 
 def lookup(const uint32_t[::1] table, const uint32_t[::1] positions, const uint8_t[::1] following,
-           const uint64_t[:, ::1] planes, int k, int step, const uint64_t[::1] seeds, int w):
+           const uint64_t[:, ::1] planes, int k, int longest, int step, const uint64_t[::1] seeds, int w):
     """Ranges of `positions` that begin with seeds of `w` bases (codes, first base most significant).
 
-    `following`: its bytes. Returns (lo uint32[n], hi uint32[n]). Raises ValueError unless 1 <= w <= k + 16 (k + 17 at
-    step 4) and every seed is below 4**w.
+    `following`: its bytes. Returns (lo uint32[n], hi uint32[n]). Raises ValueError unless 1 <= w <= longest and every
+    seed is below 4**w.
     """
     cdef Py_ssize_t n = seeds.shape[0], i
     cdef uint64_t all_bits = 0
-    cdef int longest = k + lookup_sorted(step)
     if not 1 <= w <= longest:
         raise ValueError(f"a seed has 1 to {longest} bases, not {w}")
     for i in range(n):

@@ -9,7 +9,6 @@ import numpy as np
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy
 
 from gassst._core.lookup cimport (
     interleave,
@@ -25,6 +24,7 @@ from gassst._core.lookup cimport (
     step_range_t,
 )
 
+from gassst._core.coordinates cimport coordinate_t
 from gassst._core.planes cimport conversion_of_strand, converted_high
 from gassst._core.hashing cimport mix
 from gassst._core.intrinsics cimport prefetch, trailing_zeros
@@ -289,7 +289,7 @@ cdef inline uint32_t bases_before(const Seed *seed, int front) noexcept nogil:
 
 
 cdef void copy_stepped(const seed_index_t *index, const Seed *seeds, const step_range_t *ranges, Py_ssize_t n,
-                       uint64_t kmer_from, uint64_t kmer_to, uint32_t *copied) noexcept nogil:
+                       uint64_t kmer_from, uint64_t kmer_to, coordinate_t *copied) noexcept nogil:
     """Copy where seeds begin, of those shorter seeds whose first k-mer is in the range."""
     cdef Py_ssize_t i
     cdef int front, step = <int>index.step
@@ -482,11 +482,11 @@ cdef class Seeds:
         When every range has been copied, `gather` no longer touches the index: so a part of it can be
         dropped from memory before the next one is read.
         """
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, j
         cdef int64_t at = 0
         cdef seed_index_t view = view_of(index)
         if self.copied is None:
-            self.copied = np.empty(max(self.occurrences, 1), np.uint32)
+            self.copied = np.empty(max(self.occurrences, 1), np.int64)
         if view.p == 0:
             return
         with nogil:
@@ -495,7 +495,8 @@ cdef class Seeds:
             else:
                 for i in range(self.n):
                     if self.seeds[i].count and is_within(&self.seeds[i], &view, kmer_from, kmer_to):
-                        memcpy(&self.copied[at], &view.positions[self.seeds[i].lo], self.seeds[i].count * 4)
+                        for j in range(self.seeds[i].count):
+                            self.copied[at + j] = view.positions[self.seeds[i].lo + j]
                     at += self.seeds[i].count
 
 

@@ -97,7 +97,7 @@ def make_pairs(rng, reference, n, words, lengths=(1, 300)):
         read_strand.append(2 * i + strand)
         band_start.append(max(0, start))
     order = rng.permutation(n)
-    return reads, np.array(read_strand, np.uint32)[order], np.array(band_start, np.uint32)[order]
+    return reads, np.array(read_strand, np.uint32)[order], np.array(band_start, np.int64)[order]
 
 
 def fast_mutants(rng, windows, rates):
@@ -120,7 +120,7 @@ def planted(m, words, n):
     at = rng.integers(1000, 190_000, n)
     reads = fast_mutants(rng, reference[at[:, None] + np.arange(m)], rng.choice([0, 0.01, 0.05, 0.1, 0.2], n))
     at[::5] = rng.integers(1000, 190_000, len(at[::5]))
-    return reference, reads, (at - 32 * words).astype(np.uint32)
+    return reference, reads, (at - 32 * words).astype(np.int64)
 
 
 def oriented(reads, read_strand):

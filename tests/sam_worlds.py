@@ -29,7 +29,7 @@ class World:
             planes_of(text),
             np.array(starts, np.int64),
             np.array(lengths, np.int64),
-            np.array([m.start() for m in runs], np.uint32),
+            np.array([m.start() for m in runs], np.int64),
             np.array([len(m[0]) for m in runs], np.uint32),
             np.frombuffer("".join(m[1] for m in runs).encode(), np.uint8),
         )

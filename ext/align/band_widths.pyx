@@ -8,6 +8,8 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
+from gassst._core.coordinates cimport coordinate_t
+
 
 def expected_widths(const int64_t[::1] loss, const int64_t[::1] widest, const int64_t[::1] leaving,
                     const int64_t[::1] widths):
@@ -48,15 +50,16 @@ def bands_of_width(const uint16_t[::1] width, uint16_t w, targets):
 
     Returns
     -------
-    rows : int64[m], read_strand, first : uint32[m]
+    rows : int64[m], read_strand : uint32[m], first : int64[m]
     """
-    cdef const uint32_t[::1] read_strand = targets.read_strand, diagonal = targets.diagonal
-    cdef const uint32_t[::1] band_start = targets.band_start
+    cdef const uint32_t[::1] read_strand = targets.read_strand
+    cdef const coordinate_t[::1] diagonal = targets.diagonal, band_start = targets.band_start
     cdef const int64_t[::1] widest = targets.width
     cdef Py_ssize_t k = width.shape[0], i, m = 0
-    rows_array, strand_array, first_array = np.empty(k, np.int64), np.empty(k, np.uint32), np.empty(k, np.uint32)
+    rows_array, strand_array, first_array = np.empty(k, np.int64), np.empty(k, np.uint32), np.empty(k, np.int64)
     cdef int64_t[::1] rows = rows_array
-    cdef uint32_t[::1] strand = strand_array, first = first_array
+    cdef uint32_t[::1] strand = strand_array
+    cdef coordinate_t[::1] first = first_array
     with nogil:
         for i in range(k):
             if width[i] == w:
@@ -101,18 +104,18 @@ def widen_unproved(uint16_t[::1] width, const int64_t[::1] rows, found, int64_t 
                 width[row] *= 2
 
 
-def store_scores(const int64_t[::1] rows, const uint32_t[::1] first, found, into):
+def store_scores(const int64_t[::1] rows, const coordinate_t[::1] first, found, into):
     """Copy what `ReadsHandle.local` found in bands that begin with the diagonals `first`.
 
     Parameters
     ----------
     rows : int64[m]
         Where to.
-    first : uint32[m]
+    first : int64[m]
     found : tuple
         score int32[m], reached uint8[m], rows uint16[m], end uint16[m].
     into : tuple
-        score int32[k], reached uint8[k], rows uint16[k], last diagonal uint32[k]. Changed in place.
+        score int32[k], reached uint8[k], rows uint16[k], last diagonal int64[k]. Changed in place.
     """
     cdef Py_ssize_t i
     cdef const int32_t[::1] score = found[0]
@@ -121,7 +124,7 @@ def store_scores(const int64_t[::1] rows, const uint32_t[::1] first, found, into
     cdef int32_t[::1] score_out = into[0]
     cdef uint8_t[::1] reached_out = into[1]
     cdef uint16_t[::1] bases_out = into[2]
-    cdef uint32_t[::1] last_out = into[3]
+    cdef coordinate_t[::1] last_out = into[3]
     with nogil:
         for i in range(rows.shape[0]):
             score_out[rows[i]], reached_out[rows[i]], bases_out[rows[i]] = score[i], reached[i], bases[i]

@@ -16,6 +16,8 @@ from gassst._core.banded cimport (  # its own: named, so that the build sees a c
     local_scoring,
 )
 
+from gassst._core.coordinates cimport coordinate_t
+
 cdef extern from "banded.h" nogil:
     const cpu_kernels *const *cpu_tables
     int CPU_TABLES
@@ -57,7 +59,7 @@ cdef class Band:
         self.batch.read_row = &read_row[0] if read_row.shape[0] else NULL
         self.batch.read_length = &read_length[0] if read_length.shape[0] else NULL
 
-    cdef band_batch pairs(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start) noexcept:
+    cdef band_batch pairs(self, const uint32_t[::1] read_strand, const coordinate_t[::1] band_start) noexcept:
         """A batch of its own for each call. At least one pair."""
         cdef band_batch batch = self.batch
         batch.read_strand = &read_strand[0]
@@ -65,7 +67,7 @@ cdef class Band:
         batch.n = <uint32_t>read_strand.shape[0]
         return batch
 
-    def score(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int words,
+    def score(self, const uint32_t[::1] read_strand, const coordinate_t[::1] band_start, int words,
               const uint16_t[::1] limit=None):
         """Least errors and the leftmost diagonal that has them: `(best, end)`, uint16[n] each.
 
@@ -79,7 +81,7 @@ cdef class Band:
             self.kernels.score[width](&batch, limits, &best[0], &end[0])
         return best.base, end.base
 
-    def profile(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int words):
+    def profile(self, const uint32_t[::1] read_strand, const coordinate_t[::1] band_start, int words):
         """Errors of every end diagonal, uint16[n, 64 * words]."""
         cdef band_batch batch = self.pairs(read_strand, band_start)
         cdef int width = words.bit_length() - 1
@@ -88,7 +90,7 @@ cdef class Band:
             self.kernels.profile[width](&batch, <uint64_t *>&errors[0, 0])
         return errors.base
 
-    def align(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int words,
+    def align(self, const uint32_t[::1] read_strand, const coordinate_t[::1] band_start, int words,
               const uint16_t[::1] end, const uint16_t[::1] edits, const uint32_t[::1] slot_end, uint32_t rows):
         """Paths to `end`: `(start uint16[n], n_runs uint16[n], runs uint32[slot_end[-1]])`.
 
@@ -107,7 +109,7 @@ cdef class Band:
             raise MemoryError("no memory for the traceback")
         return start.base, n_runs.base, runs.base
 
-    def local(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int width,
+    def local(self, const uint32_t[::1] read_strand, const coordinate_t[::1] band_start, int width,
               const int16_t[::1] scoring):
         """Best local scores in bands of `width` diagonals: uint16[3, n], key, rows and end of kernels/local.h.
 
@@ -120,16 +122,16 @@ cdef class Band:
             self.kernels.local_score(&batch, <const local_scoring *>&scoring[0], width, &out)
         return ends.base
 
-    def align_local(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int width,
+    def align_local(self, const uint32_t[::1] read_strand, const coordinate_t[::1] band_start, int width,
                     const int16_t[::1] scoring, const uint32_t[::1] slot_end, uint32_t rows):
-        """As `local`, and the alignments: `(ends, position uint32[n], edits uint16[n], n_runs uint16[n], runs uint32[])`.
+        """As `local`, and the alignments: `(ends, position int64[n], edits uint16[n], n_runs uint16[n], runs uint32[])`.
 
         The runs fill each pair's slot (kernels/local.h) from its end. `rows` is the length of the longest read of the
         call.
         """
         cdef band_batch batch = self.pairs(read_strand, band_start)
         cdef uint16_t[:, ::1] ends = np.empty((3, batch.n), np.uint16)
-        cdef uint32_t[::1] position = np.empty(batch.n, np.uint32)
+        cdef coordinate_t[::1] position = np.empty(batch.n, np.int64)
         cdef uint16_t[::1] edits = np.empty(batch.n, np.uint16), n_runs = np.empty(batch.n, np.uint16)
         cdef uint32_t[::1] runs = np.empty(slot_end[slot_end.shape[0] - 1], np.uint32)
         cdef local_ends out = [&ends[0, 0], &ends[1, 0], &ends[2, 0]]

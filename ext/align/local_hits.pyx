@@ -16,6 +16,7 @@ from gassst._core.cigar cimport (
     cigar_span,
 )
 from gassst._core.contigs cimport contig_near
+from gassst._core.coordinates cimport coordinate_t
 from gassst._core.layouts cimport hit_t
 from gassst._core.planes cimport (
     MASKED_BASE,
@@ -135,7 +136,7 @@ cdef void write(const alignment_t *a, uint32_t *cigars, hit_t *hit, uint16_t *be
         q += a.columns[c].op != CIGAR_DELETION
         at += a.columns[c].op != CIGAR_INSERTION
     begin[0] = <uint16_t>q
-    hit.position = <uint32_t>at
+    hit.position = at
     n = cigar_push(cigars, n, CIGAR_SOFT_CLIP, q)
     for c in range(a.first, a.to):
         n = cigar_push(cigars, n, a.columns[c].op, 1)
@@ -200,10 +201,11 @@ def hits_from_alignments(aligned, context, uint32_t first_run, bint best_parts=F
         The bases that are aligned, of the read as sequenced.
     total : int32[k]
         Scores with the bonus for each end that is reached.
-    first_diagonal, last_diagonal : uint32[k]
+    first_diagonal, last_diagonal : int64[k]
         Of the first and of the last aligned base.
     """
-    cdef const uint32_t[::1] read_strand = aligned.read_strand, position = aligned.position
+    cdef const uint32_t[::1] read_strand = aligned.read_strand
+    cdef const coordinate_t[::1] position = aligned.position
     cdef const uint32_t[::1] cigars = aligned.cigars, cigar_start = aligned.start
     cdef const uint16_t[::1] cigar_runs = aligned.n_runs, edits = aligned.edits
     cdef const int32_t[::1] score = aligned.score
@@ -219,12 +221,12 @@ def hits_from_alignments(aligned, context, uint32_t first_run, bint best_parts=F
     cdef alignment_t a
     hits_array, cigars_array = np.zeros(k, HIT), np.empty(cigars.shape[0] + 2 * k + 1, np.uint32)
     ends_array, total_array = np.zeros((2, k), np.int64), np.zeros(k, np.int32)
-    diagonals_array = np.zeros((2, k), np.uint32)
+    diagonals_array = np.zeros((2, k), np.int64)
     cdef hit_t[::1] hits = hits_array
     cdef uint32_t[::1] out = cigars_array
     cdef int64_t[:, ::1] ends = ends_array
     cdef int32_t[::1] total = total_array
-    cdef uint32_t[:, ::1] diagonals = diagonals_array
+    cdef coordinate_t[:, ::1] diagonals = diagonals_array
     if k == 0:
         return hits_array, cigars_array[:0], *ends_array, total_array, *diagonals_array
     with nogil:
@@ -273,6 +275,6 @@ def hits_from_alignments(aligned, context, uint32_t first_run, bint best_parts=F
                 ends[0, i], ends[1, i] = a.length - last, a.length - first
             total[i] = hits[i].score + costs.bonus * (<int32_t>(first == 0) + <int32_t>(last == a.length))
             diagonals[0, i] = hits[i].position - first
-            diagonals[1, i] = hits[i].position + <uint32_t>span - last
+            diagonals[1, i] = hits[i].position + span - last
     free(a.columns)
     return hits_array, cigars_array[:done].copy(), *ends_array, total_array, *diagonals_array

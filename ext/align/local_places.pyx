@@ -8,6 +8,7 @@ import numpy as np
 from libc.stdint cimport INT32_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
+from gassst._core.coordinates cimport COORDINATE_BITS, coordinate_t, place_key
 from gassst._core.key_sort cimport sort_keys
 from gassst._core.same_place cimport SAME_PLACE, same_place
 
@@ -17,6 +18,7 @@ cdef enum:
     # The fields of the key of `sort_by_total`.
     MOST_TOTAL = 0x7FFF     # more than any total is
     ROW_BITS = 15           # of a place among those of its read
+    ROW_MASK = (1 << ROW_BITS) - 1
 
 
 def at_one_place(known, int worse):
@@ -33,7 +35,8 @@ def at_one_place(known, int worse):
     uint8[n]
         1 where all such bands of the read are on one strand and end near the chosen one; 0 where there is none.
     """
-    cdef const uint32_t[::1] read_strand = known.found.bands.read_strand, band_start = known.found.bands.band_start
+    cdef const uint32_t[::1] read_strand = known.found.bands.read_strand
+    cdef const coordinate_t[::1] band_start = known.found.bands.band_start
     cdef const uint16_t[::1] end = known.found.bands.end, edits = known.found.bands.edits
     cdef const int64_t[::1] start = known.start, chosen = known.chosen
     cdef Py_ssize_t n = chosen.shape[0], r, row
@@ -45,12 +48,12 @@ def at_one_place(known, int worse):
             if chosen[r] < 0:
                 continue
             alone[r] = 1
-            diagonal = <int64_t>band_start[chosen[r]] + end[chosen[r]]
+            diagonal = band_start[chosen[r]] + end[chosen[r]]
             for row in range(start[r], start[r + 1]):
                 if edits[row] > edits[chosen[r]] + worse:
                     continue
                 if (read_strand[row] != read_strand[chosen[r]]
-                        or not same_place(<int64_t>band_start[row] + end[row], diagonal)):
+                        or not same_place(band_start[row] + end[row], diagonal)):
                     alone[r] = 0
                     break
     return alone_array
@@ -81,7 +84,8 @@ def known_places(known, const uint8_t[::1] wanted, const uint8_t[::1] flip):
     int64[k]
         Rows of the bands, read by read.
     """
-    cdef const uint32_t[::1] read_strand = known.found.bands.read_strand, band_start = known.found.bands.band_start
+    cdef const uint32_t[::1] read_strand = known.found.bands.read_strand
+    cdef const coordinate_t[::1] band_start = known.found.bands.band_start
     cdef const uint16_t[::1] end = known.found.bands.end, edits = known.found.bands.edits, worst = known.worst
     cdef const int64_t[::1] start = known.start, chosen = known.chosen
     cdef Py_ssize_t n = wanted.shape[0], r, room = 0, done = 0, i, kept
@@ -101,9 +105,9 @@ def known_places(known, const uint8_t[::1] wanted, const uint8_t[::1] flip):
                 if edits[row] > worst[r]:
                     continue
                 kept = keep_known(places, kept, known_t(
-                    <uint64_t>(row != chosen[r]) << 63 | <uint64_t>edits[row] << 33
-                    | <uint64_t>((read_strand[row] & 1) ^ flip[r]) << 32 | band_start[row],
-                    <uint64_t>(read_strand[row] & 1) << 32 | (band_start[row] + end[row]), row))
+                    <uint64_t>(row != chosen[r]) << 63 | <uint64_t>edits[row] << (COORDINATE_BITS + 1)
+                    | place_key((read_strand[row] & 1) ^ flip[r], band_start[row]),
+                    place_key(read_strand[row] & 1, band_start[row] + end[row]), row))
             for i in range(kept):
                 rows[done] = places[i].row
                 done += 1
@@ -158,8 +162,8 @@ def best_of(places, const uint8_t[::1] eligible, context):
     int64[m]
         Rows, by read.
     """
-    cdef const uint32_t[::1] read_strand = places.read_strand, diagonal = places.diagonal
-    cdef const uint32_t[::1] band_start = places.band_start
+    cdef const uint32_t[::1] read_strand = places.read_strand
+    cdef const coordinate_t[::1] diagonal = places.diagonal, band_start = places.band_start
     cdef const int32_t[::1] total = places.total
     cdef const uint8_t[::1] given = places.given.view(np.uint8), flip = context.flip
     cdef const uint64_t[::1] digest = context.digest
@@ -193,8 +197,8 @@ def best_of(places, const uint8_t[::1] eligible, context):
             r = rs >> 1
             if eligible[i] and count[r] > 1 and total[i] == most[r]:
                 tied[first[r]] = tied_t(
-                    <uint64_t>((rs & 1) ^ flip[r]) << 32 | diagonal[i],
-                    <uint64_t>(not given[i]) << 32 | (<uint32_t>0xffffffff - (diagonal[i] - band_start[i])), i)
+                    place_key((rs & 1) ^ flip[r], diagonal[i]),
+                    <uint64_t>(not given[i]) << 32 | (<uint32_t>0xffffffff - <uint32_t>(diagonal[i] - band_start[i])), i)
                 first[r] += 1
         for r in range(n):
             if count[r] == 1:
@@ -230,7 +234,7 @@ cdef int64_t drawn(tied_t *tied, Py_ssize_t n, uint64_t digest, const uint8_t *g
 
 cdef struct places_t:
     const uint32_t *read_strand
-    const uint32_t *diagonal
+    const coordinate_t *diagonal
     const int32_t *total
 
 
@@ -239,12 +243,12 @@ cdef struct line_t:
     int64_t begin, end, first_diagonal, last_diagonal
 
 
-cdef inline bint on_a_diagonal_of(uint32_t diagonal, const line_t *line) noexcept nogil:
+cdef inline bint on_a_diagonal_of(coordinate_t diagonal, const line_t *line) noexcept nogil:
     return same_place(diagonal, line.first_diagonal) or same_place(diagonal, line.last_diagonal)
 
 
-cdef inline bint is_rival(uint32_t read_strand, uint32_t first_diagonal, uint32_t diagonal, int64_t first, int64_t last,
-                          int64_t m, const line_t *line) noexcept nogil:
+cdef inline bint is_rival(uint32_t read_strand, coordinate_t first_diagonal, coordinate_t diagonal, int64_t first,
+                          int64_t last, int64_t m, const line_t *line) noexcept nogil:
     """Whether a place, which aligns first..last of the strand of m bases, is another place for the same bases as the
     line: half of the shorter stretch."""
     cdef int64_t begin = first, end = last
@@ -279,14 +283,14 @@ def rivals(lines, places, context):
     ValueError
         A read has too many places.
     """
-    cdef const uint32_t[::1] read_strand = places.read_strand, diagonal = places.diagonal
+    cdef const uint32_t[::1] read_strand = places.read_strand
+    cdef const coordinate_t[::1] diagonal = places.diagonal, place_first = places.first_diagonal
     cdef const int32_t[::1] score = places.score, total = places.total
     cdef const uint8_t[::1] reached = places.reached
     cdef const uint16_t[::1] strand_end = places.strand_end
     cdef const uint32_t[::1] line_strand = lines.read_strand, lengths = context.lengths
     cdef const int64_t[::1] line_begin = lines.begin, line_end = lines.end
-    cdef const uint32_t[::1] first_diagonal = lines.first_diagonal, last_diagonal = lines.last_diagonal
-    cdef const uint32_t[::1] place_first = places.first_diagonal
+    cdef const coordinate_t[::1] first_diagonal = lines.first_diagonal, last_diagonal = lines.last_diagonal
     cdef int32_t match = context.params.scoring.match
     cdef places_t columns = places_t(NULL, NULL, NULL)
     cdef Py_ssize_t k = read_strand.shape[0], n_lines = line_strand.shape[0], i, l, widest = 1, n_rivals = 0
@@ -359,12 +363,14 @@ cdef void sort_by_total(int64_t *rows, Py_ssize_t n, const places_t *places, uin
     for i in range(n):
         row = rows[i]
         scratch[i] = row
-        keys[i] = (<uint64_t>(MOST_TOTAL - places.total[row]) << (33 + ROW_BITS)
-                   | <uint64_t>(places.read_strand[row] & 1) << (32 + ROW_BITS)
-                   | <uint64_t>places.diagonal[row] << ROW_BITS | <uint64_t>i)
+        keys[i] = place_key(places.read_strand[row] & 1, places.diagonal[row]) << ROW_BITS | <uint64_t>i
+    sort_keys(keys, keys + n, n)
+    for i in range(n):  # as they are in order now, a second key needs their rank alone
+        row = keys[i] & ROW_MASK
+        keys[i] = <uint64_t>(MOST_TOTAL - places.total[scratch[row]]) << 2 * ROW_BITS | <uint64_t>i << ROW_BITS | row
     sort_keys(keys, keys + n, n)
     for i in range(n):
-        rows[i] = scratch[keys[i] & ((1 << ROW_BITS) - 1)]
+        rows[i] = scratch[keys[i] & ROW_MASK]
 
 
 cdef int64_t count_with_total(int32_t best, const int64_t *rows, Py_ssize_t n, const places_t *places) noexcept nogil:
@@ -374,6 +380,6 @@ cdef int64_t count_with_total(int32_t best, const int64_t *rows, Py_ssize_t n, c
     while i < n and places.total[rows[i]] == best:
         row, before = rows[i], rows[i - 1]
         count += (places.read_strand[row] != places.read_strand[before]
-                  or <int64_t>places.diagonal[row] - places.diagonal[before] > SAME_PLACE)
+                  or places.diagonal[row] - places.diagonal[before] > SAME_PLACE)
         i += 1
     return count

@@ -9,6 +9,7 @@ import numpy as np
 from libc.stdint cimport INT32_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
+from gassst._core.coordinates cimport coordinate_t
 from gassst._core.key_sort cimport sort_keys
 from gassst._core.layouts cimport NO_SCORE, hit_t
 from gassst._core.planes cimport (
@@ -149,7 +150,7 @@ def ungapped_instead(lines, context):
     -------
     rows : int64[j]
         Ascending.
-    diagonal : uint32[j]
+    diagonal : int64[j]
         That of the better ungapped alignment; of equals the last one.
     begin, end : uint16[j]
         Bases begin .. end - 1 of the strand are aligned.
@@ -157,7 +158,7 @@ def ungapped_instead(lines, context):
     packed = context.packed
     cdef const hit_t[::1] hits = lines.hits
     cdef const uint32_t[::1] strands = lines.read_strand
-    cdef const uint32_t[::1] first_diagonal = lines.first_diagonal, last_diagonal = lines.last_diagonal
+    cdef const coordinate_t[::1] first_diagonal = lines.first_diagonal, last_diagonal = lines.last_diagonal
     cdef const int64_t[::1] begin = lines.begin, end = lines.end
     cdef const int32_t[::1] total = lines.total
     cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
@@ -168,9 +169,9 @@ def ungapped_instead(lines, context):
     cdef int64_t m, first
     cdef bint at_last
     cdef stretch_t best, last
-    rows_array, diagonal_array, ends_array = np.empty(k, np.int64), np.empty(k, np.uint32), np.empty((2, k), np.uint16)
+    rows_array, diagonal_array, ends_array = np.empty(k, np.int64), np.empty(k, np.int64), np.empty((2, k), np.uint16)
     cdef int64_t[::1] rows = rows_array
-    cdef uint32_t[::1] diagonal = diagonal_array
+    cdef coordinate_t[::1] diagonal = diagonal_array
     cdef uint16_t[:, ::1] ends = ends_array
     with nogil:
         for i in range(k):
@@ -227,7 +228,8 @@ def leave_to_local(anchors, state, context, among, chosen, partner, int sure_err
     """
     params, packed = context.params, context.packed
     scoring = params.scoring
-    cdef const uint32_t[::1] read_strand = anchors.read_strand, diagonal = anchors.diagonal, reads = anchors.reads
+    cdef const uint32_t[::1] read_strand = anchors.read_strand, reads = anchors.reads
+    cdef const coordinate_t[::1] diagonal = anchors.diagonal
     cdef const uint16_t[::1] length = anchors.length, best = state.best, errors = context.errors
     cdef const int64_t[::1] start = anchors.start
     cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
@@ -307,7 +309,7 @@ cdef struct group_t:
     bint alone              # no other diagonal in the band has an anchor
 
 
-cdef inline bint is_alone(const uint32_t *read_strand, const uint32_t *diagonal, int64_t first, int64_t after,
+cdef inline bint is_alone(const uint32_t *read_strand, const coordinate_t *diagonal, int64_t first, int64_t after,
                           int64_t begin, int64_t end, int64_t row, int64_t reach) noexcept nogil:
     """Whether the anchors first .. after - 1, of those of the read begin .. end - 1, lie on the diagonal of `row` or
     next to it, and no others of its strand within `reach` of them."""
@@ -339,13 +341,14 @@ def promising_buckets(anchors, context, Py_ssize_t most, int64_t reach, stretche
 
     Returns
     -------
-    read_strand, bucket, diagonal : uint32[k]
+    read_strand, bucket : uint32[k], diagonal : int64[k]
         Read by read; the diagonal of the longest anchor.
     alone : bool[k]
         No anchors in the band but next to this diagonal: no piece of the read as long as a seed lies behind a gap.
     """
     packed, scoring = context.packed, context.params.scoring
-    cdef const uint32_t[::1] read_strand = anchors.read_strand, diagonal = anchors.diagonal
+    cdef const uint32_t[::1] read_strand = anchors.read_strand
+    cdef const coordinate_t[::1] diagonal = anchors.diagonal
     cdef const uint16_t[::1] length = anchors.length
     cdef const int64_t[::1] start = anchors.start
     cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
@@ -358,8 +361,10 @@ def promising_buckets(anchors, context, Py_ssize_t most, int64_t reach, stretche
     cdef bint are_known = stretches is not None
     cdef const uint32_t[::1] total = stretches
     cdef Py_ssize_t widest = max(1, int(np.diff(anchors.start).max(initial=0)))
-    columns, alone_array = np.empty((3, read_strand.shape[0]), np.uint32), np.empty(read_strand.shape[0], np.uint8)
+    columns, alone_array = np.empty((2, read_strand.shape[0]), np.uint32), np.empty(read_strand.shape[0], np.uint8)
+    diagonal_array = np.empty(read_strand.shape[0], np.int64)
     cdef uint32_t[:, ::1] out = columns
+    cdef coordinate_t[::1] diagonal_out = diagonal_array
     cdef uint8_t[::1] alone = alone_array
     cdef uint64_t[:, ::1] keys = np.empty((2, widest), np.uint64)
     cdef group_t *groups = <group_t *>malloc(widest * sizeof(group_t))
@@ -394,12 +399,12 @@ def promising_buckets(anchors, context, Py_ssize_t most, int64_t reach, stretche
             for j in range(min(n, most)):
                 g = <Py_ssize_t>(<uint32_t>keys[0, j])
                 out[0, k] = read_strand[groups[g].row]
-                out[1, k] = diagonal[groups[g].row] >> shift
-                out[2, k] = diagonal[groups[g].row]
+                out[1, k] = <uint32_t>(diagonal[groups[g].row] >> shift)
+                diagonal_out[k] = diagonal[groups[g].row]
                 alone[k] = groups[g].alone
                 k += 1
     free(groups)
-    return *columns[:, :k].copy(), alone_array[:k].view(bool)
+    return *columns[:, :k].copy(), diagonal_array[:k].copy(), alone_array[:k].view(bool)
 
 
 def stretches_of(candidates, context):
@@ -408,7 +413,8 @@ def stretches_of(candidates, context):
     Read are their `read_strand` and `diagonal`, and of the context what `promising_buckets` reads. Returns uint32[c].
     """
     packed = context.packed
-    cdef const uint32_t[::1] read_strand = candidates.read_strand, diagonal = candidates.diagonal
+    cdef const uint32_t[::1] read_strand = candidates.read_strand
+    cdef const coordinate_t[::1] diagonal = candidates.diagonal
     cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
     cdef planes_t bases = planes_of(context.reference.planes), strands = planes_of(packed.planes)
     cdef costs_t costs = costs_of(context.params.scoring)
@@ -421,7 +427,7 @@ def stretches_of(candidates, context):
     return out_array
 
 
-cdef inline int32_t stretch_of_read(planes_t bases, planes_t strands, uint32_t read_strand, uint32_t diagonal,
+cdef inline int32_t stretch_of_read(planes_t bases, planes_t strands, uint32_t read_strand, coordinate_t diagonal,
                                     const uint32_t[::1] lengths, const uint32_t[::1] plane_start,
                                     costs_t costs) noexcept nogil:
     cdef uint32_t r = read_strand >> 1

@@ -19,6 +19,7 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from gassst._core.alignments cimport ungapped_diagonal
+from gassst._core.coordinates cimport coordinate_t
 from gassst._core.intrinsics cimport trailing_zeros
 from gassst._core.layouts cimport NO_SCORE, hit_t, read_summary_t
 from gassst._core.planes cimport (
@@ -214,7 +215,8 @@ def are_whole(places, context):
     bool[k]
     """
     packed = context.packed
-    cdef const uint32_t[::1] strands = places.read_strand, diagonals = places.diagonal
+    cdef const uint32_t[::1] strands = places.read_strand
+    cdef const coordinate_t[::1] diagonals = places.diagonal
     cdef const int32_t[::1] total = places.total
     cdef const uint8_t[::1] reached = places.reached
     cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
@@ -239,13 +241,13 @@ def are_whole(places, context):
     return whole_array.view(bool)
 
 
-cdef inline int64_t diagonal_of(const strand_t *strand, uint32_t diagonal, int edits, uint32_t reach,
+cdef inline coordinate_t diagonal_of(const strand_t *strand, coordinate_t diagonal, int edits, uint32_t reach,
                                 found_t *found) noexcept nogil:
     """As `ungapped_diagonal`, with the mismatches if there are few; 0 for none."""
     found[0] = mismatches(strand, diagonal)
     if found.n == edits:
         return diagonal
-    cdef uint32_t other = ungapped_diagonal(strand.reference, diagonal, strand.reads, strand.first, strand.m, edits,
+    cdef coordinate_t other = ungapped_diagonal(strand.reference, diagonal, strand.reads, strand.first, strand.m, edits,
                                             reach)
     if other:
         found[0] = mismatches(strand, other)
@@ -273,7 +275,7 @@ def settle(known, const int64_t[::1] reads, int sure, context):
         Those that are settled, in order, without masked bases; `cigar_start` counts from 0.
     left : int64[a - s]
         Indices into `reads` of the others.
-    diagonal : uint32[a - s]
+    diagonal : int64[a - s]
         On which their alignments end.
     ungapped : bool[a - s]
         Whether they have no gap.
@@ -281,7 +283,8 @@ def settle(known, const int64_t[::1] reads, int sure, context):
         Whether the search found them at a single place, with the fewest errors.
     """
     bands, packed = known.found.bands, context.packed
-    cdef const uint32_t[::1] read_strand = bands.read_strand, band_start = bands.band_start
+    cdef const uint32_t[::1] read_strand = bands.read_strand
+    cdef const coordinate_t[::1] band_start = bands.band_start
     cdef const uint16_t[::1] end = bands.end, edits = bands.edits, reach = bands.reach
     cdef const int64_t[::1] chosen = known.chosen
     cdef const read_summary_t[::1] summary = known.found.summary
@@ -294,17 +297,18 @@ def settle(known, const int64_t[::1] reads, int sure, context):
     cdef strand_t strand
     cdef found_t found
     hits_array, strand_array = np.zeros(a, HIT), np.empty(a, np.uint32)
-    left_array, diagonal_array = np.empty(a, np.int64), np.empty(a, np.uint32)
+    left_array, diagonal_array = np.empty(a, np.int64), np.empty(a, np.int64)
     ungapped_array, alone_array = np.empty(a, np.uint8), np.empty(a, np.uint8)
     cdef hit_t[::1] hits = hits_array
-    cdef uint32_t[::1] strand_out = strand_array, diagonal = diagonal_array
+    cdef uint32_t[::1] strand_out = strand_array
+    cdef coordinate_t[::1] diagonal = diagonal_array
     cdef int64_t[::1] left = left_array
     cdef uint8_t[::1] ungapped = ungapped_array, alone = alone_array
     with nogil:
         for i in range(a):
             if i + AHEAD < a:
                 row = chosen[reads[i + AHEAD]]
-                at = <int64_t>band_start[row] + end[row]
+                at = band_start[row] + end[row]
                 prefetch_bases(reference, at, at + PREFETCHED)
             r = reads[i]
             row = chosen[r]
@@ -313,7 +317,7 @@ def settle(known, const int64_t[::1] reads, int sure, context):
             only = summary[r].n_best == 1 and summary[r].second == NO_SCORE and edits[row] == summary[r].best
             stands = at != 0 and found.n == edits[row] and (only or (edits[row] == 0 and summary[r].n_best > 1))
             if stands and (edits[row] <= sure or is_best(&strand, at, &found, &costs)):
-                hits[s].read, hits[s].position, hits[s].edits = <uint32_t>r, <uint32_t>at, edits[row]
+                hits[s].read, hits[s].position, hits[s].edits = <uint32_t>r, at, edits[row]
                 hits[s].cigar_start, hits[s].cigar_runs = <uint32_t>s, 1
                 hits[s].strand = read_strand[row] & 1
                 hits[s].flag = <uint16_t>(REVERSE * (read_strand[row] & 1))
@@ -322,7 +326,7 @@ def settle(known, const int64_t[::1] reads, int sure, context):
                 s += 1
                 continue
             left[left_over] = i
-            diagonal[left_over] = <uint32_t>at if at else band_start[row] + end[row]
+            diagonal[left_over] = at if at else band_start[row] + end[row]
             ungapped[left_over], alone[left_over] = at != 0, only
             left_over += 1
     return (hits_array[:s], strand_array[:s], left_array[:left_over], diagonal_array[:left_over],
@@ -345,7 +349,7 @@ def diagonals_of_bands(known, const int64_t[::1] rows, int64_t breaking, context
 
     Returns
     -------
-    diagonal : uint32[k]
+    diagonal : int64[k]
         On which the alignments end.
     ungapped : bool[k]
         Whether they have no gap.
@@ -353,7 +357,8 @@ def diagonals_of_bands(known, const int64_t[::1] rows, int64_t breaking, context
         Whether the best alignment that touches this diagonal is proved to have none, and no end clipped.
     """
     bands, packed = known.found.bands, context.packed
-    cdef const uint32_t[::1] read_strand = bands.read_strand, band_start = bands.band_start
+    cdef const uint32_t[::1] read_strand = bands.read_strand
+    cdef const coordinate_t[::1] band_start = bands.band_start
     cdef const uint16_t[::1] end = bands.end, edits = bands.edits, reach = bands.reach
     cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
     cdef planes_t reference = planes_of(context.reference.planes), strands = planes_of(packed.planes)
@@ -362,20 +367,20 @@ def diagonals_of_bands(known, const int64_t[::1] rows, int64_t breaking, context
     cdef int64_t row, at, r
     cdef strand_t strand
     cdef found_t found
-    diagonal_array = np.empty(k, np.uint32)
+    diagonal_array = np.empty(k, np.int64)
     ungapped_array, plain_array = np.empty(k, np.uint8), np.empty(k, np.uint8)
-    cdef uint32_t[::1] diagonal = diagonal_array
+    cdef coordinate_t[::1] diagonal = diagonal_array
     cdef uint8_t[::1] ungapped = ungapped_array, plain = plain_array
     with nogil:
         for i in range(k):
             if i + AHEAD < k:
-                at = <int64_t>band_start[rows[i + AHEAD]] + end[rows[i + AHEAD]]
+                at = band_start[rows[i + AHEAD]] + end[rows[i + AHEAD]]
                 prefetch_bases(reference, at, at + PREFETCHED)
             row = rows[i]
             r = read_strand[row] >> 1
             strand = strand_of(reference, strands, plane_start[r], read_strand[row], lengths[r])
             at = diagonal_of(&strand, band_start[row] + end[row], edits[row], reach[row], &found)
-            ungapped[i], diagonal[i] = at != 0, <uint32_t>at if at else band_start[row] + end[row]
+            ungapped[i], diagonal[i] = at != 0, at if at else band_start[row] + end[row]
             plain[i] = (at != 0 and found.n == edits[row]
                         and (edits[row] * costs.each < breaking or is_best(&strand, at, &found, &costs)))
     return diagonal_array, ungapped_array.view(bool), plain_array.view(bool)

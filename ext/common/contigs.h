@@ -3,25 +3,22 @@
 #define GASSST_CONTIGS_H
 
 #include <stddef.h>
-#include <stdint.h>
+
+#include "coordinates.h"
 
 /* How many of `n` sorted starts are at or before a coordinate: contigs, or runs of masked bases. */
-#define COUNT_STARTS(name, type)                                                \
-    static inline size_t name(const type *starts, size_t n, type coordinate)    \
-    {                                                                           \
-        size_t low = 0, high = n;                                               \
-        while (low < high) {                                                    \
-            const size_t middle = (low + high) >> 1;                            \
-            if (starts[middle] <= coordinate)                                   \
-                low = middle + 1;                                               \
-            else                                                                \
-                high = middle;                                                  \
-        }                                                                       \
-        return low;                                                             \
+static inline size_t contigs_before(const coordinate_t *starts, size_t n, coordinate_t coordinate)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        const size_t middle = (low + high) >> 1;
+        if (starts[middle] <= coordinate)
+            low = middle + 1;
+        else
+            high = middle;
     }
-
-COUNT_STARTS(contigs_before, int64_t)
-COUNT_STARTS(runs_before, uint32_t)
+    return low;
+}
 
 /* The contig, of `n` sorted ones, that holds a concatenated coordinate, or the nearest one when it lies between two. */
 static inline size_t contig_near(const int64_t *starts, const int64_t *lengths, size_t n, int64_t coordinate)

@@ -323,7 +323,7 @@ static uint32_t *put_cigar_eqx(uint32_t *to, const uint32_t *cigar, uint32_t run
 /* The MD string without its closing zero. A matching base adds at most one digit, a mismatch or deleted base
  * its letter and a 0, a deletion a caret and a 0: at most 2 * reference span + 2 * runs + 1 bytes. */
 static uint8_t *put_md(uint8_t *to, const uint32_t *cigar, uint32_t runs, const uint64_t *mismatch,
-                       const reference_bases *reference, uint32_t position)
+                       const reference_bases *reference, coordinate_t position)
 {
     uint32_t equal = 0;
     for (uint32_t run = 0, q = 0; run < runs; run++) {

@@ -23,6 +23,7 @@ from pysam.libchtslib cimport (
     sam_write1,
 )
 
+from gassst._core.coordinates cimport coordinate_t
 from gassst._core.contigs cimport contigs_before
 from gassst._core.hashing cimport mix
 from gassst._core.layouts cimport hit_t, read_summary_t
@@ -55,7 +56,7 @@ cdef extern from "htslib/sam.h" nogil:  # before 0.24, pysam calls a header bam_
 cdef extern from "strand_bases.h" nogil:
     ctypedef struct reference_bases:
         planes_t planes
-        const uint32_t *exception_start
+        const coordinate_t *exception_start
         const uint32_t *exception_length
         const uint8_t *exception_code
         size_t n_exceptions
@@ -111,7 +112,7 @@ cdef extern from "bam_fields.h" nogil:
     uint8_t *put_cigar_stand_in(uint8_t *to, uint32_t length, uint32_t span) noexcept
     uint8_t *put_long_cigar(uint8_t *to, const uint32_t *cigar, uint32_t runs) noexcept
     uint8_t *put_md(uint8_t *to, const uint32_t *cigar, uint32_t runs, const uint64_t *mismatch,
-                    const reference_bases *reference, uint32_t position) noexcept
+                    const reference_bases *reference, coordinate_t position) noexcept
     uint8_t *put_mate_cigar(uint8_t *to, const uint32_t *cigar, uint32_t runs, bint text) noexcept
     void harden_clips(uint32_t *cigar, uint32_t runs) noexcept
     uint8_t *put_bam_core(uint8_t *to, const record_core *core) noexcept
@@ -481,7 +482,7 @@ cdef class RecordBuilder:
             self.c.starts, self.c.lengths = &starts[0], &lengths[0]
             self.c.bases.planes = planes_t(&planes[0, 0], planes.shape[0])
 
-    cdef _take_exceptions(self, const uint32_t[::1] start, const uint32_t[::1] length, const uint8_t[::1] code):
+    cdef _take_exceptions(self, const coordinate_t[::1] start, const uint32_t[::1] length, const uint8_t[::1] code):
         if start.shape[0] != length.shape[0] or start.shape[0] != code.shape[0]:
             raise ValueError("exception arrays differ in size")
         self.keep += (start, length, code)

@@ -18,7 +18,7 @@
 /* Reference planes and the true letters of its masked bases: runs sorted by start. */
 typedef struct {
     planes_t planes;
-    const uint32_t *exception_start;
+    const coordinate_t *exception_start;
     const uint32_t *exception_length;
     const uint8_t *exception_code;
     size_t n_exceptions;
@@ -181,15 +181,15 @@ static inline uint32_t next_bit(const uint64_t *bits, uint32_t from, uint32_t to
 }
 
 /* Letter of a masked reference base: that of the last run that starts no later, if it reaches that far. */
-static uint8_t exception_letter(const reference_bases *reference, uint32_t coordinate)
+static uint8_t exception_letter(const reference_bases *reference, coordinate_t coordinate)
 {
-    size_t before = runs_before(reference->exception_start, reference->n_exceptions, coordinate);
+    size_t before = contigs_before(reference->exception_start, reference->n_exceptions, coordinate);
     if (before && coordinate - reference->exception_start[before - 1] < reference->exception_length[before - 1])
         return reference->exception_code[before - 1];
     return 'N';
 }
 
-static inline uint8_t reference_letter(const reference_bases *reference, uint32_t coordinate)
+static inline uint8_t reference_letter(const reference_bases *reference, coordinate_t coordinate)
 {
     int base = base_at(reference->planes, coordinate);
     return base == MASKED_BASE ? exception_letter(reference, coordinate) : (uint8_t)"ACGT"[base];

@@ -34,7 +34,8 @@ typedef struct {
 /* The candidates whose bounds are looked for, in an order of their own: where the next row begins. */
 typedef struct {
     uint32_t site[BAND_ROOM]; /* which of the caller's */
-    uint32_t at[BAND_ROOM], read[BAND_ROOM], left[BAND_ROOM];
+    coordinate_t at[BAND_ROOM];
+    uint32_t read[BAND_ROOM], left[BAND_ROOM];
     uint32_t word[BAND_ROOM], span[BAND_ROOM]; /* where the reference lies: its first word, and from there to the last row */
     uint32_t vp[BAND_ROOM], vn[BAND_ROOM], first[BAND_ROOM]; /* states of the bands */
 } band_queue;
@@ -284,8 +285,8 @@ BOUND_FN void band_close(int n, band_queue *queue)
     }
     for (int i = 0; i < n + BAND_AHEAD + BAND_LANES; i++) {
         const uint32_t bases = queue->left[i] < 64 ? queue->left[i] : 64;
-        queue->word[i] = 3 * (queue->at[i] >> 6);
-        queue->span[i] = 3 * (((queue->at[i] & 63) + bases + BAND_WIDTH - 2) >> 6);
+        queue->word[i] = (uint32_t)(3 * (queue->at[i] >> 6));
+        queue->span[i] = 3 * (uint32_t)(((queue->at[i] & 63) + bases + BAND_WIDTH - 2) >> 6);
     }
 }
 

@@ -24,7 +24,7 @@ enum {
 
 /* A narrow band. */
 typedef struct {
-    uint32_t at;            /* coordinate of its first diagonal */
+    coordinate_t at;        /* of its first diagonal */
     uint32_t read;          /* where the planes of the read strand begin, in words */
     uint32_t length, limit; /* of the read */
 } band_site;

@@ -2,7 +2,7 @@
  * generic.c). The compiler sees one instruction set at a time, and the caller picks a table at run time. */
 #ifndef GASSST_CPU_KERNELS_H
 #define GASSST_CPU_KERNELS_H
-#include <stdint.h>
+#include "coordinates.h"
 
 typedef uint64_t u64;
 typedef uint32_t u32;

@@ -6,6 +6,7 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from libc.string cimport memset
 
+from gassst._core.coordinates cimport coordinate_t, place_key, place_of_key, strand_of_key
 from gassst._core.hashing cimport mix
 from gassst._core.key_sort cimport first_from, key_of_rank, sort_nearly
 from gassst._core.orientation cimport leads, partner_strand, partner_window, window_of, window_t
@@ -31,7 +32,7 @@ cdef enum:
 
 cdef struct run_t:
     # Anchors of one read and strand, sorted by diagonal.
-    const uint32_t *diagonal
+    const coordinate_t *diagonal
     uint8_t *near           # what is marked
     Py_ssize_t size
     int64_t length          # of the read
@@ -54,7 +55,8 @@ def mark_near_mates(anchors, context, pairs):
     uint8[c]
         1 where the mate is near.
     """
-    cdef const uint32_t[::1] read_strand = anchors.read_strand, diagonal = anchors.diagonal, reads = anchors.reads
+    cdef const uint32_t[::1] read_strand = anchors.read_strand, reads = anchors.reads
+    cdef const coordinate_t[::1] diagonal = anchors.diagonal
     cdef const int64_t[::1] start = anchors.start
     cdef const uint8_t[::1] mate = pairs.mate, flip = context.flip
     cdef const uint32_t[::1] lengths = context.lengths
@@ -89,7 +91,7 @@ def mark_near_mates(anchors, context, pairs):
     return out_array
 
 
-cdef inline run_t run_on_strand(const uint32_t *diagonal, uint8_t *near, const int64_t *bounds,
+cdef inline run_t run_on_strand(const coordinate_t *diagonal, uint8_t *near, const int64_t *bounds,
                                 int64_t length) noexcept nogil:
     return run_t(diagonal + bounds[0], near + bounds[0], bounds[1] - bounds[0], length)
 
@@ -100,12 +102,12 @@ cdef void mark_near(const window_t *w, bint leading, const run_t *own, const run
     cdef Py_ssize_t a = 0, b = 0, marked = 0
     while a < own.size and b < other.size:
         partner_window(w, leading, own.length, other.length, own.diagonal[a], &lo, &hi)
-        while b < other.size and <int64_t>other.diagonal[b] < lo:
+        while b < other.size and other.diagonal[b] < lo:
             b += 1
-        if b < other.size and <int64_t>other.diagonal[b] <= hi:
+        if b < other.size and other.diagonal[b] <= hi:
             own.near[a] = 1
             marked = max(marked, b)
-            while marked < other.size and <int64_t>other.diagonal[marked] <= hi:
+            while marked < other.size and other.diagonal[marked] <= hi:
                 other.near[marked] = 1
                 marked += 1
         a += 1
@@ -118,7 +120,7 @@ cdef struct bucket_t:
 
 cdef struct anchors_t:
     const uint32_t *read_strand
-    const uint32_t *diagonal
+    const coordinate_t *diagonal
     const uint16_t *length
     const uint8_t *chosen
 
@@ -126,7 +128,8 @@ cdef struct anchors_t:
 cdef inline bucket_t bucket_from(const anchors_t *anchors, int shift, Py_ssize_t i, Py_ssize_t end) noexcept nogil:
     """The bucket of anchor i, among the anchors i..end-1."""
     cdef bucket_t bucket = bucket_t(i, 0)
-    cdef uint32_t read_strand = anchors.read_strand[i], number = anchors.diagonal[i] >> shift
+    cdef uint32_t read_strand = anchors.read_strand[i]
+    cdef coordinate_t number = anchors.diagonal[i] >> shift
     while (bucket.end < end and anchors.read_strand[bucket.end] == read_strand
             and anchors.diagonal[bucket.end] >> shift == number):
         bucket.support += anchors.length[bucket.end] * anchors.chosen[bucket.end]
@@ -157,7 +160,8 @@ def best_buckets(anchors, const uint8_t[::1] chosen, const uint8_t[::1] limited,
     -------
     uint8[c]
     """
-    cdef const uint32_t[::1] read_strand = anchors.read_strand, diagonal = anchors.diagonal, reads = anchors.reads
+    cdef const uint32_t[::1] read_strand = anchors.read_strand, reads = anchors.reads
+    cdef const coordinate_t[::1] diagonal = anchors.diagonal
     cdef const uint16_t[::1] length = anchors.length
     cdef const int64_t[::1] start = anchors.start
     cdef const uint64_t[::1] digest = context.digest
@@ -188,7 +192,7 @@ def best_buckets(anchors, const uint8_t[::1] chosen, const uint8_t[::1] limited,
             while i < start[a + 1]:
                 bucket = bucket_from(&columns, shift, i, start[a + 1])
                 if bucket.support:
-                    keys[0, n] = keys[1, n] = bucket_key(bucket.support, pair, diagonal[i] >> shift, n)
+                    keys[0, n] = keys[1, n] = bucket_key(bucket.support, pair, <uint32_t>(diagonal[i] >> shift), n)
                     ends[n] = bucket.end
                     n += 1
                 i = bucket.end
@@ -229,7 +233,8 @@ def quick_buckets(anchors, const uint8_t[::1] near, const uint8_t[::1] mate, int
     read_strand : uint32[k], bucket : uint32[k]
         In the order of the anchors.
     """
-    cdef const uint32_t[::1] reads = anchors.reads, read_strand = anchors.read_strand, diagonal = anchors.diagonal
+    cdef const uint32_t[::1] reads = anchors.reads, read_strand = anchors.read_strand
+    cdef const coordinate_t[::1] diagonal = anchors.diagonal
     cdef const int64_t[::1] start = anchors.start
     cdef Py_ssize_t a = reads.shape[0], i = 0, j, k = 0
     cdef int own, other
@@ -248,7 +253,7 @@ def quick_buckets(anchors, const uint8_t[::1] near, const uint8_t[::1] mate, int
             if own <= most and other <= most:
                 for j in range(start[i], start[i + 2]):
                     if near[j]:
-                        strand_out[k], bucket_out[k] = read_strand[j], diagonal[j] >> shift
+                        strand_out[k], bucket_out[k] = read_strand[j], <uint32_t>(diagonal[j] >> shift)
                         k += 1
             i += 2
     return strand_array[:k], bucket_array[:k]
@@ -357,7 +362,8 @@ def outside_buckets(anchors, const uint8_t[::1] chosen, buckets, int shift):
     -------
     uint8[c]
     """
-    cdef const uint32_t[::1] read_strand = anchors.read_strand, diagonal = anchors.diagonal, reads = anchors.reads
+    cdef const uint32_t[::1] read_strand = anchors.read_strand, reads = anchors.reads
+    cdef const coordinate_t[::1] diagonal = anchors.diagonal
     cdef const uint32_t[::1] strand_of_bucket = buckets.read_strand, number = buckets.bucket
     cdef const int64_t[::1] start = anchors.start
     cdef Py_ssize_t a = 0, i, j
@@ -379,7 +385,7 @@ def unscored_buckets(const uint32_t[::1] read_strand, const uint32_t[::1] bucket
     ----------
     read_strand : uint32[k], bucket : uint32[k]
     *known : uint64[]
-        `read_strand << 32 | bucket`, sorted.
+        `place_key` of each, sorted.
 
     Returns
     -------
@@ -394,7 +400,7 @@ def unscored_buckets(const uint32_t[::1] read_strand, const uint32_t[::1] bucket
     if k:
         with nogil:
             for i in range(k):
-                keys[i] = <uint64_t>read_strand[i] << 32 | bucket[i]
+                keys[i] = place_key(read_strand[i], bucket[i])
             sort_nearly(&keys[0], &scratch[0], k)
             for i in range(k):
                 if keys[i] != last:
@@ -413,7 +419,7 @@ def unscored_buckets(const uint32_t[::1] read_strand, const uint32_t[::1] bucket
     cdef uint32_t[::1] strand_out = strand_array, bucket_out = bucket_array
     with nogil:
         for i in range(n):
-            strand_out[i], bucket_out[i] = <uint32_t>(keys[i] >> 32), <uint32_t>keys[i]
+            strand_out[i], bucket_out[i] = strand_of_key(keys[i]), <uint32_t>place_of_key(keys[i])
     return strand_array, bucket_array, keys_array[:n].copy()
 
 
@@ -567,7 +573,7 @@ def bands_in_windows(const int64_t[::1] reads, const int64_t[:, ::1] windows, co
 
     Returns
     -------
-    read_strand, band_start : uint32[b], words : uint8[b]
+    read_strand : uint32[b], band_start : int64[b], words : uint8[b]
         Bands of 64 * words diagonals, in the order of `reads`.
     """
     packed = context.packed
@@ -589,8 +595,10 @@ def bands_in_windows(const int64_t[::1] reads, const int64_t[:, ::1] windows, co
         for i in range(reads.shape[0]):
             count = (windows[1, i] >> shift) - (max(windows[0, i], 0) >> shift) + 1
             room += min(max(count, 0), most)
-    columns, words_array = np.empty((2, room), np.uint32), np.empty(room, np.uint8)
-    cdef uint32_t[:, ::1] out = columns
+    strand_array, start_array = np.empty(room, np.uint32), np.empty(room, np.int64)
+    words_array = np.empty(room, np.uint8)
+    cdef uint32_t[::1] strand_out = strand_array
+    cdef coordinate_t[::1] start_out = start_array
     cdef uint8_t[::1] words_out = words_array
     with nogil:
         for i in range(reads.shape[0]):
@@ -607,7 +615,7 @@ def bands_in_windows(const int64_t[::1] reads, const int64_t[:, ::1] windows, co
             find_runs(reference, strands, base, m, conversion, run, &words, &strip)
             for b in range(strip.n):
                 if strip.wanted[b]:
-                    out[0, k], out[1, k] = <uint32_t>(2 * r + windows[2, i]), <uint32_t>(strip.start + (b << shift))
+                    strand_out[k], start_out[k] = <uint32_t>(2 * r + windows[2, i]), strip.start + (b << shift)
                     words_out[k] = words_of_read[r]
                     k += 1
-    return columns[0, :k].copy(), columns[1, :k].copy(), words_array[:k]
+    return strand_array[:k], start_array[:k], words_array[:k]

@@ -7,6 +7,7 @@ from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint16
 from libc.stdlib cimport free, malloc, realloc
 
 from gassst._core.contigs cimport contigs_before
+from gassst._core.coordinates cimport KEY_ROW_BITS, KEY_ROW_MASK, coordinate_t, place_key
 from gassst._core.hashing cimport mix
 from gassst._core.key_sort cimport sort_keys
 from gassst._core.orientation cimport leads, partner_strand, partner_window, template_length, window_of, window_t
@@ -23,11 +24,6 @@ cdef extern from *:
     const double SAME_COST
     const double SQUARE_TO_PHRED
     const double PHRED_TO_LOG
-
-cdef enum:
-    ROW_BITS = 31           # of a place among those of its read, the lowest in a key
-    ROW_MASK = 0x7fffffff
-
 
 cdef struct option_t:
     int32_t a
@@ -56,7 +52,7 @@ cdef int add_option(options_t *o, int32_t a, int32_t b, double cost, double weig
 cdef struct mate_t:
     # The places of one mate.
     const uint32_t *read_strand
-    const uint32_t *end
+    const coordinate_t *end
     const uint16_t *edits
     const int32_t *contig
     int64_t first           # row of the first one
@@ -89,30 +85,33 @@ def places_of_rows(found, selected, const uint32_t[::1] lengths, const int64_t[:
 
     Returns
     -------
-    read_strand, ends : uint32[k], edits : uint16[k]
+    read_strand : uint32[k], ends : int64[k], edits : uint16[k]
     contig : int32[k]
         One more than the contig of the middle; what lies before the first border counts as 0.
     """
-    cdef const uint32_t[::1] read_strand = found.bands.read_strand, ends = found.ends
+    cdef const uint32_t[::1] read_strand = found.bands.read_strand
+    cdef const coordinate_t[::1] ends = found.ends
     cdef const uint16_t[::1] edits = found.bands.edits
     cdef const int64_t[::1] rows = selected.rows
     cdef Py_ssize_t k = rows.shape[0], i
     cdef int64_t middle, lowest = 0, highest = -1
     cdef int32_t c = 0
-    columns, edits_array, contig_array = np.empty((2, k), np.uint32), np.empty(k, np.uint16), np.empty(k, np.int32)
-    cdef uint32_t[:, ::1] out = columns
+    strand_array, end_array = np.empty(k, np.uint32), np.empty(k, np.int64)
+    edits_array, contig_array = np.empty(k, np.uint16), np.empty(k, np.int32)
+    cdef uint32_t[::1] strand_out = strand_array
+    cdef coordinate_t[::1] end_out = end_array
     cdef uint16_t[::1] edits_out = edits_array
     cdef int32_t[::1] contig = contig_array
     with nogil:
         for i in range(k):
-            out[0, i], out[1, i], edits_out[i] = read_strand[rows[i]], ends[rows[i]], edits[rows[i]]
-            middle = <int64_t>out[1, i] - ((lengths[out[0, i] >> 1] + 1) >> 1)
+            strand_out[i], end_out[i], edits_out[i] = read_strand[rows[i]], ends[rows[i]], edits[rows[i]]
+            middle = end_out[i] - ((lengths[strand_out[i] >> 1] + 1) >> 1)
             if middle < lowest or middle > highest:
                 c = <int32_t>contigs_before(&borders[0], borders.shape[0], middle)
                 lowest = borders[c - 1] if c else INT64_MIN
                 highest = borders[c] - 1 if c < borders.shape[0] else INT64_MAX
             contig[i] = c
-    return *columns, edits_array, contig_array
+    return strand_array, end_array, edits_array, contig_array
 
 
 def choose_pairs(places, const double[::1] odds, reads, double unpaired_phred, double edit_phred):
@@ -140,7 +139,8 @@ def choose_pairs(places, const double[::1] odds, reads, double unpaired_phred, d
     decided : uint8[n]
         1 where both mates have places, so that `wrong` speaks of the pair.
     """
-    cdef const uint32_t[::1] read_strand = places.read_strand, ends = places.ends, lengths = reads.lengths
+    cdef const uint32_t[::1] read_strand = places.read_strand, lengths = reads.lengths
+    cdef const coordinate_t[::1] ends = places.ends
     cdef const uint16_t[::1] edits = places.edits
     cdef const int32_t[::1] contig = places.contig
     cdef const int64_t[::1] start = places.start
@@ -225,8 +225,7 @@ cdef inline double likelihood(const mate_t *mate, Py_ssize_t i) noexcept nogil:
 cdef void sort_places(const mate_t *mate, bint flip, uint64_t *keys, uint64_t *scratch) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(mate.n):
-        keys[i] = (<uint64_t>((mate.read_strand[i] & 1) ^ flip) << 63 | <uint64_t>mate.end[i] << ROW_BITS
-                   | <uint64_t>i)
+        keys[i] = place_key((mate.read_strand[i] & 1) ^ flip, mate.end[i]) << KEY_ROW_BITS | <uint64_t>i
     sort_keys(keys, scratch, mate.n)
 
 
@@ -245,18 +244,18 @@ cdef int list_pairs(const mate_t *a, const mate_t *b, const insert_t *insert, co
     while from_b[1] < b.n and keys.b[from_b[1]] >> 63 == 0:
         from_b[1] += 1
     for i in range(a.n):
-        own = keys.a[i] & ROW_MASK
+        own = keys.a[i] & KEY_ROW_MASK
         reverse = a.read_strand[own] & 1
         strand = partner_strand(&insert.window, reverse)
         leading = leads(&insert.window, reverse, True)
-        partner_window(&insert.window, leading, a.length, b.length, <int64_t>a.end[own] - a.length, &lo, &hi)
+        partner_window(&insert.window, leading, a.length, b.length, a.end[own] - a.length, &lo, &hi)
         lo, hi = lo + b.length, hi + b.length
         j = from_b[strand]
         while j < b.n and <bint>(keys.b[j] >> 63) == strand:
-            other = keys.b[j] & ROW_MASK
-            if <int64_t>b.end[other] > hi:
+            other = keys.b[j] & KEY_ROW_MASK
+            if b.end[other] > hi:
                 break
-            if <int64_t>b.end[other] < lo:
+            if b.end[other] < lo:
                 # Ascending with `i` on one strand: what lies left of this window lies left of the next one.
                 from_b[strand] = j + 1
                 j += 1
@@ -264,8 +263,8 @@ cdef int list_pairs(const mate_t *a, const mate_t *b, const insert_t *insert, co
             j += 1
             if b.contig[other] != a.contig[own]:
                 continue
-            d = template_length(leading, a.length, b.length, <int64_t>a.end[own] - a.length,
-                                <int64_t>b.end[other] - b.length)
+            d = template_length(leading, a.length, b.length, a.end[own] - a.length,
+                                b.end[other] - b.length)
             z = (d - insert.mean) / insert.sd
             weight = likelihood(a, own) * likelihood(b, other) * exp(-0.5 * z * z)
             if add_option(options, <int32_t>own, <int32_t>other,

@@ -7,6 +7,7 @@ from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memmove
 
 from gassst._core.contigs cimport contigs_before
+from gassst._core.coordinates cimport coordinate_t, place_key, place_of_key, strand_of_key
 from gassst._core.layouts cimport NO_SCORE
 from gassst._core.orientation cimport leads, partner_strand, partner_window, window_of, window_t
 from gassst._core.same_place cimport SAME_PLACE
@@ -18,13 +19,13 @@ cdef enum:
 
 
 cdef struct place_t:
-    uint64_t key       # read_strand << 32 | end
+    uint64_t key       # place_key(read_strand, end)
     uint16_t edits
     uint8_t rescued    # the mate has been found, or looked for, in its window
 
 
 cdef inline int64_t diagonal_of(const place_t *place, int64_t length) noexcept nogil:
-    return <int64_t>(place.key & <uint64_t>0xffffffff) - length
+    return place_of_key(place.key) - length
 
 
 cdef class Placements:
@@ -85,8 +86,8 @@ cdef class Placements:
             self.places, self.room = <place_t *>p, n + n // 2
         return 0
 
-    def add(self, const uint32_t[::1] read_strand, const uint32_t[::1] end_position, const uint16_t[::1] edits):
-        """Places within the limit, just scored: read_strand uint32[k], end_position uint32[k], edits uint16[k].
+    def add(self, const uint32_t[::1] read_strand, const coordinate_t[::1] end_position, const uint16_t[::1] edits):
+        """Places within the limit, just scored: read_strand uint32[k], end_position int64[k], edits uint16[k].
 
         Those of a read and strand lie next to each other, all but sorted: as bands do that were scored in order.
         """
@@ -107,17 +108,18 @@ cdef class Placements:
         margin : int
             As for `tighten`.
         """
-        cdef const uint32_t[::1] read_strand = bands.read_strand, first = bands.band_start
+        cdef const uint32_t[::1] read_strand = bands.read_strand
+        cdef const coordinate_t[::1] first = bands.band_start
         cdef const uint16_t[::1] end = bands.end
         cdef Py_ssize_t k = read_strand.shape[0], i
-        cdef uint32_t[::1] ends = np.empty(k, np.uint32)
+        cdef coordinate_t[::1] ends = np.empty(k, np.int64)
         with nogil:
             for i in range(k):
                 ends[i] = first[i] + end[i] + self.lengths[read_strand[i] >> 1]
         self.add(read_strand, ends, bands.edits)
         self.tighten(read_strand, search.best, context.errors, margin, search.limit)
 
-    cdef int put(self, const uint32_t *read_strand, const uint32_t *end_position, const uint16_t *edits,
+    cdef int put(self, const uint32_t *read_strand, const coordinate_t *end_position, const uint16_t *edits,
                  Py_ssize_t n) except -1:
         cdef Py_ssize_t k = 0, i, j
         cdef uint64_t key
@@ -131,7 +133,7 @@ cdef class Placements:
                 for i in range(n):
                     if not self.mate[read_strand[i] >> 1]:
                         continue
-                    key = <uint64_t>read_strand[i] << 32 | end_position[i]
+                    key = place_key(read_strand[i], end_position[i])
                     j = k
                     while j > 0 and new[j - 1].key > key:
                         new[j] = new[j - 1]
@@ -151,7 +153,7 @@ cdef class Placements:
         cdef Py_ssize_t i = self.n, j = 1, new = k, behind, n_starts = self.start.shape[0]
         self.n += k
         while new:
-            behind = self.start[(fresh[new - 1].key >> 32) + 1]
+            behind = self.start[strand_of_key(fresh[new - 1].key) + 1]
             if i > behind:  # those of later strands
                 memmove(&self.places[behind + new], &self.places[behind], (i - behind) * sizeof(place_t))
                 i = behind
@@ -163,7 +165,7 @@ cdef class Placements:
                 at[new] = i + new
                 self.places[i + new] = fresh[new]
         for new in range(k + 1):
-            behind = <Py_ssize_t>(fresh[new].key >> 32) + 1 if new < k else n_starts
+            behind = <Py_ssize_t>strand_of_key(fresh[new].key) + 1 if new < k else n_starts
             while j < behind:
                 self.start[j] += new
                 j += 1
@@ -206,11 +208,11 @@ cdef class Placements:
 
     cdef void partners(self, const window_t *w, const place_t *place, int64_t *lo, int64_t *hi) noexcept nogil:
         """Diagonals of the mate within the window of a place and on its contig."""
-        cdef uint32_t read = <uint32_t>(place.key >> 33)
+        cdef uint32_t read = strand_of_key(place.key) >> 1
         cdef int64_t own = self.lengths[read], length = self.lengths[self.other(read)]
         cdef int64_t diagonal = diagonal_of(place, own)
         cdef Py_ssize_t contig
-        partner_window(w, leads(w, place.key >> 32 & 1, self.mate[read] == 1), own, length, diagonal, lo, hi)
+        partner_window(w, leads(w, strand_of_key(place.key) & 1, self.mate[read] == 1), own, length, diagonal, lo, hi)
         contig = contigs_before(&self.borders[0], self.borders.shape[0], diagonal + (own >> 1)) - 1
         contig = min(max(contig, 0), self.borders.shape[0] - 2)
         lo[0] = max(lo[0], self.borders[contig] - (length >> 1))
@@ -221,10 +223,10 @@ cdef class Placements:
 
     cdef inline uint32_t other_strand(self, const place_t *place) noexcept nogil:
         """`read_strand` of the mate in a concordant pair."""
-        return self.other(<uint32_t>(place.key >> 33)) << 1 | partner_strand(&self.window, place.key >> 32 & 1)
+        return self.other(strand_of_key(place.key) >> 1) << 1 | partner_strand(&self.window, strand_of_key(place.key) & 1)
 
     cdef void pair_up(self, place_t *place) noexcept nogil:
-        cdef uint32_t read = <uint32_t>(place.key >> 33), other = self.other(read), run = self.other_strand(place)
+        cdef uint32_t read = strand_of_key(place.key) >> 1, other = self.other(read), run = self.other_strand(place)
         cdef uint32_t *least = &self.least[min(read, other)]
         cdef uint32_t errors
         cdef Py_ssize_t i, end

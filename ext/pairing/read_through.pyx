@@ -7,6 +7,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from gassst._core.cigar cimport CIGAR_MATCH, CIGAR_SOFT_CLIP, cigar_length, cigar_op, cigar_push
 from gassst._core.contigs cimport contig_near
+from gassst._core.coordinates cimport coordinate_t
 from gassst._core.intrinsics cimport trailing_zeros
 from gassst._core.layouts cimport NO_SCORE, hit_t, read_summary_t
 from gassst._core.planes cimport (
@@ -325,7 +326,7 @@ def with_tails(hits, const uint32_t[::1] cigars, const uint32_t[::1] tails, bint
 
     Returns
     -------
-    position : uint32[k], cigars : uint32[], start : uint32[k], n_runs : uint16[k]
+    position : int64[k], cigars : uint32[], start : uint32[k], n_runs : uint16[k]
         As `local.places.Aligned` has them.
     """
     position, cigar_start, cigar_runs, reverse = (
@@ -338,7 +339,8 @@ def with_tails(hits, const uint32_t[::1] cigars, const uint32_t[::1] tails, bint
     cdef const uint32_t[::1] first_run = cigar_start
     cdef const uint16_t[::1] runs = cigar_runs
     cdef const uint8_t[::1] strand = reverse
-    cdef uint32_t[::1] position_out = position_array, start = start_array, out = cigars_array
+    cdef coordinate_t[::1] position_out = position_array
+    cdef uint32_t[::1] start = start_array, out = cigars_array
     cdef uint16_t[::1] n_runs = runs_array
     with nogil:
         for i in range(k):
@@ -506,7 +508,7 @@ def whole_reads(cut, const int64_t[::1] rows, const uint32_t[::1] cut_lengths, c
             part = best_part(reference, position, reads,
                              64 * (plane_start[r] + hits[i].strand * ((m + 63) >> 6)) + clips.before, span, &costs,
                              clips.before == 0, clips.behind == 0)
-            own[i].position = <uint32_t>(position + part.first)
+            own[i].position = position + part.first
             own[i].cigar_start = first_run + <uint32_t>done
             own[i].edits, own[i].score = part.edits, part.score
             n = cigar_push(&out[done], 0, CIGAR_SOFT_CLIP, <uint32_t>(clips.before + part.first))

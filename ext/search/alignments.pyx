@@ -11,6 +11,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from gassst._core.alignments cimport contigs_t  # its own: named, so that the build sees a change
 from gassst._core.cigar cimport CIGAR_DELETION, CIGAR_INSERTION, CIGAR_MATCH, cigar_length, cigar_op, cigar_push
 from gassst._core.contigs cimport contig_near
+from gassst._core.coordinates cimport coordinate_t
 from gassst._core.layouts cimport NO_SCORE, hit_t
 from gassst._core.planes cimport count_differences, planes_of, planes_t, prefetch_bases
 from gassst._core.sam_flags cimport REVERSE, SECONDARY, UNMAPPED
@@ -22,7 +23,7 @@ cdef enum:
     PREFETCHED = 128    # bases: the usual read in three cache lines
 
 
-def local_minima(const uint16_t[:, ::1] profile, const uint32_t[::1] read_strand, const uint32_t[::1] band_start,
+def local_minima(const uint16_t[:, ::1] profile, const uint32_t[::1] read_strand, const coordinate_t[::1] band_start,
                  const uint32_t[::1] lengths, const uint16_t[::1] limit):
     """Every end of an alignment within the limit that is better than its neighbours.
 
@@ -34,7 +35,7 @@ def local_minima(const uint16_t[:, ::1] profile, const uint32_t[::1] read_strand
     ----------
     profile : uint16[b, B]
         Errors by end diagonal of every band.
-    read_strand : uint32[b], band_start : uint32[b]
+    read_strand : uint32[b], band_start : int64[b]
         Sorted by read and strand, then by `band_start`.
     lengths : uint32[n]
     limit : uint16[n]
@@ -50,9 +51,9 @@ def local_minima(const uint16_t[:, ::1] profile, const uint32_t[::1] read_strand
     cdef Py_ssize_t b = profile.shape[0], width = profile.shape[1], i, j, stop, n = 0, room = max(b, 16)
     cdef Py_ssize_t cells = 0, c, at, run
     cdef uint32_t lim
-    cdef uint64_t span
+    cdef int64_t span
     for i in range(b):  # widest connected stretch of bands
-        if i == 0 or read_strand[i] != read_strand[i - 1] or band_start[i] > <uint64_t>band_start[i - 1] + width:
+        if i == 0 or read_strand[i] != read_strand[i - 1] or band_start[i] > band_start[i - 1] + width:
             run = width
         else:
             run += band_start[i] - band_start[i - 1]
@@ -69,12 +70,12 @@ def local_minima(const uint16_t[:, ::1] profile, const uint32_t[::1] read_strand
         with nogil:
             stop = i + 1
             while (stop < b and read_strand[stop] == read_strand[i]
-                   and band_start[stop] <= <uint64_t>band_start[stop - 1] + width):
+                   and band_start[stop] <= band_start[stop - 1] + width):
                 stop += 1
             span = band_start[stop - 1] - band_start[i] + width
             for c in range(width):
                 value[c], origin[c] = profile[i, c], i
-            for c in range(width, <Py_ssize_t>span):
+            for c in range(width, span):
                 value[c] = NO_SCORE
             for j in range(i + 1, stop):
                 at = band_start[j] - band_start[i]
@@ -83,25 +84,25 @@ def local_minima(const uint16_t[:, ::1] profile, const uint32_t[::1] read_strand
                         value[at + c] = profile[j, c]
                         origin[at + c] = j
             lim = limit[read_strand[i] >> 1]
-        if n + <Py_ssize_t>span > room:
+        if n + span > room:
             band_list.append(np.asarray(band_out[:n]).copy())
             end_list.append(np.asarray(end_out[:n]).copy())
             reach_list.append(np.asarray(reach_out[:n]).copy())
             n = 0
-            room = max(room, <Py_ssize_t>span)
+            room = max(room, span)
             band_out, end_out = np.empty(room, np.int64), np.empty(room, np.uint16)
             reach_out = np.empty(room, np.uint16)
         with nogil:
             c = 0
-            while c < <Py_ssize_t>span:
+            while c < span:
                 if value[c] > lim:  # as nearly all are
                     c += 1
                     continue
                 run = c
-                while run + 1 < <Py_ssize_t>span and value[run + 1] == value[c]:
+                while run + 1 < span and value[run + 1] == value[c]:
                     run += 1
                 if ((c == 0 or value[c - 1] > value[c])
-                        and (run + 1 == <Py_ssize_t>span or value[run + 1] > value[c])):
+                        and (run + 1 == span or value[run + 1] > value[c])):
                     band_out[n] = origin[c]
                     end_out[n] = <uint16_t>(band_start[i] + c - band_start[origin[c]])
                     reach_out[n] = <uint16_t>(run - c)
@@ -129,18 +130,19 @@ def ungapped_diagonals(bands, context):
 
     Returns
     -------
-    uint32[h]
+    int64[h]
         0 where no alignment with so few errors is ungapped.
     """
-    cdef const uint32_t[::1] read_strand = bands.read_strand, band_start = bands.band_start
+    cdef const uint32_t[::1] read_strand = bands.read_strand
+    cdef const coordinate_t[::1] band_start = bands.band_start
     cdef const uint16_t[::1] end = bands.end, edits = bands.edits, reach = bands.reach
     cdef const uint32_t[::1] plane_start = context.packed.plane_start, lengths = context.packed.lengths
     cdef planes_t reference = planes_of(context.reference.planes), reads = planes_of(context.packed.planes)
     cdef Py_ssize_t h = read_strand.shape[0], i
     cdef uint32_t r, m
     cdef int64_t first
-    found_array = np.zeros(h, np.uint32)
-    cdef uint32_t[::1] found = found_array
+    found_array = np.zeros(h, np.int64)
+    cdef coordinate_t[::1] found = found_array
     with nogil:
         for i in range(h):
             if i + AHEAD < h:
@@ -153,8 +155,8 @@ def ungapped_diagonals(bands, context):
     return found_array
 
 
-cdef uint32_t ungapped_diagonal(planes_t reference, uint32_t diagonal, planes_t reads, int64_t first, int64_t m, int edits,
-                                uint32_t reach) noexcept nogil:
+cdef coordinate_t ungapped_diagonal(planes_t reference, coordinate_t diagonal, planes_t reads, int64_t first, int64_t m,
+                                    int edits, uint32_t reach) noexcept nogil:
     """`ungapped_diagonals` of one band: of m bases from `first` on, and the diagonals from this one to `reach` behind it."""
     cdef uint32_t shift
     for shift in range(reach + 1):
@@ -199,14 +201,14 @@ cdef Py_ssize_t fit_contig(const uint32_t *cigar, Py_ssize_t *n, int64_t *positi
     return contig
 
 
-def hits_from_bands(bands, const uint32_t[::1] ungapped, traced, context):
+def hits_from_bands(bands, const coordinate_t[::1] ungapped, traced, context):
     """Hits and CIGARs of the reported alignments.
 
     Parameters
     ----------
     bands : search.arrays.Bands
         k bands in output order. Read: `read_strand`, `edits`.
-    ungapped : uint32[k]
+    ungapped : int64[k]
         From `ungapped_diagonals`: what is not 0 needs no traceback.
     traced : search.arrays.Traced
         The tracebacks of the others, in the same order.
@@ -221,8 +223,8 @@ def hits_from_bands(bands, const uint32_t[::1] ungapped, traced, context):
     """
     cdef const uint32_t[::1] read_strand = bands.read_strand, lengths = context.lengths
     cdef const uint16_t[::1] edits = bands.edits, traced_runs = traced.n_runs
-    cdef const uint32_t[::1] traced_diagonal = traced.diagonal, traced_start = traced.start
-    cdef const uint32_t[::1] traced_cigars = traced.cigars
+    cdef const coordinate_t[::1] traced_diagonal = traced.diagonal
+    cdef const uint32_t[::1] traced_start = traced.start, traced_cigars = traced.cigars
     cdef const int64_t[::1] contig_starts = context.reference.starts, contig_lengths = context.reference.lengths
     cdef Py_ssize_t k = read_strand.shape[0], i, t = 0, n_runs = 0, runs
     cdef Py_ssize_t room = 3 * k + traced_cigars.shape[0] + 2 * traced_start.shape[0]
@@ -251,7 +253,7 @@ def hits_from_bands(bands, const uint32_t[::1] ungapped, traced, context):
             hits[i].score = -<int32_t>edits[i]
             hits[i].cigar_start = <uint32_t>n_runs
             fit_contig(cigar, &runs, &position, lengths[read_strand[i] >> 1], &contigs, &cigars[n_runs])
-            hits[i].position = <uint32_t>position
+            hits[i].position = position
             hits[i].cigar_runs = <uint16_t>runs
             n_runs += runs
     return hits_array, cigars_array[:n_runs].copy()

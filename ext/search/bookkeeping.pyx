@@ -8,6 +8,7 @@ import numpy as np
 from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from gassst._core.bookkeeping cimport knowledge_t, needs_stage, take_band  # its own: named, so that the build sees a change
+from gassst._core.coordinates cimport coordinate_t, place_key
 from gassst._core.key_sort cimport sort_keys
 from gassst._core.layouts cimport NO_SCORE
 
@@ -111,7 +112,7 @@ def take_rows(columns, const int64_t[::1] rows):
 
     Parameters
     ----------
-    columns : sequence of uint8[k], uint16[k] or uint32[k]
+    columns : sequence of uint8[k], uint16[k], uint32[k] or int64[k]
     rows : int64[m]
 
     Returns
@@ -129,9 +130,11 @@ def take_rows(columns, const int64_t[::1] rows):
     cdef const uint8_t[::1] from_8
     cdef const uint16_t[::1] from_16
     cdef const uint32_t[::1] from_32
+    cdef const int64_t[::1] from_64
     cdef uint8_t[::1] to_8
     cdef uint16_t[::1] to_16
     cdef uint32_t[::1] to_32
+    cdef int64_t[::1] to_64
     with nogil:
         for i in range(m):
             inside &= 0 <= rows[i] < k
@@ -139,7 +142,12 @@ def take_rows(columns, const int64_t[::1] rows):
         raise IndexError(f"rows outside of {k}")
     taken = [np.empty(m, column.dtype) for column in columns]
     for column, array in zip(columns, taken):
-        if column.itemsize == 4:
+        if column.itemsize == 8:
+            from_64, to_64 = column, array
+            with nogil:
+                for i in range(m):
+                    to_64[i] = from_64[rows[i]]
+        elif column.itemsize == 4:
             from_32, to_32 = column, array
             with nogil:
                 for i in range(m):
@@ -175,8 +183,8 @@ def are_kept(candidates, kept):
     ValueError
         Some of those kept are no candidates, or in another order.
     """
-    cdef const uint32_t[::1] strand = candidates.read_strand, diagonal = candidates.diagonal
-    cdef const uint32_t[::1] kept_strand = kept.read_strand, kept_diagonal = kept.diagonal
+    cdef const uint32_t[::1] strand = candidates.read_strand, kept_strand = kept.read_strand
+    cdef const coordinate_t[::1] diagonal = candidates.diagonal, kept_diagonal = kept.diagonal
     cdef Py_ssize_t i, k = 0
     found_array = np.zeros(strand.shape[0], bool)
     cdef uint8_t[::1] found = found_array.view(np.uint8)
@@ -204,15 +212,15 @@ def bands_of(const uint32_t[::1] read_strand, const uint32_t[::1] bucket, int sh
 
     Returns
     -------
-    band_start : uint32[k], words : uint8[k]
+    band_start : int64[k], words : uint8[k]
     """
     cdef Py_ssize_t k = read_strand.shape[0], i
-    start_array, words_array = np.empty(k, np.uint32), np.empty(k, np.uint8)
-    cdef uint32_t[::1] start = start_array
+    start_array, words_array = np.empty(k, np.int64), np.empty(k, np.uint8)
+    cdef coordinate_t[::1] start = start_array
     cdef uint8_t[::1] words_out = words_array
     with nogil:
         for i in range(k):
-            start[i] = (bucket[i] << shift) - margin[read_strand[i] >> 1]
+            start[i] = (<coordinate_t>bucket[i] << shift) - margin[read_strand[i] >> 1]
             words_out[i] = words[read_strand[i] >> 1]
     return start_array, words_array
 
@@ -250,8 +258,8 @@ def within_limit(const uint32_t[::1] read_strand, const uint16_t[::1] edits, uin
 
 
 def merge_scored(const uint64_t[::1] scored, const int64_t[::1] scored_start, const uint32_t[::1] active,
-                 const uint32_t[::1] read_strand, const uint32_t[::1] bucket):
-    """The buckets scored so far of the reads that go on: those known before and those of the last stage.
+                 const uint32_t[::1] read_strand, const coordinate_t[::1] place):
+    """The places known so far of the reads that go on, buckets or diagonals: those before and those of the last stage.
 
     Parameters
     ----------
@@ -259,13 +267,13 @@ def merge_scored(const uint64_t[::1] scored, const int64_t[::1] scored_start, co
         What this function returned before; empty and zeros at first.
     active : uint32[a]
         Reads that go on.
-    read_strand, bucket : uint32[k]
-        Buckets scored since, in any order.
+    read_strand : uint32[k], place : int64[k]
+        Those known since, in any order.
 
     Returns
     -------
     scored : uint64[t], scored_start : int64[n + 1]
-        `read_strand << 32 | bucket`, sorted.
+        `place_key` of each, sorted.
     """
     cdef Py_ssize_t n = scored_start.shape[0] - 1, k = read_strand.shape[0], i, j, total = 0
     cdef uint32_t r
@@ -292,7 +300,7 @@ def merge_scored(const uint64_t[::1] scored, const int64_t[::1] scored_start, co
             r = read_strand[i] >> 1
             if goes_on[r]:
                 fresh_start[r] -= 1
-                fresh[fresh_start[r]] = <uint64_t>read_strand[i] << 32 | bucket[i]
+                fresh[fresh_start[r]] = place_key(read_strand[i], place[i])
         total = 0
         for i in range(n):
             start[i] = total

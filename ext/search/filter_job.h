@@ -2,10 +2,12 @@
 #ifndef GASSST_FILTER_JOB_H
 #define GASSST_FILTER_JOB_H
 
+#include "coordinates.h"
 #include "planes.h"
 
 typedef struct {
-    uint32_t *read_strand, *diagonal;
+    uint32_t *read_strand;
+    coordinate_t *diagonal;
     uint16_t *offset, *length;
 } columns_t;
 
@@ -13,7 +15,8 @@ struct bound_kernels;
 
 typedef struct {
     columns_t candidates, kept;
-    uint32_t *rejected_read_strand, *rejected_diagonal; /* of the narrow band */
+    uint32_t *rejected_read_strand; /* of the narrow band */
+    coordinate_t *rejected_diagonal;
     int64_t n;
     planes_t reads, reference;
     const uint32_t *plane_start, *read_lengths;
@@ -21,7 +24,7 @@ typedef struct {
     int64_t n_reads;
     int gaps;
     const uint8_t *scores;     /* PST_4 or PST_5, whichever the filter needs */
-    const uint64_t *verified;  /* sorted (read_strand << 32 | bucket) */
+    const uint64_t *verified;  /* sorted place_key(read_strand, bucket) */
     int64_t n_verified;
     int bucket_shift;
     const struct bound_kernels *kernels;

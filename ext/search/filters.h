@@ -63,7 +63,7 @@ INLINE void keep(const job_t *job, int64_t to, int64_t from)
 INLINE void prefetch_ahead(const job_t *job, int64_t i, int reach)
 {
     const int64_t next = i + AHEAD < job->n ? i + AHEAD : job->n - 1;
-    const int64_t seed = (int64_t)job->candidates.diagonal[next] + job->candidates.offset[next];
+    const int64_t seed = job->candidates.diagonal[next] + job->candidates.offset[next];
     prefetch_bases(job->reference, seed - reach, seed + job->candidates.length[next] + reach);
 }
 
@@ -85,7 +85,7 @@ static int64_t first_outside(const job_t *job)
             return i;
         const int64_t length = job->read_lengths[read];
         if (job->candidates.offset[i] + job->candidates.length[i] > length ||
-            job->candidates.diagonal[i] + length > 64 * job->reference.rows ||
+            job->candidates.diagonal[i] < 0 || job->candidates.diagonal[i] + length > 64 * job->reference.rows ||
             job->plane_start[read] + 2 * ((length + 63) / 64) > job->reads.rows)
             return i;
     }
@@ -357,8 +357,8 @@ INLINE int run_start(const job_t *job, const site_t *site, int until)
 /* Is the bucket of candidate i in the sorted keys? `*at` goes on from the candidate before. */
 INLINE int is_verified(const job_t *job, int64_t i, int64_t *at)
 {
-    const uint64_t bucket = job->candidates.diagonal[i] >> job->bucket_shift;
-    const uint64_t key = (uint64_t)job->candidates.read_strand[i] << 32 | bucket;
+    const uint64_t key =
+        place_key(job->candidates.read_strand[i], job->candidates.diagonal[i] >> job->bucket_shift);
     while (*at < job->n_verified && job->verified[*at] < key)
         ++*at;
     return *at < job->n_verified && job->verified[*at] == key;
@@ -420,7 +420,8 @@ static int64_t keep_tnw5_full(const job_t *job)
 static int64_t keep_first(const job_t *job)
 {
     int64_t kept = 0, at = 0;
-    uint32_t read_strand = UINT32_MAX, diagonal = 0;
+    uint32_t read_strand = UINT32_MAX;
+    coordinate_t diagonal = 0;
     int run = 0;
     for (int64_t i = 0; i < job->n; i++) {
         prefetch_read_ahead(job, i);
@@ -485,7 +486,8 @@ INLINE strand_t strand_of(const job_t *job, uint32_t read_strand)
 static int64_t keep_band(const job_t *job)
 {
     const columns_t from = job->candidates, to = job->kept; /* so that no store makes them be loaded again */
-    uint32_t *rejected_read_strand = job->rejected_read_strand, *rejected_diagonal = job->rejected_diagonal;
+    uint32_t *rejected_read_strand = job->rejected_read_strand;
+    coordinate_t *rejected_diagonal = job->rejected_diagonal;
     const int64_t bases = 64 * job->reference.rows, reference_rows = job->reference.rows;
     const band_planes_of planes = {job->reads.words, job->reference.words};
     strand_t strand = {.read_strand = UINT32_MAX};
@@ -501,10 +503,10 @@ static int64_t keep_band(const job_t *job)
             if (from.read_strand[i] != strand.read_strand)
                 strand = strand_of(job, from.read_strand[i]);
             if (!strand.is_there | (from.offset[i] + from.length[i] > strand.length) |
-                (diagonal + strand.length > bases))
+                (diagonal < 0) | (diagonal + strand.length > bases))
                 return -2 - i;
             rows[n] = (uint32_t)i;
-            sites[n] = (band_site){(uint32_t)first, 3 * strand.row, (uint32_t)strand.length, (uint32_t)strand.limit};
+            sites[n] = (band_site){first, 3 * strand.row, (uint32_t)strand.length, (uint32_t)strand.limit};
             n += strand.decides & (first >= 0) & (((first + strand.last_block) >> 6) + BAND_ROWS < reference_rows);
         }
         job->kernels->band(&planes, sites, n, errors);
@@ -546,7 +548,7 @@ static read_flanks flanks_of_read(const job_t *job, const strand_t *strand, int 
 INLINE void prefetch_flanks(const job_t *job, const columns_t *from, int64_t i)
 {
     const int64_t next = i + AHEAD < job->n ? i + AHEAD : job->n - 1;
-    const int64_t first = (int64_t)from->diagonal[next] + from->offset[next] - FLANK;
+    const int64_t first = from->diagonal[next] + from->offset[next] - FLANK;
     const uint64_t *words = job->reference.words + 3 * (first >> 6);
     __builtin_prefetch(words);
     __builtin_prefetch(words + 4);
@@ -587,7 +589,8 @@ static int64_t keep_flanks(const job_t *job)
             prefetch_flanks(job, &from, i);
             if (from.read_strand[i] != strand.read_strand)
                 strand = strand_of(job, from.read_strand[i]);
-            if (!strand.is_there | (end > strand.length) | (from.diagonal[i] + strand.length > bases))
+            if (!strand.is_there | (end > strand.length) | (from.diagonal[i] < 0) |
+                (from.diagonal[i] + strand.length > bases))
                 return -2 - i;
             if (read->seed != seed)
                 *read = flanks_of_read(job, &strand, offset, end, seed);

@@ -3,6 +3,7 @@
 import numpy as np
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+from gassst._core.coordinates cimport coordinate_t
 from gassst._core.planes cimport planes_of, planes_t
 
 
@@ -43,11 +44,12 @@ def score_table(int l):
 
 
 cdef int _columns(arrays, Py_ssize_t n, columns_t *columns) except -1:
-    cdef const uint32_t[::1] read_strand = arrays[0], diagonal = arrays[1]
+    cdef const uint32_t[::1] read_strand = arrays[0]
+    cdef const coordinate_t[::1] diagonal = arrays[1]
     cdef const uint16_t[::1] offset = arrays[2], length = arrays[3]
     if not n == read_strand.shape[0] == diagonal.shape[0] == offset.shape[0] == length.shape[0]:
         raise ValueError("the four arrays of the candidates differ in length")
-    columns.read_strand, columns.diagonal = <uint32_t *>&read_strand[0], <uint32_t *>&diagonal[0]
+    columns.read_strand, columns.diagonal = <uint32_t *>&read_strand[0], <coordinate_t *>&diagonal[0]
     columns.offset, columns.length = <uint16_t *>&offset[0], <uint16_t *>&length[0]
     return 0
 
@@ -140,7 +142,7 @@ def tnw4_4(candidates, limits, packed, reference_planes):
 
     Candidates with a limit above 7 pass. Like all filters of this module it takes
 
-    * `candidates`: read_strand uint32[n], diagonal uint32[n], offset uint16[n], length uint16[n],
+    * `candidates`: read_strand uint32[n], diagonal int64[n], offset uint16[n], length uint16[n],
     * `limits`: uint16[n_reads], most errors of each read,
     * `packed`: planes uint64[w, 3], plane_start uint32[n_reads], lengths uint32[n_reads],
     * `reference_planes`: uint64[r, 3],
@@ -195,12 +197,13 @@ def band32(candidates, limits, packed, reference_planes, int gaps, str instructi
     Rejects where these are more than the limit, and no alignment within the limit and with up to `gaps` gap bases
     leaves the 32 diagonals. `instruction_set`: one of `instruction_sets()`, else ValueError.
 
-    Returns the four arrays of the candidates that pass, and read_strand uint32[r] and diagonal uint32[r] of the
+    Returns the four arrays of the candidates that pass, and read_strand uint32[r] and diagonal int64[r] of the
     others.
     """
     cdef job_t job
     cdef Py_ssize_t n = len(candidates.read_strand)
-    cdef uint32_t[::1] read_strand = np.empty(n + 1, np.uint32), diagonal = np.empty(n + 1, np.uint32)
+    cdef uint32_t[::1] read_strand = np.empty(n + 1, np.uint32)
+    cdef coordinate_t[::1] diagonal = np.empty(n + 1, np.int64)
     job.gaps, job.rejected_read_strand, job.rejected_diagonal = gaps, &read_strand[0], &diagonal[0]
     use_kernels(&job, instruction_set)
     kept = _filter(keep_band, &job, candidates, limits, packed, reference_planes)
@@ -213,7 +216,7 @@ def duplicate(candidates, limits, packed, reference_planes, int shift=0, verifie
 
     Needs candidates sorted by (read_strand, diagonal, offset). Of those whose seeds lie in one run of equal
     bases of one diagonal the first stays, its seed grown to the whole run. A candidate is dropped where
-    `verified`, a sorted uint64 array, holds `read_strand << 32 | diagonal >> shift`: the band of that bucket
+    `verified`, a sorted uint64 array, holds `place_key(read_strand, diagonal >> shift)`: the band of that bucket
     has been scored.
     """
     cdef job_t job

@@ -26,6 +26,7 @@ from gassst._core.anchors cimport (
     read_t,
 )
 from gassst._core.banded cimport band_batch, band_paths, cpu_kernels, kernels_of, local_ends, local_scoring
+from gassst._core.coordinates cimport coordinate_t, place_key
 from gassst._core.bookkeeping cimport knowledge_t, needs_stage, take_band
 from gassst._core.cigar cimport cigar_length, cigar_op, cigar_span
 from gassst._core.filters cimport FLANK_STAGES, job_t, pass_band32, pass_flanks, use_kernels
@@ -85,7 +86,8 @@ FILTERS = {"flanks": FLANKS, "band32": BAND32}
 
 cdef struct place_t:
     # A scored band within the limits, as in search.arrays.Bands.
-    uint32_t read_strand, first
+    coordinate_t first
+    uint32_t read_strand
     uint16_t end, edits
 
 
@@ -325,7 +327,7 @@ cdef class OneRead:
                                             self.seed_every[stage, m], self.flip, self.longest_seed, 0)
         cdef Py_ssize_t n = 2 * ((plan.count + plan.every - 1) // plan.every), i
         cdef Seed *seeds = <Seed *>enlarged(&self.rooms[SEEDS], n * sizeof(Seed))
-        cdef const uint32_t *positions = self.view.positions
+        cdef const coordinate_t *copied = NULL
         cdef uint64_t *sorting
         cdef uint16_t clipped, disjoint
         cdef read_t read
@@ -336,7 +338,7 @@ cdef class OneRead:
             resolve_seeds(&self.view, seeds, n, &self.caps[0], 0, UINT64_MAX)
             self.capped |= limit_occurrences(seeds, n, &self.caps[0], &clipped)
         else:
-            positions = self.resolve_stepped(seeds, n, &clipped)
+            copied = self.resolve_stepped(seeds, n, &clipped)
         self.looked |= <uint8_t>(1 << stage)
         disjoint = <uint16_t>((self.disjoint[stage, m] + plan.every - 1) // plan.every)
         self.planned = max(self.planned, disjoint)
@@ -344,16 +346,17 @@ cdef class OneRead:
         sorting = <uint64_t *>enlarged(&self.rooms[SORTING], (max(self.n_scored, self.n_rejected) + 1) * 8)
         sort_keys(<uint64_t *>self.rooms[SCORED].p, sorting, self.n_scored)
         sort_keys(<uint64_t *>self.rooms[REJECTED].p, sorting, self.n_rejected)
-        read = read_t(0, self.flip, self.shift, seeds, n, keys_t(<uint64_t *>self.rooms[SCORED].p, self.n_scored, 0),
+        read = read_t(0, self.flip, self.shift, seeds, n, self.view.positions, copied,
+                      keys_t(<uint64_t *>self.rooms[SCORED].p, self.n_scored, 0),
                       keys_t(<uint64_t *>self.rooms[REJECTED].p, self.n_rejected, 0), False)
         self.anchors.n = 0
-        return gather_read(&read, positions, self.keys, self.anchors)
+        return gather_read(&read, self.keys, self.anchors)
 
-    cdef const uint32_t *resolve_stepped(self, Seed *seeds, Py_ssize_t n, uint16_t *clipped) except NULL nogil:
+    cdef const coordinate_t *resolve_stepped(self, Seed *seeds, Py_ssize_t n, uint16_t *clipped) except NULL nogil:
         """Where the index has not every position: look up the seeds, and copy the coordinates at which they begin."""
         cdef int step = <int>self.view.step
         cdef step_range_t *ranges = <step_range_t *>enlarged(&self.rooms[RANGES], n * step * sizeof(step_range_t))
-        cdef uint32_t *copied
+        cdef coordinate_t *copied
         cdef Py_ssize_t i
         cdef size_t total = 0
         memset(ranges, 0, n * step * sizeof(step_range_t))
@@ -364,14 +367,14 @@ cdef class OneRead:
         for i in range(n):
             seeds[i].lo = <uint32_t>total
             total += seeds[i].count
-        copied = <uint32_t *>enlarged(&self.rooms[COPIED], (total + 1) * sizeof(uint32_t))
+        copied = <coordinate_t *>enlarged(&self.rooms[COPIED], (total + 1) * sizeof(coordinate_t))
         copy_stepped(&self.view, seeds, ranges, n, 0, UINT64_MAX, copied)
         return copied
 
     cdef Py_ssize_t filter(self, columns_t *here, columns_t *there, Py_ssize_t n) except -2 nogil:
         """Run the filters; returns how many candidates pass, which are `here`, or -1 where one fails."""
         cdef columns_t swapped
-        cdef uint32_t *rejected
+        cdef coordinate_t *rejected
         cdef uint64_t *keys
         cdef int i
         cdef int64_t kept, j
@@ -382,15 +385,15 @@ cdef class OneRead:
             if self.filters[i] == FLANKS:
                 kept = pass_flanks(&self.job)
             else:
-                rejected = <uint32_t *>enlarged(&self.rooms[ROWS], 2 * (n + 1) * sizeof(uint32_t))
-                self.job.rejected_read_strand, self.job.rejected_diagonal = rejected, rejected + n + 1
+                rejected = <coordinate_t *>enlarged(&self.rooms[ROWS], 2 * (n + 1) * sizeof(coordinate_t))
+                self.job.rejected_diagonal, self.job.rejected_read_strand = rejected, <uint32_t *>(rejected + n + 1)
                 kept = pass_band32(&self.job)
             if kept < 0:
                 return -1
             if self.filters[i] == BAND32:
                 keys = <uint64_t *>enlarged(&self.rooms[REJECTED], (self.n_rejected + n) * 8)
                 for j in range(n - kept):
-                    keys[self.n_rejected] = <uint64_t>rejected[j] << 32 | rejected[n + 1 + j]
+                    keys[self.n_rejected] = place_key(self.job.rejected_read_strand[j], rejected[j])
                     self.n_rejected += 1
             swapped = here[0]
             here[0], there[0] = there[0], swapped
@@ -401,7 +404,7 @@ cdef class OneRead:
         cdef uint64_t *keys = <uint64_t *>enlarged(&self.rooms[SCORED], (self.n_scored + buckets.n + 1) * 8)
         cdef Py_ssize_t i
         for i in range(buckets.n):
-            keys[self.n_scored] = <uint64_t>buckets.read_strand[i] << 32 | buckets.bucket[i]
+            keys[self.n_scored] = place_key(buckets.read_strand[i], buckets.bucket[i])
             self.n_scored += 1
         return 0
 
@@ -410,7 +413,7 @@ cdef class OneRead:
         cdef int words = self.words[self.length]
         return (words > 1) + (words > 2) + (words > 4)
 
-    cdef band_batch bands_at(self, const uint32_t *read_strand, const uint32_t *first, uint32_t n) noexcept nogil:
+    cdef band_batch bands_at(self, const uint32_t *read_strand, const coordinate_t *first, uint32_t n) noexcept nogil:
         cdef band_batch batch
         batch.reference, batch.reference_rows = self.reference.words, self.reference.rows
         batch.reads, batch.read_row, batch.read_length = self.planes, &self.row, &self.length
@@ -421,7 +424,7 @@ cdef class OneRead:
         """`single.score`: the bands of buckets; those within the limit become places."""
         cdef Py_ssize_t n = buckets.n, i
         cdef uint32_t lead = 32 * <uint32_t>self.words[self.length] - ((<uint32_t>1 << self.shift) >> 1)
-        cdef uint32_t *first = <uint32_t *>enlarged(&self.rooms[BANDS], (n + 1) * 8)
+        cdef coordinate_t *first = <coordinate_t *>enlarged(&self.rooms[BANDS], (n + 1) * 12)
         cdef uint16_t *edits = <uint16_t *>(first + n)
         cdef uint16_t *end = edits + n
         cdef band_batch batch
@@ -429,13 +432,13 @@ cdef class OneRead:
         if n == 0:
             return 0
         for i in range(n):
-            first[i] = (buckets.bucket[i] << self.shift) - lead
+            first[i] = (<coordinate_t>buckets.bucket[i] << self.shift) - lead
         batch = self.bands_at(buckets.read_strand, first, <uint32_t>n)
         self.kernels.score[self.width_rank()](&batch, NULL, edits, end)
         places = <place_t *>enlarged(&self.rooms[PLACES], (self.n_places + n) * sizeof(place_t))
         for i in range(n):
             if take_band(&self.known, edits[i], self.margin):
-                places[self.n_places] = place_t(buckets.read_strand[i], first[i], end[i], edits[i])
+                places[self.n_places] = place_t(first[i], buckets.read_strand[i], end[i], edits[i])
                 self.n_places += 1
         return 0
 
@@ -448,7 +451,7 @@ cdef class OneRead:
         cdef int64_t *rows
         cdef uint64_t *keys
         cdef uint32_t *read_strand
-        cdef uint32_t *ends
+        cdef coordinate_t *ends
         cdef uint16_t *edits
         cdef read_bands_t bands
         cdef choice_t choice = choice_t(self.margin, self.margin, self.max_hits)
@@ -462,12 +465,12 @@ cdef class OneRead:
         if n == 1:
             self.summary.best, self.summary.n_best, self.summary.n_reported, rows[0] = places[0].edits, 1, 1, 0
             return True
-        # 16 bytes of keys, 8 + 2 of columns and 1 of strata for each.
+        # 16 bytes of keys, 12 + 2 of columns and 1 of strata for each.
         keys = <uint64_t *>enlarged(&self.rooms[SORTING], 32 * n)
         scratch.keys, scratch.sorting = keys, keys + n
-        read_strand = <uint32_t *>(keys + 2 * n)
-        ends = read_strand + n
-        edits = <uint16_t *>(ends + n)
+        ends = <coordinate_t *>(keys + 2 * n)
+        read_strand = <uint32_t *>(ends + n)
+        edits = <uint16_t *>(read_strand + n)
         scratch.stratum = <uint8_t *>(edits + n)
         for i in range(n):
             read_strand[i], edits[i] = places[i].read_strand, places[i].edits
@@ -488,13 +491,14 @@ cdef class OneRead:
             return False
         return s.best == 0 if s.n_best > 1 else s.second == NO_SCORE
 
-    cdef bint is_best(self, const place_t *place, uint32_t diagonal) noexcept nogil:
+    cdef bint is_best(self, const place_t *place, coordinate_t diagonal) noexcept nogil:
         """Whether nothing that touches the diagonal scores more than the whole read, or as much: `Aligner.score`.
 
         A band is wide enough where leaving it costs more than the errors do.
         """
         cdef int loss = place.edits * self.error_cost
-        cdef uint32_t width = 64 * <uint32_t>self.words[self.length], first
+        cdef uint32_t width = 64 * <uint32_t>self.words[self.length]
+        cdef coordinate_t first
         cdef uint16_t key = 0, rows = 0, end = 0
         cdef Py_ssize_t w = 0
         cdef band_batch batch
@@ -546,7 +550,7 @@ cdef class OneRead:
     cdef bint align_place(self, const place_t *place, found_t *found, Py_ssize_t first_run) except -1 nogil:
         cdef uint32_t m = self.length, slot_end = 2 * <uint32_t>place.edits + 1
         cdef int64_t first = 64 * (<int64_t>(place.read_strand & 1) * ((m + 63) >> 6))
-        cdef uint32_t diagonal = ungapped_diagonal(self.reference, place.first + place.end, self.reads, first, m,
+        cdef coordinate_t diagonal = ungapped_diagonal(self.reference, place.first + place.end, self.reads, first, m,
                                                    place.edits, place.edits)
         # What a contig cuts has two runs more; behind them is room for the walk back.
         cdef size_t room = first_run + 2 * slot_end + 4
@@ -570,7 +574,7 @@ cdef class OneRead:
                     raise MemoryError("no memory for the traceback")
             if n_runs == BAD_EDITS:
                 return False
-            found.position = <int64_t>place.first + start
+            found.position = place.first + start
         found.n_runs = n_runs
         found.contig = fit_contig(walked + slot_end - n_runs, &found.n_runs, &found.position, m, &self.contigs,
                                   runs + first_run)

@@ -5,6 +5,7 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
+from gassst._core.coordinates cimport KEY_ROW_BITS, KEY_ROW_MASK, coordinate_t, place_key
 from gassst._core.hashing cimport mix
 from gassst._core.key_sort cimport sort_keys
 from gassst._core.layouts cimport NO_SCORE, NO_SUBOPTIMAL, read_summary_t
@@ -16,8 +17,6 @@ from gassst.model.layouts import READ_SUMMARY
 cdef enum:
     MOST_STRATA = 63        # beyond the best: one bit each
     DROPPED = 0xFF          # in place of a stratum: at the place of a better row, or reported
-    ROW_BITS = 31           # of a row of its read, the lowest in a key
-    ROW_MASK = 0x7fffffff
 
 
 def group_by_read(parts, const uint32_t[::1] lengths):
@@ -32,13 +31,14 @@ def group_by_read(parts, const uint32_t[::1] lengths):
     -------
     columns : tuple
         Those of `search.arrays.Bands`.
-    ends : uint32[h]
+    ends : int64[h]
         Coordinates behind the last aligned bases.
     start : int64[n + 1]
         Rows of read r are start[r] .. start[r + 1].
     """
     cdef Py_ssize_t n = lengths.shape[0], r, i, h = 0
-    cdef const uint32_t[::1] read_strand, band_start
+    cdef const uint32_t[::1] read_strand
+    cdef const coordinate_t[::1] band_start
     cdef const uint16_t[::1] end, edits, reach
     cdef const uint8_t[::1] words
     cdef int64_t to
@@ -54,9 +54,10 @@ def group_by_read(parts, const uint32_t[::1] lengths):
         for r in range(n):
             start[r + 1] += start[r]
             next_row[r] = start[r]
-    columns = tuple(np.empty(h, t) for t in (np.uint32, np.uint32, np.uint16, np.uint16, np.uint8, np.uint16))
-    ends_array = np.empty(h, np.uint32)
-    cdef uint32_t[::1] read_strand_out = columns[0], band_start_out = columns[1], ends = ends_array
+    columns = tuple(np.empty(h, t) for t in (np.uint32, np.int64, np.uint16, np.uint16, np.uint8, np.uint16))
+    ends_array = np.empty(h, np.int64)
+    cdef uint32_t[::1] read_strand_out = columns[0]
+    cdef coordinate_t[::1] band_start_out = columns[1], ends = ends_array
     cdef uint16_t[::1] end_out = columns[2], edits_out = columns[3], reach_out = columns[5]
     cdef uint8_t[::1] words_out = columns[4]
     for part in parts:
@@ -104,9 +105,10 @@ def select_best(found, context, int margin, int further, uint32_t max_hits):
     Raises
     ------
     ValueError
-        Unless 0 <= margin <= further <= 63.
+        Unless 0 <= margin <= further <= 63; a read has too many places.
     """
-    cdef const uint32_t[::1] read_strand = found.bands.read_strand, ends = found.ends
+    cdef const uint32_t[::1] read_strand = found.bands.read_strand
+    cdef const coordinate_t[::1] ends = found.ends
     cdef const uint16_t[::1] edits = found.bands.edits
     cdef const int64_t[::1] start = found.start
     cdef const uint8_t[::1] flip = context.flip
@@ -125,6 +127,8 @@ def select_best(found, context, int margin, int further, uint32_t max_hits):
     with nogil:
         for r in range(n):
             widest = max(widest, start[r + 1] - start[r])
+    if widest > KEY_ROW_MASK:
+        raise ValueError("too many places of one read")
     scratch.keys, scratch.stratum = <uint64_t *>malloc(2 * widest * 8), <uint8_t *>malloc(widest)
     scratch.sorting = scratch.keys + widest
     try:
@@ -164,13 +168,13 @@ cdef void select_places(const read_bands_t *bands, const choice_t *choice, const
         best = min(best, bands.edits[i])
     for i in range(bands.size):
         if bands.edits[i] <= best + choice.further:
-            keys[k] = (<uint64_t>((bands.read_strand[i] & 1) ^ bands.flip) << 63
-                       | <uint64_t>bands.end_position[i] << ROW_BITS | <uint64_t>i)
+            keys[k] = (place_key((bands.read_strand[i] & 1) ^ bands.flip, bands.end_position[i]) << KEY_ROW_BITS
+                       | <uint64_t>i)
             present |= <uint64_t>1 << (bands.edits[i] - best)
             k += 1
     sort_keys(keys, scratch.sorting, k)
     for i in range(k):
-        stratum[i] = <uint8_t>(bands.edits[keys[i] & ROW_MASK] - best)
+        stratum[i] = <uint8_t>(bands.edits[keys[i] & KEY_ROW_MASK] - best)
     summary.best = <uint16_t>best
     summary.n_best = keep_places(keys, stratum, k, 0)
     if summary.n_best > 1:
@@ -179,7 +183,7 @@ cdef void select_places(const read_bands_t *bands, const choice_t *choice, const
     while chosen >= 0:
         i += 1
         chosen -= stratum[i] == 0
-    rows[0] = bands.first + <int64_t>(keys[i] & ROW_MASK)
+    rows[0] = bands.first + <int64_t>(keys[i] & KEY_ROW_MASK)
     summary.n_reported = 1
     stratum[i] = DROPPED
     for d in range(<uint32_t>choice.further + 1):
@@ -191,7 +195,7 @@ cdef void select_places(const read_bands_t *bands, const choice_t *choice, const
                 summary.second, summary.n_second = <uint16_t>(best + d), kept
         for i in range(k):
             if stratum[i] == d and summary.n_reported < choice.max_hits:
-                rows[summary.n_reported] = bands.first + <int64_t>(keys[i] & ROW_MASK)
+                rows[summary.n_reported] = bands.first + <int64_t>(keys[i] & KEY_ROW_MASK)
                 summary.n_reported += 1
     summary.suboptimal = suboptimal(summary)
 
@@ -212,12 +216,12 @@ cdef uint32_t keep_places(const uint64_t *keys, uint8_t *stratum, Py_ssize_t k, 
             continue
         kept += 1
         j = i - 1
-        while j >= 0 and (keys[i] >> ROW_BITS) - (keys[j] >> ROW_BITS) <= SAME_PLACE:
+        while j >= 0 and (keys[i] >> KEY_ROW_BITS) - (keys[j] >> KEY_ROW_BITS) <= SAME_PLACE:
             if stratum[j] > d:
                 stratum[j] = DROPPED
             j -= 1
         j = i + 1
-        while j < k and (keys[j] >> ROW_BITS) - (keys[i] >> ROW_BITS) <= SAME_PLACE:
+        while j < k and (keys[j] >> KEY_ROW_BITS) - (keys[i] >> KEY_ROW_BITS) <= SAME_PLACE:
             if stratum[j] >= d:
                 stratum[j] = DROPPED
             j += 1

@@ -9,6 +9,7 @@ import numpy as np
 from libc.math cimport exp, pow
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+from gassst._core.coordinates cimport coordinate_t
 from gassst._core.layouts cimport NO_SCORE
 from gassst._core.planes cimport (
     ambiguous_bases,
@@ -140,13 +141,13 @@ cdef inline bint shows_repeats(int64_t length) noexcept nogil:
     return length >= WORD + NEAREST
 
 
-def tandem_rivals(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const int64_t[::1] begin,
+def tandem_rivals(const uint32_t[::1] read_strand, const coordinate_t[::1] diagonal, const int64_t[::1] begin,
                   const int64_t[::1] end, const uint16_t[::1] most, context, const uint8_t[::1] repeats=None):
     """The best ungapped places of parts of reads, 11 to 128 diagonals beside known ones.
 
     Parameters
     ----------
-    read_strand, diagonal : uint32[k]
+    read_strand : uint32[k], diagonal : int64[k]
         The known places.
     begin, end : int64[k]
         Bases begin .. end - 1 of the strand are aligned there.
@@ -182,7 +183,7 @@ def tandem_rivals(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal,
                 continue
             first = plane_start[read_strand[i] >> 1] + <int64_t>(read_strand[i] & 1) * ((length + 63) >> 6)
             first = 64 * first + begin[i]
-            count[i] = rivals_beside(bases, <int64_t>diagonal[i] + begin[i], reads, first, m, length, most[i], &errors[i])
+            count[i] = rivals_beside(bases, diagonal[i] + begin[i], reads, first, m, length, most[i], &errors[i])
     return errors_array, count_array
 
 
@@ -228,7 +229,8 @@ cdef struct copies_t:
 
 cdef class Parts:
     """The columns of `tandem_pairs` for one mate of each pair."""
-    cdef const uint32_t[::1] read_strand, diagonal, lengths, plane_start
+    cdef const uint32_t[::1] read_strand, lengths, plane_start
+    cdef const coordinate_t[::1] diagonal
     cdef const int64_t[::1] begin, end
     cdef const uint16_t[::1] most
     cdef const double[::1] loss, odds
@@ -240,7 +242,7 @@ cdef class Parts:
     cdef part_t at(self, Py_ssize_t i) noexcept nogil:
         cdef int64_t read = self.read_strand[i] >> 1, strand = self.read_strand[i] & 1
         cdef int64_t first = 64 * (self.plane_start[read] + strand * ((<int64_t>self.lengths[read] + 63) >> 6))
-        return part_t(<int64_t>self.diagonal[i] + self.begin[i], first + self.begin[i], self.end[i] - self.begin[i],
+        return part_t(self.diagonal[i] + self.begin[i], first + self.begin[i], self.end[i] - self.begin[i],
                       self.most[i], self.loss[i], self.odds[i])
 
 
@@ -273,7 +275,7 @@ def tandem_pairs(own, other, const double[::1] deviate, const double[::1] step, 
     Parameters
     ----------
     own, other : 7 columns each
-        Of the mates to be rated, and of their partners: read_strand uint32[k], diagonal uint32[k], begin int64[k],
+        Of the mates to be rated, and of their partners: read_strand uint32[k], diagonal int64[k], begin int64[k],
         end int64[k] as in `tandem_rivals`; most uint16[k], mismatches of a copy that counts; loss float64[k],
         mismatches where the mate lies; odds float64[k], how much less likely each further one makes a place.
     deviate : float64[k]

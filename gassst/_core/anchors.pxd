@@ -1,6 +1,7 @@
 # Of index/anchors.pyx, for ext/search/one_read.pyx, which makes candidates of the seeds of one read.
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+from gassst._core.coordinates cimport coordinate_t
 from gassst._core.seeds cimport Seed
 
 
@@ -17,12 +18,14 @@ cdef struct read_t:
     int shift               # log2 of the bucket span
     const Seed *seeds
     Py_ssize_t n_seeds
+    const uint32_t *positions   # of the index
+    const coordinate_t *copied  # positions copied out of it; NULL where there are none
     keys_t scored, rejected  # buckets and diagonals of the read
 
 
 cdef struct columns_t:
     uint32_t *read_strand
-    uint32_t *diagonal
+    coordinate_t *diagonal
     uint16_t *offset
     uint16_t *length
 
@@ -50,7 +53,7 @@ cdef class Anchors:
     cdef tuple take(self)
 
 
-cdef int gather_read(read_t *read, const uint32_t *positions, KeyBuffer buffer, Anchors out) except -1 nogil
+cdef int gather_read(read_t *read, KeyBuffer buffer, Anchors out) except -1 nogil
 cdef bint best_bucket(const columns_t *anchors, const uint8_t *chosen, Py_ssize_t first, Py_ssize_t stop, int shift,
                       uint32_t *read_strand, uint32_t *bucket) noexcept nogil
 cdef void distinct_buckets(const columns_t *candidates, Py_ssize_t c, int shift, const buckets_t *known,

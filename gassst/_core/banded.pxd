@@ -1,6 +1,8 @@
 # Of ext/align/banded.pyx, for ext/search/one_read.pyx, which calls the kernels for one read.
 from libc.stdint cimport int16_t, uint16_t, uint32_t, uint64_t
 
+from gassst._core.coordinates cimport coordinate_t
+
 cdef extern from "cpu_kernels.h" nogil:
     ctypedef struct band_batch:
         const uint64_t *reference
@@ -9,7 +11,7 @@ cdef extern from "cpu_kernels.h" nogil:
         const uint32_t *read_row
         const uint32_t *read_length
         const uint32_t *read_strand
-        const uint32_t *band_start
+        const coordinate_t *band_start
         uint32_t n
 
     ctypedef struct band_paths:
@@ -30,7 +32,7 @@ cdef extern from "cpu_kernels.h" nogil:
 
     ctypedef struct local_paths:
         const uint32_t *slot_end
-        uint32_t *position
+        coordinate_t *position
         uint16_t *edits
         uint16_t *n_runs
         uint32_t *runs

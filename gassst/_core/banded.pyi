@@ -20,17 +20,17 @@ class Band:
     def score(
         self,
         read_strand: NDArray[np.uint32],
-        band_start: NDArray[np.uint32],
+        band_start: NDArray[np.int64],
         words: int,
         limit: NDArray[np.uint16] | None = None,
     ) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]: ...
     def profile(
-        self, read_strand: NDArray[np.uint32], band_start: NDArray[np.uint32], words: int
+        self, read_strand: NDArray[np.uint32], band_start: NDArray[np.int64], words: int
     ) -> NDArray[np.uint16]: ...
     def align(
         self,
         read_strand: NDArray[np.uint32],
-        band_start: NDArray[np.uint32],
+        band_start: NDArray[np.int64],
         words: int,
         end: NDArray[np.uint16],
         edits: NDArray[np.uint16],
@@ -40,20 +40,20 @@ class Band:
     def local(
         self,
         read_strand: NDArray[np.uint32],
-        band_start: NDArray[np.uint32],
+        band_start: NDArray[np.int64],
         width: int,
         scoring: NDArray[np.int16],
     ) -> NDArray[np.uint16]: ...
     def align_local(
         self,
         read_strand: NDArray[np.uint32],
-        band_start: NDArray[np.uint32],
+        band_start: NDArray[np.int64],
         width: int,
         scoring: NDArray[np.int16],
         slot_end: NDArray[np.uint32],
         rows: int,
     ) -> tuple[
-        NDArray[np.uint16], NDArray[np.uint32], NDArray[np.uint16], NDArray[np.uint16], NDArray[np.uint32]
+        NDArray[np.uint16], NDArray[np.int64], NDArray[np.uint16], NDArray[np.uint16], NDArray[np.uint32]
     ]: ...
 
 def local_slots(

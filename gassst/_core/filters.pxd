@@ -1,6 +1,7 @@
 # Of ext/search/filters.pyx, for ext/search/one_read.pyx, which filters the candidates of one read.
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+from gassst._core.coordinates cimport coordinate_t
 from gassst._core.planes cimport planes_t
 
 cdef extern from "bound_kernels.h" nogil:
@@ -13,13 +14,13 @@ cdef extern from "bound_kernels.h" nogil:
 cdef extern from "filter_job.h" nogil:
     ctypedef struct columns_t:
         uint32_t *read_strand
-        uint32_t *diagonal
+        coordinate_t *diagonal
         uint16_t *offset
         uint16_t *length
     ctypedef struct job_t:
         columns_t candidates, kept
         uint32_t *rejected_read_strand
-        uint32_t *rejected_diagonal
+        coordinate_t *rejected_diagonal
         int64_t n
         planes_t reads, reference
         const uint32_t *plane_start

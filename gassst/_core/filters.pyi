@@ -3,10 +3,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst.model.array_types import U8, U16, U32, U64
+from gassst.model.array_types import I64, U8, U16, U32, U64
 from gassst.search.arrays import Candidates
 
-Columns = tuple[U32, U32, U16, U16]
+Columns = tuple[U32, I64, U16, U16]
 
 class _Packed(Protocol):
     planes: U64
@@ -42,7 +42,7 @@ def band32(
     reference_planes: U64,
     gaps: int,
     instruction_set: str | None = None,
-) -> tuple[Columns, tuple[U32, U32]]: ...
+) -> tuple[Columns, tuple[U32, I64]]: ...
 def duplicate(
     candidates: Candidates,
     limits: U16,

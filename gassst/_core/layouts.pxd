@@ -1,13 +1,15 @@
 # Layouts shared by the extensions; `gassst/model/layouts.py` holds the NumPy dtypes, a test asserts they agree.
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
 
+from gassst._core.coordinates cimport coordinate_t
+
 cdef enum:
     NO_SCORE = 0xFFFF                # errors where there is no alignment
     NO_SUBOPTIMAL = -0x7FFFFFFF - 1  # INT32_MIN: score where there is no second alignment
 
 cdef packed struct hit_t:
     uint32_t read           # row in the ReadBatch
-    uint32_t position       # concatenated reference coordinate of the first aligned base; 0 when unmapped
+    coordinate_t position   # concatenated reference coordinate of the first aligned base; 0 when unmapped
     uint32_t cigar_start    # first run in the CIGAR array
     uint16_t cigar_runs     # number of runs; 0 when unmapped
     uint16_t edits          # NM: mismatches + inserted + deleted bases

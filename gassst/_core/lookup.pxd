@@ -1,6 +1,8 @@
 # What the extensions call of index/lookup.h; declarations only, so that there is nothing to import at run time.
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
+from gassst._core.coordinates cimport coordinate_t
+
 cdef extern from "lookup.h" nogil:
     ctypedef struct seed_index_t:
         const uint32_t *table
@@ -22,12 +24,11 @@ cdef extern from "lookup.h" nogil:
     void lookup_prefetch_element(const seed_index_t *index, uint32_t entry, unsigned step)
     void lookup_prefetch_table(const seed_index_t *index, uint64_t seed, unsigned w)
     unsigned lookup_inline(unsigned step)
-    unsigned lookup_sorted(unsigned step)
     uint64_t lookup_kmer(const seed_index_t *index, uint64_t seed, unsigned w)
     void lookup_group(const seed_index_t *index, const uint64_t *seeds, const uint8_t *widths, seed_range_t *found,
                       unsigned n)
     step_range_t lookup_count_before(const seed_index_t *index, seed_range_t range, uint32_t before, unsigned n)
     void lookup_copy_before(const seed_index_t *index, step_range_t range, uint32_t before, unsigned n, uint32_t most,
-                            uint32_t *places)
+                            coordinate_t *places)
     uint64_t interleave(uint32_t low, uint32_t high)
     uint64_t plane_bits(const uint64_t *planes, unsigned plane, uint64_t coordinate)

@@ -2,6 +2,7 @@
 # which looks up those of one read.
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+from gassst._core.coordinates cimport coordinate_t
 from gassst._core.lookup cimport seed_index_t, step_range_t
 
 
@@ -36,7 +37,7 @@ cdef class Seeds:
     cdef int shortest                # bases of the shortest seed that is planned
     cdef Py_ssize_t n
     cdef int64_t[::1] start          # first seed of each active read
-    cdef uint32_t[::1] copied        # positions of all seeds, when they were copied out of the index
+    cdef coordinate_t[::1] copied    # positions of all seeds, when they were copied out of the index
     cdef readonly int64_t occurrences
 
     cdef int check_lengths(self, index) except -1
@@ -51,5 +52,5 @@ cdef void resolve_stepped(const seed_index_t *index, Seed *seeds, step_range_t *
 cdef bint lengthen_stepped(Seed *seeds, step_range_t *ranges, Py_ssize_t n, int step, const uint32_t *caps) noexcept nogil
 cdef bint limit_occurrences(Seed *seeds, Py_ssize_t n, const uint32_t *caps, uint16_t *clipped) noexcept nogil
 cdef void copy_stepped(const seed_index_t *index, const Seed *seeds, const step_range_t *ranges, Py_ssize_t n,
-                       uint64_t kmer_from, uint64_t kmer_to, uint32_t *copied) noexcept nogil
+                       uint64_t kmer_from, uint64_t kmer_to, coordinate_t *copied) noexcept nogil
 cdef seed_index_t view_of(index)

@@ -1,6 +1,7 @@
 # Of ext/search/selection.pyx, for ext/search/one_read.pyx, which chooses among the places of one read.
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+from gassst._core.coordinates cimport coordinate_t
 from gassst._core.layouts cimport read_summary_t
 
 
@@ -14,7 +15,7 @@ cdef struct choice_t:
 cdef struct read_bands_t:
     # The bands of one read.
     const uint32_t *read_strand
-    const uint32_t *end_position
+    const coordinate_t *end_position
     const uint16_t *edits
     int64_t first       # row of the first one
     Py_ssize_t size

@@ -5,7 +5,7 @@ from gassst.search.context import BatchContext
 def strands_that_repeat(packed: PackedReads) -> U8: ...
 def tandem_rivals(
     read_strand: U32,
-    diagonal: U32,
+    diagonal: I64,
     begin: I64,
     end: I64,
     most: U16,
@@ -14,6 +14,6 @@ def tandem_rivals(
 ) -> tuple[U16, U16]: ...
 
 # read_strand, diagonal, begin, end, most, loss, odds
-_Part = tuple[U32, U32, I64, I64, U16, F64, F64]
+_Part = tuple[U32, I64, I64, I64, U16, F64, F64]
 
 def tandem_pairs(own: _Part, other: _Part, deviate: F64, step: F64, context: BatchContext) -> F64: ...

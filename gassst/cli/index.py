@@ -44,9 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         type=int,
         choices=INDEX_STEPS,
-        default=1,
         help="Keep the position of every S-th base only, 1, 2 or 4. The index becomes smaller, mapping takes more "
-        "time, and no alignment is lost (default: %(default)s).",
+        "time, and no alignment is lost (default: 1, and the least that holds a genome above 4.29 Gb).",
     )
     add(
         "--alt",
@@ -79,7 +78,7 @@ def main(args: argparse.Namespace) -> int:
         log.info("%s: every section is intact", args.reference)
         return 0
     check_threads(args.threads)
-    if args.meth and (args.step != 1 or args.parts is not None):
+    if args.meth and (args.step not in (1, None) or args.parts is not None):
         raise UsageError(
             "--meth makes an index of every base, in one file: it goes with neither --step nor --parts"
         )

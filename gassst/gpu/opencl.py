@@ -16,7 +16,7 @@ from gassst.bands.cpu import CpuExtender, CpuReads
 from gassst.errors import DeviceError
 from gassst.gpu import opencl_engine
 from gassst.gpu.opencl_batch import DeviceBatch, Worker
-from gassst.model.array_types import U16, U32, U64
+from gassst.model.array_types import U16, U32, U64, Coordinates
 from gassst.model.read_batch import PackedReads
 from gassst.model.times import Times
 
@@ -87,7 +87,7 @@ class OpenCLReads(ReadsHandle):
     def _local(self, *arguments: Any) -> U16:
         return self._run_scores("local", *arguments)
 
-    def _align_local(self, *arguments: Any) -> tuple[U16, U32, U16, U16, U32]:
+    def _align_local(self, *arguments: Any) -> tuple[U16, Coordinates, U16, U16, U32]:
         return self._run("align_local", *arguments)
 
     def close(self) -> None:
@@ -105,6 +105,10 @@ class OpenCLReads(ReadsHandle):
     def __del__(self) -> None:
         if getattr(self, "worker", None) is not None:
             self.close()
+
+
+MOST_BASES = 1 << 32
+"""Of a reference: coordinates on a device have 32 bits."""
 
 
 class OpenCLExtender:
@@ -127,8 +131,12 @@ class OpenCLExtender:
         scorer: CpuExtender | None = None,
         profiling: bool = False,
     ):
-        info, cl_device = opencl_engine.choose(device, threads)
         reference = np.ascontiguousarray(reference_planes, np.uint64).reshape(-1, 3)
+        if 64 * len(reference) > MOST_BASES:
+            raise DeviceError(
+                f"a reference of more than {MOST_BASES:,} bases is mapped on the host: --device none"
+            )
+        info, cl_device = opencl_engine.choose(device, threads)
         self.engine = opencl_engine.Engine(info, cl_device, reference, profiling)
         self.spare, self.scorer, self.failed = spare, scorer if info.type == "cpu" else None, False
         self._idle: list[Worker] = []

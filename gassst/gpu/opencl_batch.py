@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gassst.bands.base import Scores
 from gassst.errors import DeviceError
 from gassst.gpu.opencl_engine import LOCAL_SOURCES, SOURCES, Engine, OutOfDeviceMemory, scalar_types
-from gassst.model.array_types import I16, U16, U32, U64
+from gassst.model.array_types import COORDINATE, I16, U16, U32, U64, Coordinates
 from gassst.model.layouts import NO_SCORE
 from gassst.model.times import Times
 
@@ -125,7 +125,9 @@ class DeviceBatch:
             worker.queue.finish()
             worker.settle()
 
-    def score(self, read_strand: U32, band_start: U32, words: int, limit: U16 | None = None) -> Scores:
+    def score(
+        self, read_strand: U32, band_start: Coordinates, words: int, limit: U16 | None = None
+    ) -> Scores:
         """(best uint16[n], end uint16[n])."""
         n = len(read_strand)
         best, end = np.empty(n, np.uint16), np.empty(n, np.uint16)
@@ -143,7 +145,7 @@ class DeviceBatch:
             best[above], end[above] = NO_SCORE, 0
         return best, end
 
-    def profile(self, read_strand: U32, band_start: U32, words: int) -> U16:
+    def profile(self, read_strand: U32, band_start: Coordinates, words: int) -> U16:
         """uint16[n, 64 * words]."""
         errors = np.empty((len(read_strand), 64 * words), np.uint16)
 
@@ -156,7 +158,14 @@ class DeviceBatch:
         return errors
 
     def align(
-        self, read_strand: U32, band_start: U32, words: int, end: U16, edits: U16, slot_end: U32, rows: int
+        self,
+        read_strand: U32,
+        band_start: Coordinates,
+        words: int,
+        end: U16,
+        edits: U16,
+        slot_end: U32,
+        rows: int,
     ) -> tuple[U16, U16, U32]:
         """(start uint16[n], n_runs uint16[n], runs uint32[slot_end[-1]]) as `_banded.Band.align` has them."""
         n, worker = len(read_strand), self.worker
@@ -177,7 +186,7 @@ class DeviceBatch:
         self._in_chunks(n, max(1, self.engine.trace_bytes // per_pair), run)
         return start, n_runs, runs
 
-    def local(self, read_strand: U32, band_start: U32, width: int, costs: I16) -> U16:
+    def local(self, read_strand: U32, band_start: Coordinates, width: int, costs: I16) -> U16:
         """uint16[3, n] as `_banded.Band.local` has it."""
         n = len(read_strand)
         ends = np.empty((3, n), np.uint16)
@@ -194,11 +203,11 @@ class DeviceBatch:
         return ends
 
     def align_local(
-        self, read_strand: U32, band_start: U32, width: int, costs: I16, slot_end: U32, rows: int
-    ) -> tuple[U16, U32, U16, U16, U32]:
+        self, read_strand: U32, band_start: Coordinates, width: int, costs: I16, slot_end: U32, rows: int
+    ) -> tuple[U16, Coordinates, U16, U16, U32]:
         """(ends, position, edits, n_runs, runs) as `_banded.Band.align_local` has them."""
         n, worker = len(read_strand), self.worker
-        ends, position = np.empty((3, n), np.uint16), np.empty(n, np.uint32)
+        ends, position = np.empty((3, n), np.uint16), np.empty(n, COORDINATE)
         small, runs = np.empty((2, n), np.uint16), np.empty(int(slot_end[-1]), np.uint32)
 
         def run(part: slice) -> None:
@@ -249,13 +258,14 @@ class DeviceBatch:
         words: int,
         part: slice,
         read_strand: U32,
-        band_start: U32,
+        band_start: Coordinates,
         *arguments: Any,
         items: int | None = None,
     ) -> None:
         worker, n = self.worker, part.stop - part.start
         items = items or self.engine.items(name, n)
-        pairs = worker.upload("pairs", np.stack([read_strand[part], band_start[part]]))  # one command
+        columns = read_strand[part], band_start[part].astype(np.uint32)  # a device has coordinates of 32 bits
+        pairs = worker.upload("pairs", np.stack(columns))  # one command
         rows = np.uint64(len(self.engine.reference))
         batch = self.engine.planes, rows, *self.reads, pairs, np.uint32(n)
         worker.launch(name, words, items, *batch, *arguments)

@@ -9,11 +9,11 @@ import numpy as np
 from gassst.gpu import seeds as device_seeds
 from gassst.gpu.requests import Looked, QuickLooked
 from gassst.gpu.seeds import SeedsOnDevice
-from gassst.model.array_types import U8, U32, U64
+from gassst.model.array_types import U8, U32
 from gassst.model.stats import Stats
 from gassst.pairing.pair_scoring import PairChoice
 from gassst.search import paired
-from gassst.search.arrays import Anchors, Buckets, GlobalResult
+from gassst.search.arrays import Anchors, Buckets, GlobalResult, place_keys
 from gassst.search.backend import Grouped, Selected
 from gassst.search.context import QUICK_EVERY, BatchContext, PairContext
 from gassst.search.host_pairs import HostPairPasses
@@ -89,9 +89,8 @@ def note_quick_look(
     search.bands.append(bands.take(np.flatnonzero(is_kept)))
     is_open = state.open[bands.read_strand >> 1]
     scored = bands.take(np.flatnonzero(is_open))
-    bucket = (scored.band_start + context.lead[scored.read_strand >> 1]) >> np.uint32(context.shift)
-    search.fresh.append(Buckets(scored.read_strand, bucket))
-    keys: U64 = scored.read_strand.astype(np.uint64) << np.uint64(32) | bucket
-    state.tried.append(keys)
+    bucket = (scored.band_start + context.lead[scored.read_strand >> 1]) >> context.shift
+    search.fresh.append(Buckets(scored.read_strand, bucket.astype(np.uint32)))
+    state.tried.append(place_keys(scored.read_strand, bucket))
     passes.add_places(bands.take(np.flatnonzero(is_open & is_kept)), search, state)
     passes.note_look(mates, state, paired.QUICK_LOOK)

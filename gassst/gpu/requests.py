@@ -8,7 +8,7 @@ import numpy as np
 
 from gassst._core import read_through as _read_through
 from gassst.gpu.arrays import STATE, WITHIN_LIMIT
-from gassst.model.array_types import I32, I64, U8, U16, U32, U64, Bool
+from gassst.model.array_types import COORDINATE, I32, I64, U8, U16, U32, U64, Bool
 from gassst.model.params import MapParams
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
@@ -151,7 +151,7 @@ class Looked(NamedTuple):
     def anchors(self, reads: U32) -> Anchors:
         """Those of the reads that were asked for. Copies what it keeps."""
         read_strand = self.read_strand - np.uint32(2 * self.before)
-        columns = self.diagonal.copy(), self.offset.copy(), self.length.copy()
+        columns = self.diagonal.astype(COORDINATE), self.offset.copy(), self.length.copy()
         start = np.append(self.start[reads], self.start[-1]) - self.start[0]
         return Anchors(read_strand, *columns, start, reads)
 
@@ -200,7 +200,9 @@ class QuickLooked(NamedTuple):
         read = read_strand >> 1
         is_kept = (self.end >= WITHIN_LIMIT) | (self.is_open[read] == 0)
         ends, edits = self.end & np.uint16(WITHIN_LIMIT - 1), self.edits.copy()
-        return Bands(read_strand, self.first.copy(), ends, edits, context.words[read], edits), is_kept
+        return Bands(
+            read_strand, self.first.astype(COORDINATE), ends, edits, context.words[read], edits
+        ), is_kept
 
 
 class Densely(NamedTuple):
@@ -235,7 +237,7 @@ class Densely(NamedTuple):
         """The same of the reads of the batch that were asked about. Copies what it keeps."""
         own = self.read_strand - np.uint32(2 * self.before)
         read_strand = reads[own >> 1] << np.uint32(1) | own & np.uint32(1)
-        columns = self.diagonal.copy(), self.offset.copy(), self.length.copy()
+        columns = self.diagonal.astype(COORDINATE), self.offset.copy(), self.length.copy()
         anchors = Anchors(read_strand, *columns, self.start - self.start[0], reads)
         span = self.first.astype(np.int64), self.last.astype(np.int64)
         return DenselyLooked(anchors, self.clipped.astype(np.uint16), *span, self.total.copy())
@@ -284,7 +286,13 @@ class Found(NamedTuple):
         host = HostBackend(context, no_bands, stats)
         read_strand = self.read_strand - np.uint32(2 * self.before)
         edits = self.edits.copy()
-        columns = self.first.copy(), self.end.copy(), edits, context.words[read_strand >> 1], edits
+        columns = (
+            self.first.astype(COORDINATE),
+            self.end.copy(),
+            edits,
+            context.words[read_strand >> 1],
+            edits,
+        )
         bands = Bands(read_strand, *columns)
         grouped = Grouped(bands, bands.ends(context.lengths), self.start - self.start[0])
         state = SearchState.initial(context)

@@ -13,8 +13,8 @@ import numpy as np
 
 from gassst._core import bookkeeping as _bookkeeping
 from gassst.gpu.requests import Looked
-from gassst.model.array_types import I64, U8, U16, U32
-from gassst.search.arrays import Anchors, Candidates, Diagonals, KeysByRead
+from gassst.model.array_types import I64, U8, U16, U32, Coordinates
+from gassst.search.arrays import Anchors, Candidates, Diagonals, KeysByRead, place_keys
 from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.filters import BAND_LEAD
 from gassst.search.host import HostBackend, without_contigs
@@ -122,16 +122,15 @@ class SeedsOnDevice(HostBackend):
             return anchors
         if state is not None:
             with self.stats.timed("candidates"):
-                shift = np.uint32(context.shift)
-                seeds = _without_known(seeds, seeds.diagonal >> shift, state.scored)
+                seeds = _without_known(seeds, seeds.diagonal >> context.shift, state.scored)
                 seeds = _without_known(seeds, seeds.diagonal, state.rejected)
         return seeds if context.left_out is None else without_contigs(seeds, context)
 
 
-def _without_known(anchors: Anchors, place: U32, known: KeysByRead) -> Anchors:
-    """The anchors without those whose bucket, or diagonal, is known: `place` uint32[c]."""
+def _without_known(anchors: Anchors, place: Coordinates, known: KeysByRead) -> Anchors:
+    """The anchors without those whose bucket, or diagonal, is known: `place` int64[c]."""
     if not len(known.keys):
         return anchors
-    key = anchors.read_strand.astype(np.uint64) << np.uint64(32) | place
+    key = place_keys(anchors.read_strand, place)
     at = np.minimum(np.searchsorted(known.keys, key), len(known.keys) - 1)
     return anchors.keep(known.keys[at] != key)

@@ -45,7 +45,7 @@ def build_parts(
     memory: int | None = None,
     threads: int | None = None,
     alt: str | os.PathLike[str] | None = None,
-    step: int = 1,
+    step: int | None = None,
     told: Told | None = None,
     sized: Sized | None = None,
 ) -> int:
@@ -76,8 +76,8 @@ def build_parts(
     if parts is not None and not 1 <= parts <= MAX_PARTS:
         raise UsageError(f"parts: {parts} is not from 1 to {MAX_PARTS}")
     source = Source.of(reference, threads, alt, step, told)
-    k, reference = source.k, source.reference
-    cut = cut_bases(k, step)
+    k, step, reference = source.k, source.step, source.reference
+    cut = cut_bases(k, step, reference.total)
     counted = Counted.of(reference, k, source.threads, step, least=cut)
     sizes = counted.counts.sum(axis=0, dtype=np.int64).reshape(4**cut, -1)
     total = bytes_of_seeds(k, step, int(sizes.sum()))
@@ -101,8 +101,8 @@ def build_parts(
             header_crc = write(file, sections, PARTS_VERSION)
             rows.append([first * kmers, last * kmers, len(arrays[1]), header_crc])
             built.append(_read_back(file, reference, k, step, rows[-1]))
-        more = {"step": step, "parts": rows}
-        sections = reference_sections(reference, k, source.fasta_bytes, **more)
+        more = {"parts": rows}
+        sections = reference_sections(reference, k, step, source.fasta_bytes, **more)
         seeds = SeedIndex(reference, k, *counted.sorted(0, 0), step=step, parts=tuple(built))
         sections["spectrum"] = seeds.spectrum.shares
         write(manifest, sections, PARTS_VERSION)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from gassst._core import bus_error
 from gassst.errors import IndexFormatError, unreadable
-from gassst.index.reference import FRONT, GAP, MAX_TOTAL, TAIL, Reference, is_contig_name
+from gassst.index.reference import FRONT, GAP, MAX_POSITIONS, TAIL, Reference, is_contig_name
 from gassst.workers.forks import watch_forks
 
 try:
@@ -34,12 +34,14 @@ except ImportError:  # ten times as slow
 
 MIN_K, MAX_K = {1: 4, 2: 4, 4: 3}, 14  # by step
 FORMAT_VERSION = 8
-STEP_VERSION = 9
+STEP_VERSION = 12
 """Of an index whose step is not 1: a program that knows no steps must refuse it."""
-PARTS_VERSION = 10
+PARTS_VERSION = 13
 """Of an index in parts, and of each of them."""
 CONVERTED_VERSION = 11
 """Of an index of converted seeds (`gassst.index.converted`)."""
+VERSIONS = FORMAT_VERSION, CONVERTED_VERSION, STEP_VERSION, PARTS_VERSION
+"""That this program reads."""
 MAGIC = b"\x89GSI\r\n\x1a\n"  # as PNG's: a transfer in text mode damages it
 PAGE = 4096
 BYTE_ORDER = 0x01020304
@@ -66,8 +68,7 @@ ARRAYS: dict[str, Any] = {
     "following": np.uint8,
 }
 """Sections that are arrays, and the type of their elements; `following_type` has that of `following`."""
-SORTED = {1: 16, 2: 16, 4: 17}
-"""By step, bases behind the k-mer that positions are sorted by: seeds of up to k + SORTED bases can be looked up."""
+SORTED = 16
 SEED_ARRAYS = ("table", "positions", "following")
 """Those of the seeds: an index in parts has them in its parts only, and these have no others."""
 REFERENCE_ARRAYS = ("planes", "exception_start", "exception_length", "exception_code")
@@ -77,9 +78,22 @@ GENOME_SECTIONS = (*REFERENCE_ARRAYS, "spectrum")
 """Those that the parts of an index have not."""
 
 
+def sorted_bases(step: int, total: int) -> int:
+    """Bases behind the k-mer that positions are sorted by: seeds of up to k and as many bases can be looked up.
+
+    Step 4 has a table of shorter k-mers, and one more of them, while that leaves room for a position in 64 bits.
+    """
+    return SORTED + (step == 4 and total <= 1 << 32)
+
+
 def following_type(step: int) -> Any:
     """Type of the elements of `following`."""
     return np.uint16 if step == 4 else np.uint8
+
+
+def exception_type(step: int) -> Any:
+    """Type of the elements of `exception_start`."""
+    return np.uint32 if step == 1 else np.int64
 
 
 class Section(NamedTuple):
@@ -188,11 +202,11 @@ def _section_table(page: bytes, size: int, path: str) -> tuple[int, list[tuple[s
     if int(header["byte_order"]) == int.from_bytes(BYTE_ORDER.to_bytes(4, "big"), "little"):
         raise IndexFormatError(f"{path}: built on a machine of the other byte order: rebuild it here")
     version = int(header["version"])
-    if not FORMAT_VERSION <= version <= CONVERTED_VERSION:
-        age = "an older" if version < FORMAT_VERSION else "a newer"
+    if version not in VERSIONS:
+        age = "a newer" if version > max(VERSIONS) else "an older"
+        known = f"{', '.join(map(str, VERSIONS[:-1]))} and {VERSIONS[-1]}"
         raise IndexFormatError(
-            f"{path}: {age} index format ({version}, this program reads {FORMAT_VERSION} to {CONVERTED_VERSION}): "
-            "rebuild with `gassst index`"
+            f"{path}: {age} index format ({version}, this program reads {known}): rebuild with `gassst index`"
         )
     if zlib.crc32(page[:_HEADER_CRC]) != int.from_bytes(page[_HEADER_CRC:], sys.byteorder):
         raise IndexFormatError(f"{path}: damaged index: header")
@@ -227,7 +241,7 @@ def typed_arrays(
     sections: dict[str, Section], names: Sequence[str], step: int, path: str
 ) -> dict[str, NDArray[Any]]:
     """The named sections as arrays of their types. Raises IndexFormatError for half an element."""
-    types = ARRAYS | {"following": following_type(step)}
+    types = ARRAYS | {"following": following_type(step), "exception_start": exception_type(step)}
     types |= {name: types[name.partition("_")[2]] for name in CONVERTED_ARRAYS}
     for name in names:
         if len(sections[name].data) % np.dtype(types[name]).itemsize:
@@ -283,7 +297,7 @@ class Metadata:
 
     def _sound(self) -> list[tuple[str, bool]]:
         """Whether each field can be; later ones are looked at only where those before are sound."""
-        lengths = _is_list(self.lengths, lambda n: _is_int(n, 1, MAX_TOTAL))
+        lengths = _is_list(self.lengths, lambda n: _is_int(n, 1, MAX_POSITIONS))
         contigs = len(self.lengths) if lengths else -1
         names = _is_list(self.names, is_contig_name) and len(set(self.names)) == contigs == len(self.names)
         md5 = _is_list(self.md5, _is_md5) and len(self.md5) == contigs
@@ -293,7 +307,7 @@ class Metadata:
             ("step", step),
             ("k", step and _is_int(self.k, MIN_K[self.step], MAX_K)),
             ("lengths", lengths and contigs > 0),
-            ("total", _is_int(self.total, 1, MAX_TOTAL) and self.total == total),
+            ("total", step and _is_int(self.total, 1, self.step * MAX_POSITIONS) and self.total == total),
             ("names", names),
             ("md5", md5),
             ("fasta_bytes", self.fasta_bytes is None or _is_int(self.fasta_bytes, 0, 1 << 62)),
@@ -310,7 +324,11 @@ class Metadata:
         ):
             return False
         for first, last, *_ in self.parts:
-            if first != end or last <= first or last % 4 ** (self.k - cut_bases(self.k, self.step)):
+            if (
+                first != end
+                or last <= first
+                or last % 4 ** (self.k - cut_bases(self.k, self.step, self.total))
+            ):
                 return False
             end = last
         return end == 4**self.k
@@ -325,12 +343,12 @@ class Metadata:
         return mask
 
 
-def cut_bases(k: int, step: int) -> int:
+def cut_bases(k: int, step: int, total: int) -> int:
     """An index is cut into parts only between k-mers that differ in so many first bases, 1 to 4.
 
     So many bases has the shortest lookup, that of --all (`SearchPlan.shortest_seed`). Only -w asks for shorter ones.
     """
-    plan_k = k + SORTED[step] - SORTED[1]
+    plan_k = k + sorted_bases(step, total) - SORTED
     return min(4, max(plan_k - 2, 4) - (step - 1))
 
 
@@ -378,8 +396,8 @@ def check_arrays(
     """What must hold of the arrays of any index. Raises IndexFormatError that names the section."""
     in_range = True
     if len(positions):
-        in_range = int(positions.min()) >= FRONT and int(positions.max()) < reference.total - TAIL
-        in_range &= step == 1 or not (positions & np.uint32(step - 1)).any()
+        first, last = step * int(positions.min()), step * int(positions.max())
+        in_range = first >= FRONT and last < reference.total - TAIL
     require(path, {"positions": in_range}, "is not of this reference")
     require(path, {"table": bool((table[:-1] <= table[1:]).all())}, "is not ascending")
 

@@ -61,7 +61,7 @@ class IndexPart:
     @property
     def cut_bases(self) -> int:
         """No seed of so many bases, or more, lies in two parts."""
-        return cut_bases(self.k, self.step)
+        return cut_bases(self.k, self.step, self.reference.total)
 
     def drop_from_memory(self) -> None:
         """As `SeedIndex.drop_from_memory`."""

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from gassst._core import seed_index as _seed_index
 from gassst.errors import InputError, unreadable
 from gassst.files.inflate import open_input
+from gassst.model.params import INDEX_STEPS
 
 FRONT = 4608
 """Masked bases before the first contig: the longest read and the widest band fit in, whichever of its ends maps."""
@@ -22,8 +23,12 @@ GAP = 512
 """Masked bases between contigs: more than the 255 errors an alignment may have."""
 TAIL = FRONT
 """Masked bases after the last contig, for the same reason."""
-MAX_TOTAL = 2**32 - 1
-"""Largest `total`: coordinates are uint32."""
+MAX_POSITIONS = 2**32 - 1
+"""Of an index, which has them in steps, as uint32: `total` is at most as many for each base of the step."""
+MAX_TOTAL = max(INDEX_STEPS) * MAX_POSITIONS
+"""Largest `total`."""
+MAX_CONTIG = 2**31 - 1
+"""Bases of a contig that SAM and BAM can hold."""
 
 # SAM's reference names: printable, but none of \\ , " ' ` ( ) [ ] { } < >, and neither * nor = at the beginning.
 _CONTIG_NAME = re.compile(r"[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*")
@@ -50,8 +55,8 @@ _UPPER_CASE = _upper_case_table()
 class Exceptions(NamedTuple):
     """Runs of one letter other than A, C, G, T inside contigs, by ascending coordinate."""
 
-    start: NDArray[np.uint32]
-    """uint32[r], concatenated coordinate of the first base."""
+    start: NDArray[np.int64]
+    """int64[r], concatenated coordinate of the first base."""
     length: NDArray[np.uint32]
     """uint32[r], in bases."""
     code: NDArray[np.uint8]
@@ -68,7 +73,7 @@ class ReferenceArrays(NamedTuple):
     planes: NDArray[np.uint64]  # [n, 3]
     starts: NDArray[np.int64]  # [contigs]
     lengths: NDArray[np.int64]  # [contigs]
-    exception_start: NDArray[np.uint32]
+    exception_start: NDArray[np.int64]
     exception_length: NDArray[np.uint32]
     exception_code: NDArray[np.uint8]
 
@@ -116,7 +121,8 @@ class Reference:
 
         Raises InputError, naming file, contig and line. Errors are a character that is not a base, text before the
         first header, and a file without contigs. So are a contig without bases or without a name, a name that SAM
-        forbids, and two contigs of one name. A damaged or cut file and more than 2^32 - 1 padded bases are errors, too.
+        forbids, and two contigs of one name. A damaged or cut file, a contig that BAM cannot hold,
+        and more than 2^34 - 4 padded bases are errors, too.
         `told` is called with how much has been read.
         """
         return cls._assemble(_read_fasta(path, told), os.fspath(path))
@@ -131,31 +137,31 @@ class Reference:
     def _assemble(cls, contigs: Iterable[tuple[str, bytes | bytearray]], source: str) -> Reference:
         import hashlib  # 3 ms that opening an index need not spend
 
-        texts: dict[str, bytes | bytearray] = {}
-        md5 = []
-        total = FRONT + TAIL - GAP
+        packer, lengths, md5 = _Packer(), dict[str, int](), []
         for name, text in contigs:
             if not is_contig_name(name):
                 raise InputError(f"{source}: contig {name!r}: SAM does not allow this name")
-            if name in texts:
+            if name in lengths:
                 raise InputError(f"{source}: contig {name}: two contigs have this name")
             if not text:
                 raise InputError(f"{source}: contig {name}: no sequence")
-            total += GAP + len(text)
-            if total > MAX_TOTAL:
+            if len(text) > MAX_CONTIG:
+                raise InputError(
+                    f"{source}: contig {name}: {len(text):,} bases, and BAM holds {MAX_CONTIG:,} at most: divide it"
+                )
+            if packer.total + GAP + len(text) > MAX_TOTAL:
                 raise InputError(
                     f"{source}: contig {name}: more than {MAX_TOTAL:,} bases up to here, with {GAP} between contigs: "
                     "divide the reference into files of whole contigs, and index and map to each"
                 )
             md5.append(hashlib.md5(text, usedforsecurity=False).hexdigest())
-            texts[name] = text.replace(b"U", b"T") if b"U" in text else text
-        if not texts:
+            packer.add(text.replace(b"U", b"T") if b"U" in text else text)
+            lengths[name] = len(text)
+        if not lengths:
             raise InputError(f"{source}: no contig")
-        names = list(texts)
-        lengths = np.array([len(text) for text in texts.values()], np.int64)
-        starts = contig_starts(lengths)
-        planes, exceptions = _pack([texts.pop(name) for name in names], starts, total)
-        return cls(planes, total, names, lengths, starts, md5, exceptions)
+        of_contigs = np.array(list(lengths.values()), np.int64)
+        starts = contig_starts(of_contigs)
+        return cls(packer.planes(), packer.total, list(lengths), of_contigs, starts, md5, packer.exceptions())
 
     def with_alt(self, path: str | os.PathLike[str]) -> Reference:
         """This reference, with the contigs that a list names marked as ALT.
@@ -227,19 +233,40 @@ def contig_starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     return FRONT + np.cumsum(lengths + GAP) - lengths - GAP
 
 
-def _pack(
-    texts: list[bytes | bytearray], starts: NDArray[np.int64], total: int
-) -> tuple[NDArray[np.uint64], Exceptions]:
-    """Consumes `texts`, so that text and planes are never in memory as a whole together."""
-    planes = np.zeros((-(-total // 64), 3), np.uint64)
-    planes[:, 2] = ~np.uint64(0)
-    runs = [Exceptions(np.empty(0, np.uint32), np.empty(0, np.uint32), np.empty(0, np.uint8))]
-    texts.reverse()
-    for start in starts.tolist():
-        text = texts.pop()
-        if _seed_index.pack(text, start, planes):
-            runs.append(Exceptions(*_seed_index.exceptions(text, start)))
-    return planes, Exceptions(*(np.concatenate(parts) for parts in zip(*runs, strict=True)))
+class _Packer:
+    """Planes and exceptions of contigs, of which no more than one is in memory as text."""
+
+    def __init__(self) -> None:
+        self.total = FRONT + TAIL - GAP
+        self._planes = np.empty((0, 3), np.uint64)
+        self._runs = [Exceptions(np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0, np.uint8))]
+
+    def add(self, text: bytes | bytearray) -> None:
+        start = self.total - TAIL + GAP
+        self.total += GAP + len(text)
+        if self._rows > len(self._planes):
+            self._resize(self._rows + len(self._planes) // 8)
+        if _seed_index.pack(text, start, self._planes):
+            self._runs.append(Exceptions(*_seed_index.exceptions(text, start)))
+
+    def planes(self) -> NDArray[np.uint64]:
+        """When all contigs have been added."""
+        self._resize(self._rows)
+        return self._planes
+
+    def exceptions(self) -> Exceptions:
+        """Those of all contigs."""
+        return Exceptions(*(np.concatenate(parts) for parts in zip(*self._runs, strict=True)))
+
+    @property
+    def _rows(self) -> int:
+        return -(-self.total // 64)
+
+    def _resize(self, rows: int) -> None:
+        """In place, so that a large array is not in memory twice. What is new is masked."""
+        before = len(self._planes)
+        self._planes.resize((rows, 3), refcheck=False)
+        self._planes[before:, 2] = ~np.uint64(0)
 
 
 # --- FASTA --------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import stat
@@ -36,21 +37,25 @@ from gassst.index.file import (
     check_section,
     cut_bases,
     drop_from_memory,
+    exception_type,
     following_type,
     map_sections,
     require,
+    sorted_bases,
     typed_arrays,
     write,
 )
 from gassst.index.lookup import IndexParts, WholeIndex
 from gassst.index.parts import IndexPart, open_part, remove_parts, written_parts
-from gassst.index.reference import Exceptions, Reference, contig_starts
+from gassst.index.reference import MAX_POSITIONS, Exceptions, Reference, contig_starts
 from gassst.index.reference_files import fasta_beside
 from gassst.index.spectrum import Spectrum, measured
 from gassst.model.conversions import CONVERSIONS
 from gassst.model.params import INDEX_STEPS
 from gassst.version import __version__
 from gassst.workers.thread_count import MAX_THREADS, usable_threads
+
+log = logging.getLogger("gassst")
 
 T = TypeVar("T")
 Told = Callable[[str], None]
@@ -76,7 +81,8 @@ class SeedIndex:
     table: NDArray[np.uint32] = field(repr=False)
     """uint32[4**k + 1]: positions of k-mer x are `positions[table[x]:table[x + 1]]`."""
     positions: NDArray[np.uint32] = field(repr=False)
-    """uint32[p], coordinates of unmasked bases, multiples of `step`, by (k-mer, the bases behind it, coordinate)."""
+    """uint32[p], coordinates of unmasked bases at multiples of `step`, divided by it. They are sorted by k-mer, the
+    bases behind it, and coordinate."""
     following: NDArray[Any] = field(repr=False)
     """uint8[p], the 4 bases behind the k-mer of each position. With step 2 three of them, then the one before the
     position; with step 4 uint16[p], five of them and the three before it."""
@@ -106,7 +112,7 @@ class SeedIndex:
         reference: Reference | str | os.PathLike[str],
         threads: int | None = None,
         alt: str | os.PathLike[str] | None = None,
-        step: int = 1,
+        step: int | None = None,
         told: Callable[[str], None] | None = None,
         sized: Callable[[int, int], None] | None = None,
         meth: bool = False,
@@ -115,19 +121,22 @@ class SeedIndex:
 
         The index is the same for any number of threads. Building takes about 6 bytes per base with step 1, 4 with
         step 2 and 3 with step 4. A reference that is one single repeat takes 8 bytes more per position. `alt` is a
-        list of ALT contigs (`Reference.with_alt`); None takes the one that `alt_list` finds beside the FASTA. Raises
-        InputError as these do and `Reference.from_fasta` does, and for a reference of masked letters only. Raises
-        UsageError unless 1 <= threads <= 1024 and the step is 1, 2 or 4. `told` is called again and again with what
-        is done. `sized` is called once, before seeds are sorted, with the bytes that the index takes on disk, and those
-        of memory to build it.
+        list of ALT contigs (`Reference.with_alt`); None takes the one that `alt_list` finds beside the FASTA. A `step`
+        of None is the least that the reference allows: 1 up to 2^32 - 1 bases, 2 up to twice as many, or 4.
+
+        Raises InputError as these do and `Reference.from_fasta` does, and for a reference of masked letters only.
+        Raises UsageError unless 1 <= threads <= 1024 and the step is one that the reference allows. `told` is called
+        again and again with what is done. `sized` is called once, before seeds are sorted, with the bytes that the
+        index takes on disk, and those of memory to build it.
 
         `meth` makes an index for reads of which bisulfite or enzymes converted bases, and for no others. It has two
         sets of seeds (`index.converted`), and raises UsageError with another step than 1 and for a reference with ALT
         contigs.
         """
-        if meth and step != 1:
+        if meth and step not in (1, None):
             raise UsageError("an index for methylation has the position of every base: step must be 1")
-        source = Source.of(reference, threads, alt, step, told)
+        source = Source.of(reference, threads, alt, 1 if meth else step, told)
+        step = source.step
         if sized is not None:
             seeds = bytes_of_seeds(source.k, step, sampled(source.reference, step))
             sized(*source.size((1 + meth) * seeds, (1 + meth) * seeds))
@@ -156,7 +165,7 @@ class SeedIndex:
     @property
     def longest_seed(self) -> int:
         """Most bases of a seed that can be looked up; the same for every step."""
-        return self.k + SORTED[self.step]
+        return self.k + sorted_bases(self.step, self.reference.total)
 
     def __repr__(self) -> str:
         return f"<Index: {self.path or 'in memory'}, {self.reference.described}>"
@@ -186,7 +195,8 @@ class SeedIndex:
     @property
     def shortest_seed(self) -> int:
         """Fewest bases of a seed that a search may look up: of an index in parts, a seed lies in one of them."""
-        return (cut_bases(self.k, self.step) if self.parts else 1) + self.step - 1
+        cut = cut_bases(self.k, self.step, self.reference.total) if self.parts else 1
+        return cut + self.step - 1
 
     @cached_property
     def spectrum(self) -> Spectrum:
@@ -204,13 +214,14 @@ class SeedIndex:
     @property
     def plan_k(self) -> int:
         """`k` of the index of this reference with step 1, so that plans of seeds are the same for every step."""
-        return self.longest_seed - SORTED[1]
+        return self.longest_seed - SORTED
 
     def lookup(self, seeds: ArrayLike, w: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
         """Ranges (lo uint32[n], hi uint32[n]) of `positions` where seeds of w bases occur.
 
         `seeds`: codes, 2 bits per base, the first base most significant. A range contains every occurrence of its seed
-        at a multiple of `step`. It may also contain coordinates where the seed covers masked bases, which read as A.
+        at a multiple of `step`: each position times `step` is a coordinate. It may also contain coordinates where the
+        seed covers masked bases, which read as A.
 
         Raises ValueError unless 1 <= w <= longest_seed and every seed is below 4**w, and for an index in parts.
         """
@@ -218,7 +229,7 @@ class SeedIndex:
             raise ValueError("an index in parts, or for methylation, has no one array of positions")
         seeds = np.ascontiguousarray(seeds, np.uint64)
         arrays = (self.table, self.positions, self.following.view(np.uint8), self.reference.planes)
-        return _seed_index.lookup(*arrays, self.k, self.step, seeds, w)
+        return _seed_index.lookup(*arrays, self.k, self.longest_seed, self.step, seeds, w)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index; at `path` appears the whole of it or, with OutputError, nothing new.
@@ -248,8 +259,7 @@ class SeedIndex:
         arrays = dict(zip(SEED_ARRAYS, (self.table, self.positions, self.following), strict=True))
         if self.converted:
             arrays = {name: array for seeds in self.converted for name, array in seeds.sections()}
-        more = {"step": self.step} if self.step > 1 else {}
-        sections = reference_sections(self.reference, self.k, self.fasta_bytes, **more)
+        sections = reference_sections(self.reference, self.k, self.step, self.fasta_bytes)
         return sections | {"spectrum": self.spectrum.shares} | arrays
 
     @classmethod
@@ -306,6 +316,7 @@ class Source:
 
     reference: Reference
     k: int
+    step: int
     threads: int
     fasta_bytes: int | None
 
@@ -315,11 +326,11 @@ class Source:
         reference: Reference | str | os.PathLike[str],
         threads: int | None,
         alt: str | os.PathLike[str] | None,
-        step: int,
+        step: int | None,
         told: Told | None = None,
     ) -> Source:
         """As `SeedIndex.build` takes them, and with its errors."""
-        if step not in INDEX_STEPS:
+        if step not in (None, *INDEX_STEPS):
             raise UsageError(f"step: {step} is not 1, 2 or 4")
         threads = usable_threads() if threads is None else threads
         if not 1 <= threads <= MAX_THREADS:
@@ -334,9 +345,11 @@ class Source:
             reference = reference.with_alt(alt)
         if not reference.unmasked:
             raise InputError(f"{source}: it contains no A, C, G or T")
+        step = _fitting_step(reference, step, source)
         if not sampled(reference, step):
             raise InputError(f"{source}: too short for an index of step {step}")
-        return cls(reference, base_length(reference.unmasked, step), threads, fasta_bytes)
+        k = base_length(reference.unmasked, step, reference.total)
+        return cls(reference, k, step, threads, fasta_bytes)
 
     def size(self, seeds: int, at_once: int) -> tuple[int, int]:
         """What `Sized` is told of an index whose seeds take so many bytes, and those in memory at once."""
@@ -345,13 +358,24 @@ class Source:
         return own + seeds, _PROGRAM + own + codes + at_once
 
 
+def _fitting_step(reference: Reference, step: int | None, source: str) -> int:
+    """The step that was asked for, or the least one with which all positions have 32 bits."""
+    least = min(step for step in INDEX_STEPS if reference.total <= step * MAX_POSITIONS)
+    if step is not None and step < least:
+        bases = f"{source}: {reference.total:,} bases with those between contigs"
+        raise UsageError(f"{bases} are more than an index of step {step} holds: it takes step {least}")
+    if step is None and least > 1:
+        log.info("%s: more than %s bases: the index has step %d", source, f"{MAX_POSITIONS:,}", least)
+    return step or least
+
+
 def bytes_of_seeds(k: int, step: int, positions: int) -> int:
     """The bytes that `table`, `positions` and `following` take."""
     return 4 * (4**k + 1) + positions * (4 + np.dtype(following_type(step)).itemsize)
 
 
 def reference_sections(
-    reference: Reference, k: int, fasta_bytes: int | None, **more: Any
+    reference: Reference, k: int, step: int, fasta_bytes: int | None, **more: Any
 ) -> dict[str, NDArray[Any]]:
     """The sections about the reference; metadata first, so that opening reads the first pages only."""
     metadata = {
@@ -362,11 +386,13 @@ def reference_sections(
         "lengths": reference.lengths.tolist(),
         "md5": reference.md5,
         "fasta_bytes": fasta_bytes,
+        **({"step": step} if step > 1 or more else {}),
         **more,
     }
     if reference.alt is not None:
         metadata["alt"] = np.flatnonzero(reference.alt).tolist()
-    arrays: tuple[NDArray[Any], ...] = (reference.planes, *reference.exceptions)
+    start, length, code = reference.exceptions
+    arrays: tuple[NDArray[Any], ...] = reference.planes, start.astype(exception_type(step)), length, code
     return {"metadata": json_section(metadata), **dict(zip(REFERENCE_ARRAYS, arrays, strict=True))}
 
 
@@ -375,8 +401,10 @@ def json_section(fields: dict[str, Any]) -> NDArray[np.uint8]:
     return np.frombuffer(json.dumps(fields).encode("ascii"), np.uint8)
 
 
-def base_length(unmasked: int, step: int = 1) -> int:
+def base_length(unmasked: int, step: int = 1, total: int = 0) -> int:
     """Largest k, 4 to 14, whose table of 4 * 4**k bytes takes at most 0.6 bytes per unmasked base. One less for step 4.
+
+    Where step 4 has so many positions that they are sorted by no more bases than others, its k is not less.
 
     With 5 bytes for its position and what follows, and 3 bits for the base itself, that makes 6 at most. With step 4
     buckets are as large as with step 1, and positions are sorted by one base more.
@@ -384,7 +412,7 @@ def base_length(unmasked: int, step: int = 1) -> int:
     k = 4
     while k < MAX_K and 20 * 4 ** (k + 1) <= 3 * unmasked:
         k += 1
-    return k - (SORTED[step] - SORTED[1])
+    return k - (sorted_bases(step, total) - SORTED)
 
 
 def sampled(reference: Reference, step: int) -> int:
@@ -406,7 +434,7 @@ def _multiples(starts: NDArray[np.int64], lengths: NDArray[np.int64], step: int)
 # the number of threads nor which thread sorts what can show in the result.
 
 _PART = 1 << 16  # positions in a part, about: 8-byte entries of one part fill a quarter of a 2 MB cache
-_MAX_PREFIX = 6  # 4096 parts: at most a million positions, 8 MB, in each even for 2^32 bases
+_MAX_PREFIX = 6  # 4096 parts: about a million positions, 8 MB, in each even for 2^32 of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -461,7 +489,7 @@ class Counted:
         `told` is called with the share that is sorted.
         """
         k, step, prefix, codes, ranges = self.k, self.step, self.prefix, self.codes, self.ranges
-        planes = self.reference.planes
+        planes, behind = self.reference.planes, sorted_bases(step, self.reference.total)
         cursors = np.full_like(self.counts, _seed_index.LEFT_OUT)
         bounds, cursors[:, first:last] = _part_bounds(self.counts[:, first:last])
         n = int(bounds[-1])
@@ -479,7 +507,9 @@ class Counted:
         beside = following.view(np.uint8)
         largest_first = np.argsort(-np.diff(bounds), kind="stable").tolist()
         _run(
-            lambda i: _seed_index.sort_part(codes, k, step, prefix, i, bounds, table, positions, beside),
+            lambda i: _seed_index.sort_part(
+                codes, k, behind, step, prefix, i, bounds, table, positions, beside
+            ),
             largest_first,
             self.threads,
             told,
@@ -613,7 +643,9 @@ def _reference_of(sections: dict[str, Section], metadata: Metadata, path: str) -
         lengths=lengths,
         starts=contig_starts(lengths),
         md5=metadata.md5,
-        exceptions=Exceptions(array["exception_start"], array["exception_length"], array["exception_code"]),
+        exceptions=Exceptions(
+            array["exception_start"].astype(np.int64), array["exception_length"], array["exception_code"]
+        ),
         alt=metadata.alt_contigs,
     )
 

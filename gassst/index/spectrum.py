@@ -18,6 +18,7 @@ from gassst._core import seeds as _seeds
 from gassst._core.banded import Band, instruction_sets
 from gassst.index.miss_model import miss_share
 from gassst.index.reference import Reference
+from gassst.model.array_types import COORDINATE_BITS
 from gassst.model.params import MAX_READ_LENGTH
 
 LENGTHS = (35, 50, 75, 100, 150, 250)
@@ -198,8 +199,8 @@ def _nearest(number: NDArray[np.float64]) -> NDArray[np.float64]:
     return shares
 
 
-def _anchored(lookup: Any, context: _Context) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Strand and diagonal, uint32[a] each, of the anchors that the seeds of all substrings lead to."""
+def _anchored(lookup: Any, context: _Context) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """Strand uint32[a] and diagonal int64[a] of the anchors that the seeds of all substrings lead to."""
     n, m = len(context.packed.lengths), int(context.packed.lengths[0])
     w = min(SEED, context.index.longest_seed)
     rows = _Rows(*(np.full(MAX_READ_LENGTH + 1, value, np.uint16) for value in (w, m // w, 1)))
@@ -220,7 +221,7 @@ def _copies(lookup: Any, context: _Context, own: NDArray[np.int64]) -> Copies:
     """The copies of all substrings that seeds lead to, but for themselves (`own` int64[n])."""
     n, m = len(own), int(context.packed.lengths[0])
     read_strand, diagonal = _anchored(lookup, context)
-    keys = np.sort(read_strand.astype(np.int64) << 32 | (diagonal >> np.uint32(SHIFT)))
+    keys = np.sort(read_strand.astype(np.int64) << 32 | diagonal >> SHIFT)
     keys = keys[np.diff(keys, prepend=-1) > 0]
     read_strand, bucket = (keys >> 32).astype(np.uint32), (keys & 0xFFFFFFFF).astype(np.uint32)
     margin, words = np.full(n, 32 * WORDS - (1 << SHIFT) // 2, np.uint32), np.full(n, WORDS, np.uint8)
@@ -235,7 +236,7 @@ def _copies(lookup: Any, context: _Context, own: NDArray[np.int64]) -> Copies:
     )
     errors, offset = band.score(read_strand, first, WORDS, np.full(n, DIFFERENCES - 1, np.uint16))
     some = np.flatnonzero(errors < DIFFERENCES)
-    end = first[some].astype(np.int64) + offset[some] + m
+    end = first[some] + offset[some] + m
     strands, edits = read_strand[some].astype(np.int64), errors[some].astype(np.int64)
     # The same alignment lies in the bands of two buckets.
     order = np.lexsort((end, strands))
@@ -257,7 +258,7 @@ def _templates_copied(copies: Copies, own: NDArray[np.int64]) -> tuple[NDArray[n
     key = (template << 1 | copies.strand)[order]
     place, second, errors = place[order], second[order], copies.errors[order]
     first_rows, last_rows = np.flatnonzero(second == 0), np.flatnonzero(second == 1)
-    span = 1 << 34
+    span = 1 << COORDINATE_BITS
     wanted = key[first_rows] * span + place[first_rows]
     known = key[last_rows] * span + place[last_rows]
     at = np.searchsorted(known, wanted - SAME_PLACE)

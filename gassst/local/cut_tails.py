@@ -103,10 +103,10 @@ def with_best_gaps(backend: SearchBackend, result: BatchResult, kept: U16) -> Ba
     rows, some, leading, trailing = (column[unfinished] for column in (rows, some, leading, trailing))
     if not rows.size:
         return result
-    diagonal = some["position"] - leading.astype(np.uint32)
+    diagonal = some["position"] - leading
     read_strand = (2 * some["read"] + some["strand"]).astype(np.uint32)
     width, loss = np.full(rows.size, BAND), np.full(rows.size, np.iinfo(np.int64).max)
-    band_start, given = diagonal - np.uint32(BAND // 2), np.ones(rows.size, bool)
+    band_start, given = diagonal - BAND // 2, np.ones(rows.size, bool)
     aligner = Aligner(backend)
     lines = aligner.align_touching(Targets(read_strand, diagonal, band_start, width, loss, given))
     n_reached = (leading == 0).astype(np.int64) + (trailing == 0)

@@ -11,8 +11,9 @@ import numpy as np
 from gassst._core import pair_scoring as _pair_scoring
 from gassst.local.align import Aligner
 from gassst.local.places import Columns, Lines, Places, overlap, rank
-from gassst.model.array_types import F64, I64, U8, U32, Bool
+from gassst.model.array_types import COORDINATE_BITS, F64, I64, U8, U32, Bool, Coordinates
 from gassst.pairing.pair_scoring import EDIT_PHRED, PairedReads, PlacesByRead
+from gassst.search.arrays import place_keys
 from gassst.search.context import BatchContext, PairContext
 
 # Score that a concordant place is worth: bwa's -U.
@@ -22,7 +23,7 @@ BEHIND = 12
 # Places of a read around which its mate is looked for. Bacteria have seven copies of their rRNA operon: with 2 four of
 # 16,000 mates over insertions of 60 and 100 bases in E. coli are wrong with MAPQ 20 to 40, and none with 8.
 GUIDES = 8
-LAST_DIAGONAL = 0xFFFFFFFF
+LAST_DIAGONAL = (1 << COORDINATE_BITS) - 1
 MOST_LOSS = 1 << 15  # more than any
 SAME_PLACE = 10  # diagonals, as in `ext`
 
@@ -33,7 +34,7 @@ class Candidates(Columns):
 
     Attributes
     ----------
-    read_strand, diagonal, first_diagonal : uint32[k]
+    read_strand : uint32[k], diagonal, first_diagonal : int64[k]
         The diagonals on which the alignment ends and begins.
     inside : int64[k]
         Coordinate of an aligned base.
@@ -48,8 +49,8 @@ class Candidates(Columns):
     """
 
     read_strand: U32
-    diagonal: U32
-    first_diagonal: U32
+    diagonal: Coordinates
+    first_diagonal: Coordinates
     inside: I64
     begin: I64
     end: I64
@@ -72,13 +73,13 @@ class Candidates(Columns):
         enough = some.score >= aligner.least_scores(some.read_strand, PAIR_BONUS)
         rows, some = rows[enough], some.take(enough)
         # The last aligned base of a place and the first one of a line.
-        inside = some.diagonal.astype(np.int64) + some.strand_end - 1
+        inside = some.diagonal + some.strand_end - 1
         begin, end = some.parts(aligner.lengths, aligner.scoring.match)
         found = cls(
             np.concatenate([some.read_strand, lines.read_strand]),
             np.concatenate([some.diagonal, lines.last_diagonal]),
             np.concatenate([some.first_diagonal, lines.first_diagonal]),
-            np.concatenate([inside, lines.hits["position"].astype(np.int64)]),
+            np.concatenate([inside, lines.hits["position"]]),
             np.concatenate([begin, lines.begin]),
             np.concatenate([end, lines.end]),
             np.concatenate([some.total, lines.total]).astype(np.int64),
@@ -92,10 +93,10 @@ class Candidates(Columns):
     def _distinct(self) -> Candidates:
         """The best of each place, those chosen before first among equals."""
         # Nearly in order already: a stable sort is fast.
-        order = np.argsort(self.read_strand.astype(np.int64) << 32 | self.diagonal, kind="stable")
+        order = np.argsort(place_keys(self.read_strand, self.diagonal), kind="stable")
         if not order.size:
             return self
-        diagonal, strand = self.diagonal[order].astype(np.int64), self.read_strand[order]
+        diagonal, strand = self.diagonal[order], self.read_strand[order]
         new = np.ones(len(order), bool)
         new[1:] = (strand[1:] != strand[:-1]) | (diagonal[1:] - diagonal[:-1] > SAME_PLACE)
         rank = 2 * self.total[order] + self.given[order]
@@ -115,14 +116,14 @@ class Candidates(Columns):
 
     def share_a_diagonal(self, rows: I64) -> Bool:
         """bool[k]: whether each begins or ends where the one in `rows` (int64[k]) does, on the same strand."""
-        ends = [some.astype(np.int64) for some in (self.first_diagonal, self.diagonal)]
+        ends = self.first_diagonal, self.diagonal
         near = [np.abs(own - other[rows]) <= SAME_PLACE for own in ends for other in ends]
         return np.any(near, axis=0) & (self.read_strand == self.read_strand[rows])
 
     def any_within(self, strand: I64, low: I64, high: I64) -> Bool:
         """bool[w]: whether one lies on low .. high (diagonals, int64[w]) of a strand of a read (2 * read + reverse)."""
-        keys = self.read_strand.astype(np.int64) << 32 | self.diagonal
-        first, last = (strand << 32 | np.clip(diagonal, 0, LAST_DIAGONAL) for diagonal in (low, high))
+        keys = place_keys(self.read_strand, self.diagonal)
+        first, last = (place_keys(strand, np.clip(diagonal, 0, LAST_DIAGONAL)) for diagonal in (low, high))
         return np.searchsorted(keys, first) < np.searchsorted(keys, last, side="right")
 
 
@@ -176,7 +177,7 @@ def _weighed(
     np.minimum.at(least, read, loss)
     odds = _odds_of_a_point(context, reads, least, lines)
     length = lengths[read]
-    middle = candidates.diagonal.astype(np.int64) + (length.astype(np.int64) + 1) // 2
+    middle = candidates.diagonal + (length.astype(np.int64) + 1) // 2
     contig = np.searchsorted(pairs.borders, middle, side="right").astype(np.int32)
     start = np.concatenate([[0], np.cumsum(np.bincount(read, minlength=n))])
     read_strand = (2 * read + (candidates.read_strand & 1)).astype(np.uint32)

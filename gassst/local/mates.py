@@ -255,7 +255,7 @@ def _windows(context: BatchContext, pairs: PairContext, guides: Candidates) -> t
     A window ends where the contig of the guide does.
     """
     read = guides.read
-    partner, diagonal = pairs.partner[read], guides.diagonal.astype(np.int64)
+    partner, diagonal = pairs.partner[read], guides.diagonal
     length, other = (context.lengths[r].astype(np.int64) for r in (read, partner))
     strand = (guides.read_strand & 1).astype(np.int64)
     insert, reference = pairs.insert, context.reference

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gassst._core import local_places as _local_places
-from gassst.model.array_types import I64, U8, U16, U32, Bool
+from gassst.model.array_types import I64, U8, U16, U32, Bool, Coordinates
 from gassst.model.params import Scoring
 from gassst.search.context import BatchContext
 
@@ -60,9 +60,9 @@ class Targets(Columns):
 
     Attributes
     ----------
-    read_strand, diagonal : uint32[k]
+    read_strand : uint32[k], diagonal : int64[k]
         The alignment touches this diagonal.
-    band_start : uint32[k], width : int64[k]
+    band_start, width : int64[k]
         The widest band: its first diagonal and how many there are.
     loss : int64[k]
         What the alignment is expected to lose against one without an error.
@@ -71,8 +71,8 @@ class Targets(Columns):
     """
 
     read_strand: U32
-    diagonal: U32
-    band_start: U32
+    diagonal: Coordinates
+    band_start: Coordinates
     width: I64
     loss: I64
     given: Bool
@@ -84,7 +84,7 @@ class Places(Columns):
 
     Attributes
     ----------
-    read_strand, band_start : uint32[k], width : int64[k]
+    read_strand : uint32[k], band_start, width : int64[k]
         The band, of `width` diagonals.
     score : int32[k]
         Of the best alignment, by its CIGAR.
@@ -94,29 +94,29 @@ class Places(Columns):
         Bit 0: the first, bit 1: the last base of the strand is aligned.
     strand_end : uint16[k]
         Bases of the strand before the end of the alignment.
-    diagonal : uint32[k]
+    diagonal : int64[k]
         Concatenated coordinate that base 0 faces by the last aligned base.
     given : bool[k]
         The place that the whole-read search chose.
-    first_diagonal : uint32[k]
+    first_diagonal : int64[k]
         The one on which the alignment begins, where it is known; else `diagonal`.
     """
 
     read_strand: U32
-    band_start: U32
+    band_start: Coordinates
     width: I64
     score: np.ndarray
     total: np.ndarray
     reached: U8
     strand_end: U16
-    diagonal: U32
+    diagonal: Coordinates
     given: Bool
-    first_diagonal: U32
+    first_diagonal: Coordinates
 
     @classmethod
     def none(cls) -> Places:
         """No places at all."""
-        kinds = "uint32 uint32 int64 int32 int32 uint8 uint16 uint32 bool uint32"
+        kinds = "uint32 int64 int64 int32 int32 uint8 uint16 int64 bool int64"
         return cls(*[np.empty(0, kind) for kind in kinds.split()])
 
     @cached_property
@@ -139,7 +139,7 @@ class Aligned(NamedTuple):
     Attributes
     ----------
     read_strand : uint32[k]
-    position : uint32[k]
+    position : int64[k]
         Concatenated coordinate of the first aligned base.
     cigars : uint32[]
         Runs, length << 4 | operation.
@@ -150,7 +150,7 @@ class Aligned(NamedTuple):
     """
 
     read_strand: U32
-    position: U32
+    position: Coordinates
     cigars: U32
     start: U32
     n_runs: U16
@@ -170,7 +170,7 @@ class Lines(Columns):
         The aligned bases of the read as sequenced.
     total : int32[k]
         As in `Places`.
-    first_diagonal, last_diagonal : uint32[k]
+    first_diagonal, last_diagonal : int64[k]
         Those on which the alignment begins and ends.
     given : bool[k]
         As in `Places`.
@@ -181,8 +181,8 @@ class Lines(Columns):
     begin: I64
     end: I64
     total: np.ndarray
-    first_diagonal: U32
-    last_diagonal: U32
+    first_diagonal: Coordinates
+    last_diagonal: Coordinates
     given: Bool
 
     @cached_property

@@ -35,12 +35,12 @@ from gassst.local.places import (
 )
 from gassst.local.reseed import DEEP, WORDS, Depth, PassedOver, look_again
 from gassst.local.rivals import Rivals, SeedCoverage, part_quality, quality_of, rivals_of, supplementary
-from gassst.model.array_types import I64, U8, U16, U32, Bool
+from gassst.model.array_types import COORDINATE, I64, U8, U16, U32, Bool, Coordinates
 from gassst.model.layouts import NO_SCORE
 from gassst.model.params import Scoring
 from gassst.model.rules import optional
 from gassst.model.sam_flags import SECONDARY, SUPPLEMENTARY
-from gassst.search.arrays import Bands, BatchResult, GlobalResult
+from gassst.search.arrays import Bands, BatchResult, GlobalResult, place_keys
 from gassst.search.backend import SearchBackend
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.host import unmapped_rows
@@ -198,7 +198,7 @@ class _Realignment:
     def _begun(self, places: Places, lines: Lines) -> Places:
         """The places with the diagonals on which they begin, where several lie in the band of the line of a read."""
         line = line_of_read(lines, self.context.n)[places.read]
-        away = np.abs(places.diagonal.astype(np.int64) - at(lines.last_diagonal, line))
+        away = np.abs(places.diagonal - at(lines.last_diagonal, line))
         near = away <= 64 * np.maximum(self.context.words[places.read].astype(np.int64), WORDS)
         near &= (line >= 0) & (places.read_strand == at(lines.read_strand, line))
         crowded = np.bincount(places.read, near & (away > 0), self.context.n) > 0
@@ -414,15 +414,15 @@ def _expected_loss(scoring: Scoring, edits: U16, ungapped: Bool | bool) -> I64:
     return edits * np.int64(each) + np.where(ungapped, 0, gap - each)
 
 
-def _around(read_strand: U32, diagonal: U32, words: U8, loss: I64, given: Bool) -> Targets:
+def _around(read_strand: U32, diagonal: Coordinates, words: U8, loss: I64, given: Bool) -> Targets:
     """Targets on diagonals, in bands of 64 * words diagonals around them at the widest."""
-    first = diagonal - 32 * words.astype(np.uint32)
+    first = diagonal - 32 * words.astype(COORDINATE)
     return Targets(read_strand, diagonal, first, 64 * words.astype(np.int64), loss, given)
 
 
 def _repeats(new: Places, known: Places) -> Bool:
     """bool[k]: new places on the diagonal of a known one of the same strand that scores as well."""
-    keys, of_new = (p.read_strand.astype(np.uint64) << np.uint64(32) | p.diagonal for p in (known, new))
+    keys, of_new = (place_keys(p.read_strand, p.diagonal) for p in (known, new))
     order = np.lexsort((known.total, keys))
     row = np.searchsorted(keys[order], of_new, side="right") - 1
     if not order.size:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gassst._core import stretches as _stretches
 from gassst.index.seed_index import SeedIndex
-from gassst.model.array_types import F64, I64, U8, U32, Bool
+from gassst.model.array_types import COORDINATE, F64, I64, U8, U32, Bool, Coordinates
 from gassst.search.backend import SearchBackend
 from gassst.search.dense import DenseSeeds
 
@@ -74,18 +74,18 @@ class Promising(NamedTuple):
 
     Attributes
     ----------
-    read_strand, band_start : uint32[k], words : uint8[k]
+    read_strand : uint32[k], band_start : int64[k], words : uint8[k]
         The bands, of 64 * words diagonals.
-    diagonal : uint32[k]
+    diagonal : int64[k]
         That of the longest anchor.
     alone : bool[k]
         No other diagonal of the band has an anchor, but those next to it.
     """
 
     read_strand: U32
-    band_start: U32
+    band_start: Coordinates
     words: U8
-    diagonal: U32
+    diagonal: Coordinates
     alone: Bool
 
 
@@ -116,7 +116,7 @@ def look_again(
     found = _stretches.promising_buckets(looked.anchors, context, places, reach, looked.stretches)
     read_strand, bucket, diagonal, alone = found
     words = np.maximum(context.words[read_strand >> 1], np.uint8(WORDS))
-    lead = 32 * words.astype(np.uint32) - np.uint32((1 << context.shift) >> 1)
-    band_start = (bucket << np.uint32(context.shift)) - lead
+    lead = 32 * words.astype(COORDINATE) - ((1 << context.shift) >> 1)
+    band_start = (bucket.astype(COORDINATE) << context.shift) - lead
     passed_over = PassedOver.of(looked.clipped.astype(np.float64) * STRIDE, looked.first, looked.last)
     return Promising(read_strand, band_start, words, diagonal, alone), passed_over

@@ -14,6 +14,10 @@ U64 = NDArray[np.uint64]
 I16 = NDArray[np.int16]
 I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
+COORDINATE = np.int64
+"""Of coordinates of the concatenated reference, as `ext/common/coordinates.h` has them."""
+COORDINATE_BITS = 36
+Coordinates = I64
 F64 = NDArray[np.float64]
 Bool = NDArray[np.bool_]
 Structs = NDArray[Any]

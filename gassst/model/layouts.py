@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from gassst.model.array_types import COORDINATE
+
 HIT = np.dtype(
     [
         ("read", np.uint32),
-        ("position", np.uint32),
+        ("position", COORDINATE),
         ("cigar_start", np.uint32),
         ("cigar_runs", np.uint16),
         ("edits", np.uint16),

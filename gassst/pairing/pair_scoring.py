@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gassst.model.array_types import Coordinates
 from gassst.pairing.insert_size import InsertModel
 
 # Phred of an error, where the places of a pair are compared: near what reads with 2 % errors tell.
@@ -61,7 +62,7 @@ class PlacesByRead(NamedTuple):
 
     Attributes
     ----------
-    read_strand, ends : uint32[k]
+    read_strand : uint32[k], ends : int64[k]
         `ends` are the coordinates behind the last aligned bases.
     edits : uint16[k]
         Errors, or points of score that each place loses.
@@ -72,7 +73,7 @@ class PlacesByRead(NamedTuple):
     """
 
     read_strand: NDArray[np.uint32]
-    ends: NDArray[np.uint32]
+    ends: Coordinates
     edits: NDArray[np.uint16]
     contig: NDArray[np.int32]
     start: NDArray[np.int64]

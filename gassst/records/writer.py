@@ -29,7 +29,7 @@ from gassst.files.destination import (
     SortedDestination,
 )
 from gassst.files.quiet import QuietHtslib
-from gassst.index.reference import Reference, ReferenceArrays
+from gassst.index.reference import MAX_CONTIG, Reference, ReferenceArrays
 from gassst.index.reference_files import as_uri
 from gassst.model.conversions import conversions_of
 from gassst.model.options import verify
@@ -58,8 +58,6 @@ if TYPE_CHECKING:
     from gassst._core.records import Reads
     from gassst.records.duplicate_metrics import MetricsFile
     from gassst.records.duplicates import DuplicateCounts, DuplicateSearch
-
-MAX_CONTIG = 2**31 - 1  # what BAM can hold
 
 
 def header(

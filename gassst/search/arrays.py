@@ -9,7 +9,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gassst._core import bookkeeping as _bookkeeping
-from gassst.model.array_types import I64, U8, U16, U32, U64, Bool, Structs
+from gassst.model.array_types import (
+    COORDINATE,
+    COORDINATE_BITS,
+    I64,
+    U8,
+    U16,
+    U32,
+    U64,
+    Bool,
+    Coordinates,
+    Structs,
+)
+
+
+def place_keys(read_strand: U32 | I64, place: Coordinates | U32) -> U64:
+    """uint64[k]: keys that order places, diagonals or buckets, by read and strand, as `place_key` in `ext`."""
+    return read_strand.astype(np.uint64) << np.uint64(COORDINATE_BITS) | place.astype(np.uint64)
 
 
 def _taken(columns: Sequence[Structs], index: Any) -> Sequence[Structs]:
@@ -27,14 +43,14 @@ class Candidates:
     ----------
     read_strand : uint32[c]
         2 * read + strand.
-    diagonal : uint32[c]
+    diagonal : int64[c]
         Concatenated coordinate that base 0 of the strand faces.
     offset, length : uint16[c]
         Bases offset .. offset + length - 1 of the strand are the seed.
     """
 
     read_strand: U32
-    diagonal: U32
+    diagonal: Coordinates
     offset: U16
     length: U16
 
@@ -98,10 +114,10 @@ class Buckets(NamedTuple):
 
 
 class Diagonals(NamedTuple):
-    """Diagonals of reads: `read_strand` uint32[k], `diagonal` uint32[k]."""
+    """Diagonals of reads: `read_strand` uint32[k], `diagonal` int64[k]."""
 
     read_strand: U32
-    diagonal: U32
+    diagonal: Coordinates
 
 
 class KeysByRead(NamedTuple):
@@ -110,7 +126,7 @@ class KeysByRead(NamedTuple):
     Attributes
     ----------
     keys : uint64[s]
-        `read_strand << 32 | bucket`, or diagonal; sorted.
+        `place_keys` of buckets or diagonals, sorted.
     start : int64[n + 1]
         Keys of read r are start[r] .. start[r + 1].
     """
@@ -130,7 +146,8 @@ class Bands:
 
     Attributes
     ----------
-    read_strand, band_start : uint32[h]
+    read_strand : uint32[h]
+    band_start : int64[h]
         The band's first diagonal, as docs/pipeline.md defines it.
     end : uint16[h]
         Offset of the diagonal on which the best alignment ends.
@@ -144,7 +161,7 @@ class Bands:
     """
 
     read_strand: U32
-    band_start: U32
+    band_start: Coordinates
     end: U16
     edits: U16
     words: U8
@@ -153,8 +170,8 @@ class Bands:
     @classmethod
     def concatenate(cls, parts: list[Bands]) -> Bands:
         """All rows, in order."""
-        nothing = np.empty(0, np.uint32), np.empty(0, np.uint16), np.empty(0, np.uint8)
-        empty = cls(nothing[0], nothing[0], nothing[1], nothing[1], nothing[2], nothing[1])
+        start, short = np.empty(0, COORDINATE), np.empty(0, np.uint16)
+        empty = cls(np.empty(0, np.uint32), start, short, short, np.empty(0, np.uint8), short)
         names = [field.name for field in fields(cls)]
         return cls(*(np.concatenate([getattr(part, name) for part in (empty, *parts)]) for name in names))
 
@@ -163,8 +180,8 @@ class Bands:
         columns = self.read_strand, self.band_start, self.end, self.edits, self.words, self.reach
         return Bands(*_taken(columns, index))
 
-    def ends(self, lengths: U32) -> U32:
-        """uint32[h]: coordinates behind the last aligned bases, from the lengths of the reads."""
+    def ends(self, lengths: U32) -> Coordinates:
+        """int64[h]: coordinates behind the last aligned bases, from the lengths of the reads."""
         return self.band_start + self.end + lengths[self.read_strand >> 1]
 
 
@@ -173,7 +190,7 @@ class Traced(NamedTuple):
 
     Attributes
     ----------
-    diagonal : uint32[t]
+    diagonal : int64[t]
         On which each alignment begins.
     cigars : uint32[]
         Runs, length << 4 | operation.
@@ -181,7 +198,7 @@ class Traced(NamedTuple):
         Runs of alignment i are start[i] .. start[i] + n_runs[i].
     """
 
-    diagonal: U32
+    diagonal: Coordinates
     cigars: U32
     start: U32
     n_runs: U16

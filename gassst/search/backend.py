@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
-from gassst.model.array_types import I64, U8, U16, U32, Bool
+from gassst.model.array_types import I64, U8, U16, U32, Bool, Coordinates
 from gassst.model.params import Scoring
 from gassst.model.stats import Stats
 from gassst.pairing.pair_scoring import PairChoice
@@ -31,10 +31,10 @@ class Resolved(NamedTuple):
 
 
 class Grouped(NamedTuple):
-    """Bands grouped by read; `ends` uint32[h], coordinates behind the last aligned bases; `start` int64[n + 1]."""
+    """Bands grouped by read; `ends` int64[h], coordinates behind the last aligned bases; `start` int64[n + 1]."""
 
     bands: Bands
-    ends: U32
+    ends: Coordinates
     start: I64
 
 
@@ -185,17 +185,21 @@ class SearchBackend(Protocol):
         """The reported rows as alignments, with a row for every unmapped read; `pairs`: of reads that have mates."""
         ...
 
-    def ungapped_ends(self, bands: Bands) -> U32:
-        """uint32[h]: the diagonal of an ungapped alignment with as few errors, 0 where there is none."""
+    def ungapped_ends(self, bands: Bands) -> Coordinates:
+        """int64[h]: the diagonal of an ungapped alignment with as few errors, 0 where there is none."""
         ...
 
     # --- local alignment -----------------------------------------------------------------------------------------
 
-    def score_local(self, read_strand: U32, band_start: U32, width: int, scoring: Scoring) -> tuple[Any, ...]:
+    def score_local(
+        self, read_strand: U32, band_start: Coordinates, width: int, scoring: Scoring
+    ) -> tuple[Any, ...]:
         """As `bands.base.ReadsHandle.local`."""
         ...
 
-    def align_local(self, read_strand: U32, band_start: U32, width: int, scoring: Scoring) -> tuple[Any, ...]:
+    def align_local(
+        self, read_strand: U32, band_start: Coordinates, width: int, scoring: Scoring
+    ) -> tuple[Any, ...]:
         """As `bands.base.ReadsHandle.align_local`."""
         ...
 

@@ -16,7 +16,7 @@ from gassst._core import selection as _selection
 from gassst._core import stretches as _stretches
 from gassst.bands.base import ReadsHandle
 from gassst.index.reference import contig_before
-from gassst.model.array_types import I64, U8, U16, U32, U64, Bool
+from gassst.model.array_types import COORDINATE, I64, U8, U16, U32, U64, Bool, Coordinates
 from gassst.model.layouts import HIT, NO_SCORE
 from gassst.model.params import Scoring
 from gassst.model.rules import optional, rule
@@ -31,6 +31,7 @@ from gassst.search.arrays import (
     GlobalResult,
     KeysByRead,
     Traced,
+    place_keys,
 )
 from gassst.search.backend import Grouped, Resolved, Selected
 from gassst.search.context import BatchContext, PairContext
@@ -174,7 +175,7 @@ class HostBackend:
 
     # --- bands ---------------------------------------------------------------------------------------------------
 
-    def _by_words(self, buckets: Buckets) -> Iterator[tuple[int, U32, U32]]:
+    def _by_words(self, buckets: Buckets) -> Iterator[tuple[int, U32, Coordinates]]:
         """Words, read_strand and first diagonals of the bands of buckets, one group for each number of words."""
         context = self.context
         first, words = _bookkeeping.bands_of(*buckets, context.shift, context.lead, context.words)
@@ -205,7 +206,7 @@ class HostBackend:
             for part in _pieces(read_strand >> np.uint32(1), PROFILE_CELLS // (64 * words)):
                 yield self._minima(read_strand[part], first[part], words)
 
-    def _minima(self, read_strand: U32, first: U32, words: int) -> Bands:
+    def _minima(self, read_strand: U32, first: Coordinates, words: int) -> Bands:
         context = self.context
         with self.stats.timed("score"):
             profile = self._bands.profile(read_strand, first, words)
@@ -230,8 +231,8 @@ class HostBackend:
         read = bands.read_strand >> 1
         # By position and canonical strand, the same for a read and its reverse complement.
         strand = bands.read_strand & 1 ^ context.flip[read]
-        place = (bands.band_start + bands.end).astype(np.uint64) << 1 | strand
-        order = np.argsort(read.astype(np.uint64) << 33 | place, kind="stable")
+        key = place_keys(read, bands.band_start + bands.end) << np.uint64(1) | strand
+        order = np.argsort(key, kind="stable")
         found = Grouped(bands.take(order), found.ends[order], found.start)
         edits = found.bands.edits
         summary = summarise_all(read, edits, context.n)
@@ -243,7 +244,7 @@ class HostBackend:
         summary["n_reported"] = np.diff(start)
         return found, Selected(rows, start, summary)
 
-    def ungapped_ends(self, bands: Bands) -> U32:
+    def ungapped_ends(self, bands: Bands) -> Coordinates:
         return _alignments.ungapped_diagonals(bands, self.context)
 
     def rate(self, state: SearchState, found: Grouped, selected: Selected) -> GlobalResult:
@@ -291,7 +292,7 @@ class HostBackend:
             of_width, most = rows[chosen], PROFILE_CELLS // (64 * words)
             for at in range(0, of_width.size, most):
                 part = of_width[at : at + most]
-                middle = np.uint32(32 * words)
+                middle = 32 * words
                 first = band_start[part] + end[part] - middle
                 profile = self._bands.profile(bands.read_strand[part], first, words)
                 same = profile[:, middle] == bands.edits[part]
@@ -301,7 +302,7 @@ class HostBackend:
     def _trace(self, bands: Bands, rows: I64) -> Traced:
         """The tracebacks of `rows` of bands, in their order."""
         self.stats.traced += rows.size
-        diagonal = np.empty(rows.size, np.uint32)
+        diagonal = np.empty(rows.size, COORDINATE)
         cigar_start, cigar_runs = np.empty(rows.size, np.uint32), np.empty(rows.size, np.uint16)
         cigars, offset = [np.empty(0, np.uint32)], 0
         for words, chosen in _groups(bands.words[rows]):
@@ -317,11 +318,15 @@ class HostBackend:
 
     # --- local alignment -----------------------------------------------------------------------------------------
 
-    def score_local(self, read_strand: U32, band_start: U32, width: int, scoring: Scoring) -> tuple[Any, ...]:
+    def score_local(
+        self, read_strand: U32, band_start: Coordinates, width: int, scoring: Scoring
+    ) -> tuple[Any, ...]:
         self.stats.scored += len(read_strand)
         return self._bands.local(read_strand, band_start, width, scoring)
 
-    def align_local(self, read_strand: U32, band_start: U32, width: int, scoring: Scoring) -> tuple[Any, ...]:
+    def align_local(
+        self, read_strand: U32, band_start: Coordinates, width: int, scoring: Scoring
+    ) -> tuple[Any, ...]:
         self.stats.traced += len(read_strand)
         return self._bands.align_local(read_strand, band_start, width, scoring)
 
@@ -332,8 +337,8 @@ def _merged(known: KeysByRead, fresh: list[Any], reads: U32) -> KeysByRead:
         return known
     if not reads.size:
         return KeysByRead.none(len(known.start) - 1)
-    nothing = np.empty(0, np.uint32)
-    read_strand, place = (np.concatenate(column) for column in zip((nothing, nothing), *fresh, strict=True))
+    nothing = np.empty(0, np.uint32), np.empty(0, COORDINATE)
+    read_strand, place = (np.concatenate(column) for column in zip(nothing, *fresh, strict=True))
     return KeysByRead(*_bookkeeping.merge_scored(*known, reads, read_strand, place))
 
 

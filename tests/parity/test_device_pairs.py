@@ -28,6 +28,7 @@ from gassst.gpu.requests import Looked, Searched
 from gassst.gpu.search import DeviceSearch
 from gassst.gpu.trial import PairTrial
 from gassst.index.miss_model import MISS_ERRORS
+from gassst.model.array_types import COORDINATE_BITS
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.in_memory import batch_of_pairs
@@ -211,7 +212,7 @@ def repeats(read):
 
 
 def keys_of(read_strand, place):
-    return read_strand.astype(np.uint64) << np.uint64(32) | place
+    return read_strand.astype(np.uint64) << np.uint64(COORDINATE_BITS) | place.astype(np.uint64)
 
 
 def clipped_pairs(rng):

@@ -72,7 +72,7 @@ def test_score_is_the_least_of_the_profile(backend, words):
     rng = np.random.default_rng(words)
     reference = make_reference(rng)
     read_strand = rng.integers(0, 800, 40_000 // words).astype(np.uint32)
-    band_start = rng.integers(0, len(reference), len(read_strand)).astype(np.uint32)
+    band_start = rng.integers(0, len(reference), len(read_strand))
     reads = [rng.integers(0, 4, rng.integers(4, 60)).astype(np.uint8) for _ in range(400)]
     handle = backend(planes_of(reference)).open_reads(pack(reads))
     best, end = handle.score(read_strand, band_start, words)
@@ -114,7 +114,7 @@ def test_groups_that_end_early_hold_no_band_within_a_limit(backend, words, most)
     reference = make_reference(rng)
     reads, own_strand, own_start = make_pairs(rng, reference, 300, words, (30, 200))
     read_strand = np.repeat(own_strand, 10).astype(np.uint32)
-    band_start = rng.integers(0, len(reference), len(read_strand)).astype(np.uint32)
+    band_start = rng.integers(0, len(reference), len(read_strand))
     band_start[::23] = np.repeat(own_start, 10)[::23]
     limit = rng.integers(most // 2, most + 1, len(reads)).astype(np.uint16)
     handle = backend(planes_of(reference)).open_reads(pack(reads))
@@ -149,7 +149,7 @@ def inside_pairs(low, high, words):
     rng = np.random.default_rng(low + words)
     reference = make_reference(rng, 64 * 310)
     reads, read_strand, band_start = make_pairs(rng, reference, 1500, words, (low, high))
-    band_start = np.minimum(band_start, len(reference) - 64 * words - high - high // 2).astype(np.uint32)
+    band_start = np.minimum(band_start, len(reference) - 64 * words - high - high // 2)
     return reference, reads, read_strand, band_start
 
 
@@ -262,7 +262,7 @@ def test_masked_bases_never_match(backend):
 def test_beyond_the_reference_all_is_masked(backend):
     reference = np.zeros(64 * 4, np.uint8)
     handle = backend(planes_of(reference)).open_reads(pack([np.zeros(100, np.uint8)]))
-    starts = np.array([0, 100, 200, 256, 10_000, 2**32 - 1], np.uint32)
+    starts = np.array([0, 100, 200, 256, 10_000, 2**32 - 1])
     best, _ = handle.score([0] * 6, starts, 1)
     expected = [rows[-1].min() for rows in band_rows([np.zeros(100, np.uint8)] * 6, reference, starts, 1)]
     assert best.tolist() == expected

@@ -66,8 +66,8 @@ def make_case(name):
     kinds = gapped, gapped, just_worth_it
     reads = joined(rng, [kinds[i % 3](rng, reference[a : a + 120]) for i, a in enumerate(at)])
     read_strand = (2 * np.arange(len(reads))).astype(np.uint32)
-    last = at.astype(np.uint32)  # a diagonal that most of them touch
-    band = last - np.uint32(WIDE // 2)
+    last = at.astype(np.int64)  # a diagonal that most of them touch
+    band = last - WIDE // 2
     truth = local_textbook(reads, reference, band, WIDE, scoring)
     return SimpleNamespace(
         reference=reference,
@@ -204,7 +204,7 @@ def random_bands(rng):
     h = len(read)
     bands = SimpleNamespace(
         read_strand=(2 * read + rng.integers(0, 2, h) * (read % 3 > 0)).astype(np.uint32),
-        band_start=(1000 + 8 * rng.integers(0, 200 // (1 + 99 * (read % 2)))).astype(np.uint32),
+        band_start=(1000 + 8 * rng.integers(0, 200 // (1 + 99 * (read % 2)))).astype(np.int64),
         end=rng.integers(0, 4, h).astype(np.uint16),
         edits=rng.integers(0, 5, h).astype(np.uint16),
     )
@@ -265,7 +265,7 @@ def test_the_width_of_a_band_follows_from_the_loss():
         min(next((w for w, cost in zip(WIDTHS, leaving, strict=True) if x < cost), WIDTHS[-1]), m)
         for x, m in zip(loss.tolist(), most.tolist(), strict=True)
     ]
-    diagonal = rng.integers(5000, 6000, k).astype(np.uint32)
+    diagonal = rng.integers(5000, 6000, k)
     read_strand, band_start = np.arange(k, dtype=np.uint32), diagonal - 40
     lengths, scoring = rng.integers(30, 90, k).astype(np.uint32), SCORINGS["cheap gaps"]
     targets = SimpleNamespace(read_strand=read_strand, diagonal=diagonal, band_start=band_start, width=most)
@@ -351,10 +351,8 @@ def test_a_band_is_widened_where_an_alignment_leaves_it(scoring):
     inside, outside = best_totals(equal, width // 2, scoring)
     packed = pack(reads)
     context = SimpleNamespace(lengths=packed.lengths, params=SimpleNamespace(scoring=scoring))
-    columns = (2 * np.arange(k)).astype(np.uint32), np.array(diagonal, np.uint32)
-    targets = Targets(
-        *columns, columns[1] - np.uint32(32), np.full(k, 64), np.zeros(k, int), np.ones(k, bool)
-    )
+    columns = (2 * np.arange(k)).astype(np.uint32), np.array(diagonal, np.int64)
+    targets = Targets(*columns, columns[1] - 32, np.full(k, 64), np.zeros(k, int), np.ones(k, bool))
     widths = np.full(k, width, np.uint16)
     found, reached = (inside - 2 * scoring.clip).astype(np.int32), np.full(k, 3, np.uint8)
     leaving = leaving_cost(scoring, width)
@@ -368,10 +366,10 @@ def test_a_band_is_widened_where_an_alignment_leaves_it(scoring):
 
 def test_what_was_found_goes_to_its_rows():
     rng = np.random.default_rng(8)
-    rows, first = np.array([4, 0, 2]), np.array([100, 200, 300], np.uint32)
+    rows, first = np.array([4, 0, 2]), np.array([100, 200, 300])
     types = np.int32, np.uint8, np.uint16, np.uint16
     found = tuple(rng.integers(1, 60, 3).astype(t) for t in types)
-    into = tuple(np.zeros(5, t) for t in (np.int32, np.uint8, np.uint16, np.uint32))
+    into = tuple(np.zeros(5, t) for t in (np.int32, np.uint8, np.uint16, np.int64))
     _band_widths.store_scores(rows, first, found, into)
     for column, values in zip(into, (*found[:3], first + found[3]), strict=True):
         assert column[rows].tolist() == values.tolist()

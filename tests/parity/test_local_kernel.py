@@ -274,7 +274,7 @@ def test_the_longest_reads_at_the_highest_scores_do_not_overflow(backend):
 def test_beyond_the_reference_all_is_masked(backend):
     reference = np.zeros(64 * 4, np.uint8)
     handle = backend(planes_of(reference)).open_reads(pack([np.zeros(100, np.uint8)]))
-    starts = np.array([0, 100, 200, 256, 2**32 - 1], np.uint32)
+    starts = np.array([0, 100, 200, 256, 2**32 - 1])
     score, _, rows, _ = handle.local([0] * 5, starts, 64, Scoring(clip=0))
     assert score.tolist() == [100, 100, 56, 0, 0]
     assert rows.tolist() == [100, 100, 56, 0, 0]

@@ -22,6 +22,7 @@ from oracles import (
 
 from gassst._core import filters as _filters
 from gassst.errors import UsageError
+from gassst.model.array_types import COORDINATE_BITS
 from gassst.search.filters import FILTERS, FLANK_STEPS, Batch, Candidates, Cascade, Funnel
 
 BOUNDS = [name for name in FILTERS if name != "duplicate"]
@@ -43,7 +44,7 @@ class Cases:
         n = len(self.sequences)
         return Candidates(
             (2 * np.arange(n) + self.strand).astype(np.uint32),
-            self.diagonal.astype(np.uint32),
+            self.diagonal.astype(np.int64),
             np.broadcast_to(offset, n).astype(np.uint16),
             np.broadcast_to(length, n).astype(np.uint16),
         )
@@ -366,7 +367,7 @@ def test_narrow_bands_at_many_places_of_one_read(instruction_set):
     limits = np.maximum(errors[first + rng.integers(0, times)] - np.arange(60) % 2, 0)
     column = np.ones(read.size, np.uint16)
     candidates = Candidates(
-        (2 * read).astype(np.uint32), cases.diagonal[place].astype(np.uint32), 20 * column, 15 * column
+        (2 * read).astype(np.uint32), cases.diagonal[place].astype(np.int64), 20 * column, 15 * column
     )
     limits, *seen, gaps = cases.batch(limits, 15)[:4]
     kept, rejected = _filters.band32(candidates, limits, *seen, gaps, instruction_set)
@@ -514,7 +515,9 @@ def test_candidates_in_verified_buckets_are_dropped():
     rng = np.random.default_rng(3)
     cases = random_cases(rng, 500, 40, 10, 12, 3)
     candidates, shift = cases.candidates(10, 12), 5
-    keys = candidates.read_strand.astype(np.uint64) << np.uint64(32) | candidates.diagonal >> np.uint32(shift)
+    keys = candidates.read_strand.astype(np.uint64) << np.uint64(COORDINATE_BITS) | (
+        candidates.diagonal >> shift
+    ).astype(np.uint64)
     chosen = rng.random(500) < 0.4
     other = keys[~chosen] ^ np.uint64(1)  # the neighbouring bucket
     verified = np.sort(np.concatenate([keys[chosen], other]))
@@ -526,8 +529,8 @@ def test_the_cascade_drops_candidates_in_verified_buckets():
     rng = np.random.default_rng(3)
     cases = random_cases(rng, 500, 40, 10, 12, 3)
     candidates, batch, shift = cases.candidates(10, 12), cases.batch(40, 3), 5
-    buckets = candidates.diagonal >> np.uint32(shift)
-    keys = candidates.read_strand.astype(np.uint64) << np.uint64(32) | buckets
+    buckets = candidates.diagonal >> shift
+    keys = candidates.read_strand.astype(np.uint64) << np.uint64(COORDINATE_BITS) | buckets.astype(np.uint64)
     chosen = rng.random(500) < 0.4
     cascade = Cascade(["duplicate"], 3, shift)
     kept = cascade.run(candidates, *batch[:3], verified=np.sort(keys[chosen]))
@@ -600,7 +603,7 @@ def test_arrays_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="differ in length"):
         FILTERS["fd"](Candidates(*list(vars(candidates).values())[:3], candidates.length[:4]), batch)
     columns = list(vars(candidates).values())
-    beyond = Candidates(columns[0], columns[1] + np.uint32(100_000), *columns[2:])
+    beyond = Candidates(columns[0], columns[1] + 100_000, *columns[2:])
     for bad in (cases.candidates(20, 41), beyond):
         with pytest.raises(IndexError, match="candidate 0"):
             FILTERS["fd"](bad, batch)

@@ -152,7 +152,7 @@ def test_bands_of_all_instruction_sets(isa, words):
     band = Band(np.ascontiguousarray(reference), packed.planes, packed.plane_start, packed.lengths, isa)
     strands = 2 * np.arange(len(reads), dtype=np.uint32)
     most = np.full(len(reads), 60, np.uint16)
-    best, _ = band.score(strands, np.array(first, np.uint32), words, most)
+    best, _ = band.score(strands, np.array(first, np.int64), words, most)
     expected = [
         fewest_errors(bases, genome[at : at + 64 * words + len(bases)], "ct")
         for bases, at in zip(reads, first, strict=True)

@@ -16,7 +16,7 @@ from gassst.search.arrays import Anchors, Bands, Candidates
 from gassst.search.backend import Grouped
 
 READS = 40
-DTYPES = np.uint32, np.uint32, np.uint16, np.uint16, np.uint8, np.uint16
+DTYPES = np.uint32, np.int64, np.uint16, np.uint16, np.uint8, np.uint16
 
 
 def random_bands(rng, n, crowd=60) -> Bands:
@@ -178,7 +178,7 @@ def anchors_of(rng, reads, most):
     rows = rows.reshape(-1, 2)
     seeds = rng.integers(0, 99, (2, len(read))).astype(np.uint16)
     start = np.concatenate([[0], np.cumsum(number)])
-    return Anchors(rows[:, 0].astype(np.uint32), rows[:, 1].astype(np.uint32), *seeds, start, reads)
+    return Anchors(rows[:, 0].astype(np.uint32), rows[:, 1].astype(np.int64), *seeds, start, reads)
 
 
 @pytest.mark.parametrize("chosen", [[], [0], [3, 4, 19], range(20)])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import gassst
+from gassst.model.array_types import COORDINATE_BITS
 from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_records
 from gassst.search.arrays import KeysByRead
@@ -13,8 +14,8 @@ from gassst.search.state import SearchState
 
 
 def keys_of(read_strand, place, n):
-    keys = np.unique(read_strand.astype(np.uint64) << np.uint64(32) | place.astype(np.uint64))
-    return KeysByRead(keys, np.searchsorted(keys >> np.uint64(33), np.arange(n + 1)))
+    keys = np.unique(read_strand.astype(np.uint64) << np.uint64(COORDINATE_BITS) | place.astype(np.uint64))
+    return KeysByRead(keys, np.searchsorted(keys >> np.uint64(COORDINATE_BITS + 1), np.arange(n + 1)))
 
 
 @pytest.mark.parametrize("kind", ["scored", "rejected"])
@@ -28,11 +29,11 @@ def test_known_places_are_left_out_and_nothing_else(small_index, small_reads, ki
         reads = np.arange(context.n, dtype=np.uint32)
         seeds = backend.look_up(state, stage, reads)
         everything = backend.gather(seeds, reads, None)
-        place = everything.diagonal >> np.uint32(context.shift if kind == "scored" else 0)
+        place = everything.diagonal >> (context.shift if kind == "scored" else 0)
         known = keys_of(everything.read_strand[::3], place[::3], context.n)
         setattr(state, kind, known)
         left = backend.gather(seeds, reads, state)
-    keys = everything.read_strand.astype(np.uint64) << np.uint64(32) | place
+    keys = everything.read_strand.astype(np.uint64) << np.uint64(COORDINATE_BITS) | place.astype(np.uint64)
     wanted = ~np.isin(keys, known.keys)
     assert 100 < wanted.sum() < len(wanted) - 100
     for column in ("read_strand", "diagonal", "offset", "length"):

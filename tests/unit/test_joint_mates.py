@@ -10,6 +10,7 @@ import pytest
 import gassst
 from gassst.index.reference import Reference
 from gassst.local.joint import LAST_DIAGONAL, SAME_PLACE, Candidates
+from gassst.model.array_types import COORDINATE_BITS
 from gassst.model.params import Scoring
 
 M, INSERT = 100, 260
@@ -218,8 +219,8 @@ def random_candidates(rng, k):
     """Of three reads, many of them near each other; totals and places chosen before are often the same."""
     return Candidates(
         rng.integers(0, 6, k).astype(np.uint32),
-        (rng.choice([0, 4000, LAST_DIAGONAL - 300], k) + rng.integers(0, 300, k)).astype(np.uint32),
-        np.zeros(k, np.uint32),
+        (rng.choice([0, 4000, LAST_DIAGONAL - 300], k) + rng.integers(0, 300, k)).astype(np.int64),
+        np.zeros(k, np.int64),
         np.arange(k),
         np.zeros(k, np.int64),
         np.full(k, 50),
@@ -258,7 +259,7 @@ def test_the_best_candidate_of_each_place_is_left(k):
         # Rows stay whole, and one place after another.
         for column in ("read_strand", "diagonal", "total", "given", "row"):
             assert np.array_equal(getattr(left, column), getattr(some, column)[left.inside])
-        keys = left.read_strand.astype(np.int64) << 32 | left.diagonal
+        keys = left.read_strand.astype(np.int64) << COORDINATE_BITS | left.diagonal
         assert (np.diff(keys) > 0).all()
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gassst._core import bookkeeping
+from gassst.model.array_types import COORDINATE_BITS
 
 # Around each number of keys from which on another way of sorting is taken, and around powers of two.
 NUMBERS = (1, 2, 15, 16, 17, 33, 64, 65, 95, 96, 97, 400, 1024, 2047, 2048, 2049, 5000)
@@ -43,9 +44,11 @@ def interleaved_runs(rng, n):
 )
 def test_sorted_as_numpy_sorts(kind, n):
     rng = np.random.default_rng(n)
-    bucket = kind(rng, n).astype(np.uint32)
+    bucket = kind(rng, n).astype(np.int64)
     read_strand = rng.integers(0, 2, n, np.uint32) if n % 3 else np.zeros(n, np.uint32)
     nothing = np.empty(0, np.uint64), np.zeros(2, np.int64)
     keys, start = bookkeeping.merge_scored(*nothing, np.zeros(1, np.uint32), read_strand, bucket)
     assert start.tolist() == [0, n]
-    assert np.array_equal(keys, np.sort(read_strand.astype(np.uint64) << np.uint64(32) | bucket))
+    assert np.array_equal(
+        keys, np.sort(read_strand.astype(np.uint64) << np.uint64(COORDINATE_BITS) | bucket.astype(np.uint64))
+    )

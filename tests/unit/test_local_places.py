@@ -19,15 +19,15 @@ def random_places(rng, n) -> Places:
     score = rng.integers(1, 5, n)
     columns = (
         (2 * rng.integers(0, READS - 2, n) + rng.integers(0, 2, n)).astype(np.uint32),
-        (4900 + rng.integers(0, 3, n)).astype(np.uint32),
+        (4900 + rng.integers(0, 3, n)).astype(np.int64),
         np.full(n, 128),
         (10 * score).astype(np.int32),
         (10 * score + rng.choice([0, 5], n)).astype(np.int32),
         rng.integers(0, 4, n).astype(np.uint8),
         rng.integers(40, 100, n).astype(np.uint16),
-        (4950 + rng.choice([0, 1, 9, 10, 11, 31, 60], n)).astype(np.uint32),
+        (4950 + rng.choice([0, 1, 9, 10, 11, 31, 60], n)).astype(np.int64),
         rng.random(n) < 0.1,
-        (4950 + rng.choice([0, 1, 9, 10, 11, 31, 60], n)).astype(np.uint32),
+        (4950 + rng.choice([0, 1, 9, 10, 11, 31, 60], n)).astype(np.int64),
     )
     return Places(*columns)
 
@@ -72,7 +72,7 @@ def random_lines(rng):
     k = len(reads)
     begin, first = rng.integers(0, 50, k), 4950 + rng.choice([0, 11, 21], k)
     strand = (2 * reads + rng.integers(0, 2, k)).astype(np.uint32)
-    return strand, begin, begin + rng.integers(30, 50, k), *(d.astype(np.uint32) for d in (first, first + 3))
+    return strand, begin, begin + rng.integers(30, 50, k), first, first + 3
 
 
 def groups(rows, places) -> int:

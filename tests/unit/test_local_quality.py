@@ -45,7 +45,7 @@ def quality(
     hits = np.zeros(1, HIT)
     hits["score"] = end - begin - 5 * edits
     total = hits["score"].astype(np.int32)
-    place = (np.zeros(1, np.uint32),) * 2
+    place = (np.zeros(1, np.int64),) * 2
     lines = Lines(
         hits, np.zeros(1, np.uint32), np.array([begin]), np.array([end]), total, *place, np.ones(1, bool)
     )
@@ -104,7 +104,7 @@ def test_chance_puts_parts_of_a_read_anywhere():
     def number(length):
         hits = np.zeros(1, HIT)
         hits["score"] = 13
-        place = (np.zeros(1, np.uint32),) * 2
+        place = (np.zeros(1, np.int64),) * 2
         line = np.zeros(1, np.uint32), np.array([0]), np.array([13]), np.array([13], np.int32), *place
         lines = Lines(hits, *line, np.ones(1, bool))
         params = SimpleNamespace(scoring=Scoring())

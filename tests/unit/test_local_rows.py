@@ -17,7 +17,7 @@ def random_lines(rng, reads):
     hits = np.zeros(k, HIT)
     hits["read"], hits["edits"], hits["score"] = reads, rng.integers(0, 9, k), rng.integers(20, 80, k)
     begin, end = rng.integers(0, 20, k), rng.integers(60, LENGTH + 1, k)
-    diagonal = rng.integers(0, 1000, k).astype(np.uint32)
+    diagonal = rng.integers(0, 1000, k)
     total = (hits["score"] + rng.integers(0, 11, k)).astype(np.int32)
     return Lines(hits, strands, begin, end, total, diagonal, diagonal, np.ones(k, bool))
 

@@ -59,7 +59,7 @@ def test_windows_of_mates_agree(orientation):
         for at in (int(first[0]) - 1, int(first[0]), int(last[0]), int(last[0]) + 1):
             for side in (0, 1):
                 anchors = Anchors(
-                    np.array([strand, 2 | side], np.uint32), np.array([3000, at], np.uint32),
+                    np.array([strand, 2 | side], np.uint32), np.array([3000, at], np.int64),
                     np.zeros(2, np.uint16), np.full(2, 20, np.uint16), np.arange(3), READS,
                 )  # fmt: skip
                 context = SimpleNamespace(

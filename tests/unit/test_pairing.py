@@ -13,6 +13,7 @@ import pytest
 from gassst._core import mate_anchors as _mate_anchors
 from gassst._core import pair_scoring as _pair_scoring
 from gassst._core import placements as _placements
+from gassst.model.array_types import COORDINATE_BITS
 from gassst.model.layouts import NO_SCORE
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
 from gassst.pairing.pair_scoring import PairedReads, PlacesByRead
@@ -87,7 +88,7 @@ def test_near_marks_what_brute_force_finds(orientation, seed):
             by_read += sorted((canonical % 2, at, int(r)) for canonical, at in spots)
             start.append(len(by_read))
         rows = [(r << 1 | (canonical ^ int(flip[r])), at) for canonical, at, r in by_read]
-        read_strand, diagonal = flat(rows, np.uint32, np.uint32)
+        read_strand, diagonal = flat(rows, np.uint32, np.int64)
         anchors = anchors_of(read_strand, diagonal, start=start, reads=active)
         context = SimpleNamespace(flip=flip, lengths=lengths, plan=SimpleNamespace(gaps=slack))
         pairs = SimpleNamespace(mate=mate, insert=model(orientation, low, high))
@@ -105,13 +106,13 @@ def test_near_marks_what_brute_force_finds(orientation, seed):
     assert min(marked, unmarked) > 50
 
 
-def test_near_at_the_ends_of_the_coordinates():
+@pytest.mark.parametrize("top", [(1 << 32) - 1, (1 << 32) + 300, 1 << 35])
+def test_near_at_the_ends_of_the_coordinates(top):
     """Windows that reach below zero or beyond 2^32 wrap nowhere."""
     mate, lengths = np.array([1, 2], np.uint8), np.full(2, 100, np.uint32)
     flip = np.zeros(2, np.uint8)
-    top = (1 << 32) - 1
     rows = [(0, 5), (0, top - 300), (1, 60), (1, top - 3), (3, 5 + 200), (3, top - 100)]
-    anchors = anchors_of(*flat(rows, np.uint32, np.uint32), start=[0, 4, 6], reads=[0, 1])
+    anchors = anchors_of(*flat(rows, np.uint32, np.int64), start=[0, 4, 6], reads=[0, 1])
     context = SimpleNamespace(flip=flip, lengths=lengths, plan=SimpleNamespace(gaps=0))
     pairs = SimpleNamespace(mate=mate, insert=model("fr", 1, 500))
     assert _mate_anchors.mark_near_mates(anchors, context, pairs).tolist() == [1, 1, 0, 0, 1, 1]
@@ -121,9 +122,9 @@ def test_near_at_the_ends_of_the_coordinates():
 
 
 def keys_of(rng: np.random.Generator, n: int) -> np.ndarray:
-    return rng.integers(0, 12, n).astype(np.uint64) << np.uint64(32) | rng.integers(0, 30, n).astype(
-        np.uint64
-    )
+    return rng.integers(0, 12, n).astype(np.uint64) << np.uint64(COORDINATE_BITS) | rng.integers(
+        0, 30, n
+    ).astype(np.uint64)
 
 
 @pytest.mark.parametrize("n", [0, 1, 5, 60, 3000])
@@ -135,11 +136,11 @@ def test_unscored_buckets_are_a_difference_of_sets(n, known, disorder):
     keys = np.sort(keys_of(rng, n))
     keys = keys[np.argsort(np.arange(n) + rng.uniform(0, disorder, n), kind="stable")]
     others = [np.unique(keys_of(rng, k)) for k in known]
-    read_strand, bucket = (keys >> np.uint64(32)).astype(np.uint32), keys.astype(np.uint32)
+    read_strand, bucket = (keys >> np.uint64(COORDINATE_BITS)).astype(np.uint32), keys.astype(np.uint32)
     got = _mate_anchors.unscored_buckets(read_strand, bucket, *others)
     expected = sorted(set(keys.tolist()) - {k for other in others for k in other.tolist()})
     assert got[2].tolist() == expected
-    assert [int(a) << 32 | int(b) for a, b in zip(*got[:2], strict=True)] == expected
+    assert [int(a) << COORDINATE_BITS | int(b) for a, b in zip(*got[:2], strict=True)] == expected
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -152,7 +153,7 @@ def test_of_limited_mates_the_best_supported_buckets_are_kept(seed):
         for r in rng.integers(0, n, 160)
     )
     read, strand, diagonal, length = (np.array(c) for c in zip(*rows, strict=True))
-    read_strand, diagonal = (2 * read + strand).astype(np.uint32), diagonal.astype(np.uint32)
+    read_strand, diagonal = (2 * read + strand).astype(np.uint32), diagonal.astype(np.int64)
     active = np.arange(n, dtype=np.uint32)
     start = np.searchsorted(read, np.arange(n + 1)).astype(np.int64)
     chosen, limited = (rng.random(160) < 0.7).astype(np.uint8), (rng.random(n) < 0.7).astype(np.uint8)
@@ -274,7 +275,7 @@ def test_pairs_are_settled_whose_rivals_are_known(guided, quick):
             for read_strand, end in ((2 * r, 1050), (2 * r, 1200), (2 * r + 3, 1350))
             if rng.random() < 0.8
         ]
-        ledger.add(*flat(places, np.uint32, np.uint32, np.uint16))
+        ledger.add(*flat(places, np.uint32, np.int64, np.uint16))
         ledger.unguided[rng.random(n) < 0.2] = 1
         search = SimpleNamespace(capped=(rng.random(n) < 0.2).astype(np.uint8))
         is_open = rng.random(n) < 0.9
@@ -348,7 +349,7 @@ def test_placements_know_what_brute_force_knows(orientation, seed):
             ]
             for rs, _, edits in rows:
                 best[rs >> 1] = min(best[rs >> 1], edits)
-            ledger.add(*flat(rows, np.uint32, np.uint32, np.uint16))
+            ledger.add(*flat(rows, np.uint32, np.int64, np.uint16))
             plain.add(rows)
             for r in np.flatnonzero(mate == 1).tolist():
                 expected = plain.paired(r)
@@ -383,7 +384,7 @@ def test_a_place_is_on_the_contig_that_its_middle_is_on(first, second, concordan
     placements = _placements.Placements(mate, lengths, model("fr", 50, 300), np.array([0, 1000, 2000]))
     rows = [(0, first + 50, 3), (3, second + 50, 4)]  # forward and reverse
     for row in (rows[first_added], rows[1 - first_added]):
-        placements.add(*flat([row], np.uint32, np.uint32, np.uint16))
+        placements.add(*flat([row], np.uint32, np.int64, np.uint16))
     assert placements.paired.tolist() == ([3, 4] if concordant else [NO_SCORE] * 2)
 
 
@@ -402,7 +403,7 @@ def test_limits_follow_the_place_that_a_read_needs():
             ]
             for rs, _, edits in rows:
                 best[rs >> 1] = min(best[rs >> 1], edits)
-            columns = flat(rows, np.uint32, np.uint32, np.uint16)
+            columns = flat(rows, np.uint32, np.int64, np.uint16)
             ledger.add(*columns)
             ledger.tighten(columns[0], best, errors, 2, limit)
             for r in range(n):
@@ -464,7 +465,7 @@ def test_anchors_outside_of_buckets_by_looking_at_each(seed):
     start = np.searchsorted(read, [*reads, 10])
     read_strand = (2 * read + strand).astype(np.uint32)
     short = np.zeros(len(rows), np.uint16)
-    anchors = Anchors(read_strand, diagonal.astype(np.uint32), short, short, start, reads)
+    anchors = Anchors(read_strand, diagonal.astype(np.int64), short, short, start, reads)
     buckets = Buckets(np.array([2, 9, 19], np.uint32), np.array([3, 1, 4], np.uint32))
     chosen = rng.integers(0, 2, len(rows)).astype(np.uint8)
     known = set(zip(*(column.tolist() for column in buckets), strict=True))
@@ -487,7 +488,7 @@ def test_buckets_of_pairs_with_few_near_anchors():
     counts = rng.integers(0, 6, len(reads))
     start = np.concatenate([[0], np.cumsum(counts)])
     read_strand = (2 * np.repeat(reads, counts) + rng.integers(0, 2, start[-1])).astype(np.uint32)
-    diagonal = rng.integers(0, 1 << 20, start[-1]).astype(np.uint32)
+    diagonal = rng.integers(0, 1 << 20, start[-1])
     near = (rng.random(start[-1]) < 0.7).astype(np.uint8)
     anchors = SimpleNamespace(
         reads=reads.astype(np.uint32), start=start, read_strand=read_strand, diagonal=diagonal
@@ -533,7 +534,7 @@ def test_places_of_bands_end_behind_their_reads():
     n, k = len(mate), 60
     lengths, errors = rng.integers(40, 60, n).astype(np.uint32), np.full(n, 12, np.uint16)
     read_strand = np.sort(rng.integers(0, 2 * n, k)).astype(np.uint32)
-    first, end = rng.integers(1000, 1300, k).astype(np.uint32), rng.integers(0, 64, k).astype(np.uint16)
+    first, end = rng.integers(1000, 1300, k), rng.integers(0, 64, k).astype(np.uint16)
     edits = rng.integers(0, 6, k).astype(np.uint16)
     best, ledgers = rng.integers(0, 4, n).astype(np.uint16), []
     for _ in range(2):
@@ -552,7 +553,7 @@ def test_places_of_rows_lie_on_the_contig_of_their_middle():
     rng = np.random.default_rng(1)
     borders, n, k = np.array([1000, 1500, 4000, 9000], np.int64), 50, 3000
     lengths = rng.integers(30, 200, n).astype(np.uint32)
-    columns = rng.integers(0, 2 * n, k).astype(np.uint32), rng.integers(200, 10_000, k).astype(np.uint32)
+    columns = rng.integers(0, 2 * n, k).astype(np.uint32), rng.integers(200, 10_000, k)
     edits, rows = rng.integers(0, 9, k).astype(np.uint16), rng.integers(0, k, 2000)
     found = SimpleNamespace(bands=SimpleNamespace(read_strand=columns[0], edits=edits), ends=columns[1])
     *got, contig = _pair_scoring.places_of_rows(found, SimpleNamespace(rows=rows), lengths, borders)
@@ -565,7 +566,7 @@ def test_places_of_rows_lie_on_the_contig_of_their_middle():
 def test_no_place_is_looked_around_twice():
     mate, lengths = np.array([1, 2], np.uint8), np.full(2, 100, np.uint32)
     ledger = _placements.Placements(mate, lengths, model("fr", 200, 400), np.array([0, 20_000]))
-    ledger.add(*flat([(0, 5000, 2)], np.uint32, np.uint32, np.uint16))
+    ledger.add(*flat([(0, 5000, 2)], np.uint32, np.int64, np.uint16))
     best = np.array([2, NO_SCORE], np.uint16)
     once = ledger.windows(np.arange(2, dtype=np.uint32), best, 16, 5, 16)
     assert set(once[0].tolist()) == {3}
@@ -577,7 +578,7 @@ def test_mates_with_very_many_places_are_paired_within_their_windows():
     """A tandem repeat; the best pair lies in its middle. Each place against each other one would be 10^10 steps."""
     n, mate, lengths = 100_000, np.array([1, 2], np.uint8), np.full(2, 100, np.uint32)
     ledger = _placements.Placements(mate, lengths, model("fr", 200, 400), np.array([0, 1 << 32]))
-    ends = (5000 + 32 * np.arange(n)).astype(np.uint32)
+    ends = 5000 + 32 * np.arange(n)
     edits = np.full((2, n), 9, np.uint16)
     edits[0, 50_000], edits[1, [50_005, 50_011]] = 1, (3, 0)  # the latter lies beyond the window
     for read in range(2):
@@ -662,7 +663,7 @@ def test_bands_in_windows_that_have_bases_in_a_row(run):
                 there = np.where((at >= 0) & (at < 2000), reference[np.clip(at, 0, 1999)], 4)
                 equal = "".join("=" if a == b < 4 else "x" for a, b in zip(read, there, strict=True))
                 if "=" * run in equal:
-                    expected.append((2 * r + strand, begin % (1 << 32), int(words[r])))
+                    expected.append((2 * r + strand, begin, int(words[r])))
                     break
     got = _mate_anchors.bands_in_windows(np.arange(n), windows, context, most, run)
     assert list(zip(*(column.tolist() for column in got), strict=True)) == expected
@@ -740,7 +741,7 @@ def choose(sides, lengths, mate, odds, digest, flip, insert, unpaired, each=18.0
     rows = [(r << 1 | p[0], p[1] + lengths[r], p[2]) for r, side in enumerate(sides) for p in side]
     start = np.concatenate([[0], np.cumsum([len(side) for side in sides])]).astype(np.int64)
     contig = np.array([on_contig(p) for side in sides for p in side], np.int32)
-    places = PlacesByRead(*flat(rows, np.uint32, np.uint32, np.uint16), contig, start)
+    places = PlacesByRead(*flat(rows, np.uint32, np.int64, np.uint16), contig, start)
     of_reads = flat(
         [*zip(lengths, flip, digest, mate, strict=True)], np.uint32, np.uint8, np.uint64, np.uint8
     )
@@ -863,10 +864,10 @@ def test_a_mate_without_a_place_and_a_single_read_are_not_decided():
     assert not wrong.any()
 
 
-def test_choice_beyond_two_billion():
-    """Coordinates use all 32 bits."""
+@pytest.mark.parametrize("top", [(1 << 32) - 5000, (1 << 32) - 100, (1 << 35) + 9])
+def test_choice_beyond_two_billion(top):
+    """Coordinates use more than 32 bits."""
     insert = InsertModel.given("fr", 300, 30)
-    top = (1 << 32) - 5000
     sides = [[(False, 300, 0), (False, top, 1)], [(True, top + 200, 1), (True, 100_000, 0)]]
     (primary, proper, _, _), _ = choose(sides, (100, 100), (1, 2), (0.01, 0.01), (5, 6), (0, 0), insert, 60.0)
     assert (primary.tolist(), proper.tolist()) == ([1, 2], [1, 1])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from gassst._core import bookkeeping as _bookkeeping
+from gassst.model.array_types import COORDINATE_BITS
 from gassst.model.layouts import NO_SCORE as NONE
 
 
@@ -58,7 +59,7 @@ def test_what_was_looked_up_is_noted_of_the_reads_that_took_part(rng):
 
 
 def test_rows_are_taken_from_columns_of_any_width(rng):
-    columns = [rng.integers(0, 200, 30).astype(kind) for kind in (np.uint8, np.uint16, np.uint32)]
+    columns = [rng.integers(0, 200, 30).astype(kind) for kind in (np.uint8, np.uint16, np.uint32, np.int64)]
     for rows in (rng.integers(0, 30, 50), np.empty(0, np.int64)):
         taken = _bookkeeping.take_rows(columns, rows)
         for column, some in zip(columns, taken, strict=True):
@@ -75,14 +76,16 @@ def test_merge_scored_is_a_sorted_union_of_the_reads_that_go_on(rng):
     for size in (200, 0, 500):
         active = np.sort(rng.choice(active, max(1, len(active) - 5), replace=False))
         read_strand = rng.integers(0, 2 * n, size).astype(np.uint32)
-        bucket = rng.integers(0, 1 << 27, size).astype(np.uint32)
+        bucket = rng.integers(0, 1 << 35, size)
         scored, start = _bookkeeping.merge_scored(
             scored, start, active.astype(np.uint32), read_strand, bucket
         )
-        known = np.concatenate([known, read_strand.astype(np.uint64) << np.uint64(32) | bucket])
-        known = np.sort(known[np.isin(known >> np.uint64(33), active)])
+        known = np.concatenate(
+            [known, read_strand.astype(np.uint64) << np.uint64(COORDINATE_BITS) | bucket.astype(np.uint64)]
+        )
+        known = np.sort(known[np.isin(known >> np.uint64(COORDINATE_BITS + 1), active)])
         assert (scored == known).all()
-        assert (start == np.searchsorted(known >> np.uint64(33), np.arange(n + 1))).all()
+        assert (start == np.searchsorted(known >> np.uint64(COORDINATE_BITS + 1), np.arange(n + 1))).all()
 
 
 def test_unsettled_by_strata_and_by_share(rng):

@@ -59,7 +59,7 @@ def test_the_best_stretch_is_found(scoring, length, masked):
         scores = np.array([(best(i, first[i]), best(i, last[i])) for i in range(k)])
         for more in (0, 1):
             total = np.maximum(scores.max(axis=1) + more - (rng.random(k) < 0.5), 1).astype(np.int32)
-            diagonals = ((reference.starts[0] + at).astype(np.uint32) for at in (first, last))
+            diagonals = ((reference.starts[0] + at).astype(np.int64) for at in (first, last))
             lines = Lines(hits, strands, *whole, total, *diagonals, np.ones(k, bool))
             rows, chosen, begin, end = ungapped_instead(lines, context)
             as_good, more = scores.max(axis=1) >= total, total >= scoring.mismatch + scoring.clip
@@ -92,7 +92,7 @@ def half_fits():
     at = reference.starts[0] + 500 + 100 * np.arange(60)
     anchors = SimpleNamespace(
         read_strand=np.repeat(np.arange(0, 120, 2), 2).astype(np.uint32),
-        diagonal=np.stack([at - 300, at], axis=1).ravel().astype(np.uint32),
+        diagonal=np.stack([at - 300, at], axis=1).ravel().astype(np.int64),
         length=np.tile([14, 20], 60).astype(np.uint16),
         start=np.arange(0, 121, 2),
         reads=np.arange(60, dtype=np.uint32),
@@ -162,7 +162,7 @@ def test_a_read_that_fits_where_another_anchor_lies_is_kept():
     for places, is_kept in (([1000, 2000], True), ([1500, 2000], False)):
         anchors = SimpleNamespace(
             read_strand=np.zeros(2, np.uint32),
-            diagonal=np.array(places, np.uint32) + np.uint32(origin),
+            diagonal=np.array(places, np.int64) + origin,
             length=np.array([18, 39], np.uint16),
             start=np.array([0, 2]),
             reads=np.zeros(1, np.uint32),
@@ -207,7 +207,7 @@ def test_promising_buckets_are_rivals_and_other_parts():
     length = np.array([80, 40, 40, 18, 18], np.uint16)
     anchors = SimpleNamespace(
         read_strand=np.zeros(5, np.uint32),
-        diagonal=diagonal.astype(np.uint32),
+        diagonal=diagonal.astype(np.int64),
         length=length,
         start=np.array([0, 5]),
     )

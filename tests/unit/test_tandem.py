@@ -55,7 +55,7 @@ def test_rivals_beside_a_place_are_counted(world, reference):
         [(f"r{i}", "".join(world[s : s + M]), None) for i, s in enumerate(starts)]
     ).pack()
     strands = np.arange(0, 2 * len(starts), 2, dtype=np.uint32)
-    diagonal = (int(reference.starts[0]) + starts).astype(np.uint32)
+    diagonal = (int(reference.starts[0]) + starts).astype(np.int64)
     begin, end = np.full(len(starts), 10), np.full(len(starts), M)
     context, most = Context(reference, packed), np.full(len(starts), 50, np.uint16)
     errors, count = tandem_rivals(strands, diagonal, begin, end, most, context)
@@ -99,7 +99,7 @@ class Mate(NamedTuple):
     def columns(cls, mates, first_read, start):
         place, strand, begin, end, _, *rest = map(np.array, zip(*mates, strict=True))
         reads = np.arange(first_read, first_read + 2 * len(mates), 2)
-        kinds = [np.uint32, np.uint32, np.int64, np.int64, np.uint16, np.float64, np.float64]
+        kinds = [np.uint32, np.int64, np.int64, np.int64, np.uint16, np.float64, np.float64]
         columns = [2 * reads + strand, start + place, begin, end, *rest]
         return tuple(c.astype(kind) for c, kind in zip(columns, kinds, strict=True))
 

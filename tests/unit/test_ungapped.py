@@ -55,7 +55,7 @@ def known_of(reference, reads, at, scoring):
         (read != reference[a : a + LENGTH]) | (read == MASKED) for read, a in zip(reads, at, strict=True)
     ]
     edits = np.array([u.sum() for u in unequal], np.uint16)
-    first = (at - 30).astype(np.uint32)
+    first = at - 30
     bands = Bands(
         (2 * np.arange(k)).astype(np.uint32),
         first,
@@ -76,7 +76,7 @@ def known_of(reference, reads, at, scoring):
 
 def textbook(reference, reads, at, scoring):
     """Highest total of each read within 17 diagonals, and what of all of it on the middle one."""
-    found = local_textbook(reads, reference, (at - WIDTH // 2).astype(np.uint32), WIDTH, scoring)
+    found = local_textbook(reads, reference, at - WIDTH // 2, WIDTH, scoring)
     total = [t[0] + scoring.clip * ((t[4][0][1] != "S") + (t[4][-1][1] != "S")) if t else 0 for t in found]
     return np.array(total), [t[4] if t else None for t in found]
 
@@ -154,7 +154,7 @@ def test_whole_reads_are_told_from_their_score(case):
     reached = rng.integers(2, 4, k).astype(np.uint8)
     strands = known.found.bands.read_strand
     columns = strands, strands, np.full(k, 64), total, total + off, reached, np.full(k, LENGTH, np.uint16)
-    at = case.at.astype(np.uint32)
+    at = case.at
     places = Places(*columns, at, np.ones(k, bool), at)
     assert (_ungapped.are_whole(places, context) == ((off == 0) & (reached == 3))).all()
 
@@ -163,7 +163,7 @@ def test_no_line_that_may_be_ungapped_is_left_out(case):
     """Against the best stretch on either diagonal."""
     known, context = known_of(case.reference, case.reads, case.at, case.scoring)
     rng, k, scoring = np.random.default_rng(2), len(case.reads), case.scoring
-    diagonals = [(case.at + rng.integers(-1, 2, k)).astype(np.uint32) for _ in range(2)]
+    diagonals = [(case.at + rng.integers(-1, 2, k)) for _ in range(2)]
 
     def best(read, at):
         facing = case.reference[at : at + LENGTH]

@@ -35,6 +35,7 @@
 typedef ulong u64;
 typedef uint u32;
 typedef ushort u16;
+typedef u32 coordinate_t;
 #endif
 
 #define BAND_BYTES ((u64)0x0101010101010101)

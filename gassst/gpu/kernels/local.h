@@ -333,7 +333,7 @@ BAND_FN u32 local_push(const local_paths *paths, u32 at, u32 last, u32 length, u
 }
 
 /* From the last aligned base, row `rows` and diagonal `c`, back to the first. The runs fill the slot from its end. */
-BAND_FN void local_walk(const local_paths *paths, u32 width, u32 pair, u32 start, u32 length, u32 rows, u32 c,
+BAND_FN void local_walk(const local_paths *paths, u32 width, u32 pair, coordinate_t start, u32 length, u32 rows, u32 c,
                         BAND_GLOBAL const u8 *trace)
 {
     const u64 stride = (u64)width * LOCAL_TILE;
@@ -380,7 +380,7 @@ BAND_FN int local_align(const band_batch *batch, const local_scoring *scoring, u
         return 0;
     for (int l = 0; l < LOCAL_LANES; l++) {
         u32 pair = lanes.pair[l];
-        local_walk(paths, width, pair, (u32)lanes.start[l], lanes.length[l], ends->rows[pair], ends->end[pair],
+        local_walk(paths, width, pair, (coordinate_t)lanes.start[l], lanes.length[l], ends->rows[pair], ends->end[pair],
                    trace + l);
     }
     return 1;

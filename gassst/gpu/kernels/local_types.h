@@ -1,4 +1,4 @@
-/* Arguments of local alignment, the same for all kinds of lanes. Wanted: BAND_GLOBAL, u32, u16, i16. */
+/* Arguments of local alignment, the same for all kinds of lanes. Wanted: BAND_GLOBAL, coordinate_t, u32, u16, i16. */
 #ifndef LOCAL_TYPES
 #define LOCAL_TYPES
 /* Penalties are positive; `open` is for the first base of a gap. All doubled. */
@@ -11,7 +11,7 @@ typedef struct {
  * clipped. */
 typedef struct {
     BAND_GLOBAL const u32 *slot_end;
-    BAND_GLOBAL u32 *position; /* of the first aligned base */
+    BAND_GLOBAL coordinate_t *position; /* of the first aligned base */
     BAND_GLOBAL u16 *edits, *n_runs;
     BAND_GLOBAL u32 *runs;
 } local_paths;
