@@ -49,10 +49,15 @@ def read_fasta(path: str) -> Genome:
     if not data.startswith(b">"):
         raise InputError(f"{path}: not FASTA, the first character is not '>'")
     names, parts = [], []
-    for record in data[1:].replace(b"\r", b"").split(b"\n>"):
-        header, _, sequence = record.partition(b"\n")
+    records = data.replace(b"\r", b"").split(b"\n>")
+    del data
+    records.reverse()
+    while records:  # no text stays beside its codes
+        header, _, sequence = records.pop().partition(b"\n")
+        header = header if names else header[1:]
         names.append(_contig_name(path, header))
         parts.append(np.frombuffer(sequence.translate(CODES, b"\n \t"), dtype=np.uint8))
+        del sequence
     if len(set(names)) < len(names):
         raise InputError(f"{path}: two contigs have the same name")
     starts = np.concatenate(([0], np.cumsum([len(part) for part in parts])))
