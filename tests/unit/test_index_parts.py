@@ -241,8 +241,9 @@ def test_a_part_that_cannot_be_written(contigs, tmp_path, monkeypatch):
 
 
 def test_seeds_that_are_too_short(files, monkeypatch):
-    assert [cut_bases(k, 1) for k in (4, 9, 14)] == [4, 4, 4]
-    assert [cut_bases(k, 4) for k in (3, 5, 6, 7, 8, 13)] == [1, 1, 2, 3, 4, 4]
+    assert [cut_bases(k, 1, 1000) for k in (4, 9, 14)] == [4, 4, 4]
+    assert [cut_bases(k, 4, 1000) for k in (3, 5, 6, 7, 8, 13)] == [1, 1, 2, 3, 4, 4]
+    assert cut_bases(14, 4, 2**32 + 1) == 4
     monkeypatch.setattr(SeedIndex, "shortest_seed", 7)
     gassst.Mapper(files[4][1], seed_length=7)
     with pytest.raises(UsageError, match="must be at least 7 bases"):

@@ -422,7 +422,7 @@ def test_sort_of_a_contig_too_long_for_bai(tmp_path):
     planes = np.memmap(tmp_path / "planes", np.uint64, "w+", shape=((FRONT + length + TAIL) // 64 + 1, 3))
     empty = np.zeros(0, np.uint32)
     starts, lengths = np.array([FRONT]), np.array([length])
-    arrays = sam.ReferenceArrays(planes, starts, lengths, empty, empty, np.zeros(0, np.uint8))
+    arrays = sam.ReferenceArrays(planes, starts, lengths, starts[:0], empty, np.zeros(0, np.uint8))
     world = SimpleNamespace(arrays=arrays, sequences=["A" * 1000], names=["long"])
     read = "A" * 50
     batch = Batch(world, [(read, "I" * 50, [make_hit(0, 0, read, [(50, "M")])])])
