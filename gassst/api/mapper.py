@@ -127,7 +127,7 @@ class Mapper(BatchMapper):
             insert=InsertModel.given(facing, *insert) if insert else InsertModel.assumed(facing),
             parts=_looked_up(index, verified),
             extender=extender,
-            on_device=device_search(index, extender),
+            on_device=device_search(index, extender, verified),
         )
         object.__setattr__(self, "_owns_index", owns_index)
 

@@ -50,6 +50,10 @@ COUNTERS = (
     "BY_SQUARE",
     "REJECTED",  # by the narrow band
     "BANDS",
+    "PASSED",  # occurrences that the narrow band lets pass, where all places are wanted
+    "MANY_PASSED",  # reads with more than FEW of them
+    "GAPPED",  # alignments that need a traceback
+    "RUNS",  # room for their runs
 )
 """Counts of a stage: uint32[]."""
 

@@ -25,7 +25,7 @@ from gassst.gpu.arrays import (
     DeviceSeeds,
     DeviceState,
 )
-from gassst.gpu.index import Slot
+from gassst.gpu.index import SOURCES, Slot
 from gassst.gpu.opencl_engine import OutOfDeviceMemory
 from gassst.gpu.requests import DENSE, SEARCH, Answer, Found, Looked, Request, Searched
 from gassst.model.array_types import I64, U8, U16, U32, Bool
@@ -78,12 +78,15 @@ class DeviceBackend:
         Of the index on the device; the caller gives it back.
     """
 
+    sources = SOURCES
+    """Of the kernels."""
+
     def __init__(self, batch: DeviceBatch, slot: Slot):
         self.context, self.stats = batch, Stats()
         self._slot, self._index = slot, slot.index
         requests = batch.requests
         is_small = requests[0].stage == DENSE
-        *self._plans, self._quick, self._caps = slot.begin(batch.plan, batch.n, is_small)
+        *self._plans, self._quick, self._caps = slot.begin(batch.plan, batch.n, is_small, self.sources)
         rows = slot.pinned("read_row", batch.n, np.uint32)
         row, self._rows = 0, sum(len(each.planes) for each in requests)
         for each, first in zip(requests, batch.first, strict=False):
@@ -246,18 +249,23 @@ class DeviceBackend:
         slot, cascade, counters = self._slot, self.context.cascade, candidates.reads.counters
         if not cascade.names:
             return candidates
-        # Without the flanks no limit is low enough for them: all anchors are listed for the narrow band.
-        most = np.int32(MAX_ERRORS if "flanks" in cascade.names else -1)
-        size = np.uint32(candidates.size)
-        listed = slot.buffer("listed", 4 * candidates.size)
-        rows = np.uint64(self._rows), self._n, state.columns, *self._planes
-        flanks = size, candidates.owner, most, candidates.anchors, listed, counters
-        slot.launch("bound_flanks", candidates.size, *self._reads, *rows, *flanks)
+        listed = self._bound_flanks(candidates, state)
         if "band32" in cascade.names:
             seen = self._n, state.columns, *self._planes, np.uint32(cascade.gaps)
             bands = candidates.owner, listed, candidates.anchors, counters
             slot.launch("bound_bands", min(candidates.size, ITEMS), *self._reads, *seen, *bands)
         return candidates
+
+    def _bound_flanks(self, candidates: DeviceAnchors, state: DeviceState) -> Any:
+        """Drops the anchors that the flanks reject, and lists the others in a buffer of uint32[]."""
+        # Without the flanks no limit is low enough for them, and all anchors are listed.
+        most = np.int32(MAX_ERRORS if "flanks" in self.context.cascade.names else -1)
+        listed = self._slot.buffer("listed", 4 * candidates.size)
+        rows = np.uint64(self._rows), self._n, state.columns, *self._planes
+        anchors = np.uint32(candidates.size), candidates.owner, most, candidates.anchors
+        out = listed, candidates.reads.counters
+        self._slot.launch("bound_flanks", candidates.size, *self._reads, *rows, *anchors, *out)
+        return listed
 
     def buckets(self, candidates: DeviceAnchors, known: DeviceBands) -> DeviceBands:
         slot, reads, room = self._slot, candidates.reads, candidates.size
@@ -423,10 +431,13 @@ class DeviceBackend:
         stats, names = self.stats, self.context.cascade.names
         stats.candidates += counts["CANDIDATES"]
         stats.scored += counts["TOP_BUCKETS"] + counts["BANDS"]
-        left = counts["FILTERED"]
         if "flanks" in names:
-            for step, by in zip(FLANK_STEPS, ("BY_TNW4", "BY_FREQUENCY", "BY_SQUARE"), strict=True):
-                stats.funnel.count(step, left, left - counts[by], 0)
-                left -= counts[by]
+            self._count_flanks(counts)
         if "band32" in names:
             stats.funnel.count("band32", counts["LISTED"], counts["LISTED"] - counts["REJECTED"], 0)
+
+    def _count_flanks(self, counts: dict[str, int]) -> None:
+        left = counts["FILTERED"]
+        for step, by in zip(FLANK_STEPS, ("BY_TNW4", "BY_FREQUENCY", "BY_SQUARE"), strict=True):
+            self.stats.funnel.count(step, left, left - counts[by], 0)
+            left -= counts[by]

@@ -26,7 +26,7 @@ from gassst.search.context import QUICK_EVERY, borders_of
 from gassst.search.dense import DenseSeeds
 from gassst.search.plan import SearchPlan
 
-SOURCES = (
+SOURCES: tuple[str, ...] = (
     "band.h",
     "score.cl",
     "search.h",
@@ -38,6 +38,17 @@ SOURCES = (
     "pairs.cl",
     "repeats.cl",
 )
+SOURCES_OF_ALL: tuple[str, ...] = (
+    "band.h",
+    "score.cl",
+    "search.h",
+    "seeds.cl",
+    "anchors.cl",
+    "bounds.cl",
+    "buckets.cl",
+    "places.cl",
+)
+"""Where all places are wanted."""
 MOST_PARTS = 4
 IN_FLIGHT = 2
 """Batches on the device at once: while the host prepares a command of one, the other runs."""
@@ -95,17 +106,24 @@ class DeviceIndex:
     """The arrays of an index on the device of an engine, and slots for batches.
 
     Raises OutOfDeviceMemory where `fit` says that it does not fit, or the driver does; DeviceError where the kernels
-    cannot be built. `allocation`: bytes of the largest buffer, by default what the device says.
+    cannot be built. `allocation`: bytes of the largest buffer, by default what the device says. `sources`: of the
+    kernels that are built meanwhile.
     """
 
-    def __init__(self, index: SeedIndex, engine: Engine, allocation: int | None = None):
+    def __init__(
+        self,
+        index: SeedIndex,
+        engine: Engine,
+        allocation: int | None = None,
+        sources: tuple[str, ...] = SOURCES,
+    ):
         self.engine, self.index = engine, index
         self.fit = fit(index, engine.info.memory, allocation or engine.device.max_mem_alloc_size)
         if self.fit.why:
             raise OutOfDeviceMemory(f"the index does not fit {engine.info.name}: {self.fit.why}")
         self.reads_at_once = 0
         """Of the largest batches that will come; 0 where nobody knows."""
-        self._programs: dict[int, Any] = {}
+        self._programs: dict[tuple[int, tuple[str, ...]], Any] = {}
         self._lock = threading.Lock()
         with engine.errors():
             arrays = index.table, index.positions, index.following
@@ -117,7 +135,7 @@ class DeviceIndex:
                     uploaded = beside.submit(
                         upload, engine.cl, engine.context, buffers, [part for cut in pieces for part in cut]
                     )
-                    self.program(1)
+                    self.program(1, sources)
                     uploaded.result()
         self.slots = [Slot(self) for _ in range(IN_FLIGHT)]
         self._idle: queue.LifoQueue[Slot] = queue.LifoQueue()
@@ -139,14 +157,14 @@ class DeviceIndex:
             return [engine.in_place(part if part.nbytes else np.zeros(64, np.uint8)) for part in parts]
         return [cl.Buffer(engine.context, cl.mem_flags.READ_ONLY, max(part.nbytes, 64)) for part in parts]
 
-    def program(self, words: int) -> Any:
-        """The compiled kernels, for bands of 64 * words diagonals."""
+    def program(self, words: int, sources: tuple[str, ...] = SOURCES) -> Any:
+        """The compiled kernels of some files, for bands of 64 * words diagonals."""
         with self._lock:
-            if words not in self._programs:
+            if (words, sources) not in self._programs:
                 fitted = f"-DINDEX_PARTS={self.fit.parts}", f"-DPART_BITS={self.fit.part_bits}"
                 options = ["-DLANES=1", f"-DWORDS={words}", *fitted, *definitions()]
-                self._programs[words] = self.engine.build(SOURCES, options)
-            return self._programs[words]
+                self._programs[words, sources] = self.engine.build(sources, options)
+            return self._programs[words, sources]
 
     @contextmanager
     def slot(self) -> Iterator[Slot]:
@@ -172,20 +190,24 @@ class Slot:
         self.queue = self.cl.CommandQueue(self.engine.context, properties=properties)
         self.buffers: dict[str, Any] = {}
         self._pinned: dict[str, tuple[Any, U8]] = {}
-        self._kernels: dict[tuple[str, int], Any] = {}
+        self._kernels: dict[tuple[str, int, tuple[str, ...]], Any] = {}
+        self._sources = SOURCES
         self._plan: tuple[Any, int] | None = None
         self._pairs: tuple[Any, np.ndarray] | None = None
         self._dense: tuple[Any, ...] = ()
         self._scale = 1.5
         self.events: list[tuple[str, Any, int]] = []
 
-    def begin(self, plan: SearchPlan, reads: int, is_small: bool = False) -> list[Any]:
+    def begin(
+        self, plan: SearchPlan, reads: int, is_small: bool = False, sources: tuple[str, ...] = SOURCES
+    ) -> list[Any]:
         """A batch of so many reads: buffers of the plan, of the columns of every stage, of the quick look of pairs, and
         of the caps.
 
         What the batch needs is taken for the largest one at once, as far as that is known; of the plan all is known.
-        `is_small`: a batch of a kind that is never large.
+        `is_small`: a batch of a kind that is never large. `sources`: of its kernels.
         """
+        self._sources = sources
         self._scale = 1.0
         buffers = self._of_plan(plan)
         self._scale = 1.5 if is_small else max(self.index.reads_at_once / reads, 1.5)
@@ -302,9 +324,11 @@ class Slot:
         across, down = items if isinstance(items, tuple) else (items, 1)
         if not across or not down:
             return
-        kernel = self._kernels.get((name, words))
+        key = name, words, self._sources
+        kernel = self._kernels.get(key)
         if kernel is None:
-            kernel = self._kernels[name, words] = self.cl.Kernel(self.index.program(words), name)
+            program = self.index.program(words, self._sources)
+            kernel = self._kernels[key] = self.cl.Kernel(program, name)
             kernel.set_scalar_arg_dtypes(scalar_types(arguments))
         size = -(-across // group) * group
         event = kernel(self.queue, (size, down), (group, 1), *arguments)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gassst._core import read_through as _read_through
 from gassst.gpu.arrays import STATE, WITHIN_LIMIT
-from gassst.model.array_types import COORDINATE, I32, I64, U8, U16, U32, U64, Bool
+from gassst.model.array_types import COORDINATE, I32, I64, U8, U16, U32, U64, Bool, Coordinates
 from gassst.model.params import MapParams
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
-from gassst.search.arrays import Anchors, Bands, GlobalResult
+from gassst.search.arrays import Anchors, Bands, GlobalResult, Traced
 from gassst.search.backend import Grouped
 from gassst.search.context import BatchContext
 from gassst.search.dense import DenselyLooked, DenseSeeds
@@ -251,6 +252,34 @@ def copied(found: Any) -> Any:
     return found.copy() if isinstance(found, np.ndarray) else found
 
 
+class TracedRows(NamedTuple):
+    """Alignments of all bands of a request, `h` of them.
+
+    Attributes
+    ----------
+    reach : uint16[h]
+        As `Bands` has it.
+    diagonal : uint32[h]
+        On which each begins.
+    start : uint32[h], n_runs : uint16[h]
+        Runs of alignment i are start[i] .. start[i] + n_runs[i] of `cigars` uint32[]; 0 for an ungapped one.
+    """
+
+    reach: U16
+    diagonal: U32
+    start: U32
+    n_runs: U16
+    cigars: U32
+
+    def at(self, rows: I64) -> tuple[Coordinates, Traced]:
+        """Of some rows what `GlobalResult.traced` has. Copies what it keeps."""
+        n_runs = self.n_runs[rows]
+        gapped = rows[n_runs > 0]
+        diagonal = self.diagonal.astype(COORDINATE)
+        of_gapped = diagonal[gapped], self.cigars.copy(), self.start[gapped], self.n_runs[gapped]
+        return np.where(n_runs == 0, diagonal[rows], 0), Traced(*of_gapped)
+
+
 class Found(NamedTuple):
     """What a device found in the `n` reads of a request: `h` bands within the limits.
 
@@ -268,6 +297,8 @@ class Found(NamedTuple):
         The columns `gpu.arrays.STATE`.
     counted : Stats
         What was done.
+    traced : TracedRows or None
+        Where all places were wanted: of the bands, which lie in the order of `select_all` then.
     """
 
     before: int
@@ -278,6 +309,7 @@ class Found(NamedTuple):
     start: I64
     state: list[U16]
     counted: Stats
+    traced: TracedRows | None = None
 
     def result(self, context: BatchContext, stats: Stats) -> GlobalResult:
         """The places of every read, as the host selects and rates them; adds to `stats`. Copies what it keeps."""
@@ -285,20 +317,25 @@ class Found(NamedTuple):
         no_bands: Any = None
         host = HostBackend(context, no_bands, stats)
         read_strand = self.read_strand - np.uint32(2 * self.before)
-        edits = self.edits.copy()
+        edits, traced = self.edits.copy(), self.traced
+        reach = edits if traced is None else traced.reach.copy()
         columns = (
             self.first.astype(COORDINATE),
             self.end.copy(),
             edits,
             context.words[read_strand >> 1],
-            edits,
+            reach,
         )
         bands = Bands(read_strand, *columns)
         grouped = Grouped(bands, bands.ends(context.lengths), self.start - self.start[0])
         state = SearchState.initial(context)
         for name, column in zip(STATE, self.state, strict=True):
             getattr(state, name.lower())[:] = column
-        return host.rate(state, grouped, host.select_best(grouped, EXTRA_STRATA, context.params.max_hits))
+        if traced is None:
+            best = host.select_best(grouped, EXTRA_STRATA, context.params.max_hits)
+            return host.rate(state, grouped, best)
+        grouped, selected = host.select_all(grouped)
+        return replace(host.rate(state, grouped, selected), traced=traced.at(selected.rows))
 
 
 Answer = Found | Looked | QuickLooked | Densely

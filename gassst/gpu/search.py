@@ -10,6 +10,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from gassst.errors import DeviceError
+from gassst.gpu.all_places import AllPlaces
 from gassst.gpu.backend import DeviceBackend, DeviceBatch
 from gassst.gpu.dense import DenseLook
 from gassst.gpu.index import DeviceIndex, Slot
@@ -18,6 +19,7 @@ from gassst.gpu.quick import QuickLook
 from gassst.gpu.requests import (
     DENSE,
     QUICK_LOOK,
+    SEARCH,
     Answer,
     Found,
     Looked,
@@ -38,11 +40,15 @@ log = logging.getLogger("gassst")
 
 CASCADES = ((), ("flanks",), ("band32",), ("flanks", "band32"))
 """Filters that the device has, in the order that it has them in."""
+CASCADES_OF_ALL = CASCADES[2:]
+"""Where all places are wanted."""
 
 
 def is_searched(params: Any, index: Any, lookup: Any, cascade: Any) -> bool:
-    """Whether a device can search so: for the best places, with an index of step 1 in one piece."""
-    return not params.all_hits and is_looked_up(index, lookup) and cascade.names in CASCADES
+    """Whether a device can search so, with an index of step 1 in one piece. For all places, but not the best stratum,
+    it takes the narrow band."""
+    cascades = CASCADES_OF_ALL if params.all_hits else CASCADES
+    return not params.strata and is_looked_up(index, lookup) and cascade.names in cascades
 
 
 def is_looked_up(index: Any, lookup: Any) -> bool:
@@ -66,7 +72,9 @@ def is_looked_at(context: BatchContext) -> bool:
 
 def _backend(searched: Searched, requests: Sequence[Request], slot: Slot) -> DeviceBackend:
     """For requests of one kind."""
-    kind = {QUICK_LOOK: QuickLook, DENSE: DenseLook}.get(requests[0].stage, DeviceBackend)
+    search = AllPlaces if searched.params.all_hits else DeviceBackend
+    kinds = {QUICK_LOOK: QuickLook, DENSE: DenseLook, SEARCH: search}
+    kind = kinds.get(requests[0].stage, DeviceBackend)
     return kind(DeviceBatch(searched, requests), slot)
 
 

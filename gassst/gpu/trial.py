@@ -103,6 +103,8 @@ class Trial:
     searched: Searched
     request: Request
     expected: GlobalResult
+    rows: tuple[Any, ...]
+    """Of the alignments, where the device makes those, too (`BatchResult.rows`)."""
 
     @classmethod
     def of(cls, index: Any, searched: Searched) -> Trial:
@@ -110,8 +112,10 @@ class Trial:
         batch = batch_of_records(records_of(codes_of(index.reference.planes, ROWS)))
         context = _context_of(index, searched, batch, searched.params.reports_whole_reads)
         with CpuExtender(index.reference.planes).open_reads(context.packed) as bands:
-            expected = single.search(HostBackend(context, bands, Stats()))
-        return cls(context, searched, Request.of(context), expected)
+            backend = HostBackend(context, bands, Stats())
+            expected = single.search(backend)
+            rows = backend.trace_back(expected).rows if searched.params.all_hits else ()
+        return cls(context, searched, Request.of(context), expected, rows)
 
     @property
     def parts(self) -> list[Trial]:
@@ -120,7 +124,12 @@ class Trial:
 
     def is_met_by(self, found: Any) -> bool:
         """Whether a device has found the same."""
-        return _are_same(found.result(self.context, Stats()), self.expected, RESULT)
+        result = found.result(self.context, Stats())
+        if not _are_same(result, self.expected, RESULT):
+            return False
+        no_bands: Any = None
+        rows = HostBackend(self.context, no_bands, Stats()).trace_back(result).rows if self.rows else ()
+        return all(map(np.array_equal, rows, self.rows))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

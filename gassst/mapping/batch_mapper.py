@@ -134,13 +134,15 @@ def planned(params: MapParams, index: SeedIndex) -> dict[str, Any]:
     return {"params": params, "plan": plan, "cascade": cascade, "one_read": one_read}
 
 
-def device_search(index: SeedIndex, extender: Extender) -> Any:
+def device_search(index: SeedIndex, extender: Extender, params: MapParams) -> Any:
     """The search on the device of an extender; the index goes there with the first batch.
 
-    None where the device is a CPU or not known yet, and for an index in parts.
+    None where the device is not known yet, for an index in parts, and on a CPU unless all places are asked for.
     """
     engine = None if isinstance(extender, LateExtender) else getattr(extender, "engine", None)
-    if engine is None or engine.info.type == "cpu" or index.parts or index.converted:
+    if engine is None or index.parts or index.converted:
+        return None
+    if engine.info.type == "cpu" and not params.all_hits:
         return None
     from gassst.gpu.search import DeviceSearch
 

@@ -53,7 +53,9 @@ class RunDevice:
             return cls(mapper)
         if why_threads():
             made = mapper.extender.made
-            return cls(mapper.replaced(extender=made, on_device=device_search(mapper.index, made)))
+            return cls(
+                mapper.replaced(extender=made, on_device=device_search(mapper.index, made, mapper.params))
+            )
         compiled = mapper.replaced(extender=mapper.extender.compiled)
         return cls(compiled, True, _is_served(mapper, not is_single), not is_single, started)
 

@@ -231,6 +231,8 @@ class GlobalResult:
         Bases that the read has of its fragment, where both mates run through it; 0 for all others.
     repeats : uint8[n] or None
         Where that is known: 1 for reads of which the forward strand repeats bases of its own, 2 for the reverse one.
+    traced : tuple or None
+        Where a device has aligned the `rows`: diagonals of ungapped ones, uint32[k], 0 for others, which are Traced.
     """
 
     bands: Bands
@@ -244,20 +246,15 @@ class GlobalResult:
     hopeless: Bool
     fragment: U16
     repeats: U8 | None = None
+    traced: tuple[U32, Traced] | None = None
 
     def without(self, reads: Bool) -> GlobalResult:
         """The same, as if nothing had been found of some reads (bool[n])."""
         count = np.diff(self.start)
         rows = self.rows[np.repeat(~reads, count)]
         start = np.concatenate([[0], np.cumsum(np.where(reads, 0, count))])
-        proper, left_to_local, hopeless = (
-            self.proper & ~reads,
-            self.left_to_local & ~reads,
-            self.hopeless | reads,
-        )
-        return replace(
-            self, rows=rows, start=start, proper=proper, left_to_local=left_to_local, hopeless=hopeless
-        )
+        some = replace(self, rows=rows, start=start, hopeless=self.hopeless | reads)
+        return replace(some, proper=self.proper & ~reads, left_to_local=self.left_to_local & ~reads)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

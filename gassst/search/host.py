@@ -72,7 +72,6 @@ class HostBackend:
     # --- seeds ---------------------------------------------------------------------------------------------------
 
     def initial_state(self) -> SearchState:
-        # The other filters do not tell which diagonals they reject.
         return SearchState.initial(self.context)
 
     def unsettled(self, state: SearchState, stage: int, partner: I64 | None = None) -> U32:
@@ -199,10 +198,7 @@ class HostBackend:
     def all_minima(self, buckets: Buckets) -> Iterator[Bands]:
         for words, read_strand, first in self._by_words(buckets):
             order = np.lexsort((first, read_strand))
-            read_strand, first = (
-                np.ascontiguousarray(read_strand[order]),
-                np.ascontiguousarray(first[order]),
-            )
+            read_strand, first = read_strand[order], first[order]
             for part in _pieces(read_strand >> np.uint32(1), PROFILE_CELLS // (64 * words)):
                 yield self._minima(read_strand[part], first[part], words)
 
@@ -265,11 +261,7 @@ class HostBackend:
     def trace_back(self, found: GlobalResult, pairs: PairContext | None = None) -> BatchResult:
         bands, start = found.bands.take(found.rows), found.start
         with self.stats.timed("align"):
-            ungapped = self.ungapped_ends(bands)
-            gapped = np.flatnonzero(ungapped == 0)
-            if self.context.params.all_hits:
-                bands = self._centred(bands, gapped)
-            traced = self._trace(bands, gapped)
+            ungapped, traced = found.traced or self._traced(bands)
             hits, cigars = _alignments.hits_from_bands(bands, ungapped, traced, self.context)
         mapped = np.diff(start) > 0
         quality = found.quality.copy()
@@ -279,6 +271,14 @@ class HostBackend:
         parts = Parts(*columns, hits["edits"][primary].astype(np.float64))
         quality[mapped] = beside_copies(quality[mapped], parts, self.context, pairs, found.repeats)
         return BatchResult(_alignments.reported_rows(hits, start, quality), found.summary, cigars)
+
+    def _traced(self, bands: Bands) -> tuple[U32, Traced]:
+        """As `GlobalResult.traced`."""
+        ungapped = self.ungapped_ends(bands)
+        gapped = np.flatnonzero(ungapped == 0)
+        if self.context.params.all_hits:
+            bands = self._centred(bands, gapped)
+        return ungapped, self._trace(bands, gapped)
 
     def _centred(self, bands: Bands, rows: I64) -> Bands:
         """The bands with those of `rows` moved so that each has its end in the middle.

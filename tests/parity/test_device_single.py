@@ -114,7 +114,7 @@ class TestDeviceSearch:
         monkeypatch.setattr(device.DeviceBackend, "__init__", one_fits)
         assert_all_same(search, contexts)
 
-    @pytest.mark.parametrize("params", [{"all_hits": True}, {"filters": ("fd",)}])
+    @pytest.mark.parametrize("params", [{"all_hits": True, "strata": True}, {"filters": ("fd",)}])
     def test_other_searches_are_left_to_the_host(self, search, index, small_reads, params):
         assert search.search(context_of(index, small_reads[:3], **params), Stats()) is None
 

@@ -1,0 +1,183 @@
+"""The search for all places of single reads on an OpenCL device, tracebacks included (`gassst/gpu/kernels/places.cl`).
+
+The schedule is that of the host (`search.single`). Limits never fall, so the narrow band rejects occurrences before
+they become anchors; the flanks look at what is left. The same anchors pass as on the host, where the flanks come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gassst.gpu.arrays import GROUP, STATE, DeviceAnchors, DeviceBands, DeviceReads, DeviceSeeds, DeviceState
+from gassst.gpu.backend import ITEMS, SORTING, DeviceBackend
+from gassst.gpu.index import SOURCES_OF_ALL
+from gassst.gpu.requests import Found, TracedRows
+from gassst.model.array_types import I64
+from gassst.model.stats import Stats
+
+DIAGONALS = 64
+"""Of a band, for each of its words."""
+TRACE_BYTES = 1 << 30
+"""Of what work-items write on the way to their alignments, at most, unless a few reads need more."""
+
+
+class Rows(NamedTuple):
+    """Minima on the device: `n` of them, in buffers of uint32[2, n], read strands and first diagonals, and of
+    uint16[3, n], errors, ends, and reach. `counters`: of the `stage` that found them."""
+
+    n: int
+    places: Any
+    scores: Any
+    counters: Any
+    stage: int
+
+
+class AllPlaces(DeviceBackend):
+    """The passes of one stage of seeds, for requests of the whole search; the filters have the narrow band."""
+
+    sources = SOURCES_OF_ALL
+
+    def gather(self, seeds: DeviceSeeds, reads: DeviceReads, state: DeviceState) -> DeviceAnchors:
+        slot, stage, a, all_reads = self._slot, reads.stage, reads.size, self.context.n
+        passes, number = slot.buffer("passes", seeds.n_anchors), slot.buffer("passed", 4 * a)
+        kept, many = slot.zeros("kept_segment", 8 * all_reads), slot.buffer("many", 4 * a)
+        active = np.uint32(a), reads.numbers
+        seen = self._n, state.columns, *self._planes, np.uint32(self.context.cascade.gaps)
+        of_seeds = reads.plan, *self._index.positions, seeds.lo, seeds.count
+        bounded = *seen, *active, *of_seeds, seeds.at, seeds.segment, passes, number
+        slot.launch("bound_occurrences", GROUP * a, *self._reads, *bounded)
+        slot.launch("reserve_passed", a, *active, number, reads.counters, kept, many)
+        counts = self._counts(stage)
+        size = counts["PASSED"]
+        anchors, owner = slot.buffer("anchors", 8 * size), slot.buffer("owner", 4 * size)
+        passed = *of_seeds, seeds.length, seeds.at, seeds.segment, passes, kept, anchors, owner
+        slot.launch("gather_passed", GROUP * a, self._lengths, self._flips, *active, *passed)
+        slot.launch("sort_many", SORTING * counts["MANY_PASSED"], many, kept, anchors, group=SORTING)
+        slot.launch("merge_anchors", a, *active, kept, anchors)
+        nowhere = slot.filled("top_bucket", 8 * all_reads, 0xFF)  # no bucket is scored before the others
+        return DeviceAnchors(reads, size, anchors, owner, kept, nowhere)
+
+    def filter(self, candidates: DeviceAnchors, state: DeviceState) -> DeviceAnchors:
+        self._bound_flanks(candidates, state)
+        return candidates
+
+    def all_minima(self, buckets: DeviceBands) -> Iterator[DeviceBands]:
+        """Lists nothing: where the minima of the bands go is known once all are counted (`collect`)."""
+        yield buckets
+
+    def within_limit(self, bands: DeviceBands, state: DeviceState, extra: int, tighten: bool) -> DeviceBands:
+        """The bands as they are: no minimum is above the limit of its read."""
+        return bands
+
+    # --- back to the host ----------------------------------------------------------------------------------------
+
+    def collect(self, state: DeviceState) -> Iterator[Found]:
+        """What was found of every request: all minima, in the order of `select_all`, and their alignments."""
+        slot, batch = self._slot, self.context
+        start, rows = self._minima(state)
+        h = rows.n
+        *paths, packed, stops = self._traced(rows, [int(start[at]) for at in batch.first])
+        read_strand, first = slot.download("columns", rows.places, 2 * h, np.uint32).reshape(2, h)
+        edits, end, reach = slot.download("scores", rows.scores, 3 * h, np.uint16).reshape(3, h)
+        diagonals, run_start = (slot.download(f"path{i}", paths[i], h, np.uint32) for i in range(2))
+        n_runs = slot.download("n_runs", paths[2], h, np.uint16)
+        cigars = slot.download("cigars", packed, stops[-1], np.uint32)
+        columns = slot.download("state", state.columns, len(STATE) * batch.n, np.uint16)
+        slot.wait()
+        of_state, counted = columns.reshape(len(STATE), batch.n), self.stats
+        for (a, b), (from_run, to_run) in zip(pairwise(batch.first), pairwise(stops), strict=True):
+            some = slice(start[a], start[b])
+            bands = read_strand[some], first[some], edits[some], end[some], start[a : b + 1]
+            of_rows = diagonals[some], run_start[some], n_runs[some]
+            traced = TracedRows(reach[some], *of_rows, cigars[from_run:to_run])
+            yield Found(a, *bands, [column[a:b] for column in of_state], counted, traced)
+            counted = Stats()
+
+    def _minima(self, state: DeviceState) -> tuple[I64, Rows]:
+        """All minima, and where those of each read begin among them: int64[n + 1]."""
+        slot, batch = self._slot, self.context
+        if not state.bands:
+            nothing = slot.buffer("ordered", 0), slot.buffer("ordered_scores", 0)
+            return np.zeros(batch.n + 1, np.int64), Rows(0, *nothing, self._counters_of(0), 0)
+        (bands,) = state.bands
+        reads = bands.reads
+        counts = self._counts(reads.stage)
+        self._count(counts)
+        n, widths = counts["BANDS"], np.unique(batch.plan.words[batch.present]).tolist()
+        stride = DIAGONALS * max(widths, default=1)
+        profile, minima, before = (
+            slot.buffer(name, size * n)
+            for name, size in (("profile", 2 * stride), ("minima", 4), ("before", 4))
+        )
+        pairs = bands.pairs, np.uint32(bands.room), np.uint32(n)
+        seen = self._lengths, reads.plan, self._n, state.columns, *pairs, np.uint32(stride), profile
+        for words in widths:
+            which = reads.plan, *self._planes, *pairs, np.uint32(stride), profile
+            slot.launch("profile_bands", min(n, ITEMS), *self._reads, *which, words=words)
+            slot.launch("count_minima", n, *seen, minima, words=words)
+        active = np.uint32(reads.size), reads.numbers
+        slot.launch("sum_minima", reads.size, *active, bands.bands, minima, before, state.number)
+        number = slot.download("number", state.number, batch.n, np.uint32)
+        slot.wait()
+        start, following = self._starts("next", number)
+        h = int(start[-1])
+        places, scores = slot.buffer("columns", 8 * h), slot.buffer("scores", 6 * h)
+        for words in widths:
+            slot.launch(
+                "collect_minima", n, *seen, before, following, np.uint32(h), places, scores, words=words
+            )
+        ordered, ordered_scores = slot.buffer("ordered", 8 * h), slot.buffer("ordered_scores", 6 * h)
+        of_rows = np.uint32(h), places, scores, ordered, ordered_scores
+        slot.launch("order_minima", h, self._flips, following, state.number, *of_rows)
+        return start, Rows(h, ordered, ordered_scores, reads.counters, reads.stage)
+
+    def _traced(self, rows: Rows, first: list[int]) -> tuple[Any, Any, Any, Any, list[int]]:
+        """The alignments of all rows. `first`: rows of request i are first[i] .. first[i + 1].
+
+        Returns buffers: uint32[h] of the diagonals on which they begin; uint32[h], where their runs begin among those
+        of their request; uint16[h], how many they are, 0 for ungapped ones; and uint32[] of the runs. Those of request
+        i are stops[i] .. stops[i + 1], which comes last.
+        """
+        slot, h = self._slot, np.uint32(rows.n)
+        plan, requests = self.context.plan, len(first) - 1
+        diagonals, n_runs = slot.buffer("diagonals", 4 * rows.n), slot.buffer("n_runs", 2 * rows.n)
+        gapped, run_start = slot.buffer("gapped", 8 * rows.n), slot.buffer("run_start", 4 * rows.n)
+        out = diagonals, n_runs, gapped, rows.counters
+        slot.launch("find_ungapped", rows.n, *self._reads, *self._planes, h, rows.places, rows.scores, *out)
+        counts = self._counts(rows.stage)
+        n, room = counts["GAPPED"], counts["RUNS"]
+        self.stats.traced += n
+        longest, widths = (
+            int(self.context.present.max()),
+            np.unique(plan.words[self.context.present]).tolist(),
+        )
+        of_item = 16 * max(widths) * longest
+        items = -(-min(n, max(TRACE_BYTES // of_item, 1)) // GROUP) * GROUP
+        trace = slot.buffer("trace", of_item * items)
+        paths, runs = slot.buffer("paths", 6 * n), slot.buffer("runs", 4 * room)
+        of_rows = h, rows.places, rows.scores, gapped, np.uint32(n), np.uint32(longest)
+        to = trace, paths, runs, diagonals, n_runs, rows.counters
+        for words in widths:
+            seen = *self._reads, self._plans[rows.stage], *self._planes
+            slot.launch("trace_gapped", items, *seen, *of_rows, *to, words=words)
+        which = slot.buffer("which", 4 * rows.n)
+        slot.launch("number_gapped", n, np.uint32(n), gapped, which)
+        totals, packed = slot.zeros("totals", 4 * requests), slot.buffer("packed", 4 * room)
+        for i, (a, b) in enumerate(pairwise(first)):
+            mine = np.uint32(a), np.uint32(b - a), np.uint32(i), h, gapped, which, n_runs, runs
+            slot.launch("pack_runs", b - a, *mine, totals, run_start, packed, rows.counters)
+        number = slot.download("totals", totals, requests, np.uint32)
+        self._counts(rows.stage)  # raises where a band was not what it was found to be
+        return diagonals, run_start, n_runs, packed, [0, *np.cumsum(number, dtype=np.int64).tolist()]
+
+    def _count(self, counts: dict[str, int]) -> None:
+        stats = self.stats
+        stats.candidates += counts["FILTERED"]
+        stats.scored += counts["BANDS"]
+        stats.funnel.count("band32", counts["ANCHORS"], counts["PASSED"], 0)
+        if "flanks" in self.context.cascade.names:
+            self._count_flanks(counts)

@@ -1,0 +1,382 @@
+/* All places of reads. Their limits never fall, so the narrow band looks at an occurrence before it becomes an anchor, and
+ * rejects 99 in 100: what follows has little to sort. Ends of alignments are those of `local_minima` (alignments.pyx). */
+
+/* A work-item's way through the occurrences of the seeds of one read, in the order of `limit_seeds`. */
+typedef struct {
+    uint number, start, stop; /* seed, and the occurrences that are its own */
+    ulong own;                /* its place in the columns of the stage */
+    seed_place place;
+} seed_walk;
+
+static void enter_seed(seed_walk *walk, const seed_plan *seeds, uint n_active, uint i, __global const uint *count,
+                       __global const uint *at)
+{
+    walk->own = (ulong)walk->number * n_active + i;
+    walk->start = at[walk->own];
+    walk->stop = walk->start + count[walk->own];
+    walk->place = place_of(seeds, walk->number);
+}
+
+/* Goes on to the seed of occurrence `t`, which there is. */
+static void walk_to(seed_walk *walk, uint t, const seed_plan *seeds, uint n_active, uint i, __global const uint *count,
+                    __global const uint *at)
+{
+    while (t >= walk->stop) {
+        walk->number++;
+        enter_seed(walk, seeds, n_active, i, count, at);
+    }
+}
+
+/* Of each occurrence whether an alignment within the limit may lie on its diagonal (`bound_bands`): passes uchar[]. One
+ * work-group a read; number uint[a], how many pass. */
+__kernel void bound_occurrences(READ_ARGS, uint n_reads, __global const ushort *state, __global const ulong *planes,
+                                ulong rows, uint gaps, uint n_active, __global const uint *active,
+                                __global const short *plan, PART_ARGS(uint, positions), __global const uint *lo,
+                                __global const uint *count, __global const uint *at, __global const uint2 *segment,
+                                __global uchar *passes, __global uint *number)
+{
+    __local uint passed;
+    seed_index index;
+    index.positions0 = positions0;
+#if INDEX_PARTS > 1
+    index.positions1 = positions1, index.positions2 = positions2, index.positions3 = positions3;
+#endif
+    uint i = get_group_id(0), read = active[i], length = read_length[read], limit = STATE(LIMIT, read), own = 0;
+    uint2 all = segment[read];
+    seed_plan seeds = plan_of(plan, length, read_flip[read]);
+    seed_walk walk = {0, 0, 0, 0, {0, 0}};
+    if (get_local_id(0) == 0)
+        passed = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    enter_seed(&walk, &seeds, n_active, i, count, at);
+    for (uint t = get_local_id(0); t < all.y; t += get_local_size(0)) {
+        walk_to(&walk, t, &seeds, n_active, i, count, at);
+        uint diagonal = AT(&index, positions, (ulong)lo[walk.own] + (t - walk.start)) - walk.place.offset;
+        long first = (long)diagonal - BAND_LEAD;
+        int decides = first >= 0 && ((first + ((length - 1) & ~63u)) >> 6) + 2 < (long)rows && min(gaps, limit) < BAND_LEAD;
+        uint row = row_of(read_row[read], length, walk.place.reverse);
+        int is_within = !decides || narrow_band(reads + 3 * (ulong)row, length, planes, first) <= limit;
+        passes[(ulong)all.x + t] = (uchar)is_within;
+        own += is_within;
+    }
+    if (own)
+        atomic_add(&passed, own);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (get_local_id(0) == 0)
+        number[i] = passed;
+}
+
+/* Reserves the anchors of each read: kept uint2[n], first and number. */
+__kernel void reserve_passed(uint n_active, __global const uint *active, __global const uint *number,
+                             __global uint *counters, __global uint2 *kept, __global uint *many)
+{
+    __local uint sums[GROUP];
+    uint i = get_global_id(0), n = i < n_active ? number[i] : 0;
+    uint first = reserve(n, sums, counters + PASSED, counters + OVERFLOW);
+    if (i < n_active) {
+        kept[active[i]] = (uint2)(first, n);
+        if (n > FEW)
+            many[atomic_inc(counters + MANY_PASSED)] = active[i];
+    }
+}
+
+/* The occurrences that pass become anchors in the segment of their read; `owner` uint[c], the read of each. */
+__kernel void gather_passed(__global const uint *read_length, __global const uchar *read_flip, uint n_active,
+                            __global const uint *active, __global const short *plan, PART_ARGS(uint, positions),
+                            __global const uint *lo, __global const uint *count, __global const uchar *width,
+                            __global const uint *at, __global const uint2 *segment, __global const uchar *passes,
+                            __global const uint2 *kept, __global ulong *anchors, __global uint *owner)
+{
+    __local uint next;
+    seed_index index;
+    index.positions0 = positions0;
+#if INDEX_PARTS > 1
+    index.positions1 = positions1, index.positions2 = positions2, index.positions3 = positions3;
+#endif
+    uint i = get_group_id(0), read = active[i];
+    uint2 all = segment[read], own = kept[read];
+    seed_plan seeds = plan_of(plan, read_length[read], read_flip[read]);
+    seed_walk walk = {0, 0, 0, 0, {0, 0}};
+    if (get_local_id(0) == 0)
+        next = own.x;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    enter_seed(&walk, &seeds, n_active, i, count, at);
+    for (uint t = get_local_id(0); t < all.y && own.y; t += get_local_size(0)) {
+        if (!passes[(ulong)all.x + t])
+            continue;
+        walk_to(&walk, t, &seeds, n_active, i, count, at);
+        uint diagonal = AT(&index, positions, (ulong)lo[walk.own] + (t - walk.start)) - walk.place.offset;
+        uint to = atomic_inc(&next);
+        anchors[to] = anchor_of(walk.place.reverse ^ seeds.flip, diagonal, walk.place.offset, width[walk.own] & 127);
+        owner[to] = read;
+    }
+}
+
+/* The errors of the bands of 64 * WORDS diagonals (profile.cl) by end diagonal: ushort[n, stride], the bands as `list_bands`
+ * has left them. */
+__kernel void profile_bands(READ_ARGS, __global const short *plan, __global const ulong *reference, ulong reference_rows,
+                            __global const uint *pairs, uint room, uint n, uint stride, __global ulong *profile)
+{
+    band_batch batch = {reference, reference_rows, reads, read_row, read_length, pairs, pairs + room, n};
+    for (uint i = get_global_id(0); i < n; i += get_global_size(0))
+        if (PLAN(BAND_WORDS, read_length[pairs[i] >> 1]) == WORDS)
+            band_profile(&batch, i, profile + (ulong)i * (stride / 4 - 16 * WORDS));
+}
+
+/* The bands of a stage, in the order of read, canonical strand and diagonal, with their profiles. */
+typedef struct {
+    __global const uint *strand, *first;
+    __global const ushort *profile;
+    uint n, stride;
+} profiled_bands;
+
+/* Whether a band and the next one lie over each other, or touch. */
+static int is_joined(const profiled_bands *bands, uint j)
+{
+    return j + 1 < bands->n && bands->strand[j] == bands->strand[j + 1] && bands->first[j + 1] - bands->first[j] <= 64 * WORDS;
+}
+
+/* Fewest errors on a diagonal that band `j` holds, in that band and those before it; `origin`: the first band with them. */
+static uint errors_on(const profiled_bands *bands, uint j, uint diagonal, uint *origin)
+{
+    uint strand = bands->strand[j], least = NO_SCORE;
+    for (uint i = j + 1; i-- > 0 && bands->strand[i] == strand && diagonal - bands->first[i] < 64 * WORDS;) {
+        uint errors = bands->profile[(ulong)i * bands->stride + (diagonal - bands->first[i])];
+        if (errors <= least) {
+            least = errors;
+            *origin = i;
+        }
+    }
+    return least;
+}
+
+/* How many diagonals behind one with so many errors have as many, where higher ones follow; -1 where lower ones do. */
+static int reach_of(const profiled_bands *bands, uint j, uint diagonal, uint errors)
+{
+    uint origin;
+    for (uint next = diagonal + 1;; next++) {
+        while (is_joined(bands, j) && bands->first[j + 1] <= next)
+            j++;
+        uint here = next - bands->first[j] < 64 * WORDS ? errors_on(bands, j, next, &origin) : NO_SCORE + 1;
+        if (here != errors)
+            return here > errors ? (int)(next - diagonal) - 1 : -1;
+    }
+}
+
+/* The local minima that begin on diagonals which are band j's own: up to where the next one begins. With `columns` they go to
+ * the rows from `to` on: uint[2, h], read strand and first diagonal; `scores` ushort[3, h], errors, end, and reach. */
+static uint minima_of(const profiled_bands *bands, uint j, uint limit, uint to, uint h, __global uint *columns,
+                      __global ushort *scores)
+{
+    uint first = bands->first[j], stop = is_joined(bands, j) ? bands->first[j + 1] : first + 64 * WORDS, found = 0, origin;
+    uint before = j && is_joined(bands, j - 1) ? errors_on(bands, j - 1, first - 1, &origin) : NO_SCORE + 1;
+    for (uint diagonal = first; diagonal < stop; diagonal++) {
+        uint here = errors_on(bands, j, diagonal, &origin);
+        int reach = here <= limit && here < before ? reach_of(bands, j, diagonal, here) : -1;
+        if (reach >= 0) {
+            if (columns) {
+                columns[to + found] = bands->strand[j];
+                columns[h + to + found] = bands->first[origin];
+                scores[to + found] = here;
+                scores[h + to + found] = diagonal - bands->first[origin];
+                scores[2 * (ulong)h + to + found] = reach;
+            }
+            found++;
+        }
+        before = here;
+    }
+    return found;
+}
+
+/* How many minima begin in each band: minima uint[n]. */
+__kernel void count_minima(__global const uint *read_length, __global const short *plan, uint n_reads,
+                           __global const ushort *state, __global const uint *pairs, uint room, uint n, uint stride,
+                           __global const ushort *profile, __global uint *minima)
+{
+    uint j = get_global_id(0), read = j < n ? pairs[j] >> 1 : 0;
+    profiled_bands bands = {pairs, pairs + room, profile, n, stride};
+    if (j < n && PLAN(BAND_WORDS, read_length[read]) == WORDS)
+        minima[j] = minima_of(&bands, j, STATE(LIMIT, read), 0, 0, 0, 0);
+}
+
+/* Their sums before each band among those of its read: before uint[n]; number uint[reads], those of each read. */
+__kernel void sum_minima(uint n_active, __global const uint *active, __global const uint2 *bands,
+                         __global const uint *minima, __global uint *before, __global uint *number)
+{
+    uint i = get_global_id(0);
+    if (i >= n_active)
+        return;
+    uint2 own = bands[i];
+    uint sum = 0;
+    for (uint j = own.x; j < own.x + own.y; j++) {
+        before[j] = sum;
+        sum += minima[j];
+    }
+    number[active[i]] = sum;
+}
+
+/* The minima to the rows of their reads, which begin at `next` uint[reads]: canonical strand by canonical strand. */
+__kernel void collect_minima(__global const uint *read_length, __global const short *plan, uint n_reads,
+                             __global const ushort *state, __global const uint *pairs, uint room, uint n, uint stride,
+                             __global const ushort *profile, __global const uint *before, __global const uint *next, uint h,
+                             __global uint *columns, __global ushort *scores)
+{
+    uint j = get_global_id(0), read = j < n ? pairs[j] >> 1 : 0;
+    profiled_bands bands = {pairs, pairs + room, profile, n, stride};
+    if (j < n && PLAN(BAND_WORDS, read_length[read]) == WORDS)
+        minima_of(&bands, j, STATE(LIMIT, read), next[read] + before[j], h, columns, scores);
+}
+
+/* The rows of each read in the order of `select_all`: by end, then by canonical strand. */
+__kernel void order_minima(__global const uchar *read_flip, __global const uint *next, __global const uint *number, uint h,
+                           __global const uint *columns, __global const ushort *scores, __global uint *ordered,
+                           __global ushort *ordered_scores)
+{
+    uint row = get_global_id(0);
+    if (row >= h)
+        return;
+    uint strand = columns[row], read = strand >> 1, flip = read_flip[read], first = next[read], stop = first + number[read];
+    uint is_second = (strand & 1) ^ flip, end = columns[h + row] + scores[h + row], lo = first, hi = stop;
+    while (lo < hi) { /* where the rows of the second strand begin */
+        uint middle = lo + (hi - lo) / 2;
+        if ((columns[middle] & 1) ^ flip)
+            hi = middle;
+        else
+            lo = middle + 1;
+    }
+    uint border = lo, from = is_second ? first : border;
+    for (lo = from, hi = is_second ? border : stop; lo < hi;) { /* rows of the other strand before this one */
+        uint middle = lo + (hi - lo) / 2, other = columns[h + middle] + scores[h + middle];
+        if (other < end || (other == end && is_second))
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    uint to = first + (row - (is_second ? border : first)) + (lo - from);
+    ordered[to] = strand;
+    ordered[h + to] = columns[h + row];
+    for (uint column = 0; column < 3; column++)
+        ordered_scores[(ulong)column * h + to] = scores[(ulong)column * h + row];
+}
+
+/* How many of 64 bases from two places on differ, of the first `n` (`differences` in planes.h). */
+static uint count_different(__global const ulong *read, __global const ulong *planes, long rows, long at, uint n)
+{
+    ulong masked = bits_at(planes, rows, at, 2), high = bits_at(planes, rows, at, 1);
+    ulong ambiguous = (masked & high) | (read[2] & read[1]), unknown = (masked & ~high) | (read[2] & ~read[1]);
+    ulong differ = (bits_at(planes, rows, at, 0) ^ read[0]) | ((high ^ read[1]) & ~ambiguous) | unknown;
+    return (uint)popcount(n < 64 ? differ & (((ulong)1 << n) - 1) : differ);
+}
+
+/* Of every row the diagonal of an ungapped alignment with as few errors (`ungapped_diagonal`), 0 where there is none. Those
+ * without one are listed: gapped uint[2, h], the row, and behind the last of the runs that it may have. */
+__kernel void find_ungapped(READ_ARGS, __global const ulong *planes, ulong rows, uint h, __global const uint *columns,
+                            __global const ushort *scores, __global uint *diagonals, __global ushort *n_runs,
+                            __global uint *gapped, __global uint *counters)
+{
+    __local uint sums[GROUP], slots[GROUP];
+    uint row = get_global_id(0), found = 0, edits = 0;
+    if (row < h) {
+        uint read = columns[row] >> 1, length = read_length[read];
+        uint first = columns[h + row] + scores[h + row], reach = scores[2 * (ulong)h + row];
+        __global const ulong *bases = reads + 3 * (ulong)row_of(read_row[read], length, columns[row] & 1);
+        edits = scores[row];
+        for (uint diagonal = first; !found && diagonal <= first + reach; diagonal++) {
+            uint different = 0;
+            for (uint base = 0; base < length && different <= edits; base += 64)
+                different += count_different(bases + 3 * (base >> 6), planes, rows, (long)diagonal + base, length - base);
+            found = different == edits ? diagonal : 0;
+        }
+        diagonals[row] = found;
+        n_runs[row] = 0;
+    }
+    uint is_gapped = row < h && !found, to = reserve(is_gapped, sums, counters + GAPPED, counters + OVERFLOW);
+    uint slot = reserve(is_gapped ? 2 * edits + 1 : 0, slots, counters + RUNS, counters + OVERFLOW);
+    if (is_gapped) {
+        gapped[to] = row;
+        gapped[h + to] = slot + 2 * edits + 1;
+    }
+}
+
+/* The errors on diagonal `end` of a band of one read, with what the way back needs. */
+static uint errors_traced(const band_batch *batch, const band_lanes *lanes, uint end, __global ulong *trace)
+{
+    band_state state;
+    band_block block;
+    ulong first[LANES], vp[WORDS][LANES], vn[WORDS][LANES];
+    band_reset(&state);
+    for (uint row = 0; row < lanes->longest; row += 64) {
+        band_load(batch, lanes, row, &block);
+        band_rows_traced(&block, min(lanes->longest - row, 64u), &state, trace + (ulong)row * 2 * WORDS * BAND_TILE);
+    }
+    VEC_STORE(state.first, first);
+    for (int w = 0; w < WORDS; w++) {
+        VEC_STORE(state.vp[w], vp[w]);
+        VEC_STORE(state.vn[w], vn[w]);
+    }
+    return (uint)band_errors(first[0], vp, vn, 0, end);
+}
+
+/* The alignments of gapped rows, each in a band with its end in the middle, or in its own where that has fewer errors
+ * (`_centred`). Work-items share `trace`: ulong[tiles, longest, 2 * WORDS, BAND_TILE]. `paths` ushort[3, n]: ends, starts,
+ * numbers of runs. */
+__kernel void trace_gapped(READ_ARGS, __global const short *plan, __global const ulong *reference, ulong reference_rows,
+                           uint h, __global const uint *columns, __global const ushort *scores,
+                           __global const uint *gapped, uint n, uint longest, __global ulong *trace,
+                           __global ushort *paths, __global uint *runs, __global uint *diagonals,
+                           __global ushort *n_runs, __global uint *counters)
+{
+    band_batch batch = {reference, reference_rows, reads, read_row, read_length, 0, 0, n};
+    band_paths to = {paths, 0, gapped + h, paths + n, paths + 2 * (ulong)n, runs};
+    uint item = get_global_id(0);
+    trace += (ulong)(item / BAND_TILE) * longest * (2 * WORDS * BAND_TILE) + item % BAND_TILE;
+    for (uint i = item; i < n; i += get_global_size(0)) {
+        uint row = gapped[i], read = columns[row] >> 1, length = read_length[read], end = scores[h + row];
+        if (PLAN(BAND_WORDS, length) != WORDS)
+            continue;
+        band_lanes lanes;
+        lanes.start[0] = columns[h + row] + end - 32 * WORDS;
+        lanes.length[0] = lanes.shortest = lanes.longest = length;
+        lanes.row[0] = row_of(read_row[read], length, columns[row] & 1);
+        lanes.pair[0] = i;
+        if (errors_traced(&batch, &lanes, 32 * WORDS, trace) == scores[row])
+            end = 32 * WORDS;
+        else {
+            lanes.start[0] = columns[h + row];
+            if (errors_traced(&batch, &lanes, end, trace) != scores[row]) { /* its runs would not fit */
+                atomic_or(counters + OVERFLOW, 1u);
+                continue;
+            }
+        }
+        paths[i] = end;
+        band_walk(&to, i, length, trace);
+        diagonals[row] = (uint)lanes.start[0] + paths[n + i];
+        n_runs[row] = paths[2 * (ulong)n + i];
+    }
+}
+
+/* Which of the gapped rows each row is: uint[h]. */
+__kernel void number_gapped(uint n, __global const uint *gapped, __global uint *which)
+{
+    uint i = get_global_id(0);
+    if (i < n)
+        which[gapped[i]] = i;
+}
+
+/* The runs of rows first .. first + n - 1, those of one request, behind the runs of the requests before: packed uint[]. Where
+ * each row's begin among those of its request: start uint[h]. `totals` uint[]: runs by request. */
+__kernel void pack_runs(uint first, uint n, uint request, uint h, __global const uint *gapped, __global const uint *which,
+                        __global const ushort *n_runs, __global const uint *runs, __global uint *totals,
+                        __global uint *start, __global uint *packed, __global uint *counters)
+{
+    __local uint sums[GROUP];
+    uint i = get_global_id(0), row = first + i, own = i < n ? n_runs[row] : 0, before = 0;
+    uint at = reserve(own, sums, totals + request, counters + OVERFLOW);
+    for (uint r = 0; r < request; r++)
+        before += totals[r];
+    if (i >= n)
+        return;
+    start[row] = at;
+    for (uint j = 0, from = own ? gapped[h + which[row]] - own : 0; j < own; j++)
+        packed[before + at + j] = runs[from + j];
+}

@@ -1,0 +1,119 @@
+"""The search for all places on a device finds and aligns what the host does, row by row."""
+
+import numpy as np
+import pytest
+from device_searches import assert_same_rows, context_of, search_of, with_adapters
+
+from gassst.bands.cpu import CpuExtender
+from gassst.gpu.requests import Request, Searched
+from gassst.gpu.search import DeviceSearch
+from gassst.gpu.trial import Trial
+from gassst.model.stats import Stats
+from gassst.search import single
+from gassst.search.host import HostBackend
+
+
+def on_host(context):
+    """Rows and counts."""
+    counts = Stats()
+    with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
+        backend = HostBackend(context, bands, counts)
+        return backend.trace_back(single.search(backend)), counts
+
+
+def rows_of(found, context, counts):
+    """The rows of what a device has found: nothing is aligned on the host."""
+    no_bands = None
+    return HostBackend(context, no_bands, counts).trace_back(found.result(context, counts))
+
+
+def assert_all_places(search: DeviceSearch, contexts, least: int = 1) -> None:
+    searched = Searched(contexts[0].plan, contexts[0].cascade, contexts[0].params)
+    counts, expected_counts, rows = Stats(), Stats(), 0
+    founds = search.found(searched, [Request.of(context) for context in contexts])
+    for context, found in zip(contexts, founds, strict=True):
+        assert found is not None
+        mine = rows_of(found, context, counts)
+        true, of_host = on_host(context)
+        expected_counts.add_work_of(of_host)
+        assert_same_rows(mine, true)
+        rows += len(true.hits)
+    assert rows >= least
+    for name in ("occurrences", "scored", "traced"):
+        assert getattr(counts, name) == getattr(expected_counts, name), name
+    if not expected_counts.funnel.stages:
+        return
+    (*_, left), (*_, true_left) = (each.funnel.stages.values() for each in (counts, expected_counts))
+    # The device looks at the narrow bands of occurrences, and merges those that pass.
+    assert true_left.left == (counts.candidates if len(counts.funnel.stages) == 1 else left.left)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"min_identity": 90},
+        {"min_identity": 90, "sensitivity": 5},
+        {"min_identity": 80, "seed_length": 7, "sensitivity": 0},
+        {"min_identity": 90, "filters": ("band32",)},
+        {"gaps": 40, "min_identity": 75, "seed_length": 6},
+    ],
+    ids=["-p 90", "all occurrences", "short seeds", "band32", "gaps that the narrow band does not hold"],
+)
+def test_it_finds_what_the_host_finds(search, index, small_reads, params):
+    some = [*small_reads, *with_adapters(small_reads[:60])]
+    assert_all_places(search, [context_of(index, some, all_hits=True, **params)], len(some))
+
+
+def test_reads_of_many_lengths(search, index, small_reads):
+    """Bands of one, two and more words, and reads too short for a seed."""
+    some = [(n, s[: 8 + i % 5 * 24], None) for i, (n, s, _) in enumerate(small_reads)]
+    long = [(f"long{i}", "".join(s for _, s, _ in small_reads[i : i + 6]), None) for i in range(12)]
+    assert_all_places(search, [context_of(index, [*some, *long], all_hits=True, min_identity=70)])
+
+
+def test_repeats(engine, tmp_path):
+    """Reads of a tandem repeat and of copies have many anchors, and minima on bands that lie over each other."""
+    rng = np.random.default_rng(7)
+    unit, other = ("".join(rng.choice(list("ACGT"), n)) for n in (23, 3000))
+    copies = "".join(other[500:700] + other[i : i + 90] for i in range(0, 2700, 90))
+    genome = {"tandem": (other + 60 * unit + other).encode(), "copies": copies.encode()}
+    search, mapper = search_of(engine, tmp_path, genome)
+    reads = [(f"r{i}", (unit * 6)[i : i + 60], None) for i in range(40)]
+    reads += [(f"c{i}", copies[7 * i : 7 * i + 60], None) for i in range(100)]
+    context = context_of(mapper.index, reads, all_hits=True, min_identity=85, sensitivity=5)
+    assert_all_places(search, [context], 4000)
+
+
+def test_requests_that_are_searched_together_do_not_meet(search, index, small_reads):
+    parts = small_reads[:70], [("short", "ACGT", None)], small_reads[300:310], small_reads[70:200]
+    assert_all_places(search, [context_of(index, part, all_hits=True, min_identity=90) for part in parts])
+
+
+def test_no_read_has_a_seed(search, index):
+    short = context_of(index, [("short", "ACGTAC", None), ("masked", "N" * 60, None)], all_hits=True)
+    assert_all_places(search, [short])
+    assert_all_places(search, [context_of(index, [("short", "ACGTAC", None)], all_hits=True)])
+
+
+def test_batches_of_all_and_of_the_best_places_follow_each_other(search, index, small_reads):
+    for all_hits in (True, False, True):
+        context = context_of(index, small_reads[:50], all_hits=all_hits, min_identity=90)
+        found = search.search(context, Stats())
+        with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
+            backend = HostBackend(context, bands, Stats())
+            assert_same_rows(backend.trace_back(found), backend.trace_back(single.search(backend)))
+
+
+@pytest.mark.parametrize("params", [{"filters": ()}, {"filters": ("flanks",)}, {"strata": True}])
+def test_other_searches_for_all_places_are_left_to_the_host(search, index, small_reads, params):
+    assert search.search(context_of(index, small_reads[:3], all_hits=True, **params), Stats()) is None
+
+
+def test_a_trial_compares_alignments(search, index, small_reads, monkeypatch):
+    context = context_of(index, small_reads[:60], all_hits=True, min_identity=90)
+    trial = Trial.of(index, Searched(context.plan, context.cascade, context.params))
+    search.warm_up(trial)
+    (found,) = search.found(trial.searched, [trial.request])
+    assert trial.is_met_by(found)
+    traced = found.traced._replace(diagonal=found.traced.diagonal + np.uint32(1))
+    assert not trial.is_met_by(found._replace(traced=traced))
