@@ -56,9 +56,9 @@ def internals(stats: Stats) -> str:
         ("reads with a seed passed over", f"{stats.capped:,}", _percent(stats.capped, stats.reads)),
         ("seed occurrences", f"{stats.occurrences:,}", ""),
         ("anchors made of them", f"{stats.candidates:,}", ""),
-        ("bands scored", f"{stats.scored:,}", ""),
+        ("bands scored", f"{stats.scored:,}", f"{stats.on_device['scored']:.1%} by OpenCL"),
         ("of these beside a mate", f"{stats.rescued:,}", ""),
-        ("alignments traced back", f"{stats.traced:,}", ""),
+        ("alignments traced back", f"{stats.traced:,}", f"{stats.on_device['traced']:.1%} by OpenCL"),
     ]
     lines = [f"{name:<30}{value:>14}  {note}".rstrip() for name, value, note in rows]
     return "\n".join([*lines, str(stats.funnel)] if stats.funnel.stages else lines)

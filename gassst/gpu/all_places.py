@@ -150,7 +150,7 @@ class AllPlaces(DeviceBackend):
         slot.launch("find_ungapped", rows.n, *self._reads, *self._planes, h, rows.places, rows.scores, *out)
         counts = self._counts(rows.stage)
         n, room = counts["GAPPED"], counts["RUNS"]
-        self.stats.traced += n
+        self._count_bands(n, n)  # each is scored in a band of its own first
         longest, widths = (
             int(self.context.present.max()),
             np.unique(plan.words[self.context.present]).tolist(),
@@ -177,7 +177,7 @@ class AllPlaces(DeviceBackend):
     def _count(self, counts: dict[str, int]) -> None:
         stats = self.stats
         stats.candidates += counts["FILTERED"]
-        stats.scored += counts["BANDS"]
+        self._count_bands(counts["BANDS"])
         stats.funnel.count("band32", counts["ANCHORS"], counts["PASSED"], 0)
         if "flanks" in self.context.cascade.names:
             self._count_flanks(counts)

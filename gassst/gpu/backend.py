@@ -31,6 +31,7 @@ from gassst.gpu.requests import DENSE, SEARCH, Answer, Found, Looked, Request, S
 from gassst.model.array_types import I64, U8, U16, U32, Bool
 from gassst.model.params import MAX_ERRORS
 from gassst.model.stats import Stats
+from gassst.model.times import Times
 from gassst.search import single
 from gassst.search.filters import FLANK_STEPS
 from gassst.search.host import CLIPPING_GAIN, SURE_ERRORS
@@ -430,11 +431,16 @@ class DeviceBackend:
     def _count(self, counts: dict[str, int]) -> None:
         stats, names = self.stats, self.context.cascade.names
         stats.candidates += counts["CANDIDATES"]
-        stats.scored += counts["TOP_BUCKETS"] + counts["BANDS"]
+        self._count_bands(counts["TOP_BUCKETS"] + counts["BANDS"])
         if "flanks" in names:
             self._count_flanks(counts)
         if "band32" in names:
             stats.funnel.count("band32", counts["LISTED"], counts["LISTED"] - counts["REJECTED"], 0)
+
+    def _count_bands(self, scored: int, traced: int = 0) -> None:
+        self.stats.scored += scored
+        self.stats.traced += traced
+        self.stats.extension += Times(device_scored=scored, device_traced=traced)
 
     def _count_flanks(self, counts: dict[str, int]) -> None:
         left = counts["FILTERED"]

@@ -59,8 +59,11 @@ class OpenCLReads(ReadsHandle):
     def _run(self, what: str, *arguments: Any) -> Any:
         """The device's method of this name, or the spare backend's once the device has failed."""
         if not self.extender.failed:
-            found = self._tried(lambda: getattr(self.batch, what)(*arguments), len(arguments[0]))
+            bands = len(arguments[0])
+            found = self._tried(lambda: getattr(self.batch, what)(*arguments), bands)
             if found is not None:
+                is_traced = what.startswith("align")
+                self.times += Times(device_scored=bands * (not is_traced), device_traced=bands * is_traced)
                 return found
         assert self.extender.spare is not None  # else its failure was raised
         return self._run_compiled(self.extender.spare, what, *arguments)

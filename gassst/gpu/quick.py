@@ -117,7 +117,7 @@ class QuickLook(DeviceBackend):
             "choose_open", asked.size, np.uint32(asked.size), asked.numbers, is_open, asked.counters, numbers
         )
         counts = self._counts(0)
-        self.stats.scored += counts["BANDS"]
+        self._count_bands(counts["BANDS"])
         self.stats.candidates += counts["CANDIDATES"]
         slot.zeros("counters", COUNTERS_BYTES * batch.plan.MAX_STAGES)
         return DeviceReads(0, counts["ACTIVE"], numbers, asked.counters, asked.plan)

@@ -13,7 +13,7 @@ from gassst.errors import DeviceError
 from gassst.gpu.all_places import AllPlaces
 from gassst.gpu.backend import DeviceBackend, DeviceBatch
 from gassst.gpu.dense import DenseLook
-from gassst.gpu.index import DeviceIndex, Slot
+from gassst.gpu.index import SOURCES, DeviceIndex, Slot
 from gassst.gpu.opencl_engine import Engine, OutOfDeviceMemory
 from gassst.gpu.quick import QuickLook
 from gassst.gpu.requests import (
@@ -81,14 +81,21 @@ def _backend(searched: Searched, requests: Sequence[Request], slot: Slot) -> Dev
 class DeviceSearch:
     """The search of whole batches on the device of an engine. The index is uploaded once, when it is first needed.
 
-    `index`: of any run; `engine`: an Engine with the planes of its reference. `allocation`: as `DeviceIndex` takes it.
+    `index`: of any run; `engine`: an Engine with the planes of its reference. `allocation`, `sources`: as
+    `DeviceIndex` takes them.
     """
 
-    def __init__(self, index: Any, engine: Engine, allocation: int | None = None):
+    def __init__(
+        self,
+        index: Any,
+        engine: Engine,
+        allocation: int | None = None,
+        sources: tuple[str, ...] = SOURCES,
+    ):
         self.index, self.engine = index, engine
         self.turns: AbstractContextManager[Any] = nullcontext()
         """All threads may compute at once."""
-        self._allocation = allocation
+        self._built = allocation, sources
         self._lock = threading.Lock()
         self._on_device: DeviceIndex | None = None
         self._failed = self._told = False
@@ -102,7 +109,7 @@ class DeviceSearch:
         with self._lock:
             if self._on_device is None and not self._failed:
                 try:
-                    self._on_device = DeviceIndex(self.index, self.engine, self._allocation)
+                    self._on_device = DeviceIndex(self.index, self.engine, *self._built)
                 except OutOfDeviceMemory as error:
                     self._failed = True
                     log.warning("%s; the search continues on the host", error)

@@ -24,7 +24,7 @@ from itertools import groupby
 from typing import Any
 
 from gassst.errors import DeviceError
-from gassst.gpu.index import IN_FLIGHT
+from gassst.gpu.index import IN_FLIGHT, SOURCES, SOURCES_OF_ALL
 from gassst.gpu.process import (
     CALL,
     DEVICE,
@@ -69,6 +69,8 @@ FEW_READS, PATIENCE = 1 << 17, 0.008
 reads it has, and what drives the device is busier than the device."""
 FEW_OF_PAIRS, PATIENCE_WITH_PAIRS = 1 << 15, 0.004
 """The same of reads that less is asked about: the quick look at pairs, and seeds."""
+SETTLED = 0.02
+"""s from one look at whether the device is ready to the next."""
 SWITCH = 2e-4  # s; two threads drive the device, and what one prepares must not keep the other waiting
 
 
@@ -102,10 +104,13 @@ class DeviceServer:
     def search(self, context: BatchContext, stats: Stats) -> GlobalResult | None:
         """As `DeviceSearch.search`. None also while the device is not ready, and where the host would be faster.
 
-        Raises DeviceError where a device that was named has failed.
+        For all places it waits until the device is ready, or will never be: a batch takes the host longer. Raises
+        DeviceError where a device that was named has failed.
         """
         if not is_taken(context):
             return None
+        if context.params.all_hits:
+            self._wait_until_settled()
         found = self._asked(Request.of(context), stats)
         return None if found is None else Found(*found).result(context, stats)
 
@@ -165,6 +170,13 @@ class DeviceServer:
             load.waiting[client] = 0
         (load.left if found is None else load.taken)[client] += reads
         return found
+
+    def _wait_until_settled(self) -> None:
+        """Until it is known whether the device answers. The pipe of answers tells where its process has ended."""
+        answers = self.process.answers[self._client()]
+        with self.process.turns.given_up():
+            while not self.process.is_settled and not select.select([answers], [], [], SETTLED)[0]:
+                pass
 
     def admit(self) -> None:
         """As `DeviceProcess.admit`."""
@@ -247,10 +259,12 @@ def serve(process: DeviceProcess, job: Job | None, jobs: int, calls: int, answer
     plan = SearchPlan(job.params, index.plan_k, index.reference.unmasked, index.spectrum)
     searched = Searched(plan, Cascade.of_run(job.params, plan), job.params)
 
+    sources = SOURCES_OF_ALL if job.params.all_hits and not job.pairs else SOURCES
+
     def ready(pair: tuple[Any, Any]) -> DeviceSearch | None:
         """The search on a device, with the index there; None where it does not fit."""
         engine = opencl_engine.Engine(*pair, index.reference.planes, alignments=False)
-        search = DeviceSearch(index, engine)
+        search = DeviceSearch(index, engine, sources=sources)
         on_device = search.on_device()
         if on_device is None:
             return None

@@ -264,7 +264,13 @@ class Stats:
             for i, end in enumerate(ENDS)
         }
         result["coverage"] = {"windows": self.windows.tolist(), "contigs": self.contigs.tolist()}
-        return {**result, "funnel": self.funnel.as_dict(), "run": self.run}
+        return {**result, "opencl": self.on_device, "funnel": self.funnel.as_dict(), "run": self.run}
+
+    @property
+    def on_device(self) -> dict[str, float]:
+        """Shares of the scored bands, and of the tracebacks, that OpenCL kernels have made."""
+        done = {"scored": self.extension.device_scored, "traced": self.extension.device_traced}
+        return {name: round(n / max(getattr(self, name), 1), 4) for name, n in done.items()}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Stats:

@@ -11,6 +11,9 @@ class Times:
 
     `upload` (none to a CPU), `kernel` and `download` are times of the device's own clock. They are 0 unless profiling
     was asked for. The CPU backend knows `kernel` only: the wall time of the calls, summed over threads.
+
+    `device_scored` bands were scored by OpenCL kernels, and `device_traced` alignments traced back: those of a search
+    on a device as well, which is in none of the other counts.
     """
 
     calls: int = 0
@@ -19,6 +22,8 @@ class Times:
     upload: int = 0
     kernel: int = 0
     download: int = 0
+    device_scored: int = 0
+    device_traced: int = 0
 
     def __iadd__(self, other: Times) -> Times:
         self.calls += other.calls
@@ -27,4 +32,6 @@ class Times:
         self.upload += other.upload
         self.kernel += other.kernel
         self.download += other.download
+        self.device_scored += other.device_scored
+        self.device_traced += other.device_traced
         return self

@@ -287,6 +287,7 @@ class HostBackend:
         missing, in the middle none is, so which of them is walked depends on the place alone. A band stays where it is
         if the moved one has fewer errors: no seed led there.
         """
+        self.stats.scored += rows.size
         band_start, end = bands.band_start.copy(), bands.end.copy()
         for words, chosen in _groups(bands.words[rows]):
             of_width, most = rows[chosen], PROFILE_CELLS // (64 * words)

@@ -1,9 +1,13 @@
 """The search for all places on a device finds and aligns what the host does, row by row."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
-from device_searches import assert_same_rows, context_of, search_of, with_adapters
+from device_searches import USABLE, assert_same_rows, context_of, needs_device, search_of, with_adapters
 
+import gassst
 from gassst.bands.cpu import CpuExtender
 from gassst.gpu.requests import Request, Searched
 from gassst.gpu.search import DeviceSearch
@@ -117,3 +121,70 @@ def test_a_trial_compares_alignments(search, index, small_reads, monkeypatch):
     assert trial.is_met_by(found)
     traced = found.traced._replace(diagonal=found.traced.diagonal + np.uint32(1))
     assert not trial.is_met_by(found._replace(traced=traced))
+
+
+SERVED = """
+import gzip, sys, threading
+import gassst
+import numpy as np
+from gassst.bands.cpu import CpuExtender
+from gassst.gpu.process import DeviceProcess, Job
+from gassst.gpu.server import DeviceServer, serve
+from gassst.model.stats import Stats
+from gassst.reads.in_memory import batch_of_records
+from gassst.search import single
+from gassst.search.context import BatchContext
+from gassst.search.host import HostBackend
+
+index = gassst.Index.open(sys.argv[1])
+process = DeviceProcess(sys.argv[3], 2, serve)
+mapper = gassst.Mapper(index, device="none", all_hits=True, min_identity=90)
+process.tell(Job.of(index, mapper.params))
+server, rows = DeviceServer(process), {}
+lines = gzip.open(sys.argv[2], "rt").read().split()[1::4]
+
+def context_of(of):
+    packed = batch_of_records([(str(i), lines[i], None) for i in range(100 * of, 100 * of + 100)]).pack()
+    searched = index, mapper.parts, mapper.plan, mapper.cascade, mapper.params.for_single()
+    return BatchContext.of(*searched, packed, whole_reads=searched[-1].reports_whole_reads)
+
+def ask(of):
+    context = context_of(of)
+    rows[of] = HostBackend(context, None, Stats()).trace_back(server.search(context, Stats())).rows
+
+asking = [threading.Thread(target=ask, args=(of,)) for of in range(2)]
+for thread in asking: thread.start()
+for thread in asking: thread.join()
+for of in range(2):
+    context = context_of(of)
+    with CpuExtender(index.reference.planes).open_reads(context.packed) as bands:
+        host = HostBackend(context, bands, Stats())
+        expected = host.trace_back(single.search(host)).rows
+    assert len(expected[0]) > 90 and all(map(np.array_equal, rows[of], expected))
+assert process.load.counts == (200, 0)
+server.close()
+"""
+
+
+@needs_device
+def test_a_search_waits_for_the_process_that_drives_the_device(small_index, small_fastq):
+    """No batch is left to the host, which would take longer than the device takes to start."""
+    command = [sys.executable, "-c", SERVED, str(small_index), str(small_fastq), USABLE[0].type]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+
+
+@needs_device
+def test_statistics_tell_what_ran_by_opencl(small_index, small_fastq, tmp_path):
+    """All bands and tracebacks of a run on a device, none of one without; the records are the same."""
+    records, shares = {}, {}
+    for device in ("none", USABLE[0].type):
+        with gassst.Mapper(small_index, device=device, all_hits=True, min_identity=90) as mapper:
+            path = tmp_path / f"{device}.sam"
+            stats = mapper.map_file(small_fastq, output=path)
+        records[device] = [line for line in path.read_text().splitlines() if not line.startswith("@PG")]
+        shares[device] = stats.as_dict()["opencl"]
+        assert stats.scored > stats.traced > 0
+    none, some = records.values()
+    assert none == some
+    assert list(shares.values()) == [{"scored": 0, "traced": 0}, {"scored": 1, "traced": 1}]
