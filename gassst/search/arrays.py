@@ -246,7 +246,7 @@ class GlobalResult:
     hopeless: Bool
     fragment: U16
     repeats: U8 | None = None
-    traced: tuple[U32, Traced] | None = None
+    traced: tuple[Coordinates, Traced] | None = None
 
     def without(self, reads: Bool) -> GlobalResult:
         """The same, as if nothing had been found of some reads (bool[n])."""

@@ -272,7 +272,7 @@ class HostBackend:
         quality[mapped] = beside_copies(quality[mapped], parts, self.context, pairs, found.repeats)
         return BatchResult(_alignments.reported_rows(hits, start, quality), found.summary, cigars)
 
-    def _traced(self, bands: Bands) -> tuple[U32, Traced]:
+    def _traced(self, bands: Bands) -> tuple[Coordinates, Traced]:
         """As `GlobalResult.traced`."""
         ungapped = self.ungapped_ends(bands)
         gapped = np.flatnonzero(ungapped == 0)
