@@ -171,7 +171,7 @@ cdef inline bint is_supplementary(const hit_t *hit) noexcept nogil:
     return (hit.flag & BAM_FSUPPLEMENTARY) != 0
 
 
-cdef inline size_t contig_of(const target_t *t, uint32_t coordinate) noexcept nogil:
+cdef inline size_t contig_of(const target_t *t, coordinate_t coordinate) noexcept nogil:
     """Last contig that starts at or before `coordinate`; n_contigs when there is none."""
     cdef size_t before = contigs_before(t.starts, t.n_contigs, coordinate)
     return before - 1 if before else t.n_contigs
