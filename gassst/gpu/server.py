@@ -64,6 +64,8 @@ log = logging.getLogger("gassst")
 
 TOGETHER = 1 << 18
 """Reads from which on no further request is searched together with others. The device needs 10 ms for as many."""
+TOGETHER_OF_ALL = 1 << 16
+"""The same where all places are wanted: a read takes the device ten times as long, and what it finds the host, too."""
 FEW_READS, PATIENCE = 1 << 17, 0.008
 """Fewer reads to be searched than these wait so many seconds for more. A search has a hundred commands however few
 reads it has, and what drives the device is busier than the device."""
@@ -259,7 +261,8 @@ def serve(process: DeviceProcess, job: Job | None, jobs: int, calls: int, answer
     plan = SearchPlan(job.params, index.plan_k, index.reference.unmasked, index.spectrum)
     searched = Searched(plan, Cascade.of_run(job.params, plan), job.params)
 
-    sources = SOURCES_OF_ALL if job.params.all_hits and not job.pairs else SOURCES
+    is_of_all = job.params.all_hits and not job.pairs
+    sources, together = (SOURCES_OF_ALL, TOGETHER_OF_ALL) if is_of_all else (SOURCES, TOGETHER)
 
     def ready(pair: tuple[Any, Any]) -> DeviceSearch | None:
         """The search on a device, with the index there; None where it does not fit."""
@@ -268,7 +271,7 @@ def serve(process: DeviceProcess, job: Job | None, jobs: int, calls: int, answer
         on_device = search.on_device()
         if on_device is None:
             return None
-        on_device.reads_at_once = TOGETHER + TOGETHER // 4
+        on_device.reads_at_once = together + together // 4
         search.warm_up(trial.result())
         return search
 
@@ -283,7 +286,7 @@ def serve(process: DeviceProcess, job: Job | None, jobs: int, calls: int, answer
     log.debug("%s: found in %.2f s, ready in %.2f s", names, found, time.monotonic() - began)
     gc.freeze()
     sys.setswitchinterval(SWITCH)
-    drive(searches, searched, Inbox(calls, process.memory), process, answers)
+    drive(searches, searched, Inbox(calls, process.memory, together), process, answers)
 
 
 def drive(
@@ -352,25 +355,28 @@ def _answer(
 class Inbox:
     """The requests that wait, for the threads that drive the device.
 
-    `calls`: the pipe of calls; `memory`: where the requests lie.
+    `calls`: the pipe of calls; `memory`: where the requests lie; `together`: reads from which on no further request is
+    taken together with others.
     """
 
-    def __init__(self, calls: int, memory: SharedMemory):
-        self._calls, self._memory = calls, memory
+    def __init__(self, calls: int, memory: SharedMemory, together: int = TOGETHER):
+        self._calls, self._memory, self._together = calls, memory, together
         self._lock = threading.Lock()
         self._calls_read: deque[tuple[int, int]] = deque()
         self._counting = threading.Lock()
         self._searching = 0  # threads that have requests in hand
 
     def take(self) -> list[tuple[int, Request]]:
-        """The clients and requests that wait, `TOGETHER` reads of them or a little more; none once all have gone.
+        """The clients and requests that wait, `together` reads of them or a little more; none once all have gone.
 
         While another thread searches, a few reads wait for more. `done` must follow.
         """
         taken: list[tuple[int, Request]] = []
         reads = 0
         with self._lock:
-            while reads < TOGETHER and (not taken or self._has_more(reads, taken[0][1].stage == SEARCH)):
+            while reads < self._together and (
+                not taken or self._has_more(reads, taken[0][1].stage == SEARCH)
+            ):
                 if not self._calls_read:
                     message = os.read(self._calls, CALL.size * select.PIPE_BUF)
                     if not message:
