@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import brute_force as bf
 import numpy as np
 import pytest
 from device_searches import USABLE, assert_same_rows, context_of, needs_device, search_of, with_adapters
@@ -85,6 +86,25 @@ def test_repeats(engine, tmp_path):
     reads = [(f"r{i}", (unit * 6)[i : i + 60], None) for i in range(40)]
     reads += [(f"c{i}", copies[7 * i : 7 * i + 60], None) for i in range(100)]
     context = context_of(mapper.index, reads, all_hits=True, min_identity=85, sensitivity=5)
+    assert_all_places(search, [context], 4000)
+
+
+def test_places_that_only_their_order_or_the_middle_of_a_band_decides(engine, tmp_path):
+    """Palindromes end at one position on either strand; in short tandem repeats many gapped alignments are as good."""
+    rng = np.random.default_rng(11)
+    halves = ["".join(rng.choice(list("ACGT"), 30)) for _ in range(20)]
+    palindromes = [half + bf.reverse_complement(half.encode()).decode() for half in halves]
+    satellites = [
+        "".join(rng.choice(list("ACGT"), 40)) + unit * (12 + i) + "".join(rng.choice(list("ACGT"), 25))
+        for i, unit in enumerate(["CAG", "A", "GATA", "TTAGG", "CA", "GGC"] * 4)
+    ]
+    genome = {"both": "".join("ACGGTCATTG" + each for each in [*palindromes, *satellites]).encode()}
+    search, mapper = search_of(engine, tmp_path, genome)
+    reads = [(f"p{i}", each, None) for i, each in enumerate(palindromes)]
+    for i, each in enumerate(satellites):
+        for at in range(0, len(each) - 60, 3):
+            reads.append((f"s{i}_{at}", bf.mutate(rng, each[at : at + 60].encode(), 5).decode(), None))
+    context = context_of(mapper.index, reads, all_hits=True, min_identity=80, sensitivity=5, seed_length=5)
     assert_all_places(search, [context], 4000)
 
 
