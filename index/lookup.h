@@ -27,15 +27,8 @@
 enum {
     LOOKUP_LINEAR = 48,      /* elements that are compared all at once: they lie in four lines of 16 bytes */
     LOOKUP_GROUP = 128,      /* of 64, 128 and 512 the fastest */
-    LOOKUP_DEEP_LINEAR = 8   /* the same for entries read from the planes: their cache misses overlap */
 };
 
-/* The cache that lines are prefetched to, as gcc numbers them: 3 is the first. A module that asks for hundreds of lines at
- * once takes the second, 2: Zen 4 loses some of them otherwise (lab/tried.md). */
-#ifndef LOOKUP_CACHE
-#define LOOKUP_CACHE 3
-#endif
-#define LOOKUP_PREFETCH(p) __builtin_prefetch(p, 0, LOOKUP_CACHE)
 
 typedef struct {
     const uint32_t *table;      /* [4^k + 1] */
@@ -69,7 +62,7 @@ LOOKUP_OF_STEP uint32_t lookup_element(const seed_index_t *index, uint32_t entry
 
 LOOKUP_OF_STEP void lookup_prefetch_element(const seed_index_t *index, uint32_t entry, const unsigned step)
 {
-    LOOKUP_PREFETCH((const uint8_t *)index->following + (step == 4 ? 2 : 1) * (uint64_t)entry);
+    __builtin_prefetch((const uint8_t *)index->following + (step == 4 ? 2 : 1) * (uint64_t)entry);
 }
 
 /* First k-mer that begins with the seed, or the k-mer that the seed begins with. */
@@ -80,7 +73,7 @@ static inline uint64_t lookup_kmer(const seed_index_t *index, uint64_t seed, uns
 
 static inline void lookup_prefetch_table(const seed_index_t *index, uint64_t seed, unsigned w)
 {
-    LOOKUP_PREFETCH(index->table + lookup_kmer(index, seed, w));
+    __builtin_prefetch(index->table + lookup_kmer(index, seed, w));
 }
 
 /* The elements of `following` that begin with the bases of the seed behind its k-mer: from first to before end. */
@@ -376,8 +369,8 @@ LOOKUP_OF_STEP void lookup_group_of_step(const seed_index_t *index, const uint64
         found[i] = lookup_near(index, seeds[i], widths[i], found[i], step);
         const uint32_t entries = lookup_is_deep(index, widths[i], found[i], step);
         wide[n_wide] = few[n_few] = (uint16_t)i;
-        n_wide += entries > LOOKUP_DEEP_LINEAR;
-        n_few += (entries > 0) & (entries <= LOOKUP_DEEP_LINEAR);
+        n_wide += entries > AHEAD;
+        n_few += (entries > 0) & (entries <= AHEAD);
     }
     for (unsigned j = 0; j < n_few; ++j)
         __builtin_prefetch(index->positions + found[few[j]].lo);

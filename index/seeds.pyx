@@ -25,7 +25,7 @@ from gassst._core.lookup cimport (
 )
 
 from gassst._core.coordinates cimport coordinate_t
-from gassst._core.planes cimport conversion_of_strand, converted_high
+from gassst._core.planes cimport AHEAD, conversion_of_strand, converted_high
 from gassst._core.hashing cimport mix
 from gassst._core.intrinsics cimport prefetch, trailing_zeros
 from gassst._core.seeds cimport Seed, seed_plan_t  # its own: named, so that a change of the .pxd is seen by the build
@@ -220,10 +220,6 @@ cdef void resolve_seeds(const seed_index_t *index, Seed *seeds, Py_ssize_t n, co
 # of any place of the seed, one of them begins on a position that the index has. The bases before that position tell
 # whether the front is there, too. So a seed has the places that it has in an index of every base.
 
-cdef enum:
-    PREFETCHED = 32         # seeds from the prefetch of their positions to their use
-
-
 cdef inline uint64_t without_front(uint64_t code, int w, int n) noexcept nogil:
     """Code of a seed of `w` bases without its first `n`, of which one at least remains."""
     return code & (~<uint64_t>0 >> (64 - 2 * (w - n)))
@@ -296,9 +292,9 @@ cdef void copy_stepped(const seed_index_t *index, const Seed *seeds, const step_
     cdef uint32_t left, most
     cdef const step_range_t *one
     for i in range(n):
-        if i + PREFETCHED < n and seeds[i + PREFETCHED].count:  # here: gcc drops calls of what does nothing else
+        if i + AHEAD < n and seeds[i + AHEAD].count:  # here: gcc drops calls of what does nothing else
             for front in range(step):
-                one = &ranges[step * (i + PREFETCHED) + front]
+                one = &ranges[step * (i + AHEAD) + front]
                 if one.count:
                     prefetch(index.positions + one.lo)
                     if one.count < one.size:

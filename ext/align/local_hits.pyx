@@ -17,8 +17,9 @@ from gassst._core.cigar cimport (
 )
 from gassst._core.contigs cimport contig_near
 from gassst._core.coordinates cimport coordinate_t
-from gassst._core.layouts cimport hit_t
+from gassst._core.layouts cimport NO_SCORE, hit_t
 from gassst._core.planes cimport (
+    AHEAD,
     MASKED_BASE,
     base_at,
     bases64_t,
@@ -28,17 +29,12 @@ from gassst._core.planes cimport (
     first_bases,
     planes_of,
     planes_t,
-    prefetch_bases,
+    prefetch_read,
     unknown_bases,
 )
 from gassst._core.sam_flags cimport REVERSE
 
 from gassst.model.layouts import HIT
-
-cdef enum:
-    AHEAD = 12          # alignments from prefetch to use: a miss takes longer than scoring a few of them
-    PREFETCHED = 128    # bases: the usual read in three cache lines
-    UNCOUNTED = 0xFFFF  # edits that are not known: local.places.UNCOUNTED
 
 cdef struct costs_t:
     int32_t match, mismatch
@@ -240,8 +236,8 @@ def hits_from_alignments(aligned, context, uint32_t first_run, bint best_parts=F
         raise MemoryError
     with nogil:
         for i in range(k):
-            if i + AHEAD < k and (edits is None or edits[i + AHEAD] == UNCOUNTED):
-                prefetch_bases(reference, position[i + AHEAD], position[i + AHEAD] + <int64_t>PREFETCHED)
+            if i + AHEAD < k and (edits is None or edits[i + AHEAD] == NO_SCORE):
+                prefetch_read(reference, position[i + AHEAD])
             r, strand = read_strand[i] >> 1, read_strand[i] & 1
             a.length, a.position = lengths[r], position[i]
             base = 64 * (plane_start[r] + <int64_t>strand * ((a.length + 63) >> 6))
@@ -254,7 +250,7 @@ def hits_from_alignments(aligned, context, uint32_t first_run, bint best_parts=F
             if (not best_parts and a.position >= contig_starts[contig]
                     and a.position + span <= contig_starts[contig] + contig_lengths[contig]):
                 hits[i].position = position[i]
-                if edits is None or edits[i] == UNCOUNTED:
+                if edits is None or edits[i] == NO_SCORE:
                     inside(cigar, runs, reference, reads, base, a.position, &costs, &hits[i])
                 else:
                     hits[i].score, hits[i].edits = score[i], edits[i]

@@ -5,7 +5,7 @@ Passes over all places of a batch, of which a read has one or a hundred; in NumP
 
 import numpy as np
 
-from libc.stdint cimport INT32_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport INT16_MAX, INT32_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
 from gassst._core.coordinates cimport COORDINATE_BITS, coordinate_t, place_key
@@ -16,7 +16,6 @@ cdef enum:
     # As many as another look scores (gassst/local/reseed.py, NEW_PLACES).
     MOST_KNOWN = 32         # places of a read that the search found
     # The fields of the key of `sort_by_total`.
-    MOST_TOTAL = 0x7FFF     # more than any total is
     ROW_BITS = 15           # of a place among those of its read
     ROW_MASK = (1 << ROW_BITS) - 1
 
@@ -367,7 +366,7 @@ cdef void sort_by_total(int64_t *rows, Py_ssize_t n, const places_t *places, uin
     sort_keys(keys, keys + n, n)
     for i in range(n):  # as they are in order now, a second key needs their rank alone
         row = keys[i] & ROW_MASK
-        keys[i] = <uint64_t>(MOST_TOTAL - places.total[scratch[row]]) << 2 * ROW_BITS | <uint64_t>i << ROW_BITS | row
+        keys[i] = <uint64_t>(INT16_MAX - places.total[scratch[row]]) << 2 * ROW_BITS | <uint64_t>i << ROW_BITS | row
     sort_keys(keys, keys + n, n)
     for i in range(n):
         rows[i] = scratch[keys[i] & ROW_MASK]

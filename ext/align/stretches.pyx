@@ -13,6 +13,7 @@ from gassst._core.coordinates cimport coordinate_t
 from gassst._core.key_sort cimport sort_keys
 from gassst._core.layouts cimport NO_SCORE, hit_t
 from gassst._core.planes cimport (
+    AHEAD,
     bases64_t,
     bases_at,
     count_bits,
@@ -22,7 +23,7 @@ from gassst._core.planes cimport (
     first_bases,
     planes_of,
     planes_t,
-    prefetch_bases,
+    prefetch_read,
     unknown_bases,
 )
 
@@ -30,8 +31,6 @@ cdef extern from *:
     int LOWEST "__builtin_ctzll"(uint64_t x) nogil
     int LEADING "__builtin_clzll"(uint64_t x) nogil
 
-DEF AHEAD = 12  # diagonals from prefetch to use
-DEF READ = 128  # bases that are prefetched
 DEF NEXT = 4    # diagonals within which anchors are of one alignment with short gaps
 DEF SHORT = 8   # bases of the longest runs of matches that are passed over
 
@@ -176,7 +175,7 @@ def ungapped_instead(lines, context):
     with nogil:
         for i in range(k):
             if i + AHEAD < k:
-                prefetch_bases(bases, first_diagonal[i + AHEAD], first_diagonal[i + AHEAD] + <int64_t>READ)
+                prefetch_read(bases, first_diagonal[i + AHEAD])
             r = strands[i] >> 1
             m = lengths[r]
             if hits[i].cigar_runs <= 1 + (begin[i] > 0) + (end[i] < m):
@@ -269,7 +268,7 @@ def leave_to_local(anchors, state, context, among, chosen, partner, int sure_err
                 k += 1
         for i in range(k):
             if i + AHEAD < k:
-                prefetch_bases(bases, diagonal[rows[i + AHEAD]], diagonal[rows[i + AHEAD]] + <int64_t>READ)
+                prefetch_read(bases, diagonal[rows[i + AHEAD]])
             row = rows[i]
             r = read_strand[row] >> 1
             m = lengths[r]
@@ -291,7 +290,7 @@ def leave_to_local(anchors, state, context, among, chosen, partner, int sure_err
             while (j < read_strand.shape[0] and read_strand[j] >> 1 == r
                     and found.total >= total_with(fewest, m, costs) + gain):
                 if j + AHEAD < read_strand.shape[0]:
-                    prefetch_bases(bases, diagonal[j + AHEAD], diagonal[j + AHEAD] + <int64_t>READ)
+                    prefetch_read(bases, diagonal[j + AHEAD])
                 fewest = min(fewest, count_differences(bases, diagonal[j], strands,
                                                        first_base(plane_start[r], read_strand[j], m), m, fewest))
                 j += 1
@@ -383,7 +382,7 @@ def promising_buckets(anchors, context, Py_ssize_t most, int64_t reach, stretche
                 group.alone = is_alone(&read_strand[0], &diagonal[0], first, j, start[i], start[i + 1], group.row, reach)
                 groups[n] = group
                 if not are_known:
-                    prefetch_bases(bases, diagonal[group.row], diagonal[group.row] + <int64_t>READ)
+                    prefetch_read(bases, diagonal[group.row])
                 n += 1
             for g in range(n if n > most else 0):
                 j = groups[g].row

@@ -23,6 +23,7 @@ from gassst._core.coordinates cimport coordinate_t
 from gassst._core.intrinsics cimport trailing_zeros
 from gassst._core.layouts cimport NO_SCORE, hit_t, read_summary_t
 from gassst._core.planes cimport (
+    AHEAD,
     ambiguous_bases,
     any_masked,
     bases64_t,
@@ -33,7 +34,7 @@ from gassst._core.planes cimport (
     first_bases,
     planes_of,
     planes_t,
-    prefetch_bases,
+    prefetch_read,
     unknown_bases,
 )
 from gassst._core.sam_flags cimport REVERSE
@@ -41,8 +42,6 @@ from gassst._core.sam_flags cimport REVERSE
 from gassst.model.layouts import HIT
 
 cdef enum:
-    AHEAD = 12          # alignments from prefetch to use
-    PREFETCHED = 128    # bases: the usual read in three cache lines
     MOST = 3            # mismatches of what is proved to be best
     KEPT = 16           # mismatches that are looked at
     ARM = 8             # bases; by chance one arm in 2,000 fits on one of 32 diagonals
@@ -231,7 +230,7 @@ def are_whole(places, context):
     with nogil:
         for i in range(k):
             if i + AHEAD < k:
-                prefetch_bases(reference, diagonals[i + AHEAD], diagonals[i + AHEAD] + <int64_t>PREFETCHED)
+                prefetch_read(reference, diagonals[i + AHEAD])
             if reached[i] != 3:
                 continue
             r = strands[i] >> 1
@@ -309,7 +308,7 @@ def settle(known, const int64_t[::1] reads, int sure, context):
             if i + AHEAD < a:
                 row = chosen[reads[i + AHEAD]]
                 at = band_start[row] + end[row]
-                prefetch_bases(reference, at, at + PREFETCHED)
+                prefetch_read(reference, at)
             r = reads[i]
             row = chosen[r]
             strand = strand_of(reference, strands, plane_start[r], read_strand[row], lengths[r])
@@ -375,7 +374,7 @@ def diagonals_of_bands(known, const int64_t[::1] rows, int64_t breaking, context
         for i in range(k):
             if i + AHEAD < k:
                 at = band_start[rows[i + AHEAD]] + end[rows[i + AHEAD]]
-                prefetch_bases(reference, at, at + PREFETCHED)
+                prefetch_read(reference, at)
             row = rows[i]
             r = read_strand[row] >> 1
             strand = strand_of(reference, strands, plane_start[r], read_strand[row], lengths[r])

@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INSERTION_LIMIT 24
+enum {
+    INSERTION_LIMIT = 16, /* keys: up to here insertion sort is the fastest, and in one interval chance seldom brings more */
+    SPREAD_MOST = 2048,   /* keys: behind that the counters of intervals leave too little of the first cache */
+};
 
 static inline void insertion_sort_u64(uint64_t *a, size_t n)
 {
@@ -74,13 +77,6 @@ static inline void quick_sort_u64(uint64_t *a, size_t n)
     insertion_sort_u64(a, n);
 }
 
-enum {
-    SPREAD_LEAST = 16,   /* keys: from here on faster than quicksort, 5 ns a key against 10 to 30 */
-    RADIX_LEAST = 96,    /* keys: from here on a radix sort is, too, whatever the keys are */
-    SPREAD_MOST = 2048,  /* keys: behind that the counters leave too little of the first cache */
-    CROWD = 12,          /* keys in one interval that chance seldom brings together */
-};
-
 /* Sorts by one scatter into about as many equal intervals as there are keys, then by insertion. Places drawn from all
  * of a genome fill the intervals evenly. Keys that crowd some, as those of tandem repeats do, are sorted otherwise. */
 static inline void spread_sort_u64(uint64_t *a, uint64_t *scratch, size_t n)
@@ -101,11 +97,8 @@ static inline void spread_sort_u64(uint64_t *a, uint64_t *scratch, size_t n)
         largest = start[d] > largest ? start[d] : largest;
         start[d] = (uint16_t)(start[d] + start[d - 1]);
     }
-    if (largest > CROWD) {
-        if (n < RADIX_LEAST)
-            quick_sort_u64(a, n);
-        else
-            radix_sort_u64(a, scratch, n);
+    if (largest > INSERTION_LIMIT) {
+        quick_sort_u64(a, n);
         return;
     }
     for (size_t i = 0; i < n; i++)
@@ -140,7 +133,7 @@ static inline void merge_runs(uint64_t *a, uint64_t *scratch, size_t middle, siz
 /* `scratch` has room for n keys. */
 static inline void sort_keys(uint64_t *a, uint64_t *scratch, size_t n)
 {
-    if (n < SPREAD_LEAST) {
+    if (n <= INSERTION_LIMIT) {
         insertion_sort_u64(a, n);
         return;
     }

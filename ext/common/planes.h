@@ -136,12 +136,21 @@ INLINE int base_at(planes_t planes, int64_t coordinate)
     return row[2] >> bit & 1 ? MASKED_BASE : (int)((row[0] >> bit & 1) | (row[1] >> bit & 1) << 1);
 }
 
+/* Reads, places or candidates from the prefetch of their bases to their use: a miss takes longer than a few of them. */
+enum { AHEAD = 16 };
+
 INLINE void prefetch_bases(planes_t planes, int64_t from, int64_t to)
 {
     const uint64_t *end = planes.words + 3 * ((to >> 6) + 1);
     for (const uint64_t *line = planes.words + 3 * (from >> 6); line < end; line += 8)
         __builtin_prefetch(line);
     __builtin_prefetch(end - 1);
+}
+
+/* Three rows, in which the usual read lies from its first base on. */
+INLINE void prefetch_read(planes_t planes, int64_t first)
+{
+    prefetch_bases(planes, first, first + 2 * 64);
 }
 
 /* Packed bases: two bits a base, base 0 lowest, low bit first. A masked base packs as A. */

@@ -63,11 +63,8 @@ static inline u64 band_popcount(u64 x)
 #else
 #define NW_PREFETCH(p) ((void)(p))
 #endif
-#define NW_AHEAD 2 /* groups from prefetch to use */
 
 #define GROUPS(n) (((n) + LANES - 1) / LANES)
-
-#define BAND_ABOVE 0xFFFF /* in the place of errors: more than matter */
 
 #if defined(__GNUC__)
 /* `anywhere`: vectors that need no alignment and may alias the words they are read from. */

@@ -25,7 +25,7 @@ BAND_FN int OF_WIDTH(nw_all_above)(const band_state *state, const u32 *limit)
     return above;
 }
 
-/* band_score where errors above a read's limit do not matter. Such pairs get BAND_ABOVE, and the group ends early where
+/* band_score where errors above a read's limit do not matter. Such pairs get UINT16_MAX, and the group ends early where
  * all of its pairs do. Unrelated bases gain an error in every third row or so, on the best of 64 diagonals: so a look
  * is worth its price from three rows an error on. */
 BAND_FN void OF_WIDTH(nw_score_within)(const band_batch *batch, u32 group, const u16 *limits, u16 *best, u16 *end)
@@ -44,7 +44,7 @@ BAND_FN void OF_WIDTH(nw_score_within)(const band_batch *batch, u32 group, const
     for (u32 row = 0; row < lanes.longest; row += 32) {
         if (row && 3 * most < row && OF_WIDTH(nw_all_above)(&state, limit)) {
             for (int l = 0; l < LANES; l++)
-                best[lanes.pair[l]] = BAND_ABOVE, end[lanes.pair[l]] = 0;
+                best[lanes.pair[l]] = UINT16_MAX, end[lanes.pair[l]] = 0;
             return;
         }
         if (row % 64 == 0)
@@ -54,7 +54,7 @@ BAND_FN void OF_WIDTH(nw_score_within)(const band_batch *batch, u32 group, const
     VEC_STORE(band_best(&state), key);
     for (int l = 0; l < LANES; l++) {
         const int above = (u32)(key[l] >> 9) > limit[l];
-        best[lanes.pair[l]] = above ? BAND_ABOVE : (u16)(key[l] >> 9);
+        best[lanes.pair[l]] = above ? UINT16_MAX : (u16)(key[l] >> 9);
         end[lanes.pair[l]] = above ? 0 : (u16)(key[l] & 511);
     }
 }
@@ -63,7 +63,7 @@ BAND_FN void OF_WIDTH(nw_score_within)(const band_batch *batch, u32 group, const
 BAND_FN void OF_WIDTH(nw_score)(const band_batch *batch, const u16 *limits, u16 *best, u16 *end)
 {
     for (u32 group = 0; group < GROUPS(batch->n); group++) {
-        OF_WIDTH(nw_prefetch)(batch, group + NW_AHEAD);
+        OF_WIDTH(nw_prefetch)(batch, group + 1);
         if (limits)
             OF_WIDTH(nw_score_within)(batch, group, limits, best, end);
         else
@@ -84,7 +84,7 @@ BAND_FN int OF_WIDTH(nw_align)(const band_batch *batch, const band_paths *paths,
     if (!trace)
         return -1;
     for (u32 group = 0; group < GROUPS(batch->n); group++) {
-        OF_WIDTH(nw_prefetch)(batch, group + NW_AHEAD);
+        OF_WIDTH(nw_prefetch)(batch, group + 1);
         band_align(batch, group, paths, trace);
     }
     free(trace);

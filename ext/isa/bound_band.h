@@ -11,7 +11,7 @@
  * bytes: words 0 of a and b, then words 1; words 2, then words 3. BOUND_LOW_64 and BOUND_HIGH_64 do so with
  * halves of 64 bits. */
 #define BAND_LANES (BOUND_BYTES / 4)
-#define BAND_ROOM (BOUND_BLOCK + BAND_AHEAD + BAND_LANES)
+#define BAND_ROOM (BOUND_BLOCK + AHEAD + BAND_LANES)
 
 typedef uint32_t band_vec __attribute__((vector_size(BOUND_BYTES)));
 typedef int32_t band_signed __attribute__((vector_size(BOUND_BYTES)));
@@ -279,11 +279,11 @@ BOUND_FN void band_open(const band_site *sites, int n, band_queue *queue)
 /* Behind the last candidate it is repeated, so that all lanes have one, and all have one ahead of them. */
 BOUND_FN void band_close(int n, band_queue *queue)
 {
-    for (int i = n; i < n + BAND_AHEAD + BAND_LANES; i++) {
+    for (int i = n; i < n + AHEAD + BAND_LANES; i++) {
         queue->at[i] = queue->at[n - 1], queue->read[i] = queue->read[n - 1], queue->left[i] = queue->left[n - 1];
         queue->vp[i] = queue->vn[i] = queue->first[i] = 0;
     }
-    for (int i = 0; i < n + BAND_AHEAD + BAND_LANES; i++) {
+    for (int i = 0; i < n + AHEAD + BAND_LANES; i++) {
         const uint32_t bases = queue->left[i] < 64 ? queue->left[i] : 64;
         queue->word[i] = (uint32_t)(3 * (queue->at[i] >> 6));
         queue->span[i] = 3 * (uint32_t)(((queue->at[i] & 63) + bases + BAND_WIDTH - 2) >> 6);
@@ -325,7 +325,7 @@ static BOUND_TARGET void band_bounds(const band_planes_of *planes, const band_si
     for (int opened = 1; n; opened = 0) {
         int kept = 0;
         band_close(n, &queue);
-        for (int i = 0; i < BAND_AHEAD && opened; i++)
+        for (int i = 0; i < AHEAD && opened; i++)
             band_prefetch(reference, &queue, i);
         for (int start = 0; start < n; start += BAND_LANES) {
             const int lanes = n - start < BAND_LANES ? n - start : BAND_LANES;
@@ -334,7 +334,7 @@ static BOUND_TARGET void band_bounds(const band_planes_of *planes, const band_si
             band_block block;
             for (int l = 0; l < BAND_LANES; l++) {
                 const int i = start + l;
-                band_prefetch(reference, &queue, i + BAND_AHEAD);
+                band_prefetch(reference, &queue, i + AHEAD);
                 band_fill(reference + queue.word[i], queue.span[i], (int)(queue.at[i] & 63), l, &block);
             }
             for (int l = 0; l < BAND_LANES; l++) {

@@ -18,7 +18,6 @@ enum {
     BAND_LEAD = BAND_WIDTH / 2,      /* of them before the candidate's own */
     BAND_REACH = BAND_LEAD - 1,      /* gap bases that never leave the band */
     BOUND_BLOCK = 512,               /* candidates that go through a kernel at a time, at most */
-    BAND_AHEAD = 32,                 /* candidates from prefetch to use */
     BAND_ROWS = 2,                   /* rows of planes that the bases of a block may reach into behind its first */
 };
 

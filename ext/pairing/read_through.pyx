@@ -11,6 +11,7 @@ from gassst._core.coordinates cimport coordinate_t
 from gassst._core.intrinsics cimport trailing_zeros
 from gassst._core.layouts cimport NO_SCORE, hit_t, read_summary_t
 from gassst._core.planes cimport (
+    AHEAD,
     ambiguous_bases,
     bases64_t,
     bases_at,
@@ -20,7 +21,7 @@ from gassst._core.planes cimport (
     first_bases,
     planes_of,
     planes_t,
-    prefetch_bases,
+    prefetch_read,
     unknown_bases,
 )
 from gassst._core.sam_flags cimport NOT_PRIMARY, UNMAPPED
@@ -28,8 +29,6 @@ from gassst._core.sam_flags cimport NOT_PRIMARY, UNMAPPED
 from gassst.model.layouts import HIT, READ_SUMMARY
 
 cdef enum:
-    AHEAD = 12          # alignments from prefetch to use
-    PREFETCHED = 128    # bases
     MOST_DIFFERENT = 2  # bases of an adapter
 
 
@@ -481,7 +480,7 @@ def whole_reads(cut, const int64_t[::1] rows, const uint32_t[::1] cut_lengths, c
     with nogil:
         for i in range(k):
             if i + AHEAD < k:
-                prefetch_bases(reference, hits[i + AHEAD].position, hits[i + AHEAD].position + <int64_t>PREFETCHED)
+                prefetch_read(reference, hits[i + AHEAD].position)
             r = <uint32_t>rows[hits[i].read]
             own[i] = hits[i]
             own[i].read = r

@@ -13,14 +13,10 @@ from gassst._core.cigar cimport CIGAR_DELETION, CIGAR_INSERTION, CIGAR_MATCH, ci
 from gassst._core.contigs cimport contig_near
 from gassst._core.coordinates cimport coordinate_t
 from gassst._core.layouts cimport NO_SCORE, hit_t
-from gassst._core.planes cimport count_differences, planes_of, planes_t, prefetch_bases
+from gassst._core.planes cimport AHEAD, count_differences, planes_of, planes_t, prefetch_read
 from gassst._core.sam_flags cimport REVERSE, SECONDARY, UNMAPPED
 
 from gassst.model.layouts import HIT
-
-cdef enum:
-    AHEAD = 12          # alignments from prefetch to use: a miss takes longer than aligning a few of them
-    PREFETCHED = 128    # bases: the usual read in three cache lines
 
 
 def local_minima(const uint16_t[:, ::1] profile, const uint32_t[::1] read_strand, const coordinate_t[::1] band_start,
@@ -147,7 +143,7 @@ def ungapped_diagonals(bands, context):
         for i in range(h):
             if i + AHEAD < h:
                 first = band_start[i + AHEAD] + end[i + AHEAD]
-                prefetch_bases(reference, first, first + PREFETCHED)
+                prefetch_read(reference, first)
             r = read_strand[i] >> 1
             m = lengths[r]
             first = 64 * (plane_start[r] + (read_strand[i] & 1) * ((<int64_t>m + 63) >> 6))

@@ -25,7 +25,6 @@
 #include "planes.h"
 
 enum {
-    AHEAD = 24,      /* candidates between a prefetch and its use */
     CHUNK = 32,      /* bases of reference packed at a time */
     BLOCK = 8,       /* shifts s tried at a time */
     SLACK = 16,      /* bytes around packed bases that loads may touch */

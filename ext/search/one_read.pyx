@@ -7,6 +7,8 @@ Where ends may be clipped, this is for clear reads: one place, no gap, and few e
 betters (`_Realignment._clear` in `gassst/local/realign.py`). The batches have to say what becomes of all others.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 from libc.stdint cimport UINT64_MAX, int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -56,13 +58,8 @@ cdef extern from "pack.h" nogil:
                    int conversion)
 
 cdef enum:
-    LONGEST = 4000                      # bases of a read: params.MAX_READ_LENGTH
-    PLANE_ROWS = 2 * ((LONGEST + 63) // 64) + 1
-    BAD_EDITS = 0xFFFF                  # runs of an alignment that has not so many errors (kernels/band.h)
-    MOST_FILTERS = 8
-    FLANKS = 0
-    BAND32 = 1
-    MOST_RATED = 1 << 16                # mapping qualities that are kept
+    FLANKS
+    BAND32
 
 cdef enum:  # what memory is for
     SEEDS
@@ -77,6 +74,7 @@ cdef enum:  # what memory is for
     ROWS
     RUNS
     FOUND
+    PLANES
     N_ROOMS
 
 FILTERS = {"flanks": FLANKS, "band32": BAND32}
@@ -143,13 +141,13 @@ cdef class OneRead:
     cdef contigs_t contigs
     cdef const cpu_kernels *kernels
     cdef job_t job
-    cdef int filters[MOST_FILTERS]
+    cdef const uint8_t[::1] filters     # of FILTERS, in their order
     cdef bint is_local
     cdef int longest, sure_errors, free_errors, match, error_cost, least_score, perfect_ends
     cdef bint any_perfect
     cdef const int16_t[::1] costs
     cdef const int64_t[:, ::1] leaving
-    cdef int n_filters, shortest, margin, strata, shift, stages, least_beside, most_beside, longest_seed
+    cdef int shortest, margin, strata, shift, stages, least_beside, most_beside, longest_seed
     cdef uint32_t max_hits
     cdef const uint16_t[::1] errors
     cdef const uint8_t[::1] words, known_length
@@ -157,9 +155,8 @@ cdef class OneRead:
     cdef const int16_t[:, ::1] settled, settled_alone
     cdef const uint32_t[::1] caps
     cdef const int64_t[::1] starts, lengths
-    cdef dict rated     # mapping qualities, by what they depend on
     # The read at hand.
-    cdef uint64_t planes[3 * PLANE_ROWS]
+    cdef uint64_t *planes
     cdef int64_t rejections[FLANK_STAGES]
     cdef uint32_t length, row
     cdef uint64_t digest
@@ -180,7 +177,6 @@ cdef class OneRead:
         self.index, self.plan, self.names = index, plan, list(index.reference.names)
         self.view = view_of(index)
         self.reference.words, self.reference.rows = &planes[0, 0], planes.shape[0]
-        self.reads.words = self.planes
         self.starts, self.lengths = index.reference.starts, index.reference.lengths
         self.contigs = contigs_t(&self.starts[0], &self.lengths[0], self.starts.shape[0])
         self.kernels = kernels_of(instruction_set)
@@ -191,20 +187,15 @@ cdef class OneRead:
         self.longest_seed, self.max_hits, self.shortest = index.longest_seed, max_hits, rules.shortest
         self.margin = rules.margin
         self.least_beside, self.most_beside = rules.least_beside, rules.most_beside
-        self.rate, self.rate_beside = rules.rate, rules.rate_beside
-        self.is_local, self.longest, self.sure_errors = rules.is_local, min(rules.longest, LONGEST), rules.sure_errors
+        self.rate, self.rate_beside = lru_cache(maxsize=1 << 16)(rules.rate), rules.rate_beside
+        self.is_local, self.longest, self.sure_errors = rules.is_local, rules.longest, rules.sure_errors
         self.free_errors, self.match, self.error_cost = rules.free_errors, rules.match, rules.error_cost
         self.least_score, self.any_perfect = rules.least_score, rules.any_perfect
         self.perfect_ends = rules.perfect_ends
         self.costs, self.leaving = rules.costs, rules.leaving
-        self.rated = {}
         self.keys, self.anchors, self.kept = KeyBuffer(), Anchors(), Anchors()
         self.row = 0
-        if len(cascade.names) > MOST_FILTERS:
-            raise ValueError("too many filters")
-        self.n_filters = len(cascade.names)
-        for i, name in enumerate(cascade.names):
-            self.filters[i] = FILTERS[name]
+        self.filters = bytes([FILTERS[name] for name in cascade.names])
         memset(&self.job, 0, sizeof(job_t))
         self.job.reads, self.job.reference, self.job.gaps = self.reads, self.reference, cascade.gaps
         self.job.plane_start, self.job.read_lengths, self.job.limits = &self.row, &self.length, &self.known.limit
@@ -263,9 +254,11 @@ cdef class OneRead:
 
     # --- search ------------------------------------------------------------------------------------------------------
 
-    cdef void begin(self, const uint8_t *bases, uint32_t m) noexcept nogil:
+    cdef int begin(self, const uint8_t *bases, uint32_t m) except -1 nogil:
         cdef uint32_t words = (m + 63) >> 6
         cdef int i
+        self.planes = <uint64_t *>enlarged(&self.rooms[PLANES], 3 * (2 * words + 1) * sizeof(uint64_t))
+        self.reads.words = self.job.reads.words = self.planes
         pack_read(bases, bases + m, m, self.planes, 0, 0)
         for i in range(3):  # seeds at the end of the last row are read beyond it
             self.planes[6 * words + i] = 0
@@ -378,7 +371,7 @@ cdef class OneRead:
         cdef uint64_t *keys
         cdef int i
         cdef int64_t kept, j
-        for i in range(self.n_filters):
+        for i in range(self.filters.shape[0]):
             if n == 0:
                 break
             self.job.n, self.job.candidates, self.job.kept = n, of_filter(here), of_filter(there)
@@ -572,7 +565,7 @@ cdef class OneRead:
             if self.kernels.align[self.width_rank()](&batch, &paths, m):
                 with gil:
                     raise MemoryError("no memory for the traceback")
-            if n_runs == BAD_EDITS:
+            if n_runs == NO_SCORE:
                 return False
             found.position = place.first + start
         found.n_runs = n_runs
@@ -588,16 +581,8 @@ cdef class OneRead:
         cdef const read_summary_t *s = &self.summary
         cdef int64_t first = 64 * (<int64_t>(primary.read_strand & 1) * ((self.length + 63) >> 6))
         cdef uint16_t errors = NO_SCORE, count = 0
-        cdef uint64_t seen = <uint64_t>s.best << 48 | <uint64_t>s.second << 32 | <uint64_t>self.known.complete << 16
-        cdef uint64_t more = <uint64_t>s.n_second << 32 | <uint64_t>self.length << 16 | <uint64_t>self.looked << 8
-        key = (seen | self.planned, more | <uint64_t>self.capped << 1 | (s.n_best > 1))
-        rated = self.rated.get(key)
-        if rated is None:
-            if len(self.rated) >= MOST_RATED:
-                self.rated.clear()
-            rated = self.rated[key] = self.rate(s.best, s.second, s.n_best, s.n_second, self.length, self.known.complete,
-                                                self.capped, self.looked, self.planned)
-        cdef int quality = rated
+        cdef int quality = self.rate(s.best, s.second, s.n_best, s.n_second, self.length, self.known.complete, self.capped,
+                                     self.looked, self.planned)
         if quality >= self.least_beside:
             count = rivals_beside(self.reference, primary.position, self.reads, first, self.length, self.length,
                                   primary.edits + self.most_beside, &errors)

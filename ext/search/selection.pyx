@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport UINT8_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
 from gassst._core.coordinates cimport KEY_ROW_BITS, KEY_ROW_MASK, coordinate_t, place_key
@@ -16,7 +16,6 @@ from gassst.model.layouts import READ_SUMMARY
 
 cdef enum:
     MOST_STRATA = 63        # beyond the best: one bit each
-    DROPPED = 0xFF          # in place of a stratum: at the place of a better row, or reported
 
 
 def group_by_read(parts, const uint32_t[::1] lengths):
@@ -185,7 +184,7 @@ cdef void select_places(const read_bands_t *bands, const choice_t *choice, const
         chosen -= stratum[i] == 0
     rows[0] = bands.first + <int64_t>(keys[i] & KEY_ROW_MASK)
     summary.n_reported = 1
-    stratum[i] = DROPPED
+    stratum[i] = UINT8_MAX
     for d in range(<uint32_t>choice.further + 1):
         if not present >> d & 1:
             continue
@@ -218,12 +217,12 @@ cdef uint32_t keep_places(const uint64_t *keys, uint8_t *stratum, Py_ssize_t k, 
         j = i - 1
         while j >= 0 and (keys[i] >> KEY_ROW_BITS) - (keys[j] >> KEY_ROW_BITS) <= SAME_PLACE:
             if stratum[j] > d:
-                stratum[j] = DROPPED
+                stratum[j] = UINT8_MAX
             j -= 1
         j = i + 1
         while j < k and (keys[j] >> KEY_ROW_BITS) - (keys[i] >> KEY_ROW_BITS) <= SAME_PLACE:
             if stratum[j] >= d:
-                stratum[j] = DROPPED
+                stratum[j] = UINT8_MAX
             j += 1
     return kept
 

@@ -22,15 +22,15 @@ from gassst._core.planes cimport (
     planes_of,
     planes_t,
 )
+from gassst._core.same_place cimport SAME_PLACE
 
-DEF WORD = 8        # bases that a read has twice where it lies in a tandem repeat
-DEF MOSTLY = 6      # of them: few words that occur nowhere else are like another one so far
-DEF NEAREST = 11    # diagonals from one place to the next, more than one place spans (docs/pipeline.md)
-DEF FURTHEST = 128
-DEF MOST_COPIES = 237   # diagonals looked at, the known one included
+cdef enum:
+    WORD = 8            # bases that a read has twice where it lies in a tandem repeat
+    FURTHEST = 128      # diagonals from a place to its copies, of which the nearest are not the same place any more
+    MOST_COPIES = 2 * (FURTHEST - SAME_PLACE) + 1       # and the place itself
+    ROWS = (2 * FURTHEST + 127) // 64 + 1               # of planes, on which 64 bases from each diagonal on lie
 DEF LEAST_WEIGHT = 1e-7 # of a copy: all that may lie beside a place are still less than MAPQ 60 allows
 DEF FAR = 30        # standard deviations of a template from which on it is no less likely: exp overflows behind 37
-DEF ROWS = 6        # of planes: 64 bases from each diagonal to FURTHEST on either side, wherever they begin
 
 
 cdef struct word_t:
@@ -69,7 +69,7 @@ cdef bint repeats_itself(planes_t reads, int64_t first, int64_t m) noexcept nogi
     cdef bases64_t here, behind
     cdef word_t word, middle, end
     cdef int j
-    if last < NEAREST:
+    if last < SAME_PLACE + 1:
         return False
     word, middle, end = word_at(reads, first), word_at(reads, first + last // 2), word_at(reads, first + last)
     for at in range(0, last + 1, 64):
@@ -77,8 +77,6 @@ cdef bint repeats_itself(planes_t reads, int64_t first, int64_t m) noexcept nogi
         inside = ~<uint64_t>0 if last + 1 - at >= 64 else (<uint64_t>1 << (last + 1 - at)) - 1
         found, found_middle, found_last = without(-at), without(last // 2 - at), without(last - at)
         for j in range(WORD):
-            if j == MOSTLY and not (found | found_middle | found_last) & inside:
-                break
             low, high = from_bit(here.low, behind.low, j), from_bit(here.high, behind.high, j)
             found &= ~((low ^ word.low[j]) | (high ^ word.high[j]))
             found_middle &= ~((low ^ middle.low[j]) | (high ^ middle.high[j]))
@@ -138,7 +136,7 @@ def strands_that_repeat(packed):
 
 cdef inline bint shows_repeats(int64_t length) noexcept nogil:
     """Whether a read in a tandem repeat repeats words of its own. A shorter one may lie in a repeat of any unit."""
-    return length >= WORD + NEAREST
+    return length >= WORD + SAME_PLACE + 1
 
 
 def tandem_rivals(const uint32_t[::1] read_strand, const coordinate_t[::1] diagonal, const int64_t[::1] begin,
@@ -198,7 +196,7 @@ cdef uint16_t rivals_beside(planes_t bases, int64_t place, planes_t reads, int64
     cdef around_t around = bases_around(bases, place)
     cdef bases64_t head = bases_at(reads, first)
     cdef uint64_t counted = first_bases(m)
-    for shift in range(NEAREST, FURTHEST + 1):
+    for shift in range(SAME_PLACE + 1, FURTHEST + 1):
         for side in range(2):
             at = place + (shift if side else -shift)
             if least_differences(&around, at, head, counted) > limit:
@@ -255,7 +253,7 @@ cdef void list_copies(planes_t bases, planes_t reads, const part_t *part, copies
     cdef bases64_t head = bases_at(reads, part.first)
     cdef uint64_t counted = first_bases(part.m)
     copies.n, copies.shift[0], copies.weight[0] = 1, 0, 1
-    for shift in range(NEAREST, FURTHEST + 1):
+    for shift in range(SAME_PLACE + 1, FURTHEST + 1):
         for side in range(2):
             moved = shift if side else -shift
             if least_differences(&around, part.place + moved, head, counted) > part.limit:

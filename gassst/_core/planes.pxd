@@ -22,7 +22,9 @@ cdef extern from "planes.h" nogil:
     int64_t first_base(uint32_t plane_start, uint32_t read_strand, int64_t m)
     int MASKED_BASE
     int base_at(planes_t planes, int64_t coordinate)
+    int AHEAD
     void prefetch_bases(planes_t planes, int64_t first, int64_t end)
+    void prefetch_read(planes_t planes, int64_t first)
 
 
 cdef inline planes_t planes_of(const uint64_t[:, ::1] rows) noexcept:

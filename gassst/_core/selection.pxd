@@ -27,7 +27,7 @@ cdef struct scratch_t:
     # Room for the places of the read with the most bands.
     uint64_t *keys      # sorted: canonical strand, end, row
     uint64_t *sorting
-    uint8_t *stratum    # of each place, or DROPPED
+    uint8_t *stratum    # of each place, or UINT8_MAX: at the place of a better row, or reported
 
 
 cdef void select_places(const read_bands_t *bands, const choice_t *choice, const scratch_t *scratch,

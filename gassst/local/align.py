@@ -20,9 +20,10 @@ from gassst._core import local_hits as _local_hits
 from gassst._core import stretches as _stretches
 from gassst._core import ungapped as _ungapped
 from gassst.bands.base import WIDTHS
-from gassst.local.places import UNCOUNTED, Aligned, Lines, Places, Targets
+from gassst.local.places import Aligned, Lines, Places, Targets
 from gassst.local.reseed import Promising
 from gassst.model.array_types import COORDINATE, I32, I64, U8, U16, U32, Bool, Coordinates
+from gassst.model.layouts import NO_SCORE
 from gassst.model.params import Scoring
 from gassst.model.rules import optional, rule
 from gassst.search.backend import SearchBackend
@@ -179,7 +180,7 @@ class Aligner:
     def _align(self, targets: Targets, plain: Bool | None = None) -> Lines:
         k = len(targets.width)
         position, n_runs = targets.diagonal.copy(), np.ones(k, np.uint16)
-        score, edits = np.empty(k, np.int32), np.full(k, UNCOUNTED, np.uint16)
+        score, edits = np.empty(k, np.int32), np.full(k, NO_SCORE, np.uint16)
         rows = np.empty(0, np.int64) if plain is None else np.flatnonzero(plain)
         run_start = np.zeros(k, np.uint32)
         run_start[rows] = np.arange(rows.size)

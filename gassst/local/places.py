@@ -19,9 +19,6 @@ from gassst.search.context import BatchContext
 MUCH_CLIPPED = 20
 
 
-UNCOUNTED = 0xFFFF
-
-
 class Columns:
     """Parallel arrays of one length."""
 
@@ -146,7 +143,7 @@ class Aligned(NamedTuple):
     start : uint32[k], n_runs : uint16[k]
         Runs of alignment i are start[i] .. start[i] + n_runs[i].
     score : int32[k] or None, edits : uint16[k] or None
-        Of what no contig's end cuts; they are counted where `edits` is UNCOUNTED, or None.
+        Of what no contig's end cuts; they are counted where `edits` is NO_SCORE, or None.
     """
 
     read_strand: U32

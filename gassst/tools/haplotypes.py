@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import IO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gassst.errors import InputError
 from gassst.files.inflate import open_input
@@ -48,7 +49,8 @@ def read_fasta(path: str) -> Genome:
         data = file.read()
     if not data.startswith(b">"):
         raise InputError(f"{path}: not FASTA, the first character is not '>'")
-    names, parts = [], []
+    names: list[str] = []
+    parts: list[NDArray[np.uint8]] = []
     records = data.replace(b"\r", b"").split(b"\n>")
     del data
     records.reverse()

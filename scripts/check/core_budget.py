@@ -51,8 +51,11 @@ SOURCES = (
 NOT_OF_THE_HOST = re.compile(r"/device|opencl")
 # Codes of formats, not choices.
 CODES = re.compile(r"^(CLIP|SOFT_CLIP|HARD_CLIP|MATCH|INSERTION|DELETION)$")
+# Numbers alone: what is computed from other names is no choice of its own.
 IN_C = re.compile(
-    r"^\s*(?:#define\s+([A-Z][A-Z0-9_]+)\s+\(?[\d.]|(?:DEF\s+)?([A-Z][A-Z0-9_]+)\s*=\s*[\d(.])", re.MULTILINE
+    r"^\s*(?:#define\s+([A-Z][A-Z0-9_]+)\s|(?:DEF\s+)?([A-Z][A-Z0-9_]+)\s*=)\s*"
+    r"\(?(?:0x[\dA-Fa-f]+|[\d.]+(?:e-?\d+)?)(?:\s*<<\s*\d+)?\)?\s*(?:$|[,/#])",
+    re.MULTILINE,
 )
 
 
