@@ -88,9 +88,7 @@ def _map_single(
         kept[rows] = lengths
         result = _report(backend, found.without(kept > 0), None)
         least = context.params.scoring.least_score
-        result = read_through.put_back(result, cut, rows, context, lengths.astype(np.uint32), least)
-        with stats.timed("local"):
-            return cut_tails.with_best_gaps(backend, result, kept)
+        return read_through.put_back(result, cut, rows, context, lengths.astype(np.uint32), least)
 
 
 def _searched(backend: HostBackend) -> GlobalResult:
