@@ -25,7 +25,7 @@ from gassst.model.params import MAX_READ_LENGTH
 
 cdef enum:
     WORD = 8                # bases of a word: its planes are 16 bits
-    WORDS_AT_ONCE = 57      # that begin in 64 bases
+    WORDS_AT_ONCE = 64 + 1 - WORD   # that begin in 64 bases
     CHAINS = 1024           # of words with equal hashes
     REGION = 5              # log2 of the buckets that a hash takes for one: a thousand bases, which most mates share
 

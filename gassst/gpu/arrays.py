@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gassst.index.miss_model import MISS_ERRORS
-from gassst.model.layouts import NO_SCORE
+from gassst.model.layouts import NO_SCORE, SAME_PLACE
 from gassst.model.params import MAX_READ_LENGTH
 from gassst.search.context import missed_by_row
 from gassst.search.dense import DenseSeeds
@@ -63,8 +63,6 @@ FEW = 48
 """Anchors of a read that one work-item sorts."""
 NEAR = 2048
 """Anchors of a read that a work-group sorts in local memory."""
-SAME_PLACE = 10
-"""As gassst/_core/same_place.pxd has it."""
 WITHIN_LIMIT = 1 << 15
 """Beside the end of a band."""
 MOST_ANCHORS = 1 << 26

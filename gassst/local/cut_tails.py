@@ -17,10 +17,8 @@ from gassst.model.rules import optional
 from gassst.reads.adapters import adapter_starts
 from gassst.search.arrays import BatchResult, GlobalResult
 from gassst.search.context import BatchContext
-
-# Errors from which on an adapter is looked for in a read that has a place as a whole, and most bases of the adapter for
-# each of them. Of random bases more than half differ.
-LEAST_ERRORS, TAIL_BASES_AN_ERROR = 5, 4
+from gassst.search.host import SURE_ERRORS
+from gassst.search.host_pairs import TAIL_BASES_AN_ERROR
 
 
 @optional(
@@ -44,7 +42,7 @@ def bases_before_adapters(context: BatchContext, found: GlobalResult) -> U16:
     """
     best = found.summary["best"].astype(np.int64)
     given_up = found.left_to_local | (best == NO_SCORE)
-    reads = np.flatnonzero(given_up | (best >= LEAST_ERRORS))
+    reads = np.flatnonzero(given_up | (best > SURE_ERRORS))
     longest_tail = np.where(given_up[reads], context.lengths[reads], TAIL_BASES_AN_ERROR * best[reads])
     first = np.maximum(context.lengths[reads] - longest_tail, SPECIFIC_LENGTH)
     kept = np.zeros(context.n, np.uint16)

@@ -12,6 +12,7 @@ from gassst._core import pair_scoring as _pair_scoring
 from gassst.local.align import Aligner
 from gassst.local.places import Columns, Lines, Places, overlap, rank
 from gassst.model.array_types import COORDINATE_BITS, F64, I64, U8, U32, Bool, Coordinates
+from gassst.model.layouts import NO_SCORE, SAME_PLACE
 from gassst.pairing.pair_scoring import EDIT_PHRED, PairedReads, PlacesByRead
 from gassst.search.arrays import place_keys
 from gassst.search.context import BatchContext, PairContext
@@ -24,8 +25,6 @@ BEHIND = 12
 # 16,000 mates over insertions of 60 and 100 bases in E. coli are wrong with MAPQ 20 to 40, and none with 8.
 GUIDES = 8
 LAST_DIAGONAL = (1 << COORDINATE_BITS) - 1
-MOST_LOSS = 1 << 15  # more than any
-SAME_PLACE = 10  # diagonals, as in `ext`
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -173,7 +172,7 @@ def _weighed(
     lengths = context.lengths[reads]
     read = np.searchsorted(reads, candidates.read)
     loss = context.params.scoring.perfect(lengths)[read] - candidates.total
-    least = np.full(n, MOST_LOSS, np.int64)
+    least = np.full(n, NO_SCORE, np.int64)
     np.minimum.at(least, read, loss)
     odds = _odds_of_a_point(context, reads, least, lines)
     length = lengths[read]

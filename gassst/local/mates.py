@@ -15,13 +15,15 @@ from gassst._core import mate_anchors as _mate_anchors
 from gassst._core import selection as _selection
 from gassst.index.reference import contig_before
 from gassst.local.align import Aligner, score_bands
-from gassst.local.joint import PAIR_BONUS, SAME_PLACE, Candidates, Joint, choose
+from gassst.local.joint import PAIR_BONUS, Candidates, Joint, choose
 from gassst.local.places import Lines, Places, at, line_of_read, of_reads
 from gassst.local.rivals import Looked, Rivals, SeedCoverage, places_by_chance
 from gassst.model.array_types import F64, I64, U8, U32, Bool, Structs
+from gassst.model.layouts import SAME_PLACE
 from gassst.model.rules import optional
 from gassst.pairing.orientation import leads, partner_strand, partner_window
 from gassst.search.context import BatchContext, PairContext
+from gassst.search.host_pairs import RESCUE_PLACES
 from gassst.search.mapq import (
     AS_LIKELY,
     Mates,
@@ -41,9 +43,6 @@ OFTEN = 1 / 3
 # E. coli mates 780 have them, and all that score 13 or more; of human ones all that score 16 or more
 # (lab/constants.md).
 RUN = 9
-# Buckets of a window from which on a mate is left to its own seeds. Windows of usual libraries are narrower
-# (lab/constants.md).
-MOST_BUCKETS = 256
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,7 +135,7 @@ def _beside_guides(
     if not lonely.size:
         return Places.none()
     windows = np.stack([low[lonely], high[lonely], strand[lonely]])
-    bands = _mate_anchors.bands_in_windows(mates[lonely], windows, aligner.context, MOST_BUCKETS, RUN)
+    bands = _mate_anchors.bands_in_windows(mates[lonely], windows, aligner.context, RESCUE_PLACES, RUN)
     found = score_bands(aligner, *bands)
     return found.take(found.score >= aligner.least_scores(found.read_strand, PAIR_BONUS))
 

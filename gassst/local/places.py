@@ -10,13 +10,13 @@ import numpy as np
 
 from gassst._core import local_places as _local_places
 from gassst.model.array_types import I64, U8, U16, U32, Bool, Coordinates
-from gassst.model.params import Scoring
+from gassst.model.params import SPECIFIC_LENGTH, Scoring
 from gassst.search.context import BatchContext
 
 # Clipped bases from which a read is looked up once more and may have supplementary alignments: a stretch of 20
 # bases is the shortest that occurs once in a human genome by chance. 10 to 40 place as many right
 # (lab/constants.md), but a split read has no part that is shorter.
-MUCH_CLIPPED = 20
+MUCH_CLIPPED = SPECIFIC_LENGTH
 
 
 class Columns:

@@ -31,3 +31,5 @@ READ_SUMMARY = np.dtype(
 
 NO_SCORE = 0xFFFF
 NO_SUBOPTIMAL = np.iinfo(np.int32).min
+SAME_PLACE = 10
+"""Diagonals within which two alignments are at one place, as gassst/_core/same_place.pxd has it."""

@@ -9,7 +9,7 @@ from math import exp, lgamma
 import numpy as np
 from numpy.typing import ArrayLike
 
-# Reads from which on a rate is learned, as many as for insert sizes.
+# Reads from which on a rate is learned, and insert sizes are.
 ENOUGH_READS = 64
 # A library without any spread counts as so many bases: then a read's own errors hardly matter.
 MOST_BASES = 10_000.0

@@ -16,18 +16,18 @@ from gassst.files.whole_file import write_text
 from gassst.index.reference import contig_before
 from gassst.model.params import LONGEST_TEMPLATE, ORIENTATIONS
 from gassst.model.sam_flags import UNMAPPED
-from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate
+from gassst.model.stats import CONFIDENT
+from gassst.pairing.error_rate import ENOUGH_READS, UNKNOWN_LIBRARY, ErrorRate
 from gassst.pairing.orientation import leads, partner_strand, template_length
 
 # At the head of the input: the same number whatever the batches and threads. A mean of 2,048 pairs lies within a
 # twentieth of a standard deviation. 1,024 place as many mates right; 16,384 cost half as much again for 20,000
 # mates, as these reads are mapped twice (lab/constants.md).
 LEARN_READS = 4096
-ENOUGH_PAIRS = 32
+ENOUGH_PAIRS = ENOUGH_READS // 2
 # Share of the confident pairs from which on an orientation is one of the library: mate pairs hold fragments that face
 # each other, too.
 CLEAR_SHARE = 0.05
-CONFIDENT = 20  # MAPQ of both mates of a pair that is learned from
 MIN_SD = 2.0
 REFERENCE_RUNS = (0, 2)  # BAM operations M and D
 GAP_RUNS = (1, 2)  # I and D

@@ -25,8 +25,8 @@ from gassst.search.plan import CHANCE_HITS, SearchPlan, chance_hits
 # every other time (lab/tried.md, "Pairs").
 FIRST_SEEDS = 3
 # Every second seed of the first stage settles nine pairs in ten (docs/pipeline.md, "Pairs").
-QUICK_SEEDS = 4
 QUICK_EVERY = 2
+QUICK_SEEDS = 2 * QUICK_EVERY
 # Buckets in the window of a mate from which on its own seeds cost less than scoring all of them. Windows of usual
 # libraries are narrower, and 16 to 256 make no difference to them (lab/constants.md).
 WIDE_WINDOW = 64

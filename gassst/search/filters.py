@@ -18,7 +18,7 @@ from gassst.errors import UsageError
 from gassst.model.funnel import Funnel
 from gassst.model.params import AUTO, MapParams
 from gassst.search.arrays import Candidates, Diagonals
-from gassst.search.plan import SearchPlan
+from gassst.search.plan import DEFAULT_MAX_GAPS, SearchPlan
 
 # What the one pass of `flanks` counts: candidates that its bounds leave, one after another.
 FLANK_STEPS = ("flanks-tnw4", "flanks-fd", "flanks-nw16")
@@ -87,7 +87,7 @@ FILTERS: dict[str, Callable[[Candidates, Batch], Candidates]] = {
 }
 
 
-BAND_LEAD = 16
+BAND_LEAD = DEFAULT_MAX_GAPS + 1
 """Diagonals of the narrow band before the candidate's own. It decides where no alignment leaves it by so many gaps."""
 
 # What "auto" stands for where the best places are wanted. A narrow band costs a third of a band and rejects three in

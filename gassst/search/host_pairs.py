@@ -31,14 +31,15 @@ from gassst.search.mapq import (
 from gassst.search.plan import EXTRA_STRATA
 from gassst.search.state import PairState, SearchState
 
-# A read with more places as good as its best is no guide to its mate. With 16 a third more mates of human133 are wrong
-# at MAPQ 20 or more: one mate lies in a repeat of many copies, and the seeds of the other miss its true place.
+# A read with more places as good as its best is no guide to its mate, and no window of more buckets is scored. With 16
+# a third more mates of human133 are wrong at MAPQ 20 or more: one mate lies in a repeat of many copies, and the seeds
+# of the other miss its true place.
 RESCUE_PLACES = 256
 # Near anchors of a mate from which on the quick look leaves its pair to all seeds of the first stage. 2 to 32
 # place the same reads right in the same time (lab/constants.md).
 QUICK_ANCHORS = 8
-# What lies behind the fragment does not fit the genome: it costs both mates an error in so many bases at least. Three
-# in four bases of an adapter differ. Mates in a tandem repeat look as if they shared a fragment, too, but they fit.
+# What lies behind the fragment does not fit the genome: it costs a read an error in so many bases at least. Three in
+# four bases of an adapter differ. Mates in a tandem repeat look as if they shared a fragment, too, but they fit.
 TAIL_BASES_AN_ERROR = 4
 
 

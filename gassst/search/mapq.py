@@ -27,7 +27,7 @@ UNKNOWN, UNKNOWN_BESIDE = 1e-5, 10.0
 # strand is taken to be a base or two longer or shorter, at most as much as that.
 AS_LIKELY = 0.8
 # Weight of other pairs of places from which on a rival of the pair is known.
-KNOWN_PAIR = 1e-6
+KNOWN_PAIR = 10 ** (-MAX_MAPQ / 10)
 # Qualities below the first are not compared with copies of a tandem repeat, nor copies with more mismatches than the
 # second beyond those of the alignment.
 LEAST_BESIDE_COPIES, MOST_BESIDE = 10, 6

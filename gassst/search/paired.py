@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from gassst.model.array_types import U8, U16, U32
 from gassst.search import single
 from gassst.search.arrays import Anchors, Buckets, GlobalResult
@@ -20,7 +22,7 @@ from gassst.search.context import QUICK_EVERY
 from gassst.search.plan import EXTRA_STRATA
 from gassst.search.state import PairState, SearchState
 
-EVERY_ROW = 0xFFFFFFFF
+EVERY_ROW = int(np.iinfo(np.uint32).max)
 QUICK_LOOK = -1  # in the place of a stage
 
 

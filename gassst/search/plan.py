@@ -37,14 +37,13 @@ from gassst.workers.forks import watch_forks
 
 DEFAULT_IDENTITY = 80.0
 CHANCE_HITS = 0.01  # most alignments of a random read to expect within the default error limit
-WORD_GAPS = 16  # most gap bases with which a bucket of 32 diagonals fits one 64-bit word
-DEFAULT_MAX_GAPS = (
-    15  # most that a band of 32 diagonals holds to either side of a seed (ext/isa/bound_band.h)
-)
+# Most that a band of 32 diagonals holds to either side of a seed (ext/isa/bound_band.h).
+DEFAULT_MAX_GAPS = 15
+WORD_GAPS = DEFAULT_MAX_GAPS + 1  # most with which a bucket of 32 diagonals fits one 64-bit word
 MISS_SHARE = 0.01  # thesis: "missing at most 1 %"
 # Of disjoint seeds, before the shortest (lab/tried.md, "Index and seeds").
 STAGE_LENGTHS = (25, 20, 14)
-LONG_SEED = 20  # `presets.Preset` limits occurrences of longer and shorter seeds apart
+LONG_SEED = STAGE_LENGTHS[1]  # `presets.Preset` limits occurrences of longer and shorter seeds apart
 # Overlapping seeds are taken this far apart at first, and all of them only where that settles nothing
 # (lab/tried.md, "Index and seeds").
 SPARSE = 6
@@ -311,7 +310,7 @@ class SearchPlan:
             whole = Stage(min(m, self.k + 16), 1, True)
             return [whole, last] if self.params.strata and errors else [last]
         counts = sorted({m // v for v in (*STAGE_LENGTHS, w) if w <= v <= m})
-        if m // STAGE_LENGTHS[1] > 1:
+        if m // LONG_SEED > 1:
             counts = [s for s in counts if s > 1]  # a single seed says little of rivals
         stages = [Stage(min(m // s, self.k + 16), s, True) for s in counts if not is_lossless or s <= errors]
         if is_lossless:

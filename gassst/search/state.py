@@ -9,15 +9,11 @@ import numpy as np
 from gassst._core.placements import Placements
 from gassst.model.array_types import I64, U8, U16, U64, Bool
 from gassst.model.layouts import NO_SCORE
+from gassst.model.params import SPECIFIC_LENGTH
 from gassst.model.rules import optional
 from gassst.search.arrays import Bands, Buckets, Diagonals, KeysByRead
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.mapq import Seen
-
-# Bases of an ungapped stretch from which on a read without a place is looked up once more. By chance one read in
-# thousands has a seed of 12 bases that lies on one of 18. 14 finds 0.03 % more of reads with adapters, 24 loses
-# 0.01 % (lab/constants.md).
-LEAST_STRETCH = 18
 
 
 @dataclass(eq=False, repr=False)
@@ -101,7 +97,7 @@ class SearchState:
         if context.params.mode != "local":
             return np.zeros(context.n, bool)
         scoring = context.params.scoring
-        least = LEAST_STRETCH * scoring.match + scoring.clip
+        least = SPECIFIC_LENGTH * scoring.match + scoring.clip
         lost = (self.best == NO_SCORE) & (self.looked > 0) & (self.capped == 0)
         return lost & (self.evidence < least)
 

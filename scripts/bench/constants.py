@@ -67,10 +67,9 @@ GROUPS = {
     ],
     "clipped": [
         Varied("WORSE", "gassst.local.realign", (3, 7, 12), CLIPPED),
-        Varied("MOST_BUCKETS", "gassst.local.mates", (32, 256, 1024), CLIPPED),
         Varied("MUCH_CLIPPED", "gassst.local.places", (10, 20, 40), CLIPPED),
         Varied("SURE_ERRORS", "gassst.search.host", (2, 4, 8), CLIPPED),
-        Varied("LEAST_STRETCH", "gassst.search.state", (14, 18, 24), CLIPPED),
+        Varied("SPECIFIC_LENGTH", "gassst.search.state", (14, 20, 24), CLIPPED),
     ],
     "dense seeds": [
         Varied("NEW_PLACES", "gassst.local.reseed", (8, 32, 128), CLIPPED[1:]),

@@ -9,8 +9,9 @@ import pytest
 
 import gassst
 from gassst.index.reference import Reference
-from gassst.local.joint import LAST_DIAGONAL, SAME_PLACE, Candidates
+from gassst.local.joint import LAST_DIAGONAL, Candidates
 from gassst.model.array_types import COORDINATE_BITS
+from gassst.model.layouts import SAME_PLACE
 from gassst.model.params import Scoring
 
 M, INSERT = 100, 260
