@@ -360,7 +360,6 @@ class MapParams:
                 "is not for local mode, which reports best alignments",
             ),
             ("device", not is_meth or self.device in (None, NO_DEVICE), "must be none for methylation"),
-            ("all_hits", not is_meth or not self.all_hits, "is not for methylation"),
             (
                 "filters",
                 not is_meth or set(self.filters) <= {AUTO, "band32"},
