@@ -1,13 +1,16 @@
-"""Right against wrong over all thresholds of MAPQ, beside other mappers: ancient DNA, or reads of other simulators.
+"""Right against wrong over all thresholds of MAPQ, beside other mappers: ancient DNA, bisulfite, other simulators.
 
     python scripts/bench/curves.py ancient chr20.fa klebsiella.fa aureus.fa --json lab/data/ancient.json
     python scripts/bench/curves.py unseen dictyostelium.fa klebsiella.fa --json lab/data/unseen.json
+    python scripts/bench/curves.py meth human20.fa human4.fa -n 100000 --rounds 3 --json lab/data/methylation.json
     python scripts/bench/make_benchmarks.py     # the tables and figures of the pages
 
 `ancient`: fragments of 30 to 90 bases by `gassst simulate --damage double --profile illumina`. Each genome also gets
 fragments of another one, which ought to stay unmapped: the first genome those of the second, all others those of the
-first. `unseen`: single reads and pairs of dwgsim, and pairs of mason 2, with the errors of Illumina. Every tool maps
-every set, in turn. CPU seconds are of whole processes, index from disk, the least of --rounds. The last genome comes
+first. `unseen`: single reads and pairs of dwgsim, and pairs of mason 2, with the errors of Illumina. `meth`: pairs by
+`gassst simulate --meth`, for mappers of bisulfite reads; where MethylDackel is on PATH, it makes levels of CpG of each
+output, and those are compared with the truth. Every tool maps every set, in turn. CPU seconds are of whole processes,
+index from disk, the least of --rounds. The last genome comes
 first, and a tool that is missing is left out. With --resume a set that the JSON file holds is not mapped again.
 """
 
@@ -28,12 +31,14 @@ from typing import Any
 import numpy as np
 import peer_tables
 import plots
+import pysam
 from harness import benchmark_parser, run, write_json
-from peer_tools import TOOLS, Job, ReadSet, find, indexer, version
+from peer_tools import TOOLS, Job, ReadSet, Tool, indexer, version
 from peers import RunFailed, plain_reference, timed
 
 from gassst.errors import UsageError
 from gassst.tools.evaluate import Tally, count_reads, tally
+from gassst.tools.mappers import METH_TOOLS, find
 
 TOLERANCE = 10
 ALN = ("-l", "1024", "-n", "0.01", "-o", "2")
@@ -41,25 +46,34 @@ ALN_NAME = f"bwa aln {' '.join(ALN)}"
 CONTESTANTS = {
     "ancient": ("gassst", ALN_NAME, "bwa", "bowtie2", "minibwa", "strobealign"),
     "unseen": ("gassst", "bwa-mem2", "bowtie2", "minibwa", "strobealign"),
+    "meth": tuple(METH_TOOLS),
 }
 SHOWN = {"bwa": "bwa mem"}
-OPTIONS = {"ancient": {"gassst": ("--preset", "ancient")}, "unseen": {}}
+OPTIONS = {"ancient": {"gassst": ("--preset", "ancient")}, "unseen": {}, "meth": {}}
 FRAGMENTS = ("-l", "90", "--inserts", "30,90", "--damage", "double", "--profile", "illumina")
 LENGTH, INSERT = 100, "350,50"
 DWGSIM = ("-e", "0.001-0.01", "-E", "0.001-0.02", "-d", "350", "-s", "50", "-y", "0", "-c", "0")
+BISULFITE = ("--meth", "0.7,0.01,0.01", "--profile", "illumina")
+LEAST_CALLS = 5  # of a CpG, both strands together: fewer tell little of its level
+Levels = dict[tuple[str, int], float]
 MASON = ("mason_simulator", "/usr/lib/seqan/bin/mason_simulator")  # on PATH, or where Debian puts it
 COLOURS = {**plots.COLOURS, ALN_NAME: "#0072B2", "bwa": "#56B4E9", "bowtie2": "#E69F00"}
+COLOURS |= {"bwa-meth": "#0072B2", "bismark": "#E69F00"}
 
 
 @dataclass(frozen=True)
 class Set:
-    """Reads of one genome to map to `reference`; `truth` a file of true alignments, where names tell none."""
+    """Reads of one genome to map to `reference`; `truth` a file of true alignments, where names tell none.
+
+    `levels`: a bedGraph of the methylation of CpG that the reads were drawn with.
+    """
 
     name: str
     reference: Path
     reads: ReadSet
     truth: str | None = None
     is_foreign: bool = False
+    levels: Path | None = None
 
 
 def simulate(genome: Path, number: int, seed: int, out: Path) -> ReadSet:
@@ -98,7 +112,25 @@ def unseen(genomes: list[Path], args: argparse.Namespace, work: Path) -> Iterato
             yield Set(f"{genome.stem}, mason, 2 x {LENGTH}", genome, read_set(files), str(truth))
 
 
-KINDS = {"ancient": ancient, "unseen": unseen}
+def meth(genomes: list[Path], args: argparse.Namespace, work: Path) -> Iterator[Set]:
+    """Pairs of 100 and of 150 bases of a directional library."""
+    for i, genome in reversed(list(enumerate(genomes))):
+        for length, insert in ((100, "300,40"), (150, "350,50")):
+            files = [work / f"meth{i}_{length}_{mate}.fq" for mate in (1, 2)]
+            levels = work / f"meth{i}_{length}.bedGraph"
+            size = ("-n", args.number, "-l", length, "--pairs", insert, "--seed", args.seed + i)
+            outputs = ("-o", files[0], "-o", files[1], "--meth-truth", levels)
+            made(
+                [sys.executable, "-m", "gassst", "simulate", *map(str, (genome, *BISULFITE, *size, *outputs))]
+            )
+            yield Set(f"{genome.stem}, 2 x {length}", genome, read_set(files, length), levels=levels)
+
+
+KINDS = {"ancient": ancient, "unseen": unseen, "meth": meth}
+
+
+def tool_of(name: str, kind: str) -> Tool:
+    return METH_TOOLS[name] if kind == "meth" else TOOLS["bwa" if name == ALN_NAME else name]
 
 
 def made(command: list[str]) -> None:
@@ -118,16 +150,16 @@ def unpacked(path: Path) -> Path:
     return path
 
 
-def read_set(files: list[Path]) -> ReadSet:
+def read_set(files: list[Path], length: int = LENGTH) -> ReadSet:
     reads = sum(count_reads(str(path)) for path in files)
-    return ReadSet(files[0].stem, files[0], reads, LENGTH, mates=files[1] if len(files) > 1 else None)
+    return ReadSet(files[0].stem, files[0], reads, length, mates=files[1] if len(files) > 1 else None)
 
 
 def map_set(name: str, kind: str, one: Set, folder: Path, out: Path) -> float:
     """Maps a set with a tool; CPU seconds. The index is built where it is not there yet. Raises RunFailed."""
     is_aln = name == ALN_NAME
-    tool = TOOLS["bwa" if is_aln else name]
-    program = find("bwa" if is_aln else name, {})
+    tool = tool_of(name, kind)
+    program = find(tool)
     if program is None:
         raise RunFailed("not found")
     length = f"-{one.reads.length}" if tool.per_length else ""
@@ -144,7 +176,9 @@ def map_set(name: str, kind: str, one: Set, folder: Path, out: Path) -> float:
         return aligned["cpu"] + timed([*program, "samse", job.index, str(sai), *job.fastq], out)["cpu"]
     first, *rest = tool.map(job, str(out))
     command = [*program, first, *OPTIONS[kind].get(name, ()), *rest]
-    return timed(command, out.with_suffix(".log") if tool.writes else out)["cpu"]
+    used = timed(command, out.with_suffix(".log") if tool.writes else out)
+    tool.output(job, out).replace(out)
+    return used["cpu"]
 
 
 def judged(path: Path, one: Set) -> dict[str, Any]:
@@ -163,6 +197,43 @@ def judged(path: Path, one: Set) -> dict[str, Any]:
     return {**cells, "curve": curve}
 
 
+def called(alignments: Path, reference: Path) -> Levels:
+    """Levels of the CpG with `LEAST_CALLS` calls or more, in percent, by contig and position, by MethylDackel."""
+    place = alignments.with_suffix(".sorted.bam")
+    beside = alignments.with_name(reference.name)  # an index of the reference is written beside it
+    if not beside.exists():
+        beside.symlink_to(reference)
+    pysam.sort("-o", str(place), str(alignments))
+    pysam.index(str(place))
+    made(["MethylDackel", "extract", "--mergeContext", "-o", str(alignments), str(beside), str(place)])
+    return levels_of(Path(f"{alignments}_CpG.bedGraph"))
+
+
+def levels_of(path: Path) -> Levels:
+    """A bedGraph of levels, without what has too few calls where it counts them."""
+    levels = {}
+    for line in path.read_text().splitlines()[1:]:
+        contig, start, _, level, *calls = line.split("\t")
+        if not calls:
+            levels[contig, int(start)] = float(level)
+        elif (depth := sum(map(int, calls))) >= LEAST_CALLS:
+            levels[contig, int(start)] = 100 * int(calls[0]) / depth
+    return levels
+
+
+def compare_levels(truth: Levels, by_tool: dict[str, Levels]) -> dict[str, dict[str, float]]:
+    """For each tool how many CpG it covers, and its mean absolute error where all tools cover them, in points."""
+    shared = set(truth).intersection(*by_tool.values())
+    return {
+        name: {
+            "cpg": len(levels),
+            "shared": len(shared),
+            "error": sum(abs(levels[at] - truth[at]) for at in shared) / max(1, len(shared)),
+        }
+        for name, levels in by_tool.items()
+    }
+
+
 def measure(args: argparse.Namespace, work: Path) -> list[dict[str, Any]]:
     resumes = args.resume and args.json and Path(args.json).exists()
     results: list[dict[str, Any]] = json.loads(Path(args.json).read_text())["sets"] if resumes else []
@@ -173,6 +244,7 @@ def measure(args: argparse.Namespace, work: Path) -> list[dict[str, Any]]:
         if any(row["name"] == one.name and row["reads"] == one.reads.number for row in results):
             continue
         runs: dict[str, dict[str, Any]] = {name: {} for name in args.tools or CONTESTANTS[args.kind]}
+        levels: dict[str, Levels] = {}
         for _ in range(args.rounds):
             for name, found in runs.items():
                 if "failed" in found:
@@ -182,11 +254,16 @@ def measure(args: argparse.Namespace, work: Path) -> list[dict[str, Any]]:
                     seconds = map_set(name, args.kind, one, indexes, out)
                     found["cpu"] = min(seconds, found.get("cpu", seconds))
                     found.update(judged(out, one))
+                    if one.levels and name not in levels and shutil.which("MethylDackel"):
+                        levels[name] = called(out, one.reference)
                 except RunFailed as error:
                     found["failed"] = str(error)
                 print(
                     f"{one.name}, {name}: {found.get('failed') or found['cpu']}", file=sys.stderr, flush=True
                 )
+        if one.levels and levels:
+            for name, numbers in compare_levels(levels_of(one.levels), levels).items():
+                runs[name].update(numbers)
         about = {"name": one.name, "reads": one.reads.number, "foreign": one.is_foreign}
         results.append({**about, "runs": runs})
         results.sort(key=lambda row: [genome.stem for genome in genomes].index(row["name"].split(",")[0]))
@@ -197,11 +274,9 @@ def measure(args: argparse.Namespace, work: Path) -> list[dict[str, Any]]:
 
 def report(args: argparse.Namespace, results: list[dict[str, Any]]) -> dict[str, Any]:
     names = args.tools or CONTESTANTS[args.kind]
-    programs = {name: find("bwa" if name == ALN_NAME else name, {}) for name in names}
+    programs = {name: find(tool_of(name, args.kind)) for name in names}
     versions = {
-        name: version(TOOLS["bwa" if name == ALN_NAME else name], program)
-        for name, program in programs.items()
-        if program
+        name: version(tool_of(name, args.kind), program) for name, program in programs.items() if program
     }
     return {"kind": args.kind, "tools": versions, "rounds": args.rounds, "sets": results}
 
@@ -249,6 +324,18 @@ def foreign(result: dict[str, Any]) -> str:
         if "failed" not in found
     ]
     return peer_tables.markdown(["reads", "mapper", "mapped", "Q20", "Q25", "Q30"], rows)
+
+
+def levels(result: dict[str, Any]) -> str:
+    """A row for each set and tool: how far its levels of CpG are from the truth."""
+    rows = [
+        [one["name"], name, f"{found['cpg']:,}", f"{found['shared']:,}", f"{found['error']:.3f}"]
+        for one in result["sets"]
+        for name, found in one["runs"].items()
+        if "error" in found
+    ]
+    header = ["reads", "mapper", f"CpG with {LEAST_CALLS} calls", "of all mappers", "mean error, points"]
+    return peer_tables.markdown(header, rows)
 
 
 def about(result: dict[str, Any]) -> str:

@@ -155,6 +155,7 @@ KINDS: dict[str, Callable[..., str]] = {
     "all_places": lambda result, _: all_places.table(result),
     "curve_cells": lambda result, _: curves.cells(result),
     "curve_filters": lambda result, _: curves.filters(result),
+    "curve_levels": lambda result, _: curves.levels(result),
     "curve_foreign": lambda result, _: curves.foreign(result),
     "curves": curves.shown,
     "table_4_1": lambda result, _: thesis_page.table_4_1(result),

@@ -681,6 +681,38 @@ def test_curves_count_what_evaluate_counts(script, tmp_path):
     assert curves.shown(result, tmp_path / "f.svg").endswith("(f.svg)") and (tmp_path / "f.svg").exists()
 
 
+def test_curves_of_bisulfite_reads(script, tmp_path, monkeypatch):
+    """Pairs of both lengths by gassst alone; without MethylDackel there are no levels."""
+    curves, rng = script("curves"), np.random.default_rng(44)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    genome = tmp_path / "one.fa"
+    genome.write_text(f">one\n{bf.random_bases(rng, 20_000).decode()}\n")
+    result = results_of(curves, "meth", genome, "-n", 100, "--tools", "gassst", tmp_path / "out.json")
+    assert [(one["name"], one["reads"]) for one in result["sets"]] == [
+        ("one, 2 x 100", 200),
+        ("one, 2 x 150", 200),
+    ]
+    for one in result["sets"]:
+        found = one["runs"]["gassst"]
+        assert found["right20"] > 190 and "error" not in found
+    assert "one, 2 x 150" in curves.cells(result) and "gassst" not in curves.levels(result)
+
+
+def test_levels_are_compared_where_all_tools_have_them(script, tmp_path):
+    curves = script("curves")
+    truth = tmp_path / "t.bedGraph"
+    truth.write_text(
+        "track\n" + "".join(f"c\t{at}\t{at + 1}\t{level}\n" for at, level in ((5, 80), (9, 10), (12, 50)))
+    )
+    calls = tmp_path / "c.bedGraph"
+    calls.write_text("track\nc\t5\t7\t90\t9\t1\nc\t9\t11\t33\t1\t2\nc\t12\t14\t25\t2\t6\n")
+    found = curves.levels_of(calls)
+    assert found == {("c", 5): 90, ("c", 12): 25}
+    other = {("c", 5): 82.0, ("c", 9): 10.0}
+    rows = curves.compare_levels(curves.levels_of(truth), {"a": found, "b": other})
+    assert rows == {"a": {"cpg": 2, "shared": 1, "error": 10}, "b": {"cpg": 2, "shared": 1, "error": 2}}
+
+
 def test_curves_judge_reads_by_a_file_of_true_alignments(script, tmp_path):
     """The place of a read without truth in its name is that in the file, and its MAPQ that of the mapper."""
     curves = script("curves")
