@@ -102,8 +102,11 @@ def test_nf_core_leaves_given_read_groups(args):
     assert nf_read_group("--report a-R.html", "a.fq.gz", id="x") != ""
 
 
-@pytest.mark.parametrize(("sort", "form"), [(True, "bam"), (True, "cram"), (False, "bam")])
-def test_the_nf_core_modules_map_and_gather(tmp_path, sort, form):
+@pytest.mark.parametrize(
+    ("sort", "form", "args"),
+    [(True, "bam", ""), (True, "cram", ""), (False, "bam", ""), (True, "bam", "--meth")],
+)
+def test_the_nf_core_modules_map_and_gather(tmp_path, sort, form, args):
     """Their shell commands, run as Nextflow would: two parts, which are joined."""
     (tmp_path / "gassst").write_text(f'#!/bin/sh\nexec {sys.executable} -m gassst "$@"\n')
     (tmp_path / "gassst").chmod(0o755)
@@ -120,16 +123,17 @@ def test_the_nf_core_modules_map_and_gather(tmp_path, sort, form):
     reads = str(tmp_path / "reads.fq")
     with pysam.FastxFile(str(DATA / "phix_SRR1377138_R1.fastq.gz")) as file, open(reads, "w") as out:
         out.writelines(f"{record}\n" for record in file)
-    run("index", fasta="ref.fa.gz", prefix="ref")
+    run("index", fasta="ref.fa.gz", prefix="ref", args=args)
     group = nf_read_group("", reads, id="x", library="l")
     common = {"index": "ref.gsi", "reads": reads, "read_group": group, "sorting": "", "format": "bam"}
     for part in (1, 2):
-        run("map", **common, prefix=f"x.{part}", shard=f"--shard {part}/2")
+        run("map", **common, args=args, prefix=f"x.{part}", shard=f"--shard {part}/2")
     parts = {"parts": "x.1.bam x.2.bam", "part_stats": "x.1.json x.2.json"}
     parts["reference"] = "--reference ref.gsi" if form == "cram" else ""
     run("gather", **parts, sorting="--sort" if sort else "", format=form, prefix="x")
     with pysam.AlignmentFile(str(tmp_path / f"x.{form}"), check_sq=False) as file:
         header = file.header.to_dict()
+        assert form == "cram" or any(record.has_tag("YD") for record in file) == bool(args)
     assert header["HD"]["SO"] == ("coordinate" if sort else "unsorted")
     assert header["RG"] == [{"ID": "x", "SM": "x", "LB": "l", "PL": "ILLUMINA"}]
     indexes = [*tmp_path.glob(f"x.{form}.*")]
@@ -154,7 +158,7 @@ def test_the_snakemake_wrappers_run(tmp_path):
     binary.parent.mkdir()
     binary.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m gassst "$@"\n')
     binary.chmod(0o755)
-    targets = ["mapped/a.bam", "cram/a.cram", "unsorted/a.bam"]
+    targets = ["mapped/a.bam", "cram/a.cram", "unsorted/a.bam", "meth/a.bam"]
     command = ["snakemake", "-c", "1", "--wrapper-prefix", f"file://{tmp_path}/wrappers/", *targets]
     path = f"{binary.parent}:{os.environ['PATH']}"
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
@@ -165,6 +169,7 @@ def test_the_snakemake_wrappers_run(tmp_path):
     expected = {
         "mapped/a.bam": ("coordinate", {"ID": "a", "SM": "a", "LB": "a", "PL": "ILLUMINA"}),
         "cram/a.cram": ("coordinate", {"ID": "a", "SM": "a", "LB": "pcr-free", "PL": "ILLUMINA"}),
+        "meth/a.bam": ("coordinate", {"ID": "a", "SM": "a", "LB": "a", "PL": "ILLUMINA"}),
         "unsorted/a.bam": ("unsorted", {"ID": "lane1", "SM": "a", "LB": "a", "PL": "ELEMENT"}),
     }
     for name, (order, group) in expected.items():

@@ -2,6 +2,7 @@
 
 from snakemake.shell import shell
 
-log = snakemake.log_fmt_shell(stdout=False, stderr=True)  # noqa: F821 - Snakemake defines it
+extra = snakemake.params.get("extra", "")  # noqa: F821 - Snakemake defines it
+log = snakemake.log_fmt_shell(stdout=False, stderr=True)  # noqa: F821
 
-shell("gassst index -t {snakemake.threads} {snakemake.input[0]:q} -o {snakemake.output[0]:q} {log}")
+shell("gassst index -t {snakemake.threads} {extra} {snakemake.input[0]:q} -o {snakemake.output[0]:q} {log}")
