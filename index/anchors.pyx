@@ -12,8 +12,9 @@ from libc.stdlib cimport free, realloc
 from cython.view cimport array
 
 from gassst._core.intrinsics cimport prefetch
-from gassst._core.anchors cimport buckets_t, columns_t, keys_t, read_t  # its own: named, so that the build sees a change
+from gassst._core.anchors cimport buckets_t, keys_t, read_t  # its own: named, so that the build sees a change
 from gassst._core.coordinates cimport coordinate_t, place_key, place_of_key, strand_of_key
+from gassst._core.filters cimport columns_t
 from gassst._core.key_sort cimport first_from, sort_keys
 from gassst._core.seeds cimport Seed, Seeds
 

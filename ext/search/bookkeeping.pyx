@@ -108,7 +108,7 @@ def note_looked(state, context, Py_ssize_t stage, const uint16_t[::1] every, con
 
 
 def take_rows(columns, const int64_t[::1] rows):
-    """Rows of parallel columns, in one pass.
+    """Rows of parallel columns.
 
     Parameters
     ----------
@@ -127,42 +127,12 @@ def take_rows(columns, const int64_t[::1] rows):
     """
     cdef Py_ssize_t k = len(columns[0]), m = rows.shape[0], i
     cdef bint inside = True
-    cdef const uint8_t[::1] from_8
-    cdef const uint16_t[::1] from_16
-    cdef const uint32_t[::1] from_32
-    cdef const int64_t[::1] from_64
-    cdef uint8_t[::1] to_8
-    cdef uint16_t[::1] to_16
-    cdef uint32_t[::1] to_32
-    cdef int64_t[::1] to_64
     with nogil:
         for i in range(m):
             inside &= 0 <= rows[i] < k
     if not inside or any(len(column) != k for column in columns):
         raise IndexError(f"rows outside of {k}")
-    taken = [np.empty(m, column.dtype) for column in columns]
-    for column, array in zip(columns, taken):
-        if column.itemsize == 8:
-            from_64, to_64 = column, array
-            with nogil:
-                for i in range(m):
-                    to_64[i] = from_64[rows[i]]
-        elif column.itemsize == 4:
-            from_32, to_32 = column, array
-            with nogil:
-                for i in range(m):
-                    to_32[i] = from_32[rows[i]]
-        elif column.itemsize == 2:
-            from_16, to_16 = column, array
-            with nogil:
-                for i in range(m):
-                    to_16[i] = from_16[rows[i]]
-        else:
-            from_8, to_8 = column, array
-            with nogil:
-                for i in range(m):
-                    to_8[i] = from_8[rows[i]]
-    return taken
+    return [column.take(rows, mode="clip") for column in columns]  # nothing is left to clip
 
 
 def are_kept(candidates, kept):

@@ -21,7 +21,6 @@ from gassst._core.anchors cimport (
     KeyBuffer,
     best_bucket,
     buckets_t,
-    columns_t,
     distinct_buckets,
     gather_read,
     keys_t,
@@ -31,8 +30,7 @@ from gassst._core.banded cimport band_batch, band_paths, cpu_kernels, kernels_of
 from gassst._core.coordinates cimport coordinate_t, place_key
 from gassst._core.bookkeeping cimport knowledge_t, needs_stage, take_band
 from gassst._core.cigar cimport cigar_length, cigar_op, cigar_span
-from gassst._core.filters cimport FLANK_STAGES, job_t, pass_band32, pass_flanks, use_kernels
-from gassst._core.filters cimport columns_t as filter_columns_t
+from gassst._core.filters cimport FLANK_STAGES, columns_t, job_t, pass_band32, pass_flanks, use_kernels
 from gassst._core.key_sort cimport sort_keys
 from gassst._core.layouts cimport NO_SCORE, NO_SUBOPTIMAL, read_summary_t
 from gassst._core.lookup cimport seed_index_t, step_range_t
@@ -374,7 +372,7 @@ cdef class OneRead:
         for i in range(self.filters.shape[0]):
             if n == 0:
                 break
-            self.job.n, self.job.candidates, self.job.kept = n, of_filter(here), of_filter(there)
+            self.job.n, self.job.candidates, self.job.kept = n, here[0], there[0]
             if self.filters[i] == FLANKS:
                 kept = pass_flanks(&self.job)
             else:
@@ -589,10 +587,3 @@ cdef class OneRead:
         if count:
             quality = min(quality, <int>self.rate_beside(count, errors, primary.edits, self.length))
         return quality
-
-
-cdef inline filter_columns_t of_filter(const columns_t *columns) noexcept nogil:
-    cdef filter_columns_t same
-    same.read_strand, same.diagonal, same.offset, same.length = (
-        columns.read_strand, columns.diagonal, columns.offset, columns.length)
-    return same

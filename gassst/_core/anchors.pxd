@@ -2,6 +2,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from gassst._core.coordinates cimport coordinate_t
+from gassst._core.filters cimport columns_t
 from gassst._core.seeds cimport Seed
 
 
@@ -21,13 +22,6 @@ cdef struct read_t:
     const uint32_t *positions   # of the index
     const coordinate_t *copied  # positions copied out of it; NULL where there are none
     keys_t scored, rejected  # buckets and diagonals of the read
-
-
-cdef struct columns_t:
-    uint32_t *read_strand
-    coordinate_t *diagonal
-    uint16_t *offset
-    uint16_t *length
 
 
 cdef struct buckets_t:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gassst._core.banded import local_slots, pack_cigars, without_bonus
-from gassst.model.array_types import COORDINATE, I16, I32, U8, U16, U32, Coordinates
+from gassst.model.array_types import COORDINATE, I16, I32, I64, U8, U16, U32
 from gassst.model.params import Scoring
 from gassst.model.read_batch import PackedReads
 from gassst.model.times import Times
@@ -21,12 +21,12 @@ WORDS = (1, 2, 4, 8)
 WIDTHS = (16, 32, 64, 128, 256, 512)  # of the bands of local alignments
 BAD_EDITS = 0xFFFF  # band.h
 
-Pairs = tuple[U32, Coordinates]
+Pairs = tuple[U32, I64]
 """`read_strand` and `band_start`."""
 Scores = tuple[U16, U16]
 Paths = tuple[U16, U32, U32, U16]
 LocalScores = tuple[I32, U8, U16, U16]
-LocalPaths = tuple[I32, U8, Coordinates, U32, U32, U16, U16]
+LocalPaths = tuple[I32, U8, I64, U32, U32, U16, U16]
 
 
 def u32(array: ArrayLike) -> U32:
@@ -78,9 +78,7 @@ class ReadsHandle(ABC):
     def close(self) -> None:  # noqa: B027 - not all backends hold something
         """Gives back what the handle holds; it must not be used after."""
 
-    def score(
-        self, read_strand: U32, band_start: Coordinates, words: int, limit: U16 | None = None
-    ) -> Scores:
+    def score(self, read_strand: U32, band_start: I64, words: int, limit: U16 | None = None) -> Scores:
         """Least errors of each band, leftmost diagonal they end on: (best uint16[n], end uint16[n]).
 
         `limit` uint16[reads]: errors that matter to each read. A band with more has 65535 errors, and ends on 0. Of
@@ -93,14 +91,14 @@ class ReadsHandle(ABC):
             return np.empty(0, np.uint16), np.empty(0, np.uint16)
         return self._score(*pairs, words, limit)
 
-    def profile(self, read_strand: U32, band_start: Coordinates, words: int) -> U16:
+    def profile(self, read_strand: U32, band_start: I64, words: int) -> U16:
         """Errors of the best alignment that ends on each diagonal: uint16[n, 64 * words]."""
         pairs = self._pairs(read_strand, band_start, words)
         if not len(pairs[0]):
             return np.empty((0, 64 * words), np.uint16)
         return self._profile(*pairs, words)
 
-    def align(self, read_strand: U32, band_start: Coordinates, words: int, end: U16, edits: U16) -> Paths:
+    def align(self, read_strand: U32, band_start: I64, words: int, end: U16, edits: U16) -> Paths:
         """Alignments that end on diagonal `end` (uint16[n]) with `edits` (uint16[n]) errors.
 
         Both as `score` or `profile` gave them, else ValueError. Returns (start uint16[n]: diagonal of the
@@ -135,7 +133,7 @@ class ReadsHandle(ABC):
         cigars, cigar_start = pack_cigars(runs, slot_end, n_runs)
         return start, cigars, cigar_start, n_runs
 
-    def local(self, read_strand: U32, band_start: Coordinates, width: int, scoring: Scoring) -> LocalScores:
+    def local(self, read_strand: U32, band_start: I64, width: int, scoring: Scoring) -> LocalScores:
         """Best local alignment of each pair within its band, by `scoring` (params.Scoring), ties as in local.h.
 
         Parameters
@@ -167,9 +165,7 @@ class ReadsHandle(ABC):
         ends = self._local(*pairs, width, doubled(scoring))
         return *self._without_bonus(pairs[0], ends, scoring), ends[1], ends[2]
 
-    def align_local(
-        self, read_strand: U32, band_start: Coordinates, width: int, scoring: Scoring
-    ) -> LocalPaths:
+    def align_local(self, read_strand: U32, band_start: I64, width: int, scoring: Scoring) -> LocalPaths:
         """The alignments that `local` scores.
 
         Returns
@@ -203,7 +199,7 @@ class ReadsHandle(ABC):
     def _pairs(
         self,
         read_strand: U32,
-        band_start: Coordinates,
+        band_start: I64,
         size: int,
         sizes: tuple[int, ...] = WORDS,
         what: str = "words",
@@ -218,16 +214,16 @@ class ReadsHandle(ABC):
         return read_strand, band_start
 
     @abstractmethod
-    def _score(self, read_strand: U32, band_start: Coordinates, words: int, limit: U16 | None) -> Scores: ...
+    def _score(self, read_strand: U32, band_start: I64, words: int, limit: U16 | None) -> Scores: ...
 
     @abstractmethod
-    def _profile(self, read_strand: U32, band_start: Coordinates, words: int) -> U16: ...
+    def _profile(self, read_strand: U32, band_start: I64, words: int) -> U16: ...
 
     @abstractmethod
     def _align(
         self,
         read_strand: U32,
-        band_start: Coordinates,
+        band_start: I64,
         words: int,
         end: U16,
         edits: U16,
@@ -236,9 +232,9 @@ class ReadsHandle(ABC):
     ) -> tuple[U16, U16, U32]: ...
 
     @abstractmethod
-    def _local(self, read_strand: U32, band_start: Coordinates, width: int, costs: I16) -> U16: ...
+    def _local(self, read_strand: U32, band_start: I64, width: int, costs: I16) -> U16: ...
 
     @abstractmethod
     def _align_local(
-        self, read_strand: U32, band_start: Coordinates, width: int, costs: I16, slot_end: U32, rows: int
-    ) -> tuple[U16, Coordinates, U16, U16, U32]: ...
+        self, read_strand: U32, band_start: I64, width: int, costs: I16, slot_end: U32, rows: int
+    ) -> tuple[U16, I64, U16, U16, U32]: ...

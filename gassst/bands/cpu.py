@@ -11,7 +11,7 @@ import numpy as np
 
 from gassst._core.banded import Band, instruction_sets
 from gassst.bands.base import ReadsHandle, Scores
-from gassst.model.array_types import U16, U32, U64, Coordinates
+from gassst.model.array_types import I64, U16, U32, U64
 from gassst.model.read_batch import PackedReads
 from gassst.model.times import Times
 from gassst.workers.forks import watch_forks
@@ -48,7 +48,7 @@ class CpuReads(ReadsHandle):
     def _local(self, *arguments: Any) -> U16:
         return self._timed(self.band.local, *arguments)
 
-    def _align_local(self, *arguments: Any) -> tuple[U16, Coordinates, U16, U16, U32]:
+    def _align_local(self, *arguments: Any) -> tuple[U16, I64, U16, U16, U32]:
         return self._timed(self.band.align_local, *arguments)
 
 

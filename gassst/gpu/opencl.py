@@ -16,7 +16,7 @@ from gassst.bands.cpu import CpuExtender, CpuReads
 from gassst.errors import DeviceError
 from gassst.gpu import opencl_engine
 from gassst.gpu.opencl_batch import DeviceBatch, Worker
-from gassst.model.array_types import U16, U32, U64, Coordinates
+from gassst.model.array_types import I64, U16, U32, U64
 from gassst.model.read_batch import PackedReads
 from gassst.model.times import Times
 
@@ -90,7 +90,7 @@ class OpenCLReads(ReadsHandle):
     def _local(self, *arguments: Any) -> U16:
         return self._run_scores("local", *arguments)
 
-    def _align_local(self, *arguments: Any) -> tuple[U16, Coordinates, U16, U16, U32]:
+    def _align_local(self, *arguments: Any) -> tuple[U16, I64, U16, U16, U32]:
         return self._run("align_local", *arguments)
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gassst.bands.base import Scores
 from gassst.errors import DeviceError
 from gassst.gpu.opencl_engine import LOCAL_SOURCES, SOURCES, Engine, OutOfDeviceMemory, scalar_types
-from gassst.model.array_types import COORDINATE, I16, U16, U32, U64, Coordinates
+from gassst.model.array_types import COORDINATE, I16, I64, U16, U32, U64
 from gassst.model.layouts import NO_SCORE
 from gassst.model.times import Times
 
@@ -125,9 +125,7 @@ class DeviceBatch:
             worker.queue.finish()
             worker.settle()
 
-    def score(
-        self, read_strand: U32, band_start: Coordinates, words: int, limit: U16 | None = None
-    ) -> Scores:
+    def score(self, read_strand: U32, band_start: I64, words: int, limit: U16 | None = None) -> Scores:
         """(best uint16[n], end uint16[n])."""
         n = len(read_strand)
         best, end = np.empty(n, np.uint16), np.empty(n, np.uint16)
@@ -145,7 +143,7 @@ class DeviceBatch:
             best[above], end[above] = NO_SCORE, 0
         return best, end
 
-    def profile(self, read_strand: U32, band_start: Coordinates, words: int) -> U16:
+    def profile(self, read_strand: U32, band_start: I64, words: int) -> U16:
         """uint16[n, 64 * words]."""
         errors = np.empty((len(read_strand), 64 * words), np.uint16)
 
@@ -160,7 +158,7 @@ class DeviceBatch:
     def align(
         self,
         read_strand: U32,
-        band_start: Coordinates,
+        band_start: I64,
         words: int,
         end: U16,
         edits: U16,
@@ -186,7 +184,7 @@ class DeviceBatch:
         self._in_chunks(n, max(1, self.engine.trace_bytes // per_pair), run)
         return start, n_runs, runs
 
-    def local(self, read_strand: U32, band_start: Coordinates, width: int, costs: I16) -> U16:
+    def local(self, read_strand: U32, band_start: I64, width: int, costs: I16) -> U16:
         """uint16[3, n] as `_banded.Band.local` has it."""
         n = len(read_strand)
         ends = np.empty((3, n), np.uint16)
@@ -203,8 +201,8 @@ class DeviceBatch:
         return ends
 
     def align_local(
-        self, read_strand: U32, band_start: Coordinates, width: int, costs: I16, slot_end: U32, rows: int
-    ) -> tuple[U16, Coordinates, U16, U16, U32]:
+        self, read_strand: U32, band_start: I64, width: int, costs: I16, slot_end: U32, rows: int
+    ) -> tuple[U16, I64, U16, U16, U32]:
         """(ends, position, edits, n_runs, runs) as `_banded.Band.align_local` has them."""
         n, worker = len(read_strand), self.worker
         ends, position = np.empty((3, n), np.uint16), np.empty(n, COORDINATE)
@@ -258,7 +256,7 @@ class DeviceBatch:
         words: int,
         part: slice,
         read_strand: U32,
-        band_start: Coordinates,
+        band_start: I64,
         *arguments: Any,
         items: int | None = None,
     ) -> None:

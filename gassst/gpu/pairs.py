@@ -9,11 +9,11 @@ import numpy as np
 from gassst.gpu import seeds as device_seeds
 from gassst.gpu.requests import Looked, QuickLooked
 from gassst.gpu.seeds import SeedsOnDevice
-from gassst.model.array_types import U8, U32
+from gassst.model.array_types import U8, U32, place_keys
 from gassst.model.stats import Stats
 from gassst.pairing.pair_scoring import PairChoice
 from gassst.search import paired
-from gassst.search.arrays import Anchors, Buckets, GlobalResult, place_keys
+from gassst.search.arrays import Anchors, Buckets, GlobalResult
 from gassst.search.backend import Grouped, Selected
 from gassst.search.context import QUICK_EVERY, BatchContext, PairContext
 from gassst.search.host_pairs import HostPairPasses

@@ -9,7 +9,7 @@ import numpy as np
 
 from gassst._core import read_through as _read_through
 from gassst.gpu.arrays import STATE, WITHIN_LIMIT
-from gassst.model.array_types import COORDINATE, I32, I64, U8, U16, U32, U64, Bool, Coordinates
+from gassst.model.array_types import COORDINATE, I32, I64, U8, U16, U32, U64, Bool
 from gassst.model.params import MapParams
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
@@ -271,7 +271,7 @@ class TracedRows(NamedTuple):
     n_runs: U16
     cigars: U32
 
-    def at(self, rows: I64) -> tuple[Coordinates, Traced]:
+    def at(self, rows: I64) -> tuple[I64, Traced]:
         """Of some rows what `GlobalResult.traced` has. Copies what it keeps."""
         n_runs = self.n_runs[rows]
         gapped = rows[n_runs > 0]

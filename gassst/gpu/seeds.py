@@ -13,8 +13,8 @@ import numpy as np
 
 from gassst._core import bookkeeping as _bookkeeping
 from gassst.gpu.requests import Looked
-from gassst.model.array_types import I64, U8, U16, U32, Coordinates
-from gassst.search.arrays import Anchors, Candidates, Diagonals, KeysByRead, place_keys
+from gassst.model.array_types import I64, U8, U16, U32, place_keys
+from gassst.search.arrays import Anchors, Candidates, Diagonals, KeysByRead
 from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.filters import BAND_LEAD
 from gassst.search.host import HostBackend, without_contigs
@@ -127,7 +127,7 @@ class SeedsOnDevice(HostBackend):
         return seeds if context.left_out is None else without_contigs(seeds, context)
 
 
-def _without_known(anchors: Anchors, place: Coordinates, known: KeysByRead) -> Anchors:
+def _without_known(anchors: Anchors, place: I64, known: KeysByRead) -> Anchors:
     """The anchors without those whose bucket, or diagonal, is known: `place` int64[c]."""
     if not len(known.keys):
         return anchors

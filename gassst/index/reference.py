@@ -147,7 +147,7 @@ class Reference:
                 raise InputError(f"{source}: contig {name}: no sequence")
             if len(text) > MAX_CONTIG:
                 raise InputError(
-                    f"{source}: contig {name}: {len(text):,} bases, and BAM holds {MAX_CONTIG:,} at most: divide it"
+                    f"{source}: contig {name}: {len(text):,} bases, more than the {MAX_CONTIG:,} of BAM: divide it"
                 )
             if packer.total + GAP + len(text) > MAX_TOTAL:
                 raise InputError(

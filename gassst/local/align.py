@@ -22,7 +22,7 @@ from gassst._core import ungapped as _ungapped
 from gassst.bands.base import WIDTHS
 from gassst.local.places import Aligned, Lines, Places, Targets
 from gassst.local.reseed import Promising
-from gassst.model.array_types import COORDINATE, I32, I64, U8, U16, U32, Bool, Coordinates
+from gassst.model.array_types import COORDINATE, I32, I64, U8, U16, U32, Bool
 from gassst.model.layouts import NO_SCORE
 from gassst.model.params import Scoring
 from gassst.model.rules import optional, rule
@@ -75,7 +75,7 @@ class Aligner:
         """int64[k]: what places lose against an alignment without an error."""
         return self.scoring.perfect(self.lengths[places.read_strand >> 1]) - places.total
 
-    def ungapped(self, read_strand: U32, diagonal: Coordinates) -> Lines:
+    def ungapped(self, read_strand: U32, diagonal: I64) -> Lines:
         """Ungapped alignments of whole reads, in their order."""
         cigars = self.lengths[read_strand >> 1] << np.uint32(4)
         runs = np.arange(len(cigars), dtype=np.uint32), np.ones(len(cigars), np.uint16)
@@ -148,9 +148,7 @@ class Aligner:
         stands = np.flatnonzero((plain.total >= lines.total[rows]) & (plain.hits["cigar_runs"] > 0))
         lines.overwrite(rows[stands], plain.take(stands), OF_TARGETS)
 
-    def _ungapped_part(
-        self, read_strand: U32, diagonal: Coordinates, begin: U16, end: U16, given: Bool
-    ) -> Lines:
+    def _ungapped_part(self, read_strand: U32, diagonal: I64, begin: U16, end: U16, given: Bool) -> Lines:
         """Ungapped alignments of the bases begin .. end - 1 of strands, in their order."""
         lengths = self.lengths[read_strand >> 1]
         runs = np.stack(
@@ -172,7 +170,7 @@ class Aligner:
         ends = np.zeros(len(hits), np.int64), lengths.astype(np.int64)
         return Lines(hits, read_strand, *ends, total, diagonal, diagonal.copy(), np.ones(len(hits), bool))
 
-    def begun(self, places: Places) -> Coordinates:
+    def begun(self, places: Places) -> I64:
         """int64[k]: the diagonals on which the alignments of places begin."""
         columns = places.read_strand, places.diagonal, places.band_start, places.width
         return self._align(Targets(*columns, self.loss(places), places.given)).first_diagonal
@@ -198,7 +196,7 @@ class Aligner:
 
     def _by_width(
         self, targets: Targets, plain: Bool | None
-    ) -> Iterator[tuple[int, I64, U32, Coordinates, Callable[[I32, U8], None]]]:
+    ) -> Iterator[tuple[int, I64, U32, I64, Callable[[I32, U8], None]]]:
         """Width, rows, their read_strand and the first diagonals of their bands, the narrowest first.
 
         `plain` bool[k]: targets that need no band. The last item takes `score` and `reached` of these rows:
@@ -227,7 +225,7 @@ class Aligner:
         return Lines(hits, aligned.read_strand, begin, end, total, first, last, given)
 
 
-def score_bands(aligner: Aligner, read_strand: U32, band_start: Coordinates, words: U8) -> Places:
+def score_bands(aligner: Aligner, read_strand: U32, band_start: I64, words: U8) -> Places:
     """The best places anywhere in bands of 64 * words diagonals, without those that align nothing."""
     loss = np.full(len(words), np.iinfo(np.int64).max)  # more than a narrow band can prove
     width, given = 64 * words.astype(np.int64), np.zeros(len(words), bool)

@@ -11,10 +11,9 @@ import numpy as np
 from gassst._core import pair_scoring as _pair_scoring
 from gassst.local.align import Aligner
 from gassst.local.places import Columns, Lines, Places, overlap, rank
-from gassst.model.array_types import COORDINATE_BITS, F64, I64, U8, U32, Bool, Coordinates
+from gassst.model.array_types import COORDINATE_BITS, F64, I64, U8, U32, Bool, place_keys
 from gassst.model.layouts import NO_SCORE, SAME_PLACE
 from gassst.pairing.pair_scoring import EDIT_PHRED, PairedReads, PlacesByRead
-from gassst.search.arrays import place_keys
 from gassst.search.context import BatchContext, PairContext
 
 # Score that a concordant place is worth: bwa's -U.
@@ -48,8 +47,8 @@ class Candidates(Columns):
     """
 
     read_strand: U32
-    diagonal: Coordinates
-    first_diagonal: Coordinates
+    diagonal: I64
+    first_diagonal: I64
     inside: I64
     begin: I64
     end: I64

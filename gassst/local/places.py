@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gassst._core import local_places as _local_places
-from gassst.model.array_types import I64, U8, U16, U32, Bool, Coordinates
+from gassst.model.array_types import I64, U8, U16, U32, Bool
 from gassst.model.params import SPECIFIC_LENGTH, Scoring
 from gassst.search.context import BatchContext
 
@@ -68,8 +68,8 @@ class Targets(Columns):
     """
 
     read_strand: U32
-    diagonal: Coordinates
-    band_start: Coordinates
+    diagonal: I64
+    band_start: I64
     width: I64
     loss: I64
     given: Bool
@@ -100,15 +100,15 @@ class Places(Columns):
     """
 
     read_strand: U32
-    band_start: Coordinates
+    band_start: I64
     width: I64
     score: np.ndarray
     total: np.ndarray
     reached: U8
     strand_end: U16
-    diagonal: Coordinates
+    diagonal: I64
     given: Bool
-    first_diagonal: Coordinates
+    first_diagonal: I64
 
     @classmethod
     def none(cls) -> Places:
@@ -147,7 +147,7 @@ class Aligned(NamedTuple):
     """
 
     read_strand: U32
-    position: Coordinates
+    position: I64
     cigars: U32
     start: U32
     n_runs: U16
@@ -178,8 +178,8 @@ class Lines(Columns):
     begin: I64
     end: I64
     total: np.ndarray
-    first_diagonal: Coordinates
-    last_diagonal: Coordinates
+    first_diagonal: I64
+    last_diagonal: I64
     given: Bool
 
     @cached_property

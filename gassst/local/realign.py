@@ -35,12 +35,12 @@ from gassst.local.places import (
 )
 from gassst.local.reseed import DEEP, WORDS, Depth, PassedOver, look_again
 from gassst.local.rivals import Rivals, SeedCoverage, part_quality, quality_of, rivals_of, supplementary
-from gassst.model.array_types import COORDINATE, I64, U8, U16, U32, Bool, Coordinates
+from gassst.model.array_types import COORDINATE, I64, U8, U16, U32, Bool, place_keys
 from gassst.model.layouts import NO_SCORE
 from gassst.model.params import Scoring
 from gassst.model.rules import optional
 from gassst.model.sam_flags import SECONDARY, SUPPLEMENTARY
-from gassst.search.arrays import Bands, BatchResult, GlobalResult, place_keys
+from gassst.search.arrays import Bands, BatchResult, GlobalResult
 from gassst.search.backend import SearchBackend
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.host import unmapped_rows
@@ -414,7 +414,7 @@ def _expected_loss(scoring: Scoring, edits: U16, ungapped: Bool | bool) -> I64:
     return edits * np.int64(each) + np.where(ungapped, 0, gap - each)
 
 
-def _around(read_strand: U32, diagonal: Coordinates, words: U8, loss: I64, given: Bool) -> Targets:
+def _around(read_strand: U32, diagonal: I64, words: U8, loss: I64, given: Bool) -> Targets:
     """Targets on diagonals, in bands of 64 * words diagonals around them at the widest."""
     first = diagonal - 32 * words.astype(COORDINATE)
     return Targets(read_strand, diagonal, first, 64 * words.astype(np.int64), loss, given)

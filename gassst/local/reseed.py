@@ -9,7 +9,7 @@ import numpy as np
 
 from gassst._core import stretches as _stretches
 from gassst.index.seed_index import SeedIndex
-from gassst.model.array_types import COORDINATE, F64, I64, U8, U32, Bool, Coordinates
+from gassst.model.array_types import COORDINATE, F64, I64, U8, U32, Bool
 from gassst.search.backend import SearchBackend
 from gassst.search.dense import DenseSeeds
 
@@ -83,9 +83,9 @@ class Promising(NamedTuple):
     """
 
     read_strand: U32
-    band_start: Coordinates
+    band_start: I64
     words: U8
-    diagonal: Coordinates
+    diagonal: I64
     alone: Bool
 
 

@@ -1,4 +1,4 @@
-"""Names of the types of arrays."""
+"""Names of the types of arrays; keys of places."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ I64 = NDArray[np.int64]
 COORDINATE = np.int64
 """Of coordinates of the concatenated reference, as `ext/common/coordinates.h` has them."""
 COORDINATE_BITS = 36
-Coordinates = I64
 F64 = NDArray[np.float64]
 Bool = NDArray[np.bool_]
 Structs = NDArray[Any]
+
+
+def place_keys(read_strand: U32 | I64, place: I64 | U32) -> U64:
+    """uint64[k]: keys that order places, diagonals or buckets, by read and strand, as `place_key` in `ext`."""
+    return read_strand.astype(np.uint64) << np.uint64(COORDINATE_BITS) | place.astype(np.uint64)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst.model.array_types import Coordinates
+from gassst.model.array_types import I64
 from gassst.pairing.insert_size import InsertModel
 
 # Phred of an error, where the places of a pair are compared: near what reads with 2 % errors tell.
@@ -73,7 +73,7 @@ class PlacesByRead(NamedTuple):
     """
 
     read_strand: NDArray[np.uint32]
-    ends: Coordinates
+    ends: I64
     edits: NDArray[np.uint16]
     contig: NDArray[np.int32]
     start: NDArray[np.int64]

@@ -9,23 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gassst._core import bookkeeping as _bookkeeping
-from gassst.model.array_types import (
-    COORDINATE,
-    COORDINATE_BITS,
-    I64,
-    U8,
-    U16,
-    U32,
-    U64,
-    Bool,
-    Coordinates,
-    Structs,
-)
-
-
-def place_keys(read_strand: U32 | I64, place: Coordinates | U32) -> U64:
-    """uint64[k]: keys that order places, diagonals or buckets, by read and strand, as `place_key` in `ext`."""
-    return read_strand.astype(np.uint64) << np.uint64(COORDINATE_BITS) | place.astype(np.uint64)
+from gassst.model.array_types import COORDINATE, I64, U8, U16, U32, U64, Bool, Structs
 
 
 def _taken(columns: Sequence[Structs], index: Any) -> Sequence[Structs]:
@@ -50,7 +34,7 @@ class Candidates:
     """
 
     read_strand: U32
-    diagonal: Coordinates
+    diagonal: I64
     offset: U16
     length: U16
 
@@ -117,7 +101,7 @@ class Diagonals(NamedTuple):
     """Diagonals of reads: `read_strand` uint32[k], `diagonal` int64[k]."""
 
     read_strand: U32
-    diagonal: Coordinates
+    diagonal: I64
 
 
 class KeysByRead(NamedTuple):
@@ -161,7 +145,7 @@ class Bands:
     """
 
     read_strand: U32
-    band_start: Coordinates
+    band_start: I64
     end: U16
     edits: U16
     words: U8
@@ -180,7 +164,7 @@ class Bands:
         columns = self.read_strand, self.band_start, self.end, self.edits, self.words, self.reach
         return Bands(*_taken(columns, index))
 
-    def ends(self, lengths: U32) -> Coordinates:
+    def ends(self, lengths: U32) -> I64:
         """int64[h]: coordinates behind the last aligned bases, from the lengths of the reads."""
         return self.band_start + self.end + lengths[self.read_strand >> 1]
 
@@ -198,7 +182,7 @@ class Traced(NamedTuple):
         Runs of alignment i are start[i] .. start[i] + n_runs[i].
     """
 
-    diagonal: Coordinates
+    diagonal: I64
     cigars: U32
     start: U32
     n_runs: U16
@@ -246,7 +230,7 @@ class GlobalResult:
     hopeless: Bool
     fragment: U16
     repeats: U8 | None = None
-    traced: tuple[Coordinates, Traced] | None = None
+    traced: tuple[I64, Traced] | None = None
 
     def without(self, reads: Bool) -> GlobalResult:
         """The same, as if nothing had been found of some reads (bool[n])."""

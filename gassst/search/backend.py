@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
-from gassst.model.array_types import I64, U8, U16, U32, Bool, Coordinates
+from gassst.model.array_types import I64, U8, U16, U32, Bool
 from gassst.model.params import Scoring
 from gassst.model.stats import Stats
 from gassst.pairing.pair_scoring import PairChoice
@@ -34,7 +34,7 @@ class Grouped(NamedTuple):
     """Bands grouped by read; `ends` int64[h], coordinates behind the last aligned bases; `start` int64[n + 1]."""
 
     bands: Bands
-    ends: Coordinates
+    ends: I64
     start: I64
 
 
@@ -185,21 +185,17 @@ class SearchBackend(Protocol):
         """The reported rows as alignments, with a row for every unmapped read; `pairs`: of reads that have mates."""
         ...
 
-    def ungapped_ends(self, bands: Bands) -> Coordinates:
+    def ungapped_ends(self, bands: Bands) -> I64:
         """int64[h]: the diagonal of an ungapped alignment with as few errors, 0 where there is none."""
         ...
 
     # --- local alignment -----------------------------------------------------------------------------------------
 
-    def score_local(
-        self, read_strand: U32, band_start: Coordinates, width: int, scoring: Scoring
-    ) -> tuple[Any, ...]:
+    def score_local(self, read_strand: U32, band_start: I64, width: int, scoring: Scoring) -> tuple[Any, ...]:
         """As `bands.base.ReadsHandle.local`."""
         ...
 
-    def align_local(
-        self, read_strand: U32, band_start: Coordinates, width: int, scoring: Scoring
-    ) -> tuple[Any, ...]:
+    def align_local(self, read_strand: U32, band_start: I64, width: int, scoring: Scoring) -> tuple[Any, ...]:
         """As `bands.base.ReadsHandle.align_local`."""
         ...
 

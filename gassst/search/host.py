@@ -16,7 +16,7 @@ from gassst._core import selection as _selection
 from gassst._core import stretches as _stretches
 from gassst.bands.base import ReadsHandle
 from gassst.index.reference import contig_before
-from gassst.model.array_types import COORDINATE, I64, U8, U16, U32, U64, Bool, Coordinates
+from gassst.model.array_types import COORDINATE, I64, U8, U16, U32, U64, Bool, place_keys
 from gassst.model.layouts import HIT, NO_SCORE
 from gassst.model.params import Scoring
 from gassst.model.rules import optional, rule
@@ -31,7 +31,6 @@ from gassst.search.arrays import (
     GlobalResult,
     KeysByRead,
     Traced,
-    place_keys,
 )
 from gassst.search.backend import Grouped, Resolved, Selected
 from gassst.search.context import BatchContext, PairContext
@@ -174,7 +173,7 @@ class HostBackend:
 
     # --- bands ---------------------------------------------------------------------------------------------------
 
-    def _by_words(self, buckets: Buckets) -> Iterator[tuple[int, U32, Coordinates]]:
+    def _by_words(self, buckets: Buckets) -> Iterator[tuple[int, U32, I64]]:
         """Words, read_strand and first diagonals of the bands of buckets, one group for each number of words."""
         context = self.context
         first, words = _bookkeeping.bands_of(*buckets, context.shift, context.lead, context.words)
@@ -202,7 +201,7 @@ class HostBackend:
             for part in _pieces(read_strand >> np.uint32(1), PROFILE_CELLS // (64 * words)):
                 yield self._minima(read_strand[part], first[part], words)
 
-    def _minima(self, read_strand: U32, first: Coordinates, words: int) -> Bands:
+    def _minima(self, read_strand: U32, first: I64, words: int) -> Bands:
         context = self.context
         with self.stats.timed("score"):
             profile = self._bands.profile(read_strand, first, words)
@@ -240,7 +239,7 @@ class HostBackend:
         summary["n_reported"] = np.diff(start)
         return found, Selected(rows, start, summary)
 
-    def ungapped_ends(self, bands: Bands) -> Coordinates:
+    def ungapped_ends(self, bands: Bands) -> I64:
         return _alignments.ungapped_diagonals(bands, self.context)
 
     def rate(self, state: SearchState, found: Grouped, selected: Selected) -> GlobalResult:
@@ -272,7 +271,7 @@ class HostBackend:
         quality[mapped] = beside_copies(quality[mapped], parts, self.context, pairs, found.repeats)
         return BatchResult(_alignments.reported_rows(hits, start, quality), found.summary, cigars)
 
-    def _traced(self, bands: Bands) -> tuple[Coordinates, Traced]:
+    def _traced(self, bands: Bands) -> tuple[I64, Traced]:
         """As `GlobalResult.traced`."""
         ungapped = self.ungapped_ends(bands)
         gapped = np.flatnonzero(ungapped == 0)
@@ -319,15 +318,11 @@ class HostBackend:
 
     # --- local alignment -----------------------------------------------------------------------------------------
 
-    def score_local(
-        self, read_strand: U32, band_start: Coordinates, width: int, scoring: Scoring
-    ) -> tuple[Any, ...]:
+    def score_local(self, read_strand: U32, band_start: I64, width: int, scoring: Scoring) -> tuple[Any, ...]:
         self.stats.scored += len(read_strand)
         return self._bands.local(read_strand, band_start, width, scoring)
 
-    def align_local(
-        self, read_strand: U32, band_start: Coordinates, width: int, scoring: Scoring
-    ) -> tuple[Any, ...]:
+    def align_local(self, read_strand: U32, band_start: I64, width: int, scoring: Scoring) -> tuple[Any, ...]:
         self.stats.traced += len(read_strand)
         return self._bands.align_local(read_strand, band_start, width, scoring)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from gassst._core import tandem as _tandem
 from gassst.index.reference import contig_before
-from gassst.model.array_types import F64, I64, U8, U16, U32, Bool, Coordinates
+from gassst.model.array_types import F64, I64, U8, U16, U32, Bool
 from gassst.model.rules import optional
 from gassst.pairing.error_rate import ErrorRate
 from gassst.pairing.orientation import leads, partner_strand, template_length
@@ -35,7 +35,7 @@ class Parts(NamedTuple):
     """
 
     read_strand: U32
-    diagonal: Coordinates
+    diagonal: I64
     begin: I64
     end: I64
     loss: F64
@@ -121,7 +121,7 @@ def _weight_in_pairs(rows: I64, parts: Parts, context: BatchContext, pairs: Pair
     return concordant, _tandem.tandem_pairs(columns[0], columns[1], deviate, step, context)
 
 
-def _columns(parts: Parts, library: ErrorRate) -> tuple[U32, Coordinates, I64, I64, U16, F64, F64]:
+def _columns(parts: Parts, library: ErrorRate) -> tuple[U32, I64, I64, I64, U16, F64, F64]:
     """What `tandem_pairs` takes of the mates on one side."""
     odds = library.odds(np.ceil(parts.loss), parts.end - parts.begin)
     read_strand, diagonal, begin, end, loss = parts

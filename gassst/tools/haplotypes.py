@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import IO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gassst.errors import InputError
 from gassst.files.inflate import open_input
@@ -49,8 +48,7 @@ def read_fasta(path: str) -> Genome:
         data = file.read()
     if not data.startswith(b">"):
         raise InputError(f"{path}: not FASTA, the first character is not '>'")
-    names: list[str] = []
-    parts: list[NDArray[np.uint8]] = []
+    names, parts = list[str](), list[np.ndarray]()
     records = data.replace(b"\r", b"").split(b"\n>")
     del data
     records.reverse()
