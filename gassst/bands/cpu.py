@@ -74,12 +74,6 @@ class CpuExtender:
         with self._lock:
             self.counters += times
 
-    @property
-    def pace(self) -> tuple[int, int]:
-        """Time spent on bands, in ns, summed over threads; and how many bands that were."""
-        with self._lock:
-            return self.counters.kernel, self.counters.pairs
-
     def describe(self) -> str:
         """One line for people."""
         return f"CPU backend ({self.instruction_set})"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gassst.gpu.opencl_engine import DeviceInfo
 
 GPU = (
-    "if it turns out faster than the compiled code: a GPU goes before an accelerator, then most compute units"
+    "for runs of `gassst map` that are long enough: a GPU goes before an accelerator, then most compute units"
 )
 NO_GPU = "no GPU; an OpenCL device that is a CPU is used only where it is named"
 
@@ -31,7 +31,7 @@ def is_late(device: str | None) -> bool:
     """
     if is_disabled(device):
         return False
-    return (device or "").lower() in ("gpu", "gpu:all") or (not is_named(device) and not why_no_accelerator())
+    return (device or "").lower() == "gpu" or (not is_named(device) and not why_no_accelerator())
 
 
 def is_named(device: str | None) -> bool:

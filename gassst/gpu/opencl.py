@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import threading
-import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,59 +22,31 @@ log = logging.getLogger("gassst")
 
 
 class OpenCLReads(ReadsHandle):
-    """Reads on an OpenCL device. Scores come from the extender's `scorer`, if it has one; where the device fails and
-    there is a spare backend, that one goes on."""
+    """Reads on an OpenCL device. Scores come from the extender's `scorer`, if it has one. DeviceError where the device
+    fails."""
 
     def __init__(self, extender: OpenCLExtender, packed: PackedReads):
         super().__init__(packed)
         self.extender, self.packed, self.times = extender, packed, Times()
-        self.worker: Worker | None = None
-        self.batch: DeviceBatch | None = None
-        self.compiled: dict[CpuExtender, CpuReads] = {}
-        if not extender.failed:
-            self._tried(self._open, 0)
-
-    def _open(self) -> None:
-        self.worker = worker = self.extender.borrow()
-        worker.batches += 1
+        self.worker: Worker | None = extender.borrow()
+        self.scores: CpuReads | None = None
         reads = (self.planes, self.plane_start, self.lengths)
-        self.batch = DeviceBatch(self.extender.engine, worker, *reads)
-
-    def _tried(self, call: Callable[[], Any], bands: int) -> Any:
-        """What the call returns; None once the device has failed. Raises DeviceError without a spare backend."""
-        began = time.perf_counter_ns()
-        try:
-            found = call()
-        except DeviceError as error:
-            self.extender.fail(error)
-            return None
-        if (
-            self.worker is not None and self.worker.batches > 1
-        ):  # with its first one a worker sets up its kernels
-            self.extender.note(time.perf_counter_ns() - began, bands)
-        return found
+        self.batch = DeviceBatch(extender.engine, self.worker, *reads)
 
     def _run(self, what: str, *arguments: Any) -> Any:
-        """The device's method of this name, or the spare backend's once the device has failed."""
-        if not self.extender.failed:
-            bands = len(arguments[0])
-            found = self._tried(lambda: getattr(self.batch, what)(*arguments), bands)
-            if found is not None:
-                is_traced = what.startswith("align")
-                self.times += Times(device_scored=bands * (not is_traced), device_traced=bands * is_traced)
-                return found
-        assert self.extender.spare is not None  # else its failure was raised
-        return self._run_compiled(self.extender.spare, what, *arguments)
-
-    def _run_compiled(self, backend: CpuExtender, what: str, *arguments: Any) -> Any:
-        """The method of a compiled backend, which gets its handle when it is first needed."""
-        if backend not in self.compiled:
-            self.compiled[backend] = backend.open_reads(self.packed)
-        return getattr(self.compiled[backend], "_" + what)(*arguments)
+        """The method of this name of the device."""
+        bands, is_traced = len(arguments[0]), what.startswith("align")
+        found = getattr(self.batch, what)(*arguments)
+        self.times += Times(device_scored=bands * (not is_traced), device_traced=bands * is_traced)
+        return found
 
     def _run_scores(self, what: str, *arguments: Any) -> Any:
-        scorer = self.extender.scorer
-        return self._run(what, *arguments) if scorer is None else self._run_compiled(scorer, what, *arguments)
+        """The same, or that of the backend that scores."""
+        if self.extender.scorer is None:
+            return self._run(what, *arguments)
+        if self.scores is None:
+            self.scores = self.extender.scorer.open_reads(self.packed)
+        return getattr(self.scores, "_" + what)(*arguments)
 
     def _score(self, *arguments: Any) -> Scores:
         return self._run_scores("score", *arguments)
@@ -95,10 +65,10 @@ class OpenCLReads(ReadsHandle):
 
     def close(self) -> None:
         """Gives queue and buffers back to the extender, and the counters."""
-        worker, self.worker, self.batch = self.worker, None, None
-        for compiled in self.compiled.values():
-            self.times += compiled.times
-        self.compiled = {}
+        worker, self.worker = self.worker, None
+        if self.scores is not None:
+            self.times += self.scores.times
+        self.scores = None
         if worker is not None:
             self.times += worker.times
             self.extender.take_back(worker)
@@ -117,9 +87,8 @@ MOST_BASES = 1 << 32
 class OpenCLExtender:
     """The backend on one OpenCL device. DeviceError when it cannot be set up.
 
-    `spare` (a CpuExtender) takes over, with one warning, when the device fails later; without it that is a
-    DeviceError. `scorer` (a CpuExtender, maybe the same one) does all but the alignments where the device is itself a
-    CPU: the same work on the same cores, without the transfer. Without it the device does all.
+    `scorer` (a CpuExtender) does all but the alignments where the device is itself a CPU: the same work on the same
+    cores, without the transfer. Without it the device does all.
     """
 
     name = "opencl"
@@ -130,7 +99,6 @@ class OpenCLExtender:
         device: str | None = None,
         threads: int = 2,
         *,
-        spare: CpuExtender | None = None,
         scorer: CpuExtender | None = None,
         profiling: bool = False,
     ):
@@ -141,29 +109,18 @@ class OpenCLExtender:
             )
         info, cl_device = opencl_engine.choose(device, threads)
         self.engine = opencl_engine.Engine(info, cl_device, reference, profiling)
-        self.spare, self.scorer, self.failed = spare, scorer if info.type == "cpu" else None, False
+        self.scorer = scorer if info.type == "cpu" else None
         self._idle: list[Worker] = []
         self._lock = threading.Lock()
-        self._pace = 0, 0
         self._process = os.getpid()
 
     @property
-    def pace(self) -> tuple[int, int]:
-        """Time spent on bands, in ns, transfers included, summed over threads; and how many bands that were."""
-        return self._pace
-
-    def note(self, ns: int, bands: int) -> None:
-        """Adds to the pace; any thread."""
-        with self._lock:
-            self._pace = self._pace[0] + ns, self._pace[1] + bands
-
-    @property
     def counters(self) -> Times:
-        """Of all handles closed so far, and of the compiled backends that help out."""
+        """Of all handles closed so far, and of the compiled backend that scores."""
         total = Times()
-        helpers = {backend for backend in (self.spare, self.scorer) if backend is not None}
-        for part in (self.engine.times, *(backend.counters for backend in helpers)):
-            total += part
+        total += self.engine.times
+        if self.scorer is not None:
+            total += self.scorer.counters
         if not self.engine.profiling:
             total.kernel = 0  # it would be that of the compiled backends alone
         return total
@@ -195,12 +152,3 @@ class OpenCLExtender:
         worker.times = Times()
         with self._lock:
             self._idle.append(worker)
-
-    def fail(self, error: DeviceError) -> None:
-        """On with the spare backend, with one warning; without one the error is raised."""
-        if self.spare is None:
-            raise error
-        with self._lock:
-            first, self.failed = not self.failed, True
-        if first:
-            log.warning("%s; continuing with the %s", error, self.spare.describe())

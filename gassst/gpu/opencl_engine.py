@@ -161,7 +161,7 @@ def choose(wanted: str | None = None, threads: int | None = None) -> tuple[Devic
     `wanted` narrows it: an index "0:1", "gpu", "cpu", "accelerator", or part of a name. DeviceError when none
     is left.
     """
-    return _ranked(wanted and wanted.removesuffix(ALL), threads)[0]
+    return _ranked(wanted, threads)[0]
 
 
 def choose_all(wanted: str, threads: int | None = None) -> list[tuple[DeviceInfo, Any]]:
@@ -169,7 +169,7 @@ def choose_all(wanted: str, threads: int | None = None) -> list[tuple[DeviceInfo
 
     Devices are alike that have a platform, a type and a name in common. Raises DeviceError when none is left.
     """
-    first = choose(wanted, threads)
+    first = choose(wanted.removesuffix(ALL), threads)
     if not wanted.endswith(ALL):
         return [first]
     return [pair for pair in _discover(threads) if pair[0].usable and _kind(pair[0]) == _kind(first[0])]

@@ -7,15 +7,16 @@ that crashes, it is tried once more with empty caches. `python -m gassst.gpu.pro
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
-import weakref
+from contextlib import suppress
 from functools import lru_cache
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,99 +38,61 @@ class Verdict(NamedTuple):
         Of the device that passed, as `DeviceInfo.index`; None where there is none.
     reason : str
         Why there is none, for people.
-    failed : bool
-        A device was there, but it or its driver failed.
     environment : dict
         To be set before the device is used: caches that are known to be good.
+    ended : bool
+        The process ended without an answer.
     """
 
     device: str | None
     reason: str = ""
-    failed: bool = False
     environment: dict[str, str] = {}
+    ended: bool = False
 
 
-class Probe:
-    """A trial under way. `device` is as `opencl_engine.choose` takes it, or None for any GPU or accelerator."""
-
-    def __init__(self, device: str | None, threads: int):
-        self._arguments = [device or "", str(threads)]
-        self._verdict: Verdict | None = None
-        self._start({})
-
-    def _start(self, environment: dict[str, str]) -> None:
-        self._environment = environment
-        self._output = tempfile.TemporaryFile()  # noqa: SIM115 - read once the process has ended
-        path = os.pathsep.join(entry for entry in sys.path if entry)
+def _verdict(device: str, threads: int, environment: dict[str, str]) -> Verdict:
+    """Of a process with this environment. A trial that does not end is given up."""
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    command = [sys.executable, "-m", "gassst.gpu.probe", device, str(threads)]
+    with tempfile.TemporaryFile() as output:
         try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "gassst.gpu.probe", *self._arguments],
+            with subprocess.Popen(
+                command,
                 stdin=subprocess.PIPE,  # its other end closes with this process
-                stdout=self._output,
+                stdout=output,
                 stderr=subprocess.DEVNULL,
                 env={**os.environ, "PYTHONPATH": path, **environment},
-            )
+            ) as process:
+                try:
+                    code = process.wait(TIMEOUT)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    return Verdict(None, f"OpenCL: the trial run did not end in {TIMEOUT:.0f} s")
         except (OSError, ValueError) as error:
-            self._verdict = Verdict(None, f"no process for a trial of OpenCL: {error}", True)
-        else:
-            self._finalizer = weakref.finalize(self, _end, self._process)
-
-    def poll(self) -> Verdict | None:
-        """The verdict, or None while the trial is under way."""
-        if self._verdict is None and self._process.poll() is not None:
-            self._conclude()
-        return self._verdict
-
-    def wait(self) -> Verdict:
-        """The verdict. A trial that does not end is given up."""
-        while (verdict := self.poll()) is None:
-            try:
-                self._process.wait(TIMEOUT)
-            except subprocess.TimeoutExpired:
-                self._finalizer()
-                self._verdict = Verdict(None, f"OpenCL: the trial run did not end in {TIMEOUT:.0f} s", True)
-        return verdict
-
-    def _conclude(self) -> None:
-        self._finalizer()
-        answer, code = _answer(self._output), self._process.returncode
-        if answer is not None and code == 0:
-            self._verdict = Verdict(**answer, environment=self._environment)
-        elif not self._environment:
-            caches = Scratch(tempfile.gettempdir(), "opencl")
-            weakref.finalize(self, caches.remove)
-            os.mkdir(caches.file("pocl"))
-            self._start({"POCL_CACHE_DIR": caches.file("pocl"), "PYOPENCL_NO_CACHE": "1"})
-        else:
-            how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
-            self._verdict = Verdict(None, f"OpenCL: the trial run ended {how}", True)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        process.kill()
-    process.communicate()
-
-
-def _answer(output: IO[bytes]) -> dict[str, Any] | None:
-    with output:
+            return Verdict(None, f"no process for a trial of OpenCL: {error}")
         output.seek(0)
-        try:
+        with suppress(ValueError):
             answer = json.loads(output.read())
-        except ValueError:
-            return None
-    return answer if isinstance(answer, dict) else None
+            if isinstance(answer, dict) and code == 0:
+                return Verdict(**answer, environment=environment)
+    how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+    return Verdict(None, f"OpenCL: the trial run ended {how}", ended=True)
 
 
 @lru_cache(maxsize=16)
-def _trial(device: str, threads: int) -> tuple[Probe, Verdict]:
-    probe = Probe(device, threads)  # kept: its caches are in use until the process ends
-    return probe, probe.wait()
+def _tried(device: str, threads: int) -> Verdict:
+    verdict = _verdict(device, threads, {})
+    if not verdict.ended:
+        return verdict
+    caches = Scratch(tempfile.gettempdir(), "opencl")  # in use until this process ends
+    atexit.register(caches.remove)
+    os.mkdir(caches.file("pocl"))
+    return _verdict(device, threads, {"POCL_CACHE_DIR": caches.file("pocl"), "PYOPENCL_NO_CACHE": "1"})
 
 
 def tried(device: str, threads: int) -> Verdict:
     """The verdict on a device, once a process; its environment is set. Raises DeviceError where it did not pass."""
-    verdict = _trial(device, threads)[1]
+    verdict = _tried(device, threads)
     if verdict.device is None:
         raise DeviceError(verdict.reason)
     os.environ.update(verdict.environment)
@@ -139,7 +102,7 @@ def tried(device: str, threads: int) -> Verdict:
 # --- in the process of the trial ----------------------------------------------------------------------------
 
 
-def run_trial(device: str | None, threads: int) -> dict[str, Any]:
+def run_trial(device: str, threads: int) -> dict[str, Any]:
     """Try a device; the fields of a `Verdict` but the environment."""
     from gassst.gpu import opencl_engine
     from gassst.gpu.opencl import OpenCLExtender
@@ -147,17 +110,15 @@ def run_trial(device: str | None, threads: int) -> dict[str, Any]:
     try:
         info, _ = opencl_engine.choose(device, threads)
     except DeviceError as error:
-        return {"device": None, "reason": str(error), "failed": False}
-    if device is None and info.type == "cpu":
-        return {"device": None, "reason": f"no OpenCL device but {info.name}, a CPU", "failed": False}
+        return {"device": None, "reason": str(error)}
     try:
         planes, batch = _pairs()
         results = _results(OpenCLExtender(planes, info.index, threads), batch)
     except DeviceError as error:
-        return {"device": None, "reason": str(error).splitlines()[0], "failed": True}
+        return {"device": None, "reason": str(error).splitlines()[0]}
     if results != _results(_compiled(planes), batch):
-        return {"device": None, "reason": f"OpenCL device {info.name}: wrong results", "failed": True}
-    return {"device": info.index, "reason": "", "failed": False}
+        return {"device": None, "reason": f"OpenCL device {info.name}: wrong results"}
+    return {"device": info.index, "reason": ""}
 
 
 def _compiled(planes: np.ndarray) -> Any:
@@ -200,7 +161,7 @@ def main(arguments: list[str]) -> int:
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # drivers may print
     with answer:
-        json.dump(run_trial(device or None, int(threads)), answer)
+        json.dump(run_trial(device, int(threads)), answer)
     return 0
 
 

@@ -247,7 +247,7 @@ def serve(process: DeviceProcess, job: Job | None, jobs: int, calls: int, answer
     from gassst.gpu import opencl_engine
 
     began = time.monotonic()
-    devices = opencl_engine.choose_all(process.device)
+    info, device = opencl_engine.choose(process.device)
     found = time.monotonic() - began
     process.say(FOUND)
     if job is None:
@@ -263,52 +263,46 @@ def serve(process: DeviceProcess, job: Job | None, jobs: int, calls: int, answer
 
     is_of_all = job.params.all_hits and not job.pairs
     sources, together = (SOURCES_OF_ALL, TOGETHER_OF_ALL) if is_of_all else (SOURCES, TOGETHER)
-
-    def ready(pair: tuple[Any, Any]) -> DeviceSearch | None:
-        """The search on a device, with the index there; None where it does not fit."""
-        engine = opencl_engine.Engine(*pair, index.reference.planes, alignments=False)
-        search = DeviceSearch(index, engine, sources=sources)
-        on_device = search.on_device()
-        if on_device is None:
-            return None
-        on_device.reads_at_once = together + together // 4
-        search.warm_up(trial.result())
-        return search
-
-    with ThreadPoolExecutor(len(devices) + 1) as beside:
-        # It takes as long as the context of a device.
+    with ThreadPoolExecutor(1) as beside:
+        # It takes as long as the context of the device.
         trial: Future[Trial | PairTrial] = beside.submit(
             PairTrial.of if job.pairs else Trial.of, index, searched
         )
-        searches = [search for search in beside.map(ready, devices) if search is not None]
-    process.say(READY if searches else WITHOUT)
-    names = ", ".join(info.name for info, _ in devices)
-    log.debug("%s: found in %.2f s, ready in %.2f s", names, found, time.monotonic() - began)
+        engine = opencl_engine.Engine(info, device, index.reference.planes, alignments=False)
+        search = DeviceSearch(index, engine, sources=sources)
+        on_device = search.on_device()
+        if on_device is not None:
+            on_device.reads_at_once = together + together // 4
+            search.warm_up(trial.result())
+    process.say(WITHOUT if on_device is None else READY)
+    log.debug("%s: found in %.2f s, ready in %.2f s", info.name, found, time.monotonic() - began)
+    if on_device is None:
+        return
     gc.freeze()
     sys.setswitchinterval(SWITCH)
-    drive(searches, searched, Inbox(calls, process.memory, together), process, answers)
+    drive(search, searched, Inbox(calls, process.memory, together), process, answers)
 
 
 def drive(
-    searches: Sequence[DeviceSearch],
+    search: DeviceSearch,
     searched: Searched,
     inbox: Inbox,
     process: DeviceProcess,
     answers: Sequence[int],
 ) -> None:
-    """Answer calls by threads, `IN_FLIGHT` for each device, until nobody can make one.
+    """Answer calls by `IN_FLIGHT` threads until nobody can make one.
 
     What one of them cannot tell as an answer ends the process: no client waits in vain.
     """
 
-    def answer(search: DeviceSearch) -> None:
+    def answer() -> None:
         try:
-            _answer(search, searched, inbox, process, answers, IN_FLIGHT * len(searches))
+            _answer(search, searched, inbox, process, answers)
         except BaseException as error:
             process.say(FAILED, f"device {process.device}: {type(error).__name__}: {error}")
             os._exit(1)
 
-    threads = [threading.Thread(target=answer, args=(search,)) for search in [*searches] * IN_FLIGHT]
+    threads = [threading.Thread(target=answer) for _ in range(IN_FLIGHT)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -321,9 +315,8 @@ def _answer(
     inbox: Inbox,
     process: DeviceProcess,
     answers: Sequence[int],
-    drivers: int,
 ) -> None:
-    """Search what waits, one of so many threads that do."""
+    """Search what waits, one of `IN_FLIGHT` threads that do."""
     while taken := inbox.take():
         taken.sort(key=lambda call: call[1].kind)
         spent, waiting = 0, deque(taken)
@@ -349,7 +342,7 @@ def _answer(
         inbox.done()
         reads = sum(request.n_asked for _, request in taken if request.stage != DENSE)
         if reads:
-            process.load.note(DEVICE, reads, spent / drivers)
+            process.load.note(DEVICE, reads, spent / IN_FLIGHT)
 
 
 class Inbox:

@@ -268,7 +268,7 @@ class MapParams:
     device: str | None = option(
         None,
         "--device NAME",
-        "Use an OpenCL device: gpu, gpu:all, cpu, part of a name or an index such as 0:1. With none, CPU "
+        "Use an OpenCL device: gpu, cpu, part of a name or an index such as 0:1. With none, CPU "
         "code does all the work (default: auto, a GPU where it is faster; `gassst devices` lists all).",
         group="machine",
     )

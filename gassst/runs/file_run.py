@@ -18,7 +18,6 @@ from gassst.files.inflate import Inflaters
 from gassst.files.input_progress import InputProgress
 from gassst.files.input_size import fastq_bytes
 from gassst.files.slices import LanePart
-from gassst.gpu.choose import FasterExtender
 from gassst.mapping.batch_mapper import BatchMapper
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats
@@ -168,9 +167,6 @@ class FileRun:
         params = mapper.params.for_single() if is_single else mapper.params.for_pairs()
         served = self._device.is_served, self._device.is_ready
         self._batch_size = params.reads_per_batch(self._processes, on_device, *served)
-        if self._processes > 1 and isinstance(mapper.extender, FasterExtender):
-            # One device would not keep up with several processes.
-            mapper = mapper.replaced(extender=mapper.extender.compiled)
         self._mapper = mapper if details else mapper.replaced(counts_details=False)
 
     def _parts_of(self, shard: Shard) -> list[LanePart]:
@@ -335,7 +331,7 @@ def _processes(
     why = ""
     if params.memory is not None:
         why = "--memory bounds what one process keeps of the index"
-    elif not isinstance(mapper.extender, (CpuExtender, FasterExtender)):
+    elif not isinstance(mapper.extender, CpuExtender):
         why = "an OpenCL device has one owner"
     elif encoder.file_format == "cram" and not encoder.options.sort:
         why = "htslib makes CRAM from what is in its own process"

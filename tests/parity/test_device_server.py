@@ -172,7 +172,7 @@ assert not process.serves(job)
 
 @needs_device
 def test_a_process_of_its_own_answers_threads(small_index, small_fastq):
-    command = [sys.executable, "-c", SERVED, str(small_index), str(small_fastq), f"{USABLE[0].type}:all"]
+    command = [sys.executable, "-c", SERVED, str(small_index), str(small_fastq), USABLE[0].type]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
 
@@ -180,7 +180,7 @@ def test_a_process_of_its_own_answers_threads(small_index, small_fastq):
 def without_memory(process, _job, _jobs, calls, answers):
     memory: Any = None
     search: Any = None
-    drive([search], search, Inbox(calls, memory), process, answers)
+    drive(search, search, Inbox(calls, memory), process, answers)
 
 
 def test_a_request_that_cannot_be_read_ends_the_process():

@@ -150,17 +150,14 @@ def all_kernels(extender, case):
 
 
 @pytest.mark.parametrize("type_", ["cpu", "gpu"])
-@pytest.mark.parametrize("named", [False, True])
-def test_scores_stay_on_a_gpu_and_leave_a_cpu(device, type_, named, case, monkeypatch):
+def test_scores_stay_on_a_gpu_and_leave_a_cpu(device, type_, case, monkeypatch):
     """Alignments are the device's everywhere. Every call is counted once, wherever it ran."""
     choose = opencl_engine.choose
     monkeypatch.setattr(
         opencl_engine, "choose", lambda *a: (replace(choose(device)[0], type=type_), choose(device)[1])
     )
     names = launched_by(monkeypatch)
-    spare = CpuExtender(case[0])
-    roles = {"scorer": spare} if named else {"spare": spare, "scorer": spare}
-    extender = OpenCLExtender(case[0], device, profiling=True, **roles)
+    extender = OpenCLExtender(case[0], device, scorer=CpuExtender(case[0]), profiling=True)
     assert all_kernels(extender, case) == all_kernels(CpuExtender(case[0]), case)
     scores = [] if type_ == "cpu" else ["score", "profile", "local_scores"]
     assert sorted(names) == sorted(["align", "local_alignments", *scores])
@@ -229,33 +226,13 @@ def test_out_of_memory_halves_the_chunk(device, monkeypatch, caplog, case, expec
     assert max(asked) > 400 * 16 * rows and not warnings_in(caplog)
 
 
-def test_out_of_memory_has_a_floor(device, monkeypatch, caplog, case, expected):
+def test_out_of_memory_has_a_floor(device, monkeypatch, case):
     refuse_above(monkeypatch, 1)
     with pytest.raises(DeviceError, match="even for"):
         results(make_extender(case[0], device), case)
-    spared = OpenCLExtender(case[0], device, spare=CpuExtender(case[0]))
-    assert results(spared, case) == expected
-    assert len(warnings_in(caplog)) == 1
 
 
-def test_a_device_that_fails_later_is_replaced(device, monkeypatch, caplog, case, expected):
-    _, packed, read_strand, band_start = case
-    extender = OpenCLExtender(case[0], device, spare=CpuExtender(case[0]))
-    with extender.open_reads(packed) as handle:
-        best, end = handle.score(read_strand, band_start, 1)
-
-        def fail(*arguments):
-            raise DeviceError("the card fell off the bus")
-
-        monkeypatch.setattr(opencl_batch.Worker, "launch", fail)
-        start = handle.align(read_strand, band_start, 1, end, best)[0]
-    assert [best.tobytes(), start.tobytes()] == [expected[0], expected[3]]
-    assert results(extender, case) == expected
-    assert len(warnings_in(caplog)) == 1 and "fell off" in warnings_in(caplog)[0]
-
-
-def test_a_named_device_that_fails_later_is_an_error(device, monkeypatch, case):
-    """Though its scores may be the CPU backend's: that is no spare."""
+def test_a_device_that_fails_later_is_an_error(device, monkeypatch, case):
     _, packed, read_strand, band_start = case
 
     def fail(*arguments):

@@ -15,11 +15,11 @@ import pytest
 
 from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError
-from gassst.gpu import choose, drivers, opencl_engine, probe
-from gassst.gpu.choose import FasterExtender, is_faster, make_extender
+from gassst.gpu import drivers, opencl_engine, probe
+from gassst.gpu.choose import make_extender
 from gassst.gpu.drivers import why_no_accelerator
 from gassst.gpu.opencl import OpenCLExtender
-from gassst.gpu.probe import Probe, Verdict, tried
+from gassst.gpu.probe import Verdict, tried
 
 CPUS = [info.index for info in opencl_engine.devices(threads=2) if info.usable and info.type == "cpu"]
 needs_cpu = pytest.mark.skipif(not CPUS, reason="no OpenCL device that is a CPU here")
@@ -33,11 +33,11 @@ def planes():
 @pytest.fixture(autouse=True)
 def no_verdicts(monkeypatch):
     """Verdicts of one test are not those of another, and neither is the environment."""
-    probe._trial.cache_clear()
+    probe._tried.cache_clear()
     for name in ("POCL_CACHE_DIR", "PYOPENCL_NO_CACHE", "GASSST_OPENCL"):
         monkeypatch.delenv(name, raising=False)
     yield
-    probe._trial.cache_clear()
+    probe._tried.cache_clear()
 
 
 def lines_in(caplog, level=logging.WARNING):
@@ -69,30 +69,21 @@ FAILURES = {
 def test_a_trial_that_fails_is_a_line(monkeypatch, tmp_path, planes, case):
     program, reason = FAILURES[case]
     break_trial(monkeypatch, tmp_path, program)
-    verdict = Probe(None, 1).wait()
-    assert verdict.device is None and verdict.failed and reason in verdict.reason
     with pytest.raises(DeviceError, match=reason):
         make_extender(planes, "cpu")
 
 
-def test_no_process_at_all(monkeypatch, planes):
+def test_no_process_at_all(monkeypatch):
     monkeypatch.setattr(drivers.sys, "executable", "/nonexistent/python")
-    assert "no process for a trial" in Probe(None, 1).wait().reason
+    with pytest.raises(DeviceError, match="no process for a trial"):
+        tried("cpu", 1)
 
 
 def test_a_trial_that_does_not_end_is_given_up(monkeypatch, tmp_path):
     monkeypatch.setattr(probe, "TIMEOUT", 0.2)
     break_trial(monkeypatch, tmp_path, "import time; time.sleep(600)")
-    trial = Probe(None, 1)
-    assert "did not end" in trial.wait().reason and trial._process.returncode == -9
-
-
-def test_a_trial_nobody_waits_for_is_ended(monkeypatch, tmp_path):
-    break_trial(monkeypatch, tmp_path, "import time; time.sleep(600)")
-    trial = Probe(None, 1)
-    process = trial._process
-    del trial
-    assert process.returncode == -9
+    with pytest.raises(DeviceError, match="did not end"):
+        tried("cpu", 1)
 
 
 def test_empty_caches_are_the_second_try(monkeypatch, tmp_path, planes):
@@ -100,7 +91,7 @@ def test_empty_caches_are_the_second_try(monkeypatch, tmp_path, planes):
     program = (
         "import json, os\n"
         'os.environ.get("POCL_CACHE_DIR") or os.abort()\n'
-        'print(json.dumps({"device": "0:0", "reason": "", "failed": False}))'
+        'print(json.dumps({"device": "0:0", "reason": ""}))'
     )
     break_trial(monkeypatch, tmp_path, program)
     verdict = tried("cpu", 1)
@@ -114,16 +105,13 @@ def test_the_trial_of_a_cpu():
     assert tried(CPUS[0], 1) == Verdict(CPUS[0])
     with pytest.raises(DeviceError, match="no OpenCL device matches"):
         tried("no such card", 1)
-    if len(CPUS) == len(opencl_engine.devices()):
-        verdict = Probe(None, 1).wait()
-        assert verdict.device is None and not verdict.failed and "a CPU" in verdict.reason
 
 
 @needs_cpu
 def test_wrong_results_are_no_device(monkeypatch):
     monkeypatch.setattr(probe, "_compiled", lambda planes: CpuExtender(planes[::-1]))
     answer = probe.run_trial(CPUS[0], 1)
-    assert answer["failed"] and "wrong results" in answer["reason"]
+    assert answer["device"] is None and "wrong results" in answer["reason"]
 
 
 def test_the_trial_covers_all_programs(planes):
@@ -134,15 +122,6 @@ def test_the_trial_covers_all_programs(planes):
 
 
 # --- without a name -----------------------------------------------------------------------------------------
-
-
-class Trial:
-    """A trial that ends when it is told to."""
-
-    verdict: Verdict | None = None
-
-    def poll(self):
-        return self.verdict
 
 
 def test_drivers_that_are_registered(monkeypatch, tmp_path):
@@ -160,67 +139,11 @@ def test_drivers_that_are_registered(monkeypatch, tmp_path):
     assert not why_no_accelerator()
 
 
-def test_without_a_driver_there_is_no_trial(monkeypatch, planes, caplog):
-    caplog.set_level(logging.DEBUG, "gassst")
-    monkeypatch.setattr(choose, "why_no_accelerator", lambda: "a driver is missing here")
-    monkeypatch.setattr(probe, "Probe", lambda *arguments: pytest.fail("a trial"))
-    for device in (None, "auto", "AUTO"):
+def test_a_device_that_nobody_named_is_not_looked_for(monkeypatch, planes, caplog):
+    monkeypatch.setattr(probe, "tried", lambda *arguments: pytest.fail("a trial"))
+    for device in (None, "auto", "AUTO", "none"):
         assert isinstance(make_extender(planes, device), CpuExtender)
-    assert "a driver is missing here" in lines_in(caplog, logging.DEBUG)[0] and not lines_in(caplog)
-
-
-@pytest.mark.parametrize("failed", [True, False])
-def test_a_device_that_does_not_pass(planes, caplog, failed):
-    """One line, and a warning only where there was a device that failed."""
-    trial = Trial()
-    extender = FasterExtender(planes, 2, trial)
-    packed = probe._pairs()[1]
-    expected = probe._results(CpuExtender(planes), packed)
-    assert probe._results(extender, packed) == expected and extender.name == "cpu"
-    trial.verdict = Verdict(None, "the card is on fire", failed)
-    for _ in range(3):
-        assert probe._results(extender, packed) == expected
-    assert (
-        lines_in(caplog)
-        == ["the card is on fire; continuing with the " + extender.compiled.describe()] * failed
-    )
-
-
-@needs_cpu
-@pytest.mark.parametrize("faster", [True, False])
-def test_the_faster_one_goes_on(planes, monkeypatch, faster):
-    """Compiled code until the trial has passed, then the device for its share, then whichever is faster."""
-    trial, packed = Trial(), probe._pairs()[1]
-    expected = probe._results(CpuExtender(planes), packed)
-    extender = FasterExtender(planes, 1, trial)
-    assert probe._results(extender, packed) == expected and extender.device is None
-    trial.verdict = Verdict(CPUS[0])
-    for _ in range(choose.TRIAL_BATCHES):
-        assert probe._results(extender, packed) == expected
-    assert extender.name == "opencl" and extender._given == choose.TRIAL_BATCHES
-    assert extender.device.pace[1] > 0  # all but the first batch
-    monkeypatch.setattr(choose, "is_faster", lambda device, compiled: faster)
-    for _ in range(3):
-        assert probe._results(extender, packed) == expected
-    assert extender._given == choose.TRIAL_BATCHES + 3 * faster
-    assert f"{extender._given} batches" in extender.describe() and "CPU backend" in extender.describe()
-
-
-@needs_cpu
-def test_a_device_that_fails_after_its_trial(planes, monkeypatch, caplog):
-    trial, packed = Trial(), probe._pairs()[1]
-    extender = FasterExtender(planes, 1, trial)
-    trial.verdict = Verdict("9:9")
-    expected = probe._results(CpuExtender(planes), packed)
-    for _ in range(2):
-        assert probe._results(extender, packed) == expected
-    assert extender.name == "cpu" and len(lines_in(caplog)) == 1 and "9:9" in lines_in(caplog)[0]
-
-
-def test_which_is_faster():
-    assert is_faster((100, 10), (200, 10)) and is_faster((100, 10), (110, 10))
-    assert not is_faster((200, 10), (100, 10)) and not is_faster((100, 10), (100, 10))
-    assert is_faster((100, 10), (0, 0)) and not is_faster((0, 0), (100, 10))
+    assert not lines_in(caplog)
 
 
 # --- after a fork -------------------------------------------------------------------------------------------
@@ -228,14 +151,9 @@ def test_which_is_faster():
 
 @needs_cpu
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-@pytest.mark.parametrize("kind", ["named", "faster"])
-def test_a_forked_process_goes_on_without_the_device(planes, kind):
+def test_a_forked_process_goes_on_without_the_device(planes):
     packed = probe._pairs()[1]
     extender = OpenCLExtender(planes, CPUS[0], 1)
-    if kind == "faster":
-        trial = Trial()
-        trial.verdict = Verdict(CPUS[0])
-        extender = FasterExtender(planes, 1, trial)
     expected = probe._results(extender, packed)
     context = multiprocessing.get_context("fork")
     queue = context.SimpleQueue()
