@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "planes.h"
+
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
@@ -121,7 +123,7 @@ static inline void pack_last_word(const uint8_t *bases, size_t n, uint64_t row[P
 static inline void pack_ambiguous(uint64_t row[PACK_PLANES], uint64_t valid, int conversion)
 {
     const uint64_t known = valid & ~row[2];
-    const uint64_t ambiguous = known & (conversion == 1 ? row[0] & row[1] : ~(row[0] | row[1]));
+    const uint64_t ambiguous = known & (conversion == C_TO_T ? row[0] & row[1] : ~(row[0] | row[1]));
     row[1] |= ambiguous;
     row[2] |= ambiguous;
 }

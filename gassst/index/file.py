@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from gassst._core import bus_error
 from gassst.errors import IndexFormatError, unreadable
 from gassst.index.reference import FRONT, GAP, MAX_POSITIONS, TAIL, Reference, is_contig_name
+from gassst.model.params import CONVERSIONS
 from gassst.workers.forks import watch_forks
 
 try:
@@ -72,7 +73,7 @@ SORTED = 16
 SEED_ARRAYS = ("table", "positions", "following")
 """Those of the seeds: an index in parts has them in its parts only, and these have no others."""
 REFERENCE_ARRAYS = ("planes", "exception_start", "exception_length", "exception_code")
-CONVERTED_ARRAYS = tuple(f"{conversion}_{name}" for conversion in ("ct", "ga") for name in SEED_ARRAYS)
+CONVERTED_ARRAYS = tuple(f"{conversion}_{name}" for conversion in CONVERSIONS for name in SEED_ARRAYS)
 """Those of an index of converted seeds: of every C read as T, and of every A read as G."""
 GENOME_SECTIONS = (*REFERENCE_ARRAYS, "spectrum")
 """Those that the parts of an index have not."""

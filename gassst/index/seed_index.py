@@ -50,8 +50,7 @@ from gassst.index.parts import IndexPart, open_part, remove_parts, written_parts
 from gassst.index.reference import MAX_POSITIONS, Exceptions, Reference, contig_starts
 from gassst.index.reference_files import fasta_beside
 from gassst.index.spectrum import Spectrum, measured
-from gassst.model.conversions import CONVERSIONS
-from gassst.model.params import INDEX_STEPS
+from gassst.model.params import CONVERSIONS, INDEX_STEPS
 from gassst.version import __version__
 from gassst.workers.thread_count import MAX_THREADS, usable_threads
 

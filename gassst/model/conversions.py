@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gassst.model.params import CONVERSIONS
 from gassst.model.read_batch import NONE_CONVERTED
 
-CONVERSIONS = {"ct": 1, "ga": 2}
-"""C that became T, G that became A: the numbers of `ext/common/planes.h`."""
 C_TO_T, G_TO_A = CONVERSIONS.values()
 
 

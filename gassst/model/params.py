@@ -32,6 +32,8 @@ LEAST_SCORE = 30  # of a local alignment that is reported, unless another is ask
 MODES = ("global", "local")
 METH_LIBRARIES = ("directional", "non-directional", "pbat")
 METH_TAGS = ("bwa-meth", "bismark")
+CONVERSIONS = {"ct": 1, "ga": 2}
+"""C that became T, G that became A: the numbers of `ext/common/planes.h`."""
 AUTO = "auto"  # of the filters, those that pay
 DEFAULT_FILTERS: tuple[str, ...] = (AUTO,)
 
