@@ -13,10 +13,11 @@ demo: $(VENV)/.installed
 test: $(VENV)/.tested
 	$(BIN)/python -m pytest
 
-lint: $(VENV)/.lint
+lint: $(VENV)/.lint $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy gassst
+	$(BIN)/python scripts/check/stubs.py
 
 # A folder that `venv` did not complete has python, but no pip.
 $(VENV)/.made:

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from gassst.model.array_types import I64, U8, U16, U32, U64
 from gassst.search.arrays import Candidates
 
-Columns = tuple[U32, I64, U16, U16]
+_Columns = tuple[U32, I64, U16, U16]
 
 class _Packed(Protocol):
     planes: U64
@@ -14,19 +14,19 @@ class _Packed(Protocol):
     lengths: U32
 
 def score_table(l: int) -> U8: ...
-def tnw4_4(candidates: Candidates, limits: U16, packed: _Packed, reference_planes: U64) -> Columns: ...
+def tnw4_4(candidates: Candidates, limits: U16, packed: _Packed, reference_planes: U64) -> _Columns: ...
 def frequency_distance(
     candidates: Candidates,
     limits: U16,
     packed: _Packed,
     reference_planes: U64,
-) -> Columns: ...
+) -> _Columns: ...
 def tnw4_16(
     candidates: Candidates, limits: U16, packed: _Packed, reference_planes: U64, gaps: int
-) -> Columns: ...
+) -> _Columns: ...
 def tnw5_full(
     candidates: Candidates, limits: U16, packed: _Packed, reference_planes: U64, gaps: int
-) -> Columns: ...
+) -> _Columns: ...
 def instruction_sets() -> list[str]: ...
 def flanks(
     candidates: Candidates,
@@ -34,7 +34,7 @@ def flanks(
     packed: _Packed,
     reference_planes: U64,
     instruction_set: str | None = None,
-) -> tuple[Columns, NDArray[np.int64]]: ...
+) -> tuple[_Columns, NDArray[np.int64]]: ...
 def band32(
     candidates: Candidates,
     limits: U16,
@@ -42,7 +42,7 @@ def band32(
     reference_planes: U64,
     gaps: int,
     instruction_set: str | None = None,
-) -> tuple[Columns, tuple[U32, I64]]: ...
+) -> tuple[_Columns, tuple[U32, I64]]: ...
 def duplicate(
     candidates: Candidates,
     limits: U16,
@@ -50,4 +50,4 @@ def duplicate(
     reference_planes: U64,
     shift: int = 0,
     verified: U64 | None = None,
-) -> Columns: ...
+) -> _Columns: ...

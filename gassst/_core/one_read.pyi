@@ -3,7 +3,7 @@ from typing import Any, TypeVar
 
 from typing_extensions import Buffer
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 FILTERS: dict[str, int]
 
@@ -11,4 +11,4 @@ class OneRead:
     def __init__(
         self, index: Any, plan: Any, cascade: Any, rules: Any, instruction_set: str, max_hits: int
     ) -> None: ...
-    def hits(self, bases: Buffer, make: Callable[[tuple[Any, ...]], T]) -> list[T] | None: ...
+    def hits(self, bases: Buffer, make: Callable[[tuple[Any, ...]], _T]) -> list[_T] | None: ...
