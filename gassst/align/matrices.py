@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gassst.align.alphabets import DNA, NO_LETTER, PROTEIN, Alphabet
-from gassst.errors import InputError, UsageError, unreadable
+from gassst.errors import InputError, ParameterError, UsageError, unreadable
 
 NAMED = ("BLOSUM62", "PAM250", "NUC4.4")
 """Names of the matrices that the package has; case, dots and blanks in a name do not matter."""
@@ -43,7 +43,8 @@ class Matrix:
     Raises
     ------
     UsageError
-        For scores that are not integers of at most 16384, or more letters than the alphabet contains.
+        For scores that are not integers of at most 16384, more letters than the alphabet contains, or an alphabet that
+        is no `Alphabet`.
     """
 
     scores: NDArray[np.int16]
@@ -56,7 +57,7 @@ class Matrix:
         return f"<Matrix: {self.name}, {self.alphabet.name}>"
 
     def __post_init__(self) -> None:
-        scores = _verified(self.scores, self.name)
+        scores = _verified(self.scores, self.name, self.alphabet)
         k = len(scores)
         if scores.shape != (k, k) or k > len(self.alphabet):
             shape = " x ".join(map(str, scores.shape))
@@ -96,7 +97,7 @@ class Profile:
         return f"<Profile: {self.name}, {len(self):,} places, {self.alphabet.name}>"
 
     def __post_init__(self) -> None:
-        scores = _verified(self.scores, self.name)
+        scores = _verified(self.scores, self.name, self.alphabet)
         if not len(scores) or not 1 <= scores.shape[1] <= len(self.alphabet):
             shape = " x ".join(map(str, scores.shape))
             raise UsageError(
@@ -222,7 +223,9 @@ def table_of(values: ArrayLike, message: str) -> NDArray[Any]:
         raise UsageError(message) from None
 
 
-def _verified(scores: ArrayLike, name: str) -> NDArray[np.int16]:
+def _verified(scores: ArrayLike, name: str, alphabet: Alphabet) -> NDArray[np.int16]:
+    if not isinstance(alphabet, Alphabet):
+        raise ParameterError("alphabet", f"of {name} must be a gassst.align.Alphabet, not {alphabet!r}")
     array = table_of(scores, f"{name}: scores must be a table of integers")
     if array.ndim != 2 or array.dtype.kind not in "iu":
         raise UsageError(f"{name}: scores must be a table of integers")

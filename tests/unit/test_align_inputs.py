@@ -201,6 +201,13 @@ def test_alphabets():
     assert align.DNA.decode(np.array([3, 0], np.uint8)) == "TA"
 
 
+@pytest.mark.parametrize("kind", [align.Matrix, align.Profile])
+@pytest.mark.parametrize("letters", ["ACGT", None, 4])
+def test_an_alphabet_is_no_text(kind, letters):
+    with pytest.raises(UsageError, match=f"alphabet of .* must be a gassst.align.Alphabet, not {letters!r}"):
+        kind(np.eye(4, dtype=int), letters)
+
+
 def test_import_of_the_package_does_not_load_it():
     program = "import sys, gassst; assert not any('align' in name for name in sys.modules); gassst.align.DNA"
     assert subprocess.run([sys.executable, "-c", program]).returncode == 0
