@@ -10,6 +10,7 @@ import pytest
 from far_worlds import SHIFT, far_index, write_sparse
 
 import gassst
+from gassst._core import seed_index as _seed_index
 from gassst.errors import DeviceError, InputError, UsageError
 from gassst.gpu.opencl import OpenCLExtender
 from gassst.index import reference as reference_module
@@ -124,6 +125,23 @@ def test_far_seeds(worlds):
         found.tolist() for found in far.lookup(codes, 9)
     ]
     assert far.reference.sequence(3, 8990, 9010) == near.reference.sequence(0, 8990, 9010)
+
+
+def test_far_positions_are_built_as_near_ones(worlds, monkeypatch):
+    """Only the rows of the contigs are gone through, as one of several threads does: those before them are N."""
+    near, far = worlds[0], worlds[1].reference
+    monkeypatch.setattr(module, "sorted_bases", lambda step, total: 16)
+    rows, prefix = (SHIFT // 64, len(far.planes)), 3
+    codes, counts = np.zeros(2 * len(far.planes) + 1, np.uint64), np.zeros((1, 4**prefix), np.uint32)
+    _seed_index.pack_codes(far.planes, *rows, codes)
+    _seed_index.count_parts(far.planes, codes, *rows, prefix, near.step, counts[0])
+    counted = module.Counted(far, near.k, near.step, 1, prefix, codes, [rows], counts)
+    table, positions, following = counted.sorted(0, 4**prefix)
+    assert np.array_equal(table, near.table)
+    assert np.array_equal(
+        near.step * positions.astype(np.int64), near.step * near.positions.astype(np.int64) + SHIFT
+    )
+    assert np.array_equal(following, near.following)
 
 
 def test_a_device_takes_no_far_contigs(worlds):
