@@ -78,6 +78,7 @@ SOURCES = {
     "alignments": "ext/search/alignments.pyx",
     "selection": "ext/search/selection.pyx",
     "tandem": "ext/search/tandem.pyx",
+    "chance": "ext/search/chance.pyx",
     "one_read": "ext/search/one_read.pyx",
     "mate_anchors": "ext/pairing/mate_anchors.pyx",
     "placements": "ext/pairing/placements.pyx",

@@ -26,6 +26,7 @@ from gassst._core.anchors cimport (
     keys_t,
     read_t,
 )
+from gassst._core.chance cimport word_letters
 from gassst._core.banded cimport band_batch, band_paths, cpu_kernels, kernels_of, local_ends, local_scoring
 from gassst._core.coordinates cimport coordinate_t, place_key
 from gassst._core.bookkeeping cimport knowledge_t, needs_stage, take_band
@@ -159,7 +160,7 @@ cdef class OneRead:
     cdef uint32_t length, row
     cdef uint64_t digest
     cdef bint flip
-    cdef uint8_t capped, looked
+    cdef uint8_t looked
     cdef uint16_t planned
     cdef knowledge_t known
     cdef read_summary_t summary
@@ -264,7 +265,7 @@ cdef class OneRead:
         self.length = m
         self.flip = orient_read(self.planes, m, &self.digest)
         self.known = knowledge_t(NO_SCORE, NO_SCORE, self.errors[m], 0)
-        self.capped = self.looked = 0
+        self.looked = 0
         self.planned = 0
         self.n_places = self.n_scored = self.n_rejected = 0
 
@@ -324,10 +325,10 @@ cdef class OneRead:
         cdef read_t read
         plan_seeds(&plan, self.planes, 0, seeds)
         if self.view.p == 0:
-            self.capped |= limit_occurrences(seeds, n, &self.caps[0], &clipped)
+            limit_occurrences(seeds, n, &self.caps[0], &clipped)
         elif self.view.step == 1:
             resolve_seeds(&self.view, seeds, n, &self.caps[0], 0, UINT64_MAX)
-            self.capped |= limit_occurrences(seeds, n, &self.caps[0], &clipped)
+            limit_occurrences(seeds, n, &self.caps[0], &clipped)
         else:
             copied = self.resolve_stepped(seeds, n, &clipped)
         self.looked |= <uint8_t>(1 << stage)
@@ -354,7 +355,7 @@ cdef class OneRead:
         resolve_stepped(&self.view, seeds, ranges, n, 0, UINT64_MAX)
         while lengthen_stepped(seeds, ranges, n, step, &self.caps[0]):
             resolve_stepped(&self.view, seeds, ranges, n, 0, UINT64_MAX)
-        self.capped |= limit_occurrences(seeds, n, &self.caps[0], clipped)
+        limit_occurrences(seeds, n, &self.caps[0], clipped)
         for i in range(n):
             seeds[i].lo = <uint32_t>total
             total += seeds[i].count
@@ -579,7 +580,8 @@ cdef class OneRead:
         cdef const read_summary_t *s = &self.summary
         cdef int64_t first = 64 * (<int64_t>(primary.read_strand & 1) * ((self.length + 63) >> 6))
         cdef uint16_t errors = NO_SCORE, count = 0
-        cdef int quality = self.rate(s.best, s.second, s.n_best, s.n_second, self.length, self.known.complete, self.capped,
+        cdef double letters = word_letters(self.reads, 0, self.length, self.plan.letters)
+        cdef int quality = self.rate(letters, s.best, s.second, s.n_best, s.n_second, self.length, self.known.complete,
                                      self.looked, self.planned)
         if quality >= self.least_beside:
             count = rivals_beside(self.reference, primary.position, self.reads, first, self.length, self.length,

@@ -275,7 +275,7 @@ def distinct_cases(const read_summary_t[::1] summary, const uint32_t[::1] length
         Of which `best` and `second` count.
     lengths : uint32[n]
     seen : search.mapq.Seen
-        Read: `complete`, `planned`, `looked`, `capped`.
+        Read: `complete`, `planned`, `looked`.
 
     Returns
     -------
@@ -285,7 +285,7 @@ def distinct_cases(const read_summary_t[::1] summary, const uint32_t[::1] length
         Index into `first` of every read.
     """
     cdef const uint16_t[::1] complete = seen.complete, planned = seen.planned
-    cdef const uint8_t[::1] looked = seen.looked, capped = seen.capped
+    cdef const uint8_t[::1] looked = seen.looked
     cdef Py_ssize_t n = lengths.shape[0], r, k = 0, size = 1024
     cdef uint64_t at, key, more
     while size < 2 * n:
@@ -299,7 +299,7 @@ def distinct_cases(const read_summary_t[::1] summary, const uint32_t[::1] length
         for r in range(n):
             key = (<uint64_t>summary[r].best << 48 | <uint64_t>summary[r].second << 32 | <uint64_t>complete[r] << 16
                    | planned[r])
-            more = <uint64_t>lengths[r] << 16 | <uint64_t>looked[r] << 8 | capped[r]
+            more = <uint64_t>lengths[r] << 8 | looked[r]
             at = mix(mix(key) ^ more) & (size - 1)
             while table[at] >= 0 and (keys[table[at], 0] != key or keys[table[at], 1] != more):
                 at = (at + 1) & (size - 1)

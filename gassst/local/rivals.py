@@ -29,8 +29,8 @@ from gassst.model.params import Scoring
 from gassst.model.rules import optional
 from gassst.search.context import BatchContext
 from gassst.search.copies import Copies, copies
-from gassst.search.mapq import UNKNOWN, Seen, chance_places, clipped, phred, weight_of_unseen
-from gassst.search.plan import EXTRA_STRATA
+from gassst.search.mapq import UNKNOWN, Seen, clipped, phred, weight_of_unseen
+from gassst.search.plan import EXTRA_STRATA, chance_hits
 
 PARTS = 3  # supplementary alignments of a read
 
@@ -163,8 +163,8 @@ def _dense(m: int, w: int, passed_over: float) -> SeedsLooked:
 def places_by_chance(context: BatchContext, lines: Lines, n_bases: float) -> F64:
     """float64[k]: places among `n_bases`, both strands of them, where some part of a read fits as well by chance."""
     aligned = np.maximum(lines.end - lines.begin, 1)
-    errors = np.clip(lines.mismatches(context.params.scoring), 0, aligned)
-    found = chance_places(aligned, errors, n_bases, context.plan.letters)
+    errors = np.maximum(lines.mismatches(context.params.scoring), 0)
+    found = chance_hits(aligned, errors, n_bases, context.letters_of(lines.read, lines.begin, lines.end))
     return (lines.clipped(context.lengths) + 1) * found
 
 

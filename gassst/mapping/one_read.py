@@ -97,15 +97,18 @@ class Rules:
             leaving=np.array([(width, leaving_cost(scoring, width)) for width in WIDTHS], np.int64),
         )
 
-    def rate(self, best: int, second: int, n_best: int, n_second: int, length: int, *seen: int) -> int:
-        """`mapq.mapping_quality` of one read; `seen`: `complete`, `capped`, `looked`, `planned` of `mapq.Seen`."""
+    def rate(
+        self, letters: float, best: int, second: int, n_best: int, n_second: int, length: int, *seen: int
+    ) -> int:
+        """`mapq.mapping_quality` of one read; `seen`: `complete`, `looked`, `planned` of `mapq.Seen`."""
         summary = np.zeros(1, READ_SUMMARY)
         summary["best"], summary["second"] = best, second
         summary["n_best"], summary["n_second"] = n_best, n_second
-        types = np.uint16, np.uint8, np.uint8, np.uint16
+        types = np.uint16, np.uint8, np.uint16
         columns = [np.array([value], dtype) for value, dtype in zip(seen, types, strict=True)]
-        known = Seen(columns[0], columns[1], columns[2], columns[3], self.plan)
-        return int(mapping_quality(summary, np.array([length], np.uint32), known, UNKNOWN_LIBRARY)[0])
+        known = Seen(columns[0], columns[1], columns[2], self.plan)
+        read = summary, np.array([length], np.uint32), known, UNKNOWN_LIBRARY, np.array([letters])
+        return int(mapping_quality(*read)[0])
 
     def rate_beside(self, count: int, errors: int, loss: int, aligned: int) -> int:
         """`mapq.quality_of_copies` of one read."""

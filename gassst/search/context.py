@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gassst._core import chance as _chance
 from gassst._core import seeds as _seeds
 from gassst.index.lookup import WholeIndex
 from gassst.index.miss_model import MISS_ERRORS, stage_misses
@@ -119,6 +120,17 @@ class BatchContext:
     def lengths(self) -> U32:
         """uint32[n]"""
         return self.packed.lengths
+
+    def letters_of(self, reads: U32, begin: I64, end: I64) -> F64:
+        """float64[k]: what a base of these parts of reads is worth, as `_core.chance.letters_of` says."""
+        return _chance.letters_of(reads, begin, end, self.packed, self.plan.letters)
+
+    @property
+    def letters(self) -> F64:
+        """float64[n]: what a base of each read is worth."""
+        return self.letters_of(
+            np.arange(self.n, dtype=np.uint32), np.zeros(self.n, np.int64), self.lengths.astype(np.int64)
+        )
 
     @property
     def shift(self) -> int:

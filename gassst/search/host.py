@@ -245,7 +245,7 @@ class HostBackend:
     def rate(self, state: SearchState, found: Grouped, selected: Selected) -> GlobalResult:
         context, seen = self.context, state.seen(self.context)
         self.stats.capped += int(state.capped.sum())
-        quality = mapping_quality(selected.summary, context.lengths, seen, context.library)
+        quality = mapping_quality(selected.summary, context.lengths, seen, context.library, context.letters)
         return GlobalResult(
             found.bands,
             *selected,

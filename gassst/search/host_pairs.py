@@ -24,11 +24,10 @@ from gassst.search.mapq import (
     mapping_quality,
     near_known,
     phred,
-    short_mates_by_chance,
     unknown_of_pairs,
     unseen_pairs,
 )
-from gassst.search.plan import EXTRA_STRATA
+from gassst.search.plan import EXTRA_STRATA, chance_hits
 from gassst.search.state import PairState, SearchState
 
 # A read with more places as good as its best is no guide to its mate, and no window of more buckets is scored. With 16
@@ -223,12 +222,14 @@ class HostPairPasses:
         beside, spectrum = beside_known(near, near[partner], choice.wrong), context.plan.spectrum
         together = unseen_pairs(mates, case, case[partner], beside, before_rescue, spectrum)
         together += unknown_of_pairs(beside)
-        together += short_mates_by_chance(context.lengths, summary["best"], self.pairs.window_bases)
+        # Often only its mate places a short read, or one of low complexity: then the mate's certainty is not its own.
+        errors, letters = summary["best"].astype(np.int64), context.letters
+        together += chance_hits(context.lengths, errors, self.pairs.window_bases / 2, letters)
         quality = phred(choice.wrong + together)
         # What no pair decides is as sure as a single read.
         alone = np.flatnonzero(~choice.decided)
         some = summary[alone], context.lengths[alone], seen.take(alone)
-        quality[alone] = mapping_quality(*some, context.library)
+        quality[alone] = mapping_quality(*some, context.library, letters[alone])
         proper = choice.proper & ~search.left_to_local
         return GlobalResult(
             found.bands,

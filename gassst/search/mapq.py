@@ -11,10 +11,9 @@ import numpy as np
 from gassst._core import selection as _selection
 from gassst.index.spectrum import DIFFERENCES, Spectrum
 from gassst.model.layouts import NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
-from gassst.model.params import SPECIFIC_LENGTH
 from gassst.pairing.error_rate import ErrorRate
 from gassst.search.copies import Copies, copies, log_choose
-from gassst.search.plan import EXTRA_STRATA, SearchPlan, chance_of_a_place
+from gassst.search.plan import EXTRA_STRATA, SearchPlan, chance_hits
 
 MAX_MAPQ = 60
 # How many times more copies are expected for each seed that was passed over, as it occurs too often, beside each one
@@ -37,23 +36,23 @@ LEAST_BESIDE_COPIES, MOST_BESIDE = 10, 6
 class Seen:
     """What the search looked at.
 
-    `complete` uint16[n]: every alignment with fewer errors has been seen. `capped` uint8[n]: a seed was passed over.
-    `looked` uint8[n]: bit s is set where the seeds of stage s of the `plan` were looked up. `planned` uint16[n]: most
-    disjoint seeds that were looked up together.
+    `complete` uint16[n]: every alignment with fewer errors has been seen. `looked` uint8[n]: bit s is set where the
+    seeds of stage s of the `plan` were looked up. `planned` uint16[n]: most disjoint seeds looked up together.
     """
 
     complete: np.ndarray
-    capped: np.ndarray
     looked: np.ndarray
     planned: np.ndarray
     plan: SearchPlan
 
     def take(self, rows: np.ndarray) -> Seen:
         """Of some reads."""
-        return Seen(self.complete[rows], self.capped[rows], self.looked[rows], self.planned[rows], self.plan)
+        return Seen(self.complete[rows], self.looked[rows], self.planned[rows], self.plan)
 
 
-def mapping_quality(summary: np.ndarray, lengths: np.ndarray, seen: Seen, library: ErrorRate) -> np.ndarray:
+def mapping_quality(
+    summary: np.ndarray, lengths: np.ndarray, seen: Seen, library: ErrorRate, letters: np.ndarray
+) -> np.ndarray:
     """How sure the primary alignment of every read is, by the probability that another place is the true one.
 
     Every place of the second stratum is less likely than the best by `rival_odds`. Copies that no seed led to, and
@@ -65,6 +64,8 @@ def mapping_quality(summary: np.ndarray, lengths: np.ndarray, seen: Seen, librar
     lengths : uint32[n]
     seen : Seen
     library : ErrorRate
+    letters : float64[n]
+        What a base of each read is worth, as `_core.chance.letters_of` says.
 
     Returns
     -------
@@ -76,8 +77,8 @@ def mapping_quality(summary: np.ndarray, lengths: np.ndarray, seen: Seen, librar
     best, further = _errors(some), _further(some)
     odds = np.where(further > 0, rival_odds(best, some_lengths, further, library), 0.0)
     unseen = unseen_weight(some, some_lengths, seen.take(first), library) + UNKNOWN
-    unseen += chance_places(some_lengths, best, seen.plan.n_bases, seen.plan.letters)
-    quality = phred(summary["n_second"] * odds[case] + unseen[case])
+    chance = chance_hits(lengths.astype(np.int64), best[case], seen.plan.n_bases, letters)
+    quality = phred(summary["n_second"] * odds[case] + unseen[case] + chance)
     quality[(summary["best"] == NO_SCORE) | (summary["n_best"] > 1)] = 0
     return quality
 
@@ -312,26 +313,6 @@ def clipped(seen: Seen) -> np.ndarray:
     """float64[n]: share of the disjoint seeds of a stage that were not looked at as planned: they occur too often."""
     planned = seen.planned.astype(np.int64)
     return np.maximum(planned - seen.complete.astype(np.int64), 0) / np.maximum(planned, 1)
-
-
-def chance_places(lengths: np.ndarray, best: np.ndarray, n_bases: float, letters: float = 4.0) -> np.ndarray:
-    """Expected chance places on both strands within the errors of the best alignment."""
-    pairs, inverse = np.unique(lengths.astype(np.int64) << 16 | best, return_inverse=True)
-    values = [chance_of_a_place(pair >> 16, pair & 0xFFFF, letters) for pair in pairs.tolist()]
-    return (2.0 * n_bases * np.array(values, np.float64))[inverse]
-
-
-def short_mates_by_chance(lengths: np.ndarray, best: np.ndarray, window_bases: int) -> np.ndarray:
-    """float64[n]: expected chance places in the window of a mate, of reads below `SPECIFIC_LENGTH`; 0 of all others.
-
-    Often only their mate places such reads, so that the mate's certainty is not theirs.
-    """
-    chance = np.zeros(len(lengths))
-    short = np.flatnonzero((lengths < SPECIFIC_LENGTH) & (best != NO_SCORE))
-    if short.size:
-        # One strand of the window.
-        chance[short] = chance_places(lengths[short], best[short].astype(np.int64), window_bases / 2)
-    return chance
 
 
 def summarise_all(read: np.ndarray, edits: np.ndarray, n_reads: int) -> np.ndarray:

@@ -33,6 +33,7 @@ from gassst.index.spectrum import Spectrum
 from gassst.model.params import MAX_ERRORS, MAX_GAPS, MAX_READ_LENGTH, MIN_READ_LENGTH, MapParams
 from gassst.model.presets import PRESETS
 from gassst.model.rules import rule
+from gassst.search.copies import log_choose
 from gassst.workers.forks import watch_forks
 
 DEFAULT_IDENTITY = 80.0
@@ -78,8 +79,7 @@ class SeedRows(NamedTuple):
 def default_errors(m: int, n_bases: int, letters: float = 4.0) -> int:
     """Errors allowed by default in a read of `m` bases on a reference of `n_bases`.
 
-    20 % of the read, but never so many that a random read would be expected to align by chance. About C(m, d) * 8^d
-    words lie within d errors: 3 substitutions, 4 insertions and 1 deletion for each base.
+    20 % of the read, but never so many that a random read would be expected to align by chance.
     """
     errors = min(MAX_ERRORS, math.floor(m * (100 - DEFAULT_IDENTITY) / 100))
     while errors > 0 and chance_hits(m, errors, n_bases, letters) > CHANCE_HITS:
@@ -87,16 +87,15 @@ def default_errors(m: int, n_bases: int, letters: float = 4.0) -> int:
     return errors
 
 
-def chance_hits(m: int, d: int, n_bases: float, letters: float = 4.0) -> float:
-    """Expected number of places on both strands of `n_bases` random bases within `d` errors of a random read."""
-    return 2.0 * n_bases * chance_of_a_place(m, d, letters)
+def chance_hits(m: Any, d: Any, n_bases: float, letters: Any = 4.0) -> Any:
+    """Expected places on both strands of `n_bases` random bases within `d` errors of a random read of `m` bases.
 
-
-@lru_cache(maxsize=1 << 16)  # libraries with adapters have reads of all lengths, and ask in every batch
-def chance_of_a_place(m: int, d: int, letters: float = 4.0) -> float:
-    """Probability that a random read of `m` bases lies within `d` errors at a place of random bases."""
-    log_words = math.log(math.comb(m, d)) + d * math.log(8) - m * math.log(letters) if d <= m else 0.0
-    return math.exp(min(0.0, log_words))
+    About C(m, d) * 8^d words of four letters lie within d errors: 3 substitutions, 4 insertions and 1 deletion for each
+    base. Arrays, or one number each. Bases of a repeat are worth fewer letters (`_core.chance.letters_of`).
+    """
+    d = np.minimum(d, m)
+    log_words = log_choose(m, d) + d * np.log(2 * letters) - m * np.log(letters)
+    return 2.0 * n_bases * np.exp(np.minimum(log_words, 0.0))
 
 
 def _shares(m: int, rate: float, errors: int) -> np.ndarray:

@@ -103,7 +103,7 @@ class SearchState:
 
     def seen(self, context: BatchContext) -> Seen:
         """What has been looked at so far, for the mapping qualities."""
-        return Seen(self.complete, self.capped, self.looked, self.planned, context.plan)
+        return Seen(self.complete, self.looked, self.planned, context.plan)
 
 
 @dataclass(eq=False, repr=False)

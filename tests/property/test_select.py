@@ -26,8 +26,8 @@ N_BASES = 10_000_000
 COPIES = Spectrum(np.stack([np.stack([np.full((6, 20), share, np.float32) for share in (0.01, 0.3)])] * 2))
 
 
-def reads(rows, length=100, complete=30, capped=0, looked=0b11111, sensitivity=2):
-    """(summary, lengths, seen, library) of reads given as (best, second, n_best, n_second)."""
+def reads(rows, length=100, complete=30, looked=0b11111, sensitivity=2):
+    """(summary, lengths, seen, library, letters) of reads given as (best, second, n_best, n_second)."""
     summary = np.zeros(len(rows), READ_SUMMARY)
     for name, column in zip(("best", "second", "n_best", "n_second"), zip(*rows, strict=True), strict=True):
         summary[name] = column
@@ -37,12 +37,16 @@ def reads(rows, length=100, complete=30, capped=0, looked=0b11111, sensitivity=2
     ones = np.ones(len(rows))
     seen = Seen(
         (complete * ones).astype(np.uint16),
-        (capped * ones).astype(np.uint8),
         (looked * ones).astype(np.uint8),
         np.full(len(rows), max(plan.disjoint[s, length] for s in range(8) if looked >> s & 1)),
         plan,
     )
-    return summary, lengths, seen, UNKNOWN_LIBRARY
+    return summary, lengths, seen, UNKNOWN_LIBRARY, 4 * ones
+
+
+def unseen(*args, **kwargs):
+    """`unseen_weight` of such reads."""
+    return unseen_weight(*reads(*args, **kwargs)[:4])
 
 
 def test_ties_and_unmapped_reads_have_quality_0():
@@ -65,7 +69,6 @@ def test_falls_with_rivals_and_errors_and_rises_with_the_distance_of_the_second(
         crowd = [quality(best, best + 1, n) for n in (1, 2, 5, 100, 10**6)]
         assert crowd == sorted(crowd, reverse=True)
         assert crowd[-1] <= 3
-        assert quality(best, best + 1, 1, capped=1) <= near[0]
         assert quality(best + 1, best + 2, 1) <= near[0]
     assert near[0] < near[1]
 
@@ -78,7 +81,7 @@ def test_seeds_not_looked_up_cost_quality():
 
 
 def test_clipped_is_the_share_of_planned_seeds_that_were_not_looked_at():
-    _, _, seen, _ = reads([(0, NO_SCORE, 1, 0)] * 3, 100, looked=0b11)
+    seen = reads([(0, NO_SCORE, 1, 0)] * 3, 100, looked=0b11)[2]
     planned = int(seen.plan.disjoint[1, 100])  # of the later stage, which has more of them
     assert planned > int(seen.plan.disjoint[0, 100]) > 1
     seen.complete[:] = planned, planned - 1, 0
@@ -87,14 +90,14 @@ def test_clipped_is_the_share_of_planned_seeds_that_were_not_looked_at():
 
 def test_half_of_the_seeds_looked_up_as_planned_is_not_clipped():
     """The quick look of pairs."""
-    _, _, seen, _ = reads([(0, NO_SCORE, 1, 0)] * 2, 100, complete=2, looked=0b1)
+    seen = reads([(0, NO_SCORE, 1, 0)] * 2, 100, complete=2, looked=0b1)[2]
     seen.planned[0] = 2
     assert clipped(seen)[0] == 0 < clipped(seen)[1]
 
 
 def test_beside_seeds_that_occur_too_often_more_copies_are_assumed():
     rows = [(1, NO_SCORE, 1, 0)]  # every place with fewer errors than the best one and one more is known
-    weights = [float(unseen_weight(*reads(rows, 100, complete=c, looked=0b11))[0]) for c in (2, 3, 4, 5)]
+    weights = [float(unseen(rows, 100, complete=c, looked=0b11)[0]) for c in (2, 3, 4, 5)]
     assert all(a > b for a, b in pairwise(weights))
     assert family(np.array([0, 0.5, 0.2])).tolist() == pytest.approx([1, 81, 21])
     assert np.isfinite(family(np.ones(1)))
@@ -102,22 +105,19 @@ def test_beside_seeds_that_occur_too_often_more_copies_are_assumed():
 
 def test_the_fewer_seeds_were_looked_at_the_more_copies_are_unseen():
     rows = [(3, NO_SCORE, 1, 0)]
-    weights = [
-        float(unseen_weight(*reads(rows, 100, looked=looked, complete=0))[0]) for looked in (0b1, 0b11, 0b111)
-    ]
+    weights = [float(unseen(rows, 100, looked=looked, complete=0)[0]) for looked in (0b1, 0b11, 0b111)]
     assert all(a > b for a, b in pairwise(weights))
 
 
 def test_beside_a_known_rival_there_are_more():
     alone, beside, far = (
-        float(unseen_weight(*reads([(2, second, 1, 1)], 100, looked=0b11, complete=4))[0])
-        for second in (99, 3, 5)
+        float(unseen([(2, second, 1, 1)], 100, looked=0b11, complete=4)[0]) for second in (99, 3, 5)
     )
     assert alone == far and beside > 20 * alone
 
 
 def test_of_a_genome_without_copies_nothing_is_unseen():
-    summary, lengths, seen, library = reads([(2, NO_SCORE, 1, 0)], 50, complete=1, looked=0b1)
+    summary, lengths, seen, library, _ = reads([(2, NO_SCORE, 1, 0)], 50, complete=1, looked=0b1)
     seen.plan.spectrum = Spectrum.none()
     assert unseen_weight(summary, lengths, seen, library).tolist() == [0]
 
@@ -136,16 +136,16 @@ def test_a_read_does_not_depend_on_the_others():
     rng = np.random.default_rng(5)
     best = rng.integers(0, 15, 200)
     rows = [(b, b + rng.integers(1, 3), rng.integers(1, 3), rng.integers(1, 50)) for b in best]
-    summary, lengths, seen, library = reads(rows)
+    summary, lengths, seen, library, letters = reads(rows)
     lengths[:] = rng.integers(60, 200, 200)
     seen.plan.prepare(lengths)
     seen.complete[:] = rng.integers(0, 9, 200)
     seen.looked[:] = 2 ** rng.integers(1, 5, 200) - 1
-    together = mapping_quality(summary, lengths, seen, library)
+    together = mapping_quality(summary, lengths, seen, library, letters)
     for i in range(200):
         one = slice(i, i + 1)
-        alone = Seen(*(c[one] for c in (seen.complete, seen.capped, seen.looked, seen.planned)), seen.plan)
-        assert mapping_quality(summary[one], lengths[one], alone, library)[0] == together[i]
+        alone = Seen(*(c[one] for c in (seen.complete, seen.looked, seen.planned)), seen.plan)
+        assert mapping_quality(summary[one], lengths[one], alone, library, letters[one])[0] == together[i]
 
 
 def test_rival_odds_is_the_product_of_single_errors():
@@ -168,7 +168,7 @@ def test_phred_of_a_place_no_likelier_than_the_others_is_0():
 
 def test_unseen_copies_weigh_something_finite_for_every_read():
     rows = [(b, NO_SCORE, 1, 0) for b in range(101)] + [(NO_SCORE, NO_SCORE, 0, 0)]
-    weights = unseen_weight(*reads(rows, complete=0))
+    weights = unseen(rows, complete=0)
     assert np.isfinite(weights).all()
     assert (weights >= 0).all() and (weights[:90] > 0).all()
 

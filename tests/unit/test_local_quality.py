@@ -57,8 +57,9 @@ def quality(
         lengths=np.array([length], np.uint32),
         index=None,
         library=UNKNOWN_LIBRARY,
+        letters_of=lambda *_: np.array([4.0]),
     )
-    seen = Seen(np.array([complete]), np.zeros(1, int), np.array([3]), np.array([4]), plan)
+    seen = Seen(np.array([complete]), np.array([3]), np.array([4]), plan)
     passed_over = PassedOver(np.array([float(over)]), np.zeros(1, np.int64), np.array([length]))
     coverage = SeedCoverage(np.array([dense]), seen, passed_over)
     known = Rivals(total - np.int32(behind), total - np.int32(behind), np.array([rivals]))
@@ -109,7 +110,7 @@ def test_chance_puts_parts_of_a_read_anywhere():
         lines = Lines(hits, *line, np.ones(1, bool))
         params = SimpleNamespace(scoring=Scoring())
         lengths = np.array([length], np.uint32)
-        context = SimpleNamespace(params=params, lengths=lengths, plan=SimpleNamespace(letters=4.0))
+        context = SimpleNamespace(params=params, lengths=lengths, letters_of=lambda *_: np.array([4.0]))
         return float(places_by_chance(context, lines, 200)[0])
 
     assert number(100) == pytest.approx(88 * number(13))
