@@ -226,8 +226,12 @@ class Stats:
 
     def count_coverage(self, start: np.ndarray, span: np.ndarray, reference: Reference) -> None:
         """Count aligned bases: `start` and `span` int64[h] of alignments, in the coordinate of the reference."""
-        edges = np.linspace(0, reference.total, WINDOWS + 1).astype(np.int64)
-        self.windows = _sum_of_counts(self.windows, _bases_between(edges, start, span))
+        # One contig after the other: the gaps between contigs hold no bases, and would look like uncovered ones.
+        ends = np.cumsum(reference.lengths)
+        contig = np.searchsorted(reference.starts, start, side="right") - 1
+        inside = start - (reference.starts + reference.lengths - ends)[contig]
+        edges = np.linspace(0, ends[-1], WINDOWS + 1).astype(np.int64)
+        self.windows = _sum_of_counts(self.windows, _bases_between(edges, inside, span))
         edges = np.append(reference.starts, reference.total)
         self.contigs = _sum_of_counts(self.contigs, _bases_between(edges, start, span))
 

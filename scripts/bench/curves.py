@@ -11,7 +11,8 @@ first. `unseen`: single reads and pairs of dwgsim, and pairs of mason 2, with th
 `gassst simulate --meth`, for mappers of bisulfite reads; where MethylDackel is on PATH, it makes levels of CpG of each
 output, and those are compared with the truth. Every tool maps every set, in turn. CPU seconds are of whole processes,
 index from disk, the least of --rounds. The last genome comes
-first, and a tool that is missing is left out. With --resume a set that the JSON file holds is not mapped again.
+first, and a tool that is missing is left out. With --resume a set that the JSON file holds is not mapped again,
+if its seed, its size and the versions of all tools are the same.
 """
 
 from __future__ import annotations
@@ -241,8 +242,11 @@ def measure(args: argparse.Namespace, work: Path) -> list[dict[str, Any]]:
     indexes.mkdir(parents=True, exist_ok=True)
     genomes = [plain_reference(Path(path), work) for path in args.genomes]
     for one in KINDS[args.kind](genomes, args, work):
-        if any(row["name"] == one.name and row["reads"] == one.reads.number for row in results):
+        about = {"name": one.name, "reads": one.reads.number, "foreign": one.is_foreign, "seed": args.seed}
+        about["tools"] = programs_of(args)
+        if any(about.items() <= row.items() for row in results):
             continue
+        results = [row for row in results if row["name"] != one.name]
         runs: dict[str, dict[str, Any]] = {name: {} for name in args.tools or CONTESTANTS[args.kind]}
         levels: dict[str, Levels] = {}
         for _ in range(args.rounds):
@@ -264,7 +268,6 @@ def measure(args: argparse.Namespace, work: Path) -> list[dict[str, Any]]:
         if one.levels and levels:
             for name, numbers in compare_levels(levels_of(one.levels), levels).items():
                 runs[name].update(numbers)
-        about = {"name": one.name, "reads": one.reads.number, "foreign": one.is_foreign}
         results.append({**about, "runs": runs})
         results.sort(key=lambda row: [genome.stem for genome in genomes].index(row["name"].split(",")[0]))
         if args.json:  # a run that is stopped leaves what it has measured
@@ -272,13 +275,17 @@ def measure(args: argparse.Namespace, work: Path) -> list[dict[str, Any]]:
     return results
 
 
-def report(args: argparse.Namespace, results: list[dict[str, Any]]) -> dict[str, Any]:
+def programs_of(args: argparse.Namespace) -> dict[str, str]:
+    """The version of each tool that is there."""
     names = args.tools or CONTESTANTS[args.kind]
     programs = {name: find(tool_of(name, args.kind)) for name in names}
-    versions = {
+    return {
         name: version(tool_of(name, args.kind), program) for name, program in programs.items() if program
     }
-    return {"kind": args.kind, "tools": versions, "rounds": args.rounds, "sets": results}
+
+
+def report(args: argparse.Namespace, results: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"kind": args.kind, "tools": programs_of(args), "rounds": args.rounds, "sets": results}
 
 
 def cells(result: dict[str, Any]) -> str:

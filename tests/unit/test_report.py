@@ -22,6 +22,7 @@ from gassst._core.error_cycles import errors_by_cycle
 from gassst.api.mapper import Mapper
 from gassst.cli.main import main
 from gassst.errors import InputError, OutputError, UsageError
+from gassst.index.reference import Reference
 from gassst.model.layouts import HIT
 from gassst.model.stats import Stats, _bases_between
 from gassst.reads.in_memory import batch_of_records
@@ -578,6 +579,15 @@ def test_coverage_is_that_of_the_records(runs, page_of_pairs, small_genome):
     assert [row[3] for row in rows] == pytest.approx([expected[row[0]] / row[1] for row in rows], abs=0.006)
     stats = json.loads((runs / "pairs.json").read_text())
     assert sum(stats["coverage"]["windows"]) == sum(expected.values())
+
+
+def test_gaps_between_contigs_are_no_part_of_the_windows():
+    """Three contigs of 2,560 bases that are covered once, by alignments of 40 bases."""
+    reference = Reference.from_sequences([(name, b"ACGTTGCA" * 320) for name in "abc"])
+    start = (reference.starts[:, None] + np.arange(0, 2560, 40)).reshape(-1)
+    stats = Stats()
+    stats.count_coverage(start, np.full(len(start), 40), reference)
+    assert stats.windows.tolist() == [30] * 256 and stats.contigs.tolist() == [2560] * 3
 
 
 def test_bases_between_edges():
