@@ -54,7 +54,7 @@ class Cases:
 
     def batch(self, limits, gaps, **kwargs):
         limits = np.broadcast_to(limits, len(self.sequences)).astype(np.uint16)
-        return Batch(limits, self.packed, self.reference_planes, gaps, **kwargs)
+        return Batch(limits, self.packed, self.reference_planes, gaps, **{"shift": 0, **kwargs})
 
 
 def reads_that_pass(name, candidates, batch):
