@@ -279,9 +279,7 @@ def programs_of(args: argparse.Namespace) -> dict[str, str]:
     """The version of each tool that is there."""
     names = args.tools or CONTESTANTS[args.kind]
     programs = {name: find(tool_of(name, args.kind)) for name in names}
-    return {
-        name: version(tool_of(name, args.kind), program) for name, program in programs.items() if program
-    }
+    return {name: version(tool_of(name, args.kind), program) for name, program in programs.items() if program}
 
 
 def report(args: argparse.Namespace, results: list[dict[str, Any]]) -> dict[str, Any]:
