@@ -75,6 +75,7 @@ docs: $(VENV)/.docs
 # What the documentation tells its readers to type runs, its figures are those of the JSON files, and its English is plain.
 docs-check: $(VENV)/.docs $(VENV)/.tested
 	$(BIN)/python scripts/check/english.py
+	$(BIN)/python scripts/docs/wrap.py --check
 	$(BIN)/python scripts/bench/make_benchmarks.py --check
 	$(BIN)/python scripts/docs/pipeline_svg.py --check
 	$(BIN)/python scripts/docs/options_page.py --check

@@ -168,3 +168,59 @@ def test_the_picture_of_the_report_is_of_its_page(tmp_path, monkeypatch, capsys)
     report_png.STATS.write_text(stats.replace('"mapped":4086', '"mapped":4085'))
     assert report_png.STATS.read_text() != stats
     assert report_png.main() == 1 and capsys.readouterr().err.count("\n") == 1
+
+
+# --- wrap ---------------------------------------------------------------------------------------------------
+
+WORDS = "word " * 40
+LEFT_ALONE = [
+    f"| a | {WORDS}|\n|---|---|\n",
+    f"```sh\n{WORDS}\n```\n",
+    f"Text.\n\n    {WORDS}\n",
+    f"<div>{WORDS}</div>\n",
+    f"# {WORDS}\n",
+    f"<!-- about file.json -->\n\n{WORDS}\n\n<!-- end -->\n",
+    f"---\ntitle: {WORDS}\n---\n",
+    f"{WORDS}  \nA line of its own.\n",
+    "A short\nparagraph of\nshort lines.\n",
+    f"`{'x' * 130}`\n",
+]
+
+
+@pytest.mark.parametrize("text", LEFT_ALONE, ids=range(len(LEFT_ALONE)))
+def test_what_is_no_prose_is_not_wrapped(text):
+    assert load("docs/wrap").wrapped(text) == text
+
+
+def test_prose_is_wrapped_at_120_columns():
+    wrapped = load("docs/wrap").wrapped
+    # 24 words of four letters are 119 columns.
+    line = " ".join(["word"] * 24)
+    assert wrapped(f"{WORDS}\n") == f"{line}\n{' '.join(['word'] * 16)}\n"
+    assert wrapped(f"* a\n* {WORDS}\n").split("\n")[1:3] == [f"* {line[:-5]}", f"  {' '.join(['word'] * 17)}"]
+    assert wrapped(f"!!! note\n\n    {WORDS}\n").split("\n")[2] == f"    {line[:-5]}"
+    # No line begins with what would begin a list or a table, and no code is broken.
+    for sign in ("-", "1.", "#", "| a |"):
+        assert wrapped(f"{line} {sign} end\n").split("\n")[1][:4] == "word"
+    assert wrapped(f"{line[:-5]} `a b c d`\n") == f"{line[:-5]}\n`a b c d`\n"
+    assert wrapped(text := wrapped(f"* {WORDS}\n\n{WORDS}\n")) == text
+
+
+def test_wrapping_changes_no_page(tmp_path, monkeypatch):
+    """As Markdown shows it. What it would change is found by --check."""
+    markdown = pytest.importorskip("markdown")
+    wrap = load("docs/wrap")
+    assert wrap.main(["--check"]) == 0
+    for page in wrap.pages():
+        text = page.read_text()
+        shown = [
+            " ".join(markdown.markdown(form, extensions=["admonition", "attr_list", "tables"]).split())
+            for form in (text, wrap.wrapped(text, 60))
+        ]
+        assert shown[0] == shown[1], page
+    page = tmp_path / "page.md"
+    page.write_text(WORDS)
+    monkeypatch.setattr(wrap, "pages", lambda: [page])
+    monkeypatch.setattr(wrap, "ROOT", tmp_path)
+    assert wrap.main(["--check"]) == 1 and page.read_text() == WORDS
+    assert wrap.main([]) == 0 == wrap.main(["--check"])
