@@ -311,7 +311,7 @@ cdef class Placements:
         pairs : search.context.PairContext
             Read: `missed`, `length_rank`.
         context : search.context.BatchContext
-            Read: of its plan `preset.missed` and `preset.missed_alone`.
+            Read: of its plan `preset.pair_missed` and `preset.pair_missed_alone`.
         guided : bool
             Mates were looked for around all places, but for reads that are `unguided`.
         quick : bool
@@ -320,7 +320,7 @@ cdef class Placements:
             As for `alone`, which is asked after a quick look and a guided one.
         """
         preset = context.plan.preset
-        cdef double usual = preset.missed, most_alone = preset.missed_alone
+        cdef double usual = preset.pair_missed, most_alone = preset.pair_missed_alone
         cdef const int64_t[::1] before = state.unsettled
         cdef const uint8_t[::1] capped = search.capped
         cdef uint8_t[::1] is_open = state.open.view(np.uint8), before_rescue = state.before_rescue.view(np.uint8)
@@ -369,13 +369,13 @@ cdef class Placements:
         pairs : search.context.PairContext
             Read: `missed`, `length_rank`.
         context : search.context.BatchContext
-            Read: of its plan `preset.missed`.
+            Read: of its plan `preset.pair_missed`.
 
         Returns
         -------
         uint8[n]
         """
-        cdef double most = context.plan.preset.missed
+        cdef double most = context.plan.preset.pair_missed
         cdef const int64_t[::1] first = state.unsettled, rank = pairs.length_rank
         cdef const uint8_t[::1] is_open = state.open.view(np.uint8), looked_row = state.looked_row
         cdef const double[:, :, ::1] missed = pairs.missed

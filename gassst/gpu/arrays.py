@@ -115,12 +115,12 @@ def shares_missed(plan: SearchPlan, present: np.ndarray) -> tuple[np.ndarray, np
         Of each length.
     shares : uint32[len(present) + 1, MISS_ERRORS, 3]
         By row and errors. The rank of a share; and the ranks that it may be added to so that both are no more than
-        `preset.missed`, and `preset.missed_alone`. Ranks below a number may. The last row is of shares of 1.
+        `preset.pair_missed`, and `preset.pair_missed_alone`. Ranks below a number may. The last row is of shares of 1.
     """
     missed = missed_by_row(plan, present)[1]
     values, rank = np.unique(np.vstack([missed, np.ones(MISS_ERRORS)]), return_inverse=True)
     columns = [np.arange(len(values))]
-    for most in (plan.preset.missed, plan.preset.missed_alone):
+    for most in (plan.preset.pair_missed, plan.preset.pair_missed_alone):
         lo, hi = np.zeros(len(values), np.int64), np.full(len(values), len(values))
         while (lo < hi).any():
             middle = np.minimum((lo + hi) >> 1, len(values) - 1)

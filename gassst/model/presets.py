@@ -21,13 +21,15 @@ class Preset:
         A stage of seeds is left out when every alignment with fewer than best + strata errors has been seen.
         0: no better one can exist; 1: all equally good ones are known; 2: the second-best stratum is known.
     missed : float
-        A stage is also left out when the stage before misses at most this share of alignments as good as the best. A
-        pair is settled when at most this share of rivals, as good as its concordant places, stays unseen.
+        A stage is also left out when the stage before misses at most this share of alignments as good as the best.
     missed_alone : float
-        The same for a read whose rivals are all more than two errors worse than its best alignment, and for a pair
-        without another concordant place within two errors.
+        The same for a read whose rivals are all more than two errors worse than its best alignment.
     lost : float
         Of reads with an error in ten bases, the most that the last stage may lose that all overlapping seeds find.
+    pair_missed : float
+        A pair is settled when at most this share of rivals, as good as its concordant places, stays unseen.
+    pair_missed_alone : float
+        The same for a pair without another concordant place within two errors.
     repeat_buckets : int or None
         Buckets that a stage scores for a mate that only seeds passed over keep open. None scores all.
     """
@@ -38,34 +40,36 @@ class Preset:
     missed: float
     missed_alone: float
     lost: float
+    pair_missed: float
+    pair_missed_alone: float
     repeat_buckets: int | None
 
 
-# Measured by scripts/bench/seeds.py (lab/sensitivity.md); `repeat_buckets` by scripts/bench/peers.py --pairs at each
-# level (docs/benchmarks/pairs.md).
+# Measured by scripts/bench/seeds.py (lab/sensitivity.md); `pair_missed` and `repeat_buckets` by
+# scripts/bench/peers.py --pairs at each level (docs/benchmarks/pairs.md).
 PRESETS: tuple[Preset, ...] = (
     Preset(
-        occurrences=16, occurrences_short=16, strata=0,
-        missed=0.7, missed_alone=1.0, lost=0.04, repeat_buckets=8,
+        occurrences=16, occurrences_short=16, strata=0, missed=0.7, missed_alone=1.0, lost=0.04,
+        pair_missed=0.5, pair_missed_alone=1.0, repeat_buckets=8,
     ),
     Preset(
-        occurrences=256, occurrences_short=16, strata=0,
-        missed=0.3, missed_alone=0.7, lost=0.02, repeat_buckets=8,
+        occurrences=256, occurrences_short=16, strata=0, missed=0.3, missed_alone=0.7, lost=0.02,
+        pair_missed=0.2, pair_missed_alone=0.7, repeat_buckets=8,
     ),
     Preset(
-        occurrences=256, occurrences_short=64, strata=1,
-        missed=0.1, missed_alone=0.25, lost=0.001, repeat_buckets=16,
+        occurrences=256, occurrences_short=64, strata=1, missed=0.1, missed_alone=0.25, lost=0.001,
+        pair_missed=0.1, pair_missed_alone=0.25, repeat_buckets=16,
     ),
     Preset(
-        occurrences=1024, occurrences_short=1024, strata=1,
-        missed=0.05, missed_alone=0.05, lost=0.0, repeat_buckets=None,
+        occurrences=1024, occurrences_short=1024, strata=1, missed=0.05, missed_alone=0.05, lost=0.0,
+        pair_missed=0.02, pair_missed_alone=0.05, repeat_buckets=None,
     ),
     Preset(
-        occurrences=8192, occurrences_short=8192, strata=2,
-        missed=0.0, missed_alone=0.0, lost=0.0, repeat_buckets=None,
+        occurrences=8192, occurrences_short=8192, strata=2, missed=0.0, missed_alone=0.0, lost=0.0,
+        pair_missed=0.0, pair_missed_alone=0.0, repeat_buckets=None,
     ),
     Preset(
-        occurrences=None, occurrences_short=None, strata=2,
-        missed=0.0, missed_alone=0.0, lost=0.0, repeat_buckets=None,
+        occurrences=None, occurrences_short=None, strata=2, missed=0.0, missed_alone=0.0, lost=0.0,
+        pair_missed=0.0, pair_missed_alone=0.0, repeat_buckets=None,
     ),
 )  # fmt: skip

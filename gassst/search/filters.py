@@ -34,7 +34,7 @@ class Batch(NamedTuple):
     packed: Any
     reference_planes: NDArray[np.uint64]
     gaps: int
-    shift: int
+    shift: int = 0
     verified: NDArray[np.uint64] | None = None
     rejected: list[Diagonals] | None = None
     steps: dict[str, int] | None = None

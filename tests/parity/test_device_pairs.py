@@ -199,8 +199,8 @@ class TestQuickLook:
         missed = np.vstack([missed_by_row(context.plan, present)[1], np.ones(MISS_ERRORS)])
         rank, usual, alone = shares[..., 0].ravel(), shares[..., 1].ravel(), shares[..., 2].ravel()
         both = missed.ravel()[:, None] + missed.ravel()
-        np.testing.assert_array_equal(rank < usual[:, None], both <= preset.missed)
-        np.testing.assert_array_equal(rank < alone[:, None], both <= preset.missed_alone)
+        np.testing.assert_array_equal(rank < usual[:, None], both <= preset.pair_missed)
+        np.testing.assert_array_equal(rank < alone[:, None], both <= preset.pair_missed_alone)
         assert row[present].tolist() == [*range(len(present))]
 
 

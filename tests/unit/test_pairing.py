@@ -288,7 +288,7 @@ def test_pairs_are_settled_whose_rivals_are_known(guided, quick):
         )
         missed = rng.random((3, 1, 4)) / 2
         pairs = SimpleNamespace(missed=missed, length_rank=np.zeros(51, np.int64))
-        preset = SimpleNamespace(missed=usual, missed_alone=most_alone)
+        preset = SimpleNamespace(pair_missed=usual, pair_missed_alone=most_alone)
         context = SimpleNamespace(plan=SimpleNamespace(preset=preset))
         ledger.settle(search, state, pairs, context, guided, quick, margin)
         assert state.unsettled.tolist() == first[is_open[first]].tolist()
@@ -518,7 +518,7 @@ def test_reads_of_which_only_seeds_passed_over_hide_rivals():
     )
     missed = rng.random((3, 1, 4)) / 4
     pairs = SimpleNamespace(missed=missed, length_rank=np.zeros(51, np.int64))
-    context = SimpleNamespace(plan=SimpleNamespace(preset=SimpleNamespace(missed=0.2)))
+    context = SimpleNamespace(plan=SimpleNamespace(preset=SimpleNamespace(pair_missed=0.2)))
     expected = set()
     for r in first[::2].tolist():
         shares = [missed[state.looked_row[i], 0, min(ledger.paired[i], 3)] for i in (r, r + 1)]
