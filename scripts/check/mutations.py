@@ -204,7 +204,7 @@ MUTATIONS = [
     ),
     Mutation(
         "search: the diagonal beside a rejected one is left out", "index/anchors.pyx",
-        "&rejected, strand_key | <uint32_t>place, restart", "&rejected, strand_key | (<uint32_t>place | 1), restart",
+        "&rejected, place_key(own, here), restart", "&rejected, place_key(own, here | 1), restart",
         "tests/unit/test_gather.py",
     ),
     # Search: what is known between two stages.
@@ -227,7 +227,7 @@ MUTATIONS = [
     # All places.
     Mutation(
         "all: the band that came first chooses the alignment", HOST,
-        "if self.context.params.all_hits:\n                bands", "if False:\n                bands",
+        "if self.context.params.all_hits:\n            bands", "if False:\n            bands",
         "tests/property/test_lossless.py::test_filters_choose_no_alignment_among_equally_good_ones",
     ),
     Mutation(
@@ -238,8 +238,8 @@ MUTATIONS = [
     # Selection.
     Mutation(
         "selection: ends ten bases apart are two places", SELECTION,
-        "while j < k and (keys[j] >> ROW_BITS) - (keys[i] >> ROW_BITS) <= SAME_PLACE",
-        "while j < k and (keys[j] >> ROW_BITS) - (keys[i] >> ROW_BITS) < SAME_PLACE", "tests/unit/test_bands.py",
+        "while j < k and (keys[j] >> KEY_ROW_BITS) - (keys[i] >> KEY_ROW_BITS) <= SAME_PLACE",
+        "while j < k and (keys[j] >> KEY_ROW_BITS) - (keys[i] >> KEY_ROW_BITS) < SAME_PLACE", "tests/unit/test_bands.py",
     ),
     Mutation(
         "selection: a worse place left of a better one stays", SELECTION,
@@ -247,8 +247,8 @@ MUTATIONS = [
     ),
     Mutation(
         "selection: places are sorted by strand, not by canonical strand", SELECTION,
-        "<uint64_t>((bands.read_strand[i] & 1) ^ bands.flip) << 63",
-        "<uint64_t>(bands.read_strand[i] & 1) << 63", "tests/unit/test_bands.py",
+        "place_key((bands.read_strand[i] & 1) ^ bands.flip, ",
+        "place_key(bands.read_strand[i] & 1, ", "tests/unit/test_bands.py",
     ),
     Mutation(
         "selection: the second best may lie beyond the margin", SELECTION,

@@ -152,9 +152,9 @@ def test_reads_are_one_case_where_all_columns_are_equal(n):
     summary["n_best"] = rng.integers(0, 1000, n)  # does not count
     summary["best"], summary["second"] = rng.choice([0, 3, NO_SCORE], n), rng.choice([4, NO_SCORE], n)
     values = (np.uint32, np.arange(30, 3000)), (np.uint16, [0, 3]), (np.uint16, [3, 260])
-    columns = [rng.choice(v, n).astype(t) for t, v in (*values, (np.uint8, [1, 7]), (np.uint8, [0, 1]))]
-    lengths, complete, planned, looked, capped = columns
-    seen = SimpleNamespace(complete=complete, planned=planned, looked=looked, capped=capped)
+    columns = [rng.choice(v, n).astype(t) for t, v in (*values, (np.uint8, [1, 7]))]
+    lengths, complete, planned, looked = columns
+    seen = SimpleNamespace(complete=complete, planned=planned, looked=looked)
     first, case = _selection.distinct_cases(summary, lengths, seen)
     known: dict[tuple, int] = {}
     for r, key in enumerate(
