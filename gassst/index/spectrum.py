@@ -159,12 +159,18 @@ def _shares(lookup: Any, own: NDArray[np.int64], bases: NDArray[np.uint8]) -> ND
     packed = _Packed(*_reads.pack(bases.reshape(-1), offsets, MAX_READ_LENGTH, converted), conversions)
     flip = _seeds.orient(packed.planes, packed.plane_start, packed.lengths)[0]
     copies = _copies(lookup, _Context(packed, flip, lookup.index), own)
-    missed = miss_share(m, np.arange(DIFFERENCES), SEED, m // SEED)
+    w = _seed_length(lookup.index)
+    missed = miss_share(m, np.arange(DIFFERENCES), w, m // w)
     single = _nearest(_table(copies.read, copies.errors, n)) * _by_found(1 - missed)
     # A template is found where a seed leads to one of its substrings, which have half of its differences each.
     both = 1 - missed[np.arange(DIFFERENCES) // 2] ** 2
     pairs = _nearest(_table(*_templates_copied(copies, own), n // 2)) * _by_found(both)
     return np.stack([single, pairs])
+
+
+def _seed_length(index: Any) -> int:
+    """Bases of a seed that chance finds as rarely as `SEED` of four letters, as far as the index allows."""
+    return min(round(SEED * np.log(4) / np.log(index.letters)), index.longest_seed)
 
 
 def _by_found(share: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -202,7 +208,7 @@ def _nearest(number: NDArray[np.float64]) -> NDArray[np.float64]:
 def _anchored(lookup: Any, context: _Context) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """Strand uint32[a] and diagonal int64[a] of the anchors that the seeds of all substrings lead to."""
     n, m = len(context.packed.lengths), int(context.packed.lengths[0])
-    w = min(SEED, context.index.longest_seed)
+    w = _seed_length(context.index)
     rows = _Rows(*(np.full(MAX_READ_LENGTH + 1, value, np.uint16) for value in (w, m // w, 1)))
     more = 1 + context.index.reference.unmasked / context.index.letters ** np.arange(64)
     caps = np.minimum(OCCURRENCES * more, 0xFFFFFFFF).astype(np.uint32)
