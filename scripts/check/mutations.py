@@ -239,7 +239,8 @@ MUTATIONS = [
     Mutation(
         "selection: ends ten bases apart are two places", SELECTION,
         "while j < k and (keys[j] >> KEY_ROW_BITS) - (keys[i] >> KEY_ROW_BITS) <= SAME_PLACE",
-        "while j < k and (keys[j] >> KEY_ROW_BITS) - (keys[i] >> KEY_ROW_BITS) < SAME_PLACE", "tests/unit/test_bands.py",
+        "while j < k and (keys[j] >> KEY_ROW_BITS) - (keys[i] >> KEY_ROW_BITS) < SAME_PLACE",
+        "tests/unit/test_bands.py",
     ),
     Mutation(
         "selection: a worse place left of a better one stays", SELECTION,
