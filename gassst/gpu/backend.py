@@ -80,7 +80,7 @@ class DeviceBackend:
     """
 
     sources = SOURCES
-    """Of the kernels."""
+    """Names the sources of the kernels."""
 
     def __init__(self, batch: DeviceBatch, slot: Slot):
         self.context, self.stats = batch, Stats()

@@ -116,7 +116,7 @@ class OpenCLExtender:
 
     @property
     def counters(self) -> Times:
-        """Of all handles closed so far, and of the compiled backend that scores."""
+        """Adds up all handles closed so far, and the compiled backend that scores."""
         total = Times()
         total += self.engine.times
         if self.scorer is not None:

@@ -51,7 +51,7 @@ class Verdict(NamedTuple):
 
 
 def _verdict(device: str, threads: int, environment: dict[str, str]) -> Verdict:
-    """Of a process with this environment. A trial that does not end is given up."""
+    """Asks a process with this environment. A trial that does not end is given up."""
     path = os.pathsep.join(entry for entry in sys.path if entry)
     command = [sys.executable, "-m", "gassst.gpu.probe", device, str(threads)]
     with tempfile.TemporaryFile() as output:

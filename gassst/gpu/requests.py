@@ -272,7 +272,7 @@ class TracedRows(NamedTuple):
     cigars: U32
 
     def at(self, rows: I64) -> tuple[I64, Traced]:
-        """Of some rows what `GlobalResult.traced` has. Copies what it keeps."""
+        """Returns what `GlobalResult.traced` has of some rows. Copies what it keeps."""
         n_runs = self.n_runs[rows]
         gapped = rows[n_runs > 0]
         diagonal = self.diagonal.astype(COORDINATE)

@@ -104,7 +104,7 @@ class Trial:
     request: Request
     expected: GlobalResult
     rows: tuple[Any, ...]
-    """Of the alignments, where the device makes those, too (`BatchResult.rows`)."""
+    """The alignments are expected so, where the device makes those, too (`BatchResult.rows`)."""
 
     @classmethod
     def of(cls, index: Any, searched: Searched) -> Trial:

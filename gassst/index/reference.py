@@ -255,7 +255,7 @@ class _Packer:
         return self._planes
 
     def exceptions(self) -> Exceptions:
-        """Those of all contigs."""
+        """Returns those of all contigs."""
         return Exceptions(*(np.concatenate(parts) for parts in zip(*self._runs, strict=True)))
 
     @property

@@ -8,10 +8,7 @@ __kernel void gather_anchors(__global const uint *read_length, __global const uc
                              __global uint *owner)
 {
     seed_index index;
-    index.positions0 = positions0;
-#if INDEX_PARTS > 1
-    index.positions1 = positions1, index.positions2 = positions2, index.positions3 = positions3;
-#endif
+    TAKE_PARTS(index, positions);
     uint i = get_global_id(0), number = get_global_id(1);
     if (i >= n_active)
         return;

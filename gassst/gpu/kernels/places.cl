@@ -37,10 +37,7 @@ __kernel void bound_occurrences(READ_ARGS, uint n_reads, __global const ushort *
 {
     __local uint passed;
     seed_index index;
-    index.positions0 = positions0;
-#if INDEX_PARTS > 1
-    index.positions1 = positions1, index.positions2 = positions2, index.positions3 = positions3;
-#endif
+    TAKE_PARTS(index, positions);
     uint i = get_group_id(0), read = active[i], length = read_length[read], limit = STATE(LIMIT, read), own = 0;
     uint2 all = segment[read];
     seed_plan seeds = plan_of(plan, length, read_flip[read]);
@@ -89,10 +86,7 @@ __kernel void gather_passed(__global const uint *read_length, __global const uch
 {
     __local uint next;
     seed_index index;
-    index.positions0 = positions0;
-#if INDEX_PARTS > 1
-    index.positions1 = positions1, index.positions2 = positions2, index.positions3 = positions3;
-#endif
+    TAKE_PARTS(index, positions);
     uint i = get_group_id(0), read = active[i];
     uint2 all = segment[read], own = kept[read];
     seed_plan seeds = plan_of(plan, read_length[read], read_flip[read]);

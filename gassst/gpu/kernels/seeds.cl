@@ -6,6 +6,7 @@
 #define PART_ARGS(type, name) __global const type *name##0
 #define PARTS_OF(name) name##0
 #define PART_FIELDS(type, name) __global const type *name##0;
+#define TAKE_PARTS(index, name) (index).name##0 = name##0
 #define AT(index, name, i) ((index)->name##0[i])
 #else
 #define PART_ARGS(type, name)                                                                  \
@@ -13,6 +14,8 @@
         __global const type *name##3
 #define PARTS_OF(name) name##0, name##1, name##2, name##3
 #define PART_FIELDS(type, name) __global const type *name##0, *name##1, *name##2, *name##3;
+#define TAKE_PARTS(index, name)                                                                \
+    ((index).name##0 = name##0, (index).name##1 = name##1, (index).name##2 = name##2, (index).name##3 = name##3)
 #define IN_PART(i) ((i) & (((ulong)1 << PART_BITS) - 1))
 #define AT(index, name, i)                                                                     \
     ((i) >> PART_BITS == 0   ? (index)->name##0[IN_PART(i)]                                    \
