@@ -81,20 +81,21 @@ def _with_device_that_pays(args: argparse.Namespace, params: MapParams, samples:
     if not is_late(params.device) or args.dask is not None:
         return params
     from gassst.files.input_size import fastq_bytes
-    from gassst.gpu.device_pays import device_pays, index_bases
+    from gassst.gpu.device_pays import device_pays, index_bases, task_of
 
     size = fastq_bytes(path for sample in samples for path in (*sample.reads, *(sample.mates or [])))
     if size is not None and args.shard is not None:
         from gassst.reads.shards import Shard
 
         size //= Shard.parse(args.shard).of
-    bases, pairs = index_bases(args.index), args.interleaved or samples[0].mates is not None
-    if device_pays(size, bases, pairs, params.threads):
+    bases = index_bases(args.index)
+    task = task_of(params, args.interleaved or samples[0].mates is not None)
+    if device_pays(size, bases, task, params.threads):
         return params
     if not is_named(params.device):
         log.debug("no device is started: the host alone is faster for such a run, or its size is not known")
         return replace(params, device="none")
-    if size is not None and bases is not None:
+    if size is not None and bases is not None and task is not None:
         log.info("device %s: the host alone is faster for so few reads (--device none)", params.device)
     return params
 

@@ -1,4 +1,4 @@
-"""Whether a GPU is worth its start in a run over files, from the size of the files and of the index alone.
+"""Whether a GPU is worth its start in a run over files, from what is asked for and the sizes of files and index alone.
 
 All figures are wall seconds beside 16 threads and one H100 (lab/gpu.md). Each is on the side of the host:
 a run that is taken for too short loses little, one that is taken for too long is slower than with `--device none`.
@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 import os
+from typing import NamedTuple
 
 from gassst.errors import InputError
 from gassst.index.choice import index_path
 from gassst.index.file import FORMAT_VERSION, header_of, is_index
+from gassst.model.params import MapParams
 
 BASES_PER_BYTE = 0.4
 """Of FASTQ: reads of 100 bases with names of 40 letters."""
@@ -23,13 +25,40 @@ START, START_PER_GB = 1.9, 1.0
 """s until the device answers, its kernels to be compiled; 0.9 of them where the driver has kept those."""
 COST = 0.8
 """s that a run is longer where the device never answers: its process takes cores from the host."""
-GAIN_SINGLE, GAIN_SINGLE_MORE = 1.3, 0.8
-"""How many times as fast reads are mapped once it answers: 1.3 to 1.6 times at 13 Mb, 3.4 times at 3.1 Gb."""
-GAIN_PAIRS, GAIN_PAIRS_MORE = 1.0, 0.6
-"""The same of pairs: 1.0 to 1.2 times at 13 Mb, 2.5 times at 3.1 Gb."""
 
 
-def device_pays(input_bytes: int | None, index_bases: int | None, paired: bool, threads: int) -> bool:
+class Task(NamedTuple):
+    """What is asked for of reads.
+
+    Attributes
+    ----------
+    work : float
+        How many times as long a thread of the host takes for a base as it does for the best positions.
+    gain, gain_more : float
+        How many times as fast the device is once it answers: at `SMALL`, and more with each ten times as many bases.
+    """
+
+    work: float
+    gain: float
+    gain_more: float
+
+
+SINGLE = Task(1, 1.3, 0.8)
+"""Best positions of single reads: 1.3 to 1.6 times at 13 Mb, 3.4 times at 3.1 Gb."""
+PAIRS = Task(1, 1.0, 0.6)
+"""Best positions of pairs: 1.0 to 1.2 times at 13 Mb, 2.5 times at 3.1 Gb."""
+ALL = Task(10, 3.0, 0.0)
+"""All positions: a base took 0.75 to 13 us at `-p 90`, and the device was 3 to 8 times as fast."""
+
+
+def task_of(params: MapParams, paired: bool) -> Task | None:
+    """What a run asks for; None where the host does it even beside a device."""
+    if not params.all_hits:
+        return PAIRS if paired else SINGLE
+    return None if paired or params.strata else ALL
+
+
+def device_pays(input_bytes: int | None, index_bases: int | None, task: Task | None, threads: int) -> bool:
     """Whether a run with a device ends earlier than one without.
 
     Parameters
@@ -38,17 +67,16 @@ def device_pays(input_bytes: int | None, index_bases: int | None, paired: bool, 
         Of the reads as uncompressed FASTQ (`input_size.fastq_bytes`). None: not known, and no reason to start a device.
     index_bases : int or None
         Of the reference. None: no device searches in this index.
-    paired : bool
-        Whether the reads have mates.
+    task : Task or None
+        As `task_of` returns it.
     threads : int
         That map.
     """
-    if input_bytes is None or index_bases is None:
+    if input_bytes is None or index_bases is None or task is None:
         return False
     tens = max(0.0, math.log10(max(index_bases, 1) / SMALL))
-    host = input_bytes * BASES_PER_BYTE * (HOST_NS + HOST_NS_MORE * tens) * 1e-9 / threads
-    first, more = (GAIN_PAIRS, GAIN_PAIRS_MORE) if paired else (GAIN_SINGLE, GAIN_SINGLE_MORE)
-    saved = 1 - 1 / (first + more * tens)  # of the time after the start
+    host = input_bytes * BASES_PER_BYTE * task.work * (HOST_NS + HOST_NS_MORE * tens) * 1e-9 / threads
+    saved = 1 - 1 / (task.gain + task.gain_more * tens)  # of the time after the start
     return (host - START - START_PER_GB * index_bases * 1e-9) * saved > COST
 
 

@@ -11,41 +11,56 @@ import gassst
 from gassst.cli import map as map_command
 from gassst.cli.main import main
 from gassst.files.input_size import fastq_bytes
-from gassst.gpu.device_pays import device_pays, index_bases
+from gassst.gpu.device_pays import ALL, PAIRS, SINGLE, device_pays, index_bases, task_of
+from gassst.model.params import MapParams
 
 READ = 250  # bytes of a read of 100 bases in FASTQ
 HUMAN13, HUMAN133, HUMAN = 13_629_274, 133_025_450, 3_100_000_000
 
 
 @pytest.mark.parametrize("bases", [HUMAN13, HUMAN133, HUMAN])
-@pytest.mark.parametrize("paired", [False, True])
-def test_runs_of_other_sizes_on_sixteen_threads(bases, paired):
+@pytest.mark.parametrize("task", [SINGLE, PAIRS])
+def test_runs_of_other_sizes_on_sixteen_threads(bases, task):
     """Short runs gain nothing. From 20 M reads on all gain, but for pairs on a small genome."""
-    assert not device_pays(4_000_000 * READ, bases, paired, 16)
-    assert device_pays(20_000_000 * READ, bases, paired, 16) is not (paired and bases == HUMAN13)
+    assert not device_pays(4_000_000 * READ, bases, task, 16)
+    assert device_pays(20_000_000 * READ, bases, task, 16) is not (task is PAIRS and bases == HUMAN13)
+
+
+# lab/gpu.md, "All positions"
+@pytest.mark.parametrize("reads, gains", [(20_000, False), (400_000, False), (1_500_000, True)])
+def test_all_positions_gain_with_fewer_reads(reads, gains):
+    assert device_pays(reads * READ, HUMAN133, ALL, 16) is gains
+    assert not device_pays(reads * READ, HUMAN133, SINGLE, 16)
+
+
+def test_a_device_takes_no_part_in_all_positions_of_pairs_or_a_stratum():
+    best, all_hits = MapParams(), MapParams(all_hits=True)
+    assert (task_of(best, False), task_of(best, True)) == (SINGLE, PAIRS)
+    assert (task_of(all_hits, False), task_of(all_hits, True)) == (ALL, None)
+    assert task_of(MapParams(all_hits=True, strata=True), False) is None
 
 
 @pytest.mark.parametrize("reads, gains", [(4e6, False), (12e6, True)])  # docs/benchmarks/gpu.md
 def test_single_reads_that_were_measured(reads, gains):
-    assert device_pays(int(reads) * READ, HUMAN13, False, 16) is gains
+    assert device_pays(int(reads) * READ, HUMAN13, SINGLE, 16) is gains
 
 
-@pytest.mark.parametrize("paired", [False, True])
-def test_more_reads_gain_more_and_more_threads_less(paired):
+@pytest.mark.parametrize("task", [SINGLE, PAIRS, ALL])
+def test_more_reads_gain_more_and_more_threads_less(task):
     for bases in (0, 1_000, HUMAN133, 4_294_967_295):
         for threads in (1, 16, 128):
-            answers = [device_pays(10**e, bases, paired, threads) for e in range(14)]
+            answers = [device_pays(10**e, bases, task, threads) for e in range(14)]
             assert answers == sorted(answers) and not answers[0]
-        assert answers[-1] or (paired and bases < 10_000_000)
+        assert answers[-1] or (task is PAIRS and bases < 10_000_000)
         counts = [
-            sum(device_pays(10**8 * n, bases, paired, threads) for n in range(200)) for threads in (1, 4, 64)
+            sum(device_pays(10**8 * n, bases, task, threads) for n in range(200)) for threads in (1, 4, 64)
         ]
         assert counts == sorted(counts, reverse=True)
 
 
 @pytest.mark.parametrize("size, bases", [(None, HUMAN), (10**13, None), (None, None)])
 def test_what_is_not_known_starts_no_device(size, bases):
-    assert not device_pays(size, bases, False, 16)
+    assert not device_pays(size, bases, SINGLE, 16)
 
 
 def test_files_count_as_fastq(tmp_path):
