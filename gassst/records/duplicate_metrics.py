@@ -13,6 +13,8 @@ from collections.abc import Iterator
 
 from gassst.files.destination import Destination
 from gassst.records.duplicates import DuplicateCounts
+from gassst.records.options import DuplicateRules
+from gassst.records.unmapped import FileBeside, UnmappedText
 from gassst.version import __version__
 
 COLUMNS = (
@@ -114,29 +116,35 @@ def _histogram(counts: DuplicateCounts) -> Iterator[str]:
 
 
 class MetricsFile:
-    """A file of metrics that takes its name when the output is complete.
+    """A file of metrics, a `FileBeside`; `counts` are complete when it is closed.
 
     Raises OutputError when it cannot be written: at once, if it cannot be opened.
     """
 
-    def __init__(self, path: str | os.PathLike[str]):
+    def __init__(self, path: str | os.PathLike[str], counts: DuplicateCounts):
+        self._counts = counts
         self._destination = Destination(path)
         self._fd: int | None = self._destination.open()
 
-    def write(self, counts: DuplicateCounts) -> None:
-        """Write the whole file."""
+    def write(self, text: UnmappedText) -> None:
+        """Nothing yet."""
+
+    def close(self) -> None:
         assert self._fd is not None, "written before"
         fd, self._fd = self._fd, None
         with self._destination.errors(), os.fdopen(fd, "wb") as file:
-            file.write(metrics_text(counts).encode())
+            file.write(metrics_text(self._counts).encode())
 
     def commit(self) -> None:
-        """The file takes its name."""
         self._destination.commit()
 
     def discard(self) -> None:
-        """Remove what was written."""
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
         self._destination.discard()
+
+
+def metrics_files(rules: DuplicateRules, counts: DuplicateCounts) -> list[FileBeside]:
+    """The file that the rules ask for, or none. Raises OutputError."""
+    return [] if rules.metrics_path is None else [MetricsFile(rules.metrics_path, counts)]

@@ -56,9 +56,9 @@ from gassst.workers.base import Workers
 if TYPE_CHECKING:
     from gassst._core.duplicates import Signer
     from gassst.index.reference import ReferenceArrays
-    from gassst.records.duplicate_metrics import MetricsFile
     from gassst.records.duplicates import DuplicateCounts, DuplicateSearch
     from gassst.records.marking import SignedRun
+    from gassst.records.unmapped import FileBeside
 
 CHUNK = 16 << 20  # bytes of records that a worker sorts at once
 COPIED = 1 << 22  # bytes that are copied at once
@@ -298,13 +298,18 @@ class _Gatherer:
                 form = f"{self.file_format}{self._form}"
                 target = SortedDestination(destination, form, options.threads, self._folder, in_order=True)
                 stack.callback(target.discard)
-            metrics, search = self._metrics(stack), None
+            search: DuplicateSearch | None = None
+            beside: list[FileBeside] = []
             if options.duplicates is not None:
+                from gassst.records.duplicate_metrics import metrics_files
                 from gassst.records.duplicates import DuplicateSearch, Libraries
 
                 search = DuplicateSearch(
                     options.duplicates, Libraries.of(self._header, options.duplicates.within)
                 )
+                beside = metrics_files(options.duplicates, search.counts)
+            for file in beside:
+                stack.callback(file.discard)
             joined = self._format(search)
             stack.callback(joined.abort)
             fd = target.open()
@@ -313,23 +318,13 @@ class _Gatherer:
                 for payload in self._payloads(search):
                     joined.write(payload)
                 joined.close()
-            if metrics is not None and search is not None:
-                metrics.write(search.counts)
+            for file in beside:
+                file.close()
             when_joined(None if search is None else search.counts)
             target.commit()
-            if metrics is not None:
-                metrics.commit()
+            for file in beside:
+                file.commit()
         return None if search is None else search.counts
-
-    def _metrics(self, stack: ExitStack) -> MetricsFile | None:
-        rules = self._options.duplicates
-        if rules is None or rules.metrics_path is None:
-            return None
-        from gassst.records.duplicate_metrics import MetricsFile
-
-        metrics = MetricsFile(rules.metrics_path)
-        stack.callback(metrics.discard)
-        return metrics
 
     def _find_reference(self) -> None:
         """What CRAM is written against, or was: a folder of contigs."""

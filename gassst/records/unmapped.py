@@ -7,7 +7,7 @@ import os
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pickle import PickleBuffer
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -86,8 +86,17 @@ class UnmappedText:
         return UnmappedText, (tuple(PickleBuffer(text) for text in self.texts), self.singles)
 
 
+class FileBeside(Protocol):
+    """A file beside the records. It is told of every batch and completed, and takes its name or is removed."""
+
+    def write(self, text: UnmappedText) -> None: ...
+    def close(self) -> None: ...
+    def commit(self) -> None: ...
+    def discard(self) -> None: ...
+
+
 class UnmappedFiles:
-    """The files, which take their names when all of them are complete. Raises OutputError, UsageError."""
+    """The files, which take their names when all are complete: a `FileBeside`. Raises OutputError, UsageError."""
 
     def __init__(self, unmapped: Unmapped):
         self._singles = 0
@@ -100,18 +109,15 @@ class UnmappedFiles:
             stack.pop_all()
 
     def write(self, text: UnmappedText) -> None:
-        """Append the reads of a batch."""
         self._singles += text.singles
         for file, part in zip(self._files, text.texts, strict=True):
             file.write(part)
 
     def close(self) -> None:
-        """Complete the files."""
         for file in self._files:
             file.close()
 
     def commit(self) -> None:
-        """The files take their names."""
         for file in self._files:
             file.commit()
         if self._singles:
@@ -121,6 +127,5 @@ class UnmappedFiles:
             )
 
     def discard(self) -> None:
-        """Remove what was written."""
         for file in self._files:
             file.discard()

@@ -49,14 +49,13 @@ from gassst.records.encoding import (
 )
 from gassst.records.options import FORMATS, DuplicateRules, OutputOptions, RecordStyle
 from gassst.records.sorting import RunEncoder, SortedBamFormat
-from gassst.records.unmapped import UnmappedFiles
+from gassst.records.unmapped import FileBeside, UnmappedFiles
 from gassst.version import __version__
 from gassst.workers.base import Workers
 from gassst.workers.threads import ThreadWorkers
 
 if TYPE_CHECKING:
     from gassst._core.records import Reads
-    from gassst.records.duplicate_metrics import MetricsFile
     from gassst.records.duplicates import DuplicateCounts, DuplicateSearch
 
 
@@ -362,8 +361,7 @@ class AlignmentWriter:
         self._target: Destination | SortedDestination = destination
         self._own_workers: ThreadWorkers | None = None
         self._duplicates: DuplicateSearch | None = None
-        self._metrics: MetricsFile | None = None
-        self._unmapped: UnmappedFiles | None = None
+        self._beside: list[FileBeside] = []
         self._sum = RecordSum()
         self._format: Format
         if self.encoder.is_sorted_here:
@@ -379,12 +377,11 @@ class AlignmentWriter:
         QuietHtslib.enter()
         self._is_open = True
         try:
-            self._unmapped = UnmappedFiles(options.unmapped)
-            rules = options.duplicates
-            if rules is not None and rules.metrics_path is not None:
-                from gassst.records.duplicate_metrics import MetricsFile
+            self._beside.append(UnmappedFiles(options.unmapped))
+            if options.duplicates is not None and self._duplicates is not None:
+                from gassst.records.duplicate_metrics import metrics_files
 
-                self._metrics = MetricsFile(rules.metrics_path)
+                self._beside += metrics_files(options.duplicates, self._duplicates.counts)
             in_order = self.encoder.is_sorted_here
             if sort and file_format == "sam":
                 self._target = SortedDestination(destination, "sam", threads, in_order=in_order)
@@ -436,8 +433,8 @@ class AlignmentWriter:
         with self._target.errors():
             written = self._format.write(encoded.payload)
         self._sum = self._sum.followed_by(encoded.sum)
-        if self._unmapped is not None:
-            self._unmapped.write(encoded.unmapped)
+        for file in self._beside:
+            file.write(encoded.unmapped)
         return written
 
     def close(self) -> None:
@@ -455,15 +452,11 @@ class AlignmentWriter:
         with self._target.errors():
             self._write_sum()
             self._format.close()
-        if self._unmapped is not None:
-            self._unmapped.close()
-        if self._metrics is not None and self._duplicates is not None:
-            self._metrics.write(self._duplicates.counts)
+        for file in self._beside:
+            file.close()
         self._target.commit()
-        if self._unmapped is not None:
-            self._unmapped.commit()
-        if self._metrics is not None:
-            self._metrics.commit()
+        for file in self._beside:
+            file.commit()
 
     def _write_sum(self) -> None:
         """Have the header of a part say what its records sum up to. Raises OSError."""
@@ -482,10 +475,8 @@ class AlignmentWriter:
             return
         self._format.abort()
         self._target.discard()
-        if self._unmapped is not None:
-            self._unmapped.discard()
-        if self._metrics is not None:
-            self._metrics.discard()
+        for file in self._beside:
+            file.discard()
         self._leave()
 
     @property

@@ -31,7 +31,7 @@ from harness import benchmark_parser, describe_machine, numbers, table, write_js
 
 from gassst.cli.options import parse_size
 from gassst.files.destination import AlignmentDestination
-from gassst.records.duplicate_metrics import MetricsFile
+from gassst.records.duplicate_metrics import metrics_files
 from gassst.records.duplicates import DuplicateSearch, Libraries, Signed, signer_for
 from gassst.records.marking import MarkedBamFormat, SignedRun
 from gassst.records.options import DuplicateRules
@@ -180,10 +180,9 @@ def measure(kind: str, pairs: int, args: argparse.Namespace) -> dict[str, Any]:
             target.write(waiting.popleft().result())
         target.close()
         destination.commit()
-        if search is not None and rules.metrics_path is not None:
-            metrics = MetricsFile(rules.metrics_path)
-            metrics.write(search.counts)
-            metrics.commit()
+        for file in [] if search is None else metrics_files(rules, search.counts):
+            file.close()
+            file.commit()
         found = {
             "kind": kind,
             "pairs": pairs,
