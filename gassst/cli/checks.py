@@ -17,7 +17,7 @@ from gassst.cli.options import (
     preparation,
 )
 from gassst.cli.reports import verify_reports
-from gassst.errors import OutputError, ParameterError, UsageError
+from gassst.errors import ParameterError, UsageError
 from gassst.model.params import MapParams
 from gassst.reads.tags import TagSources
 from gassst.records.options import OutputOptions
@@ -50,11 +50,11 @@ def check_threads(threads: int) -> None:
         raise UsageError(f"-t must be from 1 to {MAX_THREADS}")
 
 
-def check_map(args: argparse.Namespace, params: MapParams) -> None:
-    """Raise the error that the run would come to later."""
+def check_map(args: argparse.Namespace, params: MapParams) -> list[Sample]:
+    """The samples to map. Raises the error that the run would come to later."""
     check_order(args)
     from gassst.gpu.devices import check_device
-    from gassst.reads.input import open_pairs, open_reads
+    from gassst.reads.input import check_readable
     from gassst.search.filters import Cascade
 
     verify_reports(args)
@@ -77,12 +77,10 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     others = [*unmapped.paths, args.stats, args.report, args.multiqc, *metrics]
     for sample in samples:
         _check_format(sample.output, args)
-        if sample.mates is None:
-            open_reads(sample.reads, params.reads_per_batch())
-        else:
-            open_pairs(sample.reads, sample.mates, params.reads_per_batch())
+        check_readable(sample.reads, sample.mates)
     check_writable([*(sample.output for sample in samples), *others])
     check_device(params.device, params.threads)
+    return samples
 
 
 def check_order(args: argparse.Namespace) -> None:
@@ -241,9 +239,4 @@ def check_writable(outputs: list[str | None]) -> None:
     from gassst.files.destination import Destination
 
     for path in filter(None, outputs):
-        if os.path.isdir(path):
-            raise OutputError(f"cannot write {path}: it is a directory")
-        destination = Destination(path)
-        if not destination.is_stream:  # looking into a pipe would not leave it as it was
-            os.close(destination.open())
-            destination.discard()
+        Destination(path).verify()

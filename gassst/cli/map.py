@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gassst.cli.checks import check_map, samples_of, verified_params
+from gassst.cli.checks import check_map, verified_params
 from gassst.cli.habits import note_on_max_hits, note_on_mode
 from gassst.cli.options import add_map_options, duplicate_rules, given, preparation
 from gassst.cli.reports import reports
@@ -48,8 +48,7 @@ def main(args: argparse.Namespace) -> int:
     """Run `gassst map`. Raises UsageError, InputError, OutputError, DeviceError."""
     keep_freed_memory()
     params = verified_params(args)
-    check_map(args, params)
-    samples = samples_of(args)
+    samples = check_map(args, params)
     if args.skip_existing:
         samples = _not_completed(args, samples)
         if not samples:

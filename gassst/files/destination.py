@@ -54,6 +54,14 @@ class Destination:
                 self.discard()
                 raise
 
+    def verify(self) -> None:
+        """Raise OutputError where the file cannot be written. Looking into a pipe would not leave it as it was."""
+        if os.path.isdir(self.path):
+            raise OutputError(f"cannot write {self.path}: it is a directory")
+        if not self.is_stream:
+            os.close(self.open())
+            self.discard()
+
     def begin(self) -> None:
         """From here on, until `commit` or `discard`, what is unfinished is removed if the process must stop."""
         if not self.is_stream and self._scratch is None:

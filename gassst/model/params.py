@@ -287,7 +287,7 @@ class MapParams:
         "--batch-size READS",
         "Limit the batches of a thread to this many reads (default: 32768, with several processes 24576, more "
         "beside a GPU). The first and last batches of several threads are smaller.",
-        at_least(1),
+        between(1, 1 << 24),  # `_core.reads.MAX_READS`
         group="machine",
     )
     memory: int | None = option(

@@ -66,6 +66,7 @@ def open_reads(
     batch_size: int = 1 << 16,
     max_length: int = MAX_LENGTH,
     *,
+    mates: Paths | None = None,
     interleaved: bool = False,
     max_batch_bases: int = MAX_BATCH_BASES,
     buffer_size: int = BUFFER_SIZE,
@@ -85,6 +86,10 @@ def open_reads(
         Reads.
     max_length : int
         Longest read accepted, bases.
+    mates : path or iterable of paths, optional
+        Of second mates: as many files, one of all may be "-". Mates have the same name. "/1" and "/2" at its end and
+        what follows the first blank do not count. Where both have such a number, or one of a Casava comment
+        ("1:N:0:ACGT"), the numbers are 1 and 2.
     interleaved : bool
         Two neighbouring reads of one name are a pair, any other read is single. A batch is longer by one read
         where it would end between two mates.
@@ -96,49 +101,16 @@ def open_reads(
     Raises
     ------
     UsageError
-        A size out of range.
-    InputError
-        At once: a path that cannot be read. On iteration: a file that is damaged or cut short, interleaved mates
-        that are marked as other than 1 and 2.
-    """
-    options = _verified_options(batch_size, max_batch_bases, max_length, buffer_size)
-    return _parsed(_files(_readable(paths), interleaved, options, BatchSizes(batch_size), progress))
-
-
-def open_pairs(
-    first: Paths,
-    second: Paths,
-    batch_size: int = 1 << 16,
-    max_length: int = MAX_LENGTH,
-    *,
-    max_batch_bases: int = MAX_BATCH_BASES,
-    buffer_size: int = BUFFER_SIZE,
-    progress: InputProgress | None = None,
-) -> Generator[ReadBatch, None, None]:
-    """Read pairs, the first mates from one file, the second from another; several such pairs of files in turn.
-
-    Mates have the same name. "/1" and "/2" at its end and what follows the first blank do not count. Where both have
-    such a number, or one of a Casava comment ("1:N:0:ACGT"), the numbers are 1 and 2.
-
-    Parameters
-    ----------
-    first, second : path or iterable of paths
-        As many of one as of the other; one of all may be "-", stdin.
-    batch_size : int
-        Reads, rounded down to whole pairs, but at least one.
-    max_length, max_batch_bases, buffer_size, progress
-        As in `open_reads`.
-
-    Raises
-    ------
-    UsageError
         A size out of range, another number of first than of second files, or one file twice in a pair of files.
     InputError
-        As `open_reads`; on iteration also where the files disagree or one ends early.
+        At once: a path that cannot be read. On iteration: a file that is damaged or cut short, mates that are marked
+        as other than 1 and 2, files that disagree or one that ends early.
     """
     options = _verified_options(batch_size, max_batch_bases, max_length, buffer_size)
-    batches = BatchSizes(whole_pairs(batch_size))
-    return _parsed(_files_of_pairs(_readable_lanes(first, second), options, batches, progress))
+    if mates is not None:
+        lanes, sizes = _readable_lanes(paths, mates), BatchSizes(whole_pairs(batch_size))
+        return _parsed(_files_of_pairs(lanes, options, sizes, progress))
+    return _parsed(_files(_readable(paths), interleaved, options, BatchSizes(batch_size), progress))
 
 
 def open_unparsed(
@@ -159,7 +131,7 @@ def open_unparsed(
     neighbours: Neighbours = ALONE,
     preparation: Preparation = NOTHING,
 ) -> ClosableBatches:
-    """The batches of `open_reads` or, with `mates`, of `open_pairs`, for others to parse.
+    """The batches of `open_reads`, for others to parse.
 
     `allow_truncated` takes BGZF without its end-of-file block, which `open_reads` refuses: it may be cut short.
     `tags` says what of the headers becomes tags, `groups` which read group each file is of. Files are read and
@@ -171,8 +143,8 @@ def open_unparsed(
     Raises
     ------
     UsageError, InputError
-        At once as `open_reads` and `open_pairs`, also for interleaved reads with `mates`; what these raise on
-        iteration is raised on iteration or by `parsed`.
+        At once as `open_reads`, also for interleaved reads with `mates`; what it raises on iteration is raised on
+        iteration or by `parsed`.
     """
     options = _verified_options(batch_size, MAX_BATCH_BASES, max_length, BUFFER_SIZE)._replace(
         tags=tags.verify(), inflaters=inflaters
@@ -259,6 +231,14 @@ def _parsed(batches: Generator[Unparsed, None, None]) -> Generator[ReadBatch, No
     with closing(batches):
         for batch in batches:
             yield batch.parsed()
+
+
+def check_readable(reads: Paths, mates: Paths | None = None) -> None:
+    """Raise what `open_unparsed` raises at once, without opening a file."""
+    if mates is None:
+        _readable(reads)
+    else:
+        _readable_lanes(reads, mates)
 
 
 def _readable_lanes(first: Paths, second: Paths) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ import os
 import pytest
 
 from gassst.files.input_progress import InputProgress
-from gassst.reads.input import open_pairs, open_reads
+from gassst.reads.input import open_reads
 
 RECORD = "@r{}\nACGTACGTACGTACGTACGTACGTACGTACGT\n+\nIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIII\n"
 TEXT = "".join(map(RECORD.format, range(1000)))
@@ -55,7 +55,7 @@ def test_share_grows_with_the_reads_mapped_not_with_those_read(plain):
 
 def test_both_files_of_pairs_count(plain, zipped):
     progress = InputProgress([plain, zipped])
-    for _ in progress.marked(open_pairs(plain, zipped, 100, progress=progress)):
+    for _ in progress.marked(open_reads(plain, 100, mates=zipped, progress=progress)):
         pass
     assert progress.bytes_read == progress.bytes_total
     assert progress.share_done(2000) == 1

@@ -23,7 +23,7 @@ import gassst.files.source
 from gassst._core import reads as _reads
 from gassst.errors import InputError, UsageError
 from gassst.reads.in_memory import batch_of_pairs, batch_of_records, batch_records
-from gassst.reads.input import open_pairs, open_reads
+from gassst.reads.input import open_reads
 
 PIECES = [1, 2, 3, 5, 7, 64]
 NAME = st.text(st.sampled_from("abzAZ059:_#/-@>+."), min_size=1, max_size=12)
@@ -563,7 +563,7 @@ def write_pair(folder, first, second):
 def pair_outcome(paths, **kwargs):
     """Records, mates, and how many of each batch; or the error message."""
     try:
-        batches = list(open_pairs(*paths, **kwargs))
+        batches = list(open_reads(paths[0], mates=paths[1], **kwargs))
     except InputError as error:
         return str(error)
     assert all(len(b) % 2 == 0 and b.mate.dtype == np.uint8 for b in batches)
@@ -600,7 +600,7 @@ def files_of_pairs(draw):
 def test_pairs_are_the_records_of_both_files_in_turn(tmp_path_factory, texts, buffer_size, batch_size):
     paths = write_pair(tmp_path_factory.mktemp("pairs"), *texts)
     expected = in_turn(*(naive_parse(text) if text else [] for text in texts))
-    batches = list(open_pairs(*paths, batch_size=batch_size, buffer_size=buffer_size))
+    batches = list(open_reads(paths[0], mates=paths[1], batch_size=batch_size, buffer_size=buffer_size))
     assert records_of(batches) == expected
     assert mates_of(batches) == [1, 2] * (len(expected) // 2)
     assert all(len(b) == max(2, batch_size // 2 * 2) for b in batches[:-1])
@@ -684,11 +684,11 @@ def test_pairs_of_any_compression_and_stdin(kinds, fastq, tmp_path):
         WRITERS[kind](tmp_path / name, data)
     a, b = tmp_path / "a", tmp_path / "b"
     expected = in_turn(naive_parse(fastq), naive_parse(second))
-    assert records_of(open_pairs(a, b, batch_size=700)) == expected
+    assert records_of(open_reads(a, mates=b, batch_size=700)) == expected
     for paths in (("-", b), (a, "-")):
         stream = Dribble((a if paths[0] == "-" else b).read_bytes(), 1000)
         with mock.patch("sys.stdin", mock.Mock(buffer=stream)):
-            assert records_of(open_pairs(*paths)) == expected
+            assert records_of(open_reads(paths[0], mates=paths[1])) == expected
 
 
 def test_damaged_gz_of_the_second_mates(fastq, tmp_path):
@@ -702,7 +702,7 @@ def test_lanes_come_one_after_the_other(tmp_path):
     c, d = tmp_path / "c", tmp_path / "d"
     c.write_text(">y/1\nAC\n>z/1\n\n")
     d.write_text(">y/2\n\n>z/2\nGT\n")
-    batches = list(open_pairs([a, c], [b, d]))
+    batches = list(open_reads([a, c], mates=[b, d]))
     assert [len(batch) for batch in batches] == [2, 4] and mates_of(batches) == 3 * [1, 2]
     assert [(n, s) for n, s, _ in records_of(batches)][2:] == [
         ("y", b"AC"), ("y", b""), ("z", b""), ("z", b"GT"),
@@ -721,12 +721,12 @@ def test_lanes_come_one_after_the_other(tmp_path):
 )
 def test_files_that_make_no_pairs(first, second, error):
     with pytest.raises(UsageError, match=re.escape(error)):
-        open_pairs(first, second)
+        open_reads(first, mates=second)
 
 
 def test_unreadable_mates_are_an_error_at_once(tmp_path):
     with pytest.raises(InputError, match="nothing: No such file"):
-        open_pairs("-", tmp_path / "nothing")
+        open_reads("-", mates=tmp_path / "nothing")
 
 
 def naive_interleaved(names):
@@ -770,7 +770,7 @@ def test_two_files_are_the_same_interleaved(fastq, tmp_path):
         lines = [text.splitlines(keepends=True)[: 4 * n] for text in (fastq, second)]
         text = b"".join(b"".join(one[i : i + 4]) for i in range(0, 4 * n, 4) for one in lines)
         paths = write_pair(tmp_path, *map(b"".join, lines))
-        pairs = list(open_pairs(*paths, batch_size=size))
+        pairs = list(open_reads(paths[0], mates=paths[1], batch_size=size))
         interleaved = read_stream(text, batch_size=size, interleaved=True)
         assert list(map(len, pairs)) == list(map(len, interleaved))
         assert mates_of(pairs) == mates_of(interleaved) == n * [1, 2]
@@ -779,7 +779,7 @@ def test_two_files_are_the_same_interleaved(fastq, tmp_path):
 
 def test_batch_of_pairs_ends_by_bases(fastq, tmp_path):
     paths = write_pair(tmp_path, fastq, fastq.replace(b"/1\n", b"/2\n"))
-    batches = list(open_pairs(*paths, max_batch_bases=5000))
+    batches = list(open_reads(paths[0], mates=paths[1], max_batch_bases=5000))
     assert all(5000 <= len(b.bases) < 5000 + 2 * 110 for b in batches[:-1])
     assert sum(map(len, batches)) == 6000
 
@@ -839,5 +839,5 @@ def test_two_pipes_filled_by_one_program(tmp_path):
         'for i in range(3000):\n  for f in a, b: f.write(f\'@r{i}\\n{"ACGT" * 25}\\n+\\n{"I" * 100}\\n\')'
     )
     with subprocess.Popen([sys.executable, "-c", code, *paths]) as writer:
-        assert sum(map(len, open_pairs(*paths))) == 6000
+        assert sum(map(len, open_reads(paths[0], mates=paths[1]))) == 6000
     assert writer.returncode == 0

@@ -9,7 +9,7 @@ import pytest
 import gassst
 from gassst.cli.main import main
 from gassst.reads.in_memory import batch_of_pairs, batch_records
-from gassst.reads.input import open_pairs, open_reads
+from gassst.reads.input import open_reads
 
 NAMES = {
     b"n" * 254: "n" * 254,
@@ -66,7 +66,7 @@ def test_mates_of_odd_names_are_mates(tmp_path):
     paths = [tmp_path / "1.fq", tmp_path / "2.fq"]
     for path, suffix in zip(paths, (b"/1", b"/2"), strict=True):
         path.write_bytes(fastq(plain, suffix))
-    batches = list(open_pairs(*paths))
+    batches = list(open_reads(paths[0], mates=paths[1]))
     assert sum(map(len, batches)) == 2 * len(NAMES)
     assert sum(batch.renamed for batch in batches) == 2 * len(CHANGED)
 

@@ -13,7 +13,7 @@ from gassst.files.source import Source
 from gassst.reads import streams as read_streams
 from gassst.reads import texts
 from gassst.reads.batch_sizes import BatchSizes, Neighbours
-from gassst.reads.input import open_pairs, open_reads, open_unparsed
+from gassst.reads.input import open_reads, open_unparsed
 from gassst.reads.texts import ReadAhead
 
 
@@ -89,9 +89,9 @@ def test_pairs_and_errors_are_the_same(tmp_path, monkeypatch, first, second, siz
     paths[0].write_bytes(SPOILED[first](fastq(150, 1, "/1")))
     paths[1].write_bytes(fastq(140, 2, "/2") if second is None else SPOILED[second](fastq(150, 2, "/2")))
     cut = described(open_unparsed(*paths, batch_size=size))
-    assert cut == described(open_pairs(*paths, batch_size=size, buffer_size=64))
+    assert cut == described(open_reads(paths[0], mates=paths[1], batch_size=size, buffer_size=64))
     monkeypatch.setattr(read_streams, "_is_cut", never_cut)
-    assert cut == described(open_pairs(*paths, batch_size=size))
+    assert cut == described(open_reads(paths[0], mates=paths[1], batch_size=size))
 
 
 @pytest.mark.parametrize("spoil", [lambda packed: packed[:-9], lambda packed: packed[:900] + packed[901:]])
@@ -165,7 +165,7 @@ def test_texts_that_end_by_bytes_hold_the_same_reads(tmp_path, monkeypatch, seco
     paths = tmp_path / "one", tmp_path / "two"
     paths[0].write_bytes(fastq(120, 1, "/1"))
     paths[1].write_bytes(SPOILED[second](fastq(120, 3, "/2")))
-    expected = reads_of(open_pairs(*paths)), reads_of(open_reads(paths[1]))
+    expected = reads_of(open_reads(paths[0], mates=paths[1])), reads_of(open_reads(paths[1]))
     monkeypatch.setattr(texts, "ENOUGH", enough)
     assert (reads_of(open_unparsed(*paths)), reads_of(open_unparsed(paths[1]))) == expected
 
