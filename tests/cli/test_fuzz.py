@@ -37,12 +37,6 @@ def test_what_was_found_once(path, place):
     assert fuzz.verdict(fuzz.Case.from_json(json.loads(path.read_text())), *place) == ""
 
 
-def test_a_case_depends_on_its_seed_alone(place):
-    world, _ = place
-    for kind in fuzz.KINDS:
-        assert fuzz.case_of(kind, 5, world) == fuzz.case_of(kind, 5, world) != fuzz.case_of(kind, 6, world)
-
-
 def bad_exit(argv=None):
     return 7
 

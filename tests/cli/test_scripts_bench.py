@@ -5,22 +5,17 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import re
 import subprocess
 import sys
 import tracemalloc
-from itertools import combinations, permutations
 from pathlib import Path
 
 import brute_force as bf
 import numpy as np
-import pysam
 import pytest
 from places import SCRIPTS, environment
 
 import gassst
-from gassst.errors import GassstError, UsageError
-from gassst.reads.in_memory import batch_of_records
 
 
 @pytest.fixture(scope="module")
@@ -33,26 +28,6 @@ def results_of(module, *arguments) -> dict:
     path = Path(str(arguments[-1]))
     module.main([*map(str, arguments[:-1]), "--json", str(path)])
     return json.loads(path.read_text())
-
-
-# --- harness
-
-
-def test_table_aligns_columns(script):
-    lines = script("harness").table(["name", "n"], [["a", 1234], ["long name", None]]).splitlines()
-    assert lines == ["name           n", "----------------", "a          1,234", "long name      -"]
-
-
-def test_a_report_names_the_files_of_its_command_without_their_folders(script, tmp_path, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["scripts/bench/any.py", "/data/of/one/machine.fa", "-n", "5"])
-    script("harness").write_json(str(tmp_path / "out.json"), {})
-    assert json.loads((tmp_path / "out.json").read_text())["command"] == ["any.py", "machine.fa", "-n", "5"]
-
-
-def test_machine_names_no_host(script):
-    facts = script("harness").machine()
-    assert facts["cpus"] >= 1 and facts["gassst"] == gassst.__version__
-    assert not {"host", "node", "user"} & set(facts)
 
 
 # --- ablation
@@ -98,14 +73,6 @@ def test_the_least_of_the_rounds_counts(script):
     ]
 
 
-def test_turns_end_with_a_command_that_fails(script, tmp_path):
-    with pytest.raises(GassstError, match="status 3: no such thing"):
-        script("turns").main(["a=sh -c 'echo no such thing >&2; exit 3'"])
-    for wrong in (["true"], ["=true"], [], ["a=true", "a=false"], ["a=true", "--rounds", "0"]):
-        with pytest.raises(UsageError):
-            script("turns").main(wrong)
-
-
 # --- all places
 
 
@@ -140,11 +107,6 @@ def test_all_places_are_counted_and_timed(script, small_fasta, small_index, smal
     header, _, line = capsys.readouterr().out.splitlines()[-3:]
     assert header.count("|") == line.count("|") and line.startswith("| small, 5 % |")
     assert line.endswith("| - | - | " + f"{row['places']['gassst']:,} | 0 | - |")
-
-
-def test_a_set_names_four_things(script):
-    with pytest.raises(argparse.ArgumentTypeError):
-        script("all_places").Set.parse("name=genome.fa,index.gsi")
 
 
 # --- filters
@@ -184,108 +146,7 @@ def test_without_filters_all_bands_are_scored(filter_results):
     assert none["cpu_ns_in_all"] == pytest.approx(85 * none["score"]["in"])
 
 
-def test_bands_hold_their_candidates_and_their_gaps(script, small_index, small_fastq):
-    filters = script("filters")
-    mapper = gassst.Mapper(small_index, threads=1, device="none", filters=())
-    recorder = filters.RecordingCascade((), mapper.cascade.gaps, mapper.cascade.shift)
-    mapper = mapper.replaced(cascade=recorder)
-    filters.map_batches(mapper, list(filters.first_reads(str(small_fastq), 200, 64)))
-    assert len(recorder.calls) > 3  # 200 reads are four batches
-    for call in recorder.calls:
-        c, found = call.candidates, {}
-        for read_strand, start, words in call.bands(c, mapper.plan.words):
-            found |= {(int(r), int(s)): 64 * words for r, s in zip(read_strand, start, strict=True)}
-        for r, d in zip(c.read_strand.tolist(), c.diagonal.tolist(), strict=True):
-            gaps = min(mapper.plan.gaps, int(mapper.plan.errors[call.batch.packed.lengths[r >> 1]]))
-            assert any(
-                (r, s) in found and s + found[r, s] - 1 - d >= gaps for s in range(d - 600, d - gaps + 1)
-            )
-
-
-@pytest.fixture(scope="module")
-def experiment(script, small_index, small_fastq):
-    """50 reads, recorded; each filter takes as long as it is told to, whatever the clock says."""
-    filters = script("filters")
-    mapper = gassst.Mapper(small_index, threads=1, device="none", filters=())
-    recorder = filters.RecordingCascade((), mapper.cascade.gaps, mapper.cascade.shift)
-    filters.map_batches(
-        mapper.replaced(cascade=recorder), list(filters.first_reads(str(small_fastq), 50, 50))
-    )
-    one = filters.Experiment(mapper, recorder.calls, 1)
-    nanoseconds = {
-        "tnw4-4": 2,
-        "fd": 5,
-        "duplicate": 3,
-        "tnw4-16": 11,
-        "tnw5-full": 40,
-        "flanks": 20,
-        "band32": 30,
-    }
-
-    def filtered(name, candidates, batch):
-        cpu = nanoseconds[name] * len(candidates)
-        return filters.FILTERS[name](candidates, batch), filters.Elapsed(wall=cpu, cpu=cpu)
-
-    one._filter = filtered
-    return one
-
-
-def cost_of(experiment, order, band_ns):
-    steps, survivors = experiment.chain(order)
-    return sum(step.elapsed.cpu for step in steps) + band_ns * experiment.count_bands(survivors)
-
-
-@pytest.mark.parametrize("band_ns", [1, 85, 2000])
-def test_ranking_is_by_cost(script, experiment, band_ns, monkeypatch):
-    filters, names = script("filters"), ("fd", "duplicate", "tnw5-full", "flanks", "band32")
-    monkeypatch.setattr(filters, "FILTERS", {name: filters.FILTERS[name] for name in names})
-    ranked = experiment.all_orders(band_ns)
-    costs = [cost for cost, *_ in ranked]
-    assert costs == sorted(costs)
-    assert all(cost == cost_of(experiment, order, band_ns) for cost, order, *_ in ranked)
-    orders = (order for n in range(len(names) + 1) for order in permutations(names, n))
-    assert costs[0] == min(cost_of(experiment, order, band_ns) for order in orders)
-
-
-def test_the_cheapest_orders_are_listed(filter_results):
-    """How many of them are looked at to the end depends on the clock; the first is always there."""
-    ranking = filter_results["ranking"]
-    assert 1 <= len(ranking) <= 3
-    costs = [order["cpu_ns_in_all"] for order in ranking]
-    assert costs == sorted(costs)
-
-
-def test_discarded_shares_add_up(script, filter_results):
-    for chain in filter_results["chains"]:
-        shares = script("filters").discarded(filter_results, chain)
-        assert sum(shares.values()) == pytest.approx(100) and min(shares.values()) >= 0
-
-
-def test_filter_report_and_plot(script, small_index, small_fastq, tmp_path, capsys):
-    pytest.importorskip("matplotlib")
-    plot = tmp_path / "filters.svg"
-    options = ["--repeat", "1", "--reads-limit", "50", "--plot", str(plot)]
-    script("filters").main([str(small_index), str(small_fastq), *options])
-    text = capsys.readouterr().out
-    assert "50 reads of" in text and "Rizk Table 4.3" in text and "chain none" in text
-    assert plot.read_text().count("<svg") == 1
-
-
-def test_unknown_filter_is_refused(script):
-    with pytest.raises(UsageError, match="'tnw6'.*known are tnw4-4"):
-        script("filters").parse_orders("fd;tnw6")
-
-
 # --- seeds
-
-
-def test_longest_runs_of_every_placement(script):
-    """All places of r errors in 9 bases are about equally often simulated, with the runs a string has."""
-    runs = script("seeds").longest_runs(9, 3, 20_000, np.random.default_rng(3))
-    placements = ["".join("x" if i in at else "." for i in range(9)) for at in combinations(range(9), 3)]
-    longest = [max(map(len, placement.split("x"))) for placement in placements]
-    for w in range(1, 8):
-        assert np.mean(runs >= w) == pytest.approx(np.mean(np.array(longest) >= w), abs=0.02)
 
 
 def test_seed_tables(script, small_index, tmp_path, capsys):
@@ -298,100 +159,7 @@ def test_seed_tables(script, small_index, tmp_path, capsys):
     assert "misses <= 1 %" in capsys.readouterr().out
 
 
-def test_occurrences_are_counted_right(script, small_index, small_genome):
-    """Mean and share of unique seeds over all of the genome, against counts of strings."""
-    w, index = 12, gassst.Index.open(small_index)
-    got = script("seeds").occurrences(index, w, 30_000)
-    found = [bytes(s[i : i + w]) for s in small_genome.values() for i in range(len(s) - w + 1)]
-    words, counts = np.unique([word for word in found if b"N" not in word], return_counts=True)
-    drawn = np.repeat(counts, counts)
-    # Seeds at contig ends read masked bases as A, so a few counts are one higher.
-    assert got["unique_percent"] == pytest.approx(100 * np.mean(drawn == 1), abs=1)
-    assert got["mean"] == pytest.approx(drawn.mean(), rel=0.1)
-    assert got["max"] >= counts.max() - 1 and got["median"] == np.median(drawn)
-
-
-def test_codes_spell_the_sequence(script, small_index):
-    index, w = gassst.Index.open(small_index), 20
-    contig = index.reference.sequence(0)
-    coordinates = int(index.reference.starts[0]) + np.arange(4900, 5100, 7)
-    codes = script("seeds").codes_at(index, coordinates.astype(np.uint32), w)
-    words = ["".join("ACGT"[int(code) >> 2 * (w - 1 - i) & 3] for i in range(w)) for code in codes]
-    pieces = [contig[i : i + w].decode() for i in range(4900, 5100, 7)]
-    assert words == [piece for piece in pieces if "N" not in piece] and len(words) < len(pieces)
-
-
 # --- kernels
-
-
-@pytest.fixture(scope="module")
-def workload(script):
-    """(reference codes, planes, reads of 70 bases)"""
-    kernels, rng = script("kernels"), np.random.default_rng(8)
-    reference = rng.integers(0, 4, 1 << 15, dtype=np.uint8)
-    return reference, kernels.planes_of(reference[None])[0], kernels.make_workload(reference, 70, 64, rng)
-
-
-def test_workload_has_the_layout_of_packed_reads(workload):
-    _, _, load = workload
-    texts = ["".join("ACGT"[c] for c in codes) for codes in load.oriented]
-    sequences = [
-        bf.reverse_complement(text.encode()).decode() if strand else text
-        for text, strand in zip(texts, load.strand, strict=True)
-    ]
-    packed = batch_of_records([("r", s, None) for s in sequences], 1000).pack()
-    assert np.array_equal(load.packed.planes, packed.planes)
-    assert np.array_equal(load.packed.plane_start, packed.plane_start)
-    assert np.array_equal(load.packed.lengths, packed.lengths)
-
-
-@pytest.mark.parametrize(
-    ("field", "complaint"), [("best", "score|CIGAR"), ("start", "CIGAR"), ("profile", "profile")]
-)
-def test_a_wrong_kernel_is_found(script, workload, field, complaint, monkeypatch):
-    pytest.importorskip("edlib")
-    kernels = script("kernels")
-    reference, planes, load = workload
-    check, honest = kernels.Checker(reference, planes, 20), kernels.extend_all
-
-    def broken(*arguments):
-        result = honest(*arguments)
-        getattr(result, field)[7] += 1
-        return result
-
-    with kernels.CpuExtender(planes).open_reads(load.packed) as reads:
-        assert re.fullmatch("20 as edlib, (19|20) of them.*", check("case", load, reads, 1))
-        monkeypatch.setattr(kernels, "extend_all", broken)
-        with pytest.raises(kernels.CheckFailed, match=f"case: pair 7: .*({complaint})"):
-            check("case", load, reads, 1)
-
-
-def test_wrong_scores_are_found_by_edlib(script, workload):
-    """Score and CIGAR that agree with each other, but are not the best."""
-    pytest.importorskip("edlib")
-    kernels = script("kernels")
-    reference, planes, load = workload
-    with kernels.CpuExtender(planes).open_reads(load.packed) as reads:
-        read_strand, band_start = load.pairs(20, 1)
-        result = kernels.extend_all(reads, read_strand, band_start, 1)
-    result.best[3] += 1
-    with pytest.raises(kernels.CheckFailed, match=r"pair 3: score \d+, edlib \d+"):
-        kernels.check_scores("case", load, reference, band_start, 1, result)
-
-
-def test_errors_of_a_path(script):
-    """5M 2I 1M 3D 2M with one mismatch: six errors, ten bases of the read, eleven of the reference."""
-    read = np.array([0, 1, 2, 3, 0, 3, 3, 1, 2, 2], np.uint8)
-    reference = np.array([9, 0, 1, 2, 3, 1, 1, 0, 0, 0, 2, 2], np.uint8)
-    runs = np.array([5 << 4, 2 << 4 | 1, 1 << 4, 3 << 4 | 2, 2 << 4], np.uint32)
-    assert script("kernels").path_errors(read, reference, 1, runs) == (6, 10, 12)
-
-
-def test_words_follow_from_gaps(script):
-    words_for = script("kernels").words_for
-    assert words_for(36, 70) == [1]
-    assert words_for(100, 70) == [1, 2]
-    assert words_for(500, 70) == [1, 2, 4, 8]
 
 
 def kernel_options(*more):
@@ -409,29 +177,6 @@ def test_kernels_of_the_cpu_backend(script, tmp_path, capsys):
     one = results["targets"][0]["cases"][2]["measurements"][0]
     assert one["gcups"] == pytest.approx(one["pairs_per_second"] * 120 * 128 / 1e9)
     assert "checked samples" in capsys.readouterr().out
-
-
-def test_kernels_without_edlib(script, tmp_path, capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "edlib", None)
-    arguments = kernel_options("--device", "none", "--seconds", 0)
-    results = results_of(script("kernels"), *arguments, tmp_path / "kernels.json")
-    assert "edlib is not installed" in capsys.readouterr().out
-    assert results["targets"][0]["cases"][0]["checked"].startswith("20 as CPU backend")
-
-
-def test_kernels_of_a_device(script, tmp_path):
-    kernels = script("kernels")
-    usable = [info for info in kernels.opencl_engine.devices(1) if info.usable]
-    if not usable:
-        pytest.skip("no OpenCL device")
-    copies = usable[0].type != "cpu"
-    arguments = kernel_options("--device", usable[0].index, "--seconds", 0, "--threads", 1)
-    target = results_of(kernels, *arguments, tmp_path / "kernels.json")["targets"][0]
-    assert target["compile_ns"] > 0
-    for case in target["cases"]:
-        for m in case["measurements"]:
-            assert m["kernel_ns"] > 0 and m["download_ns"] > 0, m
-            assert (m["upload_ns"] > 0) == (m["upload_reads_ns"] > 0) == copies
 
 
 # --- profile of a batch
@@ -485,27 +230,6 @@ def test_genome_has_its_size_and_is_the_same_for_a_seed(script, tmp_path):
     assert genome_of(script, tmp_path / "c.fa", "--size", "400K", "--contigs", 3, "--seed", 2) != genome
 
 
-def test_genome_is_repetitive_and_its_pieces_do_not_show(script, tmp_path, monkeypatch):
-    """Far more 20-mers occur twice than in random sequence; a genome of many pieces is one of its size."""
-    monkeypatch.setattr(script("make_genome"), "PIECE", 80 * 1000)
-    text = "".join(genome_of(script, tmp_path / "a.fa", "--size", "1M").values())
-    assert len(text) == 1_000_000
-    words = [text[i : i + 20] for i in range(0, len(text) - 20, 7) if "N" not in text[i : i + 20]]
-    assert len(set(words)) < 0.98 * len(words)
-
-
-def test_copies_differ_as_much_as_they_are_told(script):
-    maker = script("make_genome")
-    rng = np.random.default_rng(1)
-    source = rng.integers(0, 4, 2000, dtype=np.uint8)
-    assert (maker.diverged(rng, source, 3, 0.0) == source).all()
-    copies = maker.diverged(rng, source, 20, 0.1)
-    edlib = pytest.importorskip("edlib")
-    text = lambda codes: (codes + 65).tobytes().decode()  # noqa: E731
-    edits = [edlib.align(text(copy), text(source), mode="NW")["editDistance"] for copy in copies]
-    assert np.mean(edits) / 2000 == pytest.approx(0.1, abs=0.015)
-
-
 def test_scale_of_two_small_genomes(script, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
     options = ("20K:50,100", "60K:50", "--memory", "1M", "--options=--device none", "--work", tmp_path)
@@ -519,13 +243,6 @@ def test_scale_of_two_small_genomes(script, tmp_path, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["scale.json"]
     script("scale_tables").plot(result, tmp_path / "scale.svg")
     assert (tmp_path / "scale.svg").read_text().startswith("<?xml")
-
-
-def test_scale_refuses(script):
-    with pytest.raises(UsageError, match="--threads"):
-        script("scale").main(["20K:50", "--threads", "0"])
-    with pytest.raises(UsageError, match="contig"):
-        script("make_genome").main(["x.fa", "--size", "3", "--contigs", "4"])
 
 
 # --- mapq_bins ----------------------------------------------------------------------------------------------
@@ -624,33 +341,6 @@ def test_sorting_and_marking_stay_within_their_memory(script, tmp_path, kind, mo
     assert peak < 2 * args.memory < module.RECORD.itemsize * pairs / 4
     assert (found["duplicates"] > pairs / 3) == (kind != "sort")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_made_pairs_are_marked_as_samtools_marks_them(script, tmp_path):
-    """Their records are valid BAM; a share of them is there again, and all of these tie."""
-    module = script("sort_memory")
-    header = str(module.HEADER).encode()
-    name = b"chr\0"
-    reference = len(name).to_bytes(4, "little") + name + module.GENOME.to_bytes(4, "little")
-    text = b"BAM\1" + len(header).to_bytes(4, "little") + header + (1).to_bytes(4, "little") + reference
-    raw = tmp_path / "raw.bam"
-    with pysam.BGZFile(str(raw), "wb") as file:
-        file.write(text + module.records_of(0, 3000, 0.3))
-    fixed, placed, marked = (str(tmp_path / f"{step}.bam") for step in ("fixed", "placed", "marked"))
-    pysam.fixmate("-m", str(raw), fixed)
-    pysam.sort("-o", placed, fixed)
-    pysam.markdup(placed, marked)
-    with pysam.AlignmentFile(marked) as file:
-        expected = sum(record.is_duplicate for record in file)
-    args = argparse.Namespace(
-        folder=tmp_path, processes=1, threads=1, level=1, memory=1 << 20, again=0.3, md5=True
-    )
-    found = module.measure("markdup", 3000, args)
-    assert found["duplicates"] == expected > 1000
-    assert (
-        found["md5"]
-        == module.measure("markdup", 3000, argparse.Namespace(**vars(args) | {"memory": 1 << 30}))["md5"]
-    )
 
 
 # --- curves

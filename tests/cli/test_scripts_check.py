@@ -74,8 +74,3 @@ def test_calibration_counts_every_read_of_every_set(genome, tmp_path):
     assert script("check/calibration.py", genome[0], *options).stdout == said
     assert sorted(reads.iterdir()) == before
     assert script("check/calibration.py", "--show", found).stdout.count("pairs") == 3
-
-
-def test_calibration_marks_bins_that_are_off():
-    assert not any(calibration.is_off(*one) for one in ((9, 4.5), (12, 7.0), (0, 9.0), (10, 10.0)))
-    assert calibration.is_off(12, 5.0) and calibration.is_off(4, 10.0)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 
 import pytest
 from places import ROOT, SCRIPTS
-
-from gassst.cli.parser import COMMANDS, build_parser, subparser_of
 
 
 def load(name: str):
@@ -55,28 +52,12 @@ def test_english_of_markdown(english, text, lines):
     assert [found.line for found in english.findings(english.markdown_blocks(text))] == lines
 
 
-def test_english_of_docstrings(english):
-    module = f'"""Good.\n\n{LONG}.\n"""\n'
-    function = f'\n\ndef f(x):\n    """Do.\n\n    x : int\n        {LONG}.\n    """\n    # {LONG}\n'
-    assert [found.line for found in english.findings(english.docstring_blocks(module + function))] == [3, 11]
-
-
 def test_commands_are_what_follows_the_prompt(doc_commands):
     page = "text\n\n```console\n$ one \\\n    two\nshown\n$ three\n```\n\n"
     page += "```sh\n$ not run\n```\n\n```python\nx = 1\n```\n"
     first, second = doc_commands.blocks(page)
     assert (first.language, first.line, first.code) == ("console", 3, "one \\\n    two\nthree")
     assert (second.language, second.code) == ("python", "x = 1")
-
-
-def test_failing_command_is_reported(doc_commands, tmp_path):
-    assert doc_commands.run(doc_commands.Block("console", 1, "true"), tmp_path) is None
-    assert "why" in doc_commands.run(doc_commands.Block("console", 1, "echo why; false; true"), tmp_path)
-    assert "ZeroDivisionError" in doc_commands.run(doc_commands.Block("python", 1, "1 / 0"), tmp_path)
-
-
-def test_every_page_has_the_files_it_names(doc_commands):
-    assert all((doc_commands.BUNDLED / name).is_file() for name in doc_commands.DATA.values())
 
 
 def test_picture_of_the_pipeline_is_up_to_date():
@@ -90,14 +71,6 @@ def test_pages_of_the_documentation_are_plain_english(english):
 
 def test_page_of_options_is_up_to_date():
     assert load("docs/options_page").main(["--check"]) == 0
-
-
-def test_page_of_options_names_every_option_once_per_command():
-    text = load("docs/options_page").page()
-    for command, part in zip(COMMANDS, text.split("\n## gassst ")[1:], strict=True):
-        for action in subparser_of(build_parser(command), command)._actions:
-            for option in action.option_strings:
-                assert len(re.findall(rf"<code>{re.escape(option)}[ <]", part)) == 1
 
 
 @pytest.mark.parametrize(
@@ -173,23 +146,6 @@ def test_the_picture_of_the_report_is_of_its_page(tmp_path, monkeypatch, capsys)
 # --- wrap ---------------------------------------------------------------------------------------------------
 
 WORDS = "word " * 40
-LEFT_ALONE = [
-    f"| a | {WORDS}|\n|---|---|\n",
-    f"```sh\n{WORDS}\n```\n",
-    f"Text.\n\n    {WORDS}\n",
-    f"<div>{WORDS}</div>\n",
-    f"# {WORDS}\n",
-    f"<!-- about file.json -->\n\n{WORDS}\n\n<!-- end -->\n",
-    f"---\ntitle: {WORDS}\n---\n",
-    f"{WORDS}  \nA line of its own.\n",
-    "A short\nparagraph of\nshort lines.\n",
-    f"`{'x' * 130}`\n",
-]
-
-
-@pytest.mark.parametrize("text", LEFT_ALONE, ids=range(len(LEFT_ALONE)))
-def test_what_is_no_prose_is_not_wrapped(text):
-    assert load("docs/wrap").wrapped(text) == text
 
 
 def test_prose_is_wrapped_at_120_columns():

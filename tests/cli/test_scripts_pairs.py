@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import brute_force as bf
-import hard_places
 import numpy as np
 import pairs
 import peer_agreement
@@ -80,18 +79,6 @@ def test_agreement_finds_and_classes_what_differs(two_files):
     assert peer_agreement.counts(listed) == dict.fromkeys(DIFFERENT, 1)
 
 
-def test_a_row_of_the_list_shows_both_records(two_files):
-    (one,) = peer_agreement.disagreements(*two_files, [("far clip", 0)])
-    row = dict(zip(peer_agreement.header()[3:], one.row(), strict=True))
-    assert (row["place_ours"], row["cigar_ours"], row["place_theirs"]) == ("one:100+", "40M10S", "one:1000+")
-    assert (row["nm_ours"], row["as_ours"], row["mapq_theirs"], row["class"]) == (
-        "0",
-        "",
-        "60",
-        "elsewhere, clip",
-    )
-
-
 # --- peers, pairs -------------------------------------------------------------------------------------------
 
 
@@ -115,56 +102,6 @@ def test_bench_of_simulated_pairs(tmp_path):
     tables = peer_tables.everything(result)
     assert "right of proper %" in tables and "both sure" in tables
     assert "| 2 x 60 bp 2% | 100.00 " in peer_tables.pairs({**result, "tools": {"bwa": {}}})
-
-
-@needs_bwa
-def test_bench_lists_what_two_mappers_place_apart(tmp_path):
-    """A stand-in for bwa that moves the first three pairs by 40 bases."""
-    mapper = tmp_path / "shifting"
-    mapper.write_text(
-        f"#!{sys.executable}\n"
-        "import subprocess, sys\n"
-        "done = subprocess.run(['bwa', *sys.argv[1:]], stdout=subprocess.PIPE, text=True)\n"
-        "for i, line in enumerate(done.stdout.splitlines()):\n"
-        "    parts = line.split('\\t')\n"
-        "    if line[0] != '@' and sys.argv[1] == 'mem' and parts[0].split(',')[0] in ('s1', 's2', 's3'):\n"
-        "        parts[3] = str(int(parts[3]) + 40)\n"
-        "    print('\\t'.join(parts))\n"
-        "sys.exit(done.returncode)\n"
-    )
-    mapper.chmod(0o755)
-    out, listed = tmp_path / "out.json", tmp_path / "d.tsv"
-    script(
-        "bench/peers.py", PHIX, "--simulate", "60,0.02", "--pairs", "200,20", "-n", 100, "--rounds", 1, "--tools",
-        "bwa", "bwa-mem2", "--bin", f"bwa-mem2={mapper}", "--agree-with", "bwa", "--json", out,
-        "--disagreements", listed,
-    )  # fmt: skip
-    run = json.loads(out.read_text())["sets"][0]["runs"]["bwa-mem2"]
-    found = run["agreement"]
-    assert found["both"] - found["same"] == sum(found["classes"].values()) == 6
-    assert (run["placed_right"], run["both_right_share"]) == (194 / 200, 97 / 100)
-    rows = [line.split("\t") for line in listed.read_text().splitlines()[1:]]
-    assert {row[3].split(",")[0] for row in rows} == {"s1", "s2", "s3"}
-    assert {(row[1], row[2], row[5]) for row in rows} == {("bwa-mem2", "bwa", "shift")}
-
-
-@needs_bwa
-def test_bench_of_given_pairs(tmp_path):
-    """Names without truth: what is mapped and proper. As many reads in both files, or an error."""
-    first, second = simulate(PHIX, tmp_path, "-n", 200, "-l", 60, "-e", 0.01, "--pairs", "200,20")
-    for file in (first, second):
-        lines = file.read_text().splitlines()
-        lines[::4] = [f"@r{i}" for i in range(len(lines) // 4)]
-        file.write_text("\n".join(lines) + "\n")
-    out = tmp_path / "out.json"
-    options = "--rounds", 1, "--tools", "bwa", "razers3", "--json", out
-    script("bench/peers.py", PHIX, "--mates", first, second, *options)
-    runs = json.loads(out.read_text())["sets"][0]["runs"]
-    assert runs["bwa"]["mapped_share"] == runs["bwa"]["proper_share"] == 1
-    assert runs.get("razers3", {"failed": "takes no pairs"})["failed"] == "takes no pairs"
-    second.write_text("".join(second.read_text().splitlines(keepends=True)[:-4]))
-    done = script("bench/peers.py", PHIX, "--mates", first, second, *options, fails=True)
-    assert "has 200 reads, " in done.stderr and "r_2.fq has 199" in done.stderr
 
 
 # --- pairs --------------------------------------------------------------------------------------------------
@@ -280,40 +217,6 @@ def test_one_broken_record_fails_its_check(bwa_pairs, tmp_path):
         assert found[name].startswith("FAIL") and said in found[name]
 
 
-@needs_checks
-def test_where_mates_do_not_face_each_other_htsjdk_is_right_too(tmp_path):
-    """Both forward, and back to back: 5' to 5' end with both ends counted, as bwa and htsjdk have it."""
-    genome = tmp_path / "g.fa"
-    genome.write_bytes(b">one\n" + b"A" * 5000 + b"\n")
-    rows = [
-        ("f", 0x41, 101, 301, 201),
-        ("f", 0x81, 301, 101, -201),
-        ("b", 0x61, 401, 101, -252),
-        ("b", 0x91, 101, 401, 252),
-        ("i", 0x63, 101, 301, 250),
-        ("i", 0x93, 301, 101, -250),
-    ]
-    header = "@HD\tVN:1.6\tGO:query\n@SQ\tSN:one\tLN:5000\n@RG\tID:1\tSM:s\tPL:ILLUMINA\n"
-    body = "".join(
-        f"{name}\t{flag}\tone\t{start}\t60\t50M\t=\t{other}\t{length}\t{'A' * 50}\t{'I' * 50}"
-        "\tNM:i:0\tMC:Z:50M\tMQ:i:60\tRG:Z:1\n"
-        for name, flag, start, other, length in rows
-    )
-    (tmp_path / "a.sam").write_text(header + body)
-    lines = checked(tmp_path / "a.sam", genome, fails=False)
-    assert lines["fixmate"] == "ok   fixmate: 6 primary records; 4 TLEN of htsjdk (f)"
-    (tmp_path / "a.sam").write_text(header + body.replace("-252", "-251").replace("\t252", "\t251"))
-    found = fixmate(tmp_path / "a.sam", tmp_path)
-    assert not found.passed and "2 TLEN (b)" in found.text
-
-
-@needs_checks
-def test_what_is_no_alignment_file_is_an_error(tmp_path):
-    (tmp_path / "no.sam").write_text("nothing\n")
-    done = script("check/pairs.py", tmp_path / "no.sam", PHIX, fails=True)
-    assert done.stderr.startswith("pairs: samtools view: status 1") and "Traceback" not in done.stderr
-
-
 # --- variants -----------------------------------------------------------------------------------------------
 
 
@@ -351,47 +254,6 @@ def test_counts_of_several_samples_are_added_and_compared_pair_by_pair():
     assert "+2 +- 4.0" in variants.report({"a": a, "b": b})
     assert variants.summed([samples[0], {**samples[1], "a": {"failed": "why"}}])["a"] == {"failed": "why"}
     assert list(variants.parse_seeds("7-9")) == [7, 8, 9]
-
-
-def test_regions(tmp_path):
-    genome = tmp_path / "g.fa"
-    genome.write_text(">one x\nNNACGTacgtNN\n>two\nACGTACGTAC\n")
-    assert str(variants.first_region(genome, 5)) == "one:3-7"
-    assert str(variants.first_region(genome, 10)) == "two:1-10"
-    assert str(variants.first_region(genome, 99)) == "two:1-10"
-    assert variants.parse_region("a:b:1,001-2,000") == variants.Region("a:b", 1001, 2000)
-
-
-def test_regions_of_a_bed_file_are_joined_and_their_variants_put_back(tmp_path):
-    bed, cut, whole = (tmp_path / name for name in ("r.bed", "cut.vcf", "whole.vcf"))
-    bed.write_text("one\t10\t20\none\t0\t5\none\t15\t30\ntwo\t4\t9\n")
-    regions = variants.regions_of_bed(bed)
-    assert list(map(str, regions)) == ["one:1-5", "one:11-30", "two:5-9"]
-    assert str(variants.padded(regions[1], 15, 40)) == "one:1-40"
-    cut.write_text(
-        "##fileformat=VCFv4.2\n##contig=<ID=two:5-9,length=5>\n#CHROM\tPOS\n"
-        "two:5-9\t2\tb\none:11-30\t20\tc\none:11-30\t3\ta\n"
-    )
-    variants.lifted(cut, whole, {"one": 40, "two": 9})
-    rows = [line for line in whole.read_text().splitlines() if not line.startswith("#")]
-    assert rows == ["one\t13\ta", "one\t30\tc", "two\t6\tb"]
-    assert "##contig=<ID=one,length=40>" in whole.read_text()
-
-
-def test_places_hard_to_call_in_are_found():
-    rng = np.random.default_rng(5)
-    bases = rng.integers(0, 4, 60_000).astype(np.uint8)
-    bases[1000:1160] = np.tile(bases[1000:1020], 8)  # a VNTR of 20 bases
-    bases[3000:3200] = np.tile(bases[3000:3002], 100)  # a dinucleotide is none
-    ((name, begin, end),) = hard_places.vntrs("one", bases)
-    assert name == "one" and abs(begin - 1000) <= 20 and abs(end - 1160) <= 20
-    bases[30_000:36_000] = 3 - bases[10_000:16_000][::-1]  # on the other strand, too
-    found = hard_places.segments([("one", bases), ("two", rng.integers(0, 4, 9000).astype(np.uint8))])
-    assert [(name, round(begin, -3), round(end, -3)) for name, begin, end in found] == [
-        ("one", 10_000, 16_000),
-        ("one", 30_000, 36_000),
-    ]
-    assert hard_places.chosen(found, 1, seed=1) in ([found[0]], [found[1]])
 
 
 @needs_bcftools
@@ -463,13 +325,3 @@ def test_variants_are_found_where_they_were_planted(tmp_path, single):
     ]
     assert sum(int(row[4]) > 19_950 for row in missed) > 0.8 * len(missed) > 20
     assert done.stdout.count("SNP, QUAL >= 20") == 2
-
-
-@needs_bcftools
-def test_variants_say_what_is_wrong(tmp_path):
-    done = script("bench/variants.py", PHIX, "--region", "none:1-2", "--tools", "bwa", fails=True)
-    assert "has no none:1-2" in done.stderr and "Traceback" not in done.stderr
-    done = script("bench/variants.py", PHIX, "--coverage", 0, fails=True)
-    assert "must be positive" in done.stderr
-    done = script("bench/variants.py", PHIX, "--pairs", "9", "--tools", "bwa", fails=True)
-    assert "must be MEAN,SD" in done.stderr

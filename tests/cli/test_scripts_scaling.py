@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 
 import pytest
 import scaling
 import timeline
 from places import environment
 from scaling import Bench, Row
-from timeline import Slice
 
 READ = "@r{i}\n{bases}\n+\n{bases}\n"
 
@@ -45,25 +43,6 @@ def test_runs_with_few_threads_get_few_reads(bench):
                 assert sum(1 for _ in lines) == 4 * reads // len(job.fastq)
 
 
-def test_slow_mappers_may_get_a_share_of_the_reads(bench, monkeypatch):
-    monkeypatch.setattr(Bench, "_indexed", lambda self, *_: self.work)
-    bench.peer_share = 0.25
-    assert bench.job(Row("single", "gassst", 16))[1] == 128
-    assert bench.job(Row("single", "minibwa", 16))[1] == 32 and bench.job(Row("pairs", "minibwa", 8))[1] == 10
-
-
-def test_two_runs_at_once(bench):
-    """Each is a whole run; the CPU time is that of both."""
-    row = Row("single", "gassst", 1, at_once=2)
-    result, n = bench.measured(row)
-    assert n == 8 and min(result.values()) > 0 and not (bench.job(row)[0].folder / "stderr0").read_text()
-    row.runs, row.startup, row.n_reads = [{"wall": 3.0, "cpu": 4.0}], [{"wall": 1.0, "cpu": 1.0}], n
-    assert row.medians()["reads_per_second"] == pytest.approx(8)
-    with pytest.raises(SystemExit, match="gassst"):
-        bench.sets["single"][1][0].write_text("no reads")
-        bench.measured(row, 4)
-
-
 def test_every_row_is_measured_and_told(bench, monkeypatch, tmp_path, capsys):
     """Speeds are beyond start-up, and in multiples of one thread."""
     took = {1: 5.0, 16: 2.0}
@@ -92,52 +71,6 @@ def test_every_row_is_measured_and_told(bench, monkeypatch, tmp_path, capsys):
     )
     assert first.split()[-2:] == ["1.0", "3"] and many.split()[-2:] == ["64.0", "3"]
     assert sum("gassst x 16" in line for line in lines) == 2
-
-
-def test_the_command_line_takes_sets(tmp_path):
-    name, reference, reads = scaling.parse_set("a=ref.fa,1.fq,2.fq")
-    assert (name, reference.name, [read.name for read in reads]) == ("a", "ref.fa", ["1.fq", "2.fq"])
-    for text in ("ref.fa", "a=ref.fa", "a=ref.fa,1,2,3"):
-        with pytest.raises(scaling.argparse.ArgumentTypeError):
-            scaling.parse_set(text)
-
-
-def test_a_process_and_its_threads_are_counted():
-    own = timeline.used_by(os.getpid())
-    assert own[os.getpid(), os.getpid()].ran > 0
-    assert scaling.pss_of(os.getpid()) > 1 << 20 and os.getpid() in scaling.tree_of(os.getpid())
-    assert timeline.used_by(1 << 30) == {} and list(timeline.children_of(1 << 30)) == []
-
-
-def test_slices_of_a_run():
-    """Differences of what each thread has used, in cores."""
-    before = {
-        (7, 7): timeline.Used(1.0, 0.0),
-        (7, 9): timeline.Used(0.5, 0.0),
-        (8, 8): timeline.Used(0.0, 0.0),
-    }
-    latest = {
-        (7, 7): timeline.Used(1.5, 0.0),
-        (7, 9): timeline.Used(0.5, 0.0),
-        (8, 8): timeline.Used(1.0, 0.5),
-    }
-    latest[8, 12] = timeline.Used(0.5, 0.0)  # a thread that has begun since
-    found = timeline._slice(7, 2.0, 3.0, before, latest)
-    assert found == Slice(2.0, 3.0, {"main": 0.5, "1": 0.0}, 1.5, 0.5)
-
-
-def test_the_parts_of_a_run():
-    workers = [0.0, 0.0, 2.0, 8.0, 8.0, 6.0, 1.0]
-    found = [Slice(i / 2, (i + 1) / 2, {"main": 0.5}, busy, 0.0) for i, busy in enumerate(workers)]
-    total = timeline.summary(found)
-    assert (total["before_workers"], total["until_busy"], total["busy"], total["after"]) == (
-        1.0,
-        0.5,
-        1.5,
-        0.5,
-    )
-    assert total["wall"] == 3.5 and total["workers_cpu"] == 12.5 and total["parent_main_while_busy"] == 0.5
-    assert timeline.summary(found[:2]) == {"wall": 1.0}
 
 
 def test_a_timeline_ends_as_its_command_does(tmp_path, capsys):

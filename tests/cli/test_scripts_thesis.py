@@ -48,24 +48,12 @@ def test_another_place_with_a_near_score_is_questionable(their, is_questionable)
     assert questionable({"read": found(100, 36)}, [{}, {"read": their}]) == is_questionable
 
 
-def test_who_is_not_confident_is_not_questioned():
-    assert questionable({"read": found(100, 36, is_confident=False)}, [{"read": found(300, 36)}]) == 0
-
-
 def test_map_of_missed_alignments_is_that_of_the_text():
     """4.6.7: of 200 bases with 20 errors, seeds of 20 bases miss about 1 %, and those of 9 none."""
     data = thesis.figure_4_3()
     row = {w: data["missed"][w - data["seeds"][0]] for w in (9, 20)}
     assert row[9][20] == 0
     assert row[20][20] == pytest.approx(0.01, abs=0.005)
-
-
-def test_published_tables_are_complete():
-    kinds = {(length, error) for length in rizk.LENGTHS for error in rizk.ERRORS}
-    assert all(set(settings) == kinds for settings in rizk.APPENDIX_A_2.values())
-    assert rizk.APPENDIX_A_2["accurate"][500, 0.10] == (20, 86, 26, 3)
-    assert {len(rows) for rows in rizk.TABLE_4_1.values()} == {3}
-    assert {len(column) for column in (*rizk.TABLE_4_3.values(), *rizk.TABLE_4_4.values())} == {6}
 
 
 def test_a_run_gives_every_table_and_figure(tmp_path, monkeypatch):

@@ -37,9 +37,3 @@ def test_neither_the_first_sample_nor_the_last_counts(run):
     (one,) = single["runs"]["none"]
     assert len(one["warm_seconds"]) == 1 and one["searched"] == [] and "seeds" in one["thread_seconds"]
     assert single["times"] == {"none": 1} and single["warm_reads_a_second"]["none"] > 0
-
-
-def test_two_samples_have_no_warm_one(run, capsys):
-    with pytest.raises(SystemExit):
-        run("--samples", "2")
-    assert "at least 3" in capsys.readouterr().err

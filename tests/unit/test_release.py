@@ -6,10 +6,7 @@ import os
 import re
 import runpy
 import subprocess
-import sys
-import tarfile
 import tomllib
-import zipfile
 from importlib import metadata
 from pathlib import Path
 
@@ -24,7 +21,6 @@ WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 BUILDS = [*WORKFLOWS, ROOT / ".ci" / "run"]
 PACKAGING = ROOT / "scripts" / "packaging"
 CONSTRAINTS = [PACKAGING / "constraints.txt", PACKAGING / "build-constraints.txt"]
-WIDE, NARROW = "Requires-Dist: pysam<0.25,>=0.22\n", "Requires-Dist: pysam==0.24.*,>=0.24.1\n"
 
 
 def pinned(path: Path) -> dict[str, str]:
@@ -98,45 +94,12 @@ def test_the_same_pythons_are_declared_tested_and_built():
     assert re.findall(r"^ARG PYTHON=(.*)", image, re.MULTILINE)[0] in classified
 
 
-def test_the_steps_of_the_container_run_without_docker(tmp_path, monkeypatch):
-    """On a Dockerfile with one instruction of each kind, and a wheel that is only a name."""
-    monkeypatch.syspath_prepend(PACKAGING)
-    monkeypatch.delitem(sys.modules, "try_container", raising=False)
-    import try_container
-
-    (tmp_path / f"gassst-1.2.3-cp3{sys.version_info.minor}-cp3-manylinux_2_28_x86_64.whl").touch()
-    (tmp_path / "gassst-1.2.3-cp399-cp399-macosx_11_0_arm64.whl").touch()
-    (tmp_path / "Dockerfile").write_text(
-        "# A comment\nFROM no:where\nRUN apt-get update \\\n    && false\nARG VERSION\nENV COLOUR=red\n"
-        'RUN --mount=type=bind,target=/wheels \\\n    echo "$VERSION $COLOUR" > /wheels/said\n'
-        'CMD ["touch", "called"]\n'
-    )
-    (tmp_path / "trial.py").write_text("import sys, pathlib\npathlib.Path('tried').write_text(sys.prefix)\n")
-    monkeypatch.setattr(try_container, "DOCKERFILE", tmp_path / "Dockerfile")
-    monkeypatch.setattr(try_container, "TRIAL", tmp_path / "trial.py")
-    monkeypatch.chdir(tmp_path)
-    assert "1.2.3" in try_container.by_steps(tmp_path)
-    assert (tmp_path / "said").read_text() == "1.2.3 red\n" and (tmp_path / "called").exists()
-    assert (tmp_path / "tried").read_text() != sys.prefix
-    (tmp_path / "Dockerfile").write_text("RUN false\n")
-    with pytest.raises(subprocess.CalledProcessError):
-        try_container.by_steps(tmp_path)
-
-
 def test_what_is_installed_needs_the_series_of_pysam_it_was_built_with():
     installed = [found for found in metadata.distributions(name="gassst") if found.read_text("WHEEL")]
     if not installed:
         pytest.skip("not installed as a wheel")
     [needed] = [name for name in installed[0].requires if name.startswith("pysam")]
     assert f"=={'.'.join(PYSAM.split('.')[:2])}.*" in needed
-
-
-def test_a_wheel_that_takes_several_series_is_found(monkeypatch):
-    monkeypatch.syspath_prepend(PACKAGING)
-    monkeypatch.delitem(sys.modules, "check_wheel", raising=False)
-    from check_wheel import names_one_series
-
-    assert names_one_series(NARROW) and not names_one_series(WIDE)
 
 
 # --- one version, and where the project is --------------------------------------------------------------------
@@ -206,24 +169,6 @@ def test_a_development_build_names_its_commit(tmp_path, monkeypatch):
         assert built() == known
 
 
-def test_a_wheel_of_another_version_than_its_name_is_found(tmp_path, monkeypatch, capsys):
-    monkeypatch.syspath_prepend(PACKAGING)
-    monkeypatch.delitem(sys.modules, "check_wheel", raising=False)
-    import check_wheel
-
-    text = '__version__ = "{}"\n'
-    for in_wheel, is_told in (("1.2.3", False), ("1.2.4", True)):
-        with zipfile.ZipFile(tmp_path / "gassst.whl", "w") as wheel:
-            wheel.writestr("gassst-1.2.3.dist-info/METADATA", NARROW)
-            wheel.writestr("gassst/version.py", text.format(in_wheel))
-        source = tmp_path / "version.py"
-        source.write_text(text.format("1.2.3"))
-        with tarfile.open(tmp_path / "gassst.tar.gz", "w:gz") as sdist:
-            sdist.add(source, "gassst-1.2.3/gassst/version.py")
-        assert check_wheel.main(tmp_path) == 1  # it lacks all modules
-        assert ("several versions: 1.2.3, 1.2.4" in capsys.readouterr().out) == is_told
-
-
 def packaging(monkeypatch, **environment: str):
     for name in ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_SHA"):
         monkeypatch.delenv(name, raising=False)
@@ -242,10 +187,3 @@ def test_links_of_the_readme_work_elsewhere(monkeypatch):
     assert all((ROOT / path.partition("#")[0]).exists() for path in paths)
     assert re.search(r"!\[[^]]*\]\(https://host/we/gassst/raw/v1\.2\.3/docs/\S+\.svg\)", text)
     assert known["urls"](known["repository"]())["Source"] == "https://host/we/gassst"
-
-
-def test_links_of_a_development_version_lead_to_its_commit(monkeypatch):
-    assert packaging(monkeypatch, GITHUB_SHA="abc")["revision"]("1.2.3.dev0") == "abc"
-    unknown = packaging(monkeypatch)
-    assert unknown["repository"]() == "" and list(unknown["urls"]("")) == ["Paper"]
-    assert unknown["with_whole_links"]("[a](b.md)", "", "HEAD") == "[a](b.md)"
