@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gassst._core.best import Tiles, instruction_sets
-from gassst.align import best_device, blocks, match_matrix
+from gassst.align import best_device, match_matrix
 from gassst.align.best import _alignment, best
 from gassst.align.best_device import device_pass
 from gassst.align.blocks import Geometry, Matrix, compiled_pass, longest_span
@@ -197,27 +197,6 @@ def test_a_device_that_computes_wrong_scores_is_refused(monkeypatch, tmp_path):
     tiles = Tiles(scores.astype(np.int32), 5, 2, instruction_sets()[0])
     with pytest.raises(DeviceError, match="computes wrong scores"):
         device_pass(query, target, Gaps(5, 2), scores, tiles, "cpu", 2)
-
-
-def test_geometries_cover_the_matrix():
-    for rows, columns in ((1, 1), (1000, 10**7), (10**6, 10**6), (40_000, 10**7)):
-        for geometry in (
-            Geometry.of(rows, columns, Gaps(5, 2), 2, 16),
-            Geometry.of_device(rows, columns, Gaps(5, 2), 2),
-        ):
-            lines = geometry.block_grid[0] * columns + geometry.block_grid[1] * rows
-            assert 8 * lines <= 1.1 * blocks.LINE_BYTES + 8 * (rows + columns)
-            assert geometry.columns_of(geometry.block_grid[1] - 1).end == columns
-            assert geometry.rows_of(geometry.block_grid[0] - 1).end == rows
-
-
-def test_best_by_its_public_name():
-    found = best("TTTTACGTACGGTACGTTTT", b"ccccACGTACGGTACGccccc", 1, matrix=match_matrix(1, -2), gap_open=2)
-    assert found[0].score == 12 and found[0].cigar == "12M" and found[0].matches == 12
-    assert (found[0].query_begin, found[0].query_end) == (4, 16)
-    assert (found[0].target_begin, found[0].target_end) == (4, 16)
-    assert best("AAAA", "CCCC") == []
-    assert len(best("ACGTACGT", "ACGTACGT", 100, matrix=match_matrix(1, -2), gap_open=2, min_score=4)) == 3
 
 
 @pytest.mark.parametrize(

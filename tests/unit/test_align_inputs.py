@@ -8,12 +8,11 @@ import sys
 from types import SimpleNamespace
 
 import numpy as np
-import parasail
 import pysam
 import pytest
 
 from gassst import align
-from gassst.align.matrices import NAMED, unknown_letters
+from gassst.align.matrices import unknown_letters
 from gassst.errors import InputError, UsageError
 
 DNA_CODES = [0, 1, 2, 3, 4, 3, 0]
@@ -53,12 +52,6 @@ def test_lists_of_text_are_coded_letter_by_letter():
     codes = [[letters.index(letter) for letter in text.upper()] for text in texts]
     assert codes_of(texts, align.PROTEIN) == codes_of(mixed, align.PROTEIN) == codes
     assert align.read_sequences(texts, align.PROTEIN).names == [str(i) for i in range(1, 40)]
-
-
-@pytest.mark.parametrize("wrong", ["ACGJ", "ACJG", "JA", "ACG\xc4", "AC\u0434", b"AC\xff", b"ACG\0"])
-def test_a_wrong_letter_at_any_place_of_a_list(wrong):
-    with pytest.raises(InputError, match="targets: sequence 2: .* is not a letter of the DNA alphabet"):
-        align.read_sequences(["ACG", wrong, "A"], align.DNA, "targets")
 
 
 def test_alignments_of_pysam():
@@ -124,17 +117,6 @@ def test_bad_files(tmp_path, content, message):
         align.read_sequences(path, align.DNA)
 
 
-@pytest.mark.parametrize("name", NAMED)
-def test_published_matrices(name):
-    """Against the copies of parasail, letter by letter."""
-    found = align.substitution_matrix(name.lower())
-    theirs = getattr(parasail, {"NUC4.4": "nuc44"}.get(name, name.lower()))
-    for a, first in enumerate(found.alphabet.letters):
-        for b, second in enumerate(found.alphabet.letters):
-            assert found.scores[a, b] == theirs.matrix[theirs.mapper[ord(first)], theirs.mapper[ord(second)]]
-    assert not unknown_letters(found)[: len(found.alphabet)].any()
-
-
 def test_matrix_of_a_file(tmp_path):
     path = tmp_path / "mine"
     path.write_text("# mine\n   G  A\nA -3 1\nG 2 -4\n")
@@ -167,14 +149,6 @@ def test_bad_matrix_files(tmp_path, text, message):
         align.substitution_matrix(path)
 
 
-@pytest.mark.parametrize(
-    "source", ["BLOSUM61", np.zeros((3, 4), int), np.zeros((2, 2)), np.full((2, 2), 1 << 20)]
-)
-def test_what_is_no_matrix(source):
-    with pytest.raises(UsageError):
-        align.substitution_matrix(source)
-
-
 def test_arrays_and_profiles():
     assert align.substitution_matrix(np.eye(5, dtype=int)).alphabet is align.DNA
     assert align.substitution_matrix(np.eye(20, dtype=int)).alphabet is align.PROTEIN
@@ -185,27 +159,6 @@ def test_arrays_and_profiles():
     for shape in [(0, 20), (3, 25)]:
         with pytest.raises(UsageError):
             align.Profile(np.zeros(shape, int))
-
-
-@pytest.mark.parametrize("costs", [(-1, 1), (0, 0), (1, 0), (1.5, 1), (1 << 15, 1)])
-def test_bad_gaps(costs):
-    with pytest.raises(UsageError):
-        align.gap_costs(*costs)
-
-
-def test_alphabets():
-    for letters, synonyms in (("AA", {}), ("acgt", {}), (None, {}), ("ACGT", {"U": "Z"})):
-        with pytest.raises(UsageError):
-            align.Alphabet("x", letters, synonyms)
-    assert align.PROTEIN.codes[ord("u")] == align.PROTEIN.letters.index("X")
-    assert align.DNA.decode(np.array([3, 0], np.uint8)) == "TA"
-
-
-@pytest.mark.parametrize("kind", [align.Matrix, align.Profile])
-@pytest.mark.parametrize("letters", ["ACGT", None, 4])
-def test_an_alphabet_is_no_text(kind, letters):
-    with pytest.raises(UsageError, match=f"alphabet of .* must be a gassst.align.Alphabet, not {letters!r}"):
-        kind(np.eye(4, dtype=int), letters)
 
 
 def test_import_of_the_package_does_not_load_it():

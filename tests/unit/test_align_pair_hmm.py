@@ -87,16 +87,6 @@ def test_instruction_sets(world, instruction_set, form):
         assert np.allclose(out / np.log(10), expected[int(largest)].ravel(), rtol=0, atol=near)
 
 
-def test_long_reads_do_not_underflow():
-    """Probabilities far below what single and double precision have."""
-    rng = np.random.default_rng(6)
-    reads, haplotypes = (["".join(rng.choice(list("ACGT"), n))] for n in (900, 300))
-    right = forward(reads, haplotypes, 40, form="log")
-    assert right < -700
-    assert np.allclose(forward(reads, haplotypes, 40), right, rtol=1e-9)
-    assert np.allclose(forward(reads, haplotypes, 40, form="single"), right, rtol=1e-6)
-
-
 def probability_of(path, read, haplotype, qualities):
     """log10, step by step."""
     wrong, opened, lost, more = 10.0 ** (-np.array(qualities, float) / 10)
@@ -227,24 +217,6 @@ def test_what_cannot_be_has_probability_0():
 def test_bad_input_is_one_error(reads, more, error):
     with pytest.raises(error):
         forward(reads, ["ACGT"], **more)
-
-
-def test_tables_that_are_too_large():
-    with pytest.raises(UsageError, match="GiB"):
-        posterior(["A" * 20_000], ["A" * 20_000], 30)
-
-
-def test_products_that_exceed_memory(monkeypatch):
-    monkeypatch.setattr(pair_hmm, "available_memory", lambda: 10_000)
-    with pytest.raises(UsageError, match="20 reads x 20 haplotypes take"):
-        forward(["A"] * 20, ["A"] * 20, 30)
-    with pytest.raises(UsageError, match="largest pairs take"):
-        viterbi_paths(["A" * 100], ["A" * 101], 30)
-
-
-def test_no_pairs():
-    assert forward(["A"], ["A"], 30, pairs=np.empty((0, 2), int)).shape == (0,)
-    assert viterbi_paths(["A"], ["A"], 30, pairs=[]) == []
 
 
 def test_a_batch_that_was_stopped_computes_no_more():

@@ -14,13 +14,11 @@ from gassst import align
 from gassst._core.pairwise import instruction_sets
 from gassst.align import groups, products, traced
 from gassst.align.gaps import Gaps
-from gassst.align.groups import pair_groups
-from gassst.align.modes import mode_flags, swapped
+from gassst.align.modes import mode_flags
 from gassst.align.products import Product
 from gassst.align.scoring import prepare
 from gassst.align.workers import ProgressBar, run_all
 from gassst.errors import DeviceError, InputError, OutputError, UsageError
-from gassst.gpu import opencl_engine
 
 AMINO = "ARNDCQEGHILKMFPSTWYVBZX*"
 LETTERS = {"NUC4.4": "ACGTN", "BLOSUM62": AMINO, "PAM250": AMINO[:20]}
@@ -116,14 +114,6 @@ def test_few_targets_change_places_with_the_queries(mode, free_ends):
     assert found.tolist() == [[expected(q, t, (mode, free_ends), case) for t in targets] for q in queries]
 
 
-def test_asymmetric_scores_keep_their_sides():
-    matrix = np.arange(25).reshape(5, 5) - 12
-    queries, targets = ["A", "C", "G"] * 30, ["T"]
-    assert align.scores(queries, targets, "global", matrix=matrix).ravel().tolist() == [-9, -4, 1] * 30
-    assert align.scores(targets, queries, "global", matrix=matrix).ravel().tolist() == [3, 4, 5] * 30
-    assert swapped(mode_flags("semiglobal", "query")) == mode_flags("semiglobal", "target")
-
-
 def test_scores_of_every_width():
     """Beyond 8 bits, beyond 16, and scores of letters beyond one byte."""
     text = "ACGT" * 25
@@ -148,17 +138,6 @@ def test_profiles_score_as_the_sequences_they_stand_for():
         assert np.array_equal(align.scores(profiles[0], targets, mode), same[:1])
         one = align.pairs(profiles[1], targets, mode)
         assert np.array_equal(one.score, same[1])
-
-
-def test_lanes_of_a_group_have_like_lengths():
-    rng = np.random.default_rng(4)
-    m, n = rng.integers(20, 2000, (2, 4000))
-    _, _, costs = prepared(["A"], ["A"], ("local", "both"), CASES[0])
-    each = np.arange(4000)
-    [found], alone = pair_groups(costs, 0, 64, (each, each, m, each, n))
-    assert sorted([*found.slot.tolist(), *alone.tolist()]) == each.tolist() and not len(found.first)
-    assert len(alone) < 500
-    assert found.cells < 1.6 * float((m * n).sum())
 
 
 def device_product(*given, **more):
@@ -192,22 +171,6 @@ def test_a_device_finds_the_same(mode, free_ends):
             assert np.array_equal(found, true[pairs[:, 0], pairs[:, 1]]), (each, shape)
 
 
-@EVERY_MODE
-@pytest.mark.parametrize("case", (("NUC4.4", 0, 1, 60), ("NUC4.4", 10, 1, 60), ("BLOSUM62", 11, 1, 60)))
-def test_profiles_of_words(mode, free_ends, case):
-    """Of two letters and of one; where a gap's first letter costs less than a pair of unlike letters, too."""
-    from gassst.align.opencl import Shape
-
-    rng = np.random.default_rng(7)
-    queries, targets = (related(rng, LETTERS[case[0]], case[3], n) for n in (4, 19))
-    both = prepared(queries, targets, (mode, free_ends), case)
-    Product(*both, 1).run(true := np.empty((4, 19), np.int32))
-    for shape in (Shape(2, 5), Shape(16, 4)):
-        product = device_product(*both, "cpu", 1, shape=shape, joins=True)
-        product.run(found := np.full((4, 19), -9999, np.int32))
-        assert np.array_equal(found, true), shape
-
-
 def test_a_device_passes_16_bits():
     """Scores above, costs below, letters beyond a byte; and a profile."""
     matrix = align.match_matrix(100, -20)
@@ -223,29 +186,6 @@ def test_a_device_passes_16_bits():
     for queries, options in (([text[:50], "G"], {"matrix": wide, **far}), ([profile], far)):
         on_device = align.scores(queries, [text[:60], "ACGT"], device="cpu", **options)
         assert np.array_equal(on_device, align.scores(queries, [text[:60], "ACGT"], **options))
-
-
-def test_several_devices_share_the_work(monkeypatch):
-    """Two contexts of one device, as several GPUs are; each gets some of the launches."""
-    from gassst.align import opencl
-    from gassst.align.device import Machine, machines
-
-    rng = np.random.default_rng(6)
-    both = prepared(related(rng, "ACGT", 60, 12), related(rng, "ACGT", 90, 9), ("local", "both"), CASES[0])
-    try:
-        [one] = machines("cpu:all", 1)
-    except DeviceError as error:
-        pytest.skip(str(error))
-    two = [one, Machine(opencl_engine.choose("cpu")[0], one.device)]
-    monkeypatch.setattr(opencl, "machines", lambda *_: two)
-    monkeypatch.setattr(opencl, "LAUNCH_CELLS", 4000)
-    product = opencl.DeviceProduct(*both, "cpu:all", 1)
-    product.run(found := np.zeros((12, 9), np.int32))
-    Product(*both, 1).run(true := np.zeros((12, 9), np.int32))
-    assert np.array_equal(found, true)
-    every = np.argwhere(true >= 0)
-    product.run(found := np.zeros(len(every), np.int32), every)
-    assert np.array_equal(found, true.ravel())
 
 
 # --- results, errors, interrupts ------------------------------------------------------------------------------
@@ -300,48 +240,6 @@ def test_a_failure_of_a_task_ends_the_others():
     assert stopped.is_set() and len(begun) < 100
 
 
-def test_small_work_is_done_by_the_caller():
-    threads = []
-    tasks = [(5.0, lambda: threads.append(threading.current_thread()))] * 3
-    for small in (15.0, 14.0):
-        run_all(tasks, 2, lambda: None, ProgressBar(None, 1), small)
-    assert threads[:3] == [threading.current_thread()] * 3
-    assert len(threads) == 6 and threading.current_thread() not in threads[3:]
-
-
-def test_an_interrupt_stops_a_path(monkeypatch):
-    """Of a pair that would take minutes."""
-    both = prepared(["ACGT" * 100_000], ["ACGA" * 100_000], ("local", "both"), CASES[0])
-    running = threading.Event()
-
-    class Waiting(traced.Job):
-        def trace(self, *given):
-            running.set()
-            return super().trace(*given)
-
-    def interrupted(tasks, threads, stop, bar, _small):
-        def both_tasks():
-            yield from tasks
-            running.wait()
-            raise KeyboardInterrupt
-
-        run_all(both_tasks(), threads, stop, bar)
-
-    monkeypatch.setattr(traced, "Job", Waiting)
-    monkeypatch.setattr(traced, "run_all", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        traced.trace(*both, np.zeros((1, 2), np.int64), 1)
-
-
-def test_progress():
-    shares: list[float] = []
-    align.scores(["ACGT"] * 200, ["ACGT"] * 200, progress=shares.append, threads=1)
-    assert shares[-1] == 1 and shares == sorted(shares)
-    shares.clear()
-    align.pairs(["ACGT"] * 9000, ["ACGT"] * 9000, progress=shares.append, threads=1)
-    assert shares[-1] == 1 and shares == sorted(shares)
-
-
 @pytest.mark.parametrize(
     "arguments, error, message",
     [
@@ -378,16 +276,6 @@ def test_bad_input(arguments, error, message):
             align.pairs(**given)
 
 
-def test_a_device_has_a_name():
-    for function in (align.scores, align.best, align.forward):
-        with pytest.raises(UsageError, match="device: 5 is not the name"):
-            function(
-                *[["ACGT"]] * 2 if function is not align.best else ["ACGT"] * 2,
-                device=5,
-                **({"qualities": 30} if function is align.forward else {}),
-            )
-
-
 def test_what_exceeds_memory_is_told_before_any_work(monkeypatch):
     monkeypatch.setattr(products, "available_memory", lambda: 100_000)
     with pytest.raises(UsageError, match="out= writes"):
@@ -399,13 +287,6 @@ def test_what_exceeds_memory_is_told_before_any_work(monkeypatch):
     letter = align.Sequences(np.zeros(1, np.uint8), np.array([0, 1 << 30]), ["x"], align.DNA)
     with pytest.raises(UsageError, match="scores may pass"):
         align.scores(letter, letter)
-
-
-def test_no_pairs():
-    none = np.empty((0, 2), int)
-    assert align.scores(["A"], ["A"], pairs=none).shape == (0,)
-    assert len(align.pairs(["A"], ["A"], pairs=none)) == 0
-    assert align.edit_distance(["A"], ["A"], pairs=none).shape == (0,)
 
 
 # --- alignments -----------------------------------------------------------------------------------------------
@@ -572,14 +453,6 @@ def test_distances_are_those_of_edlib(longest):
         assert np.array_equal(align.edit_distance(queries, targets, band), np.where(true <= band, true, -1))
     pairs = np.stack([rng.integers(0, 12, 30), rng.integers(0, 15, 30)], axis=1)
     assert np.array_equal(align.edit_distance(queries, targets, pairs=pairs), true[pairs[:, 0], pairs[:, 1]])
-
-
-def test_distance_of_long_sequences():
-    rng = np.random.default_rng(9)
-    one = related(rng, "ACGT", 5000, 1)[0].ljust(4000, "G")
-    other = one[:1000] + one[1300:2000] + "ACCA" + one[2000:]
-    assert align.edit_distance([one], [other])[0, 0] == edlib.align(one, other)["editDistance"]
-    assert align.edit_distance([one], [other], 100)[0, 0] == -1
 
 
 def test_distances_of_proteins_and_bad_bands():

@@ -147,19 +147,6 @@ def test_repeats(way, letters):
         assert places(patterns, contigs, k) == brute_force(patterns, contigs, k)
 
 
-def test_short_patterns_and_contigs(way):
-    contigs = ["A", "C", "ACG", "T", "ACGTT", "GG", "ACGT"]
-    for patterns in (["A"], ["ACG", "CGT", "NNN"], ["ACGTA", "TT"]):
-        for k in range(min(map(len, patterns))):
-            assert places(patterns, contigs, k) == brute_force(patterns, contigs, k)
-
-
-def test_one_strand(way):
-    patterns, contigs = world(random.Random(5), DNA, (100,), 4, (20,))
-    expected = brute_force(patterns, contigs, 2, both_strands=False)
-    assert places(patterns, contigs, 2, both_strands=False) == expected
-
-
 def test_many_patterns_in_a_long_text():
     """Words are listed, and blocks follow each other; textbook code says what lies around each origin."""
     rng = random.Random(9)
@@ -228,8 +215,3 @@ def test_refused(patterns, text, k, error, says, way):
     with pytest.raises(error) as caught:
         align.find(patterns, text, k)
     assert says in str(caught.value) and "\n" not in str(caught.value)
-
-
-def test_threads_are_verified():
-    with pytest.raises(UsageError, match="threads"):
-        align.find(["ACGT"], ["ACGT"], 1, threads=0)
