@@ -7,9 +7,7 @@ import shutil
 import subprocess
 
 import commits
-import core_budget
 import pytest
-from places import ROOT
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="no git")
 IDENTITY = {f"GIT_{role}_{what}": "a@b.c" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
@@ -48,27 +46,6 @@ def test_mapping_code_says_what_becomes_of_records(judged, path, trailer):
     assert code == 1 and len(found) == 1 and f"it touches {path}" in found[0]
 
 
-@pytest.mark.parametrize("value", ["the same", "changed", "changed 3", "changed 3 ()", "same, I think", ""])
-def test_the_trailer_has_two_forms(judged, value):
-    for path in ("gassst/search/a.py", "docs/a.md"):
-        code, found = judged(path, f"Do it\n\nRecords: {value}")
-        assert code == 1 and len(found) == 1 and "Records: changed N (why)" in found[0]
-
-
-def test_what_is_written_twice_is_wrong(judged):
-    assert judged("docs/a.md", "Do it\n\nRecords: same\nRecords: changed 1 (x)")[0] == 1
-
-
-def test_other_files_need_no_trailer(judged):
-    for path in (
-        "docs/a.md",
-        "gassst/cli/map.py",
-        "gassst/gpu/seeds.py",
-        "tests/gassst/search/a.py",
-    ):
-        assert judged(path, "Do it") == (0, [])
-
-
 def test_a_subject_has_72_characters(judged):
     assert judged("a", "x" * 72) == (0, [])
     code, found = judged("a", "x" * 73)
@@ -82,8 +59,3 @@ def test_every_commit_of_a_range_is_judged_but_merges(judged, tmp_path, capsys):
     assert commits.main(["HEAD~2..HEAD"], tmp_path) == 1
     assert len(capsys.readouterr().out.splitlines()) == 3
     assert commits.main(["nowhere..HEAD"], tmp_path) == 2
-
-
-def test_the_core_is_that_of_the_budget():
-    files = [path.relative_to(ROOT).as_posix() for path in core_budget.sources()]
-    assert files and all(map(commits.is_core, files))

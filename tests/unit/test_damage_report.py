@@ -13,8 +13,6 @@ from gassst._core.error_cycles import errors_by_cycle
 from gassst.cli.main import main
 from gassst.model.layouts import HIT
 from gassst.model.sam_flags import REVERSE
-from gassst.model.stats import Stats
-from gassst.tools.report import render
 from gassst.tools.report_numbers import Numbers
 
 ENDS = 25
@@ -94,25 +92,6 @@ def test_the_report_and_multiqc_show_them(mapped):
         (line,) = json.loads((folder / f"s_damage{end}_mqc.json").read_text())["data"].values()
         n, of = stats["damage"][key][kind], stats["damage"][key][seen]
         assert line == {str(i + 1): round(100 * n[i] / of[i], 4) for i in range(ENDS)}
-
-
-def test_statistics_of_before_have_no_damage(mapped):
-    stats = {key: value for key, value in mapped[2].items() if key != "damage"}
-    assert "Damage" not in render(stats)
-
-
-def test_without_reports_nothing_is_counted():
-    assert Stats().as_dict()["damage"]["five_prime"]["C"] == []
-    assert Stats.from_dict(Stats().as_dict()).damage.shape == (0, 2, 4)
-
-
-def test_sums_and_files_keep_the_counts(mapped):
-    stats = Stats.from_dict(mapped[2])
-    total = Stats()
-    total += stats
-    total += stats
-    assert (total.damage == 2 * stats.damage).all() and stats.damage.shape == (ENDS, 2, 4)
-    assert stats.as_dict()["damage"] == mapped[2]["damage"]
 
 
 @pytest.mark.parametrize("m", [1, 24, 25, 26, 49, 64, 65, 150])

@@ -36,22 +36,3 @@ def test_c_target(target, tmp_path):
     except subprocess.CalledProcessError:  # it has no sanitizers
         program = drive.compiled(target, main, compiler=compiler, folder=tmp_path)
     subprocess.run([program, *corpus(drive.stem(target))], check=True)
-
-
-def test_the_corpus_is_small():
-    assert sum(path.stat().st_size for path in drive.CORPUS.rglob("*")) < 1 << 20
-
-
-LOG = """INFO: seed corpus: files: 3 min: 1b max: 9b total: 20b rss: 30Mb
-#4\tINITED cov: 12 ft: 13 corp: 2/4b exec/s: 0 rss: 31Mb
-#99\tNEW    cov: 15 ft: 21 corp: 4/9b lim: 4 exec/s: 50 rss: 31Mb
-"""
-END = "stat::number_of_executed_units: 120\nstat::average_exec_per_sec:     60\n"
-
-
-def test_the_log_of_a_run_is_read():
-    assert drive.outcome(LOG + END, [], 0) == drive.Outcome(120, 60, 15, 21, [], 0)
-
-
-def test_the_log_of_a_run_that_died_is_read():
-    assert drive.outcome(LOG, [], 77) == drive.Outcome(99, 50, 15, 21, [], 77)

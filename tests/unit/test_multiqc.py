@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 from importlib import resources
-from pathlib import Path
 
 import jsonschema
 import pysam
@@ -14,8 +13,7 @@ import pytest
 import gassst
 from gassst.cli.main import main
 from gassst.errors import UsageError
-from gassst.model.stats import Stats
-from gassst.tools.multiqc import COLUMNS, PLOTS, content, paths, row, texts, verify_name
+from gassst.tools.multiqc import COLUMNS, PLOTS, content, verify_name
 from gassst.tools.report_numbers import Numbers
 
 SCHEMA = json.loads(resources.files("gassst.tools").joinpath("data/stats.schema.json").read_text("utf-8"))
@@ -42,28 +40,12 @@ def read(path):
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def test_the_schema_is_one():
-    jsonschema.Draft202012Validator.check_schema(SCHEMA)
-
-
 @pytest.mark.parametrize("name", ["pairs", "single"])
 def test_statistics_follow_the_schema(folder, name):
     stats = read(folder / f"{name}.json")
     jsonschema.validate(stats, SCHEMA)
     assert stats.keys() <= SCHEMA["properties"].keys(), "a new property needs its line in stats.schema.json"
     assert stats["run"].keys() <= SCHEMA["properties"]["run"]["properties"].keys()
-
-
-def test_statistics_of_nothing_follow_the_schema():
-    jsonschema.validate(Stats().as_dict(), SCHEMA)
-
-
-@pytest.mark.parametrize(
-    "change", [{"reads": -1}, {"mapq": {"high": 3}}, {"coverage": {}}, {"run": {"seconds": "1"}}]
-)
-def test_the_schema_refuses(folder, change):
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({**read(folder / "single.json"), **change}, SCHEMA)
 
 
 def test_columns_for_multiqc(folder):
@@ -78,26 +60,6 @@ def test_columns_for_multiqc(folder):
     edits = sum(errors * n for errors, n in stats.errors.items())
     length = stats.counts["bases"] / 200
     assert values["errors"] == pytest.approx(100 * edits / stats.counts["mapped"] / length, abs=1e-4)
-
-
-def test_three_columns_are_visible(folder):
-    headers = read(folder / "pairs_mqc.json")["headers"]
-    assert [name for name in headers if not headers[name].get("hidden")] == [
-        "mapped",
-        "confident",
-        "coverage",
-    ]
-
-
-def test_duplicates_where_any_are_marked(folder):
-    marked = Numbers.from_dict({**read(folder / "pairs.json"), "duplicates": 5})
-    assert row(marked)["duplicates"] == pytest.approx(500 / marked.counts["mapped"], abs=1e-4)
-
-
-def test_outputs_of_one_name_are_told_apart(folder):
-    stats = read(folder / "single.json")
-    table = texts("x_mqc.json", {"a/x.bam": stats, "b/x.bam": stats})["x_mqc.json"]
-    assert list(json.loads(table)["data"]) == ["x (1)", "x (2)"]
 
 
 def test_distributions_are_those_of_the_records(folder):
@@ -118,32 +80,6 @@ def test_distributions_are_those_of_the_records(folder):
         assert share == pytest.approx(
             100 * sum(record.get_tag("NM") == int(errors) for record in mapped) / len(mapped), abs=1e-4
         )
-
-
-def test_a_run_without_pairs_has_no_curve_of_insert_sizes(folder):
-    assert not (folder / "single_inserts_mqc.json").exists()
-    assert list(read(folder / "single_mapq_mqc.json")["data"]) == ["single"]
-
-
-def test_the_version_lies_beside(folder):
-    yaml = pytest.importorskip("yaml")
-    assert yaml.safe_load((folder / "pairs_mqc_versions.yml").read_text()) == {"gassst": [gassst.__version__]}
-
-
-@pytest.mark.parametrize("number", range(1, 5))
-def test_no_file_beside_it_replaces_an_input(small_index, small_fastq, tmp_path, capfd, number):
-    reads = tmp_path / Path(paths("x_mqc.json")[number])
-    text = small_fastq.read_bytes()
-    reads.write_bytes(text)
-    assert main(["map", str(small_index), str(reads), "--multiqc", str(tmp_path / "x_mqc.json")]) == 2
-    assert capfd.readouterr().err.count("\n") == 1 and reads.read_bytes() == text
-
-
-def test_a_run_without_pairs_has_no_columns_of_pairs(folder):
-    written = read(folder / "single_mqc.json")
-    assert list(written["data"]) == ["single"]
-    assert not {"proper", "insert"} & written["data"]["single"].keys()
-    assert row(Numbers.from_dict(Stats().as_dict())) == {"reads": 0.0}
 
 
 def test_a_name_that_multiqc_does_not_know(small_index, small_fastq, tmp_path, capfd):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
-import zipfile
 from collections import Counter
 from contextlib import suppress
 from html.parser import HTMLParser
@@ -15,16 +13,14 @@ import numpy as np
 import oracles
 import pysam
 import pytest
-from matplotlib import image
 
 import gassst
 from gassst._core.error_cycles import errors_by_cycle
 from gassst.api.mapper import Mapper
 from gassst.cli.main import main
 from gassst.errors import InputError, OutputError, UsageError
-from gassst.index.reference import Reference
 from gassst.model.layouts import HIT
-from gassst.model.stats import Stats, _bases_between
+from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_records
 from gassst.tools import report
 from gassst.tools.report_compare import named
@@ -72,21 +68,6 @@ def hits_of(cigars, positions, strands, flags=0) -> tuple[np.ndarray, np.ndarray
     hits["cigar_runs"] = [len(cigar) for cigar in cigars]
     hits["cigar_start"] = np.cumsum(hits["cigar_runs"]) - hits["cigar_runs"]
     return hits, np.array([length << 4 | op for cigar in cigars for op, length in cigar], np.uint32)
-
-
-def test_forward_and_reverse_reads_by_hand():
-    reference = np.array([0, 1, 2, 3, 0, 0, 1, 1, 2, 2] * 10, np.uint8)
-    read = np.concatenate([reference[20:24], [3, 3], reference[24:26], reference[27:29]])
-    read[1] = 3  # 4 columns with a mismatch in the second, 2 inserted, 2 columns, 1 deleted, 2 columns
-    packed = oracles.pack_reads(np.stack([read, read]), np.array([0, 1]))
-    cigar = [(0, 4), (1, 2), (0, 2), (2, 1), (0, 2)]
-    hits, cigars = hits_of([cigar, cigar], 20, [0, 1])
-    planes = oracles.pack_planes(reference)
-    counts, _ = errors_by_cycle(hits, cigars, planes, packed.planes, packed.plane_start, packed.lengths)
-    assert counts[:, 0].tolist() == [2] * 10
-    assert counts[:, MISMATCHES].tolist() == [0, 1, 0, 0, 0, 0, 0, 0, 1, 0]
-    assert counts[:, INSERTIONS].tolist() == [0, 0, 0, 0, 2, 2, 0, 0, 0, 0]
-    assert counts[:, DELETIONS].tolist() == [0, 1, 0, 0, 0, 0, 0, 1, 0, 0]
 
 
 def random_alignments(rng, m, n):
@@ -155,30 +136,6 @@ def test_cycles_of_a_run_are_those_of_its_records(mapped, small_index, small_rea
     assert {bool(reverse) for reverse, *_ in alignments} == {False, True}
     assert nonzero(mapped.cycles) == plain_count(alignments)
     assert mapped.cycles[:, 1:].sum() == sum(edits * n for edits, n in mapped.errors.items())
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"read": 2},
-        {"cigar_runs": 2},
-        {"cigar_start": 7},
-        {"cigar_start": 2**32 - 1},
-    ],
-    ids=str,
-)
-def test_arrays_that_do_not_fit(change):
-    packed = oracles.pack_reads(np.zeros((2, 50), np.uint8), np.zeros(2, int))
-    hits, cigars = hits_of([[(0, 50)], [(0, 50)]], 10, 0)
-    planes = oracles.pack_planes(np.zeros(200, np.uint8))
-    for name, value in change.items():
-        hits[name][1] = value
-    with pytest.raises(ValueError, match="do not fit"):
-        errors_by_cycle(hits, cigars, planes, packed.planes, packed.plane_start, packed.lengths)
-    with pytest.raises(ValueError, match="do not fit"):
-        errors_by_cycle(hits[:1], cigars + 16, planes, packed.planes, packed.plane_start, packed.lengths)
-    with pytest.raises(ValueError, match="do not fit"):
-        errors_by_cycle(hits[:1], cigars, planes, packed.planes[:1], packed.plane_start, packed.lengths)
 
 
 # The page
@@ -310,27 +267,10 @@ def test_funnel_times_and_work(page, stats):
     }
 
 
-def test_no_two_figures_have_one_name(page, stats):
-    """Anchors and what comes to the filters were both called candidates, and the wall time stood there twice."""
-    assert "seconds" not in page.definitions and "Capped" not in page.definitions
-    assert not any(row[0] == "candidates" for row in page.tables["Work done"])
-
-
 def test_duplicates_are_shown_where_there_are_any(page, stats):
     assert "Duplicates" not in page.definitions
     marked = Page(report.render({**stats, "duplicates": 30})).definitions
     assert marked["Duplicates"] == f"{100 * 30 / stats['mapped']:.2f}\xa0%"
-
-
-def test_bars_that_nobody_sees_lengthen_no_axis(stats):
-    """Six usual numbers of errors, and a few reads with up to 36."""
-    errors = {str(value): 1000 for value in range(7)} | {str(value): 1 for value in range(20, 37)}
-    shares = {int(value): 100 * n / 7017 for value, n in errors.items()}
-    assert list(report._usual(shares)) == list(range(7))
-    assert report._usual({0: 60.0, 9: 40.0}) == {0: 60.0, 9: 40.0}
-    text = report.render({**stats, "errors": errors})
-    assert "0.24 % of the reads lie beyond the plot" in text
-    assert {row[0] for row in Page(text).tables["Edit distance"][1:]} == errors.keys()
 
 
 def test_what_ran(page, stats):
@@ -365,31 +305,10 @@ def test_ids_are_unique_and_found(text, page):
     assert used and len(labels) == text.count("<svg ") == 6
 
 
-def test_colours_are_those_of_the_page(text):
-    assert "#0101" not in text and "fill: var(--blue)" in text and "stroke: var(--line)" in text
-
-
 @pytest.fixture
 def undrawn(monkeypatch):
     """Pages without their plots, which take most of the time and show none of the text."""
     monkeypatch.setattr(report, "svg", lambda *_, **__: "")
-
-
-@pytest.mark.parametrize("missing", ["errors", "mapq", "cycles", "funnel", "nanoseconds", "run"])
-def test_a_part_may_be_missing(stats, text, missing, undrawn):
-    headings = Page(report.render({k: v for k, v in stats.items() if k != missing})).headings
-    gone = [heading for heading in Page(text).headings if heading not in headings]
-    assert (
-        gone
-        == {
-            "errors": ["Edit distance"],
-            "mapq": ["Mapping quality"],
-            "cycles": ["Errors by cycle"],
-            "funnel": ["Cascade of filters"],
-            "nanoseconds": [],  # the time of the filters is left
-            "run": ["Run", "Parameters", "Extension"],
-        }[missing]
-    )
 
 
 def test_no_reads(small_index):
@@ -489,24 +408,6 @@ def test_odd_numbers_are_shown_or_refused(stats, value, undrawn):
             report.render(odd)
 
 
-def test_a_zip_is_no_statistics(tmp_path, capsys):
-    source = tmp_path / "stats.json"
-    with zipfile.ZipFile(source, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr("stats.json", json.dumps(Stats().as_dict()))
-    assert main(["report", str(source), "-o", str(tmp_path / "report.html")]) == 1
-    [line] = capsys.readouterr().err.splitlines()
-    assert "stats.json: not JSON" in line and list(tmp_path.iterdir()) == [source]
-
-
-@pytest.mark.parametrize("odd", ["reads\udcff.fq", "reads\ud800.fq"])
-def test_names_that_are_no_text_are_shown_by_numbers(tmp_path, odd):
-    """As the command line and JSON may hold them."""
-    values = {**Stats().as_dict(), "run": {"command": f"gassst map {odd}"}}
-    report.write_report(values, tmp_path / "report.html")
-    shown = odd.encode("utf-8", "backslashreplace")
-    assert b"gassst map " + shown in (tmp_path / "report.html").read_bytes()
-
-
 def test_files_that_cannot_be_opened(tmp_path):
     with pytest.raises(InputError, match="none.json: No such file"):
         report.main(argparse.Namespace(stats=[str(tmp_path / "none.json")], output="-"))
@@ -581,25 +482,6 @@ def test_coverage_is_that_of_the_records(runs, page_of_pairs, small_genome):
     assert sum(stats["coverage"]["windows"]) == sum(expected.values())
 
 
-def test_gaps_between_contigs_are_no_part_of_the_windows():
-    """Three contigs of 2,560 bases that are covered once, by alignments of 40 bases."""
-    reference = Reference.from_sequences([(name, b"ACGTTGCA" * 320) for name in "abc"])
-    start = (reference.starts[:, None] + np.arange(0, 2560, 40)).reshape(-1)
-    stats = Stats()
-    stats.count_coverage(start, np.full(len(start), 40), reference)
-    assert stats.windows.tolist() == [30] * 256 and stats.contigs.tolist() == [2560] * 3
-
-
-def test_bases_between_edges():
-    starts, spans = np.array([0, 5, 9, 40]), np.array([10, 3, 20, 0])
-    covered = np.zeros(50, int)
-    for start, span in zip(starts, spans, strict=True):
-        covered[start : start + span] += 1
-    edges = np.array([0, 7, 10, 29, 50])
-    expected = [covered[a:b].sum() for a, b in zip(edges[:-1], edges[1:], strict=True)]
-    assert _bases_between(edges, starts, spans).tolist() == expected
-
-
 def test_runs_side_by_side(runs):
     page = page_of(runs / "again.json", runs / "pairs.json")
     assert page.headings[0] == "Main figures"
@@ -616,41 +498,3 @@ def test_names_of_runs_differ(runs):
     one, other = (read_stats(runs / name) for name in ("pairs.json", "again.json"))
     paths = ["a/x.json", "b/x.json", "c/y.json", "d/x.json"]
     assert list(named(paths, [one, one, one, other])) == ["mouse (x) (1)", "mouse (x) (2)", "mouse (y)", "x"]
-
-
-def test_a_run_without_a_curve_keeps_its_column(runs, tmp_path):
-    (tmp_path / "old.json").write_text(json.dumps(Stats().as_dict()))
-    page = page_of(tmp_path / "old.json", runs / "pairs.json")
-    assert page.tables["Insert sizes"][0][1:] == ["old", "mouse"]
-    assert {row[1] for row in page.tables["Insert sizes"][1:]} == {""}
-
-
-def test_more_runs_than_lines(runs, capfd):
-    assert main(["report", *[str(runs / "pairs.json")] * 15]) == 2
-    assert capfd.readouterr().err == "gassst: 15 runs: at most 14 fit side by side\n"
-
-
-@pytest.mark.external("chromium")
-def test_a_browser_draws_it(runs, page_of_pairs, tmp_path):
-    """Headless Chromium lays the page out; what it makes of the page still has every panel and every plot."""
-    command = [
-        "chromium",
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        f"--user-data-dir={tmp_path / 'profile'}",
-    ]
-    page = (runs / "pairs.html").as_uri()
-    done = subprocess.run([*command, "--dump-dom", page], capture_output=True, text=True)
-    dom = done.stdout
-    assert dom.count("<svg ") >= 6 and dom.count("<section ") == len(page_of_pairs.headings)
-    assert all(f">{heading}</h2>" in dom for heading in page_of_pairs.headings)
-    picture = tmp_path / "page.png"
-    subprocess.run(
-        [*command, f"--screenshot={picture}", "--window-size=900,2400", page],
-        capture_output=True,
-    )
-    pixels = image.imread(picture)[:, :, :3]
-    assert pixels.shape[:2] == (2400, 900)
-    blue = (np.abs(pixels - np.array([0, 0x72, 0xB2]) / 255) < 0.02).all(axis=2)
-    assert blue.sum() > 2000  # bars and curves, in the colour of the style sheet

@@ -2,18 +2,14 @@
 
 import argparse
 import gzip
-import importlib.util
 from collections import Counter
-from pathlib import Path
 
 import edlib
 import numpy as np
 import pytest
-from places import SCRIPTS
 
-from gassst.errors import InputError, OutputError, UsageError
+from gassst.errors import InputError, UsageError
 from gassst.tools import simulate
-from gassst.tools.haplotypes import left_aligned
 from gassst.tools.profiles import Fitted
 
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
@@ -150,13 +146,6 @@ def test_no_read_touches_anything_but_acgt(tmp_path):
         assert set(sequence) <= set("ACGT")
 
 
-def test_the_same_seed_gives_the_same_reads(tmp_path, genome):
-    options = (genome[0], "-n", 500, "-l", 80, "-e", 0.03, "--snp-rate", 0.01)
-    first = simulated(tmp_path, *options, "--seed", 4)
-    assert first == simulated(tmp_path, *options, "--seed", 4, name="again.fq.gz")
-    assert first != simulated(tmp_path, *options, "--seed", 5)
-
-
 def test_pairs_face_each_other_at_the_insert_size(tmp_path, genome):
     fasta, contigs = genome
     out = tmp_path / "1.fq", tmp_path / "2.fq.gz"
@@ -179,14 +168,6 @@ def test_pairs_face_each_other_at_the_insert_size(tmp_path, genome):
     assert np.mean(inserts) == pytest.approx(300, abs=2)
     assert np.std(inserts) == pytest.approx(25, abs=1.5)
     assert 1380 < first_strands["+"] < 1620
-
-
-def test_short_inserts_never_cut_a_mate(tmp_path, genome):
-    out = tmp_path / "1.fq", tmp_path / "2.fq"
-    run(genome[0], "-n", 300, "-l", 100, "-e", 0, "--pairs", "90,20", "-o", out[0], "-o", out[1])
-    for (name, one, _), (_, two, _) in zip(*map(read_fastq, out), strict=True):
-        assert len(one) == len(two) == 100
-        assert abs(truth_of(name)[2] - truth_of(name, 1)[2]) <= 60
 
 
 @pytest.mark.parametrize(("error", "quality"), [(0.1, 10), (0.02, 17), (0.0, 40), (0.5, 3)])
@@ -225,23 +206,6 @@ def test_fitted_qualities_fall_along_the_read_and_stretch_over_long_ones():
     mean = qualities.mean(axis=0)
     assert mean[:100].mean() > mean[350:].mean() + 4
     assert Fitted("illumina", 1).draw(rng, 10, 1)[0].shape == (10, 1)
-
-
-def test_shipped_profiles_are_small_and_hold_numbers_only():
-    for path in Path(simulate.__file__).parent.joinpath("data").glob("*.json"):
-        assert path.stat().st_size < 300_000
-
-
-def test_the_fit_counts_what_is_there(tmp_path):
-    script = SCRIPTS / "fit" / "illumina_profile.py"
-    spec = importlib.util.spec_from_file_location("illumina_profile", script)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    (tmp_path / "a.fq").write_text("@a\nACG\n+\nIIH\n@b\nAC\n+\n#I\n")
-    model = module.fit(module.quality_matrix([str(tmp_path / "a.fq")]))
-    assert (model["reads"], model["cycles"], model["bins"]) == (2, 3, [1, 2])
-    assert model["first"] == {40: 1, 2: 1}
-    assert model["transitions"] == [{40: {40: 1}, 2: {40: 1}}, {40: {39: 1}}]
 
 
 def haplotypes_of(vcf, contigs):
@@ -305,20 +269,6 @@ def test_variant_rates_genotypes_and_left_alignment(tmp_path, genome):
         assert min(len(ref), len(alt)) == 1 and ref[0] == alt[0] and ref[-1] != alt[-1]
 
 
-def test_left_alignment_rotates_an_insertion():
-    codes = np.array([3, 0, 1, 0, 1, 2], dtype=np.uint8)
-    at, bases = left_aligned(codes, 5, np.array([0, 1], dtype=np.uint8))
-    assert at == 1 and bases.tolist() == [0, 1]
-    at, bases = left_aligned(codes, 4, np.array([1, 0], dtype=np.uint8))
-    assert at == 1 and bases.tolist() == [0, 1]
-
-
-def test_decimal_and_assemble_write_plain_numbers():
-    values = np.array([0, 7, 10, 4_294_967_296, 105, 0])
-    text = simulate.assemble(6, b"<", simulate.decimal(values), b">\n").tobytes().decode()
-    assert text == "".join(f"<{value}>\n" for value in values)
-
-
 @pytest.mark.parametrize(
     ("fasta", "message"),
     [
@@ -354,13 +304,6 @@ def test_senseless_arguments_are_refused(tmp_path, genome, options):
         run(genome[0], "-n", 1, "-o", tmp_path / "o.fq", *options)
 
 
-def test_files_that_cannot_be_opened(tmp_path, genome):
-    with pytest.raises(InputError, match="none.fa"):
-        run(tmp_path / "none.fa", "-n", 1, "-l", 50, "-e", 0, "-o", tmp_path / "o.fq")
-    with pytest.raises(OutputError, match="no/o.fq"):
-        run(genome[0], "-n", 1, "-l", 50, "-e", 0, "-o", tmp_path / "no" / "o.fq")
-
-
 def test_a_failed_run_leaves_what_was_there(tmp_path, genome):
     (tmp_path / "1.fq").write_text("an older file")
     options = ["-n", 1, "-l", 50, "-e", 0, "--pairs", "90000,1", "--snp-rate", 0.01]
@@ -377,17 +320,3 @@ def test_a_failed_run_leaves_what_was_there(tmp_path, genome):
         )
     assert [p.name for p in tmp_path.iterdir()] == ["1.fq"]
     assert (tmp_path / "1.fq").read_text() == "an older file"
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_device_is_named(tmp_path, genome):
-    options = ["-n", 2000, "-l", 50, "-e", 0, "--truth-vcf", tmp_path / "t.vcf"]
-    with pytest.raises(OutputError, match="cannot write /dev/full: No space left"):
-        run(genome[0], *options, "-o", "/dev/full")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_pairs_longer_than_every_contig_are_refused(tmp_path, genome):
-    options = ["-n", 1, "-l", 50, "-e", 0, "--pairs", "90000,1"]
-    with pytest.raises(InputError, match="pairs"):
-        run(genome[0], *options, "-o", tmp_path / "1.fq", "-o", tmp_path / "2.fq")

@@ -93,14 +93,6 @@ def test_bad_tails_and_poly_g_have_their_shares(tmp_path, genome):
     )
 
 
-def test_without_foreign_ends_nothing_is_drawn_for_them(tmp_path, genome):
-    plain = simulated(tmp_path, genome[0], "-n", 50, "-l", 80, "-e", 0.05, "--pairs", "200,20")
-    assert plain == simulated(tmp_path, genome[0], "-n", 50, "-l", 80, "-e", 0.05, "--pairs", "200,20")
-    for name, bases, _ in plain[0]:
-        start, end, _, (_, ins, dels) = truth_of(name, 0)
-        assert end - start + 1 == len(bases) - ins + dels
-
-
 def test_a_reverse_read_with_an_adapter_is_judged_by_its_first_base():
     """Clipped bases count as aligned: the start of a reverse read lies an adapter's length before the truth."""
     truth = Truth(np.array(["c", "c"], object), np.array([101, 101]), np.array([190, 190]), np.array([-1, 1]))
