@@ -24,7 +24,6 @@ else:
     from backports import zstd
 
 TEXT = b"".join(b"@r%d\n%s\n+\n%s\n" % (i, b"ACGTTGCA" * 9, b"I" * 72) for i in range(3000))
-SKIPPABLE = struct.pack("<2I", 0x184D2A53, 5) + b"notes"
 
 
 def as_bgzf(text: bytes, end: bytes = bgzf.END_OF_FILE) -> bytes:
@@ -76,21 +75,6 @@ def test_one_stream_and_two(kind, stream):
     data = PACKED[kind]
     assert unpacked(data, kind, stream) == TEXT
     assert unpacked(data + data, kind, stream) == TEXT + TEXT
-
-
-LEGAL = {"gz": [bytes(1), bytes(700)], "xz": [bytes(4), bytes(4096)], "zst": [SKIPPABLE]}
-
-
-@pytest.mark.parametrize(("kind", "more"), [(kind, more) for kind in LEGAL for more in LEGAL[kind]])
-def test_what_a_format_allows_to_follow(kind, more):
-    data = PACKED[kind]
-    assert unpacked(data + more, kind) == TEXT
-    assert unpacked(data + more + data, kind, Trickle) == TEXT + TEXT
-
-
-def test_a_skippable_frame_may_come_first():
-    assert inflate.format_of(SKIPPABLE) == "zst"
-    assert unpacked(SKIPPABLE + PACKED["zst"], "zst") == TEXT
 
 
 ODD = {"gz": [], "bgzf": [], "bz2": [bytes(4)], "xz": [bytes(3), bytes(5)], "zst": [bytes(4)]}
@@ -167,14 +151,6 @@ def test_a_file_that_cannot_be_read_on():
 
     with pytest.raises(OSError, match="Input/output error"):
         unpacked(as_bgzf(TEXT, end=b""), "bgzf", Failing)
-
-
-def test_zlib_in_place_of_isal(monkeypatch):
-    monkeypatch.setattr(inflate, "igzip_lib", None)
-    for kind in ("gz", "bgzf"):
-        assert unpacked(PACKED[kind] * 2 + bytes(9), kind, Trickle) == TEXT + TEXT
-        with pytest.raises(CutShort):
-            unpacked(PACKED[kind][:-40], kind)
 
 
 def test_readers_of_reads_take_it_only_where_they_are_told(tmp_path):

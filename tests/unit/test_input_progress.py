@@ -41,26 +41,6 @@ def test_all_is_read_in_the_end(plain, zipped):
     assert progress.share_done(reads) == 1
 
 
-def test_share_grows_with_the_reads_mapped_not_with_those_read(plain):
-    """With a small buffer the position of the file is close to the last record parsed."""
-    progress = InputProgress([plain])
-    batches = open_reads([plain], 100, buffer_size=256, progress=progress)
-    assert len(list(progress.marked(batches))) == 10
-    assert progress.bytes_read == progress.bytes_total
-    assert progress.share_done(0) == 0
-    assert progress.share_done(99) == 0
-    shares = [progress.share_done(reads) for reads in (100, 350, 700)]
-    assert shares == pytest.approx([0.1, 0.3, 0.7], abs=0.02)
-
-
-def test_both_files_of_pairs_count(plain, zipped):
-    progress = InputProgress([plain, zipped])
-    for _ in progress.marked(open_reads(plain, 100, mates=zipped, progress=progress)):
-        pass
-    assert progress.bytes_read == progress.bytes_total
-    assert progress.share_done(2000) == 1
-
-
 def test_a_stream_has_no_total(plain, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
     progress = InputProgress([plain, "-"])
@@ -68,18 +48,6 @@ def test_a_stream_has_no_total(plain, monkeypatch):
     for _ in progress.marked(open_reads([plain, "-"], 100, progress=progress)):
         pass
     assert progress.share_done(1000) is None
-
-
-def test_a_pipe_has_no_total(tmp_path):
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    assert InputProgress([str(pipe)]).bytes_total is None
-
-
-def test_empty_input_has_no_share(tmp_path):
-    empty = tmp_path / "empty.fq"
-    empty.touch()
-    assert InputProgress([str(empty)]).share_done(0) is None
 
 
 @pytest.mark.parametrize(

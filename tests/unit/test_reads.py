@@ -21,7 +21,7 @@ from xopen import xopen
 
 import gassst.files.source
 from gassst._core import reads as _reads
-from gassst.errors import InputError, UsageError
+from gassst.errors import InputError
 from gassst.reads.in_memory import batch_of_pairs, batch_of_records, batch_records
 from gassst.reads.input import open_reads
 
@@ -249,10 +249,6 @@ def test_error_names_file_and_record(case, tmp_path):
     }
 
 
-def test_record_number_counts_over_batches():
-    assert outcome(GOOD * 5 + b"@c\nA\n-\n", batch_size=3).startswith("stdin: record 11 (c): its third line")
-
-
 def test_lengths_at_the_limits():
     data = b"@z\n\n+\n\n@a\n" + 1000 * b"A" + b"\r\n+\n" + 1000 * b"I" + b"\r\n@y\n\n+\n"
     for piece in (1, 64, 1 << 20):
@@ -271,16 +267,6 @@ def test_no_line_fills_the_memory(begin):
     ):
         list(open_reads("-", max_length=1000))
     assert len(stream.rest) > 20_000_000
-
-
-def test_open_line_does_not_fill_the_memory():
-    stream = Dribble(b"@a\n" + 5_000_000 * b"A", 1000)
-    with (
-        mock.patch("sys.stdin", mock.Mock(buffer=stream)),
-        pytest.raises(InputError, match="longer than 1000"),
-    ):
-        list(open_reads("-", max_length=1000))
-    assert len(stream.rest) > 4_000_000
 
 
 def bgzf(path, data):
@@ -330,12 +316,6 @@ def test_compression_is_found_by_content(kind, name, fastq, tmp_path):
 
 
 @pytest.mark.parametrize("kind", [k for k in WRITERS if k != "plain"])
-def test_compressed_stdin(kind, fastq, tmp_path):
-    WRITERS[kind](tmp_path / "x", fastq)
-    assert records_of(read_stream((tmp_path / "x").read_bytes(), 1000)) == naive_parse(fastq)
-
-
-@pytest.mark.parametrize("kind", [k for k in WRITERS if k != "plain"])
 def test_truncated_stream(kind, fastq, tmp_path):
     path = tmp_path / "x"
     WRITERS[kind](path, fastq)
@@ -361,12 +341,6 @@ def test_damaged_stream(kind, fastq, tmp_path):
         list(open_reads(path))
 
 
-@pytest.mark.parametrize("kind", WRITERS)
-def test_empty_file_gives_no_batch(kind, tmp_path):
-    WRITERS[kind](tmp_path / "x", b"")
-    assert list(open_reads(tmp_path / "x")) == []
-
-
 def test_stdin_of_a_process(fastq):
     code = "from gassst.reads.input import open_reads; print(sum(map(len, open_reads('-'))))"
     for data in (fastq, gzip.compress(fastq)):
@@ -381,15 +355,6 @@ def test_unreadable_path_is_an_error_at_once(tmp_path):
         open_reads([tmp_path, tmp_path / "nothing"][1:])
     with pytest.raises(InputError, match="Is a directory$"):
         open_reads(tmp_path)
-
-
-def test_path_that_vanishes(tmp_path):
-    path = tmp_path / "x.fq"
-    path.write_bytes(GOOD)
-    batches = open_reads(path)
-    path.unlink()
-    with pytest.raises(InputError, match=r"x\.fq: No such file or directory$"):
-        next(batches)
 
 
 @pytest.mark.parametrize("kind", ["plain", "gz"])
@@ -431,30 +396,6 @@ def test_concatenation_does_not_depend_on_batches_nor_buffers(fastq, tmp_path):
     assert [b.first for b in by_bases] == np.cumsum([1, *map(len, by_bases)])[:-1].tolist()
 
 
-def test_several_files_of_both_formats(tmp_path):
-    (tmp_path / "a").write_bytes(GOOD)
-    (tmp_path / "b").write_bytes(b">c\nAC\nGT\n")
-    batches = list(open_reads([tmp_path / "a", str(tmp_path / "b"), tmp_path / "a"], batch_size=100))
-    assert [(Path(b.path).name, b.first, len(b)) for b in batches] == [("a", 1, 2), ("b", 1, 1), ("a", 1, 2)]
-    assert batches[1].quals is None and batches[1].quality(0) is None
-    assert records_of(batches)[1:3] == [("b", b"AC", b"II"), ("c", b"ACGT", None)]
-
-
-@pytest.mark.parametrize(
-    "kwargs",
-    [
-        {"batch_size": 0},
-        {"batch_size": 1 << 30},
-        {"max_length": 0},
-        {"max_batch_bases": 0},
-        {"buffer_size": 0},
-    ],
-)
-def test_sizes_out_of_range(kwargs):
-    with pytest.raises(UsageError):
-        open_reads("-", **kwargs)
-
-
 def test_batch_of_records_is_like_a_file():
     records = [("a/1 x", "ACg.", "IIII"), (b"b", b"", b""), ("c", "NN", "!~")]
     batch = batch_of_records(records)
@@ -464,22 +405,6 @@ def test_batch_of_records_is_like_a_file():
     assert len(batch_of_records([])) == 0
     with pytest.raises(IndexError):
         batch.name(3)
-
-
-@pytest.mark.parametrize(
-    ("record", "message"),
-    [
-        (("", "A", "I"), "record 2: has no name"),
-        (("b", "A\nC", "III"), "record 2 (b): '\\n' at base 2 is not a letter"),
-        (("b", "AC", "I"), "record 2 (b): 2 bases but 1 qualities"),
-        (("b", "AC", "I\n"), "record 2 (b): '\\n' at quality 2 is not"),
-        (("b", "AC", None), "record 2 (b): all records must have qualities, or none"),
-        (("b", 1001 * "A", 1001 * "I"), "record 2 (b): longer than 1000 bases"),
-    ],
-)
-def test_batch_of_records_errors(record, message):
-    with pytest.raises(InputError, match="^records: " + re.escape(message)):
-        batch_of_records([("a", "A", "I"), record], max_length=1000)
 
 
 def naive_planes(sequence):
@@ -526,13 +451,6 @@ def test_pack_every_length(pack, alphabet):
 def test_pack_any_characters(sequences):
     for pack in (_reads.pack, _reads.pack_portable):
         assert_packed(sequences, pack)
-
-
-def test_pack_of_a_batch_and_of_nothing():
-    packed = batch_of_records([("a", "ACGT", None), ("b", "", None)]).pack()
-    assert packed.planes.tolist() == [[0b1010, 0b1100, 0], [0b1010, 0b1100, 0], [0, 0, 0]]
-    assert packed.plane_start.tolist() == [0, 2] and len(packed) == 2
-    assert batch_of_records([]).pack().planes.shape == (1, 3)
 
 
 @pytest.mark.parametrize("offsets", [[0, 5], [3, 2], [0, 4, 3]])
@@ -677,26 +595,6 @@ def test_error_in_pairs_names_the_file_and_the_record(case, tmp_path):
         assert pair_outcome(paths, buffer_size=size, batch_size=size) == expected
 
 
-@pytest.mark.parametrize("kinds", [("gz", "plain"), ("plain", "bgzf"), ("zst", "gz members")])
-def test_pairs_of_any_compression_and_stdin(kinds, fastq, tmp_path):
-    second = fastq.replace(b"/1\n", b"/2\n")
-    for kind, name, data in zip(kinds, "ab", (fastq, second), strict=True):
-        WRITERS[kind](tmp_path / name, data)
-    a, b = tmp_path / "a", tmp_path / "b"
-    expected = in_turn(naive_parse(fastq), naive_parse(second))
-    assert records_of(open_reads(a, mates=b, batch_size=700)) == expected
-    for paths in (("-", b), (a, "-")):
-        stream = Dribble((a if paths[0] == "-" else b).read_bytes(), 1000)
-        with mock.patch("sys.stdin", mock.Mock(buffer=stream)):
-            assert records_of(open_reads(paths[0], mates=paths[1])) == expected
-
-
-def test_damaged_gz_of_the_second_mates(fastq, tmp_path):
-    paths = write_pair(tmp_path, fastq, gzip.compress(fastq.replace(b"/1\n", b"/2\n"))[:-40])
-    message = re.escape(f"{paths[1]}: ") + r"(after record \d+: )?gz data cut short"
-    assert re.fullmatch(message, pair_outcome(paths))
-
-
 def test_lanes_come_one_after_the_other(tmp_path):
     a, b = write_pair(tmp_path, record("x/1"), record("x/2"))
     c, d = tmp_path / "c", tmp_path / "d"
@@ -708,25 +606,6 @@ def test_lanes_come_one_after_the_other(tmp_path):
         ("y", b"AC"), ("y", b""), ("z", b""), ("z", b"GT"),
     ]  # fmt: skip
     assert batches[1].path == f"{c} and {d}" and batches[1].quals is None
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "error"),
-    [
-        (["a", "b"], ["c"], "2 files of first mates, but 1 of second mates"),
-        (["-"], ["-"], "only one of the files can be standard input"),
-        (["-", "a"], ["b", "-"], "only one of the files can be standard input"),
-        (["a"], ["./a"], "a: the same file for both mates; --interleaved"),
-    ],
-)
-def test_files_that_make_no_pairs(first, second, error):
-    with pytest.raises(UsageError, match=re.escape(error)):
-        open_reads(first, mates=second)
-
-
-def test_unreadable_mates_are_an_error_at_once(tmp_path):
-    with pytest.raises(InputError, match="nothing: No such file"):
-        open_reads("-", mates=tmp_path / "nothing")
 
 
 def naive_interleaved(names):
@@ -764,19 +643,6 @@ def test_interleaved_neighbours_of_one_name_are_a_pair(names, buffer_size, batch
     assert (mates_of(again), list(map(len, again))) == (expected, list(map(len, batches)))
 
 
-def test_two_files_are_the_same_interleaved(fastq, tmp_path):
-    second = fastq.replace(b"/1\n", b"/2\n")
-    for size, n in ((2, 200), (100, 3000), (1 << 16, 3000)):  # a batch allocates buffers, however small it is
-        lines = [text.splitlines(keepends=True)[: 4 * n] for text in (fastq, second)]
-        text = b"".join(b"".join(one[i : i + 4]) for i in range(0, 4 * n, 4) for one in lines)
-        paths = write_pair(tmp_path, *map(b"".join, lines))
-        pairs = list(open_reads(paths[0], mates=paths[1], batch_size=size))
-        interleaved = read_stream(text, batch_size=size, interleaved=True)
-        assert list(map(len, pairs)) == list(map(len, interleaved))
-        assert mates_of(pairs) == mates_of(interleaved) == n * [1, 2]
-        assert concatenated(pairs) == concatenated(interleaved)
-
-
 def test_batch_of_pairs_ends_by_bases(fastq, tmp_path):
     paths = write_pair(tmp_path, fastq, fastq.replace(b"/1\n", b"/2\n"))
     batches = list(open_reads(paths[0], mates=paths[1], max_batch_bases=5000))
@@ -794,15 +660,6 @@ def test_interleaved_mates_in_disorder(ends, numbers):
         assert outcome(text.encode(), size, batch_size=size, interleaved=True) == expected
 
 
-def test_interleaved_orphans_may_have_any_number():
-    batches = read_stream("".join(map(record, ["a/2", "b/1", "b/2", "c/1"])).encode(), interleaved=True)
-    assert mates_of(batches) == [0, 1, 2, 0]
-
-
-def test_single_reads_have_no_mates():
-    assert [b.mate for b in read_stream(GOOD)] == [None]
-
-
 def test_pairs_of_records():
     first = [("a/1", "AC", "II"), ("b 1:N:0:", "", "")]
     second = [("a/2", "G", "I"), ("b 2:N:0:", "T", "!")]
@@ -811,22 +668,6 @@ def test_pairs_of_records():
     assert batch.mate.tolist() == [1, 2, 1, 2]
     assert [len(b) for b in batch_records(first, iter(second), 1)] == [2, 2]
     assert len(batch_of_pairs([], [])) == 0 and list(batch_records([], [])) == []
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "message"),
-    [
-        (["a", "b"], ["a", "c"], "reads2: record 2 (c): its mate in reads1 is named b"),
-        (["a", "b"], ["a"], "reads2: ends after record 1, reads1 goes on"),
-        ([], ["a"], "reads1: has no records, reads2 goes on"),
-        (["a/2"], ["a/1"], "reads2: record 1 (a): marked as mate 1, the one in reads1 as mate 2"),
-    ],
-)
-def test_pairs_of_records_errors(first, second, message):
-    first, second = ([(name, "ACGT", None) for name in names] for names in (first, second))
-    for make in (batch_of_pairs, lambda *pairs: list(batch_records(*pairs, batch_size=2))):
-        with pytest.raises(InputError, match="^" + re.escape(message)):
-            make(first, second)
 
 
 def test_two_pipes_filled_by_one_program(tmp_path):

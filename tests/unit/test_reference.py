@@ -106,17 +106,6 @@ def test_compressed_by_content_not_by_name(tmp_path, contigs, pack, name):
     assert_same(Reference.from_fasta(write(tmp_path, fasta(contigs), name)), contigs)
 
 
-@pytest.mark.parametrize("block", [1, 2, 3, 5, 7, 61, 64])
-def test_any_block_size(tmp_path, contigs, monkeypatch, block):
-    monkeypatch.setattr(module, "_BLOCK", block)
-    assert_same(Reference.from_fasta(write(tmp_path, fasta(contigs))), contigs)
-
-
-def test_blanks_and_missing_last_newline(tmp_path):
-    data = b"\n \n>a x\n\nAC GT \t\n\n  \nAC\n>  b\nTT"
-    assert_same(Reference.from_fasta(write(tmp_path, data)), [("a", "ACGTAC"), ("b", "TT")])
-
-
 letters = st.text(alphabet="ACGTNacgtnRyKu", min_size=1, max_size=200)
 
 
@@ -136,12 +125,6 @@ def test_part_of_sequence(text, data):
     assert reference.sequence(1, start, end) == text[start:end].encode()
 
 
-@pytest.mark.parametrize("start, end", [(-1, 2), (3, 2), (0, 5)])
-def test_part_outside(start, end):
-    with pytest.raises(ValueError, match="contig a"):
-        Reference.from_sequences([("a", b"ACGT")]).sequence(0, start, end)
-
-
 def test_exceptions_are_sorted_runs(contigs):
     reference = Reference.from_sequences((name.split()[0], text.encode()) for name, text in contigs)
     text = padded(contigs)
@@ -154,14 +137,6 @@ def test_exceptions_are_sorted_runs(contigs):
     assert all(a == b for a, b in zip(text, restored, strict=True) if a not in "ACGT.")
     assert sum(reference.exceptions.length) == sum(a not in "ACGT." for a in text)
     assert [a.dtype for a in reference.exceptions] == [np.int64, np.uint32, np.uint8]
-
-
-def test_contig_of():
-    reference = Reference.from_sequences([("a", b"A" * 10), ("b", b"C" * 600)])
-    inside = {FRONT: 0, FRONT + 9: 0, FRONT + 10 + GAP: 1, FRONT + 10 + GAP + 599: 1}
-    outside = [0, FRONT - 1, FRONT + 10, FRONT + 9 + GAP, FRONT + 610 + GAP, reference.total - 1]
-    assert reference.contig_of(list(inside)).tolist() == list(inside.values())
-    assert reference.contig_of(np.array(outside, np.uint32)).tolist() == [-1] * len(outside)
 
 
 @pytest.mark.parametrize(
@@ -206,12 +181,6 @@ def test_damaged_gzip(tmp_path, contigs, pack):
         with pytest.raises(InputError, match="genome.fa") as error:
             Reference.from_fasta(path)
         assert "\n" not in str(error.value)
-
-
-def test_bgzf_cut_between_blocks(tmp_path, contigs):
-    path = write(tmp_path, bgzf(fasta(contigs))[:-28])
-    with pytest.raises(InputError, match="no BGZF end-of-file block"):
-        Reference.from_fasta(path)
 
 
 def test_unreadable(tmp_path):

@@ -8,11 +8,11 @@ from unittest import mock
 
 import pytest
 
-from gassst.errors import InputError, UsageError
+from gassst.errors import InputError
 from gassst.files.source import Source
 from gassst.reads import streams as read_streams
 from gassst.reads import texts
-from gassst.reads.batch_sizes import BatchSizes, Neighbours
+from gassst.reads.batch_sizes import BatchSizes
 from gassst.reads.input import open_reads, open_unparsed
 from gassst.reads.texts import ReadAhead
 
@@ -248,24 +248,6 @@ def test_a_line_without_end_does_not_fill_the_memory(tmp_path, monkeypatch):
     assert sum(read) < 1 << 16
 
 
-def test_other_batches_than_by_lines(tmp_path):
-    """Batches that may hold too many bases are parsed where they are read."""
-    path = tmp_path / "reads"
-    path.write_bytes(fastq(10))
-    assert described(open_reads(path, max_batch_bases=200)) != described(open_reads(path))
-
-
-def test_arguments_are_checked_at_once(tmp_path):
-    with pytest.raises(InputError):
-        open_unparsed(tmp_path / "none")
-    path = tmp_path / "reads"
-    path.write_bytes(b"")
-    with pytest.raises(UsageError):
-        open_unparsed(path, path)
-    with pytest.raises(UsageError):
-        open_unparsed(path, path, interleaved=True)
-
-
 def test_reading_ahead_keeps_order_and_raises_in_its_turn():
     def items():
         yield from range(20)
@@ -339,40 +321,3 @@ def test_large_batches_of_a_large_input_become_less_small(million, tmp_path):
     os.truncate(path, 25_000_000)
     given = sizes_of(100_000, 65_536, 8, [str(path)])
     assert given[0] == given[-1] == 3072 and max(given) < 100_000 / 8
-
-
-def test_sizes_where_nothing_is_gained(million):
-    assert set(sizes_of(1_000_000, 32_768, 1, million)) == {32_768}  # one worker
-    assert set(sizes_of(1_000_000, 1000, 8, million)) == {1000}  # small as they are
-    few = sizes_of(1_000_000, 32_768, 4, million)
-    assert few[0] == 32_768 and few[-1] == 4096  # few workers soon have their first batches
-    stream = sizes_of(1_000_000, 24_576, 8, ["-"])
-    assert stream[0] == 3072 and set(stream[16:]) == {24_576}  # its end is not known
-
-
-def test_sizes_beside_other_runs(million):
-    """Workers have the batches of another run before the first of these, or behind the last."""
-    sizes = BatchSizes(24_576, 8, million, neighbours=Neighbours(before=True))
-    first = [sizes.next(250 * 24_576 * i) for i in range(39)]
-    assert set(first[:33]) == {24_576} and first[38] < 10_000
-    sizes = BatchSizes(24_576, 8, million, neighbours=Neighbours(behind=True))
-    last = [sizes.next(250 * 24_576 * i) for i in range(39)]
-    assert last[0] == 3072 and set(last[16:]) == {24_576}
-
-
-def test_sizes_go_on_from_file_to_file(million):
-    """The last file ends with small batches, not every one; records of two files are half the reads."""
-    sizes = BatchSizes(24_576, 8, million * 2)
-    first = sizes.of_file(0, mates=2)
-    given = [first.records(i, 250 * 10_000 * i) for i in range(100)]
-    assert given[0] == 1536 and given[-1] == 12_288
-    assert [first.records(i, 0) for i in range(100)] == given  # as the other reader of the two asks for them
-    second = sizes.of_file(1, mates=2)
-    assert second.records(0, 0) == 12_288
-    assert second.records(1, 249_000_000) == 1536
-
-
-def test_an_input_of_few_reads_is_shared(tmp_path):
-    path = tmp_path / "reads"
-    path.write_bytes(fastq(100) * 100)
-    assert [len(batch) for batch in open_unparsed(path, workers=3)] == [3072, 3072, 3072, 784]
