@@ -225,14 +225,6 @@ def test_a_mate_in_a_tandem_repeat_is_as_unsure_as_its_copies(index, world, tail
     assert max(last.mapping_quality for _, last in records) <= 3
 
 
-def test_clean_unique_pairs_have_the_highest_quality(index, world):
-    rng = np.random.default_rng(5)
-    fragments = draw_fragments(rng, world["unique"], 300, 320, 400)
-    records = map_pairs(index, [fragment_mates(rng, bases) for _, bases in fragments])
-    qualities = np.array([record.mapping_quality for mates in records for record in mates])
-    assert (qualities >= 40).mean() > 0.98
-
-
 def best_score(read, window):
     """The best local score by parasail, and by an alignment that may reach an end for a bonus no worse than it."""
     gap = SCORING.gap_open[0] + SCORING.gap_extend[0]

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import http.client
 import os
 import resource
 import signal
 import stat
-import sys
-from contextlib import closing, suppress
 from pathlib import Path
 
 import brute_force as bf
 import numpy as np
 import pysam
 import pytest
-from log_start import behind_start
 
 import gassst
 from gassst import cluster
 from gassst.cli import main as cli
-from gassst.cluster import client as clients
-from gassst.errors import InputError, InstallationError, OutputError, UsageError, WorkerError
+from gassst.errors import InputError, OutputError, UsageError, WorkerError
 from gassst.index.build_parts import build_parts
 from gassst.index.parts import part_path
 from gassst.model.params import MapParams
@@ -222,14 +217,6 @@ def test_a_link_is_no_folder_of_copies(small_index, tmp_path):
     assert not [*elsewhere.iterdir()]
 
 
-def test_a_place_where_others_can_exchange_the_folder_is_not_used(small_index, tmp_path):
-    tmp_path.chmod(0o777)
-    with pytest.raises(OutputError, match="set its sticky bit"):
-        cluster.staged(str(small_index), str(tmp_path))
-    tmp_path.chmod(0o1777)
-    assert Path(cluster.staged(str(small_index), str(tmp_path))).exists()
-
-
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs to give a folder to another user")
 def test_a_folder_of_another_owner_is_not_used(small_index, tmp_path):
     own = tmp_path / f"gassst-{os.geteuid()}"
@@ -237,17 +224,6 @@ def test_a_folder_of_another_owner_is_not_used(small_index, tmp_path):
     os.chown(own, 12345, 12345)
     with pytest.raises(OutputError, match="only its owner can enter"):
         cluster.staged(str(small_index), str(tmp_path))
-
-
-def test_a_lock_that_is_a_link_is_not_followed(small_index, tmp_path):
-    copies = Path(cluster.staged(str(small_index), str(tmp_path))).parent
-    victim = tmp_path / "victim"
-    victim.write_text("kept")
-    (copies / "lock").unlink()
-    (copies / "lock").symlink_to(victim)
-    with pytest.raises(OutputError, match="cannot be copied"):
-        cluster.staged(str(small_index), str(tmp_path))
-    assert victim.read_text() == "kept"
 
 
 def test_a_copy_of_another_index_is_refused(small_index, small_fasta, tmp_path):
@@ -308,26 +284,6 @@ def test_a_local_cluster_takes_no_code_without_its_certificate(local_cluster):
     assert client.submit(sum, (1, 2)).result() == 3
 
 
-def test_a_local_cluster_serves_no_pages(local_cluster):
-    """Those of Dask, which show logs and stacks, ask for no certificate."""
-    pages = ["/", "/health", "/metrics", "/status", "/info/main/workers.html", "/json/identity.json"]
-    servers = 0
-    for address, port in local_cluster[1]:
-        for page in pages:
-            connection = http.client.HTTPConnection(address, port, timeout=5)
-            with closing(connection), suppress(OSError, http.client.HTTPException):
-                connection.request("GET", page)
-                assert connection.getresponse().status == 404, page
-                servers += 1
-    assert servers
-
-
-def test_a_local_cluster_needs_cryptography(monkeypatch):
-    monkeypatch.setitem(sys.modules, "cryptography", None)
-    with pytest.raises(InstallationError, match=r"pip install gassst\[dask\]"):
-        cluster.client_of("local").__enter__()
-
-
 @pytest.fixture(scope="module")
 def tls(tmp_path_factory) -> dict[str, str]:
     """Configuration of Dask for a certificate in files."""
@@ -343,16 +299,6 @@ def tls(tmp_path_factory) -> dict[str, str]:
     return names
 
 
-def test_a_batch_system_has_the_tls_of_the_configuration(tls):
-    pytest.importorskip("dask_jobqueue")
-    job = {"jobqueue.slurm": {**dask.config.get("jobqueue.slurm"), "cores": 1, "memory": "1GB"}}
-    for config, protocol in ((tls, "tls"), ({}, "tcp")):
-        with dask.config.set(job | config), closing(clients._job_queue("slurm")) as batch:
-            assert batch.scheduler.address.startswith(protocol)
-            assert batch.scheduler.http_server.address == "127.0.0.1"
-            assert ("--tls-key" in batch.job_script()) == bool(config)
-
-
 def test_a_shared_scheduler_with_tls(tls, small_index, pairs, expected, tmp_path):
     """The client finds the certificate in the configuration; without it there is one line."""
     local = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": 60}
@@ -365,17 +311,6 @@ def test_a_shared_scheduler_with_tls(tls, small_index, pairs, expected, tmp_path
         bare = dict.fromkeys(tls) | {"distributed.comm.timeouts.connect": "1s"}
         with dask.config.set(bare), pytest.raises(WorkerError, match=f"--dask {address}: "):
             cluster.client_of(address).__enter__()
-
-
-def test_a_worker_that_dies_as_it_starts_ends_the_run_with_one_line(small_index, pairs, tmp_path, capfd):
-    pytest.importorskip("cryptography")
-    out = tmp_path / "out.bam"
-    with dask.config.set({"distributed.worker.preload": ["import os; os._exit(9)"]}):
-        assert cli.main(["map", str(small_index), *pairs, "-o", str(out), "-t", "1", "--dask", "local"]) == 1
-    assert (
-        behind_start(capfd.readouterr().err) == "gassst: --dask local: Nanny failed to start worker process\n"
-    )
-    assert left_in(tmp_path) == []
 
 
 def test_a_worker_that_dies_as_the_run_begins(client, small_index, pairs, expected, tmp_path, monkeypatch):

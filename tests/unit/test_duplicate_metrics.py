@@ -5,14 +5,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from duplicate_worlds import CONTIGS, HEADER, bam_of, world
 
 from gassst._core import duplicates as compiled
-from gassst._core.records import gather, sort_keys
-from gassst.errors import UsageError
 from gassst.records.duplicate_metrics import library_size, metrics_text
-from gassst.records.duplicates import DuplicateCounts, Libraries, signer_for
-from gassst.records.options import DuplicateRules
+from gassst.records.duplicates import DuplicateCounts
 
 
 @pytest.mark.parametrize("molecules", [50, 1234, 10**6, 10**9])
@@ -33,12 +29,6 @@ def test_no_size_without_duplicates():
     assert library_size(0, 0) is None
 
 
-def test_metrics_of_nothing():
-    text = metrics_text(DuplicateCounts(("Unknown Library",)))
-    assert text.splitlines()[5] == "Unknown Library\t0\t0\t0\t0\t0\t0\t0\t0\t"
-    assert "HISTOGRAM" not in text
-
-
 def test_libraries_without_reads_are_left_out():
     counts = DuplicateCounts(("empty", "full"))
     counts.examined[1] = 10, 4, 3, 2
@@ -53,76 +43,6 @@ def test_libraries_without_reads_are_left_out():
     assert found["1.0"] == ["7", "0", "7"]
     assert found["2.0"] == ["0", "1", "1"]
     assert found["3.0"] == ["1", "0", "0"]
-
-
-def test_libraries_of_a_header():
-    text = str(HEADER)
-    assert Libraries.of(text, "library") == Libraries(
-        ("a", "b", "Unknown Library"), (0, 0, 1, 2, 2), ("a1", "a2", "b", "none")
-    )
-    assert Libraries.of(text, "read-group").of_group == (0, 1, 2, 3, 4)
-    assert Libraries.of(text, "file").names == ("All",)
-
-
-@pytest.mark.parametrize("rules", [{"within": "lane"}, {"barcode_tag": "9X"}, {"optical_distance": 2**31}])
-def test_rules_that_make_no_sense(rules):
-    with pytest.raises(UsageError):
-        DuplicateRules(**rules).verify()
-
-
-def test_too_many_contigs_are_refused():
-    with pytest.raises(UsageError, match="too many contigs"):
-        signer_for(DuplicateRules(), Libraries.of(str(HEADER), "file"), [2**31 - 1] * 2049)
-
-
-def test_bytes_that_are_no_records_are_refused(tmp_path):
-    signer = signer_for(DuplicateRules(), Libraries.of(str(HEADER), "file"), list(CONTIGS.values()))
-    bam = bam_of(world(1, n=20), tmp_path / "part.bam")
-    assert len(signer.sign(bam, bam.records)[0]) == bam.records
-    for data, n in (
-        (bam, bam.records - 1),
-        (bam, bam.records + 1),
-        (bam[:-1], bam.records),
-        (b"\xff" * 40, 1),
-    ):
-        with pytest.raises(ValueError):
-            signer.sign(data, n)
-    supplementary = [
-        records[1:] for records in world(1, n=200) if len(records) > 1 and records[1].flag & 0x900
-    ]
-    part = bam_of(supplementary[:1], tmp_path / "part.bam")
-    with pytest.raises(ValueError, match="the first of them primary"):
-        signer.sign(part, part.records)
-
-
-def test_marks_that_do_not_fit_are_refused(tmp_path):
-    bits, ordinals = np.zeros(2, np.uint8), np.array([16], np.uint64)
-    with pytest.raises(ValueError):
-        compiled.set_bits(bits, ordinals)
-    with pytest.raises(ValueError):
-        compiled.marks_of(ordinals, bits, bits)
-    with pytest.raises(ValueError):
-        compiled.marks_of(ordinals, np.zeros(3, np.uint8), bits)
-    bam = bam_of(world(1, n=20), tmp_path / "part.bam")
-    keys, ends = sort_keys(bam, bam.records)
-    order = np.argsort(keys)
-    marks = np.ones(len(order), np.uint8)
-    assert len(gather([(ends, bam)], order, marks, True)[0]) == len(bam) + 6 * len(order)
-    with pytest.raises(ValueError):
-        gather([(ends, bam)], order, marks[1:], True)
-
-
-def test_a_tie_without_records_is_an_error():
-    rows = np.array([[1, 2, 3], [1, 2, 4]], np.uint64)
-    with pytest.raises(ValueError, match="a template without a record"):
-        compiled.Ties(rows, False).settled()
-
-
-def test_bits_are_found_again():
-    bits, ordinals = np.zeros(20, np.uint8), np.array([0, 7, 8, 77, 159], np.uint64)
-    compiled.set_bits(bits, ordinals)
-    found = compiled.marks_of(np.arange(160, dtype=np.uint64), bits, np.zeros_like(bits))
-    assert np.flatnonzero(found).tolist() == ordinals.tolist()
 
 
 # --- optical duplicates -------------------------------------------------------------------------------------

@@ -51,18 +51,6 @@ def test_pairs_are_proper_in_the_orientation_that_most_have(world, orientation, 
     assert sum(int(record.split("\t")[1]) & 2 > 0 for record in found) > 0.9 * len(found)
 
 
-def test_threads_and_batches_learn_the_same(world):
-    genome, index = world
-    mates = pairs_of(genome, "rf", 300)
-    assert records(index, mates) == records(index, mates, threads=4, batch_size=17)
-
-
-def test_few_pairs_teach_no_orientation(world):
-    genome, index = world
-    mates = pairs_of(genome, "rf", ENOUGH_PAIRS - 20)
-    assert records(index, mates) == records(index, mates, orientation="fr")
-
-
 def test_an_insert_size_that_is_given_is_of_mates_that_face_each_other(world):
     genome, index = world
     mates = pairs_of(genome, "rf", 300)
@@ -110,10 +98,3 @@ def test_a_model_of_two_orientations_is_read_as_it_was_written(tmp_path):
     assert InsertModel.read(tmp_path / "model.json") == model
     assert model.also.also.orientation == "ff"
     assert "also rf" in str(model) and "also ff" in str(model)
-
-
-def test_mates_that_overlap_face_each_other_only(world):
-    """The outer ends of either orientation are then in order."""
-    genome, index = world
-    mates = pairs_of(genome, "fr", 300, mean=80)
-    assert records(index, mates) == records(index, mates, orientation="fr")

@@ -171,14 +171,6 @@ def test_mapping_qualities_are_kept_by_what_they_depend_on(tandem_index, tandem_
     assert [mapper.map_one(read) for read in reads] == found
 
 
-def test_hits_are_immutable_and_print():
-    hit = Hit("chr1", 10, 111, "-", 60, ((0, 60), (2, 1), (0, 40)), 1, -1, True)
-    assert hit.cigar == "60M1D40M"
-    assert str(hit) == "chr1:10-111(-) primary MAPQ 60 60M1D40M NM 1"
-    with pytest.raises(AttributeError):
-        hit.mapq = 3
-
-
 # --- pairs ------------------------------------------------------------------------------------------------------
 
 

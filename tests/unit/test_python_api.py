@@ -117,13 +117,6 @@ def test_records_go_to_a_file_with_the_header(small_index, small_reads, small_fa
         assert [record.to_string() for record in one] == [record.to_string() for record in two]
 
 
-def test_the_text_of_a_header_has_what_is_asked_for(small_index):
-    text = gassst.Mapper(small_index, device="none").header_text(
-        "@RG\\tID:x", "made so", comments=["@CO\thello"]
-    )
-    assert "@RG\tID:x\n" in text and "\tCL:made so\n" in text and text.endswith("@CO\thello\n")
-
-
 # --- streams ----------------------------------------------------------------------------------------------------
 
 
@@ -254,11 +247,6 @@ def test_options_of_the_table_are_arguments_under_the_names_of_their_fields():
         assert actions[field.name].default in (None, field.default), field.name
 
 
-def test_no_parameter_is_taken_unseen(small_index):
-    with pytest.raises(TypeError, match="min_idenity"):
-        gassst.Mapper(small_index, min_idenity=90)
-
-
 # --- context managers -------------------------------------------------------------------------------------------
 
 
@@ -307,11 +295,6 @@ def test_mappers_and_hits_travel_to_new_processes(small_index, small_reads):
     copy = pickle.loads(pickle.dumps(mapper))
     assert copy.params == mapper.params and copy.index.path == mapper.index.path
     assert pickle.loads(pickle.dumps(mapper.index)).path == str(small_index)
-
-
-def test_an_index_in_memory_says_that_it_does_not_travel(small_fasta):
-    with pytest.raises(TypeError, match="save it, and open the file"):
-        pickle.dumps(gassst.Mapper(gassst.Index.build(small_fasta, threads=1), device="none"))
 
 
 def mapped_in_child(mapper, reads, connection):

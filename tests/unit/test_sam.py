@@ -69,12 +69,6 @@ def test_every_field_and_tag(tmp_path, world, batch, extension, options):
     assert written == len(expected)
 
 
-def test_without_read_group_and_qualities(tmp_path, rng, world):
-    batch = random_batch(rng, world, quals=False)
-    write(tmp_path / "out.bam", world, batch)
-    assert lines_in(tmp_path / "out.bam") == list(batch.lines())
-
-
 @pytest.mark.parametrize("options", [{}, {"xa": True}])
 @pytest.mark.parametrize(
     "form", [(), ("version=3.1",), ("no_ref=1",), ("embed_ref", "small"), ("embed_ref=2",)]
@@ -113,12 +107,6 @@ def test_senseless_options_of_cram(tmp_path, world, name, option, message):
     with pytest.raises(UsageError, match=re.escape(message)):
         write(tmp_path / name, world, format_options=(option,))
     assert not visible_and_hidden(tmp_path)
-
-
-def test_several_batches_and_threads_keep_the_order(tmp_path, rng, world):
-    batches = [random_batch(rng, world, n) for n in (1, 70, 33)]
-    write(tmp_path / "out.bam", world, *batches, threads=3)
-    assert lines_in(tmp_path / "out.bam") == [line for b in batches for line in b.lines()]
 
 
 def test_aligned_segments_are_the_written_records_and_outlive_their_arrays(rng, world):
@@ -289,13 +277,6 @@ def test_reference_arrays_must_agree_with_the_header(world):
 # Other programs' opinion
 
 
-@pytest.mark.external("samtools")
-@pytest.mark.parametrize("extension", ["bam", "cram"])
-def test_samtools_quickcheck(tmp_path, world, batch, extension):
-    write(tmp_path / f"out.{extension}", world, batch, threads=2)
-    subprocess.run(["samtools", "quickcheck", "-v", tmp_path / f"out.{extension}"], check=True)
-
-
 def write_fasta(path, world):
     path.write_text("".join(f">{n}\n{s}\n" for n, s in zip(world.names, world.sequences, strict=True)))
     return path
@@ -384,16 +365,6 @@ def test_contigs_that_sam_cannot_hold(names, lengths):
 
 
 # Files
-
-
-@pytest.mark.parametrize("extension", ["sam", "bam", "cram"])
-@pytest.mark.parametrize("sort", [False, True])
-def test_no_reads_give_a_valid_file(tmp_path, world, extension, sort):
-    path = tmp_path / f"out.{extension}"
-    write(path, world, Batch(world, []), sort=sort)
-    with pysam.AlignmentFile(path) as file:
-        assert list(file) == []
-        assert list(file.references) == world.names
 
 
 @pytest.mark.parametrize("extension, index", [("sam", None), ("bam", ".bai"), ("cram", ".crai")])
@@ -498,13 +469,6 @@ def test_output_has_its_name_only_when_complete_and_the_usual_mode(tmp_path, wor
     writer.close()
 
 
-def test_a_symbolic_link_is_followed(tmp_path, world, batch):
-    (tmp_path / "out.bam").symlink_to("target.bam")
-    write(tmp_path / "out.bam", world, batch)
-    assert (tmp_path / "out.bam").is_symlink()
-    assert lines_in(tmp_path / "target.bam") == list(batch.lines())
-
-
 @pytest.mark.parametrize("options", [{}, {"sort": True}])
 def test_a_place_that_cannot_be_written(tmp_path, world, options):
     (tmp_path / "folder.bam").mkdir()
@@ -539,34 +503,7 @@ def test_senseless_arguments(tmp_path, world, path, options):
     assert not visible_and_hidden(tmp_path)
 
 
-def test_format_and_level(tmp_path, world, batch):
-    write(tmp_path / "out.SAM", world, batch)
-    write(tmp_path / "out.txt", world, batch, format="sam")
-    write(tmp_path / "0.bam", world, batch, level=0)
-    write(tmp_path / "9.bam", world, batch, level=9)
-    assert (tmp_path / "out.SAM").read_text() == (tmp_path / "out.txt").read_text()
-    assert (tmp_path / "0.bam").stat().st_size > 2 * (tmp_path / "9.bam").stat().st_size
-    assert lines_in(tmp_path / "0.bam") == lines_in(tmp_path / "9.bam")
-
-
 # Full disks and streams
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
-@pytest.mark.parametrize("file_format", ["sam", "bam", "cram"])
-@pytest.mark.parametrize("options", [{}, {"threads": 2}, {"sort": True}])
-@pytest.mark.parametrize("times", [0, 1, 60])
-def test_full_disk(capfd, world, batch, file_format, options, times):
-    with pytest.raises(OutputError, match="/dev/full.*No space left"):
-        write("/dev/full", world, *[batch] * times, format=file_format, **options)
-    assert capfd.readouterr() == ("", "")
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
-def test_full_disk_for_unmapped_reads(tmp_path, world, batch):
-    with pytest.raises(OutputError, match="/dev/full"):
-        write(tmp_path / "out.bam", world, batch, unmapped_path="/dev/full")
-    assert not visible_and_hidden(tmp_path)
 
 
 @pytest.mark.parametrize("options", [{}, {"sort": True}])
@@ -611,17 +548,6 @@ def test_standard_output(run_child, tmp_path, batch, path, options):
     (tmp_path / "out").write_bytes(out)
     lines = lines_in(tmp_path / "out", batch.world.fasta(tmp_path))
     assert sorted(sorted_tags(lines)) == sorted(sorted_tags(batch.lines()))
-
-
-@pytest.mark.parametrize(
-    "options", [{}, {"format": "bam"}, {"format": "bam", "threads": 2}, {"format": "cram"}, {"sort": True}]
-)
-def test_reader_of_standard_output_goes_away(run_child, options):
-    child = run_child(CHILD.format(path="-", times=150, options=options))
-    child.stdout.read(10)
-    child.stdout.close()
-    err = child.stderr.read()
-    assert (child.wait(), err) == (7, b"")
 
 
 ABORTED = """

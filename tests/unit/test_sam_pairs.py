@@ -1,7 +1,6 @@
 """Records of pairs and of split reads: by hand, by the rules of the SAM specification, and by other programs."""
 
 import gzip
-import heapq
 import re
 import subprocess
 from collections import defaultdict
@@ -14,13 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sam_worlds import (
     OPS,
-    READ_GROUP,
     World,
     described,
     lines_in,
     offsets_of,
     oriented,
-    random_batch,
     sorted_tags,
     text_of,
     write,
@@ -136,18 +133,6 @@ def test_orientations(strands, flags, lengths):
     assert [int(g[5]) for g in got] == list(lengths)
 
 
-def test_five_prime_ends_at_one_base():
-    """As bwa has it: no length; htsjdk would say 1."""
-    got = [mate_fields(r) for r in records([([row(0, 100)], [row(0, 100)])])]
-    assert [g[5] for g in got] == ["0", "0"]
-
-
-def test_mates_on_two_contigs():
-    one, two = map(mate_fields, records([([row(0, 100)], [row(1, 300, reverse=1)])]))
-    assert one == (0x61, "chr1", "101", "chr2:HLA*01", "301", "0", "40M", 37)
-    assert two == (0x91, "chr2:HLA*01", "301", "chr1", "101", "0", "40M", 37)
-
-
 @pytest.mark.parametrize("reverse", [0, 1])
 @pytest.mark.parametrize("first", [True, False])
 def test_an_unmapped_mate_lies_where_the_mapped_one_does(first, reverse):
@@ -159,11 +144,6 @@ def test_an_unmapped_mate_lies_where_the_mapped_one_does(first, reverse):
     assert mate_fields(lost) == ((0x85 if first else 0x45) | 32 * reverse, *place, "40M", 37)
     assert lost.to_string().split("\t")[4:6] == ["0", "*"]
     assert lost.query_sequence == bases_of(None) and lost.bin == lies.bin
-
-
-def test_both_unmapped():
-    got = [mate_fields(r) for r in records([([], [])])]
-    assert got == [(77, "*", "0", "*", "0", "0", None, None), (141, "*", "0", "*", "0", "0", None, None)]
 
 
 def test_single_reads_between_pairs_have_no_mate():
@@ -482,37 +462,3 @@ def test_samtools_fixmate_finds_nothing_to_mend(tmp_path, library):
         else:
             assert abs(a.template_length - b.template_length) <= 2
     assert inward > 100
-
-
-def by_place(record):
-    """The order of a sorted file: reads without a place come last."""
-    return record.reference_id % 2**32, record.reference_start
-
-
-@pytest.mark.external("PicardCommandLine")
-def test_picard_finds_nothing_to_complain_about(tmp_path, library):
-    """But that secondary records have no qualities, which is meant. All that the options change lies in one file."""
-    single = random_batch(np.random.default_rng(20), WORLD)
-    variants = {
-        "plain": (library, {}),
-        "soft": (library, {"soft_clip_supplementary": True}),
-        "eqx": (library, {"eqx": True}),
-        "secondary": (library, {"mark_secondary": True}),
-        "sorted": (library, {"sort": True}),
-        "single": (single, {"sort": True}),
-    }
-    header = WORLD.header(read_group=READ_GROUP + "\\tPL:ILLUMINA", sort_order="coordinate")
-    parts = []
-    for name, (batch, options) in variants.items():
-        write(tmp_path / f"{name}.bam", WORLD, batch, header=header, **options)
-        with pysam.AlignmentFile(tmp_path / f"{name}.bam") as file:
-            part, top = list(file), file.header
-        for record in part:
-            record.query_name = f"{name}.{record.query_name}"
-        parts.append(part if "sort" in options else sorted(part, key=by_place))
-    with pysam.AlignmentFile(tmp_path / "all.bam", "wb", header=top) as file:
-        for record in heapq.merge(*parts, key=by_place):  # in order only if each part is
-            file.write(record)
-    command = ["PicardCommandLine", "ValidateSamFile", f"I={tmp_path / 'all.bam'}", "MODE=VERBOSE"]
-    done = subprocess.run([*command, "IGNORE=QUALITY_NOT_STORED"], capture_output=True, text=True)
-    assert "No errors found" in done.stdout, done.stdout + done.stderr

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gassst.index.miss_model import SeedsLooked, Stage, stage_misses
-from gassst.index.spectrum import DIFFERENCES, Spectrum
+from gassst.index.spectrum import Spectrum
 from gassst.search.copies import copies
 from gassst.search.mapq import Mates, beside_known, unseen_pairs
 
@@ -40,17 +40,6 @@ def test_both_mates_must_hide_a_copy():
     assert few > 3 * mixed > 9 * many > 0
 
 
-def test_the_mates_of_a_pair_say_the_same_of_it():
-    own, other = np.array([0, 0, 1, 2, 2]), np.array([1, 2, 2, 0, 1])
-    for early in (False, True):
-        one, two = (weigh(SOME, *rows, [0] * 5, [early] * 5) for rows in ((own, other), (other, own)))
-        assert one == pytest.approx(two)
-
-
-def test_before_mates_were_looked_for_one_of_them_hides_the_copy():
-    assert weigh(SOME, 0, 0, before_rescue=True)[0] > 2 * weigh(SOME, 0, 0)[0]
-
-
 def test_beside_known_copies_there_are_more():
     none, one, both = (weigh(SOME, 0, 0, beside)[0] for beside in (0, 1, 2))
     assert both / none == pytest.approx(30) and one / none == pytest.approx(30**0.5)
@@ -63,10 +52,6 @@ def test_seeds_passed_over_tell_of_a_large_family():
     assert weigh(often, 0, 0)[0] == pytest.approx(81 * weigh(SOME, 0, 0)[0])
 
 
-def test_of_a_genome_without_copies_nothing_is_unseen():
-    assert weigh(SOME, [0, 1], [1, 2], [0, 2], [False, True], Spectrum.none()).tolist() == [0, 0]
-
-
 def test_a_pair_does_not_depend_on_the_others():
     rng = np.random.default_rng(2)
     rows = rng.integers(0, 3, (2, 300))
@@ -74,11 +59,3 @@ def test_a_pair_does_not_depend_on_the_others():
     together = weigh(SOME, *rows, beside, early)
     alone = [weigh(SOME, *rows[:, [i]], beside[[i]], early[[i]])[0] for i in range(300)]
     assert together.tolist() == alone
-
-
-def test_a_mate_without_seeds_adds_no_doubt_of_its_own():
-    """Its place was found beside the other, as that of a copy would have been."""
-    short = mates((100, 3, FEW), (20, 1, SeedsLooked.of(1, np.empty(0))))
-    weight = weigh(short, 0, 1)[0]
-    assert 0 < weight < (short.any[0] * spectrum().of_length(100)[1, 0]).sum()
-    assert len(short.any[0]) == DIFFERENCES

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from gassst.errors import InputError, WorkerError
-from gassst.workers.layout import SHORT, processes_for
-from gassst.workers.processes import ProcessWorkers, _Regions
+from gassst.workers.processes import ProcessWorkers
 from gassst.workers.shared_memory import SharedMemory
 from gassst.workers.threads import ThreadWorkers
 
@@ -54,13 +53,6 @@ def process_id(work):
 
 def fail(work, error):
     raise error
-
-
-def fail_without_pickle(work):
-    class Local(Exception):
-        pass
-
-    raise Local("made here")
 
 
 def say(work, text):
@@ -117,18 +109,6 @@ def test_regions_are_used_again(workers):
     for _ in range(50):
         workers.submit(doubled, np.zeros(1000)).result()
     assert workers._regions.number <= 2
-
-
-def test_regions_suit_what_they_are_used_for():
-    regions = _Regions()
-    sizes = {"text": 2, "records": 9}
-    for use in ["text", "records"] * 3:
-        regions.filled(regions.taken(use), sizes[use])
-    for region in (1, 0, 5, 2, 4, 3):
-        regions.give_back(region)
-    assert sorted(regions.taken("records") for _ in range(2)) == [1, 3]
-    assert sorted(regions.taken("text") for _ in range(3)) == [0, 2, 4]
-    assert [regions.taken("text"), regions.taken("text"), regions.free] == [5, 6, 0]
 
 
 def test_regions_take_no_descriptors(workers):
@@ -235,22 +215,10 @@ def test_what_a_call_raises_is_raised_here(workers, error):
     assert workers.submit(doubled, np.ones(3)).result().tolist() == [2, 2, 2]
 
 
-def test_an_exception_that_cannot_travel(workers):
-    with pytest.raises(RuntimeError, match="Local: made here"):
-        workers.submit(fail_without_pickle).result()
-
-
 def test_log_lines_come_from_the_workers(workers, caplog):
     workers.submit(say, "hello").result()
     workers.close()
     assert [record.getMessage() for record in caplog.records] == ["hello from a worker"]
-
-
-def test_workers_that_have_ended_take_no_calls(workers):
-    workers.submit(doubled, np.ones(1)).result()
-    workers.close()
-    with pytest.raises(WorkerError, match="the workers have ended"):
-        workers.submit(doubled, np.ones(1))
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
@@ -308,13 +276,3 @@ def test_no_descriptor_is_left_behind():
         workers.close()
         del workers
         assert descriptors() == before
-
-
-def test_the_number_of_processes():
-    assert [processes_for(threads) for threads in (1, 2, 3, 4)] == [1, 1, 2, 2]
-    assert [processes_for(threads) for threads in (5, 16)] == [3, 8]
-    assert [processes_for(threads, each=1) for threads in (1, 2, 4, 16)] == [1, 2, 4, 16]
-    assert [processes_for(16, size=size) for size in (None, SHORT, SHORT + 1)] == [8, 1, 8]
-    assert processes_for(16, asked=4, size=0) == 4
-    assert processes_for(2, asked=8) == 2
-    assert processes_for(8, asked=1) == 1
