@@ -99,13 +99,6 @@ def test_wrong_usage(world, options, message):
     assert (code, out) == (2, "") and message in error and len(error.splitlines()) == 1
 
 
-def test_bad_sequences(world, tmp_path):
-    (tmp_path / "q.fa").write_text(">p1\nACGT\n>p2\nACEG\n")
-    code, _, error = world("-o", tmp_path / "x.tsv")
-    assert code == 1 and "sequence 2 (p2): 'E' at 3 is not a letter of the DNA alphabet" in error
-    assert not (tmp_path / "x.tsv").exists()
-
-
 PATTERNS = ">guide one\nACGTACCATTG\n>lost\nGGGGGGCCCCC\n"
 CONTIGS = ">chr1 x\nTTTTTACGTACC\nATTGTT\n>chr2\nCAATGGTACTT\n"
 PLACES = [
@@ -170,9 +163,3 @@ def test_find_refuses(find, tmp_path, options, patterns, says):
     (tmp_path / "p.fa").write_text(patterns)
     code, out, error = find(*options)
     assert code and not out and says in error and error.count("\n") == 1
-
-
-def test_find_refuses_contigs_in_sam_that_share_a_name(find, tmp_path):
-    (tmp_path / "same.fa").write_text(">c\nACGT\n>c\nACGT\n")
-    code, _, error = find("--find", 1, "-o", tmp_path / "x.sam", contigs="same.fa")
-    assert code and "name of its own" in error and not (tmp_path / "x.sam").exists()

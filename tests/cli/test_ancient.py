@@ -93,15 +93,8 @@ def test_a_least_length_out_of_range_is_refused(fasta, least):
 def test_pairs_are_refused(fasta, genome, tmp_path, capsys):
     (tmp_path / "r.fa").write_text(f">a\n{genome[:40]}\n")
     words = [
-        "map",
-        "-q",
-        str(fasta),
-        str(tmp_path / "r.fa"),
-        "-o",
-        str(tmp_path / "o.sam"),
-        "--preset",
-        "ancient",
-    ]
+        "map", "-q", str(fasta), str(tmp_path / "r.fa"), "-o", str(tmp_path / "o.sam"), "--preset", "ancient",
+    ]  # fmt: skip
     assert main([*words, "--interleaved"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "--preset ancient takes single reads: these are pairs" in line

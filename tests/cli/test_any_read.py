@@ -10,7 +10,7 @@ import pysam
 import pytest
 
 from gassst.cli.main import main
-from gassst.model.params import MAX_READ_LENGTH, MapParams, Scoring
+from gassst.model.params import MAX_READ_LENGTH
 
 
 def bases_of(rng, length, letters=b"ACGT"):
@@ -122,13 +122,6 @@ def test_reads_up_to_the_limit_are_mapped(small_index, small_genome, tmp_path, m
         target = small_genome["one"][record.reference_start : record.reference_end].decode()
         edits = edlib.align(record.query_alignment_sequence, target)["editDistance"]
         assert record.get_tag("NM") == edits if mode == "global" else record.get_tag("NM") >= edits
-
-
-def test_a_high_match_score_maps_shorter_reads_only():
-    """Scores of the local kernels have 16 bits."""
-    longest = {m: MapParams(mode="local", scoring=Scoring(match=m)).longest_read for m in (1, 2, 3, 10)}
-    assert longest == {1: MAX_READ_LENGTH, 2: MAX_READ_LENGTH, 3: 3333, 10: 1000}
-    assert MapParams(scoring=Scoring(match=10)).longest_read == MAX_READ_LENGTH
 
 
 # --- RNA ----------------------------------------------------------------------------------------------

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from gassst.cli.main import main
-from gassst.tools import bench, bench_page
-from gassst.tools.bench import Kind, Usage, choose_tools, measured
-from gassst.tools.mappers import TOOLS
+from gassst.tools import bench
+from gassst.tools.bench import Kind, Usage, measured
 
 # A mapper with the command line of bwa: an index is a file, and records are those of gassst.
 GOOD = """#!{python}
@@ -144,15 +143,6 @@ def test_mappers_of_bisulfite_reads(on_path, small_fasta, tmp_path, monkeypatch,
     assert "of each kind, bisulfite, simulated" in page.read_text(encoding="utf-8")
 
 
-def test_no_other_mapper(on_path, small_fasta, tmp_path, monkeypatch):
-    monkeypatch.setattr(bench, "KINDS", (Kind(80, 0.02),))
-    code, result = run(
-        small_fasta, "-n", 100, "-t", 1, "-o", tmp_path / "b.html", "--json", tmp_path / "b.json"
-    )
-    assert code == 0 and list(result["versions"]) == ["gassst"]
-    assert result["not_run"].keys() == TOOLS.keys() - {"gassst"}
-
-
 @pytest.mark.parametrize(
     "argv, message",
     [
@@ -169,28 +159,6 @@ def test_wrong_usage(argv, message, small_fasta, tmp_path, capfd):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_that_is_none(small_fasta, tmp_path, capfd):
-    argv = [
-        "bench",
-        str(small_fasta),
-        "--tools",
-        "gassst",
-        "-o",
-        str(tmp_path / "x.html"),
-        "--folder",
-        "/none",
-    ]
-    assert main(argv) == 1
-    assert capfd.readouterr().err == "gassst: cannot make a folder in /none: No such file or directory\n"
-
-
-def test_a_reference_that_is_none(tmp_path, capfd):
-    (tmp_path / "x.fa").write_text("ACGT\n")
-    argv = ["bench", str(tmp_path / "x.fa"), "--tools", "gassst", "-o", str(tmp_path / "x.html")]
-    assert main(argv) == 1
-    assert capfd.readouterr().err == f"gassst: {tmp_path / 'x.fa'}: no FASTA\n"
-
-
 def test_what_a_program_takes_and_says(tmp_path):
     work = "sum(i for i in range(2_000_000)); print('to stdout')"
     used = measured([sys.executable, "-c", work], tmp_path / "out", 60)
@@ -203,62 +171,3 @@ def test_what_a_program_takes_and_says(tmp_path):
         measured(["sh", "-c", "kill -9 $$"], tmp_path / "out", 60).failure == "ended by SIGKILL: no message"
     )
     assert measured(["sleep", "600"], tmp_path / "out", 0.1).failure == "ended after 0.1 s"
-
-
-def test_what_a_program_leaves_behind_counts(tmp_path):
-    """As bwa-meth, which may end before bwa does."""
-    work = "import time\nwhile time.process_time() < 0.2: pass\nprint('to stdout')"
-    used = measured(["sh", "-c", f'{sys.executable} -c "{work}" & exit 0'], tmp_path / "out", 60)
-    assert used.failure == "" and used.cpu >= 0.2
-    assert (tmp_path / "out").read_text() == "to stdout\n"
-
-
-def test_the_program_that_runs_is_always_compared(on_path):
-    assert list(choose_tools("bwa")[0]) == ["gassst"]
-    assert choose_tools("bwa")[1] == {"bwa": "not on PATH (Debian: bwa)"}
-
-
-def test_a_mapper_that_failed_on_some_reads_has_dashes():
-    runs = {"gassst": {"right": 0.5, "sensitivity": 0.4, "accuracy": None, "cpu": 2.0, "wall": 1.0}}
-    result = {
-        "reference": "x.fa", "meth": False, "threads": 1, "versions": {"gassst": "1", "bwa": "2"}, "not_run": {},
-        "sets": [{"name": "one", "reads": 10, "runs": runs}],
-    }  # fmt: skip
-    text = bench_page.render(result)
-    assert "50.0\N{NO-BREAK SPACE}%, 1.0x" in text and '<td class="text">–</td>' in text
-
-
-def drawn(speeds):
-    """The figure of the page, drawn, for all mappers at these speeds."""
-    from matplotlib.figure import Figure
-
-    runs = {
-        tool: {"right": 0.9 - i / 50, "sensitivity": 0.9, "accuracy": 0.9, "cpu": 1e4 / speed, "wall": 1.0}
-        for i, (tool, speed) in enumerate(zip(TOOLS, speeds, strict=True))
-    }
-    figure = Figure(figsize=bench_page.SIZE[::-1], layout="constrained")
-    bench_page._points(list(TOOLS), [{"name": "one", "reads": 10_000, "runs": runs}])(figure)
-    figure.draw_without_rendering()
-    return figure
-
-
-@pytest.mark.parametrize("fastest", [1_001, 2_000, 2_600, 9_000, 90_000, 120_000, 4_000_000])
-def test_labels_of_the_picture_do_not_overlap(fastest):
-    [axes] = drawn([1_000 + i * (fastest - 1_000) / 6 for i in range(7)]).axes
-    low, high = axes.get_xlim()
-    shown = [label for label in axes.get_xticklabels(which="both") if label.get_text()]
-    boxes = [label.get_window_extent() for label in shown if low <= label.get_position()[0] <= high]
-    assert boxes
-    assert all(one.x1 < two.x0 for one, two in zip(boxes, boxes[1:], strict=False))
-
-
-def test_every_mapper_has_a_colour_of_its_own():
-    [axes] = drawn([1_000] * 7).axes
-    colours = {line.get_label(): line.get_color() for line in axes.lines if line.get_label() in TOOLS}
-    assert len(set(colours.values())) == len(TOOLS) == 7
-
-
-def test_a_page_on_stdout_has_no_summary_behind_it(on_path, small_fasta, monkeypatch, capfd, tmp_path):
-    monkeypatch.setattr(bench, "KINDS", (Kind(80, 0.02),))
-    assert main(["bench", str(small_fasta), "-n", "100", "-t", "1", "-o", "-"]) == 0
-    assert capfd.readouterr().out.rstrip().endswith("</html>")

@@ -17,7 +17,7 @@ from pathlib import Path
 import pysam
 import pytest
 from log_start import behind_start
-from places import DATA, environment
+from places import environment
 
 from gassst import errors
 from gassst.api import mapper
@@ -25,35 +25,10 @@ from gassst.cli.main import main
 from gassst.cli.options import parse_size
 from gassst.files import bgzf
 from gassst.index import seed_index
-from gassst.index.choice import index_path
 from gassst.records import writer as sam
 
 RECORD = "@r{0}\nACGTACGTACGTACGTACGTACGTACGTACGTACGT\n+\nIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIII\n"
 GOOD = RECORD.format(1) + RECORD.format(2)
-
-
-@pytest.fixture
-def gassst_map(capfd, small_index):
-    """Runs `gassst map` on the small index in this process; gives exit code, stdout and stderr."""
-
-    def run(*argv, index=small_index, device="none"):
-        capfd.readouterr()
-        code = main(["map", str(index), "--device", device, *map(str, argv)])
-        return code, *capfd.readouterr()
-
-    return run
-
-
-@pytest.fixture
-def sam_lines(gassst_map):
-    """The records of a successful run, without the header."""
-
-    def run(*argv, **options):
-        code, out, _ = gassst_map("-q", *argv, **options)
-        assert code == 0
-        return [line for line in out.splitlines() if not line.startswith("@")]
-
-    return run
 
 
 def only_line(error: str) -> str:
@@ -193,14 +168,6 @@ def test_index_goes_beside_the_reference(capfd, small_fasta, small_index, tmp_pa
     assert main(["index", str(fasta), "-t", "0"]) == 2
 
 
-@pytest.mark.parametrize(
-    "fasta, index",
-    [("a/ref.fa", "a/ref.gsi"), ("ref.fasta.gz", "ref.gsi"), ("v1.2", "v1.2.gsi"), ("x.FNA", "x.gsi")],
-)
-def test_default_name_of_an_index(fasta, index):
-    assert index_path(fasta) == index
-
-
 def test_fasta_in_place_of_an_index(gassst_map, sam_lines, small_fasta, small_fastq, tmp_path):
     zipped = tmp_path / "small.fa.gz"
     zipped.write_bytes(gzip.compress(small_fasta.read_bytes()))
@@ -310,39 +277,16 @@ def test_output_over_a_file_of_pairs(no_work, gassst_map, tmp_path, which):
 @pytest.mark.parametrize(
     "line",
     [
-        "",
-        "nonsense",
-        "map x y --insert 300",
-        "map x y --insert 300,40,2",
-        "map x y --insert many,few",
-        "map x y --fr --rf",
-        "map x y --single --interleaved",
-        "map x -1 -2 y",
-        "map",
-        "map x.gsi",
-        "map x y -O vcf",
-        "map x y -p many",
-        "map x y -k 2 --all",
-        "map x y --gap-open 1,2,3",
-        "map x y --mode glocal",
-        "map x y --memory inf",
-        "index",
-        "simulate",
-        "simulate x.fa -n 1 -l 0 -o x.fq",
-        "evaluate",
-        "devices a.gsi more",
+        "", "nonsense", "map x y --insert 300", "map x y --insert 300,40,2", "map x y --insert many,few",
+        "map x y --fr --rf", "map x y --single --interleaved", "map x -1 -2 y", "map", "map x.gsi",
+        "map x y -O vcf", "map x y -p many", "map x y -k 2 --all", "map x y --gap-open 1,2,3",
+        "map x y --mode glocal", "map x y --memory inf", "index", "simulate",
+        "simulate x.fa -n 1 -l 0 -o x.fq", "evaluate", "devices a.gsi more",
     ],
-)
+)  # fmt: skip
 def test_usage_errors_exit_with_2(capfd, line):
     assert main(line.split()) == 2
     assert capfd.readouterr().err
-
-
-@pytest.mark.parametrize("argv", [["--help"], ["map", "--help"], ["simulate", "--help"], ["--version"]])
-def test_help_goes_to_stdout(capfd, argv):
-    assert main(argv) == 0
-    out, error = capfd.readouterr()
-    assert "gassst" in out and error == ""
 
 
 def test_sizes():
@@ -356,11 +300,6 @@ def test_index_that_is_no_file(gassst_map, monkeypatch, small_fastq, tmp_path, n
     assert code == 1
     assert only_line(error).startswith(f"{name}: ")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_evaluate_reports_its_errors_as_one_line(capfd):
-    assert main(["evaluate", "missing.bam"]) == 1
-    assert "missing.bam" in only_line(capfd.readouterr().err)
 
 
 # --- options that change the output -------------------------------------------------------------------------
@@ -434,17 +373,6 @@ def test_files_of_pairs_that_disagree(gassst_map, pair_files, tmp_path):
             code, _, error = gassst_map(*pair_files, "-o", tmp_path / "out.bam", "--batch-size", size)
             assert (code, only_line(error)) == (1, f"{pair_files[1]}: {message.format(pair_files[0])}")
     assert sorted(tmp_path.iterdir()) == sorted(pair_files)
-
-
-def test_real_pairs(tmp_path):
-    """The names of ERR022075 carry no numbers."""
-    index = tmp_path / "phix.gsi"
-    assert main(["index", str(DATA / "phix174.fa.gz"), "-o", str(index)]) == 0
-    files = [str(DATA / f"ecoli_ERR022075_R{mate}.fastq.gz") for mate in (1, 2)]
-    assert main(["map", str(index), *files, "-o", str(tmp_path / "o.sam"), "--device", "none", "-q"]) == 0
-    with pysam.AlignmentFile(tmp_path / "o.sam") as file:
-        names = [record.query_name for record in file]
-    assert len(names) == 4086 and names[::2] == names[1::2] and len(set(names)) == 2043
 
 
 def test_fasta_reads_have_no_quality(sam_lines, small_reads, small_fastq, tmp_path):
@@ -765,19 +693,9 @@ main.run()
 
 def test_signal_while_runs_are_merged(small_index, small_fastq, tmp_path):
     argv = (
-        "map",
-        "--device",
-        "none",
-        "--batch-size",
-        "50",
-        small_index,
-        small_fastq,
-        "-o",
-        "out.bam",
-        "--sort",
-        "--sort-memory",
-        "1",
-    )
+        "map", "--device", "none", "--batch-size", "50", small_index, small_fastq, "-o", "out.bam", "--sort",
+        "--sort-memory", "1",
+    )  # fmt: skip
     with process(*argv, program=("-c", SLOW_MERGE), cwd=tmp_path) as run:
         got = interrupted(run, signal.SIGTERM, lambda: any(tmp_path.glob(".out.bam.gassst-*.tmp/run1")))
     assert got == (143, "gassst: terminated\n")

@@ -124,16 +124,10 @@ def world(small_fasta, small_index, tmp_path_factory) -> World:
     folder = tmp_path_factory.mktemp("world")
     files = {"ref": small_fasta, "index": small_index}
     files |= {
-        "simulated": folder / "simulated.fq",
-        "first": folder / "first.fq",
-        "second": folder / "second.fq",
-        "reads": folder / "reads.fq",
-        "few": folder / "few.fq",
-        "bam": folder / "reads.bam",
-        "stats": folder / "stats.json",
-        "part": folder / "part.bam",
-        "part_stats": folder / "part.json",
-    }
+        "simulated": folder / "simulated.fq", "first": folder / "first.fq", "second": folder / "second.fq",
+        "reads": folder / "reads.fq", "few": folder / "few.fq", "bam": folder / "reads.bam",
+        "stats": folder / "stats.json", "part": folder / "part.bam", "part_stats": folder / "part.json",
+    }  # fmt: skip
     named = {name: os.fspath(path) for name, path in files.items()}
     steps = [
         ["simulate", named["ref"], "-n", "100", "-l", "80", "-e", "0.02", "-o", named["simulated"]],
@@ -142,16 +136,8 @@ def world(small_fasta, small_index, tmp_path_factory) -> World:
             *["-o", named["first"], "-o", named["second"]],
         ],
         [
-            "map",
-            "-q",
-            "--device",
-            "none",
-            named["index"],
-            named["simulated"],
-            "-o",
-            named["bam"],
-            "--stats",
-            named["stats"],
+            "map", "-q", "--device", "none", named["index"], named["simulated"], "-o", named["bam"],
+            "--stats", named["stats"],
         ],
         [
             *["map", "-q", "--device", "none", named["index"], named["simulated"], "--shard", "1/1"],
@@ -163,7 +149,7 @@ def world(small_fasta, small_index, tmp_path_factory) -> World:
         ["evaluate", named["bam"], "--plot", os.fspath(folder / "x.png")],
         ["align", "-q", named["simulated"], named["simulated"], "-o", os.fspath(folder / "x.paf")],
         ["split", "-q", named["simulated"], "-o", os.fspath(folder / "x.fq.gz")],
-    ]
+    ]  # fmt: skip
     for argv in steps:
         assert cli.main(argv) == 0
     nowhere = b"@nowhere\n" + b"ACGGT" * 20 + b"\n+\n" + b"I" * 100 + b"\n"

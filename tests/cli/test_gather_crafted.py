@@ -6,10 +6,7 @@ import gzip
 import random
 import re
 import struct
-import subprocess
-import sys
 
-import pysam
 import pytest
 from log_start import behind_start
 
@@ -81,18 +78,10 @@ def test_crafted_records_are_refused(part, tmp_path, capsys, field, how):
 @pytest.mark.parametrize(
     "tag",
     [
-        b"XXZabc",
-        b"XXBi\xff\xff\xff\x7f",
-        b"XXi\1",
-        b"XXq\1\0\0\0",
-        b"XX",
-        b"XXBA\1\0\0\0a",
-        b"X\nc\1",
-        b"XXZa\nb\0",
-        b"XXA\1",
-        b"XXHABC\0",
+        b"XXZabc", b"XXBi\xff\xff\xff\x7f", b"XXi\1", b"XXq\1\0\0\0", b"XX", b"XXBA\1\0\0\0a", b"X\nc\1",
+        b"XXZa\nb\0", b"XXA\1", b"XXHABC\0",
     ],
-)
+)  # fmt: skip
 def test_tags_end_with_their_record(part, tmp_path, capsys, tag):
     head, records = part
     size = struct.unpack_from("<i", records)[0]
@@ -154,49 +143,3 @@ def test_marking_begins_with_a_primary_record(part, tmp_path, capsys, flag):
     error = behind_start(capsys.readouterr().err)
     assert error.startswith(f"gassst: {path}: ") and "first of them primary" in error
     assert error.count("\n") == 1 and not output.exists()
-
-
-@pytest.mark.parametrize("how", HOW, ids=["copied", "sorted", "marked"])
-def test_mutated_parts_are_refused_or_read_back(part, tmp_path, how):
-    """In a process of its own: a signal would end the suite."""
-    head, records = part
-    draw, paths = random.Random(81), []
-    for number in range(60):
-        crafted = bytearray(records)
-        for _ in range(draw.choice((1, 1, 2, 5))):
-            crafted[draw.randrange(len(crafted))] = draw.choice((0, 1, 127, 128, 255, draw.randrange(256)))
-        paths.append(tmp_path / f"p{number}.bam")
-        write(paths[-1], head, bytes(crafted))
-    program = (
-        "import sys\nfrom gassst.cli.main import main\n"
-        "for path in sys.argv[1:]:\n"
-        f"    print(main(['gather', path, *{how}, '-o', path + '.out.bam']))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program, *map(str, paths)], capture_output=True, text=True)
-    assert done.returncode == 0 and "Traceback" not in done.stderr
-    codes = done.stdout.split()
-    assert len(codes) == len(paths) and set(codes) <= {"0", "1"} and "1" in codes
-    for path, code in zip(paths, codes, strict=True):
-        output = path.with_name(path.name + ".out.bam")
-        assert output.exists() == (code == "0")
-        if code == "0":
-            text = output.with_suffix(".sam")
-            pysam.view("-h", "-o", str(text), str(output), catch_stdout=False)
-            with pysam.AlignmentFile(str(text)) as file:
-                assert sum(1 for _ in file) == 30
-
-
-@pytest.mark.parametrize("text", ["@r\n{0}\n+\n{1}\n", ">r\n{0}\n"], ids=["fastq", "fasta"])
-@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gz"])
-def test_sequences_are_no_sam(small_index, tmp_path, text, pack):
-    path = tmp_path / "x.sam"
-    path.write_bytes(pack(text.format("ACGT" * 9, "I" * 36).encode()))
-    for command in (
-        ["map", small_index, path],
-        ["insert", small_index, path],
-        ["gather", path, "-o", "o.bam"],
-    ):
-        done = subprocess.run(
-            [sys.executable, "-m", "gassst", *map(str, command)], capture_output=True, text=True, cwd=tmp_path
-        )
-        assert (done.returncode, behind_start(done.stderr)) == (1, f"gassst: {path}: no SAM, BAM or CRAM\n")

@@ -11,6 +11,7 @@ import sys
 import pysam
 import pytest
 from log_start import behind_start
+from text_bases import reverse_complement
 
 from gassst.cli.main import main
 from gassst.errors import OutputError
@@ -39,7 +40,7 @@ def folder(small_genome, tmp_path_factory):
     texts = [["", ""], ["", ""]]
     for i in range(260):
         contig, start, size = draw.choice(places)
-        mates = [contig[start : start + 80], complement(contig[start + size - 80 : start + size])]
+        mates = [contig[start : start + 80], reverse_complement(contig[start + size - 80 : start + size])]
         if draw.random() < 0.1:
             mates[draw.randrange(2)] = "".join(draw.choices("ACGT", k=80))
         quality = "".join(draw.choices("@5IJ", k=80))
@@ -52,10 +53,6 @@ def folder(small_genome, tmp_path_factory):
             blocks = [bgzf.block(text[at : at + 800], bgzf.deflater(1)) for at in range(0, len(text), 800)]
             (folder / f"{lane}_{which}.fq.gz").write_bytes(b"".join(blocks) + bgzf.END_OF_FILE)
     return folder
-
-
-def complement(bases):
-    return bases[::-1].translate(str.maketrans("ACGT", "TGCA"))
 
 
 @pytest.fixture(scope="module")
@@ -167,19 +164,6 @@ def test_sorted_and_marked_over_all_parts(small_index, lanes, parts, tmp_path, o
         assert sum("dt:Z:" in line for line in lines_of(gathered)) > 50
 
 
-def test_parts_that_another_program_has_written_anew(run, parts, whole, tmp_path):
-    """Then header and records may share a block."""
-    paths = []
-    for path in parts:
-        with pysam.BGZFile(str(path)) as file:
-            data = file.read()
-        blocks = bgzf.blocks(data[:1500], bgzf.deflater(1)), bgzf.blocks(data[1500:], bgzf.deflater(6))
-        paths.append(tmp_path / path.name)
-        paths[-1].write_bytes(b"".join([*blocks[0], *blocks[1], bgzf.END_OF_FILE]))
-    assert run("gather", *paths, "-o", tmp_path / "x.bam", "-q") == (0, "")
-    assert lines_of(tmp_path / "x.bam") == lines_of(whole)
-
-
 def test_sorted_parts_are_merged(run, small_index, lanes, parts, tmp_path):
     paths = in_parts(small_index, 3, tmp_path, ".bam", *lanes, "--sort")
     assert run("gather", *paths, "-o", tmp_path / "merged.bam", "-q") == (0, "")
@@ -243,24 +227,6 @@ def all_outputs(parts, folder, counts, *options):
     return ["gather", *parts, "-o", folder / "x.bam", "--part-stats", *counts, *named, *options]
 
 
-FAULTS = {
-    "coverage of other contigs": ("coverage", {"windows": [1], "contigs": [1] * 99}),
-    "a time that is none": ("run", {"shard": "1/3", "extension": {"kernel": 10**400}}),
-}
-
-
-@pytest.mark.parametrize("name, value", FAULTS.values(), ids=FAULTS.keys())
-def test_statistics_that_no_page_can_show(run, parts, tmp_path, name, value):
-    """Nothing is written, the records neither."""
-    counts = [path.with_suffix(".json") for path in sorted(parts)]
-    odd = json.loads(counts[0].read_text())
-    odd[name] = {**odd[name], **value}
-    (tmp_path / "odd.json").write_text(json.dumps(odd))
-    code, error = run(*all_outputs(parts, tmp_path, [tmp_path / "odd.json", *counts[1:]]))
-    assert code == 1 and error.count("\n") == 1, error
-    assert [path.name for path in tmp_path.iterdir()] == ["odd.json"]
-
-
 @pytest.mark.parametrize("options", [[], ["--sort", "--markdup"], ["-O", "cram"]], ids=str)
 def test_a_report_that_fails_leaves_no_output(run, parts, small_index, tmp_path, monkeypatch, options):
     """The last one to be written, as by a full disk."""
@@ -273,22 +239,6 @@ def test_a_report_that_fails_leaves_no_output(run, parts, small_index, tmp_path,
     code, error = run(*all_outputs(parts, tmp_path, counts, "--reference", small_index, *options))
     assert code == 1 and error == "gassst: cannot write the report\n"
     assert not list(tmp_path.iterdir())
-
-
-def test_a_report_that_cannot_be_made_is_refused_first(run, parts, tmp_path):
-    counts = [path.with_suffix(".json") for path in parts]
-    arguments = ["gather", *parts, "-o", tmp_path / "x.bam", "--part-stats", *counts]
-    code, error = run(*arguments, "--multiqc", tmp_path / "x.json")
-    assert code == 2 and "_mqc.json" in error and not list(tmp_path.iterdir())
-
-
-def test_a_damaged_part(run, parts, tmp_path):
-    data = bytearray(parts[1].read_bytes())
-    data[len(data) // 2 : len(data) // 2 + 100] = bytes(100)
-    (tmp_path / "bad.bam").write_bytes(data)
-    code, error = run("gather", parts[0], tmp_path / "bad.bam", parts[2], "--sort", "-o", tmp_path / "x.bam")
-    assert code == 1 and "bad.bam" in error and error.count("\n") == 1
-    assert not (tmp_path / "x.bam").exists()
 
 
 def test_a_part_that_was_killed_is_mapped_again(small_index, folder, parts, lanes, whole, tmp_path):

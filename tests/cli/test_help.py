@@ -51,24 +51,6 @@ def test_every_value_has_its_default_once():
     assert {name: count for name, (least, count) in counts.items() if not least <= count <= 1} == {}
 
 
-def test_groups_of_map_say_what_they_are_about(run):
-    code, out, _ = run("map", "--help-all")
-    assert code == 0
-    titles = [line[:-1] for line in out.splitlines() if line.endswith(":") and not line.startswith(" ")]
-    assert titles == [
-        "input",
-        "output",
-        "duplicates",
-        "alignment",
-        "sensitivity",
-        "pairs",
-        "scoring",
-        "machine",
-    ]
-    after = dict(zip(out.splitlines(), out.splitlines()[1:], strict=False))
-    assert all(after[f"{title}:"].strip() for title in titles)
-
-
 @pytest.mark.parametrize("option", ["-h", "--help"])
 def test_help_of_map_is_one_screen(run, option):
     code, out, error = run("map", option)
@@ -77,12 +59,6 @@ def test_help_of_map_is_one_screen(run, option):
     assert len(lines) <= 30
     assert max(map(len, lines)) <= 80
     assert "--help-all" in out
-
-
-def test_help_of_map_names_what_there_is():
-    parser = subparser_of(build_parser("map"), "map")
-    known = {name for action in parser._actions for name in (*action.option_strings, action.dest)}
-    assert {name for options in brief.OPTIONS.values() for name in options} <= known
 
 
 @pytest.mark.parametrize("name", ["-k", "-p", "-s"])
@@ -180,14 +156,6 @@ def test_hints_name_options_that_exist():
     assert {word.rstrip(".,:") for hint in ours for word in hint.split() if word.startswith("-")} <= known
 
 
-def test_misspelt_option(run):
-    code, _, error = run("map", "REF", "READS", "--interlaved")
-    assert code == 2
-    assert (
-        error == "gassst: unknown option --interlaved. Did you mean --interleaved? See `gassst map --help`.\n"
-    )
-
-
 @pytest.mark.parametrize(
     "line, message",
     [
@@ -225,31 +193,11 @@ def test_no_option_can_be_abbreviated(run, command):
 # --- completion ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
-def test_completion_script_knows_every_command(run, shell):
-    code, out, error = run("completion", shell)
-    assert (code, error) == (0, "")
-    assert all(command in out for command in COMMANDS)
-    assert "interleaved" in out
-
-
 def test_files_and_only_files_complete_as_files():
     suffixes = (
-        ".fa",
-        ".fq",
-        ".bam",
-        ".txt",
-        ".fa[.gz]",
-        ".fq[.gz]",
-        ".gz",
-        ".gsi",
-        ".json",
-        ".html",
-        ".png",
-        ".vcf",
-        ".csv",
-        ".bedGraph",
-    )
+        ".fa", ".fq", ".bam", ".txt", ".fa[.gz]", ".fq[.gz]", ".gz", ".gsi", ".json", ".html", ".png", ".vcf",
+        ".csv", ".bedGraph",
+    )  # fmt: skip
     wrong = []
     for name, (_, action) in EVERY.items():
         metavar = str(action.metavar)

@@ -1,8 +1,6 @@
 """`gassst index` says what an index takes before it sorts a seed."""
 
-import logging
 import os
-import re
 import shutil
 from collections import namedtuple
 
@@ -51,16 +49,6 @@ def free(monkeypatch, disk, memory):
     monkeypatch.setattr(index_command, "available_memory", lambda: memory)
 
 
-def test_one_line_says_it(fasta, tmp_path, monkeypatch, caplog):
-    caplog.set_level(logging.INFO, "gassst")
-    free(monkeypatch, 10**12, 10**12)
-    assert main(["index", str(fasta), "-o", str(tmp_path / "a.gsi")]) == 0
-    lines = [record for record in caplog.records if "memory to build" in record.message]
-    assert [record.levelname for record in lines] == ["INFO"]
-    assert re.search(r"a\.gsi takes [0-9.]+ MB, and [0-9.]+ MB of memory to build$", lines[0].message)
-    assert "free" not in lines[0].message
-
-
 @pytest.mark.parametrize(
     "disk, memory, short",
     [
@@ -75,8 +63,3 @@ def test_a_warning_says_what_is_too_small(fasta, tmp_path, monkeypatch, caplog, 
     assert main(["index", str(fasta), "-o", str(tmp_path / "a.gsi"), "-q"]) == 0
     (line,) = (record.message for record in caplog.records if record.levelname == "WARNING")
     assert f"; {' and '.join(short)} are free (--step 4 makes it smaller, --parts takes less memory)" in line
-
-
-def test_gigabytes():
-    assert index_command.in_bytes(17_580_000_000) == "17.6 GB"
-    assert index_command.in_bytes(999_999) == "1.0 MB"

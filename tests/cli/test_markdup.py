@@ -8,6 +8,7 @@ import subprocess
 
 import pysam
 import pytest
+from text_bases import reverse_complement
 
 from gassst.cli.main import main
 from gassst.records.duplicate_metrics import COLUMNS
@@ -29,7 +30,7 @@ def lanes(small_genome, tmp_path_factory):
     for i in range(300):
         contig, start, size = draw.choice(places) if i < 240 else (contigs[0], draw.randrange(800), 230)
         size += draw.choice([0, 0, 0, 1])
-        mates = [contig[start : start + 80], complement(contig[start + size - 80 : start + size])]
+        mates = [contig[start : start + 80], reverse_complement(contig[start + size - 80 : start + size])]
         if draw.random() < 0.15:
             mates[draw.randrange(2)] = "".join(draw.choices("ACGT", k=80))
         if draw.random() < 0.5:
@@ -46,10 +47,6 @@ def lanes(small_genome, tmp_path_factory):
         for which in range(2):
             paths[which][lane].write_text(texts[lane][which])
     return paths
-
-
-def complement(bases):
-    return bases[::-1].translate(str.maketrans("ACGT", "TGCA"))
 
 
 @pytest.fixture(scope="module")

@@ -12,21 +12,16 @@ import subprocess
 import pysam
 import pytest
 from test_cli import (
-    GOOD,
     MANY,
     default_signals,
     feed,
-    gassst_map,
     interrupted,
     only_line,
     process,
 )
 
-from gassst import errors
 from gassst.api import mapper
 from gassst.files.writing import WriteBehind
-
-__all__ = ["gassst_map"]  # a fixture
 
 TWO = ("-t", "4", "--processes", "2")
 LAYOUTS = [("-t", "3", "--processes", "1"), ("-t", "2", "--processes", "2"), (*TWO, "--batch-size", "70")]
@@ -162,13 +157,6 @@ def test_a_short_run_takes_one_process(gassst_map, small_fastq, tmp_path, monkey
     assert has_pool(small_fastq, "-o", tmp_path / "out.sam")
 
 
-def test_verbose_says_how_many_run(gassst_map, small_fastq, tmp_path):
-    assert (
-        "2 worker processes of 4 threads in all"
-        in gassst_map(small_fastq, *TWO, "-v", "-o", tmp_path / "out.bam")[2]
-    )
-
-
 def test_names_that_are_cut_are_counted_in_all_processes(gassst_map, tmp_path):
     reads = tmp_path / "reads.fq"
     reads.write_text("".join(f"@{'n' * 300}{i}\nACGT\n+\nIIII\n" for i in range(10)))
@@ -203,15 +191,6 @@ def test_a_worker_that_fails_ends_the_run_with_one_line(
     assert code == 1
     assert message in only_line(error)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_reader_of_the_output_goes_away(small_index, small_fastq):
-    argv = ("map", "-q", "--device", "none", small_index, "--single", *[small_fastq] * 40)
-    with process(*argv, *TWO, "--batch-size", "100") as run:
-        assert run.stdout.readline().startswith(b"@HD")
-        run.stdout.close()
-        assert run.stderr.read() == b""  # which ends with the last process that has it
-    assert run.returncode == errors.READER_GONE
 
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
@@ -250,12 +229,3 @@ def test_interrupt_from_a_terminal_reaches_all_processes(small_index, small_fast
         run.stdin.close()
     assert got == (130, "gassst: interrupted\n")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_few_reads_for_many_processes(gassst_map, tmp_path):
-    (tmp_path / "two.fq").write_text(GOOD)
-    (tmp_path / "none.fq").write_text("")
-    for name, n in (("two", 2), ("none", 0)):
-        argv = (tmp_path / f"{name}.fq", "-t", "5", "--processes", "5", "-o", tmp_path / "out.bam", "-q")
-        assert gassst_map(*argv)[0] == 0
-        assert len(records_of(tmp_path / "out.bam")) == n

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import gzip
 import io
-import logging
 import shlex
 
 import pytest
 
 from gassst.cli import progress
-from gassst.cli.console import ERASE_LINE, STDERR, Console, ConsoleHandler
+from gassst.cli.console import ERASE_LINE, Console
 from gassst.cli.main import main
-from gassst.cli.start import number_of
 from gassst.model.stats import Stats
 from gassst.version import __version__
 
@@ -83,16 +81,6 @@ def test_a_run_shows_the_share_that_is_mapped(monkeypatch, capfd, small_index, s
     assert lines[-1].startswith("gassst: 100 %, 0:00 left, ")
 
 
-@pytest.mark.parametrize("stream", [Terminal(), io.StringIO()], ids=["terminal", "file"])
-def test_quiet(shown, stream):
-    assert shown(stream, HalfDone(), quiet=True) == ""
-
-
-def test_dumb_terminal_gets_plain_lines(shown, monkeypatch):
-    monkeypatch.setenv("TERM", "dumb")
-    assert shown(Terminal()).count("\n") == 2
-
-
 def test_line_never_wraps(monkeypatch):
     monkeypatch.setenv("COLUMNS", "20")
     stream = Terminal()
@@ -108,28 +96,6 @@ def test_message_takes_the_place_of_the_line():
     console.say("second")
     console.wipe()
     assert stream.getvalue() == f"first\n{ERASE_LINE}50 %{ERASE_LINE}second\n"
-
-
-def test_log_goes_through_the_console(monkeypatch):
-    stream = Terminal()
-    monkeypatch.setattr(STDERR, "_stream", stream)
-    STDERR.renew("50 %")
-    ConsoleHandler().emit(logging.LogRecord("gassst", logging.INFO, "", 0, "%d reads", (7,), None))
-    assert stream.getvalue() == f"{ERASE_LINE}50 %{ERASE_LINE}7 reads\n"
-
-
-def test_nobody_reads_any_more():
-    stream = Terminal()
-    stream.close()
-    Console(stream).say("unheard")
-
-
-@pytest.mark.parametrize(
-    "seconds, text",
-    [(0.4, "0:00"), (59.6, "1:00"), (754, "12:34"), (3723, "1:02:03"), (360_000, "100:00:00")],
-)
-def test_clock(seconds, text):
-    assert progress.clock(seconds) == text
 
 
 def test_an_index_says_how_far_it_is(monkeypatch, capfd, small_fasta, tmp_path):
@@ -178,12 +144,3 @@ def test_every_command_that_takes_threads_begins_so(run, small_fasta, small_inde
         code, _, error = run(*command, "-t", "1")
         assert code == 0 and error.startswith(f"gassst: version {__version__}: gassst {command[0]} "), error
         assert error.splitlines()[1] == "gassst: 1 thread"
-
-
-def test_one_is_no_plural(run, tmp_path, capfd):
-    fasta = tmp_path / "one.fa"
-    fasta.write_text(">one\n" + "ACGGTTCATG" * 30 + "\n")
-    assert ": 1 contig, 300 bases, " in run("index", fasta)[2].splitlines()[-1]
-    said = run("align", fasta, fasta, "-o", tmp_path / "out.tsv")[2]
-    assert said.splitlines()[-1].startswith("gassst: 1 alignment of 1 query with 1 target, ")
-    assert number_of(0, "part") == "0 parts" and number_of(2580, "contig") == "2,580 contigs"

@@ -63,22 +63,11 @@ def test_one_group_for_each_lane(small_index, lanes, tmp_path, suffix, capfd):
     assert [record.get_tag("RG") for record in records] == [c for c in "0123" for _ in range(10)]
     assert (
         run(
-            small_index,
-            "-1",
-            *lanes[::2],
-            "-2",
-            *lanes[1::2],
-            "-R",
-            A,
-            "-R",
-            B,
-            *form,
-            "-o",
-            output,
+            small_index, "-1", *lanes[::2], "-2", *lanes[1::2], "-R", A, "-R", B, *form, "-o", output,
             "--sort",
         )
         == 0
-    )
+    )  # fmt: skip
     lane = {record.get_tag("RG"): set() for record in opened(output)[1]}
     for record in opened(output)[1]:
         lane[record.get_tag("RG")].add(record.query_name.split(":")[3])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import subprocess
 import sys
 import tracemalloc
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 import brute_force as bf
 import numpy as np
 import pytest
-from places import SCRIPTS, environment
+from places import environment
 
 import gassst
 
@@ -134,18 +133,6 @@ def test_chain_counts_are_those_of_the_mapper(filter_results, small_index, small
     assert filter_results["occurrences"] == stats.occurrences
 
 
-def test_no_chain_loses_a_read(filter_results):
-    mapped = {chain["mapper"]["mapped"] for chain in filter_results["chains"]}
-    assert len(mapped) == 1 and mapped.pop() > 350
-
-
-def test_without_filters_all_bands_are_scored(filter_results):
-    chained, _, none = filter_results["chains"]
-    assert none["cpu_ns_filters"] == 0 and not none["steps"]
-    assert none["score"]["in"] == filter_results["score"]["in"] > chained["score"]["in"]
-    assert none["cpu_ns_in_all"] == pytest.approx(85 * none["score"]["in"])
-
-
 # --- seeds
 
 
@@ -179,36 +166,6 @@ def test_kernels_of_the_cpu_backend(script, tmp_path, capsys):
     assert "checked samples" in capsys.readouterr().out
 
 
-# --- profile of a batch
-
-
-def test_the_profile_of_a_batch(small_index, small_fasta, tmp_path):
-    """In a process of its own: the script replaces compiled functions by timed ones."""
-    files = [str(tmp_path / f"{mate}.fq") for mate in (1, 2)]
-    outputs = [word for file in files for word in ("-o", file)]
-    pairs = [
-        "simulate",
-        str(small_fasta),
-        "-n",
-        "50",
-        "-l",
-        "60",
-        "-e",
-        "0.01",
-        "--pairs",
-        "200,20",
-        *outputs,
-    ]
-    subprocess.run([sys.executable, "-m", "gassst", *pairs], check=True, env=environment())
-    profile = [str(SCRIPTS / "bench" / "batch_profile.py"), str(small_index), *files, "--repeats", "2"]
-    command = [sys.executable, *profile]
-    done = subprocess.run(command, check=True, env=environment(), capture_output=True, text=True)
-    rows = {line[:36].strip(): line[36:].split() for line in done.stdout.splitlines()}
-    assert rows["all"][2:5] == ["100.0", "%", "1.0"] and rows["records"][4] == "1.0"
-    parts = [float(row[2]) for name, row in rows.items() if name != "all"]
-    assert abs(sum(parts) - 100) < 0.1 * len(parts)
-
-
 # --- make_genome and scale ----------------------------------------------------------------------------------
 
 
@@ -230,21 +187,6 @@ def test_genome_has_its_size_and_is_the_same_for_a_seed(script, tmp_path):
     assert genome_of(script, tmp_path / "c.fa", "--size", "400K", "--contigs", 3, "--seed", 2) != genome
 
 
-def test_scale_of_two_small_genomes(script, tmp_path, monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
-    options = ("20K:50,100", "60K:50", "--memory", "1M", "--options=--device none", "--work", tmp_path)
-    result = results_of(script("scale"), *options, tmp_path / "scale.json")
-    assert [genome["size"] for genome in result["genomes"]] == [20_000, 60_000]
-    runs = result["genomes"][0]["runs"]
-    assert [(r["reads"], r["threads"], r["memory"]) for r in runs] == [
-        (50, 1, None), (50, 2, None), (50, 2, "1M"), (100, 1, None), (100, 2, None),
-    ]  # fmt: skip
-    assert all(r["placed_right"] > 0.5 and r["rss"] > 0 for r in runs)
-    assert [p.name for p in tmp_path.iterdir()] == ["scale.json"]
-    script("scale_tables").plot(result, tmp_path / "scale.svg")
-    assert (tmp_path / "scale.svg").read_text().startswith("<?xml")
-
-
 # --- mapq_bins ----------------------------------------------------------------------------------------------
 
 
@@ -256,17 +198,8 @@ def test_bins_of_a_small_genome_are_measured_once(script, tmp_path, monkeypatch)
     fasta.write_text(f">c\n{bases}{bases[:3000]}\n")
     gassst.Index.build(fasta).save(tmp_path / "genome.gsi")
     options = [
-        fasta,
-        tmp_path / "genome.gsi",
-        "-n",
-        "300",
-        "--sets",
-        "2",
-        "--lengths",
-        "60",
-        "--errors",
-        "0.02",
-    ]
+        fasta, tmp_path / "genome.gsi", "-n", "300", "--sets", "2", "--lengths", "60", "--errors", "0.02",
+    ]  # fmt: skip
     cell = results_of(script("mapq_bins"), *options, out)["cells"]["genome 2x60 2 %"]
     assert [sum(one["wrong"]) + sum(one["right"]) for one in cell["sets"]] == [600, 600]
     assert cell["sets"][0] != cell["sets"][1]
@@ -373,23 +306,6 @@ def test_curves_count_what_evaluate_counts(script, tmp_path):
     assert f"{own['right20'] / 3:.2f}" in row
     assert "wrong" not in curves.foreign(result) and curves.foreign(result).count("gassst") == 2
     assert curves.shown(result, tmp_path / "f.svg").endswith("(f.svg)") and (tmp_path / "f.svg").exists()
-
-
-def test_curves_of_bisulfite_reads(script, tmp_path, monkeypatch):
-    """Pairs of both lengths by gassst alone; without MethylDackel there are no levels."""
-    curves, rng = script("curves"), np.random.default_rng(44)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    genome = tmp_path / "one.fa"
-    genome.write_text(f">one\n{bf.random_bases(rng, 20_000).decode()}\n")
-    result = results_of(curves, "meth", genome, "-n", 100, "--tools", "gassst", tmp_path / "out.json")
-    assert [(one["name"], one["reads"]) for one in result["sets"]] == [
-        ("one, 2 x 100", 200),
-        ("one, 2 x 150", 200),
-    ]
-    for one in result["sets"]:
-        found = one["runs"]["gassst"]
-        assert found["right20"] > 190 and "error" not in found
-    assert "one, 2 x 150" in curves.cells(result) and "gassst" not in curves.levels(result)
 
 
 def test_levels_are_compared_where_all_tools_have_them(script, tmp_path):

@@ -20,11 +20,6 @@ def english():
     return load("check/english")
 
 
-@pytest.fixture(scope="module")
-def doc_commands():
-    return load("check/doc_commands")
-
-
 LONG = "one " * 31
 
 
@@ -50,18 +45,6 @@ LONG = "one " * 31
 )
 def test_english_of_markdown(english, text, lines):
     assert [found.line for found in english.findings(english.markdown_blocks(text))] == lines
-
-
-def test_commands_are_what_follows_the_prompt(doc_commands):
-    page = "text\n\n```console\n$ one \\\n    two\nshown\n$ three\n```\n\n"
-    page += "```sh\n$ not run\n```\n\n```python\nx = 1\n```\n"
-    first, second = doc_commands.blocks(page)
-    assert (first.language, first.line, first.code) == ("console", 3, "one \\\n    two\nthree")
-    assert (second.language, second.code) == ("python", "x = 1")
-
-
-def test_picture_of_the_pipeline_is_up_to_date():
-    assert load("docs/pipeline_svg").main(["--check"]) == 0
 
 
 def test_pages_of_the_documentation_are_plain_english(english):
@@ -126,21 +109,6 @@ other("the file has it")
 
 def test_what_gassst_shows_is_plain_english(english):
     assert english.main(["--shown", str(ROOT / "gassst")]) == 0
-
-
-def test_the_picture_of_the_report_is_of_its_page(tmp_path, monkeypatch, capsys):
-    """The check tells another page, and takes another drawing of one page for the same."""
-    report_png = load("docs/report_png")
-    monkeypatch.setattr("sys.argv", ["report_png.py", "--check"])
-    assert report_png.main() == 0
-    page = '<h1>Report</h1><svg id="a"><path d="M 1"/></svg><td>1</td>'
-    assert report_png.digest(page) == report_png.digest(page.replace("M 1", "M 2"))
-    assert report_png.digest(page) != report_png.digest(page.replace("<td>1", "<td>2"))
-    stats = report_png.STATS.read_text()
-    monkeypatch.setattr(report_png, "STATS", tmp_path / "report.json")
-    report_png.STATS.write_text(stats.replace('"mapped":4086', '"mapped":4085'))
-    assert report_png.STATS.read_text() != stats
-    assert report_png.main() == 1 and capsys.readouterr().err.count("\n") == 1
 
 
 # --- wrap ---------------------------------------------------------------------------------------------------

@@ -12,17 +12,14 @@ import brute_force as bf
 import numpy as np
 import pairs
 import peer_agreement
-import peer_tables
 import pysam
 import pytest
 import variants
-from places import DATA
 from test_scripts_peers import record, script, write
 from variants import Allele, Call
 
 from gassst.cli.main import main
 
-PHIX = DATA / "phix174.fa.gz"
 needs_bwa = pytest.mark.external("bwa")
 needs_checks = pytest.mark.external("samtools", "PicardCommandLine")
 needs_bcftools = pytest.mark.external("samtools", "bcftools")
@@ -77,31 +74,6 @@ def test_agreement_finds_and_classes_what_differs(two_files):
     assert {one.kind: one.key[0] for one in listed} == dict(zip(DIFFERENT, names, strict=True))
     assert set(DIFFERENT) == set(peer_agreement.CLASSES)
     assert peer_agreement.counts(listed) == dict.fromkeys(DIFFERENT, 1)
-
-
-# --- peers, pairs -------------------------------------------------------------------------------------------
-
-
-@needs_bwa
-def test_bench_of_simulated_pairs(tmp_path):
-    out, listed = tmp_path / "out.json", tmp_path / "d.tsv"
-    script(
-        "bench/peers.py", PHIX, "--simulate", "60,0.02", "--pairs", "200,20", "-n", 300, "--rounds", 1, "--tools",
-        "bwa", "--variant", "strict=bwa -k 40 -S", "--agree-with", "bwa", "--json", out, "--disagreements", listed,
-    )  # fmt: skip
-    result = json.loads(out.read_text())
-    (one,) = result["sets"]
-    assert (one["reads"], one["paired"], one["insert"], one["name"]) == (600, True, "200,20", "2 x 60 bp 2%")
-    run, strict = one["runs"]["bwa"], one["runs"]["strict"]
-    assert (
-        run["placed_right"] == run["both_right_share"] == run["proper_share"] == run["proper_accuracy"] == 1
-    )
-    assert strict["mapped_share"] < 0.95 and strict["both_right_share"] < strict["placed_right"]
-    assert strict["agreement"]["share"] == 1 and strict["agreement"]["only_theirs"] > 0
-    assert listed.read_text().startswith("set\tours\ttheirs\tread\tmate\tclass\tplace_ours")
-    tables = peer_tables.everything(result)
-    assert "right of proper %" in tables and "both sure" in tables
-    assert "| 2 x 60 bp 2% | 100.00 " in peer_tables.pairs({**result, "tools": {"bwa": {}}})
 
 
 # --- pairs --------------------------------------------------------------------------------------------------
@@ -232,28 +204,6 @@ def test_scores_are_counted_allele_by_allele():
     assert (found["indel", 0]["recall"], found["indel", 0]["precision"]) == (0, None)
     rows = list(variants.errors("x", calls, truth))
     assert [(row[1], row[2], row[4]) for row in rows] == [("false", "SNP", "5"), ("missed", "indel", "9")]
-
-
-def test_counts_of_several_samples_are_added_and_compared_pair_by_pair():
-    def result(called, right, same):
-        return {
-            "cpu": 2.0,
-            "calls": [
-                {"caller": "x", "kind": "SNP", "quality": 0, **variants.shares(10, called, right, same)}
-            ],
-        }
-
-    samples = [{"a": result(8, 6, 5), "b": result(9, 9, 9)}, {"a": result(7, 7, 7), "b": result(8, 6, 3)}]
-    a, b = (variants.summed(samples)[name] for name in "ab")
-    row = a["calls"][0]
-    assert (row["planted"], row["called"], row["right"], a["cpu"]) == (20, 15, 13, 4)
-    assert (row["recall"], row["genotype"]) == (13 / 20, 12 / 13)
-    # 3 more in one sample, 1 less in the other: a deviation of 2 sqrt 2 each, so 4 of the sum.
-    assert b["calls"][0]["ahead"] == pytest.approx([2, 4]) and "ahead" not in row
-    assert b["calls"][0]["false_ahead"] == pytest.approx([0, 4])
-    assert "+2 +- 4.0" in variants.report({"a": a, "b": b})
-    assert variants.summed([samples[0], {**samples[1], "a": {"failed": "why"}}])["a"] == {"failed": "why"}
-    assert list(variants.parse_seeds("7-9")) == [7, 8, 9]
 
 
 @needs_bcftools

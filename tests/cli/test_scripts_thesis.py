@@ -48,14 +48,6 @@ def test_another_place_with_a_near_score_is_questionable(their, is_questionable)
     assert questionable({"read": found(100, 36)}, [{}, {"read": their}]) == is_questionable
 
 
-def test_map_of_missed_alignments_is_that_of_the_text():
-    """4.6.7: of 200 bases with 20 errors, seeds of 20 bases miss about 1 %, and those of 9 none."""
-    data = thesis.figure_4_3()
-    row = {w: data["missed"][w - data["seeds"][0]] for w in (9, 20)}
-    assert row[9][20] == 0
-    assert row[20][20] == pytest.approx(0.01, abs=0.005)
-
-
 def test_a_run_gives_every_table_and_figure(tmp_path, monkeypatch):
     monkeypatch.setitem(peers.GRIDS, "thesis", [(50, 0.05)])
     reads, genome, out = DATA / "phix_SRR1377138_R1.fastq.gz", DATA / "phix174.fa.gz", tmp_path / "t.json"

@@ -85,9 +85,3 @@ def test_reports_tell_of_what_is_mapped(sheet, mapped):
     code, error, new = mapped("--stats", "all.json", "--skip-existing")
     assert (code, new) == (0, "c")
     assert "--stats, --report and --multiqc cover the samples of this run only" in error
-
-
-def test_it_is_for_sheets(run, small_index, sheet):
-    code, out, error = run("map", small_index, "a.fq", "--skip-existing")
-    assert (code, out) == (2, "")
-    assert error == "gassst: --skip-existing needs --sheet\n"

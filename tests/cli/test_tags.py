@@ -21,29 +21,14 @@ TAGS = [
 ]
 WRONG = [
     *(
-        "XY:i:5x",
-        "XY:i:4294967296",
-        "X:Z:a",
-        "1X:Z:a",
-        "XYZ:a",
-        "XA:A:ab",
-        "XF:f:.",
-        "XF:f:1e",
-        "XH:H:1",
+        "XY:i:5x", "XY:i:4294967296", "X:Z:a", "1X:Z:a", "XYZ:a", "XA:A:ab", "XF:f:.", "XF:f:1e", "XH:H:1",
         "XH:H:0g",
     ),
     *(
-        "XB:B:",
-        "XB:B:x,1",
-        "XB:B:c,128",
-        "XB:B:C,-1",
-        "XB:B:s1",
-        "XB:B:i,",
-        "XZ:Z:\x01",
-        "XZ:Z:é",
+        "XB:B:", "XB:B:x,1", "XB:B:c,128", "XB:B:C,-1", "XB:B:s1", "XB:B:i,", "XZ:Z:\x01", "XZ:Z:é",
         "plain words",
     ),
-]
+]  # fmt: skip
 
 
 def run(index, *arguments):
@@ -157,15 +142,9 @@ def test_a_name_without_umi_is_one_line_or_counted(small_index, small_reads, tmp
         f"gassst: {path}: record 2 ({name}): its name does not end in ':' and"
     )
     command = [
-        "map",
-        str(small_index),
-        str(path),
-        "--umi-from-name",
-        ":",
-        "--lenient",
-        "-o",
+        "map", str(small_index), str(path), "--umi-from-name", ":", "--lenient", "-o",
         str(tmp_path / "out.sam"),
-    ]
+    ]  # fmt: skip
     assert main([*command, "--device", "none"]) == 0
     assert "1 fields of comments and names are no SAM tags: left out" in capfd.readouterr().err
     assert [r.has_tag("RX") for r in records_of(tmp_path / "out.sam")] == [True, False]

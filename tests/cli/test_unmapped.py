@@ -63,16 +63,6 @@ def test_pairs_in_two_files(small_index, files, tmp_path, options, choice, pairs
     assert [text.count("\n") for text in written] == [4 * pairs_written] * 2
 
 
-def test_all_in_one_file(small_index, files, tmp_path):
-    """Mates have /1 and /2, and those whose mate is mapped are there, too."""
-    out, one = tmp_path / "o.bam", tmp_path / "u.fq"
-    assert run(small_index, *files, "-o", out, "-k", "4", "--unmapped", one) == 0
-    all_of_them = str(tmp_path / "oracle.fq")
-    pysam.fastq("-f", "4", "-N", "-o", all_of_them, "-0", all_of_them, str(out))
-    assert one.read_text() == (tmp_path / "oracle.fq").read_text()
-    assert one.read_text().count("\n") == 4 * 80
-
-
 def test_single_reads_are_in_neither_file(small_index, files, tmp_path, capfd):
     both = tmp_path / "both.fq"
     records = zip(*(path.read_text().split("@")[1:] for path in files), strict=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import subprocess
 import sys
@@ -124,28 +123,3 @@ def test_edits_are_those_against_the_genome(baseline):
 @pytest.mark.parametrize("options", [("-t", 1), ("-t", 4, "--batch-size", 100), ("--device", "cpu")], ids=str)
 def test_threads_batches_and_device_change_nothing(mapped, mode, baseline, options):
     assert lines_of(mapped(*options, *mode)) == lines_of(baseline)
-
-
-def test_compression_format_and_interleaving_change_nothing(mapped, mode, baseline, tmp_path):
-    texts = [gzip.decompress(path.read_bytes()) for path in PAIRS]
-    plain = [tmp_path / path.stem for path in PAIRS]
-    for path, text in zip(plain, texts, strict=True):
-        path.write_bytes(text)
-    lines = [text.splitlines(keepends=True) for text in texts]
-    both = b"".join(line for i in range(0, len(lines[0]), 4) for one in lines for line in one[i : i + 4])
-    (tmp_path / "both.fq.gz").write_bytes(gzip.compress(both, 1))
-    expected = lines_of(baseline)
-    assert lines_of(mapped(*mode, reads=plain)) == expected
-    assert lines_of(mapped("--interleaved", *mode, reads=[tmp_path / "both.fq.gz"])) == expected
-    assert lines_of(mapped(*mode, name="out.bam")) == expected
-    assert sorted(lines_of(mapped("--sort", *mode, name="sorted.bam"))) == sorted(expected)
-
-
-def test_swapped_files_swap_the_mates_only(mapped, mode, baseline):
-    def places(pairs):
-        return [
-            (r.query_name, r.reference_start, r.flag & 0x1E, r.cigarstring, r.mapping_quality) for r in pairs
-        ]
-
-    before, after = pairs_of(baseline), pairs_of(mapped(*mode, reads=PAIRS[::-1]))
-    assert [places(pair[::-1]) for pair in after] == [places(pair) for pair in before]
