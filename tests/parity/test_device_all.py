@@ -1,8 +1,5 @@
 """The search for all places on a device finds and aligns what the host does, row by row."""
 
-import subprocess
-import sys
-
 import brute_force as bf
 import numpy as np
 import pytest
@@ -113,12 +110,6 @@ def test_requests_that_are_searched_together_do_not_meet(search, index, small_re
     assert_all_places(search, [context_of(index, part, all_hits=True, min_identity=90) for part in parts])
 
 
-def test_no_read_has_a_seed(search, index):
-    short = context_of(index, [("short", "ACGTAC", None), ("masked", "N" * 60, None)], all_hits=True)
-    assert_all_places(search, [short])
-    assert_all_places(search, [context_of(index, [("short", "ACGTAC", None)], all_hits=True)])
-
-
 def test_batches_of_all_and_of_the_best_places_follow_each_other(search, index, small_reads):
     for all_hits in (True, False, True):
         context = context_of(index, small_reads[:50], all_hits=all_hits, min_identity=90)
@@ -126,11 +117,6 @@ def test_batches_of_all_and_of_the_best_places_follow_each_other(search, index, 
         with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
             backend = HostBackend(context, bands, Stats())
             assert_same_rows(backend.trace_back(found), backend.trace_back(single.search(backend)))
-
-
-@pytest.mark.parametrize("params", [{"filters": ()}, {"filters": ("flanks",)}, {"strata": True}])
-def test_other_searches_for_all_places_are_left_to_the_host(search, index, small_reads, params):
-    assert search.search(context_of(index, small_reads[:3], all_hits=True, **params), Stats()) is None
 
 
 def test_a_trial_compares_alignments(search, index, small_reads, monkeypatch):
@@ -141,57 +127,6 @@ def test_a_trial_compares_alignments(search, index, small_reads, monkeypatch):
     assert trial.is_met_by(found)
     traced = found.traced._replace(diagonal=found.traced.diagonal + np.uint32(1))
     assert not trial.is_met_by(found._replace(traced=traced))
-
-
-SERVED = """
-import gzip, sys, threading
-import gassst
-import numpy as np
-from gassst.bands.cpu import CpuExtender
-from gassst.gpu.process import DeviceProcess, Job
-from gassst.gpu.server import DeviceServer, serve
-from gassst.model.stats import Stats
-from gassst.reads.in_memory import batch_of_records
-from gassst.search import single
-from gassst.search.context import BatchContext
-from gassst.search.host import HostBackend
-
-index = gassst.Index.open(sys.argv[1])
-process = DeviceProcess(sys.argv[3], 2, serve)
-mapper = gassst.Mapper(index, device="none", all_hits=True, min_identity=90)
-process.tell(Job.of(index, mapper.params))
-server, rows = DeviceServer(process), {}
-lines = gzip.open(sys.argv[2], "rt").read().split()[1::4]
-
-def context_of(of):
-    packed = batch_of_records([(str(i), lines[i], None) for i in range(100 * of, 100 * of + 100)]).pack()
-    searched = index, mapper.parts, mapper.plan, mapper.cascade, mapper.params.for_single()
-    return BatchContext.of(*searched, packed, whole_reads=searched[-1].reports_whole_reads)
-
-def ask(of):
-    context = context_of(of)
-    rows[of] = HostBackend(context, None, Stats()).trace_back(server.search(context, Stats())).rows
-
-asking = [threading.Thread(target=ask, args=(of,)) for of in range(2)]
-for thread in asking: thread.start()
-for thread in asking: thread.join()
-for of in range(2):
-    context = context_of(of)
-    with CpuExtender(index.reference.planes).open_reads(context.packed) as bands:
-        host = HostBackend(context, bands, Stats())
-        expected = host.trace_back(single.search(host)).rows
-    assert len(expected[0]) > 90 and all(map(np.array_equal, rows[of], expected))
-assert process.load.counts == (200, 0)
-server.close()
-"""
-
-
-@needs_device
-def test_a_search_waits_for_the_process_that_drives_the_device(small_index, small_fastq):
-    """No batch is left to the host, which would take longer than the device takes to start."""
-    command = [sys.executable, "-c", SERVED, str(small_index), str(small_fastq), USABLE[0].type]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
-    assert done.returncode == 0, done.stderr
 
 
 @needs_device

@@ -18,7 +18,7 @@ from device_searches import USABLE, needs_device
 from gassst.api.mapper import LateMapper
 from gassst.errors import DeviceError
 from gassst.gpu import server as device_server
-from gassst.gpu.process import CALL, DEVICE, FAILED, HOST, DeviceProcess, Load, Turns
+from gassst.gpu.process import CALL, DEVICE, HOST, DeviceProcess, Load, Turns
 from gassst.gpu.requests import QUICK_LOOK, SEARCH, Request
 from gassst.gpu.server import DeviceServer, Inbox, drive
 from gassst.runs.device import RunDevice
@@ -220,40 +220,6 @@ def test_few_reads_wait_for_more_while_others_are_searched(monkeypatch, stage, r
     assert patience == [0, seconds]
 
 
-def test_the_last_failure_is_told_alone():
-    with closing(DeviceProcess("gpu", 1, lambda *_: None)) as process:
-        process.say(FAILED, "a long failure of one thread")
-        process.say(FAILED, "a short one")
-        with pytest.raises(DeviceError, match="^a short one$"):
-            process.verify()
-
-
-@needs_device
-def test_an_index_that_was_replaced_meanwhile_is_not_searched(small_index):
-    """The process opens the file by its name, after the run did."""
-    command = [sys.executable, "-c", REPLACED, str(small_index), USABLE[0].type]
-    run = subprocess.run(command, capture_output=True, text=True)
-    assert run.stdout == f"{small_index} was replaced while the run began\n", run.stderr
-
-
-REPLACED = """
-import sys, time
-import gassst
-from gassst.errors import DeviceError
-from gassst.gpu.process import READY, DeviceProcess, Job
-from gassst.gpu.server import serve
-
-mapper = gassst.Mapper(sys.argv[1], device="none")
-process = DeviceProcess(sys.argv[2], 1, serve)
-process.tell(Job.of(mapper.index, mapper.params)._replace(md5=("of another",)))
-try:
-    while process.status < READY:
-        time.sleep(0.01)
-except DeviceError as error:
-    print(error)
-"""
-
-
 def test_a_process_that_has_ended_serves_no_other_sample(index):
     """Its file descriptors may be those of other files by then."""
     ended = DeviceProcess("gpu", 1, lambda *_: None)
@@ -366,17 +332,8 @@ def records_without_group(path):
 def test_beside_a_device_threads_share_no_process(small_index, small_fastq, tmp_path):
     """Half as many threads again, as some wait for it."""
     command = [
-        sys.executable,
-        "-m",
-        "gassst",
-        "map",
-        str(small_index),
-        "-",
-        "-v",
-        "-v",
-        "-t",
-        "5",
-    ]
+        sys.executable, "-m", "gassst", "map", str(small_index), "-", "-v", "-v", "-t", "5",
+    ]  # fmt: skip
     command += ["-o", str(tmp_path / "out.sam"), "--device"]
     environment = {**os.environ, "OCL_ICD_VENDORS": str(tmp_path), "OPENCL_VENDOR_PATH": str(tmp_path)}
     environment.pop("GASSST_OPENCL", None)

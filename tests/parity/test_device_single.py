@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from device_searches import SPLIT, assert_all_same, assert_same, context_of, with_adapters
 
-import gassst
 from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError
 from gassst.gpu import arrays as device_arrays
@@ -151,21 +150,3 @@ class TestDeviceSearch:
             assert search.search(context, Stats()) is None
         (line,) = [record.getMessage() for record in caplog.records]
         assert "does not fit" in line and "\n" not in line
-
-
-@pytest.mark.parametrize(
-    ("memory", "allocation", "why", "parts"),
-    [
-        (8 << 30, 4 << 30, "", 1),
-        (8 << 30, SPLIT, "", 4),
-        (8 << 30, SPLIT >> 1, "largest allocation", 4),
-        (1 << 30, 1 << 29, "do not fit", 1),
-    ],
-)
-def test_fit_is_known_before_anything_is_allocated(index, memory, allocation, why, parts):
-    found = device_index.fit(index, memory, allocation)
-    assert (why in found.why if why else not found.why) and found.parts == parts
-
-
-def test_an_index_with_steps_is_left_to_the_host(small_fasta):
-    assert "step 2" in device_index.fit(gassst.Index.build(small_fasta, step=2), 8 << 30, 4 << 30).why

@@ -70,14 +70,9 @@ def make_case(name):
     band = last - WIDE // 2
     truth = local_textbook(reads, reference, band, WIDE, scoring)
     return SimpleNamespace(
-        reference=reference,
-        scoring=scoring,
-        reads=reads,
-        read_strand=read_strand,
-        diagonal=last,
-        band=band,
+        reference=reference, scoring=scoring, reads=reads, read_strand=read_strand, diagonal=last, band=band,
         truth=truth,
-    )
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module", params=["bwa", "cheap gaps", "no bonus"])

@@ -45,15 +45,9 @@ def make_case(width, name):
         for read, found in zip(on_strand, truth, strict=True)
     ]
     return SimpleNamespace(
-        width=width,
-        scoring=scoring,
-        reference=reference,
-        reads=reads,
-        read_strand=read_strand,
-        band_start=band_start,
-        truth=truth,
-        costs=costs,
-    )
+        width=width, scoring=scoring, reference=reference, reads=reads, read_strand=read_strand,
+        band_start=band_start, truth=truth, costs=costs,
+    )  # fmt: skip
 
 
 @pytest.fixture(
@@ -283,15 +277,11 @@ def test_beyond_the_reference_all_is_masked(backend):
 @pytest.mark.parametrize(
     "wrong, said",
     [
-        ({"match": 0}, "^match "),
-        ({"match": 11}, "^match "),
-        ({"mismatch": -1}, "^mismatch "),
-        ({"gap_open": (6, 1001)}, "^gap_open "),
-        ({"gap_extend": (0, 1)}, "^gap_extend "),
-        ({"clip": 1001}, "^clip "),
-        ({"min_score": -1}, "^min_score "),
+        ({"match": 0}, "^match "), ({"match": 11}, "^match "), ({"mismatch": -1}, "^mismatch "),
+        ({"gap_open": (6, 1001)}, "^gap_open "), ({"gap_extend": (0, 1)}, "^gap_extend "),
+        ({"clip": 1001}, "^clip "), ({"min_score": -1}, "^min_score "),
     ],
-)
+)  # fmt: skip
 def test_scores_that_would_overflow_are_refused(wrong, said):
     with pytest.raises(UsageError, match=said):
         Scoring(**wrong).verify()

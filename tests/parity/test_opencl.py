@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from alignments import make_pairs, make_reference, pack, planes_of
 
-from gassst.bands.base import WORDS
 from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError
 from gassst.gpu import opencl_batch, opencl_engine
@@ -93,29 +92,10 @@ def test_lanes_follow_a_cpus_vectors():
         assert opencl_engine.lanes_of(fake("gpu", 2), Width) == 1
 
 
-def test_one_work_item_a_pair_works_on_every_device(device, case, expected, monkeypatch):
-    """What a GPU runs, also where there is none."""
-    monkeypatch.setattr(opencl_engine, "lanes_of", lambda info, device: 1)
-    assert results(OpenCLExtender(case[0], device), case) == expected
-
-
 @pytest.mark.parametrize("lanes", [2, 4])
 def test_all_vector_widths_agree(device, lanes, case, expected, monkeypatch):
     monkeypatch.setattr(opencl_engine, "lanes_of", lambda info, device: lanes)
     assert results(OpenCLExtender(case[0], device), case) == expected
-
-
-def test_environment_forces_the_cpu_backend(monkeypatch, caplog, case, expected):
-    monkeypatch.setenv("GASSST_OPENCL", "0")
-    extender = make_extender(case[0])
-    assert extender.name == "cpu" and not warnings_in(caplog)
-    assert results(extender, case) == expected
-    assert make_extender(case[0], "gpu").name == "cpu" and len(warnings_in(caplog)) == 1
-
-
-def test_none_is_the_cpu_backend(caplog, case):
-    extender = make_extender(case[0], "none")
-    assert extender.name == "cpu" and "CPU backend" in extender.describe() and not warnings_in(caplog)
 
 
 @needs_device
@@ -172,31 +152,12 @@ def test_an_extender_alone_does_all_on_its_device(device, case, monkeypatch):
     assert sorted(names) == ["align", "local_alignments", "local_scores", "profile", "score"]
 
 
-def test_the_clock_of_scores_alone_is_not_given_as_that_of_all(device, case):
-    extender = make_extender(case[0], device)
-    all_kernels(extender, case)
-    assert extender.counters.calls == 5 and extender.counters.kernel == 0
-
-
-@pytest.mark.parametrize("wanted", ["7:3", "no such card"])
-def test_a_device_that_is_not_there_is_an_error(wanted, case):
-    with pytest.raises(DeviceError):
-        make_extender(case[0], wanted)
-
-
 def test_no_pyopencl(monkeypatch, caplog, case):
     monkeypatch.setitem(sys.modules, "pyopencl", None)
     assert opencl_engine.devices() == []
     assert make_extender(case[0]).name == "cpu" and not warnings_in(caplog)
     with pytest.raises(DeviceError, match="pyopencl"):
         OpenCLExtender(case[0], "cpu")
-
-
-def test_no_platform(monkeypatch, caplog, case):
-    cl = pytest.importorskip("pyopencl")
-    monkeypatch.setattr(cl, "get_platforms", list)
-    with pytest.raises(DeviceError, match="no OpenCL device found"):
-        OpenCLExtender(case[0])
 
 
 def test_build_failure_shows_the_log(device, monkeypatch, caplog, case):
@@ -226,12 +187,6 @@ def test_out_of_memory_halves_the_chunk(device, monkeypatch, caplog, case, expec
     assert max(asked) > 400 * 16 * rows and not warnings_in(caplog)
 
 
-def test_out_of_memory_has_a_floor(device, monkeypatch, case):
-    refuse_above(monkeypatch, 1)
-    with pytest.raises(DeviceError, match="even for"):
-        results(make_extender(case[0], device), case)
-
-
 def test_a_device_that_fails_later_is_an_error(device, monkeypatch, case):
     _, packed, read_strand, band_start = case
 
@@ -256,25 +211,6 @@ def test_threads_share_an_extender(device, case, expected):
     for extender in (OpenCLExtender(case[0], device), CpuExtender(case[0])):
         with ThreadPoolExecutor(4) as pool:
             assert all(r == expected for r in pool.map(lambda _, e=extender: results(e, case), range(12)))
-
-
-def test_programs_are_built_once_a_width(device, case):
-    extender = OpenCLExtender(case[0], device)
-    for words in (*WORDS, 1):
-        results(extender, case, words)
-    compiled = extender.counters.compile
-    assert sorted(words for words, _ in extender.engine.programs) == list(WORDS) and compiled > 0
-    results(extender, case, 8)
-    assert extender.counters.compile == compiled
-
-
-def test_a_cpu_builds_one_program_for_all_widths_of_local_bands(device, case):
-    extender = OpenCLExtender(case[0], device)
-    for width in (16, 64, 512):
-        with extender.open_reads(case[1]) as handle:
-            handle.local(*case[2:], width, Scoring())
-    built = sorted(words for words, names in extender.engine.programs if names == opencl_engine.LOCAL_SOURCES)
-    assert built == ([512] if extender.engine.lanes > 1 else [16, 64, 512])
 
 
 def test_times_of_the_device(device, case):

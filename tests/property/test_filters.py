@@ -21,7 +21,6 @@ from oracles import (
 )
 
 from gassst._core import filters as _filters
-from gassst.errors import UsageError
 from gassst.model.array_types import COORDINATE_BITS
 from gassst.search.filters import FILTERS, FLANK_STEPS, Batch, Candidates, Cascade, Funnel
 
@@ -556,54 +555,10 @@ def test_order_counts_and_table():
     candidates, batch, funnel = cases.candidates(20, 12), cases.batch(3, 3), Funnel()
     kept = Cascade(FILTERS, 3).run(candidates, *batch[:3], counters=funnel)
     assert list(funnel.stages) == [
-        "tnw4-4",
-        "fd",
-        "duplicate",
-        "tnw4-16",
-        "tnw5-full",
-        *FLANK_STEPS,
-        "band32",
-    ]
+        "tnw4-4", "fd", "duplicate", "tnw4-16", "tnw5-full", *FLANK_STEPS, "band32",
+    ]  # fmt: skip
     rows = list(funnel.as_dict().values())
     assert rows[0]["in"] == 2000 and rows[-1]["out"] == len(kept) < 2000
     assert all(a["out"] == b["in"] for a, b in zip(rows, rows[1:], strict=False))
     assert rows[-1]["total_percent"] == pytest.approx(100 * (1 - len(kept) / 2000))
     assert [line.split()[0] for line in str(funnel).splitlines()] == ["filter", *funnel.stages]
-
-
-def test_funnels_add_up():
-    a, b = Funnel(), Funnel()
-    a.count("fd", 10, 5, 100)
-    b.count("fd", 30, 15, 50)
-    b.count("nw", 15, 3, 500)
-    a += b
-    assert [(n, s.entered, s.left, s.nanoseconds) for n, s in a.stages.items()] == [
-        ("fd", 40, 20, 150),
-        ("nw", 15, 3, 500),
-    ]
-
-
-def test_no_candidates_no_filters():
-    cases = random_cases(np.random.default_rng(2), 5, 60, 20, 12, 4)
-    none = cases.candidates(20, 12).take(slice(0, 0))
-    assert len(Cascade(FILTERS, 3).run(none, *cases.batch(3, 3)[:3])) == 0
-    assert len(Cascade([], 3).run(cases.candidates(20, 12), *cases.batch(3, 3)[:3])) == 5
-
-
-def test_unknown_filter_lists_the_known_ones():
-    with pytest.raises(UsageError, match="tnw4-5.*tnw4-4, fd, duplicate, tnw4-16, tnw5-full, flanks, band32"):
-        Cascade(["fd", "tnw4-5"], 3)
-
-
-def test_arrays_that_do_not_fit_are_refused():
-    cases = random_cases(np.random.default_rng(2), 5, 60, 20, 12, 4)
-    candidates, batch = cases.candidates(20, 12), cases.batch(3, 3)
-    with pytest.raises(ValueError, match="limits"):
-        FILTERS["fd"](candidates, batch._replace(limits=batch.limits[:4]))
-    with pytest.raises(ValueError, match="differ in length"):
-        FILTERS["fd"](Candidates(*list(vars(candidates).values())[:3], candidates.length[:4]), batch)
-    columns = list(vars(candidates).values())
-    beyond = Candidates(columns[0], columns[1] + 100_000, *columns[2:])
-    for bad in (cases.candidates(20, 41), beyond):
-        with pytest.raises(IndexError, match="candidate 0"):
-            FILTERS["fd"](bad, batch)

@@ -320,13 +320,6 @@ def test_a_whole_read_of_two_places_says_so(genome):
     assert [s.is_secondary for s in rows] == [False, True, True]
 
 
-def test_random_reads_stay_unmapped(local_mapper):
-    rng = np.random.default_rng(9)
-    assert all(
-        s.is_unmapped for s in local_mapper().map(named([bf.random_bases(rng, M) for _ in range(200)]))
-    )
-
-
 @pytest.fixture(scope="module")
 def mixed(genome, small_reads):
     """Reads of every kind, and reads of another genome."""
@@ -360,26 +353,6 @@ def test_devices_change_nothing(local_mapper, mixed, baseline):
     mapper = local_mapper(max_hits=3, device="cpu")
     assert mapper.extender.name == "opencl"
     assert [s.to_string() for s in mapper.map(mixed)] == baseline
-
-
-def test_reverse_complement_flips_the_strand_and_nothing_else(local_mapper, mixed):
-    flipped = [(n, bf.reverse_complement(s.encode()).decode(), q[::-1]) for n, s, q in mixed]
-    mapper = local_mapper()
-    for before, after in zip(mapper.map(mixed), mapper.map(flipped), strict=True):
-        a, b = before.to_string().split("\t"), after.to_string().split("\t")
-        assert a[2 : 11 if not before.is_unmapped else 9] == b[2 : 11 if not before.is_unmapped else 9]
-        assert (int(a[1]) ^ int(b[1])) == (0 if before.is_unmapped else FLAG_REVERSE)
-
-
-def test_local_is_the_default_and_global_has_no_clips(index, mixed):
-    def mapped(**options):
-        return [s.to_string() for s in gassst.Mapper(index, device="none", **options).map(mixed)]
-
-    assert mapped() == mapped(mode="local") != mapped(mode="global")
-    assert mapped(min_identity=80) == mapped(min_identity=80, mode="global")
-    assert mapped(all_hits=True) == mapped(all_hits=True, mode="global")
-    segments = list(gassst.Mapper(index, device="none", mode="global").map(mixed))
-    assert not any("S" in (s.cigarstring or "") or s.flag & FLAG_SUPPLEMENTARY for s in segments)
 
 
 def test_what_local_cannot_do_is_said(index):

@@ -7,19 +7,13 @@ import sys
 import numpy as np
 import pysam
 import pytest
+from text_bases import reverse_complement
 
 import gassst
 from gassst._core.banded import Band, instruction_sets
-from gassst.errors import GassstError, UsageError
-from gassst.model.options import verify
 from gassst.reads.in_memory import batch_of_records
-from gassst.records import writer as sam
 
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
-
-
-def reverse_complement(bases):
-    return bases.translate(COMPLEMENT)[::-1]
 
 
 def genome_of(n, seed):
@@ -341,10 +335,3 @@ def test_what_is_refused(tmp_path, arguments, complaint):
     [line] = run.stderr.splitlines()
     assert complaint in line
     assert sorted(path.name for path in tmp_path.iterdir()) == before
-
-
-def test_libraries_that_there_are(tmp_path):
-    with pytest.raises(UsageError, match="meth must be one of directional, non-directional, pbat"):
-        gassst.Mapper(index_of(tmp_path, genome_of(3_000, 16)), meth="both")
-    with pytest.raises(GassstError, match="meth_tags must be bwa-meth or bismark"):
-        verify(sam.RecordStyle(meth_tags="other"))

@@ -14,7 +14,6 @@ import gassst
 from gassst.index.lookup import IndexParts
 from gassst.index.reference import Reference
 from gassst.mapping.batch import map_batch
-from gassst.model.layouts import NO_SUBOPTIMAL
 from gassst.model.read_batch import ReadBatch
 from gassst.reads.in_memory import batch_of_records
 from gassst.runs.run import MappingRun, MappingWork
@@ -209,11 +208,6 @@ def test_single_reads_among_pairs_get_what_they_get_alone(world, monkeypatch):
     assert {key: among_pairs[key] for key in alone} == alone
 
 
-def test_a_batch_without_pairs_is_as_one_of_single_reads(world):
-    singles = [(f"{f[0]}/{i}", bases) for f in world.fragments[:80] for i, bases in enumerate(f[1:])]
-    assert mapped(world.index, singles, max_hits=5) == mapped(world.index, singles, singles=True, max_hits=5)
-
-
 def test_swapped_mates_are_drawn_alike_in_a_repeat(hard):
     """Places and, with them, the order of what is drawn from come from the reads, not from who is first."""
     one, _, copies, index = hard
@@ -225,23 +219,6 @@ def test_swapped_mates_are_drawn_alike_in_a_repeat(hard):
     before = mapped(index, fragments, max_hits=3)
     after = mapped(index, [(name, b, a) for name, a, b in fragments], max_hits=3)
     assert {(name, 1 - mate): rows for (name, mate), rows in after.items()} == before
-
-
-@pytest.mark.parametrize("max_hits", [1, 3])
-def test_swapped_mates_lie_where_they_did(world, baseline, max_hits):
-    swapped = [(f[0], *f[1:][::-1]) for f in world.fragments]
-    after = mapped(world.index, swapped, max_hits=max_hits)
-    for (name, mate), before in baseline.items():
-        got = after[name, 1 - mate if name.startswith("pair") else mate]
-        assert got == before[:max_hits]
-
-
-def test_turned_reads_lie_where_they_did(world, baseline):
-    """rf: both mates reversed and complemented. Only the strands and the proper flag's meaning turn."""
-    turned = [(f[0], *(bf.reverse_complement(m.encode()).decode() for m in f[1:])) for f in world.fragments]
-    after = mapped(world.index, turned, max_hits=3, orientation="rf")
-    for key, before in baseline.items():
-        assert [p._replace(reverse=not p.reverse) for p in after[key]] == before
 
 
 @pytest.mark.parametrize("orientation", ["fr", "ff"])
@@ -347,27 +324,6 @@ def test_a_pair_inside_an_exact_repeat_is_not_believed(hard):
     assert 4 <= right <= 40
 
 
-@pytest.mark.parametrize("sensitivity", [0, 1, 2, 3])
-@pytest.mark.parametrize("mode", ["global", "local"])
-@pytest.mark.parametrize(
-    "lengths", [(100, 50), (50, 100), (100, 45), (150, 50), (50, 40), (100, 20), (20, 100)]
-)
-def test_mates_of_different_lengths_inside_an_exact_repeat_are_not_believed(lengths, mode, sensitivity):
-    """As quality trimming leaves them: their searches begin with different stages when each is alone."""
-    rng = np.random.default_rng(4)
-    copy = bf.random_bases(rng, 2000)
-    genome = b"".join(
-        [bf.random_bases(rng, 5000), copy, bf.random_bases(rng, 5000), copy, bf.random_bases(rng, 3000)]
-    )
-    fragments = []
-    for i in range(60):
-        at = int(rng.choice([5000, 12_000])) + int(rng.integers(1600))
-        fragments.append((f"p{i}", *fragment_at(rng, genome, at, 300, lengths)))
-    found = mapped(index_of(("a", genome)), fragments, mode=mode, sensitivity=sensitivity)
-    assert sum(bool(rows) for rows in found.values()) >= 60
-    assert all(rows[0].mapq == 0 for rows in found.values() if rows)
-
-
 @pytest.mark.parametrize("singles", [False, True])
 @pytest.mark.parametrize("mode", ["global", "local"])
 @pytest.mark.parametrize("copies", [2, 4])
@@ -449,45 +405,6 @@ def test_a_mate_in_a_repeat_of_many_copies_guides_to_one_without_an_intact_seed(
     rows = mapped(index_of(("a", genome)), fragments, min_identity=85.0)
     for i in range(0, 60, 3):
         assert [rows[f"p{i}", mate][0].start - 360 * i for mate in (0, 1)] == [0, 210]
-
-
-def test_diverged_repeats_of_too_many_copies_are_rarely_mistaken():
-    """A concordant pair among the copies that were looked at settles nothing while others were passed over."""
-    rng = np.random.default_rng(2500)
-    element = bf.random_bases(rng, 500)
-    copies = (bf.mutate(rng, element, 10, 0.1) for _ in range(1500))
-    genome = b"".join(bf.random_bases(rng, 60) + copy for copy in copies)
-    fragments, truth = [], {}
-    for i in range(250):
-        at = int(rng.integers(len(genome) - 400))
-        errors = [int(x) for x in rng.binomial(100, 0.01, 2)]
-        fragments.append((f"p{i}", *fragment_at(rng, genome, at, 300, errors=errors)))
-        truth |= {(f"p{i}", 0): ("a", at, 0, False), (f"p{i}", 1): ("a", at + 200, 0, True)}
-    found = mapped(index_of(("a", genome)), fragments)
-    right = {key: bool(found[key]) and is_right(found[key][0], spot) for key, spot in truth.items()}
-    sure = [key for key in truth if found[key] and found[key][0].mapq >= 20]
-    assert sum(right.values()) >= 0.975 * len(truth)
-    assert len(sure) > 400
-    assert sum(not right[key] for key in sure) <= 0.01 * len(sure)
-
-
-@pytest.mark.parametrize("mode", ["global", "local"])
-def test_where_rivals_are_counted_the_next_best_score_is_told(mode):
-    """Also of mates that their pair has placed: X0 or X1 beside the best without XS would contradict each other."""
-    rng = np.random.default_rng(71)
-    element = bf.random_bases(rng, 500)
-    spacer = [bf.random_bases(rng, 2000) for _ in range(4)]
-    copies = [element, bf.mutate(rng, element, 1, 0.0), bf.mutate(rng, element, 2, 0.0)]
-    genome = b"".join(part for pair in zip(spacer, [*copies, b""], strict=True) for part in pair)
-    fragments = [
-        (f"p{i}", *fragment_at(rng, genome, 2000 + i, 330, errors=(i % 3, 1))) for i in range(0, 160, 4)
-    ]
-    mapper = gassst.Mapper(index_of(("a", genome)), device="none", mode=mode, insert=INSERT)
-    (((_, result), _),) = run_of(mapper).results([batch_of(fragments)])
-    summary = result.summary
-    rivals = (summary["n_best"] > 1) | (summary["n_second"] > 0)
-    assert rivals.sum() > 10
-    assert (summary["suboptimal"][rivals] != NO_SUBOPTIMAL).all()
 
 
 @pytest.mark.parametrize("insert", [INSERT, WIDE_INSERT])
@@ -626,24 +543,6 @@ def test_one_mate_of_random_bases_is_unmapped_and_harms_nobody(hard, first):
         assert found[name, 1 - int(first)] == alone[name, 0]
 
 
-def test_the_insert_size_of_another_library_costs_no_bands(hard):
-    """Both mates of every pair are found at once, 300 bases apart; around them would be 500 buckets each."""
-    one, _, _, index = hard
-    rng = np.random.default_rng(16)
-    fragments = [(f"p{i}", *fragment_at(rng, one, 10_700 + 45 * i, 300, errors=(2, 2))) for i in range(100)]
-    mapper = gassst.Mapper(index, device="none", mode="global", insert=(15_000.0, 2000.0))
-    (_, result), stats = next(run_of(mapper).results([batch_of(fragments)]))
-    assert stats.rescued < 10 * len(fragments)
-    assert not (result.hits["flag"] & 0x2).any()
-    assert (result.hits["mapq"] >= 20).mean() > 0.95
-
-
-def test_both_mates_unmapped(hard):
-    rng = np.random.default_rng(9)
-    fragments = [(f"p{i}", *(bf.random_bases(rng, n).decode() for n in (100, 12))) for i in range(5)]
-    assert not any(mapped(hard[3], fragments).values())
-
-
 def test_windows_over_both_ends_of_the_genome(hard):
     """Mates at the first and the last bases, libraries longer than the padding."""
     one, two, _, index = hard
@@ -698,19 +597,6 @@ def test_all_hits_learn_the_insert_sizes_of_best_hits(world, monkeypatch):
         models.append(run.insert)
     assert models[0] == models[1]
     assert planned[-1] and planned.count(True) == 1
-
-
-def test_tandem_repeats_do_not_take_forever():
-    """Every place of a mate against every place of the other would be 10^9 steps here."""
-    rng = np.random.default_rng(12)
-    unit = bf.random_bases(rng, 11)
-    genome = bf.random_bases(rng, 3000) + unit * 20_000 + bf.random_bases(rng, 3000)
-    index = index_of(("a", genome))
-    fragments = [
-        (f"p{i}", *fragment_at(rng, genome, 50_000 + 777 * i, 300, errors=(i % 3, 2))) for i in range(4)
-    ]
-    found = mapped(index, fragments, sensitivity=5, threads=1)
-    assert all(rows[0].mapq <= 3 for rows in found.values())
 
 
 # --- genomes of repeats ----------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ from gassst.model.params import MapParams
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate
 from gassst.search.mapq import (
     Seen,
-    clipped,
     family,
     mapping_quality,
     phred,
@@ -54,10 +53,6 @@ def test_ties_and_unmapped_reads_have_quality_0():
     assert mapping_quality(*reads(rows)).tolist() == [0, 0, 0]
 
 
-def test_a_perfect_read_without_a_rival_has_the_highest_quality():
-    assert mapping_quality(*reads([(0, NO_SCORE, 1, 0)])).tolist() in ([49], [50])
-
-
 @pytest.mark.parametrize("length", [36, 100, 250])
 def test_falls_with_rivals_and_errors_and_rises_with_the_distance_of_the_second(length):
     def quality(best, second, n_second, **seen):
@@ -80,21 +75,6 @@ def test_seeds_not_looked_up_cost_quality():
     assert by_complete[0] < by_complete[-1]
 
 
-def test_clipped_is_the_share_of_planned_seeds_that_were_not_looked_at():
-    seen = reads([(0, NO_SCORE, 1, 0)] * 3, 100, looked=0b11)[2]
-    planned = int(seen.plan.disjoint[1, 100])  # of the later stage, which has more of them
-    assert planned > int(seen.plan.disjoint[0, 100]) > 1
-    seen.complete[:] = planned, planned - 1, 0
-    assert clipped(seen) == pytest.approx([0, 1 / planned, 1])
-
-
-def test_half_of_the_seeds_looked_up_as_planned_is_not_clipped():
-    """The quick look of pairs."""
-    seen = reads([(0, NO_SCORE, 1, 0)] * 2, 100, complete=2, looked=0b1)[2]
-    seen.planned[0] = 2
-    assert clipped(seen)[0] == 0 < clipped(seen)[1]
-
-
 def test_beside_seeds_that_occur_too_often_more_copies_are_assumed():
     rows = [(1, NO_SCORE, 1, 0)]  # every place with fewer errors than the best one and one more is known
     weights = [float(unseen(rows, 100, complete=c, looked=0b11)[0]) for c in (2, 3, 4, 5)]
@@ -103,23 +83,11 @@ def test_beside_seeds_that_occur_too_often_more_copies_are_assumed():
     assert np.isfinite(family(np.ones(1)))
 
 
-def test_the_fewer_seeds_were_looked_at_the_more_copies_are_unseen():
-    rows = [(3, NO_SCORE, 1, 0)]
-    weights = [float(unseen(rows, 100, looked=looked, complete=0)[0]) for looked in (0b1, 0b11, 0b111)]
-    assert all(a > b for a, b in pairwise(weights))
-
-
 def test_beside_a_known_rival_there_are_more():
     alone, beside, far = (
         float(unseen([(2, second, 1, 1)], 100, looked=0b11, complete=4)[0]) for second in (99, 3, 5)
     )
     assert alone == far and beside > 20 * alone
-
-
-def test_of_a_genome_without_copies_nothing_is_unseen():
-    summary, lengths, seen, library, _ = reads([(2, NO_SCORE, 1, 0)], 50, complete=1, looked=0b1)
-    seen.plan.spectrum = Spectrum.none()
-    assert unseen_weight(summary, lengths, seen, library).tolist() == [0]
 
 
 def test_a_level_that_looks_at_everything_misses_nothing():
@@ -160,17 +128,6 @@ def test_phred_is_capped_rounds_down_and_takes_any_weight():
     weights = np.array([0, 1e-12, 1e-3, 1 / 99.0001, 1 / 98.9, 0.75, 1e6, np.inf])
     assert phred(weights).tolist() == [60, 60, 30, 20, 19, 3, 0, 0]
     assert phred(weights).dtype == np.uint8
-
-
-def test_phred_of_a_place_no_likelier_than_the_others_is_0():
-    assert phred(np.array([0.82, 1 - 1e-12, 1, 1 + 1e-12, 1.004])).tolist() == [0] * 5
-
-
-def test_unseen_copies_weigh_something_finite_for_every_read():
-    rows = [(b, NO_SCORE, 1, 0) for b in range(101)] + [(NO_SCORE, NO_SCORE, 0, 0)]
-    weights = unseen(rows, complete=0)
-    assert np.isfinite(weights).all()
-    assert (weights >= 0).all() and (weights[:90] > 0).all()
 
 
 BASES = np.frombuffer(b"ACGT", np.uint8)
