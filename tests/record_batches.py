@@ -102,11 +102,7 @@ def random_batch(reference, seed, n=120, quals=True):
     summaries["suboptimal"] = rng.choice([NO_SUBOPTIMAL, -70000, -5, 0, 200], len(reads))
     batch = batch_of_records(reads)
     batch = ReadBatch(
-        batch.names,
-        batch.name_offsets,
-        batch.bases,
-        batch.quals,
-        batch.offsets,
+        batch.names, batch.name_offsets, batch.bases, batch.quals, batch.offsets,
         mate=np.array(mate, np.uint8),
-    )
+    )  # fmt: skip
     return batch, np.array(rows.hits, HIT), summaries, np.array(rows.cigars, np.uint32)

@@ -4,6 +4,7 @@ import numpy as np
 import parasail
 import pysam
 import pytest
+from text_bases import random_bases, reverse_complement
 
 import gassst
 from gassst.index.reference import Reference
@@ -16,16 +17,6 @@ M = 150
 FLANK = 400
 COPIES = 249
 SCORING = Scoring()
-BASES = np.array(list("ACGT"))
-COMPLEMENT = str.maketrans("ACGT", "TGCA")
-
-
-def random_bases(rng, n):
-    return "".join(rng.choice(BASES, n))
-
-
-def reverse_complement(bases):
-    return bases.translate(COMPLEMENT)[::-1]
 
 
 def noisy(rng, bases, rate):

@@ -83,15 +83,9 @@ def small_geometry(rng, m, n, gaps, largest=2):
     """Tiles, blocks and chunks that are small enough for many borders."""
     tile_columns = int(rng.integers(5, 40))
     return Geometry(
-        m,
-        n,
-        32,
-        tile_columns,
-        32 * int(rng.integers(1, 3)),
-        tile_columns * int(rng.integers(1, 4)),
-        longest_span(m, gaps, largest),
-        int(rng.integers(1, 4)),
-    )
+        m, n, 32, tile_columns, 32 * int(rng.integers(1, 3)), tile_columns * int(rng.integers(1, 4)),
+        longest_span(m, gaps, largest), int(rng.integers(1, 4)),
+    )  # fmt: skip
 
 
 def random_pair(rng, kind):

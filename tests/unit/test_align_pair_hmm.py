@@ -95,14 +95,9 @@ def probability_of(path, read, haplotype, qualities):
         for _ in range(length):
             k = i if step != "D" else i - 1
             move = {
-                "MM": 1 - opened[k] - lost[k],
-                "MI": opened[k],
-                "MD": lost[k],
-                "II": more[k],
-                "DD": more[k],
-                "IM": 1 - more[k],
-                "DM": 1 - more[k],
-            }[at + step]
+                "MM": 1 - opened[k] - lost[k], "MI": opened[k], "MD": lost[k], "II": more[k], "DD": more[k],
+                "IM": 1 - more[k], "DM": 1 - more[k],
+            }[at + step]  # fmt: skip
             log += np.log10(move)
             if step == "M":
                 equal = read[i] == haplotype[j] or "N" in (read[i], haplotype[j])
@@ -217,15 +212,3 @@ def test_what_cannot_be_has_probability_0():
 def test_bad_input_is_one_error(reads, more, error):
     with pytest.raises(error):
         forward(reads, ["ACGT"], **more)
-
-
-def test_a_batch_that_was_stopped_computes_no_more():
-    """These pairs would take an hour."""
-    long = ["ACGT" * 20_000]
-    for instruction_set, form in [*((name, "double") for name in instruction_sets()), ("generic", "log")]:
-        batch = pair_hmm._Job(long, long, 30, GapQualities(), [[0, 0]] * 1000)
-        batch.batch.stop()
-        batch.batch.logs(batch.pairs, False, form, instruction_set, np.empty(1000))
-    few = pair_hmm._Job(["ACGT"], ["ACGT"], 30, GapQualities(), None)
-    few.batch.stop()
-    assert not len(few.batch.path(few.pairs, 0)[2]) and few.batch.posterior(0, 0)[0] == 0

@@ -18,7 +18,7 @@ from gassst.align.modes import mode_flags
 from gassst.align.products import Product
 from gassst.align.scoring import prepare
 from gassst.align.workers import ProgressBar, run_all
-from gassst.errors import DeviceError, InputError, OutputError, UsageError
+from gassst.errors import DeviceError, InputError, UsageError
 
 AMINO = "ARNDCQEGHILKMFPSTWYVBZX*"
 LETTERS = {"NUC4.4": "ACGTN", "BLOSUM62": AMINO, "PAM250": AMINO[:20]}
@@ -191,27 +191,6 @@ def test_a_device_passes_16_bits():
 # --- results, errors, interrupts ------------------------------------------------------------------------------
 
 
-def test_scores_in_a_file(tmp_path):
-    path = tmp_path / "scores.npy"
-    found = align.scores(["ACGT", "AC"], ["ACGT"] * 3, out=path)
-    assert isinstance(found, np.memmap) and found.tolist() == [[20] * 3, [10] * 3]
-    assert np.load(path).tolist() == found.tolist()
-    with pytest.raises(OutputError, match="cannot write"):
-        align.scores(["A"], ["A"], out=tmp_path / "no" / "folder.npy")
-
-
-def test_nothing_is_left_of_a_product_that_failed(tmp_path, monkeypatch):
-    def fail(*_):
-        raise KeyboardInterrupt
-
-    path = tmp_path / "scores.npy"
-    path.write_bytes(b"before")
-    monkeypatch.setattr(products, "run_all", fail)
-    with pytest.raises(KeyboardInterrupt):
-        align.scores(["A"], ["A"], out=path)
-    assert [file.name for file in tmp_path.iterdir()] == ["scores.npy"] and path.read_bytes() == b"before"
-
-
 def test_an_interrupt_stops_the_compiled_code():
     """Once stopped, a run that would take hours returns; without it this test would never end."""
     long = "ACGT" * 400_000
@@ -225,19 +204,6 @@ def test_an_interrupt_stops_the_compiled_code():
 
     with pytest.raises(KeyboardInterrupt):
         run_all(tasks(), 2, job._job.stop, ProgressBar(None, 1))
-
-
-def test_a_failure_of_a_task_ends_the_others():
-    """One task waits until it is stopped, another fails, and of the rest few begin."""
-    stopped, begun = threading.Event(), []
-
-    def fails():
-        raise ValueError("task 2")
-
-    tasks = [stopped.wait, fails, *[lambda: begun.append(1)] * 100]
-    with pytest.raises(ValueError, match="task 2"):
-        run_all(((1.0, task) for task in tasks), 2, stopped.set, ProgressBar(None, 1))
-    assert stopped.is_set() and len(begun) < 100
 
 
 @pytest.mark.parametrize(
@@ -274,19 +240,6 @@ def test_bad_input(arguments, error, message):
     if "device" not in arguments:
         with pytest.raises(error, match=message):
             align.pairs(**given)
-
-
-def test_what_exceeds_memory_is_told_before_any_work(monkeypatch):
-    monkeypatch.setattr(products, "available_memory", lambda: 100_000)
-    with pytest.raises(UsageError, match="out= writes"):
-        align.scores(["A"] * 1200, ["A"] * 1000)
-    with pytest.raises(UsageError, match="fewer threads"):
-        align.scores(["A" * 20_000], ["A"])
-    with pytest.raises(UsageError, match="path of 3,000 x 3,000 letters"):
-        align.pairs(["A" * 3000], ["A" * 3000])
-    letter = align.Sequences(np.zeros(1, np.uint8), np.array([0, 1 << 30]), ["x"], align.DNA)
-    with pytest.raises(UsageError, match="scores may pass"):
-        align.scores(letter, letter)
 
 
 # --- alignments -----------------------------------------------------------------------------------------------

@@ -54,19 +54,3 @@ def test_what_goes_in_comes_out(libraries, tmp_path, level, content):
         (tmp_path / "file.gz").write_bytes(stream)
         with BGZFile(str(tmp_path / "file.gz")) as file:
             assert file.read() == data
-
-
-def test_blocks_of_any_buffer():
-    data = np.frombuffer(text(100_000), np.uint8)
-    deflate = bgzf.deflater()
-    assert list(bgzf.blocks(data, deflate)) == list(bgzf.blocks(data.tobytes(), deflate))
-
-
-def test_level_0_stores():
-    data = text(1000)
-    assert data in b"".join(bgzf.blocks(data, bgzf.deflater(0)))
-
-
-def test_the_last_block_is_the_one_of_the_specification():
-    assert gzip.decompress(bgzf.END_OF_FILE) == b""
-    assert block_sizes(bgzf.END_OF_FILE) == [28]

@@ -38,16 +38,6 @@ def test_verdicts(wrong, expected, found):
     assert verdict(wrong, expected) == found
 
 
-def test_high_bins_need_only_be_good_enough():
-    assert verdict(0, 5.0, one_sided=True) == GOOD
-    assert verdict(0, 1.0, one_sided=True) == FEW
-    assert verdict(12, 100.0, one_sided=True) == GOOD
-    assert verdict(12, 5.0, one_sided=True) == OVERCONFIDENT
-    (row,) = bins(counts((60, 100_000, 15)))
-    assert (row["expected"], row["verdict"]) == (pytest.approx(1e-6), GOOD)
-    assert bins(counts((60, 100_000, 21)))[0]["verdict"] == OVERCONFIDENT
-
-
 def test_the_tail_sums_to_one_and_is_poisson():
     rng = np.random.default_rng(3)
     drawn = rng.poisson(3.3, 200_000)
@@ -85,13 +75,3 @@ def test_a_perfect_mapper_is_called_good_and_a_liar_is_not():
         for row in report(counts(*zip(qualities, alignments, liar, strict=True)))["bins"]
     }
     assert all(found[low] == OVERCONFIDENT for low in (5, 10, 15, 20, 25, 30, 35, 40))
-
-
-def test_monotone_looks_at_bins_that_tell_only():
-    assert report(counts((30, 20_000, 30), (10, 1000, 100), (20, 3, 1)))["monotone"]
-    assert not report(counts((30, 20_000, 4000), (10, 1000, 100)))["monotone"]
-
-
-def test_nothing_mapped():
-    assert report(np.zeros((256, 2), dtype=np.int64))["bins"] == []
-    assert calibration.text(report(np.zeros((256, 2), dtype=np.int64))).count("\n") == 0

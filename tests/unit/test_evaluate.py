@@ -68,14 +68,9 @@ def test_table_4_2(tmp_path):
     path = sam(tmp_path, *records)
     result = evaluate.evaluate(path)["all"]
     assert result == {
-        "reads": 10,
-        "mapped": 7,
-        "confident": 4,
-        "mapped_share": 0.7,
-        "placed_right": 0.5,
-        "sensitivity": 0.3,
-        "accuracy": 0.75,
-    }
+        "reads": 10, "mapped": 7, "confident": 4, "mapped_share": 0.7, "placed_right": 0.5,
+        "sensitivity": 0.3, "accuracy": 0.75,
+    }  # fmt: skip
     assert evaluate.evaluate(path, mapq=21)["all"]["sensitivity"] == 0.2
     assert evaluate.evaluate(path, mapq=0)["all"]["accuracy"] == pytest.approx(5 / 7)
     assert evaluate.evaluate(path, total=20)["all"]["sensitivity"] == 0.15
@@ -131,29 +126,16 @@ def mates(i, first=1001, second=1201, proper=2):
 
 def test_pairs_are_counted_as_a_whole(tmp_path):
     pairs = [
-        mates(1),
-        mates(2, proper=0),
-        mates(3, second=5000),
-        mates(4, first=7000, second=7200),
-        mates(5, second=0, proper=0),
-        mates(6, first=0, second=0, proper=0),
-    ]
+        mates(1), mates(2, proper=0), mates(3, second=5000), mates(4, first=7000, second=7200),
+        mates(5, second=0, proper=0), mates(6, first=0, second=0, proper=0),
+    ]  # fmt: skip
     records = [mate for pair in pairs for mate in pair]
     extra = [record(PAIR.format(1), flag, position=9) for flag in (0x141, 0x941, 0x8C3)]
     expected = {
-        "pairs": 6,
-        "both_mapped": 4,
-        "both_right": 2,
-        "one_right": 2,
-        "proper": 3,
-        "proper_right": 1,
-        "both_mapped_share": 4 / 6,
-        "both_right_share": 2 / 6,
-        "one_right_share": 2 / 6,
-        "proper_share": 3 / 6,
-        "proper_right_share": 1 / 6,
-        "proper_accuracy": 1 / 3,
-    }
+        "pairs": 6, "both_mapped": 4, "both_right": 2, "one_right": 2, "proper": 3, "proper_right": 1,
+        "both_mapped_share": 4 / 6, "both_right_share": 2 / 6, "one_right_share": 2 / 6,
+        "proper_share": 3 / 6, "proper_right_share": 1 / 6, "proper_accuracy": 1 / 3,
+    }  # fmt: skip
     path = sam(tmp_path, *records, *extra)
     result = evaluate.evaluate(path)
     assert result["pairs"] == expected

@@ -139,14 +139,6 @@ def test_iupac_codes(way, seed):
     assert places(patterns, contigs, k) == brute_force(patterns, contigs, k)
 
 
-@pytest.mark.parametrize("letters", ["A", "AC", "AAAAAAAAT", "N", "NA"])
-def test_repeats(way, letters):
-    rng = random.Random(letters)
-    patterns, contigs = world(rng, letters, (65, 80), 3, (12, 20, 64))
-    for k in (0, 2, 5, 7):
-        assert places(patterns, contigs, k) == brute_force(patterns, contigs, k)
-
-
 def test_many_patterns_in_a_long_text():
     """Words are listed, and blocks follow each other; textbook code says what lies around each origin."""
     rng = random.Random(9)

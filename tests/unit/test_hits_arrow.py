@@ -13,18 +13,8 @@ import gassst
 from gassst.errors import InstallationError
 
 COLUMNS = [
-    "read_name",
-    "contig",
-    "start",
-    "end",
-    "strand",
-    "mapq",
-    "cigar",
-    "nm",
-    "score",
-    "flag",
-    "is_primary",
-]
+    "read_name", "contig", "start", "end", "strand", "mapq", "cigar", "nm", "score", "flag", "is_primary",
+]  # fmt: skip
 
 
 def rows_of(segments) -> list[tuple]:

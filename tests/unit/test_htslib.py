@@ -38,13 +38,6 @@ def test_any_other_is_refused(found):
     )
 
 
-@pytest.mark.parametrize(
-    ("version", "series"), [("0.24.1", (0, 24)), ("1.2rc1", (1, 2)), ("0.30.dev1", (0, 30))]
-)
-def test_series(version, series):
-    assert Linked(version, "1.23", "builtin").series == series
-
-
 def test_the_command_says_it_in_one_line(small_index, small_fastq):
     code = (
         "import sys, pysam.version\n"

@@ -12,9 +12,8 @@ import pytest
 
 import gassst
 from gassst.cli import main as cli
-from gassst.errors import GassstError, IndexFormatError, InputError, UsageError
+from gassst.errors import IndexFormatError, InputError
 from gassst.index.build_parts import MAX_PARTS, _cuts, build_parts
-from gassst.index.file import cut_bases
 from gassst.index.parts import part_files, part_path
 from gassst.index.seed_index import SeedIndex
 
@@ -213,13 +212,6 @@ def test_a_part_of_another_index(copy, files):
         SeedIndex.open(copy)
 
 
-def test_a_part_alone(copy):
-    with pytest.raises(
-        IndexFormatError, match=r"a part of an index: name the whole one, such as .*parts1\.gsi"
-    ):
-        SeedIndex.open(part_path(copy, 1))
-
-
 def test_a_damaged_part(copy, singles):
     with open(part_path(copy, 2), "r+b") as file:
         file.seek(-5, os.SEEK_END)
@@ -228,23 +220,3 @@ def test_a_damaged_part(copy, singles):
         SeedIndex.open(copy, check=True)
     with pytest.raises(IndexFormatError, match=r"part2.gsi: damaged index"):
         records(copy, singles)
-
-
-def test_a_part_that_cannot_be_written(contigs, tmp_path, monkeypatch):
-    fasta, path = tmp_path / "ref.fa", tmp_path / "ref.gsi"
-    fasta.write_bytes(b">one\n" + contigs["own"])
-    part_file = Path(part_path(os.fspath(path), 2))
-    part_file.mkdir()
-    with pytest.raises(GassstError):
-        build_parts(fasta, path, 3)
-    assert {entry.name for entry in tmp_path.iterdir()} == {"ref.fa", part_file.name}
-
-
-def test_seeds_that_are_too_short(files, monkeypatch):
-    assert [cut_bases(k, 1, 1000) for k in (4, 9, 14)] == [4, 4, 4]
-    assert [cut_bases(k, 4, 1000) for k in (3, 5, 6, 7, 8, 13)] == [1, 1, 2, 3, 4, 4]
-    assert cut_bases(14, 4, 2**32 + 1) == 4
-    monkeypatch.setattr(SeedIndex, "shortest_seed", 7)
-    gassst.Mapper(files[4][1], seed_length=7)
-    with pytest.raises(UsageError, match="must be at least 7 bases"):
-        gassst.Mapper(files[4][1], seed_length=6)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import gzip
-import io
 import os
 
 import pytest
@@ -39,15 +38,6 @@ def test_all_is_read_in_the_end(plain, zipped):
     assert reads == 2000
     assert progress.bytes_read == total
     assert progress.share_done(reads) == 1
-
-
-def test_a_stream_has_no_total(plain, monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
-    progress = InputProgress([plain, "-"])
-    assert progress.bytes_total is None
-    for _ in progress.marked(open_reads([plain, "-"], 100, progress=progress)):
-        pass
-    assert progress.share_done(1000) is None
 
 
 @pytest.mark.parametrize(

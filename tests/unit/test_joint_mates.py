@@ -6,6 +6,7 @@ The oracle scores both mates against every copy of a family with parasail, which
 import numpy as np
 import parasail
 import pytest
+from text_bases import random_bases, reverse_complement
 
 import gassst
 from gassst.index.reference import Reference
@@ -17,14 +18,8 @@ from gassst.model.params import Scoring
 M, INSERT = 100, 260
 TAIL = 26  # bases at the end of a mate that are of no genome: whole reads do not decide
 SCORING = Scoring()
-BASES = np.array(list("ACGT"))
-COMPLEMENT = str.maketrans("ACGT", "TGCA")
 MATRIX = parasail.matrix_create("ACGT", SCORING.match, -SCORING.mismatch)
 CERTAIN = 11  # score: two ends that are reached, and a point
-
-
-def random_bases(rng, n):
-    return "".join(rng.choice(BASES, n))
 
 
 def changed(bases, at):
@@ -33,10 +28,6 @@ def changed(bases, at):
     for i in at:
         codes[i] = "ACGT"["CATG".index(codes[i])]
     return "".join(codes)
-
-
-def reverse_complement(bases):
-    return bases.translate(COMPLEMENT)[::-1]
 
 
 def family(rng, n, size, private):
@@ -184,22 +175,6 @@ def test_a_mate_without_an_error_in_two_copies_vouches_for_none(every):
     records = map_pairs(index, pairs)
     assert all(r.is_proper_pair and r.mapping_quality <= 3 for both in records for r in both)
     assert {copy_of(both[0], starts) for both in records} == {0, 1}
-
-
-def test_a_mate_without_an_error_goes_where_the_other_one_is():
-    """It lies in two copies. The other mate, which has a tail, has three bases of one of them."""
-    rng = np.random.default_rng(34)
-    copy = random_bases(rng, 300)
-    both = [copy, changed(copy, [230, 240, 250])]
-    index, starts = built(both, rng)
-    pairs, true = [], []
-    for i, begin in enumerate(range(10, 40)):
-        fragment = both[i % 2][begin : begin + INSERT]
-        pairs.append([fragment[:M], reverse_complement(fragment)[: M - TAIL] + random_bases(rng, TAIL)])
-        true.append(i % 2)
-    records = map_pairs(index, pairs)
-    assert [[copy_of(r, starts) for r in mates] for mates in records] == [[t, t] for t in true]
-    assert min(r.mapping_quality for mates in records for r in mates) >= 20
 
 
 def test_a_short_mate_is_looked_for_beside_all_of_seven_copies():

@@ -52,13 +52,9 @@ def quality(
     plan = SearchPlan(MapParams(), 11, n_bases, spectrum(alone))
     plan.prepare(np.array([length], np.uint32))
     context = SimpleNamespace(
-        params=SimpleNamespace(scoring=Scoring()),
-        plan=plan,
-        lengths=np.array([length], np.uint32),
-        index=None,
-        library=UNKNOWN_LIBRARY,
-        letters_of=lambda *_: np.array([4.0]),
-    )
+        params=SimpleNamespace(scoring=Scoring()), plan=plan, lengths=np.array([length], np.uint32),
+        index=None, library=UNKNOWN_LIBRARY, letters_of=lambda *_: np.array([4.0]),
+    )  # fmt: skip
     seen = Seen(np.array([complete]), np.array([3]), np.array([4]), plan)
     passed_over = PassedOver(np.array([float(over)]), np.zeros(1, np.int64), np.array([length]))
     coverage = SeedCoverage(np.array([dense]), seen, passed_over)

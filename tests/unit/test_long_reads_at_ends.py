@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from text_bases import random_bases
 
 import gassst
 from gassst.errors import IndexFormatError
@@ -12,10 +13,6 @@ from gassst.search.filters import Cascade
 
 GENOME = 12_000
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
-
-
-def random_bases(rng, n: int) -> str:
-    return "".join(rng.choice(list("ACGT"), n))
 
 
 @pytest.fixture(scope="module")

@@ -95,13 +95,8 @@ def test_a_name_that_multiqc_does_not_know(small_index, small_fastq, tmp_path, c
 def test_multiqc_shows_it(folder, tmp_path):
     """In its table, by sample. `pip install multiqc` in an environment of its own, with its command on PATH."""
     command = [
-        "multiqc",
-        "--quiet",
-        "--no-ansi",
-        "-o",
-        tmp_path,
-        folder,
-    ]
+        "multiqc", "--quiet", "--no-ansi", "-o", tmp_path, folder,
+    ]  # fmt: skip
     subprocess.run(command, check=True, capture_output=True)
     table = (tmp_path / "multiqc_data" / "multiqc_general_stats.txt").read_text().splitlines()
     head, *rows = (line.split("\t") for line in table)
@@ -113,15 +108,3 @@ def test_multiqc_shows_it(folder, tmp_path):
     assert plots == {f"multiqc_gassst_{name}_plot.txt" for name in PLOTS}
     versions = (tmp_path / "multiqc_data" / "multiqc_software_versions.txt").read_text()
     assert "gassst" in versions and gassst.__version__ in versions
-
-
-def test_the_program_line_is_the_command_alone(folder, small_index):
-    """One @PG line, though samtools sorts CRAM, and nothing in it but what the user typed."""
-    with pysam.AlignmentFile(folder / "pairs.cram", check_sq=False) as file:
-        [line] = file.header["PG"]
-    assert line.keys() == {"ID", "PN", "VN", "CL"}
-    command = line["CL"].split()
-    assert command[:2] == ["gassst", "map"] and str(small_index) in command
-    paths = [part for part in command if part.startswith("/")]
-    assert all(path == str(small_index) or path.startswith(f"{folder}/") for path in paths)
-    assert ".gassst-" not in line["CL"]

@@ -67,12 +67,8 @@ def tandem_genome() -> bytes:
         parts += [bf.mutate(rng, word * (600 // unit), 6), bf.random_bases(rng, 700)]
     copied = bf.random_bases(rng, 500)
     parts += [
-        copied,
-        bf.random_bases(rng, 400),
-        bf.mutate(rng, copied, 4),
-        b"A" * 300,
-        bf.random_bases(rng, 500),
-    ]
+        copied, bf.random_bases(rng, 400), bf.mutate(rng, copied, 4), b"A" * 300, bf.random_bases(rng, 500),
+    ]  # fmt: skip
     return b"".join(parts)
 
 

@@ -11,7 +11,6 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import numpy as np
 import pysam
 import pytest
 from numpy.typing import ArrayLike, NDArray
@@ -126,20 +125,6 @@ def test_enumerated_options_have_literal_types(owner, name, values):
     while type(hint) is not type(Literal[0]):
         hint = get_args(hint)[0]
     assert get_args(hint) == values
-
-
-def test_reprs_are_short(small_index, small_reads):
-    mapper = gassst.Mapper(small_index, device="none", threads=2)
-    sequences = gassst.align.read_sequences(["ACGT", "GG"], gassst.align.DNA)
-    assert repr(mapper) == f"<Mapper: {mapper.index!r}, default mode, sensitivity 2, 2 threads>"
-    assert repr(mapper.index) == f"<Index: {small_index}, 3 contigs, 60,000 bases>"
-    assert repr(mapper.reference) == "<Reference: 3 contigs, 60,000 bases>"
-    assert repr(mapper.map_arrays([])) == "<HitArrays: 0 rows>"
-    assert repr(gassst.Stats(reads=1200, mapped=900)) == "<Stats: 1,200 reads, 900 mapped>"
-    assert repr(sequences) == "<Sequences: 2 of DNA, 6 letters>"
-    assert repr(gassst.align.pairs(["ACGT"], ["ACGT"])) == "<Alignments: 1>"
-    assert repr(gassst.align.match_matrix(2, -3)) == "<Matrix: 2/-3, DNA>"
-    assert repr(gassst.align.Profile(np.ones((3, 4), int))) == "<Profile: profile, 3 places, protein>"
 
 
 def test_arguments_of_map_file_are_those_that_it_passes_on():

@@ -1,10 +1,10 @@
 """Mates that run through their fragment: found, cut, and put back."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from text_bases import random_bases, reverse_complement
 
 import gassst
 from gassst._core import read_through
@@ -16,22 +16,12 @@ from gassst.model.params import Scoring
 from gassst.model.read_batch import PackedReads
 from gassst.model.sam_flags import REVERSE, SECONDARY, SUPPLEMENTARY, UNMAPPED
 from gassst.pairing.read_through import FragmentEnds, fragment_ends
-from gassst.reads.in_memory import batch_of_records
 from gassst.tools.foreign import ADAPTERS
 
 M = 150
 SHORTEST, BASES_AN_ERROR = 20, 8
 SCORING = Scoring()
-COMPLEMENT = str.maketrans("ACGTN", "TGCAN")
 SOFT_CLIP = 4
-
-
-def random_bases(rng, n):
-    return "".join(rng.choice(list("ACGT"), n))
-
-
-def reverse_complement(bases):
-    return bases.translate(COMPLEMENT)[::-1]
 
 
 def mates_of(rng, fragment, error=0.0):
@@ -184,16 +174,9 @@ def some_cut_reads(rng, genome, contigs, n=400):
         runs = [length << 4 | op for length, op in runs if length]
         unmapped = rng.random() < 0.1
         hits[i] = (
-            i,
-            at + first,
-            len(cigars),
-            len(runs),
+            i, at + first, len(cigars), len(runs), 0, UNMAPPED if unmapped else REVERSE * strand, 7, strand,
             0,
-            UNMAPPED if unmapped else REVERSE * strand,
-            7,
-            strand,
-            0,
-        )
+        )  # fmt: skip
         cigars += runs
     return packed(bases), hits, np.array(cigars, np.uint32), kept.astype(np.uint32)
 
@@ -327,35 +310,6 @@ def test_reads_with_adapters_lie_where_they_lie_without(mapped):
         same += ends[0] == ends[1] and abs(one.mapping_quality - other.mapping_quality) < 5
     assert same >= 0.99 * len(whole)
     assert np.mean([r.is_proper_pair for r in whole]) > 0.97
-
-
-def test_short_fragments_with_an_error_in_each_mate_have_a_place():
-    """They score 25 to 29, below -T. Each mate vouches for the other."""
-    rng = np.random.default_rng(12)
-    genome = random_bases(rng, 200_000)
-    index = gassst.Index.build(Reference.from_sequences([("one", genome.encode())]))
-    starts, sizes = rng.integers(0, 190_000, 200).tolist(), rng.integers(30, 35, 200).tolist()
-    pairs = []
-    for at, size in zip(starts, sizes, strict=True):
-        mates = mates_of(rng, genome[at : at + size])
-        errors = rng.integers(8, 12, 2).tolist()  # on either side of the middle
-        pairs.append(
-            [m[:e] + m[e].translate(COMPLEMENT) + m[e + 1 :] for m, e in zip(mates, errors, strict=True)]
-        )
-    records = primaries(gassst.Mapper(index, device="none", insert=(90.0, 35.0)), pairs)
-    right = [r.is_proper_pair and abs(r.reference_start - starts[i // 2]) < 10 for i, r in enumerate(records)]
-    assert np.mean(right) > 0.95
-    assert np.median([r.get_tag("AS") for r in records if not r.is_unmapped]) < Scoring().least_score
-
-
-def test_a_batch_is_cut():
-    rng = np.random.default_rng(5)
-    reads = [random_bases(rng, size) for size in (30, 0, 70, 64)]
-    batch = batch_of_records([(f"r{i}", bases, None) for i, bases in enumerate(reads)])
-    mate = np.array([1, 2, 1, 2], np.uint8)
-    cut = replace(batch, mate=mate).cut(np.array([3, 0]), np.array([20, 40], np.uint16))
-    assert [cut.sequence(i).decode() for i in range(4)] == [reads[0], "", reads[2], reads[3][:20]]
-    np.testing.assert_array_equal(cut.mate, mate)
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -191,16 +191,10 @@ def test_parse_uses_whole_records_only(piece):
 @pytest.mark.parametrize(
     ("header", "name"),
     [
-        ("@r1/1", "r1"),
-        ("@r1/2 comment", "r1"),
-        ("@r1/3", "r1/3"),
-        ("@r1/1\tx", "r1"),
-        ("@/1", "/1"),
-        ("@a/1/2", "a/1"),
-        ("@r1 2:N:0/2", "r1"),
-        ("@\u00e9t\u00e9", "__t__"),
+        ("@r1/1", "r1"), ("@r1/2 comment", "r1"), ("@r1/3", "r1/3"), ("@r1/1\tx", "r1"), ("@/1", "/1"),
+        ("@a/1/2", "a/1"), ("@r1 2:N:0/2", "r1"), ("@\u00e9t\u00e9", "__t__"),
     ],
-)
+)  # fmt: skip
 def test_name(header, name):
     assert records_of(read_stream(f"{header}\nA\n+\nI\n".encode())) == [(name, b"A", b"I")]
 

@@ -183,13 +183,6 @@ def test_damaged_gzip(tmp_path, contigs, pack):
         assert "\n" not in str(error.value)
 
 
-def test_unreadable(tmp_path):
-    with pytest.raises(InputError, match="No such file"):
-        Reference.from_fasta(tmp_path / "absent.fa")
-    with pytest.raises(InputError, match="directory"):
-        Reference.from_fasta(tmp_path)
-
-
 def test_too_many_bases(monkeypatch):
     contigs = [("a", b"ACGT"), ("b", b"ACGT")]
     monkeypatch.setattr(module, "MAX_TOTAL", FRONT + TAIL + GAP + 8)

@@ -18,13 +18,11 @@ import gassst
 from gassst._core.error_cycles import errors_by_cycle
 from gassst.api.mapper import Mapper
 from gassst.cli.main import main
-from gassst.errors import InputError, OutputError, UsageError
+from gassst.errors import InputError, UsageError
 from gassst.model.layouts import HIT
 from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_records
 from gassst.tools import report
-from gassst.tools.report_compare import named
-from gassst.tools.report_numbers import read_stats
 
 MISMATCHES, INSERTIONS, DELETIONS = 1, 2, 3
 UNMAPPED, REVERSE, SECONDARY, SUPPLEMENTARY = 0x4, 0x10, 0x100, 0x800
@@ -217,25 +215,6 @@ def page(text) -> Page:
     return Page(text)
 
 
-def test_overview(page, stats):
-    reads, shown = stats["reads"], page.definitions
-    assert shown["Reads"] == f"{reads:,}"
-    assert shown["Reads, remark"] == f"{stats['bases']:,} bases"
-    for name, key in (("Mapped", "mapped"), ("MAPQ ≥ 20", "confident")):
-        assert shown[name] == f"{100 * stats[key] / reads:.2f}\xa0%"
-        assert shown[f"{name}, remark"].split()[0] == f"{stats[key]:,}"
-
-
-def test_distributions(page, stats):
-    assert {str(int(row[0])): row[1] for row in page.numbers("Edit distance")} == stats["errors"]
-    rows = page.numbers("Mapping quality")
-    assert {str(int(row[0])): row[1] for row in rows} == stats["mapq"]
-    at_least = {row[0]: row[2] for row in rows}
-    for quality in at_least:
-        share = sum(n for q, n in stats["mapq"].items() if int(q) >= quality) / stats["mapped"]
-        assert at_least[quality] == pytest.approx(100 * share, abs=0.006)
-
-
 def test_errors_by_cycle(page, stats):
     rows = np.array(page.numbers("Errors by cycle"))
     cycles = stats["cycles"]
@@ -265,22 +244,6 @@ def test_funnel_times_and_work(page, stats):
         "alignments traced back": stats["traced"],
         "reads with a seed passed over": stats["capped"],
     }
-
-
-def test_duplicates_are_shown_where_there_are_any(page, stats):
-    assert "Duplicates" not in page.definitions
-    marked = Page(report.render({**stats, "duplicates": 30})).definitions
-    assert marked["Duplicates"] == f"{100 * 30 / stats['mapped']:.2f}\xa0%"
-
-
-def test_what_ran(page, stats):
-    shown = page.definitions
-    assert shown["version"] == gassst.__version__
-    assert shown["command"] == stats["run"]["command"]
-    assert shown["filters"] == ", ".join(stats["run"]["parameters"]["filters"])
-    assert shown["batch size"] == f"{stats['run']['parameters']['batch_size']:,}"
-    assert shown["seed length"] == "not given"
-    assert shown["pairs"] == f"{stats['run']['extension']['pairs']:,}"
 
 
 def test_needs_nothing_but_itself(text, page):
@@ -408,13 +371,6 @@ def test_odd_numbers_are_shown_or_refused(stats, value, undrawn):
             report.render(odd)
 
 
-def test_files_that_cannot_be_opened(tmp_path):
-    with pytest.raises(InputError, match="none.json: No such file"):
-        report.main(argparse.Namespace(stats=[str(tmp_path / "none.json")], output="-"))
-    with pytest.raises(OutputError, match="report.html"):
-        report.write_report(Stats().as_dict(), tmp_path / "none" / "report.html")
-
-
 # What pairs add, and several runs side by side
 
 
@@ -492,9 +448,3 @@ def test_runs_side_by_side(runs):
         assert title in page.headings and page.tables[title][0][1:] == ["again", "mouse"]
     differ = {row[0]: row[1:] for row in page.tables["Parameters that differ"][1:]}
     assert differ["sensitivity (parameters)"] == ["0", "2"] and "mode (effective)" not in differ
-
-
-def test_names_of_runs_differ(runs):
-    one, other = (read_stats(runs / name) for name in ("pairs.json", "again.json"))
-    paths = ["a/x.json", "b/x.json", "c/y.json", "d/x.json"]
-    assert list(named(paths, [one, one, one, other])) == ["mouse (x) (1)", "mouse (x) (2)", "mouse (y)", "x"]

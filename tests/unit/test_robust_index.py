@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import signal
 import subprocess
 import sys
 import zlib
@@ -90,7 +89,6 @@ METADATA = {
     "md5": [None, ["x"] * 3, ["0" * 32] * 2, ["0" * 31 + "\n"] * 3, [0] * 3],
     "fasta_bytes": [-1, "x", [1]],
 }  # fmt: skip
-TEXTS = [b"", b"[]", b"null", b"{", b"\xff\xfe", b"[" * 20000, b'{"k": NaN}']
 
 
 def with_metadata(path: Path, text: bytes) -> None:
@@ -119,41 +117,12 @@ def test_crafted_field(copy, field, value):
     assert SeedIndex.open(copy).reference.names == fields["names"]
 
 
-@pytest.mark.parametrize("value", [None, 0, 1, 2, 3, 8, -4, 4.0, "4", True, [4]])
-def test_crafted_step(stepped, value):
-    """With 2 the bytes of `following` are as many, but its elements are twice as many as positions."""
-    data = stepped.read_bytes()
-    row = row_of("metadata")
-    offset, size = (int.from_bytes(data[row + at : row + at + 8], "little") for at in (24, 32))
-    fields = json.loads(data[offset : offset + size])
-    assert fields["step"] == 4
-    with_metadata(stepped, json.dumps({**fields, "step": value}).encode())
-    with pytest.raises(IndexFormatError, match="step|section"):
-        SeedIndex.open(stepped)
-
-
-def test_step_of_another_version(copy, stepped):
-    """An index of every base has no step, whatever its metadata say."""
-    with_header(stepped, 8, (2).to_bytes(4, "little"))
-    with_header(copy, 8, (3).to_bytes(4, "little"))
-    for path in (stepped, copy):
-        with pytest.raises(IndexFormatError, match="step|section"):
-            SeedIndex.open(path)
-
-
 def test_positions_outside_the_reference(stepped):
     index = SeedIndex.build(SeedIndex.open(stepped).reference, step=4)
     index.check()
     index.positions[5] = index.reference.total // 4
     with pytest.raises(IndexFormatError, match="section positions"):
         index.check()
-
-
-@pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
-def test_metadata_that_is_none(copy, text):
-    with_metadata(copy, text)
-    with pytest.raises(IndexFormatError, match="metadata"):
-        SeedIndex.open(copy)
 
 
 DAMAGE = """
@@ -227,14 +196,6 @@ def test_unchecked_where_that_is_asked_for(copy, small_fastq, tmp_path):
         SeedIndex.open(copy, check=True)
 
 
-def test_index_cut_while_it_is_open(copy):
-    index = SeedIndex.open(copy)
-    with open(copy, "r+b") as file:
-        file.truncate(PAGE)
-    with pytest.raises(IndexFormatError, match="cut while it was in use"):
-        index.integrity.wait()
-
-
 def test_index_overwritten_while_it_is_open(copy):
     """In place, byte by byte: no page is lost, and the first check may have been over."""
     for checked in (None, False):
@@ -260,17 +221,6 @@ def announced(*arguments):
     return begin(*arguments)
 MappingRun.begin = announced
 main.run()
-"""
-LIBRARY = """
-import signal, sys
-import numpy as np
-from gassst.index.seed_index import SeedIndex
-before = signal.getsignal(signal.SIGBUS)
-index = SeedIndex.open(sys.argv[1])
-print("open", flush=True)
-sys.stdin.read()
-assert signal.getsignal(signal.SIGBUS) == before
-index.positions.max()
 """
 
 
@@ -312,14 +262,6 @@ def test_index_cut_while_reads_are_mapped(copy, small_fastq, tmp_path, check, th
     assert run.returncode == InputError.exit_code
     assert error.count("\n") == 1 and "ref.gsi: " in error and "while it was in use" in error
     assert sorted(p.name for p in tmp_path.iterdir()) == [name, "ref.gsi"] and output.read_text() == "old"
-
-
-def test_a_library_takes_no_signal_over(copy):
-    run = start(LIBRARY, copy)
-    assert run.stdout.readline() == "open\n"
-    cut(copy)
-    _, error = run.communicate()
-    assert run.returncode == -signal.SIGBUS and not error
 
 
 # --- names of contigs ---------------------------------------------------------------------------------------

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-import logging
-
 import pytest
 
-import gassst
 from gassst.cli.main import main
 from gassst.reads.in_memory import batch_of_pairs, batch_records
 from gassst.reads.input import open_reads
 
 NAMES = {
-    b"n" * 254: "n" * 254,
-    b"n" * 255: "n" * 254,
-    b"n" * 5000: "n" * 254,
-    b"n" * 253 + b"/1": "n" * 253,
-    b"n" * 300 + b"/1": "n" * 254,
-    b"@foo": "_foo",
-    b"@": "_",
-    b"a@b": "a@b",
-    "naïve".encode(): "na__ve",
-    b"na\xefve": "na_ve",
-    b"a\x7fb": "a_b",
-    b"a\x80": "a_",
-    b"!~": "!~",
-}
+    b"n" * 254: "n" * 254, b"n" * 255: "n" * 254, b"n" * 5000: "n" * 254, b"n" * 253 + b"/1": "n" * 253,
+    b"n" * 300 + b"/1": "n" * 254, b"@foo": "_foo", b"@": "_", b"a@b": "a@b", "naïve".encode(): "na__ve",
+    b"na\xefve": "na_ve", b"a\x7fb": "a_b", b"a\x80": "a_", b"!~": "!~",
+}  # fmt: skip
 CHANGED = [name for name, given in NAMES.items() if name.removesuffix(b"/1").decode("latin-1") != given]
 
 
@@ -51,14 +38,6 @@ def test_names_from_memory(batch_size):
     assert sum(batch.renamed for batch in batches) == len(CHANGED)
     plain = [(name.removesuffix(b"/1"), "ACGT", None) for name in NAMES]
     assert batch_of_pairs(plain, plain).renamed == 2 * len(CHANGED)
-
-
-@pytest.mark.parametrize("batch_size", [1, 2, 3, 5, 100])
-def test_interleaved_names_are_counted_once(batch_size):
-    """A read that shows that the batch before it was full is parsed twice."""
-    records = [(f"@{i}", "ACGT", None) for i in (0, 1, 1, 2, 3, 3, 4, 5)]
-    batches = list(batch_records(records, batch_size=batch_size, interleaved=True))
-    assert sum(batch.renamed for batch in batches) == sum(map(len, batches)) == len(records)
 
 
 def test_mates_of_odd_names_are_mates(tmp_path):
@@ -90,10 +69,3 @@ def gassst_records(path):
     import pysam
 
     return pysam.AlignmentFile(str(path), check_sq=False)
-
-
-def test_no_warning_where_all_names_are_well(small_index, small_reads, caplog):
-    caplog.set_level(logging.INFO, "gassst")
-    mapper = gassst.Mapper(small_index, threads=1, device="none")
-    assert list(mapper.map(small_reads[:20]))
-    assert not [r for r in caplog.records if "names" in r.getMessage()]

@@ -9,16 +9,13 @@ import sys
 import warnings
 from importlib.util import find_spec
 
-import numpy as np
 import pytest
 
-from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError
 from gassst.gpu import drivers, opencl_engine, probe
 from gassst.gpu.choose import make_extender
 from gassst.gpu.drivers import why_no_accelerator
 from gassst.gpu.opencl import OpenCLExtender
-from gassst.gpu.probe import tried
 
 CPUS = [info.index for info in opencl_engine.devices(threads=2) if info.usable and info.type == "cpu"]
 needs_cpu = pytest.mark.skipif(not CPUS, reason="no OpenCL device that is a CPU here")
@@ -66,34 +63,6 @@ def test_a_trial_that_fails_is_a_line(monkeypatch, tmp_path, planes, case):
     break_trial(monkeypatch, tmp_path, program)
     with pytest.raises(DeviceError, match=reason):
         make_extender(planes, "cpu")
-
-
-def test_empty_caches_are_the_second_try(monkeypatch, tmp_path, planes):
-    """As where the cache of PoCL holds a library that was cut: every process that loads it would end."""
-    program = (
-        "import json, os\n"
-        'os.environ.get("POCL_CACHE_DIR") or os.abort()\n'
-        'print(json.dumps({"device": "0:0", "reason": ""}))'
-    )
-    break_trial(monkeypatch, tmp_path, program)
-    verdict = tried("cpu", 1)
-    assert verdict.device == "0:0"
-    assert os.environ["POCL_CACHE_DIR"] == verdict.environment["POCL_CACHE_DIR"] != ""
-    assert os.path.isdir(verdict.environment["POCL_CACHE_DIR"]) and os.environ["PYOPENCL_NO_CACHE"] == "1"
-
-
-@needs_cpu
-def test_wrong_results_are_no_device(monkeypatch):
-    monkeypatch.setattr(probe, "_compiled", lambda planes: CpuExtender(planes[::-1]))
-    answer = probe.run_trial(CPUS[0], 1)
-    assert answer["device"] is None and "wrong results" in answer["reason"]
-
-
-def test_the_trial_covers_all_programs(planes):
-    """Every read lies where the trial says, and no result is empty."""
-    found = probe._results(CpuExtender(planes), probe._pairs()[1])
-    assert all(found) and len(found) == 4 * 7 + 6 * 11
-    assert not np.frombuffer(found[0], np.uint16).any()
 
 
 # --- without a name -----------------------------------------------------------------------------------------

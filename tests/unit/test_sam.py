@@ -313,11 +313,6 @@ def test_header_lines():
     assert sam.header([], [], sort_order="coordinate").startswith("@HD\tVN:1.6\tSO:coordinate\n")
 
 
-def test_command_line_with_undecodable_bytes(world, tmp_path):
-    write(tmp_path / "out.sam", world, header=world.header(command_line="gassst \udcff.fq ü"))
-    assert "\tCL:gassst \\udcff.fq ü" in (tmp_path / "out.sam").read_text("utf-8")
-
-
 @pytest.mark.parametrize("text", ["@RG\\tSM:x\\tID:é 1", "@RG\tSM:x\tID:é 1"])
 def test_read_group_with_either_kind_of_tab(text, world, tmp_path):
     batch = Batch(world, [("ACGT", "IIII", [])])
@@ -331,17 +326,10 @@ def test_read_group_with_either_kind_of_tab(text, world, tmp_path):
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "RG\\tID:1",
-        "@RG",
-        "@RG ID:1",
-        "@RG\\tSM:1",
-        "@RG\\tID:",
-        "@RG\\tID:1\\tSM",
-        "@RG\\tID:1\\tID:2",
+        "", "RG\\tID:1", "@RG", "@RG ID:1", "@RG\\tSM:1", "@RG\\tID:", "@RG\\tID:1\\tSM", "@RG\\tID:1\\tID:2",
         "@RG\\tID:1\n",
     ],
-)
+)  # fmt: skip
 def test_bad_read_groups(text):
     with pytest.raises(UsageError, match="read group"):
         sam.header(["a"], [1], read_group=text)
@@ -350,15 +338,10 @@ def test_bad_read_groups(text):
 @pytest.mark.parametrize(
     "names, lengths",
     [
-        (["*a"], [1]),
-        (["=a"], [1]),
-        (["a b"], [1]),
-        ([""], [1]),
-        (["a", "a"], [1, 1]),
-        (["a"], [2**31]),
+        (["*a"], [1]), (["=a"], [1]), (["a b"], [1]), ([""], [1]), (["a", "a"], [1, 1]), (["a"], [2**31]),
         (["a"], [0]),
     ],
-)
+)  # fmt: skip
 def test_contigs_that_sam_cannot_hold(names, lengths):
     with pytest.raises(InputError, match="reference"):
         sam.header(names, lengths)
@@ -467,40 +450,6 @@ def test_output_has_its_name_only_when_complete_and_the_usual_mode(tmp_path, wor
     with pytest.raises(ValueError, match="closed"):
         writer.write(writer.encoder.encode(*batch.arrays))
     writer.close()
-
-
-@pytest.mark.parametrize("options", [{}, {"sort": True}])
-def test_a_place_that_cannot_be_written(tmp_path, world, options):
-    (tmp_path / "folder.bam").mkdir()
-    (tmp_path / "file").touch()
-    for path in (tmp_path / "missing/out.bam", tmp_path / "folder.bam", tmp_path / "file/out.bam"):
-        with pytest.raises(OutputError, match=re.escape(str(path))):
-            sam.AlignmentWriter(path, world.header(), world.arrays, sam.OutputOptions(**options))
-    unmapped = tmp_path / "missing/un.fq"
-    with pytest.raises(OutputError, match=re.escape(str(unmapped))):
-        sam.AlignmentWriter(
-            tmp_path / "out.bam",
-            world.header(),
-            world.arrays,
-            sam.OutputOptions(unmapped_path=unmapped, **options),
-        )
-    assert visible_and_hidden(tmp_path) == ["file", "folder.bam"]
-
-
-@pytest.mark.parametrize(
-    "path, options",
-    [
-        ("out.txt", {}),
-        ("out", {}),
-        ("out.bam", {"format": "xam"}),
-        ("out.bam", {"level": 10}),
-        ("out.bam", {"unmapped_path": "-"}),
-    ],
-)
-def test_senseless_arguments(tmp_path, world, path, options):
-    with pytest.raises(UsageError):
-        sam.AlignmentWriter(tmp_path / path, world.header(), world.arrays, sam.OutputOptions(**options))
-    assert not visible_and_hidden(tmp_path)
 
 
 # Full disks and streams

@@ -446,12 +446,8 @@ def test_samtools_fixmate_finds_nothing_to_mend(tmp_path, library):
     inward = 0
     for a, b in zip(ours, theirs, strict=True):
         fields = (
-            "query_name",
-            "reference_id",
-            "reference_start",
-            "next_reference_id",
-            "next_reference_start",
-        )
+            "query_name", "reference_id", "reference_start", "next_reference_id", "next_reference_start",
+        )  # fmt: skip
         assert [getattr(a, f) for f in fields] == [getattr(b, f) for f in fields]
         assert a.flag & ~PROPER == b.flag & ~PROPER
         if not a.mate_is_unmapped:

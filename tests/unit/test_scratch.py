@@ -8,16 +8,14 @@ import select
 import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
 from places import environment
 
-from gassst.errors import OutputError
 from gassst.files import destination
 from gassst.files.destination import AlignmentDestination, Destination, completed
-from gassst.files.scratch import Scratch, sweep
+from gassst.files.scratch import sweep
 
 NAME = re.compile(r"\.out\.bam\.gassst-[0-9a-f]{8}\.tmp")
 OWNER = """
@@ -81,29 +79,6 @@ def test_a_folder_whose_removal_was_cut_short_goes_too(tmp_path):
     assert not hidden(tmp_path)
 
 
-def test_two_owners_in_one_process(tmp_path):
-    one, two = Scratch(os.fspath(tmp_path), "x"), Scratch(os.fspath(tmp_path), "x")
-    assert len(hidden(tmp_path)) == 2
-    one.remove()
-    one.remove()
-    Path(two.file("a")).write_bytes(b"")
-    two.remove()
-    assert not hidden(tmp_path)
-
-
-def test_longest_name(tmp_path):
-    for name in ("x" * 255, "\N{DNA DOUBLE HELIX}" * 63):
-        target = Destination(tmp_path / name)
-        os.close(target.open())
-        target.commit()
-        assert (tmp_path / name).exists() and not hidden(tmp_path)
-
-
-def test_a_folder_that_does_not_exist(tmp_path):
-    with pytest.raises(OutputError, match="cannot write .*: No such file or directory"):
-        Destination(tmp_path / "absent" / "x").open()
-
-
 def test_what_is_committed_is_on_disk_before_and_after_it_takes_its_name(tmp_path, monkeypatch):
     steps = []
     real_sync, real_replace = destination.sync, os.replace
@@ -157,19 +132,6 @@ def test_a_sorter_ends_with_its_parent(tmp_path):
             os.close(ended)
     state = Path(f"/proc/{sorter}/stat")
     assert not state.exists() or state.read_text().split()[2] in "ZX"
-
-
-@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="/dev/shm cannot be written to")
-def test_a_folder_in_dev_is_an_ordinary_one():
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
-        path = Path(folder, "out")
-        path.write_bytes(b"what was there, longer than what comes")
-        target = Destination(path)
-        with open(target.open(), "wb") as file:
-            file.write(b"what comes")
-        assert path.read_bytes().startswith(b"what was there")
-        target.commit()
-        assert path.read_bytes() == b"what comes"
 
 
 @pytest.mark.parametrize(

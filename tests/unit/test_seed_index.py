@@ -1,6 +1,5 @@
 """The seed index against brute force over the text of the reference, and its file against damage."""
 
-import errno
 import json
 import os
 
@@ -9,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gassst.errors import IndexFormatError, InputError, OutputError, UsageError
-from gassst.index import file as index_file
+from gassst.errors import IndexFormatError, InputError, UsageError
 from gassst.index import seed_index as module
 from gassst.index.reference import FRONT, GAP, TAIL, Reference
 from gassst.index.seed_index import Index, SeedIndex, base_length
@@ -405,24 +403,6 @@ def test_truncated(saved, keep):
 
 
 @pytest.mark.parametrize(
-    "data, complaint",
-    [
-        (b"", "empty file"),
-        (b">chr1\nACGT\n", "a FASTA file, not an index: build its index with `gassst index`"),
-        (b"\x1f\x8b\x08\0", "a gzip file"),
-        (b"\x89GSI\n\x1a\n", "not a gassst index"),
-        (bytes(5000), "not a gassst index"),
-    ],
-)
-def test_not_an_index(tmp_path, data, complaint):
-    path = tmp_path / "genome.gsi"
-    path.write_bytes(data)
-    with pytest.raises(IndexFormatError, match=complaint) as error:
-        SeedIndex.open(path)
-    assert str(error.value).startswith(str(path))
-
-
-@pytest.mark.parametrize(
     "name, at, value",
     [("table", 5, 2**31), ("table", 0, 1), ("positions", 0, 1), ("positions", -1, 2**32 - 1)],
 )
@@ -434,30 +414,6 @@ def test_check_of_an_index_in_memory(built, name, at, value):
 
 
 # --- failure to write ---------------------------------------------------------------------------------------
-
-
-class Failing:
-    """A block writer that fails on its third call."""
-
-    def __init__(self, error):
-        self.calls, self.error, self.write = 0, error, index_file.write_array
-
-    def __call__(self, file, array):
-        self.calls += 1
-        if self.calls == 3:
-            raise self.error
-        return self.write(file, array)
-
-
-@pytest.mark.parametrize("old", [None, b"an older file"])
-def test_full_disk_leaves_what_was_there(built, tmp_path, monkeypatch, old):
-    path = tmp_path / "genome.gsi"
-    if old:
-        path.write_bytes(old)
-    monkeypatch.setattr(index_file, "write_array", Failing(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
-    with pytest.raises(OutputError, match=r"genome\.gsi: No space left"):
-        built.save(path)
-    assert [p.read_bytes() for p in tmp_path.iterdir()] == ([old] if old else [])
 
 
 def test_replaces_a_mapped_index_and_follows_links(built, saved, tmp_path):

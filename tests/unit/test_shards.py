@@ -153,11 +153,6 @@ def test_parts_of_several_lanes(folder, n):
         assert all(parts)
 
 
-def test_parts_are_of_one_size(folder):
-    sizes = [len(part) for part in in_parts(folder, 7, ["first"])]
-    assert sum(sizes) == READS and min(sizes) > READS // 7 - 12
-
-
 def test_a_cut_in_the_wrong_place_cannot_pass(folder, monkeypatch):
     """What the invariant of the module rests on: the parts beside such a cut are errors."""
     from gassst.reads import shards
@@ -171,12 +166,6 @@ def test_a_cut_in_the_wrong_place_cannot_pass(folder, monkeypatch):
     monkeypatch.setattr(shards._Lane, "_named", wrong)
     with pytest.raises(InputError):
         in_parts(folder, 3, ["first"], ["second"])
-
-
-@pytest.mark.parametrize("text", ["0/3", "5/3", "1/0", "3", "a/b", "-1/3", "1/3/5", "1/1000000", "²/3"])
-def test_no_part(text):
-    with pytest.raises(UsageError, match="--shard"):
-        Shard.parse(text)
 
 
 def test_what_has_no_parts(folder, tmp_path):
@@ -193,15 +182,6 @@ def test_what_has_no_parts(folder, tmp_path):
         parts_of(Shard(1, 2), [str(tmp_path / "x.sam")])
     with pytest.raises(UsageError, match="standard input"):
         parts_of(Shard(1, 2), ["-"])
-
-
-@pytest.mark.parametrize("name", ["first.gz", "reads.bam"])
-def test_damage_is_found(folder, tmp_path, name):
-    data = bytearray((folder / name).read_bytes())
-    data[len(data) // 3 : len(data) // 3 + 40] = bytes(40)
-    (tmp_path / name).write_bytes(data)
-    with pytest.raises(InputError):
-        in_parts(tmp_path, 3, [name])
 
 
 def test_what_a_header_says_of_its_part():

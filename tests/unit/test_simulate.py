@@ -170,12 +170,6 @@ def test_pairs_face_each_other_at_the_insert_size(tmp_path, genome):
     assert 1380 < first_strands["+"] < 1620
 
 
-@pytest.mark.parametrize(("error", "quality"), [(0.1, 10), (0.02, 17), (0.0, 40), (0.5, 3)])
-def test_uniform_quality_says_the_error_rate(tmp_path, genome, error, quality):
-    reads = simulated(tmp_path, genome[0], "-n", 5, "-l", 50, "-e", error)
-    assert {letter for *_, letters in reads for letter in letters} == {chr(33 + quality)}
-
-
 @pytest.mark.parametrize("profile", ["illumina", "illumina-gaiix"])
 def test_fitted_qualities_and_the_errors_they_promise(tmp_path, genome, profile):
     fasta, contigs = genome
@@ -197,15 +191,6 @@ def test_fitted_qualities_and_the_errors_they_promise(tmp_path, genome, profile)
     assert wrong[common] / bases[common] == pytest.approx(model.error_of[common], rel=0.25, abs=0.003)
     assert bases / bases.sum() == pytest.approx(model.levels().mean(axis=0), abs=0.006)
     assert wrong[2] / bases[2] > 5 * wrong[38] / bases[38]
-
-
-def test_fitted_qualities_fall_along_the_read_and_stretch_over_long_ones():
-    rng = np.random.default_rng(1)
-    qualities, rate = Fitted("illumina", 400).draw(rng, 2000, 400)
-    assert qualities.shape == rate.shape == (2000, 400)
-    mean = qualities.mean(axis=0)
-    assert mean[:100].mean() > mean[350:].mean() + 4
-    assert Fitted("illumina", 1).draw(rng, 10, 1)[0].shape == (10, 1)
 
 
 def haplotypes_of(vcf, contigs):
@@ -302,21 +287,3 @@ def test_unusable_references_are_refused(tmp_path, fasta, message):
 def test_senseless_arguments_are_refused(tmp_path, genome, options):
     with pytest.raises(UsageError):
         run(genome[0], "-n", 1, "-o", tmp_path / "o.fq", *options)
-
-
-def test_a_failed_run_leaves_what_was_there(tmp_path, genome):
-    (tmp_path / "1.fq").write_text("an older file")
-    options = ["-n", 1, "-l", 50, "-e", 0, "--pairs", "90000,1", "--snp-rate", 0.01]
-    with pytest.raises(InputError, match="pairs"):
-        run(
-            genome[0],
-            *options,
-            "-o",
-            tmp_path / "1.fq",
-            "-o",
-            tmp_path / "2.fq",
-            "--truth-vcf",
-            tmp_path / "t.vcf",
-        )
-    assert [p.name for p in tmp_path.iterdir()] == ["1.fq"]
-    assert (tmp_path / "1.fq").read_text() == "an older file"

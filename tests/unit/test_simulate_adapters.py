@@ -97,22 +97,14 @@ def test_a_reverse_read_with_an_adapter_is_judged_by_its_first_base():
     """Clipped bases count as aligned: the start of a reverse read lies an adapter's length before the truth."""
     truth = Truth(np.array(["c", "c"], object), np.array([101, 101]), np.array([190, 190]), np.array([-1, 1]))
     found = Alignments(
-        ["a", "b"],
-        np.array([16, 0]),
-        truth.contig,
-        np.array([41, 101]),
-        np.array([190, 250]),
+        ["a", "b"], np.array([16, 0]), truth.contig, np.array([41, 101]), np.array([190, 250]),
         np.array([60, 60]),
-    )
+    )  # fmt: skip
     assert is_correct(found, truth, 10).tolist() == [True, True]
     moved = Alignments(
-        ["a", "b"],
-        np.array([16, 0]),
-        truth.contig,
-        np.array([101, 41]),
-        np.array([250, 190]),
+        ["a", "b"], np.array([16, 0]), truth.contig, np.array([101, 41]), np.array([250, 190]),
         np.array([60, 60]),
-    )
+    )  # fmt: skip
     assert is_correct(moved, truth, 10).tolist() == [False, False]
 
 

@@ -98,13 +98,9 @@ def test_unsettled_by_strata_and_by_share(rng):
     lost, left_to_local = np.array([1, 0.2, 0.1, 0.02]), rng.random(n) < 0.2
     lost_of_mates = np.array([1, 0.3, 0.1, 0.1])
     plan = SimpleNamespace(
-        seed_count=seed_count[None],
-        settled=settled[None],
-        settled_alone=alone[None],
-        lost=lost[None],
-        lost_of_mates=lost_of_mates[None],
-        preset=SimpleNamespace(strata=1),
-    )
+        seed_count=seed_count[None], settled=settled[None], settled_alone=alone[None], lost=lost[None],
+        lost_of_mates=lost_of_mates[None], preset=SimpleNamespace(strata=1),
+    )  # fmt: skip
     state = SimpleNamespace(best=best, rival=rival, complete=complete, left_to_local=left_to_local)
     mates = np.arange(n) ^ 1
     mates[-10:] = np.arange(n - 10, n)

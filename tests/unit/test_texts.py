@@ -306,18 +306,3 @@ def test_first_and_last_batches_are_small(million):
     tail = given[large:]
     assert tail == sorted(tail, reverse=True) and tail[-1] == 3072 and tail[0] > 20_000
     assert len(given) < 3 * 1_000_000 / 24_576
-
-
-def test_large_batches_of_a_large_input_become_less_small(million, tmp_path):
-    """What a batch costs beside its reads counts, but all workers of a small input have some of it."""
-    given = sizes_of(1_000_000, 49_152, 8, million)
-    assert given[:8] == [6144] * 8 and given[-1] == 6144 and max(given) == 49_152
-    given = sizes_of(1_000_000, 65_536, 5, million)
-    assert given[:5] == [16_384] * 5 and given[-1] == 16_384 and max(given) == 65_536
-    given = sizes_of(1_000_000, 65_536, 16, million)
-    assert given[:16] == [7812] * 16 and given[-1] == 7812  # an eighth of what each worker gets
-    path = tmp_path / "few"
-    path.touch()
-    os.truncate(path, 25_000_000)
-    given = sizes_of(100_000, 65_536, 8, [str(path)])
-    assert given[0] == given[-1] == 3072 and max(given) < 100_000 / 8

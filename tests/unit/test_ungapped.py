@@ -57,13 +57,9 @@ def known_of(reference, reads, at, scoring):
     edits = np.array([u.sum() for u in unequal], np.uint16)
     first = at - 30
     bands = Bands(
-        (2 * np.arange(k)).astype(np.uint32),
-        first,
-        np.full(k, 30, np.uint16),
-        edits,
-        np.ones(k, np.uint8),
+        (2 * np.arange(k)).astype(np.uint32), first, np.full(k, 30, np.uint16), edits, np.ones(k, np.uint8),
         np.zeros(k, np.uint16),
-    )
+    )  # fmt: skip
     summary = np.zeros(k, READ_SUMMARY)
     summary["best"], summary["second"], summary["n_best"] = edits, NO_SCORE, 1
     known = SimpleNamespace(found=SimpleNamespace(bands=bands, summary=summary), chosen=np.arange(k))

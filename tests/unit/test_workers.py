@@ -2,7 +2,6 @@
 
 import errno
 import gc
-import logging
 import os
 import resource
 import signal
@@ -17,8 +16,6 @@ from gassst.errors import InputError, WorkerError
 from gassst.workers.processes import ProcessWorkers
 from gassst.workers.shared_memory import SharedMemory
 from gassst.workers.threads import ThreadWorkers
-
-log = logging.getLogger("gassst")
 
 
 class Counting:
@@ -55,17 +52,9 @@ def fail(work, error):
     raise error
 
 
-def say(work, text):
-    log.warning("%s from a worker", text)
-
-
 def die(work, number):
     os.kill(os.getpid(), number)
     signal.pause()
-
-
-def leave(work):
-    os._exit(7)
 
 
 def wait(work):
@@ -105,41 +94,6 @@ def test_a_result_stays_while_it_is_used(workers):
     assert [part.tolist() for part in parts] == [[2 * i] * 10 for i in range(8)]
 
 
-def test_regions_are_used_again(workers):
-    for _ in range(50):
-        workers.submit(doubled, np.zeros(1000)).result()
-    assert workers._regions.number <= 2
-
-
-def test_regions_take_no_descriptors(workers):
-    before = len(os.listdir("/proc/self/fd"))
-    results = [workers.submit(doubled, np.full(5000, i)).result() for i in range(40)]
-    assert workers._regions.number >= 40
-    assert len(os.listdir("/proc/self/fd")) == before
-    assert [int(result[-1]) for result in results] == [2 * i for i in range(40)]
-
-
-def test_closed_workers_keep_nothing_but_results_in_use():
-    before = os.listdir("/proc/self/fd")
-    workers = ProcessWorkers(Counting(), processes=2, threads=2)
-    kept = workers.submit(doubled, np.arange(5000)).result()[10:20]
-    workers.submit(doubled, np.arange(5000)).result()
-    workers.close()
-    assert os.listdir("/proc/self/fd") == before
-    assert kept.tolist() == list(range(20, 40, 2))
-    assert shared_mappings() == 1
-    del kept
-    assert shared_mappings() == 0
-    with pytest.raises(WorkerError, match="the workers have ended"):
-        workers._memory.put(0, "late")
-
-
-def shared_mappings():
-    """Of the files without a name that workers share."""
-    with open("/proc/self/maps") as maps:
-        return sum("memfd:gassst" in line for line in maps)
-
-
 def test_processes_leave_descriptors_for_files(monkeypatch):
     limit = len(os.listdir("/proc/self/fd")) + 40
     monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, limit))
@@ -147,15 +101,6 @@ def test_processes_leave_descriptors_for_files(monkeypatch):
         assert workers.submit(total, [np.arange(3)]).result() == 3
     with pytest.raises(OSError, match=f"20 need .* open files, and the limit is {limit}"):
         ProcessWorkers(Counting(), processes=20, threads=20)
-
-
-def test_results_are_arguments_without_a_copy(workers):
-    results = [workers.submit(doubled, np.full(100_000, i)).result() for i in range(4)]
-    pieces = [result[1:90_000] for result in results]
-    assert workers.submit(total, pieces).result() == sum(2 * i * 89_999 for i in range(4))
-    size = workers._memory.put(1000, (total, (pieces,)))
-    assert size < 10_000
-    assert workers._memory.put(1000, (total, ([np.array(piece) for piece in pieces],))) > 4 * 8 * 89_999
 
 
 @pytest.mark.parametrize("kind", ["threads", "processes"])
@@ -215,12 +160,6 @@ def test_what_a_call_raises_is_raised_here(workers, error):
     assert workers.submit(doubled, np.ones(3)).result().tolist() == [2, 2, 2]
 
 
-def test_log_lines_come_from_the_workers(workers, caplog):
-    workers.submit(say, "hello").result()
-    workers.close()
-    assert [record.getMessage() for record in caplog.records] == ["hello from a worker"]
-
-
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_process_that_is_killed_fails_all_calls(workers, number):
     futures = [workers.submit(wait), workers.submit(wait), workers.submit(die, number)]
@@ -229,11 +168,6 @@ def test_a_process_that_is_killed_fails_all_calls(workers, number):
             future.result()
     with pytest.raises(WorkerError, match=number.name):
         workers.submit(doubled, np.ones(1))
-
-
-def test_a_process_that_ends_early(workers):
-    with pytest.raises(WorkerError, match="ended with code 7"):
-        workers.submit(leave).result()
 
 
 def test_closing_does_not_wait_for_calls():

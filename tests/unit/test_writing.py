@@ -88,31 +88,6 @@ def test_giving_up_drops_what_waits(gate):
     assert gate.written in ([b"one"], [])
 
 
-def test_without_a_thread_the_caller_writes(gate, monkeypatch):
-    def no_thread(self):
-        raise RuntimeError("can't start new thread")
-
-    gate.open.set()
-    with monkeypatch.context() as patch:
-        patch.setattr(threading.Thread, "start", no_thread)
-        behind = WriteBehind(-1, 2)
-        behind.put([b"one"])
-    behind.put([b"two"])
-    behind.finish()
-    assert gate.written == [b"one", b"two"] and gate.threads == {threading.current_thread().name}
-
-
-@pytest.mark.parametrize("ahead", [0, 1, 3])
-def test_a_file_is_the_same_with_and_without_a_thread(tmp_path, ahead):
-    path = tmp_path / "out"
-    form = PiecesFormat([b"head,"], b"end", ahead)
-    form.begin(os.open(path, os.O_WRONLY | os.O_CREAT))
-    assert sum(form.write(Pieces(2, [b"%d" % i, b","])) for i in range(9)) == 18
-    form.close()
-    assert path.read_text() == "head," + "".join(f"{i}," for i in range(9)) + "end"
-    assert (form.nanoseconds_behind > 0) == (ahead > 0)
-
-
 def test_a_file_that_is_given_up_is_closed_as_it_is(tmp_path):
     form = PiecesFormat([b"head,"], b"end", 2)
     fd = os.open(tmp_path / "out", os.O_WRONLY | os.O_CREAT)
