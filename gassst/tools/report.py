@@ -7,7 +7,6 @@ same side by side (`gassst.tools.report_compare`).
 from __future__ import annotations
 
 import argparse
-import os
 from typing import Any
 
 import numpy as np
@@ -268,36 +267,6 @@ def _page(numbers: Numbers) -> str:
     return page("Mapping report", command, _overview(numbers), [section(numbers) for section in PANELS])
 
 
-def write_report(stats: dict[str, Any], path: str | os.PathLike[str], source: str = "statistics") -> None:
-    """Writes the report of a run; the file takes its name when it is complete.
-
-    Parameters
-    ----------
-    stats : dict
-        As of `Stats.as_dict()`, or read back from its JSON.
-    path : path
-        HTML file, or "-" for standard output.
-    source : str
-        What an error calls `stats`.
-
-    Raises
-    ------
-    UsageError
-        matplotlib is missing; `require_matplotlib` says so before a long run.
-    InputError
-        `stats` is not what it should be.
-    OutputError
-        The file cannot be written.
-    """
-    write_text(path, render(stats, source))
-
-
-def write_comparison(runs: dict[str, Numbers], path: str | os.PathLike[str]) -> None:
-    """Writes a page of several runs, by name, side by side. Raises UsageError, OutputError."""
-    require_matplotlib()
-    write_text(path, report_compare.render(runs))
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `gassst report`."""
     add = parser.add_argument
@@ -323,9 +292,8 @@ def main(args: argparse.Namespace) -> int:
     if len(args.stats) > report_compare.MOST_RUNS:
         raise UsageError(f"{len(args.stats)} runs: at most {report_compare.MOST_RUNS} fit side by side")
     runs = [read_stats(path) for path in args.stats]
-    if len(runs) == 1:
-        require_matplotlib()
-        write_text(args.output, _page(runs[0]))
-    else:
-        write_comparison(report_compare.named(args.stats, runs), args.output)
+    require_matplotlib()
+    one = len(runs) == 1
+    text = _page(runs[0]) if one else report_compare.render(report_compare.named(args.stats, runs))
+    write_text(args.output, text)
     return 0
