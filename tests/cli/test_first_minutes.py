@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -152,14 +151,6 @@ def test_summary_of_pairs():
     ]
 
 
-@pytest.mark.parametrize(
-    "parameters, source", [({"insert": [300, 30]}, "as given"), ({"insert": None}, "assumed: too few pairs")]
-)
-def test_summary_tells_where_the_insert_size_comes_from(parameters, source):
-    run = {"insert": {**LEARNED, "pairs": 0}, "parameters": parameters}
-    assert f"350 +- 40  {source}" in summary(counted(pairs=2, run=run), 1)
-
-
 def test_internals_are_shown_with_v_only(run, small_index, small_fastq, tmp_path):
     argv = ("map", small_index, small_fastq, "--device", "none", "-o", tmp_path / "out.bam")
     filters = ("--filters", "fd")
@@ -220,13 +211,6 @@ def test_version_names_what_decides_about_results_and_speed(run):
     from gassst._core.banded import instruction_sets
 
     assert lines[-1] == f"CPU code path: {instruction_sets()[0]}"
-
-
-def test_version_says_what_cannot_be_loaded(run, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pysam.version", None)
-    code, out, _ = run("--version")
-    assert code == 0
-    assert re.search(r"^pysam not usable: .*pysam\.version", out, re.MULTILINE)
 
 
 @pytest.mark.parametrize("argv", [["map", "--help"], ["index", "--help"], ["--help"]])

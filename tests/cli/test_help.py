@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from gassst.cli import brief, habits
+from gassst.cli import habits
 from gassst.cli.parser import COMMANDS, build_parser, subparser_of
 from gassst.tools.arguments import PATHS
 
@@ -40,17 +40,6 @@ def test_every_argument_is_described_in_whole_sentences():
     assert [name for name, (_, action) in EVERY.items() if not is_described(action.help)] == []
 
 
-def test_every_value_has_its_default_once():
-    counts = {}
-    for name, (command, action) in EVERY.items():
-        shown = subparser_of(build_parser(command), command)._get_formatter()._get_help_string(action)
-        is_plain = isinstance(action.default, (str, int, float)) and not isinstance(action.default, bool)
-        is_needed = action.option_strings and action.nargs != 0 and is_plain
-        least = int(bool(is_needed) and action.default is not argparse.SUPPRESS)
-        counts[name] = (least, shown.count("(default: "))
-    assert {name: count for name, (least, count) in counts.items() if not least <= count <= 1} == {}
-
-
 @pytest.mark.parametrize("option", ["-h", "--help"])
 def test_help_of_map_is_one_screen(run, option):
     code, out, error = run("map", option)
@@ -59,15 +48,6 @@ def test_help_of_map_is_one_screen(run, option):
     assert len(lines) <= 30
     assert max(map(len, lines)) <= 80
     assert "--help-all" in out
-
-
-@pytest.mark.parametrize("name", ["-k", "-p", "-s"])
-def test_defaults_on_the_first_screen_are_those_of_the_parser(name):
-    """Of -p the default depends on the reads: its words in `--help-all` begin with the number."""
-    [line] = [options[name] for options in brief.OPTIONS.values() if name in options]
-    parser = subparser_of(build_parser("map"), "map")
-    whole = parser._get_formatter()._expand_help(parser._option_string_actions[name])
-    assert re.search(r"default: (\d+)", line)[1] == re.search(r"default: (\d+)", whole)[1]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -27,11 +27,6 @@ class HalfDone:
         return reads / 122_000
 
 
-class Streamed:
-    def share_done(self, reads: int) -> None:
-        return None
-
-
 @pytest.fixture
 def shown(monkeypatch):
     """What is shown in 61 seconds of 1000 reads each, three quarters of them mapped."""
@@ -66,12 +61,6 @@ def test_elsewhere_there_is_a_plain_line_now_and_then(shown):
     ]
 
 
-@pytest.mark.parametrize("inputs", [None, Streamed()])
-def test_stream_without_a_size_shows_counts_only(shown, inputs):
-    lines = shown(io.StringIO(), inputs).splitlines()
-    assert lines[0] == "gassst: 30,000 reads, 1,000 reads/s, 75.00 % mapped"
-
-
 def test_a_run_shows_the_share_that_is_mapped(monkeypatch, capfd, small_index, small_fastq, tmp_path):
     monkeypatch.setattr(progress.Progress, "PLAIN_SECONDS", 0)
     argv = ["map", str(small_index), str(small_fastq), "--device", "none", "-o", str(tmp_path / "o.bam")]
@@ -79,13 +68,6 @@ def test_a_run_shows_the_share_that_is_mapped(monkeypatch, capfd, small_index, s
     lines = [line for line in capfd.readouterr().err.splitlines() if " left, " in line]
     assert [line.split(" left, ")[1].split(" reads, ")[0] for line in lines] == ["200", "400", "401"]
     assert lines[-1].startswith("gassst: 100 %, 0:00 left, ")
-
-
-def test_line_never_wraps(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "20")
-    stream = Terminal()
-    Console(stream).renew("x" * 100)
-    assert stream.getvalue() == ERASE_LINE + 19 * "x"
 
 
 def test_message_takes_the_place_of_the_line():

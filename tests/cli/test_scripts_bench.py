@@ -133,60 +133,6 @@ def test_chain_counts_are_those_of_the_mapper(filter_results, small_index, small
     assert filter_results["occurrences"] == stats.occurrences
 
 
-# --- seeds
-
-
-def test_seed_tables(script, small_index, tmp_path, capsys):
-    out = tmp_path / "seeds.json"
-    results = results_of(script("seeds"), small_index, "-m", 60, "-w", "8,15", "--samples", 4000, out)
-    missed = results["missed"]
-    model, counted = np.array(missed["model_percent"]), np.array(missed["simulated_percent"])
-    assert model.shape == (2, len(missed["errors"])) and np.abs(model - counted).max() < 4
-    assert all(a <= b for a, b in zip(missed["certain_seed"], missed["longest_seed"], strict=True))
-    assert "misses <= 1 %" in capsys.readouterr().out
-
-
-# --- kernels
-
-
-def kernel_options(*more):
-    return "--quick", "--lengths", "40,120", "--pairs", 300, "--reference", 1 << 16, "--sample", 20, *more
-
-
-def test_kernels_of_the_cpu_backend(script, tmp_path, capsys):
-    kernels, out = script("kernels"), tmp_path / "kernels.json"
-    results = results_of(kernels, *kernel_options("--device", "none", "--seconds", 0), out)
-    assert [t["target"] for t in results["targets"]] == [f"cpu {n}" for n in kernels.instruction_sets()]
-    for target in results["targets"]:
-        cases = [(c["length"], c["words"]) for c in target["cases"]]
-        assert cases == [(40, 1), (120, 1), (120, 2)]
-        assert {m["kernel"] for m in target["cases"][0]["measurements"]} == {"score", "profile", "align"}
-    one = results["targets"][0]["cases"][2]["measurements"][0]
-    assert one["gcups"] == pytest.approx(one["pairs_per_second"] * 120 * 128 / 1e9)
-    assert "checked samples" in capsys.readouterr().out
-
-
-# --- make_genome and scale ----------------------------------------------------------------------------------
-
-
-def genome_of(script, path, *options) -> dict[str, str]:
-    script("make_genome").main([str(path), *map(str, options)])
-    contigs = path.read_text().split(">")[1:]
-    return {name: "".join(lines) for name, *lines in (contig.split("\n") for contig in contigs)}
-
-
-def test_genome_has_its_size_and_is_the_same_for_a_seed(script, tmp_path):
-    genome = genome_of(script, tmp_path / "a.fa", "--size", "400K", "--contigs", 3)
-    assert list(genome) == ["chr1", "chr2", "chr3"]
-    assert sum(map(len, genome.values())) == 400_000
-    assert set("".join(genome.values())) <= set("ACGTN")
-    assert max(map(len, (tmp_path / "a.fa").read_text().splitlines())) == 80
-    for processes in (1, 2):
-        more = "--processes", processes
-        assert genome_of(script, tmp_path / "b.fa", "--size", "400K", "--contigs", 3, *more) == genome
-    assert genome_of(script, tmp_path / "c.fa", "--size", "400K", "--contigs", 3, "--seed", 2) != genome
-
-
 # --- mapq_bins ----------------------------------------------------------------------------------------------
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import http.client
 import os
 import resource
 import signal
 import stat
+import sys
+from contextlib import closing, suppress
 from pathlib import Path
 
 import brute_force as bf
@@ -16,7 +19,8 @@ import pytest
 import gassst
 from gassst import cluster
 from gassst.cli import main as cli
-from gassst.errors import InputError, OutputError, UsageError, WorkerError
+from gassst.cluster import client as clients
+from gassst.errors import InputError, InstallationError, OutputError, UsageError, WorkerError
 from gassst.index.build_parts import build_parts
 from gassst.index.parts import part_path
 from gassst.model.params import MapParams
@@ -91,9 +95,15 @@ def test_sorted_single_reads_in_an_index_in_parts(client, small_fasta, small_ind
     stage = tmp_path / "stage"
     for _ in range(2):
         cluster.map(
-            index, pairs[0], out, client=client, shards=3, sort=True, stage=stage,
+            index,
+            pairs[0],
+            out,
+            client=client,
+            shards=3,
+            sort=True,
+            stage=stage,
             params=MapParams(max_hits=3),
-        )  # fmt: skip
+        )
         assert records(out) == records(one)
     [own_folder] = stage.iterdir()
     assert stat.S_IMODE(own_folder.stat().st_mode) == 0o700
@@ -183,9 +193,13 @@ def test_a_scheduler_that_is_gone(small_index, pairs, tmp_path):
     gone = pytest.raises(WorkerError, match="the Dask scheduler at .* is gone")
     with distributed.Client(local) as client, gone:
         cluster.map(
-            small_index, pairs[0], tmp_path / "out.bam", client=client, shards=SHARDS,
+            small_index,
+            pairs[0],
+            tmp_path / "out.bam",
+            client=client,
+            shards=SHARDS,
             progress=lambda *_: local.close(),
-        )  # fmt: skip
+        )
     assert left_in(tmp_path) == []
 
 
@@ -198,6 +212,23 @@ def test_a_folder_that_others_can_enter_is_not_used(small_index, tmp_path):
         cluster.staged(str(small_index), str(tmp_path))
 
 
+def test_a_link_is_no_folder_of_copies(small_index, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir(mode=0o700)
+    (tmp_path / f"gassst-{os.geteuid()}").symlink_to(elsewhere)
+    with pytest.raises(OutputError, match="only its owner can enter"):
+        cluster.staged(str(small_index), str(tmp_path))
+    assert not [*elsewhere.iterdir()]
+
+
+def test_a_place_where_others_can_exchange_the_folder_is_not_used(small_index, tmp_path):
+    tmp_path.chmod(0o777)
+    with pytest.raises(OutputError, match="set its sticky bit"):
+        cluster.staged(str(small_index), str(tmp_path))
+    tmp_path.chmod(0o1777)
+    assert Path(cluster.staged(str(small_index), str(tmp_path))).exists()
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs to give a folder to another user")
 def test_a_folder_of_another_owner_is_not_used(small_index, tmp_path):
     own = tmp_path / f"gassst-{os.geteuid()}"
@@ -205,6 +236,17 @@ def test_a_folder_of_another_owner_is_not_used(small_index, tmp_path):
     os.chown(own, 12345, 12345)
     with pytest.raises(OutputError, match="only its owner can enter"):
         cluster.staged(str(small_index), str(tmp_path))
+
+
+def test_a_lock_that_is_a_link_is_not_followed(small_index, tmp_path):
+    copies = Path(cluster.staged(str(small_index), str(tmp_path))).parent
+    victim = tmp_path / "victim"
+    victim.write_text("kept")
+    (copies / "lock").unlink()
+    (copies / "lock").symlink_to(victim)
+    with pytest.raises(OutputError, match="cannot be copied"):
+        cluster.staged(str(small_index), str(tmp_path))
+    assert victim.read_text() == "kept"
 
 
 def test_a_copy_of_another_index_is_refused(small_index, small_fasta, tmp_path):
@@ -247,6 +289,11 @@ def local_cluster():
         yield found, listening() - before
 
 
+def test_a_local_cluster_listens_on_loopback(local_cluster):
+    _, places = local_cluster
+    assert {address for address, _ in places} == {"127.0.0.1"}
+
+
 def test_a_local_cluster_takes_no_code_without_its_certificate(local_cluster):
     """Plain TCP, and TLS with a certificate that somebody else made."""
     client, _ = local_cluster
@@ -258,6 +305,26 @@ def test_a_local_cluster_takes_no_code_without_its_certificate(local_cluster):
             with pytest.raises(OSError):
                 distributed.Client(place.replace("tls", protocol), security=stranger, timeout="1s")
     assert client.submit(sum, (1, 2)).result() == 3
+
+
+def test_a_local_cluster_serves_no_pages(local_cluster):
+    """Those of Dask, which show logs and stacks, ask for no certificate."""
+    pages = ["/", "/health", "/metrics", "/status", "/info/main/workers.html", "/json/identity.json"]
+    servers = 0
+    for address, port in local_cluster[1]:
+        for page in pages:
+            connection = http.client.HTTPConnection(address, port, timeout=5)
+            with closing(connection), suppress(OSError, http.client.HTTPException):
+                connection.request("GET", page)
+                assert connection.getresponse().status == 404, page
+                servers += 1
+    assert servers
+
+
+def test_a_local_cluster_needs_cryptography(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    with pytest.raises(InstallationError, match=r"pip install gassst\[dask\]"):
+        cluster.client_of("local").__enter__()
 
 
 @pytest.fixture(scope="module")
@@ -273,6 +340,16 @@ def tls(tmp_path_factory) -> dict[str, str]:
     for role in ("scheduler", "worker", "client"):
         names |= {f"{comm}.tls.{role}.cert": str(cert), f"{comm}.tls.{role}.key": str(key)}
     return names
+
+
+def test_a_batch_system_has_the_tls_of_the_configuration(tls):
+    pytest.importorskip("dask_jobqueue")
+    job = {"jobqueue.slurm": {**dask.config.get("jobqueue.slurm"), "cores": 1, "memory": "1GB"}}
+    for config, protocol in ((tls, "tls"), ({}, "tcp")):
+        with dask.config.set(job | config), closing(clients._job_queue("slurm")) as batch:
+            assert batch.scheduler.address.startswith(protocol)
+            assert batch.scheduler.http_server.address == "127.0.0.1"
+            assert ("--tls-key" in batch.job_script()) == bool(config)
 
 
 def test_a_shared_scheduler_with_tls(tls, small_index, pairs, expected, tmp_path):

@@ -55,9 +55,23 @@ def test_right_is_contig_strand_and_clipped_start(tmp_path, change, right):
     assert judged(tmp_path, record(READ, **change)) == (1, int(right))
 
 
+def test_the_start_of_a_reverse_read_is_its_leftmost_base(tmp_path):
+    name = "s1,chr1,1001,1100,-,0,0,0"
+    assert judged(tmp_path, record(name, 16)) == (1, 1)
+    assert judged(tmp_path, record(name, 16, position=1016, cigar="15S85M")) == (1, 1)
+    assert judged(tmp_path, record(name, 0)) == (1, 0)
+
+
 def test_tolerance_is_the_largest_distance_allowed(tmp_path):
     assert judged(tmp_path, record(READ, position=1001), tolerance=0) == (1, 1)
     assert judged(tmp_path, record(READ, position=1002), tolerance=0) == (1, 0)
+
+
+def test_only_primary_records_count(tmp_path):
+    extra = [record(READ, flag, position=5000) for flag in (0x100, 0x800, 0x900, 0x110)]
+    counts = evaluate.tally(sam(tmp_path, *extra, record(READ), record("s2,chr1,5,104,+,0,0,0", 4), *extra))
+    assert counts.records.tolist() == [2, 0, 0]
+    assert (counts.mapped.sum(), counts.unmapped.sum()) == (1, 1)
 
 
 def test_table_4_2(tmp_path):

@@ -139,6 +139,12 @@ def test_iupac_codes(way, seed):
     assert places(patterns, contigs, k) == brute_force(patterns, contigs, k)
 
 
+def test_one_strand(way):
+    patterns, contigs = world(random.Random(5), DNA, (100,), 4, (20,))
+    expected = brute_force(patterns, contigs, 2, both_strands=False)
+    assert places(patterns, contigs, 2, both_strands=False) == expected
+
+
 def test_many_patterns_in_a_long_text():
     """Words are listed, and blocks follow each other; textbook code says what lies around each origin."""
     rng = random.Random(9)

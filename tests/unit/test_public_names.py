@@ -9,27 +9,17 @@ import re
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import pysam
 import pytest
 from numpy.typing import ArrayLike, NDArray
 
 import gassst
-from gassst.align.edits import DISTANCE_MODES
-from gassst.align.modes import FREE_ENDS
-from gassst.align.modes import MODES as ALIGN_MODES
-from gassst.align.pair_hmm import FORMS
-from gassst.model.params import METH_LIBRARIES, METH_TAGS, MODES, ORIENTATIONS, MapParams
 from gassst.reads.source import ReadSource, SourceOptions
 from gassst.records.options import (
-    FORMATS,
-    MORE_TAGS,
-    WITHIN,
     OutputChoices,
-    OutputFile,
     OutputOptions,
-    RecordStyle,
 )
 from gassst.runs.file_run import FileOptions, FileRun, RunOptions
 
@@ -99,32 +89,6 @@ def test_public_types_have_their_place_on_the_pages():
 def test_public_names_are_documented_and_there():
     assert all(getattr(gassst, name) is not None for name in gassst.__all__)
     assert all(name in gassst.__doc__ for name in gassst.__all__ if not name.startswith("_"))
-
-
-@pytest.mark.parametrize(
-    ("owner", "name", "values"),
-    [
-        (MapParams, "mode", MODES),
-        (MapParams, "orientation", ORIENTATIONS),
-        (MapParams, "meth", METH_LIBRARIES),
-        (OutputFile, "format", FORMATS),
-        (RecordStyle, "more_tags", MORE_TAGS),
-        (RecordStyle, "meth_tags", METH_TAGS),
-        (gassst.Hit, "strand", ("+", "-")),
-        (gassst.DuplicateRules, "within", WITHIN),
-        (gassst.align.pairs, "mode", ALIGN_MODES),
-        (gassst.align.scores, "free_ends", tuple(FREE_ENDS)),
-        (gassst.align.forward, "form", FORMS),
-        (gassst.align.edit_distance, "mode", DISTANCE_MODES),
-    ],
-    ids=lambda value: getattr(value, "__name__", str(value)),
-)
-def test_enumerated_options_have_literal_types(owner, name, values):
-    text = owner.__annotations__[name]
-    hint = eval(getattr(text, "__forward_arg__", text), {"Literal": Literal})
-    while type(hint) is not type(Literal[0]):
-        hint = get_args(hint)[0]
-    assert get_args(hint) == values
 
 
 def test_arguments_of_map_file_are_those_that_it_passes_on():

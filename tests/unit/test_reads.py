@@ -401,6 +401,22 @@ def test_batch_of_records_is_like_a_file():
         batch.name(3)
 
 
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        (("", "A", "I"), "record 2: has no name"),
+        (("b", "A\nC", "III"), "record 2 (b): '\\n' at base 2 is not a letter"),
+        (("b", "AC", "I"), "record 2 (b): 2 bases but 1 qualities"),
+        (("b", "AC", "I\n"), "record 2 (b): '\\n' at quality 2 is not"),
+        (("b", "AC", None), "record 2 (b): all records must have qualities, or none"),
+        (("b", 1001 * "A", 1001 * "I"), "record 2 (b): longer than 1000 bases"),
+    ],
+)
+def test_batch_of_records_errors(record, message):
+    with pytest.raises(InputError, match="^records: " + re.escape(message)):
+        batch_of_records([("a", "A", "I"), record], max_length=1000)
+
+
 def naive_planes(sequence):
     """Three integers: bit j is the low bit, the high bit, the mask of base j."""
     codes = [{"A": 0, "C": 1, "G": 2, "T": 3, "U": 3}.get(base, 4) for base in sequence.upper()]
