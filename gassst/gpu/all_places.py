@@ -65,10 +65,6 @@ class AllPlaces(DeviceBackend):
         self._bound_flanks(candidates, state)
         return candidates
 
-    def all_minima(self, buckets: DeviceBands) -> Iterator[DeviceBands]:
-        """Lists nothing: where the minima of the bands go is known once all are counted (`collect`)."""
-        yield buckets
-
     def within_limit(self, bands: DeviceBands, state: DeviceState, extra: int, tighten: bool) -> DeviceBands:
         """The bands as they are: no minimum is above the limit of its read."""
         return bands

@@ -197,7 +197,7 @@ class DeviceState:
     stages : list of DeviceAnchors
         Of the stages so far: they tell which buckets were scored and which diagonals rejected.
     bands : list of DeviceBands
-    fresh : list
+    fresh : list of DeviceBands
         Not of use here: see `stages`.
     """
 
@@ -205,4 +205,4 @@ class DeviceState:
     number: Any
     stages: list[DeviceAnchors] = field(default_factory=list)
     bands: list[DeviceBands] = field(default_factory=list)
-    fresh: list[Any] = field(default_factory=list)
+    fresh: list[DeviceBands] = field(default_factory=list)

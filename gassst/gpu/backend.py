@@ -28,7 +28,7 @@ from gassst.gpu.arrays import (
 from gassst.gpu.index import SOURCES, Slot
 from gassst.gpu.opencl_engine import OutOfDeviceMemory
 from gassst.gpu.requests import DENSE, SEARCH, Answer, Found, Looked, Request, Searched
-from gassst.model.array_types import I64, U8, U16, U32, Bool
+from gassst.model.array_types import I64, U16, U32
 from gassst.model.params import MAX_ERRORS
 from gassst.model.stats import Stats
 from gassst.model.times import Times
@@ -70,7 +70,7 @@ class DeviceBatch:
 
 
 class DeviceBackend:
-    """`search.backend.SearchBackend` on a device, as far as the schedule for single reads needs it.
+    """The passes of the schedule for single reads (`search.backend.StagePasses`) on a device.
 
     Parameters
     ----------
@@ -109,9 +109,7 @@ class DeviceBackend:
         """What was found of every request."""
         stage, every = self.context.requests[0].kind[:2]
         if stage == SEARCH:
-            passes: Any = self  # its handles are not the host's arrays
-            state: Any = single.run_stages(passes)
-            yield from self.collect(state)
+            yield from self.collect(single.run_stages(self))
         else:
             yield from self.look_up_alone(stage, every or None)
 
@@ -123,7 +121,7 @@ class DeviceBackend:
         slot.launch("begin_reads", n, self._n, self._lengths, self._plans[0], columns)
         return DeviceState(columns, slot.zeros("number", 4 * n))
 
-    def unsettled(self, state: DeviceState, stage: int, partner: I64 | None = None) -> DeviceReads:
+    def unsettled(self, state: DeviceState, stage: int) -> DeviceReads:
         slot, plan, columns = self._slot, self.context.plan, self._plans[stage]
         if not plan.seed_count[stage, self.context.present].any():
             return DeviceReads(stage, 0, None, None, columns)
@@ -205,14 +203,7 @@ class DeviceBackend:
     def count_candidates(self, anchors: DeviceAnchors) -> None:
         """The device counts them: `on_host`."""
 
-    def leave_to_local(
-        self,
-        state: DeviceState,
-        anchors: DeviceAnchors,
-        among: Bool | None = None,
-        chosen: U8 | None = None,
-        partner: I64 | None = None,
-    ) -> bool:
+    def leave_to_local(self, state: DeviceState, anchors: DeviceAnchors) -> bool:
         """Drops the anchors of the reads that are left at once. Whether there are any, the device alone knows."""
         if not self._clips:
             return False
@@ -268,7 +259,7 @@ class DeviceBackend:
         self._slot.launch("bound_flanks", candidates.size, *self._reads, *rows, *anchors, *out)
         return listed
 
-    def buckets(self, candidates: DeviceAnchors, known: DeviceBands) -> DeviceBands:
+    def buckets(self, candidates: DeviceAnchors, known: DeviceBands | None) -> DeviceBands:
         slot, reads, room = self._slot, candidates.reads, candidates.size
         pairs = slot.buffer(f"pairs{reads.stage}", 8 * room)
         bands = slot.buffer(f"bands{reads.stage}", 8 * reads.size)
@@ -288,7 +279,14 @@ class DeviceBackend:
 
     # --- bands ---------------------------------------------------------------------------------------------------
 
-    def score(self, buckets: DeviceBands, limit: Any = None) -> Iterator[DeviceBands]:
+    def all_minima(self, buckets: DeviceBands) -> Iterator[DeviceBands]:
+        """Lists nothing: `AllPlaces` counts the minima when all bands are known."""
+        yield buckets
+
+    def forget(self, state: DeviceState, reads: DeviceReads) -> None:
+        """No stage comes after the first one where all places are wanted."""
+
+    def score(self, buckets: DeviceBands) -> Iterator[DeviceBands]:
         reads = buckets.reads
         count = np.uint32(COUNTERS.index("ACTIVE" if buckets.is_top else "BANDS"))
         pairs = buckets.pairs, np.uint32(buckets.room), reads.counters, count, buckets.found

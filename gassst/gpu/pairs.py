@@ -21,7 +21,7 @@ from gassst.search.state import PairState, SearchState
 
 
 class PairsOnDevice(HostPairPasses):
-    """`search.backend.PairPasses` on the host; the device of the context takes the quick look.
+    """The passes on the host; the device of the context takes the quick look.
 
     `seeds`: the passes of the same batch, which get the anchors that the host asks for next.
     """

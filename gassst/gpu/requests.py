@@ -76,7 +76,7 @@ class Request(NamedTuple):
 
     @classmethod
     def for_anchors(cls, context: BatchContext, stage: int, every: int | None, reads: U32) -> Request:
-        """For the anchors of a stage; `every` as `SearchBackend.look_up` takes it."""
+        """For the anchors of a stage; `every` as `HostBackend.look_up` takes it."""
         packed = context.packed
         present = np.flatnonzero(np.bincount(packed.lengths, minlength=1))
         return cls(
@@ -173,7 +173,7 @@ class QuickLooked(NamedTuple):
         0 for the reads whose pairs are closed.
     left_out : uint32[n]
         Anchors of the first stage that `looked` is without: those that lie neither near the mate nor in one of the
-        `preset.repeat_buckets` best supported buckets of a read (`PairPasses.without_copies`).
+        `preset.repeat_buckets` best supported buckets of a read (`HostPairPasses.without_copies`).
     repeats : uint8[n]
         As `GlobalResult` has it.
     looked : tuple

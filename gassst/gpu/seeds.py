@@ -28,7 +28,7 @@ UNKNOWN = np.uint16(0xFFFF)  # in the place of a bound
 
 
 class SeedsOnDevice(HostBackend):
-    """`search.backend.SearchBackend` on the host; the device of the context looks seeds up."""
+    """The passes on the host; the device of the context looks seeds up."""
 
     _looked_up_in = 0  # nanoseconds of the host
     _ahead: tuple[U32, Looked] | None = None

@@ -26,7 +26,7 @@ from gassst.model.array_types import COORDINATE, I32, I64, U8, U16, U32, Bool
 from gassst.model.layouts import NO_SCORE
 from gassst.model.params import Scoring
 from gassst.model.rules import optional, rule
-from gassst.search.backend import SearchBackend
+from gassst.search.host import HostBackend
 
 SOFT_CLIP = 4  # BAM operation
 OF_TARGETS = ("read_strand", "given")  # columns of lines that are those of their targets
@@ -47,7 +47,7 @@ def breaking_cost(scoring: Scoring) -> int:
 class Aligner:
     """The local alignments of one batch. It owns their CIGAR runs."""
 
-    def __init__(self, backend: SearchBackend):
+    def __init__(self, backend: HostBackend):
         self.backend, self.context = backend, backend.context
         self.scoring, self.lengths = self.context.params.scoring, self.context.lengths
         self.leaving = np.array([leaving_cost(self.scoring, width) for width in WIDTHS])

@@ -41,9 +41,8 @@ from gassst.model.params import Scoring
 from gassst.model.rules import optional
 from gassst.model.sam_flags import SECONDARY, SUPPLEMENTARY
 from gassst.search.arrays import Bands, BatchResult, GlobalResult
-from gassst.search.backend import SearchBackend
 from gassst.search.context import BatchContext, PairContext
-from gassst.search.host import unmapped_rows
+from gassst.search.host import HostBackend, unmapped_rows
 from gassst.search.plan import EXTRA_STRATA
 from gassst.search.tandem_copies import Parts, beside_copies
 
@@ -109,7 +108,7 @@ class Looked(NamedTuple):
     passed_over: PassedOver
 
 
-def realign(backend: SearchBackend, found: GlobalResult, pairs: PairContext | None) -> BatchResult:
+def realign(backend: HostBackend, found: GlobalResult, pairs: PairContext | None) -> BatchResult:
     """The best local alignments of a batch: its primary, supplementary and secondary rows."""
     with backend.stats.timed("local"):
         return _Realignment(backend, Aligner(backend), Known.of(found), pairs).run(found.quality)
@@ -129,7 +128,7 @@ def settles_one_mismatch(scoring: Scoring) -> bool:
 class _Realignment:
     """One run over a batch: what it reads. What it finds passes from step to step."""
 
-    backend: SearchBackend
+    backend: HostBackend
     aligner: Aligner
     known: Known
     pairs: PairContext | None

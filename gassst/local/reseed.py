@@ -10,8 +10,8 @@ import numpy as np
 from gassst._core import stretches as _stretches
 from gassst.index.seed_index import SeedIndex
 from gassst.model.array_types import COORDINATE, F64, I64, U8, U32, Bool
-from gassst.search.backend import SearchBackend
 from gassst.search.dense import DenseSeeds
+from gassst.search.host import HostBackend
 
 # The other values that were tried are in lab/constants.md.
 NEW_PLACES = 32  # buckets of a read that are scored, those of the best stretches; 128 cost a sixth more
@@ -101,9 +101,7 @@ class Depth(NamedTuple):
 DEEP = Depth(512, 128)
 
 
-def look_again(
-    backend: SearchBackend, reads: U32, depth: Depth | None = None
-) -> tuple[Promising, PassedOver]:
+def look_again(backend: HostBackend, reads: U32, depth: Depth | None = None) -> tuple[Promising, PassedOver]:
     """The promising bands of `reads` (uint32[a], ascending), and what was passed over.
 
     `depth`: None for the first look, whose seeds the level of sensitivity limits, too.

@@ -18,8 +18,8 @@ from gassst.model.layouts import NO_SCORE, NO_SUBOPTIMAL
 from gassst.model.params import Scoring
 from gassst.model.rules import optional
 from gassst.search.arrays import BatchResult, GlobalResult
-from gassst.search.backend import SearchBackend
 from gassst.search.context import BatchContext
+from gassst.search.host import HostBackend
 
 
 @optional(
@@ -27,12 +27,12 @@ from gassst.search.context import BatchContext
     "Reports reads that score too little with clipped ends as wholes.",
     instead=lambda backend, found, result: result,
 )
-def with_whole_reads(backend: SearchBackend, found: GlobalResult, result: BatchResult) -> BatchResult:
+def with_whole_reads(backend: HostBackend, found: GlobalResult, result: BatchResult) -> BatchResult:
     """The result of a batch with local ends, where reads without a place get the one that they have as a whole.
 
     Parameters
     ----------
-    backend : SearchBackend
+    backend : HostBackend
     found : GlobalResult
         Of the search of whole reads. A read that it left to the local search stays as it is: its search ended early.
     result : BatchResult

@@ -54,7 +54,9 @@ GIVEN_UP = 0.001 if rule("giving-up", "Ends the search of pairs that seeds hardl
 
 
 class HostBackend:
-    """`search.backend.SearchBackend` on the host.
+    """The passes over one batch, whose counts and times go to `stats`.
+
+    Symbols are those of `search.backend`.
 
     Parameters
     ----------
@@ -71,9 +73,15 @@ class HostBackend:
     # --- seeds ---------------------------------------------------------------------------------------------------
 
     def initial_state(self) -> SearchState:
+        """The state of the batch before anything was looked up."""
         return SearchState.initial(self.context)
 
     def unsettled(self, state: SearchState, stage: int, partner: I64 | None = None) -> U32:
+        """Reads, ascending, that have seeds in this stage and still need them (`presets.Preset`).
+
+        Where ends may be clipped, a read without a place is given up once any whole-read alignment worth reporting
+        would have been found. With a `partner` (int64[n]), an alignment of either mate would do.
+        """
         return _bookkeeping.unsettled(state, self.context, stage, EXTRA_STRATA, partner, self._given_up)
 
     @property
@@ -82,6 +90,10 @@ class HostBackend:
         return GIVEN_UP if self.context.params.mode == "local" else 0.0
 
     def look_up(self, state: SearchState, stage: int, reads: U32, every: int | None = None) -> Any:
+        """The seeds of a stage. Changes `capped`, `looked`, `planned` and `complete` of the state.
+
+        `every` replaces the plan's distance between the seeds that are looked up.
+        """
         plan = self.context.plan
         rows = plan.rows(stage)
         if every is not None:
@@ -93,6 +105,10 @@ class HostBackend:
         return seeds
 
     def resolve(self, reads: U32, rows: SeedRows, caps: U32) -> Resolved:
+        """Seeds of `reads` by the given plan, at most `caps` occurrences by seed length.
+
+        What is `known` is not looked up again.
+        """
         context = self.context
         seeds = _seeds.Seeds(context, reads, rows)
         context.lookup.resolve(seeds, caps)
@@ -101,10 +117,15 @@ class HostBackend:
         return Resolved(seeds, clipped, capped)
 
     def look_densely(self, reads: U32, seeds: DenseSeeds) -> DenselyLooked:
+        """What dense seeds of `reads` (uint32[a], ascending) lead to."""
         found, clipped, _ = self.resolve(reads, seeds.rows(), seeds.caps(self.context.plan))
         return DenselyLooked(self.gather(found, reads, None), clipped, *found.clipped_span())
 
     def gather(self, seeds: Any, reads: U32, state: SearchState | None) -> Anchors:
+        """The occurrences of seeds as anchors, sorted and merged by diagonal.
+
+        Without those in the scored buckets and on the rejected diagonals of `state`.
+        """
         context = self.context
         scored = state.scored if state else KeysByRead.none(context.n)
         known = scored, state.rejected if state else scored
@@ -114,6 +135,7 @@ class HostBackend:
             return anchors if context.left_out is None else without_contigs(anchors, context)
 
     def count_candidates(self, anchors: Anchors) -> None:
+        """Add the anchors to the counts of the run."""
         self.stats.candidates += len(anchors)
 
     @optional(
@@ -129,6 +151,12 @@ class HostBackend:
         chosen: U8 | None = None,
         partner: I64 | None = None,
     ) -> bool:
+        """Leave reads that a clipped alignment fits better than the best band to the search by local score.
+
+        Only where ends may be clipped. A band of few errors is never given up: there no clipped alignment is better
+        by much. Of the reads `among` (bool[n]) those with a `chosen` anchor (uint8[c]) may be left, None: all; and
+        their `partner` (int64[n]) with them. Changes `left_to_local` and `evidence`. Returns whether any was left.
+        """
         if self.context.params.mode != "local":
             return False
         with self.stats.timed("candidates"):
@@ -136,10 +164,15 @@ class HostBackend:
             return _stretches.leave_to_local(anchors, state, self.context, *reads, SURE_ERRORS, CLIPPING_GAIN)
 
     def still_searched(self, anchors: Anchors, state: SearchState) -> Candidates:
+        """The anchors of reads that were not left to the search by local score."""
         searched = ~state.left_to_local[anchors.reads]
         return self.take(anchors, np.repeat(searched, np.diff(anchors.start)).view(np.uint8))
 
     def merge_scored(self, state: SearchState, reads: U32) -> None:
+        """Move the `fresh` buckets of the reads that go on into `scored`, and `fresh_rejected` into `rejected`.
+
+        What is known of other reads is forgotten.
+        """
         with self.stats.timed("candidates"):
             state.scored = _merged(state.scored, state.fresh, reads)
             state.rejected = _merged(state.rejected, state.fresh_rejected, reads)
@@ -148,6 +181,10 @@ class HostBackend:
     # --- candidates ----------------------------------------------------------------------------------------------
 
     def filter(self, candidates: Candidates, state: SearchState) -> Candidates:
+        """Candidates that every filter passes (Rizk 4.6.5) at the limits of the state.
+
+        Changes `fresh_rejected` of the state.
+        """
         context, funnel = self.context, self.stats.funnel
         seen = context.packed, context.reference.planes
         try:
@@ -160,14 +197,18 @@ class HostBackend:
             raise
 
     def take(self, candidates: Candidates, chosen: U8) -> Candidates:
+        """The candidates marked 1 in `chosen` uint8[c]."""
         with self.stats.timed("candidates"):
             return candidates.take(np.flatnonzero(chosen.view(bool)))
 
     def best_supported(self, anchors: Anchors, chosen: U8 | None = None) -> Buckets:
+        """The bucket of every read whose seeds cover most bases, among the chosen anchors."""
         with self.stats.timed("candidates"):
             return Buckets(*_anchors.best_supported(anchors, self.context.shift, chosen))
 
-    def buckets(self, candidates: Candidates, known: Buckets) -> Buckets:
+    def buckets(self, candidates: Candidates, known: Buckets | None) -> Buckets:
+        """The distinct buckets of candidates, without the known ones."""
+        known = Buckets.none() if known is None else known
         with self.stats.timed("candidates"):
             return Buckets(*_anchors.buckets(candidates, self.context.shift, known))
 
@@ -182,12 +223,20 @@ class HostBackend:
             yield w, buckets.read_strand[rows], first[rows]
 
     def score(self, buckets: Buckets, limit: U16 | None = None) -> Iterator[Bands]:
+        """The scored bands of buckets, one group for each band width.
+
+        `limit` uint16[n]: bands with more errors than that of their read may have any number above it.
+        """
         for words, read_strand, first in self._by_words(buckets):
             with self.stats.timed("score"):
                 edits, end = self._bands.score(read_strand, first, words, limit)
             yield Bands(read_strand, first, end, edits, np.full(len(first), words, np.uint8), edits)
 
     def within_limit(self, bands: Bands, state: SearchState, extra: int, tighten: bool) -> Bands:
+        """The bands within the limits of their reads. Changes `best` and `rival` of the state.
+
+        A limit is at most `extra` errors above the best while the pass runs; `tighten` keeps it so.
+        """
         limit = state.limit if tighten else state.limit.copy()
         rows = _bookkeeping.within_limit(
             bands.read_strand, bands.edits, state.best, state.rival, limit, extra
@@ -195,6 +244,7 @@ class HostBackend:
         return bands.take(rows)
 
     def all_minima(self, buckets: Buckets) -> Iterator[Bands]:
+        """Every alignment within the error limit in the bands of buckets."""
         for words, read_strand, first in self._by_words(buckets):
             order = np.lexsort((first, read_strand))
             read_strand, first = read_strand[order], first[order]
@@ -210,18 +260,25 @@ class HostBackend:
         width = np.full(band.size, words, np.uint8)
         return Bands(read_strand[band], first[band], end, profile[band, end], width, reach)
 
+    def forget(self, state: SearchState, reads: U32) -> None:
+        """Take the bands of these reads out of the state."""
+        state.bands = [one.take(np.flatnonzero(~np.isin(one.read_strand >> 1, reads))) for one in state.bands]
+
     # --- selection and alignments --------------------------------------------------------------------------------
 
     def group(self, bands: list[Bands]) -> Grouped:
+        """All bands, grouped by read, within a read in their order."""
         with self.stats.timed("select"):
             columns, ends, start = _selection.group_by_read(bands, self.context.lengths)
         return Grouped(Bands(*columns), ends, start)
 
     def select_best(self, found: Grouped, extra: int, max_hits: int) -> Selected:
+        """The distinct places of every read, up to `extra` errors above the best; the primary of each read first."""
         with self.stats.timed("select"):
             return Selected(*_selection.select_best(found, self.context, EXTRA_STRATA, extra, max_hits))
 
     def select_all(self, found: Grouped) -> tuple[Grouped, Selected]:
+        """Every band, ordered by position; the primary of each read first."""
         context, bands = self.context, found.bands
         read = bands.read_strand >> 1
         # By position and canonical strand, the same for a read and its reverse complement.
@@ -240,9 +297,11 @@ class HostBackend:
         return found, Selected(rows, start, summary)
 
     def ungapped_ends(self, bands: Bands) -> I64:
+        """int64[h]: the diagonal of an ungapped alignment with as few errors, 0 where there is none."""
         return _alignments.ungapped_diagonals(bands, self.context)
 
     def rate(self, state: SearchState, found: Grouped, selected: Selected) -> GlobalResult:
+        """The result of the search of single reads, with mapping qualities. Counts reads with seeds passed over."""
         context, seen = self.context, state.seen(self.context)
         self.stats.capped += int(state.capped.sum())
         quality = mapping_quality(selected.summary, context.lengths, seen, context.library, context.letters)
@@ -258,6 +317,7 @@ class HostBackend:
         )
 
     def trace_back(self, found: GlobalResult, pairs: PairContext | None = None) -> BatchResult:
+        """The reported rows as alignments, with a row for every unmapped read; `pairs`: of reads that have mates."""
         bands, start = found.bands.take(found.rows), found.start
         with self.stats.timed("align"):
             ungapped, traced = found.traced or self._traced(bands)
@@ -319,10 +379,12 @@ class HostBackend:
     # --- local alignment -----------------------------------------------------------------------------------------
 
     def score_local(self, read_strand: U32, band_start: I64, width: int, scoring: Scoring) -> tuple[Any, ...]:
+        """As `bands.base.ReadsHandle.local`."""
         self.stats.scored += len(read_strand)
         return self._bands.local(read_strand, band_start, width, scoring)
 
     def align_local(self, read_strand: U32, band_start: I64, width: int, scoring: Scoring) -> tuple[Any, ...]:
+        """As `bands.base.ReadsHandle.align_local`."""
         self.stats.traced += len(read_strand)
         return self._bands.align_local(read_strand, band_start, width, scoring)
 

@@ -43,21 +43,25 @@ TAIL_BASES_AN_ERROR = 4
 
 
 class HostPairPasses:
-    """`search.backend.PairPasses` on the host."""
+    """The passes over the pairs of a batch, beside those of its `HostBackend`."""
 
     def __init__(self, context: BatchContext, pairs: PairContext, stats: Stats):
         self.context, self.pairs, self.stats = context, pairs, stats
 
     def begin_stage(self, search: SearchState, state: PairState) -> None:
+        """Start `tried` of the state with the buckets that were scored before."""
         state.tried = [search.scored.keys] if len(search.scored.keys) else []
 
     def note_look(self, reads: U32, state: PairState, stage: int) -> None:
+        """Seeds of this stage have been looked up; -1 for the quick look. Changes `looked_row` of the state."""
         state.looked_row[reads] = stage + 2
 
     def count(self, marks: U8) -> int:
+        """How many anchors are marked."""
         return int(np.count_nonzero(marks))
 
     def participants(self, reads: U32, state: PairState, stage: int) -> U32:
+        """Those of the reads that take part in a stage: pairs that are open and have begun, and single reads."""
         return _mate_anchors.participants(reads, state, self.pairs, stage)
 
     @optional(
@@ -66,18 +70,25 @@ class HostPairPasses:
         instead=lambda self, reads: reads[:0],
     )
     def quick_participants(self, reads: U32) -> U32:
+        """Those of the reads whose pair begins with the quick look."""
         return _mate_anchors.pairs_with_seeds(reads, self.context, self.pairs, 0, QUICK_SEEDS)
 
     def quick_look(self, reads: U32, mates: U32, search: SearchState, state: PairState) -> bool:
+        """The whole quick look at the pairs of `mates` (uint32[q]) at once; False leaves it to the passes below.
+
+        Of `reads` (uint32[a]) those that stay open, and those without such a look, take part in the stage then.
+        """
         return False
 
     # --- candidates ----------------------------------------------------------------------------------------------
 
     def near_mates(self, anchors: Anchors) -> U8:
+        """uint8[c]: anchors that have an anchor of the mate in the window of the template length."""
         with self.stats.timed("pairs"):
             return _mate_anchors.mark_near_mates(anchors, self.context, self.pairs)
 
     def of_open(self, anchors: Anchors, near: U8, is_near: bool, state: PairState) -> U8:
+        """uint8[c]: anchors that are near their mate, or are not, of the reads whose pairs are open."""
         return self._marked(anchors, near, state.open, is_near)
 
     def _marked(self, anchors: Anchors, near: U8, reads: Bool, is_near: bool) -> U8:
@@ -88,10 +99,12 @@ class HostPairPasses:
             )
 
     def outside(self, anchors: Anchors, chosen: U8, scored: Buckets) -> U8:
+        """uint8[c]: the chosen anchors that lie in none of the scored buckets, at most one of each read."""
         with self.stats.timed("candidates"):
             return _mate_anchors.outside_buckets(anchors, chosen, scored, self.context.shift)
 
     def quick_buckets(self, anchors: Anchors, near: U8) -> Buckets:
+        """Buckets of the near anchors, in pairs that have few of them."""
         with self.stats.timed("candidates"):
             columns = near, self.pairs.mate, QUICK_ANCHORS, self.context.shift
             return Buckets(*_mate_anchors.quick_buckets(anchors, *columns))
@@ -102,6 +115,7 @@ class HostPairPasses:
         instead=lambda self, anchors, chosen, *_: chosen,
     )
     def without_copies(self, anchors: Anchors, chosen: U8, search: SearchState, state: PairState) -> U8:
+        """uint8[c]: the chosen anchors, fewer of pairs that only seeds passed over keep open."""
         context, preset = self.context, self.context.plan.preset
         if preset.repeat_buckets is None:
             return chosen
@@ -114,9 +128,12 @@ class HostPairPasses:
         return state.placements.rivals_seen(state, self.pairs, self.context)
 
     def with_left_out(self, anchors: Anchors, near: U8, state: PairState) -> tuple[Anchors, U8]:
+        """Anchors of the first stage, with those that a look ahead left out of reads which `without_copies` leaves all;
+        and which of them are near the mate."""
         return anchors, near
 
     def fresh(self, buckets: Buckets, state: PairState) -> Buckets:
+        """The distinct buckets that this stage has not scored. Adds them to `tried`."""
         with self.stats.timed("candidates"):
             read_strand, bucket, keys = _mate_anchors.unscored_buckets(*buckets, *state.tried)
         state.tried.append(keys)
@@ -125,6 +142,7 @@ class HostPairPasses:
     # --- mate rescue ---------------------------------------------------------------------------------------------
 
     def rescue_windows(self, stage: int, reads: U32, search: SearchState, state: PairState) -> Buckets:
+        """The buckets in which the mates of the best places may lie."""
         context = self.context
         with self.stats.timed("pairs"):
             marks = state.open.view(np.uint8), self.pairs.rescuable.view(np.uint8)
@@ -150,15 +168,23 @@ class HostPairPasses:
     # --- state ---------------------------------------------------------------------------------------------------
 
     def add_places(self, bands: Bands, search: SearchState, state: PairState) -> None:
+        """Add scored bands to the placements, and tighten the limits of their reads."""
         with self.stats.timed("pairs"):
             state.placements.add_bands(bands, search, self.context, EXTRA_STRATA)
 
     def close_left_to_local(self, search: SearchState, state: PairState) -> None:
+        """Close the pairs that were left to the search by local score. Changes `open` of the pairs' state."""
         state.open &= ~search.left_to_local
 
     def cut_read_through(
         self, stage: int, search: SearchState, state: PairState, left_to_local: bool
     ) -> None:
+        """Close the pairs that have to be cut where their fragment ends, as their mates run through it.
+
+        Only where ends may be clipped, of pairs that begin with this stage, and not what fits as a whole. Of all open
+        pairs, whose best supported places are scored by then; or first of those `left_to_local` only. Changes
+        `left_to_local` of the search, `fragment` and `open` of the pairs' state.
+        """
         if not self.pairs.may_be_cut:
             return
         with self.stats.timed("pairs"):
@@ -171,12 +197,19 @@ class HostPairPasses:
                 _read_through.close_cut(asked, ends, search, state, self.context, TAIL_BASES_AN_ERROR)
 
     def settle(self, search: SearchState, state: PairState, guided: bool, quick: bool = False) -> None:
+        """Close the pairs whose concordant place is good enough.
+
+        A rival of as many errors stays unseen when a mate has no seed free of errors there. Where the mates of all
+        places were looked for (`guided`), it does only when neither has one. After a look at half of the seeds
+        (`quick`), and a guided one, a larger share may stay unseen where no other concordant pair came near.
+        """
         with self.stats.timed("pairs"):
             state.placements.settle(search, state, self.pairs, self.context, guided, quick, EXTRA_STRATA)
 
     # --- selection -----------------------------------------------------------------------------------------------
 
     def choose(self, found: Grouped, selected: Selected) -> PairChoice:
+        """Of the rows of every read the one that makes the best pair."""
         context, best = self.context, selected.summary["best"]
         odds = context.library.odds(np.where(best == NO_SCORE, 0, best), context.lengths)
         with self.stats.timed("select"):
@@ -194,6 +227,7 @@ class HostPairPasses:
     def chosen_first(
         self, found: Grouped, selected: Selected, choice: PairChoice, extra: int, most: int
     ) -> Selected:
+        """At most `most` rows of every read, up to `extra` errors above its best, the chosen one first."""
         rows, start, summary = selected
         limit = np.minimum(summary["best"].astype(np.int64) + extra, NO_SCORE).astype(np.uint16)
         with self.stats.timed("select"):
@@ -211,6 +245,10 @@ class HostPairPasses:
         selected: Selected,
         choice: PairChoice,
     ) -> GlobalResult:
+        """The result of the search of pairs, with mapping qualities. Counts reads with seeds passed over.
+
+        `state` is None where all places were asked for.
+        """
         context, partner, summary = self.context, self.pairs.partner, selected.summary
         fragment = np.zeros(context.n, np.uint16) if state is None else state.fragment
         self.stats.capped += int(np.count_nonzero(search.capped[fragment == 0]))

@@ -17,8 +17,9 @@ import numpy as np
 from gassst.model.array_types import U8, U16, U32
 from gassst.search import single
 from gassst.search.arrays import Anchors, Buckets, GlobalResult
-from gassst.search.backend import PairPasses, SearchBackend
 from gassst.search.context import QUICK_EVERY
+from gassst.search.host import HostBackend
+from gassst.search.host_pairs import HostPairPasses
 from gassst.search.plan import EXTRA_STRATA
 from gassst.search.state import PairState, SearchState
 
@@ -26,7 +27,7 @@ EVERY_ROW = int(np.iinfo(np.uint32).max)
 QUICK_LOOK = -1  # in the place of a stage
 
 
-def search(backend: SearchBackend, passes: PairPasses) -> GlobalResult:
+def search(backend: HostBackend, passes: HostPairPasses) -> GlobalResult:
     """Find the places of every read of a batch in which some reads are pairs."""
     context = backend.context
     if context.params.all_hits:
@@ -48,8 +49,8 @@ def search(backend: SearchBackend, passes: PairPasses) -> GlobalResult:
 class PairedSearch:
     """One run of the schedule: the passes, and the state that they change."""
 
-    backend: SearchBackend
-    passes: PairPasses
+    backend: HostBackend
+    passes: HostPairPasses
     state: SearchState
     pair_state: PairState
 
@@ -152,7 +153,7 @@ class PairedSearch:
     def _score_fresh(self, buckets: Buckets, limit: U16 | None = None) -> None:
         """Score those of the buckets that were not scored before; keep places that may make the better pair.
 
-        `limit`: as `SearchBackend.score` takes it.
+        `limit`: as `HostBackend.score` takes it.
         """
         buckets = self.passes.fresh(buckets, self.pair_state)
         self.state.fresh.append(buckets)

@@ -6,22 +6,20 @@ make it so (docs/pipeline.md): a band is scored for a bucket, not for the seed t
 
 from __future__ import annotations
 
-import numpy as np
-
-from gassst.model.array_types import U32
 from gassst.model.params import MAX_ERRORS
-from gassst.search.arrays import Anchors, Buckets, Candidates, GlobalResult
-from gassst.search.backend import SearchBackend
+from gassst.search.arrays import GlobalResult
+from gassst.search.backend import Anchors, Buckets, Candidates, Reads, Scored, Seeds, StagePasses, State
+from gassst.search.host import HostBackend
 from gassst.search.plan import EXTRA_STRATA
 from gassst.search.state import SearchState
 
 
-def search(backend: SearchBackend) -> GlobalResult:
+def search(backend: HostBackend) -> GlobalResult:
     """Find the places of every read of a batch, each read on its own."""
     return select(backend, run_stages(backend))
 
 
-def select(backend: SearchBackend, state: SearchState) -> GlobalResult:
+def select(backend: HostBackend, state: SearchState) -> GlobalResult:
     """The best places of every read, or all of them, with mapping qualities."""
     context, found = backend.context, backend.group(state.bands)
     if context.params.all_hits:
@@ -31,7 +29,7 @@ def select(backend: SearchBackend, state: SearchState) -> GlobalResult:
     return backend.rate(state, found, selected)
 
 
-def run_stages(backend: SearchBackend) -> SearchState:
+def run_stages(backend: StagePasses[State, Reads, Seeds, Anchors, Candidates, Buckets, Scored]) -> State:
     """Look up stages of seeds until every read is settled."""
     state = backend.initial_state()
     for stage in range(backend.context.plan.MAX_STAGES):
@@ -42,30 +40,37 @@ def run_stages(backend: SearchBackend) -> SearchState:
     return state
 
 
-def run_stage(backend: SearchBackend, state: SearchState, stage: int, reads: U32) -> None:
+def run_stage(
+    backend: StagePasses[State, Reads, Seeds, Anchors, Candidates, Buckets, Scored],
+    state: State,
+    stage: int,
+    reads: Reads,
+) -> None:
     """Look up one stage of seeds of these reads and score what they lead to."""
     anchors = anchors_of(backend, state, stage, reads)
     if backend.context.params.all_hits:
         survivors = backend.filter(anchors, state)
         # What a stage before found of these reads is found again, with all that is as good.
-        state.bands = [one.take(np.flatnonzero(~np.isin(one.read_strand >> 1, reads))) for one in state.bands]
-        minima = backend.all_minima(backend.buckets(survivors, Buckets.none()))
+        backend.forget(state, reads)
+        minima = backend.all_minima(backend.buckets(survivors, None))
         state.bands += [backend.within_limit(bands, state, MAX_ERRORS, tighten=True) for bands in minima]
         return
     # The best supported place tightens the limit, by which the filters reject more of the others.
     top_buckets = backend.best_supported(anchors)
     score(backend, state, top_buckets)
-    left: Candidates = anchors
     left_to_local = backend.leave_to_local(state, anchors)
-    if left_to_local:
-        left = backend.still_searched(anchors, state)
-    survivors = backend.filter(left, state)
+    survivors = backend.filter(backend.still_searched(anchors, state) if left_to_local else anchors, state)
     found = backend.buckets(survivors, top_buckets)
     score(backend, state, found)
     state.fresh += [top_buckets, found]
 
 
-def anchors_of(backend: SearchBackend, state: SearchState, stage: int, reads: U32) -> Anchors:
+def anchors_of(
+    backend: StagePasses[State, Reads, Seeds, Anchors, Candidates, Buckets, Scored],
+    state: State,
+    stage: int,
+    reads: Reads,
+) -> Anchors:
     """The anchors of these reads in a stage, without those that are known to be of no use."""
     seeds = backend.look_up(state, stage, reads)
     anchors = backend.gather(seeds, reads, state)
@@ -73,7 +78,11 @@ def anchors_of(backend: SearchBackend, state: SearchState, stage: int, reads: U3
     return anchors
 
 
-def score(backend: SearchBackend, state: SearchState, buckets: Buckets) -> None:
+def score(
+    backend: StagePasses[State, Reads, Seeds, Anchors, Candidates, Buckets, Scored],
+    state: State,
+    buckets: Buckets,
+) -> None:
     """Score the bands of buckets, keep those within the limits, tighten the limits."""
     for bands in backend.score(buckets):
         state.bands.append(backend.within_limit(bands, state, EXTRA_STRATA, tighten=True))
