@@ -6,21 +6,9 @@
 #ifndef GASSST_BUCKET_SORT_H
 #define GASSST_BUCKET_SORT_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "sorted_keys.h"
 
 enum { SORT_INSERTION = 40, SORT_DIGITS = 256 };
-
-static inline void insertion_sort(uint64_t *entries, size_t n)
-{
-    for (size_t i = 1; i < n; ++i) {
-        const uint64_t entry = entries[i];
-        size_t j = i;
-        for (; j > 0 && entries[j - 1] > entry; --j)
-            entries[j] = entries[j - 1];
-        entries[j] = entry;
-    }
-}
 
 /* Entries are equal above bit shift + 8. Moves each to the part of its digit; ends[d] is where part d ends. */
 static inline void flag_partition(uint64_t *entries, const size_t *counts, size_t *ends, unsigned shift)
@@ -45,7 +33,7 @@ static inline void flag_partition(uint64_t *entries, const size_t *counts, size_
 static void sort_bits(uint64_t *entries, size_t n, unsigned shift)
 {
     if (n <= SORT_INSERTION) {
-        insertion_sort(entries, n);
+        insertion_sort_u64(entries, n);
         return;
     }
     size_t counts[SORT_DIGITS], ends[SORT_DIGITS];

@@ -21,8 +21,6 @@
 #endif
 
 #include "coordinates.h"
-#include "kmer_code.h"
-#include "planes.h"
 
 enum {
     LOOKUP_LINEAR = 48,      /* elements that are compared all at once: they lie in four lines of 16 bytes */
@@ -42,55 +40,23 @@ typedef struct {
     int conversion;             /* of the bases that positions are sorted by (planes.h), with step 1 */
 } seed_index_t;
 
-typedef struct {
-    uint32_t lo, hi;            /* positions[lo .. hi - 1] */
-} seed_range_t;
+#define INDEX_TABLE(index, i) ((index)->table[i])
+#define INDEX_POSITION(index, i) ((index)->positions[i])
+#define INDEX_FOLLOWING(index, i, step) \
+    ((step) == 4 ? ((const uint16_t *)(index)->following)[i] : ((const uint8_t *)(index)->following)[i])
+#include "seed_lookup.h"
 
 /* The functions below are compiled once for each step: in those for step 1 nothing is left of the others. */
 #define LOOKUP_OF_STEP static inline __attribute__((always_inline))
-
-/* Bases after the k-mer in an element of `following`. */
-LOOKUP_OF_STEP unsigned lookup_inline(const unsigned step)
-{
-    return step == 1 ? 4 : step == 2 ? 3 : 5;
-}
-
-LOOKUP_OF_STEP uint32_t lookup_element(const seed_index_t *index, uint32_t entry, const unsigned step)
-{
-    return step == 4 ? ((const uint16_t *)index->following)[entry] : ((const uint8_t *)index->following)[entry];
-}
 
 LOOKUP_OF_STEP void lookup_prefetch_element(const seed_index_t *index, uint32_t entry, const unsigned step)
 {
     __builtin_prefetch((const uint8_t *)index->following + (step == 4 ? 2 : 1) * (uint64_t)entry);
 }
 
-/* First k-mer that begins with the seed, or the k-mer that the seed begins with. */
-static inline uint64_t lookup_kmer(const seed_index_t *index, uint64_t seed, unsigned w)
-{
-    return w <= index->k ? seed << 2 * (index->k - w) : seed >> 2 * (w - index->k);
-}
-
 static inline void lookup_prefetch_table(const seed_index_t *index, uint64_t seed, unsigned w)
 {
     __builtin_prefetch(index->table + lookup_kmer(index, seed, w));
-}
-
-/* The elements of `following` that begin with the bases of the seed behind its k-mer: from first to before end. */
-typedef struct {
-    uint32_t first, end;
-} lookup_span_t;
-
-LOOKUP_OF_STEP lookup_span_t lookup_span(const seed_index_t *index, uint64_t seed, unsigned w, const unsigned step)
-{
-    const unsigned behind = w - index->k, before = 2 * (step - 1);
-    const uint64_t rest = seed & ((1ULL << 2 * behind) - 1);
-    if (behind > lookup_inline(step)) {
-        const uint32_t inlined = (uint32_t)(rest >> 2 * (behind - lookup_inline(step)));
-        return (lookup_span_t){inlined << before, (inlined + 1) << before};
-    }
-    const unsigned shift = 2 * (lookup_inline(step) - behind) + before;
-    return (lookup_span_t){(uint32_t)(rest << shift), (uint32_t)((rest + 1) << shift)};
 }
 
 LOOKUP_OF_STEP void lookup_prefetch_following(const seed_index_t *index, seed_range_t range, const unsigned step)
@@ -100,27 +66,6 @@ LOOKUP_OF_STEP void lookup_prefetch_following(const seed_index_t *index, seed_ra
     lookup_prefetch_element(index, n > LOOKUP_LINEAR ? middle : range.hi - (n > 0), step);
 }
 
-/* Entries of the k-mers from one to before another. An index file may be damaged, and is checked only while it is used:
- * the range may then be wrong, but never lies outside the arrays. */
-static inline seed_range_t lookup_entries(const seed_index_t *index, uint64_t kmer, uint64_t end)
-{
-    const uint32_t hi = index->table[end] < index->p ? index->table[end] : index->p;
-    const uint32_t lo = index->table[kmer] < hi ? index->table[kmer] : hi;
-    return (seed_range_t){lo, hi};
-}
-
-/* Entries of the k-mers that begin with the seed, or of the k-mer that the seed begins with. */
-LOOKUP_OF_STEP seed_range_t lookup_bucket(const seed_index_t *index, uint64_t seed, unsigned w, const unsigned step)
-{
-    const unsigned k = index->k;
-    if (w <= k)
-        return lookup_entries(index, seed << 2 * (k - w), (seed + 1) << 2 * (k - w));
-    const uint64_t kmer = lookup_kmer(index, seed, w);
-    const seed_range_t range = lookup_entries(index, kmer, kmer + 1);
-    lookup_prefetch_following(index, range, step);
-    return range;
-}
-
 /* Halve the range of a seed longer than k; 0 when lookup_near can take over. */
 LOOKUP_OF_STEP int lookup_narrow(const seed_index_t *index, uint64_t seed, unsigned w, seed_range_t *range,
                                  const unsigned step)
@@ -128,7 +73,7 @@ LOOKUP_OF_STEP int lookup_narrow(const seed_index_t *index, uint64_t seed, unsig
     if (w <= index->k || range->hi - range->lo <= LOOKUP_LINEAR)
         return 0;
     const lookup_span_t span = lookup_span(index, seed, w, step);
-    const uint32_t middle = range->lo + (range->hi - range->lo) / 2, here = lookup_element(index, middle, step);
+    const uint32_t middle = range->lo + (range->hi - range->lo) / 2, here = INDEX_FOLLOWING(index, middle, step);
     if (here < span.first)
         range->lo = middle + 1;
     else if (here >= span.end)
@@ -174,8 +119,8 @@ LOOKUP_OF_STEP seed_range_t lookup_linear(const seed_index_t *index, seed_range_
 #endif
     uint32_t before = 0, within = 0;
     for (uint32_t i = range.lo; i < range.hi; ++i) {
-        before += lookup_element(index, i, step) < first;
-        within += lookup_element(index, i, step) < end;
+        before += INDEX_FOLLOWING(index, i, step) < first;
+        within += INDEX_FOLLOWING(index, i, step) < end;
     }
     return (seed_range_t){range.lo + before, range.lo + within};
 }
@@ -186,7 +131,7 @@ LOOKUP_OF_STEP seed_range_t lookup_halve(const seed_index_t *index, seed_range_t
 {
     while (range.hi - range.lo > LOOKUP_LINEAR) {
         const uint32_t middle = range.lo + (range.hi - range.lo) / 2;
-        const int below = lookup_element(index, middle, step) < bound;
+        const int below = INDEX_FOLLOWING(index, middle, step) < bound;
         range.lo = below ? middle + 1 : range.lo;
         range.hi = below ? range.hi : middle;
     }
@@ -205,25 +150,6 @@ LOOKUP_OF_STEP seed_range_t lookup_following(const seed_index_t *index, seed_ran
     const seed_range_t right = lookup_halve(index, (seed_range_t){middle, range.hi}, end, step);
     return (seed_range_t){lookup_linear(index, left, first, end, step).lo,
                           lookup_linear(index, right, first, end, step).hi};
-}
-
-/* Where the bases begin that neither the k-mer nor `following` tells. */
-LOOKUP_OF_STEP uint64_t lookup_deep(const seed_index_t *index, uint32_t entry, const unsigned step)
-{
-    return (uint64_t)index->positions[entry] * step + index->k + lookup_inline(step);
-}
-
-/* The first n (1 <= n <= 13) of these bases. The row behind is read only where they reach into it: it may lie in a
- * cache line that nobody has asked for. */
-LOOKUP_OF_STEP uint64_t lookup_deep_bases(const seed_index_t *index, uint32_t entry, unsigned n, const unsigned step)
-{
-    const uint64_t deep = lookup_deep(index, entry, step), last = 64 * (index->rows - 1) - 1;
-    const uint64_t at = deep < last ? deep : last;
-    const unsigned shift = at & 63;
-    const uint64_t *row = index->planes + 3 * (at >> 6), *behind = shift + n > 64 ? row + 3 : row;
-    const uint32_t low = (uint32_t)(row[0] >> shift | behind[0] << 1 << (63 - shift));
-    const uint32_t high = (uint32_t)(row[1] >> shift | behind[1] << 1 << (63 - shift));
-    return interleave(low, (uint32_t)converted_high(low, high, index->conversion)) >> (64 - 2 * n);
 }
 
 /* Of a range that holds all of them, the entries that agree with the seed as far as `table` and `following` tell:
@@ -352,7 +278,9 @@ LOOKUP_OF_STEP void lookup_group_of_step(const seed_index_t *index, const uint64
     for (unsigned i = 0; i < n; ++i)
         lookup_prefetch_table(index, seeds[i], widths[i]);
     for (unsigned i = 0; i < n; ++i) {
-        found[i] = lookup_bucket(index, seeds[i], widths[i], step);
+        found[i] = lookup_bucket(index, seeds[i], widths[i]);
+        if (widths[i] > index->k)
+            lookup_prefetch_following(index, found[i], step);
         wide[n_wide] = (uint16_t)i;
         n_wide += (found[i].hi - found[i].lo > LOOKUP_LINEAR) & (widths[i] > index->k);
     }
@@ -404,7 +332,7 @@ typedef struct {
 LOOKUP_OF_STEP int lookup_has_before(const seed_index_t *index, uint32_t entry, uint32_t before, unsigned n,
                                      const unsigned step)
 {
-    return (lookup_element(index, entry, step) & ((1u << 2 * n) - 1)) == before;
+    return (INDEX_FOLLOWING(index, entry, step) & ((1u << 2 * n) - 1)) == before;
 }
 
 LOOKUP_OF_STEP step_range_t lookup_count_of_step(const seed_index_t *index, seed_range_t range, uint32_t before,

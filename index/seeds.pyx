@@ -18,8 +18,10 @@ from gassst._core.lookup cimport (
     lookup_kmer,
     lookup_prefetch_element,
     lookup_prefetch_table,
-    plane_bits,
+    seed_bases,
+    seed_bases_t,
     seed_index_t,
+    seed_offset,
     seed_range_t,
     step_range_t,
 )
@@ -85,14 +87,8 @@ cdef bint orient_read(const uint64_t *forward, uint32_t length, uint64_t *digest
 cdef inline void read_seed(const uint64_t *planes, uint64_t first, Py_ssize_t length, Seed *seed,
                            int longest) noexcept nogil:
     """Fill `code` and `room` of a seed from the planes of its strand, which begin at base `first`."""
-    cdef uint64_t at = first + seed.offset
-    cdef Py_ssize_t n = min(length - seed.offset, longest)
-    cdef uint64_t low = plane_bits(planes, 0, at), high = plane_bits(planes, 1, at)
-    n = trailing_zeros((plane_bits(planes, 2, at) & ~high) | <uint64_t>1 << n)
-    seed.code = 0
-    if n:  # a shift by 64 is undefined
-        seed.code = interleave(<uint32_t>low, <uint32_t>converted_high(low, high, seed.conversion)) >> 2 * (32 - n)
-    seed.room = <uint8_t>n
+    cdef seed_bases_t bases = seed_bases(planes, first + seed.offset, min(length - seed.offset, longest), seed.conversion)
+    seed.code, seed.room = bases.code, <uint8_t>bases.room
 
 
 cdef enum:
@@ -134,10 +130,7 @@ cdef Seed *plan_seeds(const seed_plan_t *plan, const uint64_t *planes, uint64_t 
         conversions[strand] = conversion_of_strand(plan.conversion, strand)
         coded = coded and fill_codes(forward + 3 * strand * rows, m, conversions[strand], codes + strand * (CODES + 1))
     while j < count:
-        if count - 1 == m - w:  # a division takes longer than all the rest
-            o = j
-        else:
-            o = j * (m - w) // (count - 1) if count > 1 else (m - w) // 2
+        o = seed_offset(<unsigned>j, <unsigned>count, <unsigned>(m - w))
         if plan.flip:
             o = m - w - o
         for strand in range(2):

@@ -27,93 +27,25 @@ from gassst._core.planes cimport (
     unknown_bases,
 )
 
-cdef extern from *:
-    int LOWEST "__builtin_ctzll"(uint64_t x) nogil
-    int LEADING "__builtin_clzll"(uint64_t x) nogil
-
 DEF NEXT = 4    # diagonals within which anchors are of one alignment with short gaps
 DEF SHORT = 8   # bases of the longest runs of matches that are passed over
 
 
-cdef struct costs_t:
-    int32_t match, mismatch, bonus
-    int short_run   # fewer matches than these score less than the mismatch behind them costs
-
-cdef struct stretch_t:
-    int32_t total
-    int64_t begin, end
-
-
-cdef inline int32_t total_with(int32_t mismatches, int64_t m, costs_t costs) noexcept nogil:
-    """Of all of a read, with so many mismatches."""
-    return <int32_t>m * costs.match + 2 * costs.bonus - mismatches * (costs.match + costs.mismatch)
+cdef extern from "stretches.h" nogil:
+    ctypedef struct costs_t:
+        int32_t match, mismatch, bonus
+        int short_run
+    ctypedef struct stretch_t:
+        int32_t total
+        int begin, end
+    int32_t total_with(int32_t mismatches, int m, costs_t costs)
+    stretch_t best_stretch(planes_t reference, int64_t diagonal, planes_t reads, int64_t first, int m, costs_t costs,
+                           int32_t least)
 
 
 cdef costs_t costs_of(scoring) except *:
     """Of a params.Scoring."""
     return costs_t(scoring.match, scoring.mismatch, scoring.clip, min(-(-scoring.mismatch // scoring.match), SHORT))
-
-
-cdef inline uint64_t ends_of_runs(uint64_t differ, int short_run) noexcept nogil:
-    """The mismatches of a word that end a run of `short_run` matches or more; before the word all may match."""
-    cdef uint64_t beside = 0
-    cdef int i
-    for i in range(1, short_run + 1):
-        beside |= differ << i
-    return differ & ~beside
-
-
-cdef stretch_t best_stretch(planes_t reference, int64_t diagonal, planes_t reads, int64_t first, int64_t m,
-                            costs_t costs, int32_t least) noexcept nogil:
-    """The stretch with the highest total; of equals one that reaches the end of the read, else the first.
-
-    Where none has `least`, any stretch.
-    """
-    # A stretch that begins with a short run is worth less than nothing behind it. It may be the best by itself only
-    # where no other scores as much as a mismatch costs.
-    cdef stretch_t best = stretch_with_runs(reference, diagonal, reads, first, m, costs, least, costs.short_run)
-    if best.total >= costs.mismatch or least >= costs.mismatch:
-        return best
-    return stretch_with_runs(reference, diagonal, reads, first, m, costs, least, 0)
-
-
-cdef inline stretch_t stretch_with_runs(planes_t reference, int64_t diagonal, planes_t reads, int64_t first, int64_t m,
-                                        costs_t costs, int32_t least, int short_run) noexcept nogil:
-    """`best_stretch`, but most of those that begin with fewer matches than `short_run` are passed over."""
-    cdef stretch_t best = stretch_t(0, 0, 0)
-    cdef int64_t word, at, behind = 0, begin = 0    # `behind` the last mismatch
-    cdef int32_t running = costs.bonus
-    cdef bases64_t x, y
-    cdef uint64_t differ, ends, passed
-    for word in range(0, m, 64):
-        x, y = bases_at(reference, diagonal + word), bases_at(reads, first + word)
-        differ = differences(x, y)
-        if m - word < 64:
-            differ &= (<uint64_t>1 << (m - word)) - 1
-        # A masked base costs less than a mismatch.
-        ends = differ if unknown_bases(x, y) else ends_of_runs(differ, short_run)
-        while differ:
-            at = word + LOWEST(differ)
-            running += <int32_t>(at - behind) * costs.match
-            if running > best.total and at > begin:
-                best = stretch_t(running, begin, at)
-            running -= 1 if unknown_bases(x, y) >> (at - word) & 1 else costs.mismatch
-            behind = at + 1
-            differ &= differ - 1
-            if running < 0:
-                # Up to the next end of a run, every mismatch leads here again.
-                ends &= differ
-                passed = differ & ((ends & -ends) - 1) if ends else differ
-                if passed:
-                    behind = word + 64 - LEADING(passed)
-                    differ ^= passed
-                running, begin = 0, behind
-            if max(best.total, running + <int32_t>(m - behind) * costs.match + costs.bonus) < least:
-                return best
-    running += <int32_t>(m - behind) * costs.match + costs.bonus
-    if running >= best.total and m > begin:
-        best = stretch_t(running, begin, m)
-    return best
 
 
 cdef inline bint may_reach(planes_t reference, int64_t diagonal, planes_t reads, int64_t first, int64_t m,

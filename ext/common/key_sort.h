@@ -2,25 +2,15 @@
 #ifndef GASSST_KEY_SORT_H
 #define GASSST_KEY_SORT_H
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "sorted_keys.h"
 
 enum {
     INSERTION_LIMIT = 16, /* keys: up to here insertion sort is the fastest, and in one interval chance seldom brings more */
     SPREAD_MOST = 2048,   /* keys: behind that the counters of intervals leave too little of the first cache */
 };
-
-static inline void insertion_sort_u64(uint64_t *a, size_t n)
-{
-    for (size_t i = 1; i < n; i++) {
-        uint64_t x = a[i];
-        size_t j = i;
-        for (; j > 0 && a[j - 1] > x; j--)
-            a[j] = a[j - 1];
-        a[j] = x;
-    }
-}
 
 /* Least significant digit radix sort of the digits that differ at all; `scratch` has room for n keys. */
 static inline void radix_sort_u64(uint64_t *a, uint64_t *scratch, size_t n)
@@ -191,20 +181,6 @@ static inline void sort_nearly(uint64_t *a, uint64_t *scratch, size_t n)
             first = i + 1;
         }
     }
-}
-
-/* The first of n sorted keys that is not below `key`; n if there is none. */
-static inline size_t first_from(const uint64_t *keys, size_t n, uint64_t key)
-{
-    size_t low = 0, high = n;
-    while (low < high) {
-        const size_t middle = (low + high) >> 1;
-        if (keys[middle] < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
 }
 
 #endif

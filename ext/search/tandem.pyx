@@ -19,13 +19,13 @@ from gassst._core.planes cimport (
     count_bits,
     count_differences,
     first_bases,
+    funnel_shift,
     planes_of,
     planes_t,
 )
 from gassst._core.same_place cimport SAME_PLACE
 
 cdef enum:
-    WORD = 8            # bases that a read has twice where it lies in a tandem repeat
     FURTHEST = 128      # diagonals from a place to its copies, of which the nearest are not the same place any more
     MOST_COPIES = 2 * (FURTHEST - SAME_PLACE) + 1       # and the place itself
     ROWS = (2 * FURTHEST + 127) // 64 + 1               # of planes, on which 64 bases from each diagonal on lie
@@ -33,57 +33,10 @@ DEF LEAST_WEIGHT = 1e-7 # of a copy: all that may lie beside a place are still l
 DEF FAR = 30        # standard deviations of a template from which on it is no less likely: exp overflows behind 37
 
 
-cdef struct word_t:
-    # The bases of a word, one bit of each in all bits of an element.
-    uint64_t[WORD] low
-    uint64_t[WORD] high
-
-
-cdef inline uint64_t from_bit(uint64_t here, uint64_t behind, int64_t j) noexcept nogil:
-    """64 bits from bit j on of two neighbouring words, j < 64."""
-    return here >> j | (behind << 1) << (63 - j)
-
-
-cdef inline word_t word_at(planes_t reads, int64_t first) noexcept nogil:
-    cdef bases64_t bases = bases_at(reads, first)
-    cdef word_t word
-    cdef int j
-    for j in range(WORD):
-        word.low[j], word.high[j] = -(bases.low >> j & 1), -(bases.high >> j & 1)
-    return word
-
-
-cdef inline uint64_t without(int64_t at) noexcept nogil:
-    """All bits, but for one if there is such a bit."""
-    return ~(<uint64_t>1 << at) if 0 <= at < 64 else ~<uint64_t>0
-
-
-cdef bint repeats_itself(planes_t reads, int64_t first, int64_t m) noexcept nogil:
-    """Whether one of three words of m bases, the first, the middle and the last one, occurs in them once more.
-
-    Bases of a word are compared before anything is decided: to stop at the first that differs costs more in mispredicted
-    branches.
-    """
-    cdef int64_t at, last = m - WORD
-    cdef uint64_t low, high, inside, found, found_middle, found_last
-    cdef bases64_t here, behind
-    cdef word_t word, middle, end
-    cdef int j
-    if last < SAME_PLACE + 1:
-        return False
-    word, middle, end = word_at(reads, first), word_at(reads, first + last // 2), word_at(reads, first + last)
-    for at in range(0, last + 1, 64):
-        here, behind = bases_at(reads, first + at), bases_at(reads, first + at + 64)
-        inside = ~<uint64_t>0 if last + 1 - at >= 64 else (<uint64_t>1 << (last + 1 - at)) - 1
-        found, found_middle, found_last = without(-at), without(last // 2 - at), without(last - at)
-        for j in range(WORD):
-            low, high = from_bit(here.low, behind.low, j), from_bit(here.high, behind.high, j)
-            found &= ~((low ^ word.low[j]) | (high ^ word.high[j]))
-            found_middle &= ~((low ^ middle.low[j]) | (high ^ middle.high[j]))
-            found_last &= ~((low ^ end.low[j]) | (high ^ end.high[j]))
-        if (found | found_middle | found_last) & inside:
-            return True
-    return False
+cdef extern from "repeats.h" nogil:
+    cdef enum:
+        REPEATED_BASES
+    bint repeats_itself(planes_t reads, int64_t first, int64_t m, int nearest)
 
 
 cdef struct around_t:
@@ -107,8 +60,8 @@ cdef inline around_t bases_around(planes_t reference, int64_t at) noexcept nogil
 cdef inline int least_differences(const around_t *around, int64_t at, bases64_t read, uint64_t counted) noexcept nogil:
     """The bases that are `counted` and differ from the reference, masked ones apart."""
     cdef int64_t i = at - around.first, row = i >> 6, j = i & 63
-    cdef uint64_t low = from_bit(around.low[row], around.low[row + 1], j)
-    cdef uint64_t high = from_bit(around.high[row], around.high[row + 1], j)
+    cdef uint64_t low = funnel_shift(around.low[row], around.low[row + 1], j)
+    cdef uint64_t high = funnel_shift(around.high[row], around.high[row + 1], j)
     return count_bits(((low ^ read.low) | ((high ^ read.high) & ~ambiguous_bases(read))) & counted)
 
 
@@ -130,13 +83,13 @@ def strands_that_repeat(packed):
             m = lengths[i]
             for strand in range(2):
                 row = plane_start[i] + strand * ((m + 63) >> 6)
-                repeats[i] |= <uint8_t>repeats_itself(reads, 64 * row, m) << strand
+                repeats[i] |= <uint8_t>repeats_itself(reads, 64 * row, m, SAME_PLACE + 1) << strand
     return repeats_array
 
 
 cdef inline bint shows_repeats(int64_t length) noexcept nogil:
     """Whether a read in a tandem repeat repeats words of its own. A shorter one may lie in a repeat of any unit."""
-    return length >= WORD + SAME_PLACE + 1
+    return length >= REPEATED_BASES + SAME_PLACE + 1
 
 
 def tandem_rivals(const uint32_t[::1] read_strand, const coordinate_t[::1] diagonal, const int64_t[::1] begin,
@@ -191,7 +144,7 @@ cdef uint16_t rivals_beside(planes_t bases, int64_t place, planes_t reads, int64
     cdef int64_t shift, side, at
     cdef int found
     cdef uint16_t count = 0
-    if shows_repeats(length) and not repeats_itself(reads, first, m):
+    if shows_repeats(length) and not repeats_itself(reads, first, m, SAME_PLACE + 1):
         return 0
     cdef around_t around = bases_around(bases, place)
     cdef bases64_t head = bases_at(reads, first)

@@ -14,6 +14,11 @@ cdef extern from "lookup.h" nogil:
         uint64_t rows
         unsigned step
         int conversion
+    ctypedef struct seed_bases_t:
+        uint64_t code
+        uint32_t room
+    unsigned seed_offset(unsigned j, unsigned count, unsigned last)
+    seed_bases_t seed_bases(const uint64_t *planes, uint64_t at, unsigned longest, int conversion)
     ctypedef struct seed_range_t:
         uint32_t lo
         uint32_t hi
@@ -31,4 +36,3 @@ cdef extern from "lookup.h" nogil:
     void lookup_copy_before(const seed_index_t *index, step_range_t range, uint32_t before, unsigned n, uint32_t most,
                             coordinate_t *places)
     uint64_t interleave(uint32_t low, uint32_t high)
-    uint64_t plane_bits(const uint64_t *planes, unsigned plane, uint64_t coordinate)

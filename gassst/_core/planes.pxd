@@ -1,4 +1,4 @@
-# Bit planes, from ext/common/planes.h; nothing here is to be imported at run time.
+# Bit planes, from gassst/gpu/kernels/planes.h; nothing here is to be imported at run time.
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 cdef extern from "planes.h" nogil:
@@ -16,6 +16,7 @@ cdef extern from "planes.h" nogil:
     uint64_t converted_high(uint64_t low, uint64_t high, int conversion)
     uint64_t first_bases(int64_t n)
     int64_t clamped(int64_t row, int64_t rows)
+    uint64_t funnel_shift(uint64_t first, uint64_t second, int shift)
     int count_bits(uint64_t x)
     int count_differences(planes_t a, int64_t a_first, planes_t b, int64_t b_first, int64_t n, int limit)
     bint any_masked(planes_t planes, int64_t first, int64_t last)

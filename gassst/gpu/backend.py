@@ -89,17 +89,18 @@ class DeviceBackend:
         is_small = requests[0].stage == DENSE
         *self._plans, self._quick, self._caps = slot.begin(batch.plan, batch.n, is_small, self.sources)
         rows = slot.pinned("read_row", batch.n, np.uint32)
-        row, self._rows = 0, sum(len(each.planes) for each in requests)
+        row = 0
         for each, first in zip(requests, batch.first, strict=False):
             np.add(each.plane_start, np.uint32(row), out=rows[first : first + len(each.lengths)])
             row += len(each.planes)
         self._reads = [
             slot.upload("read_planes", *(each.planes.ravel() for each in requests)),
+            np.uint64(sum(len(each.planes) for each in requests)),
             slot.upload_pinned("read_row", rows),
             slot.upload("read_length", *(each.lengths for each in requests)),
             slot.upload("read_flip", *(each.flip for each in requests)),
         ]
-        self._lengths, self._flips = self._reads[2:]
+        self._lengths, self._flips = self._reads[3:]
         self._n, self._shift = np.uint32(batch.n), np.uint32(batch.plan.shift)
         self._planes = self._index.engine.planes, np.uint64(len(self._index.engine.reference))
         self._clips = batch.params.mode == "local"
@@ -219,9 +220,7 @@ class DeviceBackend:
             *map(np.int32, numbers),
         )
         columns = anchors.segment, anchors.anchors, state.columns
-        self._slot.launch(
-            "leave_to_local", reads.size, *self._reads, np.uint64(self._rows), *active, *columns
-        )
+        self._slot.launch("leave_to_local", reads.size, *self._reads, *active, *columns)
         return True
 
     def still_searched(self, anchors: DeviceAnchors, state: DeviceState) -> DeviceAnchors:
@@ -253,10 +252,10 @@ class DeviceBackend:
         # Without the flanks no limit is low enough for them, and all anchors are listed.
         most = np.int32(MAX_ERRORS if "flanks" in self.context.cascade.names else -1)
         listed = self._slot.buffer("listed", 4 * candidates.size)
-        rows = np.uint64(self._rows), self._n, state.columns, *self._planes
+        seen = self._n, state.columns, *self._planes
         anchors = np.uint32(candidates.size), candidates.owner, most, candidates.anchors
         out = listed, candidates.reads.counters
-        self._slot.launch("bound_flanks", candidates.size, *self._reads, *rows, *anchors, *out)
+        self._slot.launch("bound_flanks", candidates.size, *self._reads, *seen, *anchors, *out)
         return listed
 
     def buckets(self, candidates: DeviceAnchors, known: DeviceBands | None) -> DeviceBands:

@@ -38,7 +38,7 @@ class DenseLook(DeviceBackend):
         stretches = slot.buffer("stretches", 4 * kept)
         scoring = batch.params.scoring
         costs = map(np.int32, (scoring.match, scoring.mismatch, scoring.clip))
-        which = np.uint64(self._rows), np.uint32(kept), *self._planes
+        which = np.uint32(kept), *self._planes
         slot.launch("score_stretches", kept, *self._reads, *which, *costs, places, stretches)
         read_strand, diagonal = slot.download("columns", places, 2 * kept, np.uint32).reshape(2, kept)
         offset, length = slot.download("scores", scores, 2 * kept, np.uint16).reshape(2, kept)

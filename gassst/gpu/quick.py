@@ -58,7 +58,7 @@ class QuickLook(DeviceBackend):
         """Once `wait` has returned, uint8[n]: `QuickLooked.repeats`."""
         slot, n = self._slot, self.context.n
         repeats = slot.buffer("repeats", n)
-        slot.launch("note_repeats", n, *self._reads, np.uint64(self._rows), np.uint32(n), repeats)
+        slot.launch("note_repeats", n, *self._reads, np.uint32(n), repeats)
         return slot.download("repeats", repeats, n, np.uint8)
 
     def leave_out(self, anchors: DeviceAnchors) -> None:

@@ -33,7 +33,7 @@ MODES = ("global", "local")
 METH_LIBRARIES = ("directional", "non-directional", "pbat")
 METH_TAGS = ("bwa-meth", "bismark")
 CONVERSIONS = {"ct": 1, "ga": 2}
-"""C that became T, G that became A: the numbers of `ext/common/planes.h`."""
+"""C that became T, G that became A: the numbers of `gassst/gpu/kernels/planes.h`."""
 AUTO = "auto"  # of the filters, those that pay
 DEFAULT_FILTERS: tuple[str, ...] = (AUTO,)
 

@@ -20,6 +20,17 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "core-budget.md"
+# Headers of C and OpenCL.
+SHARED = (
+    "contigs",
+    "flank_bounds",
+    "kmer_code",
+    "planes",
+    "repeats",
+    "seed_lookup",
+    "sorted_keys",
+    "stretches",
+)
 SOURCES = (
     "gassst/mapping/batch.py",
     "gassst/mapping/batch_mapper.py",
@@ -47,6 +58,7 @@ SOURCES = (
     "index/seeds.pyx",
     "index/anchors.pyx",
     "index/*.h",
+    *(f"gassst/gpu/kernels/{name}.h" for name in SHARED),
 )
 NOT_OF_THE_HOST = re.compile(r"/device|opencl")
 # Codes of formats, not choices.

@@ -26,12 +26,12 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 TESTS_FAILED = 1  # exit status of pytest
 
-FILTERS_H, PLANES_H = "ext/search/filters.h", "ext/common/planes.h"
+FILTERS_H, PLANES_H = "ext/search/filters.h", "gassst/gpu/kernels/planes.h"
 BOUND_BAND, BOUND_FLANKS = "ext/isa/bound_band.h", "ext/isa/bound_flanks.h"
 HOST = "gassst/search/host.py"
-CIGAR_H, CONTIGS_H = "ext/common/cigar.h", "ext/common/contigs.h"
+CIGAR_H, CONTIGS_H = "ext/common/cigar.h", "gassst/gpu/kernels/contigs.h"
 SELECTION, BOOKKEEPING = "ext/search/selection.pyx", "ext/search/bookkeeping.pyx"
-KNOWLEDGE = "gassst/_core/bookkeeping.pxd"
+KNOWLEDGE = "gassst/gpu/kernels/knowledge.h"
 MATE_ANCHORS, PLACEMENTS = "ext/pairing/mate_anchors.pyx", "ext/pairing/placements.pyx"
 UNGAPPED, TEST_UNGAPPED = "ext/align/ungapped.pyx", "tests/unit/test_ungapped.py"
 PAIR_SCORING, PROPER_PAIRS = "ext/pairing/pair_scoring.pyx", "ext/pairing/proper_pairs.pyx"
@@ -188,7 +188,7 @@ MUTATIONS = [
     ),
     Mutation(
         "flanks: the left flank is not mirrored", BOUND_FLANKS,
-        "flank_bounds_of(&block->left, start, 1)", "flank_bounds_of(&block->left, start, 0)", LOSSLESS,
+        "flank_mirrored(flank_open(&block->left, start))", "flank_open(&block->left, start)", LOSSLESS,
     ),
     Mutation(
         "flanks: those of another seed of the read are taken", FILTERS_H,
@@ -199,8 +199,8 @@ MUTATIONS = [
         "(uint32_t)offset << 16 | from.length[i]", "(uint32_t)offset << 16", MANY_SEEDS,
     ),
     Mutation(
-        "flanks: bases behind the end of the read count", BOUND_FLANKS,
-        "BOUND_OR_NOT(p.over, differ)", "~differ", LOSSLESS,
+        "flanks: bases behind the end of the read count", "gassst/gpu/kernels/flank_bounds.h",
+        "BOUND_OR_NOT(p->over, differ)", "~differ", LOSSLESS,
     ),
     Mutation(
         "search: the diagonal beside a rejected one is left out", "index/anchors.pyx",
@@ -210,15 +210,15 @@ MUTATIONS = [
     # Search: what is known between two stages.
     Mutation(
         "search: a read goes on when all it needs has been seen", KNOWLEDGE,
-        "(known.complete < wanted)", "(known.complete <= wanted)", "tests/unit/test_strata.py",
+        "(known->complete < wanted)", "(known->complete <= wanted)", "tests/unit/test_strata.py",
     ),
     Mutation(
         "search: a better band does not make the old best a rival", KNOWLEDGE,
-        "min(known.rival, max(edits, known.best))", "min(known.rival, edits)", "tests/unit/test_strata.py",
+        "edits > known->best ? edits : known->best", "edits", "tests/unit/test_strata.py",
     ),
     Mutation(
         "search: limits do not tighten", KNOWLEDGE,
-        "min(known.limit, edits + margin)", "known.limit", "tests/unit/test_strata.py",
+        "known->limit < edits + margin", "known->limit", "tests/unit/test_strata.py",
     ),
     Mutation(
         "search: scored buckets of a read that goes on are lost", BOOKKEEPING,
@@ -424,8 +424,8 @@ MUTATIONS = [
     ),
     # Seeds and plans.
     Mutation(
-        "index: the last occurrences of a seed are left out", "index/lookup.h",
-        "(uint32_t)((rest + 1) << shift)", "(uint32_t)((rest + 1) << shift) - 1",
+        "index: the last occurrences of a seed are left out", "gassst/gpu/kernels/seed_lookup.h",
+        "(uint32_t)(((rest >> deep) + 1) << shift)", "(uint32_t)(((rest >> deep) + 1) << shift) - 1",
         "tests/unit/test_seed_index.py::test_lookup_of_every_length",
     ),
     Mutation(

@@ -1,4 +1,5 @@
 /* The occurrences of seeds become anchors, sorted and merged by diagonal (index/anchors.pyx). */
+#include "sorted_keys.h"
 
 /* The occurrences of each seed into the segment of its read; `owner` uint[c], the read of each place. */
 __kernel void gather_anchors(__global const uint *read_length, __global const uchar *read_flip, uint n_active,
@@ -7,7 +8,7 @@ __kernel void gather_anchors(__global const uint *read_length, __global const uc
                              __global const uint *at, __global const uint2 *segment, __global ulong *anchors,
                              __global uint *owner)
 {
-    seed_index index;
+    seed_index_t index;
     TAKE_PARTS(index, positions);
     uint i = get_global_id(0), number = get_global_id(1);
     if (i >= n_active)
@@ -72,29 +73,17 @@ __kernel void merge_anchors(uint n_active, __global const uint *active, __global
     uint read = active[i], n = segment[read].y, m = 0;
     __global ulong *own = anchors + segment[read].x;
     if (n <= FEW)
-        for (uint j = 1; j < n; j++) {
-            ulong x = own[j];
-            uint to = j;
-            for (; to > 0 && own[to - 1] > x; to--)
-                own[to] = own[to - 1];
-            own[to] = x;
-        }
+        insertion_sort_u64(own, n);
     ulong last = 0;
-    uint end = 0;
     for (uint j = 0; j < n; j++) {
         ulong next = own[j];
-        uint first = anchor_offset(next), stop = first + anchor_length(next);
-        if (j && next >> 31 == last >> 31 && first <= end) {
-            end = max(end, stop);
-            continue;
-        }
-        if (j)
-            own[m++] = anchor_of(anchor_strand(last), anchor_diagonal(last), anchor_offset(last), end - anchor_offset(last));
-        last = next;
-        end = stop;
+        uint first = anchor_offset(last), end = first + anchor_length(last);
+        if (m && next >> 31 == last >> 31 && anchor_offset(next) <= end) {
+            end = max(end, anchor_offset(next) + anchor_length(next));
+            own[m - 1] = last = anchor_of(anchor_strand(last), anchor_diagonal(last), first, end - first);
+        } else
+            own[m++] = last = next;
     }
-    if (n)
-        own[m++] = anchor_of(anchor_strand(last), anchor_diagonal(last), anchor_offset(last), end - anchor_offset(last));
     segment[read].y = m;
     for (uint j = m; j < n; j++)
         own[j] = ANCHOR_DROPPED;
@@ -136,14 +125,7 @@ __kernel void drop_known(uint n_anchors, uint shift, uint n_reads, __global cons
         return;
     int known = top_bucket.x == (read << 1 | (anchor_strand(anchor) ^ read_flip[read])) && top_bucket.y == bucket;
     ulong from = anchor_of(anchor_strand(anchor), bucket << shift, 0, 0);
-    uint lo = segment.x, hi = segment.x + segment.y, stop = hi;
-    while (lo < hi) {
-        uint middle = lo + (hi - lo) / 2;
-        if (known_anchors[middle] < from)
-            lo = middle + 1;
-        else
-            hi = middle;
-    }
+    uint lo = segment.x + (uint)first_from(known_anchors + segment.x, segment.y, from), stop = segment.x + segment.y;
     for (; !known && lo < stop; lo++) {
         ulong other = known_anchors[lo];
         if (anchor_strand(other) != anchor_strand(anchor) || anchor_diagonal(other) >> shift != bucket)

@@ -331,23 +331,33 @@ BAND_FN u64 band_expand(u64 first, u64 vp, u64 vn, BAND_GLOBAL u64 *out)
     return first;
 }
 
+/* The last row by lane: errors on diagonal 0, and which diagonals have one error more, less than the one before. */
+typedef struct {
+    u64 first[LANES], vp[WORDS][LANES], vn[WORDS][LANES];
+} band_ends;
+
+BAND_FN void band_put_ends(const band_state *state, band_ends *ends)
+{
+    VEC_STORE(state->first, ends->first);
+    for (int w = 0; w < WORDS; w++) {
+        VEC_STORE(state->vp[w], ends->vp[w]);
+        VEC_STORE(state->vn[w], ends->vn[w]);
+    }
+}
+
 /* Errors by end diagonal, u16[n, 64 * WORDS], four in a word (little-endian hosts and devices). */
 BAND_FN void band_profile(const band_batch *batch, u32 group, BAND_GLOBAL u64 *profile)
 {
     band_lanes lanes;
     band_state state;
-    u64 first[LANES], vp[WORDS][LANES], vn[WORDS][LANES];
+    band_ends ends;
     band_open_group(batch, group, &lanes);
     band_forward(batch, &lanes, &state);
-    VEC_STORE(state.first, first);
-    for (int w = 0; w < WORDS; w++) {
-        VEC_STORE(state.vp[w], vp[w]);
-        VEC_STORE(state.vn[w], vn[w]);
-    }
+    band_put_ends(&state, &ends);
     for (int l = 0; l < LANES; l++)
         for (int w = 0; w < WORDS; w++)
-            first[l] = band_expand(first[l], vp[w][l], vn[w][l],
-                                   profile + (lanes.pair[l] * (u64)WORDS + w) * 16);
+            ends.first[l] = band_expand(ends.first[l], ends.vp[w][l], ends.vn[w][l],
+                                        profile + (lanes.pair[l] * (u64)WORDS + w) * 16);
 }
 
 /* From (length, end) back to row 0: diagonal if optimal, else insertion, else deletion. The runs are found
@@ -381,15 +391,30 @@ BAND_FN void band_walk(const band_paths *paths, u32 pair, u32 length, BAND_GLOBA
 }
 
 /* Errors on diagonal `c` of one lane. */
-BAND_FN u64 band_errors(u64 first, u64 vp[WORDS][LANES], u64 vn[WORDS][LANES], int lane, u32 c)
+BAND_FN u64 band_errors(const band_ends *ends, int lane, u32 c)
 {
+    u64 errors = ends->first[lane];
     BAND_UNROLL
     for (u32 w = 0; w < WORDS; w++) {
         u64 below = c >= 64 * (w + 1) ? ~(u64)0 : c <= 64 * w ? 0 : ((u64)1 << (c - 64 * w)) - 1;
-        first += BAND_POPCOUNT(vp[w][lane] & below);
-        first -= BAND_POPCOUNT(vn[w][lane] & below);
+        errors += BAND_POPCOUNT(ends->vp[w][lane] & below);
+        errors -= BAND_POPCOUNT(ends->vn[w][lane] & below);
     }
-    return first;
+    return errors;
+}
+
+/* All rows, with what the way back needs: `trace` is the group's own. */
+BAND_FN void band_forward_traced(const band_batch *batch, const band_lanes *lanes, band_ends *ends, BAND_GLOBAL u64 *trace)
+{
+    band_state state;
+    band_block block;
+    band_reset(&state);
+    for (u32 row = 0; row < lanes->longest; row += 64) {
+        u32 rows = lanes->longest - row < 64 ? lanes->longest - row : 64;
+        band_load(batch, lanes, row, &block);
+        band_rows_traced(&block, rows, &state, trace + (u64)row * 2 * WORDS * BAND_TILE);
+    }
+    band_put_ends(&state, ends);
 }
 
 /* Alignments of one group. `trace` is the group's own, its lane already added. Edits that are not the
@@ -397,24 +422,12 @@ BAND_FN u64 band_errors(u64 first, u64 vp[WORDS][LANES], u64 vn[WORDS][LANES], i
 BAND_FN void band_align(const band_batch *batch, u32 group, const band_paths *paths, BAND_GLOBAL u64 *trace)
 {
     band_lanes lanes;
-    band_state state;
-    band_block block;
-    u64 first[LANES], vp[WORDS][LANES], vn[WORDS][LANES];
+    band_ends ends;
     band_open_group(batch, group, &lanes);
-    band_reset(&state);
-    for (u32 row = 0; row < lanes.longest; row += 64) {
-        u32 rows = lanes.longest - row < 64 ? lanes.longest - row : 64;
-        band_load(batch, &lanes, row, &block);
-        band_rows_traced(&block, rows, &state, trace + (u64)row * 2 * WORDS * BAND_TILE);
-    }
-    VEC_STORE(state.first, first);
-    for (int w = 0; w < WORDS; w++) {
-        VEC_STORE(state.vp[w], vp[w]);
-        VEC_STORE(state.vn[w], vn[w]);
-    }
+    band_forward_traced(batch, &lanes, &ends, trace);
     for (int l = 0; l < LANES; l++) {
         u32 pair = lanes.pair[l];
-        if (band_errors(first[l], vp, vn, l, paths->end[pair]) == paths->edits[pair])
+        if (band_errors(&ends, l, paths->end[pair]) == paths->edits[pair])
             band_walk(paths, pair, lanes.length[l], trace + l);
         else
             paths->n_runs[pair] = BAND_BAD_EDITS;

@@ -1,91 +1,25 @@
-/* Lower bounds on the errors of anchors: ext/isa/bound_flanks.h and bound_band.h, one anchor a work-item. They say the same
- * of every anchor. */
+/* Lower bounds on the errors of anchors, one anchor a work-item: flank_bounds.h, and the narrow band of
+ * ext/isa/bound_band.h. They say the same of every anchor. */
+#define FLANK 16 /* bases a side that the short filters look at */
+#include "flank_bounds.h"
 
-typedef struct {
-    int tnw4, frequency, square;
-} flank_bounds;
-
-typedef struct {
-    ushort low, high;
-} flank_bases;
-
-/* 16 bases from a coordinate on. */
-static flank_bases flank_at(__global const ulong *planes, long rows, long base)
+/* The bounds of one flank, whose first base is `base` of the read and `at` of the reference; n bases are left. */
+static flank_bounds_t flank_bounds(planes_t reads, long base, planes_t reference, long at, int n, int mirrored)
 {
-    flank_bases bases = {(ushort)bits_at(planes, rows, base, 0), (ushort)bits_at(planes, rows, base, 1)};
-    return bases;
-}
-
-static ushort mirror16(ushort v)
-{
-    v = (v >> 8) | (v << 8);
-    v = (v >> 4 & 0x0F0F) | (v & 0x0F0F) << 4;
-    v = (v >> 2 & 0x3333) | (v & 0x3333) << 2;
-    return (v >> 1 & 0x5555) | (v & 0x5555) << 1;
-}
-
-/* Sum of what stretches of as many bases have more of, over the four bases. */
-static int frequency_distance(flank_bases read, flank_bases reference, ushort among)
-{
-    int c = (int)popcount((ushort)(read.low & ~read.high & among)) -
-            (int)popcount((ushort)(reference.low & ~reference.high & among));
-    int g = (int)popcount((ushort)(read.high & ~read.low & among)) -
-            (int)popcount((ushort)(reference.high & ~reference.low & among));
-    int t = (int)popcount((ushort)(read.low & read.high & among)) -
-            (int)popcount((ushort)(reference.low & reference.high & among));
-    return max(-(c + g + t), 0) + max(c, 0) + max(g, 0) + max(t, 0);
-}
-
-/* The square goes column by column (Myers 1999), a bit-vector of 16 rows. Rows behind the end of the read match
- * everything. */
-static flank_bounds bounds_of_flank(flank_bases read, flank_bases reference, int n, int mirrored)
-{
-    ushort over = n < FLANK ? (ushort)(0xFFFFu << n) : 0, vp = 0xFFFF, vn = 0;
-    int row4 = 4, least4 = 4, row16 = FLANK, least = FLANK;
-    flank_bounds bounds;
-    if (mirrored) {
-        read.low = mirror16(read.low), read.high = mirror16(read.high);
-        reference.low = mirror16(reference.low), reference.high = mirror16(reference.high);
-    }
-    bounds.tnw4 = 0;
-    bounds.frequency = frequency_distance(read, reference, ~over);
-    for (int j = 0; j < FLANK; j++) {
-        ushort low = 0 - (reference.low >> j & 1), high = 0 - (reference.high >> j & 1);
-        ushort match = over | ~((read.low ^ low) | (read.high ^ high));
-        ushort d0 = match | vn | ((ushort)((match & vp) + vp) ^ vp), hp = vn | ~(d0 | vp), hn = d0 & vp;
-        if (j < 4) {
-            row4 += (hp >> 3 & 1) - (hn >> 3 & 1);
-            least4 = min(least4, row4);
-        }
-        row16 += (hp >> 15) - (hn >> 15);
-        least = min(least, row16);
-        ushort down = hp << 1 | 1;
-        vp = hn << 1 | (ushort)~(d0 | down);
-        vn = down & d0;
-        if (j == 3) {
-            for (int i = 3; i >= 0; i--) {
-                row4 += (vn >> i & 1) - (vp >> i & 1);
-                least4 = min(least4, row4);
-            }
-            bounds.tnw4 = least4;
-        }
-    }
-    int row = FLANK;
-    for (int i = 0; i < FLANK; i++) {
-        least = min(least, row);
-        row += (vp >> i & 1) - (vn >> i & 1);
-    }
-    bounds.square = least;
-    return bounds;
+    bases64_t a = bases_at(reads, base), b = bases_at(reference, at);
+    flank_planes p = {a.low, a.high, b.low, b.high, n < FLANK ? (ushort)(0xFFFFu << n) : 0};
+    if (mirrored)
+        p = flank_mirrored(p);
+    return flank_bounds_of(&p);
 }
 
 /* Lists the live anchors that the bounds of their flanks do not reject: listed uint[]. The others are dropped. Not looked at
  * are those with a limit above `most`. */
-__kernel void bound_flanks(READ_ARGS, ulong read_rows, uint n_reads, __global const ushort *state,
-                           __global const ulong *planes, ulong rows, uint n_anchors, __global const uint *owner,
-                           int most, __global ulong *anchors, __global uint *listed,
+__kernel void bound_flanks(READ_ARGS, uint n_reads, __global const ushort *state, REFERENCE_ARGS, uint n_anchors,
+                           __global const uint *owner, int most, __global ulong *anchors, __global uint *listed,
                            __global uint *counters)
 {
+    planes_t reads = READS, reference = REFERENCE;
     __local uint sums[GROUP], rejected[4];
     uint i = get_global_id(0), item = get_local_id(0);
     if (item < 4)
@@ -98,12 +32,10 @@ __kernel void bound_flanks(READ_ARGS, ulong read_rows, uint n_reads, __global co
         int offset = anchor_offset(anchor), end = offset + anchor_length(anchor), limit = STATE(LIMIT, read);
         atomic_inc(rejected);
         if (limit <= most && limit < min(FLANK, offset) + min(FLANK, (int)length - end)) {
-            long own = 64 * (long)row_of(read_row[read], length, anchor_strand(anchor) ^ read_flip[read]);
+            long own = first_base(read_row[read], anchor_strand(anchor) ^ read_flip[read], length);
             long at = anchor_diagonal(anchor);
-            flank_bounds a = bounds_of_flank(flank_at(reads, read_rows, own + offset - FLANK),
-                                             flank_at(planes, rows, at + offset - FLANK), offset, 1);
-            flank_bounds b = bounds_of_flank(flank_at(reads, read_rows, own + end), flank_at(planes, rows, at + end),
-                                             (int)length - end, 0);
+            flank_bounds_t a = flank_bounds(reads, own + offset - FLANK, reference, at + offset - FLANK, offset, 1);
+            flank_bounds_t b = flank_bounds(reads, own + end, reference, at + end, (int)length - end, 0);
             uint by = a.tnw4 + b.tnw4 > limit             ? 1
                       : a.frequency + b.frequency > limit ? 2
                       : a.square + b.square > limit       ? 3
@@ -155,9 +87,15 @@ static uint narrow_band(__global const ulong *read, uint length, __global const 
     return (uint)least;
 }
 
+/* The first diagonal of the narrow band of a read around a diagonal; -1 where not all of its bases can be read. */
+static long narrow_first(uint diagonal, uint length, ulong reference_rows)
+{
+    long first = (long)diagonal - BAND_LEAD;
+    return first >= 0 && ((first + ((length - 1) & ~63u)) >> 6) + 2 < (long)reference_rows ? first : -1;
+}
+
 /* Rejects the listed anchors without an alignment within the limit in their narrow band, where that decides. */
-__kernel void bound_bands(READ_ARGS, uint n_reads, __global const ushort *state, __global const ulong *planes, ulong rows,
-                          uint gaps, __global const uint *owner, __global const uint *listed, __global ulong *anchors,
+__kernel void bound_bands(READ_ARGS, uint n_reads, __global const ushort *state, REFERENCE_ARGS, uint gaps, __global const uint *owner, __global const uint *listed, __global ulong *anchors,
                           __global uint *counters)
 {
     __local uint rejected;
@@ -167,11 +105,11 @@ __kernel void bound_bands(READ_ARGS, uint n_reads, __global const ushort *state,
     for (uint j = get_global_id(0); j < counters[LISTED]; j += get_global_size(0)) {
         ulong anchor = anchors[listed[j]];
         uint read = owner[listed[j]], length = read_length[read], limit = STATE(LIMIT, read);
-        long first = (long)anchor_diagonal(anchor) - BAND_LEAD;
-        if (first < 0 || ((first + ((length - 1) & ~63u)) >> 6) + 2 >= (long)rows || min(gaps, limit) >= BAND_LEAD)
+        long first = narrow_first(anchor_diagonal(anchor), length, reference_rows);
+        if (first < 0 || min(gaps, limit) >= BAND_LEAD)
             continue;
-        uint row = row_of(read_row[read], length, anchor_strand(anchor) ^ read_flip[read]);
-        if (narrow_band(reads + 3 * (ulong)row, length, planes, first) > limit) {
+        ulong row = first_base(read_row[read], anchor_strand(anchor) ^ read_flip[read], length) >> 6;
+        if (narrow_band(read_planes + 3 * row, length, reference_planes, first) > limit) {
             anchors[listed[j]] = anchor | ANCHOR_REJECTED;
             atomic_inc(&rejected);
         }
@@ -182,14 +120,13 @@ __kernel void bound_bands(READ_ARGS, uint n_reads, __global const ushort *state,
 }
 
 /* The same least errors of every anchor, as `collect_anchors` has left them; 0 where they decide nothing. */
-__kernel void bound_anchors(READ_ARGS, uint n, __global const ulong *planes, ulong rows, __global const uint *columns,
-                            __global ushort *bounds)
+__kernel void bound_anchors(READ_ARGS, uint n, REFERENCE_ARGS, __global const uint *columns, __global ushort *bounds)
 {
     uint i = get_global_id(0);
     if (i >= n)
         return;
-    uint read = columns[i] >> 1, length = read_length[read], row = row_of(read_row[read], length, columns[i] & 1);
-    long first = (long)columns[n + i] - BAND_LEAD;
-    int is_inside = first >= 0 && ((first + ((length - 1) & ~63u)) >> 6) + 2 < (long)rows;
-    bounds[i] = is_inside ? (ushort)narrow_band(reads + 3 * (ulong)row, length, planes, first) : 0;
+    uint read = columns[i] >> 1, length = read_length[read];
+    ulong row = first_base(read_row[read], columns[i] & 1, length) >> 6;
+    long first = narrow_first(columns[n + i], length, reference_rows);
+    bounds[i] = first < 0 ? 0 : (ushort)narrow_band(read_planes + 3 * row, length, reference_planes, first);
 }

@@ -42,12 +42,11 @@ __kernel void list_bands(__global const uint *read_length, __global const uchar 
 
 /* Scores bands of 64 * WORDS diagonals (score.cl); reads with bands of another width are left to another program. There are
  * counters[count] pairs. found: best ushort[room], then end ushort[room]. */
-__kernel void score_bands(READ_ARGS, __global const short *plan, __global const ulong *reference, ulong reference_rows,
-                          __global const uint *pairs, uint room, __global const uint *counters, uint count,
-                          __global ushort *found)
+__kernel void score_bands(READ_ARGS, __global const short *plan, REFERENCE_ARGS, __global const uint *pairs, uint room,
+                          __global const uint *counters, uint count, __global ushort *found)
 {
     uint n = counters[count];
-    band_batch batch = {reference, reference_rows, reads, read_row, read_length, pairs, pairs + room, n};
+    band_batch batch = BANDS_OF_READS(pairs, room, n);
     for (uint i = get_global_id(0); i < n; i += get_global_size(0)) {
         if (pairs[i] == NOWHERE || PLAN(BAND_WORDS, read_length[pairs[i] >> 1]) != WORDS)
             continue;
@@ -67,24 +66,14 @@ __kernel void keep_bands(uint n_reads, uint n_active, __global const uint *activ
         return;
     uint read = active[i], n = 0;
     uint2 own = is_top ? (uint2)(i, pairs[i] != NOWHERE) : bands[i];
-    int best = STATE(BEST, read), rival = STATE(RIVAL, read), limit = STATE(LIMIT, read);
+    knowledge_t known = {STATE(BEST, read), STATE(RIVAL, read), STATE(LIMIT, read), 0};
     if (is_top)
         kept[i] = 0;
-    for (uint j = own.x; j < own.x + own.y; j++) {
-        int edits = found[j];
-        kept[j] = edits <= limit;
-        if (edits <= limit) {
-            n++;
-            rival = min(rival, max(edits, best));
-            if (edits < best) {
-                best = edits;
-                limit = min(limit, edits + margin);
-            }
-        }
-    }
-    STATE(BEST, read) = best;
-    STATE(RIVAL, read) = rival;
-    STATE(LIMIT, read) = limit;
+    for (uint j = own.x; j < own.x + own.y; j++)
+        n += kept[j] = take_band(&known, found[j], margin);
+    STATE(BEST, read) = known.best;
+    STATE(RIVAL, read) = known.rival;
+    STATE(LIMIT, read) = known.limit;
     number[read] += n;
 }
 

@@ -1,31 +1,21 @@
 /* The quick look of pairs: ext/pairing/mate_anchors.pyx and placements.pyx, one pair a work-item. Mates are neighbours in
  * `active`, the first one first, so item i has active[2 i] and active[2 i + 1]. */
 
-/* Template lengths of concordant pairs (gassst/_core/orientation.pxd). */
-enum { FACING, FACING_APART, SAME_STRAND };
+#include "contigs.h"
+#include "hashing.h"
+#include "orientation.h"
 #define WINDOW_ARGS int orientation, int low, int high
 #define WINDOW {orientation, low, high}
 
 typedef struct {
-    int orientation, low, high;
-} template_window;
-
-typedef struct {
-    long lo, hi;
+    int64_t lo, hi;
 } diagonals;
 
-static uint mates_strand(const template_window *window, uint reverse)
-{
-    return window->orientation == SAME_STRAND ? reverse : !reverse;
-}
-
 /* Diagonals of the mate of `other` bases in a concordant pair with a read of `own` bases on `diagonal`. */
-static diagonals around(const template_window *window, uint reverse, int is_first, long own, long other, long diagonal)
+static diagonals around(const window_t *window, uint reverse, int is_first, long own, long other, long diagonal)
 {
-    int leads = window->orientation == FACING ? !reverse : window->orientation == FACING_APART ? reverse : reverse != is_first;
     diagonals range;
-    range.lo = leads ? diagonal + window->low - other : diagonal + own - window->high;
-    range.hi = leads ? diagonal + window->high - other : diagonal + own - window->low;
+    partner_window(window, leads(window, reverse, is_first), own, other, diagonal, &range.lo, &range.hi);
     return range;
 }
 
@@ -64,10 +54,10 @@ static int take_near(__global near_buckets *found, int mate, uint strand, uint b
 
 /* Anchors that have one of the mate in their window (`mark_near_mates`): `own` of the first mate, `other` of the last. The
  * window moves along, so that each anchor is looked at once. Returns whether there are too many. */
-static int find_near(const template_window *window, __global const ulong *anchors, uint2 own, uint2 other, uint strand,
+static int find_near(const window_t *window, __global const ulong *anchors, uint2 own, uint2 other, uint strand,
                      uint own_bases, uint other_bases, uint shift, __global near_buckets *found)
 {
-    uint b = other.x, taken = other.x, mates = mates_strand(window, strand);
+    uint b = other.x, taken = other.x, mates = partner_strand(window, strand);
     for (uint a = own.x; a < own.y && b < other.y; a++) {
         uint diagonal = anchor_diagonal(anchors[a]);
         diagonals range = around(window, strand, 1, own_bases, other_bases, diagonal);
@@ -96,7 +86,7 @@ __kernel void list_near_bands(__global const uint *read_length, __global const u
     __local uint sums[GROUP];
     uint i = get_global_id(0), total = 0;
     if (i < n_pairs) {
-        template_window window = WINDOW;
+        window_t window = WINDOW;
         int too_many = 0;
         uint read = active[2 * i], mate = active[2 * i + 1];
         uint2 own = segment[read], other = segment[mate];
@@ -104,7 +94,7 @@ __kernel void list_near_bands(__global const uint *read_length, __global const u
             near[i].n[j >> 1][j & 1] = near[i].near[j >> 1] = 0;
         for (uint strand = 0; strand < 2 && own.y && other.y && !too_many; strand++) {
             uint2 first = run_of(anchors, own, strand ^ read_flip[read]);
-            uint2 last = run_of(anchors, other, mates_strand(&window, strand) ^ read_flip[mate]);
+            uint2 last = run_of(anchors, other, partner_strand(&window, strand) ^ read_flip[mate]);
             too_many = find_near(&window, anchors, first, last, strand, read_length[read], read_length[mate], shift,
                                  near + i);
         }
@@ -136,15 +126,7 @@ static uint end_of(const scored_bands *bands, uint j, uint bases) { return bands
 /* Diagonals of the mate in a concordant pair with a place, and on its contig. */
 static diagonals on_contig(diagonals range, __global const long *borders, uint n_borders, long middle, long other)
 {
-    uint lo = 0, hi = n_borders;
-    while (lo < hi) {
-        uint at = lo + (hi - lo) / 2;
-        if (borders[at] <= middle)
-            lo = at + 1;
-        else
-            hi = at;
-    }
-    uint contig = min(max(lo, 1u) - 1, n_borders - 2);
+    uint contig = min(max((uint)contigs_before(borders, n_borders, middle), 1u) - 1, n_borders - 2);
     range.lo = max(range.lo, borders[contig] - (other >> 1));
     range.hi = min(range.hi, borders[contig + 1] - 1 - (other >> 1));
     return range;
@@ -159,7 +141,7 @@ typedef struct {
 /* Looks at all concordant pairs from the places of one mate: at the best one, or at the places of those of up to `most`
  * errors. */
 static void pair_up(const scored_bands *bands, __global const uint2 *own, const uint *bases, int mate,
-                    const template_window *window, __global const long *borders, uint n_borders, uint most,
+                    const window_t *window, __global const long *borders, uint n_borders, uint most,
                     concordant_pairs *found)
 {
     for (uint a = own[mate].x; a < own[mate].x + own[mate].y; a++) {
@@ -172,7 +154,7 @@ static void pair_up(const scored_bands *bands, __global const uint2 *own, const 
         for (uint b = own[!mate].x; b < own[!mate].x + own[!mate].y; b++) {
             uint other_end = end_of(bands, b, bases[!mate]), errors = (uint)bands->edits[a] + bands->edits[b];
             long other = (long)other_end - bases[!mate];
-            if (!bands->kept[b] || (bands->strand[b] & 1) != mates_strand(window, strand) || other < range.lo ||
+            if (!bands->kept[b] || (bands->strand[b] & 1) != partner_strand(window, strand) || other < range.lo ||
                 other > range.hi || errors > most)
                 continue;
             if (errors < found->least) {
@@ -207,26 +189,18 @@ __kernel void settle_pairs(__global const uint *read_length, uint n_reads, uint 
                            __global uchar *is_open, __global uint *counters)
 {
     __local uint sums[GROUP];
-    template_window window = WINDOW;
+    window_t window = WINDOW;
     uint i = get_global_id(0), closed = 0;
     if (i < n_pairs) {
         uint read[2] = {active[2 * i], active[2 * i + 1]}, bases[2], within[2] = {0, 0};
         __global const uint2 *own = bands + 2 * i;
         for (int mate = 0; mate < 2; mate++) {
-            int best = NO_SCORE, rival = NO_SCORE, limit = STATE(LIMIT, read[mate]);
+            knowledge_t known = {NO_SCORE, NO_SCORE, STATE(LIMIT, read[mate]), 0};
             bases[mate] = read_length[read[mate]];
-            for (uint j = own[mate].x; j < own[mate].x + own[mate].y; j++) {
-                int edits = found[j];
-                kept[j] = edits <= limit;
-                if (edits <= limit) {
-                    within[mate]++;
-                    rival = min(rival, max(edits, best));
-                    best = min(best, edits);
-                    limit = min(limit, best + margin);
-                }
-            }
-            STATE(BEST, read[mate]) = best;
-            STATE(RIVAL, read[mate]) = rival;
+            for (uint j = own[mate].x; j < own[mate].x + own[mate].y; j++)
+                within[mate] += kept[j] = take_band(&known, found[j], margin);
+            STATE(BEST, read[mate]) = known.best;
+            STATE(RIVAL, read[mate]) = known.rival;
         }
         scored_bands scored = {pairs, pairs + room, found, found + room, kept};
         concordant_pairs concordant = {NOWHERE, {0, 0}, {0, 0}, {0, 0}};
@@ -279,12 +253,12 @@ __kernel void mark_near(__global const uint *read_length, __global const uchar *
     uint i = get_global_id(0);
     if (i >= n_pairs || !is_open[mates[2 * i]])
         return;
-    template_window window = WINDOW;
+    window_t window = WINDOW;
     uint read = mates[2 * i], mate = mates[2 * i + 1];
     uint2 own = segment[read], other = segment[mate];
     for (uint strand = 0; strand < 2 && own.y && other.y; strand++) {
         uint2 first = run_of(anchors, own, strand ^ read_flip[read]);
-        uint2 last = run_of(anchors, other, mates_strand(&window, strand) ^ read_flip[mate]);
+        uint2 last = run_of(anchors, other, partner_strand(&window, strand) ^ read_flip[mate]);
         uint b = last.x, marked = last.x;
         for (uint a = first.x; a < first.y && b < last.y; a++) {
             diagonals range = around(&window, strand, 1, read_length[read], read_length[mate], anchor_diagonal(anchors[a]));
@@ -298,13 +272,6 @@ __kernel void mark_near(__global const uint *read_length, __global const uchar *
                 anchors[marked] |= ANCHOR_NEAR;
         }
     }
-}
-
-static ulong mixed(ulong h)
-{
-    h = (h ^ h >> 32) * 0xd6e8feb86659fd93ul;
-    h = (h ^ h >> 32) * 0xd6e8feb86659fd93ul;
-    return h ^ h >> 32;
 }
 
 #define SUPPORT_BITS 14
@@ -347,7 +314,7 @@ __kernel void keep_best(uint most, uint shift, __global const uint *mates, __glo
         uint support = 0;
         for (uint k = j; k < own.y && of_read[k] >> 31 >> shift == bucket; k++)
             support += anchor_fate(of_read[k]) == ANCHOR_NEAR ? 0 : anchor_length(of_read[k]);
-        ulong lot = mixed(pair ^ (anchor_diagonal(of_read[j]) >> shift >> REGION)) & 0x3fffffff;
+        ulong lot = mix(pair ^ (anchor_diagonal(of_read[j]) >> shift >> REGION)) & 0x3fffffff;
         uint worse = MOST_SUPPORT - min(support, MOST_SUPPORT);
         key[j] = support ? worse << LOT_BITS | (uint)(lot >> (30 - LOT_BITS)) : NO_SUPPORT;
         if (support)

@@ -29,14 +29,14 @@ static void walk_to(seed_walk *walk, uint t, const seed_plan *seeds, uint n_acti
 
 /* Of each occurrence whether an alignment within the limit may lie on its diagonal (`bound_bands`): passes uchar[]. One
  * work-group a read; number uint[a], how many pass. */
-__kernel void bound_occurrences(READ_ARGS, uint n_reads, __global const ushort *state, __global const ulong *planes,
-                                ulong rows, uint gaps, uint n_active, __global const uint *active,
+__kernel void bound_occurrences(READ_ARGS, uint n_reads, __global const ushort *state, REFERENCE_ARGS, uint gaps,
+                                uint n_active, __global const uint *active,
                                 __global const short *plan, PART_ARGS(uint, positions), __global const uint *lo,
                                 __global const uint *count, __global const uint *at, __global const uint2 *segment,
                                 __global uchar *passes, __global uint *number)
 {
     __local uint passed;
-    seed_index index;
+    seed_index_t index;
     TAKE_PARTS(index, positions);
     uint i = get_group_id(0), read = active[i], length = read_length[read], limit = STATE(LIMIT, read), own = 0;
     uint2 all = segment[read];
@@ -49,10 +49,10 @@ __kernel void bound_occurrences(READ_ARGS, uint n_reads, __global const ushort *
     for (uint t = get_local_id(0); t < all.y; t += get_local_size(0)) {
         walk_to(&walk, t, &seeds, n_active, i, count, at);
         uint diagonal = AT(&index, positions, (ulong)lo[walk.own] + (t - walk.start)) - walk.place.offset;
-        long first = (long)diagonal - BAND_LEAD;
-        int decides = first >= 0 && ((first + ((length - 1) & ~63u)) >> 6) + 2 < (long)rows && min(gaps, limit) < BAND_LEAD;
-        uint row = row_of(read_row[read], length, walk.place.reverse);
-        int is_within = !decides || narrow_band(reads + 3 * (ulong)row, length, planes, first) <= limit;
+        long first = narrow_first(diagonal, length, reference_rows);
+        ulong row = first_base(read_row[read], walk.place.reverse, length) >> 6;
+        int is_within = first < 0 || min(gaps, limit) >= BAND_LEAD ||
+                        narrow_band(read_planes + 3 * row, length, reference_planes, first) <= limit;
         passes[(ulong)all.x + t] = (uchar)is_within;
         own += is_within;
     }
@@ -85,7 +85,7 @@ __kernel void gather_passed(__global const uint *read_length, __global const uch
                             __global const uint2 *kept, __global ulong *anchors, __global uint *owner)
 {
     __local uint next;
-    seed_index index;
+    seed_index_t index;
     TAKE_PARTS(index, positions);
     uint i = get_group_id(0), read = active[i];
     uint2 all = segment[read], own = kept[read];
@@ -108,10 +108,10 @@ __kernel void gather_passed(__global const uint *read_length, __global const uch
 
 /* The errors of the bands of 64 * WORDS diagonals (profile.cl) by end diagonal: ushort[n, stride], the bands as `list_bands`
  * has left them. */
-__kernel void profile_bands(READ_ARGS, __global const short *plan, __global const ulong *reference, ulong reference_rows,
-                            __global const uint *pairs, uint room, uint n, uint stride, __global ulong *profile)
+__kernel void profile_bands(READ_ARGS, __global const short *plan, REFERENCE_ARGS, __global const uint *pairs, uint room,
+                            uint n, uint stride, __global ulong *profile)
 {
-    band_batch batch = {reference, reference_rows, reads, read_row, read_length, pairs, pairs + room, n};
+    band_batch batch = BANDS_OF_READS(pairs, room, n);
     for (uint i = get_global_id(0); i < n; i += get_global_size(0))
         if (PLAN(BAND_WORDS, read_length[pairs[i] >> 1]) == WORDS)
             band_profile(&batch, i, profile + (ulong)i * (stride / 4 - 16 * WORDS));
@@ -253,34 +253,23 @@ __kernel void order_minima(__global const uchar *read_flip, __global const uint 
         ordered_scores[(ulong)column * h + to] = scores[(ulong)column * h + row];
 }
 
-/* How many of 64 bases from two places on differ, of the first `n` (`differences` in planes.h). */
-static uint count_different(__global const ulong *read, __global const ulong *planes, long rows, long at, uint n)
-{
-    ulong masked = bits_at(planes, rows, at, 2), high = bits_at(planes, rows, at, 1);
-    ulong ambiguous = (masked & high) | (read[2] & read[1]), unknown = (masked & ~high) | (read[2] & ~read[1]);
-    ulong differ = (bits_at(planes, rows, at, 0) ^ read[0]) | ((high ^ read[1]) & ~ambiguous) | unknown;
-    return (uint)popcount(n < 64 ? differ & (((ulong)1 << n) - 1) : differ);
-}
-
 /* Of every row the diagonal of an ungapped alignment with as few errors (`ungapped_diagonal`), 0 where there is none. Those
  * without one are listed: gapped uint[2, h], the row, and behind the last of the runs that it may have. */
-__kernel void find_ungapped(READ_ARGS, __global const ulong *planes, ulong rows, uint h, __global const uint *columns,
+__kernel void find_ungapped(READ_ARGS, REFERENCE_ARGS, uint h, __global const uint *columns,
                             __global const ushort *scores, __global uint *diagonals, __global ushort *n_runs,
                             __global uint *gapped, __global uint *counters)
 {
+    planes_t reads = READS, reference = REFERENCE;
     __local uint sums[GROUP], slots[GROUP];
     uint row = get_global_id(0), found = 0, edits = 0;
     if (row < h) {
         uint read = columns[row] >> 1, length = read_length[read];
         uint first = columns[h + row] + scores[h + row], reach = scores[2 * (ulong)h + row];
-        __global const ulong *bases = reads + 3 * (ulong)row_of(read_row[read], length, columns[row] & 1);
+        long own = first_base(read_row[read], columns[row] & 1, length);
         edits = scores[row];
-        for (uint diagonal = first; !found && diagonal <= first + reach; diagonal++) {
-            uint different = 0;
-            for (uint base = 0; base < length && different <= edits; base += 64)
-                different += count_different(bases + 3 * (base >> 6), planes, rows, (long)diagonal + base, length - base);
-            found = different == edits ? diagonal : 0;
-        }
+        for (uint diagonal = first; !found && diagonal <= first + reach; diagonal++)
+            if (count_differences(reference, diagonal, reads, own, length, edits) == (int)edits)
+                found = diagonal;
         diagonals[row] = found;
         n_runs[row] = 0;
     }
@@ -295,32 +284,20 @@ __kernel void find_ungapped(READ_ARGS, __global const ulong *planes, ulong rows,
 /* The errors on diagonal `end` of a band of one read, with what the way back needs. */
 static uint errors_traced(const band_batch *batch, const band_lanes *lanes, uint end, __global ulong *trace)
 {
-    band_state state;
-    band_block block;
-    ulong first[LANES], vp[WORDS][LANES], vn[WORDS][LANES];
-    band_reset(&state);
-    for (uint row = 0; row < lanes->longest; row += 64) {
-        band_load(batch, lanes, row, &block);
-        band_rows_traced(&block, min(lanes->longest - row, 64u), &state, trace + (ulong)row * 2 * WORDS * BAND_TILE);
-    }
-    VEC_STORE(state.first, first);
-    for (int w = 0; w < WORDS; w++) {
-        VEC_STORE(state.vp[w], vp[w]);
-        VEC_STORE(state.vn[w], vn[w]);
-    }
-    return (uint)band_errors(first[0], vp, vn, 0, end);
+    band_ends ends;
+    band_forward_traced(batch, lanes, &ends, trace);
+    return (uint)band_errors(&ends, 0, end);
 }
 
 /* The alignments of gapped rows, each in a band with its end in the middle, or in its own where that has fewer errors
  * (`_centred`). Work-items share `trace`: ulong[tiles, longest, 2 * WORDS, BAND_TILE]. `paths` ushort[3, n]: ends, starts,
  * numbers of runs. */
-__kernel void trace_gapped(READ_ARGS, __global const short *plan, __global const ulong *reference, ulong reference_rows,
-                           uint h, __global const uint *columns, __global const ushort *scores,
+__kernel void trace_gapped(READ_ARGS, __global const short *plan, REFERENCE_ARGS, uint h, __global const uint *columns, __global const ushort *scores,
                            __global const uint *gapped, uint n, uint longest, __global ulong *trace,
                            __global ushort *paths, __global uint *runs, __global uint *diagonals,
                            __global ushort *n_runs, __global uint *counters)
 {
-    band_batch batch = {reference, reference_rows, reads, read_row, read_length, 0, 0, n};
+    band_batch batch = {reference_planes, reference_rows, read_planes, read_row, read_length, 0, 0, n};
     band_paths to = {paths, 0, gapped + h, paths + n, paths + 2 * (ulong)n, runs};
     uint item = get_global_id(0);
     trace += (ulong)(item / BAND_TILE) * longest * (2 * WORDS * BAND_TILE) + item % BAND_TILE;
@@ -331,7 +308,7 @@ __kernel void trace_gapped(READ_ARGS, __global const short *plan, __global const
         band_lanes lanes;
         lanes.start[0] = columns[h + row] + end - 32 * WORDS;
         lanes.length[0] = lanes.shortest = lanes.longest = length;
-        lanes.row[0] = row_of(read_row[read], length, columns[row] & 1);
+        lanes.row[0] = (uint)(first_base(read_row[read], columns[row] & 1, length) >> 6);
         lanes.pair[0] = i;
         if (errors_traced(&batch, &lanes, 32 * WORDS, trace) == scores[row])
             end = 32 * WORDS;

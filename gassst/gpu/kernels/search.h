@@ -8,8 +8,9 @@
  *
  * Wanted: WORDS, LANES 1, GROUP (work-items of a group), LENGTHS (rows of the plan), INDEX_PARTS and PART_BITS, and of
  * each column of the state, the plan and the counters its number (gassst/gpu/arrays.py). Appended to band.h. */
+#include "planes.h"
+
 #define NOWHERE 0xFFFFFFFFu /* in place of a read strand: there is no band */
-#define FLANK 16            /* bases a side that the short filters look at */
 #define BAND_LEAD 16        /* diagonals of a narrow band before the candidate's own */
 
 /* An anchor: canonical strand, diagonal, offset, length, fate: 1 + 32 + 12 + 12 + 3 bits, the last four unused. In this
@@ -27,17 +28,16 @@ static uint anchor_offset(ulong anchor) { return (uint)(anchor >> 19) & 0xFFF; }
 static uint anchor_length(ulong anchor) { return (uint)(anchor >> 7) & 0xFFF; }
 static uint anchor_fate(ulong anchor) { return (uint)anchor & 7; }
 
-#define READ_ARGS                                                                                       \
-    __global const ulong *reads, __global const uint *read_row, __global const uint *read_length,      \
-        __global const uchar *read_flip
+#define READ_ARGS                                                                                          \
+    __global const ulong *read_planes, ulong read_rows, __global const uint *read_row,                    \
+        __global const uint *read_length, __global const uchar *read_flip
+#define READS {read_planes, read_rows}
+#define REFERENCE_ARGS __global const ulong *reference_planes, ulong reference_rows
+#define REFERENCE {reference_planes, reference_rows}
+#define BANDS_OF_READS(pairs, room, n) \
+    {reference_planes, reference_rows, read_planes, read_row, read_length, pairs, (pairs) + (room), n}
 #define STATE(column, read) state[(column) * n_reads + (read)]
 #define PLAN(column, length) ((int)plan[(column) * LENGTHS + (length)])
-
-/* Row of the planes where a strand begins. */
-static uint row_of(uint first_row, uint length, uint reverse)
-{
-    return first_row + reverse * ((length + 63) >> 6);
-}
 
 /* Where the places of each work-item of a group begin among those that `total` counts. All items must come here. A count
  * past 2^32 sets `overflow`. */
@@ -61,13 +61,4 @@ static uint reserve(uint wanted, __local uint *sums, __global uint *total, __glo
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     return sums[item];
-}
-
-/* 64 bits of a plane from any base on; the last row is repeated behind the end, the first before the start. */
-static ulong bits_at(__global const ulong *planes, long rows, long base, int plane)
-{
-    long row = base >> 6;
-    int shift = (int)(base & 63);
-    long a = clamp(row, 0L, rows - 1), b = clamp(row + 1, 0L, rows - 1);
-    return planes[3 * a + plane] >> shift | planes[3 * b + plane] << 1 << (63 - shift);
 }

@@ -1,5 +1,6 @@
 /* Which reads a stage takes, and where its seeds occur: index/lookup.h and index/seeds.pyx, one seed a work-item. What hides
  * the misses there, the groups of seeds, is here the number of work-items in flight. */
+#include "knowledge.h"
 
 /* Parts of an array that is larger than one allocation may be; each but the last holds 2^PART_BITS elements. */
 #if INDEX_PARTS == 1
@@ -31,42 +32,21 @@ typedef struct {
     __global const ulong *planes;
     ulong rows;
     uint k, p;
-} seed_index;
+    int conversion;
+} seed_index_t;
 
-typedef struct {
-    uint lo, hi;
-} seed_range;
+#define SORTED_BASES 16 /* behind a k-mer, by which positions are sorted */
+#define INDEX_TABLE(index, i) AT(index, table, i)
+#define INDEX_POSITION(index, i) AT(index, positions, (ulong)(i))
+#define INDEX_FOLLOWING(index, i, step) AT(index, following, (ulong)(i))
+#include "seed_lookup.h"
 
-enum { INLINE_BASES = 4, SORTED_BASES = 16 };
-
-/* Bit i goes to bit 2i. */
-static ulong spread_bits(uint x)
-{
-    ulong s = x;
-    s = (s | s << 16) & 0x0000FFFF0000FFFFul;
-    s = (s | s << 8) & 0x00FF00FF00FF00FFul;
-    s = (s | s << 4) & 0x0F0F0F0F0F0F0F0Ful;
-    s = (s | s << 2) & 0x3333333333333333ul;
-    return (s | s << 1) & 0x5555555555555555ul;
-}
-
-/* Code of 32 bases, the first one in the most significant bits. */
-static ulong interleave(uint low, uint high)
-{
-    ulong x = spread_bits(low) | spread_bits(high) << 1;
-    x = (x >> 2 & 0x3333333333333333ul) | (x & 0x3333333333333333ul) << 2;
-    x = (x >> 4 & 0x0F0F0F0F0F0F0F0Ful) | (x & 0x0F0F0F0F0F0F0F0Ful) << 4;
-    x = (x >> 8 & 0x00FF00FF00FF00FFul) | (x & 0x00FF00FF00FF00FFul) << 8;
-    x = (x >> 16 & 0x0000FFFF0000FFFFul) | (x & 0x0000FFFF0000FFFFul) << 16;
-    return x >> 32 | x << 32;
-}
-
-/* The first entry of a range whose following bases are not below `bound`. */
-static uint first_following(const seed_index *index, seed_range range, uint bound)
+/* The first entry of a range whose bases are not below `bound`: those in `following`, or the `deep` ones behind them. */
+static uint first_entry(const seed_index_t *index, seed_range_t range, uint deep, ulong bound)
 {
     while (range.lo < range.hi) {
         uint middle = range.lo + (range.hi - range.lo) / 2;
-        if (AT(index, following, (ulong)middle) < bound)
+        if ((deep ? lookup_deep_bases(index, middle, deep, 1) : INDEX_FOLLOWING(index, middle, 1)) < bound)
             range.lo = middle + 1;
         else
             range.hi = middle;
@@ -74,41 +54,26 @@ static uint first_following(const seed_index *index, seed_range range, uint boun
     return range.lo;
 }
 
-/* The same of the `n` bases behind those. */
-static uint first_deep(const seed_index *index, seed_range range, uint n, ulong bound)
+/* The part of a range whose bases are at least `first`, but below `end`. */
+static seed_range_t narrowed(const seed_index_t *index, seed_range_t range, uint deep, ulong first, ulong end)
 {
-    while (range.lo < range.hi) {
-        uint middle = range.lo + (range.hi - range.lo) / 2;
-        ulong at = (ulong)AT(index, positions, (ulong)middle) + index->k + INLINE_BASES;
-        uint low = (uint)bits_at(index->planes, index->rows, at, 0), high = (uint)bits_at(index->planes, index->rows, at, 1);
-        if (interleave(low, high) >> (64 - 2 * n) < bound)
-            range.lo = middle + 1;
-        else
-            range.hi = middle;
-    }
-    return range.lo;
+    range.lo = first_entry(index, range, deep, first);
+    range.hi = first_entry(index, range, deep, end);
+    return range;
 }
 
 /* The entries that begin with a seed of w bases. Where the file is damaged they are wrong, but inside the arrays. */
-static seed_range entries_of(const seed_index *index, ulong seed, uint w)
+static seed_range_t entries_of(const seed_index_t *index, ulong seed, uint w)
 {
-    uint k = index->k, behind = w > k ? w - k : 0;
-    ulong kmer = behind ? seed >> 2 * behind : seed << 2 * (k - w);
-    ulong end = behind ? kmer + 1 : (seed + 1) << 2 * (k - w);
-    seed_range range;
-    range.hi = min(AT(index, table, end), index->p);
-    range.lo = min(AT(index, table, kmer), range.hi);
-    if (behind && range.lo < range.hi) {
-        ulong rest = seed & (((ulong)1 << 2 * behind) - 1);
-        uint inlined = min(behind, (uint)INLINE_BASES), deep = behind - inlined, shift = 2 * (INLINE_BASES - inlined);
-        uint head = (uint)(rest >> 2 * deep);
-        range.lo = first_following(index, range, head << shift);
-        range.hi = first_following(index, range, (head + 1) << shift);
-        if (deep && range.lo < range.hi) {
-            ulong bound = rest & (((ulong)1 << 2 * deep) - 1);
-            range.lo = first_deep(index, range, deep, bound);
-            range.hi = first_deep(index, range, deep, bound + 1);
-        }
+    seed_range_t range = lookup_bucket(index, seed, w);
+    uint known = index->k + lookup_inline(1), deep = w > known ? w - known : 0;
+    if (w > index->k) {
+        lookup_span_t span = lookup_span(index, seed, w, 1);
+        range = narrowed(index, range, 0, span.first, span.end);
+    }
+    if (deep) {
+        ulong bound = seed & (((ulong)1 << 2 * deep) - 1);
+        range = narrowed(index, range, deep, bound, bound + 1);
     }
     return range;
 }
@@ -137,8 +102,7 @@ static seed_plan plan_of(__global const short *plan, uint read_bases, uint flip)
 /* Of the seed in the canonical orientation; even ones lie on the canonical strand. */
 static seed_place place_of(const seed_plan *seeds, uint number)
 {
-    uint room = seeds->read_bases - seeds->length, last = seeds->planned - 1;
-    uint at = last ? (number >> 1) * seeds->every * room / last : room / 2;
+    uint room = seeds->read_bases - seeds->length, at = seed_offset((number >> 1) * seeds->every, seeds->planned, room);
     seed_place place;
     at = seeds->flip ? room - at : at;
     place.reverse = (number & 1) ^ seeds->flip;
@@ -168,12 +132,10 @@ __kernel void choose_reads(uint n_reads, uint strata, uint margin, __global cons
     uint read = get_global_id(0), wanted = 0;
     if (read < n_reads) {
         uint bases = read_length[read];
-        int best = STATE(BEST, read), rival = STATE(RIVAL, read);
-        int most = min(best + (int)strata, PLAN(ERRORS, bases) + 1);
-        int enough = rival > best + (int)margin ? PLAN(SETTLED_ALONE, bases) : PLAN(SETTLED, bases);
-        wanted = PLAN(SEED_COUNT, bases) > 0 && (int)STATE(COMPLETE, read) < most && best > enough;
-        if (STATE(LEFT_TO_LOCAL, read) || (best == NO_SCORE && PLAN(GIVEN_UP, bases)))
-            wanted = 0;
+        knowledge_t known = {STATE(BEST, read), STATE(RIVAL, read), 0, STATE(COMPLETE, read)};
+        wanted = PLAN(SEED_COUNT, bases) > 0 && !STATE(LEFT_TO_LOCAL, read) &&
+                 !(known.best == NO_SCORE && PLAN(GIVEN_UP, bases)) &&
+                 needs_stage(&known, PLAN(ERRORS, bases), strata, margin, PLAN(SETTLED, bases), PLAN(SETTLED_ALONE, bases));
     }
     uint at = reserve(wanted, sums, counters + ACTIVE, counters + OVERFLOW);
     if (wanted)
@@ -184,10 +146,11 @@ __kernel void choose_reads(uint n_reads, uint strata, uint margin, __global cons
  * occur too often are made longer and looked up once more (`resolve_seeds`). */
 __kernel void look_up(READ_ARGS, uint n_active, __global const uint *active, __global const short *plan,
                       PART_ARGS(uint, table), PART_ARGS(uint, positions), PART_ARGS(uchar, following),
-                      __global const ulong *planes, ulong rows, uint k, uint p, __global const uint *caps,
-                      __global uint *lo, __global uint *count, __global uchar *width)
+                      REFERENCE_ARGS, uint k, uint p, __global const uint *caps, __global uint *lo, __global uint *count,
+                      __global uchar *width)
 {
-    seed_index index = {PARTS_OF(table), PARTS_OF(positions), PARTS_OF(following), planes, rows, k, p};
+    seed_index_t index = {PARTS_OF(table), PARTS_OF(positions), PARTS_OF(following), reference_planes, reference_rows, k, p,
+                          NOT_CONVERTED};
     uint i = get_global_id(0), number = get_global_id(1);
     if (i >= n_active)
         return;
@@ -196,28 +159,23 @@ __kernel void look_up(READ_ARGS, uint n_active, __global const uint *active, __g
     if (number >= seeds.number)
         return;
     seed_place place = place_of(&seeds, number);
-    uint row = row_of(read_row[read], bases, place.reverse) + (place.offset >> 6), shift = place.offset & 63;
-    ulong bits[3];
-    for (int plane = 0; plane < 3; plane++)
-        bits[plane] = reads[3 * (ulong)row + plane] >> shift | reads[3 * (ulong)row + 3 + plane] << 1 << (63 - shift);
-    uint longest = min(bases - place.offset, k + SORTED_BASES);
-    ulong masked = bits[2] | (ulong)1 << longest;
-    uint room = 63 - clz(masked & (0 - masked)), w = seeds.length, clipped = 0;
-    seed_range found = {0, 0};
-    if (room >= w) {
-        ulong code = interleave((uint)bits[0], (uint)bits[1]) >> 2 * (32 - room);
-        found = entries_of(&index, code >> 2 * (room - w), w);
-        if (found.hi - found.lo > caps[w]) {
+    ulong begin = first_base(read_row[read], place.reverse, bases) + place.offset;
+    seed_bases_t found = seed_bases(read_planes, begin, min(bases - place.offset, k + SORTED_BASES), NOT_CONVERTED);
+    uint w = seeds.length, clipped = 0;
+    seed_range_t range = {0, 0};
+    if (found.room >= w) {
+        range = entries_of(&index, found.code >> 2 * (found.room - w), w);
+        if (range.hi - range.lo > caps[w]) {
             clipped = 1;
-            if (room > w) {
-                w = room;
-                found = entries_of(&index, code, w);
+            if (found.room > w) {
+                w = found.room;
+                range = entries_of(&index, found.code, w);
             }
         }
     }
     ulong at = (ulong)number * n_active + i;
-    lo[at] = found.lo;
-    count[at] = found.hi - found.lo;
+    lo[at] = range.lo;
+    count[at] = range.hi - range.lo;
     width[at] = (uchar)(w | clipped << 7);
 }
 

@@ -2,17 +2,15 @@
 #ifndef GASSST_PLANES_H
 #define GASSST_PLANES_H
 
-#include <stdint.h>
+#include "portable.h"
 
 /* Packed bases are read back with unaligned loads of whole words. */
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "gassst needs a little-endian machine"
 #endif
 
-#define INLINE static inline __attribute__((always_inline))
-
 typedef struct {
-    const uint64_t *words;
+    GLOBAL const uint64_t *words;
     int64_t rows;
 } planes_t;
 
@@ -36,10 +34,11 @@ INLINE bases64_t bases_at(planes_t planes, int64_t coordinate)
 {
     const int shift = (int)(coordinate & 63);
     const int64_t row = coordinate >> 6;
-    const uint64_t *a = planes.words + 3 * clamped(row, planes.rows);
-    const uint64_t *b = planes.words + 3 * clamped(row + 1, planes.rows);
-    return (bases64_t){funnel_shift(a[0], b[0], shift), funnel_shift(a[1], b[1], shift),
-                       funnel_shift(a[2], b[2], shift)};
+    GLOBAL const uint64_t *a = planes.words + 3 * clamped(row, planes.rows);
+    GLOBAL const uint64_t *b = planes.words + 3 * clamped(row + 1, planes.rows);
+    const bases64_t bases = {funnel_shift(a[0], b[0], shift), funnel_shift(a[1], b[1], shift),
+                             funnel_shift(a[2], b[2], shift)};
+    return bases;
 }
 
 /* Bisulfite turns C into T: a T of a converted read may be either, and so may an A of its reverse complement be A or G.
@@ -89,7 +88,9 @@ INLINE uint64_t first_bases(int64_t n)
 /* Set bits. Without the instruction a compiler calls a function of its library. */
 INLINE int count_bits(uint64_t x)
 {
-#if defined(__x86_64__) && !defined(__POPCNT__)
+#ifdef __OPENCL_VERSION__
+    return (int)popcount(x);
+#elif defined(__x86_64__) && !defined(__POPCNT__)
     x -= x >> 1 & 0x5555555555555555;
     x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);
     return (int)(((x + (x >> 4)) & 0x0F0F0F0F0F0F0F0F) * 0x0101010101010101 >> 56);
@@ -107,6 +108,13 @@ INLINE int count_differences(planes_t a, int64_t a_first, planes_t b, int64_t b_
     return count;
 }
 
+/* Where the m bases of a strand of a read begin in the planes of reads, of which each strand begins a row. */
+INLINE int64_t first_base(uint32_t plane_start, uint32_t read_strand, int64_t m)
+{
+    return 64 * (plane_start + (int64_t)(read_strand & 1) * ((m + 63) >> 6));
+}
+
+#ifndef __OPENCL_VERSION__
 /* Whether there is a masked base, or the end of the planes, in the rows of bases first .. last. */
 INLINE int any_masked(planes_t planes, int64_t first, int64_t last)
 {
@@ -116,12 +124,6 @@ INLINE int any_masked(planes_t planes, int64_t first, int64_t last)
         if (planes.words[3 * row + 2])
             return 1;
     return 0;
-}
-
-/* Where the m bases of a strand of a read begin in the planes of reads, of which each strand begins a row. */
-INLINE int64_t first_base(uint32_t plane_start, uint32_t read_strand, int64_t m)
-{
-    return 64 * (plane_start + (int64_t)(read_strand & 1) * ((m + 63) >> 6));
 }
 
 enum { MASKED_BASE = 4 };
@@ -197,5 +199,6 @@ INLINE uint64_t mirror32(uint64_t packed)
     packed = (packed & 0x0F0F0F0F0F0F0F0F) << 4 | (packed >> 4 & 0x0F0F0F0F0F0F0F0F);
     return (packed & 0x3333333333333333) << 2 | (packed >> 2 & 0x3333333333333333);
 }
+#endif
 
 #endif
