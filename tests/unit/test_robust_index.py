@@ -117,6 +117,19 @@ def test_crafted_field(copy, field, value):
     assert SeedIndex.open(copy).reference.names == fields["names"]
 
 
+@pytest.mark.parametrize("value", [None, 0, 1, 2, 3, 8, -4, 4.0, "4", True, [4]])
+def test_crafted_step(stepped, value):
+    """With 2 the bytes of `following` are as many, but its elements are twice as many as positions."""
+    data = stepped.read_bytes()
+    row = row_of("metadata")
+    offset, size = (int.from_bytes(data[row + at : row + at + 8], "little") for at in (24, 32))
+    fields = json.loads(data[offset : offset + size])
+    assert fields["step"] == 4
+    with_metadata(stepped, json.dumps({**fields, "step": value}).encode())
+    with pytest.raises(IndexFormatError, match="step|section"):
+        SeedIndex.open(stepped)
+
+
 def test_positions_outside_the_reference(stepped):
     index = SeedIndex.build(SeedIndex.open(stepped).reference, step=4)
     index.check()
