@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pysam
 
-from gassst.gpu.opencl_engine import devices
+from gassst.gpu.platforms import devices
 
 DATA = Path(__file__).parent.parent / "tests" / "data"
 OUT = Path("demo")

@@ -10,11 +10,11 @@ from types import SimpleNamespace
 import numpy as np
 
 from gassst._core.banded import instruction_sets
-from gassst.gpu import opencl_engine
+from gassst.gpu import platforms
 from gassst.model.params import Scoring
 
 BACKENDS = [f"cpu-{name}" for name in instruction_sets()] + [
-    f"opencl-{info.type}-{info.index}" for info in opencl_engine.devices(threads=2) if info.usable
+    f"opencl-{info.type}-{info.index}" for info in platforms.devices(threads=2) if info.usable
 ]
 MASKED = 4
 INFINITE = 30000  # errors

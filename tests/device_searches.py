@@ -6,7 +6,8 @@ import pytest
 
 import gassst
 from gassst.bands.cpu import CpuExtender
-from gassst.gpu import opencl_engine
+from gassst.gpu import platforms
+from gassst.gpu.device import Engine
 from gassst.gpu.requests import Request, Searched
 from gassst.gpu.search import DeviceSearch
 from gassst.model.stats import Stats
@@ -18,7 +19,7 @@ from gassst.search.arrays import GlobalResult
 from gassst.search.context import BatchContext
 from gassst.search.host import HostBackend
 
-USABLE = [info for info in opencl_engine.devices(threads=2) if info.usable]
+USABLE = [info for info in platforms.devices(threads=2) if info.usable]
 
 
 needs_device = pytest.mark.skipif(not USABLE, reason="no usable OpenCL device here")
@@ -100,7 +101,7 @@ def search_of(engine, folder, genome):
     fasta.write_bytes(b"".join(b">%s\n%s\n" % (n.encode(), s) for n, s in genome.items()))
     mapper = gassst.Mapper(gassst.Index.build(fasta), device="none", seed_length=20, insert=(400, 30))
     info, device, planes = engine.info, engine.device, mapper.index.reference.planes
-    return DeviceSearch(mapper.index, opencl_engine.Engine(info, device, planes), SPLIT), mapper
+    return DeviceSearch(mapper.index, Engine(info, device, planes), SPLIT), mapper
 
 
 def hard_search(engine, folder):

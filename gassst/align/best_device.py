@@ -9,17 +9,21 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gassst._core.best import MOST_ROWS, Tiles
 from gassst.align.blocks import Codes, Geometry, Matrix, compiled_pass
-from gassst.align.device import Machine, machines
 from gassst.align.gaps import Gaps
 from gassst.align.workers import Progress, ProgressBar
 from gassst.errors import DeviceError
+from gassst.gpu.device import Device, Processing
+from gassst.gpu.platforms import opened
+
+if TYPE_CHECKING:
+    from gassst.gpu.device import Memory
 
 KERNEL = Path(__file__).parent / "kernels" / "best.cl"
 PACKED_LETTERS = 8  # whose scores two registers hold
@@ -93,7 +97,7 @@ def device_pass(
     `geometry` is by default that of `Geometry.of_device`; its tiles are 512 x 512. Raises DeviceError, also where the
     first letters have other scores than with compiled code.
     """
-    found = machines(device, threads)
+    found = opened(device, threads)
     geometry = geometry or Geometry.of_device(len(query), len(target), gaps, int(scores.max()), len(found))
     if geometry.tile_columns != MOST_ROWS or geometry.tile_rows != MOST_ROWS:
         raise ValueError("tiles of a device")
@@ -102,12 +106,11 @@ def device_pass(
     bar, lines = ProgressBar(progress, float(len(parts))), _Lines(len(parts))
 
     def run(index: int) -> None:
-        machine = found[index]
         try:
-            with machine.errors():
-                kernel = _kernel(machine, scores, query, target)
-                _verify(machine, kernel, matrix, scores)
-                _run(machine, kernel, matrix, scores, (index, parts), lines, bar)
+            with found[index].errors():
+                waves = Waves(found[index], scores, query, target)
+                waves.verify(matrix)
+                waves.compute(matrix, (index, parts), lines, bar)
         except BaseException:
             lines.fail()
             raise
@@ -127,123 +130,110 @@ def device_pass(
     return matrix
 
 
-def _verify(machine: Machine, kernel: Any, matrix: Matrix, scores: NDArray[np.int16]) -> None:
-    """Raises DeviceError where the device and compiled code differ in the first letters."""
-    query, target, gaps = matrix.query[:TRIAL], matrix.target[:TRIAL], matrix.gaps
-    geometry = Geometry.of_device(len(query), len(target), gaps, int(scores.max()))
-    expected, found = (Matrix(query, target, gaps, matrix.tiles, geometry) for _ in range(2))
-    compiled_pass(expected, 1, lambda cells: None)
-    alone = parts_of(geometry, 1)
-    _run(machine, kernel, found, scores, (0, alone), _Lines(1), ProgressBar(None, 1.0))
-    if not np.array_equal(found.best, expected.best):
-        raise DeviceError(f"OpenCL device {machine.name} computes wrong scores")
+class Waves(Processing):
+    """The kernel for a pair of sequences; for few letters, with their scores in registers."""
 
+    paths = (KERNEL,)
 
-def _kernel(machine: Machine, scores: NDArray[np.int16], query: Codes, target: Codes) -> Any:
-    """The kernel for a matrix; for few letters, with their scores in registers."""
-    letters = int(max(query.max(), target.max())) + 1
-    table = scores[:letters, :letters]
-    rows = _rows_an_item(machine)
-    options = [
-        "-cl-std=CL1.2",
-        f"-DITEMS={MOST_ROWS // rows}",
-        f"-DROWS={rows}",
-        f"-DCOLUMNS={MOST_ROWS}",
-        f"-DLETTERS={len(scores)}",
-    ]
-    if letters <= PACKED_LETTERS and table.min() >= -128 and table.max() <= 127:
-        options += ["-DPACKED"]
-    if machine.is_nvidia:
-        options += ["-DNVIDIA"]
-    return machine.cl.Kernel(machine.program(KERNEL.read_text(), options), "best_wave")
-
-
-def _rows_an_item(machine: Machine) -> int:
-    """So that a tile has a work-item for each of a warp, where these shuffle."""
-    return MOST_ROWS // 32 if machine.is_nvidia else 8
-
-
-def _run(
-    machine: Machine,
-    kernel: Any,
-    matrix: Matrix,
-    scores: NDArray[np.int16],
-    place: tuple[int, list[Part]],
-    lines: _Lines,
-    bar: ProgressBar,
-) -> None:
-    """Everything of one part, `place` is its number among all."""
-    cl, queue, geometry = machine.cl, machine.queue, matrix.geometry
-    index, parts = place
-    part = parts[index]
-    rows, tile_columns = geometry.tile_grid
-    block_tiles = geometry.block_columns // MOST_ROWS
-    first_tile, end_tile = part.begin * block_tiles, min(part.end * block_tiles, tile_columns)
-    own_tiles = end_tile - first_tile
-    is_piped = len(parts) > 1 and parts[-1].continues
-    chunk_tiles = own_tiles if is_piped else geometry.chunk_blocks * block_tiles
-    overlap_tiles = 0 if is_piped or len(parts) * part.chunks == 1 else -(-geometry.overlap // MOST_ROWS)
-    given, room = machine.buffer, machine.room
-    across = room(8 * part.chunks * (chunk_tiles + overlap_tiles) * MOST_ROWS)
-    down, corners = room(8 * part.chunks * geometry.rows), room(4 * part.chunks * rows)
-    kept_across = room(8 * (geometry.block_grid[0] - 1) * own_tiles * MOST_ROWS)
-    kept_down = room(8 * (part.end - part.begin) * geometry.rows)
-    best = room(4 * rows * own_tiles)
-    cl.enqueue_fill_buffer(queue, across, np.int32(0), 0, across.size)
-    arguments = [
-        given(matrix.query), given(matrix.target), given(scores.astype(np.int32)),
-        across, down, corners, kept_across, kept_down, best,
-    ]  # fmt: skip
-    waves = rows + min(end_tile, chunk_tiles + overlap_tiles) - 1
-    items = MOST_ROWS // _rows_an_item(machine)
-    ended = 0  # rows of tiles of a part that hands its line on
-    for begin in range(0, waves, IN_FLIGHT):
-        end = min(begin + IN_FLIGHT, waves)
-        if part.continues and begin < rows:
-            if not lines.wait(index - 1, min(end, rows)):
-                return
-            _continue(machine, matrix, part, (begin, min(end, rows)), (down, corners))
-        for wave in range(begin, end):
-            constants = np.array(
-                [
-                    geometry.rows, geometry.columns, rows, first_tile, end_tile, chunk_tiles, overlap_tiles,
-                    part.continues, geometry.block_rows // MOST_ROWS, block_tiles,
-                    wave, matrix.gaps.first, matrix.gaps.extend, 1,
-                ],
-                np.int32,
-            )  # fmt: skip
-            kernel(queue, (part.chunks * rows * items,), (items,), constants, *arguments)
-        queue.finish()
-        bar.add((end - begin) / waves)
-        if is_piped and index + 1 < len(parts):
-            now = min(rows, max(0, end - own_tiles + 1))
-            if now > ended:
-                line = matrix.down[part.end, ended * MOST_ROWS : now * MOST_ROWS]
-                cl.enqueue_copy(queue, line, down, src_offset=8 * ended * MOST_ROWS)
-                ended = now
-                lines.tell(index, ended)
-    # The first lines are the edges of the matrix: zeros.
-    columns = slice(first_tile * MOST_ROWS, min(end_tile * MOST_ROWS, geometry.columns))
-    for r in range(1, geometry.block_grid[0]):
-        cl.enqueue_copy(
-            queue, matrix.across[r, columns], kept_across, src_offset=8 * (r - 1) * own_tiles * MOST_ROWS
+    def __init__(self, device: Device, scores: NDArray[np.int16], query: Codes, target: Codes):
+        super().__init__(device)
+        self.scores = scores
+        letters = int(max(query.max(), target.max())) + 1
+        table = scores[:letters, :letters]
+        # So that a tile has a work-item for each of a warp, where these shuffle.
+        rows = MOST_ROWS // 32 if device.is_nvidia else 8
+        self.items = MOST_ROWS // rows
+        packed = letters <= PACKED_LETTERS and bool(table.min() >= -128 and table.max() <= 127)
+        self.options = (
+            f"-DITEMS={self.items}",
+            f"-DROWS={rows}",
+            f"-DCOLUMNS={MOST_ROWS}",
+            f"-DLETTERS={len(scores)}",
+            *["-DPACKED"] * packed,
+            *["-DNVIDIA"] * device.is_nvidia,
         )
-    kept = matrix.down[part.begin + 1 : part.end + 1]
-    if len(kept):
-        cl.enqueue_copy(queue, kept, kept_down)
-    found = np.empty((rows, own_tiles), np.int32)
-    cl.enqueue_copy(queue, found, best)
-    matrix.best[:, first_tile:end_tile] = found
 
+    def verify(self, matrix: Matrix) -> None:
+        """Raises DeviceError where the device and compiled code differ in the first letters."""
+        query, target, gaps = matrix.query[:TRIAL], matrix.target[:TRIAL], matrix.gaps
+        geometry = Geometry.of_device(len(query), len(target), gaps, int(self.scores.max()))
+        expected, found = (Matrix(query, target, gaps, matrix.tiles, geometry) for _ in range(2))
+        compiled_pass(expected, 1, lambda cells: None)
+        self.compute(found, (0, parts_of(geometry, 1)), _Lines(1), ProgressBar(None, 1.0))
+        if not np.array_equal(found.best, expected.best):
+            raise DeviceError(f"OpenCL device {self.device.info.name} computes wrong scores")
 
-def _continue(
-    machine: Machine, matrix: Matrix, part: Part, rows: tuple[int, int], onto: tuple[Any, Any]
-) -> None:
-    """Puts the line left of these rows of tiles, and the corners of the first tiles, onto the device."""
-    line = matrix.down[part.begin]
-    begin, end = rows[0] * MOST_ROWS, min(rows[1] * MOST_ROWS, len(line))
-    corners = np.zeros(rows[1] - rows[0], np.int32)
-    above = np.arange(rows[0], rows[1]) * MOST_ROWS - 1
-    corners[above >= 0] = line[above[above >= 0], 0]
-    for buffer, array, at in ((onto[0], line[begin:end], 8 * begin), (onto[1], corners, 4 * rows[0])):
-        machine.cl.enqueue_copy(machine.queue, buffer, np.ascontiguousarray(array), dst_offset=at)
+    def compute(self, matrix: Matrix, place: tuple[int, list[Part]], lines: _Lines, bar: ProgressBar) -> None:
+        """Everything of one part, `place` is its number among all."""
+        cl, queue, geometry = self.cl, self.queue, matrix.geometry
+        index, parts = place
+        part = parts[index]
+        rows, tile_columns = geometry.tile_grid
+        block_tiles = geometry.block_columns // MOST_ROWS
+        first_tile, end_tile = part.begin * block_tiles, min(part.end * block_tiles, tile_columns)
+        own_tiles = end_tile - first_tile
+        is_piped = len(parts) > 1 and parts[-1].continues
+        chunk_tiles = own_tiles if is_piped else geometry.chunk_blocks * block_tiles
+        overlap_tiles = 0 if is_piped or len(parts) * part.chunks == 1 else -(-geometry.overlap // MOST_ROWS)
+        given, room = self.device.given, self.allocate
+        across = self.filled("across", 8 * part.chunks * (chunk_tiles + overlap_tiles) * MOST_ROWS)
+        down, corners = room(8 * part.chunks * geometry.rows), room(4 * part.chunks * rows)
+        kept_across = room(8 * (geometry.block_grid[0] - 1) * own_tiles * MOST_ROWS)
+        kept_down = room(8 * (part.end - part.begin) * geometry.rows)
+        best = room(4 * rows * own_tiles)
+        arguments = [
+            given(matrix.query), given(matrix.target), given(self.scores.astype(np.int32)),
+            across, down, corners, kept_across, kept_down, best,
+        ]  # fmt: skip
+        waves = rows + min(end_tile, chunk_tiles + overlap_tiles) - 1
+        ended = 0  # rows of tiles of a part that hands its line on
+        for begin in range(0, waves, IN_FLIGHT):
+            end = min(begin + IN_FLIGHT, waves)
+            if part.continues and begin < rows:
+                if not lines.wait(index - 1, min(end, rows)):
+                    return
+                self._continue(matrix, part, (begin, min(end, rows)), (down, corners))
+            for wave in range(begin, end):
+                constants = np.array(
+                    [
+                        geometry.rows, geometry.columns, rows, first_tile, end_tile, chunk_tiles, overlap_tiles,
+                        part.continues, geometry.block_rows // MOST_ROWS, block_tiles,
+                        wave, matrix.gaps.first, matrix.gaps.extend, 1,
+                    ],
+                    np.int32,
+                )  # fmt: skip
+                items = part.chunks * rows * self.items
+                self.run("best_wave", self.options, (items,), (self.items,), constants, *arguments)
+            queue.finish()
+            bar.add((end - begin) / waves)
+            if is_piped and index + 1 < len(parts):
+                now = min(rows, max(0, end - own_tiles + 1))
+                if now > ended:
+                    line = matrix.down[part.end, ended * MOST_ROWS : now * MOST_ROWS]
+                    cl.enqueue_copy(queue, line, down, src_offset=8 * ended * MOST_ROWS)
+                    ended = now
+                    lines.tell(index, ended)
+        # The first lines are the edges of the matrix: zeros.
+        columns = slice(first_tile * MOST_ROWS, min(end_tile * MOST_ROWS, geometry.columns))
+        for r in range(1, geometry.block_grid[0]):
+            cl.enqueue_copy(
+                queue, matrix.across[r, columns], kept_across, src_offset=8 * (r - 1) * own_tiles * MOST_ROWS
+            )
+        kept = matrix.down[part.begin + 1 : part.end + 1]
+        if len(kept):
+            cl.enqueue_copy(queue, kept, kept_down)
+        found = np.empty((rows, own_tiles), np.int32)
+        cl.enqueue_copy(queue, found, best)
+        matrix.best[:, first_tile:end_tile] = found
+
+    def _continue(
+        self, matrix: Matrix, part: Part, rows: tuple[int, int], onto: tuple[Memory, Memory]
+    ) -> None:
+        """Puts the line left of these rows of tiles, and the corners of the first tiles, onto the device."""
+        line = matrix.down[part.begin]
+        begin, end = rows[0] * MOST_ROWS, min(rows[1] * MOST_ROWS, len(line))
+        corners = np.zeros(rows[1] - rows[0], np.int32)
+        above = np.arange(rows[0], rows[1]) * MOST_ROWS - 1
+        corners[above >= 0] = line[above[above >= 0], 0]
+        for buffer, array, at in ((onto[0], line[begin:end], 8 * begin), (onto[1], corners, 4 * rows[0])):
+            self.cl.enqueue_copy(self.queue, buffer, np.ascontiguousarray(array), dst_offset=at)

@@ -12,16 +12,22 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst.align.device import Machine, machines
 from gassst.align.modes import LOCAL
 from gassst.align.scoring import LEAST, MOST, PAD, Costs
 from gassst.align.sequences import Sequences
 from gassst.align.workers import Progress, ProgressBar
+from gassst.gpu.device import Device, Processing
+from gassst.gpu.platforms import opened
+
+if TYPE_CHECKING:
+    import pyopencl
+
+    from gassst.gpu.device import Memory
 
 I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
@@ -102,32 +108,36 @@ class _Launch(NamedTuple):
     """What the device works on: its last kernel, where it puts the scores, their shape, and all memory for it."""
 
     work: Work
-    done: Any
-    result: Any
+    done: pyopencl.Event
+    result: Memory
     shape: tuple[int, ...]
-    borrowed: list[Any]
+    borrowed: list[Memory]
 
 
 class _Stream(NamedTuple):
     """Letters of targets as the kernel takes them: neighbours in the order that share a value side by side."""
 
     run: tuple[int, int]
-    letters: Any
-    starts: Any
+    letters: Memory
+    starts: Memory
     start: I64
-    ready: Any
+    ready: pyopencl.Event
     """The event after which the letters are there."""
 
 
-class _Engine:
+class _Engine(Processing):
     """One device with the sequences on it."""
 
-    def __init__(self, machine: Machine, queries: Sequences, targets: Sequences, costs: Costs, letters: int):
-        self.machine, self._costs, self._letters = machine, costs, letters
+    paths = (KERNEL,)
+
+    def __init__(self, machine: Device, queries: Sequences, targets: Sequences, costs: Costs, letters: int):
+        super().__init__(machine)
+        self._costs, self._letters = costs, letters
         self._m, self._n = queries.lengths, targets.lengths
         device = machine.device
+        self._is_cpu = machine.info.type == "cpu"
         # PoCL compiles a kernel for each size of a work-group.
-        self.items = WARP if machine.is_cpu else 128 if machine.is_nvidia else 64
+        self.items = WARP if self._is_cpu else 128 if machine.is_nvidia else 64
         self._units = device.max_compute_units
         self._local_bytes = device.local_mem_size
         self._border_bytes = min(BORDER_BYTES, device.max_mem_alloc_size, device.global_mem_size // 8)
@@ -138,28 +148,26 @@ class _Engine:
         self.joins = machine.is_hopper
         with machine.errors():
             self._sides = [
-                machine.buffer(array)
+                machine.given(array)
                 for array in (queries.codes, queries.offsets, targets.codes, targets.offsets)
             ]
-            self._tables = {each: machine.buffer(self._table(each)) for each in self.each}
-            self._none = machine.room(16)
+            self._tables = {each: machine.given(self._table(each)) for each in self.each}
+            self._none = self.allocate(16)
             # The end of a launch leaves parts of the device idle: the next one begins there.
-            self._queues = machine.queue, machine.second
+            self._queues = self.queue, machine.queue()
+            self._copies = machine.queue()
             self._borders = [self._none, self._none]
             order = np.argsort(-self._n, kind="stable")
             self._sorted_n = self._n[order]
-            self._order = machine.buffer(order.astype(np.int32))
-        self._kernels: dict[tuple[Any, ...], Any] = {}
+            self._order = machine.given(order.astype(np.int32))
         self._streams: dict[tuple[int, bool], _Stream] = {}
-        self._free: list[Any] = []
         self._turn = 0
 
     def begin(self, work: Work) -> _Launch:
         """Hands work to the device."""
-        machine = self.machine
-        borrowed: list[Any] = []
+        borrowed: list[Memory] = []
         self._turn = 1 - self._turn
-        with machine.errors():
+        with self.device.errors():
             if work.given is None:
                 n, order = self._sorted_n, self._order
                 which = self._upload(work.place.astype(np.int32), borrowed)
@@ -184,31 +192,25 @@ class _Engine:
 
     def end(self, launch: _Launch, out: I32) -> I32:
         """The scores, in `out` where they are neighbours there."""
-        machine, rows = self.machine, launch.work.place
+        rows = launch.work.place
         are_neighbours = launch.work.given is None and rows[-1] - rows[0] == len(rows) - 1
         found = out[rows[0] : rows[-1] + 1] if are_neighbours else np.empty(launch.shape, np.int32)
-        with machine.errors():
+        with self.device.errors():
             # A copy to memory that the driver does not own lets nothing else be handed over meanwhile.
-            machine.cl.enqueue_copy(machine.copies, found, launch.result, wait_for=[launch.done])
-        self._free += launch.borrowed
+            self.cl.enqueue_copy(self._copies, found, launch.result, wait_for=[launch.done])
         if not are_neighbours:
             out[rows] = found
         return found
 
-    def _borrow(self, size: int, borrowed: list[Any]) -> Any:
-        """Room of a launch that has ended, or new: the device stands still while memory is made or given back."""
-        fitting = [i for i, buffer in enumerate(self._free) if size <= buffer.size <= 4 * size + (1 << 16)]
-        if fitting:
-            found = self._free.pop(min(fitting, key=lambda i: self._free[i].size))
-        else:
-            found = self.machine.room(size + size // 8)
-        borrowed.append(found)
-        return found
+    def _borrow(self, size: int, borrowed: list[Memory]) -> Memory:
+        """Room until a launch has ended."""
+        borrowed.append(self.allocate(size + size // 8))
+        return borrowed[-1]
 
-    def _upload(self, array: NDArray[Any], borrowed: list[Any]) -> Any:
+    def _upload(self, array: NDArray[Any], borrowed: list[Memory]) -> Memory:
         """An array on the device, beside what it computes."""
         found = self._borrow(array.nbytes, borrowed)
-        self.machine.cl.enqueue_copy(self.machine.copies, found, np.ascontiguousarray(array))
+        self.cl.enqueue_copy(self._copies, found, np.ascontiguousarray(array))
         return found
 
     def _parts(
@@ -230,13 +232,13 @@ class _Engine:
         run: tuple[int, int, int],
         part: tuple[int, int],
         n: I64,
-        given: tuple[Any, Any],
+        given: tuple[Memory, Memory],
         grid: tuple[int, int],
-        result: Any,
-        borrowed: list[Any],
-    ) -> Any:
+        result: Memory,
+        borrowed: list[Memory],
+    ) -> pyopencl.Event:
         """A kernel for neighbours in the order; returns its event. `n`: lengths of targets in that order."""
-        machine, costs, shape, longest = self.machine, self._costs, work.shape, work.longest
+        costs, shape, longest = self._costs, work.shape, work.longest
         (begin, end), each = part, run[2]
         rows, width = grid
         own, strips = width == 0, longest > shape.letters
@@ -257,15 +259,17 @@ class _Engine:
             stride = int(stream.start[pair + values] - stream.start[pair])
             stride += (count // shape.lanes - values) * last
             if self._borders[self._turn].size < 8 * stride * rows:
-                self._borders[self._turn] = machine.room(8 * stride * rows)
+                self._borders[self._turn] = self.allocate(8 * stride * rows)
+        border = self._borders[self._turn]
         numbers |= {"begin": begin, "count": end - begin, "pair": pair}
         numbers |= {"low": stride & 0xFFFFFFFF, "high": stride >> 32}
         profiles = items // WARP * each if own else 1
-        return self._kernel("pair_scores", build)(
-            self._queues[self._turn], (count, rows), (items, 1), _packed(numbers), *self._sides[:2], self._sides[3],
-            self._tables[each], *given, stream.starts, stream.letters, self._borders[self._turn], result,
-            machine.cl.LocalMemory(profiles * self._profile_bytes(shape, each, build.slots, build.joined)),
-            wait_for=[stream.ready],
+        borrowed += [border, stream.starts, stream.letters]
+        return self.run(
+            "pair_scores", self._options(build), (count, rows), (items, 1), _packed(numbers), *self._sides[:2],
+            self._sides[3], self._tables[each], *given, stream.starts, stream.letters, border, result,
+            self.cl.LocalMemory(profiles * self._profile_bytes(shape, each, build.slots, build.joined)),
+            queue=self._queues[self._turn], wait_for=[stream.ready],
         )  # fmt: skip
 
     def _stream(
@@ -273,9 +277,9 @@ class _Engine:
         run: tuple[int, int, int],
         numbers: dict[str, int],
         n: I64,
-        order: Any,
+        order: Memory,
         build: _Build,
-        borrowed: list[Any],
+        borrowed: list[Memory],
     ) -> _Stream:
         """The letters of a run. Those of the last product are kept."""
         begin, end, each = run
@@ -285,12 +289,11 @@ class _Engine:
             return kept
         start = np.zeros(-(-(end - begin) // each) + 1, np.int64)
         np.cumsum(n[begin:end:each], out=start[1:])
-        kept_here = [] if is_product else borrowed
-        starts = self._upload(start, kept_here)
-        letters = self._borrow(2 * (int(start[-1]) + int(n[begin]) + 2 * WARP), kept_here)
-        ready = self._kernel("pair_letters", build)(
-            self._queues[self._turn], ((len(start) - 1) * WARP,), (WARP,), _packed(numbers), *self._sides[2:], order,
-            starts, letters,
+        starts = self._upload(start, borrowed)
+        letters = self._borrow(2 * (int(start[-1]) + int(n[begin]) + 2 * WARP), borrowed)
+        ready = self.run(
+            "pair_letters", self._options(build), ((len(start) - 1) * WARP,), (WARP,), _packed(numbers),
+            *self._sides[2:], order, starts, letters, queue=self._queues[self._turn],
         )  # fmt: skip
         stream = _Stream((begin, end), letters, starts, start, ready)
         if is_product:
@@ -333,7 +336,7 @@ class _Engine:
         return (
             self._local_bytes
             - 4 * self.items * each
-            - (0 if self.machine.is_nvidia else 24 * self.items)
+            - (0 if self.device.is_nvidia else 24 * self.items)
             - 256
         )
 
@@ -380,33 +383,29 @@ class _Engine:
         kept = _worthwhile(costs * share, np.array([shape.columns for shape in shapes]))
         return np.argmin(costs[kept], axis=0)[which], [shapes[i] for i in kept]
 
-    def _kernel(self, name: str, build: _Build) -> Any:
-        key = name, build
-        if key not in self._kernels:
-            options = ["-cl-std=CL1.2", "-w", f"-DITEMS={self.items}", f"-DLETTERS={self._letters}"]
-            options += [f"-DPAIRS={build.each}", f"-DCOLUMNS={build.columns}"]
-            if build.slots:
-                options += [f"-DSLOTS={build.slots}"]
-            if build.joined:
-                options += ["-DJOINED"]
-            if self.machine.is_nvidia:
-                options += [
-                    "-DNVIDIA",
-                    f"-DFLAGS={self._costs.flags}",
-                    f"-DOWN={build.own:d}",
-                    f"-DSTRIPS={build.strips:d}",
-                    f"-DFIRST={self._costs.first}",
-                    f"-DEXTEND={self._costs.extend}",
-                    f"-DSHIFT={shift_of(self._costs, build.each)}",
-                ]
-                options += [f"-cl-nv-maxrregcount={REGISTERS}"]
-            if self.machine.is_hopper:
-                options += ["-DHOPPER"]
-            if self.machine.is_cpu:
-                options += ["-cl-opt-disable"]  # the compiled code is for them: this is to be built soon
-            program = self.machine.program(KERNEL.read_text(), options)
-            self._kernels[key] = self.machine.cl.Kernel(program, name)
-        return self._kernels[key]
+    def _options(self, build: _Build) -> tuple[str, ...]:
+        options = ["-w", f"-DITEMS={self.items}", f"-DLETTERS={self._letters}"]
+        options += [f"-DPAIRS={build.each}", f"-DCOLUMNS={build.columns}"]
+        if build.slots:
+            options += [f"-DSLOTS={build.slots}"]
+        if build.joined:
+            options += ["-DJOINED"]
+        if self.device.is_nvidia:
+            options += [
+                "-DNVIDIA",
+                f"-DFLAGS={self._costs.flags}",
+                f"-DOWN={build.own:d}",
+                f"-DSTRIPS={build.strips:d}",
+                f"-DFIRST={self._costs.first}",
+                f"-DEXTEND={self._costs.extend}",
+                f"-DSHIFT={shift_of(self._costs, build.each)}",
+                f"-cl-nv-maxrregcount={REGISTERS}",
+            ]
+        if self.device.is_hopper:
+            options += ["-DHOPPER"]
+        if self._is_cpu:
+            options += ["-cl-opt-disable"]  # the compiled code is for them: this is to be built soon
+        return tuple(options)
 
     def _table(self, each: int) -> NDArray[np.int16]:
         """What profiles say of letters; of padding as little as they can."""
@@ -483,7 +482,7 @@ class DeviceProduct:
         # Scores from here on may have left 16 bits.
         self._overflow = MOST[1] + LEAST[0] - max(costs.first, shift_of(costs, 2))
         self._m, self._n = queries.lengths, targets.lengths
-        found = machines(device, threads)
+        found = opened(device, threads)
         sizes = LETTERS if found[0].is_nvidia or joins else LETTERS[-1:]
         most = int(targets.codes.max()) + 2
         letters = next(size for size in sizes if size >= most)

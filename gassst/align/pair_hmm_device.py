@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst.align.device import machines
 from gassst.errors import DeviceError, UsageError
+from gassst.gpu.device import Processing
+from gassst.gpu.platforms import opened
 
 KERNEL = Path(__file__).parent / "kernels" / "pair_hmm.cl"
 SCALES = {
@@ -18,6 +19,12 @@ SCALES = {
 }
 ROWS_BYTES = 512 << 20  # of the rows of the pairs of a call
 MOST_PAIRS = 1 << 16  # of a call
+
+
+class PairHmm(Processing):
+    """The kernel, a pair a work-item."""
+
+    paths = (KERNEL,)
 
 
 def device_logs(
@@ -32,36 +39,30 @@ def device_logs(
     """As `gassst._core.pair_hmm.Batch.logs`; `arrays` are those of the batch. Raises DeviceError, UsageError."""
     if form not in SCALES:
         raise UsageError(f"form {form!r}: a device has {' and '.join(SCALES)}")
-    machine = machines(device, threads)[0]
-    cl, queue, chosen = machine.cl, machine.queue, machine.device
+    processing = PairHmm(opened(device, threads)[0])
+    chosen, name = processing.device.device, processing.device.info.name
     if form == "double" and "cl_khr_fp64" not in chosen.extensions:
-        raise DeviceError(
-            f"OpenCL device {machine.name} does not support double precision; use form 'single'"
-        )
+        raise DeviceError(f"OpenCL device {name} does not support double precision; use form 'single'")
     real, options = SCALES[form]
-    with machine.errors():
-        built = ["-cl-std=CL1.2", *options.split(), *["-DLARGEST"] * largest]
-        kernel = cl.Kernel(machine.program(KERNEL.read_text(), built), "pair_hmm")
-        # Numbers whose types are known take 2 to 8 us a launch, others 100.
-        kernel.set_scalar_arg_dtypes([*[None] * 6, np.int64, np.int32, None, None, None])
+    with processing.device.errors():
         bases, offsets, steps, haplotypes, haplotype_offsets = arrays
         widest = int(np.diff(haplotype_offsets)[pairs[:, 1]].max()) + 1
         item = 3 * widest * np.dtype(real).itemsize
         room = min(ROWS_BYTES, chosen.max_mem_alloc_size // 2)
         if item > room:
-            raise DeviceError(
-                f"OpenCL device {machine.name} lacks memory for a haplotype of {widest - 1:,} bases"
-            )
+            raise DeviceError(f"OpenCL device {name} lacks memory for a haplotype of {widest - 1:,} bases")
         items = max(1, min(len(pairs), MOST_PAIRS, room // item))
-        rows = machine.room(items * item)
-        sums, exponents = machine.room(len(pairs) * np.dtype(real).itemsize), machine.room(4 * len(pairs))
+        rows, sums = processing.buffer("rows", items * item), processing.buffer("sums", 8 * len(pairs))
+        exponents = processing.buffer("exponents", 4 * len(pairs))
         given = (bases, offsets, steps.astype(real), haplotypes, haplotype_offsets, pairs)
-        constant = [machine.buffer(array) for array in given]
+        constant = [processing.device.given(array) for array in given]
+        built = (*options.split(), *["-DLARGEST"] * largest)
         for first in range(0, len(pairs), items):
-            count = min(items, len(pairs) - first)
-            kernel(queue, (items,), None, *constant, np.int64(first), np.int32(count), rows, sums, exponents)
-        found, powers = np.empty(len(pairs), real), np.empty(len(pairs), np.int32)
-        cl.enqueue_copy(queue, found, sums)
-        cl.enqueue_copy(queue, powers, exponents)
+            count = np.int32(min(items, len(pairs) - first))
+            which = *constant, np.int64(first), count
+            processing.run("pair_hmm", built, (items,), None, *which, rows, sums, exponents)
+        found = processing.download("sums", sums, len(pairs), real)
+        powers = processing.download("exponents", exponents, len(pairs), np.int32)
+        processing.wait()
     with np.errstate(divide="ignore"):
         out[:] = np.log(found.astype(np.float64)) - powers * np.log(2)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gassst.tools.arguments import file_path
 
 if TYPE_CHECKING:
-    from gassst.gpu.opencl_engine import DeviceInfo
+    from gassst.gpu.device import DeviceInfo
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

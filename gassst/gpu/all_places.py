@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from gassst.gpu.index import SOURCES_OF_ALL
 from gassst.gpu.requests import Found, TracedRows
 from gassst.model.array_types import I64
 from gassst.model.stats import Stats
+
+if TYPE_CHECKING:
+    from gassst.gpu.device import Memory
 
 DIAGONALS = 64
 """Of a band, for each of its words."""
@@ -30,9 +33,9 @@ class Rows(NamedTuple):
     uint16[3, n], errors, ends, and reach. `counters`: of the `stage` that found them."""
 
     n: int
-    places: Any
-    scores: Any
-    counters: Any
+    places: Memory
+    scores: Memory
+    counters: Memory
     stage: int
 
 
@@ -44,7 +47,7 @@ class AllPlaces(DeviceBackend):
     def gather(self, seeds: DeviceSeeds, reads: DeviceReads, state: DeviceState) -> DeviceAnchors:
         slot, stage, a, all_reads = self._slot, reads.stage, reads.size, self.context.n
         passes, number = slot.buffer("passes", seeds.n_anchors), slot.buffer("passed", 4 * a)
-        kept, many = slot.zeros("kept_segment", 8 * all_reads), slot.buffer("many", 4 * a)
+        kept, many = slot.filled("kept_segment", 8 * all_reads), slot.buffer("many", 4 * a)
         active = np.uint32(a), reads.numbers
         seen = self._n, state.columns, *self._planes, np.uint32(self.context.cascade.gaps)
         of_seeds = reads.plan, *self._index.positions, seeds.lo, seeds.count
@@ -131,7 +134,7 @@ class AllPlaces(DeviceBackend):
         slot.launch("order_minima", h, self._flips, following, state.number, *of_rows)
         return start, Rows(h, ordered, ordered_scores, reads.counters, reads.stage)
 
-    def _traced(self, rows: Rows, first: list[int]) -> tuple[Any, Any, Any, Any, list[int]]:
+    def _traced(self, rows: Rows, first: list[int]) -> tuple[Memory, Memory, Memory, Memory, list[int]]:
         """The alignments of all rows. `first`: rows of request i are first[i] .. first[i + 1].
 
         Returns buffers: uint32[h] of the diagonals on which they begin; uint32[h], where their runs begin among those
@@ -162,7 +165,7 @@ class AllPlaces(DeviceBackend):
             slot.launch("trace_gapped", items, *seen, *of_rows, *to, words=words)
         which = slot.buffer("which", 4 * rows.n)
         slot.launch("number_gapped", n, np.uint32(n), gapped, which)
-        totals, packed = slot.zeros("totals", 4 * requests), slot.buffer("packed", 4 * room)
+        totals, packed = slot.filled("totals", 4 * requests), slot.buffer("packed", 4 * room)
         for i, (a, b) in enumerate(pairwise(first)):
             mine = np.uint32(a), np.uint32(b - a), np.uint32(i), h, gapped, which, n_runs, runs
             slot.launch("pack_runs", b - a, *mine, totals, run_start, packed, rows.counters)

@@ -7,7 +7,7 @@ buffers. Nobody but the passes of `gpu.backend` looks into them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from gassst.search.dense import DenseSeeds
 from gassst.search.host import GIVEN_UP
 from gassst.search.host_pairs import QUICK_ANCHORS
 from gassst.search.plan import SearchPlan
+
+if TYPE_CHECKING:
+    from gassst.gpu.device import Memory
 
 STATE = ("BEST", "RIVAL", "LIMIT", "COMPLETE", "PLANNED", "CAPPED", "LOOKED", "LEFT_TO_LOCAL", "EVIDENCE")
 """Columns of the state of the reads: uint16[columns, n], as `SearchState` has them."""
@@ -139,9 +142,9 @@ class DeviceReads:
 
     stage: int
     size: int
-    numbers: Any
-    counters: Any
-    plan: Any
+    numbers: Memory
+    counters: Memory
+    plan: Memory
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -150,12 +153,12 @@ class DeviceSeeds:
 
     reads: DeviceReads
     width: int
-    lo: Any
-    count: Any
-    length: Any
-    at: Any
-    segment: Any
-    many: Any
+    lo: Memory
+    count: Memory
+    length: Memory
+    at: Memory
+    segment: Memory
+    many: Memory
     n_anchors: int
     n_many: int
 
@@ -166,10 +169,10 @@ class DeviceAnchors:
 
     reads: DeviceReads
     size: int
-    anchors: Any
-    owner: Any
-    segment: Any
-    top_bucket: Any
+    anchors: Memory
+    owner: Memory
+    segment: Memory
+    top_bucket: Memory
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -179,10 +182,10 @@ class DeviceBands:
     reads: DeviceReads
     is_top: bool
     room: int
-    pairs: Any
-    bands: Any
-    found: Any
-    kept: Any
+    pairs: Memory
+    bands: Memory
+    found: Memory
+    kept: Memory
 
 
 @dataclass(eq=False, repr=False)
@@ -201,8 +204,8 @@ class DeviceState:
         Not of use here: see `stages`.
     """
 
-    columns: Any
-    number: Any
+    columns: Memory
+    number: Memory
     stages: list[DeviceAnchors] = field(default_factory=list)
     bands: list[DeviceBands] = field(default_factory=list)
     fresh: list[DeviceBands] = field(default_factory=list)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import reduce
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,8 +25,8 @@ from gassst.gpu.arrays import (
     DeviceSeeds,
     DeviceState,
 )
+from gassst.gpu.device import OutOfDeviceMemory
 from gassst.gpu.index import SOURCES, Slot
-from gassst.gpu.opencl_engine import OutOfDeviceMemory
 from gassst.gpu.requests import DENSE, SEARCH, Answer, Found, Looked, Request, Searched
 from gassst.model.array_types import I64, U16, U32
 from gassst.model.params import MAX_ERRORS
@@ -36,6 +36,9 @@ from gassst.search import single
 from gassst.search.filters import FLANK_STEPS
 from gassst.search.host import CLIPPING_GAIN, SURE_ERRORS
 from gassst.search.plan import EXTRA_STRATA
+
+if TYPE_CHECKING:
+    from gassst.gpu.device import Memory
 
 SORTING = 256
 """Work-items that sort the anchors of one read, where there are many."""
@@ -104,7 +107,7 @@ class DeviceBackend:
         self._n, self._shift = np.uint32(batch.n), np.uint32(batch.plan.shift)
         self._planes = self._index.engine.planes, np.uint64(len(self._index.engine.reference))
         self._clips = batch.params.mode == "local"
-        self._counters = slot.zeros("counters", COUNTERS_BYTES * batch.plan.MAX_STAGES)
+        self._counters = slot.filled("counters", COUNTERS_BYTES * batch.plan.MAX_STAGES)
 
     def answers(self) -> Iterator[Answer]:
         """What was found of every request."""
@@ -120,14 +123,13 @@ class DeviceBackend:
         slot, n = self._slot, self.context.n
         columns = slot.buffer("state", 2 * len(STATE) * n)
         slot.launch("begin_reads", n, self._n, self._lengths, self._plans[0], columns)
-        return DeviceState(columns, slot.zeros("number", 4 * n))
+        return DeviceState(columns, slot.filled("number", 4 * n))
 
     def unsettled(self, state: DeviceState, stage: int) -> DeviceReads:
         slot, plan, columns = self._slot, self.context.plan, self._plans[stage]
+        counters, active = self._counters_of(stage), slot.buffer(f"active{stage}", 4 * self.context.n)
         if not plan.seed_count[stage, self.context.present].any():
-            return DeviceReads(stage, 0, None, None, columns)
-        counters = self._counters_of(stage)
-        active = slot.buffer(f"active{stage}", 4 * self.context.n)
+            return DeviceReads(stage, 0, active, counters, columns)
         strata, margin = np.uint32(plan.preset.strata), np.uint32(EXTRA_STRATA)
         of_reads = self._lengths, columns, state.columns, counters, active
         slot.launch("choose_reads", self.context.n, self._n, strata, margin, *of_reads)
@@ -157,7 +159,7 @@ class DeviceBackend:
         return self.look_up_width(state, stage, reads, width, self._caps)
 
     def look_up_width(
-        self, state: DeviceState, stage: int, reads: DeviceReads, width: int, caps: Any
+        self, state: DeviceState, stage: int, reads: DeviceReads, width: int, caps: Memory
     ) -> DeviceSeeds:
         """The seeds of the plan of `reads`, `width` of each at most; `caps`: a buffer of most occurrences by length."""
         slot, index, a = self._slot, self._index, reads.size
@@ -169,7 +171,7 @@ class DeviceBackend:
         active = np.uint32(a), reads.numbers
         of_reads = *self._reads, *active, reads.plan
         slot.launch("look_up", (a, width), *of_reads, *arrays, *sizes, caps, lo, count, length)
-        segment = slot.zeros(f"segment{stage}", 8 * self.context.n)
+        segment = slot.filled(f"segment{stage}", 8 * self.context.n)
         many = slot.buffer("many", 4 * a)
         seeds = reads.plan, caps, count, length, at, np.uint32(stage)
         out = state.columns, reads.counters, segment, many
@@ -247,7 +249,7 @@ class DeviceBackend:
             slot.launch("bound_bands", min(candidates.size, ITEMS), *self._reads, *seen, *bands)
         return candidates
 
-    def _bound_flanks(self, candidates: DeviceAnchors, state: DeviceState) -> Any:
+    def _bound_flanks(self, candidates: DeviceAnchors, state: DeviceState) -> Memory:
         """Drops the anchors that the flanks reject, and lists the others in a buffer of uint32[]."""
         # Without the flanks no limit is low enough for them, and all anchors are listed.
         most = np.int32(MAX_ERRORS if "flanks" in self.context.cascade.names else -1)
@@ -268,7 +270,9 @@ class DeviceBackend:
         slot.launch("list_bands", reads.size, self._lengths, self._flips, *active, *columns, *out)
         return self._bands(reads, False, room, pairs, bands)
 
-    def _bands(self, reads: DeviceReads, is_top: bool, room: int, pairs: Any, bands: Any) -> DeviceBands:
+    def _bands(
+        self, reads: DeviceReads, is_top: bool, room: int, pairs: Memory, bands: Memory
+    ) -> DeviceBands:
         name = f"{'top_' if is_top else ''}{{}}{reads.stage}"
         found, kept = (
             self._slot.buffer(name.format("found"), 4 * room),
@@ -332,7 +336,7 @@ class DeviceBackend:
             yield Looked(a, *of_anchors, start[a : b + 1], complete[a:b], capped[a:b], counted)
             counted = Stats()
 
-    def _bounds(self, places: Any, kept: int) -> U16:
+    def _bounds(self, places: Memory, kept: int) -> U16:
         """Once `wait` has returned, uint16[kept]: what the narrow band says of anchors in the buffer `places`; of none,
         where it is not the only filter."""
         slot = self._slot
@@ -346,7 +350,7 @@ class DeviceBackend:
     def leave_out(self, anchors: DeviceAnchors) -> None:
         """Leave out what the host will not ask for: nothing, as far as is known here."""
 
-    def collect_anchors(self, anchors: DeviceAnchors, number: U32) -> tuple[I64, Any, Any]:
+    def collect_anchors(self, anchors: DeviceAnchors, number: U32) -> tuple[I64, Memory, Memory]:
         """Where the anchors of every read begin, int64[n + 1], from `number` uint32[n] of each. And buffers of their
         columns: uint32[2, c] of read strands and diagonals, uint16[2, c] of offsets and lengths."""
         slot = self._slot
@@ -363,7 +367,7 @@ class DeviceBackend:
         columns = state.reshape(len(STATE), self.context.n)
         return [columns[STATE.index(name)] for name in names]
 
-    def _starts(self, name: str, number: U32) -> tuple[I64, Any]:
+    def _starts(self, name: str, number: U32) -> tuple[I64, Memory]:
         """Where what each read has so many of begins, int64[n + 1]; and a buffer of this name with the same."""
         start, following = (
             np.zeros(len(number) + 1, np.int64),
@@ -384,8 +388,8 @@ class DeviceBackend:
         plan = self._plans[stage] if every is None else self._quick
         return DeviceReads(stage, size, slot.upload_pinned(name, numbers), self._counters_of(stage), plan)
 
-    def _counters_of(self, stage: int) -> Any:
-        return self._counters.get_sub_region(COUNTERS_BYTES * stage, COUNTERS_BYTES)
+    def _counters_of(self, stage: int) -> Memory:
+        return self._slot.part(self._counters, COUNTERS_BYTES * stage, COUNTERS_BYTES)
 
     def collect(self, state: DeviceState) -> Iterator[Found]:
         """What was found of every request. The bands of a read come in the order of its stages."""

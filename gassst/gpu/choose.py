@@ -95,7 +95,7 @@ def make_extender(
     ----------
     device : str, optional
         None, "auto" or "none": compiled code. Anything else names a device as
-        `opencl_engine.choose` knows it. GASSST_OPENCL=0 in the environment means "none" whatever is asked for.
+        `platforms.choose` knows it. GASSST_OPENCL=0 in the environment means "none" whatever is asked for.
     threads : int
         Bounds PoCL's threads.
     profiling : bool

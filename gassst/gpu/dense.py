@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gassst.gpu.arrays import DeviceReads, DeviceSeeds
 from gassst.gpu.backend import DeviceBackend
 from gassst.gpu.requests import Densely
+
+if TYPE_CHECKING:
+    from gassst.gpu.device import Memory
 
 
 class DenseLook(DeviceBackend):
@@ -51,7 +54,7 @@ class DenseLook(DeviceBackend):
             count, first, last = of_reads[:, a:b]
             yield Densely(a, *of_anchors, start[a : b + 1], count, first, last)
 
-    def _note_clipped(self, seeds: DeviceSeeds) -> Any:
+    def _note_clipped(self, seeds: DeviceSeeds) -> Memory:
         """Buffer of int32[3, n]: seeds that occur too often, the first one's base, the last one's."""
         slot, reads = self._slot, seeds.reads
         clipped = slot.buffer("clipped", 12 * reads.size)

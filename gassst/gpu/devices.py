@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gassst._core.banded import instruction_sets
 from gassst.errors import DeviceError
-from gassst.gpu.drivers import why_no_accelerator
+from gassst.gpu.drivers import is_disabled, why_no_accelerator
 
 if TYPE_CHECKING:
-    from gassst.gpu.opencl_engine import DeviceInfo
+    from gassst.gpu.device import DeviceInfo
 
 GPU = (
     "for runs of `gassst map` that are long enough: a GPU goes before an accelerator, then most compute units"
 )
 NO_GPU = "no GPU; an OpenCL device that is a CPU is used only where it is named"
-
-
-def is_disabled(device: str | None) -> bool:
-    """Whether `choose.make_extender` would not look for an OpenCL device at all."""
-    return os.environ.get("GASSST_OPENCL") == "0" or (device or "").lower() == "none"
 
 
 def is_late(device: str | None) -> bool:
@@ -55,11 +49,11 @@ def describe_devices(note: Callable[[DeviceInfo], str] | None = None) -> str:
 
     `note`: more of a usable device, on a line of its own.
     """
-    from gassst.gpu import opencl_engine
+    from gassst.gpu import platforms
 
     lines: list[str] = []
     platform = None
-    for info in opencl_engine.devices():
+    for info in platforms.devices():
         if info.platform != platform:
             platform = info.platform
             lines.append(f"OpenCL platform {platform}")
@@ -74,13 +68,13 @@ def describe_devices(note: Callable[[DeviceInfo], str] | None = None) -> str:
 
 def _choice() -> tuple[str, str]:
     """What `make_extender` would use when no device is named, and why."""
-    from gassst.gpu import opencl_engine
+    from gassst.gpu import platforms
 
     cpu = f"CPU backend, {instruction_sets()[0]}"
     if is_disabled(None):
         return cpu, "GASSST_OPENCL=0"
     try:
-        info, _ = opencl_engine.choose()
+        info, _ = platforms.choose()
     except DeviceError as error:
         return cpu, str(error)
     return (cpu, NO_GPU) if info.type == "cpu" else (f"{info.index} {info.name}", GPU)

@@ -9,6 +9,11 @@ from contextlib import suppress
 VENDORS = "/etc/OpenCL/vendors"
 
 
+def is_disabled(device: str | None) -> bool:
+    """Whether no OpenCL device is looked for at all."""
+    return os.environ.get("GASSST_OPENCL") == "0" or (device or "").lower() == "none"
+
+
 def why_no_accelerator() -> str:
     """Why there can be no GPU or accelerator here, "" if there may be one.
 

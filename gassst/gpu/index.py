@@ -7,46 +7,40 @@ for one allocation is split into up to four.
 from __future__ import annotations
 
 import queue
-import threading
-import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from gassst.errors import DeviceError
 from gassst.gpu.arrays import GROUP, definitions, dense_columns, plan_columns, shares_missed
-from gassst.gpu.opencl_engine import Engine, OutOfDeviceMemory, scalar_types
-from gassst.gpu.opencl_upload import pinned_memory, upload
+from gassst.gpu.device import KERNELS, Engine, OutOfDeviceMemory, Processing
 from gassst.index.seed_index import SeedIndex
-from gassst.model.array_types import U8
 from gassst.search.context import QUICK_EVERY, borders_of
 from gassst.search.dense import DenseSeeds
 from gassst.search.plan import SearchPlan
 
-SOURCES: tuple[str, ...] = (
-    "band.h",
-    "score.cl",
-    "search.h",
-    "seeds.cl",
-    "anchors.cl",
-    "stretches.cl",
-    "bounds.cl",
-    "buckets.cl",
-    "pairs.cl",
-    "repeats.cl",
+if TYPE_CHECKING:
+    from gassst.gpu.device import Memory
+
+SOURCES = tuple(
+    KERNELS / name
+    for name in (
+        "band.h",
+        "search.h",
+        "seeds.cl",
+        "anchors.cl",
+        "stretches.cl",
+        "bounds.cl",
+        "buckets.cl",
+        "pairs.cl",
+        "repeats.cl",
+    )
 )
-SOURCES_OF_ALL: tuple[str, ...] = (
-    "band.h",
-    "score.cl",
-    "search.h",
-    "seeds.cl",
-    "anchors.cl",
-    "bounds.cl",
-    "buckets.cl",
-    "places.cl",
+SOURCES_OF_ALL = tuple(
+    KERNELS / name
+    for name in ("band.h", "search.h", "seeds.cl", "anchors.cl", "bounds.cl", "buckets.cl", "places.cl")
 )
 """Where all places are wanted."""
 MOST_PARTS = 4
@@ -56,7 +50,6 @@ WORK_BYTES = 1 << 30
 """Of a batch in flight, at least. A batch that needs more gets more while there is some."""
 MOST_AHEAD = 1 << 28
 """Bytes of a buffer, at most, that are taken ahead of need."""
-POLL = 1e-4  # s
 SPARE_SHARE = 0.06
 """Of the device's memory, for its driver and for the alignments."""
 
@@ -69,14 +62,6 @@ class Fit(NamedTuple):
     parts: int
     part_bits: int
     work_bytes: int
-
-
-class Spent(NamedTuple):
-    """`calls` of a kernel or transfer, their `seconds`; `size`: bytes that transfers have moved, 0 of kernels."""
-
-    calls: int
-    seconds: float
-    size: int
 
 
 def fit(index: SeedIndex, memory: int, allocation: int) -> Fit:
@@ -115,7 +100,7 @@ class DeviceIndex:
         index: SeedIndex,
         engine: Engine,
         allocation: int | None = None,
-        sources: tuple[str, ...] = SOURCES,
+        sources: tuple[Path, ...] = SOURCES,
     ):
         self.engine, self.index = engine, index
         self.fit = fit(index, engine.info.memory, allocation or engine.device.max_mem_alloc_size)
@@ -123,20 +108,14 @@ class DeviceIndex:
             raise OutOfDeviceMemory(f"the index does not fit {engine.info.name}: {self.fit.why}")
         self.reads_at_once = 0
         """Of the largest batches that will come; 0 where nobody knows."""
-        self._programs: dict[tuple[int, tuple[str, ...]], Any] = {}
-        self._lock = threading.Lock()
+        fitted = f"-DINDEX_PARTS={self.fit.parts}", f"-DPART_BITS={self.fit.part_bits}"
+        self.options = (*fitted, *definitions())
+        """Of the compiler, beside the words of bands."""
+        pieces = [self._cut(array) for array in (index.table, index.positions, index.following)]
         with engine.errors():
-            arrays = index.table, index.positions, index.following
-            pieces = [self._cut(array) for array in arrays]
-            self.table, self.positions, self.following = (self._buffers(parts) for parts in pieces)
-            if not engine.shares_memory:
-                buffers = *self.table, *self.positions, *self.following
-                with ThreadPoolExecutor(1, thread_name_prefix="gassst-upload") as beside:
-                    uploaded = beside.submit(
-                        upload, engine.cl, engine.context, buffers, [part for cut in pieces for part in cut]
-                    )
-                    self.program(1, sources)
-                    uploaded.result()
+            all_pieces = [piece for cut in pieces for piece in cut]
+            buffers = iter(engine.given_all(all_pieces, lambda: engine.program(sources, self.of_words(1))))
+        self.table, self.positions, self.following = ([next(buffers) for _ in cut] for cut in pieces)
         self.slots = [Slot(self) for _ in range(IN_FLIGHT)]
         self._idle: queue.LifoQueue[Slot] = queue.LifoQueue()
         for slot in self.slots:
@@ -151,20 +130,9 @@ class DeviceIndex:
             else [array]
         )
 
-    def _buffers(self, parts: list[np.ndarray]) -> list[Any]:
-        cl, engine = self.engine.cl, self.engine
-        if engine.shares_memory:
-            return [engine.in_place(part if part.nbytes else np.zeros(64, np.uint8)) for part in parts]
-        return [cl.Buffer(engine.context, cl.mem_flags.READ_ONLY, max(part.nbytes, 64)) for part in parts]
-
-    def program(self, words: int, sources: tuple[str, ...] = SOURCES) -> Any:
-        """The compiled kernels of some files, for bands of 64 * words diagonals."""
-        with self._lock:
-            if (words, sources) not in self._programs:
-                fitted = f"-DINDEX_PARTS={self.fit.parts}", f"-DPART_BITS={self.fit.part_bits}"
-                options = ["-DLANES=1", f"-DWORDS={words}", *fitted, *definitions()]
-                self._programs[words, sources] = self.engine.build(sources, options)
-            return self._programs[words, sources]
+    def of_words(self, words: int) -> tuple[str, ...]:
+        """Options of the compiler for bands of 64 * words diagonals."""
+        return (f"-DWORDS={words}", *self.options)
 
     @contextmanager
     def slot(self) -> Iterator[Slot]:
@@ -177,117 +145,48 @@ class DeviceIndex:
             self._idle.put(slot)
 
 
-class Slot:
-    """The queue, kernels and memory of one batch in flight. Buffers grow, and are kept from batch to batch.
-
-    What a batch takes from the host, and gives back to it, goes through memory that the driver has pinned: transfers
-    from there run at the bus's rate beside the host's own work. It belongs to the batch until `end`.
-    """
+class Slot(Processing):
+    """What one batch in flight has on the device. Pinned memory belongs to the batch until `end`."""
 
     def __init__(self, index: DeviceIndex):
-        self.index, self.engine, self.cl = index, index.engine, index.engine.cl
-        properties = self.cl.command_queue_properties.PROFILING_ENABLE if self.engine.profiling else 0
-        self.queue = self.cl.CommandQueue(self.engine.context, properties=properties)
-        self.buffers: dict[str, Any] = {}
-        self._pinned: dict[str, tuple[Any, U8]] = {}
-        self._kernels: dict[tuple[str, int, tuple[str, ...]], Any] = {}
-        self._sources = SOURCES
-        self._plan: tuple[Any, int] | None = None
-        self._pairs: tuple[Any, np.ndarray] | None = None
-        self._dense: tuple[Any, ...] = ()
+        super().__init__(index.engine)
+        self.index = index
+        self._plan: tuple[SearchPlan, int] | None = None
+        self._pairs: tuple[SearchPlan, np.ndarray] | None = None
+        self._dense: tuple[SearchPlan, DenseSeeds] | None = None
         self._scale = 1.5
-        self.events: list[tuple[str, Any, int]] = []
 
     def begin(
-        self, plan: SearchPlan, reads: int, is_small: bool = False, sources: tuple[str, ...] = SOURCES
-    ) -> list[Any]:
+        self, plan: SearchPlan, reads: int, is_small: bool = False, sources: tuple[Path, ...] = SOURCES
+    ) -> list[Memory]:
         """A batch of so many reads: buffers of the plan, of the columns of every stage, of the quick look of pairs, and
         of the caps.
 
         What the batch needs is taken for the largest one at once, as far as that is known; of the plan all is known.
         `is_small`: a batch of a kind that is never large. `sources`: of its kernels.
         """
-        self._sources = sources
+        self.paths = sources
         self._scale = 1.0
         buffers = self._of_plan(plan)
         self._scale = 1.5 if is_small else max(self.index.reads_at_once / reads, 1.5)
         return buffers
 
-    def _room(self, size: int) -> int:
-        """For a buffer of `size` bytes: as much for each read of a larger batch."""
+    def room(self, size: int) -> int:
+        """As much for each read of a larger batch."""
         return max(min(int(size * self._scale), max(size + size // 2, MOST_AHEAD)), 256)
 
-    def buffer(self, name: str, size: int) -> Any:
-        """A buffer of at least `size` bytes under this name; what was in it is gone. Raises OutOfDeviceMemory."""
+    def buffer(self, name: str, size: int) -> Memory:
         held = self.buffers.get(name)
         if held is None or held.size < size:
-            self.buffers[name] = held = None
-            used = sum(each.size for each in self.buffers.values() if each is not None)
-            most = min(self.index.fit.work_bytes - used, self.engine.device.max_mem_alloc_size)
+            self.buffers.pop(name, None)
+            used = sum(each.size for each in self.buffers.values())
+            most = min(self.index.fit.work_bytes - used, self.device.device.max_mem_alloc_size)
             if size > most:
-                raise OutOfDeviceMemory(
-                    f"{self.engine.info.name}: a batch needs more than {_gib(self.index.fit.work_bytes)}"
-                )
-            flags, room = self.cl.mem_flags.READ_WRITE, min(self._room(size), most)
-            self.buffers[name] = held = self.cl.Buffer(self.engine.context, flags, room)
-        return held
+                whole = _gib(self.index.fit.work_bytes)
+                raise OutOfDeviceMemory(f"{self.device.info.name}: a batch needs more than {whole}")
+        return super().buffer(name, size)
 
-    def pinned(self, name: str, n: int, dtype: Any) -> np.ndarray:
-        """Pinned memory under this name for `n` numbers; what was in it is gone."""
-        size = max(n * np.dtype(dtype).itemsize, 64)
-        if name not in self._pinned or len(self._pinned[name][1]) < size:
-            room = self._room(size)
-            self._pinned[name] = pinned_memory(self.cl, self.engine.context, self.queue, room)
-        return self._pinned[name][1][: n * np.dtype(dtype).itemsize].view(dtype)
-
-    def zeros(self, name: str, size: int) -> Any:
-        """A buffer of this name, filled with zeros."""
-        return self.filled(name, size, 0)
-
-    def filled(self, name: str, size: int, byte: int) -> Any:
-        """A buffer of this name, filled with a byte."""
-        buffer, pattern = self.buffer(name, size), np.uint32(0x01010101 * byte)
-        event = self.cl.enqueue_fill_buffer(self.queue, buffer, pattern, 0, max(-(-size // 4) * 4, 4))
-        self._note("fill", event, size)
-        return buffer
-
-    def upload(self, name: str, *arrays: np.ndarray) -> Any:
-        """A buffer of this name with what is in these arrays of one type, one behind the other."""
-        staged = self.pinned(name, sum(map(len, arrays)), arrays[0].dtype)
-        at = 0
-        for array in arrays:
-            np.copyto(staged[at : at + len(array)], array)
-            at += len(array)
-        return self.upload_pinned(name, staged)
-
-    def upload_pinned(self, name: str, staged: np.ndarray) -> Any:
-        """A buffer of this name with what is in pinned memory."""
-        buffer = self.buffer(name, staged.nbytes)
-        if staged.nbytes:
-            event = self.cl.enqueue_copy(self.queue, buffer, staged, is_blocking=False)
-            self._note("upload", event, staged.nbytes)
-        return buffer
-
-    def download(self, name: str, buffer: Any, n: int, dtype: Any) -> np.ndarray:
-        """Pinned memory with what will be in a buffer once `wait` has returned."""
-        staged = self.pinned(name, n, dtype)
-        if n:
-            event = self.cl.enqueue_copy(self.queue, staged, buffer, is_blocking=False)
-            self._note("download", event, staged.nbytes)
-        return staged
-
-    def wait(self) -> None:
-        """Until all commands are done.
-
-        A driver that waits keeps a core busy, which the threads that compute need: so this sleeps.
-        """
-        done, complete = self.cl.enqueue_marker(self.queue), self.cl.command_execution_status.COMPLETE
-        self.queue.flush()
-        while done.command_execution_status > complete:
-            time.sleep(POLL)
-        self.queue.finish()
-
-    def _of_plan(self, plan: SearchPlan) -> list[Any]:
+    def _of_plan(self, plan: SearchPlan) -> list[Memory]:
         known = plan, int(np.count_nonzero(plan.known_lengths))
         names = [f"plan{stage}" for stage in range(plan.MAX_STAGES)]
         is_held = self._plan is not None and self._plan[0] is plan and self._plan[1] == known[1]
@@ -299,15 +198,15 @@ class Slot:
             self._plan = known
         return [self.buffers[name] for name in (*names, "quick", "caps")]
 
-    def of_dense(self, plan: SearchPlan, seeds: DenseSeeds) -> tuple[Any, Any]:
+    def of_dense(self, plan: SearchPlan, seeds: DenseSeeds) -> tuple[Memory, Memory]:
         """Buffers for dense seeds: columns of a plan, and caps."""
-        if self._dense[:2] != (plan, seeds) or "dense_caps" not in self.buffers:
+        if self._dense != (plan, seeds) or "dense_caps" not in self.buffers:
             self.upload("dense_plan", dense_columns(plan, seeds).ravel())
             self.upload("dense_caps", seeds.caps(plan))
             self._dense = plan, seeds
         return self.buffers["dense_plan"], self.buffers["dense_caps"]
 
-    def of_pairs(self, plan: SearchPlan, present: np.ndarray) -> tuple[Any, Any, Any]:
+    def of_pairs(self, plan: SearchPlan, present: np.ndarray) -> tuple[Memory, Memory, Memory]:
         """Buffers for the quick look of pairs: borders of contigs, and `shares_missed` of reads of these lengths."""
         if "borders" not in self.buffers:
             self.upload("borders", borders_of(self.index.index.reference))
@@ -319,39 +218,21 @@ class Slot:
             self._pairs = plan, present
         return self.buffers["borders"], self.buffers["miss_row"], self.buffers["shares_missed"]
 
-    def launch(self, name: str, items: Any, *arguments: Any, words: int = 1, group: int = GROUP) -> None:
+    def launch(
+        self,
+        name: str,
+        items: int | tuple[int, int],
+        *arguments: object,
+        words: int = 1,
+        group: int = GROUP,
+    ) -> None:
         """Run a kernel with so many work-items, or so many times so many."""
         across, down = items if isinstance(items, tuple) else (items, 1)
-        if not across or not down:
-            return
-        key = name, words, self._sources
-        kernel = self._kernels.get(key)
-        if kernel is None:
-            program = self.index.program(words, self._sources)
-            kernel = self._kernels[key] = self.cl.Kernel(program, name)
-            kernel.set_scalar_arg_dtypes(scalar_types(arguments))
-        size = -(-across // group) * group
-        event = kernel(self.queue, (size, down), (group, 1), *arguments)
-        self._note(name, event)
-
-    def _note(self, name: str, event: Any, size: int = 0) -> None:
-        if self.engine.profiling:
-            self.events.append((name, event, size))
+        if across and down:
+            size = -(-across // group) * group, down
+            self.run(name, self.index.of_words(words), size, (group, 1), *arguments)
 
     def end(self) -> None:
         """After a batch, also one that failed: nothing runs any more. A device that is lost is told of elsewhere."""
-        try:
+        with self.device.errors():
             self.queue.finish()
-        except self.cl.Error as error:
-            raise DeviceError(f"OpenCL device {self.engine.info.name}: {error}") from error
-
-    def spent(self) -> dict[str, Spent]:
-        """What every kernel and transfer took since this was last asked for, by the device's own clock."""
-        found: dict[str, Spent] = {}
-        for name, event, size in self.events:
-            event.wait()
-            known = found.get(name, Spent(0, 0.0, 0))
-            seconds = known.seconds + 1e-9 * (event.profile.end - event.profile.start)
-            found[name] = Spent(known.calls + 1, seconds, known.size + size)
-        self.events.clear()
-        return found

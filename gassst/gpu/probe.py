@@ -104,11 +104,11 @@ def tried(device: str, threads: int) -> Verdict:
 
 def run_trial(device: str, threads: int) -> dict[str, Any]:
     """Try a device; the fields of a `Verdict` but the environment."""
-    from gassst.gpu import opencl_engine
+    from gassst.gpu import platforms
     from gassst.gpu.opencl import OpenCLExtender
 
     try:
-        info, _ = opencl_engine.choose(device, threads)
+        info, _ = platforms.choose(device, threads)
     except DeviceError as error:
         return {"device": None, "reason": str(error)}
     try:

@@ -142,7 +142,7 @@ class DeviceProcess:
     Parameters
     ----------
     device : str
-        As `opencl_engine.choose` takes it.
+        As `platforms.choose` takes it.
     threads : int
         That may call.
     serve : callable

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from gassst.model.array_types import U8
 from gassst.search.context import QUICK_EVERY
 from gassst.search.host_pairs import QUICK_ANCHORS
 from gassst.search.plan import EXTRA_STRATA
+
+if TYPE_CHECKING:
+    from gassst.gpu.device import Memory
 
 NEAR_BYTES = 4 * (2 * 2 * QUICK_ANCHORS + 2 * 2 + 2)
 """Of the struct of a pair."""
@@ -46,11 +49,11 @@ class QuickLook(DeviceBackend):
         repeats = self._note_repeats()
         still_open = self._still_open(is_open)  # waits
         start, found = self._collected("quick_", [bands], number)
-        known: list[Any] = self._columns(columns, "BEST", "RIVAL", "COMPLETE", "CAPPED")
+        known = self._columns(columns, "BEST", "RIVAL", "COMPLETE", "CAPPED")
         requests = pairwise(batch.first)
         for looked in self.looked_up(still_open, DeviceState(state.columns, state.number), None):
             a, b = next(requests)
-            of_bands: list[Any] = [column[start[a] : start[b]] for column in found]
+            of_bands = [column[start[a] : start[b]] for column in found]
             of_reads = [column[a:b] for column in (*known, left, self._left_out, repeats)]
             yield QuickLooked._make([a, *of_bands, *of_reads, tuple(looked)])
 
@@ -63,7 +66,7 @@ class QuickLook(DeviceBackend):
 
     def leave_out(self, anchors: DeviceAnchors) -> None:
         slot, mates = self._slot, self._mates
-        left_out = slot.zeros("left_out", 4 * self.context.n)
+        left_out = slot.filled("left_out", 4 * self.context.n)
         most = self.context.plan.preset.repeat_buckets
         if most is not None:
             active = mates.numbers, self._is_open
@@ -86,7 +89,7 @@ class QuickLook(DeviceBackend):
         """Template lengths, as kernels take them."""
         return tuple(map(np.int32, self.context.requests[0].window))
 
-    def _near_bands(self, anchors: DeviceAnchors, near: Any) -> DeviceBands:
+    def _near_bands(self, anchors: DeviceAnchors, near: Memory) -> DeviceBands:
         """Bands of the buckets of anchors near the mate, in pairs that have few of them."""
         slot, reads = self._slot, anchors.reads
         room = min(anchors.size, QUICK_ANCHORS * reads.size)
@@ -97,7 +100,7 @@ class QuickLook(DeviceBackend):
         slot.launch("list_near_bands", reads.size // 2, self._lengths, self._flips, *active, *columns, *out)
         return self._bands(reads, False, room, pairs, bands)
 
-    def _settle(self, bands: DeviceBands, near: Any, state: DeviceState, is_open: Any) -> None:
+    def _settle(self, bands: DeviceBands, near: Memory, state: DeviceState, is_open: Memory) -> None:
         """Close the pairs whose best concordant pair has no rivals that may be unseen."""
         slot, reads, batch = self._slot, bands.reads, self.context
         borders, row, shares = slot.of_pairs(batch.plan, batch.present)
@@ -108,7 +111,7 @@ class QuickLook(DeviceBackend):
         out = state.columns, bands.kept, state.number, is_open, reads.counters
         slot.launch("settle_pairs", reads.size // 2, self._lengths, *active, *known, *columns, *out)
 
-    def _still_open(self, is_open: Any) -> DeviceReads:
+    def _still_open(self, is_open: Memory) -> DeviceReads:
         """The reads asked for that are open. What was counted of the quick look is noted, and forgotten there."""
         slot, batch = self._slot, self.context
         asked = self.asked(0, None, "asked", [each.reads for each in batch.requests])
@@ -119,5 +122,5 @@ class QuickLook(DeviceBackend):
         counts = self._counts(0)
         self._count_bands(counts["BANDS"])
         self.stats.candidates += counts["CANDIDATES"]
-        slot.zeros("counters", COUNTERS_BYTES * batch.plan.MAX_STAGES)
+        slot.filled("counters", COUNTERS_BYTES * batch.plan.MAX_STAGES)
         return DeviceReads(0, counts["ACTIVE"], numbers, asked.counters, asked.plan)

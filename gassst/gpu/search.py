@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
@@ -13,8 +14,8 @@ from gassst.errors import DeviceError
 from gassst.gpu.all_places import AllPlaces
 from gassst.gpu.backend import DeviceBackend, DeviceBatch
 from gassst.gpu.dense import DenseLook
+from gassst.gpu.device import Engine, OutOfDeviceMemory
 from gassst.gpu.index import SOURCES, DeviceIndex, Slot
-from gassst.gpu.opencl_engine import Engine, OutOfDeviceMemory
 from gassst.gpu.quick import QuickLook
 from gassst.gpu.requests import (
     DENSE,
@@ -90,7 +91,7 @@ class DeviceSearch:
         index: Any,
         engine: Engine,
         allocation: int | None = None,
-        sources: tuple[str, ...] = SOURCES,
+        sources: tuple[Path, ...] = SOURCES,
     ):
         self.index, self.engine = index, engine
         self.turns: AbstractContextManager[Any] = nullcontext()

@@ -244,10 +244,11 @@ class DeviceServer:
 
 def serve(process: DeviceProcess, job: Job | None, jobs: int, calls: int, answers: Sequence[int]) -> None:
     """In the process: find the device, put the index there, answer calls until nobody can make one."""
-    from gassst.gpu import opencl_engine
+    from gassst.gpu import platforms
+    from gassst.gpu.device import Engine
 
     began = time.monotonic()
-    info, device = opencl_engine.choose(process.device)
+    info, device = platforms.choose(process.device)
     found = time.monotonic() - began
     process.say(FOUND)
     if job is None:
@@ -268,7 +269,7 @@ def serve(process: DeviceProcess, job: Job | None, jobs: int, calls: int, answer
         trial: Future[Trial | PairTrial] = beside.submit(
             PairTrial.of if job.pairs else Trial.of, index, searched
         )
-        engine = opencl_engine.Engine(info, device, index.reference.planes, alignments=False)
+        engine = Engine(info, device, index.reference.planes)
         search = DeviceSearch(index, engine, sources=sources)
         on_device = search.on_device()
         if on_device is not None:

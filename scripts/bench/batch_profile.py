@@ -21,7 +21,8 @@ from typing import Any
 
 import gassst
 from gassst.bands import cpu
-from gassst.gpu import opencl_engine
+from gassst.gpu import platforms
+from gassst.gpu.device import Engine
 from gassst.gpu.search import DeviceSearch
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.input import open_unparsed
@@ -117,7 +118,7 @@ def main(argv: list[str] | None = None) -> int:
     )
     if args.device:
         planes = mapper.reference.planes
-        engine = opencl_engine.Engine(*opencl_engine.choose(args.device), planes, alignments=False)
+        engine = Engine(*platforms.choose(args.device), planes)
         mapper = mapper.replaced(on_device=DeviceSearch(mapper.index, engine))
     encoder = sam.RecordEncoder.of(
         None, mapper.header_text(), mapper.reference.arrays, sam.OutputOptions(format="sam")

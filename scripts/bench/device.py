@@ -23,8 +23,9 @@ import numpy as np
 
 import gassst
 from gassst.bands.cpu import CpuExtender
-from gassst.gpu.index import DeviceIndex, Spent
-from gassst.gpu.opencl_engine import Engine, choose
+from gassst.gpu.device import Engine, Spent
+from gassst.gpu.index import DeviceIndex
+from gassst.gpu.platforms import choose
 from gassst.gpu.search import DeviceSearch
 from gassst.gpu.trial import PairTrial
 from gassst.model.stats import Stats

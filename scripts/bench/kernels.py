@@ -29,7 +29,7 @@ from gassst._core.banded import instruction_sets
 from gassst.bands.base import WORDS
 from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError, GassstError
-from gassst.gpu import opencl_engine
+from gassst.gpu import platforms
 from gassst.gpu.opencl import OpenCLExtender
 from gassst.model.params import MAX_ERRORS, MAX_GAPS
 from gassst.model.times import Times
@@ -240,7 +240,7 @@ def targets(device: str | None, threads: int) -> dict[str, Callable[[np.ndarray]
     made: dict[str, Callable[[np.ndarray], Any]] = {}
     if device in (None, "none"):
         made = {f"cpu {name}": partial(CpuExtender, instruction_set=name) for name in instruction_sets()}
-    names = [device] if device else [info.index for info in opencl_engine.devices(threads) if info.usable]
+    names = [device] if device else [info.index for info in platforms.devices(threads) if info.usable]
     options = {"threads": threads, "profiling": True}
     return made | {name: partial(OpenCLExtender, device=name, **options) for name in names if name != "none"}
 

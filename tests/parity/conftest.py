@@ -4,7 +4,8 @@ from device_searches import SPLIT, USABLE, needs_device
 
 import gassst
 from gassst.bands.cpu import CpuExtender
-from gassst.gpu import opencl_engine
+from gassst.gpu import platforms
+from gassst.gpu.device import Engine
 from gassst.gpu.opencl import OpenCLExtender
 from gassst.gpu.search import DeviceSearch
 
@@ -24,8 +25,8 @@ def backend(request):
     ids=lambda info: f"{info.type}-{info.index}" if info else "no device",
 )
 def engine(request, small_index):
-    info, device = opencl_engine.choose(request.param.index, 2)
-    return opencl_engine.Engine(info, device, gassst.Index.open(small_index).reference.planes)
+    info, device = platforms.choose(request.param.index, 2)
+    return Engine(info, device, gassst.Index.open(small_index).reference.planes)
 
 
 @pytest.fixture(scope="module")

@@ -20,10 +20,10 @@ from gassst._core.mate_anchors import best_buckets
 from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError
 from gassst.gpu import arrays as device_arrays
-from gassst.gpu import opencl_engine
 from gassst.gpu import quick as device_quick
 from gassst.gpu import search as device
 from gassst.gpu import seeds as device_seeds
+from gassst.gpu.device import Engine
 from gassst.gpu.requests import Looked, Searched
 from gassst.gpu.search import DeviceSearch
 from gassst.gpu.trial import PairTrial
@@ -70,7 +70,7 @@ class TestQuickLook:
         fasta.write_bytes(b"".join(b">%s\n%s\n" % (n.encode(), s) for n, s in genome.items()))
         index = gassst.Index.build(fasta)
         info, device = engine.info, engine.device
-        search = DeviceSearch(index, opencl_engine.Engine(info, device, index.reference.planes), SPLIT)
+        search = DeviceSearch(index, Engine(info, device, index.reference.planes), SPLIT)
         trial = PairTrial.of_batch(*pair_context(index, batch, {}), InsertModel.given("fr", 700, 100))
         state = trial.expected[1]
         assert trial.expected[0].capped.sum() > 20 and 0.2 < state.open.mean() < 0.9

@@ -9,9 +9,10 @@ from device_searches import SPLIT, assert_all_same, assert_same, context_of, wit
 from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError
 from gassst.gpu import arrays as device_arrays
+from gassst.gpu import device as opencl_device
 from gassst.gpu import index as device_index
-from gassst.gpu import opencl_engine, opencl_upload
 from gassst.gpu import search as device
+from gassst.gpu.device import Engine, OutOfDeviceMemory
 from gassst.gpu.requests import Request, Searched
 from gassst.gpu.search import DeviceSearch
 from gassst.gpu.trial import Trial
@@ -60,8 +61,8 @@ class TestDeviceSearch:
             np.testing.assert_array_equal(column[among], getattr(state, name.lower())[among], err_msg=name)
 
     def test_an_index_that_is_uploaded_in_pieces_is_the_same(self, engine, index, small_reads, monkeypatch):
-        monkeypatch.setattr(opencl_engine.Engine, "shares_memory", False)
-        monkeypatch.setattr(opencl_upload, "COPIED", 4096)
+        monkeypatch.setattr(Engine, "shares_memory", False)
+        monkeypatch.setattr(opencl_device, "COPIED", 4096)
         assert_same(DeviceSearch(index, engine, SPLIT), context_of(index, small_reads[:40]))
 
     def test_a_search_before_the_first_changes_nothing(self, search, index, small_reads):
@@ -107,7 +108,7 @@ class TestDeviceSearch:
 
         def one_fits(backend, batch, slot):
             if len(batch.requests) > 1:
-                raise opencl_engine.OutOfDeviceMemory("two are too many")
+                raise OutOfDeviceMemory("two are too many")
             alone(backend, batch, slot)
 
         monkeypatch.setattr(device.DeviceBackend, "__init__", one_fits)
@@ -134,7 +135,7 @@ class TestDeviceSearch:
 
     def test_a_device_that_is_lost_is_one_line(self, search, index, small_reads, monkeypatch):
         def lost(slot, *_, **__):
-            slot.cl.Kernel(slot.index.program(1), "lost")
+            slot.cl.Kernel(slot.device.program(slot.paths, slot.index.of_words(1)), "lost")
 
         monkeypatch.setattr(device_index.Slot, "launch", lost)
         with pytest.raises(DeviceError, match="INVALID_KERNEL_NAME") as error:

@@ -8,8 +8,8 @@ from device_searches import SPLIT
 import gassst
 from gassst.errors import DeviceError
 from gassst.gpu import dense as device_dense
-from gassst.gpu import opencl_engine
 from gassst.gpu import quick as device_quick
+from gassst.gpu.device import Engine
 from gassst.gpu.requests import Looked, Searched
 from gassst.gpu.search import DeviceSearch
 from gassst.gpu.trial import PairTrial, Trial
@@ -102,5 +102,5 @@ def test_the_trial_is_passed_with_every_reference(engine, tmp_path, genome, kind
     fasta = tmp_path / "one.fa"
     fasta.write_bytes(b">one\n%s\n" % contig)
     index = gassst.Index.build(fasta)
-    own = opencl_engine.Engine(engine.info, engine.device, index.reference.planes)
+    own = Engine(engine.info, engine.device, index.reference.planes)
     DeviceSearch(index, own, SPLIT).warm_up(trial_of(index, kind))

@@ -27,8 +27,6 @@ from alignments import (
 from gassst._core.banded import instruction_sets
 from gassst.bands.cpu import CpuExtender
 from gassst.errors import UsageError
-from gassst.gpu import opencl_engine
-from gassst.gpu.opencl import OpenCLExtender
 from gassst.model.params import Scoring
 
 
@@ -161,24 +159,6 @@ def test_all_backends_return_the_same_bytes(backend, n, width):
         assert (ours.dtype, ours.shape, ours.tobytes()) == (theirs.dtype, theirs.shape, theirs.tobytes())
 
 
-@pytest.mark.skipif(not any("opencl" in name for name in BACKENDS), reason="no usable OpenCL device here")
-def test_one_lane_as_on_a_gpu_gives_the_same_bytes(monkeypatch):
-    monkeypatch.setattr(opencl_engine, "lanes_of", lambda info, device: 1)
-    rng = np.random.default_rng(8)
-    reference = make_reference(rng)
-    reads, read_strand, band_start = make_pairs(rng, reference, 150, 2)
-    pairs = read_strand, band_start, 128, Scoring()
-    results = []
-    for extender in (OpenCLExtender(planes_of(reference)), CpuExtender(planes_of(reference))):
-        handle = extender.open_reads(pack(joined(np.random.default_rng(1), reads)))
-        results.append([array.tobytes() for array in (*handle.local(*pairs), *handle.align_local(*pairs))])
-    assert results[0] == results[1]
-
-
-CPU_DEVICES = [info.index for info in opencl_engine.devices(threads=2) if info.usable and info.type == "cpu"]
-needs_cpu_device = pytest.mark.skipif(not CPU_DEVICES, reason="no OpenCL device here that is a CPU")
-
-
 @cache
 def mixed_groups():
     """(reference, reads, read_strand, band_start): twelve groups of 64 pairs, of which three have a read that belongs
@@ -207,37 +187,13 @@ def bytes_of(extender, reads, *pairs):
     return [array.tobytes() for array in (*handle.local(*pairs), *handle.align_local(*pairs))]
 
 
-@needs_cpu_device
-@pytest.mark.parametrize("compiler", ["clang", "other"])
-@pytest.mark.parametrize("lanes", [2, 4])
 @pytest.mark.parametrize("width", [16, 64, 512])
-def test_vectors_of_every_width_give_the_same_bytes(monkeypatch, compiler, lanes, width):
-    """Lanes of bytes and, where one does not do, of 16 bits; and the vectors of a compiler that is not clang."""
-    source = opencl_engine.source
-    if compiler == "other":
-        monkeypatch.setattr(
-            opencl_engine, "source", lambda names: source(names).replace("__clang__", "NO_CLANG")
-        )
-    monkeypatch.setattr(opencl_engine, "lanes_of", lambda info, device: lanes)
+def test_groups_that_lose_more_than_a_byte_give_the_same_bytes(backend, width):
+    """Lanes of bytes and, where one does not do, of 16 bits."""
     reference, reads, *pairs = mixed_groups()
-    pairs += [width, Scoring()]
-    ours = bytes_of(OpenCLExtender(planes_of(reference), CPU_DEVICES[0]), reads, *pairs)
-    assert ours == mixed_groups_by_plain_c(width)
-
-
-@needs_cpu_device
-def test_some_groups_are_lost_to_bytes(monkeypatch):
-    """Were nothing done again with 16 bits, the test before would fail: so both kinds of lanes are at work there."""
-    source, told = opencl_engine.source, "LOCAL_BYTES ? known : 1"
-    assert told in source(opencl_engine.LOCAL_SOURCES)
-    monkeypatch.setattr(opencl_engine, "source", lambda names: source(names).replace(told, "1"))
-    reference, reads, *pairs = mixed_groups()
-    extender = OpenCLExtender(planes_of(reference), CPU_DEVICES[0])
-    if extender.engine.lanes == 1:
-        pytest.skip("one pair at a time here")
-    score = extender.open_reads(pack(reads)).local(*pairs, 64, Scoring())[0]
-    truth = CpuExtender(planes_of(reference)).open_reads(pack(reads)).local(*pairs, 64, Scoring())[0]
-    assert 0 < np.count_nonzero(score != truth) < 20
+    assert bytes_of(
+        backend(planes_of(reference)), reads, *pairs, width, Scoring()
+    ) == mixed_groups_by_plain_c(width)
 
 
 def test_a_pair_does_not_depend_on_its_batch(backend):

@@ -11,13 +11,15 @@ from alignments import make_pairs, make_reference, pack, planes_of
 
 from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError
-from gassst.gpu import opencl_batch, opencl_engine
+from gassst.gpu import device as device_module
+from gassst.gpu import opencl, platforms
 from gassst.gpu.choose import make_extender
+from gassst.gpu.device import DeviceInfo
 from gassst.gpu.opencl import OpenCLExtender
 from gassst.model.params import Scoring
 from gassst.model.times import Times
 
-USABLE = [info for info in opencl_engine.devices(threads=2) if info.usable]
+USABLE = [info for info in platforms.devices(threads=2) if info.usable]
 needs_device = pytest.mark.skipif(not USABLE, reason="no usable OpenCL device here")
 
 
@@ -62,7 +64,7 @@ def warnings_in(caplog):
 
 def fake(type_, units, index="0:0", usable=True):
     reason = "" if usable else "broken"
-    return opencl_engine.DeviceInfo(index, "P", f"Fake {type_}", type_, units, 2**30, "1", usable, reason)
+    return DeviceInfo(index, "P", f"Fake {type_}", type_, units, 2**30, "1", usable, reason)
 
 
 def test_choice_goes_by_type_then_units(monkeypatch):
@@ -73,29 +75,13 @@ def test_choice_goes_by_type_then_units(monkeypatch):
         fake("gpu", 99, "1:2", False),
         fake("accelerator", 500, "2:0"),
     ]
-    monkeypatch.setattr(opencl_engine, "_discover", lambda threads=None: [(info, None) for info in infos])
+    monkeypatch.setattr(platforms, "_discover", lambda threads=None: [(info, None) for info in infos])
     expected = {None: "1:1", "cpu": "0:0", "gpu": "1:1", "0:0": "0:0", "1:0": "1:0", "fake acc": "2:0"}
-    assert {wanted: opencl_engine.choose(wanted)[0].index for wanted in expected} == expected
+    assert {wanted: platforms.choose(wanted)[0].index for wanted in expected} == expected
     with pytest.raises(DeviceError, match="broken"):
-        opencl_engine.choose("1:2")
+        platforms.choose("1:2")
     with pytest.raises(DeviceError, match="no OpenCL device matches '3:0'; there are: 0:0 cpu Fake cpu"):
-        opencl_engine.choose("3:0")
-
-
-def test_lanes_follow_a_cpus_vectors():
-    class Width:
-        native_vector_width_long = preferred_vector_width_long = 0
-
-    for width, lanes in ((0, 1), (1, 1), (2, 2), (4, 4), (8, 4), (16, 4)):
-        Width.native_vector_width_long = width
-        assert opencl_engine.lanes_of(fake("cpu", 2), Width) == lanes
-        assert opencl_engine.lanes_of(fake("gpu", 2), Width) == 1
-
-
-@pytest.mark.parametrize("lanes", [2, 4])
-def test_all_vector_widths_agree(device, lanes, case, expected, monkeypatch):
-    monkeypatch.setattr(opencl_engine, "lanes_of", lambda info, device: lanes)
-    assert results(OpenCLExtender(case[0], device), case) == expected
+        platforms.choose("3:0")
 
 
 @needs_device
@@ -111,13 +97,13 @@ def test_a_cpu_is_used_only_where_it_is_named(caplog, case, expected):
 
 def launched_by(monkeypatch):
     """Names of the kernels that run on a device from here on."""
-    launch, names = opencl_batch.Worker.launch, []
+    run, names = opencl.Bands.run, []
 
     def noting(self, name, *arguments):
         names.append(name)
-        return launch(self, name, *arguments)
+        return run(self, name, *arguments)
 
-    monkeypatch.setattr(opencl_batch.Worker, "launch", noting)
+    monkeypatch.setattr(opencl.Bands, "run", noting)
     return names
 
 
@@ -132,9 +118,9 @@ def all_kernels(extender, case):
 @pytest.mark.parametrize("type_", ["cpu", "gpu"])
 def test_scores_stay_on_a_gpu_and_leave_a_cpu(device, type_, case, monkeypatch):
     """Alignments are the device's everywhere. Every call is counted once, wherever it ran."""
-    choose = opencl_engine.choose
+    choose = platforms.choose
     monkeypatch.setattr(
-        opencl_engine, "choose", lambda *a: (replace(choose(device)[0], type=type_), choose(device)[1])
+        platforms, "choose", lambda *a: (replace(choose(device)[0], type=type_), choose(device)[1])
     )
     names = launched_by(monkeypatch)
     extender = OpenCLExtender(case[0], device, scorer=CpuExtender(case[0]), profiling=True)
@@ -154,7 +140,7 @@ def test_an_extender_alone_does_all_on_its_device(device, case, monkeypatch):
 
 def test_no_pyopencl(monkeypatch, caplog, case):
     monkeypatch.setitem(sys.modules, "pyopencl", None)
-    assert opencl_engine.devices() == []
+    assert platforms.devices() == []
     assert make_extender(case[0]).name == "cpu" and not warnings_in(caplog)
     with pytest.raises(DeviceError, match="pyopencl"):
         OpenCLExtender(case[0], "cpu")
@@ -162,7 +148,7 @@ def test_no_pyopencl(monkeypatch, caplog, case):
 
 def test_build_failure_shows_the_log(device, monkeypatch, caplog, case):
     monkeypatch.setattr(
-        opencl_engine, "source", lambda names: "__kernel void score() { nonsense_in_line_1; }"
+        device_module, "source", lambda paths: "__kernel void score() { nonsense_in_line_1; }"
     )
     with pytest.raises(DeviceError, match="nonsense_in_line_1"):
         OpenCLExtender(case[0], device)
@@ -170,13 +156,13 @@ def test_build_failure_shows_the_log(device, monkeypatch, caplog, case):
 
 def refuse_above(monkeypatch, limit):
     """Buffers above `limit` bytes become ones that no device has room for."""
-    buffer, asked = opencl_batch.Worker.buffer, []
+    buffer, asked = opencl.Bands.buffer, []
 
     def refusing(self, name, size):
         asked.append(size)
         return buffer(self, name, 1 << 62 if size > limit and not name.startswith("read_") else size)
 
-    monkeypatch.setattr(opencl_batch.Worker, "buffer", refusing)
+    monkeypatch.setattr(opencl.Bands, "buffer", refusing)
     return asked
 
 
@@ -195,15 +181,15 @@ def test_a_device_that_fails_later_is_an_error(device, monkeypatch, case):
 
     with make_extender(case[0], device).open_reads(packed) as handle:
         best, end = handle.score(read_strand, band_start, 1)
-        monkeypatch.setattr(opencl_batch.Worker, "launch", fail)
+        monkeypatch.setattr(opencl.Bands, "run", fail)
         with pytest.raises(DeviceError, match="fell off"):
             handle.align(read_strand, band_start, 1, end, best)
 
 
 def test_chunks_do_not_show(device, monkeypatch, case):
     extender = OpenCLExtender(case[0], device)
-    extender.engine.trace_bytes = 100_000
-    monkeypatch.setattr(opencl_batch, "MAX_CHUNK", 333)
+    monkeypatch.setattr(opencl, "TRACE_BYTES", 100_000)
+    monkeypatch.setattr(opencl, "MAX_CHUNK", 333)
     assert all_kernels(extender, case) == all_kernels(CpuExtender(case[0], "generic"), case)
 
 
@@ -218,8 +204,7 @@ def test_times_of_the_device(device, case):
     results(extender, case)
     times = extender.counters
     assert times.calls == 3 and times.pairs == 3 * len(case[2])
-    assert min(times.kernel, times.download) > 0
-    assert (times.upload > 0) != extender.engine.shares_memory
+    assert min(times.kernel, times.upload, times.download) > 0
     total = Times(calls=1)
     total += times
     assert total.calls == 4 and total.kernel == times.kernel

@@ -9,7 +9,7 @@ import pytest
 
 import gassst
 from gassst.errors import UsageError
-from gassst.gpu import opencl_engine
+from gassst.gpu import platforms
 from gassst.index.reference import Reference
 from gassst.local import realign as local
 from gassst.local.mates import PAIR_BONUS
@@ -348,7 +348,7 @@ def test_memory_in_parts_gives_the_whole(local_mapper, mixed, baseline):
     assert [s.to_string() for s in mapper.map(mixed)] == baseline
 
 
-@pytest.mark.skipif(not any(d.usable for d in opencl_engine.devices()), reason="no usable OpenCL device here")
+@pytest.mark.skipif(not any(d.usable for d in platforms.devices()), reason="no usable OpenCL device here")
 def test_devices_change_nothing(local_mapper, mixed, baseline):
     mapper = local_mapper(max_hits=3, device="cpu")
     assert mapper.extender.name == "opencl"

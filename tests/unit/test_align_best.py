@@ -10,11 +10,12 @@ from gassst.align import best_device, match_matrix
 from gassst.align.best import _alignment, best
 from gassst.align.best_device import device_pass
 from gassst.align.blocks import Geometry, Matrix, compiled_pass, longest_span
-from gassst.align.device import Machine, machines
 from gassst.align.gaps import Gaps
 from gassst.align.waterman_eggert import WatermanEggert
 from gassst.errors import DeviceError, InputError, UsageError
-from gassst.gpu import opencl_engine
+from gassst.gpu import platforms
+from gassst.gpu.device import Device
+from gassst.gpu.platforms import opened
 
 LEAST = -(10**8)
 SCORES = np.ascontiguousarray(match_matrix(2, -3).scores[:4, :4], np.int32)
@@ -159,9 +160,9 @@ def test_an_alignment_across_every_border():
 @pytest.mark.parametrize("devices, chunk_blocks", ((1, 2), (3, 1), (2, 6), (3, 6)))
 def test_a_device_finds_the_same(monkeypatch, devices, chunk_blocks):
     """One, and several contexts of one, as several GPUs are: with chunks of their own, and with parts of one."""
-    [one] = machines("cpu", 2)
-    several = [one, *(Machine(opencl_engine.choose("cpu")[0], one.device) for _ in range(devices - 1))]
-    monkeypatch.setattr(best_device, "machines", lambda *_: several)
+    [one] = opened("cpu", 2)
+    several = [one, *(Device(platforms.choose("cpu")[0], one.device) for _ in range(devices - 1))]
+    monkeypatch.setattr(best_device, "opened", lambda *_: several)
     monkeypatch.setattr(best_device, "IN_FLIGHT", 2)
     rng = np.random.default_rng(10)
     gaps = Gaps(5, 2)
@@ -184,7 +185,7 @@ def test_a_device_that_computes_wrong_scores_is_refused(monkeypatch, tmp_path):
     text = best_device.KERNEL.read_text()
     broken = tmp_path / "best.cl"
     broken.write_text(text.replace("max(e[k] - g.extend", "max(e[k] - g.extend - 1"))
-    monkeypatch.setattr(best_device, "KERNEL", broken)
+    monkeypatch.setattr(best_device.Waves, "paths", (broken,))
     rng = np.random.default_rng(11)
     query, target = rng.integers(0, 4, (2, 3000)).astype(np.uint8)
     scores = match_matrix(2, -3).scores

@@ -12,12 +12,12 @@ from importlib.util import find_spec
 import pytest
 
 from gassst.errors import DeviceError
-from gassst.gpu import drivers, opencl_engine, probe
+from gassst.gpu import drivers, platforms, probe
 from gassst.gpu.choose import make_extender
 from gassst.gpu.drivers import why_no_accelerator
 from gassst.gpu.opencl import OpenCLExtender
 
-CPUS = [info.index for info in opencl_engine.devices(threads=2) if info.usable and info.type == "cpu"]
+CPUS = [info.index for info in platforms.devices(threads=2) if info.usable and info.type == "cpu"]
 needs_cpu = pytest.mark.skipif(not CPUS, reason="no OpenCL device that is a CPU here")
 
 

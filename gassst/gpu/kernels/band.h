@@ -12,26 +12,19 @@
  * set, its neighbour is never smaller, and an insertion from there (neighbour + 1) never beats the diagonal
  * step: same as infinite.
  *
- * Wanted from whoever includes this: LANES (1, 2, 4, 8) and WORDS (1, 2, 4, 8); outside OpenCL also VEC,
- * VEC_LOAD, VEC_STORE, u64, u32, u16, BAND_FN, BAND_GLOBAL, BAND_UNROLL, BAND_POPCOUNT, BAND_ZERO. Several
- * lanes may differ in read length: rows past the end of a read leave its lane as it is. */
+ * Wanted from whoever includes this: WORDS (1, 2, 4, 8); outside OpenCL, where a work-item has one lane, also LANES
+ * (1, 2, 4, 8), VEC, VEC_LOAD, VEC_STORE, u64, u32, u16, BAND_FN, BAND_GLOBAL, BAND_UNROLL, BAND_POPCOUNT, BAND_ZERO.
+ * Several lanes may differ in read length: rows past the end of a read leave its lane as it is. */
 #ifdef __OPENCL_VERSION__
 #define BAND_GLOBAL __global
 #define BAND_FN static
 #define BAND_UNROLL _Pragma("unroll")
 #define BAND_POPCOUNT(x) popcount(x)
 #define BAND_ZERO ((VEC)(0))
-#define BAND_PASTE_(a, b) a##b
-#define BAND_PASTE(a, b) BAND_PASTE_(a, b)
-#if LANES == 1
+#define LANES 1
 #define VEC ulong
 #define VEC_LOAD(p) (*(p))
 #define VEC_STORE(v, p) (*(p) = (v))
-#else
-#define VEC BAND_PASTE(ulong, LANES)
-#define VEC_LOAD(p) BAND_PASTE(vload, LANES)(0, (p))
-#define VEC_STORE(v, p) BAND_PASTE(vstore, LANES)((v), 0, (p))
-#endif
 typedef ulong u64;
 typedef uint u32;
 typedef ushort u16;

@@ -40,7 +40,7 @@ __kernel void list_bands(__global const uint *read_length, __global const uchar 
         bands[i] = (uint2)(to, n);
 }
 
-/* Scores bands of 64 * WORDS diagonals (score.cl); reads with bands of another width are left to another program. There are
+/* Scores bands of 64 * WORDS diagonals; reads with bands of another width are left to another program. There are
  * counters[count] pairs. found: best ushort[room], then end ushort[room]. */
 __kernel void score_bands(READ_ARGS, __global const short *plan, REFERENCE_ARGS, __global const uint *pairs, uint room,
                           __global const uint *counters, uint count, __global ushort *found)

@@ -1,6 +1,6 @@
 /* Banded local alignment with affine gaps (Gotoh 1982) and a bonus for each end of the read that is reached: the
  * one recurrence of the OpenCL and of the C backend. Goes behind band.h, whose band_batch it takes; lanes are those of
- * local_lanes.h in OpenCL, of the files of ext/isa in C.
+ * local.cl in OpenCL, of the files of ext/isa in C.
  *
  * Recipe. Rows are read bases, columns the diagonals of a band, LOCAL_LANES pairs side by side in one vector: no step
  * looks at a neighbouring lane. Instead of scores their losses are kept, what an alignment lacks up to here against one

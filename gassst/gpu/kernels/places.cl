@@ -106,7 +106,7 @@ __kernel void gather_passed(__global const uint *read_length, __global const uch
     }
 }
 
-/* The errors of the bands of 64 * WORDS diagonals (profile.cl) by end diagonal: ushort[n, stride], the bands as `list_bands`
+/* The errors of the bands of 64 * WORDS diagonals by end diagonal: ushort[n, stride], the bands as `list_bands`
  * has left them. */
 __kernel void profile_bands(READ_ARGS, __global const short *plan, REFERENCE_ARGS, __global const uint *pairs, uint room,
                             uint n, uint stride, __global ulong *profile)

@@ -1,4 +1,4 @@
-/* The loops over one group of pairs for one kind of lanes: included by local_lanes.h and the files of ext/isa with ISA,
+/* The loops over one group of pairs for one kind of lanes: included by the files of instruction sets with ISA,
  * LOCAL_BYTES, LOCAL_LANES, BAND_FN, LOCAL_LOOP and the vector operations set, of which those of one kind of lanes are
  * undefined at the end. */
 #include "local.h"

@@ -1,5 +1,5 @@
-/* What surrounds local.h where it is compiled more than once, for lanes of bytes and of 16 bits, by OpenCL on a CPU
- * (local_lanes.h) and by C for each instruction set (ext/isa). Names are told apart by ISA. */
+/* What surrounds local.h where it is compiled more than once, for lanes of bytes and of 16 bits, for each
+ * instruction set. Names are told apart by ISA. */
 #define LOCAL_VARIANT__(name, isa) name##_##isa
 #define LOCAL_VARIANT_(name, isa) LOCAL_VARIANT__(name, isa)
 #define LOCAL_VARIANT(name) LOCAL_VARIANT_(name, ISA)
