@@ -20,97 +20,59 @@ cdef enum:
     ROW_MASK = (1 << ROW_BITS) - 1
 
 
-def at_one_place(known, int worse):
-    """Reads all of whose bands with at most `worse` errors more than the chosen one are at its place.
-
-    Parameters
-    ----------
-    known : local.realign.Known
-        Of n reads. Read: `found.bands`, `start`, `chosen`.
-    worse : int
-
-    Returns
-    -------
-    uint8[n]
-        1 where all such bands of the read are on one strand and end near the chosen one; 0 where there is none.
-    """
-    cdef const uint32_t[::1] read_strand = known.found.bands.read_strand
-    cdef const coordinate_t[::1] band_start = known.found.bands.band_start
-    cdef const uint16_t[::1] end = known.found.bands.end, edits = known.found.bands.edits
-    cdef const int64_t[::1] start = known.start, chosen = known.chosen
-    cdef Py_ssize_t n = chosen.shape[0], r, row
-    cdef int64_t diagonal
-    alone_array = np.zeros(n, np.uint8)
-    cdef uint8_t[::1] alone = alone_array
-    with nogil:
-        for r in range(n):
-            if chosen[r] < 0:
-                continue
-            alone[r] = 1
-            diagonal = band_start[chosen[r]] + end[chosen[r]]
-            for row in range(start[r], start[r + 1]):
-                if edits[row] > edits[chosen[r]] + worse:
-                    continue
-                if (read_strand[row] != read_strand[chosen[r]]
-                        or not same_place(band_start[row] + end[row], diagonal)):
-                    alone[r] = 0
-                    break
-    return alone_array
-
-
 cdef struct known_t:
     uint64_t key    # chosen before the others, fewest errors, canonical strand, first diagonal
     uint64_t place  # strand, diagonal on which it ends
     int64_t row
 
 
-def known_places(known, const uint8_t[::1] wanted, const uint8_t[::1] flip):
-    """Up to 32 bands of each read that is wanted: the chosen one, then those with the fewest errors.
+def known_places(found, int worse, const uint8_t[::1] flip):
+    """Up to 32 bands of each read that is to be reported: the chosen one, then those with the fewest errors.
 
     Of bands whose alignments end on the same diagonal of one strand, which is one alignment, the first is taken.
 
     Parameters
     ----------
-    known : local.realign.Known
-        Of n reads. Read: `bands`, `start`, `chosen`, `worst`.
-    wanted : uint8[n]
-        1 for reads that have a chosen band.
+    found : search.arrays.GlobalResult
+        Of n reads. Read: `bands`, `rows`, `start`, `left_to_local`.
+    worse : int
+        Most errors that a band has beyond those of the chosen one.
     flip : uint8[n]
         From `orient`.
 
     Returns
     -------
-    int64[k]
-        Rows of the bands, read by read.
+    rows : int64[k]
+        Of the bands, read by read.
+    given : bool[k]
+        The chosen ones. A search that ended early has chosen the first place that it met: that does not count.
     """
-    cdef const uint32_t[::1] read_strand = known.found.bands.read_strand
-    cdef const coordinate_t[::1] band_start = known.found.bands.band_start
-    cdef const uint16_t[::1] end = known.found.bands.end, edits = known.found.bands.edits, worst = known.worst
-    cdef const int64_t[::1] start = known.start, chosen = known.chosen
-    cdef Py_ssize_t n = wanted.shape[0], r, room = 0, done = 0, i, kept
-    cdef int64_t row
+    cdef const uint32_t[::1] read_strand = found.bands.read_strand
+    cdef const coordinate_t[::1] band_start = found.bands.band_start
+    cdef const uint16_t[::1] end = found.bands.end, edits = found.bands.edits
+    cdef const int64_t[::1] reported = found.rows, start = found.start
+    cdef const uint8_t[::1] left_to_local = found.left_to_local.view(np.uint8)
+    cdef Py_ssize_t k = read_strand.shape[0], done = 0, i, kept, row = 0
+    cdef int64_t r, chosen
     cdef known_t places[MOST_KNOWN]
-    for r in range(n):
-        if wanted[r]:
-            room += min(start[r + 1] - start[r], MOST_KNOWN)
-    rows_array = np.empty(room, np.int64)
+    rows_array, given_array = np.empty(k, np.int64), np.empty(k, bool)
     cdef int64_t[::1] rows = rows_array
+    cdef uint8_t[::1] given = given_array.view(np.uint8)
     with nogil:
-        for r in range(n):
-            if not wanted[r]:
-                continue
-            kept = 0
-            for row in range(start[r], start[r + 1]):
-                if edits[row] > worst[r]:
-                    continue
-                kept = keep_known(places, kept, known_t(
-                    <uint64_t>(row != chosen[r]) << 63 | <uint64_t>edits[row] << (COORDINATE_BITS + 1)
-                    | place_key((read_strand[row] & 1) ^ flip[r], band_start[row]),
-                    place_key(read_strand[row] & 1, band_start[row] + end[row]), row))
+        while row < k:
+            r, kept = read_strand[row] >> 1, 0
+            chosen = reported[start[r]] if start[r] < start[r + 1] else -1
+            while row < k and read_strand[row] >> 1 == r:
+                if chosen >= 0 and edits[row] <= edits[chosen] + worse:
+                    kept = keep_known(places, kept, known_t(
+                        <uint64_t>(row != chosen) << 63 | <uint64_t>edits[row] << (COORDINATE_BITS + 1)
+                        | place_key((read_strand[row] & 1) ^ flip[r], band_start[row]),
+                        place_key(read_strand[row] & 1, band_start[row] + end[row]), row))
+                row += 1
             for i in range(kept):
-                rows[done] = places[i].row
+                rows[done], given[done] = places[i].row, places[i].row == chosen and not left_to_local[r]
                 done += 1
-    return rows_array[:done]
+    return rows_array[:done], given_array[:done]
 
 
 cdef Py_ssize_t keep_known(known_t *places, Py_ssize_t kept, known_t place) noexcept nogil:

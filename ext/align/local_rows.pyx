@@ -6,7 +6,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from gassst._core.layouts cimport NO_SCORE, NO_SUBOPTIMAL, hit_t, read_summary_t
 
-from gassst.model.layouts import HIT
+from gassst.model.layouts import HIT, READ_SUMMARY
 
 
 def parts_of_strands(lines, const uint32_t[::1] lengths, scoring):
@@ -44,43 +44,35 @@ def parts_of_strands(lines, const uint32_t[::1] lengths, scoring):
     return *ends_array, loss_array
 
 
-def summarise(found, clear, primary, rivals):
+def summarise(Py_ssize_t n, primary, rivals):
     """The summary of every read.
 
     Parameters
     ----------
-    found : READ_SUMMARY[n]
-        Of the search of whole reads. It holds for `clear`.
-    clear : local.places.Lines
-        c primary alignments, of which the search has seen all rivals. Read: `hits`, `read_strand`.
+    n : int
+        Reads.
     primary : local.places.Lines
-        k primary alignments of other reads. Read: `hits`, `read_strand`, `total`.
+        k primary alignments. Read: `hits`, `read_strand`, `total`.
     rivals : local.rivals.Rivals
         Those of `primary`.
 
     Returns
     -------
     READ_SUMMARY[n]
-        `second` is known of `clear` only; `n_reported` is 0.
+        `second` and `n_reported` are not known.
     """
-    cdef const read_summary_t[::1] known = found
-    cdef const hit_t[::1] clear_hits = clear.hits, hits = primary.hits
-    cdef const uint32_t[::1] clear_strand = clear.read_strand, read_strand = primary.read_strand
+    cdef const hit_t[::1] hits = primary.hits
+    cdef const uint32_t[::1] read_strand = primary.read_strand
     cdef const int32_t[::1] total = primary.total, rival_total = rivals.total, rival_score = rivals.score
     cdef const int64_t[::1] count = rivals.count
-    cdef Py_ssize_t n = known.shape[0], i
+    cdef Py_ssize_t i
     cdef uint32_t r
     cdef bint tied
-    summary_array = np.empty(n, found.dtype)
+    summary_array = np.empty(n, READ_SUMMARY)
     cdef read_summary_t[::1] summary = summary_array
     with nogil:
         for i in range(n):
             summary[i] = read_summary_t(NO_SCORE, NO_SCORE, 0, 0, 0, NO_SUBOPTIMAL)
-        for i in range(clear_strand.shape[0]):
-            r = clear_strand[i] >> 1
-            summary[r] = known[r]
-            summary[r].best, summary[r].n_reported = clear_hits[i].edits, 0
-            summary[r].suboptimal = clear_hits[i].score if known[r].n_best > 1 else NO_SUBOPTIMAL
         for i in range(read_strand.shape[0]):
             r = read_strand[i] >> 1
             tied = rival_total[i] >= total[i] and count[i] > 0

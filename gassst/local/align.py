@@ -75,12 +75,6 @@ class Aligner:
         """int64[k]: what places lose against an alignment without an error."""
         return self.scoring.perfect(self.lengths[places.read_strand >> 1]) - places.total
 
-    def ungapped(self, read_strand: U32, diagonal: I64) -> Lines:
-        """Ungapped alignments of whole reads, in their order."""
-        cigars = self.lengths[read_strand >> 1] << np.uint32(4)
-        runs = np.arange(len(cigars), dtype=np.uint32), np.ones(len(cigars), np.uint16)
-        return self._lines(Aligned(read_strand, diagonal, cigars, *runs), np.ones(len(cigars), bool))
-
     # --- scores --------------------------------------------------------------------------------------------------
 
     def score(self, targets: Targets, plain: Bool | None = None) -> Places:
@@ -159,16 +153,6 @@ class Aligner:
         n_runs = kept.sum(axis=1).astype(np.uint16)
         start = (np.cumsum(n_runs) - n_runs).astype(np.uint32)
         return self._lines(Aligned(read_strand, diagonal + begin, runs[kept], start, n_runs), given)
-
-    def settled(self, hits: np.ndarray, read_strand: U32) -> Lines:
-        """Lines of whole reads without a gap; `hits` (HIT[k]) point to runs 0 .. k - 1 and are changed in place."""
-        lengths, diagonal = self.lengths[read_strand >> 1], hits["position"].copy()
-        hits["cigar_start"] += np.uint32(self._n_runs)
-        self._cigars.append(lengths << np.uint32(4))
-        self._n_runs += len(hits)
-        total = hits["score"] + np.int32(2 * self.scoring.clip)
-        ends = np.zeros(len(hits), np.int64), lengths.astype(np.int64)
-        return Lines(hits, read_strand, *ends, total, diagonal, diagonal.copy(), np.ones(len(hits), bool))
 
     def begun(self, places: Places) -> I64:
         """int64[k]: the diagonals on which the alignments of places begin."""

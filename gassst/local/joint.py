@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from gassst._core import pair_scoring as _pair_scoring
 from gassst.local.align import Aligner
-from gassst.local.places import Columns, Lines, Places, overlap, rank
-from gassst.model.array_types import COORDINATE_BITS, F64, I64, U8, U32, Bool, place_keys
+from gassst.local.places import Lines, Places, overlap, rank
+from gassst.model.array_types import COORDINATE_BITS, F64, I64, U8, Bool, place_keys
 from gassst.model.layouts import NO_SCORE, SAME_PLACE
 from gassst.pairing.pair_scoring import EDIT_PHRED, PairedReads, PlacesByRead
 from gassst.search.context import BatchContext, PairContext
@@ -26,103 +24,56 @@ GUIDES = 8
 LAST_DIAGONAL = (1 << COORDINATE_BITS) - 1
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Candidates(Columns):
-    """Where the mates of pairs may lie, by read and strand; of alignments at one place the best.
+def candidates_of(aligner: Aligner, concerned: Bool, places: Places) -> I64:
+    """int64[c]: rows of the places where `concerned` mates (bool[n]) may lie, by read, strand and diagonal.
 
-    Attributes
-    ----------
-    read_strand : uint32[k], diagonal, first_diagonal : int64[k]
-        The diagonals on which the alignment ends and begins.
-    inside : int64[k]
-        Coordinate of an aligned base.
-    begin, end : int64[k]
-        The aligned bases of the read as sequenced.
-    total : int64[k]
-        Score and bonus of each end that is reached.
-    given : bool[k]
-        The place that the whole-read search chose.
-    row : int64[k]
-        Of the `Places`; -1: the line of a settled read.
+    They count beside the best place of their read. Of places on neighbouring diagonals it is the best one, of equals
+    the one that the search of whole reads chose.
     """
+    enough = places.score >= aligner.least_scores(places.read_strand, PAIR_BONUS)
+    rows = np.flatnonzero(concerned[places.read] & enough)
+    read, total = places.read[rows], places.total[rows].astype(np.int64)
+    best = np.full(aligner.context.n, np.iinfo(np.int64).min)
+    np.maximum.at(best, read, total)
+    rows = rows[total >= best[read] - PAIR_BONUS - BEHIND]
+    if not rows.size:
+        return rows
+    # Nearly in order already: a stable sort is fast.
+    rows = rows[np.argsort(place_keys(places.read_strand[rows], places.diagonal[rows]), kind="stable")]
+    diagonal, strand = places.diagonal[rows], places.read_strand[rows]
+    new = np.ones(len(rows), bool)
+    new[1:] = (strand[1:] != strand[:-1]) | (diagonal[1:] - diagonal[:-1] > SAME_PLACE)
+    order = 2 * places.total[rows] + places.given[rows]
+    place = np.cumsum(new) - 1
+    is_best = np.flatnonzero(order == np.maximum.reduceat(order, np.flatnonzero(new))[place])
+    first = np.ones(len(is_best), bool)
+    first[1:] = place[is_best[1:]] != place[is_best[:-1]]
+    return rows[is_best[first]]
 
-    read_strand: U32
-    diagonal: I64
-    first_diagonal: I64
-    inside: I64
-    begin: I64
-    end: I64
-    total: I64
-    given: Bool
-    row: I64
 
-    @cached_property
-    def read(self) -> U32:
-        """uint32[k]"""
-        return self.read_strand >> np.uint32(1)
+def guides_among(candidates: Places) -> Places:
+    """Places around which mates are looked for: the best ones of every read."""
+    ordered = candidates.take(np.lexsort((candidates.diagonal, -candidates.total, candidates.read)))
+    ranks = rank(ordered.read)
+    first = np.maximum.accumulate(np.where(ranks == 0, np.arange(len(ranks)), 0))
+    return ordered.take((ranks < GUIDES) & (ordered.total >= ordered.total[first] - PAIR_BONUS))
 
-    @classmethod
-    def of(cls, aligner: Aligner, concerned: Bool, clear: Lines, places: Places) -> Candidates:
-        """Of the reads that are `concerned` (bool[n]): `clear` lines, and the `places` that count beside their best."""
-        n = aligner.context.n
-        lines = clear.take(concerned[clear.read])
-        rows = np.flatnonzero(concerned[places.read])
-        some = places.take(rows)
-        enough = some.score >= aligner.least_scores(some.read_strand, PAIR_BONUS)
-        rows, some = rows[enough], some.take(enough)
-        # The last aligned base of a place and the first one of a line.
-        inside = some.diagonal + some.strand_end - 1
-        begin, end = some.parts(aligner.lengths, aligner.scoring.match)
-        found = cls(
-            np.concatenate([some.read_strand, lines.read_strand]),
-            np.concatenate([some.diagonal, lines.last_diagonal]),
-            np.concatenate([some.first_diagonal, lines.first_diagonal]),
-            np.concatenate([inside, lines.hits["position"]]),
-            np.concatenate([begin, lines.begin]),
-            np.concatenate([end, lines.end]),
-            np.concatenate([some.total, lines.total]).astype(np.int64),
-            np.concatenate([some.given, np.ones(len(lines.read), bool)]),
-            np.concatenate([rows, np.full(len(lines.read), -1)]),
-        )
-        best = np.full(n, np.iinfo(np.int64).min)
-        np.maximum.at(best, found.read, found.total)
-        return found.take(found.total >= best[found.read] - PAIR_BONUS - BEHIND)._distinct()
 
-    def _distinct(self) -> Candidates:
-        """The best of each place, those chosen before first among equals."""
-        # Nearly in order already: a stable sort is fast.
-        order = np.argsort(place_keys(self.read_strand, self.diagonal), kind="stable")
-        if not order.size:
-            return self
-        diagonal, strand = self.diagonal[order], self.read_strand[order]
-        new = np.ones(len(order), bool)
-        new[1:] = (strand[1:] != strand[:-1]) | (diagonal[1:] - diagonal[:-1] > SAME_PLACE)
-        rank = 2 * self.total[order] + self.given[order]
-        place = np.cumsum(new) - 1
-        best = np.flatnonzero(rank == np.maximum.reduceat(rank, np.flatnonzero(new))[place])
-        first = np.ones(len(best), bool)
-        first[1:] = place[best[1:]] != place[best[:-1]]
-        return self.take(order[best[first]])
+def any_within(candidates: Places, strand: I64, low: I64, high: I64) -> Bool:
+    """bool[w]: whether a candidate lies on low .. high (diagonals, int64[w]) of a strand (2 * read + reverse).
 
-    def guides(self) -> Candidates:
-        """Places around which mates are looked for: the best ones of every read."""
-        order = np.lexsort((self.diagonal, -self.total, self.read))
-        ordered = self.take(order)
-        ranks = rank(ordered.read)
-        best = ordered.total[np.maximum.accumulate(np.where(ranks == 0, np.arange(len(order)), 0))]
-        return ordered.take((ranks < GUIDES) & (ordered.total >= best - PAIR_BONUS))
+    The candidates are those of `candidates_of`, in their order.
+    """
+    keys = place_keys(candidates.read_strand, candidates.diagonal)
+    first, last = (place_keys(strand, np.clip(diagonal, 0, LAST_DIAGONAL)) for diagonal in (low, high))
+    return np.searchsorted(keys, first) < np.searchsorted(keys, last, side="right")
 
-    def share_a_diagonal(self, rows: I64) -> Bool:
-        """bool[k]: whether each begins or ends where the one in `rows` (int64[k]) does, on the same strand."""
-        ends = self.first_diagonal, self.diagonal
-        near = [np.abs(own - other[rows]) <= SAME_PLACE for own in ends for other in ends]
-        return np.any(near, axis=0) & (self.read_strand == self.read_strand[rows])
 
-    def any_within(self, strand: I64, low: I64, high: I64) -> Bool:
-        """bool[w]: whether one lies on low .. high (diagonals, int64[w]) of a strand of a read (2 * read + reverse)."""
-        keys = place_keys(self.read_strand, self.diagonal)
-        first, last = (place_keys(strand, np.clip(diagonal, 0, LAST_DIAGONAL)) for diagonal in (low, high))
-        return np.searchsorted(keys, first) < np.searchsorted(keys, last, side="right")
+def _share_a_diagonal(candidates: Places, rows: I64) -> Bool:
+    """bool[k]: whether each begins or ends where the one in `rows` (int64[k]) does, on the same strand."""
+    ends = candidates.first_diagonal, candidates.diagonal
+    near = [np.abs(own - other[rows]) <= SAME_PLACE for own in ends for other in ends]
+    return np.any(near, axis=0) & (candidates.read_strand == candidates.read_strand[rows])
 
 
 class Joint(NamedTuple):
@@ -144,17 +95,15 @@ class Joint(NamedTuple):
     wrong: F64
 
 
-def choose(
-    context: BatchContext, pairs: PairContext, reads: I64, candidates: Candidates, lines: Lines
-) -> Joint:
+def choose(context: BatchContext, pairs: PairContext, reads: I64, candidates: Places, lines: Lines) -> Joint:
     """The best pairs of places among the candidates of `reads` (int64[c], whole pairs, ascending).
 
     What one point of score says of a place comes from the errors of the `lines`, at most one a read.
     """
     primary, proper, wrong = _weighed(context, pairs, reads, candidates, lines)
     chosen = primary[np.searchsorted(reads, candidates.read)]
-    begin, end = candidates.begin, candidates.end
-    is_rival = overlap(begin, end, begin[chosen], end[chosen]) & ~candidates.share_a_diagonal(chosen)
+    begin, end = candidates.parts(context.lengths, context.params.scoring.match)
+    is_rival = overlap(begin, end, begin[chosen], end[chosen]) & ~_share_a_diagonal(candidates, chosen)
     is_rival[primary[primary >= 0]] = True
     if not is_rival.all():
         _, _, wrong = _weighed(context, pairs, reads, candidates.take(is_rival), lines)
@@ -163,7 +112,7 @@ def choose(
 
 
 def _weighed(
-    context: BatchContext, pairs: PairContext, reads: I64, candidates: Candidates, lines: Lines
+    context: BatchContext, pairs: PairContext, reads: I64, candidates: Places, lines: Lines
 ) -> tuple[I64, U8, F64]:
     """Rows of the places of the `reads` in the best pairs of places, whether these are concordant, and what all pairs
     of places without each weigh."""

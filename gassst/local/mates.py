@@ -15,7 +15,7 @@ from gassst._core import mate_anchors as _mate_anchors
 from gassst._core import selection as _selection
 from gassst.index.reference import contig_before
 from gassst.local.align import Aligner, score_bands
-from gassst.local.joint import PAIR_BONUS, Candidates, Joint, choose
+from gassst.local.joint import PAIR_BONUS, Joint, any_within, candidates_of, choose, guides_among
 from gassst.local.places import Lines, Places, at, line_of_read, of_reads
 from gassst.local.rivals import Looked, Rivals, SeedCoverage, places_by_chance
 from gassst.model.array_types import F64, I64, U8, U32, Bool, Structs
@@ -52,7 +52,6 @@ class PairedPlaces:
     Attributes
     ----------
     primary : Lines
-        Of the reads that were not settled at once.
     places : Places
         All known places, those found beside mates included.
     joined : uint32[j]
@@ -93,45 +92,43 @@ class PairedPlaces:
 @optional(
     "placed-together",
     "Chooses the places of both mates together, by their scores.",
-    instead=lambda aligner, pairs, decided, clear, primary, places: PairedPlaces.none(
+    instead=lambda aligner, pairs, decided, primary, places: PairedPlaces.none(
         aligner.context.n, primary, places
     ),
 )
 def pair_up(
-    aligner: Aligner, pairs: PairContext, decided: Bool, clear: Lines, primary: Lines, places: Places
+    aligner: Aligner, pairs: PairContext, decided: Bool, primary: Lines, places: Places
 ) -> PairedPlaces:
     """Place mates together where the best concordant pair of places costs less than it is worth.
 
-    `decided` bool[n]: reads that keep their place. `clear`: lines of the settled reads.
+    `decided` bool[n]: reads that keep their place.
     """
     context, n = aligner.context, aligner.context.n
-    settled = of_reads(clear, n)
-    aligned = settled | of_reads(primary, n)
-    movable = pairs.paired & ~decided & aligned[pairs.partner] & ~settled
+    aligned = of_reads(primary, n)
+    movable = pairs.paired & ~decided & aligned[pairs.partner]
     if not movable.any():
         return PairedPlaces.none(n, primary, places)
     concerned = movable | movable[pairs.partner]
-    candidates = Candidates.of(aligner, concerned, clear, places)
-    n_known = len(places.read)
-    new = _beside_guides(aligner, pairs, movable & pairs.rescuable, aligned, candidates)
+    rows, n_known = candidates_of(aligner, concerned, places), len(places.read)
+    new = _beside_guides(aligner, pairs, movable & pairs.rescuable, aligned, places.take(rows))
     if len(new.read):
         places = Places.concatenate([places, new])
-        candidates = Candidates.of(aligner, concerned, clear, places)
-    lines = Lines.concatenate([some.take(concerned[some.read]) for some in (clear, primary)])
+        rows = candidates_of(aligner, concerned, places)
+    lines, candidates = primary.take(concerned[primary.read]), places.take(rows)
     choice = choose(context, pairs, np.flatnonzero(concerned), candidates, lines)
-    return _moved(aligner, choice, candidates, (clear, primary), places, n_known)
+    return _moved(aligner, choice, rows[choice.rows], primary, places, n_known)
 
 
 def _beside_guides(
-    aligner: Aligner, pairs: PairContext, wanted: Bool, aligned: Bool, known: Candidates
+    aligner: Aligner, pairs: PairContext, wanted: Bool, aligned: Bool, known: Places
 ) -> Places:
     """Places of `wanted` mates (bool[n]) in the windows that the best places of `aligned` mates leave (bool[n]).
 
     Mates with a `known` candidate in such a window are not looked for in it.
     """
-    guides = known.take(aligned[known.read] & wanted[pairs.partner[known.read]]).guides()
+    guides = guides_among(known.take(aligned[known.read] & wanted[pairs.partner[known.read]]))
     mates, (low, high, strand) = pairs.partner[guides.read], _windows(aligner.context, pairs, guides)
-    lonely = np.flatnonzero((low <= high) & ~known.any_within(2 * mates + strand, low, high))
+    lonely = np.flatnonzero((low <= high) & ~any_within(known, 2 * mates + strand, low, high))
     if not lonely.size:
         return Places.none()
     windows = np.stack([low[lonely], high[lonely], strand[lonely]])
@@ -141,34 +138,26 @@ def _beside_guides(
 
 
 def _moved(
-    aligner: Aligner,
-    choice: Joint,
-    candidates: Candidates,
-    known: tuple[Lines, Lines],
-    places: Places,
-    n_known: int,
+    aligner: Aligner, choice: Joint, rows: I64, primary: Lines, places: Places, n_known: int
 ) -> PairedPlaces:
-    """The primaries, with mates where their concordant pair has them. `known`: settled lines and others."""
-    n, (clear, primary) = aligner.context.n, known
-    reads, chosen = choice.reads, candidates.take(choice.rows)
+    """The primaries, with mates where their concordant pair has them: in `rows` (int64[j]) of the places."""
+    n, reads, chosen = aligner.context.n, choice.reads, places.take(rows)
     line = line_of_read(primary, n)[reads]
     stays = (line >= 0) & (at(primary.read_strand, line) == chosen.read_strand)
     near = [
         np.abs(at(diagonal, line) - chosen.diagonal) <= SAME_PLACE
         for diagonal in (primary.first_diagonal, primary.last_diagonal)
     ]
-    stays &= near[0] | near[1]
-    moves = chosen.row[~stays & (chosen.row >= 0)]
-    leaves = np.zeros(n, bool)
-    leaves[places.read[moves]] = True
+    moves = rows[~(stays & (near[0] | near[1]))]
     if moves.size:
+        leaves = np.zeros(n, bool)
+        leaves[places.read[moves]] = True
         moved = aligner.align_places(places.take(moves))
         primary = Lines.concatenate([primary.take(~leaves[primary.read]), moved])
-    placed = of_reads(primary, n) | of_reads(clear, n)
     rescued = np.zeros(n, bool)
-    rescued[chosen.read] = chosen.row >= n_known
+    rescued[chosen.read] = rows >= n_known
     # Mates are neighbouring rows.
-    both = np.repeat(placed[reads].reshape(-1, 2).all(axis=1), 2)
+    both = np.repeat(of_reads(primary, n)[reads].reshape(-1, 2).all(axis=1), 2)
     wrong = np.zeros(n)
     wrong[reads] = choice.wrong
     return PairedPlaces(primary, places, reads[both].astype(np.uint32), rescued, wrong)
@@ -248,7 +237,7 @@ def pair_quality(
     quality[reads] = np.where(whole[reads], np.minimum(quality[reads], of_scores), of_scores)
 
 
-def _windows(context: BatchContext, pairs: PairContext, guides: Candidates) -> tuple[I64, I64, I64]:
+def _windows(context: BatchContext, pairs: PairContext, guides: Places) -> tuple[I64, I64, I64]:
     """First and last diagonal and strand that each of the guides leaves the mate, int64[k] each.
 
     A window ends where the contig of the guide does.
@@ -260,7 +249,7 @@ def _windows(context: BatchContext, pairs: PairContext, guides: Candidates) -> t
     insert, reference = pairs.insert, context.reference
     leading = leads(insert.orientation, strand, pairs.mate[read].astype(np.int64))
     low, high = partner_window(leading, diagonal, length, other, insert.low, insert.high)
-    contig = contig_before(reference.starts, guides.inside)
+    contig = contig_before(reference.starts, diagonal + guides.strand_end - 1)
     low = np.maximum(low, reference.starts[contig] - other)
     high = np.minimum(high, reference.starts[contig] + reference.lengths[contig])
     return low, high, partner_strand(insert.orientation, strand)

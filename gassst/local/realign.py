@@ -1,10 +1,8 @@
 """Local alignment of a batch: reads whose ends may be clipped, and reads that lie in several places (--mode local).
 
-It starts from what the whole-read search found. A read that this settles stays as it is: no other alignment scores
-better. A read with a single known place is aligned there again, by score. Of all others the known places are scored
-again with the local kernel. Where nothing was found, or where much is clipped, the filters' bounds mean nothing: they
-speak of whole reads. For these few reads seeds are looked up once more, densely, and the best supported buckets are
-scored without filters.
+It starts from the places that the whole-read search found: they are scored once more, and the best one of each read is
+aligned. Where nothing was found, or where much is clipped, the filters' bounds mean nothing: they speak of whole reads.
+For these few reads seeds are looked up once more, densely, and the best supported buckets are scored without filters.
 
 Places compare by their score with the bonus for each end that is reached; AS and XS are scores without it.
 """
@@ -34,61 +32,22 @@ from gassst.local.places import (
     rank,
 )
 from gassst.local.reseed import DEEP, WORDS, Depth, PassedOver, look_again
-from gassst.local.rivals import Rivals, SeedCoverage, part_quality, quality_of, rivals_of, supplementary
-from gassst.model.array_types import COORDINATE, I64, U8, U16, U32, Bool, place_keys
+from gassst.local.rivals import SeedCoverage, part_quality, quality_of, rivals_of, supplementary
+from gassst.model.array_types import COORDINATE, Bool, place_keys
 from gassst.model.layouts import NO_SCORE
 from gassst.model.params import Scoring
 from gassst.model.rules import optional
 from gassst.model.sam_flags import SECONDARY, SUPPLEMENTARY
-from gassst.search.arrays import Bands, BatchResult, GlobalResult
+from gassst.search.arrays import BatchResult, GlobalResult
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.host import HostBackend, unmapped_rows
+from gassst.search.mapq import near_known
 from gassst.search.plan import EXTRA_STRATA
 from gassst.search.tandem_copies import Parts, beside_copies
 
 # Errors by which a known place may be worse than the chosen one and still be scored again. 3 to 12 place the same
 # reads right (lab/constants.md).
 WORSE = 7
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Known:
-    """The result of the whole-read search, and what follows from it for each of the `n` reads of a batch.
-
-    Attributes
-    ----------
-    found : GlobalResult
-    start : int64[n + 1]
-        `found.bands` of read r are start[r] .. start[r + 1].
-    reported : int64[n]
-        Rows that the whole-read search would report.
-    chosen : int64[n]
-        Row in `found.bands` of the chosen place, -1 for none.
-    worst : uint16[n]
-        Most errors of a place that counts; the search may have kept others.
-    """
-
-    found: GlobalResult
-    start: I64
-    reported: I64
-    chosen: I64
-    worst: U16
-
-    @classmethod
-    def of(cls, found: GlobalResult) -> Known:
-        """From the result of the search."""
-        n, reported = len(found.summary), np.diff(found.start)
-        mapped = np.flatnonzero(reported)
-        chosen = np.full(n, -1)
-        chosen[mapped] = found.rows[found.start[mapped]]
-        worst = np.zeros(n, np.uint16)
-        worst[mapped] = found.bands.edits[chosen[mapped]] + np.uint16(WORSE)
-        start = np.concatenate([[0], np.cumsum(np.bincount(found.bands.read_strand >> 1, minlength=n))])
-        return cls(found, start, reported, chosen, worst)
-
-    def take(self, rows: I64) -> Bands:
-        """Bands of the search."""
-        return self.found.bands.take(rows)
 
 
 class Looked(NamedTuple):
@@ -111,17 +70,7 @@ class Looked(NamedTuple):
 def realign(backend: HostBackend, found: GlobalResult, pairs: PairContext | None) -> BatchResult:
     """The best local alignments of a batch: its primary, supplementary and secondary rows."""
     with backend.stats.timed("local"):
-        return _Realignment(backend, Aligner(backend), Known.of(found), pairs).run(found.quality)
-
-
-def settles_one_mismatch(scoring: Scoring) -> bool:
-    """Whether an ungapped alignment with one mismatch, the only one with so few errors, has the best score.
-
-    Clipping q >= 1 bases loses q * match and a bonus, and gains at most a mismatch; another alignment has two
-    mismatches or a gap.
-    """
-    gaps = (o + e for o, e in zip(scoring.gap_open, scoring.gap_extend, strict=True))
-    return scoring.clip >= scoring.mismatch and min(gaps) >= scoring.match + scoring.mismatch
+        return _Realignment(backend, Aligner(backend), found, pairs).run()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,7 +79,7 @@ class _Realignment:
 
     backend: HostBackend
     aligner: Aligner
-    known: Known
+    found: GlobalResult
     pairs: PairContext | None
 
     @property
@@ -141,19 +90,15 @@ class _Realignment:
     def scoring(self) -> Scoring:
         return self.context.params.scoring
 
-    def run(self, quality: U8) -> BatchResult:
-        n, lengths = self.context.n, self.context.lengths
-        clear = self._clear()
-        settled = of_reads(clear, n)
-        decided = self._decided(settled)
-        rest = (self.known.chosen >= 0) & ~settled
-        rows = _local_places.known_places(self.known, rest.view(np.uint8), self.context.flip)
-        places = self._known_places(rows)
+    def run(self) -> BatchResult:
+        n, lengths, found = self.context.n, self.context.lengths, self.found
+        places = self._known_places()
         primary = self._primary(places)
         # Reads to look up once more: those without an alignment, or with much of it clipped.
-        far = ~settled & ~self.known.found.hopeless
+        far = ~found.hopeless
         much = primary.clipped(lengths) >= MUCH_CLIPPED
-        far[primary.read] = much | self.known.found.left_to_local[primary.read]
+        far[primary.read] = much | found.left_to_local[primary.read]
+        decided = self._decided(primary, far)
         known = Looked(primary, places, PassedOver.none(n))
         if far.any():
             known = self._look_up(known, far)
@@ -161,20 +106,25 @@ class _Realignment:
         known = known._replace(primary=self._reportable(known.primary, self._paired()))
         paired = PairedPlaces.none(n, known.primary, known.places)
         if self.pairs is not None:
-            paired, far, passed_over = self._pair_up(self.pairs, known, far, decided, clear)
+            paired, far, passed_over = self._pair_up(self.pairs, known, far, decided)
             known = known._replace(passed_over=passed_over)
-            clear, paired = self._concordant(self.pairs, clear, paired, decided)
+            paired = self._concordant(self.pairs, paired, decided)
         primary, places = paired.primary, paired.places
         parts = supplementary(self.aligner, places.take(far[places.read]), primary.take(far[primary.read]))
-        return self._report(
-            clear, paired, parts, self._seed_coverage(far, known.passed_over), decided, quality
-        )
+        return self._report(paired, parts, self._seed_coverage(far, known.passed_over), decided)
 
-    def _decided(self, settled: Bool) -> Bool:
-        """bool[n]: mates of the pairs that the search of whole reads has placed, as both are `settled` (bool[n])."""
+    def _decided(self, primary: Lines, far: Bool) -> Bool:
+        """bool[n]: mates of the pairs that stay where the search of whole reads has placed them.
+
+        Their places are the best ones by score, too. No other one is known with hardly more errors, or the mate has
+        told which of several places without an error it is. `far` bool[n]: reads to look up once more.
+        """
         if self.pairs is None:
             return np.zeros(self.context.n, bool)
-        return self.known.found.proper & settled & settled[self.pairs.partner]
+        summary = self.found.summary
+        stays = of_reads(self._reportable(primary.take(primary.given), self.pairs.paired), self.context.n)
+        stays &= ~far & (~near_known(summary) | (summary["best"] == 0))
+        return self.found.proper & stays & stays[self.pairs.partner]
 
     @optional(
         "dense-seeds",
@@ -206,15 +156,15 @@ class _Realignment:
         return replace(places, first_diagonal=first)
 
     def _pair_up(
-        self, pairs: PairContext, known: Looked, far: Bool, decided: Bool, clear: Lines
+        self, pairs: PairContext, known: Looked, far: Bool, decided: Bool
     ) -> tuple[PairedPlaces, Bool, PassedOver]:
         """Mates placed together; the reads that were looked up by then (`far` and more, bool[n]), what was passed over.
 
         Pairs in doubt are looked up with seeds that occur often, and placed once more.
         """
-        paired = pair_up(self.aligner, pairs, decided, clear, known.primary, known.places)
+        paired = pair_up(self.aligner, pairs, decided, known.primary, known.places)
         # Where whole reads make a concordant pair, more seeds find no other one.
-        movable = ~of_reads(clear, self.context.n) & ~(self.known.found.proper & ~far & ~far[pairs.partner])
+        movable = ~self._fit_as_wholes(pairs, far)
         coverage = self._seed_coverage(far, known.passed_over)
         doubtful = in_doubt(self.context.lengths, pairs, paired, movable, coverage)
         if not doubtful.any():
@@ -224,16 +174,16 @@ class _Realignment:
         primary, places = (some.take(concerned[some.read]) for some in (known.primary, known.places))
         deep = self._look_up(Looked(primary, places, known.passed_over), doubtful, DEEP)
         primary = self._reportable(deep.primary, self._paired())
-        again = pair_up(self.aligner, pairs, decided | ~concerned, clear, primary, deep.places)
+        again = pair_up(self.aligner, pairs, decided | ~concerned, primary, deep.places)
         return paired.put(again, concerned), far | doubtful, deep.passed_over
 
     def _fit_as_wholes(self, pairs: PairContext, far: Bool) -> Bool:
         """bool[n]: mates of concordant pairs of whole reads, none of them looked up again (`far`, bool[n])."""
-        return self.known.found.proper & ~far & ~far[pairs.partner]
+        return self.found.proper & ~far & ~far[pairs.partner]
 
     def _seed_coverage(self, far: Bool, passed_over: PassedOver) -> SeedCoverage:
         """Of the batch, where dense seeds of some reads (`far`, bool[n]) were looked up."""
-        found = self.known.found
+        found = self.found
         return SeedCoverage(far | found.hopeless, found.seen, passed_over)
 
     def _reportable(self, lines: Lines, decided: Bool) -> Lines:
@@ -246,92 +196,31 @@ class _Realignment:
         enough |= concordant & (score >= self.aligner.least_scores(lines.read_strand, PAIR_BONUS))
         return lines if enough.all() else lines.take(enough)
 
-    def _concordant(
-        self, pairs: PairContext, clear: Lines, paired: PairedPlaces, decided: Bool
-    ) -> tuple[Lines, PairedPlaces]:
+    def _concordant(self, pairs: PairContext, paired: PairedPlaces, decided: Bool) -> PairedPlaces:
         """Without the lines that score less than -T and have lost the mate that vouched for them."""
-        n = self.context.n
-        placed = of_reads(clear, n) | of_reads(paired.primary, n)
         concordant = decided.copy()
         concordant[paired.joined] = True
-        concordant &= placed[pairs.partner]
-        primary = self._reportable(paired.primary, concordant)
-        return self._reportable(clear, concordant), replace(paired, primary=primary)
+        concordant &= of_reads(paired.primary, self.context.n)[pairs.partner]
+        return replace(paired, primary=self._reportable(paired.primary, concordant))
 
     def _paired(self) -> Bool:
         """bool[n]: reads that have a mate."""
         return np.zeros(self.context.n, bool) if self.pairs is None else self.pairs.paired
 
-    # --- reads with one place ------------------------------------------------------------------------------------
-
-    def _clear(self) -> Lines:
-        """Alignments of the reads that need no more: their places are not scored.
-
-        Of these, some keep a whole-read alignment: it is ungapped, the best that touches its diagonal, and has no error
-        or no close rival. The others have a single known place, and are aligned there.
-        """
-        known, scoring, context = self.known, self.scoring, self.context
-        reads = np.flatnonzero((known.reported == 1) & ~known.found.left_to_local)
-        sure = 1 if settles_one_mismatch(scoring) else 0
-        hits, read_strand, left, diagonal, ungapped, alone = _ungapped.settle(known, reads, sure, context)
-        settled = self.aligner.settled(hits, read_strand)
-        reads = reads[left]
-        bands, n_best = known.take(known.chosen[reads]), known.found.summary["n_best"].take(reads)
-        loss = _expected_loss(scoring, bands.edits, ungapped)
-        # With masked bases, or not proved by one diagonal.
-        stands = ungapped & (alone | (bands.edits == 0) & (n_best > 1))
-        targets = _around(bands.read_strand, diagonal, bands.words, loss, np.ones(reads.size, bool))
-        unsure = np.flatnonzero(stands & (bands.edits > sure))
-        best = self.aligner.score(targets.take(unsure))
-        # An alignment from the first to the last base that ends on the same diagonal and scores no more is the same
-        # one: the walk back prefers diagonal steps. With masked bases it loses less, and is not recognised.
-        found = self.aligner.loss(best)
-        same = (best.reached == 3) & (best.diagonal == diagonal[unsure]) & (found == loss[unsure])
-        stands[unsure] = same
-        loss[unsure] = found
-        single = np.flatnonzero(~stands & alone & self._single().take(reads))
-        targets = _around(bands.read_strand, diagonal, bands.words, loss, targets.given)
-        lines = self.aligner.align_touching(targets.take(single))
-        stand = np.flatnonzero(stands)
-        whole = self.aligner.ungapped(bands.read_strand[stand], diagonal[stand])
-        enough = (lines.clipped(context.lengths) < MUCH_CLIPPED) & (lines.hits["score"] > 0)
-        clear = Lines.concatenate([settled, whole, lines.take(enough)])
-        return self._reportable(clear.take(self._settled(clear)), self._paired())
-
-    def _at_one_place(self, worse: int) -> Bool:
-        """bool[n]: reads without another place of at most `worse` errors more than the chosen one."""
-        return _local_places.at_one_place(self.known, worse).view(bool)
-
-    def _single(self) -> Bool:
-        """bool[n]: reads of which a single place is known, and no more is asked."""
-        single = self._at_one_place(WORSE)
-        if self.pairs is None:
-            return single
-        return single & ~(self.pairs.paired & ~self.known.found.proper)
-
-    def _settled(self, clear: Lines) -> Bool:
-        """bool[k]: lines whose read needs no mate, or whose mate has one, too.
-
-        Else the mate may tell which of several places it is: of those that it can make up for.
-        """
-        if self.pairs is None:
-            return np.ones(len(clear.read), bool)
-        alone = self._at_one_place(PAIR_BONUS // (self.scoring.match + self.scoring.mismatch))
-        settled = alone | ~self.pairs.paired | of_reads(clear, self.context.n)[self.pairs.partner]
-        return settled[clear.read]
-
     # --- places --------------------------------------------------------------------------------------------------
 
-    def _known_places(self, rows: I64) -> Places:
-        """The places in `rows` of the bands that the search found."""
-        known = self.known
-        end, ungapped, plain = _ungapped.diagonals_of_bands(known, rows, self.aligner.breaking, self.context)
-        bands = known.take(rows)
-        loss = _expected_loss(self.scoring, bands.edits, ungapped)
-        read = bands.read_strand >> 1
-        # A search that ended early has chosen the first place that it met.
-        given = (rows == known.chosen[read]) & ~known.found.left_to_local[read]
-        targets = _around(bands.read_strand, end, bands.words, loss, given)
+    def _known_places(self) -> Places:
+        """The places that the search found."""
+        found, context, scoring = self.found, self.context, self.scoring
+        rows, given = _local_places.known_places(found, WORSE, context.flip)
+        end, ungapped, plain = _ungapped.diagonals_of_bands(found.bands, rows, self.aligner.breaking, context)
+        bands = found.bands.take(rows)
+        each = scoring.match + scoring.mismatch
+        gap = max(scoring.gap_open) + max(scoring.gap_extend) + scoring.match
+        # Of a gapped alignment, with one gap base.
+        loss = bands.edits * np.int64(each) + np.where(ungapped, 0, gap - each)
+        first = end - 32 * bands.words.astype(COORDINATE)
+        targets = Targets(bands.read_strand, end, first, 64 * bands.words.astype(np.int64), loss, given)
         places = self.aligner.score(targets, plain)
         return places.take(np.flatnonzero(places.score > 0))
 
@@ -343,56 +232,36 @@ class _Realignment:
     # --- rows ----------------------------------------------------------------------------------------------------
 
     def _report(
-        self,
-        clear: Lines,
-        paired: PairedPlaces,
-        parts: Lines,
-        seed_coverage: SeedCoverage,
-        decided: Bool,
-        quality: U8,
+        self, paired: PairedPlaces, parts: Lines, seed_coverage: SeedCoverage, decided: Bool
     ) -> BatchResult:
-        """All rows in order. `quality` uint8[n]: that of the search, which holds for `clear`."""
+        """All rows in order."""
         context, primary, places = self.context, paired.primary, paired.places
         rivals, behind = rivals_of(context, primary, places)
-        quality = quality.copy()
-        joined = np.zeros(context.n, bool)
+        joined = decided.copy()
         joined[paired.joined] = True
-        nothing = Rivals.none(len(clear.read))
-        for lines, beside in ((clear, nothing), (primary, rivals)):
-            # What the search of whole reads says holds for alignments of whole reads, and for what pairs decide.
-            by_score = (lines.hits["cigar_runs"] > 1) | ~lines.given | seed_coverage.reseeded[lines.read]
-            own = np.flatnonzero(by_score & ~decided[lines.read] & ~joined[lines.read])
-            some = lines.take(own)
-            quality[some.read] = quality_of(context, some, beside.take(own), seed_coverage)
+        # What the search of whole reads says holds for alignments of whole reads, and for what pairs decide.
+        by_score = (primary.hits["cigar_runs"] > 1) | ~primary.given | seed_coverage.reseeded[primary.read]
+        own = np.flatnonzero(by_score & ~joined[primary.read])
+        some, quality = primary.take(own), self.found.quality.copy()
+        quality[some.read] = quality_of(context, some, rivals.take(own), seed_coverage)
         if self.pairs is not None:
-            summary = self.known.found.summary
+            summary = self.found.summary
             whole = self._fit_as_wholes(self.pairs, seed_coverage.reseeded)
             pair_quality(context, self.pairs, paired, seed_coverage, summary, rivals, whole, quality)
-        quality = self._beside_copies(clear, primary, quality)
-        summary = _local_rows.summarise(self.known.found.summary, clear, primary, rivals)
-        unmapped = summary["best"] == NO_SCORE
-        quality[unmapped] = 0
+        begin, end, loss = _local_rows.parts_of_strands(primary, context.lengths, self.scoring)
+        beside = Parts(primary.read_strand, primary.first_diagonal, begin, end, loss)
+        primary.hits["mapq"] = beside_copies(
+            quality[primary.read], beside, context, self.pairs, self.found.repeats
+        )
+        summary = _local_rows.summarise(context.n, primary, rivals)
         parts.hits["mapq"] = part_quality(context, parts, places, seed_coverage)
         parts.hits["flag"] |= SUPPLEMENTARY
         others = self._secondary(behind, primary)
         others.hits["flag"] |= SECONDARY
-        for lines in (clear, primary):
-            lines.hits["mapq"] = quality[lines.read]
-        rows = [lines.hits for lines in (clear, primary, parts, others)]
-        hits, n_reported = _local_rows.in_order([*rows, unmapped_rows(unmapped)], context.n)
-        summary["n_reported"] = np.where(unmapped, 0, n_reported)
+        unmapped = unmapped_rows(summary["best"] == NO_SCORE)
+        hits, n_reported = _local_rows.in_order([primary.hits, parts.hits, others.hits, unmapped], context.n)
+        summary["n_reported"] = np.where(summary["best"] == NO_SCORE, 0, n_reported)
         return BatchResult(hits, summary, self.aligner.cigars)
-
-    def _beside_copies(self, clear: Lines, primary: Lines, quality: U8) -> U8:
-        """uint8[n]: qualities of reads, no higher than the copies of a tandem repeat beside their lines allow."""
-        context, parts = self.context, []
-        for lines in (clear, primary):
-            begin, end, loss = _local_rows.parts_of_strands(lines, context.lengths, self.scoring)
-            parts.append(Parts(lines.read_strand, lines.first_diagonal, begin, end, loss))
-        read, quality = np.concatenate([clear.read, primary.read]), quality.copy()
-        repeats = self.known.found.repeats
-        quality[read] = beside_copies(quality[read], Parts.concatenate(parts), context, self.pairs, repeats)
-        return quality
 
     def _secondary(self, rivals: Places, primary: Lines) -> Lines:
         """The next best places of each read, as many as were asked for and within the second-best strata."""
@@ -404,19 +273,6 @@ class _Realignment:
         rivals = rivals.take(rivals.total >= least[rivals.read])
         wanted = rank(rivals.read) < self.context.params.max_hits - 1
         return self.aligner.align_places(rivals.take(wanted))
-
-
-def _expected_loss(scoring: Scoring, edits: U16, ungapped: Bool | bool) -> I64:
-    """int64[k]: what alignments with so many errors lose against one without any; a gapped one, with one gap base."""
-    each = scoring.match + scoring.mismatch
-    gap = max(scoring.gap_open) + max(scoring.gap_extend) + scoring.match
-    return edits * np.int64(each) + np.where(ungapped, 0, gap - each)
-
-
-def _around(read_strand: U32, diagonal: I64, words: U8, loss: I64, given: Bool) -> Targets:
-    """Targets on diagonals, in bands of 64 * words diagonals around them at the widest."""
-    first = diagonal - 32 * words.astype(COORDINATE)
-    return Targets(read_strand, diagonal, first, 64 * words.astype(np.int64), loss, given)
 
 
 def _repeats(new: Places, known: Places) -> Bool:

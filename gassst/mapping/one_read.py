@@ -14,8 +14,7 @@ from gassst._core.banded import instruction_sets
 from gassst._core.one_read import FILTERS, OneRead
 from gassst.bands.base import WIDTHS, doubled
 from gassst.index.seed_index import SeedIndex
-from gassst.local.align import leaving_cost
-from gassst.local.realign import settles_one_mismatch
+from gassst.local.align import breaking_cost, leaving_cost
 from gassst.model.array_types import I64
 from gassst.model.layouts import READ_SUMMARY
 from gassst.model.params import MIN_READ_LENGTH, MapParams
@@ -87,7 +86,7 @@ class Rules:
             plan,
             is_local,
             params.longest_read,
-            free_errors=int(settles_one_mismatch(scoring)),
+            free_errors=(breaking_cost(scoring) - 1) // (scoring.match + scoring.mismatch),
             match=scoring.match if is_local else 0,
             error_cost=scoring.match + scoring.mismatch if is_local else 1,
             least_score=scoring.least_score,

@@ -261,12 +261,13 @@ MUTATIONS = [
     ),
     # Local ends.
     Mutation(
-        "ungapped: a gap alone is not looked for", UNGAPPED,
-        "return not arm_fits(strand, diagonal, middle, inserted)", "return True", TEST_UNGAPPED,
+        "ungapped: what loses as much as a gap is taken to be plain", UNGAPPED,
+        "and loss < breaking", "and loss <= breaking", TEST_UNGAPPED,
     ),
     Mutation(
-        "ungapped: a gap beside another event is not looked for", UNGAPPED,
-        "if arm_fits(strand, diagonal, at[i], 0):", "if False:", TEST_UNGAPPED,
+        "ungapped: a masked base is no loss", UNGAPPED,
+        "return costs_t(scoring.match + scoring.mismatch, scoring.match + 1)",
+        "return costs_t(scoring.match + scoring.mismatch, 0)", TEST_UNGAPPED,
     ),
     # Pairing.
     Mutation(

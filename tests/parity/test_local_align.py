@@ -210,11 +210,11 @@ def random_bands(rng):
 def test_known_places_are_the_best_of_each_diagonal():
     rng = np.random.default_rng(1)
     bands, start, chosen = random_bands(rng)
-    flip, wanted = rng.integers(0, 2, 40).astype(np.uint8), (rng.random(40) < 0.8).astype(np.uint8)
-    wanted &= chosen >= 0
-    worst = (bands.edits[chosen] + rng.integers(0, 12, 40)).astype(np.uint16)
-    known = SimpleNamespace(found=SimpleNamespace(bands=bands), start=start, chosen=chosen, worst=worst)
-    rows = _local_places.known_places(known, wanted, flip)
+    flip, worse = rng.integers(0, 2, 40).astype(np.uint8), 3
+    wanted, left_to_local = (rng.random(40) < 0.8) & (chosen >= 0), rng.random(40) < 0.5
+    reported, first = chosen[wanted], np.concatenate([[0], np.cumsum(wanted)])
+    found = SimpleNamespace(bands=bands, rows=reported, start=first, left_to_local=left_to_local)
+    rows, given = _local_places.known_places(found, worse, flip)
     expected = []
     for r in np.flatnonzero(wanted):
 
@@ -224,31 +224,15 @@ def test_known_places_are_the_best_of_each_diagonal():
 
         best = {}
         for i in sorted(range(start[r], start[r + 1]), key=key):
-            if bands.edits[i] > worst[r]:
+            if bands.edits[i] > bands.edits[chosen[r]] + worse:
                 continue
             best.setdefault((bands.read_strand[i], int(bands.band_start[i]) + int(bands.end[i])), i)
         expected += list(best.values())[:32]
     same = [bands.read_strand, bands.band_start, bands.edits]
     assert [[c[i] for c in same] for i in rows] == [[c[i] for c in same] for i in expected]
+    read = bands.read_strand[rows] >> 1
+    assert (given == ((rows == chosen[read]) & ~left_to_local[read])).all() and 5 < given.sum() < wanted.sum()
     assert len(expected) < wanted.sum() * 32 and max(np.bincount(bands.read_strand[rows] >> 1)) == 32
-
-
-@pytest.mark.parametrize("worse", [0, 3, 12])
-def test_reads_with_one_place_are_told(worse):
-    rng = np.random.default_rng(2)
-    bands, start, chosen = random_bands(rng)
-    diagonal = bands.band_start + bands.end
-    known = SimpleNamespace(found=SimpleNamespace(bands=bands), start=start, chosen=chosen)
-    found = _local_places.at_one_place(known, worse)
-    expected = []
-    for r in range(40):
-        c = chosen[r]
-        most = int(bands.edits[c]) + worse
-        mine = [i for i in range(start[r], start[r + 1]) if bands.edits[i] <= most]
-        near = [abs(int(diagonal[i]) - int(diagonal[c])) <= 10 for i in mine]
-        same = [bands.read_strand[i] == bands.read_strand[c] for i in mine]
-        expected.append(c >= 0 and all(near) and all(same))
-    assert found.tolist() == expected and 3 < sum(expected) < 37
 
 
 def test_the_width_of_a_band_follows_from_the_loss():

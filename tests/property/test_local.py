@@ -11,7 +11,6 @@ import gassst
 from gassst.errors import UsageError
 from gassst.gpu import platforms
 from gassst.index.reference import Reference
-from gassst.local import realign as local
 from gassst.local.mates import PAIR_BONUS
 from gassst.model.params import Scoring
 from gassst.reads.in_memory import batch_of_pairs, batch_of_records
@@ -213,24 +212,18 @@ def test_every_record_scores_as_it_says(local_mapper, genome, scoring):
         assert (segment.get_tag("AS"), segment.get_tag("NM")) == written_score(segment, genome, scoring)
 
 
-def test_what_is_settled_is_what_the_kernel_would_say(local_mapper, genome, monkeypatch):
-    """Reads with no or one error are not scored again: that changes nothing."""
+def test_what_needs_no_band_is_what_the_kernel_would_say(local_mapper, genome, monkeypatch):
+    """Reads with no or one error are not scored in bands: that changes nothing."""
     rng = np.random.default_rng(6)
     reads = []
     for i in range(300):
         bases = piece(rng, genome, M)[3]
         reads.append(substituted(rng, bases, [i % M] if i % 3 else []))
     before = [s.to_string() for s in local_mapper().map(named(reads))]
-    monkeypatch.setattr(local, "settles_one_mismatch", lambda scoring: False)
+    monkeypatch.setattr("gassst.local.align.breaking_cost", lambda scoring: 0)
     after = [s.to_string() for s in local_mapper().map(named(reads))]
     assert before == after
     assert {s.split("\t")[5] for s in before} == {f"{M}M"}
-
-
-def test_scores_under_which_one_mismatch_may_be_clipped_are_known():
-    assert local.settles_one_mismatch(Scoring())
-    assert not local.settles_one_mismatch(Scoring(clip=3))
-    assert not local.settles_one_mismatch(Scoring(gap_open=(1, 6)))
 
 
 def test_no_alignment_leaves_its_contig(local_mapper, genome):

@@ -1,4 +1,4 @@
-"""What one diagonal proves, against the textbook: no alignment nearby scores as much as the whole read on it."""
+"""What whole reads lose along one diagonal, and which are the best alignments, against the textbook."""
 
 from types import SimpleNamespace
 
@@ -10,7 +10,7 @@ from gassst._core import stretches as _stretches
 from gassst._core import ungapped as _ungapped
 from gassst.local.align import breaking_cost
 from gassst.local.places import Lines, Places
-from gassst.model.layouts import NO_SCORE, READ_SUMMARY
+from gassst.model.layouts import HIT
 from gassst.search.arrays import Bands
 
 LENGTH, WIDTH = 60, 34  # diagonals on either side: 17, one more than what is claimed
@@ -48,7 +48,7 @@ def read_near(rng, reference, at):
     return read
 
 
-def known_of(reference, reads, at, scoring):
+def bands_of(reference, reads, at, scoring):
     """Each read at one known place, its forward strand on the diagonal `at`, with as many errors as mismatches."""
     packed, k = pack(reads), len(reads)
     unequal = [
@@ -60,14 +60,11 @@ def known_of(reference, reads, at, scoring):
         (2 * np.arange(k)).astype(np.uint32), first, np.full(k, 30, np.uint16), edits, np.ones(k, np.uint8),
         np.zeros(k, np.uint16),
     )  # fmt: skip
-    summary = np.zeros(k, READ_SUMMARY)
-    summary["best"], summary["second"], summary["n_best"] = edits, NO_SCORE, 1
-    known = SimpleNamespace(found=SimpleNamespace(bands=bands, summary=summary), chosen=np.arange(k))
     contigs = SimpleNamespace(planes=planes_of(reference))
     context = SimpleNamespace(
         lengths=packed.lengths, packed=packed, reference=contigs, params=SimpleNamespace(scoring=scoring)
     )
-    return known, context
+    return bands, context
 
 
 def textbook(reference, reads, at, scoring):
@@ -92,47 +89,8 @@ def case(request):
     )
 
 
-def test_what_is_settled_is_the_only_best_alignment(case):
-    known, context = known_of(case.reference, case.reads, case.at, case.scoring)
-    all_reads = np.arange(len(case.reads))
-    hits, read_strand, left, diagonal, ungapped, alone = _ungapped.settle(known, all_reads, 0, context)
-    read = read_strand >> 1
-    assert (hits["read"] == read).all() and sorted([*read, *left]) == list(all_reads)
-    assert (hits["position"] == case.at[read]).all() and (diagonal == case.at[left]).all()
-    assert (hits["cigar_start"] == np.arange(len(hits))).all()
-    assert ungapped.all() and alone.all()
-    total, runs = case.truth
-    whole = hits["score"] + 2 * case.scoring.clip
-    assert (whole == total[read]).all()
-    assert all(runs[r] == [(LENGTH, "M")] for r in read)
-    edits = known.found.bands.edits
-    assert (hits["edits"] == edits[read]).all()
-    if case.scoring == SCORINGS["bwa"]:
-        share = [np.isin(np.flatnonzero(edits == e), read).mean() for e in range(5)]
-        assert share[0] > 0.9 and min(share[1:3]) > 0.2 and share[3] > 0 and share[4] == 0
-
-
-@pytest.mark.parametrize(("gap", "mismatches"), [(3, 2), (4, 2), (8, 3), (9, 3)])
-def test_ties_are_not_settled(gap, mismatches):
-    """Two mismatches lose 10: as much as a deletion of four bases, and more than one of three. Three lose 15."""
-    scoring, rng = SCORINGS["bwa"], np.random.default_rng(8)
-    reference, at, split = rng.integers(0, 4, 640).astype(np.uint8), 200, 20
-    tail = at + split + np.arange(LENGTH - split + gap)
-    # A unit of so many bases, of which one changes for good, and later others.
-    unit = np.resize(np.array([0, 0, 1, 2, 3, 3, 1, 0, 2][:gap], np.uint8), len(tail))
-    for change in (16, 29, 42)[:mismatches]:
-        unit[change::gap] = 3 - unit[change::gap]
-    reference[tail] = unit
-    read = np.concatenate([reference[at : at + split], reference[tail[gap:]]])
-    known, context = known_of(reference, [read], np.array([at]), scoring)
-    assert known.found.bands.edits[0] == mismatches
-    total, _ = textbook(reference, [read], np.array([at]), scoring)
-    assert total[0] == LENGTH + 10 - 6 - gap
-    assert not len(_ungapped.settle(known, np.arange(1), 1, context)[0])
-
-
 def test_whole_reads_are_told_from_their_score(case):
-    known, context = known_of(case.reference, case.reads, case.at, case.scoring)
+    bands, context = bands_of(case.reference, case.reads, case.at, case.scoring)
     k = len(case.reads)
     unequal = [(r != case.reference[a : a + LENGTH]) for r, a in zip(case.reads, case.at, strict=True)]
     masked = [
@@ -148,7 +106,7 @@ def test_whole_reads_are_told_from_their_score(case):
     total = (np.array(score) + 2 * scoring.clip).astype(np.int32)
     off = rng.integers(0, 3, k).astype(np.int32)
     reached = rng.integers(2, 4, k).astype(np.uint8)
-    strands = known.found.bands.read_strand
+    strands = bands.read_strand
     columns = strands, strands, np.full(k, 64), total, total + off, reached, np.full(k, LENGTH, np.uint16)
     at = case.at
     places = Places(*columns, at, np.ones(k, bool), at)
@@ -157,7 +115,7 @@ def test_whole_reads_are_told_from_their_score(case):
 
 def test_no_line_that_may_be_ungapped_is_left_out(case):
     """Against the best stretch on either diagonal."""
-    known, context = known_of(case.reference, case.reads, case.at, case.scoring)
+    bands, context = bands_of(case.reference, case.reads, case.at, case.scoring)
     rng, k, scoring = np.random.default_rng(2), len(case.reads), case.scoring
     diagonals = [(case.at + rng.integers(-1, 2, k)) for _ in range(2)]
 
@@ -173,10 +131,10 @@ def test_no_line_that_may_be_ungapped_is_left_out(case):
 
     reach = [max(best(r, int(a)), best(r, int(b))) for r, a, b in zip(case.reads, *diagonals, strict=True)]
     total = np.maximum(np.array(reach, np.int32) + rng.integers(-2, 3, k).astype(np.int32), 1)
-    hits = np.zeros(k, _ungapped.settle(known, np.arange(0), 0, context)[0].dtype)
+    hits = np.zeros(k, HIT)
     hits["cigar_runs"] = rng.choice([1, 3], k)
     whole = np.zeros(k, np.int64), np.full(k, LENGTH)
-    lines = Lines(hits, known.found.bands.read_strand, *whole, total, *diagonals, np.ones(k, bool))
+    lines = Lines(hits, bands.read_strand, *whole, total, *diagonals, np.ones(k, bool))
     rows, *_ = _stretches.ungapped_instead(lines, context)
     gapped = hits["cigar_runs"] == 3
     assert gapped[rows].all() and (np.diff(rows) > 0).all()
@@ -188,11 +146,11 @@ def test_no_line_that_may_be_ungapped_is_left_out(case):
 
 
 def test_what_needs_no_band_is_the_best_alignment(case):
-    known, context = known_of(case.reference, case.reads, case.at, case.scoring)
+    bands, context = bands_of(case.reference, case.reads, case.at, case.scoring)
     rows = np.arange(len(case.reads))
-    found = _ungapped.diagonals_of_bands(known, rows, breaking_cost(case.scoring), context)
+    found = _ungapped.diagonals_of_bands(bands, rows, breaking_cost(case.scoring), context)
     diagonal, ungapped, plain = found
     assert (diagonal == case.at).all() and ungapped.all() and plain.sum() > 20
-    scoring, edits = case.scoring, known.found.bands.edits.astype(int)
+    scoring, edits = case.scoring, bands.edits.astype(int)
     whole = LENGTH * scoring.match + 2 * scoring.clip - edits * (scoring.match + scoring.mismatch)
     assert (whole[plain] == case.truth[0][plain]).all()
