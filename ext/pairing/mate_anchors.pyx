@@ -3,7 +3,6 @@
 import numpy as np
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-
 from libc.string cimport memset
 
 from gassst._core.coordinates cimport coordinate_t, place_key, place_of_key, strand_of_key
@@ -259,92 +258,6 @@ def quick_buckets(anchors, const uint8_t[::1] near, const uint8_t[::1] mate, int
     return strand_array[:k], bucket_array[:k]
 
 
-def participants(const uint32_t[::1] reads, state, pairs, int64_t stage):
-    """Those of the reads that take part in a stage: their pairs are open and have begun; and single reads.
-
-    Parameters
-    ----------
-    reads : uint32[a]
-    state : search.state.PairState
-        Read: `open`.
-    pairs : search.context.PairContext
-        Read: `begin`.
-    stage : int
-
-    Returns
-    -------
-    uint32[k]
-        In their order.
-    """
-    cdef const uint8_t[::1] is_open = state.open.view(np.uint8)
-    cdef const int64_t[::1] begin = pairs.begin
-    cdef Py_ssize_t i, k = 0
-    out_array = np.empty(reads.shape[0], np.uint32)
-    cdef uint32_t[::1] out = out_array
-    with nogil:
-        for i in range(reads.shape[0]):
-            out[k] = reads[i]
-            k += is_open[reads[i]] & (begin[reads[i]] <= stage)
-    return out_array[:k]
-
-
-def pairs_with_seeds(const uint32_t[::1] reads, context, pairs, int stage, int least):
-    """Those of the reads that are mates of pairs both of which have enough disjoint seeds in a stage.
-
-    Parameters
-    ----------
-    reads : uint32[a]
-    context : search.context.BatchContext
-        Read: `lengths`, `plan.disjoint`.
-    pairs : search.context.PairContext
-        Read: `mate`.
-    stage, least : int
-
-    Returns
-    -------
-    uint32[k]
-        In their order.
-    """
-    cdef const uint32_t[::1] lengths = context.lengths
-    cdef const uint16_t[::1] disjoint = context.plan.disjoint[stage]
-    cdef const uint8_t[::1] mate = pairs.mate
-    cdef Py_ssize_t i, k = 0
-    cdef uint32_t r, other
-    out_array = np.empty(reads.shape[0], np.uint32)
-    cdef uint32_t[::1] out = out_array
-    with nogil:
-        for i in range(reads.shape[0]):
-            r = out[k] = reads[i]
-            if mate[r]:
-                other = r + 1 if mate[r] == 1 else r - 1
-                k += (disjoint[lengths[r]] >= least) & (disjoint[lengths[other]] >= least)
-    return out_array[:k]
-
-
-def mark_anchors_of_reads(const uint32_t[::1] read_strand, const uint8_t[::1] near, const uint8_t[::1] reads,
-                          bint is_near):
-    """Anchors that are near their mate, or are not, of some reads.
-
-    Parameters
-    ----------
-    read_strand : uint32[c], near : uint8[c]
-    reads : uint8[n]
-        1 for the reads whose anchors are wanted.
-    is_near : bool
-
-    Returns
-    -------
-    uint8[c]
-    """
-    cdef Py_ssize_t i, c = read_strand.shape[0]
-    out_array = np.empty(c, np.uint8)
-    cdef uint8_t[::1] out = out_array
-    with nogil:
-        for i in range(c):
-            out[i] = (near[i] == is_near) & reads[read_strand[i] >> 1]
-    return out_array
-
-
 def outside_buckets(anchors, const uint8_t[::1] chosen, buckets, int shift):
     """Chosen anchors that lie in none of the buckets.
 
@@ -430,39 +343,6 @@ cdef inline Py_ssize_t next_from(const uint64_t[::1] some, Py_ssize_t i, uint64_
         i += step
         step *= 2
     return i + <Py_ssize_t>first_from(&some[i], min(i + step, n) - i, key) if i < n else n
-
-
-def mates_of_open_pairs(const uint32_t[::1] active, const uint8_t[::1] mate, const uint8_t[::1] open,
-                        const uint8_t[::1] wanted):
-    """Mates of the open pairs of which at least one is active, those whose partner is wanted.
-
-    Parameters
-    ----------
-    active : uint32[a]
-        Reads, ascending.
-    mate, open, wanted : uint8[n]
-
-    Returns
-    -------
-    uint32[k]
-        Ascending.
-    """
-    cdef Py_ssize_t i, k = 0
-    cdef int64_t first, last = -1
-    out_array = np.empty(2 * active.shape[0], np.uint32)
-    cdef uint32_t[::1] out = out_array
-    with nogil:
-        for i in range(active.shape[0]):
-            first = active[i] - (mate[active[i]] == 2)
-            if mate[first] == 1 and open[first] and last != first:
-                last = first
-                if wanted[first + 1]:
-                    out[k] = <uint32_t>first
-                    k += 1
-                if wanted[first]:
-                    out[k] = <uint32_t>first + 1
-                    k += 1
-    return out_array[:k]
 
 
 cdef struct words_t:

@@ -62,7 +62,7 @@ class HostPairPasses:
 
     def participants(self, reads: U32, state: PairState, stage: int) -> U32:
         """Those of the reads that take part in a stage: pairs that are open and have begun, and single reads."""
-        return _mate_anchors.participants(reads, state, self.pairs, stage)
+        return reads[state.open[reads] & (self.pairs.begin[reads] <= stage)]
 
     @optional(
         "quick-look",
@@ -71,7 +71,8 @@ class HostPairPasses:
     )
     def quick_participants(self, reads: U32) -> U32:
         """Those of the reads whose pair begins with the quick look."""
-        return _mate_anchors.pairs_with_seeds(reads, self.context, self.pairs, 0, QUICK_SEEDS)
+        enough = self.context.plan.disjoint[0][self.context.lengths] >= QUICK_SEEDS
+        return reads[(self.pairs.paired & enough & enough[self.pairs.partner])[reads]]
 
     def quick_look(self, reads: U32, mates: U32, search: SearchState, state: PairState) -> bool:
         """The whole quick look at the pairs of `mates` (uint32[q]) at once; False leaves it to the passes below.
@@ -89,14 +90,8 @@ class HostPairPasses:
 
     def of_open(self, anchors: Anchors, near: U8, is_near: bool, state: PairState) -> U8:
         """uint8[c]: anchors that are near their mate, or are not, of the reads whose pairs are open."""
-        return self._marked(anchors, near, state.open, is_near)
-
-    def _marked(self, anchors: Anchors, near: U8, reads: Bool, is_near: bool) -> U8:
-        """uint8[c]: anchors of some reads (bool[n]) that are near their mate, or are not."""
         with self.stats.timed("candidates"):
-            return _mate_anchors.mark_anchors_of_reads(
-                anchors.read_strand, near, reads.view(np.uint8), is_near
-            )
+            return ((near == is_near) & state.open[anchors.read_strand >> 1]).view(np.uint8)
 
     def outside(self, anchors: Anchors, chosen: U8, scored: Buckets) -> U8:
         """uint8[c]: the chosen anchors that lie in none of the scored buckets, at most one of each read."""
@@ -145,8 +140,10 @@ class HostPairPasses:
         """The buckets in which the mates of the best places may lie."""
         context = self.context
         with self.stats.timed("pairs"):
-            marks = state.open.view(np.uint8), self.pairs.rescuable.view(np.uint8)
-            reads = _mate_anchors.mates_of_open_pairs(reads, self.pairs.mate, *marks)
+            active, pairs = np.zeros(context.n, bool), self.pairs
+            active[reads] = True
+            wanted = pairs.paired & state.open & pairs.rescuable[pairs.partner]
+            reads = np.flatnonzero((active | active[pairs.partner]) & wanted).astype(np.uint32)
             if self.pairs.wide:
                 reads = reads[self._worth_a_wide_window(stage, reads, search, state)]
             return Buckets(

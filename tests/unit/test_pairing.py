@@ -15,9 +15,12 @@ from gassst._core import pair_scoring as _pair_scoring
 from gassst._core import placements as _placements
 from gassst.model.array_types import COORDINATE_BITS
 from gassst.model.layouts import NO_SCORE
+from gassst.model.stats import Stats
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
 from gassst.pairing.pair_scoring import PairedReads, PlacesByRead
 from gassst.search.arrays import Anchors, Buckets
+from gassst.search.context import QUICK_SEEDS
+from gassst.search.host_pairs import HostPairPasses
 
 CASES = [(orientation, seed) for orientation in ORIENTATIONS for seed in range(4)]
 
@@ -414,23 +417,33 @@ def test_limits_follow_the_place_that_a_read_needs():
                 assert limit[r] == (10 if best[r] == NO_SCORE else min(10, needs + 2))
 
 
-def test_both_mates_of_open_pairs():
+def test_mates_around_which_a_mate_is_looked_for():
+    """Those of open pairs of which one is active; `windows` of the placements would be asked for them."""
     rng = np.random.default_rng(6)
     for _ in range(50):
         mate = some_mates(rng, 12)
         n = len(mate)
         active = np.flatnonzero(rng.random(n) < 0.4).astype(np.uint32)
-        is_open = rng.random(n) < 0.5
-        wanted = (rng.random(n) < 0.7).astype(np.uint8)
+        is_open, wanted = rng.random(n) < 0.5, rng.random(n) < 0.7
         expected = []
         for r in np.flatnonzero(mate == 1).tolist():
             is_open[r + 1] = is_open[r]
             if is_open[r] and ({r, r + 1} & set(active.tolist())):
                 expected += [own for own, other in ((r, r + 1), (r + 1, r)) if wanted[other]]
-        assert (
-            _mate_anchors.mates_of_open_pairs(active, mate, is_open.view(np.uint8), wanted).tolist()
-            == expected
+        asked: list[int] = []
+        placements = SimpleNamespace(windows=lambda reads, *_, asked=asked: asked.extend(reads) or ([], []))
+        passes = passes_of(mate, np.zeros(n, np.uint32), rescuable=wanted, wide=False)
+        passes.rescue_windows(
+            0, active, SimpleNamespace(best=None), SimpleNamespace(open=is_open, placements=placements)
         )
+        assert asked == expected
+
+
+def passes_of(mate: np.ndarray, lengths: np.ndarray, disjoint=((0,),), **pairs) -> HostPairPasses:
+    partner = np.arange(len(mate)) + (mate == 1) - (mate == 2)
+    plan = SimpleNamespace(disjoint=np.array(disjoint, np.uint16), gaps=0)
+    context = SimpleNamespace(n=len(mate), lengths=lengths, plan=plan, shift=5)
+    return HostPairPasses(context, SimpleNamespace(partner=partner, paired=mate > 0, **pairs), Stats())
 
 
 def test_reads_that_take_part_in_a_stage():
@@ -438,18 +451,15 @@ def test_reads_that_take_part_in_a_stage():
     mate = some_mates(rng, 200)
     n = len(mate)
     reads = np.flatnonzero(rng.random(n) < 0.6).astype(np.uint32)
-    state, pairs = (
-        SimpleNamespace(open=rng.random(n) < 0.5),
-        SimpleNamespace(begin=rng.integers(0, 3, n), mate=mate),
-    )
-    got = _mate_anchors.participants(reads, state, pairs, 1)
-    assert got.tolist() == [r for r in reads.tolist() if state.open[r] and pairs.begin[r] <= 1]
-    lengths, disjoint = rng.integers(0, 3, n).astype(np.uint32), np.array([[0, 0, 0], [3, 4, 5]], np.uint16)
-    context = SimpleNamespace(lengths=lengths, plan=SimpleNamespace(disjoint=disjoint))
+    state, begin = SimpleNamespace(open=rng.random(n) < 0.5), rng.integers(0, 3, n)
+    lengths = rng.integers(0, 3, n).astype(np.uint32)
+    passes = passes_of(mate, lengths, [[QUICK_SEEDS - 1, QUICK_SEEDS, QUICK_SEEDS + 1]], begin=begin)
+    got = passes.participants(reads, state, 1)
+    assert got.tolist() == [r for r in reads.tolist() if state.open[r] and begin[r] <= 1]
     enough = [
         mate[r] > 0 and lengths[r] > 0 and lengths[r + 1 if mate[r] == 1 else r - 1] > 0 for r in range(n)
     ]
-    got = _mate_anchors.pairs_with_seeds(reads, context, pairs, 1, 4)
+    got = passes.quick_participants(reads)
     assert got.tolist() == [r for r in reads.tolist() if enough[r]]
 
 
