@@ -41,6 +41,8 @@ from gassst.search.arrays import BatchResult
 if TYPE_CHECKING:
     from pysam import AlignedSegment, AlignmentHeader
 
+    from gassst.gpu.process import DeviceProcess
+
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -101,8 +103,8 @@ class Mapper(BatchMapper):
     ...         print(segment.reference_name, segment.reference_start, segment.cigarstring)
     """
 
-    _device_process: Any = None
-    """A process that looks for the device already (`gpu.process.DeviceProcess`), or None."""
+    _device_process: DeviceProcess | None = None
+    """A process that looks for the device already."""
     _owns_index: bool = False
 
     @_shows(MapOptions, MapParams)
@@ -440,8 +442,17 @@ class Mapper(BatchMapper):
         indexes = [self.index.path, *(part.path for part in self.index.parts)]
         check_distinct(written, [*indexes, options.get("reference"), *reads, *(mates or [])])
         source = ReadSource.of(reads, mates, threads=self.params.threads, **of_source)
-        own = {"device_process": self._device_process, "watch": watch, "neighbours": neighbours}
-        return FileRun(self, source, output, writing, **own, **of_run)
+        process = self._device_process
+        return FileRun(
+            self,
+            source,
+            output,
+            writing,
+            device_process=process,
+            watch=watch,
+            neighbours=neighbours,
+            **of_run,
+        )
 
     def learn_insert(self, source: ReadSource) -> InsertModel:
         """The insert sizes, and the rate of errors, that every run on these reads learns from the first of them.
@@ -454,11 +465,10 @@ class Mapper(BatchMapper):
 class LateMapper(Mapper):
     """A mapper that looks for a GPU while it maps: so does `gassst map`."""
 
-    def beside(self, device_process: Any) -> LateMapper:
+    def beside(self, device_process: DeviceProcess | None) -> LateMapper:
         """This mapper, which tells the first of its runs that suits to a process that looks for the device already.
 
-        Runs that follow find the index on the device. `device_process`: a `gpu.process.DeviceProcess`, or
-        None. Whoever made it ends it.
+        Runs that follow find the index on the device. Whoever made `device_process` ends it.
         """
         return self.replaced(_device_process=device_process)
 

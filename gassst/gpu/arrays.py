@@ -146,6 +146,9 @@ class DeviceReads:
     counters: Memory
     plan: Memory
 
+    def __len__(self) -> int:
+        return self.size
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DeviceSeeds:

@@ -12,13 +12,16 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gassst.bands.base import ReadsHandle
 from gassst.bands.cpu import CpuExtender
 from gassst.model.array_types import U64
 from gassst.model.read_batch import PackedReads
 from gassst.model.times import Times
+
+if TYPE_CHECKING:
+    from gassst.gpu.device import Engine
 
 log = logging.getLogger("gassst")
 
@@ -73,7 +76,7 @@ class LateExtender:
         return Times() if self._made is None else self._made.counters
 
     @property
-    def engine(self) -> Any:
+    def engine(self) -> Engine | None:
         """Of the device, None where compiled code stands in for it."""
         return getattr(self.made, "engine", None)
 

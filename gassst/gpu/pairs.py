@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from gassst.gpu import seeds as device_seeds
-from gassst.gpu.requests import Looked, QuickLooked
+from gassst.gpu.asked import asked_of
+from gassst.gpu.requests import QuickLooked
 from gassst.gpu.seeds import SeedsOnDevice
 from gassst.model.array_types import U8, U32, place_keys
 from gassst.model.stats import Stats
@@ -36,11 +37,11 @@ class PairsOnDevice(HostPairPasses):
         if len(mates) < device_seeds.LEAST_READS:
             return False
         context, stats = self.context, self.stats
-        found = context.on_device.quick_look(context, stats, reads, mates, self.pairs.insert)
+        found = asked_of(context).quick_look(context, stats, reads, mates, self.pairs.insert)
         if found is None:
             return False
         with stats.timed("pairs"):
-            looked = Looked(*found.looked)
+            looked = found.looked
             stats.add_work_of(looked.counted)
             stats.candidates += int(found.left_out.sum())
             self._left_out, self._repeats = found.left_out.copy(), found.repeats.copy()

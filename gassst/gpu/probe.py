@@ -16,7 +16,7 @@ import sys
 import tempfile
 from contextlib import suppress
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,14 @@ from gassst.files.scratch import Scratch
 from gassst.model.params import Scoring
 from gassst.reads.in_memory import batch_of_records
 from gassst.workers.children import end_with_stdin
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gassst.bands.cpu import CpuExtender
+    from gassst.gpu.opencl import OpenCLExtender
+    from gassst.model.array_types import U64
+    from gassst.model.read_batch import PackedReads
 
 TIMEOUT = 300.0  # s; a program that takes longer to build will not be missed
 
@@ -102,8 +110,9 @@ def tried(device: str, threads: int) -> Verdict:
 # --- in the process of the trial ----------------------------------------------------------------------------
 
 
-def run_trial(device: str, threads: int) -> dict[str, Any]:
+def run_trial(device: str, threads: int) -> dict[str, str | None]:
     """Try a device; the fields of a `Verdict` but the environment."""
+    from gassst.bands.cpu import CpuExtender
     from gassst.gpu import platforms
     from gassst.gpu.opencl import OpenCLExtender
 
@@ -116,18 +125,12 @@ def run_trial(device: str, threads: int) -> dict[str, Any]:
         results = _results(OpenCLExtender(planes, info.index, threads), batch)
     except DeviceError as error:
         return {"device": None, "reason": str(error).splitlines()[0]}
-    if results != _results(_compiled(planes), batch):
+    if results != _results(CpuExtender(planes), batch):
         return {"device": None, "reason": f"OpenCL device {info.name}: wrong results"}
     return {"device": info.index, "reason": ""}
 
 
-def _compiled(planes: np.ndarray) -> Any:
-    from gassst.bands.cpu import CpuExtender
-
-    return CpuExtender(planes)
-
-
-def _pairs() -> tuple[np.ndarray, Any]:
+def _pairs() -> tuple[U64, PackedReads]:
     """Planes of a random reference, and reads of it: read i begins at coordinate 100 + 10 * i."""
     text = np.random.default_rng(1).choice(np.frombuffer(b"ACGT", np.uint8), 960).tobytes()
     reference = batch_of_records([("reference", text, None)]).pack()
@@ -135,23 +138,23 @@ def _pairs() -> tuple[np.ndarray, Any]:
     return np.ascontiguousarray(reference.planes[: len(text) // 64]), reads.pack()
 
 
-def _results(extender: Any, packed: Any) -> list[bytes]:
+def _results(extender: CpuExtender | OpenCLExtender, packed: PackedReads) -> list[bytes]:
     """Of every kernel at every width."""
     from gassst.bands.base import WIDTHS, WORDS
 
     n = len(packed)
     read_strand = np.arange(n, dtype=np.uint32) * 2
-    start = 100 + 10 * np.arange(n, dtype=np.uint32)
-    found: list[Any] = []
+    start = 100 + 10 * np.arange(n)
+    found: list[NDArray[np.generic]] = []
     with extender.open_reads(packed) as handle:
         for words in WORDS:
-            band = start - np.uint32(8)
+            band = start - 8
             best, end = handle.score(read_strand, band, words)
             found += [best, end, handle.profile(read_strand, band, words)]
             found += handle.align(read_strand, band, words, end, best)
         for width in WIDTHS:
-            found += handle.local(read_strand, start - np.uint32(8), width, Scoring())
-            found += handle.align_local(read_strand, start - np.uint32(8), width, Scoring())
+            found += handle.local(read_strand, start - 8, width, Scoring())
+            found += handle.align_local(read_strand, start - 8, width, Scoring())
     return [array.tobytes() for array in found]
 
 

@@ -19,13 +19,18 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gassst.errors import DeviceError
 from gassst.workers.children import die_with_parent, load_libraries
 from gassst.workers.shared_memory import SharedMemory
+
+if TYPE_CHECKING:
+    from gassst.index.seed_index import SeedIndex
+    from gassst.model.params import MapParams
 
 CALL = struct.Struct("<IQ")  # client, bytes
 TICKET = struct.Struct("<I")
@@ -115,20 +120,21 @@ class Turns:
             self.__enter__()
 
 
-class Job(NamedTuple):
+@dataclass(frozen=True)
+class Job:
     """What a run searches: `index`, a SeedIndex, or `path` for `SeedIndex.open`; the parameters.
 
     `md5` of its contigs: there may be another index under the name by then. `pairs`: whether its reads have mates.
     """
 
-    index: Any
+    index: SeedIndex | None
     path: str | None
     md5: tuple[str, ...]
-    params: Any
+    params: MapParams
     pairs: bool = False
 
     @classmethod
-    def of(cls, index: Any, params: Any, pairs: bool = False) -> Job:
+    def of(cls, index: SeedIndex, params: MapParams, pairs: bool = False) -> Job:
         """The job of searching in an index that the run has opened."""
         params = params.for_pairs() if pairs else params.for_single()
         return cls(index, index.path, tuple(index.reference.md5), params, pairs)
@@ -252,13 +258,13 @@ class DeviceProcess:
 
     def tell(self, job: Job) -> None:
         """What to search in, once; of an index its path."""
-        self._told = job._replace(index=None)
+        self._told = replace(job, index=None)
         with suppress(BrokenPipeError), os.fdopen(self._jobs, "wb", closefd=False) as pipe:
             pickle.dump(self._told, pipe)
 
     def serves(self, job: Job) -> bool:
         """Whether it searches for such a job already: an index that it has uploaded is of use to the next sample."""
-        return self._told == job._replace(index=None) and bool(self._open)
+        return self._told == replace(job, index=None) and bool(self._open)
 
     def begin_again(self) -> None:
         """For another run."""

@@ -55,7 +55,7 @@ class QuickLook(DeviceBackend):
             a, b = next(requests)
             of_bands = [column[start[a] : start[b]] for column in found]
             of_reads = [column[a:b] for column in (*known, left, self._left_out, repeats)]
-            yield QuickLooked._make([a, *of_bands, *of_reads, tuple(looked)])
+            yield QuickLooked._make([a, *of_bands, *of_reads, looked])
 
     def _note_repeats(self) -> U8:
         """Once `wait` has returned, uint8[n]: `QuickLooked.repeats`."""

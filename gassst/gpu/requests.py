@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -100,7 +101,7 @@ class Request(NamedTuple):
         return cls(*of_reads, DENSE, 0, np.arange(len(reads), dtype=np.uint32), dense=seeds)
 
     @property
-    def kind(self) -> tuple[Any, ...]:
+    def kind(self) -> tuple[int, int, tuple[int, int, int], DenseSeeds]:
         """Requests of one kind can be answered together."""
         return self.stage, self.every, self.window, self.dense
 
@@ -176,9 +177,9 @@ class QuickLooked(NamedTuple):
         `preset.repeat_buckets` best supported buckets of a read (`HostPairPasses.without_copies`).
     repeats : uint8[n]
         As `GlobalResult` has it.
-    looked : tuple
-        The fields of `Looked`, of the reads asked for that are open: the anchors of the first stage. What this look and
-        that one did is counted there.
+    looked : Looked
+        Of the reads asked for that are open: the anchors of the first stage. What this look and that one did is counted
+        there.
     """
 
     before: int
@@ -193,7 +194,7 @@ class QuickLooked(NamedTuple):
     is_open: U8
     left_out: U32
     repeats: U8
-    looked: tuple[Any, ...]
+    looked: Looked
 
     def bands(self, context: BatchContext) -> tuple[Bands, Bool]:
         """All scored bands, and which are within the limits of their reads (bool[h]). Copies what it keeps."""
@@ -242,14 +243,6 @@ class Densely(NamedTuple):
         anchors = Anchors(read_strand, *columns, self.start - self.start[0], reads)
         span = self.first.astype(np.int64), self.last.astype(np.int64)
         return DenselyLooked(anchors, self.clipped.astype(np.uint16), *span, self.total.copy())
-
-
-def copied(found: Any) -> Any:
-    """A copy of what was found, which lies in memory that is used again."""
-    if isinstance(found, tuple):
-        values = [copied(value) for value in found]
-        return type(found)(*values) if hasattr(found, "_fields") else tuple(values)
-    return found.copy() if isinstance(found, np.ndarray) else found
 
 
 class TracedRows(NamedTuple):
@@ -314,8 +307,7 @@ class Found(NamedTuple):
     def result(self, context: BatchContext, stats: Stats) -> GlobalResult:
         """The places of every read, as the host selects and rates them; adds to `stats`. Copies what it keeps."""
         stats.add_work_of(self.counted)
-        no_bands: Any = None
-        host = HostBackend(context, no_bands, stats)
+        host = HostBackend(context, None, stats)
         read_strand = self.read_strand - np.uint32(2 * self.before)
         edits, traced = self.edits.copy(), self.traced
         reach = edits if traced is None else traced.reach.copy()
@@ -340,3 +332,18 @@ class Found(NamedTuple):
 
 Answer = Found | Looked | QuickLooked | Densely
 """To a request of one kind."""
+
+
+T = TypeVar("T")
+
+
+def copied(found: T) -> T:
+    """A copy of what was found, which lies in memory that is used again."""
+    if isinstance(found, np.ndarray):
+        return cast(T, found.copy())
+    if isinstance(found, list):
+        return cast(T, [copied(value) for value in found])
+    if isinstance(found, tuple):
+        make = cast("Callable[[Iterator[object]], T]", getattr(type(found), "_make", tuple))
+        return make(copied(value) for value in found)
+    return found

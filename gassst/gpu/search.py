@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from time import perf_counter_ns
-from typing import Any
 
 from gassst.errors import DeviceError
 from gassst.gpu.all_places import AllPlaces
+from gassst.gpu.asked import Asked
 from gassst.gpu.backend import DeviceBackend, DeviceBatch
 from gassst.gpu.dense import DenseLook
 from gassst.gpu.device import Engine, OutOfDeviceMemory
@@ -22,53 +22,16 @@ from gassst.gpu.requests import (
     QUICK_LOOK,
     SEARCH,
     Answer,
-    Found,
-    Looked,
-    QuickLooked,
     Request,
     Searched,
     copied,
 )
 from gassst.gpu.trial import PairTrial, Trial
-from gassst.model.array_types import U32
+from gassst.index.seed_index import SeedIndex
 from gassst.model.stats import Stats
-from gassst.pairing.insert_size import InsertModel
-from gassst.search.arrays import GlobalResult
 from gassst.search.context import BatchContext
-from gassst.search.dense import DenselyLooked, DenseSeeds
 
 log = logging.getLogger("gassst")
-
-CASCADES = ((), ("flanks",), ("band32",), ("flanks", "band32"))
-"""Filters that the device has, in the order that it has them in."""
-CASCADES_OF_ALL = CASCADES[2:]
-"""Where all places are wanted."""
-
-
-def is_searched(params: Any, index: Any, lookup: Any, cascade: Any) -> bool:
-    """Whether a device can search so, with an index of step 1 in one piece. For all places, but not the best stratum,
-    it takes the narrow band."""
-    cascades = CASCADES_OF_ALL if params.all_hits else CASCADES
-    return not params.strata and is_looked_up(index, lookup) and cascade.names in cascades
-
-
-def is_looked_up(index: Any, lookup: Any) -> bool:
-    """Whether a device can look seeds up in an index: in one of step 1 in one piece."""
-    return index.step == 1 and not lookup.copies
-
-
-def is_taken(context: BatchContext) -> bool:
-    """Whether a device can search this batch."""
-    suits = is_searched(context.params, context.index, context.lookup, context.cascade)
-    # Mates that are mapped one by one, which insert sizes are learned from, stay on the host in either mode. With
-    # clipped ends they are given up earlier than the device gives single reads up: `plan_columns`.
-    is_single = context.whole_reads == context.params.reports_whole_reads
-    return suits and is_single and context.left_out is None and context.n > 0
-
-
-def is_looked_at(context: BatchContext) -> bool:
-    """Whether a device can take the quick look at the pairs of this batch."""
-    return is_looked_up(context.index, context.lookup) and context.left_out is None
 
 
 def _backend(searched: Searched, requests: Sequence[Request], slot: Slot) -> DeviceBackend:
@@ -79,7 +42,7 @@ def _backend(searched: Searched, requests: Sequence[Request], slot: Slot) -> Dev
     return kind(DeviceBatch(searched, requests), slot)
 
 
-class DeviceSearch:
+class DeviceSearch(Asked):
     """The search of whole batches on the device of an engine. The index is uploaded once, when it is first needed.
 
     `index`: of any run; `engine`: an Engine with the planes of its reference. `allocation`, `sources`: as
@@ -88,21 +51,19 @@ class DeviceSearch:
 
     def __init__(
         self,
-        index: Any,
+        index: SeedIndex,
         engine: Engine,
         allocation: int | None = None,
         sources: tuple[Path, ...] = SOURCES,
     ):
         self.index, self.engine = index, engine
-        self.turns: AbstractContextManager[Any] = nullcontext()
-        """All threads may compute at once."""
+        self.turns = nullcontext()  # all threads may compute at once
         self._built = allocation, sources
         self._lock = threading.Lock()
         self._on_device: DeviceIndex | None = None
         self._failed = self._told = False
 
     def describe(self) -> str:
-        """One line for people."""
         return f"search on the {'host' if self._on_device is None else 'device'} ({self.engine.info.name})"
 
     def on_device(self) -> DeviceIndex | None:
@@ -134,53 +95,13 @@ class DeviceSearch:
         except OutOfDeviceMemory as error:  # the batches that come will say what does not fit
             log.debug("%s", error)
 
-    def search(self, context: BatchContext, stats: Stats) -> GlobalResult | None:
-        """What `search.single.search` finds, or None where the device cannot search this batch."""
-        if not is_taken(context):
-            return None
-        began = perf_counter_ns()
-        searched = Searched(context.plan, context.cascade, context.params)
-        for found in self.found(searched, [Request.of(context)]):
-            stats.nanoseconds["device"] += perf_counter_ns() - began
-            return found.result(context, stats) if isinstance(found, Found) else None
-        return None
-
-    def look_up(
-        self, context: BatchContext, stats: Stats, reads: U32, stage: int, every: int | None
-    ) -> Looked | None:
-        """The seeds of a stage of some reads (uint32[a], ascending), or None where the device cannot look them up."""
-        if not is_looked_up(context.index, context.lookup):
-            return None
-        return self._asked(context, stats, Request.for_anchors(context, stage, every, reads))
-
-    def quick_look(
-        self, context: BatchContext, stats: Stats, reads: U32, mates: U32, insert: InsertModel
-    ) -> QuickLooked | None:
-        """The quick look at the pairs of `mates` (uint32[q], both of each pair), and the anchors of those of `reads`
-        (uint32[a]) that are open then; None where the device cannot."""
-        if not is_looked_at(context):
-            return None
-        return self._asked(context, stats, Request.for_quick_look(context, reads, mates, insert))
-
-    def look_densely(
-        self, context: BatchContext, stats: Stats, reads: U32, seeds: DenseSeeds
-    ) -> DenselyLooked | None:
-        """What dense seeds of some reads (uint32[a], ascending) lead to; None where the device cannot look them up."""
-        if not is_looked_at(context):
-            return None
-        found = self._asked(context, stats, Request.for_dense(context, reads, seeds))
-        return None if found is None else found.looked(reads)
-
-    def _asked(self, context: BatchContext, stats: Stats, request: Request) -> Any:
+    def ask(self, context: BatchContext, stats: Stats, request: Request) -> Answer | None:
         began = perf_counter_ns()
         searched, answer = Searched(context.plan, context.cascade, context.params), None
         for found in self.found(searched, [request]):
             answer = copied(found)
         stats.nanoseconds["device"] += perf_counter_ns() - began
         return answer
-
-    def note_host(self, reads: int, nanoseconds: int) -> None:
-        """The host has searched reads that the device did not take: of no interest, it takes what it can."""
 
     def found(self, searched: Searched, requests: Sequence[Request]) -> Iterator[Answer | None]:
         """What was found of every request, which must be of one kind; None where there is no room.

@@ -7,11 +7,12 @@ misses the caches. What follows needs no index, and goes on where it is.
 from __future__ import annotations
 
 from time import perf_counter_ns
-from typing import Any
 
 import numpy as np
 
 from gassst._core import bookkeeping as _bookkeeping
+from gassst._core.seeds import Seeds
+from gassst.gpu.asked import asked_of
 from gassst.gpu.requests import Looked
 from gassst.model.array_types import I64, U8, U16, U32, place_keys
 from gassst.search.arrays import Anchors, Candidates, Diagonals, KeysByRead
@@ -39,14 +40,16 @@ class SeedsOnDevice(HostBackend):
         """The seeds of the first stage of these reads, which will be looked up next, are known already."""
         self._ahead = reads, found
 
-    def look_up(self, state: SearchState, stage: int, reads: U32, every: int | None = None) -> Any:
+    def look_up(
+        self, state: SearchState, stage: int, reads: U32, every: int | None = None
+    ) -> Seeds | Anchors:
         """The anchors themselves, where the device has looked the seeds up."""
         context, stats = self.context, self.stats
         found, self._ahead, ahead = None, None, self._ahead
         if ahead is not None and stage == 0 and every is None and np.array_equal(reads, ahead[0]):
             found = ahead[1]
         elif len(reads) >= LEAST_READS:
-            found = context.on_device.look_up(context, stats, reads, stage, every)
+            found = asked_of(context).look_up(context, stats, reads, stage, every)
         if found is None:
             began = perf_counter_ns()
             seeds = super().look_up(state, stage, reads, every)
@@ -109,16 +112,16 @@ class SeedsOnDevice(HostBackend):
     def look_densely(self, reads: U32, seeds: DenseSeeds) -> DenselyLooked:
         found = None
         if len(reads) >= LEAST_DENSE:
-            found = self.context.on_device.look_densely(self.context, self.stats, reads, seeds)
+            found = asked_of(self.context).look_densely(self.context, self.stats, reads, seeds)
         return super().look_densely(reads, seeds) if found is None else found
 
-    def gather(self, seeds: Any, reads: U32, state: SearchState | None) -> Anchors:
+    def gather(self, seeds: Seeds | Anchors, reads: U32, state: SearchState | None) -> Anchors:
         context = self.context
         if not isinstance(seeds, Anchors):
             began = perf_counter_ns()
             anchors = super().gather(seeds, reads, state)
             if len(reads) >= LEAST_READS:
-                context.on_device.note_host(len(reads), self._looked_up_in + perf_counter_ns() - began)
+                asked_of(context).note_host(len(reads), self._looked_up_in + perf_counter_ns() - began)
             return anchors
         if state is not None:
             with self.stats.timed("candidates"):

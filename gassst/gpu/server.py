@@ -17,13 +17,13 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import groupby
-from typing import Any
 
 from gassst.errors import DeviceError
+from gassst.gpu.asked import Asked
 from gassst.gpu.index import IN_FLIGHT, SOURCES, SOURCES_OF_ALL
 from gassst.gpu.process import (
     CALL,
@@ -37,25 +37,12 @@ from gassst.gpu.process import (
     DeviceProcess,
     Job,
 )
-from gassst.gpu.requests import (
-    DENSE,
-    SEARCH,
-    Densely,
-    Found,
-    Looked,
-    QuickLooked,
-    Request,
-    Searched,
-)
-from gassst.gpu.search import DeviceSearch, is_looked_at, is_looked_up, is_taken
+from gassst.gpu.requests import DENSE, SEARCH, Answer, Request, Searched
+from gassst.gpu.search import DeviceSearch
 from gassst.gpu.trial import PairTrial, Trial
 from gassst.index.seed_index import SeedIndex
-from gassst.model.array_types import U32
 from gassst.model.stats import Stats
-from gassst.pairing.insert_size import InsertModel
-from gassst.search.arrays import GlobalResult
 from gassst.search.context import BatchContext
-from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.filters import Cascade
 from gassst.search.plan import SearchPlan
 from gassst.workers.shared_memory import SharedMemory
@@ -76,7 +63,7 @@ SETTLED = 0.02
 SWITCH = 2e-4  # s; two threads drive the device, and what one prepares must not keep the other waiting
 
 
-class DeviceServer:
+class DeviceServer(Asked):
     """The device, as the workers and their parent see it. `search` is for any thread of a worker.
 
     Parameters
@@ -103,48 +90,14 @@ class DeviceServer:
         self._counts, self._account = (0, 0), ""  # as of the last `settle`
         self._local = threading.local()
 
-    def search(self, context: BatchContext, stats: Stats) -> GlobalResult | None:
-        """As `DeviceSearch.search`. None also while the device is not ready, and where the host would be faster.
+    def ask(self, context: BatchContext, stats: Stats, request: Request) -> Answer | None:
+        """None also while the device is not ready, and where the host would be faster.
 
         For all places it waits until the device is ready, or will never be: a batch takes the host longer. Raises
         DeviceError where a device that was named has failed.
         """
-        if not is_taken(context):
-            return None
-        if context.params.all_hits:
+        if request.stage == SEARCH and context.params.all_hits:
             self._wait_until_settled()
-        found = self._asked(Request.of(context), stats)
-        return None if found is None else Found(*found).result(context, stats)
-
-    def look_up(
-        self, context: BatchContext, stats: Stats, reads: U32, stage: int, every: int | None
-    ) -> Looked | None:
-        """As `DeviceSearch.look_up`; for the rest as `search`. It must be made use of before anything else is asked."""
-        if not is_looked_up(context.index, context.lookup):
-            return None
-        found = self._asked(Request.for_anchors(context, stage, every, reads), stats)
-        return None if found is None else Looked(*found)
-
-    def quick_look(
-        self, context: BatchContext, stats: Stats, reads: U32, mates: U32, insert: InsertModel
-    ) -> QuickLooked | None:
-        """As `DeviceSearch.quick_look`; for the rest as `look_up`."""
-        if not is_looked_at(context):
-            return None
-        found = self._asked(Request.for_quick_look(context, reads, mates, insert), stats)
-        return None if found is None else QuickLooked(*found)
-
-    def look_densely(
-        self, context: BatchContext, stats: Stats, reads: U32, seeds: DenseSeeds
-    ) -> DenselyLooked | None:
-        """As `DeviceSearch.look_densely`; for the rest as `look_up`."""
-        if not is_looked_at(context):
-            return None
-        found = self._asked(Request.for_dense(context, reads, seeds), stats)
-        return None if found is None else Densely(*found).looked(reads)
-
-    def _asked(self, request: Request, stats: Stats) -> tuple[Any, ...] | None:
-        """What the device answers; None where it is not ready, or the host would be faster."""
         try:
             return self._asked_of_device(request, stats)
         except DeviceError as error:
@@ -153,7 +106,7 @@ class DeviceServer:
             log.debug("%s: on with the host", error)
             return None
 
-    def _asked_of_device(self, request: Request, stats: Stats) -> tuple[Any, ...] | None:
+    def _asked_of_device(self, request: Request, stats: Stats) -> Answer | None:
         process, reads = self.process, request.n_asked
         if process.status != READY:
             return None
@@ -185,17 +138,16 @@ class DeviceServer:
         self.process.admit()
 
     def note_host(self, reads: int, nanoseconds: int) -> None:
-        """The host has searched so many reads in so much time."""
         self.process.load.note(HOST, reads, nanoseconds)
 
-    def _answer(self, client: int, request: Request) -> tuple[Any, ...] | None:
+    def _answer(self, client: int, request: Request) -> Answer | None:
         with suppress(BrokenPipeError):  # told of by the answer that does not come
-            os.write(self.process.calls, CALL.pack(client, self.process.memory.put(client, tuple(request))))
+            os.write(self.process.calls, CALL.pack(client, self.process.memory.put(client, request)))
         with self.process.turns.given_up():
             answer = os.read(self.process.answers[client], CALL.size)
         if not answer:
             raise DeviceError(f"device {self.process.device}: the process that drives it has ended")
-        found: tuple[Any, ...] | DeviceError | None = self.process.memory.get(*CALL.unpack(answer))
+        found: Answer | DeviceError | None = self.process.memory.get(*CALL.unpack(answer))
         if isinstance(found, DeviceError):
             raise found
         return found
@@ -222,7 +174,7 @@ class DeviceServer:
         return self._account
 
     def describe(self) -> str:
-        """One line for people, of the run that ended last."""
+        """As `Asked.describe`, of the run that ended last."""
         return self._account
 
     def verify(self) -> None:
@@ -256,7 +208,8 @@ def serve(process: DeviceProcess, job: Job | None, jobs: int, calls: int, answer
             job = pickle.load(pipe)
     if job is None:  # the parent needs no device
         return
-    index = job.index if job.path is None else SeedIndex.open(job.path, False)
+    index = SeedIndex.open(job.path, False) if job.path is not None else job.index
+    assert index is not None
     if tuple(index.reference.md5) != job.md5:
         raise DeviceError(f"{job.path} was replaced while the run began")
     plan = SearchPlan(job.params, index.plan_k, index.reference.unmasked, index.spectrum)
@@ -266,9 +219,8 @@ def serve(process: DeviceProcess, job: Job | None, jobs: int, calls: int, answer
     sources, together = (SOURCES_OF_ALL, TOGETHER_OF_ALL) if is_of_all else (SOURCES, TOGETHER)
     with ThreadPoolExecutor(1) as beside:
         # It takes as long as the context of the device.
-        trial: Future[Trial | PairTrial] = beside.submit(
-            PairTrial.of if job.pairs else Trial.of, index, searched
-        )
+        make: Callable[[SeedIndex, Searched], Trial | PairTrial] = PairTrial.of if job.pairs else Trial.of
+        trial = beside.submit(make, index, searched)
         engine = Engine(info, device, index.reference.planes)
         search = DeviceSearch(index, engine, sources=sources)
         on_device = search.on_device()
@@ -321,14 +273,14 @@ def _answer(
     while taken := inbox.take():
         taken.sort(key=lambda call: call[1].kind)
         spent, waiting = 0, deque(taken)
-        error: Any = None
+        error: DeviceError | None = None
         try:
             for _, calls in groupby(taken, lambda call: call[1].kind):
                 requests, began = [request for _, request in calls], time.perf_counter_ns()
                 for found in search.found(searched, requests):
                     # The client is told before it is forgotten: it must have one answer.
-                    client, value = waiting[0][0], None if found is None else tuple(found)
-                    os.write(answers[client], CALL.pack(client, process.memory.put(client, value)))
+                    client = waiting[0][0]
+                    os.write(answers[client], CALL.pack(client, process.memory.put(client, found)))
                     waiting.popleft()
                 if requests[0].stage != DENSE:
                     spent += time.perf_counter_ns() - began
@@ -377,7 +329,7 @@ class Inbox:
                         break
                     self._calls_read.extend(CALL.iter_unpack(message))
                 client, size = self._calls_read.popleft()
-                taken.append((client, Request(*self._memory.get(client, size))))
+                taken.append((client, self._memory.get(client, size)))
                 reads += len(taken[-1][1].lengths)
             with self._counting:
                 self._searching += 1

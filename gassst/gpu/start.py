@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from gassst.gpu.devices import is_named
 from gassst.gpu.process import DeviceProcess, Job
@@ -18,7 +18,7 @@ def start(device: str | None, threads: int, job: Job | None = None) -> DevicePro
     return DeviceProcess(name, threads + -(-threads // 2), _serve, job, at_once=threads)
 
 
-def _serve(*arguments: Any) -> None:
+def _serve(process: DeviceProcess, job: Job | None, jobs: int, calls: int, answers: Sequence[int]) -> None:
     from gassst.gpu.server import serve  # what it imports is loaded in the process alone
 
-    serve(*arguments)
+    serve(process, job, jobs, calls, answers)

@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import ceil, log
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gassst._core.filters import band32
 from gassst._core.stretches import stretches_of
 from gassst._core.tandem import strands_that_repeat
 from gassst.bands.cpu import CpuExtender
 from gassst.gpu.pairs import note_quick_look
-from gassst.gpu.requests import Looked, Request, Searched
+from gassst.gpu.requests import Answer, Densely, Found, QuickLooked, Request, Searched
 from gassst.index.lookup import WholeIndex
+from gassst.index.seed_index import SeedIndex
 from gassst.model.array_types import U8, U16, U32, U64
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats
@@ -78,19 +79,21 @@ class DenseTrial:
         reads = np.arange(0, context.n, DENSELY, dtype=np.uint32)
         by_chance = ceil(log(max(context.reference.unmasked, 4), 4))
         seeds = DenseSeeds(min(by_chance, context.index.longest_seed), 5, OCCURRENCES, True)
-        no_bands: Any = None
-        expected = HostBackend(context, no_bands, Stats()).look_densely(reads, seeds)
+        expected = HostBackend(context, None, Stats()).look_densely(reads, seeds)
         stretches = stretches_of(expected.anchors, context)
         request = Request.for_dense(context, reads, seeds)
         searched = Searched(context.plan, context.cascade, context.params)
         return cls(reads, searched, request, expected, stretches)
 
-    def is_met_by(self, found: Any) -> bool:
+    def is_met_by(self, found: Answer | None) -> bool:
         """Whether a device has found the same."""
+        if not isinstance(found, Densely):
+            return False
         looked = found.looked(self.reads)
         return (
             _are_same(looked.anchors, self.expected.anchors, ANCHORS)
             and _are_same(looked, self.expected, PASSED_OVER)
+            and looked.stretches is not None
             and np.array_equal(looked.stretches, self.stretches)
         )
 
@@ -103,11 +106,11 @@ class Trial:
     searched: Searched
     request: Request
     expected: GlobalResult
-    rows: tuple[Any, ...]
+    rows: tuple[NDArray[np.generic], ...]
     """The alignments are expected so, where the device makes those, too (`BatchResult.rows`)."""
 
     @classmethod
-    def of(cls, index: Any, searched: Searched) -> Trial:
+    def of(cls, index: SeedIndex, searched: Searched) -> Trial:
         """In an index. All is searched, which must suit `device.is_searched`."""
         batch = batch_of_records(records_of(codes_of(index.reference.planes, ROWS)))
         context = _context_of(index, searched, batch, searched.params.reports_whole_reads)
@@ -122,13 +125,14 @@ class Trial:
         """What is asked: this alone."""
         return [self]
 
-    def is_met_by(self, found: Any) -> bool:
+    def is_met_by(self, found: Answer | None) -> bool:
         """Whether a device has found the same."""
+        if not isinstance(found, Found):
+            return False
         result = found.result(self.context, Stats())
         if not _are_same(result, self.expected, RESULT):
             return False
-        no_bands: Any = None
-        rows = HostBackend(self.context, no_bands, Stats()).trace_back(result).rows if self.rows else ()
+        rows = HostBackend(self.context, None, Stats()).trace_back(result).rows if self.rows else ()
         return all(map(np.array_equal, rows, self.rows))
 
 
@@ -158,7 +162,7 @@ class PairTrial:
     dense: DenseTrial | None
 
     @classmethod
-    def of(cls, index: Any, searched: Searched) -> PairTrial:
+    def of(cls, index: SeedIndex, searched: Searched) -> PairTrial:
         """In an index, which must suit `device.is_looked_up`."""
         fragments = codes_of(index.reference.planes, FRAGMENT_ROWS)
         first, last = fragments[:, :MATE].copy(), COMPLEMENT[fragments[:, : -MATE - 1 : -1]]
@@ -200,14 +204,16 @@ class PairTrial:
         """Reads, mates and insert sizes, as a device is asked."""
         return self.request.reads, self.request.mates, self.pairs.insert
 
-    def is_met_by(self, found: Any) -> bool:
+    def is_met_by(self, found: Answer | None) -> bool:
         """Whether a device has found the same."""
+        if not isinstance(found, QuickLooked):
+            return False
         context, (true_search, true_state, true_anchors) = self.context, self.expected
         search, state = SearchState.initial(context), PairState.initial(context, self.pairs)
         passes = HostPairPasses(context, self.pairs, Stats())
         passes.begin_stage(search, state)
         note_quick_look(found, self.request.mates, search, state, passes)
-        looked = Looked(*found.looked)
+        looked = found.looked
         anchors = looked.anchors(true_anchors.reads)
         left_out = found.left_out[true_anchors.reads]
         number = np.diff(anchors.start) + left_out
@@ -229,7 +235,9 @@ class PairTrial:
         )
 
 
-def _context_of(index: Any, searched: Searched, batch: ReadBatch, whole_reads: bool = False) -> BatchContext:
+def _context_of(
+    index: SeedIndex, searched: Searched, batch: ReadBatch, whole_reads: bool = False
+) -> BatchContext:
     return BatchContext.of(index, WholeIndex(index), *searched, batch.pack(), whole_reads=whole_reads)
 
 
@@ -254,7 +262,7 @@ def _least_errors(anchors: Anchors, context: BatchContext) -> U16:
     alone = Candidates(own, anchors.diagonal, anchors.offset, anchors.length)
     low, high = np.zeros(len(anchors), np.uint16), packed.lengths.astype(np.uint16)
     for _ in range(int(high.max(initial=0)).bit_length()):
-        middle = (low + high) >> 1
+        middle = (low + high) >> np.uint16(1)
         (passed, *_), _ = band32(alone, middle, packed, context.reference.planes, 0)
         passes = np.zeros(len(anchors), bool)
         passes[passed >> np.uint32(1)] = True
@@ -281,5 +289,5 @@ def records_of(codes: U8) -> list[tuple[str, bytes, None]]:
     ]
 
 
-def _are_same(a: Any, b: Any, names: tuple[str, ...]) -> bool:
+def _are_same(a: object, b: object, names: tuple[str, ...]) -> bool:
     return all(np.array_equal(attrgetter(name)(a), attrgetter(name)(b)) for name in names)

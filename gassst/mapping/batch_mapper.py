@@ -21,7 +21,7 @@ from gassst.model.stats import Stats
 from gassst.model.times import Times
 from gassst.pairing.insert_size import InsertModel
 from gassst.search.arrays import BatchResult
-from gassst.search.context import BatchContext
+from gassst.search.context import BatchContext, BatchDevice
 from gassst.search.filters import Cascade
 from gassst.search.plan import SearchPlan
 from gassst.version import __version__
@@ -43,10 +43,10 @@ class BatchMapper:
     """Of pairs, as given with the parameters; where none is given, a run learns its own."""
     parts: WholeIndex
     """The index as seeds are looked up in it."""
-    extender: Any
-    """What scores and aligns bands (`gpu.choose.Extender`); worker processes have compiled code."""
-    on_device: Any
-    """The search of whole batches on a GPU that was asked for (`gpu.search.DeviceSearch`), or None."""
+    extender: Extender
+    """What scores and aligns bands; worker processes have compiled code."""
+    on_device: BatchDevice | None
+    """What searches whole batches beside the host."""
     counts_details: bool = True
     """Whether `map_batch` counts what statistics alone show: errors by cycle, coverage and template lengths."""
     are_mates: bool = False
@@ -134,7 +134,7 @@ def planned(params: MapParams, index: SeedIndex) -> dict[str, Any]:
     return {"params": params, "plan": plan, "cascade": cascade, "one_read": one_read}
 
 
-def device_search(index: SeedIndex, extender: Extender, params: MapParams) -> Any:
+def device_search(index: SeedIndex, extender: Extender, params: MapParams) -> BatchDevice | None:
     """The search on the device of an extender; the index goes there with the first batch.
 
     None where the device is not known yet, for an index in parts, and on a CPU unless all places are asked for.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gassst.gpu.choose import LateExtender
 from gassst.gpu.devices import is_named
@@ -12,7 +12,7 @@ from gassst.mapping.batch_mapper import BatchMapper, device_search
 from gassst.workers.layout import why_threads
 
 if TYPE_CHECKING:
-    from gassst.gpu.process import Job
+    from gassst.gpu.process import DeviceProcess, Job
     from gassst.gpu.server import DeviceServer
 
 log = logging.getLogger("gassst")
@@ -32,7 +32,7 @@ class RunDevice:
         Whether that process is to search batches, too, or to look up their seeds.
     with_mates : bool
         Whether reads have mates: the device takes the quick look at pairs, and looks up seeds.
-    started : gpu.process.DeviceProcess or None
+    started : DeviceProcess or None
         One that looks for the device already, for the first run that suits, and for those after it that search the
         same.
     """
@@ -41,10 +41,10 @@ class RunDevice:
     is_late: bool = False
     is_served: bool = False
     with_mates: bool = False
-    started: Any = None
+    started: DeviceProcess | None = None
 
     @classmethod
-    def of(cls, mapper: BatchMapper, is_single: bool, started: Any = None) -> RunDevice:
+    def of(cls, mapper: BatchMapper, is_single: bool, started: DeviceProcess | None = None) -> RunDevice:
         """The device of a run of this mapper; `is_single`: over reads none of which has a mate.
 
         Raises DeviceError for a device that was named, cannot be had, and has to be found before the run.
@@ -112,7 +112,7 @@ class RunDevice:
 
 def _is_served(mapper: BatchMapper, with_mates: bool) -> bool:
     """Whether a process of its own is to drive the device: it searches single reads, or looks up seeds of pairs."""
-    from gassst.gpu.search import is_looked_up, is_searched
+    from gassst.gpu.asked import is_looked_up, is_searched
 
     index, params = mapper.index, mapper.params
     if mapper.reference.alt is not None:

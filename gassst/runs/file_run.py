@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import asdict, replace
-from typing import Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from gassst.bands.cpu import CpuExtender
 from gassst.errors import UsageError
@@ -37,6 +37,10 @@ from gassst.version import __version__
 from gassst.workers.base import Workers
 from gassst.workers.layout import THREADS_EACH, THREADS_EACH_OTHERS, processes_for, why_threads
 from gassst.workers.threads import ThreadWorkers
+
+if TYPE_CHECKING:
+    from gassst.gpu.process import DeviceProcess
+    from gassst.gpu.server import DeviceServer
 
 log = logging.getLogger("gassst")
 
@@ -74,7 +78,7 @@ class Crew(NamedTuple):
 
     work: MappingWork
     workers: Workers
-    server: Any
+    server: DeviceServer | None
 
     @property
     def most_waiting(self) -> int:
@@ -84,8 +88,8 @@ class Crew(NamedTuple):
     @property
     def is_settled(self) -> bool:
         """Whether it is known if a device searches: batches of a run that begins before that are small."""
-        is_served = self.server is not None and self.work.mapper.on_device is self.server
-        return not is_served or self.server.process.is_settled
+        server = self.server
+        return server is None or self.work.mapper.on_device is not server or server.process.is_settled
 
     def end_run(self) -> None:
         """A run is over. Raises DeviceError where a device that was named cannot be had, or has failed."""
@@ -105,7 +109,7 @@ class FileRun:
     options : OutputOptions
     command_line, details, shard, insert, input_progress
         As of `Mapper.map_file`.
-    device_process : gpu.process.DeviceProcess, optional
+    device_process : DeviceProcess, optional
         One that looks for the device already.
     watch : callable
         Makes the context in which the run is written. That gives what is called with the running totals after every
@@ -131,7 +135,7 @@ class FileRun:
         shard: Shard | None = None,
         insert: InsertModel | None = None,
         input_progress: InputProgress | None = None,
-        device_process: Any = None,
+        device_process: DeviceProcess | None = None,
         watch: Watch = nullcontext,
         neighbours: Neighbours = ALONE,
     ):

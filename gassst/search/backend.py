@@ -7,7 +7,7 @@ buckets, `h` bands.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from gassst.model.array_types import I64, U8, U16
@@ -41,16 +41,7 @@ class Selected(NamedTuple):
     summary: Any
 
 
-class Some(Protocol):
-    """Reads that take part in a stage."""
-
-    @property
-    def size(self) -> int:
-        """How many."""
-        ...
-
-
-Reads = TypeVar("Reads", bound=Some)
+Reads = TypeVar("Reads", bound=Sized)
 Seeds = TypeVar("Seeds")
 Anchors = TypeVar("Anchors")
 Candidates = TypeVar("Candidates")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
@@ -15,10 +16,13 @@ from gassst.index.reference import GAP, Reference
 from gassst.index.seed_index import SeedIndex
 from gassst.model.array_types import F64, I64, U8, U16, U32, U64, Bool
 from gassst.model.params import MAX_READ_LENGTH, SPECIFIC_LENGTH, MapParams
+from gassst.model.read_batch import PackedReads
 from gassst.model.rules import optional, rule
+from gassst.model.stats import Stats
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate
 from gassst.pairing.insert_size import InsertModel
 from gassst.pairing.read_through import reads_may_be_cut
+from gassst.search.arrays import GlobalResult
 from gassst.search.filters import Cascade
 from gassst.search.plan import CHANCE_HITS, SearchPlan, chance_hits
 
@@ -35,6 +39,16 @@ KNOWS_WIDE = rule(
     "wide-windows", "Looks up the seeds of a mate before its window is scored, where that is wide."
 )
 RESCUES = rule("mate-rescue", "Scores the window that a mate leaves for the other one.")
+
+
+class BatchDevice(Protocol):
+    """A device that searches batches, as a run and its batches see it; `gassst.gpu.asked.Asked` describes it."""
+
+    turns: AbstractContextManager[object]
+
+    def search(self, context: BatchContext, stats: Stats) -> GlobalResult | None: ...
+    def note_host(self, reads: int, nanoseconds: int) -> None: ...
+    def describe(self) -> str: ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,8 +72,7 @@ class BatchContext:
         Hash of the read's bases, the same for its reverse complement.
     left_out : bool[c] or None
         Contigs in which nothing is looked for.
-    on_device : gpu.search.DeviceSearch or None
-        The search of whole batches on a device, where there is one.
+    on_device : BatchDevice or None
     whole_reads : bool
         Where ends may be clipped, a read that scores too little is reported as a whole, if it fits so.
     library : ErrorRate
@@ -71,14 +84,14 @@ class BatchContext:
     plan: SearchPlan
     cascade: Cascade
     params: MapParams
-    packed: Any
+    packed: PackedReads
     errors: U16
     words: U8
     lead: U32
     flip: U8
     digest: U64
     left_out: Bool | None = None
-    on_device: Any = None
+    on_device: BatchDevice | None = None
     whole_reads: bool = False
     library: ErrorRate = UNKNOWN_LIBRARY
 
@@ -90,8 +103,8 @@ class BatchContext:
         plan: SearchPlan,
         cascade: Cascade,
         params: MapParams,
-        packed: Any,
-        on_device: Any = None,
+        packed: PackedReads,
+        on_device: BatchDevice | None = None,
         whole_reads: bool = False,
         library: ErrorRate = UNKNOWN_LIBRARY,
     ) -> BatchContext:
@@ -105,7 +118,7 @@ class BatchContext:
         more = None, on_device, whole_reads, library
         return cls(index, lookup, plan, cascade, params, packed, *of_reads, *more)
 
-    def of_reads(self, packed: Any) -> BatchContext:
+    def of_reads(self, packed: PackedReads) -> BatchContext:
         """The context of other reads, on the host."""
         searched = self.index, self.lookup, self.plan, self.cascade, self.params
         some = BatchContext.of(*searched, packed, None, self.whole_reads, self.library)

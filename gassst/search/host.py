@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -61,14 +61,14 @@ class HostBackend:
     Parameters
     ----------
     context : BatchContext
-    bands : ReadsHandle
-        The reads of the batch, opened by an extender.
+    bands : ReadsHandle or None
+        The reads of the batch, opened by an extender. None: no pass that scores or aligns is asked for.
     stats : Stats
     """
 
-    def __init__(self, context: BatchContext, bands: ReadsHandle, stats: Stats):
+    def __init__(self, context: BatchContext, bands: ReadsHandle | None, stats: Stats):
         self.context, self.stats = context, stats
-        self._bands = bands
+        self._bands = cast(ReadsHandle, bands)
 
     # --- seeds ---------------------------------------------------------------------------------------------------
 

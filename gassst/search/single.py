@@ -35,7 +35,7 @@ def run_stages(backend: StagePasses[State, Reads, Seeds, Anchors, Candidates, Bu
     for stage in range(backend.context.plan.MAX_STAGES):
         reads = backend.unsettled(state, stage)
         backend.merge_scored(state, reads)
-        if reads.size:
+        if len(reads):
             run_stage(backend, state, stage, reads)
     return state
 
@@ -55,13 +55,19 @@ def run_stage(
         minima = backend.all_minima(backend.buckets(survivors, None))
         state.bands += [backend.within_limit(bands, state, MAX_ERRORS, tighten=True) for bands in minima]
         return
+
+    def scored(buckets: Buckets) -> list[Scored]:
+        return [
+            backend.within_limit(one, state, EXTRA_STRATA, tighten=True) for one in backend.score(buckets)
+        ]
+
     # The best supported place tightens the limit, by which the filters reject more of the others.
     top_buckets = backend.best_supported(anchors)
-    score(backend, state, top_buckets)
+    state.bands += scored(top_buckets)
     left_to_local = backend.leave_to_local(state, anchors)
     survivors = backend.filter(backend.still_searched(anchors, state) if left_to_local else anchors, state)
     found = backend.buckets(survivors, top_buckets)
-    score(backend, state, found)
+    state.bands += scored(found)
     state.fresh += [top_buckets, found]
 
 
@@ -76,13 +82,3 @@ def anchors_of(
     anchors = backend.gather(seeds, reads, state)
     backend.count_candidates(anchors)
     return anchors
-
-
-def score(
-    backend: StagePasses[State, Reads, Seeds, Anchors, Candidates, Buckets, Scored],
-    state: State,
-    buckets: Buckets,
-) -> None:
-    """Score the bands of buckets, keep those within the limits, tighten the limits."""
-    for bands in backend.score(buckets):
-        state.bands.append(backend.within_limit(bands, state, EXTRA_STRATA, tighten=True))

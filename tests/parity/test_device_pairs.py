@@ -24,7 +24,7 @@ from gassst.gpu import quick as device_quick
 from gassst.gpu import search as device
 from gassst.gpu import seeds as device_seeds
 from gassst.gpu.device import Engine
-from gassst.gpu.requests import Looked, Searched
+from gassst.gpu.requests import Searched
 from gassst.gpu.search import DeviceSearch
 from gassst.gpu.trial import PairTrial
 from gassst.index.miss_model import MISS_ERRORS
@@ -83,7 +83,7 @@ class TestQuickLook:
         trial = PairTrial.of_batch(context, mate, InsertModel.given("fr", 400, 30))
         found = search.quick_look(context, Stats(), *trial.asked)
         assert trial.is_met_by(found)
-        true, own = trial.expected[2], Looked(*found.looked).anchors(trial.expected[2].reads)
+        true, own = trial.expected[2], found.looked.anchors(trial.expected[2].reads)
         with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
             far = 1 - HostPairPasses(context, trial.pairs, Stats()).near_mates(true)
             top = HostBackend(context, bands, Stats()).best_supported(true, far)
@@ -108,7 +108,7 @@ class TestQuickLook:
         trial = PairTrial.of_batch(context, mate, InsertModel.given("fr", 400, 30))
         found = search.quick_look(context, Stats(), *trial.asked)
         assert trial.is_met_by(found)
-        true, own = trial.expected[2], Looked(*found.looked).anchors(trial.expected[2].reads)
+        true, own = trial.expected[2], found.looked.anchors(trial.expected[2].reads)
         cut = np.flatnonzero(found.left_out[true.reads])
         assert cut.size == len(batch) // 2
         for i in cut:  # of equals the first, in the copy of which a part is foreign

@@ -84,6 +84,7 @@ class TestTurns:
 
 SERVED = """
 import gzip, sys, threading, time
+from dataclasses import replace
 import gassst
 import numpy as np
 from gassst.reads.in_memory import batch_of_records
@@ -164,7 +165,7 @@ looked = kept.quick_look(trial.context, Stats(), *trial.asked)
 assert trial.is_met_by(looked)
 assert process.load.counts == (len(trial.request.reads), 0)
 kept.close()
-assert process.serves(job) and not process.serves(job._replace(pairs=True))
+assert process.serves(job) and not process.serves(replace(job, pairs=True))
 server.close()
 assert not process.serves(job)
 """
@@ -213,7 +214,7 @@ def test_few_reads_wait_for_more_while_others_are_searched(monkeypatch, stage, r
         device_server.select, "select", lambda *arguments: patience.append(arguments[-1]) or ([], [], [])
     )
     for _ in range(2):
-        os.write(to_it, CALL.pack(0, memory.put(0, tuple(asked))))
+        os.write(to_it, CALL.pack(0, memory.put(0, asked)))
         assert len(inbox.take()) == 1
     os.close(calls)
     os.close(to_it)

@@ -10,7 +10,7 @@ from gassst.errors import DeviceError
 from gassst.gpu import dense as device_dense
 from gassst.gpu import quick as device_quick
 from gassst.gpu.device import Engine
-from gassst.gpu.requests import Looked, Searched
+from gassst.gpu.requests import Searched
 from gassst.gpu.search import DeviceSearch
 from gassst.gpu.trial import PairTrial, Trial
 
@@ -48,7 +48,7 @@ def test_other_bounds_of_the_narrow_band_are_found(search, trial, monkeypatch, b
     search.warm_up(trial)
 
     def change(found):
-        bound = Looked(*found.looked).bound
+        bound = found.looked.bound
         last = np.flatnonzero((bound > 0) & (bound < 9))[-1]
         bound[last] = int(bound[last]) + by
 
