@@ -11,7 +11,7 @@ from libc.stdlib cimport free, malloc
 
 from gassst._core.coordinates cimport coordinate_t
 from gassst._core.key_sort cimport sort_keys
-from gassst._core.layouts cimport NO_SCORE, hit_t
+from gassst._core.layouts cimport NO_SCORE
 from gassst._core.planes cimport (
     AHEAD,
     bases64_t,
@@ -67,65 +67,46 @@ cdef inline bint may_reach(planes_t reference, int64_t diagonal, planes_t reads,
     return True
 
 
-def ungapped_instead(lines, context):
-    """The lines with a gap that an ungapped alignment equals on the diagonal on which they begin or end.
+def best_stretches(const uint32_t[::1] read_strand, const coordinate_t[::1] diagonal, const int64_t[::1] begin,
+                   const int64_t[::1] end, const int32_t[::1] least, context):
+    """The best stretches of bases begin .. end - 1 of k strands on diagonals; of equals one that reaches the end.
 
     Parameters
     ----------
-    lines : local.places.Lines
-        k lines. Read: `hits`, `read_strand`, `begin`, `end`, `total`, `first_diagonal`, `last_diagonal`.
+    read_strand : uint32[k], diagonal, begin, end : int64[k]
+    least : int32[k]
+        Where none has that total, it is any stretch.
     context : search.context.BatchContext
         Read: `lengths`, `packed`, `reference.planes`, `params.scoring`.
 
     Returns
     -------
-    rows : int64[j]
-        Ascending.
-    diagonal : int64[j]
-        That of the better ungapped alignment; of equals the last one.
-    begin, end : uint16[j]
-        Bases begin .. end - 1 of the strand are aligned.
+    total : int32[k]
+        The score; of a stretch of a whole read with the bonus of each end that is reached.
+    begin, end : int64[k]
     """
     packed = context.packed
-    cdef const hit_t[::1] hits = lines.hits
-    cdef const uint32_t[::1] strands = lines.read_strand
-    cdef const coordinate_t[::1] first_diagonal = lines.first_diagonal, last_diagonal = lines.last_diagonal
-    cdef const int64_t[::1] begin = lines.begin, end = lines.end
-    cdef const int32_t[::1] total = lines.total
     cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
     cdef planes_t bases = planes_of(context.reference.planes), reads = planes_of(packed.planes)
     cdef costs_t costs = costs_of(context.params.scoring)
-    cdef Py_ssize_t k = strands.shape[0], i, done = 0
-    cdef uint32_t r
-    cdef int64_t m, first
-    cdef bint at_last
-    cdef stretch_t best, last
-    rows_array, diagonal_array, ends_array = np.empty(k, np.int64), np.empty(k, np.int64), np.empty((2, k), np.uint16)
-    cdef int64_t[::1] rows = rows_array
-    cdef coordinate_t[::1] diagonal = diagonal_array
-    cdef uint16_t[:, ::1] ends = ends_array
+    cdef int32_t bonus = costs.bonus
+    cdef Py_ssize_t k = read_strand.shape[0], i
+    cdef int64_t m
+    cdef stretch_t best
+    total_array, ends_array = np.empty(k, np.int32), np.empty((2, k), np.int64)
+    cdef int32_t[::1] total = total_array
+    cdef int64_t[:, ::1] ends = ends_array
     with nogil:
         for i in range(k):
             if i + AHEAD < k:
-                prefetch_read(bases, first_diagonal[i + AHEAD])
-            r = strands[i] >> 1
-            m = lengths[r]
-            if hits[i].cigar_runs <= 1 + (begin[i] > 0) + (end[i] < m):
-                continue
-            first = first_base(plane_start[r], strands[i], m)
-            best = last = stretch_t(INT32_MIN, 0, 0)
-            if may_reach(bases, first_diagonal[i], reads, first, m, costs, total[i]):
-                best = best_stretch(bases, first_diagonal[i], reads, first, m, costs, total[i])
-            if may_reach(bases, last_diagonal[i], reads, first, m, costs, total[i]):
-                last = best_stretch(bases, last_diagonal[i], reads, first, m, costs, total[i])
-            at_last = last.total >= best.total
-            if at_last:
-                best = last
-            if best.total >= total[i]:
-                rows[done], diagonal[done] = i, last_diagonal[i] if at_last else first_diagonal[i]
-                ends[0, done], ends[1, done] = <uint16_t>best.begin, <uint16_t>best.end
-                done += 1
-    return rows_array[:done], diagonal_array[:done], ends_array[0, :done], ends_array[1, :done]
+                prefetch_read(bases, diagonal[i + AHEAD])
+            m = lengths[read_strand[i] >> 1]
+            costs.bonus = bonus if end[i] - begin[i] == m else 0
+            best = best_stretch(bases, diagonal[i] + begin[i], reads,
+                                first_base(plane_start[read_strand[i] >> 1], read_strand[i], m) + begin[i],
+                                end[i] - begin[i], costs, least[i])
+            total[i], ends[0, i], ends[1, i] = best.total, begin[i] + best.begin, begin[i] + best.end
+    return total_array, *ends_array
 
 
 def leave_to_local(anchors, state, context, among, chosen, partner, int sure_errors, int gain):
@@ -164,7 +145,6 @@ def leave_to_local(anchors, state, context, among, chosen, partner, int sure_err
     cdef const uint16_t[::1] length = anchors.length, best = state.best, errors = context.errors
     cdef const int64_t[::1] start = anchors.start
     cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
-    cdef const uint64_t[:, ::1] reference = context.reference.planes, planes = packed.planes
     cdef uint8_t[::1] left_to_local = state.left_to_local.view(np.uint8)
     cdef uint16_t[::1] evidence = state.evidence
     cdef const uint8_t[::1] may = None if among is None else among.view(np.uint8)
@@ -176,14 +156,10 @@ def leave_to_local(anchors, state, context, among, chosen, partner, int sure_err
     cdef uint32_t r
     cdef int64_t m
     cdef bint any_chosen, found_any = False
-    cdef planes_t bases, strands
+    cdef planes_t bases = planes_of(context.reference.planes), strands = planes_of(packed.planes)
     cdef stretch_t found
     rows_array = np.empty(a, np.int64)
     cdef int64_t[::1] rows = rows_array
-    if a == 0 or planes.shape[0] == 0:
-        return False
-    bases.words, bases.rows = &reference[0, 0], reference.shape[0]
-    strands.words, strands.rows = &planes[0, 0], planes.shape[0]
     with nogil:
         for i in range(a):
             r = reads[i]
@@ -268,7 +244,7 @@ def promising_buckets(anchors, context, Py_ssize_t most, int64_t reach, stretche
     reach : int
         How far from the diagonal of an anchor the bands of its bucket may reach.
     stretches : uint32[c], optional
-        Of the anchors, where they are known: as `stretches_of` returns them.
+        Of the anchors, where they are known: the totals of `best_stretches` of whole reads.
 
     Returns
     -------
@@ -336,26 +312,6 @@ def promising_buckets(anchors, context, Py_ssize_t most, int64_t reach, stretche
                 k += 1
     free(groups)
     return *columns[:, :k].copy(), diagonal_array[:k].copy(), alone_array[:k].view(bool)
-
-
-def stretches_of(candidates, context):
-    """Scores of the best ungapped stretches on the diagonals of `c` candidates, with the bonus of each end reached.
-
-    Read are their `read_strand` and `diagonal`, and of the context what `promising_buckets` reads. Returns uint32[c].
-    """
-    packed = context.packed
-    cdef const uint32_t[::1] read_strand = candidates.read_strand
-    cdef const coordinate_t[::1] diagonal = candidates.diagonal
-    cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
-    cdef planes_t bases = planes_of(context.reference.planes), strands = planes_of(packed.planes)
-    cdef costs_t costs = costs_of(context.params.scoring)
-    cdef Py_ssize_t j
-    out_array = np.empty(read_strand.shape[0], np.uint32)
-    cdef uint32_t[::1] out = out_array
-    with nogil:
-        for j in range(read_strand.shape[0]):
-            out[j] = <uint32_t>stretch_of_read(bases, strands, read_strand[j], diagonal[j], lengths, plane_start, costs)
-    return out_array
 
 
 cdef inline int32_t stretch_of_read(planes_t bases, planes_t strands, uint32_t read_strand, coordinate_t diagonal,

@@ -9,6 +9,7 @@ import numpy as np
 
 from libc.math cimport exp, fmin, log
 from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.string cimport memset
 
 from gassst._core.planes cimport bases64_t, bases_at, count_bits, first_bases, planes_of, planes_t, unknown_bases
 from gassst.model.params import MAX_READ_LENGTH
@@ -29,8 +30,7 @@ cdef double word_letters(planes_t reads, int64_t first, int64_t m, double most) 
     cdef int64_t i, x, y, row, column, known = 0, likely = 0, by_row = 0, by_column = 0
     cdef uint64_t inside, before
     cdef bases64_t a, b
-    for x in range(16):
-        counts[0][x] = 0
+    memset(counts, 0, sizeof(counts))
     for i in range(0, m - 1, 64):
         a, b = bases_at(reads, first + i), bases_at(reads, first + i + 1)
         inside = first_bases(m - 1 - i) & ~unknown_bases(a, b)

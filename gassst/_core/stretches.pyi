@@ -1,15 +1,11 @@
-import numpy as np
-from numpy.typing import NDArray
-
-from gassst.local.places import Lines
-from gassst.model.array_types import I64, U8, U32, Bool
-from gassst.search.arrays import Anchors, Candidates
+from gassst.model.array_types import I32, I64, U8, U32, Bool
+from gassst.search.arrays import Anchors
 from gassst.search.context import BatchContext
 from gassst.search.state import SearchState
 
-def ungapped_instead(
-    lines: Lines, context: BatchContext
-) -> tuple[I64, I64, NDArray[np.uint16], NDArray[np.uint16]]: ...
+def best_stretches(
+    read_strand: U32, diagonal: I64, begin: I64, end: I64, least: I32, context: BatchContext
+) -> tuple[I32, I64, I64]: ...
 def leave_to_local(
     anchors: Anchors,
     state: SearchState,
@@ -27,4 +23,3 @@ def promising_buckets(
     reach: int,
     stretches: U32 | None = None,
 ) -> tuple[U32, U32, I64, Bool]: ...
-def stretches_of(candidates: Candidates, context: BatchContext) -> U32: ...

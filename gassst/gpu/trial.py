@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst._core.filters import band32
-from gassst._core.stretches import stretches_of
+from gassst._core.stretches import best_stretches
 from gassst._core.tandem import strands_that_repeat
 from gassst.bands.cpu import CpuExtender
 from gassst.gpu.pairs import note_quick_look
 from gassst.gpu.requests import Answer, Densely, Found, QuickLooked, Request, Searched
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
-from gassst.model.array_types import U8, U16, U32, U64
+from gassst.model.array_types import I32, U8, U16, U32, U64
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
@@ -71,7 +71,7 @@ class DenseTrial:
     searched: Searched
     request: Request
     expected: DenselyLooked
-    stretches: U32
+    stretches: I32
 
     @classmethod
     def of(cls, context: BatchContext) -> DenseTrial:
@@ -80,7 +80,10 @@ class DenseTrial:
         by_chance = ceil(log(max(context.reference.unmasked, 4), 4))
         seeds = DenseSeeds(min(by_chance, context.index.longest_seed), 5, OCCURRENCES, True)
         expected = HostBackend(context, None, Stats()).look_densely(reads, seeds)
-        stretches = stretches_of(expected.anchors, context)
+        read_strand, diagonal = expected.anchors.read_strand, expected.anchors.diagonal
+        end = context.lengths[read_strand >> 1].astype(np.int64)
+        begin, least = np.zeros_like(end), np.zeros(end.size, np.int32)
+        stretches, *_ = best_stretches(read_strand, diagonal, begin, end, least, context)
         request = Request.for_dense(context, reads, seeds)
         searched = Searched(context.plan, context.cascade, context.params)
         return cls(reads, searched, request, expected, stretches)

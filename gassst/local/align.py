@@ -20,12 +20,13 @@ from gassst._core import local_hits as _local_hits
 from gassst._core import stretches as _stretches
 from gassst._core import ungapped as _ungapped
 from gassst.bands.base import WIDTHS
-from gassst.local.places import Aligned, Lines, Places, Targets
+from gassst.local.places import Aligned, Lines, Places, Targets, line_of_read
 from gassst.local.reseed import Promising
-from gassst.model.array_types import COORDINATE, I32, I64, U8, U16, U32, Bool
+from gassst.model.array_types import COORDINATE, I32, I64, U8, U32, Bool
 from gassst.model.layouts import NO_SCORE
 from gassst.model.params import Scoring
 from gassst.model.rules import optional, rule
+from gassst.search.context import BatchContext
 from gassst.search.host import HostBackend
 
 SOFT_CLIP = 4  # BAM operation
@@ -42,6 +43,24 @@ def leaving_cost(scoring: Scoring, width: int) -> int:
 def breaking_cost(scoring: Scoring) -> int:
     """Least loss of an alignment with a gap or a clipped end: what loses less goes along one diagonal, end to end."""
     return min(leaving_cost(scoring, 2), scoring.clip + scoring.match)
+
+
+def ungapped_instead(lines: Lines, context: BatchContext) -> tuple[I64, I64, I64, I64]:
+    """The lines with a gap that an ungapped alignment equals on the diagonal where they begin or end, int64[j].
+
+    Also diagonal, first and end of the aligned bases of the strand of the better one; of equals, the last diagonal.
+    """
+    length = context.lengths[lines.read].astype(np.int64)
+    gapped = np.flatnonzero(lines.hits["cigar_runs"] > 1 + (lines.begin > 0) + (lines.end < length))
+    some = lines.take(gapped)
+    diagonal = np.r_[some.last_diagonal, some.first_diagonal]
+    strand, end, least = (np.tile(column, 2) for column in (some.read_strand, length[gapped], some.total))
+    total, begin, end = _stretches.best_stretches(strand, diagonal, np.zeros_like(end), end, least, context)
+    k = gapped.size
+    best = np.arange(k) + k * (total[k:] > total[:k])
+    stands = np.flatnonzero(total[best] >= some.total)
+    best = best[stands]
+    return gapped[stands], diagonal[best], begin[best], end[best]
 
 
 class Aligner:
@@ -134,7 +153,7 @@ class Aligner:
 
         Of equal alignments the one without a gap is the more likely one: callers take each gap for an indel.
         """
-        rows, diagonal, begin, end = _stretches.ungapped_instead(lines, self.context)
+        rows, diagonal, begin, end = ungapped_instead(lines, self.context)
         if not rows.size:
             return
         plain = self._ungapped_part(lines.read_strand[rows], diagonal, begin, end, lines.given[rows])
@@ -142,7 +161,7 @@ class Aligner:
         stands = np.flatnonzero((plain.total >= lines.total[rows]) & (plain.hits["cigar_runs"] > 0))
         lines.overwrite(rows[stands], plain.take(stands), OF_TARGETS)
 
-    def _ungapped_part(self, read_strand: U32, diagonal: I64, begin: U16, end: U16, given: Bool) -> Lines:
+    def _ungapped_part(self, read_strand: U32, diagonal: I64, begin: I64, end: I64, given: Bool) -> Lines:
         """Ungapped alignments of the bases begin .. end - 1 of strands, in their order."""
         lengths = self.lengths[read_strand >> 1]
         runs = np.stack(
@@ -153,6 +172,25 @@ class Aligner:
         n_runs = kept.sum(axis=1).astype(np.uint16)
         start = (np.cumsum(n_runs) - n_runs).astype(np.uint32)
         return self._lines(Aligned(read_strand, diagonal + begin, runs[kept], start, n_runs), given)
+
+    def left_over(self, lines: Lines, places: Places) -> Lines:
+        """The best ungapped alignments of what a line (one a read at most) leaves over, on the diagonals of places.
+
+        Two parts of a read on one diagonal are one place, which has one alignment, and so are parts that score as much
+        with a gap between them.
+        """
+        line = line_of_read(lines, self.context.n)[places.read]
+        places, line = places.take(line >= 0), line[line >= 0]
+        length, reverse = self.lengths[places.read].astype(np.int64), (places.read_strand & 1).astype(bool)
+        begin = np.where(reverse, length - lines.end[line], lines.begin[line])
+        end = np.where(reverse, length - lines.begin[line], lines.end[line])
+        read_strand, diagonal = np.tile(places.read_strand, 2), np.tile(places.diagonal, 2)
+        sides = np.r_[np.zeros_like(begin), end], np.r_[begin, length]
+        least = np.full(len(diagonal), self.scoring.least_score, np.int32)
+        score, begin, end = _stretches.best_stretches(read_strand, diagonal, *sides, least, self.context)
+        some = np.flatnonzero(score >= least)
+        given = np.zeros(some.size, bool)
+        return self._ungapped_part(read_strand[some], diagonal[some], begin[some], end[some], given)
 
     def begun(self, places: Places) -> I64:
         """int64[k]: the diagonals on which the alignments of places begin."""

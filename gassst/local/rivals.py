@@ -212,21 +212,25 @@ def supplementary(aligner: Aligner, places: Places, primary: Lines) -> Lines:
     least, n = context.params.scoring.least_score, context.n
     places = places.take(places.score >= least)
     begin, end = places.parts(context.lengths, context.params.scoring.match)
-    taken = primary.take(primary.clipped(context.lengths) >= MUCH_CLIPPED)
-    found = [primary.take(np.empty(0, np.int64))]
-    free = np.ones(len(begin), bool)
+    found, free = [primary.take(primary.clipped(context.lengths) >= MUCH_CLIPPED)], np.ones(len(begin), bool)
     for _ in range(PARTS):
-        line = line_of_read(taken, n)[places.read]
-        free &= (line >= 0) & ~overlap(begin, end, at(taken.begin, line), at(taken.end, line))
+        line = line_of_read(found[-1], n)[places.read]
+        free &= (line >= 0) & ~overlap(begin, end, at(found[-1].begin, line), at(found[-1].end, line))
         if not free.any():
             break
-        best = best_of(places, free, context)
-        lines = aligner.align_places(places.take(best))
-        keep = lines.hits["score"] >= least
-        for before in (primary, *found):
-            line = line_of_read(before, n)[lines.read]
-            clash = overlap(lines.begin, lines.end, at(before.begin, line), at(before.end, line))
-            keep &= (line < 0) | ~clash
-        taken = lines.take(keep)
-        found.append(taken)
-    return Lines.concatenate(found)
+        lines = aligner.align_places(places.take(best_of(places, free, context)))
+        found.append(lines.take(_leave_over(lines, found, n) & (lines.hits["score"] >= least)))
+    lines = aligner.left_over(found[0], places)
+    lines = lines.take(_leave_over(lines, found, n) & (lines.hits["score"] >= least))
+    lines = lines.take(np.lexsort((-lines.hits["score"], lines.read)))
+    return Lines.concatenate([*found[1:], lines.take(rank(lines.read) == 0)])
+
+
+def _leave_over(lines: Lines, others: list[Lines], n: int) -> Bool:
+    """bool[k]: lines of other bases than the others of their read, each of which has one line a read at most."""
+    free = np.ones(len(lines.read), bool)
+    for other in others:
+        line = line_of_read(other, n)[lines.read]
+        clash = overlap(lines.begin, lines.end, at(other.begin, line), at(other.end, line))
+        free &= (line < 0) | ~clash
+    return free

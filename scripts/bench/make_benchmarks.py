@@ -23,6 +23,7 @@ import mapq_tables
 import peer_tables
 import plots
 import scale_tables
+import split_reads
 import thesis_page
 import turns
 from ablation import HEADER, shown
@@ -158,6 +159,7 @@ KINDS: dict[str, Callable[..., str]] = {
     "curve_levels": lambda result, _: curves.levels(result),
     "curve_foreign": lambda result, _: curves.foreign(result),
     "curves": curves.shown,
+    "split_reads": lambda result, _: split_reads.table(result),
     "table_4_1": lambda result, _: thesis_page.table_4_1(result),
     "table_4_2": lambda result, _: thesis_page.table_4_2(result),
     "table_4_3": lambda result, _: thesis_page.table_4_3(result),

@@ -222,6 +222,54 @@ def test_sorting_and_marking_stay_within_their_memory(script, tmp_path, kind, mo
     assert list(tmp_path.iterdir()) == []
 
 
+# --- split_reads
+
+
+def test_events_are_planted_where_they_say(script):
+    """An event of three bases at base 10 (from 0), with two bases on both sides."""
+    planted = script("split_reads").planted
+    ends = [9, 10], [14, 15]
+    inner = {
+        "deletion": ([], [2]),
+        "insertion": ([0, 0, 0, 11, 12, 13], [2, 5]),
+        "inversion": ([-13, -12, -11], [2, 5]),
+        "duplication": ([11, 12, 13, 11, 12, 13], [5]),
+        "translocation": ([31, 32, 33, 11, 12, 13], [2, 5]),
+    }
+    for kind, (bases, joints) in inner.items():
+        source, found = planted(kind, 3, 10, 30, 2)
+        assert source.tolist() == [*ends[0], *bases, *ends[1]] and found == joints
+
+
+def test_split_reads_of_a_random_genome(script, tmp_path, monkeypatch):
+    """All reads are sure, and nearly all parts are found; the contigs are short, and one has unknown bases."""
+    split_reads, rng = script("split_reads"), np.random.default_rng(45)
+    monkeypatch.setattr(split_reads, "SIZES", (100,))
+    monkeypatch.setattr(split_reads, "SHAPES", ((100, 1), (100, 2)))
+    genome = tmp_path / "one.fa"
+    contigs = [bf.random_bases(rng, 9000).decode() for _ in range(3)]
+    contigs[1] = contigs[1][:4000] + "N" * 500 + contigs[1][4500:]
+    genome.write_text("".join(f">c{i}\n{bases}\n" for i, bases in enumerate(contigs)))
+    result = results_of(
+        split_reads,
+        genome,
+        "--events",
+        40,
+        "--tools",
+        "gassst",
+        "--indexes",
+        tmp_path / "i",
+        tmp_path / "out.json",
+    )
+    assert len(result["cells"]) == 10
+    for row in result["cells"]:
+        found = row["gassst"]
+        assert row["reads"] == 40 and found["wrong20"] == 0
+        assert found["right20"] >= (25 if row["kind"] == "insertion" else 37)
+        assert 0.9 * row["parts"] <= found["found"] <= row["parts"]
+    assert "| translocation | 100   |" in split_reads.table(result)
+
+
 # --- curves
 
 

@@ -6,56 +6,18 @@ from. Nothing of the mapper judges its alignments.
 
 import numpy as np
 import pytest
-from pysam import CDEL, CDIFF, CEQUAL, CMATCH, CREF_SKIP
+from split_reads import BASES, LEAST_PART, complement, parts_of, planted, right_bases
 
 import gassst
 from gassst.index.reference import Reference
 
-BASES, M, INSERT, EVENTS, APART = np.frombuffer(b"ACGT", np.uint8), 100, 350, 40, 2000
-LEAST_PART = 30  # bases: the default -T
-ALIGNED = CMATCH, CEQUAL, CDIFF
+M, INSERT, EVENTS, APART = 100, 350, 40, 2000
 KINDS = [
     *[("deletion", size) for size in (60, 100, 1000)],
     *[("inversion", size) for size in (60, 300, 1000)],
     *[("duplication", size) for size in (60, 300)],
     *[("translocation", size) for size in (60, 300, 1000)],
 ]
-
-
-def complement(bases):
-    return np.frombuffer(b"TGCA", np.uint8)[np.searchsorted(BASES, bases)]
-
-
-def planted(rng, kind, size, n):
-    """Of every base of a genome of `n` bases with events: the reference base that it is, from 1 on, negative on the
-    reverse strand, 0 for none; and where stretches of the reference meet in it."""
-    reference, parts, joints, at, length = np.arange(1, n + 1), [], [], 0, 0
-
-    def add(part, meets=True):
-        nonlocal length
-        parts.append(part)
-        length += len(part)
-        if meets:
-            joints.append(length)
-
-    for place in range(APART, n - 2 * APART - size, APART + size):
-        add(reference[at:place])
-        at = place
-        if kind == "deletion":
-            at = place + size
-        elif kind == "insertion":
-            add(np.zeros(size, np.int64))
-        elif kind == "inversion":
-            at = place + size
-            add(-reference[place:at][::-1])
-        elif kind == "duplication":
-            joints.pop()
-            add(reference[place : place + size])
-        else:
-            other = int(rng.integers(0, n - size))
-            add(reference[other : other + size])
-    add(reference[at:], meets=False)
-    return np.concatenate(parts), joints
 
 
 class World:
@@ -65,7 +27,12 @@ class World:
         self.rng, self.bases = np.random.default_rng([size, seed]), bases
         n = EVENTS * (APART + size)
         reference = self.rng.choice(BASES, n)
-        self.source, self.joints = planted(self.rng, kind, size, n)
+        sources, self.joints, flank = [np.arange(APART // 2) + 1], [], APART // 2
+        for place in range(APART, n - 2 * APART - size, APART + size):
+            source, joints = planted(kind, size, place, int(self.rng.integers(0, n - size)), flank)
+            self.joints += [sum(map(len, sources)) + joint for joint in joints]
+            sources.append(source)
+        self.source = np.concatenate(sources)
         taken = reference[np.abs(self.source) - 1]
         taken = np.where(self.source < 0, complement(taken), taken)
         self.genome = np.where(self.source == 0, self.rng.choice(BASES, len(taken)), taken)
@@ -101,31 +68,9 @@ class World:
         ]
 
 
-def right_bases(record, truth):
-    """bool[m]: bases of the read that the record aligns where they lie; and how many it aligns."""
-    right, aligned, at, base = np.zeros(len(truth), bool), 0, record.reference_start, 0
-    for operation, run in record.cigartuples:
-        if operation in ALIGNED:
-            rows, where = np.arange(base, base + run), np.arange(at, at + run) + 1
-            if record.is_reverse:
-                rows, where = len(truth) - 1 - rows, -where
-            right[rows] |= truth[rows] == where
-            aligned += run
-        base += run * (operation not in (CDEL, CREF_SKIP))
-        at += run * (operation in (*ALIGNED, CDEL, CREF_SKIP))
-    return right, aligned
-
-
 def is_right(record, truth):
     right, aligned = right_bases(record, truth)
     return not record.is_unmapped and 2 * right.sum() >= aligned
-
-
-def parts_of(truth):
-    """First and last base of every stretch that is long enough to be reported."""
-    borders = np.concatenate([[0], np.flatnonzero(np.diff(truth) != 1) + 1, [len(truth)]])
-    ends = zip(borders[:-1], borders[1:], strict=True)
-    return [(a, b) for a, b in ends if b - a >= LEAST_PART and truth[a]]
 
 
 def shares(results):
@@ -140,12 +85,14 @@ def shares(results):
     return np.mean(sure), np.mean(parts)
 
 
-# What a band of 128 diagonals holds was one place: of the parts of 100 bases 50 to 68 % were found.
+# What a band of 128 diagonals holds was one place: of the parts of 100 bases 50 to 68 % were found. So was what one
+# diagonal holds, as on both sides of an inversion of 60 bases: of 150 bases 85 %.
 @pytest.mark.parametrize("bases", [100, 150])
 @pytest.mark.parametrize(
     "kind, size",
     [("deletion", 30), ("deletion", 60), ("deletion", 100), ("insertion", 60), ("duplication", 30)]
-    + [("duplication", 60), ("inversion", 300), ("translocation", 60), ("translocation", 1000)],
+    + [("duplication", 60), ("inversion", 60), ("inversion", 300), ("translocation", 60)]
+    + [("translocation", 1000)],
 )
 def test_parts_are_found_however_near_they_lie(kind, size, bases):
     world = World(kind, size, bases=bases)

@@ -5,8 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gassst._core.stretches import leave_to_local, promising_buckets, ungapped_instead
+from gassst._core.stretches import leave_to_local, promising_buckets
 from gassst.index.reference import Reference
+from gassst.local.align import ungapped_instead
 from gassst.local.places import Lines
 from gassst.model.layouts import HIT, NO_SCORE
 from gassst.model.params import Scoring

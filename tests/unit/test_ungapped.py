@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from alignments import SCORINGS, local_textbook, make_reference, pack, planes_of
 
-from gassst._core import stretches as _stretches
 from gassst._core import ungapped as _ungapped
-from gassst.local.align import breaking_cost
+from gassst.local.align import breaking_cost, ungapped_instead
 from gassst.local.places import Lines, Places
 from gassst.model.layouts import HIT
 from gassst.search.arrays import Bands
@@ -135,7 +134,7 @@ def test_no_line_that_may_be_ungapped_is_left_out(case):
     hits["cigar_runs"] = rng.choice([1, 3], k)
     whole = np.zeros(k, np.int64), np.full(k, LENGTH)
     lines = Lines(hits, bands.read_strand, *whole, total, *diagonals, np.ones(k, bool))
-    rows, *_ = _stretches.ungapped_instead(lines, context)
+    rows, *_ = ungapped_instead(lines, context)
     gapped = hits["cigar_runs"] == 3
     assert gapped[rows].all() and (np.diff(rows) > 0).all()
     as_good = gapped & (np.array(reach) >= total)
