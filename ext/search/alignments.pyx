@@ -12,8 +12,10 @@ from gassst._core.alignments cimport contigs_t  # its own: named, so that the bu
 from gassst._core.cigar cimport CIGAR_DELETION, CIGAR_INSERTION, CIGAR_MATCH, cigar_length, cigar_op, cigar_push
 from gassst._core.contigs cimport contig_near
 from gassst._core.coordinates cimport coordinate_t
+from gassst._core.intrinsics cimport trailing_zeros
 from gassst._core.layouts cimport NO_SCORE, hit_t
-from gassst._core.planes cimport AHEAD, count_differences, planes_of, planes_t, prefetch_read
+from gassst._core.planes cimport (AHEAD, bases64_t, bases_at, count_differences, first_base, first_bases, planes_of, planes_t,
+                                  prefetch_read)
 from gassst._core.sam_flags cimport REVERSE, SECONDARY, UNMAPPED
 
 from gassst.model.layouts import HIT
@@ -159,6 +161,54 @@ cdef coordinate_t ungapped_diagonal(planes_t reference, coordinate_t diagonal, p
         if count_differences(reference, diagonal + shift, reads, first, m, edits) == edits:
             return diagonal + shift
     return 0
+
+
+def losses(bands, context):
+    """What the alignments of bands lose where bases are deaminated, so that some mismatches cost less than others.
+
+    Parameters
+    ----------
+    bands : search.arrays.Bands
+        h scored bands, as for `ungapped_diagonals`. With a gap no error counts as deaminated.
+    context : search.context.BatchContext
+        Read: `library.cost`, `library.costs`, `reference.planes`, `packed`.
+
+    Returns
+    -------
+    int64[h]
+        Phred.
+    """
+    cdef const uint16_t[:, :, ::1] costs = context.library.costs
+    cdef const uint32_t[::1] read_strand = bands.read_strand
+    cdef const uint16_t[::1] edits = bands.edits
+    cdef const coordinate_t[::1] ungapped = ungapped_diagonals(bands, context)
+    cdef const uint32_t[::1] plane_start = context.packed.plane_start, lengths = context.packed.lengths
+    cdef planes_t reference = planes_of(context.reference.planes), reads = planes_of(context.packed.planes)
+    cdef Py_ssize_t i
+    cdef int64_t cost = context.library.cost, m, at, first, five, three, inside = costs.shape[0] - 1
+    cdef uint64_t left, known, c_to_t
+    cdef bases64_t a, b
+    cdef int kind, reverse
+    lost_array = np.empty(read_strand.shape[0], np.int64)
+    cdef int64_t[::1] lost = lost_array
+    with nogil:
+        for i in range(read_strand.shape[0]):
+            lost[i], m, reverse = cost * edits[i], lengths[read_strand[i] >> 1], read_strand[i] & 1
+            first = first_base(plane_start[read_strand[i] >> 1], read_strand[i], m)
+            for at in range(0, m if ungapped[i] else 0, 64):
+                a, b = bases_at(reference, ungapped[i] + at), bases_at(reads, first + at)
+                known = first_bases(m - at) & ~(a.masked | b.masked)
+                c_to_t = known & a.low & ~a.high & b.low & b.high
+                left = c_to_t | known & ~a.low & a.high & ~(b.low | b.high)
+                while left:
+                    five = at + trailing_zeros(left)
+                    kind = (c_to_t >> trailing_zeros(left) & 1) == reverse  # the machine saw the complement
+                    three = m - 1 - five
+                    if reverse:
+                        five, three = three, five
+                    lost[i] += min(costs[min(five, inside), 0, kind], costs[min(three, inside), 1, kind]) - cost
+                    left &= left - 1
+    return lost_array
 
 
 cdef Py_ssize_t fit_contig(const uint32_t *cigar, Py_ssize_t *n, int64_t *position, int64_t m, const contigs_t *contigs,

@@ -26,7 +26,7 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
         Read: `best`, `rival`, `complete`, `left_to_local`.
     context : search.context.BatchContext
         Of n reads. Read: `lengths`, `errors`, `whole_reads`; of its plan `seed_count`, `settled`, `settled_alone`,
-        `lost`, `lost_of_mates`, `preset.strata`.
+        `lost`, `lost_of_mates`, `preset.strata`; of its library `damage`.
     stage : int
     margin : int
         A read stands alone where every other band has over `margin` errors more than its best one.
@@ -45,7 +45,8 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
     cdef const uint16_t[::1] errors = context.errors, seed_count = plan.seed_count[stage]
     cdef const int16_t[::1] settled = plan.settled[stage], settled_alone = plan.settled_alone[stage]
     cdef Py_ssize_t n = lengths.shape[0], r, a = 0
-    cdef int strata = plan.preset.strata
+    # A place with some more errors may be as likely.
+    cdef int further = margin if context.library.damage else 0, strata = plan.preset.strata + further
     cdef const double[::1] lost = plan.lost[stage], lost_of_mates = plan.lost_of_mates[stage]
     cdef bint whole = context.whole_reads and partner is None
     cdef const int64_t[::1] mates = partner
@@ -68,7 +69,8 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
                     continue
             known = knowledge_t(best[r], rival[r], 0, complete[r])
             active[a] = <uint32_t>r
-            a += (seed_count[m] > 0) & needs_stage(&known, errors[r], strata, margin, settled[m], settled_alone[m])
+            a += (seed_count[m] > 0) & needs_stage(&known, errors[r], strata, margin, settled[m] - further,
+                                                   settled_alone[m] - further)
     return active_array[:a].copy()
 
 

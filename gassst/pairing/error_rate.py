@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import exp, lgamma
+from math import exp, lgamma, log10
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,13 +30,18 @@ class ErrorRate:
         Mismatches per base of the library. Gaps do not count: one of five bases is no sign of a bad read.
     bases : float
         Bases of a read that weigh as much as the library does.
+    damage : tuple of float
+        As `deamination` has it.
     """
 
     rate: float
     bases: float
+    damage: tuple[float, ...] = ()
 
     @classmethod
-    def learned(cls, mismatches: np.ndarray, aligned: np.ndarray) -> ErrorRate:
+    def learned(
+        cls, mismatches: np.ndarray, aligned: np.ndarray, damage: tuple[float, ...] = ()
+    ) -> ErrorRate:
         """From the mismatches (int64[n]) and aligned bases (int64[n]) of confident reads; of too few `UNKNOWN_LIBRARY`.
 
         The spread is that of a beta-binomial distribution with the variance that was seen.
@@ -52,7 +57,22 @@ class ErrorRate:
         # Correlation of two bases of a read.
         alike = (deviation / (rate * (1 - rate)) - total) / pairs_of_bases
         bases = 1 / max(alike, 1 / (MOST_BASES + 1)) - 1
-        return cls(rate, min(max(bases, UNKNOWN_LIBRARY.bases), MOST_BASES))
+        return cls(rate, min(max(bases, UNKNOWN_LIBRARY.bases), MOST_BASES), damage)
+
+    @property
+    def cost(self) -> int:
+        """Phred of a mismatch that no deamination explains, where those are known."""
+        return round(-10 * log10(self.damage[0]))
+
+    @property
+    def costs(self) -> np.ndarray:
+        """uint16[d, 2, 2]: the same of C read as T and of G read as A, by distance from the 5' and the 3' end."""
+        phred = np.rint(-10 * np.log10(self.damage[1:])).astype(np.uint16)
+        return np.minimum(phred, self.cost).reshape(-1, 2, 2)
+
+    def errors(self, phred: np.ndarray) -> np.ndarray:
+        """float64[n]: how many mismatches of the average kind are as unlikely (int64[n])."""
+        return phred / (-10 * log10(self.rate / 3))
 
     def odds(self, errors: ArrayLike, lengths: ArrayLike) -> np.ndarray:
         """float64[n]: how much less likely a place is for one error more than `errors` in a read of `lengths` bases."""
@@ -71,6 +91,23 @@ class ErrorRate:
         right = max(length - errors, 0)
         pieces = (errors + a, a), (right + b, b), (a + b, errors + right + a + b)
         return sum(lgamma(one) - lgamma(other) for one, other in pieces)
+
+
+def deamination(cycles: np.ndarray, damage: np.ndarray) -> tuple[float, ...]:
+    """Where the bases of a library are deaminated, of counts as `Stats` has them; () where that does not show.
+
+    It does where one end has twice as many C read as T as G read as A, or the other way: what is no damage, errors and
+    variants, is as often either. The first number is the chance that a base is read as any other one. Those that C is
+    read as T and G as A follow, by distance from the 5' and the 3' end: float[d, 2, 2].
+    """
+    of, seen = damage[..., ::2], damage[..., 1::2]
+    total = seen.sum(axis=0)
+    if not ((total >= ENOUGH_READS) & (total > 2 * total[:, ::-1])).any():
+        return ()
+    bases, mismatches = cycles[: len(seen), :2].sum(axis=0).tolist()
+    # Ten of the twelve ways to read a base as another one are left.
+    other = (mismatches - int(total[0].sum()) + 0.5) / (bases + 1) / 3 * 12 / 10
+    return (other, *((seen + 0.5) / (of + 1)).ravel().tolist())
 
 
 # Of reads of which nothing is known but themselves: 0.613 errors before their own.

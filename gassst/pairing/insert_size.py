@@ -119,9 +119,10 @@ class InsertModel:
     def _of(cls, values: dict[str, Any]) -> InsertModel:
         """From what `as_dict` returns. Raises ValueError, TypeError, KeyError and AttributeError for anything else."""
         errors, also = values.pop("errors"), values.pop("also", None)
-        model = cls(**values, errors=ErrorRate(**errors))
+        damage = tuple(errors.pop("damage", ()))
+        model = cls(**values, errors=ErrorRate(**errors, damage=damage))
         numbers = model.mean, model.low, model.high, model.pairs
-        positive = model.sd, model.errors.bases, model.errors.rate, 1 - model.errors.rate
+        positive = model.sd, model.errors.bases, model.errors.rate, 1 - model.errors.rate, *damage
         sizes = all(map(_is_size, numbers + positive)) and all(positive)
         if model.orientation not in ORIENTATIONS or not sizes:
             raise ValueError
@@ -168,18 +169,21 @@ class PairSample(NamedTuple):
         return cls(*(np.concatenate(column) for column in zip(empty, *parts, strict=True)))
 
 
-def learned_insert(orientations: Sequence[str], samples: Sequence[PairSample]) -> InsertModel:
+def learned_insert(
+    orientations: Sequence[str], samples: Sequence[PairSample], damage: tuple[float, ...] = ()
+) -> InsertModel:
     """What the reads of a library teach, by the orientation that most of them have; and by others that are clear.
 
     `samples`: of the same reads, by each of the `orientations`. The first one stands where all have too few.
+    `damage`: as `error_rate.deamination` has it.
     """
     order = sorted(range(len(samples)), key=lambda i: -len(samples[i].templates))
     least = max(ENOUGH_PAIRS, CLEAR_SHARE * sum(len(sample.templates) for sample in samples))
     model = None
     for i in reversed([i for i in order if len(samples[i].templates) >= least] or [0]):
-        templates, *errors = samples[i]
-        learned = InsertModel.learned(orientations[i], templates)
-        model = replace(learned, errors=ErrorRate.learned(*errors), also=model)
+        templates, mismatched, aligned = samples[i]
+        errors = ErrorRate.learned(mismatched, aligned, damage)
+        model = replace(InsertModel.learned(orientations[i], templates), errors=errors, also=model)
     assert model is not None
     return model
 

@@ -18,6 +18,7 @@ from gassst.mapping.batch_mapper import BatchMapper
 from gassst.model.params import MAX_READ_LENGTH, MapParams
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats
+from gassst.pairing.error_rate import deamination
 from gassst.pairing.insert_size import (
     LEARN_READS,
     InsertModel,
@@ -125,15 +126,15 @@ class MappingWork:
             finished = finish(self.mapper, batch, result)
         return finished, stats
 
-    def sample(self, batch: ReadBatch) -> list[PairSample]:
+    def sample(self, batch: ReadBatch) -> tuple[list[PairSample], Stats]:
         """The reads of a batch that are fit to learn from, by `MapParams.orientations`: each is mapped on its own to
-        its best place."""
+        its best place. And the counts of single reads."""
         mate = np.zeros(len(batch), np.uint8) if batch.mate is None else batch.mate
         mapper = self._for_best_hits[int(batch.mate is None)]
         with self._turn():
-            result = mapper.map_batch(replace(batch, mate=None))[0]
+            result, counted = mapper.map_batch(replace(batch, mate=None))
         of_batch = mate, result.hits, result.cigars, self.mapper.reference.starts
-        return [pair_sample(each, *of_batch) for each in self.mapper.params.orientations]
+        return [pair_sample(each, *of_batch) for each in self.mapper.params.orientations], counted
 
     @cached_property
     def _for_best_hits(self) -> tuple[BatchMapper, BatchMapper]:
@@ -179,7 +180,7 @@ class MappingRun(Generic[Finished]):
         self._is_insert_new = False
         self._shared: Shared[Finish[Finished]] | None = None  # for the workers, until the last batch is done
         self._batches: Iterable[ReadBatch | Unparsed] = ()
-        self._sampled: list[Future[list[PairSample]]] = []  # of which is about to be learned
+        self._sampled: list[Future[tuple[list[PairSample], Stats]]] = []  # of which is about to be learned
 
     def results(
         self, batches: Iterable[ReadBatch | Unparsed]
@@ -265,9 +266,11 @@ class MappingRun(Generic[Finished]):
     def _learn(self) -> None:
         """What the first reads show of the library. Insert sizes that were given stay."""
         if self._sampled:
-            samples = [future.result() for future in self._sampled]
+            samples, counts = zip(*(future.result() for future in self._sampled), strict=True)
+            total = Stats.of_parts(counts)
             by_orientation = [PairSample.joined(parts) for parts in zip(*samples, strict=True)]
-            learned = learned_insert(self.mapper.params.orientations, by_orientation)
+            damage = deamination(total.cycles, total.damage)
+            learned = learned_insert(self.mapper.params.orientations, by_orientation, damage)
             if self.mapper.params.insert is not None:
                 learned, self._is_insert_new = replace(self.insert, errors=learned.errors), False
             self.insert, self._sampled = learned, []

@@ -16,7 +16,7 @@ from gassst._core import selection as _selection
 from gassst._core import stretches as _stretches
 from gassst.bands.base import ReadsHandle
 from gassst.index.reference import contig_before
-from gassst.model.array_types import COORDINATE, I64, U8, U16, U32, U64, Bool, place_keys
+from gassst.model.array_types import COORDINATE, F64, I64, U8, U16, U32, U64, Bool, place_keys
 from gassst.model.layouts import HIT, NO_SCORE
 from gassst.model.params import Scoring
 from gassst.model.rules import optional, rule
@@ -35,7 +35,7 @@ from gassst.search.arrays import (
 from gassst.search.backend import Grouped, Resolved, Selected
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.dense import DenselyLooked, DenseSeeds
-from gassst.search.mapq import mapping_quality, summarise_all
+from gassst.search.mapq import mapping_quality, rival_odds, summarise_all
 from gassst.search.plan import EXTRA_STRATA, SeedRows
 from gassst.search.state import SearchState
 from gassst.search.tandem_copies import Parts, beside_copies
@@ -304,7 +304,11 @@ class HostBackend:
         """The result of the search of single reads, with mapping qualities. Counts reads with seeds passed over."""
         context, seen = self.context, state.seen(self.context)
         self.stats.capped += int(state.capped.sum())
-        quality = mapping_quality(selected.summary, context.lengths, seen, context.library, context.letters)
+        wrong = None
+        if context.library.damage and not context.params.all_hits:
+            selected, wrong = self._by_likelihood(found, selected)
+        rated = selected.summary, context.lengths, seen, context.library, context.letters
+        quality = mapping_quality(*rated, wrong)
         return GlobalResult(
             found.bands,
             *selected,
@@ -315,6 +319,21 @@ class HostBackend:
             hopeless=state.hopeless(context),
             fragment=np.zeros(context.n, np.uint16),
         )
+
+    def _by_likelihood(self, found: Grouped, selected: Selected) -> tuple[Selected, F64]:
+        """The same rows, the likeliest place of each read first, and what its others weigh, float64[n]."""
+        context, (rows, start, summary) = self.context, selected
+        bands, library = found.bands.take(rows), context.library
+        read, lost = bands.read_strand >> 1, _alignments.losses(bands, context)
+        by_loss = summarise_all(read, lost, context.n)
+        columns = _primaries(lost, start, by_loss, context.digest), found.bands.edits
+        limits = np.full(context.n, NO_SCORE, np.uint16), context.params.max_hits
+        rows, start = _selection.chosen_first(rows, start, *columns, *limits)
+        summary["n_reported"] = np.diff(start)
+        least = by_loss["best"][read].astype(np.int64)
+        errors, further = np.ceil(library.errors(least)), library.errors(lost - least)
+        odds = rival_odds(errors.astype(np.int64), context.lengths[read], further, library)
+        return Selected(rows, start, summary), np.maximum(np.bincount(read, odds, context.n) - 1, 0)
 
     def trace_back(self, found: GlobalResult, pairs: PairContext | None = None) -> BatchResult:
         """The reported rows as alignments, with a row for every unmapped read; `pairs`: of reads that have mates."""
@@ -431,7 +450,7 @@ def _pieces(read: U32, room: int) -> Iterator[slice]:
         yield slice(start, stop)
 
 
-def _primaries(edits: U16, start: I64, summary: np.ndarray, digest: U64) -> I64:
+def _primaries(edits: U16 | I64, start: I64, summary: np.ndarray, digest: U64) -> I64:
     """int64[n]: the primary row of each read, -1 where it has none. A hash of its bases decides among the best."""
     primary = np.full(len(digest), -1)
     mapped = np.flatnonzero(np.diff(start))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -51,7 +52,12 @@ class Seen:
 
 
 def mapping_quality(
-    summary: np.ndarray, lengths: np.ndarray, seen: Seen, library: ErrorRate, letters: np.ndarray
+    summary: np.ndarray,
+    lengths: np.ndarray,
+    seen: Seen,
+    library: ErrorRate,
+    letters: np.ndarray,
+    wrong: np.ndarray | None = None,
 ) -> np.ndarray:
     """How sure the primary alignment of every read is, by the probability that another place is the true one.
 
@@ -66,6 +72,8 @@ def mapping_quality(
     library : ErrorRate
     letters : float64[n]
         What a base of each read is worth, as `_core.chance.letters_of` says.
+    wrong : float64[n], optional
+        What the known places weigh beside the one reported. None: as their errors say.
 
     Returns
     -------
@@ -75,11 +83,13 @@ def mapping_quality(
     first, case = _selection.distinct_cases(summary, lengths, seen)
     some, some_lengths = summary[first], lengths[first]
     best, further = _errors(some), _further(some)
-    odds = np.where(further > 0, rival_odds(best, some_lengths, further, library), 0.0)
+    if wrong is None:
+        odds = np.where(further > 0, rival_odds(best, some_lengths, further, library), 0.0)
+        wrong = np.maximum(summary["n_best"], 1) - 1.0 + summary["n_second"] * odds[case]
     unseen = unseen_weight(some, some_lengths, seen.take(first), library) + UNKNOWN
     chance = chance_hits(lengths.astype(np.int64), best[case], seen.plan.n_bases, letters)
-    quality = phred(summary["n_second"] * odds[case] + unseen[case] + chance)
-    quality[(summary["best"] == NO_SCORE) | (summary["n_best"] > 1)] = 0
+    quality = phred(wrong + unseen[case] + chance)
+    quality[summary["best"] == NO_SCORE] = 0
     return quality
 
 
@@ -114,10 +124,10 @@ def quality_of_copies(
 
 
 def rival_odds(best: np.ndarray, lengths: np.ndarray, further: np.ndarray, library: ErrorRate) -> np.ndarray:
-    """float64[n]: how much less likely a place with `further` (int64[n]) errors more than `best` is, at most 1."""
+    """float64[n]: how much less likely a place with `further` (any numbers) errors more than `best` is, at most 1."""
     odds = np.ones(len(best))
-    for step in range(min(int(further.max(initial=0)), MAX_MAPQ)):
-        odds[further > step] *= library.odds(best + step, lengths)[further > step]
+    for step in range(min(ceil(further.max(initial=0)), MAX_MAPQ)):
+        odds *= library.odds(best + step, lengths) ** np.clip(further - step, 0, 1)
     return odds
 
 

@@ -6,7 +6,7 @@ make it so (docs/pipeline.md): a band is scored for a bucket, not for the seed t
 
 from __future__ import annotations
 
-from gassst.model.params import MAX_ERRORS
+from gassst.model.params import EVERY_HIT, MAX_ERRORS
 from gassst.search.arrays import GlobalResult
 from gassst.search.backend import Anchors, Buckets, Candidates, Reads, Scored, Seeds, StagePasses, State
 from gassst.search.host import HostBackend
@@ -25,7 +25,8 @@ def select(backend: HostBackend, state: SearchState) -> GlobalResult:
     if context.params.all_hits:
         found, selected = backend.select_all(found)
     else:
-        selected = backend.select_best(found, EXTRA_STRATA, context.params.max_hits)
+        most = EVERY_HIT if context.library.damage else context.params.max_hits
+        selected = backend.select_best(found, EXTRA_STRATA, most)
     return backend.rate(state, found, selected)
 
 

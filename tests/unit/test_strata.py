@@ -104,17 +104,22 @@ def test_unsettled_by_strata_and_by_share(rng):
     state = SimpleNamespace(best=best, rival=rival, complete=complete, left_to_local=left_to_local)
     mates = np.arange(n) ^ 1
     mates[-10:] = np.arange(n - 10, n)
-    for partner, given_up, whole in (
-        (None, 0.0, False),
-        (None, 0.1, False),
-        (None, 0.1, True),
-        (mates, 0.05, False),
+    for partner, given_up, whole, damage in (
+        (None, 0.0, False, ()),
+        (None, 0.1, False, ()),
+        (None, 0.1, True, ()),
+        (mates, 0.05, False, ()),
+        (None, 0.1, False, (0.1,)),
     ):
         expected = []
-        context = SimpleNamespace(lengths=lengths, errors=errors, plan=plan, whole_reads=whole)
+        library = SimpleNamespace(damage=damage)
+        context = SimpleNamespace(
+            lengths=lengths, errors=errors, plan=plan, whole_reads=whole, library=library
+        )
+        further = 2 if damage else 0
         for r, m in enumerate(lengths):
-            enough = alone[m] if rival[r] > int(best[r]) + 2 else settled[m]
-            open_strata = complete[r] < min(int(best[r]) + 1, int(errors[r]) + 1)
+            enough = (alone[m] if rival[r] > int(best[r]) + 2 else settled[m]) - further
+            open_strata = complete[r] < min(int(best[r]) + 1 + further, int(errors[r]) + 1)
             missed = lost[m]
             if partner is not None and partner[r] != r and best[partner[r]] == NONE:
                 missed = lost_of_mates[m] * lost_of_mates[lengths[partner[r]]]

@@ -1,0 +1,206 @@
+"""Deaminated bases in the model of errors: what a library shows of them, and what that makes of places."""
+
+from dataclasses import replace
+from math import log10
+from types import SimpleNamespace
+
+import brute_force as bf
+import numpy as np
+import pytest
+
+import gassst
+from gassst._core.alignments import losses
+from gassst.index.reference import Reference
+from gassst.model.stats import Stats
+from gassst.pairing.error_rate import ENOUGH_READS, ErrorRate, deamination
+from gassst.pairing.insert_size import InsertModel
+from gassst.reads.in_memory import batch_of_records
+from gassst.runs.run import MappingRun, MappingWork
+from gassst.search.arrays import Bands
+
+D, M = 25, 70
+COMPLEMENT = bytes.maketrans(b"ACGT", b"TGCA")
+
+
+def reverse(bases: bytes) -> bytes:
+    return bases.translate(COMPLEMENT)[::-1]
+
+
+def counts(five: float, three: float, bases: int = 400) -> np.ndarray:
+    """As `Stats.damage`: at every distance so many C and G, of which a share of C is T at either end."""
+    table = np.zeros((D, 2, 4), np.int64)
+    table[..., ::2] = bases
+    table[:, :, 3] = round(0.01 * bases)
+    table[:, 0, 1], table[:, 1, 1] = round(five * bases), round(three * bases)
+    return table
+
+
+def cycles(mismatches: int, bases: int = 1600) -> np.ndarray:
+    table = np.zeros((D + 10, 4), np.int64)
+    table[:, 0], table[:D, 1], table[D:, 1] = bases, mismatches, 10**6
+    return table
+
+
+def test_the_chances_are_those_that_were_counted():
+    other, *chances = deamination(cycles(40 + 4 + 32), counts(0.1, 0.01))
+    table = np.array(chances).reshape(D, 2, 2)
+    assert table[:, 0, 0] == pytest.approx(0.1, rel=0.02)
+    assert table[:, 1] == pytest.approx(0.01, rel=0.2) and table[:, 0, 1] == pytest.approx(0.01, rel=0.2)
+    # 32 of 1,600 bases: ten of the twelve ways to read one as another.
+    assert other == pytest.approx(0.02 / 3 * 1.2, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    "five, three, shows", [(0.01, 0.01, False), (0.018, 0.01, False), (0.01, 0.05, True)]
+)
+def test_it_shows_where_one_end_has_twice_as_many_of_one_change(five, three, shows):
+    assert bool(deamination(cycles(100), counts(five, three))) == shows
+
+
+def test_few_bases_and_no_reads_show_nothing():
+    few = counts(0, 0) * 0
+    few[0, 0] = 1000, ENOUGH_READS - 1, 1000, 0
+    assert deamination(cycles(100), few) == ()
+    few[0, 0, 1] += 1
+    assert deamination(cycles(100), few)
+    assert deamination(Stats().cycles, Stats().damage) == ()
+
+
+def chances(five: float, three: float, plain: float = 0.001) -> tuple[float, ...]:
+    """C>T at the 5' end and G>A at the 3' end, half as often with every base; all else is `plain`."""
+    table = np.full((D, 2, 2), plain)
+    table[:, 0, 0], table[:, 1, 1] = five * 0.5 ** np.arange(D), three * 0.5 ** np.arange(D)
+    return (plain, *np.maximum(table, plain).ravel().tolist())
+
+
+def expected_loss(read: bytes, place: bytes, damage: tuple[float, ...]) -> int:
+    """In the direction of the read, base by base."""
+    table, total = np.array(damage[1:]).reshape(D, 2, 2), 0
+    for i, (r, p) in enumerate(zip(read, place, strict=True)):
+        if r != p:
+            chance = damage[0]
+            for kind, (was, now) in enumerate((b"CT", b"GA")):
+                if (p, r) == (was, now):
+                    ends = (0, min(i, D - 1)), (1, min(len(read) - 1 - i, D - 1))
+                    chance = max(chance, *(table[distance, end, kind] for end, distance in ends))
+            total += round(-10 * log10(chance))
+    return total
+
+
+def misread(rng: np.random.Generator, place: bytes, share: float) -> bytes:
+    """With this share of C as T and of G as A anywhere, and some other errors."""
+    deaminated = {ord("C"): ord("T"), ord("G"): ord("A")}
+    read = [deaminated.get(c, c) if rng.random() < share else c for c in place]
+    return bytes(int(rng.choice(list(b"ACGT"))) if rng.random() < 0.05 else c for c in read)
+
+
+@pytest.mark.parametrize("m", [40, 64, 65, 130])
+def test_losses_of_ungapped_places_base_by_base(m):
+    rng = np.random.default_rng(m)
+    genome = bf.random_bases(rng, 3000)
+    damage = chances(0.4, 0.25)
+    reference = Reference.from_sequences([("g", genome)])
+    texts, starts, strands = [], rng.integers(0, 3000 - m, 40), rng.integers(0, 2, 40)
+    for at, strand in zip(starts.tolist(), strands.tolist(), strict=True):
+        place = genome[at : at + m]
+        place = reverse(place) if strand else place
+        texts.append(misread(rng, place, 0.3))
+    reads = [(f"r{i}", text.decode()) for i, text in enumerate(texts)]
+    packed = batch_of_records(reads).pack(1000)
+    edits, want = [], []
+    for text, at, strand in zip(texts, starts.tolist(), strands.tolist(), strict=True):
+        place = genome[at : at + m]
+        place = reverse(place) if strand else place
+        edits.append(sum(a != b for a, b in zip(text, place, strict=True)))
+        want.append(expected_loss(text, place, damage))
+    position = reference.starts[0] + starts
+    read_strand = (2 * np.arange(40) + strands).astype(np.uint32)
+    zero = np.zeros(40, np.uint16)
+    bands = Bands(
+        read_strand, position.astype(np.int64), zero, np.array(edits, np.uint16), zero.astype(np.uint8), zero
+    )
+    context = SimpleNamespace(library=ErrorRate(0.02, 100.0, damage), reference=reference, packed=packed)
+    assert losses(bands, context).tolist() == want
+    # With a gap, which shows in more mismatches than errors, every error costs the whole.
+    fewer = np.maximum(bands.edits, 1) - 1
+    bands = Bands(read_strand, bands.band_start, zero, fewer.astype(np.uint16), bands.words, zero)
+    gapped = losses(bands, context)
+    assert all(lost == 30 * e for lost, e, n in zip(gapped.tolist(), fewer.tolist(), edits, strict=True) if n)
+
+
+@pytest.fixture(scope="module")
+def genome() -> bytes:
+    """Unique bases, and two copies of 200 bases: at base 50 the first has C, the second T, and at 130 A and C."""
+    rng = np.random.default_rng(71)
+    one = bytearray(bf.random_bases(rng, 200))
+    one[50], one[130] = b"CA"
+    other = bytearray(one)
+    other[50], other[130] = b"TC"
+    return b"".join(
+        [bf.random_bases(rng, 40_000), one, bf.random_bases(rng, 2000), other, bf.random_bases(rng, 2000)]
+    )
+
+
+@pytest.fixture(scope="module")
+def index(genome) -> gassst.Index:
+    return gassst.Index.build(Reference.from_sequences([("g", genome)]))
+
+
+def library(genome: bytes, end: float, n: int = 1500) -> list[tuple[str, str]]:
+    """Reads of the unique bases of either strand, with one error in 250 bases and C>T at the 5' end."""
+    rng = np.random.default_rng(5)
+    reads = []
+    for i, at in enumerate(rng.integers(0, 40_000 - M, n).tolist()):
+        read = bytearray(genome[at : at + M] if i % 2 else reverse(genome[at : at + M]))
+        chance = end * 0.6 ** np.arange(M)
+        for j in np.flatnonzero(rng.random(M) < chance).tolist():
+            read[j] = ord("T") if read[j] == ord("C") else read[j]
+        for j in np.flatnonzero(rng.random(M) < 0.004).tolist():
+            read[j] = int(rng.choice(list(b"ACGT")))
+        reads.append((f"u{i}", bytes(read).decode()))
+    return reads
+
+
+@pytest.mark.parametrize("mode", ["global", "local"])
+@pytest.mark.parametrize("end", [0.0, 0.4])
+def test_a_deaminated_base_tells_little_of_a_place(index, genome, mode, end):
+    """Reads that begin at base 50 of the copies. One fits the second copy, and the first but for a C that it has as T.
+    The other has the T of the second copy and the A of the first: one base differs from either."""
+    first, second = 40_000 + 50, 42_200 + 50
+    fits, either = bytearray(genome[second : second + M]), bytearray(genome[first : first + 100])
+    either[0] = ord("T")
+    mapper = gassst.Mapper(index, device="none", threads=1, mode=mode)
+    probes = [bytes(fits), bytes(either), reverse(bytes(fits)), reverse(bytes(either))]
+    found = list(mapper.map([*library(genome, end), *((f"p{i}", p.decode()) for i, p in enumerate(probes))]))
+    one, other, turned, other_turned = found[-4:]
+    assert one.reference_start == turned.reference_start == second
+    # At the 3' end of a read that is turned there is no damage, but for what few bases show by chance.
+    assert turned.mapping_quality >= 20 and other_turned.mapping_quality <= (10 if end else 0)
+    if end:
+        assert one.mapping_quality == pytest.approx(-10 * log10(end / (1 + end)), abs=1.5)
+        assert other.reference_start == first
+        plain = 0.004 / 4
+        assert other.mapping_quality == pytest.approx(-10 * log10(plain / end), abs=4)
+    else:
+        assert one.mapping_quality >= 25 and other.mapping_quality == 0
+
+
+def test_mates_teach_no_deamination(index, genome):
+    """The bases that a pair has at either end belong to one fragment; its places are weighed as before."""
+    reads = library(genome, 0.4)
+    mapper = gassst.Mapper(index, device="none", threads=1)
+
+    def learned(mates: bool) -> tuple[float, ...]:
+        batch = batch_of_records(reads)
+        mate = np.tile(np.array([1, 2], np.uint8), len(reads) // 2) if mates else None
+        run = MappingRun(MappingWork(mapper), lambda *_: None)
+        return run.learn_insert([replace(batch, mate=mate)]).errors.damage
+
+    assert learned(False) and not learned(True)
+
+
+def test_a_model_of_deamination_is_read_as_it_was_written(tmp_path):
+    errors = ErrorRate(0.02, 100.0, chances(0.4, 0.25))
+    model = InsertModel("fr", 300.0, 30.0, 100, 500, 2000, errors)
+    model.write(tmp_path / "model.json")
+    assert InsertModel.read(tmp_path / "model.json") == model
