@@ -194,6 +194,15 @@ def test_a_device_that_computes_wrong_scores_is_refused(monkeypatch, tmp_path):
         device_pass(query, target, Gaps(5, 2), scores, tiles, "cpu", 2)
 
 
+def test_best_by_its_public_name():
+    found = best("TTTTACGTACGGTACGTTTT", b"ccccACGTACGGTACGccccc", 1, matrix=match_matrix(1, -2), gap_open=2)
+    assert found[0].score == 12 and found[0].cigar == "12M" and found[0].matches == 12
+    assert (found[0].query_begin, found[0].query_end) == (4, 16)
+    assert (found[0].target_begin, found[0].target_end) == (4, 16)
+    assert best("AAAA", "CCCC") == []
+    assert len(best("ACGTACGT", "ACGTACGT", 100, matrix=match_matrix(1, -2), gap_open=2, min_score=4)) == 3
+
+
 @pytest.mark.parametrize(
     ("query", "target", "more", "error"),
     [

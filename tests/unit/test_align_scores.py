@@ -18,7 +18,8 @@ from gassst.align.modes import mode_flags
 from gassst.align.products import Product
 from gassst.align.scoring import prepare
 from gassst.align.workers import ProgressBar, run_all
-from gassst.errors import DeviceError, InputError, UsageError
+from gassst.errors import DeviceError, InputError, OutputError, UsageError
+from gassst.gpu import opencl_engine
 
 AMINO = "ARNDCQEGHILKMFPSTWYVBZX*"
 LETTERS = {"NUC4.4": "ACGTN", "BLOSUM62": AMINO, "PAM250": AMINO[:20]}
@@ -186,6 +187,38 @@ def test_a_device_passes_16_bits():
     for queries, options in (([text[:50], "G"], {"matrix": wide, **far}), ([profile], far)):
         on_device = align.scores(queries, [text[:60], "ACGT"], device="cpu", **options)
         assert np.array_equal(on_device, align.scores(queries, [text[:60], "ACGT"], **options))
+
+
+def test_several_devices_share_the_work(monkeypatch):
+    """Two contexts of one device, as several GPUs are; each gets some of the launches."""
+    from gassst.align import opencl
+    from gassst.align.device import Machine, machines
+
+    rng = np.random.default_rng(6)
+    both = prepared(related(rng, "ACGT", 60, 12), related(rng, "ACGT", 90, 9), ("local", "both"), CASES[0])
+    try:
+        [one] = machines("cpu:all", 1)
+    except DeviceError as error:
+        pytest.skip(str(error))
+    two = [one, Machine(opencl_engine.choose("cpu")[0], one.device)]
+    monkeypatch.setattr(opencl, "machines", lambda *_: two)
+    monkeypatch.setattr(opencl, "LAUNCH_CELLS", 4000)
+    product = opencl.DeviceProduct(*both, "cpu:all", 1)
+    product.run(found := np.zeros((12, 9), np.int32))
+    Product(*both, 1).run(true := np.zeros((12, 9), np.int32))
+    assert np.array_equal(found, true)
+    every = np.argwhere(true >= 0)
+    product.run(found := np.zeros(len(every), np.int32), every)
+    assert np.array_equal(found, true.ravel())
+
+
+def test_scores_in_a_file(tmp_path):
+    path = tmp_path / "scores.npy"
+    found = align.scores(["ACGT", "AC"], ["ACGT"] * 3, out=path)
+    assert isinstance(found, np.memmap) and found.tolist() == [[20] * 3, [10] * 3]
+    assert np.load(path).tolist() == found.tolist()
+    with pytest.raises(OutputError, match="cannot write"):
+        align.scores(["A"], ["A"], out=tmp_path / "no" / "folder.npy")
 
 
 # --- results, errors, interrupts ------------------------------------------------------------------------------

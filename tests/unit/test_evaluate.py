@@ -280,3 +280,16 @@ def test_the_command_writes_text_json_and_counts_reads(tmp_path, capsys):
         run(path, "--reads", tmp_path / "odd.fq")
     with pytest.raises(UsageError):
         run(path, "--tolerance", -1)
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg"])
+def test_the_picture(tmp_path, suffix):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    path = sam(tmp_path, record(READ), record(READ, position=1, mapq=5))
+    assert run(path, "--plot", tmp_path / f"o.{suffix}") == 0
+    assert (tmp_path / f"o.{suffix}").stat().st_size > 1000
+    assert run(sam(tmp_path), "--plot", tmp_path / f"empty.{suffix}") == 0
+    with pytest.raises(UsageError):
+        run(path, "--plot", tmp_path / "o.xyz")
+    with pytest.raises(OutputError):
+        run(path, "--plot", tmp_path / "no" / f"o.{suffix}")

@@ -212,6 +212,13 @@ def test_a_part_of_another_index(copy, files):
         SeedIndex.open(copy)
 
 
+def test_a_part_alone(copy):
+    with pytest.raises(
+        IndexFormatError, match=r"a part of an index: name the whole one, such as .*parts1\.gsi"
+    ):
+        SeedIndex.open(part_path(copy, 1))
+
+
 def test_a_damaged_part(copy, singles):
     with open(part_path(copy, 2), "r+b") as file:
         file.seek(-5, os.SEEK_END)

@@ -153,6 +153,14 @@ def test_a_file_that_cannot_be_read_on():
         unpacked(as_bgzf(TEXT, end=b""), "bgzf", Failing)
 
 
+def test_zlib_in_place_of_isal(monkeypatch):
+    monkeypatch.setattr(inflate, "igzip_lib", None)
+    for kind in ("gz", "bgzf"):
+        assert unpacked(PACKED[kind] * 2 + bytes(9), kind, Trickle) == TEXT + TEXT
+        with pytest.raises(CutShort):
+            unpacked(PACKED[kind][:-40], kind)
+
+
 def test_readers_of_reads_take_it_only_where_they_are_told(tmp_path):
     path = tmp_path / "cut.fq.gz"
     path.write_bytes(as_bgzf(TEXT, end=b""))

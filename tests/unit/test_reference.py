@@ -139,6 +139,14 @@ def test_exceptions_are_sorted_runs(contigs):
     assert [a.dtype for a in reference.exceptions] == [np.int64, np.uint32, np.uint8]
 
 
+def test_contig_of():
+    reference = Reference.from_sequences([("a", b"A" * 10), ("b", b"C" * 600)])
+    inside = {FRONT: 0, FRONT + 9: 0, FRONT + 10 + GAP: 1, FRONT + 10 + GAP + 599: 1}
+    outside = [0, FRONT - 1, FRONT + 10, FRONT + 9 + GAP, FRONT + 610 + GAP, reference.total - 1]
+    assert reference.contig_of(list(inside)).tolist() == list(inside.values())
+    assert reference.contig_of(np.array(outside, np.uint32)).tolist() == [-1] * len(outside)
+
+
 @pytest.mark.parametrize(
     "data, complaint",
     [

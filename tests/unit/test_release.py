@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import runpy
-import subprocess
 import tomllib
 from importlib import metadata
 from pathlib import Path
@@ -116,43 +114,6 @@ def test_one_version_everywhere(tmp_path, small_index, small_fastq, capfd):
 
 def as_numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
-
-
-def test_a_development_build_names_its_commit(tmp_path, monkeypatch):
-    """In a repository of its own, with the commits that it takes."""
-    built = runpy.run_path(str(PACKAGING / "metadata.py"))["built_version"]
-    monkeypatch.chdir(tmp_path)
-    for name in [name for name in os.environ if name.startswith("GIT_")]:
-        monkeypatch.delenv(name)  # a hook of git has them
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    source = tmp_path / "gassst" / "version.py"
-    source.parent.mkdir()
-
-    def git(*arguments: str) -> str:
-        done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=True)
-        return done.stdout.strip()
-
-    def commit() -> str:
-        git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "--allow-empty", "-q", "-m", "a")
-        return git("rev-parse", "--short=7", "HEAD")
-
-    source.write_text('__version__ = "1.2.3.dev0"\n')
-    assert built() == "1.2.3.dev0"  # no checkout
-    git("init", "-q")
-    git("add", ".")
-    assert built() == "1.2.3.dev0"  # no commit
-    first = commit()
-    assert built() == f"1.2.3.dev0+g{first}"
-    commit()
-    last = commit()
-    assert built() == f"1.2.3.dev2+g{last}"
-    git("tag", "v1.2.2")
-    assert built() == f"1.2.3.dev2+g{last}"
-    source.write_text('"""Text."""\n\n__version__ = "1.2.3.dev0"\n')
-    assert built() == f"1.2.3.dev2+g{last}.dirty"
-    for known in ("1.2.3", "1.2.3.dev9+gabc1234"):  # a release, and an sdist of a checkout
-        source.write_text(f'__version__ = "{known}"\n')
-        assert built() == known
 
 
 def packaging(monkeypatch, **environment: str):

@@ -91,6 +91,9 @@ METADATA = {
 }  # fmt: skip
 
 
+TEXTS = [b"", b"[]", b"null", b"{", b"\xff\xfe", b"[" * 20000, b'{"k": NaN}']
+
+
 def with_metadata(path: Path, text: bytes) -> None:
     """The same file with another text in the section, of as many bytes."""
     data = bytearray(path.read_bytes())
@@ -136,6 +139,13 @@ def test_positions_outside_the_reference(stepped):
     index.positions[5] = index.reference.total // 4
     with pytest.raises(IndexFormatError, match="section positions"):
         index.check()
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
+def test_metadata_that_is_none(copy, text):
+    with_metadata(copy, text)
+    with pytest.raises(IndexFormatError, match="metadata"):
+        SeedIndex.open(copy)
 
 
 DAMAGE = """

@@ -11,10 +11,10 @@ from importlib.util import find_spec
 
 import pytest
 
+from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError
 from gassst.gpu import drivers, platforms, probe
 from gassst.gpu.choose import make_extender
-from gassst.gpu.drivers import why_no_accelerator
 from gassst.gpu.opencl import OpenCLExtender
 
 CPUS = [info.index for info in platforms.devices(threads=2) if info.usable and info.type == "cpu"]
@@ -65,22 +65,11 @@ def test_a_trial_that_fails_is_a_line(monkeypatch, tmp_path, planes, case):
         make_extender(planes, "cpu")
 
 
-# --- without a name -----------------------------------------------------------------------------------------
-
-
-def test_drivers_that_are_registered(monkeypatch, tmp_path):
-    monkeypatch.setattr(drivers.sys, "platform", "linux")
-    monkeypatch.setattr(drivers.sys, "prefix", str(tmp_path / "prefix"))
-    monkeypatch.delenv("OCL_ICD_FILENAMES", raising=False)
-    monkeypatch.delenv("OPENCL_VENDOR_PATH", raising=False)
-    monkeypatch.setenv("OCL_ICD_VENDORS", str(tmp_path))
-    assert "no OpenCL driver of a GPU" in why_no_accelerator()
-    (tmp_path / "pocl.icd").write_text("/usr/lib/libpocl.so.2\n")
-    assert why_no_accelerator()
-    (tmp_path / "nvidia.icd").write_text("libnvidia-opencl.so.1\n")
-    assert not why_no_accelerator()
-    monkeypatch.setattr(drivers.sys, "platform", "darwin")
-    assert not why_no_accelerator()
+@needs_cpu
+def test_wrong_results_are_no_device(monkeypatch):
+    monkeypatch.setattr(probe, "_compiled", lambda planes: CpuExtender(planes[::-1]))
+    answer = probe.run_trial(CPUS[0], 1)
+    assert answer["device"] is None and "wrong results" in answer["reason"]
 
 
 # --- after a fork -------------------------------------------------------------------------------------------

@@ -393,6 +393,16 @@ def test_damaged_header(saved, at, complaint):
         SeedIndex.open(saved)
 
 
+def test_older_version_and_other_byte_order(saved):
+    data = bytearray(saved.read_bytes())
+    saved.write_bytes(data[:8] + bytes(4) + data[12:])
+    with pytest.raises(IndexFormatError, match="an older index format"):
+        SeedIndex.open(saved)
+    saved.write_bytes(data[:8] + data[8:12][::-1] + data[12:16][::-1] + data[16:])
+    with pytest.raises(IndexFormatError, match="other byte order"):
+        SeedIndex.open(saved)
+
+
 @pytest.mark.parametrize("keep", [9, 4095, 4096, 10_000, -1])
 def test_truncated(saved, keep):
     data = saved.read_bytes()

@@ -2,6 +2,7 @@
 
 import errno
 import gc
+import logging
 import os
 import resource
 import signal
@@ -16,6 +17,8 @@ from gassst.errors import InputError, WorkerError
 from gassst.workers.processes import ProcessWorkers
 from gassst.workers.shared_memory import SharedMemory
 from gassst.workers.threads import ThreadWorkers
+
+log = logging.getLogger("gassst")
 
 
 class Counting:
@@ -50,6 +53,10 @@ def process_id(work):
 
 def fail(work, error):
     raise error
+
+
+def say(work, text):
+    log.warning("%s from a worker", text)
 
 
 def die(work, number):
@@ -158,6 +165,12 @@ def test_what_a_call_raises_is_raised_here(workers, error):
     assert str(raised.value) == str(error)
     assert "in fail" in str(raised.value.__cause__)
     assert workers.submit(doubled, np.ones(3)).result().tolist() == [2, 2, 2]
+
+
+def test_log_lines_come_from_the_workers(workers, caplog):
+    workers.submit(say, "hello").result()
+    workers.close()
+    assert [record.getMessage() for record in caplog.records] == ["hello from a worker"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
