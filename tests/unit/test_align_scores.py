@@ -19,7 +19,9 @@ from gassst.align.products import Product
 from gassst.align.scoring import prepare
 from gassst.align.workers import ProgressBar, run_all
 from gassst.errors import DeviceError, InputError, OutputError, UsageError
-from gassst.gpu import opencl_engine
+from gassst.gpu import platforms
+from gassst.gpu.device import Device
+from gassst.gpu.platforms import opened
 
 AMINO = "ARNDCQEGHILKMFPSTWYVBZX*"
 LETTERS = {"NUC4.4": "ACGTN", "BLOSUM62": AMINO, "PAM250": AMINO[:20]}
@@ -191,17 +193,17 @@ def test_a_device_passes_16_bits():
 
 def test_several_devices_share_the_work(monkeypatch):
     """Two contexts of one device, as several GPUs are; each gets some of the launches."""
+
     from gassst.align import opencl
-    from gassst.align.device import Machine, machines
 
     rng = np.random.default_rng(6)
     both = prepared(related(rng, "ACGT", 60, 12), related(rng, "ACGT", 90, 9), ("local", "both"), CASES[0])
     try:
-        [one] = machines("cpu:all", 1)
+        [one] = opened("cpu:all", 1)
     except DeviceError as error:
         pytest.skip(str(error))
-    two = [one, Machine(opencl_engine.choose("cpu")[0], one.device)]
-    monkeypatch.setattr(opencl, "machines", lambda *_: two)
+    two = [one, Device(platforms.choose("cpu")[0], one.device)]
+    monkeypatch.setattr(opencl, "opened", lambda *_: two)
     monkeypatch.setattr(opencl, "LAUNCH_CELLS", 4000)
     product = opencl.DeviceProduct(*both, "cpu:all", 1)
     product.run(found := np.zeros((12, 9), np.int32))

@@ -67,7 +67,7 @@ def test_a_trial_that_fails_is_a_line(monkeypatch, tmp_path, planes, case):
 
 @needs_cpu
 def test_wrong_results_are_no_device(monkeypatch):
-    monkeypatch.setattr(probe, "_compiled", lambda planes: CpuExtender(planes[::-1]))
+    monkeypatch.setattr("gassst.bands.cpu.CpuExtender", lambda planes: CpuExtender(planes[::-1]))
     answer = probe.run_trial(CPUS[0], 1)
     assert answer["device"] is None and "wrong results" in answer["reason"]
 
