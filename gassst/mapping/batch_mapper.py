@@ -63,7 +63,8 @@ class BatchMapper:
         read only."""
         params = self.params.for_pairs() if are_mates else self.params.for_single()
         params = replace(params, all_hits=False, strata=False)
-        return self.replaced(**planned(params, self.index), counts_details=not are_mates, are_mates=are_mates)
+        shows_damage = not are_mates and params.meth is None
+        return self.replaced(**planned(params, self.index), counts_details=shows_damage, are_mates=are_mates)
 
     def map_batch(self, batch: ReadBatch, insert: InsertModel | None = None) -> tuple[BatchResult, Stats]:
         """Map one batch in the calling thread.

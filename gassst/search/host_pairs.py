@@ -140,10 +140,9 @@ class HostPairPasses:
         """The buckets in which the mates of the best places may lie."""
         context = self.context
         with self.stats.timed("pairs"):
-            active, pairs = np.zeros(context.n, bool), self.pairs
-            active[reads] = True
-            wanted = pairs.paired & state.open & pairs.rescuable[pairs.partner]
-            reads = np.flatnonzero((active | active[pairs.partner]) & wanted).astype(np.uint32)
+            active, partner = np.bincount(reads, minlength=context.n) > 0, self.pairs.partner
+            wanted = self.pairs.paired & state.open & self.pairs.rescuable[partner]
+            reads = np.flatnonzero((active | active[partner]) & wanted).astype(np.uint32)
             if self.pairs.wide:
                 reads = reads[self._worth_a_wide_window(stage, reads, search, state)]
             return Buckets(

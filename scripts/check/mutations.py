@@ -439,6 +439,18 @@ MUTATIONS = [
         "tests/unit/test_seeding.py",
     ),
     Mutation(
+        "mapq: the ends of a read on the reverse strand are not swapped", "ext/search/alignments.pyx",
+        "five, three = three, five", "pass", "tests/unit/test_deamination.py",
+    ),
+    Mutation(
+        "mapq: as many deaminated bases as others show damage", "gassst/pairing/error_rate.py",
+        "total > 2 * total[:, ::-1]", "total >= total[:, ::-1]", "tests/unit/test_deamination.py",
+    ),
+    Mutation(
+        "search: a read with damage is settled as any other", "ext/search/bookkeeping.pyx",
+        "margin if context.library.damage else 0", "0", "tests/unit/test_strata.py",
+    ),
+    Mutation(
         "mapq: a read that may as well be elsewhere has a quality", "gassst/search/mapq.py",
         "quality[wrong > AS_LIKELY] = 0", "quality[wrong > 1e8] = 0", "tests/property/test_pairs_mapped.py",
     ),

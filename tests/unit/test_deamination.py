@@ -146,8 +146,8 @@ def index(genome) -> gassst.Index:
     return gassst.Index.build(Reference.from_sequences([("g", genome)]))
 
 
-def library(genome: bytes, end: float, n: int = 1500) -> list[tuple[str, str]]:
-    """Reads of the unique bases of either strand, with one error in 250 bases and C>T at the 5' end."""
+def library(genome: bytes, end: float, errors: float = 0.004, n: int = 1500) -> list[tuple[str, str]]:
+    """Reads of the unique bases of either strand, with misread bases and C>T at the 5' end."""
     rng = np.random.default_rng(5)
     reads = []
     for i, at in enumerate(rng.integers(0, 40_000 - M, n).tolist()):
@@ -155,7 +155,7 @@ def library(genome: bytes, end: float, n: int = 1500) -> list[tuple[str, str]]:
         chance = end * 0.6 ** np.arange(M)
         for j in np.flatnonzero(rng.random(M) < chance).tolist():
             read[j] = ord("T") if read[j] == ord("C") else read[j]
-        for j in np.flatnonzero(rng.random(M) < 0.004).tolist():
+        for j in np.flatnonzero(rng.random(M) < errors).tolist():
             read[j] = int(rng.choice(list(b"ACGT")))
         reads.append((f"u{i}", bytes(read).decode()))
     return reads
@@ -185,18 +185,26 @@ def test_a_deaminated_base_tells_little_of_a_place(index, genome, mode, end):
         assert one.mapping_quality >= 25 and other.mapping_quality == 0
 
 
+def learned(
+    mapper: gassst.Mapper, reads: list[tuple[str, str]], are_mates: bool = False
+) -> tuple[float, ...]:
+    """What a run learns of deamination from these reads."""
+    mate = np.tile(np.array([1, 2], np.uint8), len(reads) // 2) if are_mates else None
+    run = MappingRun(MappingWork(mapper), lambda *_: None)
+    return run.learn_insert([replace(batch_of_records(reads), mate=mate)]).errors.damage
+
+
 def test_mates_teach_no_deamination(index, genome):
     """The bases that a pair has at either end belong to one fragment; its places are weighed as before."""
-    reads = library(genome, 0.4)
-    mapper = gassst.Mapper(index, device="none", threads=1)
+    mapper, reads = gassst.Mapper(index, device="none", threads=1), library(genome, 0.4)
+    assert learned(mapper, reads) and not learned(mapper, reads, are_mates=True)
 
-    def learned(mates: bool) -> tuple[float, ...]:
-        batch = batch_of_records(reads)
-        mate = np.tile(np.array([1, 2], np.uint8), len(reads) // 2) if mates else None
-        run = MappingRun(MappingWork(mapper), lambda *_: None)
-        return run.learn_insert([replace(batch, mate=mate)]).errors.damage
 
-    assert learned(False) and not learned(True)
+def test_converted_bases_teach_no_deamination(genome):
+    """A T of a converted read may have been a C wherever it is."""
+    index = gassst.Index.build(Reference.from_sequences([("g", genome)]), meth=True)
+    reads = [(name, bases.replace("C", "T")) for name, bases in library(genome, 0.0, 0.05)]
+    assert not learned(gassst.Mapper(index, device="none", threads=1, meth="directional"), reads)
 
 
 def test_a_model_of_deamination_is_read_as_it_was_written(tmp_path):
