@@ -56,13 +56,13 @@ def fits(read_base, reference_base, conversion):
 
 def errors_by_end(read, genome, conversion):
     """Least edit distance of the whole read to what ends at each position of the genome: the textbook recurrence."""
-    row = [0] * (len(genome) + 1)
-    for i, base in enumerate(read, 1):
-        above, row = row, [i]
-        for j, other in enumerate(genome, 1):
-            step = above[j - 1] + (not fits(base, other, conversion))
-            row.append(min(step, above[j] + 1, row[j - 1] + 1))
-    return row
+    codes, ramp = np.array(["ACGT".index(other) for other in genome]), np.arange(len(genome) + 1)
+    row = np.zeros(len(genome) + 1, int)
+    for base in read:
+        step, differs = row + 1, np.array([not fits(base, other, conversion) for other in "ACGT"])
+        step[1:] = np.minimum(step[1:], row[:-1] + differs[codes])
+        row = np.minimum.accumulate(step - ramp) + ramp  # gaps in the read
+    return row.tolist()
 
 
 def fewest_errors(read, genome, conversion):
