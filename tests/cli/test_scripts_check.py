@@ -10,6 +10,7 @@ import duplicates
 import mutations
 import numpy as np
 import pytest
+import strains
 from places import ROOT
 from test_scripts_peers import script
 
@@ -74,3 +75,19 @@ def test_calibration_counts_every_read_of_every_set(genome, tmp_path):
     assert script("check/calibration.py", genome[0], *options).stdout == said
     assert sorted(reads.iterdir()) == before
     assert script("check/calibration.py", "--show", found).stdout.count("pairs") == 3
+
+
+def test_strains_are_as_far_from_their_references_as_they_say(genome, tmp_path):
+    bases = np.frombuffer(b"ACGT" * 50_000, np.uint8)
+    other = strains.changed(np.random.default_rng(1), bases, 0.03)
+    assert 0.028 < (bases != other).mean() < 0.032 and np.isin(other, bases).all()
+    found = tmp_path / "out.json"
+    script("check/strains.py", genome[0], "-n", 200, "--json", found)
+    cells = json.loads(found.read_text())["cells"]
+    assert list(cells)[:3] == ["0.5 % 72 single", "0.5 % 72 pairs", "0.5 % 100 single"] and len(cells) == 16
+    assert all(150 < np.sum(counts) <= 200 for counts in cells.values())
+
+
+def test_calibration_marks_bins_that_are_off():
+    assert not any(calibration.is_off(*one) for one in ((9, 4.5), (12, 7.0), (0, 9.0), (10, 10.0)))
+    assert calibration.is_off(12, 5.0) and calibration.is_off(4, 10.0)
