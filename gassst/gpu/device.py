@@ -283,7 +283,7 @@ class Processing:
             self.pool = MemoryPool(ImmediateAllocator(self._making))
         self.buffers: dict[str, Memory] = {}
         self._pinned: dict[str, tuple[Memory, U8]] = {}
-        self._kernels: dict[tuple[object, ...], cl.Kernel] = {}
+        self._kernels: dict[tuple[str, int, tuple[str, ...]], cl.Kernel] = {}
         self.events: list[tuple[str, cl.Event, int]] = []
 
     # --- memory --------------------------------------------------------------------------------------------------
@@ -369,7 +369,7 @@ class Processing:
 
         Kernel objects are this thread's own: their arguments are state.
         """
-        key = name, self.paths, options
+        key = name, id(self.paths), options  # to hash paths takes longer than all else here
         kernel = self._kernels.get(key)
         if kernel is None:
             kernel = self._kernels[key] = self.cl.Kernel(self.device.program(self.paths, options), name)

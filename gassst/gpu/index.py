@@ -109,8 +109,8 @@ class DeviceIndex:
         self.reads_at_once = 0
         """Of the largest batches that will come; 0 where nobody knows."""
         fitted = f"-DINDEX_PARTS={self.fit.parts}", f"-DPART_BITS={self.fit.part_bits}"
-        self.options = (*fitted, *definitions())
-        """Of the compiler, beside the words of bands."""
+        self._options = " ".join([*fitted, *definitions()])
+        self._by_words: dict[int, tuple[str, ...]] = {}
         pieces = [self._cut(array) for array in (index.table, index.positions, index.following)]
         with engine.errors():
             all_pieces = [piece for cut in pieces for piece in cut]
@@ -132,7 +132,9 @@ class DeviceIndex:
 
     def of_words(self, words: int) -> tuple[str, ...]:
         """Options of the compiler for bands of 64 * words diagonals."""
-        return (f"-DWORDS={words}", *self.options)
+        if words not in self._by_words:
+            self._by_words[words] = (f"-DWORDS={words} {self._options}",)
+        return self._by_words[words]
 
     @contextmanager
     def slot(self) -> Iterator[Slot]:

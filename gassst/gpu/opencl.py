@@ -56,6 +56,7 @@ class Bands(Processing):
                 self.upload("read_row", plane_start),
                 self.upload("read_length", lengths),
             ]
+            self._count_spent()
 
     def score(self, read_strand: U32, band_start: I64, words: int, limit: U16 | None = None) -> Scores:
         """(best uint16[n], end uint16[n])."""
@@ -173,11 +174,13 @@ class Bands(Processing):
                 chunk = self._smaller(part.stop - first, error)
                 continue
             first = part.stop
+        self._count_spent()
+        self.times += Times(calls=1, pairs=n)
+
+    def _count_spent(self) -> None:
         for name, spent in self.spent().items():
             stage = name if name in ("upload", "download") else "kernel"
-            setattr(self.times, stage, getattr(self.times, stage) + int(1e9 * spent.seconds))
-        self.times.calls += 1
-        self.times.pairs += n
+            self.times += Times(**{stage: int(1e9 * spent.seconds)})
 
     def _smaller(self, pairs: int, error: Exception) -> int:
         """After a failure: waits for what still runs, and gives all buffers but the reads back."""

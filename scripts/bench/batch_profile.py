@@ -87,8 +87,7 @@ class Clock:
                 type(base.__name__, (base,), methods),
             )
         HostBackend.resolve = self.timed("seeds looked up", HostBackend.resolve)  # type: ignore[method-assign]
-        for name in ("_asked", "search"):
-            setattr(DeviceSearch, name, self.timed("asking the device", getattr(DeviceSearch, name)))
+        DeviceSearch.ask = self.timed("asking the device", DeviceSearch.ask)  # type: ignore[method-assign]
         encoder = sam.RecordEncoder
         encoder.encode = self.timed("records", encoder.encode)  # type: ignore[method-assign]
 

@@ -267,9 +267,9 @@ def repeated(reads: Any, kernel: str, inputs: tuple[Any, ...], seconds: float) -
 
 
 def spent(extender: Any, reads: Any) -> Times:
-    """Counters so far; those of a device's open handle are its worker's."""
-    worker = getattr(reads, "worker", None)
-    return replace(worker.times if worker is not None else extender.counters)
+    """Counters so far; those of a device's open handle are of its bands."""
+    bands = getattr(reads, "bands", None)
+    return replace(bands.times if bands is not None else extender.counters)
 
 
 def measure(extender: Any, load: Workload, kernel: str, n: int, words: int, seconds: float) -> dict[str, Any]:
