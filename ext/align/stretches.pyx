@@ -27,7 +27,6 @@ from gassst._core.planes cimport (
     unknown_bases,
 )
 
-DEF NEXT = 4    # diagonals within which anchors are of one alignment with short gaps
 DEF SHORT = 8   # bases of the longest runs of matches that are passed over
 
 
@@ -213,21 +212,9 @@ cdef struct group_t:
     # The anchors of a read in one bucket.
     int64_t row             # of the longest
     int32_t total           # of the best stretch on its diagonal
-    bint alone              # no other diagonal in the band has an anchor
 
 
-cdef inline bint is_alone(const uint32_t *read_strand, const coordinate_t *diagonal, int64_t first, int64_t after,
-                          int64_t begin, int64_t end, int64_t row, int64_t reach) noexcept nogil:
-    """Whether the anchors first .. after - 1, of those of the read begin .. end - 1, lie on the diagonal of `row` or
-    next to it, and no others of its strand within `reach` of them."""
-    if diagonal[after - 1] - diagonal[first] > NEXT:
-        return False
-    if first > begin and read_strand[first - 1] == read_strand[row] and diagonal[row] - diagonal[first - 1] <= reach:
-        return False
-    return not (after < end and read_strand[after] == read_strand[row] and diagonal[after] - diagonal[row] <= reach)
-
-
-def promising_buckets(anchors, context, Py_ssize_t most, int64_t reach, stretches=None):
+def promising_buckets(anchors, context, Py_ssize_t most, stretches=None):
     """The buckets of each read that may hold its best local alignment, a rival of that, or one of another part.
 
     A bucket is judged by the best ungapped stretch on the diagonal of its longest anchor. Bases that seeds cover say
@@ -241,8 +228,6 @@ def promising_buckets(anchors, context, Py_ssize_t most, int64_t reach, stretche
         Read: `shift`, `lengths`, `packed`, `reference.planes`, `params.scoring`.
     most : int
         Buckets of a read: those of the best stretches.
-    reach : int
-        How far from the diagonal of an anchor the bands of its bucket may reach.
     stretches : uint32[c], optional
         Of the anchors, where they are known: the totals of `best_stretches` of whole reads.
 
@@ -250,8 +235,6 @@ def promising_buckets(anchors, context, Py_ssize_t most, int64_t reach, stretche
     -------
     read_strand, bucket : uint32[k], diagonal : int64[k]
         Read by read; the diagonal of the longest anchor.
-    alone : bool[k]
-        No anchors in the band but next to this diagonal: no piece of the read as long as a seed lies behind a gap.
     """
     packed, scoring = context.packed, context.params.scoring
     cdef const uint32_t[::1] read_strand = anchors.read_strand
@@ -263,16 +246,14 @@ def promising_buckets(anchors, context, Py_ssize_t most, int64_t reach, stretche
     cdef costs_t costs = costs_of(scoring)
     cdef int shift = context.shift
     cdef Py_ssize_t a = start.shape[0] - 1, i, j, g, n, k = 0
-    cdef int64_t first
     cdef group_t group
     cdef bint are_known = stretches is not None
     cdef const uint32_t[::1] total = stretches
     cdef Py_ssize_t widest = max(1, int(np.diff(anchors.start).max(initial=0)))
-    columns, alone_array = np.empty((2, read_strand.shape[0]), np.uint32), np.empty(read_strand.shape[0], np.uint8)
+    columns = np.empty((2, read_strand.shape[0]), np.uint32)
     diagonal_array = np.empty(read_strand.shape[0], np.int64)
     cdef uint32_t[:, ::1] out = columns
     cdef coordinate_t[::1] diagonal_out = diagonal_array
-    cdef uint8_t[::1] alone = alone_array
     cdef uint64_t[:, ::1] keys = np.empty((2, widest), np.uint64)
     cdef group_t *groups = <group_t *>malloc(widest * sizeof(group_t))
     if groups == NULL:
@@ -281,13 +262,12 @@ def promising_buckets(anchors, context, Py_ssize_t most, int64_t reach, stretche
         for i in range(a):
             n, j = 0, start[i]
             while j < start[i + 1]:
-                group, first = group_t(j, 0, False), j
+                group = group_t(j, 0)
                 while (j < start[i + 1] and read_strand[j] == read_strand[group.row]
                        and diagonal[j] >> shift == diagonal[group.row] >> shift):
                     if length[j] > length[group.row]:
                         group.row = j
                     j += 1
-                group.alone = is_alone(&read_strand[0], &diagonal[0], first, j, start[i], start[i + 1], group.row, reach)
                 groups[n] = group
                 if not are_known:
                     prefetch_read(bases, diagonal[group.row])
@@ -308,10 +288,9 @@ def promising_buckets(anchors, context, Py_ssize_t most, int64_t reach, stretche
                 out[0, k] = read_strand[groups[g].row]
                 out[1, k] = <uint32_t>(diagonal[groups[g].row] >> shift)
                 diagonal_out[k] = diagonal[groups[g].row]
-                alone[k] = groups[g].alone
                 k += 1
     free(groups)
-    return *columns[:, :k].copy(), diagonal_array[:k].copy(), alone_array[:k].view(bool)
+    return *columns[:, :k].copy(), diagonal_array[:k].copy()
 
 
 cdef inline int32_t stretch_of_read(planes_t bases, planes_t strands, uint32_t read_strand, coordinate_t diagonal,

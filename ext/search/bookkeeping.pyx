@@ -109,34 +109,6 @@ def note_looked(state, context, Py_ssize_t stage, const uint16_t[::1] every, con
             complete[r] = <uint16_t>max(complete[r], seeds - min(<uint32_t>clipped[i], seeds))
 
 
-def take_rows(columns, const int64_t[::1] rows):
-    """Rows of parallel columns.
-
-    Parameters
-    ----------
-    columns : sequence of uint8[k], uint16[k], uint32[k] or int64[k]
-    rows : int64[m]
-
-    Returns
-    -------
-    list of arrays
-        Of m rows each, as wide as the columns.
-
-    Raises
-    ------
-    IndexError
-        A row is none of the columns.
-    """
-    cdef Py_ssize_t k = len(columns[0]), m = rows.shape[0], i
-    cdef bint inside = True
-    with nogil:
-        for i in range(m):
-            inside &= 0 <= rows[i] < k
-    if not inside or any(len(column) != k for column in columns):
-        raise IndexError(f"rows outside of {k}")
-    return [column.take(rows, mode="clip") for column in columns]  # nothing is left to clip
-
-
 def are_kept(candidates, kept):
     """Which candidates a filter by diagonals, as band32, has kept.
 

@@ -20,6 +20,5 @@ def promising_buckets(
     anchors: Anchors,
     context: BatchContext,
     most: int,
-    reach: int,
     stretches: U32 | None = None,
-) -> tuple[U32, U32, I64, Bool]: ...
+) -> tuple[U32, U32, I64]: ...

@@ -25,7 +25,7 @@ from gassst.local.reseed import Promising
 from gassst.model.array_types import COORDINATE, I32, I64, U8, U32, Bool
 from gassst.model.layouts import NO_SCORE
 from gassst.model.params import Scoring
-from gassst.model.rules import optional, rule
+from gassst.model.rules import optional
 from gassst.search.context import BatchContext
 from gassst.search.host import HostBackend
 
@@ -255,26 +255,19 @@ def score_bands(aligner: Aligner, read_strand: U32, band_start: I64, words: U8) 
     return places.take(np.flatnonzero(places.score > 0))
 
 
-SCORES_NARROW = rule("narrow-first", "Scores a place of one diagonal in the narrowest band.")
-
-
 def score_promising(aligner: Aligner, bands: Promising) -> Places:
     """The best places in promising bands, without those that align nothing.
 
-    The narrowest band around the diagonal of a bucket says how good a place it is. Where anchors show other diagonals,
-    too, the whole band may hold a better one with a gap. Then both are places: of a read that is split within the band,
-    each part is the best one on its own diagonal only.
+    The narrowest band around the diagonal of a bucket holds a place, too, where it scores more there or lies elsewhere:
+    of a read that is split within the band, each part is the best one on its own diagonal only.
     """
-    read_strand, band_start, words, diagonal, alone = bands
+    read_strand, band_start, words, diagonal = bands
     wide, narrow = 64 * words.astype(np.int64), np.full(len(words), WIDTHS[0])
     loss = np.full(len(words), np.iinfo(np.int64).max)  # more than a narrow band can prove
     first, given = diagonal - WIDTHS[0] // 2, np.zeros(len(words), bool)
     targets = Targets(read_strand, diagonal, first, narrow, loss, given)
-    places = aligner.score(targets)
-    rest = np.flatnonzero(~(alone & SCORES_NARROW))
-    part = places.take(rest)
-    whole = aligner.score(replace(targets, band_start=band_start, width=wide).take(rest))
+    part = aligner.score(targets)
+    whole = aligner.score(replace(targets, band_start=band_start, width=wide))
     other = (part.diagonal != whole.diagonal) | (part.score > whole.score)
-    places = replace(places, band_start=band_start, width=wide).put(rest, whole)
-    places = Places.concatenate([places, part.take(other)])
+    places = Places.concatenate([whole, part.take(other)])
     return places.take(np.flatnonzero(places.score > 0))

@@ -32,13 +32,6 @@ class Columns:
         index = index.nonzero()[0] if index.dtype == bool else index
         return type(self)(*[getattr(self, name).take(index) for name in self._names()])
 
-    def put(self, index: np.ndarray, rows: Any) -> Any:
-        """A copy with other rows at `index`."""
-        columns = [getattr(self, name).copy() for name in self._names()]
-        for column, name in zip(columns, self._names(), strict=True):
-            column[index] = getattr(rows, name)
-        return type(self)(*columns)
-
     def overwrite(self, index: np.ndarray, rows: Any, shared: tuple[str, ...] = ()) -> None:
         """Other rows at `index`, in place; but columns that are `shared` with others stay as they are."""
         for name in self._names():

@@ -9,7 +9,7 @@ import numpy as np
 
 from gassst._core import stretches as _stretches
 from gassst.index.seed_index import SeedIndex
-from gassst.model.array_types import COORDINATE, F64, I64, U8, U32, Bool
+from gassst.model.array_types import COORDINATE, F64, I64, U8, U32
 from gassst.search.dense import DenseSeeds
 from gassst.search.host import HostBackend
 
@@ -78,15 +78,12 @@ class Promising(NamedTuple):
         The bands, of 64 * words diagonals.
     diagonal : int64[k]
         That of the longest anchor.
-    alone : bool[k]
-        No other diagonal of the band has an anchor, but those next to it.
     """
 
     read_strand: U32
     band_start: I64
     words: U8
     diagonal: I64
-    alone: Bool
 
 
 class Depth(NamedTuple):
@@ -110,11 +107,10 @@ def look_again(backend: HostBackend, reads: U32, depth: Depth | None = None) -> 
     occurrences, places = depth or (OCCURRENCES, NEW_PLACES)
     seeds = DenseSeeds(seed_length(context.index), STRIDE, occurrences, within_plan)
     looked = backend.look_densely(reads, seeds)
-    reach = 64 * max(int(context.words.max(initial=0)), WORDS)
-    found = _stretches.promising_buckets(looked.anchors, context, places, reach, looked.stretches)
-    read_strand, bucket, diagonal, alone = found
+    found = _stretches.promising_buckets(looked.anchors, context, places, looked.stretches)
+    read_strand, bucket, diagonal = found
     words = np.maximum(context.words[read_strand >> 1], np.uint8(WORDS))
     lead = 32 * words.astype(COORDINATE) - ((1 << context.shift) >> 1)
     band_start = (bucket.astype(COORDINATE) << context.shift) - lead
     passed_over = PassedOver.of(looked.clipped.astype(np.float64) * STRIDE, looked.first, looked.last)
-    return Promising(read_strand, band_start, words, diagonal, alone), passed_over
+    return Promising(read_strand, band_start, words, diagonal), passed_over

@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gassst._core import bookkeeping as _bookkeeping
 from gassst.model.array_types import COORDINATE, I64, U8, U16, U32, U64, Bool, Structs
 
 
 def _taken(columns: Sequence[Structs], index: Any) -> Sequence[Structs]:
-    """The rows of columns at `index`: int64[m], all in one pass, or anything that NumPy takes."""
-    if isinstance(index, np.ndarray) and index.dtype == np.int64 and index.flags.c_contiguous:
-        return _bookkeeping.take_rows(columns, index)
+    """The rows of columns at `index`: int64[m], or anything that NumPy takes."""
+    if isinstance(index, np.ndarray) and index.dtype == np.int64:
+        return [column.take(index) for column in columns]
     return [column[index] for column in columns]
 
 

@@ -144,8 +144,8 @@ class TestDenseLook:
         for name in ("clipped", "first", "last"):
             np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
         for most in (2, 40):
-            of_host = promising_buckets(expected.anchors, context, most, 100)
-            own = promising_buckets(found.anchors, context, most, 100, found.stretches)
+            of_host = promising_buckets(expected.anchors, context, most)
+            own = promising_buckets(found.anchors, context, most, found.stretches)
             for mine, true in zip(own, of_host, strict=True):
                 np.testing.assert_array_equal(mine, true)
 

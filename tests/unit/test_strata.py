@@ -58,17 +58,6 @@ def test_what_was_looked_up_is_noted_of_the_reads_that_took_part(rng):
     assert {name: getattr(state, name).tolist() for name in columns} == before
 
 
-def test_rows_are_taken_from_columns_of_any_width(rng):
-    columns = [rng.integers(0, 200, 30).astype(kind) for kind in (np.uint8, np.uint16, np.uint32, np.int64)]
-    for rows in (rng.integers(0, 30, 50), np.empty(0, np.int64)):
-        taken = _bookkeeping.take_rows(columns, rows)
-        for column, some in zip(columns, taken, strict=True):
-            assert some.dtype == column.dtype and some.tolist() == [column[i] for i in rows.tolist()]
-    for rows in ([30], [-1]):
-        with pytest.raises(IndexError, match="rows outside of 30"):
-            _bookkeeping.take_rows(columns, np.array(rows))
-
-
 def test_merge_scored_is_a_sorted_union_of_the_reads_that_go_on(rng):
     n, scored, start = 30, np.empty(0, np.uint64), np.zeros(31, np.int64)
     known = np.empty(0, np.uint64)
