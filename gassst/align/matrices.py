@@ -231,7 +231,7 @@ def _verified(scores: ArrayLike, name: str, alphabet: Alphabet) -> NDArray[np.in
         raise UsageError(f"{name}: scores must be a table of integers")
     if array.size and (int(array.min()) < -MAX_SCORE or int(array.max()) > MAX_SCORE):
         raise UsageError(f"{name}: scores must be between -{MAX_SCORE} and {MAX_SCORE}")
-    found = np.ascontiguousarray(array, np.int16)
+    found = np.array(array, np.int16, order="C")  # a copy: that of the caller stays writable
     found.setflags(write=False)
     return found
 

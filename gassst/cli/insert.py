@@ -29,7 +29,7 @@ def main(args: argparse.Namespace) -> int:
     from gassst.api.mapper import Mapper
     from gassst.reads.source import ReadSource
 
-    index = load_index(args.index, args.threads, args.check)
+    index = load_index(args.index, args.threads, args.check, params.meth is not None)
     log_start(args, index)
     mapper = Mapper(index, **vars(params))
     source = ReadSource.of(

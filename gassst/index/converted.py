@@ -37,15 +37,19 @@ class ConvertedSeeds:
     cut_bases = 0
 
     @property
+    def name(self) -> str:
+        """That of the conversion, in `CONVERSIONS`."""
+        return next(name for name, conversion in CONVERSIONS.items() if conversion == self.conversion)
+
+    @property
     def kmers(self) -> tuple[int, int]:
         """First k-mer, and the one behind the last."""
         return 0, 4**self.k
 
     def sections(self) -> Iterator[tuple[str, NDArray[Any]]]:
         """The arrays by the names that they have in the file."""
-        name = next(name for name, conversion in CONVERSIONS.items() if conversion == self.conversion)
         for array in SEED_ARRAYS:
-            yield f"{name}_{array}", getattr(self, array)
+            yield f"{self.name}_{array}", getattr(self, array)
 
     def drop_from_memory(self) -> None:
         """As `SeedIndex.drop_from_memory`."""

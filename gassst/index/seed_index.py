@@ -662,9 +662,8 @@ def _check_shapes(index: SeedIndex) -> None:
         "following": len(index.following) == n,
     }
     for seeds in index.converted:
-        name = f"{'ct' if seeds.conversion == 1 else 'ga'}_"
-        shapes[f"{name}table"] = len(seeds.table) == 4**index.k + 1
-        shapes[f"{name}following"] = len(seeds.following) == len(seeds.positions)
+        shapes[f"{seeds.name}_table"] = len(seeds.table) == 4**index.k + 1
+        shapes[f"{seeds.name}_following"] = len(seeds.following) == len(seeds.positions)
     require(index.path, shapes, "has a wrong size")
     _check_ends(index)
 

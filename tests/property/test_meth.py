@@ -11,6 +11,7 @@ from text_bases import reverse_complement
 
 import gassst
 from gassst._core.banded import Band, instruction_sets
+from gassst.pairing.insert_size import InsertModel
 from gassst.reads.in_memory import batch_of_records
 
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
@@ -169,6 +170,22 @@ def pairs_of(genome, n, seed):
         ends = (at, at + size - 80)
         truth += [(ends[reverse], reverse), (ends[not reverse], not reverse)]
     return pairs, truth
+
+
+def test_insert_sizes_are_learned_with_the_index_of_converted_seeds(tmp_path):
+    genome = genome_of(60_000, 16)
+    index_of(tmp_path, genome).save(tmp_path / "ref.meth.gsi")
+    pairs, _ = pairs_of(genome, 3_000, 17)
+    for mate in range(2):
+        text = "".join(f">{name}\n{bases[mate]}\n" for name, *bases in pairs)
+        (tmp_path / f"{mate}.fa").write_text(text)
+    arguments = ["insert", "--meth", "ref.fa", "0.fa", "1.fa", "-o", "model.json", "--device", "none"]
+    run = subprocess.run(
+        [sys.executable, "-m", "gassst", *arguments], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert run.returncode == 0 and "ref.meth.gsi" in run.stderr
+    model = InsertModel.read(tmp_path / "model.json")
+    assert abs(model.mean - 220) < 10
 
 
 @pytest.mark.parametrize("library", ["directional", "pbat", "non-directional"])

@@ -449,3 +449,11 @@ def test_distances_of_proteins_and_bad_bands():
     for arguments in ({"band": -1}, {"band": 1.5}, {"mode": "local"}, {"alphabet": "DNA"}):
         with pytest.raises(UsageError):
             align.edit_distance(["A"], ["A"], **arguments)
+
+
+@pytest.mark.parametrize("kind", [align.Matrix, align.Profile])
+def test_scores_of_the_caller_stay_writable(kind):
+    scores = np.ones((4, 4), np.int16)
+    made = kind(scores, align.DNA)
+    scores[0, 0] = 7
+    assert made.scores[0, 0] == 1 and not made.scores.flags.writeable
