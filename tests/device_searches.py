@@ -60,7 +60,7 @@ def pairs_of(genome, orientation, n=200, seed=3):
             ends = tuple(map(bf.reverse_complement, ends)) if orientation == "ff" else ends
             ends = ends[1], ends[0]
         for j, (each, end) in enumerate(zip(mates, ends, strict=True)):
-            length = 36 if i % 9 == 5 and j else (150, 149, 101)[i % 3]
+            length = 20 if i % 9 == 5 and j else (150, 149, 101)[i % 3]
             read = end[-length:] if end is contig[-150:] else end[:length]
             read = bf.mutate(rng, read + read[:30], int(rng.integers(rate + 1)))[:length]
             each.append((f"pair{i}", read.decode(), None))

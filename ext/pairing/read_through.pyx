@@ -94,8 +94,8 @@ def fragment_lengths(packed, const int64_t[::1] first, int shortest, int bases_a
     return found_array
 
 
-def pairs_to_ask(search, state, pairs, Py_ssize_t stage, bint left_to_local, int sure_errors):
-    """Pairs that may run through their fragment: they begin with this stage, and neither mate fits as a whole.
+def pairs_to_ask(search, state, pairs, bint left_to_local, int sure_errors):
+    """Pairs that may run through their fragment: neither mate fits as a whole.
 
     Parameters
     ----------
@@ -104,8 +104,7 @@ def pairs_to_ask(search, state, pairs, Py_ssize_t stage, bint left_to_local, int
     state : search.state.PairState
         Read: `open`, `fragment`.
     pairs : search.context.PairContext
-        Read: `first`, `begin`.
-    stage : int
+        Read: `first`.
     left_to_local : bool
         Only those that were given up; else open ones, too.
     sure_errors : int
@@ -116,7 +115,7 @@ def pairs_to_ask(search, state, pairs, Py_ssize_t stage, bint left_to_local, int
     int64[p]
         Rows of their first mates.
     """
-    cdef const int64_t[::1] first = pairs.first, begin = pairs.begin
+    cdef const int64_t[::1] first = pairs.first
     cdef const uint16_t[::1] best = search.best, fragment = state.fragment
     cdef const uint8_t[::1] given_up = search.left_to_local.view(np.uint8), is_open = state.open.view(np.uint8)
     cdef Py_ssize_t i, k = 0
@@ -126,7 +125,7 @@ def pairs_to_ask(search, state, pairs, Py_ssize_t stage, bint left_to_local, int
     with nogil:
         for i in range(first.shape[0]):
             r = out[k] = first[i]
-            k += ((begin[r] == stage) & (fragment[r] == 0) & (min(best[r], best[r + 1]) > sure_errors)
+            k += ((fragment[r] == 0) & (min(best[r], best[r + 1]) > sure_errors)
                   & (given_up[r] | (is_open[r] & (not left_to_local))))
     return out_array[:k]
 

@@ -10,7 +10,6 @@ def pairs_to_ask(
     search: SearchState,
     state: PairState,
     pairs: PairContext,
-    stage: int,
     left_to_local: bool,
     sure_errors: int,
 ) -> I64: ...

@@ -185,7 +185,7 @@ class PairTrial:
             host = HostBackend(context, bands, Stats())
             passes = HostPairPasses(context, pairs, host.stats)
             search, state = host.initial_state(), PairState.initial(context, pairs)
-            reads = passes.participants(host.unsettled(search, 0, pairs.partner), state, 0)
+            reads = passes.participants(host.unsettled(search, 0, pairs.partner), state)
             mates = passes.quick_participants(reads)
             passes.begin_stage(search, state)
             paired.PairedSearch(host, passes, search, state).quick_look(reads)

@@ -17,7 +17,7 @@ from gassst.index.seed_index import SeedIndex
 from gassst.model.array_types import F64, I64, U8, U16, U32, U64, Bool
 from gassst.model.params import MAX_READ_LENGTH, SPECIFIC_LENGTH, MapParams
 from gassst.model.read_batch import PackedReads
-from gassst.model.rules import optional, rule
+from gassst.model.rules import rule
 from gassst.model.stats import Stats
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate
 from gassst.pairing.insert_size import InsertModel
@@ -26,9 +26,6 @@ from gassst.search.arrays import GlobalResult
 from gassst.search.filters import Cascade
 from gassst.search.plan import CHANCE_HITS, SearchPlan, chance_hits
 
-# A pair begins with the first stage of as many disjoint seeds. Two of 25 bases hit a 50-base read with 5 % errors only
-# every other time (lab/tried.md, "Pairs").
-FIRST_SEEDS = 3
 # Every second seed of the first stage settles nine pairs in ten (docs/pipeline.md, "Pairs").
 QUICK_EVERY = 2
 QUICK_SEEDS = 2 * QUICK_EVERY
@@ -169,8 +166,6 @@ class PairContext:
         Rows of the first mates.
     partner : int64[n]
         Row of the mate; a single read is its own partner.
-    begin : int64[n]
-        The stage with which a read begins. Mates begin together, so that no pair is settled by one of them.
     borders : int64[c + 1]
         Contig i owns the places whose middle lies in borders[i] .. borders[i + 1].
     window_bases : int
@@ -193,7 +188,6 @@ class PairContext:
     mate: U8
     first: I64
     partner: I64
-    begin: I64
     borders: I64
     window_bases: int
     rescuable: Bool
@@ -218,14 +212,12 @@ class PairContext:
         partner[first + 1] -= 1
         is_present = np.bincount(lengths, minlength=1) > 0
         present = np.flatnonzero(is_present)
-        begin = _first_stages(plan, present)[lengths]
         window_bases = insert.high - insert.low + 2 * plan.gaps
         return cls(
             insert=insert,
             mate=mate,
             first=first,
             partner=partner,
-            begin=np.where(mate > 0, np.minimum(begin, begin[partner]), 0),
             borders=borders_of(context.reference),
             window_bases=window_bases,
             rescuable=_long_enough(plan, present, window_bases)[lengths]
@@ -245,20 +237,6 @@ class PairContext:
 def borders_of(reference: Reference) -> I64:
     """int64[c + 1]: as `PairContext.borders`."""
     return np.append(reference.starts - GAP // 2, reference.total)
-
-
-@optional(
-    "first-stage-of-pairs",
-    "Begins with a stage in which both mates have three seeds.",
-    instead=lambda *_: np.zeros(MAX_READ_LENGTH + 1, np.int64),
-)
-def _first_stages(plan: SearchPlan, present: I64) -> I64:
-    """int64[MAX_READ_LENGTH + 1]: the stage with which pairs of reads of each of the lengths `present` begin."""
-    by_chance = plan.by_chance(plan.seed_length[:, present])
-    enough = (plan.disjoint[:, present] >= FIRST_SEEDS) & (by_chance < 1)
-    first = np.zeros(MAX_READ_LENGTH + 1, np.int64)
-    first[present] = np.where(enough.any(axis=0), enough.argmax(axis=0), 0)
-    return first
 
 
 def _long_enough(plan: SearchPlan, present: I64, window_bases: int) -> Bool:

@@ -60,9 +60,9 @@ class HostPairPasses:
         """How many anchors are marked."""
         return int(np.count_nonzero(marks))
 
-    def participants(self, reads: U32, state: PairState, stage: int) -> U32:
-        """Those of the reads that take part in a stage: pairs that are open and have begun, and single reads."""
-        return reads[state.open[reads] & (self.pairs.begin[reads] <= stage)]
+    def participants(self, reads: U32, state: PairState) -> U32:
+        """Those of the reads that take part in a stage: of pairs that are open, and single reads."""
+        return reads[state.open[reads]]
 
     @optional(
         "quick-look",
@@ -156,8 +156,7 @@ class HostPairPasses:
         concordant ones: there may be none, as when the insert size given is that of another library.
         """
         context, partner = self.context, self.pairs.partner[reads]
-        begin = self.pairs.begin[partner]
-        due = (stage > begin) | (context.plan.seed_count[begin + 1, context.lengths[partner]] == 0)
+        due = (stage > 0) | (context.plan.seed_count[1, context.lengths[partner]] == 0)
         has_pair = state.placements.paired[reads] != NO_SCORE
         return due & ((search.best[partner] == NO_SCORE) | has_pair)
 
@@ -177,14 +176,14 @@ class HostPairPasses:
     ) -> None:
         """Close the pairs that have to be cut where their fragment ends, as their mates run through it.
 
-        Only where ends may be clipped, of pairs that begin with this stage, and not what fits as a whole. Of all open
-        pairs, whose best supported places are scored by then; or first of those `left_to_local` only. Changes
-        `left_to_local` of the search, `fragment` and `open` of the pairs' state.
+        Only where ends may be clipped, in the first stage, and not what fits as a whole. Of all open pairs, whose best
+        supported places are scored by then; or first of those `left_to_local` only. Changes `left_to_local` of the
+        search, `fragment` and `open` of the pairs' state.
         """
-        if not self.pairs.may_be_cut:
+        if stage or not self.pairs.may_be_cut:
             return
         with self.stats.timed("pairs"):
-            which = self.pairs, stage, left_to_local, SURE_ERRORS
+            which = self.pairs, left_to_local, SURE_ERRORS
             asked = _read_through.pairs_to_ask(search, state, *which)
             if asked.size:
                 mates = asked[:, None] + np.arange(2)

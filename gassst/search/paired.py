@@ -59,7 +59,7 @@ class PairedSearch:
         for stage in range(self.backend.context.plan.MAX_STAGES):
             # A mate that its partner cannot find goes on to the last stage, so it maps as it would alone.
             reads = self.backend.unsettled(self.state, stage, self.passes.pairs.partner)
-            reads = self.passes.participants(reads, self.pair_state, stage)
+            reads = self.passes.participants(reads, self.pair_state)
             if reads.size:
                 self._run_stage(stage, reads)
 
@@ -68,7 +68,7 @@ class PairedSearch:
         if stage == 0:
             passes.begin_stage(state, pair_state)
             self.quick_look(reads)
-            reads = passes.participants(reads, pair_state, stage)
+            reads = passes.participants(reads, pair_state)
             anchors = self._all_anchors(reads)
             self.backend.stats.candidates += len(anchors)
         else:

@@ -3,8 +3,11 @@
 The search goes in stages. A stage looks up `count` seeds of `length` bases of both strands, spread evenly over
 the read. Where they are disjoint, the pigeonhole principle holds: every alignment with fewer errors than
 there are seeds contains one of them free of errors. So a read needs no further stage once the strata of errors that
-its sensitivity level asks for (`presets.Preset`) are known to be complete. The last stage takes overlapping seeds where
-disjoint ones would have to be too short, and misses the share that Rizk 4.6.7 computes.
+its sensitivity level asks for (`presets.Preset`) are known to be complete. Overlapping seeds, which are used where
+disjoint ones would have to be too short, miss the share that Rizk 4.6.7 computes.
+
+The stages of a length are the cheapest list of them that ends with one that loses too few reads to matter. What a list
+costs is expected of reads with few errors or many: each stage is paid for by the reads that those before leave open.
 """
 
 from __future__ import annotations
@@ -32,7 +35,6 @@ from gassst.index.miss_model import (
 from gassst.index.spectrum import Spectrum
 from gassst.model.params import MAX_ERRORS, MAX_GAPS, MAX_READ_LENGTH, MIN_READ_LENGTH, MapParams
 from gassst.model.presets import PRESETS
-from gassst.model.rules import rule
 from gassst.search.copies import log_choose
 from gassst.workers.forks import watch_forks
 
@@ -42,26 +44,14 @@ CHANCE_HITS = 0.01  # most alignments of a random read to expect within the defa
 DEFAULT_MAX_GAPS = 15
 WORD_GAPS = DEFAULT_MAX_GAPS + 1  # most with which a bucket of 32 diagonals fits one 64-bit word
 MISS_SHARE = 0.01  # thesis: "missing at most 1 %"
-# Of disjoint seeds, before the shortest (lab/tried.md, "Index and seeds").
-STAGE_LENGTHS = (25, 20, 14)
-LONG_SEED = STAGE_LENGTHS[1]  # `presets.Preset` limits occurrences of longer and shorter seeds apart
-# Overlapping seeds are taken this far apart at first, and all of them only where that settles nothing
-# (lab/tried.md, "Index and seeds").
-SPARSE = 6
-BEGINS_SPARSE = rule(
-    "sparse-seeds",
-    "Takes every sixth overlapping seed first, and the others only where that settles nothing.",
-)
 # Bases of a read for each error that it is expected to have at most. 5 to 20 place the same reads right
 # (lab/constants.md).
 LIKELY_ERRORS = 10
-# The last stage may leave out seeds: it takes them up to so many bases apart, or up to so many bases longer.
-WIDEST_STEP, LONGER = 8, 2
-LEAVES_OUT = rule(
-    "cheapest-last-stage", "Takes as few overlapping seeds as lose no more reads than the level allows."
-)
-# What a seed costs for each occurrence by chance on both strands, in lookups: sorted, and bounded in a narrow band.
-OCCURRENCE_COST = 2.6
+# What seeds cost, in lookups of one on both strands (scripts/bench/seed_costs.py): the copies in repeats that each
+# leads to, times its bases; a place that chance has on one strand; and a stage.
+COPIES_COST, CHANCE_COST, STAGE_COST = 70, 1.4, 8
+# Share of reads without a place, which pay for every stage. 0.002 to 0.005 make the same stages of 75 and 100 bases.
+NOWHERE = 0.005
 # Strata that count beyond the best one: enough to tell how far the second best is.
 EXTRA_STRATA = 2
 
@@ -98,6 +88,32 @@ def chance_hits(m: Any, d: Any, n_bases: float, letters: Any = 4.0) -> Any:
     return 2.0 * n_bases * np.exp(np.minimum(log_words, 0.0))
 
 
+def cheapest_path(open_after: np.ndarray, cost: np.ndarray, is_last: np.ndarray, most: int) -> list[int]:
+    """The stages, by number, of the list with the least expected cost, in their order.
+
+    Parameters
+    ----------
+    open_after : float64[n]
+        Share of reads that each stage leaves open. A list goes on with stages that leave fewer.
+    cost : float64[n]
+        Of each stage, for a read that takes it.
+    is_last : bool[n]
+        Stages with which a list may end.
+    most : int
+        Stages of a list.
+    """
+    total, paths = cost, [[i] for i in range(len(cost))]
+    follows = open_after[:, None] > open_after
+    for _ in range(most - 1):
+        through = np.where(follows, total[:, None] + open_after[:, None] * cost, np.inf)
+        before = through.argmin(axis=0)
+        paths = [
+            [*paths[before[i]], i] if through[before[i], i] < total[i] else paths[i] for i in range(len(cost))
+        ]
+        total = np.minimum(total, through.min(axis=0))
+    return paths[np.where(is_last, total, np.inf).argmin()]
+
+
 def _shares(m: int, rate: float, errors: int) -> np.ndarray:
     """float64[errors]: how many errors reads of `m` bases have at a rate of errors a base. Of those with fewer than
     `errors`."""
@@ -127,6 +143,8 @@ class SearchPlan:
 
     Attributes
     ----------
+    affordable : int
+        Bases of the shortest seed that chance does not find in the genome more than once.
     shift : int
         log2 of the diagonals in a bucket: 5 where they share a word with the gaps, else 4. The same for all reads.
     gaps : int
@@ -173,6 +191,7 @@ class SearchPlan:
         self.seed_count = np.zeros((self.MAX_STAGES, size), np.uint16)
         self.seed_every = np.ones((self.MAX_STAGES, size), np.uint16)
         self.disjoint = np.zeros((self.MAX_STAGES, size), np.uint16)
+        self.affordable = math.ceil(math.log(max(n_bases, 4), letters))
         self.caps = np.array([self.occurrence_cap(w) for w in range(k + 17)], np.uint32)
         self._known = np.zeros(size, bool)
         self._of_length: dict[int, tuple[LengthPlan, np.ndarray]] = {}
@@ -242,8 +261,9 @@ class SearchPlan:
         return LengthPlan(errors, gaps, band_words(gaps, self.shift), tuple(self._stages(m, errors)))
 
     def _cost(self, stage: Stage) -> float:
-        """What the seeds of a stage cost, in lookups of a seed on both strands."""
-        return stage.looked_up * (1 + OCCURRENCE_COST * float(self.by_chance(stage.length)))
+        """What a stage costs, in lookups of a seed on both strands."""
+        of_seed = 1 + COPIES_COST / stage.length + CHANCE_COST * float(self.by_chance(stage.length))
+        return STAGE_COST + stage.looked_up * of_seed
 
     def by_chance(self, w: Any) -> Any:
         """How often a seed of `w` bases occurs by chance on one strand: the one place that knows of letters."""
@@ -291,7 +311,7 @@ class SearchPlan:
         longest = min(self.k + 16, m)
         if self.params.seed_length is not None:
             return min(self.params.seed_length, longest)
-        affordable = math.ceil(math.log(max(self.n_bases, 4), self.letters))
+        affordable = self.affordable
         if self.params.all_hits:
             affordable = max(self.k - 2, 4)
             lossless = m // (errors + 1)
@@ -305,48 +325,47 @@ class SearchPlan:
         w = self.shortest_seed(m, errors)
         is_lossless = w * (errors + 1) <= m
         if self.params.all_hits:
-            last = Stage(w, errors + 1, True) if is_lossless else self._overlapping(m, w, errors, ())
+            last = Stage(w, errors + 1, True) if is_lossless else self._cheapest(m, w, errors, False, 1)[0]
             whole = Stage(min(m, self.k + 16), 1, True)
             return [whole, last] if self.params.strata and errors else [last]
-        counts = sorted({m // v for v in (*STAGE_LENGTHS, w) if w <= v <= m})
-        if m // LONG_SEED > 1:
-            counts = [s for s in counts if s > 1]  # a single seed says little of rivals
-        stages = [Stage(min(m // s, self.k + 16), s, True) for s in counts if not is_lossless or s <= errors]
-        if is_lossless:
-            return [*stages, Stage(w, errors + 1, True)]
-        last = self._overlapping(m, w, errors, tuple(stages))
-        is_dense = last.looked_up > SPARSE and last.every <= SPARSE // 2
-        if BEGINS_SPARSE and self.preset.missed_alone and is_dense:
-            stages.append(last._replace(every=SPARSE))
-        return [*stages, last]
+        return self._cheapest(m, w, errors, is_lossless, self.MAX_STAGES)
 
-    def _overlapping(self, m: int, w: int, errors: int, before: tuple[Stage, ...]) -> Stage:
-        """The cheapest overlapping seeds from `w` bases on that lose no more than the level allows.
+    def _cheapest(self, m: int, w: int, errors: int, is_lossless: bool, stages_at_most: int) -> list[Stage]:
+        """The cheapest list of stages, of which none has seeds below `w` bases.
 
-        That is beyond what all seeds of `w` bases lose, of reads with an error in `LIKELY_ERRORS` bases, after the
-        disjoint seeds of the stages `before`.
+        Of reads with an error in `LIKELY_ERRORS` bases, the last stage loses no more than the level allows beyond what
+        all seeds of `w` bases lose. Costs are expected of reads with up to so many errors, each number less likely the
+        larger it is; those without a place take all stages. A read is settled by a stage that finds it and shows what
+        the level asks for of its rivals.
         """
-        everything = Stage(w, m - w + 1, False)
-        if not (LEAVES_OUT and self.preset.lost):
-            return everything
-        longest = w if self.params.seed_length is not None else min(w + LONGER, self.k + 16, m)
-        shares = _shares(m, 1 / LIKELY_ERRORS, errors + 1)
-        seen = stage_misses(m, before, errors + 1).min(axis=0, initial=1.0)
+        most = errors if is_lossless else m // w
+        # A stage shows every rival of a read without errors, within `EXTRA_STRATA`, where its bases allow that.
+        fewest = min(EXTRA_STRATA + 1, most)
+        stages = [Stage(min(m // s, self.k + 16), s, True) for s in range(max(fewest, 1), most + 1)]
+        if is_lossless:
+            stages.append(Stage(w, errors + 1, True))
+        else:
+            stages += [Stage(w, m - w + 1, False, every) for every in range(w, 0, -1)]
+        number = np.arange(errors + 1)
+        share = np.where(number <= m // LIKELY_ERRORS, 1 / (1 + number), 0.0)
+        missed = stage_misses(m, tuple(stages), errors + 1)
+        settled = np.array([self._settled_after(m, errors, stage) for stage in stages])
+        settles = ((1 - missed) * (number <= settled[:, None])) @ share / share.sum()
+        open_after = 1 - (1 - NOWHERE) * settles
+        open_after[-1] = -1.0  # it ends every list
+        lost = (missed - missed[-1]) @ _shares(m, 1 / LIKELY_ERRORS, errors + 1)
+        cost = np.array([self._cost(stage) for stage in stages])
+        is_last = lost <= self.preset.lost
+        is_last[-1] = True
+        return [stages[i] for i in cheapest_path(open_after, cost, is_last, stages_at_most)]
 
-        def missed(stage: Stage) -> float:
-            return float(shares @ np.minimum(seen, stage_misses(m, (stage,), errors + 1)[0]))
-
-        most = self.preset.lost + missed(everything)
-        stages = (
-            Stage(length, m - length + 1, False, every)
-            for length in range(w, longest + 1)
-            for every in range(1, WIDEST_STEP + 1)
-        )
-        enough = [stage for stage in stages if missed(stage) <= most]  # all seeds of `w` bases are
-        return min(enough, key=self._cost)
+    def _settled_after(self, m: int, errors: int, stage: Stage) -> int:
+        """Most errors of a read without rivals that a stage settles."""
+        by_share = settled_errors(m, errors, stage, self.preset.missed_alone)
+        return max(by_share, stage.number - self.preset.strata) if stage.disjoint else by_share
 
     def occurrence_cap(self, w: int) -> int:
         """Occurrences above which a seed of `w` bases is passed over at this sensitivity level."""
-        factor = self.preset.occurrences if w >= LONG_SEED else self.preset.occurrences_short
+        factor = self.preset.occurrences if w > self.affordable else self.preset.occurrences_short
         most = 0xFFFFFFFF
         return most if factor is None else min(most, int(factor * (1 + self.by_chance(w))))

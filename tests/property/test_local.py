@@ -303,7 +303,11 @@ def test_a_whole_read_of_two_places_says_so(genome):
     copy = substituted(rng, genome["b"], [1020])
     contigs = [("b", genome["b"]), ("copy", copy), ("same", genome["b"][:2000])]
     mapper = gassst.Mapper(
-        gassst.Index.build(Reference.from_sequences(contigs)), mode="local", device="none", max_hits=3
+        gassst.Index.build(Reference.from_sequences(contigs)),
+        mode="local",
+        device="none",
+        max_hits=3,
+        sensitivity=4,
     )
     read = substituted(rng, genome["b"][1000:1040], [9, 25, 31])
     rows = list(mapper.map(named([read])))

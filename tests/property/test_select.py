@@ -33,6 +33,7 @@ def reads(rows, length=100, complete=30, looked=0b11111, sensitivity=2):
     lengths = np.full(len(rows), length, np.uint32)
     plan = SearchPlan(MapParams(sensitivity=sensitivity), 11, N_BASES, COPIES)
     plan.prepare(lengths)
+    looked &= (1 << len(plan.plan(length).stages)) - 1
     ones = np.ones(len(rows))
     seen = Seen(
         (complete * ones).astype(np.uint16),

@@ -446,16 +446,15 @@ def passes_of(mate: np.ndarray, lengths: np.ndarray, disjoint=((0,),), **pairs) 
     return HostPairPasses(context, SimpleNamespace(partner=partner, paired=mate > 0, **pairs), Stats())
 
 
-def test_reads_that_take_part_in_a_stage():
+def test_mates_with_enough_seeds_both():
     rng = np.random.default_rng(7)
     mate = some_mates(rng, 200)
     n = len(mate)
     reads = np.flatnonzero(rng.random(n) < 0.6).astype(np.uint32)
-    state, begin = SimpleNamespace(open=rng.random(n) < 0.5), rng.integers(0, 3, n)
+    state = SimpleNamespace(open=rng.random(n) < 0.5)
     lengths = rng.integers(0, 3, n).astype(np.uint32)
-    passes = passes_of(mate, lengths, [[QUICK_SEEDS - 1, QUICK_SEEDS, QUICK_SEEDS + 1]], begin=begin)
-    got = passes.participants(reads, state, 1)
-    assert got.tolist() == [r for r in reads.tolist() if state.open[r] and begin[r] <= 1]
+    passes = passes_of(mate, lengths, [[QUICK_SEEDS - 1, QUICK_SEEDS, QUICK_SEEDS + 1]])
+    assert passes.participants(reads, state).tolist() == [r for r in reads.tolist() if state.open[r]]
     enough = [
         mate[r] > 0 and lengths[r] > 0 and lengths[r + 1 if mate[r] == 1 else r - 1] > 0 for r in range(n)
     ]

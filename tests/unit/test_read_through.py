@@ -244,14 +244,13 @@ def test_pairs_are_cut_that_fit_neither_as_a_whole_nor_behind_their_fragment(lef
     )
     fragments = np.where(rng.random(n // 2) < 0.2, 90, 0).astype(np.uint16)
     state = SimpleNamespace(open=(rng.random(n // 2) < 0.7)[both], fragment=fragments[both])
-    pairs = SimpleNamespace(first=first, begin=rng.integers(0, 2, n // 2)[both])
+    pairs = SimpleNamespace(first=first)
     lengths = rng.choice(np.array([100, 130, 150], np.uint32), n)
-    asked = read_through.pairs_to_ask(search, state, pairs, 1, left_to_local, sure)
+    asked = read_through.pairs_to_ask(search, state, pairs, left_to_local, sure)
     expected = [
         r
         for r in first.tolist()
-        if pairs.begin[r] == 1
-        and not state.fragment[r]
+        if not state.fragment[r]
         and min(search.best[r : r + 2]) > sure
         and (search.left_to_local[r] or (state.open[r] and not left_to_local))
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise, permutations
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from gassst.index.miss_model import (
     stage_miss,
 )
 from gassst.model.params import MapParams
-from gassst.search.plan import SearchPlan, chance_hits, default_errors
+from gassst.search.plan import SearchPlan, chance_hits, cheapest_path, default_errors
 
 
 def seed_offsets(m: int, stage: Stage) -> list[int]:
@@ -80,6 +80,37 @@ def test_stages_grow_and_fit(m, all_hits):
         assert every == 1 or not disjoint
 
 
+@pytest.mark.parametrize("level", range(4))
+@pytest.mark.parametrize("m", [50, 75, 100, 250])
+def test_reads_begin_with_three_seeds_where_they_have_the_bases(m, level):
+    """Fewer would not show every rival of a read without errors."""
+    stage = SearchPlan(MapParams(sensitivity=level), 11, 14_000_000).plan(m).stages[0]
+    assert stage.disjoint and stage.number >= 3
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_cheapest_path_is_the_cheapest_of_all(seed):
+    rng = np.random.default_rng(seed)
+    n, most = 7, int(rng.integers(1, 5))
+    open_after, cost = rng.choice([0.0, 0.1, 0.2, 0.5, 0.9], n), rng.integers(1, 30, n).astype(float)
+    is_last = rng.random(n) < 0.4
+    is_last[rng.integers(n)] = True
+
+    def expected(path):
+        taken = [1.0, *open_after[list(path[:-1])]]
+        return float(np.dot(taken, cost[list(path)]))
+
+    paths = [
+        path
+        for size in range(1, most + 1)
+        for path in permutations(range(n), size)
+        if is_last[path[-1]] and all(open_after[a] > open_after[b] for a, b in pairwise(path))
+    ]
+    found = cheapest_path(open_after, cost, is_last, most)
+    assert tuple(found) in paths
+    assert expected(found) == pytest.approx(min(map(expected, paths)))
+
+
 @pytest.mark.parametrize("stage", [(3, 10, False, 1), (3, 10, False, 4), (5, 8, False, 3), (4, 3, False, 1)])
 def test_the_share_that_overlapping_seeds_miss_is_counted_right(stage):
     """All sets of errors in 12 bases, one by one."""
@@ -111,13 +142,12 @@ def test_a_plan_knows_what_its_stages_miss():
 
 
 @pytest.mark.parametrize("m", [36, 50, 100, 151])
-def test_sparse_seeds_come_before_all_of_them_and_settle_less(m):
+def test_fewer_overlapping_seeds_come_before_more_and_settle_less(m):
     plan = SearchPlan(MapParams(), 13, 14_000_000)
     *stages, dense = plan.plan(m).stages
     sparse = stages[-1]
     assert (sparse.length, sparse.number) == (dense.length, dense.number)
     assert sparse.every > dense.every
-    assert set(seed_offsets(m, sparse)) < set(seed_offsets(m, dense))
     shares = [stage_miss(m, errors, sparse) for errors in range(m // 5)]
     assert shares == sorted(shares) and shares[0] == 0
     assert all(stage_miss(m, e, dense) <= share + 1e-9 for e, share in enumerate(shares))
@@ -174,6 +204,8 @@ def test_levels_limit_short_seeds_apart_and_step_over_overlapping_ones():
     plan = SearchPlan(MapParams(sensitivity=1), 12, 10**6)
     level = plan.preset
     assert plan.occurrence_cap(25) == level.occurrences
-    assert plan.occurrence_cap(19) == level.occurrences_short < level.occurrences
+    by_chance = 10**6 / 4**plan.affordable
+    assert plan.occurrence_cap(plan.affordable + 1) == int(level.occurrences * (1 + by_chance / 4))
+    assert plan.occurrence_cap(plan.affordable) == int(level.occurrences_short * (1 + by_chance))
     *_, last = plan.plan(100).stages
     assert not last.disjoint and last.every > 1
