@@ -57,7 +57,7 @@ cdef struct alignment_t:
 
 
 cdef costs_t costs_of(scoring) except *:
-    """Of a params.Scoring."""
+    """The costs that a params.Scoring has."""
     cdef costs_t costs
     costs.match, costs.mismatch, costs.bonus = scoring.match, scoring.mismatch, scoring.clip
     costs.open_gap[CIGAR_DELETION], costs.open_gap[CIGAR_INSERTION] = scoring.gap_open

@@ -43,7 +43,7 @@ cdef extern from "stretches.h" nogil:
 
 
 cdef costs_t costs_of(scoring) except *:
-    """Of a params.Scoring."""
+    """The costs that a params.Scoring has."""
     return costs_t(scoring.match, scoring.mismatch, scoring.clip, min(-(-scoring.mismatch // scoring.match), SHORT))
 
 

@@ -29,7 +29,7 @@ cdef struct costs_t:
 
 
 cdef costs_t costs_of(scoring) except *:
-    """Of a params.Scoring. A masked base scores -1."""
+    """The costs that a params.Scoring has. A masked base scores -1."""
     return costs_t(scoring.match + scoring.mismatch, scoring.match + 1)
 
 

@@ -38,7 +38,7 @@ class ConvertedSeeds:
 
     @property
     def name(self) -> str:
-        """That of the conversion, in `CONVERSIONS`."""
+        """The key that the conversion has in `CONVERSIONS`."""
         return next(name for name, conversion in CONVERSIONS.items() if conversion == self.conversion)
 
     @property

@@ -15,8 +15,8 @@ class Preset:
         A seed is passed over when it occurs more often than this many times one plus its occurrences by chance.
         None passes over nothing.
     occurrences_short : int or None
-        The same for seeds of less than 20 bases. They are looked up where longer ones found no good alignment, and
-        what they find often is rarely what is missing.
+        The same for the shortest seeds, which chance finds about once (`SearchPlan.affordable`). They are looked up
+        where longer ones found no good alignment, and what they find often is rarely what is missing.
     strata : int
         A stage of seeds is left out when every alignment with fewer than best + strata errors has been seen.
         0: no better one can exist; 1: all equally good ones are known; 2: the second-best stratum is known.

@@ -26,7 +26,7 @@ from gassst.search.arrays import GlobalResult
 from gassst.search.filters import Cascade
 from gassst.search.plan import CHANCE_HITS, SearchPlan, chance_hits
 
-# Every second seed of the first stage settles nine pairs in ten (docs/pipeline.md, "Pairs").
+# Every second seed of a first stage of four or more settles most pairs (docs/pipeline.md, "Pairs").
 QUICK_EVERY = 2
 QUICK_SEEDS = 2 * QUICK_EVERY
 # Buckets in the window of a mate from which on its own seeds cost less than scoring all of them. Windows of usual

@@ -18,7 +18,7 @@ from gassst.bands.base import ReadsHandle
 from gassst.index.reference import contig_before
 from gassst.model.array_types import COORDINATE, F64, I64, U8, U16, U32, U64, Bool, place_keys
 from gassst.model.layouts import HIT, NO_SCORE
-from gassst.model.params import Scoring
+from gassst.model.params import EVERY_HIT, Scoring
 from gassst.model.rules import optional, rule
 from gassst.model.sam_flags import UNMAPPED
 from gassst.model.stats import Stats
@@ -289,7 +289,7 @@ class HostBackend:
         edits = found.bands.edits
         summary = summarise_all(read, edits, context.n)
         primary = _primaries(edits, found.start, summary, context.digest)
-        limit, most = np.full(context.n, NO_SCORE, np.uint16), 0xFFFFFFFF
+        limit, most = np.full(context.n, NO_SCORE, np.uint16), EVERY_HIT
         if context.params.strata:
             limit, most = summary["best"].copy(), context.params.max_hits
         rows, start = _selection.chosen_first(np.arange(read.size), found.start, primary, edits, limit, most)
@@ -321,7 +321,7 @@ class HostBackend:
         )
 
     def _by_likelihood(self, found: Grouped, selected: Selected) -> tuple[Selected, F64]:
-        """The same rows, the likeliest place of each read first, and what its others weigh, float64[n]."""
+        """The same rows with the likeliest place of each read first; float64[n] says what its other places weigh."""
         context, (rows, start, summary) = self.context, selected
         bands, library = found.bands.take(rows), context.library
         read, lost = bands.read_strand >> 1, _alignments.losses(bands, context)

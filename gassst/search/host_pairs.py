@@ -61,7 +61,7 @@ class HostPairPasses:
         return int(np.count_nonzero(marks))
 
     def participants(self, reads: U32, state: PairState) -> U32:
-        """Those of the reads that take part in a stage: of pairs that are open, and single reads."""
+        """Those of the reads that take part in a stage, which are single reads and mates of open pairs."""
         return reads[state.open[reads]]
 
     @optional(

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from gassst.model.array_types import U8, U16, U32
+from gassst.model.layouts import NO_SCORE
+from gassst.model.params import EVERY_HIT
 from gassst.search import single
 from gassst.search.arrays import Anchors, Buckets, GlobalResult
 from gassst.search.context import QUICK_EVERY
@@ -23,7 +23,6 @@ from gassst.search.host_pairs import HostPairPasses
 from gassst.search.plan import EXTRA_STRATA
 from gassst.search.state import PairState, SearchState
 
-EVERY_ROW = int(np.iinfo(np.uint32).max)
 QUICK_LOOK = -1  # in the place of a stage
 
 
@@ -33,12 +32,12 @@ def search(backend: HostBackend, passes: HostPairPasses) -> GlobalResult:
     if context.params.all_hits:
         state, pair_state = single.run_stages(backend), None
         found, selected = backend.select_all(backend.group(state.bands))
-        limits = EVERY_ROW, EVERY_ROW
+        limits = NO_SCORE, EVERY_HIT
     else:
         state, pair_state = SearchState.initial(context), PairState.initial(context, passes.pairs)
         PairedSearch(backend, passes, state, pair_state).run_stages()
         found = backend.group(state.bands)
-        selected = backend.select_best(found, EXTRA_STRATA, EVERY_ROW)
+        selected = backend.select_best(found, EXTRA_STRATA, EVERY_HIT)
         limits = EXTRA_STRATA, context.params.max_hits
     choice = passes.choose(found, selected)
     selected = passes.chosen_first(found, selected, choice, *limits)

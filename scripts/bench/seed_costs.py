@@ -85,9 +85,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     work = np.array(rows)
     done = np.column_stack([work[:, 1:], np.ones(len(work))])
     # Weighed so that every plan counts alike.
-    lookup, place, band, stage = np.linalg.lstsq(done / work[:, :1], np.ones(len(work)), rcond=None)[
-        0
-    ].tolist()
+    solved, *_ = np.linalg.lstsq(done / work[:, :1], np.ones(len(work)), rcond=None)
+    lookup, place, band, stage = solved.tolist()
     beside = copies(index, plan, 4 * args.number)
     print(table(["seed", "other places", "times its bases"], beside))
     fitted = {
