@@ -139,34 +139,6 @@ static inline void sort_keys(uint64_t *a, uint64_t *scratch, size_t n)
         spread_sort_u64(a, scratch, n);
 }
 
-/* The key that `rank` others precede in order. The keys may change places; `scratch` has room for n of them. Every pass
- * parts them by the middle one of three, without a branch that depends on a key. */
-static inline uint64_t key_of_rank(uint64_t *a, uint64_t *scratch, size_t n, size_t rank)
-{
-    while (n > INSERTION_LIMIT) {
-        const uint64_t x = a[0], y = a[n / 2], z = a[n - 1];
-        const uint64_t pivot = x < y ? (y < z ? y : (x < z ? z : x)) : (x < z ? x : (y < z ? z : y));
-        size_t low = 0, high = n;
-        for (size_t i = 0; i < n; i++) {
-            const size_t is_low = a[i] <= pivot;
-            scratch[low] = scratch[high - 1] = a[i]; /* one of both is written again */
-            low += is_low;
-            high -= !is_low;
-        }
-        if (low == n) { /* many are equal */
-            sort_keys(scratch, a, n);
-            return scratch[rank];
-        }
-        uint64_t *t = a;
-        a = rank < low ? scratch : scratch + low;
-        scratch = rank < low ? t : t + low;
-        n = rank < low ? low : n - low;
-        rank -= rank < low ? 0 : low;
-    }
-    insertion_sort_u64(a, n);
-    return a[rank];
-}
-
 /* Sorts keys of which only neighbours are out of order, as the buckets of one pair of reads after those of another:
  * where all before are smaller than all behind, they are parted and sorted apart. */
 static inline void sort_nearly(uint64_t *a, uint64_t *scratch, size_t n)

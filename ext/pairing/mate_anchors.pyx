@@ -6,8 +6,7 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from gassst._core.coordinates cimport coordinate_t, place_key, place_of_key, strand_of_key
-from gassst._core.hashing cimport mix
-from gassst._core.key_sort cimport first_from, key_of_rank, sort_nearly
+from gassst._core.key_sort cimport first_from, sort_nearly
 from gassst._core.orientation cimport leads, partner_strand, partner_window, window_of, window_t
 from gassst._core.planes cimport (
     bases64_t,
@@ -26,7 +25,6 @@ cdef enum:
     WORD = 8                # bases of a word: its planes are 16 bits
     WORDS_AT_ONCE = 64 + 1 - WORD   # that begin in 64 bases
     CHAINS = 1024           # of words with equal hashes
-    REGION = 5              # log2 of the buckets that a hash takes for one: a thousand bases, which most mates share
 
 
 cdef struct run_t:
@@ -110,107 +108,6 @@ cdef void mark_near(const window_t *w, bint leading, const run_t *own, const run
                 other.near[marked] = 1
                 marked += 1
         a += 1
-
-
-cdef struct bucket_t:
-    Py_ssize_t end          # the first anchor behind it
-    uint64_t support        # bases of its chosen anchors
-
-
-cdef struct anchors_t:
-    const uint32_t *read_strand
-    const coordinate_t *diagonal
-    const uint16_t *length
-    const uint8_t *chosen
-
-
-cdef inline bucket_t bucket_from(const anchors_t *anchors, int shift, Py_ssize_t i, Py_ssize_t end) noexcept nogil:
-    """The bucket of anchor i, among the anchors i..end-1."""
-    cdef bucket_t bucket = bucket_t(i, 0)
-    cdef uint32_t read_strand = anchors.read_strand[i]
-    cdef coordinate_t number = anchors.diagonal[i] >> shift
-    while (bucket.end < end and anchors.read_strand[bucket.end] == read_strand
-            and anchors.diagonal[bucket.end] >> shift == number):
-        bucket.support += anchors.length[bucket.end] * anchors.chosen[bucket.end]
-        bucket.end += 1
-    return bucket
-
-
-def best_buckets(anchors, const uint8_t[::1] chosen, const uint8_t[::1] limited, context, pairs, int most):
-    """Chosen anchors, of limited reads those in the `most` best supported buckets alone.
-
-    Of buckets with equal support those are taken that a hash of the pair and of their place prefers; it is the same
-    for buckets within a thousand bases, so that mates keep each other.
-
-    Parameters
-    ----------
-    anchors : search.arrays.Anchors
-        c anchors. Read: `read_strand`, `diagonal`, `length`, `start`, `reads`.
-    chosen : uint8[c]
-    limited : uint8[n]
-        1 for the reads of pairs for which this holds.
-    context : search.context.BatchContext
-        Read: `digest`, `shift`.
-    pairs : search.context.PairContext
-        Read: `mate`.
-    most : int
-
-    Returns
-    -------
-    uint8[c]
-    """
-    cdef const uint32_t[::1] read_strand = anchors.read_strand, reads = anchors.reads
-    cdef const coordinate_t[::1] diagonal = anchors.diagonal
-    cdef const uint16_t[::1] length = anchors.length
-    cdef const int64_t[::1] start = anchors.start
-    cdef const uint64_t[::1] digest = context.digest
-    cdef const uint8_t[::1] mate = pairs.mate
-    cdef int shift = context.shift
-    cdef Py_ssize_t i, b, k, n, a, widest = 0
-    cdef uint32_t r
-    cdef uint64_t pair, last
-    cdef anchors_t columns
-    cdef bucket_t bucket
-    for a in range(reads.shape[0]):
-        widest = max(widest, start[a + 1] - start[a])
-    out_array = np.array(chosen)
-    if widest == 0:
-        return out_array
-    columns = anchors_t(&read_strand[0], &diagonal[0], &length[0], &chosen[0])
-    keys_array, ends_array = np.empty((3, widest), np.uint64), np.empty(widest, np.int64)
-    cdef uint8_t[::1] out = out_array
-    cdef uint64_t[:, ::1] keys = keys_array    # of the buckets; the same in any order; scratch
-    cdef int64_t[::1] ends = ends_array
-    with nogil:
-        for a in range(reads.shape[0]):
-            r = reads[a]
-            if start[a + 1] - start[a] <= most or not limited[r]:
-                continue
-            pair = digest[r] ^ digest[r + 1 if mate[r] == 1 else r - 1]
-            n, i = 0, start[a]
-            while i < start[a + 1]:
-                bucket = bucket_from(&columns, shift, i, start[a + 1])
-                if bucket.support:
-                    keys[0, n] = keys[1, n] = bucket_key(bucket.support, pair, <uint32_t>(diagonal[i] >> shift), n)
-                    ends[n] = bucket.end
-                    n += 1
-                i = bucket.end
-            if n <= most:
-                continue
-            last = key_of_rank(&keys[1, 0], &keys[2, 0], n, most - 1)
-            i = start[a]
-            for b in range(n):
-                if keys[0, b] > last:   # of a bucket without support, before it, nothing is chosen
-                    for k in range(i, ends[b]):
-                        out[k] = 0
-                i = ends[b]
-    return out_array
-
-
-cdef inline uint64_t bucket_key(uint64_t support, uint64_t pair, uint32_t bucket, Py_ssize_t i) noexcept nogil:
-    """Ascending from the best: by support, by the hash, by order."""
-    cdef uint64_t lot = mix(pair ^ bucket >> REGION) & 0x3fffffff
-    return (0x3fff - min(support, <uint64_t>0x3fff)) << 50 | lot << 20 | min(i, 0xfffff)
 
 
 def quick_buckets(anchors, const uint8_t[::1] near, const uint8_t[::1] mate, int most, int shift):

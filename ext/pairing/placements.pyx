@@ -359,40 +359,6 @@ cdef class Placements:
                         before_rescue[read] = before_rescue[read + 1] = 1
         state.unsettled = left_array[:k].copy()
 
-    def rivals_seen(self, state, pairs, context):
-        """Reads of open pairs of which the seeds would have shown a rival, but for those that were passed over.
-
-        Parameters
-        ----------
-        state : search.state.PairState
-            Read: `open`, `unsettled`, `looked_row`.
-        pairs : search.context.PairContext
-            Read: `missed`, `length_rank`.
-        context : search.context.BatchContext
-            Read: of its plan `preset.pair_missed`.
-
-        Returns
-        -------
-        uint8[n]
-        """
-        cdef double most = context.plan.preset.pair_missed
-        cdef const int64_t[::1] first = state.unsettled, rank = pairs.length_rank
-        cdef const uint8_t[::1] is_open = state.open.view(np.uint8), looked_row = state.looked_row
-        cdef const double[:, :, ::1] missed = pairs.missed
-        cdef Py_ssize_t i
-        cdef int64_t read
-        cdef double own
-        out_array = np.zeros(is_open.shape[0], np.uint8)
-        cdef uint8_t[::1] out = out_array
-        with nogil:
-            for i in range(first.shape[0]):
-                read = first[i]
-                if is_open[read] and self.paired_view[read] != NO_SCORE and self.paired_view[read + 1] != NO_SCORE:
-                    own = self.share_missed(missed, looked_row, rank, read, self.paired_view[read])
-                    own += self.share_missed(missed, looked_row, rank, read + 1, self.paired_view[read + 1])
-                    out[read] = out[read + 1] = own <= most
-        return out_array
-
     cdef inline double share_missed(self, const double[:, :, ::1] missed, const uint8_t[::1] looked_row,
                                     const int64_t[::1] rank, int64_t read, int64_t errors) noexcept nogil:
         """Share of places with so many errors that the seeds of a read looked up so far miss."""

@@ -109,39 +109,6 @@ def note_looked(state, context, Py_ssize_t stage, const uint16_t[::1] every, con
             complete[r] = <uint16_t>max(complete[r], seeds - min(<uint32_t>clipped[i], seeds))
 
 
-def are_kept(candidates, kept):
-    """Which candidates a filter by diagonals, as band32, has kept.
-
-    Parameters
-    ----------
-    candidates : search.arrays.Candidates
-    kept : search.arrays.Candidates
-        Those that it has kept, in their order: of each diagonal all or none.
-
-    Returns
-    -------
-    bool[c]
-
-    Raises
-    ------
-    ValueError
-        Some of those kept are no candidates, or in another order.
-    """
-    cdef const uint32_t[::1] strand = candidates.read_strand, kept_strand = kept.read_strand
-    cdef const coordinate_t[::1] diagonal = candidates.diagonal, kept_diagonal = kept.diagonal
-    cdef Py_ssize_t i, k = 0
-    found_array = np.zeros(strand.shape[0], bool)
-    cdef uint8_t[::1] found = found_array.view(np.uint8)
-    with nogil:
-        for i in range(strand.shape[0]):
-            if k < kept_strand.shape[0] and strand[i] == kept_strand[k] and diagonal[i] == kept_diagonal[k]:
-                found[i] = 1
-                k += 1
-    if k < kept_strand.shape[0]:
-        raise ValueError("kept candidates are no candidates, or in another order")
-    return found_array
-
-
 def bands_of(const uint32_t[::1] read_strand, const uint32_t[::1] bucket, int shift, const uint32_t[::1] margin,
              const uint8_t[::1] words):
     """First diagonals and words of the bands of buckets.

@@ -1,5 +1,3 @@
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,7 +21,6 @@ def unsettled(
 def note_looked(
     state: SearchState, context: BatchContext, stage: int, every: _U16, reads: _U32, found: tuple[_U16, _U8]
 ) -> None: ...
-def are_kept(candidates: Any, kept: Any) -> NDArray[np.bool_]: ...
 def bands_of(read_strand: _U32, bucket: _U32, shift: int, margin: _U32, words: _U8) -> tuple[_I64, _U8]: ...
 def within_limit(
     read_strand: _U32, edits: _U16, best: _U16, rival: _U16, limit: _U16, margin: int

@@ -3,7 +3,6 @@ from libc.stdint cimport uint64_t
 
 cdef extern from "key_sort.h" nogil:
     void sort_keys(uint64_t *a, uint64_t *scratch, size_t n)
-    uint64_t key_of_rank(uint64_t *a, uint64_t *scratch, size_t n, size_t rank)
     void sort_nearly(uint64_t *a, uint64_t *scratch, size_t n)
 
 cdef extern from "sorted_keys.h" nogil:

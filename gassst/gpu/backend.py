@@ -318,7 +318,6 @@ class DeviceBackend:
         """The anchors of these reads, in the stage in which they take part."""
         slot, batch = self._slot, self.context
         anchors = self.gather(self.look_up(state, reads.stage, reads, every), reads, state)
-        self.leave_out(anchors)
         segment = slot.download("segment", anchors.segment, 2 * batch.n, np.uint32)
         columns = slot.download("state", state.columns, len(STATE) * batch.n, np.uint16)
         slot.wait()
@@ -346,9 +345,6 @@ class DeviceBackend:
         seen = np.uint32(kept), *self._planes, places, bounds
         slot.launch("bound_anchors", kept, *self._reads, *seen)
         return slot.download("bounds", bounds, kept, np.uint16)
-
-    def leave_out(self, anchors: DeviceAnchors) -> None:
-        """Leave out what the host will not ask for: nothing, as far as is known here."""
 
     def collect_anchors(self, anchors: DeviceAnchors, number: U32) -> tuple[I64, Memory, Memory]:
         """Where the anchors of every read begin, int64[n + 1], from `number` uint32[n] of each. And buffers of their

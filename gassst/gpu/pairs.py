@@ -14,7 +14,7 @@ from gassst.model.array_types import U8, U32, place_keys
 from gassst.model.stats import Stats
 from gassst.pairing.pair_scoring import PairChoice
 from gassst.search import paired
-from gassst.search.arrays import Anchors, Buckets, GlobalResult
+from gassst.search.arrays import Buckets, GlobalResult
 from gassst.search.backend import Grouped, Selected
 from gassst.search.context import QUICK_EVERY, BatchContext, PairContext
 from gassst.search.host_pairs import HostPairPasses
@@ -30,7 +30,6 @@ class PairsOnDevice(HostPairPasses):
     def __init__(self, context: BatchContext, pairs: PairContext, stats: Stats, seeds: SeedsOnDevice):
         super().__init__(context, pairs, stats)
         self._seeds = seeds
-        self._left_out: U32 | None = None
         self._repeats: U8 | None = None
 
     def quick_look(self, reads: U32, mates: U32, search: SearchState, state: PairState) -> bool:
@@ -43,8 +42,7 @@ class PairsOnDevice(HostPairPasses):
         with stats.timed("pairs"):
             looked = found.looked
             stats.add_work_of(looked.counted)
-            stats.candidates += int(found.left_out.sum())
-            self._left_out, self._repeats = found.left_out.copy(), found.repeats.copy()
+            self._repeats = found.repeats.copy()
             note_quick_look(found, mates, search, state, self)
             self._seeds.keep_ahead(reads[state.open[reads]], looked._replace(counted=Stats()))
         return True
@@ -58,17 +56,6 @@ class PairsOnDevice(HostPairPasses):
         choice: PairChoice,
     ) -> GlobalResult:
         return replace(super().rate(search, state, found, selected, choice), repeats=self._repeats)
-
-    def with_left_out(self, anchors: Anchors, near: U8, state: PairState) -> tuple[Anchors, U8]:
-        left_out, self._left_out = self._left_out, None
-        if left_out is None:
-            return anchors, near
-        wanted = (left_out > 0) & state.open & ~self.limited(state).view(bool)
-        rows = np.flatnonzero(wanted[anchors.reads])
-        if rows.size:
-            anchors = self._seeds.with_all(anchors, rows)
-            near = self.near_mates(anchors)
-        return anchors, near
 
 
 def note_quick_look(

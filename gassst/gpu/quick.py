@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gassst.gpu.arrays import GROUP, STATE, DeviceAnchors, DeviceBands, DeviceReads, DeviceState
+from gassst.gpu.arrays import STATE, DeviceAnchors, DeviceBands, DeviceReads, DeviceState
 from gassst.gpu.backend import COUNTERS_BYTES, DeviceBackend
 from gassst.gpu.requests import QuickLooked
 from gassst.model.array_types import U8
@@ -41,8 +41,6 @@ class QuickLook(DeviceBackend):
         near = slot.buffer("near", NEAR_BYTES * mates.size // 2)
         (bands,) = self.score(self._near_bands(anchors, near))
         self._settle(bands, near, state, is_open)
-        self._mates, self._is_open = mates, is_open
-        self._digest = slot.upload("digest", *(each.digest for each in batch.requests))
         columns = slot.download("quick_state", state.columns, len(STATE) * batch.n, np.uint16)
         number = slot.download("number", state.number, batch.n, np.uint32)
         left = slot.download("is_open", is_open, batch.n, np.uint8)
@@ -54,7 +52,7 @@ class QuickLook(DeviceBackend):
         for looked in self.looked_up(still_open, DeviceState(state.columns, state.number), None):
             a, b = next(requests)
             of_bands = [column[start[a] : start[b]] for column in found]
-            of_reads = [column[a:b] for column in (*known, left, self._left_out, repeats)]
+            of_reads = [column[a:b] for column in (*known, left, repeats)]
             yield QuickLooked._make([a, *of_bands, *of_reads, looked])
 
     def _note_repeats(self) -> U8:
@@ -63,20 +61,6 @@ class QuickLook(DeviceBackend):
         repeats = slot.buffer("repeats", n)
         slot.launch("note_repeats", n, *self._reads, np.uint32(n), repeats)
         return slot.download("repeats", repeats, n, np.uint8)
-
-    def leave_out(self, anchors: DeviceAnchors) -> None:
-        slot, mates = self._slot, self._mates
-        left_out = slot.filled("left_out", 4 * self.context.n)
-        most = self.context.plan.preset.repeat_buckets
-        if most is not None:
-            active = mates.numbers, self._is_open
-            which = np.uint32(mates.size // 2), *active, *self._window_with_gaps
-            columns = anchors.segment, anchors.anchors
-            slot.launch("mark_near", mates.size // 2, self._lengths, self._flips, *which, *columns)
-            keys = slot.buffer("keys", 4 * anchors.size)
-            which = np.uint32(most), self._shift, *active, self._digest
-            slot.launch("keep_best", GROUP * mates.size, *which, *columns, keys, left_out)
-        self._left_out = slot.download("left_out", left_out, self.context.n, np.uint32)
 
     @property
     def _window_with_gaps(self) -> tuple[np.int32, ...]:

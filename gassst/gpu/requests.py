@@ -23,7 +23,7 @@ from gassst.search.host import HostBackend
 from gassst.search.plan import EXTRA_STRATA, SearchPlan
 from gassst.search.state import SearchState
 
-NO_READS, NO_DIGEST = np.empty(0, np.uint32), np.empty(0, np.uint64)
+NO_READS = np.empty(0, np.uint32)
 NOT_DENSE = DenseSeeds(0, 0, 0, False)
 SEARCH, QUICK_LOOK, DENSE = -1, -2, -3
 """In the place of a stage."""
@@ -51,8 +51,6 @@ class Request(NamedTuple):
         those that it leaves open, all seeds of the first stage are looked up.
     window : tuple of int
         For the quick look, template lengths of concordant pairs: code of the orientation, low, high.
-    digest : uint64[n]
-        For the quick look, as `BatchContext` has it.
     dense : DenseSeeds
         For DENSE.
     """
@@ -67,7 +65,6 @@ class Request(NamedTuple):
     reads: U32
     mates: U32 = NO_READS
     window: tuple[int, int, int] = (0, 0, 0)
-    digest: U64 = NO_DIGEST
     dense: DenseSeeds = NOT_DENSE
 
     @classmethod
@@ -89,7 +86,7 @@ class Request(NamedTuple):
         """For the quick look at the pairs of `mates`, and the anchors of those of `reads` that are open then."""
         asked = cls.for_anchors(context, QUICK_LOOK, None, reads)
         window = insert.code, insert.low, insert.high
-        return asked._replace(mates=mates, window=window, digest=context.digest)
+        return asked._replace(mates=mates, window=window)
 
     @classmethod
     def for_dense(cls, context: BatchContext, reads: U32, seeds: DenseSeeds) -> Request:
@@ -172,9 +169,6 @@ class QuickLooked(NamedTuple):
         As `SearchState` has them, after this look.
     is_open : uint8[n]
         0 for the reads whose pairs are closed.
-    left_out : uint32[n]
-        Anchors of the first stage that `looked` is without: those that lie neither near the mate nor in one of the
-        `preset.repeat_buckets` best supported buckets of a read (`HostPairPasses.without_copies`).
     repeats : uint8[n]
         As `GlobalResult` has it.
     looked : Looked
@@ -192,7 +186,6 @@ class QuickLooked(NamedTuple):
     complete: U16
     capped: U16
     is_open: U8
-    left_out: U32
     repeats: U8
     looked: Looked
 

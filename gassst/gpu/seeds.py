@@ -25,7 +25,6 @@ from gassst.search.state import SearchState
 LEAST_READS = 2048
 # The same of reads whose dense seeds are looked up, of which each costs the host a hundred times as much.
 LEAST_DENSE = 8
-UNKNOWN = np.uint16(0xFFFF)  # in the place of a bound
 
 
 class SeedsOnDevice(HostBackend):
@@ -66,19 +65,6 @@ class SeedsOnDevice(HostBackend):
         self._bounded = (anchors, found.bound.copy()) if context.cascade.is_narrow_band else None
         return anchors
 
-    def with_all(self, anchors: Anchors, rows: I64) -> Anchors:
-        """The same with all anchors of the first stage of the reads at `rows` (int64[k]), whose seeds have been
-        counted."""
-        plan, reads = self.context.plan, anchors.reads[rows]
-        with self.stats.timed("seeds"):
-            seeds = self.resolve(reads, plan.rows(0), plan.caps).seeds
-        some = super().gather(seeds, reads, None)
-        replaced = anchors.replaced(rows, some)
-        if self._bounded is not None and self._bounded[0] is anchors:
-            unknown = np.full(len(some), UNKNOWN)
-            self._bounded = replaced, anchors.spliced(rows, some, self._bounded[1], unknown)
-        return replaced
-
     # --- candidates ----------------------------------------------------------------------------------------------
 
     def take(self, candidates: Candidates, chosen: U8) -> Candidates:
@@ -88,25 +74,19 @@ class SeedsOnDevice(HostBackend):
         return taken
 
     def filter(self, candidates: Candidates, state: SearchState) -> Candidates:
-        """By what the device has told of these candidates. What it has not is filtered here."""
+        """By what the device has told of these candidates."""
         taken, self._taken = self._taken, None
         if taken is None or taken[0] is not candidates:
             return super().filter(candidates, state)
         began, bound = perf_counter_ns(), taken[1]
         limit = state.limit[candidates.read_strand >> 1]
         passes = (bound <= limit) | (np.minimum(limit, self.context.cascade.gaps) >= BAND_LEAD)
-        unknown = bound == UNKNOWN
-        rejected = np.flatnonzero(~passes & ~unknown)
+        rejected = np.flatnonzero(~passes)
         state.fresh_rejected.append(
             Diagonals(candidates.read_strand[rejected], candidates.diagonal[rejected])
         )
-        asked = np.flatnonzero(unknown)
-        entered = len(candidates) - asked.size
         took = perf_counter_ns() - began
-        self.stats.funnel.count("band32", entered, entered - rejected.size, took)
-        if asked.size:
-            some = candidates.take(asked)
-            passes[asked] = _bookkeeping.are_kept(some, super().filter(some, state))
+        self.stats.funnel.count("band32", len(candidates), len(candidates) - rejected.size, took)
         return candidates.take(np.flatnonzero(passes))
 
     def look_densely(self, reads: U32, seeds: DenseSeeds) -> DenselyLooked:

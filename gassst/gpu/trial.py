@@ -218,22 +218,13 @@ class PairTrial:
         note_quick_look(found, self.request.mates, search, state, passes)
         looked = found.looked
         anchors = looked.anchors(true_anchors.reads)
-        left_out = found.left_out[true_anchors.reads]
-        number = np.diff(anchors.start) + left_out
-        kept, true_kept = (np.repeat(left_out == 0, np.diff(each.start)) for each in (anchors, true_anchors))
-        whole, true_whole = anchors.keep(kept), true_anchors.keep(true_kept)
-        is_bounded = self.context.cascade.is_narrow_band
-        bound, true_bound = (
-            (looked.bound[kept], self.bound[true_kept]) if is_bounded else (looked.bound, self.bound)
-        )
         bands, true_bands = (Bands.concatenate(each.bands) for each in (search, true_search))
         return (
             _are_same(search, true_search, SEARCHED)
             and _are_same(state, true_state, SETTLED)
             and _are_same(bands, true_bands, BANDS)
-            and _are_same(whole, true_whole, ANCHORS)
-            and np.array_equal(number, np.diff(true_anchors.start))
-            and np.array_equal(bound, true_bound)
+            and _are_same(anchors, true_anchors, ANCHORS)
+            and np.array_equal(looked.bound, self.bound)
             and np.array_equal(found.repeats, self.repeats)
         )
 

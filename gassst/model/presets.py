@@ -30,8 +30,6 @@ class Preset:
         A pair is settled when at most this share of rivals, as good as its concordant places, stays unseen.
     pair_missed_alone : float
         The same for a pair without another concordant place within two errors.
-    repeat_buckets : int or None
-        Buckets that a stage scores for a mate that only seeds passed over keep open. None scores all.
     """
 
     occurrences: int | None
@@ -42,34 +40,33 @@ class Preset:
     lost: float
     pair_missed: float
     pair_missed_alone: float
-    repeat_buckets: int | None
 
 
-# Measured by scripts/bench/seeds.py (lab/sensitivity.md); `pair_missed` and `repeat_buckets` by
-# scripts/bench/peers.py --pairs at each level (docs/benchmarks/pairs.md).
+# Measured by scripts/bench/seeds.py (lab/sensitivity.md); `pair_missed` by scripts/bench/peers.py --pairs at
+# each level (docs/benchmarks/pairs.md).
 PRESETS: tuple[Preset, ...] = (
     Preset(
         occurrences=16, occurrences_short=16, strata=0, missed=0.7, missed_alone=1.0, lost=0.04,
-        pair_missed=0.5, pair_missed_alone=1.0, repeat_buckets=8,
+        pair_missed=0.5, pair_missed_alone=1.0,
     ),
     Preset(
         occurrences=256, occurrences_short=16, strata=0, missed=0.3, missed_alone=0.7, lost=0.02,
-        pair_missed=0.2, pair_missed_alone=0.7, repeat_buckets=8,
+        pair_missed=0.2, pair_missed_alone=0.7,
     ),
     Preset(
         occurrences=256, occurrences_short=64, strata=1, missed=0.1, missed_alone=0.25, lost=0.001,
-        pair_missed=0.1, pair_missed_alone=0.25, repeat_buckets=16,
+        pair_missed=0.1, pair_missed_alone=0.25,
     ),
     Preset(
         occurrences=1024, occurrences_short=1024, strata=1, missed=0.05, missed_alone=0.05, lost=0.0,
-        pair_missed=0.02, pair_missed_alone=0.05, repeat_buckets=None,
+        pair_missed=0.02, pair_missed_alone=0.05,
     ),
     Preset(
         occurrences=8192, occurrences_short=8192, strata=2, missed=0.0, missed_alone=0.0, lost=0.0,
-        pair_missed=0.0, pair_missed_alone=0.0, repeat_buckets=None,
+        pair_missed=0.0, pair_missed_alone=0.0,
     ),
     Preset(
         occurrences=None, occurrences_short=None, strata=2, missed=0.0, missed_alone=0.0, lost=0.0,
-        pair_missed=0.0, pair_missed_alone=0.0, repeat_buckets=None,
+        pair_missed=0.0, pair_missed_alone=0.0,
     ),
 )  # fmt: skip

@@ -60,24 +60,6 @@ class Anchors(Candidates):
     start: I64
     reads: U32
 
-    def replaced(self, rows: I64, some: Anchors) -> Anchors:
-        """The anchors, but of the reads at `rows` (int64[k], ascending) those of `some`, which has none of others."""
-        names = "read_strand", "diagonal", "offset", "length"
-        columns = {name: self.spliced(rows, some, getattr(self, name), getattr(some, name)) for name in names}
-        number = np.diff(self.start)
-        number[rows] = np.diff(some.start)
-        return replace(self, **columns, start=np.concatenate([[0], np.cumsum(number)]))
-
-    def spliced(self, rows: I64, some: Anchors, own: Structs, other: Structs) -> Structs:
-        """What is known of each anchor of `replaced`: `own` [c] of those that it keeps, `other` of those of `some`."""
-        pieces: list[Structs] = []
-        at = 0
-        starts, ends, cuts = (each.tolist() for each in (self.start[rows], self.start[rows + 1], some.start))
-        for start, end, first, last in zip(starts, ends, cuts, cuts[1:], strict=False):
-            pieces += own[at:start], other[first:last]
-            at = end
-        return np.concatenate([*pieces, own[at:]])
-
     def keep(self, kept: Bool) -> Anchors:
         """The anchors marked in `kept` (bool[c]), of the same reads."""
         some = self.take(kept)

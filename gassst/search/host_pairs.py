@@ -104,29 +104,6 @@ class HostPairPasses:
             columns = near, self.pairs.mate, QUICK_ANCHORS, self.context.shift
             return Buckets(*_mate_anchors.quick_buckets(anchors, *columns))
 
-    @optional(
-        "repeat-buckets",
-        "Scores only the best buckets of a mate in a repeat.",
-        instead=lambda self, anchors, chosen, *_: chosen,
-    )
-    def without_copies(self, anchors: Anchors, chosen: U8, search: SearchState, state: PairState) -> U8:
-        """uint8[c]: the chosen anchors, fewer of pairs that only seeds passed over keep open."""
-        context, preset = self.context, self.context.plan.preset
-        if preset.repeat_buckets is None:
-            return chosen
-        with self.stats.timed("pairs"):
-            most = preset.repeat_buckets
-            return _mate_anchors.best_buckets(anchors, chosen, self.limited(state), context, self.pairs, most)
-
-    def limited(self, state: PairState) -> U8:
-        """uint8[n]: reads of pairs that only seeds passed over keep open."""
-        return state.placements.rivals_seen(state, self.pairs, self.context)
-
-    def with_left_out(self, anchors: Anchors, near: U8, state: PairState) -> tuple[Anchors, U8]:
-        """Anchors of the first stage, with those that a look ahead left out of reads which `without_copies` leaves all;
-        and which of them are near the mate."""
-        return anchors, near
-
     def fresh(self, buckets: Buckets, state: PairState) -> Buckets:
         """The distinct buckets that this stage has not scored. Adds them to `tried`."""
         with self.stats.timed("candidates"):

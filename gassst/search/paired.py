@@ -86,10 +86,7 @@ class PairedSearch:
         self._leave_to_local(anchors, None)
         passes.cut_read_through(stage, state, pair_state, left_to_local=False)
         self._rescue(stage, reads)
-        if stage == 0:
-            anchors, near = passes.with_left_out(anchors, near, pair_state)
-        rest = passes.of_open(anchors, near, False, pair_state)
-        self._verify(anchors, passes.without_copies(anchors, rest, state, pair_state), scored)
+        self._verify(anchors, passes.of_open(anchors, near, False, pair_state), scored)
         self._rescue(stage, reads)
         passes.settle(state, pair_state, guided=True)
 

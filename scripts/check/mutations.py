@@ -275,10 +275,6 @@ MUTATIONS = [
         "w.high += slack", "w.high += 0", "tests/unit/test_pairing.py",
     ),
     Mutation(
-        "pairing: the last of the best buckets is left out", MATE_ANCHORS,
-        "if keys[0, b] > last:", "if keys[0, b] >= last:", "tests/unit/test_pairing.py",
-    ),
-    Mutation(
         "pairing: a bucket that is known counts as fresh", MATE_ANCHORS,
         "j == some.shape[0] or some[j] != keys[i]", "True", "tests/unit/test_pairing.py",
     ),

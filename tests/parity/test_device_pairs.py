@@ -10,14 +10,9 @@ from device_searches import (
     hard_search,
     pair_context,
     pairs_of,
-    search_of,
-    sizes_asked,
-    with_bases,
 )
 
 import gassst
-from gassst._core.mate_anchors import best_buckets
-from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError
 from gassst.gpu import arrays as device_arrays
 from gassst.gpu import quick as device_quick
@@ -28,14 +23,11 @@ from gassst.gpu.requests import Searched
 from gassst.gpu.search import DeviceSearch
 from gassst.gpu.trial import PairTrial
 from gassst.index.miss_model import MISS_ERRORS
-from gassst.model.array_types import COORDINATE_BITS
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.in_memory import batch_of_pairs
 from gassst.search import host_pairs
 from gassst.search.context import missed_by_row
-from gassst.search.host import HostBackend
-from gassst.search.host_pairs import HostPairPasses
 
 
 @pytest.fixture(autouse=True)
@@ -83,47 +75,6 @@ class TestQuickLook:
         assert trial.expected[0].capped.sum() > 20 and 0.2 < state.open.mean() < 0.9
         assert trial.is_met_by(search.quick_look(trial.context, Stats(), *trial.asked))
 
-    def test_anchors_that_are_left_out_are_not_missed(self, engine, tmp_path):
-        """Of mates in elements of many copies few anchors come back: those that the host would look at."""
-        search, mapper, batch = hard_search(engine, tmp_path)
-        context, mate = pair_context(mapper.index, batch, {"seed_length": 20})
-        trial = PairTrial.of_batch(context, mate, InsertModel.given("fr", 400, 30))
-        found = search.quick_look(context, Stats(), *trial.asked)
-        assert trial.is_met_by(found)
-        true, own = trial.expected[2], found.looked.anchors(trial.expected[2].reads)
-        with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
-            far = 1 - HostPairPasses(context, trial.pairs, Stats()).near_mates(true)
-            top = HostBackend(context, bands, Stats()).best_supported(true, far)
-        most, all_reads = context.plan.preset.repeat_buckets, np.ones(context.n, np.uint8)
-        wanted = best_buckets(true, far, all_reads, context, trial.pairs, most).view(bool) | (far == 0)
-        wanted |= np.isin(
-            keys_of(true.read_strand, true.diagonal >> context.shift), keys_of(top.read_strand, top.bucket)
-        )
-        for i in np.flatnonzero(np.diff(true.start)):
-            wanted[true.start[i] + np.argmax(true.length[true.start[i] : true.start[i + 1]])] = True
-        is_own = np.isin(keys_of(true.read_strand, true.diagonal), keys_of(own.read_strand, own.diagonal))
-        assert (is_own | ~wanted).all()
-        is_cut = (found.left_out[true.reads] > 0).repeat(np.diff(true.start))
-        assert (found.left_out > 0).sum() > 4 and is_own[is_cut].sum() < 1.2 * wanted[is_cut].sum()
-
-    def test_the_longest_anchor_is_not_left_out(self, engine, tmp_path, monkeypatch):
-        """It decides whether a mate fits at one end only, though many buckets have more support than its own."""
-        monkeypatch.setattr(device_seeds, "LEAST_READS", 2)
-        genome, batch = clipped_pairs(np.random.default_rng(6))
-        search, mapper = search_of(engine, tmp_path, genome)
-        context, mate = pair_context(mapper.index, batch, {"seed_length": 20})
-        trial = PairTrial.of_batch(context, mate, InsertModel.given("fr", 400, 30))
-        found = search.quick_look(context, Stats(), *trial.asked)
-        assert trial.is_met_by(found)
-        true, own = trial.expected[2], found.looked.anchors(trial.expected[2].reads)
-        cut = np.flatnonzero(found.left_out[true.reads])
-        assert cut.size == len(batch) // 2
-        for i in cut:  # of equals the first, in the copy of which a part is foreign
-            longest = true.start[i] + np.argmax(true.length[true.start[i] : true.start[i + 1]])
-            assert true.diagonal[longest] in own.diagonal[own.start[i] : own.start[i + 1]]
-        expected, _ = mapper.map_batch(batch)
-        assert_same_rows(mapper.replaced(on_device=search).map_batch(batch)[0], expected)
-
     def test_reads_that_repeat_bases_of_their_own(self, search, index):
         """By words of the read as text, on either strand."""
         rng = np.random.default_rng(9)
@@ -141,17 +92,10 @@ class TestQuickLook:
         true = [repeats(read) | repeats(bf.reverse_complement(read)) << 1 for read in reads]
         assert found.repeats.tolist() == true and len({*true}) > 2
 
-    @pytest.mark.parametrize("limited", [None, 0, 1])
-    def test_pairs_of_copies_get_the_same_records(self, engine, tmp_path, monkeypatch, limited):
-        """Also where the host has need of all anchors of every pair, or of none."""
+    def test_pairs_of_copies_get_the_same_records(self, engine, tmp_path, monkeypatch):
         monkeypatch.setattr(device_seeds, "LEAST_READS", 2)
         search, mapper, batch = hard_search(engine, tmp_path)
-        if limited is not None:
-            monkeypatch.setattr(
-                HostPairPasses, "limited", lambda passes, _: np.full(passes.context.n, limited, np.uint8)
-            )
         expected, counted = mapper.map_batch(batch)
-        asked = sizes_asked(monkeypatch, device_seeds.SeedsOnDevice, "with_all", 2)
         found, own = mapper.replaced(on_device=search).map_batch(batch)
         assert_same_rows(found, expected)
         assert (own.scored, own.candidates) == (counted.scored, counted.candidates)
@@ -160,7 +104,6 @@ class TestQuickLook:
             for each in (own, counted)
         ]
         assert filtered[0] == filtered[1] and filtered[1]["band32"][0] > 100
-        assert limited is None or bool(asked) == (limited == 0)
 
     def test_requests_that_are_looked_at_together_do_not_meet(self, search, index, small_genome):
         batches = [pairs_of(small_genome, "fr", n, seed) for seed, n in enumerate((1, 60, 25))]
@@ -216,24 +159,3 @@ def repeats(read):
     last = len(read) - 8
     words = [read[at : at + 8] for at in range(last + 1)]
     return int(last >= 11 and any(words.count(words[at]) > 1 for at in (0, last // 2, last)))
-
-
-def keys_of(read_strand, place):
-    return read_strand.astype(np.uint64) << np.uint64(COORDINATE_BITS) | place.astype(np.uint64)
-
-
-def clipped_pairs(rng):
-    """A genome with 20 copies of elements, and pairs with a mate that fits one place of each at one end.
-
-    Other copies are alike but for 12 bases that follow each other, so more bases of their diagonals are covered.
-    """
-    elements = [bf.random_bases(rng, 150) for _ in range(4)]
-    genome, mates = {"alone": bf.random_bases(rng, 4000)}, ([], [])
-    for i, element in enumerate(elements):
-        copy = with_bases(element, range(58, 70))
-        begun = with_bases(element, range(110, 150))
-        copies = [begun, *[copy] * 20]
-        genome[f"copies{i}"] = b"".join(bf.random_bases(rng, 100) + each for each in copies)
-        for each, read in zip(mates, (element, genome["alone"][900 * i :][:150]), strict=True):
-            each.append((f"pair{i}", read.decode(), None))
-    return genome, batch_of_pairs(*mates)

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from gassst._core import alignments as _alignments
-from gassst._core import bookkeeping as _bookkeeping
 from gassst._core import selection as _selection
 from gassst.model.layouts import HIT, NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
 from gassst.model.sam_flags import REVERSE, UNMAPPED
-from gassst.search.arrays import Anchors, Bands, Candidates
+from gassst.search.arrays import Bands
 from gassst.search.backend import Grouped
 
 READS = 40
@@ -163,46 +162,3 @@ def test_reads_are_one_case_where_all_columns_are_equal(n):
         assert case[r] == known.setdefault(key, len(known))
         assert case[r] < case[:r].max(initial=-1) + 1 or first[case[r]] == r
     assert len(first) == len(known)
-
-
-# --- anchors
-
-
-def anchors_of(rng, reads, most):
-    """Up to `most` anchors of each read, few diagonals, sorted."""
-    number = rng.integers(0, most + 1, len(reads))
-    read = np.repeat(reads, number)
-    rows = np.array(
-        sorted(zip(2 * read + rng.integers(0, 2, len(read)), rng.integers(0, 9, len(read)), strict=True))
-    )
-    rows = rows.reshape(-1, 2)
-    seeds = rng.integers(0, 99, (2, len(read))).astype(np.uint16)
-    start = np.concatenate([[0], np.cumsum(number)])
-    return Anchors(rows[:, 0].astype(np.uint32), rows[:, 1].astype(np.int64), *seeds, start, reads)
-
-
-@pytest.mark.parametrize("chosen", [[], [0], [3, 4, 19], range(20)])
-def test_anchors_of_some_reads_are_replaced(chosen):
-    rng = np.random.default_rng(len(chosen))
-    reads = np.sort(rng.choice(99, 20, replace=False)).astype(np.uint32)
-    rows = np.array(chosen, np.int64)
-    anchors, some = anchors_of(rng, reads, 9), anchors_of(rng, reads[rows], 30)
-    found = anchors.replaced(rows, some)
-    marks = anchors.spliced(rows, some, np.zeros(len(anchors), int), np.ones(len(some), int))
-    for i, read in enumerate(reads):
-        source, k = (some, rows.tolist().index(i)) if i in chosen else (anchors, i)
-        here, there = slice(*found.start[i : i + 2]), slice(*source.start[k : k + 2])
-        for name in ("read_strand", "diagonal", "offset", "length"):
-            np.testing.assert_array_equal(getattr(found, name)[here], getattr(source, name)[there])
-        assert (found.read_strand[here] >> 1 == read).all() and (marks[here] == (i in chosen)).all()
-    np.testing.assert_array_equal(found.reads, reads)
-
-
-def test_what_a_filter_kept_is_found_again():
-    rng = np.random.default_rng(7)
-    some = anchors_of(rng, np.arange(50, dtype=np.uint32), 12)
-    verdict = rng.integers(0, 2, 2000).astype(bool)[some.read_strand * 9 + some.diagonal]
-    kept = Candidates.take(some, np.flatnonzero(verdict))
-    np.testing.assert_array_equal(_bookkeeping.are_kept(some, kept), verdict)
-    with pytest.raises(ValueError, match="order"):
-        _bookkeeping.are_kept(some, kept.take(np.arange(len(kept))[::-1]))

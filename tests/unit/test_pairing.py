@@ -146,45 +146,6 @@ def test_unscored_buckets_are_a_difference_of_sets(n, known, disorder):
     assert [int(a) << COORDINATE_BITS | int(b) for a, b in zip(*got[:2], strict=True)] == expected
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_of_limited_mates_the_best_supported_buckets_are_kept(seed):
-    rng = np.random.default_rng(seed)
-    n, shift, most = 12, 5, 4
-    mate, digest = np.tile(np.array([1, 2], np.uint8), n // 2), rng.integers(0, 2**63, n).astype(np.uint64)
-    rows = sorted(
-        (int(r), int(rng.integers(2)), int(rng.integers(0, 600)), int(rng.integers(10, 30)))
-        for r in rng.integers(0, n, 160)
-    )
-    read, strand, diagonal, length = (np.array(c) for c in zip(*rows, strict=True))
-    read_strand, diagonal = (2 * read + strand).astype(np.uint32), diagonal.astype(np.int64)
-    active = np.arange(n, dtype=np.uint32)
-    start = np.searchsorted(read, np.arange(n + 1)).astype(np.int64)
-    chosen, limited = (rng.random(160) < 0.7).astype(np.uint8), (rng.random(n) < 0.7).astype(np.uint8)
-    anchors = anchors_of(read_strand, diagonal, length.astype(np.uint16), start=start, reads=active)
-    context, pairs = SimpleNamespace(digest=digest, shift=shift), SimpleNamespace(mate=mate)
-    kept = _mate_anchors.best_buckets(anchors, chosen, limited, context, pairs, most)
-    assert not (kept & ~chosen).any()
-    limits = 0
-    for r in range(n):
-        support, survivors = defaultdict(int), set()
-        for i in range(start[r], start[r + 1]):
-            if chosen[i]:
-                support[read_strand[i], diagonal[i] >> shift] += int(length[i])
-        for i in range(start[r], start[r + 1]):
-            if kept[i]:
-                survivors.add((read_strand[i], diagonal[i] >> shift))
-        own = slice(start[r], start[r + 1])
-        if not limited[r] or len(support) <= most:
-            assert (kept[own] == chosen[own]).all()
-            continue
-        limits += 1
-        assert len(survivors) == most
-        assert min(support[b] for b in survivors) >= max(v for b, v in support.items() if b not in survivors)
-        whole = [b in survivors for b in zip(read_strand[own], diagonal[own] >> shift, strict=True)]
-        assert (kept[own] == chosen[own] * np.array(whole, np.uint8)).all()
-    assert limits
-
-
 # --- Placements ----------------------------------------------------------------------------------------------------
 
 
@@ -512,29 +473,6 @@ def test_buckets_of_pairs_with_few_near_anchors():
     got = _mate_anchors.quick_buckets(anchors, near, mate, 3, 5)
     assert list(zip(*(column.tolist() for column in got), strict=True)) == expected
     assert 10 < len(expected) < near.sum() - 10
-
-
-def test_reads_of_which_only_seeds_passed_over_hide_rivals():
-    rng = np.random.default_rng(9)
-    mate = some_mates(rng, 200)
-    n, first = len(mate), np.flatnonzero(mate == 1)
-    ledger = _placements.Placements(mate, np.full(n, 50, np.uint32), model("fr", 1, 400), np.array([0, 5000]))
-    ledger.paired[:] = rng.choice([0, 2, 9, NO_SCORE], n)
-    state = SimpleNamespace(
-        open=rng.random(n) < 0.8,
-        unsettled=first[::2].copy(),
-        looked_row=rng.integers(0, 3, n).astype(np.uint8),
-    )
-    missed = rng.random((3, 1, 4)) / 4
-    pairs = SimpleNamespace(missed=missed, length_rank=np.zeros(51, np.int64))
-    context = SimpleNamespace(plan=SimpleNamespace(preset=SimpleNamespace(pair_missed=0.2)))
-    expected = set()
-    for r in first[::2].tolist():
-        shares = [missed[state.looked_row[i], 0, min(ledger.paired[i], 3)] for i in (r, r + 1)]
-        if state.open[r] and NO_SCORE not in ledger.paired[r : r + 2] and sum(shares) <= 0.2:
-            expected |= {r, r + 1}
-    assert set(np.flatnonzero(ledger.rivals_seen(state, pairs, context)).tolist()) == expected
-    assert 4 < len(expected) < 60
 
 
 def test_places_of_bands_end_behind_their_reads():

@@ -15,7 +15,7 @@
 
 /* An anchor: canonical strand, diagonal, offset, length, fate: 1 + 32 + 12 + 12 + 3 bits, the last four unused. In this
  * order they are sorted. */
-enum { ANCHOR_LIVE, ANCHOR_DROPPED, ANCHOR_REJECTED, ANCHOR_NEAR };
+enum { ANCHOR_LIVE, ANCHOR_DROPPED, ANCHOR_REJECTED };
 
 static ulong anchor_of(uint strand, uint diagonal, uint offset, uint length)
 {
