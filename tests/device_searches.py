@@ -43,7 +43,7 @@ def assert_same_rows(found, expected) -> None:
 
 def pairs_of(genome, orientation, n=200, seed=3):
     """Pairs of fragments of 250 to 400 bases, of a quarter each with no, few and many errors; of some a mate
-    has too few seeds for a quick look."""
+    is too short for seeds."""
     rng = np.random.default_rng(seed)
     contigs = [contig for contig in genome.values() if len(contig) > 500]
     mates: tuple[list, list] = [], []

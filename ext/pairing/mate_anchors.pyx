@@ -110,51 +110,6 @@ cdef void mark_near(const window_t *w, bint leading, const run_t *own, const run
         a += 1
 
 
-def quick_buckets(anchors, const uint8_t[::1] near, const uint8_t[::1] mate, int most, int shift):
-    """Buckets of the anchors near the mate, in pairs both mates of which have at most `most` of them.
-
-    Parameters
-    ----------
-    anchors : search.arrays.Anchors
-        c anchors; the mates of a pair are both among its reads. Read: `read_strand`, `diagonal`, `start`, `reads`.
-    near : uint8[c]
-        From `mark_near_mates`.
-    mate : uint8[n]
-    most : int
-    shift : int
-        log2 of the bucket span.
-
-    Returns
-    -------
-    read_strand : uint32[k], bucket : uint32[k]
-        In the order of the anchors.
-    """
-    cdef const uint32_t[::1] reads = anchors.reads, read_strand = anchors.read_strand
-    cdef const coordinate_t[::1] diagonal = anchors.diagonal
-    cdef const int64_t[::1] start = anchors.start
-    cdef Py_ssize_t a = reads.shape[0], i = 0, j, k = 0
-    cdef int own, other
-    strand_array, bucket_array = np.empty(near.shape[0], np.uint32), np.empty(near.shape[0], np.uint32)
-    cdef uint32_t[::1] strand_out = strand_array, bucket_out = bucket_array
-    with nogil:
-        while i + 1 < a:
-            if mate[reads[i]] != 1:
-                i += 1
-                continue
-            own = other = 0
-            for j in range(start[i], start[i + 1]):
-                own += near[j]
-            for j in range(start[i + 1], start[i + 2]):
-                other += near[j]
-            if own <= most and other <= most:
-                for j in range(start[i], start[i + 2]):
-                    if near[j]:
-                        strand_out[k], bucket_out[k] = read_strand[j], <uint32_t>(diagonal[j] >> shift)
-                        k += 1
-            i += 2
-    return strand_array[:k], bucket_array[:k]
-
-
 def outside_buckets(anchors, const uint8_t[::1] chosen, buckets, int shift):
     """Chosen anchors that lie in none of the buckets.
 

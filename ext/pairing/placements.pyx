@@ -299,7 +299,7 @@ cdef class Placements:
                 j += 1
         return last[0] - first[0] <= SAME_PLACE and last[1] - first[1] <= SAME_PLACE
 
-    def settle(self, search, state, pairs, context, bint guided, bint quick, int margin):
+    def settle(self, search, state, pairs, context, bint guided, int margin):
         """Close the pairs of which rivals, as good as their concordant places, are known well enough.
 
         Parameters
@@ -314,10 +314,8 @@ cdef class Placements:
             Read: of its plan `preset.pair_missed` and `preset.pair_missed_alone`.
         guided : bool
             Mates were looked for around all places, but for reads that are `unguided`.
-        quick : bool
-            Half of the seeds have been looked up.
         margin : int
-            As for `alone`, which is asked after a quick look and a guided one.
+            As for `alone`, which is asked after a guided look.
         """
         preset = context.plan.preset
         cdef double usual = preset.pair_missed, most_alone = preset.pair_missed_alone
@@ -351,7 +349,7 @@ cdef class Placements:
                     other = 1.0 if self.unguided_view[read + 1] else other
                     unseen = min(unseen, own * other)
                 allowed = usual
-                if (quick or guided) and usual < unseen <= most_alone and self.is_alone(<uint32_t>read, margin):
+                if guided and usual < unseen <= most_alone and self.is_alone(<uint32_t>read, margin):
                     allowed = most_alone
                 if unseen <= allowed:
                     is_open[read] = is_open[read + 1] = 0

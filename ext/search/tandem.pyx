@@ -65,35 +65,13 @@ cdef inline int least_differences(const around_t *around, int64_t at, bases64_t 
     return count_bits(((low ^ read.low) | ((high ^ read.high) & ~ambiguous_bases(read))) & counted)
 
 
-def strands_that_repeat(packed):
-    """Reads that repeat bases of their own: others lie in no tandem repeat.
-
-    `packed`: the PackedReads of n reads. Returns uint8[n], 1 where the whole forward strand does, plus 2 where the
-    reverse one does.
-    """
-    cdef const uint32_t[::1] lengths = packed.lengths, plane_start = packed.plane_start
-    cdef planes_t reads = planes_of(packed.planes)
-    cdef Py_ssize_t i
-    cdef int64_t row, m
-    cdef int strand
-    repeats_array = np.zeros(lengths.shape[0], np.uint8)
-    cdef uint8_t[::1] repeats = repeats_array
-    with nogil:
-        for i in range(lengths.shape[0]):
-            m = lengths[i]
-            for strand in range(2):
-                row = plane_start[i] + strand * ((m + 63) >> 6)
-                repeats[i] |= <uint8_t>repeats_itself(reads, 64 * row, m, SAME_PLACE + 1) << strand
-    return repeats_array
-
-
 cdef inline bint shows_repeats(int64_t length) noexcept nogil:
     """Whether a read in a tandem repeat repeats words of its own. A shorter one may lie in a repeat of any unit."""
     return length >= REPEATED_BASES + SAME_PLACE + 1
 
 
 def tandem_rivals(const uint32_t[::1] read_strand, const coordinate_t[::1] diagonal, const int64_t[::1] begin,
-                  const int64_t[::1] end, const uint16_t[::1] most, context, const uint8_t[::1] repeats=None):
+                  const int64_t[::1] end, const uint16_t[::1] most, context):
     """The best ungapped places of parts of reads, 11 to 128 diagonals beside known ones.
 
     Parameters
@@ -106,8 +84,6 @@ def tandem_rivals(const uint32_t[::1] read_strand, const coordinate_t[::1] diago
         Mismatches of a rival that counts; 0 where none is asked for.
     context : search.context.BatchContext
         Read: `lengths`, `packed`, `reference.planes`.
-    repeats : uint8[n], optional
-        1 for reads of which the whole forward strand repeats words of its own, 2 for the reverse one; where it is known.
 
     Returns
     -------
@@ -129,9 +105,6 @@ def tandem_rivals(const uint32_t[::1] read_strand, const coordinate_t[::1] diago
             if most[i] == 0:
                 continue
             m, length = end[i] - begin[i], lengths[read_strand[i] >> 1]
-            if (repeats is not None and m == length and shows_repeats(length)
-                    and not repeats[read_strand[i] >> 1] >> (read_strand[i] & 1) & 1):
-                continue
             first = plane_start[read_strand[i] >> 1] + <int64_t>(read_strand[i] & 1) * ((length + 63) >> 6)
             first = 64 * first + begin[i]
             count[i] = rivals_beside(bases, diagonal[i] + begin[i], reads, first, m, length, most[i], &errors[i])

@@ -1,4 +1,4 @@
-# One hash of 64 bits, from gassst/gpu/kernels/hashing.h.
+# One hash of 64 bits, from ext/common/hashing.h.
 from libc.stdint cimport uint64_t
 
 cdef extern from "hashing.h" nogil:

@@ -1,4 +1,4 @@
-# Where the mate of a read lies in a concordant pair, from gassst/gpu/kernels/orientation.h.
+# Where the mate of a read lies in a concordant pair, from ext/common/orientation.h.
 from libc.stdint cimport int64_t
 
 cdef extern from "orientation.h" nogil:

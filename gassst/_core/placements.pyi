@@ -25,7 +25,6 @@ class Placements:
         pairs: PairContext,
         context: BatchContext,
         guided: bool,
-        quick: bool,
         margin: int,
     ) -> None: ...
     def tighten(self, read_strand: _U32, best: _U16, errors: _U16, margin: int, limit: _U16) -> None: ...

@@ -1,8 +1,6 @@
-from gassst.model.array_types import F64, I64, U8, U16, U32
-from gassst.model.read_batch import PackedReads
+from gassst.model.array_types import F64, I64, U16, U32
 from gassst.search.context import BatchContext
 
-def strands_that_repeat(packed: PackedReads) -> U8: ...
 def tandem_rivals(
     read_strand: U32,
     diagonal: I64,
@@ -10,7 +8,6 @@ def tandem_rivals(
     end: I64,
     most: U16,
     context: BatchContext,
-    repeats: U8 | None = None,
 ) -> tuple[U16, U16]: ...
 
 # read_strand, diagonal, begin, end, most, loss, odds

@@ -11,13 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gassst.index.miss_model import MISS_ERRORS
-from gassst.model.layouts import NO_SCORE, SAME_PLACE
+from gassst.model.layouts import NO_SCORE
 from gassst.model.params import MAX_READ_LENGTH
-from gassst.search.context import missed_by_row
 from gassst.search.dense import DenseSeeds
 from gassst.search.host import GIVEN_UP
-from gassst.search.host_pairs import QUICK_ANCHORS
 from gassst.search.plan import SearchPlan
 
 if TYPE_CHECKING:
@@ -66,8 +63,6 @@ FEW = 48
 """Anchors of a read that one work-item sorts."""
 NEAR = 2048
 """Anchors of a read that a work-group sorts in local memory."""
-WITHIN_LIMIT = 1 << 15
-"""Beside the end of a band."""
 MOST_ANCHORS = 1 << 26
 """Of a read, before they are merged. With as many the batch is left to the host."""
 
@@ -81,20 +76,13 @@ def definitions() -> list[str]:
         "NEAR": NEAR,
         "LENGTHS": MAX_READ_LENGTH + 1,
         "NO_SCORE": NO_SCORE,
-        "QUICK_ANCHORS": QUICK_ANCHORS,
-        "MISS_ERRORS": MISS_ERRORS,
-        "SAME_PLACE": SAME_PLACE,
-        "WITHIN_LIMIT": WITHIN_LIMIT,
     }
     return [f"-D{name}={number}" for name, number in numbers.items()] + [f"-DMOST_ANCHORS={MOST_ANCHORS}u"]
 
 
-def plan_columns(plan: SearchPlan, stage: int, every: int | None = None) -> np.ndarray:
-    """int16[len(PLAN), MAX_READ_LENGTH + 1]. `every` replaces the plan's distance between the seeds of the stage."""
-    rows = plan.rows(stage)
-    if every is not None:
-        rows = rows._replace(every=np.full_like(rows.every, every))
-    columns = (*rows, plan.disjoint[stage], plan.settled[stage], plan.settled_alone[stage])
+def plan_columns(plan: SearchPlan, stage: int) -> np.ndarray:
+    """int16[len(PLAN), MAX_READ_LENGTH + 1]."""
+    columns = (*plan.rows(stage), plan.disjoint[stage], plan.settled[stage], plan.settled_alone[stage])
     given_up = (plan.lost[stage] <= GIVEN_UP) & (not plan.params.for_single().reports_whole_reads)
     return np.array([*columns, plan.errors, plan.words, given_up], np.int16)
 
@@ -107,33 +95,6 @@ def dense_columns(plan: SearchPlan, seeds: DenseSeeds) -> np.ndarray:
     for name, column in named.items():
         columns[PLAN.index(names[name])] = column
     return columns
-
-
-def shares_missed(plan: SearchPlan, present: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What the quick look at reads of the lengths `present` misses, as a device compares it: in whole numbers.
-
-    Returns
-    -------
-    row : uint32[MAX_READ_LENGTH + 1]
-        Of each length.
-    shares : uint32[len(present) + 1, MISS_ERRORS, 3]
-        By row and errors. The rank of a share; and the ranks that it may be added to so that both are no more than
-        `preset.pair_missed`, and `preset.pair_missed_alone`. Ranks below a number may. The last row is of shares of 1.
-    """
-    missed = missed_by_row(plan, present)[1]
-    values, rank = np.unique(np.vstack([missed, np.ones(MISS_ERRORS)]), return_inverse=True)
-    columns = [np.arange(len(values))]
-    for most in (plan.preset.pair_missed, plan.preset.pair_missed_alone):
-        lo, hi = np.zeros(len(values), np.int64), np.full(len(values), len(values))
-        while (lo < hi).any():
-            middle = np.minimum((lo + hi) >> 1, len(values) - 1)
-            fits = values + values[middle] <= most  # sums as the host makes them
-            lo, hi = np.where(fits & (lo < hi), middle + 1, lo), np.where(fits, hi, np.minimum(hi, middle))
-        columns.append(lo)
-    row = np.zeros(MAX_READ_LENGTH + 1, np.uint32)
-    row[present] = np.arange(len(present))
-    shares = np.stack(columns, axis=-1)[rank.reshape(len(present) + 1, MISS_ERRORS)]
-    return row, np.ascontiguousarray(shares, np.uint32)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

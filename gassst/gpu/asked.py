@@ -6,13 +6,12 @@ from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 from typing import cast
 
-from gassst.gpu.requests import Answer, Densely, Found, Looked, QuickLooked, Request
+from gassst.gpu.requests import Answer, Densely, Found, Looked, Request
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
 from gassst.model.array_types import U32
 from gassst.model.params import MapParams
 from gassst.model.stats import Stats
-from gassst.pairing.insert_size import InsertModel
 from gassst.search.arrays import GlobalResult
 from gassst.search.context import BatchContext
 from gassst.search.dense import DenselyLooked, DenseSeeds
@@ -45,11 +44,6 @@ def is_taken(context: BatchContext) -> bool:
     return suits and is_single and context.left_out is None and context.n > 0 and not context.library.damage
 
 
-def is_looked_at(context: BatchContext) -> bool:
-    """Whether a device can take the quick look at the pairs of this batch."""
-    return is_looked_up(context.index, context.lookup) and context.left_out is None
-
-
 class Asked(ABC):
     """What a device can take of a batch (`search.context.BatchDevice`). None in place of what it finds leaves that to
     the host. An answer lasts until anything else is asked."""
@@ -72,30 +66,18 @@ class Asked(ABC):
         found = self.ask(context, stats, Request.of(context))
         return found.result(context, stats) if isinstance(found, Found) else None
 
-    def look_up(
-        self, context: BatchContext, stats: Stats, reads: U32, stage: int, every: int | None
-    ) -> Looked | None:
+    def look_up(self, context: BatchContext, stats: Stats, reads: U32, stage: int) -> Looked | None:
         """The seeds of a stage of some reads (uint32[a], ascending)."""
         if not is_looked_up(context.index, context.lookup):
             return None
-        found = self.ask(context, stats, Request.for_anchors(context, stage, every, reads))
+        found = self.ask(context, stats, Request.for_anchors(context, stage, reads))
         return found if isinstance(found, Looked) else None
-
-    def quick_look(
-        self, context: BatchContext, stats: Stats, reads: U32, mates: U32, insert: InsertModel
-    ) -> QuickLooked | None:
-        """The quick look at the pairs of `mates` (uint32[q], both of each pair), and the anchors of those of `reads`
-        (uint32[a]) that are open then."""
-        if not is_looked_at(context):
-            return None
-        found = self.ask(context, stats, Request.for_quick_look(context, reads, mates, insert))
-        return found if isinstance(found, QuickLooked) else None
 
     def look_densely(
         self, context: BatchContext, stats: Stats, reads: U32, seeds: DenseSeeds
     ) -> DenselyLooked | None:
         """What dense seeds of some reads (uint32[a], ascending) lead to."""
-        if not is_looked_at(context):
+        if context.left_out is not None or not is_looked_up(context.index, context.lookup):
             return None
         found = self.ask(context, stats, Request.for_dense(context, reads, seeds))
         return found.looked(reads) if isinstance(found, Densely) else None

@@ -90,7 +90,7 @@ class DeviceBackend:
         self._slot, self._index = slot, slot.index
         requests = batch.requests
         is_small = requests[0].stage == DENSE
-        *self._plans, self._quick, self._caps = slot.begin(batch.plan, batch.n, is_small, self.sources)
+        *self._plans, self._caps = slot.begin(batch.plan, batch.n, is_small, self.sources)
         rows = slot.pinned("read_row", batch.n, np.uint32)
         row = 0
         for each, first in zip(requests, batch.first, strict=False):
@@ -111,11 +111,11 @@ class DeviceBackend:
 
     def answers(self) -> Iterator[Answer]:
         """What was found of every request."""
-        stage, every = self.context.requests[0].kind[:2]
+        stage = self.context.requests[0].stage
         if stage == SEARCH:
             yield from self.collect(single.run_stages(self))
         else:
-            yield from self.look_up_alone(stage, every or None)
+            yield from self.looked_up(stage)
 
     # --- seeds ---------------------------------------------------------------------------------------------------
 
@@ -150,12 +150,9 @@ class DeviceBackend:
             raise OutOfDeviceMemory(f"{self._index.engine.info.name}: a batch has too many anchors")
         return found
 
-    def look_up(
-        self, state: DeviceState, stage: int, reads: DeviceReads, every: int | None = None
-    ) -> DeviceSeeds:
+    def look_up(self, state: DeviceState, stage: int, reads: DeviceReads) -> DeviceSeeds:
         rows, present = self.context.plan.rows(stage), self.context.present
-        distance = rows.every[present] if every is None else np.uint16(every)
-        width = 2 * int((-(-rows.number[present].astype(np.int64) // distance)).max())
+        width = 2 * int((-(-rows.number[present].astype(np.int64) // rows.every[present])).max())
         return self.look_up_width(state, stage, reads, width, self._caps)
 
     def look_up_width(
@@ -308,16 +305,11 @@ class DeviceBackend:
 
     # --- back to the host ----------------------------------------------------------------------------------------
 
-    def look_up_alone(self, stage: int, every: int | None) -> Iterator[Looked]:
-        """The anchors of a stage of the reads that every request asks about. `every`: QUICK_EVERY or None."""
-        reads = [each.reads for each in self.context.requests]
-        state = self.initial_state()
-        return self.looked_up(self.asked(stage, every, "asked", reads), state, every)
-
-    def looked_up(self, reads: DeviceReads, state: DeviceState, every: int | None) -> Iterator[Looked]:
-        """The anchors of these reads, in the stage in which they take part."""
-        slot, batch = self._slot, self.context
-        anchors = self.gather(self.look_up(state, reads.stage, reads, every), reads, state)
+    def looked_up(self, stage: int) -> Iterator[Looked]:
+        """The anchors of a stage of the reads that every request asks about."""
+        slot, batch, state = self._slot, self.context, self.initial_state()
+        reads = self.asked(stage)
+        anchors = self.gather(self.look_up(state, stage, reads), reads, state)
         segment = slot.download("segment", anchors.segment, 2 * batch.n, np.uint32)
         columns = slot.download("state", state.columns, len(STATE) * batch.n, np.uint16)
         slot.wait()
@@ -373,16 +365,16 @@ class DeviceBackend:
         np.copyto(following, start[:-1], casting="unsafe")
         return start, self._slot.upload_pinned(name, following)
 
-    def asked(self, stage: int, every: int | None, name: str, reads: Sequence[U32]) -> DeviceReads:
-        """Those of the reads of every request that take part in a stage; in a buffer of this name."""
+    def asked(self, stage: int) -> DeviceReads:
+        """The reads whose seeds of a stage every request asks for."""
         slot, batch = self._slot, self.context
-        size = sum(map(len, reads))
-        numbers, at = slot.pinned(name, size, np.uint32), 0
-        for each, first in zip(reads, batch.first, strict=False):
-            np.add(each, np.uint32(first), out=numbers[at : at + len(each)])
-            at += len(each)
-        plan = self._plans[stage] if every is None else self._quick
-        return DeviceReads(stage, size, slot.upload_pinned(name, numbers), self._counters_of(stage), plan)
+        size, at = sum(len(each.reads) for each in batch.requests), 0
+        numbers = slot.pinned("asked", size, np.uint32)
+        for each, first in zip(batch.requests, batch.first, strict=False):
+            np.add(each.reads, np.uint32(first), out=numbers[at : at + len(each.reads)])
+            at += len(each.reads)
+        held = slot.upload_pinned("asked", numbers)
+        return DeviceReads(stage, size, held, self._counters_of(stage), self._plans[stage])
 
     def _counters_of(self, stage: int) -> Memory:
         return self._slot.part(self._counters, COUNTERS_BYTES * stage, COUNTERS_BYTES)
@@ -396,7 +388,7 @@ class DeviceBackend:
         slot.wait()
         for anchors in state.stages:
             self._count(self._counts_in(counters, anchors.reads.stage))
-        start, found_bands = self._collected("", state.bands, number)
+        start, found_bands = self._collected(state.bands, number)
         read_strand, first, edits, end = found_bands
         slot.wait()
         of_state, counted = columns.reshape(len(STATE), batch.n), self.stats
@@ -406,23 +398,21 @@ class DeviceBackend:
             yield Found(a, *found, [column[a:b] for column in of_state], counted)
             counted = Stats()
 
-    def _collected(
-        self, name: str, bands: list[DeviceBands], number: U32
-    ) -> tuple[I64, tuple[U32, U32, U16, U16]]:
+    def _collected(self, bands: list[DeviceBands], number: U32) -> tuple[I64, tuple[U32, U32, U16, U16]]:
         """Where the bands of every read begin that are kept, `number` uint32[n] of each; and once `wait` has returned
-        their columns: read strands and first diagonals, errors and ends. `name`: begins those of buffers."""
+        their columns: read strands and first diagonals, errors and ends."""
         slot = self._slot
-        start, following = self._starts(f"{name}next", number)
+        start, following = self._starts("next", number)
         kept = int(start[-1])
-        places = slot.buffer(f"{name}columns", 8 * kept)
-        scores = slot.buffer(f"{name}scores", 4 * kept)
+        places = slot.buffer("columns", 8 * kept)
+        scores = slot.buffer("scores", 4 * kept)
         for part in bands:
             which = np.uint32(part.reads.size), part.reads.numbers, np.int32(part.is_top), part.bands
             rows = part.pairs, np.uint32(part.room), part.found, part.kept
             out = following, np.uint32(kept), places, scores
             slot.launch("collect_bands", part.reads.size, *which, *rows, *out)
-        columns = slot.download(f"{name}columns", places, 2 * kept, np.uint32).reshape(2, kept)
-        edits, end = slot.download(f"{name}scores", scores, 2 * kept, np.uint16).reshape(2, kept)
+        columns = slot.download("columns", places, 2 * kept, np.uint32).reshape(2, kept)
+        edits, end = slot.download("scores", scores, 2 * kept, np.uint16).reshape(2, kept)
         return start, (*columns, edits, end)
 
     def _count(self, counts: dict[str, int]) -> None:

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from gassst.gpu.arrays import GROUP, definitions, dense_columns, plan_columns, shares_missed
+from gassst.gpu.arrays import GROUP, definitions, dense_columns, plan_columns
 from gassst.gpu.device import KERNELS, Engine, OutOfDeviceMemory, Processing
 from gassst.index.seed_index import SeedIndex
-from gassst.search.context import QUICK_EVERY, borders_of
 from gassst.search.dense import DenseSeeds
 from gassst.search.plan import SearchPlan
 
@@ -34,8 +33,6 @@ SOURCES = tuple(
         "stretches.cl",
         "bounds.cl",
         "buckets.cl",
-        "pairs.cl",
-        "repeats.cl",
     )
 )
 SOURCES_OF_ALL = tuple(
@@ -154,15 +151,13 @@ class Slot(Processing):
         super().__init__(index.engine)
         self.index = index
         self._plan: tuple[SearchPlan, int] | None = None
-        self._pairs: tuple[SearchPlan, np.ndarray] | None = None
         self._dense: tuple[SearchPlan, DenseSeeds] | None = None
         self._scale = 1.5
 
     def begin(
         self, plan: SearchPlan, reads: int, is_small: bool = False, sources: tuple[Path, ...] = SOURCES
     ) -> list[Memory]:
-        """A batch of so many reads: buffers of the plan, of the columns of every stage, of the quick look of pairs, and
-        of the caps.
+        """A batch of so many reads: buffers of the plan, of the columns of every stage, and of the caps.
 
         What the batch needs is taken for the largest one at once, as far as that is known; of the plan all is known.
         `is_small`: a batch of a kind that is never large. `sources`: of its kernels.
@@ -195,10 +190,9 @@ class Slot(Processing):
         if not is_held or "caps" not in self.buffers:
             for stage, name in enumerate(names):
                 self.upload(name, plan_columns(plan, stage).ravel())
-            self.upload("quick", plan_columns(plan, 0, QUICK_EVERY).ravel())
             self.upload("caps", plan.caps)
             self._plan = known
-        return [self.buffers[name] for name in (*names, "quick", "caps")]
+        return [self.buffers[name] for name in (*names, "caps")]
 
     def of_dense(self, plan: SearchPlan, seeds: DenseSeeds) -> tuple[Memory, Memory]:
         """Buffers for dense seeds: columns of a plan, and caps."""
@@ -207,18 +201,6 @@ class Slot(Processing):
             self.upload("dense_caps", seeds.caps(plan))
             self._dense = plan, seeds
         return self.buffers["dense_plan"], self.buffers["dense_caps"]
-
-    def of_pairs(self, plan: SearchPlan, present: np.ndarray) -> tuple[Memory, Memory, Memory]:
-        """Buffers for the quick look of pairs: borders of contigs, and `shares_missed` of reads of these lengths."""
-        if "borders" not in self.buffers:
-            self.upload("borders", borders_of(self.index.index.reference))
-        known = self._pairs if "shares_missed" in self.buffers else None
-        if known is None or known[0] is not plan or not np.array_equal(known[1], present):
-            row, shares = shares_missed(plan, present)
-            self.upload("miss_row", row)
-            self.upload("shares_missed", shares.ravel())
-            self._pairs = plan, present
-        return self.buffers["borders"], self.buffers["miss_row"], self.buffers["shares_missed"]
 
     def launch(
         self,

@@ -9,11 +9,10 @@ from typing import NamedTuple, TypeVar, cast
 import numpy as np
 
 from gassst._core import read_through as _read_through
-from gassst.gpu.arrays import STATE, WITHIN_LIMIT
-from gassst.model.array_types import COORDINATE, I32, I64, U8, U16, U32, U64, Bool
+from gassst.gpu.arrays import STATE
+from gassst.model.array_types import COORDINATE, I32, I64, U8, U16, U32, U64
 from gassst.model.params import MapParams
 from gassst.model.stats import Stats
-from gassst.pairing.insert_size import InsertModel
 from gassst.search.arrays import Anchors, Bands, GlobalResult, Traced
 from gassst.search.backend import Grouped
 from gassst.search.context import BatchContext
@@ -25,7 +24,7 @@ from gassst.search.state import SearchState
 
 NO_READS = np.empty(0, np.uint32)
 NOT_DENSE = DenseSeeds(0, 0, 0, False)
-SEARCH, QUICK_LOOK, DENSE = -1, -2, -3
+SEARCH, DENSE = -1, -2
 """In the place of a stage."""
 
 
@@ -40,17 +39,9 @@ class Request(NamedTuple):
     present : int64[]
         Their distinct lengths.
     stage : int
-        Whose seeds are looked up; SEARCH: the whole search is asked for; QUICK_LOOK: that of pairs; DENSE: dense seeds
-        of all reads.
-    every : int
-        Of these seeds each so manieth; 0: as planned.
+        Whose seeds are looked up; SEARCH: the whole search is asked for; DENSE: dense seeds of all reads.
     reads : uint32[a]
         Whose seeds are looked up, ascending. Of no use for the whole search.
-    mates : uint32[q]
-        For the quick look: those of `reads`, both mates of pairs, at whose pairs it looks. Of the other ones, and of
-        those that it leaves open, all seeds of the first stage are looked up.
-    window : tuple of int
-        For the quick look, template lengths of concordant pairs: code of the orientation, low, high.
     dense : DenseSeeds
         For DENSE.
     """
@@ -61,32 +52,20 @@ class Request(NamedTuple):
     flip: U8
     present: I64
     stage: int
-    every: int
     reads: U32
-    mates: U32 = NO_READS
-    window: tuple[int, int, int] = (0, 0, 0)
     dense: DenseSeeds = NOT_DENSE
 
     @classmethod
     def of(cls, context: BatchContext) -> Request:
         """For the whole search of a batch."""
-        return cls.for_anchors(context, SEARCH, None, NO_READS)
+        return cls.for_anchors(context, SEARCH, NO_READS)
 
     @classmethod
-    def for_anchors(cls, context: BatchContext, stage: int, every: int | None, reads: U32) -> Request:
-        """For the anchors of a stage; `every` as `HostBackend.look_up` takes it."""
+    def for_anchors(cls, context: BatchContext, stage: int, reads: U32) -> Request:
+        """For the anchors of a stage."""
         packed = context.packed
         present = np.flatnonzero(np.bincount(packed.lengths, minlength=1))
-        return cls(
-            packed.planes, packed.plane_start, packed.lengths, context.flip, present, stage, every or 0, reads
-        )
-
-    @classmethod
-    def for_quick_look(cls, context: BatchContext, reads: U32, mates: U32, insert: InsertModel) -> Request:
-        """For the quick look at the pairs of `mates`, and the anchors of those of `reads` that are open then."""
-        asked = cls.for_anchors(context, QUICK_LOOK, None, reads)
-        window = insert.code, insert.low, insert.high
-        return asked._replace(mates=mates, window=window)
+        return cls(packed.planes, packed.plane_start, packed.lengths, context.flip, present, stage, reads)
 
     @classmethod
     def for_dense(cls, context: BatchContext, reads: U32, seeds: DenseSeeds) -> Request:
@@ -95,12 +74,12 @@ class Request(NamedTuple):
         rows = reads.astype(np.int64), lengths.astype(np.uint16)
         lengths, planes, plane_start = _read_through.first_bases_of(context.packed, *rows)
         of_reads = planes, plane_start, lengths, context.flip[reads], np.unique(lengths).astype(np.int64)
-        return cls(*of_reads, DENSE, 0, np.arange(len(reads), dtype=np.uint32), dense=seeds)
+        return cls(*of_reads, DENSE, np.arange(len(reads), dtype=np.uint32), dense=seeds)
 
     @property
-    def kind(self) -> tuple[int, int, tuple[int, int, int], DenseSeeds]:
+    def kind(self) -> tuple[int, DenseSeeds]:
         """Requests of one kind can be answered together."""
-        return self.stage, self.every, self.window, self.dense
+        return self.stage, self.dense
 
     @property
     def n_asked(self) -> int:
@@ -153,51 +132,6 @@ class Looked(NamedTuple):
         columns = self.diagonal.astype(COORDINATE), self.offset.copy(), self.length.copy()
         start = np.append(self.start[reads], self.start[-1]) - self.start[0]
         return Anchors(read_strand, *columns, start, reads)
-
-
-class QuickLooked(NamedTuple):
-    """What the quick look of a device at pairs among `n` reads found: `h` scored bands.
-
-    Attributes
-    ----------
-    before : int
-        Reads of other requests before these.
-    read_strand, first : uint32[h], edits, end : uint16[h]
-        As `Found` has them. Of pairs that it closes those within the limits; of open ones all, and WITHIN_LIMIT is set
-        beside the ends of those within.
-    best, rival, complete, capped : uint16[n]
-        As `SearchState` has them, after this look.
-    is_open : uint8[n]
-        0 for the reads whose pairs are closed.
-    repeats : uint8[n]
-        As `GlobalResult` has it.
-    looked : Looked
-        Of the reads asked for that are open: the anchors of the first stage. What this look and that one did is counted
-        there.
-    """
-
-    before: int
-    read_strand: U32
-    first: U32
-    edits: U16
-    end: U16
-    best: U16
-    rival: U16
-    complete: U16
-    capped: U16
-    is_open: U8
-    repeats: U8
-    looked: Looked
-
-    def bands(self, context: BatchContext) -> tuple[Bands, Bool]:
-        """All scored bands, and which are within the limits of their reads (bool[h]). Copies what it keeps."""
-        read_strand = self.read_strand - np.uint32(2 * self.before)
-        read = read_strand >> 1
-        is_kept = (self.end >= WITHIN_LIMIT) | (self.is_open[read] == 0)
-        ends, edits = self.end & np.uint16(WITHIN_LIMIT - 1), self.edits.copy()
-        return Bands(
-            read_strand, self.first.astype(COORDINATE), ends, edits, context.words[read], edits
-        ), is_kept
 
 
 class Densely(NamedTuple):
@@ -323,7 +257,7 @@ class Found(NamedTuple):
         return replace(host.rate(state, grouped, selected), traced=traced.at(selected.rows))
 
 
-Answer = Found | Looked | QuickLooked | Densely
+Answer = Found | Looked | Densely
 """To a request of one kind."""
 
 

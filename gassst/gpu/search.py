@@ -16,10 +16,8 @@ from gassst.gpu.backend import DeviceBackend, DeviceBatch
 from gassst.gpu.dense import DenseLook
 from gassst.gpu.device import Engine, OutOfDeviceMemory
 from gassst.gpu.index import SOURCES, DeviceIndex, Slot
-from gassst.gpu.quick import QuickLook
 from gassst.gpu.requests import (
     DENSE,
-    QUICK_LOOK,
     SEARCH,
     Answer,
     Request,
@@ -37,7 +35,7 @@ log = logging.getLogger("gassst")
 def _backend(searched: Searched, requests: Sequence[Request], slot: Slot) -> DeviceBackend:
     """For requests of one kind."""
     search = AllPlaces if searched.params.all_hits else DeviceBackend
-    kinds = {QUICK_LOOK: QuickLook, DENSE: DenseLook, SEARCH: search}
+    kinds = {DENSE: DenseLook, SEARCH: search}
     kind = kinds.get(requests[0].stage, DeviceBackend)
     return kind(DeviceBatch(searched, requests), slot)
 

@@ -13,7 +13,6 @@ import numpy as np
 from gassst._core import bookkeeping as _bookkeeping
 from gassst._core.seeds import Seeds
 from gassst.gpu.asked import asked_of
-from gassst.gpu.requests import Looked
 from gassst.model.array_types import I64, U8, U16, U32, place_keys
 from gassst.search.arrays import Anchors, Candidates, Diagonals, KeysByRead
 from gassst.search.dense import DenselyLooked, DenseSeeds
@@ -31,31 +30,20 @@ class SeedsOnDevice(HostBackend):
     """The passes on the host; the device of the context looks seeds up."""
 
     _looked_up_in = 0  # nanoseconds of the host
-    _ahead: tuple[U32, Looked] | None = None
     _bounded: tuple[Anchors, U16] | None = None  # anchors of which the device has told bounds, and these
     _taken: tuple[Candidates, U16] | None = None  # those of them that were taken last
 
-    def keep_ahead(self, reads: U32, found: Looked) -> None:
-        """The seeds of the first stage of these reads, which will be looked up next, are known already."""
-        self._ahead = reads, found
-
-    def look_up(
-        self, state: SearchState, stage: int, reads: U32, every: int | None = None
-    ) -> Seeds | Anchors:
+    def look_up(self, state: SearchState, stage: int, reads: U32) -> Seeds | Anchors:
         """The anchors themselves, where the device has looked the seeds up."""
-        context, stats = self.context, self.stats
-        found, self._ahead, ahead = None, None, self._ahead
-        if ahead is not None and stage == 0 and every is None and np.array_equal(reads, ahead[0]):
-            found = ahead[1]
-        elif len(reads) >= LEAST_READS:
-            found = asked_of(context).look_up(context, stats, reads, stage, every)
+        context, stats, found = self.context, self.stats, None
+        if len(reads) >= LEAST_READS:
+            found = asked_of(context).look_up(context, stats, reads, stage)
         if found is None:
             began = perf_counter_ns()
-            seeds = super().look_up(state, stage, reads, every)
+            seeds = super().look_up(state, stage, reads)
             self._looked_up_in = perf_counter_ns() - began
             return seeds
-        rows = context.plan.rows(stage)
-        distance = rows.every if every is None else np.full_like(rows.every, every)
+        distance = context.plan.rows(stage).every
         lengths = context.lengths[reads]
         planned = (context.plan.disjoint[stage][lengths] + distance[lengths] - 1) // distance[lengths]
         noted = planned - found.complete[reads], found.capped[reads].astype(np.uint8)

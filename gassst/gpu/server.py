@@ -57,7 +57,7 @@ FEW_READS, PATIENCE = 1 << 17, 0.008
 """Fewer reads to be searched than these wait so many seconds for more. A search has a hundred commands however few
 reads it has, and what drives the device is busier than the device."""
 FEW_OF_PAIRS, PATIENCE_WITH_PAIRS = 1 << 15, 0.004
-"""The same of reads that less is asked about: the quick look at pairs, and seeds."""
+"""The same of reads whose seeds alone are looked up."""
 SETTLED = 0.02
 """s from one look at whether the device is ready to the next."""
 SWITCH = 2e-4  # s; two threads drive the device, and what one prepares must not keep the other waiting

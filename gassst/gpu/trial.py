@@ -11,41 +11,33 @@ from numpy.typing import NDArray
 
 from gassst._core.filters import band32
 from gassst._core.stretches import best_stretches
-from gassst._core.tandem import strands_that_repeat
 from gassst.bands.cpu import CpuExtender
-from gassst.gpu.pairs import note_quick_look
-from gassst.gpu.requests import Answer, Densely, Found, QuickLooked, Request, Searched
+from gassst.gpu.requests import Answer, Densely, Found, Looked, Request, Searched
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
 from gassst.model.array_types import I32, U8, U16, U32, U64
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats
-from gassst.pairing.insert_size import InsertModel
 from gassst.reads.in_memory import batch_of_pairs, batch_of_records
-from gassst.search import paired, single
-from gassst.search.arrays import Anchors, Bands, Candidates, GlobalResult
-from gassst.search.context import BatchContext, PairContext
+from gassst.search import single
+from gassst.search.arrays import Anchors, Candidates, GlobalResult
+from gassst.search.context import BatchContext
 from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.host import HostBackend
-from gassst.search.host_pairs import HostPairPasses
-from gassst.search.state import PairState, SearchState
+from gassst.search.state import SearchState
 
 READS, ROWS = 512, 2
 """Pieces, and rows of 64 bases of each."""
 FRAGMENT_ROWS = 6
 """Of pieces whose ends are mates."""
 MATE = 127
-"""Bases of a mate: the middle words of its strands are not the same (`repeats.cl`)."""
-MIDDLE, WORD = 59, 8
-"""Where the middle word of the forward strand begins, that of the reverse one a base behind it; and its bases."""
+"""Bases of a mate."""
 DENSELY = 4
 """Of as many reads dense seeds of one are looked up."""
 OCCURRENCES = 2
 """Of a dense seed, so that some are passed over."""
 COMPLEMENT = np.array([3, 2, 1, 0, 4, 5], np.uint8)
-SEARCHED = "best", "rival", "complete", "capped", "looked", "planned"
-SETTLED = "open", "before_rescue", "looked_row"
-BANDS = "read_strand", "band_start", "end", "edits"
+LOOKED = "complete", "capped"
 PASSED_OVER = "clipped", "first", "last"
 ANCHORS = ("read_strand", "diagonal", "offset", "length", "start")
 RESULT = (
@@ -141,16 +133,14 @@ class Trial:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PairTrial:
-    """A request of the quick look at pairs, and what the host finds.
+    """A request of the seeds of pairs, and what the host finds.
 
     Attributes
     ----------
     expected
-        States, and anchors of the reads left open.
+        State of the search, and anchors.
     bound : uint16[c]
         Of these anchors, as `Looked` has it.
-    repeats : uint8[n]
-        As `QuickLooked` has it.
     dense
         A trial of dense seeds, where the search asks for these.
     """
@@ -158,74 +148,38 @@ class PairTrial:
     context: BatchContext
     searched: Searched
     request: Request
-    pairs: PairContext
-    expected: tuple[SearchState, PairState, Anchors]
+    expected: tuple[SearchState, Anchors]
     bound: U16
-    repeats: U8
     dense: DenseTrial | None
 
     @classmethod
     def of(cls, index: SeedIndex, searched: Searched) -> PairTrial:
         """In an index, which must suit `device.is_looked_up`."""
         fragments = codes_of(index.reference.planes, FRAGMENT_ROWS)
-        first, last = fragments[:, :MATE].copy(), COMPLEMENT[fragments[:, : -MATE - 1 : -1]]
-        for strand in range(2):  # of some mates one strand repeats its middle word
-            middle = MIDDLE + strand
-            first[3 + 4 * strand :: 8, 20 : 20 + WORD] = first[3 + 4 * strand :: 8, middle : middle + WORD]
-        batch = batch_of_pairs(records_of(first), records_of(last))
-        assert batch.mate is not None
-        insert = InsertModel.given("fr", 64 * FRAGMENT_ROWS, 20)
-        return cls.of_batch(_context_of(index, searched, batch), batch.mate, insert)
-
-    @classmethod
-    def of_batch(cls, context: BatchContext, mate: U8, insert: InsertModel) -> PairTrial:
-        """Of a batch with pairs; `mate` uint8[n] as the ReadBatch has it."""
-        pairs = PairContext.of(context, mate, insert)
-        with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
-            host = HostBackend(context, bands, Stats())
-            passes = HostPairPasses(context, pairs, host.stats)
-            search, state = host.initial_state(), PairState.initial(context, pairs)
-            reads = passes.participants(host.unsettled(search, 0, pairs.partner), state)
-            mates = passes.quick_participants(reads)
-            passes.begin_stage(search, state)
-            paired.PairedSearch(host, passes, search, state).quick_look(reads)
-            left = reads[state.open[reads]]
-            anchors = host.gather(host.look_up(host.initial_state(), 0, left), left, None)
-        searched = Searched(context.plan, context.cascade, context.params)
-        request = Request.for_quick_look(context, reads, mates, insert)
-        expected, bound = (search, state, anchors), _least_errors(anchors, context)
-        repeats, dense = strands_that_repeat(context.packed), _dense_of(context)
-        return cls(context, searched, request, pairs, expected, bound, repeats, dense)
+        first, last = fragments[:, :MATE], COMPLEMENT[fragments[:, : -MATE - 1 : -1]]
+        context = _context_of(index, searched, batch_of_pairs(records_of(first), records_of(last)))
+        host = HostBackend(context, None, Stats())
+        state = host.initial_state()
+        reads = host.unsettled(state, 0)
+        anchors = host.gather(host.look_up(state, 0, reads), reads, None)
+        expected, bound = (state, anchors), _least_errors(anchors, context)
+        request = Request.for_anchors(context, 0, reads)
+        return cls(context, searched, request, expected, bound, _dense_of(context))
 
     @property
     def parts(self) -> list[PairTrial | DenseTrial]:
         """What is asked, one after the other."""
         return [self] if self.dense is None else [self, self.dense]
 
-    @property
-    def asked(self) -> tuple[U32, U32, InsertModel]:
-        """Reads, mates and insert sizes, as a device is asked."""
-        return self.request.reads, self.request.mates, self.pairs.insert
-
     def is_met_by(self, found: Answer | None) -> bool:
         """Whether a device has found the same."""
-        if not isinstance(found, QuickLooked):
+        if not isinstance(found, Looked):
             return False
-        context, (true_search, true_state, true_anchors) = self.context, self.expected
-        search, state = SearchState.initial(context), PairState.initial(context, self.pairs)
-        passes = HostPairPasses(context, self.pairs, Stats())
-        passes.begin_stage(search, state)
-        note_quick_look(found, self.request.mates, search, state, passes)
-        looked = found.looked
-        anchors = looked.anchors(true_anchors.reads)
-        bands, true_bands = (Bands.concatenate(each.bands) for each in (search, true_search))
+        state, anchors = self.expected
         return (
-            _are_same(search, true_search, SEARCHED)
-            and _are_same(state, true_state, SETTLED)
-            and _are_same(bands, true_bands, BANDS)
-            and _are_same(anchors, true_anchors, ANCHORS)
-            and np.array_equal(looked.bound, self.bound)
-            and np.array_equal(found.repeats, self.repeats)
+            _are_same(found, state, LOOKED)
+            and _are_same(found.anchors(anchors.reads), anchors, ANCHORS)
+            and np.array_equal(found.bound, self.bound)
         )
 
 

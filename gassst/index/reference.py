@@ -223,7 +223,7 @@ def bases_between(
 def contig_before(starts: NDArray[np.int64], positions: NDArray[Any]) -> NDArray[np.int64]:
     """Index of the last contig that begins at or before each coordinate, int64[k], -1 before the first one.
 
-    `starts` int64[c], ascending. In compiled code `gassst/gpu/kernels/contigs.h` has the same.
+    `starts` int64[c], ascending. In compiled code `ext/common/contigs.h` has the same.
     """
     return np.searchsorted(starts, positions.astype(np.int64), side="right") - 1
 

@@ -115,7 +115,7 @@ def _map_pairs(
     """Map a batch with pairs. Those that run through their fragment are cut at its end, and mapped once more."""
     with _opened(context, extender, stats, context.on_device is not None) as backend:
         pairs = PairContext.of(context, mate, insert, is_cut)
-        found = paired.search(backend, _pair_passes(backend, pairs))
+        found = paired.search(backend, HostPairPasses(context, pairs, stats))
         cut = found.fragment > 0
         result = _report(backend, found.without(cut) if cut.any() else found, pairs)
     rows = np.flatnonzero(cut)
@@ -124,17 +124,6 @@ def _map_pairs(
     fragments = read_through.fragments_of(context, rows, found.fragment[rows])
     other = _map_pairs(fragments, extender, stats, mate[rows], insert, is_cut=True)
     return read_through.put_back(result, other, rows, context, fragments.lengths)
-
-
-def _pair_passes(backend: HostBackend, pairs: PairContext) -> HostPairPasses:
-    """The passes over pairs. The device of the batch may take the quick look."""
-    if backend.context.on_device is None:
-        return HostPairPasses(backend.context, pairs, backend.stats)
-    from gassst.gpu.pairs import PairsOnDevice
-    from gassst.gpu.seeds import SeedsOnDevice
-
-    assert isinstance(backend, SeedsOnDevice)
-    return PairsOnDevice(backend.context, pairs, backend.stats, backend)
 
 
 @contextmanager

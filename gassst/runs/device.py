@@ -31,7 +31,7 @@ class RunDevice:
     is_served : bool
         Whether that process is to search batches, too, or to look up their seeds.
     with_mates : bool
-        Whether reads have mates: the device takes the quick look at pairs, and looks up seeds.
+        Whether reads have mates: the device looks up their seeds.
     started : DeviceProcess or None
         One that looks for the device already, for the first run that suits, and for those after it that search the
         same.

@@ -194,8 +194,6 @@ class GlobalResult:
         Reads that have no place, and no stretch that more seeds could make one of; nor does their mate.
     fragment : uint16[n]
         Bases that the read has of its fragment, where both mates run through it; 0 for all others.
-    repeats : uint8[n] or None
-        Where that is known: 1 for reads of which the forward strand repeats bases of its own, 2 for the reverse one.
     traced : tuple or None
         Where a device has aligned the `rows`: diagonals of ungapped ones, uint32[k], 0 for others, which are Traced.
     """
@@ -210,7 +208,6 @@ class GlobalResult:
     seen: Any
     hopeless: Bool
     fragment: U16
-    repeats: U8 | None = None
     traced: tuple[I64, Traced] | None = None
 
     def without(self, reads: Bool) -> GlobalResult:

@@ -11,7 +11,7 @@ import numpy as np
 from gassst._core import chance as _chance
 from gassst._core import seeds as _seeds
 from gassst.index.lookup import WholeIndex
-from gassst.index.miss_model import MISS_ERRORS, stage_misses
+from gassst.index.miss_model import MISS_ERRORS
 from gassst.index.reference import GAP, Reference
 from gassst.index.seed_index import SeedIndex
 from gassst.model.array_types import F64, I64, U8, U16, U32, U64, Bool
@@ -26,9 +26,6 @@ from gassst.search.arrays import GlobalResult
 from gassst.search.filters import Cascade
 from gassst.search.plan import CHANCE_HITS, SearchPlan, chance_hits
 
-# Every second seed of a first stage of four or more settles most pairs (docs/pipeline.md, "Pairs").
-QUICK_EVERY = 2
-QUICK_SEEDS = 2 * QUICK_EVERY
 # Buckets in the window of a mate from which on its own seeds cost less than scoring all of them. Windows of usual
 # libraries are narrower, and 16 to 256 make no difference to them (lab/constants.md).
 WIDE_WINDOW = 64
@@ -176,8 +173,8 @@ class PairContext:
     wide : bool
         The window of a mate holds so many buckets that its own seeds cost less.
     missed : float64[rows, lengths, MISS_ERRORS]
-        Share of alignments that the seeds looked up so far miss. Rows: 0 nothing was looked up, 1 the quick look,
-        2 + the last stage.
+        Share of alignments that the seeds looked up so far miss. Rows: 0 nothing was looked up, 1 + the last
+        stage.
     length_rank : int64[]
         Index into the second axis of `missed`, by read length.
     may_be_cut : bool
@@ -254,12 +251,10 @@ def _long_enough(plan: SearchPlan, present: I64, window_bases: int) -> Bool:
 
 def missed_by_row(plan: SearchPlan, present: I64) -> F64:
     """`PairContext.missed` of the lengths `present`, which the plan knows."""
-    rows = np.ones((2 + plan.MAX_STAGES, len(present), MISS_ERRORS))
+    rows = np.ones((1 + plan.MAX_STAGES, len(present), MISS_ERRORS))
     for rank, m in enumerate(present.tolist()):
         of_length, missed = plan.known(m)
         if of_length.stages:
-            first = of_length.stages[0]._replace(every=QUICK_EVERY)
-            rows[1, rank] = stage_misses(m, (first,))[0]
-            rows[2 : 2 + len(missed), rank] = missed
-            rows[2 + len(missed) :, rank] = missed[-1]
+            rows[1 : 1 + len(missed), rank] = missed
+            rows[1 + len(missed) :, rank] = missed[-1]
     return rows

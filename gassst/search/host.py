@@ -89,15 +89,10 @@ class HostBackend:
         """Share of the alignments of a read that the stages may miss where it goes on to the local search."""
         return GIVEN_UP if self.context.params.mode == "local" else 0.0
 
-    def look_up(self, state: SearchState, stage: int, reads: U32, every: int | None = None) -> Any:
-        """The seeds of a stage. Changes `capped`, `looked`, `planned` and `complete` of the state.
-
-        `every` replaces the plan's distance between the seeds that are looked up.
-        """
+    def look_up(self, state: SearchState, stage: int, reads: U32) -> Any:
+        """The seeds of a stage. Changes `capped`, `looked`, `planned` and `complete` of the state."""
         plan = self.context.plan
         rows = plan.rows(stage)
-        if every is not None:
-            rows = rows._replace(every=np.full_like(rows.every, every))
         with self.stats.timed("seeds"):
             seeds, clipped, capped = self.resolve(reads, rows, plan.caps)
             _bookkeeping.note_looked(state, self.context, stage, rows.every, reads, (clipped, capped))
@@ -347,7 +342,7 @@ class HostBackend:
         length = self.context.lengths[mapped].astype(np.int64)
         columns = bands.read_strand[primary], hits["position"][primary], np.zeros_like(length), length
         parts = Parts(*columns, hits["edits"][primary].astype(np.float64))
-        quality[mapped] = beside_copies(quality[mapped], parts, self.context, pairs, found.repeats)
+        quality[mapped] = beside_copies(quality[mapped], parts, self.context, pairs)
         return BatchResult(_alignments.reported_rows(hits, start, quality), found.summary, cigars)
 
     def _traced(self, bands: Bands) -> tuple[I64, Traced]:

@@ -10,13 +10,12 @@ from gassst._core import read_through as _read_through
 from gassst._core import selection as _selection
 from gassst.model.array_types import U8, U32, Bool
 from gassst.model.layouts import NO_SCORE
-from gassst.model.rules import optional
 from gassst.model.stats import Stats
 from gassst.pairing.pair_scoring import EDIT_PHRED, PairChoice, PairedReads, PlacesByRead
 from gassst.pairing.read_through import fragment_ends
 from gassst.search.arrays import Anchors, Bands, Buckets, GlobalResult
 from gassst.search.backend import Grouped, Selected
-from gassst.search.context import QUICK_SEEDS, BatchContext, PairContext
+from gassst.search.context import BatchContext, PairContext
 from gassst.search.host import SURE_ERRORS
 from gassst.search.mapq import (
     Mates,
@@ -34,9 +33,6 @@ from gassst.search.state import PairState, SearchState
 # a third more mates of human133 are wrong at MAPQ 20 or more: one mate lies in a repeat of many copies, and the seeds
 # of the other miss its true place.
 RESCUE_PLACES = 256
-# Near anchors of a mate from which on the quick look leaves its pair to all seeds of the first stage. 2 to 32
-# place the same reads right in the same time (lab/constants.md).
-QUICK_ANCHORS = 8
 # What lies behind the fragment does not fit the genome: it costs a read an error in so many bases at least. Three in
 # four bases of an adapter differ. Mates in a tandem repeat look as if they shared a fragment, too, but they fit.
 TAIL_BASES_AN_ERROR = 4
@@ -53,8 +49,8 @@ class HostPairPasses:
         state.tried = [search.scored.keys] if len(search.scored.keys) else []
 
     def note_look(self, reads: U32, state: PairState, stage: int) -> None:
-        """Seeds of this stage have been looked up; -1 for the quick look. Changes `looked_row` of the state."""
-        state.looked_row[reads] = stage + 2
+        """Seeds of this stage have been looked up. Changes `looked_row` of the state."""
+        state.looked_row[reads] = stage + 1
 
     def count(self, marks: U8) -> int:
         """How many anchors are marked."""
@@ -63,23 +59,6 @@ class HostPairPasses:
     def participants(self, reads: U32, state: PairState) -> U32:
         """Those of the reads that take part in a stage, which are single reads and mates of open pairs."""
         return reads[state.open[reads]]
-
-    @optional(
-        "quick-look",
-        "Settles pairs by half of the first seeds; a device takes it in one visit.",
-        instead=lambda self, reads: reads[:0],
-    )
-    def quick_participants(self, reads: U32) -> U32:
-        """Those of the reads whose pair begins with the quick look."""
-        enough = self.context.plan.disjoint[0][self.context.lengths] >= QUICK_SEEDS
-        return reads[(self.pairs.paired & enough & enough[self.pairs.partner])[reads]]
-
-    def quick_look(self, reads: U32, mates: U32, search: SearchState, state: PairState) -> bool:
-        """The whole quick look at the pairs of `mates` (uint32[q]) at once; False leaves it to the passes below.
-
-        Of `reads` (uint32[a]) those that stay open, and those without such a look, take part in the stage then.
-        """
-        return False
 
     # --- candidates ----------------------------------------------------------------------------------------------
 
@@ -97,12 +76,6 @@ class HostPairPasses:
         """uint8[c]: the chosen anchors that lie in none of the scored buckets, at most one of each read."""
         with self.stats.timed("candidates"):
             return _mate_anchors.outside_buckets(anchors, chosen, scored, self.context.shift)
-
-    def quick_buckets(self, anchors: Anchors, near: U8) -> Buckets:
-        """Buckets of the near anchors, in pairs that have few of them."""
-        with self.stats.timed("candidates"):
-            columns = near, self.pairs.mate, QUICK_ANCHORS, self.context.shift
-            return Buckets(*_mate_anchors.quick_buckets(anchors, *columns))
 
     def fresh(self, buckets: Buckets, state: PairState) -> Buckets:
         """The distinct buckets that this stage has not scored. Adds them to `tried`."""
@@ -168,15 +141,15 @@ class HostPairPasses:
                 ends = fragment_ends(self.context.packed, asked, self.context.lengths[mates] - tails)
                 _read_through.close_cut(asked, ends, search, state, self.context, TAIL_BASES_AN_ERROR)
 
-    def settle(self, search: SearchState, state: PairState, guided: bool, quick: bool = False) -> None:
+    def settle(self, search: SearchState, state: PairState, guided: bool) -> None:
         """Close the pairs whose concordant place is good enough.
 
         A rival of as many errors stays unseen when a mate has no seed free of errors there. Where the mates of all
-        places were looked for (`guided`), it does only when neither has one. After a look at half of the seeds
-        (`quick`), and a guided one, a larger share may stay unseen where no other concordant pair came near.
+        places were looked for (`guided`), it does only when neither has one. Then a larger share may stay unseen
+        where no other concordant pair came near.
         """
         with self.stats.timed("pairs"):
-            state.placements.settle(search, state, self.pairs, self.context, guided, quick, EXTRA_STRATA)
+            state.placements.settle(search, state, self.pairs, self.context, guided, EXTRA_STRATA)
 
     # --- selection -----------------------------------------------------------------------------------------------
 

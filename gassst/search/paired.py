@@ -17,13 +17,10 @@ from gassst.model.layouts import NO_SCORE
 from gassst.model.params import EVERY_HIT
 from gassst.search import single
 from gassst.search.arrays import Anchors, Buckets, GlobalResult
-from gassst.search.context import QUICK_EVERY
 from gassst.search.host import HostBackend
 from gassst.search.host_pairs import HostPairPasses
 from gassst.search.plan import EXTRA_STRATA
 from gassst.search.state import PairState, SearchState
-
-QUICK_LOOK = -1  # in the place of a stage
 
 
 def search(backend: HostBackend, passes: HostPairPasses) -> GlobalResult:
@@ -65,15 +62,13 @@ class PairedSearch:
     def _run_stage(self, stage: int, reads: U32) -> None:
         passes, state, pair_state = self.passes, self.state, self.pair_state
         if stage == 0:
-            passes.begin_stage(state, pair_state)
-            self.quick_look(reads)
-            reads = passes.participants(reads, pair_state)
-            anchors = self._all_anchors(reads)
-            self.backend.stats.candidates += len(anchors)
+            # Those in scored buckets, too: pairs are formed of them.
+            anchors = self.backend.gather(self.backend.look_up(state, 0, reads), reads, None)
+            self.backend.count_candidates(anchors)
         else:
             self.backend.merge_scored(state, reads)
             anchors = single.anchors_of(self.backend, state, stage, reads)
-            passes.begin_stage(state, pair_state)
+        passes.begin_stage(state, pair_state)
         passes.note_look(reads, pair_state, stage)
         near = passes.near_mates(anchors)
         if passes.count(near):
@@ -89,25 +84,6 @@ class PairedSearch:
         self._verify(anchors, passes.of_open(anchors, near, False, pair_state), scored)
         self._rescue(stage, reads)
         passes.settle(state, pair_state, guided=True)
-
-    def quick_look(self, reads: U32) -> None:
-        """Settle the pairs that half of the seeds of the first stage settle."""
-        mates = self.passes.quick_participants(reads)
-        if not mates.size or self.passes.quick_look(reads, mates, self.state, self.pair_state):
-            return
-        anchors = self._all_anchors(mates, QUICK_EVERY)
-        self.passes.note_look(mates, self.pair_state, QUICK_LOOK)
-        near = self.passes.near_mates(anchors)
-        self._score_fresh(self.passes.quick_buckets(anchors, near))
-        self.passes.settle(self.state, self.pair_state, guided=False, quick=True)
-        still_open = self.passes.of_open(anchors, near, True, self.pair_state)
-        # Anchors of the pairs that stay open are gathered again.
-        self.backend.stats.candidates += self.passes.count(near) - self.passes.count(still_open)
-
-    def _all_anchors(self, reads: U32, every: int | None = None) -> Anchors:
-        """Anchors of the first stage, those in scored buckets, too: pairs are formed of them."""
-        seeds = self.backend.look_up(self.state, 0, reads, every)
-        return self.backend.gather(seeds, reads, None)
 
     def _score_top_buckets(self, anchors: Anchors, chosen: U8) -> Buckets:
         """Score the best supported bucket of every read among the chosen anchors (uint8[c]), and return these."""

@@ -67,15 +67,13 @@ def beside_copies(
     parts: Parts,
     context: BatchContext,
     pairs: PairContext | None = None,
-    repeats: U8 | None = None,
 ) -> U8:
     """uint8[k]: the qualities of primary alignments (uint8[k]), no higher than the copies beside them allow.
 
-    Mates of concordant pairs are weighed with the template lengths that they would have in the copies. `repeats`: as
-    `GlobalResult` has it.
+    Mates of concordant pairs are weighed with the template lengths that they would have in the copies.
     """
     most = np.where(quality >= LEAST_BESIDE_COPIES, parts.most, 0).astype(np.uint16)
-    errors, count = _tandem.tandem_rivals(*parts[:4], most, context, repeats)
+    errors, count = _tandem.tandem_rivals(*parts[:4], most, context)
     some = np.flatnonzero(count)
     if not some.size:
         return quality

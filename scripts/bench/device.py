@@ -1,11 +1,12 @@
 """Time of the search on a device, by kernel and transfer, from the device's own clock.
 
-    python scripts/bench/device.py REF.gsi READS.fq [--mates MATES.fq --insert MEAN,SD] [-n READS] [--batch READS]
+    python scripts/bench/device.py REF.gsi READS.fq [--mates MATES.fq] [-n READS] [--batch READS]
         [--device D] [--filters F] [--mode M] [--check] [--json FILE]
 
-Of single reads it is the whole search, of pairs the quick look. Every batch is searched once before the clock counts.
-With --check the host searches single reads as well, and what both find must be the same. The table has, by kernel,
-calls, milliseconds, nanoseconds per read, and of transfers GB and GB/s. `wall` is that of one thread that asks.
+Of single reads it is the whole search, of pairs the seeds of the first stage. Every batch is searched once before the
+clock counts. With --check the host searches single reads as well, and what both find must be the same. The table has,
+by kernel, calls, milliseconds, nanoseconds per read, and of transfers GB and GB/s. `wall` is that of one thread that
+asks.
 """
 
 from __future__ import annotations
@@ -27,9 +28,7 @@ from gassst.gpu.device import Engine, Spent
 from gassst.gpu.index import DeviceIndex
 from gassst.gpu.platforms import choose
 from gassst.gpu.search import DeviceSearch
-from gassst.gpu.trial import PairTrial
 from gassst.model.stats import Stats
-from gassst.pairing.insert_size import InsertModel
 from gassst.reads.in_memory import batch_of_pairs, batch_of_records
 from gassst.search import single
 from gassst.search.context import BatchContext
@@ -41,7 +40,6 @@ def main() -> int:
     parser.add_argument("index")
     parser.add_argument("reads")
     parser.add_argument("--mates")
-    parser.add_argument("--insert", default="400,50", metavar="MEAN,SD")
     parser.add_argument("-n", type=int, default=262_144)
     parser.add_argument("--batch", type=int, default=65_536)
     parser.add_argument("--device", default="gpu")
@@ -69,7 +67,7 @@ def main() -> int:
         packed = batch.pack(params.longest_read)
         whole_reads = params.reports_whole_reads and not args.mates
         context = BatchContext.of(*searched, packed, whole_reads=whole_reads)
-        once = looked_at(search, context, batch.mate, args) if args.mates else whole(search, context, args)
+        once = looked_up(search, context) if args.mates else whole(search, context, args)
         first = once(Stats())
         clear(on_device)
         stats = Stats()
@@ -107,14 +105,12 @@ def whole(search: DeviceSearch, context: BatchContext, args: argparse.Namespace)
     return once
 
 
-def looked_at(search: DeviceSearch, context: BatchContext, mate: np.ndarray, args: argparse.Namespace):
-    """The same of the quick look of pairs."""
-    mean, sd = map(float, args.insert.split(","))
-    asked = PairTrial.of_batch(context, mate, InsertModel.given("fr", mean, sd)).asked
+def looked_up(search: DeviceSearch, context: BatchContext):
+    """The same of the first seeds of pairs."""
+    reads = np.arange(context.n, dtype=np.uint32)
 
     def once(stats: Stats) -> str:
-        found = search.quick_look(context, stats, *asked)
-        return digest([*found, *found.looked])
+        return digest([*search.look_up(context, stats, reads, 0)])
 
     return once
 

@@ -17,7 +17,6 @@ from gassst.gpu.requests import Request, Searched
 from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_pairs
 from gassst.search.arrays import Anchors, Buckets, Diagonals
-from gassst.search.context import QUICK_EVERY
 from gassst.search.dense import DenseSeeds
 from gassst.search.host import HostBackend
 
@@ -42,17 +41,13 @@ class TestSeeds:
     """Of pairs a device looks seeds up, and the host goes on with the anchors."""
 
     @pytest.mark.parametrize(
-        ("stage", "every", "params"),
-        [(0, QUICK_EVERY, {}), (0, None, {"sensitivity": 5}), (1, None, {}), (2, None, {"seed_length": 9})],
+        ("stage", "params"),
+        [(0, {}), (0, {"sensitivity": 5}), (1, {}), (2, {"seed_length": 9})],
     )
-    def test_anchors_are_those_of_the_host(
-        self, search, index, small_reads, monkeypatch, stage, every, params
-    ):
+    def test_anchors_are_those_of_the_host(self, search, index, small_reads, monkeypatch, stage, params):
         monkeypatch.setattr(device_seeds, "LEAST_READS", 1)
         found = [
-            self.looked_up(
-                kind, replace(context_of(index, small_reads, **params), on_device=search), stage, every
-            )
+            self.looked_up(kind, replace(context_of(index, small_reads, **params), on_device=search), stage)
             for kind in (device_seeds.SeedsOnDevice, HostBackend)
         ]
         (own, own_state, own_stats), (anchors, state, stats) = found
@@ -63,7 +58,7 @@ class TestSeeds:
             np.testing.assert_array_equal(getattr(own_state, name), getattr(state, name), err_msg=name)
         assert own_stats.occurrences == stats.occurrences > 0
 
-    def looked_up(self, kind, context, stage, every):
+    def looked_up(self, kind, context, stage):
         """The anchors of every third read; some buckets and diagonals are known."""
         reads = np.arange(0, context.n, 3, dtype=np.uint32)
         stats = Stats()
@@ -71,12 +66,12 @@ class TestSeeds:
             backend = kind(context, bands, stats)
             state = backend.initial_state()
             some = HostBackend(context, bands, Stats())
-            known = some.gather(some.look_up(some.initial_state(), stage, reads, every), reads, None)
+            known = some.gather(some.look_up(some.initial_state(), stage, reads), reads, None)
             fresh = known.read_strand[::5], known.diagonal[::5]
             state.fresh = [Buckets(fresh[0], fresh[1] >> np.uint32(context.shift))]
             state.fresh_rejected = [Diagonals(known.read_strand[1::5], known.diagonal[1::5])]
             backend.merge_scored(state, reads)
-            anchors = backend.gather(backend.look_up(state, stage, reads, every), reads, state)
+            anchors = backend.gather(backend.look_up(state, stage, reads), reads, state)
         assert 0 < len(anchors) < len(known)
         return anchors, state, stats
 
@@ -95,7 +90,7 @@ class TestSeeds:
     def test_bounds_say_what_the_narrow_band_rejects(self, search, index, small_reads):
         context = context_of(index, small_reads)
         reads = np.arange(context.n, dtype=np.uint32)
-        found = search.look_up(context, Stats(), reads, 0, None)
+        found = search.look_up(context, Stats(), reads, 0)
         anchors = found.anchors(reads)
         for most in (2, 5, 9):
             limits = np.full(context.n, most, np.uint16)
@@ -105,7 +100,7 @@ class TestSeeds:
 
     def test_an_index_with_steps_is_looked_up_on_the_host(self, search, small_fasta, small_reads):
         context = context_of(gassst.Index.build(small_fasta, step=2), small_reads[:3])
-        assert search.look_up(context, Stats(), np.arange(3, dtype=np.uint32), 0, None) is None
+        assert search.look_up(context, Stats(), np.arange(3, dtype=np.uint32), 0) is None
 
 
 class TestDenseLook:

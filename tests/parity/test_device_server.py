@@ -19,7 +19,7 @@ from gassst.api.mapper import LateMapper
 from gassst.errors import DeviceError
 from gassst.gpu import server as device_server
 from gassst.gpu.process import CALL, DEVICE, HOST, DeviceProcess, Load, Turns
-from gassst.gpu.requests import QUICK_LOOK, SEARCH, Request
+from gassst.gpu.requests import SEARCH, Request
 from gassst.gpu.server import DeviceServer, Inbox, drive
 from gassst.runs.device import RunDevice
 from gassst.workers.shared_memory import SharedMemory
@@ -138,11 +138,11 @@ for of in range(2):
 assert taken
 (context, *_) = contexts(1)
 reads = np.arange(1, context.n, 2, dtype=np.uint32)
-looked = server.look_up(context, Stats(), reads, 0, 2)
+looked = server.look_up(context, Stats(), reads, 0)
 assert looked is not None
 with CpuExtender(index.reference.planes).open_reads(context.packed) as bands:
     host = HostBackend(context, bands, Stats())
-    expected = host.gather(host.look_up(host.initial_state(), 0, reads, 2), reads, None)
+    expected = host.gather(host.look_up(host.initial_state(), 0, reads), reads, None)
 anchors = looked.anchors(reads)
 assert (anchors.diagonal == expected.diagonal).all() and (anchors.read_strand == expected.read_strand).all()
 assert (anchors.start == expected.start).all() and len(anchors)
@@ -161,7 +161,7 @@ kept = DeviceServer(process, is_kept=True)
 process.begin_again()
 process.admit()  # all threads that may ask have asked
 trial = PairTrial.of(index, Searched(mapper.plan, mapper.cascade, mapper.params))
-looked = kept.quick_look(trial.context, Stats(), *trial.asked)
+looked = kept.look_up(trial.context, Stats(), trial.request.reads, 0)
 assert trial.is_met_by(looked)
 assert process.load.counts == (len(trial.request.reads), 0)
 kept.close()
@@ -189,7 +189,7 @@ def test_a_request_that_cannot_be_read_ends_the_process():
     with closing(DeviceProcess("gpu", 1, without_memory)) as process:
         nothing = np.empty(0, np.uint32)
         with pytest.raises(DeviceError):
-            DeviceServer(process)._answer(0, Request(*[nothing] * 5, 0, 0, nothing))
+            DeviceServer(process)._answer(0, Request(*[nothing] * 5, 0, nothing))
         with pytest.raises(DeviceError, match="AttributeError"):
             process.verify()
 
@@ -199,16 +199,16 @@ def test_a_request_that_cannot_be_read_ends_the_process():
     [
         (SEARCH, 1 << 16, device_server.PATIENCE),
         (SEARCH, 1 << 17, 0),
-        (QUICK_LOOK, 1 << 14, device_server.PATIENCE_WITH_PAIRS),
-        (QUICK_LOOK, 1 << 16, 0),
+        (0, 1 << 14, device_server.PATIENCE_WITH_PAIRS),
+        (0, 1 << 16, 0),
     ],
-    ids=["few to search", "many", "few to look at", "enough to look at"],
+    ids=["few to search", "many", "few to look up", "enough to look up"],
 )
 def test_few_reads_wait_for_more_while_others_are_searched(monkeypatch, stage, reads, seconds):
-    """A search has more commands than a look at pairs, so more reads of it are gathered."""
+    """A search has more commands than a look at seeds, so more reads of it are gathered."""
     memory, (calls, to_it), patience = SharedMemory(1), os.pipe(), []
     nothing, lengths = np.empty(0, np.uint32), np.full(reads, 100, np.uint32)
-    asked = Request(nothing, nothing, lengths, *[nothing] * 2, stage, 0, nothing)
+    asked = Request(nothing, nothing, lengths, *[nothing] * 2, stage, nothing)
     inbox = Inbox(calls, memory)
     monkeypatch.setattr(
         device_server.select, "select", lambda *arguments: patience.append(arguments[-1]) or ([], [], [])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import defaultdict
 from types import SimpleNamespace
@@ -19,7 +18,6 @@ from gassst.model.stats import Stats
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
 from gassst.pairing.pair_scoring import PairedReads, PlacesByRead
 from gassst.search.arrays import Anchors, Buckets
-from gassst.search.context import QUICK_SEEDS
 from gassst.search.host_pairs import HostPairPasses
 
 CASES = [(orientation, seed) for orientation in ORIENTATIONS for seed in range(4)]
@@ -222,10 +220,10 @@ class PlainPlacements:
         return buckets, unguided
 
 
-@pytest.mark.parametrize("guided, quick", [(False, True), (False, False), (True, False)])
-def test_pairs_are_settled_whose_rivals_are_known(guided, quick):
+@pytest.mark.parametrize("guided", [False, True])
+def test_pairs_are_settled_whose_rivals_are_known(guided):
     """By the rules of docs/pipeline.md, "Pairs"; read by read in Python."""
-    rng = np.random.default_rng(2 * guided + quick)
+    rng = np.random.default_rng(guided)
     usual, most_alone, margin, closed = 0.2, 0.6, 2, 0
     for _ in range(20):
         mate = some_mates(rng, 30)
@@ -254,7 +252,7 @@ def test_pairs_are_settled_whose_rivals_are_known(guided, quick):
         pairs = SimpleNamespace(missed=missed, length_rank=np.zeros(51, np.int64))
         preset = SimpleNamespace(pair_missed=usual, pair_missed_alone=most_alone)
         context = SimpleNamespace(plan=SimpleNamespace(preset=preset))
-        ledger.settle(search, state, pairs, context, guided, quick, margin)
+        ledger.settle(search, state, pairs, context, guided, margin)
         assert state.unsettled.tolist() == first[is_open[first]].tolist()
         for r in first.tolist():
             done = False
@@ -271,7 +269,7 @@ def test_pairs_are_settled_whose_rivals_are_known(guided, quick):
                         for i, share in zip((r, r + 1), shares, strict=True)
                     )
                     unseen = min(unseen, own * other)
-                is_alone = (quick or guided) and ledger.alone(np.array([r]), margin)[0]
+                is_alone = guided and ledger.alone(np.array([r]), margin)[0]
                 done = unseen <= (most_alone if is_alone else usual)
             closed += done
             assert state.open[r] == state.open[r + 1] == (is_open[r] and not done)
@@ -400,27 +398,20 @@ def test_mates_around_which_a_mate_is_looked_for():
         assert asked == expected
 
 
-def passes_of(mate: np.ndarray, lengths: np.ndarray, disjoint=((0,),), **pairs) -> HostPairPasses:
+def passes_of(mate: np.ndarray, lengths: np.ndarray, **pairs) -> HostPairPasses:
     partner = np.arange(len(mate)) + (mate == 1) - (mate == 2)
-    plan = SimpleNamespace(disjoint=np.array(disjoint, np.uint16), gaps=0)
-    context = SimpleNamespace(n=len(mate), lengths=lengths, plan=plan, shift=5)
+    context = SimpleNamespace(n=len(mate), lengths=lengths, plan=SimpleNamespace(gaps=0), shift=5)
     return HostPairPasses(context, SimpleNamespace(partner=partner, paired=mate > 0, **pairs), Stats())
 
 
-def test_mates_with_enough_seeds_both():
+def test_participants_are_reads_of_open_pairs():
     rng = np.random.default_rng(7)
     mate = some_mates(rng, 200)
     n = len(mate)
     reads = np.flatnonzero(rng.random(n) < 0.6).astype(np.uint32)
     state = SimpleNamespace(open=rng.random(n) < 0.5)
-    lengths = rng.integers(0, 3, n).astype(np.uint32)
-    passes = passes_of(mate, lengths, [[QUICK_SEEDS - 1, QUICK_SEEDS, QUICK_SEEDS + 1]])
+    passes = passes_of(mate, np.zeros(n, np.uint32))
     assert passes.participants(reads, state).tolist() == [r for r in reads.tolist() if state.open[r]]
-    enough = [
-        mate[r] > 0 and lengths[r] > 0 and lengths[r + 1 if mate[r] == 1 else r - 1] > 0 for r in range(n)
-    ]
-    got = passes.quick_participants(reads)
-    assert got.tolist() == [r for r in reads.tolist() if enough[r]]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -448,31 +439,6 @@ def test_anchors_outside_of_buckets_by_looking_at_each(seed):
     assert sum(expected) < chosen.sum()
     none = Buckets.none()
     assert _mate_anchors.outside_buckets(anchors, chosen, none, 5).tolist() == before.tolist()
-
-
-def test_buckets_of_pairs_with_few_near_anchors():
-    rng = np.random.default_rng(8)
-    mate = some_mates(rng, 60)
-    first = np.flatnonzero((mate == 1) & (rng.random(len(mate)) < 0.8))
-    reads = np.sort(np.r_[first, first + 1, np.flatnonzero(mate == 0)])
-    counts = rng.integers(0, 6, len(reads))
-    start = np.concatenate([[0], np.cumsum(counts)])
-    read_strand = (2 * np.repeat(reads, counts) + rng.integers(0, 2, start[-1])).astype(np.uint32)
-    diagonal = rng.integers(0, 1 << 20, start[-1])
-    near = (rng.random(start[-1]) < 0.7).astype(np.uint8)
-    anchors = SimpleNamespace(
-        reads=reads.astype(np.uint32), start=start, read_strand=read_strand, diagonal=diagonal
-    )
-    found = dict(zip(reads.tolist(), (near[a:b].sum() for a, b in itertools.pairwise(start)), strict=True))
-    few = {i for r in first.tolist() if max(found[r], found[r + 1]) <= 3 for i in (r, r + 1)}
-    expected = [
-        (int(s), int(d) >> 5)
-        for s, d, is_near in zip(read_strand, diagonal, near, strict=True)
-        if is_near and s >> 1 in few
-    ]
-    got = _mate_anchors.quick_buckets(anchors, near, mate, 3, 5)
-    assert list(zip(*(column.tolist() for column in got), strict=True)) == expected
-    assert 10 < len(expected) < near.sum() - 10
 
 
 def test_places_of_bands_end_behind_their_reads():

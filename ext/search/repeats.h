@@ -11,7 +11,7 @@ typedef struct {
     uint64_t low[REPEATED_BASES], high[REPEATED_BASES];
 } word_t;
 
-INLINE word_t word_at(planes_t reads, int64_t first)
+static inline word_t word_at(planes_t reads, int64_t first)
 {
     const bases64_t bases = bases_at(reads, first);
     word_t word;
@@ -23,7 +23,7 @@ INLINE word_t word_at(planes_t reads, int64_t first)
 }
 
 /* All bits, but for one if there is such a bit. */
-INLINE uint64_t without(int64_t at)
+static inline uint64_t without(int64_t at)
 {
     return 0 <= at && at < 64 ? ~((uint64_t)1 << at) : ~(uint64_t)0;
 }
@@ -31,7 +31,7 @@ INLINE uint64_t without(int64_t at)
 /* Whether one of three words of m bases, the first, the middle and the last one, occurs in them once more; in reads of
  * which two words are `nearest` bases apart at least. Bases of a word are compared before anything is decided: to stop at
  * the first that differs costs more in mispredicted branches. */
-INLINE int repeats_itself(planes_t reads, int64_t first, int64_t m, int nearest)
+static inline int repeats_itself(planes_t reads, int64_t first, int64_t m, int nearest)
 {
     const int64_t last = m - REPEATED_BASES;
     if (last < nearest)

@@ -2,9 +2,9 @@
 #ifndef GASSST_HASHING_H
 #define GASSST_HASHING_H
 
-#include "portable.h"
+#include <stdint.h>
 
-INLINE uint64_t mix(uint64_t h)
+static inline uint64_t mix(uint64_t h)
 {
     h = (h ^ h >> 32) * (uint64_t)0xd6e8feb86659fd93;
     h = (h ^ h >> 32) * (uint64_t)0xd6e8feb86659fd93;

@@ -2,10 +2,11 @@
 #ifndef GASSST_CONTIGS_H
 #define GASSST_CONTIGS_H
 
-#include "portable.h"
+#include <stddef.h>
+#include <stdint.h>
 
 /* How many of `n` sorted starts are at or before a coordinate: contigs, or runs of masked bases. */
-INLINE size_t contigs_before(GLOBAL const int64_t *starts, size_t n, int64_t coordinate)
+static inline size_t contigs_before(const int64_t *starts, size_t n, int64_t coordinate)
 {
     size_t low = 0, high = n;
     while (low < high) {
@@ -19,7 +20,7 @@ INLINE size_t contigs_before(GLOBAL const int64_t *starts, size_t n, int64_t coo
 }
 
 /* The contig, of `n` sorted ones, that holds a concatenated coordinate, or the nearest one when it lies between two. */
-INLINE size_t contig_near(GLOBAL const int64_t *starts, GLOBAL const int64_t *lengths, size_t n, int64_t coordinate)
+static inline size_t contig_near(const int64_t *starts, const int64_t *lengths, size_t n, int64_t coordinate)
 {
     const size_t before = contigs_before(starts, n, coordinate);
     size_t low = before ? before - 1 : 0;

@@ -5,7 +5,7 @@
 #ifndef GASSST_ORIENTATION_H
 #define GASSST_ORIENTATION_H
 
-#include "portable.h"
+#include <stdint.h>
 
 enum { ORIENTATION_FR, ORIENTATION_RF, ORIENTATION_FF };
 
@@ -15,19 +15,19 @@ typedef struct {
     int64_t low, high;
 } window_t;
 
-INLINE int leads(const window_t *w, int reverse, int is_first)
+static inline int leads(const window_t *w, int reverse, int is_first)
 {
     return w->orientation == ORIENTATION_FR ? !reverse : w->orientation == ORIENTATION_RF ? reverse : reverse != is_first;
 }
 
-INLINE int partner_strand(const window_t *w, int reverse)
+static inline int partner_strand(const window_t *w, int reverse)
 {
     return w->orientation == ORIENTATION_FF ? reverse : !reverse;
 }
 
 /* Diagonals of the mate of `other` bases in a concordant pair with one of `own` bases on `diagonal`. */
-INLINE void partner_window(const window_t *w, int leading, int64_t own, int64_t other, int64_t diagonal, int64_t *lo,
-                           int64_t *hi)
+static inline void partner_window(const window_t *w, int leading, int64_t own, int64_t other, int64_t diagonal,
+                                  int64_t *lo, int64_t *hi)
 {
     *lo = leading ? diagonal + w->low - other : diagonal + own - w->high;
     *hi = leading ? diagonal + w->high - other : diagonal + own - w->low;
