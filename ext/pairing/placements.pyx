@@ -307,7 +307,7 @@ cdef class Placements:
         search : search.state.SearchState
             Read: `capped`.
         state : search.state.PairState
-            Read: `looked_row`. Changed: `open`, `before_rescue`, `unsettled`.
+            Read: `looked_row`. Changed: `open`, `unsettled`.
         pairs : search.context.PairContext
             Read: `missed`, `length_rank`.
         context : search.context.BatchContext
@@ -321,7 +321,7 @@ cdef class Placements:
         cdef double usual = preset.pair_missed, most_alone = preset.pair_missed_alone
         cdef const int64_t[::1] before = state.unsettled
         cdef const uint8_t[::1] capped = search.capped
-        cdef uint8_t[::1] is_open = state.open.view(np.uint8), before_rescue = state.before_rescue.view(np.uint8)
+        cdef uint8_t[::1] is_open = state.open.view(np.uint8)
         cdef const uint8_t[::1] looked_row = state.looked_row
         cdef const double[:, :, ::1] missed = pairs.missed
         cdef const int64_t[::1] rank = pairs.length_rank
@@ -353,8 +353,6 @@ cdef class Placements:
                     allowed = most_alone
                 if unseen <= allowed:
                     is_open[read] = is_open[read + 1] = 0
-                    if not guided:
-                        before_rescue[read] = before_rescue[read + 1] = 1
         state.unsettled = left_array[:k].copy()
 
     cdef inline double share_missed(self, const double[:, :, ::1] missed, const uint8_t[::1] looked_row,

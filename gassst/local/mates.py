@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from gassst._core import mate_anchors as _mate_anchors
-from gassst._core import selection as _selection
 from gassst.index.reference import contig_before
 from gassst.local.align import Aligner, score_bands
 from gassst.local.joint import PAIR_BONUS, Joint, any_within, candidates_of, choose, guides_among
@@ -23,16 +22,9 @@ from gassst.model.layouts import SAME_PLACE
 from gassst.model.rules import optional
 from gassst.pairing.orientation import leads, partner_strand, partner_window
 from gassst.search.context import BatchContext, PairContext
+from gassst.search.copies import Copies, unseen
 from gassst.search.host_pairs import RESCUE_PLACES
-from gassst.search.mapq import (
-    AS_LIKELY,
-    Mates,
-    beside_known,
-    near_known,
-    phred,
-    unknown_of_pairs,
-    unseen_pairs,
-)
+from gassst.search.mapq import AS_LIKELY, beside_known, copies_of_wholes, near_known, quality
 
 # Weight of other known pairs of places from which on a pair is in doubt. 0.001 to 0.1 place the same reads right.
 DOUBTFUL = 1e-3
@@ -197,9 +189,9 @@ def pair_quality(
     summary: Structs,
     rivals: Rivals,
     whole: Bool,
-    quality: U8,
+    rated: U8,
 ) -> None:
-    """Set `quality` (uint8[n], changed in place) of mates that were placed together.
+    """Set the qualities `rated` (uint8[n], changed in place) of mates that were placed together.
 
     `summary` READ_SUMMARY[n]: of the search of whole reads. `rivals`: of the primary lines. Other known pairs of places
     are weighed by the scores of both mates. Beside these, both mates may lie in copies that no seed led to, or one of
@@ -210,31 +202,27 @@ def pair_quality(
     if not reads.size:
         return
     # Most have a line; the others fit as wholes, and have the place that the search chose.
-    first, case = _selection.distinct_cases(
-        summary[reads], context.lengths[reads], seed_coverage.seen.take(reads)
-    )
-    some, seen = reads[first], seed_coverage.seen.take(reads[first])
-    as_found = Mates.of_search(summary[some], context.lengths[some], seen, context.library).take(case)
+    seen = seed_coverage.seen.take(reads)
+    as_wholes, case = copies_of_wholes(summary[reads], context.lengths[reads], seen, context.library)
     of_read = np.full(context.n, -1, np.int64)
     of_read[reads] = np.arange(len(reads))
     kept = np.flatnonzero(of_read[paired.primary.read] >= 0)
     lines = paired.primary.take(kept)
     row, mate = of_read[lines.read], of_read[pairs.partner[reads]]
-    looked = Looked.of(context, lines, seed_coverage)
-    odds = context.library.odds(looked.errors, looked.aligned)
-    aligned = Mates.of(looked.aligned, looked.copies(odds, None), looked.passed_over)
-    mates = as_found.replaced(row, aligned)
+    aligned, own = Copies.of(Looked.of(context, lines, seed_coverage).found)
+    copies = Copies.concatenate([as_wholes, aligned])
+    case[row] = len(as_wholes.length) + own
     chance = np.zeros(len(reads))
     chance[row] = places_by_chance(context, lines, pairs.window_bases / 2)
     near = near_known(summary[reads])
     near[row] = rivals.take(kept).are_near(context.params.scoring, lines)
     # A mate that chance has put beside one of several places has chosen it.
     chance += np.where(near, chance[mate], 0)
-    known, never = paired.wrong[reads], np.zeros(len(reads), bool)
-    beside = beside_known(near, near[mate], known)
-    unseen = unseen_pairs(mates, np.arange(len(reads)), mate, beside, never, context.plan.spectrum)
-    of_scores = phred(known + unseen + chance + unknown_of_pairs(beside))
-    quality[reads] = np.where(whole[reads], np.minimum(quality[reads], of_scores), of_scores)
+    wrong = paired.wrong[reads]
+    known = beside_known(near, near[mate], wrong)
+    hidden = unseen(copies, case, case[mate], known, context.plan.spectrum)
+    of_scores = quality(wrong, hidden, chance)
+    rated[reads] = np.where(whole[reads], np.minimum(rated[reads], of_scores), of_scores)
 
 
 def _windows(context: BatchContext, pairs: PairContext, guides: Places) -> tuple[I64, I64, I64]:

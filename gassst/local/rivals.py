@@ -28,8 +28,8 @@ from gassst.model.layouts import NO_SUBOPTIMAL
 from gassst.model.params import Scoring
 from gassst.model.rules import optional
 from gassst.search.context import BatchContext
-from gassst.search.copies import Copies, copies
-from gassst.search.mapq import UNKNOWN, Seen, clipped, phred, weight_of_unseen
+from gassst.search.copies import Copies, Searched, unseen_alone
+from gassst.search.mapq import Seen, clipped, family, quality
 from gassst.search.plan import EXTRA_STRATA, chance_hits
 
 PARTS = 3  # supplementary alignments of a read
@@ -99,21 +99,17 @@ class Looked(NamedTuple):
 
     Attributes
     ----------
-    aligned, errors : int64[k]
-        Bases, and errors that cost what each line loses. A wrong place leaves out what errors hide of the true one, so
+    found : Searched
+        Errors are those that cost what each line loses. A wrong place leaves out what errors hide of the true one, so
         ends count as errors. One of more than `MUCH_CLIPPED` bases is an adapter or a bad tail, unless seeds of the
         read were passed over: then the place where it fits may not have been seen.
-    seeds : list of SeedsLooked
-        Of the aligned bases.
     passed_over : float64[k]
         Share of them whose seeds occur too often.
     elsewhere : bool[k]
         More bases begin such seeds outside of the line than it aligns.
     """
 
-    aligned: I64
-    errors: I64
-    seeds: list[SeedsLooked]
+    found: Searched
     passed_over: F64
     elsewhere: Bool
 
@@ -143,12 +139,8 @@ class Looked(NamedTuple):
                 *(c.tolist() for c in columns), strict=True
             )
         ]
-        return cls(aligned, errors, seeds, share, elsewhere)
-
-    def copies(self, odds: F64, counted: int | None) -> list[Copies]:
-        """What `search.copies.copies` finds of each line."""
-        columns = self.aligned.tolist(), self.errors.tolist(), odds.tolist(), self.seeds
-        return [copies(*some, counted) for some in zip(*columns, strict=True)]
+        odds = context.library.odds(errors, aligned)
+        return cls(Searched(aligned, errors, odds, seeds), share, elsewhere)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -175,21 +167,18 @@ def quality_of(context: BatchContext, lines: Lines, rivals: Rivals, coverage: Se
     counted as so many mismatches. Nothing is sure of a line that leaves out more bases whose seeds were passed over
     than it aligns: those have many places in the reference, and all of them score more.
     """
-    looked = Looked.of(context, lines, coverage)
-    scoring, plan = context.params.scoring, context.plan
-    odds = context.library.odds(looked.errors, looked.aligned)
-    found = looked.copies(odds, None)
-    near = rivals.are_near(scoring, lines)
-    unseen = weight_of_unseen(plan.spectrum, looked.aligned, near, found, looked.passed_over)
-    weight = np.where(rivals.count > 0, rivals.count * odds ** rivals.further(scoring, lines), 0.0) + unseen
-    quality = phred(weight + places_by_chance(context, lines, plan.n_bases) + UNKNOWN)
-    quality[looked.elsewhere | (rivals.count > 0) & (lines.total <= rivals.total)] = 0
-    return quality
+    looked, scoring, plan = Looked.of(context, lines, coverage), context.params.scoring, context.plan
+    known = rivals.count * looked.found.odds ** rivals.further(scoring, lines)
+    copies, near = Copies.of(looked.found), rivals.are_near(scoring, lines)
+    hidden = unseen_alone(*copies, near, plan.spectrum) * family(looked.passed_over)
+    found = quality(known, hidden, places_by_chance(context, lines, plan.n_bases))
+    found[looked.elsewhere | (rivals.count > 0) & (lines.total <= rivals.total)] = 0
+    return found
 
 
 def part_quality(context: BatchContext, lines: Lines, places: Places, seed_coverage: SeedCoverage) -> U8:
     """Mapping qualities of supplementary alignments, of which a read may have several, uint8[k]."""
-    quality = np.zeros(len(lines.read), np.uint8)
+    rated = np.zeros(len(lines.read), np.uint8)
     order = np.argsort(lines.read, kind="stable")
     ranks = np.empty(len(order), np.int64)
     ranks[order] = rank(lines.read[order])
@@ -197,8 +186,8 @@ def part_quality(context: BatchContext, lines: Lines, places: Places, seed_cover
         some = np.flatnonzero(ranks == i)
         part = lines.take(some)
         rivals, _ = rivals_of(context, part, places)
-        quality[some] = quality_of(context, part, rivals, seed_coverage)
-    return quality
+        rated[some] = quality_of(context, part, rivals, seed_coverage)
+    return rated
 
 
 @optional(

@@ -23,7 +23,7 @@ from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
 from gassst.search.arrays import BatchResult
 from gassst.search.context import BatchContext
-from gassst.search.mapq import phred
+from gassst.search.mapq import quality
 
 
 def map_batch_with_alt(
@@ -146,7 +146,7 @@ class _Merge:
         params, lengths = self.context.params, self.context.lengths[hits["read"]]
         cost = params.scoring.match + params.scoring.mismatch if params.mode == "local" else 1
         odds = self.context.library.odds(hits["edits"], lengths)
-        return phred(odds ** ((hits["score"] - home["score"]) / cost))
+        return quality(odds ** ((hits["score"] - home["score"]) / cost))
 
     def _behind(self, rows: Bool) -> I64:
         """Rows to report as secondary, as many as are wanted beside those of the main assembly."""

@@ -10,34 +10,77 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gassst.index.miss_model import SeedsLooked
-from gassst.index.spectrum import DIFFERENCES
-
-# Where the reported place and a copy have no more probability than this together, as the odds of one error more are at
-# least so much: the rest of thousands of cases adds nothing.
-NEGLIGIBLE, LEAST_ODDS = 1e-10, 1e-3
+from gassst.index.spectrum import DIFFERENCES, Spectrum
+from gassst.model.array_types import F64, I64, Bool
 
 
-class Copies(NamedTuple):
-    """What a copy with 0 .. DIFFERENCES - 1 differences from the reported place weighs, float64[DIFFERENCES] each.
+class Searched(NamedTuple):
+    """How k places were found.
 
     Attributes
     ----------
-    any : whether it was seen or not
-    missed : where no seed leads to it
-    both : where none leads to it nor to the reported place
-    unseen : where none leads to it, but one does to the reported place; or where it is not counted
-    lost : float
+    length, errors : int64[k]
+        Bases that are aligned, and errors in them.
+    odds : float64[k]
+        How much less likely one more error makes a place.
+    seeds : list of SeedsLooked
+        That were looked up in these bases.
+    """
+
+    length: I64
+    errors: I64
+    odds: F64
+    seeds: list[SeedsLooked]
+
+
+class Copies(NamedTuple):
+    """What copies of k places weigh, relative to these, by how many differences they have from them.
+
+    Attributes
+    ----------
+    length : int64[k]
+        Bases that are aligned.
+    missed : float64[k, DIFFERENCES]
+        Where no seed leads to it.
+    both : float64[k, DIFFERENCES]
+        Where none leads to it nor to the reported place.
+    lost : float64[k]
         Share of reads with so many errors of which no seed leads to the reported place.
     """
 
-    any: NDArray[np.float64]
-    missed: NDArray[np.float64]
-    both: NDArray[np.float64]
-    unseen: NDArray[np.float64]
-    lost: float
+    length: I64
+    missed: F64
+    both: F64
+    lost: F64
+
+    @classmethod
+    def of(cls, found: Searched) -> tuple[Copies, I64]:
+        """The copies of places that were found so, once where several are alike; int64[k], the row of each place."""
+        columns = found.length.tolist(), found.errors.tolist(), found.odds.tolist(), found.seeds
+        rows: dict[tuple[int, int, float, SeedsLooked], int] = {}
+        row = [rows.setdefault(case, len(rows)) for case in zip(*columns, strict=True)]
+        weights = [_weights(*case) for case in rows]
+        sums = np.array([some for some, _ in weights]).reshape(-1, 2, DIFFERENCES)
+        lost = np.array([share for _, share in weights], np.float64)
+        length = np.array([case[0] for case in rows], np.int64)
+        return cls(length, sums[:, 0], sums[:, 1], lost), np.array(row, np.int64)
+
+    @classmethod
+    def concatenate(cls, parts: list[Copies]) -> Copies:
+        """All of them, in order."""
+        columns: list[np.ndarray] = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        return cls(*columns)
+
+    def take(self, rows: I64) -> Copies:
+        """Those of some places."""
+        columns: list[np.ndarray] = [column[rows] for column in self]
+        return Copies(*columns)
+
+
+NO_MATE = Copies(np.zeros(1, np.int64), np.eye(1, DIFFERENCES), np.eye(1, DIFFERENCES), np.ones(1))
+"""Of a mate without any bases."""
 
 
 class _Cases(NamedTuple):
@@ -52,26 +95,26 @@ class _Cases(NamedTuple):
     own, other : at the copy alone, at the reported place alone
     """
 
-    differences: NDArray[np.int64]
-    further: NDArray[np.int64]
-    chance: NDArray[np.float64]
-    common: NDArray[np.int64]
-    own: NDArray[np.int64]
-    other: NDArray[np.int64]
+    differences: I64
+    further: I64
+    chance: F64
+    common: I64
+    own: I64
+    other: I64
 
 
 @cache
-def _log_factorials(n: int) -> NDArray[np.float64]:
+def _log_factorials(n: int) -> F64:
     return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
 
 
-def log_choose(n: NDArray[np.int64], k: NDArray[np.int64]) -> NDArray[np.float64]:
+def log_choose(n: I64, k: I64) -> F64:
     """float64[j]: logarithms of binomial coefficients, of n (int64[j]) up to 4,096."""
     log = _log_factorials(1 << 12)
     return log[n] - log[k] - log[n - k]
 
 
-@lru_cache(maxsize=1 << 10)
+@lru_cache(maxsize=1 << 8)
 def _cases(m: int, errors: int) -> _Cases:
     """`hit` of the differences lie where the read has errors; of these, `same` errors are the base of the copy."""
     most = min(DIFFERENCES - 1, m)
@@ -84,25 +127,14 @@ def _cases(m: int, errors: int) -> _Cases:
     # One error in three makes a base look like that of the copy.
     log += log_choose(hit, same) + same * np.log(1 / 3) + (hit - same) * np.log(2 / 3)
     chance, further = np.exp(log), differences - hit - same
-    odds = max((errors + 0.1) / (3 * m), LEAST_ODDS)
-    kept = chance * odds ** further.astype(np.float64) > NEGLIGIBLE
-    columns = differences, further, chance, errors - same, differences - hit, same
-    return _Cases(*(column[kept] for column in columns))
+    return _Cases(differences, further, chance, errors - same, differences - hit, same)
 
 
 @lru_cache(maxsize=1 << 13)
-def copies(m: int, errors: int, odds: float, seeds: SeedsLooked, counted: int | None) -> Copies:
-    """Of a read of `m` bases with so many `errors` at the reported place.
+def _weights(m: int, errors: int, odds: float, seeds: SeedsLooked) -> tuple[F64, float]:
+    """`missed` and `both` of `Copies` (float64[2, DIFFERENCES]) and `lost`, of a read of `m` bases.
 
-    Parameters
-    ----------
-    m, errors : int
-    odds : float
-        How much less likely a place is for one error more.
-    seeds : SeedsLooked
-        That were looked up.
-    counted : int or None
-        Places with so many errors more were counted at most; None: all that were seen.
+    It has so many `errors` at the reported place; one more error makes a place less likely by `odds`.
     """
     m = max(m, 1)  # a mate may be empty
     case = _cases(m, min(errors, m))
@@ -116,20 +148,61 @@ def copies(m: int, errors: int, odds: float, seeds: SeedsLooked, counted: int | 
     low = instead.astype(np.int64)
     both = missed[low] + (instead - low) * (missed[low + 1] - missed[low])
     own = missed[errors + case.further]
-    both, lost = np.minimum(both, own), float(missed[errors])
-    unseen = np.minimum((own - both) / max(1 - lost, 1e-9), 1.0)
-    if counted is not None:
-        unseen[case.further > counted] = 1.0
+    shares = own, np.minimum(both, own)
+    sums = [np.bincount(case.differences, weight * share, DIFFERENCES) for share in shares]
+    return np.array(sums), float(missed[errors])
 
-    def by_differences(share: NDArray[np.float64]) -> NDArray[np.float64]:
-        sums = np.zeros(DIFFERENCES)
-        np.add.at(sums, case.differences, weight * share)
-        return sums
 
-    return Copies(
-        by_differences(np.ones(len(weight))),
-        by_differences(own),
-        by_differences(both),
-        by_differences(unseen),
-        lost,
-    )
+def unseen(copies: Copies, own: I64, other: I64, known: I64, spectrum: Spectrum) -> F64:
+    """float64[n]: weight, relative to the reported place of a read and of its mate, of the copies that no seed led to.
+
+    A copy was seen where a seed led to either mate: mates are looked for around each other.
+
+    Parameters
+    ----------
+    copies : Copies
+        Of all cases.
+    own, other : int64[n]
+        Those of reads and of their mates.
+    known : int64[n]
+        How many of both mates have a near copy that is known: 2 where another pair of places is.
+    """
+    # Many pairs are alike.
+    key = (own * len(copies.length) + other) * 3 + known
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    one, two = copies.take(own[first]), copies.take(other[first])
+    lengths = one.length << 34 | two.length << 2 | known[first]
+    cases, which = np.unique(lengths, return_inverse=True)
+    by_case = [_of_both(spectrum, c >> 34, c >> 2 & 0xFFFFFFFF, c & 3) for c in cases.tolist()]
+    shares = np.array(by_case).reshape(-1, DIFFERENCES, DIFFERENCES)
+    # A product of matrices would round a row by how many there are.
+    missed, both = np.zeros_like(two.missed), np.zeros_like(two.both)
+    for d in range(DIFFERENCES):
+        missed += one.missed[:, d, None] * shares[which, d]
+        both += one.both[:, d, None] * shares[which, d]
+    hidden = (missed * two.missed - both * two.both).sum(axis=1)
+    return (np.maximum(hidden, 0) / np.maximum(1 - one.lost * two.lost, 1e-9))[inverse]
+
+
+def unseen_alone(copies: Copies, own: I64, known: Bool, spectrum: Spectrum) -> F64:
+    """float64[n]: the same of reads without a mate, of which a near copy is `known`."""
+    nobody = np.full(len(own), len(copies.length))
+    return unseen(Copies.concatenate([copies, NO_MATE]), own, nobody, 2 * known.astype(np.int64), spectrum)
+
+
+@lru_cache(maxsize=1 << 11)
+def _of_both(spectrum: Spectrum, m: int, other: int, known: int) -> F64:
+    """float64[DIFFERENCES, DIFFERENCES]: share of pairs whose nearest copy has so many differences in either mate.
+
+    Of mates of `m` and `other` bases, of which so many have a near copy that is `known`. Between none and both there
+    is the geometric mean. The differences of a pair lie anywhere in its bases; a mate without bases has none.
+    """
+    of_pairs = m > 0 and other > 0
+    bases = round(np.sqrt(m * other)) if of_pairs else m + other
+    alone, beside = spectrum.of_length(bases)[int(of_pairs)]
+    shares = alone ** (1 - known / 2) * beside ** (known / 2)
+    one, two = np.indices((DIFFERENCES, DIFFERENCES))
+    share = m / max(m + other, 1)
+    divided = np.exp(log_choose(one + two, one)) * share**one * (1 - share) ** two
+    inside = one + two < DIFFERENCES
+    return np.where(inside, shares[np.where(inside, one + two, 0)] * divided, 0.0)

@@ -35,7 +35,7 @@ from gassst.search.arrays import (
 from gassst.search.backend import Grouped, Resolved, Selected
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.dense import DenselyLooked, DenseSeeds
-from gassst.search.mapq import mapping_quality, rival_odds, summarise_all
+from gassst.search.mapq import mapping_quality, summarise_all
 from gassst.search.plan import EXTRA_STRATA, SeedRows
 from gassst.search.state import SearchState
 from gassst.search.tandem_copies import Parts, beside_copies
@@ -327,7 +327,7 @@ class HostBackend:
         summary["n_reported"] = np.diff(start)
         least = by_loss["best"][read].astype(np.int64)
         errors, further = np.ceil(library.errors(least)), library.errors(lost - least)
-        odds = rival_odds(errors.astype(np.int64), context.lengths[read], further, library)
+        odds = library.odds(errors.astype(np.int64), context.lengths[read]) ** further
         return Selected(rows, start, summary), np.maximum(np.bincount(read, odds, context.n) - 1, 0)
 
     def trace_back(self, found: GlobalResult, pairs: PairContext | None = None) -> BatchResult:

@@ -16,15 +16,14 @@ from gassst.pairing.read_through import fragment_ends
 from gassst.search.arrays import Anchors, Bands, Buckets, GlobalResult
 from gassst.search.backend import Grouped, Selected
 from gassst.search.context import BatchContext, PairContext
+from gassst.search.copies import unseen
 from gassst.search.host import SURE_ERRORS
 from gassst.search.mapq import (
-    Mates,
     beside_known,
+    copies_of_wholes,
     mapping_quality,
     near_known,
-    phred,
-    unknown_of_pairs,
-    unseen_pairs,
+    quality,
 )
 from gassst.search.plan import EXTRA_STRATA, chance_hits
 from gassst.search.state import PairState, SearchState
@@ -198,26 +197,23 @@ class HostPairPasses:
         fragment = np.zeros(context.n, np.uint16) if state is None else state.fragment
         self.stats.capped += int(np.count_nonzero(search.capped[fragment == 0]))
         hopeless, seen = search.hopeless(context), search.seen(context)
-        before_rescue = np.zeros(context.n, bool) if state is None else state.before_rescue
-        first, case = _selection.distinct_cases(summary, context.lengths, seen)
-        mates = Mates.of_search(summary[first], context.lengths[first], seen.take(first), context.library)
+        copies, case = copies_of_wholes(summary, context.lengths, seen, context.library)
         near = near_known(summary)
-        beside, spectrum = beside_known(near, near[partner], choice.wrong), context.plan.spectrum
-        together = unseen_pairs(mates, case, case[partner], beside, before_rescue, spectrum)
-        together += unknown_of_pairs(beside)
+        known = beside_known(near, near[partner], choice.wrong)
+        hidden = unseen(copies, case, case[partner], known, context.plan.spectrum)
         # Often only its mate places a short read, or one of low complexity: then the mate's certainty is not its own.
         errors, letters = summary["best"].astype(np.int64), context.letters
-        together += chance_hits(context.lengths, errors, self.pairs.window_bases / 2, letters)
-        quality = phred(choice.wrong + together)
+        chance = chance_hits(context.lengths, errors, self.pairs.window_bases / 2, letters)
+        rated = quality(choice.wrong, hidden, chance)
         # What no pair decides is as sure as a single read.
         alone = np.flatnonzero(~choice.decided)
         some = summary[alone], context.lengths[alone], seen.take(alone)
-        quality[alone] = mapping_quality(*some, context.library, letters[alone])
+        rated[alone] = mapping_quality(*some, context.library, letters[alone])
         proper = choice.proper & ~search.left_to_local
         return GlobalResult(
             found.bands,
             *selected,
-            quality,
+            rated,
             proper=proper,
             left_to_local=search.left_to_local,
             seen=seen,

@@ -116,8 +116,6 @@ class PairState:
         Scored places of the mates, and the best concordant pair that they make.
     open : bool[n]
         Reads whose pair is not settled.
-    before_rescue : bool[n]
-        Reads whose pair was settled before mates were looked for around all places.
     unsettled : int64[q]
         First mates of the pairs that are open.
     looked_row : uint8[n]
@@ -130,7 +128,6 @@ class PairState:
 
     placements: Placements
     open: Bool
-    before_rescue: Bool
     unsettled: I64
     looked_row: U8
     fragment: U16
@@ -146,7 +143,6 @@ class PairState:
         return cls(
             placements=placements,
             open=np.ones(n, bool),
-            before_rescue=np.zeros(n, bool),
             unsettled=pairs.first,
             looked_row=np.zeros(n, np.uint8),
             fragment=np.zeros(n, np.uint16),

@@ -16,7 +16,7 @@ from gassst.search.context import BatchContext, PairContext
 from gassst.search.mapq import (
     LEAST_BESIDE_COPIES,
     MOST_BESIDE,
-    phred,
+    quality,
     quality_of_copies,
 )
 
@@ -60,10 +60,10 @@ class Parts(NamedTuple):
 @optional(
     "tandem-copies",
     "Bounds the mapping quality of reads in tandem repeats by the copies beside them.",
-    instead=lambda quality, *_: quality,
+    instead=lambda rated, *_: rated,
 )
 def beside_copies(
-    quality: U8,
+    rated: U8,
     parts: Parts,
     context: BatchContext,
     pairs: PairContext | None = None,
@@ -72,20 +72,20 @@ def beside_copies(
 
     Mates of concordant pairs are weighed with the template lengths that they would have in the copies.
     """
-    most = np.where(quality >= LEAST_BESIDE_COPIES, parts.most, 0).astype(np.uint16)
+    most = np.where(rated >= LEAST_BESIDE_COPIES, parts.most, 0).astype(np.uint16)
     errors, count = _tandem.tandem_rivals(*parts[:4], most, context)
     some = np.flatnonzero(count)
     if not some.size:
-        return quality
+        return rated
     beside = parts.take(some)
     aligned = beside.end - beside.begin
     bound = quality_of_copies(count[some], errors[some], beside.loss, aligned, context.library)
     if pairs is not None:
         concordant, weight = _weight_in_pairs(some, parts, context, pairs)
-        bound[concordant] = phred(weight)
-    quality = quality.copy()
-    quality[some] = np.minimum(quality[some], bound)
-    return quality
+        bound[concordant] = quality(weight)
+    rated = rated.copy()
+    rated[some] = np.minimum(rated[some], bound)
+    return rated
 
 
 def _weight_in_pairs(rows: I64, parts: Parts, context: BatchContext, pairs: PairContext) -> tuple[Bool, F64]:

@@ -9,14 +9,16 @@ import gassst
 from gassst.index.spectrum import Spectrum
 from gassst.model.layouts import NO_SCORE, READ_SUMMARY
 from gassst.model.params import MapParams
-from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate
+from gassst.pairing.error_rate import UNKNOWN_LIBRARY
+from gassst.search.copies import unseen_alone
 from gassst.search.mapq import (
     Seen,
+    clipped,
+    copies_of_wholes,
     family,
     mapping_quality,
-    phred,
-    rival_odds,
-    unseen_weight,
+    near_known,
+    quality,
 )
 from gassst.search.plan import SearchPlan
 
@@ -45,8 +47,10 @@ def reads(rows, length=100, complete=30, looked=0b11111, sensitivity=2):
 
 
 def unseen(*args, **kwargs):
-    """`unseen_weight` of such reads."""
-    return unseen_weight(*reads(*args, **kwargs)[:4])
+    """What unseen copies of such reads weigh."""
+    summary, lengths, seen, library, _ = reads(*args, **kwargs)
+    copies, case = copies_of_wholes(summary, lengths, seen, library)
+    return unseen_alone(copies, case, near_known(summary), seen.plan.spectrum) * family(clipped(seen))
 
 
 def test_ties_and_unmapped_reads_have_quality_0():
@@ -56,16 +60,16 @@ def test_ties_and_unmapped_reads_have_quality_0():
 
 @pytest.mark.parametrize("length", [36, 100, 250])
 def test_falls_with_rivals_and_errors_and_rises_with_the_distance_of_the_second(length):
-    def quality(best, second, n_second, **seen):
+    def rated(best, second, n_second, **seen):
         return int(mapping_quality(*reads([(best, second, 1, n_second)], length, **seen))[0])
 
     for best in range(length // 8):
-        near = [quality(best, best + d, 1) for d in (1, 2, 3, 4, 5)]
+        near = [rated(best, best + d, 1) for d in (1, 2, 3, 4, 5)]
         assert near == sorted(near)
-        crowd = [quality(best, best + 1, n) for n in (1, 2, 5, 100, 10**6)]
+        crowd = [rated(best, best + 1, n) for n in (1, 2, 5, 100, 10**6)]
         assert crowd == sorted(crowd, reverse=True)
         assert crowd[-1] <= 3
-        assert quality(best + 1, best + 2, 1) <= near[0]
+        assert rated(best + 1, best + 2, 1) <= near[0]
     assert near[0] < near[1]
 
 
@@ -117,18 +121,12 @@ def test_a_read_does_not_depend_on_the_others():
         assert mapping_quality(summary[one], lengths[one], alone, library, letters[one])[0] == together[i]
 
 
-def test_rival_odds_is_the_product_of_single_errors():
-    best, lengths = np.array([0, 2, 10]), np.array([50, 100, 150])
-    for library in (UNKNOWN_LIBRARY, ErrorRate(0.02, 300.0)):
-        product = np.prod([library.odds(best + i, lengths) for i in range(3)], axis=0)
-        assert rival_odds(best, lengths, np.array([3, 3, 3]), library) == pytest.approx(product)
-        assert rival_odds(best, lengths, np.array([0, 0, 0]), library).tolist() == [1, 1, 1]
-
-
-def test_phred_is_capped_rounds_down_and_takes_any_weight():
-    weights = np.array([0, 1e-12, 1e-3, 1 / 99.0001, 1 / 98.9, 0.75, 1e6, np.inf])
-    assert phred(weights).tolist() == [60, 60, 30, 20, 19, 3, 0, 0]
-    assert phred(weights).dtype == np.uint8
+def test_quality_is_capped_rounds_down_and_takes_any_weight():
+    weights = np.array([0, 1e-12, 9e-4, 1 / 99.11, 1 / 98.9, 0.75, 1e6, np.inf])
+    assert quality(weights).tolist() == [50, 50, 30, 20, 19, 3, 0, 0]
+    assert quality(weights).dtype == np.uint8
+    parts = weights / 2, weights / 4, weights / 4
+    assert quality(*parts).tolist() == quality(weights).tolist()
 
 
 BASES = np.frombuffer(b"ACGT", np.uint8)

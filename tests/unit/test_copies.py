@@ -5,12 +5,17 @@ import pytest
 
 from gassst.index.miss_model import NO_SEEDS, SeedsLooked, Stage, stage_misses
 from gassst.index.spectrum import DIFFERENCES
-from gassst.search.copies import copies
+from gassst.search.copies import Copies, Searched
 
 M, W = 60, 15
 DISJOINT = SeedsLooked.of(
     W, stage_misses(M, (Stage(W, M // W, False),))[0]
 )  # without the rule for disjoint ones
+
+
+def copies(m, errors, odds, seeds):
+    """Of one read."""
+    return Copies.of(Searched(np.array([m]), np.array([errors]), np.array([odds]), [seeds]))[0]
 
 
 def drawn(rng, n, differences, errors):
@@ -34,41 +39,36 @@ def test_weights_are_those_of_random_reads(differences, errors):
     rng = np.random.default_rng(differences * 10 + errors)
     found, leads, leads_to_copy = drawn(rng, n, differences, errors)
     weight = odds ** (found - errors).astype(float)
-    some = copies(M, errors, odds, DISJOINT, None)
-    # What weighs next to nothing is left out, and what both places miss is estimated.
+    some = copies(M, errors, odds, DISJOINT)
+    every = copies(M, errors, odds, NO_SEEDS)
+    assert every.missed[0, differences] == pytest.approx(weight.mean(), rel=0.05, abs=2e-5)
+    # What both places miss is estimated.
     near = {"rel": 0.3, "abs": 2e-3}
-    assert some.any[differences] == pytest.approx(weight.mean(), rel=0.05, abs=2e-5)
-    assert some.missed[differences] == pytest.approx((weight * ~leads_to_copy).mean(), **near)
-    assert some.both[differences] == pytest.approx((weight * ~leads_to_copy * ~leads).mean(), **near)
-    assert some.unseen[differences] == pytest.approx((weight * ~leads_to_copy)[leads].mean(), **near)
-    assert some.lost == pytest.approx((~leads).mean(), abs=0.03)
+    assert some.missed[0, differences] == pytest.approx((weight * ~leads_to_copy).mean(), **near)
+    assert some.both[0, differences] == pytest.approx((weight * ~leads_to_copy * ~leads).mean(), **near)
+    assert some.lost[0] == pytest.approx((~leads).mean(), abs=0.03)
 
 
 def test_seeds_that_lead_to_a_place_lead_to_its_exact_copies():
     for errors in range(10):
-        assert copies(M, errors, 0.02, DISJOINT, 2).unseen[0] == 0
+        some = copies(M, errors, 0.02, DISJOINT)
+        assert some.missed[0, 0] == some.both[0, 0]
 
 
 def test_where_no_seed_was_looked_up_everything_is_missed():
-    some = copies(M, 3, 0.02, NO_SEEDS, None)
-    assert np.array_equal(some.any, some.missed) and np.array_equal(some.any, some.both) and some.lost == 1
-
-
-def test_what_is_not_counted_is_unseen():
-    counted, every = (copies(M, 1, 0.02, SeedsLooked.of(W, np.zeros(40)), most) for most in (2, None))
-    assert not every.unseen.any()
-    assert not counted.unseen[:3].any() and (counted.unseen[3:6] > 0).all()
+    some = copies(M, 3, 0.02, NO_SEEDS)
+    assert np.array_equal(some.missed, some.both) and (some.missed > 0).all() and some.lost == 1
 
 
 def test_no_alignment_with_fewer_errors_than_are_complete_is_missed():
     missed = np.r_[np.zeros(5), np.ones(20)]
-    assert not copies(M, 2, 0.02, SeedsLooked.of(W, missed), None).missed[:2].any()
+    assert not copies(M, 2, 0.02, SeedsLooked.of(W, missed)).missed[0, :2].any()
 
 
 @pytest.mark.parametrize("m", [1, 20, 36, 250, 4000])
 def test_any_read_has_finite_weights(m):
     for errors in {0, 1, m // 5, m}:
-        some = copies(m, errors, 0.3, DISJOINT, 2)
-        for column in some[:4]:
-            assert column.shape == (DIFFERENCES,) and np.isfinite(column).all() and (column >= 0).all()
-        assert (some.both <= some.missed).all() and (some.missed <= some.any + 1e-12).all()
+        some, every = copies(m, errors, 0.3, DISJOINT), copies(m, errors, 0.3, NO_SEEDS)
+        for column in (some.missed, some.both):
+            assert column.shape == (1, DIFFERENCES) and np.isfinite(column).all() and (column >= 0).all()
+        assert (some.both <= some.missed).all() and (some.missed <= every.missed + 1e-12).all()

@@ -244,7 +244,6 @@ def test_pairs_are_settled_whose_rivals_are_known(guided):
         is_open[first + 1] = is_open[first]
         state = SimpleNamespace(
             open=is_open.copy(),
-            before_rescue=np.zeros(n, bool),
             unsettled=first,
             looked_row=rng.integers(0, 3, n).astype(np.uint8),
         )
@@ -273,7 +272,6 @@ def test_pairs_are_settled_whose_rivals_are_known(guided):
                 done = unseen <= (most_alone if is_alone else usual)
             closed += done
             assert state.open[r] == state.open[r + 1] == (is_open[r] and not done)
-            assert state.before_rescue[r] == state.before_rescue[r + 1] == (done and not guided)
     assert closed > 5
 
 
