@@ -25,12 +25,9 @@ from gassst.local.reseed import Promising
 from gassst.model.array_types import COORDINATE, I32, I64, U8, U32, Bool
 from gassst.model.layouts import NO_SCORE
 from gassst.model.params import Scoring
-from gassst.model.rules import optional
-from gassst.search.context import BatchContext
 from gassst.search.host import HostBackend
 
 SOFT_CLIP = 4  # BAM operation
-OF_TARGETS = ("read_strand", "given")  # columns of lines that are those of their targets
 
 
 def leaving_cost(scoring: Scoring, width: int) -> int:
@@ -43,24 +40,6 @@ def leaving_cost(scoring: Scoring, width: int) -> int:
 def breaking_cost(scoring: Scoring) -> int:
     """Least loss of an alignment with a gap or a clipped end: what loses less goes along one diagonal, end to end."""
     return min(leaving_cost(scoring, 2), scoring.clip + scoring.match)
-
-
-def ungapped_instead(lines: Lines, context: BatchContext) -> tuple[I64, I64, I64, I64]:
-    """The lines with a gap that an ungapped alignment equals on the diagonal where they begin or end, int64[j].
-
-    Also diagonal, first and end of the aligned bases of the strand of the better one; of equals, the last diagonal.
-    """
-    length = context.lengths[lines.read].astype(np.int64)
-    gapped = np.flatnonzero(lines.hits["cigar_runs"] > 1 + (lines.begin > 0) + (lines.end < length))
-    some = lines.take(gapped)
-    diagonal = np.r_[some.last_diagonal, some.first_diagonal]
-    strand, end, least = (np.tile(column, 2) for column in (some.read_strand, length[gapped], some.total))
-    total, begin, end = _stretches.best_stretches(strand, diagonal, np.zeros_like(end), end, least, context)
-    k = gapped.size
-    best = np.arange(k) + k * (total[k:] > total[:k])
-    stands = np.flatnonzero(total[best] >= some.total)
-    best = best[stands]
-    return gapped[stands], diagonal[best], begin[best], end[best]
 
 
 class Aligner:
@@ -141,25 +120,8 @@ class Aligner:
         Where none is proved in a narrow band, it is the best of the widest one.
         """
         lines = self._align(targets, plain)
-        self._leave_out_needless_gaps(lines)
         kept = lines.hits["cigar_runs"] > 0
         return lines if kept.all() else lines.take(kept)
-
-    @optional(
-        "needless-gaps", "Prefers an ungapped alignment of the same score.", instead=lambda self, lines: None
-    )
-    def _leave_out_needless_gaps(self, lines: Lines) -> None:
-        """Make lines ungapped, in place, where that scores as well on the diagonal on which they begin or end.
-
-        Of equal alignments the one without a gap is the more likely one: callers take each gap for an indel.
-        """
-        rows, diagonal, begin, end = ungapped_instead(lines, self.context)
-        if not rows.size:
-            return
-        plain = self._ungapped_part(lines.read_strand[rows], diagonal, begin, end, lines.given[rows])
-        # The end of a contig may have cut it.
-        stands = np.flatnonzero((plain.total >= lines.total[rows]) & (plain.hits["cigar_runs"] > 0))
-        lines.overwrite(rows[stands], plain.take(stands), OF_TARGETS)
 
     def _ungapped_part(self, read_strand: U32, diagonal: I64, begin: I64, end: I64, given: Bool) -> Lines:
         """Ungapped alignments of the bases begin .. end - 1 of strands, in their order."""

@@ -32,12 +32,6 @@ class Columns:
         index = index.nonzero()[0] if index.dtype == bool else index
         return type(self)(*[getattr(self, name).take(index) for name in self._names()])
 
-    def overwrite(self, index: np.ndarray, rows: Any, shared: tuple[str, ...] = ()) -> None:
-        """Other rows at `index`, in place; but columns that are `shared` with others stay as they are."""
-        for name in self._names():
-            if name not in shared:
-                getattr(self, name)[index] = getattr(rows, name)
-
     @classmethod
     def concatenate(cls, parts: list[Any]) -> Any:
         """All rows, in order."""

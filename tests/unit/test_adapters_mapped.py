@@ -269,31 +269,6 @@ def test_no_local_alignment_scores_better_than_the_one_reported(tails, world):
     assert compared > 0.95 * len(tails)
 
 
-def ungapped_total(read, facing):
-    """The best stretch with its bonuses, by trying all."""
-    signs = np.where(np.array(list(read)) == np.array(list(facing)), SCORING.match, -SCORING.mismatch)
-    sums = np.concatenate([[0], np.cumsum(signs)])
-    ends = np.arange(len(read) + 1)
-    table = sums[None, :] - sums[:, None]
-    table = table + SCORING.clip * ((ends == 0)[:, None] + (ends == len(read))[None, :].astype(int))
-    return table[np.triu_indices(len(read) + 1, 1)].max()
-
-
-def test_few_gaps_are_reported_where_they_score_no_more(tails, world):
-    gapped = needless = 0
-    for record in tails:
-        if record.is_unmapped or not any(op in (1, 2) for op, _ in record.cigartuples):
-            continue
-        gapped += 1
-        clip = [n if op == pysam.CSOFT_CLIP else 0 for op, n in record.cigartuples]
-        starts = record.reference_start - clip[0], record.reference_end + clip[-1] - record.query_length
-        facings = [world[record.reference_name][max(s, 0) : max(s, 0) + record.query_length] for s in starts]
-        totals = [ungapped_total(record.query_sequence, f) for f in facings if len(f) == record.query_length]
-        needless += total_of(record) <= max(totals, default=0)
-    assert gapped > 100
-    assert needless < 0.05 * gapped  # up to the cut of a read the gap paid
-
-
 def test_a_tail_of_g_hides_no_place():
     """Runs of one base lie on every diagonal of those of the genome: they must not outnumber the place of the rest."""
     rng = np.random.default_rng(8)

@@ -5,11 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gassst._core.stretches import leave_to_local, promising_buckets
+from gassst._core.stretches import best_stretches, leave_to_local, promising_buckets
 from gassst.index.reference import Reference
-from gassst.local.align import ungapped_instead
-from gassst.local.places import Lines
-from gassst.model.layouts import HIT, NO_SCORE
+from gassst.model.layouts import NO_SCORE
 from gassst.model.params import Scoring
 from gassst.reads.in_memory import batch_of_records
 
@@ -44,33 +42,25 @@ def test_the_best_stretch_is_found(scoring, length, masked):
         read[wrong] = rng.choice(list("ACGTN" if masked else "ACGT"), wrong.sum())
         reads.append("".join(read))
     packed = batch_of_records([(f"r{i}", read, None) for i, read in enumerate(reads)]).pack()
-    k = len(reads)
     context = SimpleNamespace(
         lengths=packed.lengths, packed=packed, reference=reference, params=SimpleNamespace(scoring=scoring)
     )
-    hits = np.zeros(k, HIT)
-    hits["cigar_runs"] = 3  # as with a gap
-    strands, whole = np.arange(0, 2 * k, 2, dtype=np.uint32), (np.zeros(k, np.int64), np.full(k, length))
-    elsewhere = np.full(k, 1850)
-
-    def best(row, at):
-        return textbook(np.array(list(reads[row])), genome[at : at + length], scoring)
-
-    for first, last in ((places, elsewhere), (elsewhere, places), (places, places)):
-        scores = np.array([(best(i, first[i]), best(i, last[i])) for i in range(k)])
-        for more in (0, 1):
-            total = np.maximum(scores.max(axis=1) + more - (rng.random(k) < 0.5), 1).astype(np.int32)
-            diagonals = ((reference.starts[0] + at).astype(np.int64) for at in (first, last))
-            lines = Lines(hits, strands, *whole, total, *diagonals, np.ones(k, bool))
-            rows, chosen, begin, end = ungapped_instead(lines, context)
-            as_good, more = scores.max(axis=1) >= total, total >= scoring.mismatch + scoring.clip
-            assert as_good[rows].all()
-            assert np.isin(np.flatnonzero(as_good & more), rows).all()
-            for i, at, head, tail in zip(rows, chosen - reference.starts[0], begin, end, strict=True):
-                assert at == (last if scores[i, 1] >= scores[i, 0] else first)[i]
-                bonus = scoring.clip * (int(head == 0) + int(tail == length))
-                bases, facing = np.array(list(reads[i]))[head:tail], genome[at + head : at + tail]
-                assert score(bases, facing, scoring).sum() + bonus == scores[i].max()
+    strands = np.arange(0, 2 * len(reads), 2, dtype=np.uint32)
+    whole = np.zeros(len(reads), np.int64), np.full(len(reads), length)
+    for at in (places, np.full(len(reads), 1850)):
+        facing = [genome[i : i + length] for i in at]
+        best = [textbook(np.array(list(r)), f, scoring) for r, f in zip(reads, facing, strict=True)]
+        diagonal = (reference.starts[0] + at).astype(np.int64)
+        for least in (np.full(len(reads), -(1 << 30)), np.array(best) - (rng.random(len(reads)) < 0.5)):
+            total, begin, end = best_stretches(strands, diagonal, *whole, least.astype(np.int32), context)
+            assert (total <= np.maximum(best, 0)).all()
+            # Short runs at an end of the read, with its bonus alone, are passed over.
+            exact = np.array(best) >= scoring.mismatch + scoring.clip
+            np.testing.assert_array_equal(total[exact], np.array(best)[exact])
+            for i in np.flatnonzero(exact):
+                bonus = scoring.clip * (int(begin[i] == 0) + int(end[i] == length))
+                each = score(np.array(list(reads[i])), facing[i], scoring)
+                assert each[begin[i] : end[i]].sum() + bonus == best[i]
 
 
 M, SURE, GAIN = 100, 4, 11

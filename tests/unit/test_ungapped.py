@@ -7,9 +7,8 @@ import pytest
 from alignments import SCORINGS, local_textbook, make_reference, pack, planes_of
 
 from gassst._core import ungapped as _ungapped
-from gassst.local.align import breaking_cost, ungapped_instead
-from gassst.local.places import Lines, Places
-from gassst.model.layouts import HIT
+from gassst.local.align import breaking_cost
+from gassst.local.places import Places
 from gassst.search.arrays import Bands
 
 LENGTH, WIDTH = 60, 34  # diagonals on either side: 17, one more than what is claimed
@@ -110,38 +109,6 @@ def test_whole_reads_are_told_from_their_score(case):
     at = case.at
     places = Places(*columns, at, np.ones(k, bool), at)
     assert (_ungapped.are_whole(places, context) == ((off == 0) & (reached == 3))).all()
-
-
-def test_no_line_that_may_be_ungapped_is_left_out(case):
-    """Against the best stretch on either diagonal."""
-    bands, context = bands_of(case.reference, case.reads, case.at, case.scoring)
-    rng, k, scoring = np.random.default_rng(2), len(case.reads), case.scoring
-    diagonals = [(case.at + rng.integers(-1, 2, k)) for _ in range(2)]
-
-    def best(read, at):
-        facing = case.reference[at : at + LENGTH]
-        masked = (read == MASKED) | (facing == MASKED)
-        sums = np.where(masked, -1, np.where(read == facing, scoring.match, -scoring.mismatch)).cumsum()
-        sums = np.concatenate([[0], sums])
-        totals = sums[None, :] - sums[:, None]
-        totals[0] += scoring.clip
-        totals[:, -1] += scoring.clip
-        return int(totals[np.triu_indices(LENGTH + 1, 1)].max())
-
-    reach = [max(best(r, int(a)), best(r, int(b))) for r, a, b in zip(case.reads, *diagonals, strict=True)]
-    total = np.maximum(np.array(reach, np.int32) + rng.integers(-2, 3, k).astype(np.int32), 1)
-    hits = np.zeros(k, HIT)
-    hits["cigar_runs"] = rng.choice([1, 3], k)
-    whole = np.zeros(k, np.int64), np.full(k, LENGTH)
-    lines = Lines(hits, bands.read_strand, *whole, total, *diagonals, np.ones(k, bool))
-    rows, *_ = ungapped_instead(lines, context)
-    gapped = hits["cigar_runs"] == 3
-    assert gapped[rows].all() and (np.diff(rows) > 0).all()
-    as_good = gapped & (np.array(reach) >= total)
-    assert as_good[rows].all()
-    # Short runs at an end of the read, with its bonus alone, are passed over.
-    more = total >= scoring.mismatch + scoring.clip
-    assert np.isin(np.flatnonzero(as_good & more), rows).all()
 
 
 def test_what_needs_no_band_is_the_best_alignment(case):
