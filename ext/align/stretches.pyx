@@ -119,7 +119,7 @@ def leave_to_local(anchors, state, context, among, chosen, partner, int sure_err
     anchors : search.arrays.Anchors
         Read: `read_strand`, `diagonal`, `length`, `start`, `reads`.
     state : search.state.SearchState
-        Read: `best`. Changed: `left_to_local`, and of reads without a band `evidence`.
+        Read: `best`. Changed: `left_to_local`.
     context : search.context.BatchContext
     among : bool[n] or None
         Reads that may be given up; None: all.
@@ -145,7 +145,6 @@ def leave_to_local(anchors, state, context, among, chosen, partner, int sure_err
     cdef const int64_t[::1] start = anchors.start
     cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
     cdef uint8_t[::1] left_to_local = state.left_to_local.view(np.uint8)
-    cdef uint16_t[::1] evidence = state.evidence
     cdef const uint8_t[::1] may = None if among is None else among.view(np.uint8)
     cdef const uint8_t[::1] counts = chosen
     cdef const int64_t[::1] mates = partner
@@ -185,7 +184,6 @@ def leave_to_local(anchors, state, context, among, chosen, partner, int sure_err
                 continue
             found = best_stretch(bases, diagonal[row], strands, first_base(plane_start[r], read_strand[row], m), m,
                                  costs, INT32_MIN)
-            evidence[r] = max(evidence[r], <uint16_t>found.total)
             # Of a read without a band as many errors are taken as are not allowed any more.
             fewest = errors[r] + 1 if best[r] == NO_SCORE else best[r]
             if found.total < max(total_with(fewest, m, costs) + gain, least):

@@ -20,7 +20,7 @@ from gassst.search.plan import SearchPlan
 if TYPE_CHECKING:
     from gassst.gpu.device import Memory
 
-STATE = ("BEST", "RIVAL", "LIMIT", "COMPLETE", "PLANNED", "CAPPED", "LOOKED", "LEFT_TO_LOCAL", "EVIDENCE")
+STATE = ("BEST", "RIVAL", "LIMIT", "COMPLETE", "PLANNED", "CAPPED", "LOOKED", "LEFT_TO_LOCAL")
 """Columns of the state of the reads: uint16[columns, n], as `SearchState` has them."""
 PLAN = (
     "SEED_LENGTH",

@@ -95,7 +95,7 @@ class _Realignment:
         places = self._known_places()
         primary = self._primary(places)
         # Reads to look up once more: those without an alignment, or with much of it clipped.
-        far = ~found.hopeless
+        far = found.fragment == 0
         much = primary.clipped(lengths) >= MUCH_CLIPPED
         far[primary.read] = much | found.left_to_local[primary.read]
         decided = self._decided(primary, far)
@@ -183,8 +183,7 @@ class _Realignment:
 
     def _seed_coverage(self, far: Bool, passed_over: PassedOver) -> SeedCoverage:
         """Of the batch, where dense seeds of some reads (`far`, bool[n]) were looked up."""
-        found = self.found
-        return SeedCoverage(far | found.hopeless, found.seen, passed_over)
+        return SeedCoverage(far, self.found.seen, passed_over)
 
     def _reportable(self, lines: Lines, decided: Bool) -> Lines:
         """Those with the least score that is asked for (-T), to which a concordant mate (bool[n]) adds its worth."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from time import perf_counter_ns
 
 import numpy as np
@@ -86,7 +87,7 @@ def _map_single(
         cut, rows = cut_tails.mapped(cut, rows)
         lengths, kept = kept[rows], np.zeros(context.n, np.uint16)
         kept[rows] = lengths
-        result = _report(backend, found.without(kept > 0), None)
+        result = _report(backend, replace(found, fragment=kept).without(kept > 0), None)
         least = context.params.scoring.least_score
         return read_through.put_back(result, cut, rows, context, lengths.astype(np.uint32), least)
 

@@ -190,10 +190,8 @@ class GlobalResult:
         Reads whose search ended early, as they fit at one end only.
     seen : mapq.Seen
         What was looked at.
-    hopeless : bool[n]
-        Reads that have no place, and no stretch that more seeds could make one of; nor does their mate.
     fragment : uint16[n]
-        Bases that the read has of its fragment, where both mates run through it; 0 for all others.
+        Bases of reads that are mapped without those behind, as they run through their fragment; 0 for all others.
     traced : tuple or None
         Where a device has aligned the `rows`: diagonals of ungapped ones, uint32[k], 0 for others, which are Traced.
     """
@@ -206,7 +204,6 @@ class GlobalResult:
     proper: Bool
     left_to_local: Bool
     seen: Any
-    hopeless: Bool
     fragment: U16
     traced: tuple[I64, Traced] | None = None
 
@@ -215,8 +212,8 @@ class GlobalResult:
         count = np.diff(self.start)
         rows = self.rows[np.repeat(~reads, count)]
         start = np.concatenate([[0], np.cumsum(np.where(reads, 0, count))])
-        some = replace(self, rows=rows, start=start, hopeless=self.hopeless | reads)
-        return replace(some, proper=self.proper & ~reads, left_to_local=self.left_to_local & ~reads)
+        some = replace(self, rows=rows, start=start, proper=self.proper & ~reads)
+        return replace(some, left_to_local=self.left_to_local & ~reads)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -150,7 +150,7 @@ class HostBackend:
 
         Only where ends may be clipped. A band of few errors is never given up: there no clipped alignment is better
         by much. Of the reads `among` (bool[n]) those with a `chosen` anchor (uint8[c]) may be left, None: all; and
-        their `partner` (int64[n]) with them. Changes `left_to_local` and `evidence`. Returns whether any was left.
+        their `partner` (int64[n]) with them. Changes `left_to_local`. Returns whether any was left.
         """
         if self.context.params.mode != "local":
             return False
@@ -311,7 +311,6 @@ class HostBackend:
             proper=np.zeros(context.n, bool),
             left_to_local=state.left_to_local,
             seen=seen,
-            hopeless=state.hopeless(context),
             fragment=np.zeros(context.n, np.uint16),
         )
 

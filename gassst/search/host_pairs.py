@@ -196,7 +196,7 @@ class HostPairPasses:
         context, partner, summary = self.context, self.pairs.partner, selected.summary
         fragment = np.zeros(context.n, np.uint16) if state is None else state.fragment
         self.stats.capped += int(np.count_nonzero(search.capped[fragment == 0]))
-        hopeless, seen = search.hopeless(context), search.seen(context)
+        seen = search.seen(context)
         copies, case = copies_of_wholes(summary, context.lengths, seen, context.library)
         near = near_known(summary)
         known = beside_known(near, near[partner], choice.wrong)
@@ -217,6 +217,5 @@ class HostPairPasses:
             proper=proper,
             left_to_local=search.left_to_local,
             seen=seen,
-            hopeless=hopeless & hopeless[partner],
             fragment=fragment,
         )

@@ -9,8 +9,6 @@ import numpy as np
 from gassst._core.placements import Placements
 from gassst.model.array_types import I64, U8, U16, U64, Bool
 from gassst.model.layouts import NO_SCORE
-from gassst.model.params import SPECIFIC_LENGTH
-from gassst.model.rules import optional
 from gassst.search.arrays import Bands, Buckets, Diagonals, KeysByRead
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.mapq import Seen
@@ -36,9 +34,6 @@ class SearchState:
         Most disjoint seeds that were looked up together.
     left_to_local : bool[n]
         Reads left to the search by local score: the best known place fits a part of them only.
-    evidence : uint16[n]
-        Where ends may be clipped, of reads without a place of few errors: the best total of an ungapped stretch on the
-        diagonal of the longest anchor of a stage.
     bands : list of Bands
         Those within the limits, in the order in which they were scored.
     scored : KeysByRead
@@ -59,7 +54,6 @@ class SearchState:
     looked: U8
     planned: U16
     left_to_local: Bool
-    evidence: U16
     scored: KeysByRead
     rejected: KeysByRead
     bands: list[Bands] = field(default_factory=list)
@@ -79,27 +73,9 @@ class SearchState:
             looked=np.zeros(n, np.uint8),
             planned=np.zeros(n, np.uint16),
             left_to_local=np.zeros(n, bool),
-            evidence=np.zeros(n, np.uint16),
             scored=KeysByRead.none(n),
             rejected=KeysByRead.none(n),
         )
-
-    @optional(
-        "hopeless",
-        "Leaves out dense seeds where no stretch of a read fits anywhere.",
-        instead=lambda self, context: np.zeros(context.n, bool),
-    )
-    def hopeless(self, context: BatchContext) -> Bool:
-        """bool[n]: reads without a place of which no anchor lies on a stretch worth another look.
-
-        Those of which seeds were passed over are not: what occurs often was not looked at.
-        """
-        if context.params.mode != "local":
-            return np.zeros(context.n, bool)
-        scoring = context.params.scoring
-        least = SPECIFIC_LENGTH * scoring.match + scoring.clip
-        lost = (self.best == NO_SCORE) & (self.looked > 0) & (self.capped == 0)
-        return lost & (self.evidence < least)
 
     def seen(self, context: BatchContext) -> Seen:
         """What has been looked at so far, for the mapping qualities."""

@@ -68,7 +68,6 @@ GROUPS = {
         Varied("WORSE", "gassst.local.realign", (3, 7, 12), CLIPPED),
         Varied("MUCH_CLIPPED", "gassst.local.places", (10, 20, 40), CLIPPED),
         Varied("SURE_ERRORS", "gassst.search.host", (2, 4, 8), CLIPPED),
-        Varied("SPECIFIC_LENGTH", "gassst.search.state", (14, 20, 24), CLIPPED),
     ],
     "dense seeds": [
         Varied("NEW_PLACES", "gassst.local.reseed", (8, 32, 128), CLIPPED[1:]),

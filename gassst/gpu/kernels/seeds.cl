@@ -120,7 +120,7 @@ __kernel void begin_reads(uint n_reads, __global const uint *read_length, __glob
     STATE(BEST, read) = STATE(RIVAL, read) = NO_SCORE;
     STATE(LIMIT, read) = PLAN(ERRORS, read_length[read]);
     STATE(COMPLETE, read) = STATE(PLANNED, read) = STATE(CAPPED, read) = STATE(LOOKED, read) = 0;
-    STATE(LEFT_TO_LOCAL, read) = STATE(EVIDENCE, read) = 0;
+    STATE(LEFT_TO_LOCAL, read) = 0;
 }
 
 /* The reads that have seeds in this stage and still need them (bookkeeping.pyx, `unsettled`). */

@@ -29,7 +29,6 @@ __kernel void leave_to_local(READ_ARGS, uint n_reads, uint n_active, __global co
     uint flip = read_flip[read], row = read_row[read];
     int total = best_stretch(reference, anchor_diagonal(anchors[chosen]), reads,
                              first_base(row, anchor_strand(anchors[chosen]) ^ flip, length), length, costs, INT_MIN).total;
-    STATE(EVIDENCE, read) = max(STATE(EVIDENCE, read), (ushort)total);
     int fewest = best == NO_SCORE ? PLAN(ERRORS, length) + 1 : best;
     if (total < max(total_with(fewest, length, costs) + gain, least))
         return;
