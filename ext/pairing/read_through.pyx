@@ -1,35 +1,22 @@
-"""Mates that run through their fragment: how long it is, by the mates alone, and reads cut where it ends."""
+"""Where the fragment of a read ends, by its bases alone, and reads cut there."""
 
 import numpy as np
 
-from libc.stdlib cimport abs
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from gassst._core.cigar cimport CIGAR_MATCH, CIGAR_SOFT_CLIP, cigar_length, cigar_op, cigar_push
-from gassst._core.contigs cimport contig_near
 from gassst._core.coordinates cimport coordinate_t
-from gassst._core.intrinsics cimport trailing_zeros
-from gassst._core.layouts cimport NO_SCORE, hit_t, read_summary_t
+from gassst._core.intrinsics cimport leading_zeros, trailing_zeros
 from gassst._core.planes cimport (
-    AHEAD,
     ambiguous_bases,
     bases64_t,
     bases_at,
-    count_bits,
     count_differences,
     differences,
     first_bases,
     planes_of,
     planes_t,
-    prefetch_read,
-    unknown_bases,
 )
-from gassst._core.sam_flags cimport NOT_PRIMARY, UNMAPPED
-
-from gassst.model.layouts import HIT, READ_SUMMARY
-
-cdef enum:
-    MOST_DIFFERENT = 2  # bases of an adapter
 
 
 cdef inline int64_t rows_of(uint32_t length) noexcept nogil:
@@ -37,48 +24,61 @@ cdef inline int64_t rows_of(uint32_t length) noexcept nogil:
     return (<int64_t>length + 63) >> 6
 
 
-cdef uint16_t shared_length(planes_t reads, int64_t one, uint32_t one_length, int64_t other, uint32_t other_length,
-                            int shortest, int bases_an_error) noexcept nogil:
-    """The one length at which the head of a read is the tail of the other's reverse complement; 0 for none or several.
+cdef inline void count_one(uint64_t unequal, uint64_t *once, uint64_t *twice) noexcept nogil:
+    """At which of 64 positions one base more differs; `twice`: at which two or more do."""
+    twice[0] |= once[0] & unequal
+    once[0] |= unequal
 
-    `one` and `other`: first bases in the planes, of the other mate on its reverse strand.
+
+cdef uint16_t shared_end(planes_t reads, int64_t one, int64_t other, uint32_t length, int64_t tail, int shortest,
+                         int stem, int bases_an_error) noexcept nogil:
+    """Bases of the fragment that two mates run through, 0 where they do not.
+
+    `one`, `other`: their first bases in the planes; both are cut to the same `length`. `tail`: behind the last base of
+    the reverse strand of the other one. The longest fragment counts.
     """
-    cdef int64_t length = <int64_t>min(one_length, other_length) - 1, found = 0
-    cdef bases64_t head = bases_at(reads, one)
-    cdef uint64_t unequal
-    cdef int most
-    while length >= shortest:
-        most = <int>(length // bases_an_error)
-        unequal = differences(head, bases_at(reads, other + other_length - length)) & first_bases(length)
-        if count_bits(unequal) <= most and count_differences(reads, one, reads, other + other_length - length, length,
-                                                           most) <= most:
-            if found:
+    cdef int64_t word, size
+    cdef uint64_t once, twice, live
+    cdef int j
+    if <int64_t>length < shortest + stem:
+        return 0
+    for word in range((<int64_t>length - stem) & ~63, -1, -64):
+        once = twice = 0
+        for j in range(stem):
+            count_one(differences(bases_at(reads, one + word + j), bases_at(reads, other + word + j)), &once, &twice)
+        live = ~twice & first_bases(length - stem + 1 - word)
+        while live:
+            size = word + 63 - leading_zeros(live)
+            if size < shortest:
                 return 0
-            found = length
-        length -= 1
-    return <uint16_t>found
+            if count_differences(reads, one, reads, tail - size, size, size // bases_an_error) <= size // bases_an_error:
+                return <uint16_t>size
+            live &= ~(<uint64_t>1 << (size - word))
+    return 0
 
 
-def fragment_lengths(packed, const int64_t[::1] first, int shortest, int bases_an_error):
-    """Lengths of the fragments that both mates of a pair run through.
+def shared_ends(packed, const int64_t[::1] first, int shortest, int stem, int bases_an_error):
+    """Bases of the fragments that both mates of pairs run through.
 
-    Where a fragment is shorter than its reads, each of them begins with all of it, on opposite strands. So the head of
-    one mate is the tail of the other's reverse complement. A tandem repeat looks so at several lengths: it says nothing.
+    The head of one mate is then all of the fragment, and so is that of the other one, on the opposite strand. Behind
+    it both go on into the stem of an adapter, whose strands are paired: there the mates have the same bases.
 
     Parameters
     ----------
-    packed : io.read_batch.PackedReads
+    packed : model.read_batch.PackedReads
     first : int64[p]
         Rows of the first mates; the other ones follow them.
     shortest : int
         Bases of the shortest fragment that is looked for.
+    stem : int
+        Bases behind it of which one may differ.
     bases_an_error : int
-        The mates differ in one base of so many at most.
+        The heads differ in one base of so many at most.
 
     Returns
     -------
     uint16[p]
-        0 where the mates do not show one.
+        The longest that fits; 0 where none does.
     """
     cdef const uint32_t[::1] lengths = packed.lengths, plane_start = packed.plane_start
     cdef planes_t reads = planes_of(packed.planes)
@@ -89,106 +89,17 @@ def fragment_lengths(packed, const int64_t[::1] first, int shortest, int bases_a
     with nogil:
         for i in range(p):
             a, b = first[i], first[i] + 1
-            found[i] = shared_length(reads, 64 * <int64_t>plane_start[a], lengths[a],
-                                     64 * (plane_start[b] + rows_of(lengths[b])), lengths[b], shortest, bases_an_error)
+            found[i] = shared_end(reads, 64 * <int64_t>plane_start[a], 64 * <int64_t>plane_start[b],
+                                  min(lengths[a], lengths[b]),
+                                  64 * (plane_start[b] + rows_of(lengths[b])) + lengths[b], shortest, stem,
+                                  bases_an_error)
     return found_array
-
-
-def pairs_to_ask(search, state, pairs, bint left_to_local, int sure_errors):
-    """Pairs that may run through their fragment: neither mate fits as a whole.
-
-    Parameters
-    ----------
-    search : search.state.SearchState
-        Read: `best`, `left_to_local`.
-    state : search.state.PairState
-        Read: `open`, `fragment`.
-    pairs : search.context.PairContext
-        Read: `first`.
-    left_to_local : bool
-        Only those that were given up; else open ones, too.
-    sure_errors : int
-        Most errors of a place that fits.
-
-    Returns
-    -------
-    int64[p]
-        Rows of their first mates.
-    """
-    cdef const int64_t[::1] first = pairs.first
-    cdef const uint16_t[::1] best = search.best, fragment = state.fragment
-    cdef const uint8_t[::1] given_up = search.left_to_local.view(np.uint8), is_open = state.open.view(np.uint8)
-    cdef Py_ssize_t i, k = 0
-    cdef int64_t r
-    out_array = np.empty(first.shape[0], np.int64)
-    cdef int64_t[::1] out = out_array
-    with nogil:
-        for i in range(first.shape[0]):
-            r = out[k] = first[i]
-            k += ((fragment[r] == 0) & (min(best[r], best[r + 1]) > sure_errors)
-                  & (given_up[r] | (is_open[r] & (not left_to_local))))
-    return out_array[:k]
-
-
-def close_cut(const int64_t[::1] first, ends, search, state, context, int tail_bases_an_error):
-    """Close the pairs that run through their fragment, and do not fit behind it.
-
-    Parameters
-    ----------
-    first : int64[p]
-        Rows of first mates.
-    ends : pairing.read_through.FragmentEnds
-        Of these pairs.
-    search : search.state.SearchState
-        Read: `best`, `capped`. Changed: `left_to_local`.
-    state : search.state.PairState
-        Changed: `open`, `fragment`.
-    context : search.context.BatchContext
-        Read: `lengths`.
-    tail_bases_an_error : int
-        A mate fits where it has fewer errors than one in so many of the bases behind the fragment.
-    """
-    cdef const uint16_t[::1] best = search.best
-    cdef const uint8_t[::1] capped = search.capped, is_sure = ends.is_sure.view(np.uint8)
-    cdef const uint16_t[:, ::1] kept = ends.kept
-    cdef const uint32_t[::1] lengths = context.lengths
-    cdef uint8_t[::1] given_up = search.left_to_local.view(np.uint8), is_open = state.open.view(np.uint8)
-    cdef uint16_t[::1] out = state.fragment
-    cdef Py_ssize_t i, mate
-    cdef int64_t r
-    cdef bint is_cut
-    with nogil:
-        for i in range(first.shape[0]):
-            is_cut = kept[i, 0] > 0
-            for mate in range(2):
-                r = first[i] + mate
-                # A mate of which seeds were passed over may fit where nobody looked, unless it has an adapter.
-                if (best[r] * tail_bases_an_error < <int64_t>lengths[r] - kept[i, mate]
-                        or (best[r] == NO_SCORE and capped[r] and not is_sure[i])):
-                    is_cut = False
-            for mate in range(2):
-                r = first[i] + mate
-                out[r] = kept[i, mate] if is_cut else 0
-                if is_cut:
-                    given_up[r], is_open[r] = 1, 0
 
 
 cdef inline uint64_t differs(bases64_t x, int i, uint8_t code) noexcept nogil:
     """1 where base i is not `code`, else 0."""
     return ((x.masked & ~x.high) >> i | (x.low >> i ^ code)
             | ((x.high >> i ^ code >> 1) & ~(ambiguous_bases(x) >> i))) & 1
-
-
-cdef inline uint64_t nearly_equal(uint64_t[16] *differ, const uint8_t *codes, Py_ssize_t n,
-                                  uint64_t *once) noexcept nogil:
-    """At which of 64 positions one of n bases differs at most from these codes; `once`: at which one does or more."""
-    cdef uint64_t twice = 0
-    cdef Py_ssize_t j
-    once[0] = 0
-    for j in range(n):
-        twice |= once[0] & differ[codes[j]][j]
-        once[0] |= differ[codes[j]][j]
-    return ~twice
 
 
 cdef inline void find_differences(planes_t reads, int64_t at, int64_t left, Py_ssize_t n,
@@ -208,61 +119,84 @@ cdef inline void find_differences(planes_t reads, int64_t at, int64_t left, Py_s
         differ[3][j] = (~x.low | ~x.high | x.masked) & live
 
 
-def adapter_starts(packed, const int64_t[::1] rows, const int64_t[::1] first, const uint8_t[:, ::1] adapters,
-                   int first_part, int shortest):
-    """Where a known adapter begins in reads.
+cdef inline bint is_adapter(planes_t reads, int64_t at, const uint8_t *codes, int64_t n,
+                            int bases_an_error) noexcept nogil:
+    """Whether of n bases at `at` at most one of so many differs from an adapter."""
+    cdef int64_t j, unequal = 0
+    for j in range(n):
+        unequal += differs(bases_at(reads, at + j), 0, codes[j])
+    return unequal <= n // bases_an_error
 
-    One of its first `first_part` bases may differ, and two of all that are known. At the end of a read fewer bases show
-    it, if all are equal.
+
+cdef uint16_t adapter_start(planes_t reads, int64_t base, int64_t m, const adapters_t *known,
+                            int64_t earliest) noexcept nogil:
+    """Bases before the first known adapter of a read of `m` bases at `base`, `earliest` or more; 0: it has none."""
+    cdef int64_t word, at, start
+    cdef Py_ssize_t a, j
+    cdef const uint8_t *codes
+    cdef uint64_t once, twice, found
+    cdef uint64_t[4][16] differ     # from each of the four bases, of 64 positions, so many bases behind them
+    for word in range(earliest, m - known.shortest + 1, 64):
+        find_differences(reads, base + word, m - word, known.first_part, &differ[0])
+        start = m
+        for a in range(known.number):
+            codes = known.codes + a * known.length
+            once = twice = 0
+            for j in range(known.first_part):
+                count_one(differ[codes[j]][j], &once, &twice)
+            found = ~twice & first_bases(m - known.shortest + 1 - word)
+            while found:
+                at = word + trailing_zeros(found)
+                found &= found - 1
+                if at >= start:
+                    break
+                if at + known.first_part > m and once >> (at - word) & 1:
+                    continue
+                if is_adapter(reads, base + at, codes, min(known.length, m - at), known.bases_an_error):
+                    start = at
+        if start < m:
+            return <uint16_t>start
+    return 0
+
+
+cdef adapters_t adapters_of(const uint8_t[:, ::1] codes, int first_part, int shortest, int bases_an_error) noexcept:
+    return adapters_t(&codes[0, 0], codes.shape[0], codes.shape[1], first_part, shortest, bases_an_error)
+
+
+def adapter_starts(packed, const uint8_t[:, ::1] adapters not None, int first_part, int shortest, int bases_an_error,
+                   int64_t earliest):
+    """Where reads run into a known adapter.
+
+    Of its bases one in `bases_an_error` may differ, and one of its first ones. At the end of a read fewer than these
+    show it, if all are equal.
 
     Parameters
     ----------
-    packed : io.read_batch.PackedReads
-    rows : int64[k]
-        Reads.
-    first : int64[k]
-        The first base of each at which it may begin, not below 0.
+    packed : model.read_batch.PackedReads
     adapters : uint8[a, b]
         Codes of the first bases of each.
     first_part : int
-        At most 16.
+        At most 16 and b.
     shortest : int
         Bases of an adapter that show it at the end of a read.
+    bases_an_error : int
+    earliest : int
+        The first base at which it may begin, 1 or more.
 
     Returns
     -------
-    uint16[k]
-        0 where there is none; of several the one with fewest differences, of equals the first.
+    uint16[n]
+        Bases before the first adapter; 0 where there is none.
     """
     cdef const uint32_t[::1] lengths = packed.lengths, plane_start = packed.plane_start
     cdef planes_t reads = planes_of(packed.planes)
-    cdef Py_ssize_t i, j, a
-    cdef int64_t m, word, base, at
-    cdef int fewest, unequal
-    cdef bases64_t x
-    cdef uint64_t once, found
-    cdef uint64_t[4][16] differ     # from each of the four bases, of 64 positions, so many bases behind them
-    starts_array = np.zeros(rows.shape[0], np.uint16)
+    cdef adapters_t known = adapters_of(adapters, first_part, shortest, bases_an_error)
+    cdef Py_ssize_t i
+    starts_array = np.zeros(lengths.shape[0], np.uint16)
     cdef uint16_t[::1] starts = starts_array
     with nogil:
-        for i in range(rows.shape[0]):
-            m, fewest, base = lengths[rows[i]], MOST_DIFFERENT + 1, 64 * <int64_t>plane_start[rows[i]]
-            for word in range(first[i], m - shortest + 1, 64):
-                find_differences(reads, base + word, m - word, first_part, &differ[0])
-                for a in range(adapters.shape[0]):
-                    found = nearly_equal(&differ[0], &adapters[a, 0], first_part, &once)
-                    found &= first_bases(m - shortest + 1 - word)
-                    while found:
-                        at = word + trailing_zeros(found)
-                        found &= found - 1
-                        if at + first_part > m and once >> (at - word) & 1:
-                            continue
-                        unequal = 0
-                        for j in range(min(adapters.shape[1], m - at)):
-                            x = bases_at(reads, base + at + j)
-                            unequal += <int>differs(x, 0, adapters[a, j])
-                        if unequal < fewest or (unequal == fewest and at < starts[i]):
-                            starts[i], fewest = <uint16_t>at, unequal
+        for i in range(lengths.shape[0]):
+            starts[i] = adapter_start(reads, 64 * <int64_t>plane_start[i], lengths[i], &known, earliest)
     return starts_array
 
 
@@ -355,210 +289,3 @@ def with_tails(hits, const uint32_t[::1] cigars, const uint32_t[::1] tails, bint
             n_runs[i] = <uint16_t>n
             done += n
     return position_array, cigars_array[:done], start_array, runs_array
-
-
-cdef struct costs_t:
-    int32_t match, mismatch, bonus
-
-
-cdef struct part_t:
-    int64_t first, to       # bases first .. to - 1 are aligned
-    int32_t score
-    uint16_t edits
-
-
-cdef struct clips_t:
-    # Of an alignment without a gap: bases that are clipped before and behind those that are aligned.
-    int64_t before, behind
-    bint plain              # it has no gap
-
-
-cdef inline clips_t clips_of(const uint32_t *cigar, Py_ssize_t runs) noexcept nogil:
-    cdef clips_t clips = clips_t(0, 0, False)
-    if cigar_op(cigar[0]) == CIGAR_SOFT_CLIP:
-        clips.before = cigar_length(cigar[0])
-    if runs > 1 and cigar_op(cigar[runs - 1]) == CIGAR_SOFT_CLIP:
-        clips.behind = cigar_length(cigar[runs - 1])
-    clips.plain = runs == 1 + (clips.before > 0) + (clips.behind > 0)
-    return clips
-
-
-cdef inline void keep_better(part_t *best, int32_t total, int64_t begin, int64_t to) noexcept nogil:
-    """The longer one of equals."""
-    if total > 0 and total >= best.score:
-        best.score, best.first, best.to = total, begin, to
-
-
-cdef part_t best_part(planes_t reference, int64_t position, planes_t reads, int64_t base, int64_t n,
-                      const costs_t *costs, bint at_start, bint at_end) noexcept nogil:
-    """The part with the highest score of an alignment of `n` bases without a gap, the longest one of equals.
-
-    `at_start`, `at_end`: its ends are those of the read, and add the bonus.
-    """
-    cdef part_t best = part_t(0, 0, 0, 0)
-    cdef int64_t word, at, done = 0, begin = 0
-    cdef int32_t running = costs.bonus if at_start else 0, score = 0
-    cdef bases64_t x, y
-    cdef uint64_t differ, masked, live
-    cdef int unequal, unknown
-    for word in range(0, n, 64):
-        x, y = bases_at(reads, base + word), bases_at(reference, position + word)
-        differ = differences(x, y) & first_bases(n - word)
-        while differ:
-            at = word + trailing_zeros(differ)
-            if at > done:
-                if running < 0:
-                    running, begin = 0, done
-                running += <int32_t>(at - done) * costs.match
-                keep_better(&best, running, begin, at)
-            if running < 0:
-                running, begin = 0, at
-            running -= 1 if unknown_bases(x, y) >> (at - word) & 1 else costs.mismatch
-            done = at + 1
-            keep_better(&best, running + (costs.bonus if at_end and done == n else 0), begin, done)
-            differ &= differ - 1
-    if n > done:
-        if running < 0:
-            running, begin = 0, done
-        running += <int32_t>(n - done) * costs.match
-        keep_better(&best, running + (costs.bonus if at_end else 0), begin, n)
-    for word in range(best.first, best.to, 64):
-        x, y = bases_at(reads, base + word), bases_at(reference, position + word)
-        live = first_bases(best.to - word)
-        differ, masked = differences(x, y) & live, unknown_bases(x, y) & live
-        unequal, unknown = count_bits(differ), count_bits(masked)
-        best.edits += <uint16_t>unequal
-        score += (costs.match * <int32_t>(min(best.to - word, 64) - unequal)
-                  - costs.mismatch * (unequal - unknown) - unknown)
-    best.score = score
-    return best
-
-
-def whole_reads(cut, const int64_t[::1] rows, const uint32_t[::1] cut_lengths, context, uint32_t first_run):
-    """Alignments of cut reads as alignments of the whole ones: they go on, without a gap, behind the cut.
-
-    Of each the part with the highest score is kept, and the rest is clipped.
-
-    Parameters
-    ----------
-    cut : search.arrays.BatchResult
-        Of the reads that were cut. Read: `hits` HIT[k], `cigars`.
-    rows : int64[c]
-        These reads in the batch, ascending.
-    cut_lengths : uint32[c]
-        Bases that were left of each.
-    context : search.context.BatchContext
-        Of the batch. Read: `packed`, `reference`, `params.scoring`.
-    first_run : int
-        Where the CIGARs that are returned will lie among others.
-
-    Returns
-    -------
-    hits : HIT[k]
-        In their order, with their reads in the batch.
-    cigars : uint32[]
-    others : int64[]
-        Those of the hits that are not done: they have a gap, or a contig ends on their way.
-    """
-    cdef const hit_t[::1] hits = cut.hits
-    cdef const uint32_t[::1] cigars = cut.cigars, lengths = context.packed.lengths
-    cdef const uint32_t[::1] plane_start = context.packed.plane_start
-    cdef const int64_t[::1] contig_starts = context.reference.starts, contig_lengths = context.reference.lengths
-    cdef planes_t reference = planes_of(context.reference.planes), reads = planes_of(context.packed.planes)
-    scoring = context.params.scoring
-    cdef costs_t costs = costs_t(scoring.match, scoring.mismatch, scoring.clip)
-    cdef Py_ssize_t k = hits.shape[0], i, n, done = 0, left = 0, contig
-    cdef uint32_t r
-    cdef int64_t m, tail, position, span
-    cdef clips_t clips
-    cdef part_t part
-    own_array, cigars_array, others_array = np.empty(k, HIT), np.empty(3 * k, np.uint32), np.empty(k, np.int64)
-    cdef hit_t[::1] own = own_array
-    cdef uint32_t[::1] out = cigars_array
-    cdef int64_t[::1] others = others_array
-    with nogil:
-        for i in range(k):
-            if i + AHEAD < k:
-                prefetch_read(reference, hits[i + AHEAD].position)
-            r = <uint32_t>rows[hits[i].read]
-            own[i] = hits[i]
-            own[i].read = r
-            if hits[i].flag & UNMAPPED:
-                continue
-            m = lengths[r]
-            tail, position = m - cut_lengths[hits[i].read], hits[i].position
-            clips = clips_of(&cigars[hits[i].cigar_start], hits[i].cigar_runs)
-            # What is clipped at the cut stays so.
-            if hits[i].strand:
-                if clips.before:
-                    clips.before += tail
-                else:
-                    position -= tail
-            elif clips.behind:
-                clips.behind += tail
-            span = m - clips.before - clips.behind
-            contig = contig_near(&contig_starts[0], &contig_lengths[0], contig_starts.shape[0], position + (span >> 1))
-            if (not clips.plain or position < contig_starts[contig]
-                    or position + span > contig_starts[contig] + contig_lengths[contig]):
-                others[left] = i
-                left += 1
-                continue
-            part = best_part(reference, position, reads,
-                             64 * (plane_start[r] + hits[i].strand * ((m + 63) >> 6)) + clips.before, span, &costs,
-                             clips.before == 0, clips.behind == 0)
-            own[i].position = position + part.first
-            own[i].cigar_start = first_run + <uint32_t>done
-            own[i].edits, own[i].score = part.edits, part.score
-            n = cigar_push(&out[done], 0, CIGAR_SOFT_CLIP, <uint32_t>(clips.before + part.first))
-            n = cigar_push(&out[done], n, CIGAR_MATCH, <uint32_t>(part.to - part.first))
-            n = cigar_push(&out[done], n, CIGAR_SOFT_CLIP, <uint32_t>(m - clips.before - part.to))
-            own[i].cigar_runs = <uint16_t>(n if part.to > part.first else 0)
-            done += own[i].cigar_runs
-    return own_array, cigars_array[:done], others_array[:left]
-
-
-def put_back(result, cut, const hit_t[::1] own, const int64_t[::1] rows):
-    """The rows of a batch with those of reads that were cut.
-
-    Parameters
-    ----------
-    result : search.arrays.BatchResult
-        Of n reads. Read: `hits` HIT[h], `summary`.
-    cut : search.arrays.BatchResult
-        Of the reads that were cut. Read: `summary` READ_SUMMARY[c].
-    own : HIT[k]
-        Their rows, by their reads in the batch.
-    rows : int64[c]
-        These reads, ascending.
-
-    Returns
-    -------
-    hits : HIT[]
-        By read; those of `result` for all reads that were not cut.
-    summary : READ_SUMMARY[n]
-    """
-    cdef const hit_t[::1] before = result.hits
-    cdef const read_summary_t[::1] old = result.summary, new = cut.summary
-    cdef Py_ssize_t c, r, h = before.shape[0], k = own.shape[0], i = 0, j = 0, done = 0
-    hits_array, summary_array = np.empty(h + k, HIT), np.empty(old.shape[0], READ_SUMMARY)
-    cdef hit_t[::1] hits = hits_array
-    cdef read_summary_t[::1] summary = summary_array
-    with nogil:
-        for r in range(old.shape[0]):
-            summary[r] = old[r]
-        for c in range(rows.shape[0]):
-            while i < h and before[i].read < rows[c]:
-                hits[done] = before[i]
-                i, done = i + 1, done + 1
-            while i < h and before[i].read == rows[c]:
-                i += 1
-            summary[rows[c]] = new[c]
-            while j < k and own[j].read == rows[c]:
-                if own[j].flag & (UNMAPPED | NOT_PRIMARY) == 0:
-                    summary[rows[c]].best = own[j].edits
-                hits[done] = own[j]
-                j, done = j + 1, done + 1
-        while i < h:
-            hits[done] = before[i]
-            i, done = i + 1, done + 1
-    return hits_array[:done], summary_array

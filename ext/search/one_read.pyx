@@ -37,6 +37,7 @@ from gassst._core.layouts cimport NO_SCORE, NO_SUBOPTIMAL, read_summary_t
 from gassst._core.lookup cimport seed_index_t, step_range_t
 from gassst._core.contigs cimport contig_near
 from gassst._core.planes cimport bases_at, first_bases, planes_t
+from gassst._core.read_through cimport adapter_start, adapters_of, adapters_t
 from gassst._core.seeds cimport (
     Seed,
     copy_stepped,
@@ -146,6 +147,9 @@ cdef class OneRead:
     cdef bint any_perfect
     cdef const int16_t[::1] costs
     cdef const int64_t[:, ::1] leaving
+    cdef const uint8_t[:, ::1] adapter_codes
+    cdef adapters_t adapters
+    cdef int specific
     cdef int shortest, margin, strata, shift, stages, least_beside, most_beside, longest_seed
     cdef uint32_t max_hits
     cdef const uint16_t[::1] errors
@@ -192,6 +196,9 @@ cdef class OneRead:
         self.least_score, self.any_perfect = rules.least_score, rules.any_perfect
         self.perfect_ends = rules.perfect_ends
         self.costs, self.leaving = rules.costs, rules.leaving
+        self.adapter_codes, self.specific = rules.adapters[0], rules.specific
+        _, first_part, shortest, bases_an_error = rules.adapters
+        self.adapters = adapters_of(self.adapter_codes, first_part, shortest, bases_an_error)
         self.keys, self.anchors, self.kept = KeyBuffer(), Anchors(), Anchors()
         self.row = 0
         self.filters = bytes([FILTERS[name] for name in cascade.names])
@@ -231,7 +238,8 @@ cdef class OneRead:
             self.plan.prepare(np.array([bases.shape[0]], np.uint32))
         with nogil:
             self.begin(&bases[0], <uint32_t>bases.shape[0])
-            usable = self.search() and self.choose() and self.is_settled() and self.align()
+            usable = not (self.is_local and adapter_start(self.reads, 0, self.length, &self.adapters, self.specific))
+            usable = usable and self.search() and self.choose() and self.is_settled() and self.align()
         if not usable:
             return None
         if self.n_found:

@@ -95,7 +95,7 @@ class _Realignment:
         places = self._known_places()
         primary = self._primary(places)
         # Reads to look up once more: those without an alignment, or with much of it clipped.
-        far = found.fragment == 0
+        far = np.ones(n, bool)
         much = primary.clipped(lengths) >= MUCH_CLIPPED
         far[primary.read] = much | found.left_to_local[primary.read]
         decided = self._decided(primary, far)

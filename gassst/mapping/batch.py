@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from time import perf_counter_ns
 
 import numpy as np
@@ -12,7 +11,6 @@ import numpy as np
 from gassst._core import proper_pairs as _proper_pairs
 from gassst.gpu.choose import Extender
 from gassst.index.reference import Reference
-from gassst.local import cut_tails, read_through
 from gassst.local.realign import realign
 from gassst.local.whole_reads import with_whole_reads
 from gassst.mapping.five_prime import five_prime_first
@@ -66,30 +64,9 @@ def map_batch(
     return result
 
 
-def _map_single(
-    context: BatchContext, extender: Extender, stats: Stats, may_be_cut: bool = True
-) -> BatchResult:
-    """Map a batch of single reads. In mode "local" those that run into a known adapter are cut where it begins."""
+def _map_single(context: BatchContext, extender: Extender, stats: Stats) -> BatchResult:
     with _opened(context, extender, stats) as backend:
-        found = _searched(backend)
-        if not may_be_cut or context.params.mode != "local":
-            return _report(backend, found, None)
-        with stats.timed("candidates"):
-            kept = cut_tails.bases_before_adapters(context, found)
-        rows = np.flatnonzero(kept)
-        if not rows.size:
-            return _report(backend, found, None)
-        fragments = read_through.fragments_of(context, rows, kept[rows])
-        counted = stats.capped  # as a whole
-        cut = _map_single(fragments, extender, stats, may_be_cut=False)
-        stats.capped = counted
-        # A fragment that has no place may be a part of a read that has one.
-        cut, rows = cut_tails.mapped(cut, rows)
-        lengths, kept = kept[rows], np.zeros(context.n, np.uint16)
-        kept[rows] = lengths
-        result = _report(backend, replace(found, fragment=kept).without(kept > 0), None)
-        least = context.params.scoring.least_score
-        return read_through.put_back(result, cut, rows, context, lengths.astype(np.uint32), least)
+        return _report(backend, _searched(backend), None)
 
 
 def _searched(backend: HostBackend) -> GlobalResult:
@@ -106,25 +83,12 @@ def _searched(backend: HostBackend) -> GlobalResult:
 
 
 def _map_pairs(
-    context: BatchContext,
-    extender: Extender,
-    stats: Stats,
-    mate: np.ndarray,
-    insert: InsertModel,
-    is_cut: bool = False,
+    context: BatchContext, extender: Extender, stats: Stats, mate: np.ndarray, insert: InsertModel
 ) -> BatchResult:
-    """Map a batch with pairs. Those that run through their fragment are cut at its end, and mapped once more."""
     with _opened(context, extender, stats, context.on_device is not None) as backend:
-        pairs = PairContext.of(context, mate, insert, is_cut)
+        pairs = PairContext.of(context, mate, insert)
         found = paired.search(backend, HostPairPasses(context, pairs, stats))
-        cut = found.fragment > 0
-        result = _report(backend, found.without(cut) if cut.any() else found, pairs)
-    rows = np.flatnonzero(cut)
-    if not rows.size:
-        return result
-    fragments = read_through.fragments_of(context, rows, found.fragment[rows])
-    other = _map_pairs(fragments, extender, stats, mate[rows], insert, is_cut=True)
-    return read_through.put_back(result, other, rows, context, fragments.lengths)
+        return _report(backend, found, pairs)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from gassst.index.file import Integrity
 from gassst.index.lookup import WholeIndex
 from gassst.index.reference import Reference
 from gassst.index.seed_index import SeedIndex
+from gassst.mapping import read_through
 from gassst.mapping.batch import count_places, map_batch
 from gassst.mapping.meth import fail_chimeras
 from gassst.mapping.one_read import OneReadSearch
@@ -20,6 +21,7 @@ from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats
 from gassst.model.times import Times
 from gassst.pairing.insert_size import InsertModel
+from gassst.reads.adapters import fragment_ends
 from gassst.search.arrays import BatchResult
 from gassst.search.context import BatchContext, BatchDevice
 from gassst.search.filters import Cascade
@@ -86,15 +88,20 @@ class BatchMapper:
         searched = self.index, self.parts, self.plan, self.cascade, params
         whole_reads = params.reports_whole_reads and not are_mates
         insert = insert or self.insert
-        context = BatchContext.of(*searched, packed, self.on_device, whole_reads, insert.errors)
+        shown = packed
+        if params.mode == "local":
+            shown = read_through.cut(packed, fragment_ends(packed, batch.mate))
+        context = BatchContext.of(*searched, shown, self.on_device, whole_reads, insert.errors)
         mapped = map_batch
         if self.index.reference.alt is not None:
             from gassst.mapping.alt import map_batch_with_alt as mapped
         result = mapped(context, self.extender, stats, batch.mate, insert)
+        if shown is not packed:
+            result = read_through.put_back(result, context, packed)
         if params.meth is not None:
             stats.proper -= fail_chimeras(result, packed.lengths, batch.mate)
         stats.too_long = batch.longer_than(params.longest_read)
-        stats.bases += len(batch.bases) - int(packed.lengths.sum())
+        stats.bases += len(batch.bases) - int(context.lengths.sum())
         if self.counts_details:
             stats.count_cycles(result.hits, result.cigars, self.index.reference.planes, packed)
             count_places(stats, result, self.index.reference, batch.mate, insert.orientation)

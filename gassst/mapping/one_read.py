@@ -17,8 +17,9 @@ from gassst.index.seed_index import SeedIndex
 from gassst.local.align import breaking_cost, leaving_cost
 from gassst.model.array_types import I64
 from gassst.model.layouts import READ_SUMMARY
-from gassst.model.params import MIN_READ_LENGTH, MapParams
+from gassst.model.params import MIN_READ_LENGTH, SPECIFIC_LENGTH, MapParams
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY
+from gassst.reads.adapters import KNOWN, RULES
 from gassst.search.filters import Cascade
 from gassst.search.host import SURE_ERRORS
 from gassst.search.mapq import (
@@ -59,6 +60,8 @@ class Rules:
         As the local kernel takes them.
     leaving : int64[widths, 2]
         Widths of bands, and what an alignment loses at least that leaves them.
+    adapters : tuple
+        Codes of the known ones, uint8[a, b], and `reads.adapters.RULES`: a read with one of them is not clear.
     """
 
     plan: SearchPlan
@@ -72,6 +75,8 @@ class Rules:
     perfect_ends: int
     costs: NDArray[np.int16]
     leaving: I64
+    adapters: tuple[NDArray[np.uint8], int, int, int] = (KNOWN, *RULES)
+    specific: int = SPECIFIC_LENGTH
     sure_errors: int = SURE_ERRORS
     shortest: int = MIN_READ_LENGTH
     margin: int = EXTRA_STRATA

@@ -130,15 +130,6 @@ class ReadBatch:
             tag_offsets=tag_offsets,
         )
 
-    def cut(self, rows: NDArray[np.int64], kept: NDArray[np.uint16]) -> ReadBatch:
-        """The same reads without names, qualities and tags; of `rows` (int64[k]) only the first `kept` bases."""
-        lengths = np.diff(self.offsets).astype(np.int64)
-        lengths[rows] = np.minimum(lengths[rows], kept)
-        offsets = np.concatenate([[0], np.cumsum(lengths)])
-        base = np.repeat(self.offsets[:-1] - offsets[:-1], lengths) + np.arange(offsets[-1])
-        names = np.empty(0, np.uint8), np.zeros(len(lengths) + 1, np.uint32)
-        return ReadBatch(*names, self.bases[base], None, offsets.astype(np.uint32), mate=self.mate)
-
     def parsed(self) -> ReadBatch:
         """This batch, as it is parsed already."""
         return self

@@ -1,4 +1,4 @@
-"""The adapters of usual kits: where they begin in reads."""
+"""Where the fragments of reads end: at the adapter of a usual kit, or where both mates run into one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst._core import read_through as _read_through
+from gassst.model.params import SPECIFIC_LENGTH
 from gassst.model.read_batch import PackedReads
+from gassst.model.rules import optional
 
 # What the reads of usual kits run into: TruSeq, Nextera, small RNA and MGI.
 ADAPTERS = (
@@ -19,16 +21,56 @@ ADAPTERS = (
     "AAGTCGGAGGCCAAGCGGTCTTAGGAAG",
     "AAGTCGGATCGTAGCCATGTCGTTCTGT",
 )
-# Adapters begin with these; the two of Nextera alike.
-_CODES = np.array(sorted({tuple(map("ACGT".index, text[:16])) for text in ADAPTERS}), np.uint8)
-# Of their first bases one may differ. One random read of 150 bases in 4,000 has such a place.
-FIRST_PART = 12
-# Bases that show an adapter at the end of a read, where all are equal.
+# Of their first bases one may differ. All of an adapter, and mates, may differ in one base of so many.
+FIRST_PART, BASES_AN_ERROR = 12, 8
+# Bases that show an adapter: at the end of a read, where all are equal, and to mates, of which one may differ. The
+# strands of an adapter are paired where it joins the fragment, over 8 bases (MGI) to 19 (Nextera).
 SHORTEST_ADAPTER = 8
 
 
-def adapter_starts(
-    packed: PackedReads, reads: NDArray[np.int64], first: NDArray[np.int64]
-) -> NDArray[np.uint16]:
-    """uint16[k]: bases that some `reads` (int64[k]) have before a known adapter, from `first` (int64[k]) on; else 0."""
-    return _read_through.adapter_starts(packed, reads, first, _CODES, FIRST_PART, SHORTEST_ADAPTER)
+def codes_of(adapters: tuple[str, ...], length: int) -> NDArray[np.uint8]:
+    """uint8[a, length]: the first bases of adapters."""
+    return np.array([["ACGT".index(base) for base in text[:length]] for text in adapters], np.uint8)
+
+
+# A random read of 150 bases in 700,000 seems to have one of so many bases; with 16 one in 4,000 does.
+KNOWN = codes_of(ADAPTERS, 20)
+
+
+# As the compiled search takes them.
+RULES = FIRST_PART, SHORTEST_ADAPTER, BASES_AN_ERROR
+
+
+def adapter_starts(packed: PackedReads, codes: NDArray[np.uint8], earliest: int) -> NDArray[np.uint16]:
+    """uint16[n]: bases of reads before the first adapter of `codes` (uint8[a, b]), at least `earliest`; 0: none."""
+    return _read_through.adapter_starts(packed, codes, *RULES, earliest)
+
+
+@optional(
+    "adapters",
+    "Cuts reads where they run into an adapter.",
+    instead=lambda packed, mate: np.zeros(len(packed), np.uint16),
+)
+def fragment_ends(packed: PackedReads, mate: NDArray[np.uint8] | None) -> NDArray[np.uint16]:
+    """Where the fragments of reads end.
+
+    What two mates show needs no known adapter.
+
+    Parameters
+    ----------
+    packed : PackedReads
+    mate : uint8[n], optional
+        0 single, 1 first, 2 last mate. None: all single.
+
+    Returns
+    -------
+    uint16[n]
+        Bases of each read that are of its fragment; 0 where nothing shows its end.
+    """
+    kept = adapter_starts(packed, KNOWN, SPECIFIC_LENGTH)
+    if mate is not None:
+        first = np.flatnonzero(mate == 1)
+        shared = _read_through.shared_ends(packed, first, SPECIFIC_LENGTH, SHORTEST_ADAPTER, BASES_AN_ERROR)
+        for row in (first, first + 1):
+            kept[row] = np.where(shared, shared, kept[row])
+    return kept

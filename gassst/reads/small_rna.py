@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst._core import read_through as _read_through
 from gassst.errors import UsageError
 from gassst.model.read_batch import ReadBatch
-from gassst.reads.adapters import FIRST_PART, SHORTEST_ADAPTER
+from gassst.reads.adapters import FIRST_PART, adapter_starts, codes_of
 
 KITS = (
     "TGGAATTCTCGGGTGCCAAGG",  # TruSeq small RNA
@@ -58,14 +57,10 @@ NOTHING = Preparation()
 
 
 def _cut(batch: ReadBatch, adapters: tuple[str, ...]) -> ReadBatch:
-    codes = np.array([["ACGT".index(base) for base in text[:FIRST_PART]] for text in adapters], np.uint8)
     packed = batch.pack()
     lengths = packed.lengths.astype(np.int64)
     # What begins at base 0 is not told from no adapter: its first base is left.
-    every, first = np.arange(len(batch)), np.ones(len(batch), np.int64)
-    start = _read_through.adapter_starts(packed, every, first, codes, FIRST_PART, SHORTEST_ADAPTER).astype(
-        np.int64
-    )
+    start = adapter_starts(packed, codes_of(adapters, FIRST_PART), 1).astype(np.int64)
     kept = np.where(start > 0, start, lengths)
     offsets = np.concatenate([[0], np.cumsum(kept)])
     base = np.repeat(batch.offsets[:-1].astype(np.int64) - offsets[:-1], kept) + np.arange(offsets[-1])

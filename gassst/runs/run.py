@@ -15,7 +15,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 
 from gassst.mapping.batch_mapper import BatchMapper
-from gassst.model.params import MAX_READ_LENGTH, MapParams
+from gassst.model.params import MAX_READ_LENGTH
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats
 from gassst.pairing.error_rate import deamination
@@ -26,7 +26,6 @@ from gassst.pairing.insert_size import (
     learned_insert,
     pair_sample,
 )
-from gassst.pairing.read_through import fragment_lengths, reads_may_be_cut
 from gassst.reads.doubts import doubts_of
 from gassst.reads.streams import Unparsed
 from gassst.search.arrays import BatchResult
@@ -43,9 +42,6 @@ WARNINGS = {  # by the counter of `Stats` that a run warns of at its end
 # Reads that one worker maps at once while insert sizes are learned, at least. From 256 to 4,096 the cost is the
 # same in one thread (lab/constants.md); fewer reads are more parts for the others.
 LEARN_PART = 256
-# Share of pairs that run through their fragment from which on they are cut before anything is learned from them. Of
-# clean human pairs of 100 bases 0.2 to 0.5 % look so, as they lie in tandem repeats.
-ADAPTERS_COMMON = 0.05
 Finished = TypeVar("Finished")
 Finish = Callable[[BatchMapper, ReadBatch, BatchResult], Finished]
 
@@ -258,7 +254,7 @@ class MappingRun(Generic[Finished]):
         while sum(map(len, head)) < LEARN_READS and (batch := next(batches, None)) is not None:
             head.append(batch.parsed())
         size = max(LEARN_PART, -(-LEARN_READS // self._threads))
-        parts = self._without_adapters(list(_parts(head, LEARN_READS, size)))
+        parts = list(_parts(head, LEARN_READS, size))
         self._sampled = [workers.submit(MappingWork.sample, part) for part in parts]
         self._is_insert_new = any(part.mate is not None for part in parts)
         return chain(head, batches)
@@ -274,24 +270,6 @@ class MappingRun(Generic[Finished]):
             if self.mapper.params.insert is not None:
                 learned, self._is_insert_new = replace(self.insert, errors=learned.errors), False
             self.insert, self._sampled = learned, []
-
-    def _without_adapters(self, parts: list[ReadBatch]) -> list[ReadBatch]:
-        """The same reads. Where adapters are common, mates that run through their fragment are cut at its end."""
-        params = self.mapper.params.for_pairs()
-        if not reads_may_be_cut(params.mode, params.orientation):
-            return parts
-        found = [_fragments(part, params) for part in parts]
-        if sum(len(rows) for rows, _ in found) < max(ADAPTERS_COMMON * sum(map(len, parts)), 1):
-            return parts
-        return [part.cut(*fragments) for part, fragments in zip(parts, found, strict=True)]
-
-
-def _fragments(batch: ReadBatch, params: MapParams) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of the mates that run through their fragment, int64[k], and the bases of it, uint16[k]."""
-    first = np.flatnonzero(batch.mate == 1)  # none where no read has a mate
-    lengths = fragment_lengths(batch.pack(params.longest_read), first)
-    through = np.flatnonzero(lengths)
-    return np.r_[first[through], first[through] + 1], np.r_[lengths[through], lengths[through]]
 
 
 def _parts(head: list[ReadBatch], limit: int, most: int) -> Iterator[ReadBatch]:

@@ -190,8 +190,6 @@ class GlobalResult:
         Reads whose search ended early, as they fit at one end only.
     seen : mapq.Seen
         What was looked at.
-    fragment : uint16[n]
-        Bases of reads that are mapped without those behind, as they run through their fragment; 0 for all others.
     traced : tuple or None
         Where a device has aligned the `rows`: diagonals of ungapped ones, uint32[k], 0 for others, which are Traced.
     """
@@ -204,7 +202,6 @@ class GlobalResult:
     proper: Bool
     left_to_local: Bool
     seen: Any
-    fragment: U16
     traced: tuple[I64, Traced] | None = None
 
     def without(self, reads: Bool) -> GlobalResult:

@@ -21,7 +21,6 @@ from gassst.model.rules import rule
 from gassst.model.stats import Stats
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate
 from gassst.pairing.insert_size import InsertModel
-from gassst.pairing.read_through import reads_may_be_cut
 from gassst.search.arrays import GlobalResult
 from gassst.search.filters import Cascade
 from gassst.search.plan import CHANCE_HITS, SearchPlan, chance_hits
@@ -177,8 +176,6 @@ class PairContext:
         stage.
     length_rank : int64[]
         Index into the second axis of `missed`, by read length.
-    may_be_cut : bool
-        Mates that run through their fragment may be cut where it ends.
     """
 
     insert: InsertModel
@@ -191,17 +188,10 @@ class PairContext:
     wide: bool
     missed: F64
     length_rank: I64
-    may_be_cut: bool
 
     @classmethod
-    def of(
-        cls,
-        context: BatchContext,
-        mate: U8,
-        insert: InsertModel,
-        is_cut: bool = False,
-    ) -> PairContext:
-        """The pairs that `mate` (uint8[n] of the ReadBatch) names. `is_cut`: they are cut already."""
+    def of(cls, context: BatchContext, mate: U8, insert: InsertModel) -> PairContext:
+        """The pairs that `mate` (uint8[n] of the ReadBatch) names."""
         plan, lengths = context.plan, context.lengths
         first = np.flatnonzero(mate == 1)
         partner = np.arange(context.n)
@@ -222,7 +212,6 @@ class PairContext:
             wide=KNOWS_WIDE and window_bases >> plan.shift >= WIDE_WINDOW,
             missed=missed_by_row(plan, present),
             length_rank=np.cumsum(is_present) - 1,
-            may_be_cut=not is_cut and reads_may_be_cut(context.params.mode, insert.orientation),
         )
 
     @property

@@ -311,7 +311,6 @@ class HostBackend:
             proper=np.zeros(context.n, bool),
             left_to_local=state.left_to_local,
             seen=seen,
-            fragment=np.zeros(context.n, np.uint16),
         )
 
     def _by_likelihood(self, found: Grouped, selected: Selected) -> tuple[Selected, F64]:

@@ -6,18 +6,15 @@ import numpy as np
 
 from gassst._core import mate_anchors as _mate_anchors
 from gassst._core import pair_scoring as _pair_scoring
-from gassst._core import read_through as _read_through
 from gassst._core import selection as _selection
 from gassst.model.array_types import U8, U32, Bool
 from gassst.model.layouts import NO_SCORE
 from gassst.model.stats import Stats
 from gassst.pairing.pair_scoring import EDIT_PHRED, PairChoice, PairedReads, PlacesByRead
-from gassst.pairing.read_through import fragment_ends
 from gassst.search.arrays import Anchors, Bands, Buckets, GlobalResult
 from gassst.search.backend import Grouped, Selected
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.copies import unseen
-from gassst.search.host import SURE_ERRORS
 from gassst.search.mapq import (
     beside_known,
     copies_of_wholes,
@@ -32,9 +29,6 @@ from gassst.search.state import PairState, SearchState
 # a third more mates of human133 are wrong at MAPQ 20 or more: one mate lies in a repeat of many copies, and the seeds
 # of the other miss its true place.
 RESCUE_PLACES = 256
-# What lies behind the fragment does not fit the genome: it costs a read an error in so many bases at least. Three in
-# four bases of an adapter differ. Mates in a tandem repeat look as if they shared a fragment, too, but they fit.
-TAIL_BASES_AN_ERROR = 4
 
 
 class HostPairPasses:
@@ -120,26 +114,6 @@ class HostPairPasses:
         """Close the pairs that were left to the search by local score. Changes `open` of the pairs' state."""
         state.open &= ~search.left_to_local
 
-    def cut_read_through(
-        self, stage: int, search: SearchState, state: PairState, left_to_local: bool
-    ) -> None:
-        """Close the pairs that have to be cut where their fragment ends, as their mates run through it.
-
-        Only where ends may be clipped, in the first stage, and not what fits as a whole. Of all open pairs, whose best
-        supported places are scored by then; or first of those `left_to_local` only. Changes `left_to_local` of the
-        search, `fragment` and `open` of the pairs' state.
-        """
-        if stage or not self.pairs.may_be_cut:
-            return
-        with self.stats.timed("pairs"):
-            which = self.pairs, left_to_local, SURE_ERRORS
-            asked = _read_through.pairs_to_ask(search, state, *which)
-            if asked.size:
-                mates = asked[:, None] + np.arange(2)
-                tails = TAIL_BASES_AN_ERROR * search.best[mates].astype(np.int64)
-                ends = fragment_ends(self.context.packed, asked, self.context.lengths[mates] - tails)
-                _read_through.close_cut(asked, ends, search, state, self.context, TAIL_BASES_AN_ERROR)
-
     def settle(self, search: SearchState, state: PairState, guided: bool) -> None:
         """Close the pairs whose concordant place is good enough.
 
@@ -194,8 +168,7 @@ class HostPairPasses:
         `state` is None where all places were asked for.
         """
         context, partner, summary = self.context, self.pairs.partner, selected.summary
-        fragment = np.zeros(context.n, np.uint16) if state is None else state.fragment
-        self.stats.capped += int(np.count_nonzero(search.capped[fragment == 0]))
+        self.stats.capped += int(search.capped.sum())
         seen = search.seen(context)
         copies, case = copies_of_wholes(summary, context.lengths, seen, context.library)
         near = near_known(summary)
@@ -217,5 +190,4 @@ class HostPairPasses:
             proper=proper,
             left_to_local=search.left_to_local,
             seen=seen,
-            fragment=fragment,
         )

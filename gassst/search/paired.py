@@ -74,12 +74,10 @@ class PairedSearch:
         if passes.count(near):
             scored = self._score_top_buckets(anchors, near)
             self._leave_to_local(anchors, near)
-            passes.cut_read_through(stage, state, pair_state, left_to_local=True)
             self._verify(anchors, passes.of_open(anchors, near, True, pair_state), scored)
         passes.settle(state, pair_state, guided=False)
         scored = self._score_top_buckets(anchors, passes.of_open(anchors, near, False, pair_state))
         self._leave_to_local(anchors, None)
-        passes.cut_read_through(stage, state, pair_state, left_to_local=False)
         self._rescue(stage, reads)
         self._verify(anchors, passes.of_open(anchors, near, False, pair_state), scored)
         self._rescue(stage, reads)

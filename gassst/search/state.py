@@ -96,8 +96,6 @@ class PairState:
         First mates of the pairs that are open.
     looked_row : uint8[n]
         Row of `PairContext.missed`.
-    fragment : uint16[n]
-        Bases that the read has of its fragment, where both mates run through it and were left to be cut there; else 0.
     tried : list of uint64[]
         Sorted keys of the buckets that this stage must not score again.
     """
@@ -106,7 +104,6 @@ class PairState:
     open: Bool
     unsettled: I64
     looked_row: U8
-    fragment: U16
     tried: list[U64] = field(default_factory=list)
 
     @classmethod
@@ -121,5 +118,4 @@ class PairState:
             open=np.ones(n, bool),
             unsettled=pairs.first,
             looked_row=np.zeros(n, np.uint8),
-            fragment=np.zeros(n, np.uint16),
         )

@@ -36,6 +36,7 @@ SOURCES = (
     "gassst/mapping/batch_mapper.py",
     "gassst/mapping/five_prime.py",
     "gassst/mapping/one_read.py",
+    "gassst/mapping/read_through.py",
     "gassst/model/presets.py",
     "gassst/model/rules.py",
     "gassst/search/*.py",

@@ -9,8 +9,6 @@ from text_bases import random_bases, reverse_complement
 import gassst
 from gassst.index.reference import Reference
 from gassst.model.params import Scoring
-from gassst.reads.in_memory import batch_of_records
-from gassst.search.host import HostBackend
 from gassst.tools.foreign import ADAPTERS
 
 M = 150
@@ -104,22 +102,6 @@ def test_clipping_does_not_lower_the_quality_of_unique_places(short_inserts):
     assert (qualities >= 20).mean() > 0.99
 
 
-def test_single_reads_that_are_cut_are_counted_once(index, monkeypatch):
-    rng, counted = np.random.default_rng(15), []
-    rate = HostBackend.rate
-
-    def noted(passes, search, *given):
-        search.capped[:] = 1
-        counted.append(passes.context.n)
-        return rate(passes, search, *given)
-
-    monkeypatch.setattr(HostBackend, "rate", noted)
-    reads = [(random_bases(rng, 60) + ADAPTERS["truseq"][0] + random_bases(rng, M))[:M] for _ in range(50)]
-    batch = batch_of_records([(str(i), read, None) for i, read in enumerate(reads)])
-    _, stats = gassst.Mapper(index, device="none").map_batch(batch)
-    assert counted == [50, 50] and stats.capped == 50 and stats.reads == 50
-
-
 @pytest.mark.parametrize("insert", [89, 80, 50])
 def test_copies_of_the_part_that_fits_leave_no_confidence(index, world, insert):
     """By chance one copy in four goes on with the first base of the adapter."""
@@ -191,16 +173,6 @@ def test_fragments_that_score_too_little_are_aligned_from_end_to_end(index, worl
         assert read.get_tag("AS") == trimmed.get_tag("AS") and read.get_tag("NM") == trimmed.get_tag("NM")
         low += 1
     assert low > 20
-
-
-def test_bases_like_an_adapter_do_not_hide_the_place_behind_them(index, world):
-    rng = np.random.default_rng(13)
-    adapter = ADAPTERS["truseq"][0][:20]
-    reads = [random_bases(rng, 30) + adapter + world["unique"][at : at + 100] for at in range(900, 9900, 300)]
-    records = map_single(index, reads)
-    for at, record in zip(range(900, 9900, 300), records, strict=True):
-        # A base or two of the adapter may fit as well.
-        assert at - 3 <= record.reference_start <= at and record.reference_end == at + 100
 
 
 @pytest.mark.parametrize("tail", [0, 30])

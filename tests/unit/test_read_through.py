@@ -1,27 +1,42 @@
-"""Mates that run through their fragment: found, cut, and put back."""
+"""Reads that run through their fragment: found, cut, and put back."""
 
+from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from text_bases import random_bases, reverse_complement
 
 import gassst
-from gassst._core import read_through
-from gassst._core.local_hits import hits_from_alignments
+from gassst._core import read_through as compiled
 from gassst.index.reference import Reference
-from gassst.local.places import Aligned
-from gassst.model.layouts import HIT, NO_SCORE, READ_SUMMARY
+from gassst.mapping import read_through
+from gassst.model.layouts import HIT, READ_SUMMARY
 from gassst.model.params import Scoring
 from gassst.model.read_batch import PackedReads
-from gassst.model.sam_flags import REVERSE, SECONDARY, SUPPLEMENTARY, UNMAPPED
-from gassst.pairing.read_through import FragmentEnds, fragment_ends
+from gassst.model.sam_flags import REVERSE, UNMAPPED
+from gassst.reads.adapters import codes_of, fragment_ends
+from gassst.search.arrays import BatchResult
 from gassst.tools.foreign import ADAPTERS
 
 M = 150
-SHORTEST, BASES_AN_ERROR = 20, 8
+SHORTEST, STEM, FIRST_PART, BASES_AN_ERROR = 20, 8, 12, 8
 SCORING = Scoring()
 SOFT_CLIP = 4
+
+
+@dataclass(frozen=True)
+class Context:
+    """Of `BatchContext` what is read of it."""
+
+    packed: PackedReads
+    reference: Any
+    params: Any
+
+    @property
+    def lengths(self):
+        return self.packed.lengths
 
 
 def mates_of(rng, fragment, error=0.0):
@@ -53,86 +68,106 @@ def plane_rows(bases):
         yield tuple(sum((code >> plane & 1) << i for i, code in enumerate(codes)) for plane in range(3))
 
 
-def found(reads):
-    first = np.arange(0, len(reads), 2)
-    return read_through.fragment_lengths(packed(reads), first, SHORTEST, BASES_AN_ERROR).tolist()
+def differing(one, other):
+    return sum(a != b or a == "N" for a, b in zip(one, other, strict=False))
 
 
-def test_longer_fragments_and_tandem_repeats_show_none():
+def end_by_trying(one, other):
+    """Where two mates end: the longest head of one that is the other's on the opposite strand, before equal stems."""
+    opposite = reverse_complement(other)[::-1]
+    for size in range(min(len(one), len(other)) - STEM, SHORTEST - 1, -1):
+        head, reverse = one[:size], opposite[:size][::-1]
+        stems = one[size : size + STEM], other[size : size + STEM]
+        if differing(*stems) <= 1 and differing(head, reverse) <= size // BASES_AN_ERROR:
+            return size
+    return 0
+
+
+def test_mates_show_where_their_fragment_ends():
+    """Fragments of all sizes, errors, N, mates of two lengths, a tandem repeat, mates without a common stem."""
     rng = np.random.default_rng(2)
-    unit = random_bases(rng, 12)
-    fragments = [random_bases(rng, size) for size in (19, 150, 220, 400)] + [unit * 40]
-    assert found([mate for fragment in fragments for mate in mates_of(rng, fragment)]) == [0] * len(fragments)
+    reads = []
+    for i in range(900):
+        fragment = random_bases(rng, int(rng.integers(15, 170)))
+        if i % 9 == 0:
+            fragment = (fragment[:12] * 20)[: len(fragment)]
+        mates = mates_of(rng, fragment, 0.03)
+        if i % 9 == 1:
+            mates[1] = mates[1][: len(fragment)] + random_bases(rng, M)
+        if i % 9 == 2:
+            mates[0] = mates[0][:30] + "N" + mates[0][31:]
+        reads += [mates[0][:M], mates[1][: M - 20 * (i % 3 == 0)]]
+    got = compiled.shared_ends(packed(reads), np.arange(0, len(reads), 2), SHORTEST, STEM, BASES_AN_ERROR)
+    expected = [end_by_trying(*reads[i : i + 2]) for i in range(0, len(reads), 2)]
+    assert got.tolist() == expected
+    assert 400 < np.count_nonzero(got) < 800
 
 
-def adapter_by_trying(read, first, adapters, first_part, shortest):
+def adapter_by_trying(read, earliest, adapters):
     """Where an adapter begins: at every base, each adapter, letter by letter."""
-    best = (3, 0)
-    for start in range(first, len(read) - shortest + 1):
+    for start in range(earliest, len(read) - STEM + 1):
         for adapter in adapters:
             unequal = [a != b for a, b in zip(adapter, read[start:], strict=False)]
-            whole_part = len(unequal) >= first_part
-            if sum(unequal[:first_part]) <= (1 if whole_part else 0):
-                best = min(best, (sum(unequal), start))
-    return best[1]
-
-
-def test_mates_end_where_their_adapter_begins_or_where_they_meet():
-    """A base inserted in one mate; an adapter that one mate does not show, or neither; no adapter at all."""
-    rng = np.random.default_rng(21)
-    reads, expected = [], []
-    for i in range(500):
-        kind, size = i % 5, int(rng.integers(40, 120))
-        fragment = random_bases(rng, size)
-        own = [fragment, reverse_complement(fragment)]
-        longer = kind == 1
-        own[1] = own[1][:20] + "ACGT"[("ACGT".index(own[1][20]) + 1) % 4] * longer + own[1][20:]
-        tails = [ADAPTERS["truseq"][0], ADAPTERS["truseq"][1]]
-        tails[1] = random_bases(rng, 40) if kind in (2, 3) else tails[1]
-        tails[0] = random_bases(rng, 40) if kind == 3 else tails[0]
-        pair = [random_bases(rng, M)] * 2 if kind == 4 else own
-        reads += [(bases + tail + random_bases(rng, M))[:M] for bases, tail in zip(pair, tails, strict=True)]
-        expected.append(([0, 0] if kind == 4 else [len(bases) for bases in own], kind in (0, 1, 2)))
-    first = np.arange(0, len(reads), 2)
-    earliest = np.where((np.arange(500) % 7 == 6)[:, None], M, 0) + np.zeros(2, np.int64)
-    kept, is_sure = fragment_ends(packed(reads), first, earliest)
-    for i, (sizes, may_be_sure) in enumerate(expected):
-        if i % 7 < 6:
-            assert kept[i].tolist() == sizes and is_sure[i] == may_be_sure
-        elif i % 5 != 1:  # where no adapter is looked for the mates alone show it, if they are as long
-            assert kept[i].tolist() == sizes and not is_sure[i]
+            in_first = sum(unequal[:FIRST_PART]) <= (len(unequal) >= FIRST_PART)
+            if in_first and sum(unequal) <= len(unequal) // BASES_AN_ERROR:
+                return start
+    return 0
 
 
 def test_known_adapters_are_found_where_they_begin():
     rng = np.random.default_rng(11)
-    adapters = [random_bases(rng, 16) for _ in range(3)]
-    reads, first = [], []
-    for i in range(600):
-        size = int(rng.integers(20, 190))
+    adapters = [random_bases(rng, 20) for _ in range(3)]
+    reads = []
+    for i in range(900):
+        size = int(rng.integers(10, 190))
         bases = np.array(list(random_bases(rng, size) + adapters[i % 3] + random_bases(rng, 190)))[:190]
-        for j in rng.integers(0, 18, i % 4) + size:
+        for j in rng.integers(0, 22, i % 5) + size:
             if j < len(bases):
                 bases[j] = "ACGTN"[rng.integers(0, 5)]
+        if i % 7 == 0:
+            bases[:20] = list(adapters[i % 2])
         reads.append("".join(bases))
-        first.append(20 if i % 5 else size + int(rng.integers(-1, 2)))
-    rows = np.arange(0, len(reads), 2)
-    codes = np.array([["ACGT".index(base) for base in adapter] for adapter in adapters], np.uint8)
-    found = read_through.adapter_starts(packed(reads), rows, np.array(first)[rows], codes, 12, 8)
-    expected = [adapter_by_trying(reads[row], first[row], adapters, 12, 8) for row in rows]
-    assert found.tolist() == expected
-    assert 0.5 < np.count_nonzero(found) / len(found) < 0.95
+    codes = codes_of(tuple(adapters), 20)
+    for earliest in (1, SHORTEST):
+        found = compiled.adapter_starts(packed(reads), codes, FIRST_PART, STEM, BASES_AN_ERROR, earliest)
+        assert found.tolist() == [adapter_by_trying(read, earliest, adapters) for read in reads]
+        assert 0.5 < np.count_nonzero(found) / len(found) < 0.95
+
+
+def test_mates_say_more_than_an_adapter():
+    """A known adapter in one mate, or in both after a base was inserted in one; mates with an unknown one; neither."""
+    rng = np.random.default_rng(21)
+    known, unknown = ADAPTERS["truseq"], [random_bases(rng, 30)] * 2
+    fragment = random_bases(rng, 90)
+    mates = [fragment, reverse_complement(fragment)]
+    longer = mates[1][:20] + "ACGT"[("ACGT".index(mates[1][20]) + 1) % 4] + mates[1][20:]
+    other = random_bases(rng, M)
+
+    def read(bases, adapter):
+        return (bases + adapter + random_bases(rng, M))[:M]
+
+    pairs = [
+        ([read(mates[0], known[0]), read(mates[1], random_bases(rng, 30))], [90, 0]),
+        ([read(mates[0], known[0]), read(longer, known[1])], [90, 91]),
+        ([read(mates[0], unknown[0]), read(mates[1], unknown[1])], [90, 90]),
+        ([read(mates[0], ""), other], [0, 0]),
+    ]
+    reads = packed([read for mates, _ in pairs for read in mates])
+    mate = np.tile(np.array([1, 2], np.uint8), len(pairs))
+    assert fragment_ends(reads, mate).reshape(-1, 2).tolist() == [ends for _, ends in pairs]
+    alone = fragment_ends(reads, None).reshape(-1, 2).tolist()
+    assert alone == [[90, 0], [90, 91], [0, 0], [0, 0]]
 
 
 def test_cut_reads_are_packed_like_short_ones():
     rng = np.random.default_rng(3)
     reads = [random_bases(rng, size) for size in (150, 64, 65, 300, 21)]
     reads[3] = reads[3][:100] + "N" + reads[3][101:]
-    rows, kept = np.array([0, 1, 3, 4]), np.array([64, 63, 130, 20], np.uint16)
-    lengths, planes, plane_start = read_through.first_bases_of(packed(reads), rows, kept)
-    expected = packed([reads[row][:size] for row, size in zip(rows, kept, strict=True)])
-    np.testing.assert_array_equal(lengths, expected.lengths)
-    np.testing.assert_array_equal(planes, expected.planes)
-    np.testing.assert_array_equal(plane_start, expected.plane_start)
+    kept = np.array([64, 63, 0, 130, 20], np.uint16)
+    shown = read_through.cut(packed(reads), kept)
+    expected = packed([read[: size or None] for read, size in zip(reads, kept.tolist(), strict=True)])
+    for name in ("lengths", "planes", "plane_start"):
+        np.testing.assert_array_equal(getattr(shown, name), getattr(expected, name))
 
 
 @pytest.mark.parametrize(
@@ -151,129 +186,96 @@ def test_alignments_go_on_behind_the_cut(strand, runs, position, expected):
     hits = np.zeros(1, HIT)
     hits["position"], hits["strand"], hits["cigar_runs"], hits["cigar_start"] = 1000, strand, len(runs), 1
     cigars = np.array([7, *(length << 4 | op for length, op in runs)], np.uint32)
-    at, out, start, n_runs = read_through.with_tails(hits, cigars, np.array([60], np.uint32))
+    at, out, start, n_runs = compiled.with_tails(hits, cigars, np.array([60], np.uint32))
     assert (at.tolist(), start.tolist(), n_runs.tolist()) == ([position], [0], [len(expected)])
     assert [(int(run) >> 4, int(run) & 15) for run in out] == expected
 
 
-def some_cut_reads(rng, genome, contigs, n=400):
-    """Reads of a genome with errors, N and noise behind a cut; their alignments up to it, with clips, gaps, or none."""
-    starts, ends = contigs
-    bases, hits, cigars, kept = [], np.zeros(n, HIT), [], rng.integers(30, M + 1, n)
-    for i, m in enumerate(kept.tolist()):
-        at, strand = int(rng.integers(starts[0] - 20, ends[-1] - m + 20)), int(rng.integers(2))
-        behind = genome[at + m : at + M] if rng.random() < 0.3 else ""
-        forward = genome[at : at + m] + (behind if not strand else "")
-        read = list((reverse_complement(genome[at : at + m]) if strand else forward).ljust(M, "?"))
-        read = [random_bases(rng, 1) if b == "?" or rng.random() < 0.08 else b for b in read]
-        bases.append("".join("N" if rng.random() < 0.01 else b for b in read))
-        first, last = (int(k) * int(rng.random() < 0.4) for k in rng.integers(1, 10, 2))
-        runs = [(first, SOFT_CLIP), (m - first - last, 0), (last, SOFT_CLIP)]
-        if rng.random() < 0.1:
-            runs[1:2] = [(10, 0), (1, 1), (m - first - last - 11, 0)]
-        runs = [length << 4 | op for length, op in runs if length]
-        unmapped = rng.random() < 0.1
-        hits[i] = (
-            i, at + first, len(cigars), len(runs), 0, UNMAPPED if unmapped else REVERSE * strand, 7, strand,
-            0,
-        )  # fmt: skip
-        cigars += runs
-    return packed(bases), hits, np.array(cigars, np.uint32), kept.astype(np.uint32)
+def best_by_trying(read, genome, position, inside):
+    """(score, begin, end) of the best part of an ungapped alignment, the longest of equals, over all of them."""
+    columns = [
+        None
+        if not inside(position + j)
+        else -1
+        if "N" in (a, b)
+        else SCORING.match
+        if a == b
+        else -SCORING.mismatch
+        for j, (a, b) in enumerate(zip(read, genome[position : position + len(read)], strict=True))
+    ]
+    best = (0, 0, 0, 0)
+    for begin in range(len(read)):
+        score = 0
+        for end in range(begin + 1, len(read) + 1):
+            if columns[end - 1] is None:
+                break
+            score += columns[end - 1]
+            total = score + SCORING.clip * ((begin == 0) + (end == len(read)))
+            best = max(best, (total, end - begin, score, begin))
+    _, length, score, begin = best
+    return score, begin, begin + length
 
 
 def test_alignments_of_cut_reads_become_those_of_whole_ones():
-    """As `hits_from_alignments` makes them base by base, of the alignments with their tails."""
+    """Of reads that go on like the genome behind the cut, or not, or run beyond a contig."""
     rng = np.random.default_rng(5)
-    genome = "N" * 100 + random_bases(rng, 2000) + "N" * 60 + random_bases(rng, 700) + "N" * 200
-    contigs = np.array([100, 2160]), np.array([2100, 2860])
+    genome = "N" * 200 + random_bases(rng, 1500) + "N" * 60 + random_bases(rng, 700) + "N" * 300
+    starts, ends = np.array([200, 1760]), np.array([1700, 2460])
+
+    def inside(at):
+        return any(start <= at < end for start, end in zip(starts, ends, strict=True))
+
+    reads, hits, cigars, kept, expected = [], np.zeros(300, HIT), [7], rng.integers(30, M - 8, 300), []
+    for i, m in enumerate(kept.tolist()):
+        contig, strand = i % 2, int(rng.integers(2))
+        at = int(rng.integers(starts[contig], ends[contig] - m))
+        position = at - (M - m) * strand
+        forward = list(genome[position : position + M])
+        tail = range(M - m) if strand else range(m, M)
+        for j in tail:
+            if rng.random() < (0.05, 0.3, 0.75)[i % 3]:
+                forward[j] = "ACGTN"[rng.integers(0, 5)]
+        if rng.random() < 0.3:
+            forward[M - m // 2 if strand else m // 2] = "N"
+        forward = "".join(forward)
+        reads.append(reverse_complement(forward) if strand else forward)
+        score = sum(
+            -1 if "N" in (a, b) else SCORING.match if a == b else -SCORING.mismatch
+            for a, b in zip(forward[(M - m) * strand :][:m], genome[at : at + m], strict=True)
+        )
+        unmapped = i % 10 == 9
+        hits[i] = (i, at, len(cigars), 1, 0, UNMAPPED if unmapped else REVERSE * strand, 7, strand, score)
+        cigars.append(m << 4)
+        longer = best_by_trying(forward, genome, position, inside)
+        if unmapped:
+            expected.append((at, m << 4, score))
+        elif longer[0] > score and longer[0] >= SCORING.least_score:
+            expected.append(
+                (position + longer[1], [longer[1], longer[2] - longer[1], M - longer[2]], longer[0])
+            )
+        else:
+            expected.append((at, [(M - m) * strand, m, (M - m) * (1 - strand)], score))
+    whole, summary = packed(reads), np.zeros(300, READ_SUMMARY)
+    shown = read_through.cut(whole, kept.astype(np.uint16))
     planes = np.array([*plane_rows(genome), (0, 0, 0)], np.uint64)
-    reference = SimpleNamespace(planes=planes, starts=contigs[0], lengths=contigs[1] - contigs[0])
-    reads, hits, cigars, kept = some_cut_reads(rng, genome, contigs)
-    params = SimpleNamespace(scoring=SCORING)
-    context = SimpleNamespace(packed=reads, lengths=reads.lengths, reference=reference, params=params)
-    cut, rows = SimpleNamespace(hits=hits, cigars=cigars), np.arange(len(hits))
-    own, runs, others = read_through.whole_reads(cut, rows, kept, context, 1000)
-    mapped = np.flatnonzero(hits["flag"] & UNMAPPED == 0)
-    read_strand = (2 * mapped + hits["strand"][mapped]).astype(np.uint32)
-    aligned = read_through.with_tails(hits[mapped], cigars, reads.lengths[mapped] - kept[mapped])
-    expected, expected_runs, *_ = hits_from_alignments(
-        Aligned(read_strand, *aligned), context, 0, best_parts=True
-    )
-    done = np.isin(mapped, others, invert=True)
-    assert 20 < len(others) < len(mapped) / 2
-    for i, want in zip(mapped[done].tolist(), expected[done], strict=True):
-        for name in ("read", "position", "edits", "score", "strand", "cigar_runs"):
-            assert own[i][name] == want[name], (i, name)
-        assert own[i]["mapq"] == 7
-        got, first = int(own[i]["cigar_start"]) - 1000, int(want["cigar_start"])
-        size = int(want["cigar_runs"])
-        assert runs[got : got + size].tolist() == expected_runs[first : first + size].tolist()
-    unmapped = hits["flag"] & UNMAPPED > 0
-    assert own[unmapped].tolist() == hits[unmapped].tolist()
-
-
-def test_rows_of_cut_reads_take_the_place_of_those_of_their_batch():
-    rng = np.random.default_rng(6)
-    before, own = np.zeros(30, HIT), np.zeros(9, HIT)
-    before["read"], before["position"] = np.sort(rng.integers(0, 20, 30)), np.arange(30)
-    own["read"], own["position"], own["edits"] = np.repeat([2, 3, 11], 3), 100 + np.arange(9), np.arange(9)
-    own["flag"] = [SECONDARY, 0, SUPPLEMENTARY, UNMAPPED, SECONDARY, SECONDARY, 0, SECONDARY, SUPPLEMENTARY]
-    rows = np.array([2, 3, 11])
-    old, new = np.zeros(20, READ_SUMMARY), np.zeros(3, READ_SUMMARY)
-    old["best"], new["best"], new["n_best"] = 50, NO_SCORE, [7, 8, 9]
-    result, cut = SimpleNamespace(hits=before, summary=old), SimpleNamespace(summary=new)
-    hits, summary = read_through.put_back(result, cut, own, rows)
-    kept = [row for row in before.tolist() if row[0] not in rows] + own.tolist()
-    assert hits.tolist() == sorted(kept, key=lambda row: row[0])
-    assert summary["best"][rows].tolist() == [1, NO_SCORE, 6]
-    assert summary["n_best"][rows].tolist() == [7, 8, 9]
-    others = np.delete(np.arange(20), rows)
-    assert summary[others].tolist() == old[others].tolist()
-
-
-@pytest.mark.parametrize("left_to_local", [False, True])
-def test_pairs_are_cut_that_fit_neither_as_a_whole_nor_behind_their_fragment(left_to_local):
-    rng = np.random.default_rng(7)
-    n, sure, an_error = 4000, 4, 4
-    first = np.arange(0, n, 2)
-    both = np.repeat(np.arange(n // 2), 2)
-    search = SimpleNamespace(
-        best=rng.choice(np.array([2, 5, 8, 12, NO_SCORE], np.uint16), n),
-        left_to_local=(rng.random(n // 2) < 0.3)[both],
-        capped=(rng.random(n) < 0.3).astype(np.uint8),
-    )
-    fragments = np.where(rng.random(n // 2) < 0.2, 90, 0).astype(np.uint16)
-    state = SimpleNamespace(open=(rng.random(n // 2) < 0.7)[both], fragment=fragments[both])
-    pairs = SimpleNamespace(first=first)
-    lengths = rng.choice(np.array([100, 130, 150], np.uint32), n)
-    asked = read_through.pairs_to_ask(search, state, pairs, left_to_local, sure)
-    expected = [
-        r
-        for r in first.tolist()
-        if not state.fragment[r]
-        and min(search.best[r : r + 2]) > sure
-        and (search.left_to_local[r] or (state.open[r] and not left_to_local))
-    ]
-    assert asked.tolist() == expected
-    kept = rng.choice(np.array([0, 60, 99], np.uint16), len(asked))[:, None] + np.array([0, 2], np.uint16)
-    kept[kept[:, 0] == 0] = 0
-    ends = FragmentEnds(kept, rng.random(len(asked)) < 0.5)
-    before = SimpleNamespace(open=state.open.copy(), left_to_local=search.left_to_local.copy())
-    read_through.close_cut(asked, ends, search, state, SimpleNamespace(lengths=lengths), an_error)
-    closed = 0
-    for r, sizes, is_sure in zip(expected, kept.tolist(), ends.is_sure.tolist(), strict=True):
-        fits = [
-            search.best[i] < (int(lengths[i]) - size) / an_error
-            or (search.best[i] == NO_SCORE and search.capped[i] and not is_sure)
-            for i, size in zip((r, r + 1), sizes, strict=True)
-        ]
-        cut = sizes[0] > 0 and not any(fits)
-        closed += cut
-        for i, size in zip((r, r + 1), sizes, strict=True):
-            assert state.fragment[i] == size * cut
-            assert state.open[i] == (before.open[i] and not cut)
-            assert search.left_to_local[i] == (before.left_to_local[i] or cut)
-    assert 5 < closed < len(expected) - 5
+    reference = SimpleNamespace(planes=planes, starts=starts, lengths=ends - starts)
+    context = Context(shown, reference, SimpleNamespace(scoring=SCORING))
+    result = read_through.put_back(BatchResult(hits, summary, np.array(cigars, np.uint32)), context, whole)
+    grown = 0
+    for hit, old, (position, runs, score), best in zip(
+        result.hits, hits, expected, result.summary["best"], strict=True
+    ):
+        if hit["flag"] & UNMAPPED:
+            assert hit == old
+            continue
+        first = int(hit["cigar_start"])
+        got = [(int(run) >> 4, int(run) & 15) for run in result.cigars[first : first + hit["cigar_runs"]]]
+        ops = (SOFT_CLIP, 0, SOFT_CLIP)
+        assert got == [(length, op) for length, op in zip(runs, ops, strict=True) if length]
+        assert (hit["position"], hit["score"], hit["mapq"]) == (position, score, 7)
+        assert hit["edits"] == best
+        grown += hit["score"] > old["score"]
+    assert 60 < grown < 240
 
 
 @pytest.fixture(scope="module")
