@@ -1,4 +1,4 @@
-from gassst.model.array_types import F64, I64, U16, U32
+from gassst.model.array_types import I64, U16, U32
 from gassst.search.context import BatchContext
 
 def tandem_rivals(
@@ -9,8 +9,3 @@ def tandem_rivals(
     most: U16,
     context: BatchContext,
 ) -> tuple[U16, U16]: ...
-
-# read_strand, diagonal, begin, end, most, loss, odds
-_Part = tuple[U32, I64, I64, I64, U16, F64, F64]
-
-def tandem_pairs(own: _Part, other: _Part, deviate: F64, step: F64, context: BatchContext) -> F64: ...

@@ -249,7 +249,7 @@ class _Realignment:
             pair_quality(context, self.pairs, paired, seed_coverage, summary, rivals, whole, quality)
         begin, end, loss = _local_rows.parts_of_strands(primary, context.lengths, self.scoring)
         beside = Parts(primary.read_strand, primary.first_diagonal, begin, end, loss)
-        primary.hits["mapq"] = beside_copies(quality[primary.read], beside, context, self.pairs)
+        primary.hits["mapq"] = beside_copies(quality[primary.read], beside, context)
         summary = _local_rows.summarise(context.n, primary, rivals)
         parts.hits["mapq"] = part_quality(context, parts, places, seed_coverage)
         parts.hits["flag"] |= SUPPLEMENTARY

@@ -127,4 +127,4 @@ def _report(backend: HostBackend, found: GlobalResult, pairs: PairContext | None
     if backend.context.params.mode == "local":
         result = realign(backend, found, pairs)
         return with_whole_reads(backend, found, result) if backend.context.whole_reads else result
-    return backend.trace_back(found, pairs)
+    return backend.trace_back(found)

@@ -33,7 +33,7 @@ from gassst.search.arrays import (
     Traced,
 )
 from gassst.search.backend import Grouped, Resolved, Selected
-from gassst.search.context import BatchContext, PairContext
+from gassst.search.context import BatchContext
 from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.mapq import mapping_quality, summarise_all
 from gassst.search.plan import EXTRA_STRATA, SeedRows
@@ -328,8 +328,8 @@ class HostBackend:
         odds = library.odds(errors.astype(np.int64), context.lengths[read]) ** further
         return Selected(rows, start, summary), np.maximum(np.bincount(read, odds, context.n) - 1, 0)
 
-    def trace_back(self, found: GlobalResult, pairs: PairContext | None = None) -> BatchResult:
-        """The reported rows as alignments, with a row for every unmapped read; `pairs`: of reads that have mates."""
+    def trace_back(self, found: GlobalResult) -> BatchResult:
+        """The reported rows as alignments, with a row for every unmapped read."""
         bands, start = found.bands.take(found.rows), found.start
         with self.stats.timed("align"):
             ungapped, traced = found.traced or self._traced(bands)
@@ -340,7 +340,7 @@ class HostBackend:
         length = self.context.lengths[mapped].astype(np.int64)
         columns = bands.read_strand[primary], hits["position"][primary], np.zeros_like(length), length
         parts = Parts(*columns, hits["edits"][primary].astype(np.float64))
-        quality[mapped] = beside_copies(quality[mapped], parts, self.context, pairs)
+        quality[mapped] = beside_copies(quality[mapped], parts, self.context)
         return BatchResult(_alignments.reported_rows(hits, start, quality), found.summary, cigars)
 
     def _traced(self, bands: Bands) -> tuple[I64, Traced]:

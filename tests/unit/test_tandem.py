@@ -1,12 +1,10 @@
 """Rivals in tandem repeats: found beside a place, against all shifts tried; and what they do to mapping qualities."""
 
-from typing import NamedTuple
-
 import numpy as np
 import pytest
 
 import gassst
-from gassst._core.tandem import tandem_pairs, tandem_rivals
+from gassst._core.tandem import tandem_rivals
 from gassst.index.reference import Reference
 from gassst.model.layouts import NO_SCORE
 from gassst.reads.in_memory import batch_of_records
@@ -20,13 +18,6 @@ def substituted(bases, places):
     for place in places:
         bases[place] = (bases[place] + 1) % 4
     return bases
-
-
-def substituted_letters(letters, places):
-    letters = letters.copy()
-    for place in places:
-        letters[place] = "ACGT"[("ACGT".index(letters[place]) + 1) % 4]
-    return letters
 
 
 @pytest.fixture(scope="module")
@@ -69,88 +60,6 @@ def test_rivals_beside_a_place_are_counted(world, reference):
     errors, count = tandem_rivals(strands, diagonal, begin, end, 0 * most, context)
     assert (errors == NO_SCORE).all()
     assert not count.any()
-
-
-class Mate(NamedTuple):
-    """Bases begin .. end - 1 of a strand that lie at `place` + begin in the world."""
-
-    place: int
-    strand: int
-    begin: int
-    end: int
-    bases: np.ndarray
-    most: int
-    loss: float
-    odds: float
-
-    def weights(self, world):
-        """Of this place, and of all 11 to 128 bases beside it with few enough mismatches."""
-        shifts = [s for d in range(NEAREST, FURTHEST + 1) for s in (-d, d)]
-        own = self.bases[self.begin : self.end]
-        found = {s: (world[self.place + self.begin + s :][: len(own)] != own).sum() for s in shifts}
-        return {0: 1.0} | {s: self.odds ** max(e - self.loss, 0) for s, e in found.items() if e <= self.most}
-
-    @property
-    def read(self):
-        bases = "".join(self.bases)
-        return bases[::-1].translate(str.maketrans("ACGT", "TGCA")) if self.strand else bases
-
-    @classmethod
-    def columns(cls, mates, first_read, start):
-        place, strand, begin, end, _, *rest = map(np.array, zip(*mates, strict=True))
-        reads = np.arange(first_read, first_read + 2 * len(mates), 2)
-        kinds = [np.uint32, np.int64, np.int64, np.int64, np.uint16, np.float64, np.float64]
-        columns = [2 * reads + strand, start + place, begin, end, *rest]
-        return tuple(c.astype(kind) for c, kind in zip(columns, kinds, strict=True))
-
-
-def test_copies_beside_mates_are_weighed_with_the_template_lengths(world, reference):
-    """Mates in unique bases and in copies, in parts or whole, on both strands: against sums over all shifts."""
-    rng = np.random.default_rng(5)
-    mates = []
-    for i in range(60):
-        for place in rng.choice([500, AT + 20, AT + 63, AT + 150, AT + 230, AT - 60], 2):
-            bases = substituted_letters(world[place : place + M], rng.choice(M, i % 4, replace=False))
-            begin, end = (0, M) if i % 3 else (7, M - 12)
-            mates.append(
-                Mate(int(place), int(rng.integers(2)), begin, end, bases, 8, i % 4 / 2, 0.01 + i / 200)
-            )
-    packed = batch_of_records([(f"r{i}", mate.read, None) for i, mate in enumerate(mates)]).pack()
-    context, own, others = Context(reference, packed), mates[::2], mates[1::2]
-    deviate, step = rng.normal(0, 2, len(own)), np.where(rng.integers(0, 2, len(own)), 1 / 30, -1 / 40)
-    deviate[:12] *= 200  # given insert sizes need not fit the window of template lengths
-    columns = [Mate.columns(some, first, int(reference.starts[0])) for some, first in ((own, 0), (others, 1))]
-    weight = tandem_pairs(*columns, deviate, step, context)
-    beside, deviate = 0, np.clip(deviate, -30, 30)
-    for i, (mate, other) in enumerate(zip(own, others, strict=True)):
-        pairs = [
-            (s, w * v * np.exp(-((deviate[i] + step[i] * (s - t)) ** 2) / 2))
-            for s, w in mate.weights(world).items()
-            for t, v in other.weights(world).items()
-        ]
-        stays = sum(w for s, w in pairs if s == 0)
-        assert np.isfinite(weight[i])
-        assert weight[i] == pytest.approx(sum(w for s, w in pairs if s) / stays, rel=1e-4, abs=1e-5)
-        beside += weight[i] > 0.01
-    assert 20 < beside < 50
-
-
-@pytest.mark.parametrize("mode", ["global", "local"])
-def test_the_insert_size_tells_copies_of_a_tandem_repeat_apart(world, reference, mode):
-    """A mate that fits two copies beside one in unique bases: with narrow inserts it is sure, with wide ones not."""
-    index, at = gassst.Index.build(reference), AT + 4 * UNIT
-    letters = "".join(world)
-    first, last = letters[at - 300 : at - 200], letters[at : at + M]
-    last = last[::-1].translate(str.maketrans("ACGT", "TGCA"))
-    qualities = []
-    for insert in ((400.0, 10.0), (400.0, 90.0)):
-        mapper = gassst.Mapper(index, mode=mode, device="none", insert=insert)
-        pair = list(mapper.map([("p", first, None)], [("p", last, None)]))
-        qualities.append([mate.mapping_quality for mate in pair])
-        assert pair[1].pos == at or insert[1] > 10
-    assert min(qualities[0]) >= 40
-    assert qualities[1][0] >= 40
-    assert qualities[1][1] <= 5
 
 
 @pytest.mark.parametrize("mode", ["global", "local"])
