@@ -23,13 +23,13 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
     Parameters
     ----------
     state : search.state.SearchState
-        Read: `best`, `rival`, `complete`, `left_to_local`.
+        Read: `best`, `complete`, `left_to_local`.
     context : search.context.BatchContext
-        Of n reads. Read: `lengths`, `errors`, `whole_reads`; of its plan `seed_count`, `settled`, `settled_alone`,
-        `lost`, `lost_of_mates`, `preset.strata`; of its library `damage`.
+        Of n reads. Read: `lengths`, `errors`, `whole_reads`; of its plan `seed_count`, `settled`, `lost`,
+        `lost_of_mates`, `preset.strata`; of its library `damage`.
     stage : int
     margin : int
-        A read stands alone where every other band has over `margin` errors more than its best one.
+        Errors beyond the best place with which another may be as likely, of a library with damage.
     partner : int64[n] or None
         Mates; a single read is its own partner.
     given_up : float
@@ -41,11 +41,10 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
     """
     plan = context.plan
     cdef const uint32_t[::1] lengths = context.lengths
-    cdef const uint16_t[::1] best = state.best, rival = state.rival, complete = state.complete
+    cdef const uint16_t[::1] best = state.best, complete = state.complete
     cdef const uint16_t[::1] errors = context.errors, seed_count = plan.seed_count[stage]
-    cdef const int16_t[::1] settled = plan.settled[stage], settled_alone = plan.settled_alone[stage]
+    cdef const int16_t[::1] settled = plan.settled[stage]
     cdef Py_ssize_t n = lengths.shape[0], r, a = 0
-    # A place with some more errors may be as likely.
     cdef int further = margin if context.library.damage else 0, strata = plan.preset.strata + further
     cdef const double[::1] lost = plan.lost[stage], lost_of_mates = plan.lost_of_mates[stage]
     cdef bint whole = context.whole_reads and partner is None
@@ -67,10 +66,9 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
                     missed = lost_of_mates[m] * lost_of_mates[lengths[mates[r]]]
                 if missed <= given_up:
                     continue
-            known = knowledge_t(best[r], rival[r], 0, complete[r])
+            known = knowledge_t(best[r], 0, complete[r])
             active[a] = <uint32_t>r
-            a += (seed_count[m] > 0) & needs_stage(&known, errors[r], strata, margin, settled[m] - further,
-                                                   settled_alone[m] - further)
+            a += (seed_count[m] > 0) & needs_stage(&known, errors[r], strata, settled[m] - further)
     return active_array[:a].copy()
 
 
@@ -137,15 +135,14 @@ def bands_of(const uint32_t[::1] read_strand, const uint32_t[::1] bucket, int sh
 
 
 def within_limit(const uint32_t[::1] read_strand, const uint16_t[::1] edits, uint16_t[::1] best,
-                 uint16_t[::1] rival, uint16_t[::1] limit, int margin):
+                 uint16_t[::1] limit, int margin):
     """Rows of the scored bands that are within the limits of their reads, which tighten on the way.
 
     Parameters
     ----------
     read_strand : uint32[k], edits : uint16[k]
-    best, rival, limit : uint16[n]
-        Changed in place: the fewest errors found, the fewest in any other band, and the errors that still matter, at
-        most `margin` more than the best.
+    best, limit : uint16[n]
+        Changed in place: the fewest errors found, and the errors that still matter, at most `margin` more than that.
 
     Returns
     -------
@@ -160,11 +157,11 @@ def within_limit(const uint32_t[::1] read_strand, const uint16_t[::1] edits, uin
     with nogil:
         for i in range(k):
             r = read_strand[i] >> 1
-            known = knowledge_t(best[r], rival[r], limit[r], 0)
+            known = knowledge_t(best[r], limit[r], 0)
             if take_band(&known, edits[i], margin):
                 rows[m] = i
                 m += 1
-                best[r], rival[r], limit[r] = known.best, known.rival, known.limit
+                best[r], limit[r] = known.best, known.limit
     return rows_array[:m].copy()
 
 

@@ -155,7 +155,7 @@ cdef class OneRead:
     cdef const uint16_t[::1] errors
     cdef const uint8_t[::1] words, known_length
     cdef const uint16_t[:, ::1] seed_length, seed_count, seed_every, disjoint
-    cdef const int16_t[:, ::1] settled, settled_alone
+    cdef const int16_t[:, ::1] settled
     cdef const uint32_t[::1] caps
     cdef const int64_t[::1] starts, lengths
     # The read at hand.
@@ -185,7 +185,7 @@ cdef class OneRead:
         self.kernels = kernels_of(instruction_set)
         self.errors, self.words, self.known_length = plan.errors, plan.words, plan.known_lengths.view(np.uint8)
         self.seed_length, self.seed_count, self.seed_every = plan.seed_length, plan.seed_count, plan.seed_every
-        self.disjoint, self.settled, self.settled_alone = plan.disjoint, plan.settled, plan.settled_alone
+        self.disjoint, self.settled = plan.disjoint, plan.settled
         self.caps, self.stages, self.shift, self.strata = plan.caps, plan.MAX_STAGES, plan.shift, plan.preset.strata
         self.longest_seed, self.max_hits, self.shortest = index.longest_seed, max_hits, rules.shortest
         self.margin = rules.margin
@@ -272,7 +272,7 @@ cdef class OneRead:
         self.reads.rows = self.job.reads.rows = 2 * words + 1
         self.length = m
         self.flip = orient_read(self.planes, m, &self.digest)
-        self.known = knowledge_t(NO_SCORE, NO_SCORE, self.errors[m], 0)
+        self.known = knowledge_t(NO_SCORE, self.errors[m], 0)
         self.looked = 0
         self.planned = 0
         self.n_places = self.n_scored = self.n_rejected = 0
@@ -285,8 +285,8 @@ cdef class OneRead:
         cdef int stage
         cdef uint32_t m = self.length
         for stage in range(self.stages):
-            if self.seed_count[stage, m] and needs_stage(&self.known, self.errors[m], self.strata, self.margin,
-                                                         self.settled[stage, m], self.settled_alone[stage, m]):
+            if self.seed_count[stage, m] and needs_stage(&self.known, self.errors[m], self.strata,
+                                                         self.settled[stage, m]):
                 if self.is_local and stage and self.known.best == NO_SCORE:
                     return False
                 if not self.run_stage(stage):

@@ -20,7 +20,7 @@ from gassst.search.plan import SearchPlan
 if TYPE_CHECKING:
     from gassst.gpu.device import Memory
 
-STATE = ("BEST", "RIVAL", "LIMIT", "COMPLETE", "PLANNED", "CAPPED", "LOOKED", "LEFT_TO_LOCAL")
+STATE = ("BEST", "LIMIT", "COMPLETE", "PLANNED", "CAPPED", "LOOKED", "LEFT_TO_LOCAL")
 """Columns of the state of the reads: uint16[columns, n], as `SearchState` has them."""
 PLAN = (
     "SEED_LENGTH",
@@ -28,7 +28,6 @@ PLAN = (
     "SEED_EVERY",
     "DISJOINT",
     "SETTLED",
-    "SETTLED_ALONE",
     "ERRORS",
     "BAND_WORDS",
     "GIVEN_UP",
@@ -82,7 +81,7 @@ def definitions() -> list[str]:
 
 def plan_columns(plan: SearchPlan, stage: int) -> np.ndarray:
     """int16[len(PLAN), MAX_READ_LENGTH + 1]."""
-    columns = (*plan.rows(stage), plan.disjoint[stage], plan.settled[stage], plan.settled_alone[stage])
+    columns = (*plan.rows(stage), plan.disjoint[stage], plan.settled[stage])
     given_up = (plan.lost[stage] <= GIVEN_UP) & (not plan.params.for_single().reports_whole_reads)
     return np.array([*columns, plan.errors, plan.words, given_up], np.int16)
 

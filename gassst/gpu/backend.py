@@ -35,7 +35,6 @@ from gassst.model.times import Times
 from gassst.search import single
 from gassst.search.filters import FLANK_STEPS
 from gassst.search.host import CLIPPING_GAIN, SURE_ERRORS
-from gassst.search.plan import EXTRA_STRATA
 
 if TYPE_CHECKING:
     from gassst.gpu.device import Memory
@@ -130,9 +129,9 @@ class DeviceBackend:
         counters, active = self._counters_of(stage), slot.buffer(f"active{stage}", 4 * self.context.n)
         if not plan.seed_count[stage, self.context.present].any():
             return DeviceReads(stage, 0, active, counters, columns)
-        strata, margin = np.uint32(plan.preset.strata), np.uint32(EXTRA_STRATA)
+        strata = np.uint32(plan.preset.strata)
         of_reads = self._lengths, columns, state.columns, counters, active
-        slot.launch("choose_reads", self.context.n, self._n, strata, margin, *of_reads)
+        slot.launch("choose_reads", self.context.n, self._n, strata, *of_reads)
         size = self._counts(stage)["ACTIVE"]
         return DeviceReads(stage, size, active, counters, columns)
 

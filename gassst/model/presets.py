@@ -14,18 +14,11 @@ class Preset:
     occurrences : int or None
         A seed is passed over when it occurs more often than this many times one plus its occurrences by chance.
         None passes over nothing.
-    occurrences_short : int or None
-        The same for the shortest seeds, which chance finds about once (`SearchPlan.affordable`). They are looked up
-        where longer ones found no good alignment, and what they find often is rarely what is missing.
     strata : int
         A stage of seeds is left out when every alignment with fewer than best + strata errors has been seen.
         0: no better one can exist; 1: all equally good ones are known; 2: the second-best stratum is known.
     missed : float
         A stage is also left out when the stage before misses at most this share of alignments as good as the best.
-    missed_alone : float
-        The same for a read whose rivals are all more than two errors worse than its best alignment.
-    lost : float
-        Of reads with an error in ten bases, the most that the last stage may lose that all overlapping seeds find.
     pair_missed : float
         A pair is settled when at most this share of rivals, as good as its concordant places, stays unseen.
     pair_missed_alone : float
@@ -33,11 +26,8 @@ class Preset:
     """
 
     occurrences: int | None
-    occurrences_short: int | None
     strata: int
     missed: float
-    missed_alone: float
-    lost: float
     pair_missed: float
     pair_missed_alone: float
 
@@ -45,28 +35,10 @@ class Preset:
 # Measured by scripts/bench/seeds.py (lab/sensitivity.md); `pair_missed` by scripts/bench/peers.py --pairs at
 # each level (docs/benchmarks/pairs.md).
 PRESETS: tuple[Preset, ...] = (
-    Preset(
-        occurrences=16, occurrences_short=16, strata=0, missed=0.7, missed_alone=1.0, lost=0.04,
-        pair_missed=0.5, pair_missed_alone=1.0,
-    ),
-    Preset(
-        occurrences=256, occurrences_short=16, strata=0, missed=0.3, missed_alone=0.7, lost=0.02,
-        pair_missed=0.2, pair_missed_alone=0.7,
-    ),
-    Preset(
-        occurrences=256, occurrences_short=64, strata=1, missed=0.1, missed_alone=0.25, lost=0.001,
-        pair_missed=0.1, pair_missed_alone=0.25,
-    ),
-    Preset(
-        occurrences=1024, occurrences_short=1024, strata=1, missed=0.05, missed_alone=0.05, lost=0.0,
-        pair_missed=0.02, pair_missed_alone=0.05,
-    ),
-    Preset(
-        occurrences=8192, occurrences_short=8192, strata=2, missed=0.0, missed_alone=0.0, lost=0.0,
-        pair_missed=0.0, pair_missed_alone=0.0,
-    ),
-    Preset(
-        occurrences=None, occurrences_short=None, strata=2, missed=0.0, missed_alone=0.0, lost=0.0,
-        pair_missed=0.0, pair_missed_alone=0.0,
-    ),
+    Preset(occurrences=32, strata=0, missed=0.8, pair_missed=0.5, pair_missed_alone=1.0),
+    Preset(occurrences=256, strata=0, missed=0.5, pair_missed=0.2, pair_missed_alone=0.7),
+    Preset(occurrences=256, strata=1, missed=0.25, pair_missed=0.1, pair_missed_alone=0.25),
+    Preset(occurrences=1024, strata=1, missed=0.05, pair_missed=0.02, pair_missed_alone=0.05),
+    Preset(occurrences=8192, strata=2, missed=0.0, pair_missed=0.0, pair_missed_alone=0.0),
+    Preset(occurrences=None, strata=2, missed=0.0, pair_missed=0.0, pair_missed_alone=0.0),
 )  # fmt: skip

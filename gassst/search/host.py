@@ -228,15 +228,12 @@ class HostBackend:
             yield Bands(read_strand, first, end, edits, np.full(len(first), words, np.uint8), edits)
 
     def within_limit(self, bands: Bands, state: SearchState, extra: int, tighten: bool) -> Bands:
-        """The bands within the limits of their reads. Changes `best` and `rival` of the state.
+        """The bands within the limits of their reads. Changes `best` of the state.
 
         A limit is at most `extra` errors above the best while the pass runs; `tighten` keeps it so.
         """
         limit = state.limit if tighten else state.limit.copy()
-        rows = _bookkeeping.within_limit(
-            bands.read_strand, bands.edits, state.best, state.rival, limit, extra
-        )
-        return bands.take(rows)
+        return bands.take(_bookkeeping.within_limit(bands.read_strand, bands.edits, state.best, limit, extra))
 
     def all_minima(self, buckets: Buckets) -> Iterator[Bands]:
         """Every alignment within the error limit in the bands of buckets."""

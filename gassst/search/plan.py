@@ -154,9 +154,9 @@ class SearchPlan:
         Of the genome.
     letters : float
         `SeedIndex.letters`.
-    settled, settled_alone : int16[stages, MAX_READ_LENGTH + 1]
-        A read with an alignment of no more errors does not need this stage at this sensitivity level. The second holds
-        where no other band came near. -1: no alignment is good enough.
+    settled : int16[stages, MAX_READ_LENGTH + 1]
+        A read with an alignment of no more errors does not need this stage at this sensitivity level. -1: no alignment
+        is good enough.
     lost : float64[stages, MAX_READ_LENGTH + 1]
         Share of alignments that the stages before this one miss, of as many errors as a read is likely to have and
         still score what is asked for: no more than one base in ten. 1 before the first.
@@ -176,7 +176,7 @@ class SearchPlan:
         self.spectrum = spectrum or Spectrum.none()
         self.preset = PRESETS[params.sensitivity]
         if params.strata:
-            self.preset = replace(self.preset, strata=1, missed=0.0, missed_alone=0.0)
+            self.preset = replace(self.preset, strata=1, missed=0.0)
         size = MAX_READ_LENGTH + 1
         self.errors = np.zeros(size, np.uint16)
         default_gaps = MAX_GAPS if params.all_hits else DEFAULT_MAX_GAPS
@@ -184,7 +184,6 @@ class SearchPlan:
         self.shift = 5 if self.gaps <= WORD_GAPS else 4
         self.words = np.zeros(size, np.uint8)
         self.settled = np.full((self.MAX_STAGES, size), -1, np.int16)
-        self.settled_alone = self.settled.copy()
         self.lost = np.ones((self.MAX_STAGES, size))
         self.lost_of_mates = self.lost.copy()
         self.seed_length = np.zeros((self.MAX_STAGES, size), np.uint16)
@@ -241,7 +240,6 @@ class SearchPlan:
                 self.lost[i, m] = missed[i - 1, likely]
                 self.lost_of_mates[i, m] = missed[i - 1, max(likely, 1)]
                 self.settled[i, m] = settled_errors(m, plan.errors, before, self.preset.missed)
-                self.settled_alone[i, m] = settled_errors(m, plan.errors, before, self.preset.missed_alone)
         self._known[m] = True
 
     def _likely_errors(self, m: int) -> int:
@@ -315,7 +313,7 @@ class SearchPlan:
         if self.params.all_hits:
             affordable = max(self.k - 2, 4)
             lossless = m // (errors + 1)
-            if lossless >= affordable and (self.params.strata or self.preset.occurrences_short is None):
+            if lossless >= affordable and (self.params.strata or self.preset.occurrences is None):
                 return min(longest, lossless)
         return min(longest, max(longest_seed(m, errors, MISS_SHARE), affordable))
 
@@ -333,10 +331,10 @@ class SearchPlan:
     def _cheapest(self, m: int, w: int, errors: int, is_lossless: bool, stages_at_most: int) -> list[Stage]:
         """The cheapest list of stages, of which none has seeds below `w` bases.
 
-        Of reads with an error in `LIKELY_ERRORS` bases, the last stage loses no more than the level allows beyond what
-        all seeds of `w` bases lose. Costs are expected of reads with up to so many errors, each number less likely the
-        larger it is; those without a place take all stages. A read is settled by a stage that finds it and shows what
-        the level asks for of its rivals.
+        Of reads with an error in `LIKELY_ERRORS` bases, the last stage may lose the share `MISS_SHARE` of what the
+        level misses, beyond what all seeds of `w` bases lose. Costs are expected of reads with up to so many errors,
+        each number less likely the larger it is; those without a place take all stages. A read is settled by a stage
+        that finds it and shows what the level asks for of its rivals.
         """
         most = errors if is_lossless else m // w
         # A stage shows every rival of a read without errors, within `EXTRA_STRATA`, where its bases allow that.
@@ -355,17 +353,16 @@ class SearchPlan:
         open_after[-1] = -1.0  # it ends every list
         lost = (missed - missed[-1]) @ _shares(m, 1 / LIKELY_ERRORS, errors + 1)
         cost = np.array([self._cost(stage) for stage in stages])
-        is_last = lost <= self.preset.lost
+        is_last = lost <= MISS_SHARE * self.preset.missed
         is_last[-1] = True
         return [stages[i] for i in cheapest_path(open_after, cost, is_last, stages_at_most)]
 
     def _settled_after(self, m: int, errors: int, stage: Stage) -> int:
         """Most errors of a read without rivals that a stage settles."""
-        by_share = settled_errors(m, errors, stage, self.preset.missed_alone)
+        by_share = settled_errors(m, errors, stage, self.preset.missed)
         return max(by_share, stage.number - self.preset.strata) if stage.disjoint else by_share
 
     def occurrence_cap(self, w: int) -> int:
         """Occurrences above which a seed of `w` bases is passed over at this sensitivity level."""
-        factor = self.preset.occurrences if w > self.affordable else self.preset.occurrences_short
-        most = 0xFFFFFFFF
-        return most if factor is None else min(most, int(factor * (1 + self.by_chance(w))))
+        most, usual = 0xFFFFFFFF, self.preset.occurrences
+        return most if usual is None else min(most, int(usual * (1 + self.by_chance(w))))

@@ -20,8 +20,8 @@ class SearchState:
 
     Attributes
     ----------
-    best, rival : uint16[n]
-        Fewest errors of a scored band, and fewest of any other band; NO_SCORE for none.
+    best : uint16[n]
+        Fewest errors of a scored band; NO_SCORE for none.
     limit : uint16[n]
         Most errors that still matter.
     complete : uint16[n]
@@ -47,7 +47,6 @@ class SearchState:
     """
 
     best: U16
-    rival: U16
     limit: U16
     complete: U16
     capped: U8
@@ -66,7 +65,6 @@ class SearchState:
         n = context.n
         return cls(
             best=np.full(n, NO_SCORE, np.uint16),
-            rival=np.full(n, NO_SCORE, np.uint16),
             limit=context.errors.copy(),
             complete=np.zeros(n, np.uint16),
             capped=np.zeros(n, np.uint8),

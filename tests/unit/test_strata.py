@@ -21,17 +21,14 @@ def test_within_limit_keeps_what_matters_whatever_the_order(rng):
     read_strand = rng.integers(0, 2 * n, k).astype(np.uint32)
     edits = rng.integers(0, 12, k).astype(np.uint16)
     for order in (np.arange(k), np.arange(k)[::-1], rng.permutation(k)):
-        best, rival = np.full(n, NONE, np.uint16), np.full(n, NONE, np.uint16)
-        limit = np.full(n, 9, np.uint16)
+        best, limit = np.full(n, NONE, np.uint16), np.full(n, 9, np.uint16)
         rs, e = read_strand[order].copy(), edits[order].copy()
-        rows = _bookkeeping.within_limit(rs, e, best, rival, limit, margin)
+        rows = _bookkeeping.within_limit(rs, e, best, limit, margin)
         for read in range(n):
             own = np.sort(edits[(read_strand >> 1 == read) & (edits <= 9)]).tolist()
             assert best[read] == (own[0] if own else NONE)
             assert limit[read] == (min(9, own[0] + margin) if own else 9)
             near = [x for x in own if x <= limit[read]]
-            assert len(near) < 2 or rival[read] == near[1]
-            assert len(near) > 1 or rival[read] > limit[read]
             kept = np.sort(e[rows][rs[rows] >> 1 == read])
             assert kept[kept <= limit[read]].tolist() == near
 
@@ -80,17 +77,17 @@ def test_merge_scored_is_a_sorted_union_of_the_reads_that_go_on(rng):
 def test_unsettled_by_strata_and_by_share(rng):
     n = 500
     lengths = rng.integers(0, 4, n).astype(np.uint32)
-    best, rival = (rng.choice([0, 1, 2, 3, 5, NONE], n).astype(np.uint16) for _ in range(2))
+    best = rng.choice([0, 1, 2, 3, 5, NONE], n).astype(np.uint16)
     complete, errors = (rng.integers(0, 6, n).astype(np.uint16) for _ in range(2))
     seed_count = np.array([0, 2, 3, 4], np.uint16)
-    settled, alone = np.array([-1, -1, 0, 2], np.int16), np.array([-1, 1, 2, 3], np.int16)
+    settled = np.array([-1, 1, 0, 2], np.int16)
     lost, left_to_local = np.array([1, 0.2, 0.1, 0.02]), rng.random(n) < 0.2
     lost_of_mates = np.array([1, 0.3, 0.1, 0.1])
     plan = SimpleNamespace(
-        seed_count=seed_count[None], settled=settled[None], settled_alone=alone[None], lost=lost[None],
+        seed_count=seed_count[None], settled=settled[None], lost=lost[None],
         lost_of_mates=lost_of_mates[None], preset=SimpleNamespace(strata=1),
     )  # fmt: skip
-    state = SimpleNamespace(best=best, rival=rival, complete=complete, left_to_local=left_to_local)
+    state = SimpleNamespace(best=best, complete=complete, left_to_local=left_to_local)
     mates = np.arange(n) ^ 1
     mates[-10:] = np.arange(n - 10, n)
     for partner, given_up, whole, damage in (
@@ -107,7 +104,7 @@ def test_unsettled_by_strata_and_by_share(rng):
         )
         further = 2 if damage else 0
         for r, m in enumerate(lengths):
-            enough = (alone[m] if rival[r] > int(best[r]) + 2 else settled[m]) - further
+            enough = settled[m] - further
             open_strata = complete[r] < min(int(best[r]) + 1 + further, int(errors[r]) + 1)
             missed = lost[m]
             if partner is not None and partner[r] != r and best[partner[r]] == NONE:

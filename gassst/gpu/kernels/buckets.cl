@@ -66,13 +66,12 @@ __kernel void keep_bands(uint n_reads, uint n_active, __global const uint *activ
         return;
     uint read = active[i], n = 0;
     uint2 own = is_top ? (uint2)(i, pairs[i] != NOWHERE) : bands[i];
-    knowledge_t known = {STATE(BEST, read), STATE(RIVAL, read), STATE(LIMIT, read), 0};
+    knowledge_t known = {STATE(BEST, read), STATE(LIMIT, read), 0};
     if (is_top)
         kept[i] = 0;
     for (uint j = own.x; j < own.x + own.y; j++)
         n += kept[j] = take_band(&known, found[j], margin);
     STATE(BEST, read) = known.best;
-    STATE(RIVAL, read) = known.rival;
     STATE(LIMIT, read) = known.limit;
     number[read] += n;
 }

@@ -4,27 +4,23 @@
 
 #include "portable.h"
 
-/* Fewest errors of a band and of any other band, the most that still matter, and the number below which every alignment
- * has been seen. */
+/* Fewest errors of a band, the most that still matter, and the number below which every alignment has been seen. */
 typedef struct {
-    uint16_t best, rival, limit, complete;
+    uint16_t best, limit, complete;
 } knowledge_t;
 
 /* Whether a read that may have so many errors needs a stage, if that has seeds for it (`bookkeeping.unsettled`). */
-INLINE int needs_stage(const knowledge_t *known, int errors, int strata, int margin, int settled, int settled_alone)
+INLINE int needs_stage(const knowledge_t *known, int errors, int strata, int settled)
 {
     const int wanted = known->best + strata < errors + 1 ? known->best + strata : errors + 1;
-    const int enough = known->rival > known->best + margin ? settled_alone : settled;
-    return (known->complete < wanted) & (known->best > enough);
+    return (known->complete < wanted) & (known->best > settled);
 }
 
 /* Whether a scored band is within the limit, which tightens (`bookkeeping.within_limit`). */
 INLINE int take_band(knowledge_t *known, uint16_t edits, int margin)
 {
-    const uint16_t worse = edits > known->best ? edits : known->best;
     if (edits > known->limit)
         return 0;
-    known->rival = known->rival < worse ? known->rival : worse;
     if (edits < known->best) {
         known->best = edits;
         known->limit = known->limit < edits + margin ? known->limit : (uint16_t)(edits + margin);

@@ -117,25 +117,24 @@ __kernel void begin_reads(uint n_reads, __global const uint *read_length, __glob
     uint read = get_global_id(0);
     if (read >= n_reads)
         return;
-    STATE(BEST, read) = STATE(RIVAL, read) = NO_SCORE;
+    STATE(BEST, read) = NO_SCORE;
     STATE(LIMIT, read) = PLAN(ERRORS, read_length[read]);
     STATE(COMPLETE, read) = STATE(PLANNED, read) = STATE(CAPPED, read) = STATE(LOOKED, read) = 0;
     STATE(LEFT_TO_LOCAL, read) = 0;
 }
 
 /* The reads that have seeds in this stage and still need them (bookkeeping.pyx, `unsettled`). */
-__kernel void choose_reads(uint n_reads, uint strata, uint margin, __global const uint *read_length,
-                           __global const short *plan, __global const ushort *state, __global uint *counters,
-                           __global uint *active)
+__kernel void choose_reads(uint n_reads, uint strata, __global const uint *read_length, __global const short *plan,
+                           __global const ushort *state, __global uint *counters, __global uint *active)
 {
     __local uint sums[GROUP];
     uint read = get_global_id(0), wanted = 0;
     if (read < n_reads) {
         uint bases = read_length[read];
-        knowledge_t known = {STATE(BEST, read), STATE(RIVAL, read), 0, STATE(COMPLETE, read)};
+        knowledge_t known = {STATE(BEST, read), 0, STATE(COMPLETE, read)};
         wanted = PLAN(SEED_COUNT, bases) > 0 && !STATE(LEFT_TO_LOCAL, read) &&
                  !(known.best == NO_SCORE && PLAN(GIVEN_UP, bases)) &&
-                 needs_stage(&known, PLAN(ERRORS, bases), strata, margin, PLAN(SETTLED, bases), PLAN(SETTLED_ALONE, bases));
+                 needs_stage(&known, PLAN(ERRORS, bases), strata, PLAN(SETTLED, bases));
     }
     uint at = reserve(wanted, sums, counters + ACTIVE, counters + OVERFLOW);
     if (wanted)
