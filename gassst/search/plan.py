@@ -47,9 +47,8 @@ MISS_SHARE = 0.01  # thesis: "missing at most 1 %"
 # Bases of a read for each error that it is expected to have at most. 5 to 20 place the same reads right
 # (lab/constants.md).
 LIKELY_ERRORS = 10
-# What seeds cost, in lookups of one on both strands (scripts/bench/seed_costs.py): the copies in repeats that each
-# leads to, times its bases; a place that chance has on one strand; and a stage.
-COPIES_COST, CHANCE_COST, STAGE_COST = 70, 1.4, 8
+# Places in repeats, beside its own, that a seed of the genome leads to, times its bases (scripts/bench/seed_costs.py).
+COPIES = 100
 # Share of reads without a place, which pay for every stage. 0.002 to 0.005 make the same stages of 75 and 100 bases.
 NOWHERE = 0.005
 # Strata that count beyond the best one: enough to tell how far the second best is.
@@ -259,9 +258,8 @@ class SearchPlan:
         return LengthPlan(errors, gaps, band_words(gaps, self.shift), tuple(self._stages(m, errors)))
 
     def _cost(self, stage: Stage) -> float:
-        """What a stage costs, in lookups of a seed on both strands."""
-        of_seed = 1 + COPIES_COST / stage.length + CHANCE_COST * float(self.by_chance(stage.length))
-        return STAGE_COST + stage.looked_up * of_seed
+        """What a stage costs: lookups of a seed on both strands, and the places they lead to, at the same price."""
+        return stage.looked_up * (1 + COPIES / stage.length + 2 * float(self.by_chance(stage.length)))
 
     def by_chance(self, w: Any) -> Any:
         """How often a seed of `w` bases occurs by chance on one strand: the one place that knows of letters."""

@@ -56,7 +56,6 @@ CLIPPED = ("pairs 100 bp 8 %", "pairs 150 bp adapters")
 GROUPS = {
     "single": [
         Varied("LIKELY_ERRORS", "gassst.search.plan", (5, 10, 20), SINGLE),
-        Varied("STAGE_COST", "gassst.search.plan", (4, 8, 16), SINGLE),
     ],
     "pairs": [
         Varied("RESCUE_PLACES", "gassst.search.host_pairs", (16, 64, 256), PAIRS),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What seeds cost: the numbers by which a search chooses its stages (`gassst/search/plan.py`).
+"""What seeds cost: the number by which a search chooses its stages (`COPIES` in `gassst/search/plan.py`).
 
     scripts/bench/seed_costs.py human133.gsi
 
@@ -91,9 +91,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     print(table(["seed", "other places", "times its bases"], beside))
     fitted = {
         "lookup_ns": lookup,
-        "COPIES_COST": place / lookup * float(np.mean([row[2] for row in beside])),
-        "CHANCE_COST": 2 * place / lookup,
-        "STAGE_COST": (stage + band) / lookup,
+        "COPIES": float(np.mean([row[2] for row in beside])),
+        "lookups of a place": place / lookup,
+        "lookups of a stage": (stage + band) / lookup,
     }
     print(table(["number", "value"], [[name, value] for name, value in fitted.items()]))
     write_json(args.json, {"costs": fitted, "work": rows, "copies": beside})
