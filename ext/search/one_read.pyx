@@ -454,7 +454,7 @@ cdef class OneRead:
         cdef coordinate_t *ends
         cdef uint16_t *edits
         cdef read_bands_t bands
-        cdef choice_t choice = choice_t(self.margin, self.margin, self.max_hits)
+        cdef choice_t choice = choice_t(self.margin, self.max_hits)
         cdef scratch_t scratch
         memset(&self.summary, 0, sizeof(read_summary_t))
         self.summary.best = self.summary.second = NO_SCORE

@@ -14,9 +14,6 @@ from gassst._core.selection cimport choice_t, read_bands_t, scratch_t  # its own
 
 from gassst.model.layouts import READ_SUMMARY
 
-cdef enum:
-    MOST_STRATA = 63        # beyond the best: one bit each
-
 
 def group_by_read(parts, const uint32_t[::1] lengths):
     """All bands of some parts, grouped by read, within a read in their order.
@@ -73,7 +70,7 @@ def group_by_read(parts, const uint32_t[::1] lengths):
     return columns, ends_array, start_array
 
 
-def select_best(found, context, int margin, int further, uint32_t max_hits):
+def select_best(found, context, int margin, uint32_t max_hits):
     """Best and second best places of every read, and the rows to report.
 
     Alignments on one strand that end within 10 bases of a better one (or of an equal one further left) are the same
@@ -86,10 +83,7 @@ def select_best(found, context, int margin, int further, uint32_t max_hits):
     context : search.context.BatchContext
         Of n reads. Read: `flip`, `digest`.
     margin : int
-        Strata beyond the best that the summary counts.
-    further : int
-        Strata beyond the best of which there are rows: as many or more, at most 63. A place of these does not change
-        what is said of better ones.
+        Strata beyond the best that count.
     max_hits : int
         Most rows reported for a read.
 
@@ -104,7 +98,7 @@ def select_best(found, context, int margin, int further, uint32_t max_hits):
     Raises
     ------
     ValueError
-        Unless 0 <= margin <= further <= 63; a read has too many places.
+        Unless 0 <= margin < 255; a read has too many places.
     """
     cdef const uint32_t[::1] read_strand = found.bands.read_strand
     cdef const coordinate_t[::1] ends = found.ends
@@ -113,11 +107,11 @@ def select_best(found, context, int margin, int further, uint32_t max_hits):
     cdef const uint8_t[::1] flip = context.flip
     cdef const uint64_t[::1] digest = context.digest
     cdef Py_ssize_t n = start.shape[0] - 1, h = read_strand.shape[0], r, widest = 1, out = 0, size
-    cdef choice_t choice = choice_t(margin, further, max_hits)
+    cdef choice_t choice = choice_t(margin, max_hits)
     cdef read_bands_t bands
     cdef scratch_t scratch
-    if not 0 <= margin <= further <= MOST_STRATA:
-        raise ValueError(f"margin {margin}, further {further}")
+    if not 0 <= margin < UINT8_MAX:
+        raise ValueError(f"margin {margin}")
     summary_array = np.zeros(n, READ_SUMMARY)
     cdef read_summary_t[::1] summary = summary_array
     rows_array = np.empty(h, np.int64)
@@ -160,16 +154,14 @@ cdef void select_places(const read_bands_t *bands, const choice_t *choice, const
     """`select_best` of one read."""
     cdef Py_ssize_t i, k = 0, chosen = 0
     cdef uint32_t best = NO_SCORE, d, kept
-    cdef uint64_t present = 0  # strata, bit 0 the best one
     cdef uint64_t *keys = scratch.keys
     cdef uint8_t *stratum = scratch.stratum
     for i in range(bands.size):
         best = min(best, bands.edits[i])
     for i in range(bands.size):
-        if bands.edits[i] <= best + choice.further:
+        if bands.edits[i] <= best + choice.margin:
             keys[k] = (place_key((bands.read_strand[i] & 1) ^ bands.flip, bands.end_position[i]) << KEY_ROW_BITS
                        | <uint64_t>i)
-            present |= <uint64_t>1 << (bands.edits[i] - best)
             k += 1
     sort_keys(keys, scratch.sorting, k)
     for i in range(k):
@@ -185,12 +177,10 @@ cdef void select_places(const read_bands_t *bands, const choice_t *choice, const
     rows[0] = bands.first + <int64_t>(keys[i] & KEY_ROW_MASK)
     summary.n_reported = 1
     stratum[i] = UINT8_MAX
-    for d in range(<uint32_t>choice.further + 1):
-        if not present >> d & 1:
-            continue
+    for d in range(<uint32_t>choice.margin + 1):
         if d:
             kept = keep_places(keys, stratum, k, d)
-            if kept and d <= <uint32_t>choice.margin and summary.second == NO_SCORE:
+            if kept and summary.second == NO_SCORE:
                 summary.second, summary.n_second = <uint16_t>(best + d), kept
         for i in range(k):
             if stratum[i] == d and summary.n_reported < choice.max_hits:

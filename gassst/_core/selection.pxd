@@ -7,8 +7,7 @@ from gassst._core.layouts cimport read_summary_t
 
 cdef struct choice_t:
     # How the places of a read are chosen.
-    int margin          # strata beyond the best that the summary counts
-    int further         # strata beyond the best of which there are rows
+    int margin          # strata beyond the best that count
     uint32_t max_hits   # most rows of a read
 
 

@@ -20,7 +20,7 @@ def group_by_read(
     parts: Sequence[Bands], lengths: _U32
 ) -> tuple[tuple[_U32, _I64, _U16, _U16, _U8, _U16], _I64, _I64]: ...
 def select_best(
-    found: Grouped, context: BatchContext, margin: int, further: int, max_hits: int
+    found: Grouped, context: BatchContext, margin: int, max_hits: int
 ) -> tuple[_I64, _I64, _Structs]: ...
 def chosen_first(
     rows: _I64, start: _I64, primary: _I64, edits: _U16, limit: _U16, most: int

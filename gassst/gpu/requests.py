@@ -19,7 +19,7 @@ from gassst.search.context import BatchContext
 from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.filters import Cascade
 from gassst.search.host import HostBackend
-from gassst.search.plan import EXTRA_STRATA, SearchPlan
+from gassst.search.plan import SearchPlan
 from gassst.search.state import SearchState
 
 NO_READS = np.empty(0, np.uint32)
@@ -251,7 +251,7 @@ class Found(NamedTuple):
         for name, column in zip(STATE, self.state, strict=True):
             getattr(state, name.lower())[:] = column
         if traced is None:
-            best = host.select_best(grouped, EXTRA_STRATA, context.params.max_hits)
+            best = host.select_best(grouped, context.params.max_hits)
             return host.rate(state, grouped, best)
         grouped, selected = host.select_all(grouped)
         return replace(host.rate(state, grouped, selected), traced=traced.at(selected.rows))

@@ -264,10 +264,10 @@ class HostBackend:
             columns, ends, start = _selection.group_by_read(bands, self.context.lengths)
         return Grouped(Bands(*columns), ends, start)
 
-    def select_best(self, found: Grouped, extra: int, max_hits: int) -> Selected:
-        """The distinct places of every read, up to `extra` errors above the best; the primary of each read first."""
+    def select_best(self, found: Grouped, max_hits: int) -> Selected:
+        """The distinct places of every read, up to `EXTRA_STRATA` errors above the best; the primary of each first."""
         with self.stats.timed("select"):
-            return Selected(*_selection.select_best(found, self.context, EXTRA_STRATA, extra, max_hits))
+            return Selected(*_selection.select_best(found, self.context, EXTRA_STRATA, max_hits))
 
     def select_all(self, found: Grouped) -> tuple[Grouped, Selected]:
         """Every band, ordered by position; the primary of each read first."""

@@ -34,7 +34,7 @@ def search(backend: HostBackend, passes: HostPairPasses) -> GlobalResult:
         state, pair_state = SearchState.initial(context), PairState.initial(context, passes.pairs)
         PairedSearch(backend, passes, state, pair_state).run_stages()
         found = backend.group(state.bands)
-        selected = backend.select_best(found, EXTRA_STRATA, EVERY_HIT)
+        selected = backend.select_best(found, EVERY_HIT)
         limits = EXTRA_STRATA, context.params.max_hits
     choice = passes.choose(found, selected)
     selected = passes.chosen_first(found, selected, choice, *limits)

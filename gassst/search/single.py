@@ -26,7 +26,7 @@ def select(backend: HostBackend, state: SearchState) -> GlobalResult:
         found, selected = backend.select_all(found)
     else:
         most = EVERY_HIT if context.library.damage else context.params.max_hits
-        selected = backend.select_best(found, EXTRA_STRATA, most)
+        selected = backend.select_best(found, most)
     return backend.rate(state, found, selected)
 
 
