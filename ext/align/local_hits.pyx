@@ -17,6 +17,7 @@ from gassst._core.cigar cimport (
 )
 from gassst._core.contigs cimport contig_near
 from gassst._core.coordinates cimport coordinate_t
+from gassst._core.costs cimport costs_of, costs_t
 from gassst._core.layouts cimport NO_SCORE, hit_t
 from gassst._core.planes cimport (
     AHEAD,
@@ -36,12 +37,6 @@ from gassst._core.sam_flags cimport REVERSE
 
 from gassst.model.layouts import HIT
 
-cdef struct costs_t:
-    int32_t match, mismatch
-    int32_t open_gap[3]  # by operation
-    int32_t extend_gap[3]
-    int32_t bonus
-
 cdef struct column_t:
     uint8_t op
     uint8_t differs
@@ -54,15 +49,6 @@ cdef struct alignment_t:
     uint32_t clipped     # read bases before the first column
     uint32_t length      # of the read
     int64_t position     # of the first column
-
-
-cdef costs_t costs_of(scoring) except *:
-    """The costs that a params.Scoring has."""
-    cdef costs_t costs
-    costs.match, costs.mismatch, costs.bonus = scoring.match, scoring.mismatch, scoring.clip
-    costs.open_gap[CIGAR_DELETION], costs.open_gap[CIGAR_INSERTION] = scoring.gap_open
-    costs.extend_gap[CIGAR_DELETION], costs.extend_gap[CIGAR_INSERTION] = scoring.gap_extend
-    return costs
 
 
 cdef inline uint32_t clipped(uint32_t run) noexcept nogil:

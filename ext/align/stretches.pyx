@@ -10,6 +10,7 @@ from libc.stdint cimport INT32_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_
 from libc.stdlib cimport free, malloc
 
 from gassst._core.coordinates cimport coordinate_t
+from gassst._core.costs cimport costs_of, costs_t
 from gassst._core.key_sort cimport sort_keys
 from gassst._core.layouts cimport NO_SCORE
 from gassst._core.planes cimport (
@@ -27,24 +28,14 @@ from gassst._core.planes cimport (
     unknown_bases,
 )
 
-DEF SHORT = 8   # bases of the longest runs of matches that are passed over
-
 
 cdef extern from "stretches.h" nogil:
-    ctypedef struct costs_t:
-        int32_t match, mismatch, bonus
-        int short_run
     ctypedef struct stretch_t:
         int32_t total
         int begin, end
     int32_t total_with(int32_t mismatches, int m, costs_t costs)
     stretch_t best_stretch(planes_t reference, int64_t diagonal, planes_t reads, int64_t first, int m, costs_t costs,
                            int32_t least)
-
-
-cdef costs_t costs_of(scoring) except *:
-    """The costs that a params.Scoring has."""
-    return costs_t(scoring.match, scoring.mismatch, scoring.clip, min(-(-scoring.mismatch // scoring.match), SHORT))
 
 
 cdef inline bint may_reach(planes_t reference, int64_t diagonal, planes_t reads, int64_t first, int64_t m,

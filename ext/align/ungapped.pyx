@@ -9,6 +9,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from gassst._core.alignments cimport ungapped_diagonal
 from gassst._core.coordinates cimport coordinate_t
+from gassst._core.costs cimport costs_of, costs_t
 from gassst._core.planes cimport (
     AHEAD,
     bases64_t,
@@ -24,18 +25,9 @@ from gassst._core.planes cimport (
 )
 
 
-cdef struct costs_t:
-    int64_t mismatch, masked    # what each loses
-
-
-cdef costs_t costs_of(scoring) except *:
-    """The costs that a params.Scoring has. A masked base scores -1."""
-    return costs_t(scoring.match + scoring.mismatch, scoring.match + 1)
-
-
 cdef inline int64_t lost_by_whole(planes_t reference, int64_t diagonal, planes_t reads, int64_t first, int64_t m,
                                   const costs_t *costs, int64_t limit) noexcept nogil:
-    """What a whole read of m bases loses on a diagonal, or something above `limit`."""
+    """What a whole read of m bases loses on a diagonal, or something above `limit`. A masked base scores -1."""
     cdef int64_t at, loss = 0
     cdef bases64_t x, y
     cdef uint64_t masked, live
@@ -43,7 +35,8 @@ cdef inline int64_t lost_by_whole(planes_t reference, int64_t diagonal, planes_t
         x, y = bases_at(reference, diagonal + at), bases_at(reads, first + at)
         live = first_bases(m - at)
         masked = unknown_bases(x, y) & live
-        loss += costs.mismatch * count_bits(differences(x, y) & live & ~masked) + costs.masked * count_bits(masked)
+        loss += ((costs.match + costs.mismatch) * count_bits(differences(x, y) & live & ~masked)
+                 + (costs.match + 1) * count_bits(masked))
         if loss > limit:
             break
     return loss
@@ -70,9 +63,7 @@ def are_whole(places, context):
     cdef const uint8_t[::1] reached = places.reached
     cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
     cdef planes_t reference = planes_of(context.reference.planes), reads = planes_of(packed.planes)
-    scoring = context.params.scoring
-    cdef costs_t costs = costs_of(scoring)
-    cdef int64_t match = scoring.match, most = 2 * scoring.clip    # beside the score of the bases
+    cdef costs_t costs = costs_of(context.params.scoring)
     cdef Py_ssize_t k = strands.shape[0], i
     cdef uint32_t r
     cdef int64_t m, loss
@@ -86,7 +77,7 @@ def are_whole(places, context):
                 continue
             r = strands[i] >> 1
             m = lengths[r]
-            loss = m * match + most - total[i]
+            loss = m * costs.match + 2 * costs.bonus - total[i]
             whole[i] = lost_by_whole(reference, diagonals[i], reads, first_base(plane_start[r], strands[i], m), m, &costs,
                                      loss) == loss
     return whole_array.view(bool)
@@ -140,7 +131,7 @@ def diagonals_of_bands(bands, const int64_t[::1] rows, int64_t breaking, context
             at = ungapped_diagonal(reference, band_start[row] + end[row], strands, first, m, edits[row], reach[row])
             ungapped[i], diagonal[i] = at != 0, at if at else band_start[row] + end[row]
             # One that a masked base makes cheaper is scored in a band.
-            loss = edits[row] * costs.mismatch
+            loss = edits[row] * (costs.match + costs.mismatch)
             plain[i] = (at != 0 and loss < breaking
                         and lost_by_whole(reference, at, strands, first, m, &costs, loss) == loss)
     return diagonal_array, ungapped_array.view(bool), plain_array.view(bool)

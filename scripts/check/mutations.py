@@ -266,8 +266,7 @@ MUTATIONS = [
     ),
     Mutation(
         "ungapped: a masked base is no loss", UNGAPPED,
-        "return costs_t(scoring.match + scoring.mismatch, scoring.match + 1)",
-        "return costs_t(scoring.match + scoring.mismatch, 0)", TEST_UNGAPPED,
+        "+ (costs.match + 1) * count_bits(masked)", "", TEST_UNGAPPED,
     ),
     # Pairing.
     Mutation(

@@ -13,7 +13,7 @@ __kernel void leave_to_local(READ_ARGS, uint n_reads, uint n_active, __global co
     if (i >= n_active)
         return;
     planes_t reads = READS, reference = REFERENCE;
-    costs_t costs = {match, mismatch, bonus, 0};
+    costs_t costs = {match, mismatch, bonus};
     uint read = active[i], chosen = NOWHERE, longest = 0;
     int length = read_length[read], best = STATE(BEST, read);
     uint2 own = segment[read];
@@ -52,7 +52,7 @@ __kernel void score_stretches(READ_ARGS, uint n, REFERENCE_ARGS, int match, int 
     if (i >= n)
         return;
     planes_t reads = READS, reference = REFERENCE;
-    costs_t costs = {match, mismatch, bonus, 0};
+    costs_t costs = {match, mismatch, bonus};
     uint read = columns[i] >> 1, length = read_length[read];
     long first = first_base(read_row[read], columns[i] & 1, length);
     stretches[i] = best_stretch(reference, columns[n + i], reads, first, length, costs, INT_MIN).total;
