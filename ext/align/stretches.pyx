@@ -99,8 +99,8 @@ def best_stretches(const uint32_t[::1] read_strand, const coordinate_t[::1] diag
     return total_array, *ends_array
 
 
-def leave_to_local(anchors, state, context, among, chosen, partner, int sure_errors, int gain):
-    """Give up reads, and their mates, that a stretch of them fits better than the best band.
+def leave_to_local(anchors, state, context, among, chosen, partner):
+    """Give up reads, and their mates, that a stretch of them fits better than the best band, by the bonus of both ends.
 
     The stretch is the best one on the diagonal of the read's longest anchor. A read without a mate stays where it fits
     as well as a whole, without a gap, on the diagonal of any anchor.
@@ -118,10 +118,6 @@ def leave_to_local(anchors, state, context, among, chosen, partner, int sure_err
         Only reads with such an anchor may be; None: all with anchors.
     partner : int64[n] or None
         Mates, which are given up together.
-    sure_errors : int
-        Most errors of a band that is never given up.
-    gain : int
-        Score by which the stretch must be better.
 
     Returns
     -------
@@ -140,7 +136,8 @@ def leave_to_local(anchors, state, context, among, chosen, partner, int sure_err
     cdef const uint8_t[::1] counts = chosen
     cdef const int64_t[::1] mates = partner
     cdef costs_t costs = costs_of(scoring)
-    cdef int32_t least = scoring.least_score + scoring.clip, fewest
+    cdef int32_t least = scoring.least_score + scoring.clip, gain = 2 * scoring.clip, fewest
+    cdef int sure_errors = scoring.sure_errors
     cdef Py_ssize_t a = reads.shape[0], i, j, k = 0, row
     cdef uint32_t r
     cdef int64_t m

@@ -13,8 +13,6 @@ def leave_to_local(
     among: Bool | None,
     chosen: U8 | None,
     partner: I64 | None,
-    sure_errors: int,
-    gain: int,
 ) -> bool: ...
 def promising_buckets(
     anchors: Anchors,

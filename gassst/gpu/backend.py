@@ -34,7 +34,7 @@ from gassst.model.stats import Stats
 from gassst.model.times import Times
 from gassst.search import single
 from gassst.search.filters import FLANK_STEPS
-from gassst.search.host import CLIPPING_GAIN, SURE_ERRORS
+from gassst.search.plan import EXTRA_STRATA
 
 if TYPE_CHECKING:
     from gassst.gpu.device import Memory
@@ -208,7 +208,7 @@ class DeviceBackend:
             return False
         reads, scoring = anchors.reads, self.context.params.scoring
         least = scoring.least_score + scoring.clip
-        numbers = scoring.match, scoring.mismatch, scoring.clip, SURE_ERRORS, CLIPPING_GAIN, least
+        numbers = scoring.match, scoring.mismatch, scoring.clip, scoring.sure_errors, least
         active = (
             self._n,
             np.uint32(reads.size),

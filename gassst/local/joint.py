@@ -8,7 +8,7 @@ import numpy as np
 
 from gassst._core import pair_scoring as _pair_scoring
 from gassst.local.align import Aligner
-from gassst.local.places import Lines, Places, overlap, rank
+from gassst.local.places import Lines, Places, overlap
 from gassst.model.array_types import COORDINATE_BITS, F64, I64, U8, Bool, place_keys
 from gassst.model.layouts import NO_SCORE, SAME_PLACE
 from gassst.pairing.pair_scoring import EDIT_PHRED, PairedReads, PlacesByRead
@@ -16,26 +16,21 @@ from gassst.search.context import BatchContext, PairContext
 
 # Score that a concordant place is worth: bwa's -U.
 PAIR_BONUS = 17
-# Score behind the best one that a place may have, beyond the worth of a concordant place, and still be weighed.
-BEHIND = 12
-# Places of a read around which its mate is looked for. Bacteria have seven copies of their rRNA operon: with 2 four of
-# 16,000 mates over insertions of 60 and 100 bases in E. coli are wrong with MAPQ 20 to 40, and none with 8.
-GUIDES = 8
 LAST_DIAGONAL = (1 << COORDINATE_BITS) - 1
 
 
 def candidates_of(aligner: Aligner, concerned: Bool, places: Places) -> I64:
     """int64[c]: rows of the places where `concerned` mates (bool[n]) may lie, by read, strand and diagonal.
 
-    They count beside the best place of their read. Of places on neighbouring diagonals it is the best one, of equals
-    the one that the search of whole reads chose.
+    A mate can make up for what they score less than the best place of their read. Of places on neighbouring diagonals
+    it is the best one, of equals the one that the search of whole reads chose.
     """
     enough = places.score >= aligner.least_scores(places.read_strand, PAIR_BONUS)
     rows = np.flatnonzero(concerned[places.read] & enough)
     read, total = places.read[rows], places.total[rows].astype(np.int64)
     best = np.full(aligner.context.n, np.iinfo(np.int64).min)
     np.maximum.at(best, read, total)
-    rows = rows[total >= best[read] - PAIR_BONUS - BEHIND]
+    rows = rows[total >= best[read] - PAIR_BONUS]
     if not rows.size:
         return rows
     # Nearly in order already: a stable sort is fast.
@@ -49,14 +44,6 @@ def candidates_of(aligner: Aligner, concerned: Bool, places: Places) -> I64:
     first = np.ones(len(is_best), bool)
     first[1:] = place[is_best[1:]] != place[is_best[:-1]]
     return rows[is_best[first]]
-
-
-def guides_among(candidates: Places) -> Places:
-    """Places around which mates are looked for: the best ones of every read."""
-    ordered = candidates.take(np.lexsort((candidates.diagonal, -candidates.total, candidates.read)))
-    ranks = rank(ordered.read)
-    first = np.maximum.accumulate(np.where(ranks == 0, np.arange(len(ranks)), 0))
-    return ordered.take((ranks < GUIDES) & (ordered.total >= ordered.total[first] - PAIR_BONUS))
 
 
 def any_within(candidates: Places, strand: I64, low: I64, high: I64) -> Bool:

@@ -14,7 +14,7 @@ import numpy as np
 from gassst._core import mate_anchors as _mate_anchors
 from gassst.index.reference import contig_before
 from gassst.local.align import Aligner, score_bands
-from gassst.local.joint import PAIR_BONUS, Joint, any_within, candidates_of, choose, guides_among
+from gassst.local.joint import PAIR_BONUS, Joint, any_within, candidates_of, choose
 from gassst.local.places import Lines, Places, at, line_of_read, of_reads
 from gassst.local.rivals import Looked, Rivals, SeedCoverage, places_by_chance
 from gassst.model.array_types import F64, I64, U8, U32, Bool, Structs
@@ -114,11 +114,11 @@ def pair_up(
 def _beside_guides(
     aligner: Aligner, pairs: PairContext, wanted: Bool, aligned: Bool, known: Places
 ) -> Places:
-    """Places of `wanted` mates (bool[n]) in the windows that the best places of `aligned` mates leave (bool[n]).
+    """Places of `wanted` mates (bool[n]) in the windows that the known places of `aligned` mates leave (bool[n]).
 
     Mates with a `known` candidate in such a window are not looked for in it.
     """
-    guides = guides_among(known.take(aligned[known.read] & wanted[pairs.partner[known.read]]))
+    guides = known.take(aligned[known.read] & wanted[pairs.partner[known.read]])
     mates, (low, high, strand) = pairs.partner[guides.read], _windows(aligner.context, pairs, guides)
     lonely = np.flatnonzero((low <= high) & ~any_within(known, 2 * mates + strand, low, high))
     if not lonely.size:

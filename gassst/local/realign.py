@@ -31,7 +31,7 @@ from gassst.local.places import (
     of_reads,
     rank,
 )
-from gassst.local.reseed import DEEP, WORDS, Depth, PassedOver, look_again
+from gassst.local.reseed import DEEP, Depth, PassedOver, look_again
 from gassst.local.rivals import SeedCoverage, part_quality, quality_of, rivals_of, supplementary
 from gassst.model.array_types import COORDINATE, Bool, place_keys
 from gassst.model.layouts import NO_SCORE
@@ -44,10 +44,6 @@ from gassst.search.host import HostBackend, unmapped_rows
 from gassst.search.mapq import near_known
 from gassst.search.plan import EXTRA_STRATA
 from gassst.search.tandem_copies import Parts, beside_copies
-
-# Errors by which a known place may be worse than the chosen one and still be scored again. 3 to 12 place the same
-# reads right (lab/constants.md).
-WORSE = 7
 
 
 class Looked(NamedTuple):
@@ -148,7 +144,7 @@ class _Realignment:
         """The places with the diagonals on which they begin, where several lie in the band of the line of a read."""
         line = line_of_read(lines, self.context.n)[places.read]
         away = np.abs(places.diagonal - at(lines.last_diagonal, line))
-        near = away <= 64 * np.maximum(self.context.words[places.read].astype(np.int64), WORDS)
+        near = away <= 64 * self.context.words[places.read].astype(np.int64)
         near &= (line >= 0) & (places.read_strand == at(lines.read_strand, line))
         crowded = np.bincount(places.read, near & (away > 0), self.context.n) > 0
         rows, first = np.flatnonzero(near & crowded[places.read]), places.first_diagonal.copy()
@@ -211,10 +207,11 @@ class _Realignment:
     def _known_places(self) -> Places:
         """The places that the search found."""
         found, context, scoring = self.found, self.context, self.scoring
-        rows, given = _local_places.known_places(found, WORSE, context.flip)
+        each = scoring.match + scoring.mismatch
+        # Those that a mate can make up for.
+        rows, given = _local_places.known_places(found, -(-PAIR_BONUS // each), context.flip)
         end, ungapped, plain = _ungapped.diagonals_of_bands(found.bands, rows, self.aligner.breaking, context)
         bands = found.bands.take(rows)
-        each = scoring.match + scoring.mismatch
         gap = max(scoring.gap_open) + max(scoring.gap_extend) + scoring.match
         # Of a gapped alignment, with one gap base.
         loss = bands.edits * np.int64(each) + np.where(ungapped, 0, gap - each)

@@ -19,7 +19,6 @@ NEW_PLACES = 32  # buckets of a read that are scored, those of the best stretche
 STRIDE = 5
 SPECIFIC = 4  # bases by which a seed is longer than one that occurs once by chance; 2 and 6 place fewer right
 OCCURRENCES = 64  # of a seed that are looked at
-WORDS = 2  # of a band: room for gaps of some 50 bases
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -109,8 +108,7 @@ def look_again(backend: HostBackend, reads: U32, depth: Depth | None = None) -> 
     looked = backend.look_densely(reads, seeds)
     found = _stretches.promising_buckets(looked.anchors, context, places, looked.stretches)
     read_strand, bucket, diagonal = found
-    words = np.maximum(context.words[read_strand >> 1], np.uint8(WORDS))
-    lead = 32 * words.astype(COORDINATE) - ((1 << context.shift) >> 1)
-    band_start = (bucket.astype(COORDINATE) << context.shift) - lead
+    read = read_strand >> 1
+    band_start = (bucket.astype(COORDINATE) << context.shift) - context.lead[read]
     passed_over = PassedOver.of(looked.clipped.astype(np.float64) * STRIDE, looked.first, looked.last)
-    return Promising(read_strand, band_start, words, diagonal), passed_over
+    return Promising(read_strand, band_start, context.words[read], diagonal), passed_over

@@ -32,8 +32,6 @@ from gassst.search.copies import Copies, Searched, unseen_alone
 from gassst.search.mapq import Seen, clipped, family, quality
 from gassst.search.plan import EXTRA_STRATA, chance_hits
 
-PARTS = 3  # supplementary alignments of a read
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rivals(Columns):
@@ -202,7 +200,7 @@ def supplementary(aligner: Aligner, places: Places, primary: Lines) -> Lines:
     places = places.take(places.score >= least)
     begin, end = places.parts(context.lengths, context.params.scoring.match)
     found, free = [primary.take(primary.clipped(context.lengths) >= MUCH_CLIPPED)], np.ones(len(begin), bool)
-    for _ in range(PARTS):
+    while True:
         line = line_of_read(found[-1], n)[places.read]
         free &= (line >= 0) & ~overlap(begin, end, at(found[-1].begin, line), at(found[-1].end, line))
         if not free.any():

@@ -21,7 +21,6 @@ from gassst.model.params import MIN_READ_LENGTH, SPECIFIC_LENGTH, MapParams
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY
 from gassst.reads.adapters import KNOWN, RULES
 from gassst.search.filters import Cascade
-from gassst.search.host import SURE_ERRORS
 from gassst.search.mapq import (
     LEAST_BESIDE_COPIES,
     MOST_BESIDE,
@@ -75,9 +74,9 @@ class Rules:
     perfect_ends: int
     costs: NDArray[np.int16]
     leaving: I64
+    sure_errors: int
     adapters: tuple[NDArray[np.uint8], int, int, int] = (KNOWN, *RULES)
     specific: int = SPECIFIC_LENGTH
-    sure_errors: int = SURE_ERRORS
     shortest: int = MIN_READ_LENGTH
     margin: int = EXTRA_STRATA
     least_beside: int = LEAST_BESIDE_COPIES
@@ -99,6 +98,7 @@ class Rules:
             perfect_ends=2 * scoring.clip,
             costs=doubled(scoring),
             leaving=np.array([(width, leaving_cost(scoring, width)) for width in WIDTHS], np.int64),
+            sure_errors=scoring.sure_errors,
         )
 
     def rate(

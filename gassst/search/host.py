@@ -42,12 +42,6 @@ from gassst.search.tandem_copies import Parts, beside_copies
 
 # Cells of the profiles in memory at once, 2 bytes each.
 PROFILE_CELLS = 1 << 25
-# Errors of a band up to which the search of whole reads decides alone, wherever they lie. With 2 and 8 the same
-# reads are right (lab/constants.md).
-SURE_ERRORS = 4
-# Score by which a clipped alignment must be better for the search to give a read up. Of clean reads of 100 bases with
-# 5 % errors 0.9 % are then given up, 3.7 % without a margin; reads with adapters are placed as well as without.
-CLIPPING_GAIN = 11
 # Share of reads, or of pairs, that may be given up although they have a place as a whole: of 10,000 pairs of 100 bases
 # with 10 % errors 0.02 % lose theirs, and reads of another genome cost a third.
 GIVEN_UP = 0.001 if rule("giving-up", "Ends the search of pairs that seeds hardly place any more.") else 0.0
@@ -148,15 +142,15 @@ class HostBackend:
     ) -> bool:
         """Leave reads that a clipped alignment fits better than the best band to the search by local score.
 
-        Only where ends may be clipped. A band of few errors is never given up: there no clipped alignment is better
-        by much. Of the reads `among` (bool[n]) those with a `chosen` anchor (uint8[c]) may be left, None: all; and
-        their `partner` (int64[n]) with them. Changes `left_to_local`. Returns whether any was left.
+        Only where ends may be clipped, and where the score is better by the bonus of both ends. Of the reads `among`
+        (bool[n]) those with a `chosen` anchor (uint8[c]) may be left, None: all; and their `partner` (int64[n]) with
+        them. Changes `left_to_local`. Returns whether any was left.
         """
         if self.context.params.mode != "local":
             return False
         with self.stats.timed("candidates"):
             reads = among, chosen, partner
-            return _stretches.leave_to_local(anchors, state, self.context, *reads, SURE_ERRORS, CLIPPING_GAIN)
+            return _stretches.leave_to_local(anchors, state, self.context, *reads)
 
     def still_searched(self, anchors: Anchors, state: SearchState) -> Candidates:
         """The anchors of reads that were not left to the search by local score."""

@@ -1,7 +1,7 @@
 """What the constants of the search are worth: each is varied alone, on reads with known places.
 
     python scripts/bench/constants.py human13.fa --index human13.gsi -n 10000 --groups pairs clipped
-    python scripts/bench/constants.py human13.fa --only WORSE,SURE_ERRORS --json constants.json
+    python scripts/bench/constants.py human13.fa --only STRIDE,MUCH_CLIPPED --json constants.json
 
 Reads are simulated once for each set. A row is one value of one constant on one set: reads placed right, right and
 wrong at MAPQ >= 20, and CPU seconds of mapping in one thread, the median of --rounds that go through all values in
@@ -64,16 +64,13 @@ GROUPS = {
         Varied("LEARN_PART", "gassst.runs.run", (256, 1024, 4096), PAIRS[1:]),
     ],
     "clipped": [
-        Varied("WORSE", "gassst.local.realign", (3, 7, 12), CLIPPED),
         Varied("MUCH_CLIPPED", "gassst.local.places", (10, 20, 40), CLIPPED),
-        Varied("SURE_ERRORS", "gassst.search.host", (2, 4, 8), CLIPPED),
     ],
     "dense seeds": [
         Varied("NEW_PLACES", "gassst.local.reseed", (8, 32, 128), CLIPPED[1:]),
         Varied("STRIDE", "gassst.local.reseed", (1, 3, 6), CLIPPED[1:]),
         Varied("SPECIFIC", "gassst.local.reseed", (2, 4, 6), CLIPPED[1:]),
         Varied("OCCURRENCES", "gassst.local.reseed", (16, 64, 256), CLIPPED[1:]),
-        Varied("WORDS", "gassst.local.reseed", (1, 2, 4), CLIPPED[1:]),
     ],
 }
 

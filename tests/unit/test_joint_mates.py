@@ -12,7 +12,7 @@ from text_bases import random_bases, reverse_complement
 
 import gassst
 from gassst.index.reference import Reference
-from gassst.local.joint import BEHIND, LAST_DIAGONAL, PAIR_BONUS, any_within, candidates_of
+from gassst.local.joint import LAST_DIAGONAL, PAIR_BONUS, any_within, candidates_of
 from gassst.local.places import Places
 from gassst.model.array_types import COORDINATE_BITS
 from gassst.model.layouts import SAME_PLACE
@@ -219,7 +219,7 @@ def test_candidates_are_of_the_reads_concerned_and_score_enough():
     none = np.zeros(150, bool)
     places = Places(strand, diagonal, np.full(150, 64), total, total, *ends, diagonal, none, diagonal)
     rows = candidates_of(ALIGNER, np.array([True, False, True]), places)
-    expected = [(s, t) for s in (0, 4) for t in range(74 - PAIR_BONUS - BEHIND, 75)]
+    expected = [(s, t) for s in (0, 4) for t in range(74 - PAIR_BONUS, 75)]
     assert sorted(zip(strand[rows].tolist(), total[rows].tolist(), strict=True)) == expected
 
 

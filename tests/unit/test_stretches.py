@@ -63,7 +63,7 @@ def test_the_best_stretch_is_found(scoring, length, masked):
                 assert each[begin[i] : end[i]].sum() + bonus == best[i]
 
 
-M, SURE, GAIN = 100, 4, 11
+M = 100
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ def half_fits():
 def run_leave_to_local(half_fits, best, among=None, chosen=None, partner=None):
     anchors, context, _ = half_fits
     state = SimpleNamespace(best=best, left_to_local=np.zeros(60, bool))
-    any_new = leave_to_local(anchors, state, context, among, chosen, partner, SURE, GAIN)
+    any_new = leave_to_local(anchors, state, context, among, chosen, partner)
     assert any_new == state.left_to_local.any()
     return state
 
@@ -115,8 +115,19 @@ def test_reads_are_given_up_where_a_stretch_scores_better(half_fits):
     assert run_leave_to_local(half_fits, best, partner=np.arange(60) ^ 1).left_to_local.all()
 
 
+@pytest.mark.parametrize("scoring", [Scoring(), Scoring(clip=0), Scoring(match=2, mismatch=3, clip=9)])
+def test_few_errors_are_never_outweighed(scoring):
+    """Tried with all of them at one end, which a clipped alignment leaves out."""
+    errors = np.arange(1, 40)
+    whole = scoring.perfect(np.array([M])) - errors * (scoring.match + scoring.mismatch)
+    clipped = (M - errors) * scoring.match + scoring.clip
+    outweighed = errors[clipped >= whole + 2 * scoring.clip]
+    assert outweighed[0] == scoring.sure_errors + 1 or scoring.sure_errors < 0
+
+
 def test_a_band_of_few_errors_is_never_given_up(half_fits):
-    assert not run_leave_to_local(half_fits, np.full(60, SURE, np.uint16)).left_to_local.any()
+    few = np.full(60, Scoring().sure_errors, np.uint16)
+    assert not run_leave_to_local(half_fits, few).left_to_local.any()
 
 
 def test_a_stretch_must_gain_enough(half_fits):
@@ -155,7 +166,7 @@ def test_a_read_that_fits_where_another_anchor_lies_is_kept():
             reads=np.zeros(1, np.uint32),
         )
         state = SimpleNamespace(best=np.array([17], np.uint16), left_to_local=np.zeros(1, bool))
-        assert leave_to_local(anchors, state, context, None, None, None, SURE, GAIN) != is_kept
+        assert leave_to_local(anchors, state, context, None, None, None) != is_kept
 
 
 def test_only_reads_that_may_are_given_up_and_their_mates_with_them(half_fits):

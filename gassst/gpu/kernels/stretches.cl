@@ -1,12 +1,12 @@
 /* Reads of which a part fits better than the whole (ext/align/stretches.pyx). */
 #include "stretches.h"
 
-/* Gives up the reads that a stretch on the diagonal of their longest anchor fits better, by `gain`, than the best band and
+/* Gives up the reads that a stretch on the diagonal of their longest anchor fits better, by the bonus of both ends, than the best band and
  * than the whole read on the diagonal of any anchor (stretches.pyx, `leave_to_local`). Their anchors are dropped. No read
  * with `sure` errors or fewer is given up, nor where the stretch has less than `least`. */
 __kernel void leave_to_local(READ_ARGS, uint n_reads, uint n_active, __global const uint *active,
                            __global const short *plan, REFERENCE_ARGS, int match, int mismatch, int bonus, int sure,
-                           int gain, int least, __global const uint2 *segment, __global ulong *anchors,
+                           int least, __global const uint2 *segment, __global ulong *anchors,
                            __global ushort *state)
 {
     uint i = get_global_id(0);
@@ -30,13 +30,13 @@ __kernel void leave_to_local(READ_ARGS, uint n_reads, uint n_active, __global co
     int total = best_stretch(reference, anchor_diagonal(anchors[chosen]), reads,
                              first_base(row, anchor_strand(anchors[chosen]) ^ flip, length), length, costs, INT_MIN).total;
     int fewest = best == NO_SCORE ? PLAN(ERRORS, length) + 1 : best;
-    if (total < max(total_with(fewest, length, costs) + gain, least))
+    if (total < max(total_with(fewest, length, costs) + 2 * bonus, least))
         return;
     for (uint j = own.x; j < own.x + own.y; j++)
         if (anchor_fate(anchors[j]) == ANCHOR_LIVE)
             fewest = min(fewest, count_differences(reference, anchor_diagonal(anchors[j]), reads,
                                                    first_base(row, anchor_strand(anchors[j]) ^ flip, length), length, fewest));
-    if (total < total_with(fewest, length, costs) + gain)
+    if (total < total_with(fewest, length, costs) + 2 * bonus)
         return;
     STATE(LEFT_TO_LOCAL, read) = 1;
     for (uint j = own.x; j < own.x + own.y; j++)
