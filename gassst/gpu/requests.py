@@ -23,7 +23,7 @@ from gassst.search.plan import SearchPlan
 from gassst.search.state import SearchState
 
 NO_READS = np.empty(0, np.uint32)
-NOT_DENSE = DenseSeeds(0, 0, 0, False)
+NOT_DENSE = DenseSeeds(0, 0, 0)
 SEARCH, DENSE = -1, -2
 """In the place of a stage."""
 

@@ -70,7 +70,7 @@ class DenseTrial:
         """Of every so manieth read of a batch, with seeds of which one in a few occurs more than once by chance."""
         reads = np.arange(0, context.n, DENSELY, dtype=np.uint32)
         by_chance = ceil(log(max(context.reference.unmasked, 4), 4))
-        seeds = DenseSeeds(min(by_chance, context.index.longest_seed), 5, OCCURRENCES, True)
+        seeds = DenseSeeds(min(by_chance, context.index.longest_seed), 5, OCCURRENCES)
         expected = HostBackend(context, None, Stats()).look_densely(reads, seeds)
         read_strand, diagonal = expected.anchors.read_strand, expected.anchors.diagonal
         end = context.lengths[read_strand >> 1].astype(np.int64)

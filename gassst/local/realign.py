@@ -31,7 +31,7 @@ from gassst.local.places import (
     of_reads,
     rank,
 )
-from gassst.local.reseed import DEEP, Depth, PassedOver, look_again
+from gassst.local.reseed import DEEP, PassedOver, look_again
 from gassst.local.rivals import SeedCoverage, part_quality, quality_of, rivals_of, supplementary
 from gassst.model.array_types import COORDINATE, Bool, place_keys
 from gassst.model.layouts import NO_SCORE
@@ -127,11 +127,11 @@ class _Realignment:
         "Looks up seeds at every fifth base of reads that fit at one end only.",
         instead=lambda self, known, *_: known,
     )
-    def _look_up(self, known: Looked, reads: Bool, depth: Depth | None = None) -> Looked:
+    def _look_up(self, known: Looked, reads: Bool, occurrences: int | None = None) -> Looked:
         """What is known with the places that dense seeds of some `reads` (bool[n]) lead to."""
         primary, places, passed_over = known
         rows = np.flatnonzero(reads).astype(np.uint32)
-        promising, found = look_again(self.backend, rows, depth)
+        promising, found = look_again(self.backend, rows, occurrences)
         new = score_promising(self.aligner, promising)
         enough = (new.score >= self.scoring.least_score) & ~_repeats(new, places.take(reads[places.read]))
         places = Places.concatenate([places, new.take(enough)])

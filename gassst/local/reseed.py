@@ -14,11 +14,10 @@ from gassst.search.dense import DenseSeeds
 from gassst.search.host import HostBackend
 
 # The other values that were tried are in lab/constants.md.
-NEW_PLACES = 32  # buckets of a read that are scored, those of the best stretches; 128 cost a sixth more
+NEW_PLACES = 128  # buckets of a read that are scored, those of the best stretches
 # Bases from seed to seed. At 3 another look costs a third more, and 0.01 % more of human reads with adapters are right.
 STRIDE = 5
 SPECIFIC = 4  # bases by which a seed is longer than one that occurs once by chance; 2 and 6 place fewer right
-OCCURRENCES = 64  # of a seed that are looked at
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,28 +84,20 @@ class Promising(NamedTuple):
     diagonal: I64
 
 
-class Depth(NamedTuple):
-    """How far a look goes: occurrences of a seed that are looked at, and buckets of a read that are scored."""
-
-    occurrences: int
-    places: int
+# Occurrences of a seed that are looked at for pairs in doubt. Of human133 (100 bases, 5 %) 5,719 instead of 5,765 of
+# 5,836 such mates are right with 128 (lab/tried.md).
+DEEP = 512
 
 
-# For pairs in doubt. Of human133 (100 bases, 5 %) 5,719 instead of 5,765 of 5,836 such mates are right with 128
-# occurrences, and 5,753 with 32 places (lab/tried.md).
-DEEP = Depth(512, 128)
-
-
-def look_again(backend: HostBackend, reads: U32, depth: Depth | None = None) -> tuple[Promising, PassedOver]:
+def look_again(backend: HostBackend, reads: U32, most: int | None = None) -> tuple[Promising, PassedOver]:
     """The promising bands of `reads` (uint32[a], ascending), and what was passed over.
 
-    `depth`: None for the first look, whose seeds the level of sensitivity limits, too.
+    `most`: occurrences of a seed that are looked at; by default as the level of sensitivity has it.
     """
-    context, within_plan = backend.context, depth is None
-    occurrences, places = depth or (OCCURRENCES, NEW_PLACES)
-    seeds = DenseSeeds(seed_length(context.index), STRIDE, occurrences, within_plan)
+    context, length = backend.context, seed_length(backend.context.index)
+    seeds = DenseSeeds(length, STRIDE, most or context.plan.occurrence_cap(length))
     looked = backend.look_densely(reads, seeds)
-    found = _stretches.promising_buckets(looked.anchors, context, places, looked.stretches)
+    found = _stretches.promising_buckets(looked.anchors, context, NEW_PLACES, looked.stretches)
     read_strand, bucket, diagonal = found
     read = read_strand >> 1
     band_start = (bucket.astype(COORDINATE) << context.shift) - context.lead[read]

@@ -16,13 +16,12 @@ from gassst.search.plan import SearchPlan, SeedRows
 class DenseSeeds(NamedTuple):
     """Seeds of `length` bases, each a `stride` behind the one before, on both strands.
 
-    `occurrences`: of a seed that are looked at, at most; and no more than the plan's caps allow, if `within_plan`.
+    `occurrences`: of a seed that are looked at, at most.
     """
 
     length: int
     stride: int
     occurrences: int
-    within_plan: bool
 
     def rows(self) -> SeedRows:
         """Their plan by read length."""
@@ -32,8 +31,6 @@ class DenseSeeds(NamedTuple):
 
     def caps(self, plan: SearchPlan) -> U32:
         """Most occurrences by seed length."""
-        if self.within_plan:
-            return np.minimum(plan.caps, np.uint32(self.occurrences))
         return np.full_like(plan.caps, self.occurrences)
 
 

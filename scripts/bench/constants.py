@@ -67,10 +67,8 @@ GROUPS = {
         Varied("MUCH_CLIPPED", "gassst.local.places", (10, 20, 40), CLIPPED),
     ],
     "dense seeds": [
-        Varied("NEW_PLACES", "gassst.local.reseed", (8, 32, 128), CLIPPED[1:]),
         Varied("STRIDE", "gassst.local.reseed", (1, 3, 6), CLIPPED[1:]),
         Varied("SPECIFIC", "gassst.local.reseed", (2, 4, 6), CLIPPED[1:]),
-        Varied("OCCURRENCES", "gassst.local.reseed", (16, 64, 256), CLIPPED[1:]),
     ],
 }
 

@@ -108,7 +108,7 @@ class TestDenseLook:
 
     @pytest.mark.parametrize(
         "seeds",
-        [DenseSeeds(9, 5, 3, False), DenseSeeds(12, 1, 64, True), DenseSeeds(20, 5, 1, True)],
+        [DenseSeeds(9, 5, 3), DenseSeeds(12, 1, 64), DenseSeeds(20, 5, 1)],
         ids=str,
     )
     def test_anchors_and_passed_over_seeds(self, search, index, small_reads, seeds):
@@ -119,7 +119,7 @@ class TestDenseLook:
         assert len(found.anchors) > 50 and (found.clipped > 0).any() == (seeds.occurrences < 64)
 
     def test_requests_together(self, search, index, small_reads):
-        seeds = DenseSeeds(10, 3, 20, True)
+        seeds = DenseSeeds(10, 3, 20)
         contexts = [
             context_of(index, small_reads[a:b], mode="local") for a, b in ((0, 50), (50, 51), (51, 180))
         ]

@@ -146,7 +146,7 @@ with CpuExtender(index.reference.planes).open_reads(context.packed) as bands:
 anchors = looked.anchors(reads)
 assert (anchors.diagonal == expected.diagonal).all() and (anchors.read_strand == expected.read_strand).all()
 assert (anchors.start == expected.start).all() and len(anchors)
-seeds = DenseSeeds(14, 3, 64, True)
+seeds = DenseSeeds(14, 3, 64)
 densely = server.look_densely(context, Stats(), reads, seeds)
 with CpuExtender(index.reference.planes).open_reads(context.packed) as bands:
     expected = HostBackend(context, bands, Stats()).look_densely(reads, seeds)
