@@ -34,7 +34,6 @@ from gassst.model.stats import Stats
 from gassst.model.times import Times
 from gassst.search import single
 from gassst.search.filters import FLANK_STEPS
-from gassst.search.plan import EXTRA_STRATA
 
 if TYPE_CHECKING:
     from gassst.gpu.device import Memory

@@ -24,13 +24,8 @@ from gassst.pairing.orientation import leads, partner_strand, partner_window
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.copies import Copies, unseen
 from gassst.search.host_pairs import RESCUE_PLACES
-from gassst.search.mapq import AS_LIKELY, beside_known, copies_of_wholes, near_known, quality
+from gassst.search.mapq import beside_known, copies_of_wholes, near_known, quality
 
-# Weight of other known pairs of places from which on a pair is in doubt. 0.001 to 0.1 place the same reads right.
-DOUBTFUL = 1e-3
-# Share of the bases of both mates with seeds that occur too often from which on a pair is in doubt, too: it may lie in
-# a family of more copies than such seeds were followed to.
-OFTEN = 1 / 3
 # Bases in a row that a band must have in common with a mate to be scored. Of 17,804 bands in the windows of real
 # E. coli mates 780 have them, and all that score 13 or more; of human ones all that score 16 or more
 # (lab/constants.md).
@@ -64,21 +59,6 @@ class PairedPlaces:
     def none(cls, n: int, primary: Lines, places: Places) -> PairedPlaces:
         """Where no mates were placed together."""
         return cls(primary, places, np.empty(0, np.uint32), np.zeros(n, bool), np.zeros(n))
-
-    def put(self, again: PairedPlaces, concerned: Bool) -> PairedPlaces:
-        """With the `concerned` pairs (bool[n], both mates) as they were placed `again`, which holds nothing else."""
-        kept = [some.take(~concerned[some.read]) for some in (self.primary, self.places)]
-        rescued, wrong = (
-            np.where(concerned, new, old)
-            for old, new in ((self.rescued, again.rescued), (self.wrong, again.wrong))
-        )
-        return PairedPlaces(
-            Lines.concatenate([kept[0], again.primary]),
-            Places.concatenate([kept[1], again.places]),
-            np.concatenate([self.joined[~concerned[self.joined]], again.joined]),
-            rescued,
-            wrong,
-        )
 
 
 @optional(
@@ -153,32 +133,6 @@ def _moved(
     wrong = np.zeros(n)
     wrong[reads] = choice.wrong
     return PairedPlaces(primary, places, reads[both].astype(np.uint32), rescued, wrong)
-
-
-@optional(
-    "deep-look",
-    "Looks up seeds that occur often for pairs in doubt.",
-    instead=lambda lengths, *_: np.zeros(len(lengths), bool),
-)
-def in_doubt(
-    lengths: U32, pairs: PairContext, paired: PairedPlaces, movable: Bool, seed_coverage: SeedCoverage
-) -> Bool:
-    """bool[n]: reads worth a look at seeds that occur often: of pairs that are not sure, with a mate aligned.
-
-    A pair is sure where both mates have a place by themselves, and no known rival together, and most seeds of one were
-    looked at. A tie is not in doubt: few of them lie elsewhere, and more rivals make no difference. `movable` bool[n]:
-    reads that neither stay where they are nor are proved to.
-    """
-    n, bases = len(movable), seed_coverage.passed_over.bases
-    often = bases >= OFTEN * lengths
-    aligned = of_reads(paired.primary, n)
-    joined = np.zeros(n, bool)
-    joined[paired.joined] = True
-    doubtful = ~joined | (paired.wrong >= DOUBTFUL) | paired.rescued | paired.rescued[pairs.partner]
-    doubtful |= often & often[pairs.partner]
-    doubtful &= ~(joined & (paired.wrong > AS_LIKELY))
-    left_out = np.where(seed_coverage.reseeded, bases, seed_coverage.share) > 0
-    return movable & pairs.paired & left_out & (aligned | aligned[pairs.partner]) & doubtful
 
 
 def pair_quality(

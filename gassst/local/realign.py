@@ -19,7 +19,7 @@ from gassst._core import local_rows as _local_rows
 from gassst._core import ungapped as _ungapped
 from gassst.local.align import Aligner, score_promising
 from gassst.local.joint import PAIR_BONUS
-from gassst.local.mates import PairedPlaces, in_doubt, pair_quality, pair_up
+from gassst.local.mates import PairedPlaces, pair_quality, pair_up
 from gassst.local.places import (
     MUCH_CLIPPED,
     Lines,
@@ -31,7 +31,7 @@ from gassst.local.places import (
     of_reads,
     rank,
 )
-from gassst.local.reseed import DEEP, PassedOver, look_again
+from gassst.local.reseed import PassedOver, look_again
 from gassst.local.rivals import SeedCoverage, part_quality, quality_of, rivals_of, supplementary
 from gassst.model.array_types import COORDINATE, Bool, place_keys
 from gassst.model.layouts import NO_SCORE
@@ -102,12 +102,11 @@ class _Realignment:
         known = known._replace(primary=self._reportable(known.primary, self._paired()))
         paired = PairedPlaces.none(n, known.primary, known.places)
         if self.pairs is not None:
-            paired, far, passed_over = self._pair_up(self.pairs, known, far, decided)
-            known = known._replace(passed_over=passed_over)
+            paired = pair_up(self.aligner, self.pairs, decided, known.primary, known.places)
             paired = self._concordant(self.pairs, paired, decided)
         primary, places = paired.primary, paired.places
         parts = supplementary(self.aligner, places.take(far[places.read]), primary.take(far[primary.read]))
-        return self._report(paired, parts, self._seed_coverage(far, known.passed_over), decided)
+        return self._report(paired, parts, SeedCoverage(far, found.seen, known.passed_over), decided)
 
     def _decided(self, primary: Lines, far: Bool) -> Bool:
         """bool[n]: mates of the pairs that stay where the search of whole reads has placed them.
@@ -125,13 +124,13 @@ class _Realignment:
     @optional(
         "dense-seeds",
         "Looks up seeds at every fifth base of reads that fit at one end only.",
-        instead=lambda self, known, *_: known,
+        instead=lambda self, known, reads: known,
     )
-    def _look_up(self, known: Looked, reads: Bool, occurrences: int | None = None) -> Looked:
+    def _look_up(self, known: Looked, reads: Bool) -> Looked:
         """What is known with the places that dense seeds of some `reads` (bool[n]) lead to."""
         primary, places, passed_over = known
         rows = np.flatnonzero(reads).astype(np.uint32)
-        promising, found = look_again(self.backend, rows, occurrences)
+        promising, found = look_again(self.backend, rows)
         new = score_promising(self.aligner, promising)
         enough = (new.score >= self.scoring.least_score) & ~_repeats(new, places.take(reads[places.read]))
         places = Places.concatenate([places, new.take(enough)])
@@ -151,35 +150,9 @@ class _Realignment:
         first[rows] = self.aligner.begun(places.take(rows))
         return replace(places, first_diagonal=first)
 
-    def _pair_up(
-        self, pairs: PairContext, known: Looked, far: Bool, decided: Bool
-    ) -> tuple[PairedPlaces, Bool, PassedOver]:
-        """Mates placed together; the reads that were looked up by then (`far` and more, bool[n]), what was passed over.
-
-        Pairs in doubt are looked up with seeds that occur often, and placed once more.
-        """
-        paired = pair_up(self.aligner, pairs, decided, known.primary, known.places)
-        # Where whole reads make a concordant pair, more seeds find no other one.
-        movable = ~self._fit_as_wholes(pairs, far)
-        coverage = self._seed_coverage(far, known.passed_over)
-        doubtful = in_doubt(self.context.lengths, pairs, paired, movable, coverage)
-        if not doubtful.any():
-            return paired, far, known.passed_over
-        # Few pairs: all else stays as it is, and is not copied.
-        concerned = doubtful | doubtful[pairs.partner]
-        primary, places = (some.take(concerned[some.read]) for some in (known.primary, known.places))
-        deep = self._look_up(Looked(primary, places, known.passed_over), doubtful, DEEP)
-        primary = self._reportable(deep.primary, self._paired())
-        again = pair_up(self.aligner, pairs, decided | ~concerned, primary, deep.places)
-        return paired.put(again, concerned), far | doubtful, deep.passed_over
-
     def _fit_as_wholes(self, pairs: PairContext, far: Bool) -> Bool:
         """bool[n]: mates of concordant pairs of whole reads, none of them looked up again (`far`, bool[n])."""
         return self.found.proper & ~far & ~far[pairs.partner]
-
-    def _seed_coverage(self, far: Bool, passed_over: PassedOver) -> SeedCoverage:
-        """Of the batch, where dense seeds of some reads (`far`, bool[n]) were looked up."""
-        return SeedCoverage(far, self.found.seen, passed_over)
 
     def _reportable(self, lines: Lines, decided: Bool) -> Lines:
         """Those with the least score that is asked for (-T), to which a concordant mate (bool[n]) adds its worth."""

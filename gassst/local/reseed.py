@@ -84,18 +84,10 @@ class Promising(NamedTuple):
     diagonal: I64
 
 
-# Occurrences of a seed that are looked at for pairs in doubt. Of human133 (100 bases, 5 %) 5,719 instead of 5,765 of
-# 5,836 such mates are right with 128 (lab/tried.md).
-DEEP = 512
-
-
-def look_again(backend: HostBackend, reads: U32, most: int | None = None) -> tuple[Promising, PassedOver]:
-    """The promising bands of `reads` (uint32[a], ascending), and what was passed over.
-
-    `most`: occurrences of a seed that are looked at; by default as the level of sensitivity has it.
-    """
+def look_again(backend: HostBackend, reads: U32) -> tuple[Promising, PassedOver]:
+    """The promising bands of `reads` (uint32[a], ascending), and what was passed over."""
     context, length = backend.context, seed_length(backend.context.index)
-    seeds = DenseSeeds(length, STRIDE, most or context.plan.occurrence_cap(length))
+    seeds = DenseSeeds(length, STRIDE, context.plan.occurrence_cap(length))
     looked = backend.look_densely(reads, seeds)
     found = _stretches.promising_buckets(looked.anchors, context, NEW_PLACES, looked.stretches)
     read_strand, bucket, diagonal = found

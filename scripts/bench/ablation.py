@@ -1,7 +1,7 @@
 """What every optional rule of the core is worth: each is switched off, on simulated reads.
 
     python scripts/bench/ablation.py genome.fa --foreign other.fa -n 100000 --rounds 3 --json ablation.json
-    python scripts/bench/ablation.py genome.fa --rules deep-look,wide-windows
+    python scripts/bench/ablation.py genome.fa --rules dense-seeds,wide-windows
 
 Reads are of this genome, but those of --foreign. A rule and the release are mapped in turn, each run a process of its
 own with one thread. A row is one rule on one set: CPU time without it over CPU time with it, the least of --rounds;

@@ -44,14 +44,14 @@ def test_reads_map_without_a_rule(small_index, small_fastq, tmp_path, name):
 
 
 def test_a_name_that_no_rule_has_is_an_error(small_index, small_fastq, tmp_path):
-    done = mapped(small_index, [small_fastq], tmp_path / "out.sam", "deep-look,no-such-rule")
+    done = mapped(small_index, [small_fastq], tmp_path / "out.sam", "dense-seeds,no-such-rule")
     assert done.returncode == 2 and not (tmp_path / "out.sam").exists()
     assert len(done.stderr.splitlines()) == 1 and "'no-such-rule'" in done.stderr
 
 
 def test_two_rules_of_one_name_are_refused():
     with pytest.raises(ValueError, match="two rules"):
-        rules.rule("deep-look", "Does another thing.")
+        rules.rule("dense-seeds", "Does another thing.")
 
 
 def test_the_core_holds_no_more_than_its_page_allows():
