@@ -13,12 +13,14 @@ from gassst._core.key_sort cimport sort_keys
 from gassst._core.same_place cimport SAME_PLACE, same_place
 
 cdef enum:
-    # As many as another look scores (gassst/local/reseed.py, NEW_PLACES).
-    MOST_KNOWN = 32         # places of a read that the search found
+    MOST_SCORED = 32        # places of a read: those that the search found, or another look
     # The fields of the key of `sort_by_total`.
     ROW_BITS = 15           # of a place among those of its read
     ROW_MASK = (1 << ROW_BITS) - 1
 
+
+SCORED = MOST_SCORED
+"""Most places of a read that are scored by local alignments, from one look at it."""
 
 cdef struct known_t:
     uint64_t key    # chosen before the others, fewest errors, canonical strand, first diagonal
@@ -54,7 +56,7 @@ def known_places(found, int worse, const uint8_t[::1] flip):
     cdef const uint8_t[::1] left_to_local = found.left_to_local.view(np.uint8)
     cdef Py_ssize_t k = read_strand.shape[0], done = 0, i, kept, row = 0
     cdef int64_t r, chosen
-    cdef known_t places[MOST_KNOWN]
+    cdef known_t places[MOST_SCORED]
     rows_array, given_array = np.empty(k, np.int64), np.empty(k, bool)
     cdef int64_t[::1] rows = rows_array
     cdef uint8_t[::1] given = given_array.view(np.uint8)
@@ -85,7 +87,7 @@ cdef Py_ssize_t keep_known(known_t *places, Py_ssize_t kept, known_t place) noex
             at = i      # its slot is taken over
             break
     if at == kept:
-        if kept == MOST_KNOWN:
+        if kept == MOST_SCORED:
             if places[kept - 1].key <= place.key:
                 return kept
             at = kept - 1

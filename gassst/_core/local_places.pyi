@@ -6,6 +6,7 @@ from gassst.model.array_types import Bool
 from gassst.search.arrays import GlobalResult
 from gassst.search.context import BatchContext
 
+SCORED: int
 _U8 = NDArray[np.uint8]
 _I32 = NDArray[np.int32]
 _I64 = NDArray[np.int64]

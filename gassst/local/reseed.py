@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from gassst._core import stretches as _stretches
+from gassst._core.local_places import SCORED
 from gassst.index.seed_index import SeedIndex
 from gassst.model.array_types import COORDINATE, F64, I64, U8, U32
 from gassst.search.dense import DenseSeeds
 from gassst.search.host import HostBackend
 
 # The other values that were tried are in lab/constants.md.
-NEW_PLACES = 128  # buckets of a read that are scored, those of the best stretches
 # Bases from seed to seed. At 3 another look costs a third more, and 0.01 % more of human reads with adapters are right.
 STRIDE = 5
 SPECIFIC = 4  # bases by which a seed is longer than one that occurs once by chance; 2 and 6 place fewer right
@@ -89,7 +89,7 @@ def look_again(backend: HostBackend, reads: U32) -> tuple[Promising, PassedOver]
     context, length = backend.context, seed_length(backend.context.index)
     seeds = DenseSeeds(length, STRIDE, context.plan.occurrence_cap(length))
     looked = backend.look_densely(reads, seeds)
-    found = _stretches.promising_buckets(looked.anchors, context, NEW_PLACES, looked.stretches)
+    found = _stretches.promising_buckets(looked.anchors, context, SCORED, looked.stretches)
     read_strand, bucket, diagonal = found
     read = read_strand >> 1
     band_start = (bucket.astype(COORDINATE) << context.shift) - context.lead[read]
