@@ -10,7 +10,6 @@ from gassst._core.contigs cimport contigs_before
 from gassst._core.coordinates cimport coordinate_t, place_key, place_of_key, strand_of_key
 from gassst._core.layouts cimport NO_SCORE
 from gassst._core.orientation cimport leads, partner_strand, partner_window, window_of, window_t
-from gassst._core.same_place cimport SAME_PLACE
 
 cdef enum:
     # Errors by which a place may be worse than the best one of its read and still be looked around. The other mate may
@@ -255,51 +254,7 @@ cdef class Placements:
                 end = mid
         return i
 
-    def alone(self, const int64_t[::1] first, int margin):
-        """Whether all concordant pairs of no more than `margin` errors above the least lie at one place.
-
-        Parameters
-        ----------
-        first : int64[k]
-            First mates that have a concordant pair.
-
-        Returns
-        -------
-        uint8[k]
-        """
-        cdef Py_ssize_t i
-        out_array = np.zeros(first.shape[0], np.uint8)
-        cdef uint8_t[::1] out = out_array
-        with nogil:
-            for i in range(first.shape[0]):
-                out[i] = self.is_alone(<uint32_t>first[i], margin)
-        return out_array
-
-    cdef bint is_alone(self, uint32_t read, int margin) noexcept nogil:
-        cdef Py_ssize_t i, j
-        cdef const place_t *place
-        cdef uint32_t run, most = self.least[read] + margin
-        cdef uint64_t key
-        cdef uint64_t[2] first, last  # of the places of either mate
-        cdef int64_t lo, hi, length = self.lengths[read + 1]
-        first[0] = first[1] = ~<uint64_t>0
-        last[0] = last[1] = 0
-        for i in range(self.start[2 * read], self.start[2 * read + 2]):
-            place = &self.places[i]
-            if place.edits > most:
-                continue
-            run = self.other_strand(place)
-            self.partners(&self.window, place, &lo, &hi)
-            j = self.first_from(run, lo, length)
-            while j < self.start[run + 1] and diagonal_of(&self.places[j], length) <= hi:
-                if <uint32_t>place.edits + self.places[j].edits <= most:
-                    key = self.places[j].key
-                    first[0], first[1] = min(first[0], place.key), min(first[1], key)
-                    last[0], last[1] = max(last[0], place.key), max(last[1], key)
-                j += 1
-        return last[0] - first[0] <= SAME_PLACE and last[1] - first[1] <= SAME_PLACE
-
-    def settle(self, search, state, pairs, context, bint guided, int margin):
+    def settle(self, search, state, pairs, context, bint guided):
         """Close the pairs of which rivals, as good as their concordant places, are known well enough.
 
         Parameters
@@ -311,14 +266,11 @@ cdef class Placements:
         pairs : search.context.PairContext
             Read: `missed`, `length_rank`.
         context : search.context.BatchContext
-            Read: of its plan `preset.pair_missed` and `preset.pair_missed_alone`.
+            Read: of its plan `preset.pair_missed`.
         guided : bool
             Mates were looked for around all places, but for reads that are `unguided`.
-        margin : int
-            As for `alone`, which is asked after a guided look.
         """
-        preset = context.plan.preset
-        cdef double usual = preset.pair_missed, most_alone = preset.pair_missed_alone
+        cdef double most = context.plan.preset.pair_missed
         cdef const int64_t[::1] before = state.unsettled
         cdef const uint8_t[::1] capped = search.capped
         cdef uint8_t[::1] is_open = state.open.view(np.uint8)
@@ -327,7 +279,7 @@ cdef class Placements:
         cdef const int64_t[::1] rank = pairs.length_rank
         cdef Py_ssize_t i, k = 0
         cdef int64_t read, errors, errors_of_other
-        cdef double own, other, unseen, allowed
+        cdef double own, other, unseen
         left_array = np.empty(before.shape[0], np.int64)
         cdef int64_t[::1] left = left_array
         with nogil:
@@ -348,10 +300,7 @@ cdef class Placements:
                     own = 1.0 if self.unguided_view[read] else own
                     other = 1.0 if self.unguided_view[read + 1] else other
                     unseen = min(unseen, own * other)
-                allowed = usual
-                if guided and usual < unseen <= most_alone and self.is_alone(<uint32_t>read, margin):
-                    allowed = most_alone
-                if unseen <= allowed:
+                if unseen <= most:
                     is_open[read] = is_open[read + 1] = 0
         state.unsettled = left_array[:k].copy()
 

@@ -21,24 +21,21 @@ class Preset:
         A stage is also left out when the stage before misses at most this share of alignments as good as the best.
     pair_missed : float
         A pair is settled when at most this share of rivals, as good as its concordant places, stays unseen.
-    pair_missed_alone : float
-        The same for a pair without another concordant place within two errors.
     """
 
     occurrences: int | None
     strata: int
     missed: float
     pair_missed: float
-    pair_missed_alone: float
 
 
-# Measured by scripts/bench/seeds.py (lab/sensitivity.md); `pair_missed` by scripts/bench/peers.py --pairs at
-# each level (docs/benchmarks/pairs.md).
+# Measured by scripts/bench/seeds.py (lab/sensitivity.md), and by scripts/bench/peers.py --pairs at each level
+# (docs/benchmarks/pairs.md).
 PRESETS: tuple[Preset, ...] = (
-    Preset(occurrences=32, strata=0, missed=0.8, pair_missed=0.5, pair_missed_alone=1.0),
-    Preset(occurrences=256, strata=0, missed=0.5, pair_missed=0.2, pair_missed_alone=0.7),
-    Preset(occurrences=256, strata=1, missed=0.25, pair_missed=0.1, pair_missed_alone=0.25),
-    Preset(occurrences=1024, strata=1, missed=0.05, pair_missed=0.02, pair_missed_alone=0.05),
-    Preset(occurrences=8192, strata=2, missed=0.0, pair_missed=0.0, pair_missed_alone=0.0),
-    Preset(occurrences=None, strata=2, missed=0.0, pair_missed=0.0, pair_missed_alone=0.0),
+    Preset(occurrences=32, strata=0, missed=0.8, pair_missed=0.5),
+    Preset(occurrences=256, strata=0, missed=0.5, pair_missed=0.2),
+    Preset(occurrences=256, strata=1, missed=0.25, pair_missed=0.1),
+    Preset(occurrences=1024, strata=1, missed=0.05, pair_missed=0.02),
+    Preset(occurrences=8192, strata=2, missed=0.0, pair_missed=0.0),
+    Preset(occurrences=None, strata=2, missed=0.0, pair_missed=0.0),
 )  # fmt: skip

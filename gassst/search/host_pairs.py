@@ -118,11 +118,10 @@ class HostPairPasses:
         """Close the pairs whose concordant place is good enough.
 
         A rival of as many errors stays unseen when a mate has no seed free of errors there. Where the mates of all
-        places were looked for (`guided`), it does only when neither has one. Then a larger share may stay unseen
-        where no other concordant pair came near.
+        places were looked for (`guided`), it does only when neither has one.
         """
         with self.stats.timed("pairs"):
-            state.placements.settle(search, state, self.pairs, self.context, guided, EXTRA_STRATA)
+            state.placements.settle(search, state, self.pairs, self.context, guided)
 
     # --- selection -----------------------------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ from gassst.workers.threads import ThreadWorkers
 
 COMPILED = "gassst._core."
 METHODS = {
-    state.Placements: ("add_bands", "windows", "alone", "settle"),
+    state.Placements: ("add_bands", "windows", "settle"),
     cpu.Band: ("score", "profile", "align", "local", "align_local"),
 }
 

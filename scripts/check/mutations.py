@@ -292,10 +292,6 @@ MUTATIONS = [
         "tests/unit/test_pairing.py",
     ),
     Mutation(
-        "pairing: pairs at the margin do not count as rivals", PLACEMENTS,
-        "self.places[j].edits <= most:", "self.places[j].edits < most:", "tests/unit/test_pairing.py",
-    ),
-    Mutation(
         "pairing: mates apart weigh as much as a pair", PAIR_SCORING,
         "total += unpaired * sum_a * sum_b", "total += sum_a * sum_b", "tests/unit/test_pairing.py",
     ),

@@ -431,11 +431,11 @@ def test_a_mate_without_any_seed_is_rescued(hard, first, insert):
 
 
 def test_a_settled_pair_is_looked_for_no_further(hard):
-    """One mate in an exact repeat, eight errors in each: fewer candidates than those of two single reads."""
+    """One mate in an exact repeat, five errors in each: fewer candidates than those of two single reads."""
     one, _, copies, index = hard
     rng = np.random.default_rng(14)
     fragments = [
-        (f"p{i}", *fragment_at(rng, one, copies[i % 8] - 220 + i // 8 * 4, 320, errors=(8, 8)))
+        (f"p{i}", *fragment_at(rng, one, copies[i % 8] - 220 + i // 8 * 4, 320, errors=(5, 5)))
         for i in range(120)
     ]
     mapper = gassst.Mapper(index, device="none", mode="global", insert=INSERT)

@@ -174,16 +174,6 @@ class PlainPlacements:
         """Whose part of the coordinates holds the middle; those before the first and after the last count to them."""
         return sum(border <= at + m // 2 for border in self.borders[1:-1])
 
-    def alone(self, r, margin) -> bool:
-        """Whether all concordant pairs of so few errors lie within ten diagonals of each other."""
-        found = [(a, b) for a in self.places[r] for b in self.places[r + 1] if self.pairs(r, a, b)]
-        least = min((a[2] + b[2] for a, b in found), default=0)
-        found = [pair for pair in found if pair[0][2] + pair[1][2] <= least + margin]
-        sides = list(zip(*found, strict=True))
-        return all(
-            len({p[0] for p in s}) == 1 and max(p[1] for p in s) - min(p[1] for p in s) <= 10 for s in sides
-        )
-
     def paired(self, r) -> tuple[int, int]:
         """Most errors of both mates in the concordant pairs of least errors."""
         found = [(a[2], b[2]) for a in self.places[r] for b in self.places[r + 1] if self.pairs(r, a, b)]
@@ -224,7 +214,7 @@ class PlainPlacements:
 def test_pairs_are_settled_whose_rivals_are_known(guided):
     """By the rules of docs/pipeline.md, "Pairs"; read by read in Python."""
     rng = np.random.default_rng(guided)
-    usual, most_alone, margin, closed = 0.2, 0.6, 2, 0
+    most, closed = 0.2, 0
     for _ in range(20):
         mate = some_mates(rng, 30)
         n, first = len(mate), np.flatnonzero(mate == 1)
@@ -249,9 +239,9 @@ def test_pairs_are_settled_whose_rivals_are_known(guided):
         )
         missed = rng.random((3, 1, 4)) / 2
         pairs = SimpleNamespace(missed=missed, length_rank=np.zeros(51, np.int64))
-        preset = SimpleNamespace(pair_missed=usual, pair_missed_alone=most_alone)
+        preset = SimpleNamespace(pair_missed=most)
         context = SimpleNamespace(plan=SimpleNamespace(preset=preset))
-        ledger.settle(search, state, pairs, context, guided, margin)
+        ledger.settle(search, state, pairs, context, guided)
         assert state.unsettled.tolist() == first[is_open[first]].tolist()
         for r in first.tolist():
             done = False
@@ -268,8 +258,7 @@ def test_pairs_are_settled_whose_rivals_are_known(guided):
                         for i, share in zip((r, r + 1), shares, strict=True)
                     )
                     unseen = min(unseen, own * other)
-                is_alone = guided and ledger.alone(np.array([r]), margin)[0]
-                done = unseen <= (most_alone if is_alone else usual)
+                done = unseen <= most
             closed += done
             assert state.open[r] == state.open[r + 1] == (is_open[r] and not done)
     assert closed > 5
@@ -278,7 +267,7 @@ def test_pairs_are_settled_whose_rivals_are_known(guided):
 @pytest.mark.parametrize("orientation, seed", CASES)
 def test_placements_know_what_brute_force_knows(orientation, seed):
     rng = np.random.default_rng(seed)
-    found, alones = 0, []
+    found = 0
     for _ in range(6):
         mate = some_mates(rng, 7)
         n = len(mate)
@@ -315,11 +304,6 @@ def test_placements_know_what_brute_force_knows(orientation, seed):
                 expected = plain.paired(r)
                 assert (int(ledger.paired[r]), int(ledger.paired[r + 1])) == expected
                 found += expected[0] < NO_SCORE
-                margin = int(rng.integers(0, 8))
-                if expected[0] < NO_SCORE:
-                    alone = plain.alone(r, margin)
-                    assert ledger.alone(np.array([r]), margin).tolist() == [alone]
-                    alones.append(alone)
             wanted = rng.random(n) < 0.7
             most = int(rng.integers(1, 6))
             read_strand, bucket = ledger.windows(
@@ -330,8 +314,6 @@ def test_placements_know_what_brute_force_knows(orientation, seed):
             passed_over |= unguided
             assert passed_over == set(np.flatnonzero(ledger.unguided).tolist())
     assert found >= 4
-    assert True in alones
-    assert (False in alones) == ((orientation, seed) != ("rf", 1))  # there no rival was drawn
 
 
 @pytest.mark.parametrize("first_added", [0, 1])
