@@ -119,26 +119,19 @@ cdef inline void find_differences(planes_t reads, int64_t at, int64_t left, Py_s
         differ[3][j] = (~x.low | ~x.high | x.masked) & live
 
 
-cdef inline bint is_adapter(planes_t reads, int64_t at, const uint8_t *codes, int64_t n,
-                            int bases_an_error) noexcept nogil:
-    """Whether of n bases at `at` at most one of so many differs from an adapter."""
-    cdef int64_t j, unequal = 0
-    for j in range(n):
-        unequal += differs(bases_at(reads, at + j), 0, codes[j])
-    return unequal <= n // bases_an_error
-
-
 cdef uint16_t adapter_start(planes_t reads, int64_t base, int64_t m, const adapters_t *known,
                             int64_t earliest) noexcept nogil:
-    """Bases before the first known adapter of a read of `m` bases at `base`, `earliest` or more; 0: it has none."""
-    cdef int64_t word, at, start
+    """Bases before the known adapter of a read of `m` bases at `base`, `earliest` or more; 0: it has none.
+
+    Of several the one with the fewest differences counts, of equals the first.
+    """
+    cdef int64_t word, at, n, unequal, fewest = m, start = 0
     cdef Py_ssize_t a, j
     cdef const uint8_t *codes
     cdef uint64_t once, twice, found
     cdef uint64_t[4][16] differ     # from each of the four bases, of 64 positions, so many bases behind them
     for word in range(earliest, m - known.shortest + 1, 64):
         find_differences(reads, base + word, m - word, known.first_part, &differ[0])
-        start = m
         for a in range(known.number):
             codes = known.codes + a * known.length
             once = twice = 0
@@ -148,15 +141,14 @@ cdef uint16_t adapter_start(planes_t reads, int64_t base, int64_t m, const adapt
             while found:
                 at = word + trailing_zeros(found)
                 found &= found - 1
-                if at >= start:
-                    break
                 if at + known.first_part > m and once >> (at - word) & 1:
                     continue
-                if is_adapter(reads, base + at, codes, min(known.length, m - at), known.bases_an_error):
-                    start = at
-        if start < m:
-            return <uint16_t>start
-    return 0
+                n, unequal = min(known.length, m - at), 0
+                for j in range(n):
+                    unequal += differs(bases_at(reads, base + at + j), 0, codes[j])
+                if unequal <= n // known.bases_an_error and (unequal < fewest or unequal == fewest and at < start):
+                    start, fewest = at, unequal
+    return <uint16_t>start
 
 
 cdef adapters_t adapters_of(const uint8_t[:, ::1] codes, int first_part, int shortest, int bases_an_error) noexcept:
@@ -186,7 +178,8 @@ def adapter_starts(packed, const uint8_t[:, ::1] adapters not None, int first_pa
     Returns
     -------
     uint16[n]
-        Bases before the first adapter; 0 where there is none.
+        Bases before the adapter; 0 where there is none. Of several the one with the fewest differences counts, of
+        equals the first.
     """
     cdef const uint32_t[::1] lengths = packed.lengths, plane_start = packed.plane_start
     cdef planes_t reads = planes_of(packed.planes)

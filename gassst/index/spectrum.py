@@ -56,7 +56,7 @@ class Spectrum:
     SHAPE = (2, 2, len(LENGTHS), DIFFERENCES)
 
     def __init__(self, shares: NDArray[np.float32]):
-        self.shares = shares
+        self.shares = shares.copy()  # caches outlive the mapped file of an index
         self._by_length: dict[int, NDArray[np.float64]] = {}
 
     @classmethod

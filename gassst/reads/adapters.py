@@ -42,7 +42,7 @@ RULES = FIRST_PART, SHORTEST_ADAPTER, BASES_AN_ERROR
 
 
 def adapter_starts(packed: PackedReads, codes: NDArray[np.uint8], earliest: int) -> NDArray[np.uint16]:
-    """uint16[n]: bases of reads before the first adapter of `codes` (uint8[a, b]), at least `earliest`; 0: none."""
+    """uint16[n]: bases of reads before an adapter of `codes` (uint8[a, b]), at least `earliest`; 0: none."""
     return _read_through.adapter_starts(packed, codes, *RULES, earliest)
 
 

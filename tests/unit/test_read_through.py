@@ -105,13 +105,14 @@ def test_mates_show_where_their_fragment_ends():
 
 def adapter_by_trying(read, earliest, adapters):
     """Where an adapter begins: at every base, each adapter, letter by letter."""
+    found = []
     for start in range(earliest, len(read) - STEM + 1):
         for adapter in adapters:
             unequal = [a != b for a, b in zip(adapter, read[start:], strict=False)]
             in_first = sum(unequal[:FIRST_PART]) <= (len(unequal) >= FIRST_PART)
             if in_first and sum(unequal) <= len(unequal) // BASES_AN_ERROR:
-                return start
-    return 0
+                found.append((sum(unequal), start))
+    return min(found, default=(0, 0))[1]
 
 
 def test_known_adapters_are_found_where_they_begin():
