@@ -249,7 +249,8 @@ MUTATIONS = [
     ),
     Mutation(
         "selection: the second best may lie beyond the margin", SELECTION,
-        "for d in range(<uint32_t>choice.margin + 1):", "for d in range(<uint32_t>choice.margin + 2):", "tests/unit/test_bands.py",
+        "for d in range(<uint32_t>choice.margin + 1):", "for d in range(<uint32_t>choice.margin + 2):",
+        "tests/unit/test_bands.py",
     ),
     Mutation(
         "selection: one row too many is reported", SELECTION,
