@@ -34,10 +34,10 @@ class Batch(NamedTuple):
     packed: Any
     reference_planes: NDArray[np.uint64]
     gaps: int
-    shift: int = 0
-    verified: NDArray[np.uint64] | None = None
-    rejected: list[Diagonals] | None = None
-    steps: dict[str, int] | None = None
+    shift: int
+    verified: NDArray[np.uint64] | None
+    rejected: list[Diagonals] | None
+    steps: dict[str, int] | None
 
 
 def _tnw4_4(candidates: Candidates, batch: Batch) -> Candidates:

@@ -24,6 +24,7 @@ from gassst._core import filters as _filters
 from gassst.model.array_types import COORDINATE_BITS
 from gassst.search.filters import FILTERS, FLANK_STEPS, Batch, Candidates, Cascade, Funnel
 
+DEFAULTS = {"shift": 0, "verified": None, "rejected": None, "steps": None}
 BOUNDS = [name for name in FILTERS if name != "duplicate"]
 
 
@@ -53,7 +54,7 @@ class Cases:
 
     def batch(self, limits, gaps, **kwargs):
         limits = np.broadcast_to(limits, len(self.sequences)).astype(np.uint16)
-        return Batch(limits, self.packed, self.reference_planes, gaps, **{"shift": 0, **kwargs})
+        return Batch(limits, self.packed, self.reference_planes, gaps, **{**DEFAULTS, **kwargs})
 
 
 def reads_that_pass(name, candidates, batch):
