@@ -43,8 +43,6 @@ class PairedPlaces:
         All known places, those found beside mates included.
     joined : uint32[j]
         Reads that lie beside their mate by what the scores of both say; both mates of a pair.
-    rescued : bool[n]
-        Those of them whose place was found beside the mate alone.
     wrong : float64[n]
         Of the joined: weight of all other known pairs of places, relative to those with the place that is reported.
     """
@@ -52,13 +50,12 @@ class PairedPlaces:
     primary: Lines
     places: Places
     joined: U32
-    rescued: Bool
     wrong: F64
 
     @classmethod
     def none(cls, n: int, primary: Lines, places: Places) -> PairedPlaces:
         """Where no mates were placed together."""
-        return cls(primary, places, np.empty(0, np.uint32), np.zeros(n, bool), np.zeros(n))
+        return cls(primary, places, np.empty(0, np.uint32), np.zeros(n))
 
 
 @optional(
@@ -81,14 +78,14 @@ def pair_up(
     if not movable.any():
         return PairedPlaces.none(n, primary, places)
     concerned = movable | movable[pairs.partner]
-    rows, n_known = candidates_of(aligner, concerned, places), len(places.read)
+    rows = candidates_of(aligner, concerned, places)
     new = _beside_guides(aligner, pairs, movable & pairs.rescuable, aligned, places.take(rows))
     if len(new.read):
         places = Places.concatenate([places, new])
         rows = candidates_of(aligner, concerned, places)
     lines, candidates = primary.take(concerned[primary.read]), places.take(rows)
     choice = choose(context, pairs, np.flatnonzero(concerned), candidates, lines)
-    return _moved(aligner, choice, rows[choice.rows], primary, places, n_known)
+    return _moved(aligner, choice, rows[choice.rows], primary, places)
 
 
 def _beside_guides(
@@ -109,9 +106,7 @@ def _beside_guides(
     return found.take(found.score >= aligner.least_scores(found.read_strand, PAIR_BONUS))
 
 
-def _moved(
-    aligner: Aligner, choice: Joint, rows: I64, primary: Lines, places: Places, n_known: int
-) -> PairedPlaces:
+def _moved(aligner: Aligner, choice: Joint, rows: I64, primary: Lines, places: Places) -> PairedPlaces:
     """The primaries, with mates where their concordant pair has them: in `rows` (int64[j]) of the places."""
     n, reads, chosen = aligner.context.n, choice.reads, places.take(rows)
     line = line_of_read(primary, n)[reads]
@@ -126,13 +121,11 @@ def _moved(
         leaves[places.read[moves]] = True
         moved = aligner.align_places(places.take(moves))
         primary = Lines.concatenate([primary.take(~leaves[primary.read]), moved])
-    rescued = np.zeros(n, bool)
-    rescued[chosen.read] = rows >= n_known
     # Mates are neighbouring rows.
     both = np.repeat(of_reads(primary, n)[reads].reshape(-1, 2).all(axis=1), 2)
     wrong = np.zeros(n)
     wrong[reads] = choice.wrong
-    return PairedPlaces(primary, places, reads[both].astype(np.uint32), rescued, wrong)
+    return PairedPlaces(primary, places, reads[both].astype(np.uint32), wrong)
 
 
 def pair_quality(

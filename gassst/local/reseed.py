@@ -9,8 +9,8 @@ import numpy as np
 
 from gassst._core import stretches as _stretches
 from gassst._core.local_places import SCORED
-from gassst.index.seed_index import SeedIndex
 from gassst.model.array_types import COORDINATE, F64, I64, U8, U32
+from gassst.search.context import BatchContext
 from gassst.search.dense import DenseSeeds
 from gassst.search.host import HostBackend
 
@@ -59,12 +59,9 @@ class PassedOver:
         return self.bases[reads] * common / np.maximum(last - first, 1)
 
 
-def seed_length(index: SeedIndex) -> int:
-    """Bases of a seed."""
-    return min(
-        int(np.ceil(np.log(max(index.reference.unmasked, 4)) / np.log(index.letters))) + SPECIFIC,
-        index.longest_seed,
-    )
+def seed_length(context: BatchContext) -> int:
+    """How many bases a seed has."""
+    return min(context.plan.affordable + SPECIFIC, context.index.longest_seed)
 
 
 class Promising(NamedTuple):
@@ -86,7 +83,7 @@ class Promising(NamedTuple):
 
 def look_again(backend: HostBackend, reads: U32) -> tuple[Promising, PassedOver]:
     """The promising bands of `reads` (uint32[a], ascending), and what was passed over."""
-    context, length = backend.context, seed_length(backend.context.index)
+    context, length = backend.context, seed_length(backend.context)
     seeds = DenseSeeds(length, STRIDE, context.plan.occurrence_cap(length))
     looked = backend.look_densely(reads, seeds)
     found = _stretches.promising_buckets(looked.anchors, context, SCORED, looked.stretches)

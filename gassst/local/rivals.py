@@ -127,7 +127,7 @@ class Looked(NamedTuple):
         over = coverage.passed_over.within(read, lines.begin, lines.end)
         elsewhere = reseeded & (coverage.passed_over.bases[read] - over > span)
         share = np.where(reseeded, np.minimum(over / span, 1.0), coverage.share[read])
-        w, plan = seed_length(context.index), context.plan
+        w, plan = seed_length(context), context.plan
         columns = reseeded, aligned, context.lengths[read], seen.complete[read], seen.looked[read], share
         seeds = [
             _dense(m, w, round(over_share, 2))

@@ -74,7 +74,7 @@ class Copies(NamedTuple):
         return cls(*columns)
 
     def take(self, rows: I64) -> Copies:
-        """Those of some places."""
+        """Takes the rows of some places."""
         columns: list[np.ndarray] = [column[rows] for column in self]
         return Copies(*columns)
 

@@ -22,11 +22,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "core-budget.md"
 # Headers of C and OpenCL.
 SHARED = (
-    "contigs",
     "flank_bounds",
     "kmer_code",
     "planes",
-    "repeats",
     "seed_lookup",
     "sorted_keys",
     "stretches",

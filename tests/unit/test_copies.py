@@ -14,7 +14,7 @@ DISJOINT = SeedsLooked.of(
 
 
 def copies(m, errors, odds, seeds):
-    """Of one read."""
+    """Weighs the copies of one read."""
     return Copies.of(Searched(np.array([m]), np.array([errors]), np.array([odds]), [seeds]))[0]
 
 

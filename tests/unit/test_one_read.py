@@ -124,7 +124,7 @@ def test_what_one_read_cannot_have_alone_it_has_by_a_batch(small_index, small_re
 
 
 def test_clear_reads_with_clipped_ends_allowed_need_no_batch(small_index, small_genome, monkeypatch):
-    """Those with up to three mismatches and one place; their ends hold no error."""
+    """Clear reads have up to three mismatches and one place; their ends hold no error."""
     mapper = gassst.Mapper(small_index, device="none", mode="local")
     rng = random.Random(2)
     reads = []

@@ -28,7 +28,7 @@ SOFT_CLIP = 4
 
 @dataclass(frozen=True)
 class Context:
-    """Of `BatchContext` what is read of it."""
+    """What is read of a `BatchContext`."""
 
     packed: PackedReads
     reference: Any
@@ -218,7 +218,7 @@ def best_by_trying(read, genome, position, inside):
 
 
 def test_alignments_of_cut_reads_become_those_of_whole_ones():
-    """Of reads that go on like the genome behind the cut, or not, or run beyond a contig."""
+    """Reads go on like the genome behind the cut, or not, or run beyond a contig."""
     rng = np.random.default_rng(5)
     genome = "N" * 200 + random_bases(rng, 1500) + "N" * 60 + random_bases(rng, 700) + "N" * 300
     starts, ends = np.array([200, 1760]), np.array([1700, 2460])
