@@ -36,7 +36,7 @@ def known_places(found, int worse, const uint8_t[::1] flip):
     Parameters
     ----------
     found : search.arrays.GlobalResult
-        Of n reads. Read: `bands`, `rows`, `start`, `left_to_local`.
+        Of n reads. Read: `bands`, `rows`, `start`.
     worse : int
         Most errors that a band has beyond those of the chosen one.
     flip : uint8[n]
@@ -47,13 +47,12 @@ def known_places(found, int worse, const uint8_t[::1] flip):
     rows : int64[k]
         Of the bands, read by read.
     given : bool[k]
-        The chosen ones. A search that ended early has chosen the first place that it met: that does not count.
+        The chosen ones.
     """
     cdef const uint32_t[::1] read_strand = found.bands.read_strand
     cdef const coordinate_t[::1] band_start = found.bands.band_start
     cdef const uint16_t[::1] end = found.bands.end, edits = found.bands.edits
     cdef const int64_t[::1] reported = found.rows, start = found.start
-    cdef const uint8_t[::1] left_to_local = found.left_to_local.view(np.uint8)
     cdef Py_ssize_t k = read_strand.shape[0], done = 0, i, kept, row = 0
     cdef int64_t r, chosen
     cdef known_t places[MOST_SCORED]
@@ -72,7 +71,7 @@ def known_places(found, int worse, const uint8_t[::1] flip):
                         place_key(read_strand[row] & 1, band_start[row] + end[row]), row))
                 row += 1
             for i in range(kept):
-                rows[done], given[done] = places[i].row, places[i].row == chosen and not left_to_local[r]
+                rows[done], given[done] = places[i].row, places[i].row == chosen
                 done += 1
     return rows_array[:done], given_array[:done]
 

@@ -1,8 +1,4 @@
-"""The best ungapped local alignment on a diagonal, from the positions of its mismatches; and what it says of a read.
-
-A read that fits at one end only has a stretch that scores better than all of it: `leave_to_local` finds such reads, and
-`promising_buckets` where they may lie.
-"""
+"""The best ungapped local alignment on a diagonal, from the positions of its mismatches; and where it says a read lies."""
 
 import numpy as np
 
@@ -12,20 +8,12 @@ from libc.stdlib cimport free, malloc
 from gassst._core.coordinates cimport coordinate_t
 from gassst._core.costs cimport costs_of, costs_t
 from gassst._core.key_sort cimport sort_keys
-from gassst._core.layouts cimport NO_SCORE
 from gassst._core.planes cimport (
     AHEAD,
-    bases64_t,
-    bases_at,
-    count_bits,
-    count_differences,
-    differences,
     first_base,
-    first_bases,
     planes_of,
     planes_t,
     prefetch_read,
-    unknown_bases,
 )
 
 
@@ -33,28 +21,8 @@ cdef extern from "stretches.h" nogil:
     ctypedef struct stretch_t:
         int32_t total
         int begin, end
-    int32_t total_with(int32_t mismatches, int m, costs_t costs)
     stretch_t best_stretch(planes_t reference, int64_t diagonal, planes_t reads, int64_t first, int m, costs_t costs,
                            int32_t least)
-
-
-cdef inline bint may_reach(planes_t reference, int64_t diagonal, planes_t reads, int64_t first, int64_t m,
-                           costs_t costs, int32_t least) noexcept nogil:
-    """Whether a stretch may have a total of `least`: it has all bases but those near the ends, and few mismatches."""
-    cdef int64_t left = m * costs.match + 2 * costs.bonus - least, word, clipped = 0
-    cdef bases64_t x, y
-    cdef uint64_t kept
-    if left > costs.bonus:
-        clipped = (left - costs.bonus) // costs.match
-    for word in range(0, m - clipped, 64):
-        kept = first_bases(m - clipped - word)
-        if clipped > word:
-            kept &= ~first_bases(clipped - word)
-        x, y = bases_at(reference, diagonal + word), bases_at(reads, first + word)
-        left -= (costs.match + costs.mismatch) * count_bits(differences(x, y) & ~unknown_bases(x, y) & kept)
-        if left < 0:
-            return False
-    return True
 
 
 def best_stretches(const uint32_t[::1] read_strand, const coordinate_t[::1] diagonal, const int64_t[::1] begin,
@@ -97,101 +65,6 @@ def best_stretches(const uint32_t[::1] read_strand, const coordinate_t[::1] diag
                                 end[i] - begin[i], costs, least[i])
             total[i], ends[0, i], ends[1, i] = best.total, begin[i] + best.begin, begin[i] + best.end
     return total_array, *ends_array
-
-
-def leave_to_local(anchors, state, context, among, chosen, partner):
-    """Give up reads, and their mates, that a stretch of them fits better than the best band, by the bonus of both ends.
-
-    The stretch is the best one on the diagonal of the read's longest anchor. A read without a mate stays where it fits
-    as well as a whole, without a gap, on the diagonal of any anchor.
-
-    Parameters
-    ----------
-    anchors : search.arrays.Anchors
-        Read: `read_strand`, `diagonal`, `length`, `start`, `reads`.
-    state : search.state.SearchState
-        Read: `best`. Changed: `left_to_local`.
-    context : search.context.BatchContext
-    among : bool[n] or None
-        Reads that may be given up; None: all.
-    chosen : uint8[c] or None
-        Only reads with such an anchor may be; None: all with anchors.
-    partner : int64[n] or None
-        Mates, which are given up together.
-
-    Returns
-    -------
-    bool
-        Whether any read was given up.
-    """
-    params, packed = context.params, context.packed
-    scoring = params.scoring
-    cdef const uint32_t[::1] read_strand = anchors.read_strand, reads = anchors.reads
-    cdef const coordinate_t[::1] diagonal = anchors.diagonal
-    cdef const uint16_t[::1] length = anchors.length, best = state.best, errors = context.errors
-    cdef const int64_t[::1] start = anchors.start
-    cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
-    cdef uint8_t[::1] left_to_local = state.left_to_local.view(np.uint8)
-    cdef const uint8_t[::1] may = None if among is None else among.view(np.uint8)
-    cdef const uint8_t[::1] counts = chosen
-    cdef const int64_t[::1] mates = partner
-    cdef costs_t costs = costs_of(scoring)
-    cdef int32_t least = scoring.least_score + scoring.clip, gain = 2 * scoring.clip, fewest
-    cdef int sure_errors = scoring.sure_errors
-    cdef Py_ssize_t a = reads.shape[0], i, j, k = 0, row
-    cdef uint32_t r
-    cdef int64_t m
-    cdef bint any_chosen, found_any = False
-    cdef planes_t bases = planes_of(context.reference.planes), strands = planes_of(packed.planes)
-    cdef stretch_t found
-    rows_array = np.empty(a, np.int64)
-    cdef int64_t[::1] rows = rows_array
-    with nogil:
-        for i in range(a):
-            r = reads[i]
-            if best[r] <= sure_errors or left_to_local[r] or start[i] == start[i + 1] or not (may is None or may[r]):
-                continue
-            row, any_chosen = start[i], counts is None
-            for j in range(start[i], start[i + 1]):
-                if length[j] > length[row]:
-                    row = j
-                if counts is not None:
-                    any_chosen |= counts[j]
-            if any_chosen:
-                rows[k] = row
-                k += 1
-        for i in range(k):
-            if i + AHEAD < k:
-                prefetch_read(bases, diagonal[rows[i + AHEAD]])
-            row = rows[i]
-            r = read_strand[row] >> 1
-            m = lengths[r]
-            if best[r] != NO_SCORE and not may_reach(
-                    bases, diagonal[row], strands, first_base(plane_start[r], read_strand[row], m), m, costs,
-                    max(total_with(best[r], m, costs) + gain, least)):
-                continue
-            found = best_stretch(bases, diagonal[row], strands, first_base(plane_start[r], read_strand[row], m), m,
-                                 costs, INT32_MIN)
-            # Of a read without a band as many errors are taken as are not allowed any more.
-            fewest = errors[r] + 1 if best[r] == NO_SCORE else best[r]
-            if found.total < max(total_with(fewest, m, costs) + gain, least):
-                continue
-            # The best band may be that of another copy. A read without a mate may fit as a whole where another anchor lies.
-            j = row if mates is None or mates[r] == r else read_strand.shape[0]
-            while 0 < j < read_strand.shape[0] and read_strand[j - 1] >> 1 == r:
-                j -= 1
-            while (j < read_strand.shape[0] and read_strand[j] >> 1 == r
-                    and found.total >= total_with(fewest, m, costs) + gain):
-                if j + AHEAD < read_strand.shape[0]:
-                    prefetch_read(bases, diagonal[j + AHEAD])
-                fewest = min(fewest, count_differences(bases, diagonal[j], strands,
-                                                       first_base(plane_start[r], read_strand[j], m), m, fewest))
-                j += 1
-            if found.total >= total_with(fewest, m, costs) + gain:
-                left_to_local[r] = found_any = True
-                if mates is not None:
-                    left_to_local[mates[r]] = True
-    return found_any
 
 
 cdef struct group_t:

@@ -23,7 +23,7 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
     Parameters
     ----------
     state : search.state.SearchState
-        Read: `best`, `complete`, `left_to_local`.
+        Read: `best`, `complete`.
     context : search.context.BatchContext
         Of n reads. Read: `lengths`, `errors`, `whole_reads`; of its plan `seed_count`, `settled`, `lost`,
         `lost_of_mates`, `preset.strata`; of its library `damage`.
@@ -37,7 +37,7 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
     Returns
     -------
     uint32[a]
-        Ascending. Reads that are left to the local search need no stage.
+        Ascending.
     """
     plan = context.plan
     cdef const uint32_t[::1] lengths = context.lengths
@@ -49,7 +49,6 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
     cdef const double[::1] lost = plan.lost[stage], lost_of_mates = plan.lost_of_mates[stage]
     cdef bint whole = context.whole_reads and partner is None
     cdef const int64_t[::1] mates = partner
-    cdef const uint8_t[::1] left_to_local = state.left_to_local.view(np.uint8)
     cdef uint32_t m
     cdef double missed
     cdef knowledge_t known
@@ -58,8 +57,6 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
     with nogil:
         for r in range(n):
             m = lengths[r]
-            if left_to_local[r]:
-                continue
             if best[r] == NO_SCORE and given_up > 0 and not whole:
                 missed = lost[m]
                 if mates is not None and mates[r] != r and best[mates[r]] == NO_SCORE:

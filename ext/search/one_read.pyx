@@ -3,7 +3,7 @@
 The passes are those of the batches, called here without arrays of one element between them: a batch of one read costs
 1.6 ms, of which the passes themselves take 10 us. What must be true: a read has the places that it has in any batch.
 
-Where ends may be clipped, this is for clear reads: one place, no gap, and few errors that no clipped or gapped alignment
+Where ends may be clipped, this is for clear reads: one place, no gap, and errors that no clipped or gapped alignment
 betters (`_Realignment._clear` in `gassst/local/realign.py`). The batches have to say what becomes of all others.
 """
 
@@ -143,7 +143,7 @@ cdef class OneRead:
     cdef job_t job
     cdef const uint8_t[::1] filters     # of FILTERS, in their order
     cdef bint is_local
-    cdef int longest, sure_errors, free_errors, match, error_cost, least_score, perfect_ends
+    cdef int longest, free_errors, match, error_cost, least_score, perfect_ends
     cdef bint any_perfect
     cdef const int16_t[::1] costs
     cdef const int64_t[:, ::1] leaving
@@ -191,7 +191,7 @@ cdef class OneRead:
         self.margin = rules.margin
         self.least_beside, self.most_beside = rules.least_beside, rules.most_beside
         self.rate, self.rate_beside = lru_cache(maxsize=1 << 16)(rules.rate), rules.rate_beside
-        self.is_local, self.longest, self.sure_errors = rules.is_local, rules.longest, rules.sure_errors
+        self.is_local, self.longest = rules.is_local, rules.longest
         self.free_errors, self.match, self.error_cost = rules.free_errors, rules.match, rules.error_cost
         self.least_score, self.any_perfect = rules.least_score, rules.any_perfect
         self.perfect_ends = rules.perfect_ends
@@ -309,8 +309,6 @@ cdef class OneRead:
         top_buckets, found = buckets_t(memory, memory + 1, 1), buckets_t(memory + 2, memory + 2 + n, 0)
         best_bucket(&here, NULL, 0, n, self.shift, top_buckets.read_strand, top_buckets.bucket)
         self.score(&top_buckets)
-        if self.is_local and self.known.best > self.sure_errors:
-            return False
         n = self.filter(&here, &there, n)
         if n < 0:
             return False
@@ -485,7 +483,7 @@ cdef class OneRead:
         cdef int score = <int>self.length * self.match - s.best * self.error_cost
         if not self.is_local:
             return True
-        if s.n_reported != 1 or s.best > self.sure_errors:
+        if s.n_reported != 1:
             return False
         if score < self.least_score and not (self.any_perfect and s.best == 0):
             return False

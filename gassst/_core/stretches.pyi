@@ -1,19 +1,10 @@
-from gassst.model.array_types import I32, I64, U8, U32, Bool
+from gassst.model.array_types import I32, I64, U32
 from gassst.search.arrays import Anchors
 from gassst.search.context import BatchContext
-from gassst.search.state import SearchState
 
 def best_stretches(
     read_strand: U32, diagonal: I64, begin: I64, end: I64, least: I32, context: BatchContext
 ) -> tuple[I32, I64, I64]: ...
-def leave_to_local(
-    anchors: Anchors,
-    state: SearchState,
-    context: BatchContext,
-    among: Bool | None,
-    chosen: U8 | None,
-    partner: I64 | None,
-) -> bool: ...
 def promising_buckets(
     anchors: Anchors,
     context: BatchContext,

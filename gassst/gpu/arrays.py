@@ -20,7 +20,7 @@ from gassst.search.plan import SearchPlan
 if TYPE_CHECKING:
     from gassst.gpu.device import Memory
 
-STATE = ("BEST", "LIMIT", "COMPLETE", "PLANNED", "CAPPED", "LOOKED", "LEFT_TO_LOCAL")
+STATE = ("BEST", "LIMIT", "COMPLETE", "PLANNED", "CAPPED", "LOOKED")
 """Columns of the state of the reads: uint16[columns, n], as `SearchState` has them."""
 PLAN = (
     "SEED_LENGTH",

@@ -104,7 +104,6 @@ class DeviceBackend:
         self._lengths, self._flips = self._reads[3:]
         self._n, self._shift = np.uint32(batch.n), np.uint32(batch.plan.shift)
         self._planes = self._index.engine.planes, np.uint64(len(self._index.engine.reference))
-        self._clips = batch.params.mode == "local"
         self._counters = slot.filled("counters", COUNTERS_BYTES * batch.plan.MAX_STAGES)
 
     def answers(self) -> Iterator[Answer]:
@@ -200,28 +199,6 @@ class DeviceBackend:
 
     def count_candidates(self, anchors: DeviceAnchors) -> None:
         """The device counts them: `on_host`."""
-
-    def leave_to_local(self, state: DeviceState, anchors: DeviceAnchors) -> bool:
-        """Drops the anchors of the reads that are left at once. Whether there are any, the device alone knows."""
-        if not self._clips:
-            return False
-        reads, scoring = anchors.reads, self.context.params.scoring
-        least = scoring.least_score + scoring.clip
-        numbers = scoring.match, scoring.mismatch, scoring.clip, scoring.sure_errors, least
-        active = (
-            self._n,
-            np.uint32(reads.size),
-            reads.numbers,
-            reads.plan,
-            *self._planes,
-            *map(np.int32, numbers),
-        )
-        columns = anchors.segment, anchors.anchors, state.columns
-        self._slot.launch("leave_to_local", reads.size, *self._reads, *active, *columns)
-        return True
-
-    def still_searched(self, anchors: DeviceAnchors, state: DeviceState) -> DeviceAnchors:
-        return anchors
 
     # --- candidates ----------------------------------------------------------------------------------------------
 

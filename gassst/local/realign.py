@@ -92,8 +92,7 @@ class _Realignment:
         primary = self._primary(places)
         # Reads to look up once more: those without an alignment, or with much of it clipped.
         far = np.ones(n, bool)
-        much = primary.clipped(lengths) >= MUCH_CLIPPED
-        far[primary.read] = much | found.left_to_local[primary.read]
+        far[primary.read] = primary.clipped(lengths) >= MUCH_CLIPPED
         decided = self._decided(primary, far)
         known = Looked(primary, places, PassedOver.none(n))
         if far.any():

@@ -34,7 +34,7 @@ def with_whole_reads(backend: HostBackend, found: GlobalResult, result: BatchRes
     ----------
     backend : HostBackend
     found : GlobalResult
-        Of the search of whole reads. A read that it left to the local search stays as it is: its search ended early.
+        Of the search of whole reads.
     result : BatchResult
         What `realign` made of it.
 
@@ -45,7 +45,7 @@ def with_whole_reads(backend: HostBackend, found: GlobalResult, result: BatchRes
         scores, and those of the next best places, are affine ones, as in all other rows.
     """
     context = backend.context
-    lost = (result.summary["best"] == NO_SCORE) & (np.diff(found.start) > 0) & ~found.left_to_local
+    lost = (result.summary["best"] == NO_SCORE) & (np.diff(found.start) > 0)
     if not lost.any():
         return result
     whole = backend.trace_back(found.without(~lost))

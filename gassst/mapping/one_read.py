@@ -43,8 +43,8 @@ class Rules:
     ----------
     plan : SearchPlan
     is_local : bool
-        Ends may be clipped. Then the search is for clear reads: at most `sure_errors` errors, and no other alignment as
-        good, which holds of itself up to `free_errors`.
+        Ends may be clipped. Then the search is for clear reads: no other alignment is as good, which holds of itself up
+        to `free_errors`.
     longest : int
         Bases of a read.
     match, error_cost : int
@@ -74,7 +74,6 @@ class Rules:
     perfect_ends: int
     costs: NDArray[np.int16]
     leaving: I64
-    sure_errors: int
     adapters: tuple[NDArray[np.uint8], int, int, int] = (KNOWN, *RULES)
     specific: int = SPECIFIC_LENGTH
     shortest: int = MIN_READ_LENGTH
@@ -98,7 +97,6 @@ class Rules:
             perfect_ends=2 * scoring.clip,
             costs=doubled(scoring),
             leaving=np.array([(width, leaving_cost(scoring, width)) for width in WIDTHS], np.int64),
-            sure_errors=scoring.sure_errors,
         )
 
     def rate(

@@ -112,14 +112,6 @@ class Scoring:
         """The least score of an alignment that is reported."""
         return LEAST_SCORE if self.min_score is None else self.min_score
 
-    @property
-    def sure_errors(self) -> int:
-        """Errors of a whole read that no clipped alignment of it outweighs by the bonus of both ends.
-
-        At best it leaves out the errors alone, and loses the bonus of one end.
-        """
-        return (3 * self.clip - 1) // max(self.mismatch, 1)
-
     def perfect(self, lengths: NDArray[np.integer]) -> NDArray[np.int64]:
         """int64[n]: the total (score, and bonus of both ends) of reads without an error; `lengths` in bases."""
         return lengths.astype("int64") * self.match + 2 * self.clip

@@ -186,8 +186,6 @@ class GlobalResult:
         Mapping quality of each primary.
     proper : bool[n]
         Reads whose place a concordant pair decided.
-    left_to_local : bool[n]
-        Reads whose search ended early, as they fit at one end only.
     seen : mapq.Seen
         What was looked at.
     traced : tuple or None
@@ -200,7 +198,6 @@ class GlobalResult:
     summary: Structs
     quality: U8
     proper: Bool
-    left_to_local: Bool
     seen: Any
     traced: tuple[I64, Traced] | None = None
 
@@ -209,8 +206,7 @@ class GlobalResult:
         count = np.diff(self.start)
         rows = self.rows[np.repeat(~reads, count)]
         start = np.concatenate([[0], np.cumsum(np.where(reads, 0, count))])
-        some = replace(self, rows=rows, start=start, proper=self.proper & ~reads)
-        return replace(some, left_to_local=self.left_to_local & ~reads)
+        return replace(self, rows=rows, start=start, proper=self.proper & ~reads)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

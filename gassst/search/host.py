@@ -13,13 +13,12 @@ from gassst._core import anchors as _anchors
 from gassst._core import bookkeeping as _bookkeeping
 from gassst._core import seeds as _seeds
 from gassst._core import selection as _selection
-from gassst._core import stretches as _stretches
 from gassst.bands.base import ReadsHandle
 from gassst.index.reference import contig_before
 from gassst.model.array_types import COORDINATE, F64, I64, U8, U16, U32, U64, Bool, place_keys
 from gassst.model.layouts import HIT, NO_SCORE
 from gassst.model.params import EVERY_HIT, Scoring
-from gassst.model.rules import optional, rule
+from gassst.model.rules import rule
 from gassst.model.sam_flags import UNMAPPED
 from gassst.model.stats import Stats
 from gassst.search.arrays import (
@@ -126,36 +125,6 @@ class HostBackend:
     def count_candidates(self, anchors: Anchors) -> None:
         """Add the anchors to the counts of the run."""
         self.stats.candidates += len(anchors)
-
-    @optional(
-        "leave-to-local",
-        "Ends the search of whole reads for a read that scores more with clipped ends.",
-        instead=lambda *_: False,
-    )
-    def leave_to_local(
-        self,
-        state: SearchState,
-        anchors: Anchors,
-        among: Bool | None = None,
-        chosen: U8 | None = None,
-        partner: I64 | None = None,
-    ) -> bool:
-        """Leave reads that a clipped alignment fits better than the best band to the search by local score.
-
-        Only where ends may be clipped, and where the score is better by the bonus of both ends. Of the reads `among`
-        (bool[n]) those with a `chosen` anchor (uint8[c]) may be left, None: all; and their `partner` (int64[n]) with
-        them. Changes `left_to_local`. Returns whether any was left.
-        """
-        if self.context.params.mode != "local":
-            return False
-        with self.stats.timed("candidates"):
-            reads = among, chosen, partner
-            return _stretches.leave_to_local(anchors, state, self.context, *reads)
-
-    def still_searched(self, anchors: Anchors, state: SearchState) -> Candidates:
-        """The anchors of reads that were not left to the search by local score."""
-        searched = ~state.left_to_local[anchors.reads]
-        return self.take(anchors, np.repeat(searched, np.diff(anchors.start)).view(np.uint8))
 
     def merge_scored(self, state: SearchState, reads: U32) -> None:
         """Move the `fresh` buckets of the reads that go on into `scored`, and `fresh_rejected` into `rejected`.
@@ -300,7 +269,6 @@ class HostBackend:
             *selected,
             quality,
             proper=np.zeros(context.n, bool),
-            left_to_local=state.left_to_local,
             seen=seen,
         )
 

@@ -110,10 +110,6 @@ class HostPairPasses:
         with self.stats.timed("pairs"):
             state.placements.add_bands(bands, search, self.context, EXTRA_STRATA)
 
-    def close_left_to_local(self, search: SearchState, state: PairState) -> None:
-        """Close the pairs that were left to the search by local score. Changes `open` of the pairs' state."""
-        state.open &= ~search.left_to_local
-
     def settle(self, search: SearchState, state: PairState, guided: bool) -> None:
         """Close the pairs whose concordant place is good enough.
 
@@ -181,12 +177,10 @@ class HostPairPasses:
         alone = np.flatnonzero(~choice.decided)
         some = summary[alone], context.lengths[alone], seen.take(alone)
         rated[alone] = mapping_quality(*some, context.library, letters[alone])
-        proper = choice.proper & ~search.left_to_local
         return GlobalResult(
             found.bands,
             *selected,
             rated,
-            proper=proper,
-            left_to_local=search.left_to_local,
+            proper=choice.proper,
             seen=seen,
         )

@@ -73,11 +73,9 @@ class PairedSearch:
         near = passes.near_mates(anchors)
         if passes.count(near):
             scored = self._score_top_buckets(anchors, near)
-            self._leave_to_local(anchors, near)
             self._verify(anchors, passes.of_open(anchors, near, True, pair_state), scored)
         passes.settle(state, pair_state, guided=False)
         scored = self._score_top_buckets(anchors, passes.of_open(anchors, near, False, pair_state))
-        self._leave_to_local(anchors, None)
         self._rescue(stage, reads)
         self._verify(anchors, passes.of_open(anchors, near, False, pair_state), scored)
         self._rescue(stage, reads)
@@ -88,16 +86,6 @@ class PairedSearch:
         buckets = self.backend.best_supported(anchors, chosen)
         self._score_fresh(buckets)
         return buckets
-
-    def _leave_to_local(self, anchors: Anchors, chosen: U8 | None) -> None:
-        """Leave open pairs to the search by local score where a mate fits at one end only.
-
-        `chosen` uint8[c]: mates with such anchors have a scored band; None: all open ones have.
-        """
-        if self.backend.leave_to_local(
-            self.state, anchors, self.pair_state.open, chosen, self.passes.pairs.partner
-        ):
-            self.passes.close_left_to_local(self.state, self.pair_state)
 
     def _verify(self, anchors: Anchors, chosen: U8, scored: Buckets) -> None:
         """Filter the chosen anchors (uint8[c]) and score the buckets of those that pass.

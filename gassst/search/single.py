@@ -65,8 +65,7 @@ def run_stage(
     # The best supported place tightens the limit, by which the filters reject more of the others.
     top_buckets = backend.best_supported(anchors)
     state.bands += scored(top_buckets)
-    left_to_local = backend.leave_to_local(state, anchors)
-    survivors = backend.filter(backend.still_searched(anchors, state) if left_to_local else anchors, state)
+    survivors = backend.filter(anchors, state)
     found = backend.buckets(survivors, top_buckets)
     state.bands += scored(found)
     state.fresh += [top_buckets, found]

@@ -32,8 +32,6 @@ class SearchState:
         Bit s: the seeds of stage s have been looked up.
     planned : uint16[n]
         Most disjoint seeds that were looked up together.
-    left_to_local : bool[n]
-        Reads left to the search by local score: the best known place fits a part of them only.
     bands : list of Bands
         Those within the limits, in the order in which they were scored.
     scored : KeysByRead
@@ -52,7 +50,6 @@ class SearchState:
     capped: U8
     looked: U8
     planned: U16
-    left_to_local: Bool
     scored: KeysByRead
     rejected: KeysByRead
     bands: list[Bands] = field(default_factory=list)
@@ -70,7 +67,6 @@ class SearchState:
             capped=np.zeros(n, np.uint8),
             looked=np.zeros(n, np.uint8),
             planned=np.zeros(n, np.uint16),
-            left_to_local=np.zeros(n, bool),
             scored=KeysByRead.none(n),
             rejected=KeysByRead.none(n),
         )

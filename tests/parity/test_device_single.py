@@ -44,7 +44,7 @@ class TestDeviceSearch:
 
     @pytest.mark.parametrize("params", [{}, {"filters": (), "sensitivity": 0}, {"seed_length": 10}], ids=str)
     def test_it_gives_up_what_the_host_does(self, search, index, small_reads, params):
-        """Reads that fit at one end only, and reads without a place, are left to the search by local score."""
+        """Reads without a place are left to the search by local score."""
         context = context_of(index, with_adapters(small_reads), mode="local", **params)
         assert_same(search, context)
         (found,) = search.found(
@@ -52,7 +52,6 @@ class TestDeviceSearch:
         )
         with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
             state = single.run_stages(HostBackend(context, bands, Stats()))
-        assert state.left_to_local.sum() > 20
         for name, column in zip(device_arrays.STATE, found.state, strict=True):
             np.testing.assert_array_equal(column, getattr(state, name.lower()), err_msg=name)
 

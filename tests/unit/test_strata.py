@@ -81,13 +81,13 @@ def test_unsettled_by_strata_and_by_share(rng):
     complete, errors = (rng.integers(0, 6, n).astype(np.uint16) for _ in range(2))
     seed_count = np.array([0, 2, 3, 4], np.uint16)
     settled = np.array([-1, 1, 0, 2], np.int16)
-    lost, left_to_local = np.array([1, 0.2, 0.1, 0.02]), rng.random(n) < 0.2
+    lost = np.array([1, 0.2, 0.1, 0.02])
     lost_of_mates = np.array([1, 0.3, 0.1, 0.1])
     plan = SimpleNamespace(
         seed_count=seed_count[None], settled=settled[None], lost=lost[None],
         lost_of_mates=lost_of_mates[None], preset=SimpleNamespace(strata=1),
     )  # fmt: skip
-    state = SimpleNamespace(best=best, complete=complete, left_to_local=left_to_local)
+    state = SimpleNamespace(best=best, complete=complete)
     mates = np.arange(n) ^ 1
     mates[-10:] = np.arange(n - 10, n)
     for partner, given_up, whole, damage in (
@@ -110,6 +110,6 @@ def test_unsettled_by_strata_and_by_share(rng):
             if partner is not None and partner[r] != r and best[partner[r]] == NONE:
                 missed = lost_of_mates[m] * lost_of_mates[lengths[partner[r]]]
             hopeless = given_up and best[r] == NONE and missed <= given_up and not (whole and partner is None)
-            if seed_count[m] and open_strata and best[r] > enough and not left_to_local[r] and not hopeless:
+            if seed_count[m] and open_strata and best[r] > enough and not hopeless:
                 expected.append(r)
         assert _bookkeeping.unsettled(state, context, 0, 2, partner, given_up).tolist() == expected

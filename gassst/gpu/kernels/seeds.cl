@@ -120,7 +120,6 @@ __kernel void begin_reads(uint n_reads, __global const uint *read_length, __glob
     STATE(BEST, read) = NO_SCORE;
     STATE(LIMIT, read) = PLAN(ERRORS, read_length[read]);
     STATE(COMPLETE, read) = STATE(PLANNED, read) = STATE(CAPPED, read) = STATE(LOOKED, read) = 0;
-    STATE(LEFT_TO_LOCAL, read) = 0;
 }
 
 /* The reads that have seeds in this stage and still need them (bookkeeping.pyx, `unsettled`). */
@@ -132,7 +131,7 @@ __kernel void choose_reads(uint n_reads, uint strata, __global const uint *read_
     if (read < n_reads) {
         uint bases = read_length[read];
         knowledge_t known = {STATE(BEST, read), 0, STATE(COMPLETE, read)};
-        wanted = PLAN(SEED_COUNT, bases) > 0 && !STATE(LEFT_TO_LOCAL, read) &&
+        wanted = PLAN(SEED_COUNT, bases) > 0 &&
                  !(known.best == NO_SCORE && PLAN(GIVEN_UP, bases)) &&
                  needs_stage(&known, PLAN(ERRORS, bases), strata, PLAN(SETTLED, bases));
     }

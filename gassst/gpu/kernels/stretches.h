@@ -15,12 +15,6 @@ typedef struct {
     int begin, end;
 } stretch_t;
 
-/* Of all of a read, with so many mismatches. */
-INLINE int32_t total_with(int32_t mismatches, int m, costs_t costs)
-{
-    return m * costs.match + 2 * costs.bonus - mismatches * (costs.match + costs.mismatch);
-}
-
 /* The stretch with the highest total; of equals one that reaches the end of the read, else the first. Where none has
  * `least`, any stretch. A masked base scores -1. */
 static stretch_t best_stretch(planes_t reference, int64_t diagonal, planes_t reads, int64_t first, int m, costs_t costs,
