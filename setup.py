@@ -79,6 +79,7 @@ SOURCES = {
     "selection": "ext/search/selection.pyx",
     "tandem": "ext/search/tandem.pyx",
     "chance": "ext/search/chance.pyx",
+    "copies": "ext/search/copies.pyx",
     "one_read": "ext/search/one_read.pyx",
     "mate_anchors": "ext/pairing/mate_anchors.pyx",
     "placements": "ext/pairing/placements.pyx",

@@ -269,6 +269,7 @@ cdef void find_runs(planes_t reference, planes_t reads, int64_t first, int64_t m
                     const words_t *words, strip_t *strip) noexcept nogil:
     """Want the bands that hold a diagonal on which `run` bases of a strand, at least a word, are equal in a row."""
     cdef int64_t at = max(strip.start, 0), last = strip.start + ((strip.n - 1) << strip.shift) + strip.width + m
+    cdef int64_t known = -1     # diagonal: a copy has many words on one
     cdef int i
     cdef Py_ssize_t o
     cdef uint16_t word
@@ -277,13 +278,15 @@ cdef void find_runs(planes_t reference, planes_t reads, int64_t first, int64_t m
         bases = as_converted(bases_at(reference, at), conversion)
         for i in range(WORDS_AT_ONCE):
             word = word_of(bases, i)
-            if not words.occurs[word >> 6] >> (word & 63) & 1 or not is_known(bases, i):
+            if not words.occurs[word >> 6] >> (word & 63) & 1:
                 continue
             o = words.head[chain_of(word)]
             while o:
-                if words.at[o - 1] == word and o - 1 + run <= m and differences(
-                        bases_at(reference, at + i), bases_at(reads, first + o - 1)) & first_bases(run) == 0:
-                    want(strip, at + i - (o - 1))
+                if words.at[o - 1] == word and is_known(bases, i) and at + i - (o - 1) != known:
+                    if o - 1 + run <= m and differences(bases_at(reference, at + i),
+                                                        bases_at(reads, first + o - 1)) & first_bases(run) == 0:
+                        known = at + i - (o - 1)
+                        want(strip, known)
                 o = words.next[o - 1]
         at += WORDS_AT_ONCE
 
@@ -314,7 +317,7 @@ def bands_in_windows(const int64_t[::1] reads, const int64_t[:, ::1] windows, co
     cdef planes_t reference = planes_of(context.reference.planes), strands = planes_of(packed.planes)
     cdef int shift = context.shift
     cdef Py_ssize_t i, b, room = 0, k = 0
-    cdef int64_t r, m, low, count, base
+    cdef int64_t r, m, low, count, base, listed = -1
     cdef const uint8_t[::1] conversions = packed.conversions
     cdef int conversion
     cdef words_t words
@@ -343,7 +346,9 @@ def bands_in_windows(const int64_t[::1] reads, const int64_t[:, ::1] windows, co
             memset(strip.wanted, 0, strip.n)
             base = 64 * (plane_start[r] + windows[2, i] * ((m + 63) >> 6))
             conversion = conversion_of_strand(conversions[r], <int>windows[2, i]) if conversions.shape[0] else 0
-            list_words(strands, base, m, conversion, &words)
+            if base != listed:
+                list_words(strands, base, m, conversion, &words)
+                listed = base
             find_runs(reference, strands, base, m, conversion, run, &words, &strip)
             for b in range(strip.n):
                 if strip.wanted[b]:

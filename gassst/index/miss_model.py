@@ -5,7 +5,6 @@ An alignment is missed when every seed holds an error. Errors are taken to be sp
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -94,19 +93,6 @@ def stage_miss(m: int, errors: int, stage: Stage) -> float:
     return float(_missed_by_seeds(m, stage, most)[errors])
 
 
-@optional(
-    "settled-by-share", "Leaves out a stage that would find hardly any further place.", instead=lambda *_: -1
-)
-def settled_errors(m: int, most: int, stage: Stage, share: float) -> int:
-    """Most errors, up to `most`, of which a stage misses at most `share` of the alignments; -1: none.
-
-    A stage misses no less of alignments with more errors.
-    """
-    if not share:
-        return -1
-    return bisect_right(range(most + 1), share, key=lambda errors: stage_miss(m, errors, stage)) - 1
-
-
 @lru_cache(maxsize=4096)
 def stage_misses(m: int, stages: tuple[Stage, ...], most: int = MISS_ERRORS) -> np.ndarray:
     """Share of alignments of `m` bases that the seeds of each stage miss, by errors: float64[stages, most]."""
@@ -118,3 +104,16 @@ def stage_misses(m: int, stages: tuple[Stage, ...], most: int = MISS_ERRORS) -> 
         else:
             row[:] = _missed_by_seeds(m, stage, most - 1)
     return misses
+
+
+@optional(
+    "settled-by-share",
+    "Leaves out a stage that would find hardly any further place.",
+    instead=lambda missed, _: np.full(len(missed), -1),
+)
+def settled_errors(missed: np.ndarray, share: float) -> np.ndarray:
+    """int64[stages]: most errors of which a stage misses at most `share` of the alignments; -1: none.
+
+    `missed` float64[stages, errors] is from `stage_misses`. A stage misses no less of alignments with more errors.
+    """
+    return (missed <= share).sum(axis=1) - 1 if share else np.full(len(missed), -1)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gassst._core import copies as _copies
 from gassst.index.miss_model import SeedsLooked
 from gassst.index.spectrum import DIFFERENCES, Spectrum
 from gassst.model.array_types import F64, I64, Bool
@@ -83,26 +84,6 @@ NO_MATE = Copies(np.zeros(1, np.int64), np.eye(1, DIFFERENCES), np.eye(1, DIFFER
 """Of a mate without any bases."""
 
 
-class _Cases(NamedTuple):
-    """How a read of m bases with some errors at a place may lie at a copy of it; a row for each case.
-
-    Attributes
-    ----------
-    differences : of the copy
-    further : errors that the read has more there
-    chance : of this case, among those with as many differences
-    common : errors at both places
-    own, other : at the copy alone, at the reported place alone
-    """
-
-    differences: I64
-    further: I64
-    chance: F64
-    common: I64
-    own: I64
-    other: I64
-
-
 @cache
 def _log_factorials(n: int) -> F64:
     return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
@@ -114,43 +95,15 @@ def log_choose(n: I64, k: I64) -> F64:
     return log[n] - log[k] - log[n - k]
 
 
-@lru_cache(maxsize=1 << 8)
-def _cases(m: int, errors: int) -> _Cases:
-    """`hit` of the differences lie where the read has errors; of these, `same` errors are the base of the copy."""
-    most = min(DIFFERENCES - 1, m)
-    rows = np.indices((most + 1, most + 1, most + 1)).reshape(3, -1)
-    differences, hit, same = rows[:, (rows[1] <= rows[0]) & (rows[2] <= rows[1])]
-    fits = (hit <= errors) & (differences - hit <= m - errors)
-    differences, hit, same = differences[fits], hit[fits], same[fits]
-    e, every = np.full_like(hit, errors), np.full_like(hit, m)
-    log = log_choose(e, hit) + log_choose(every - e, differences - hit) - log_choose(every, differences)
-    # One error in three makes a base look like that of the copy.
-    log += log_choose(hit, same) + same * np.log(1 / 3) + (hit - same) * np.log(2 / 3)
-    chance, further = np.exp(log), differences - hit - same
-    return _Cases(differences, further, chance, errors - same, differences - hit, same)
-
-
 @lru_cache(maxsize=1 << 13)
 def _weights(m: int, errors: int, odds: float, seeds: SeedsLooked) -> tuple[F64, float]:
     """`missed` and `both` of `Copies` (float64[2, DIFFERENCES]) and `lost`, of a read of `m` bases.
 
     It has so many `errors` at the reported place; one more error makes a place less likely by `odds`.
     """
-    m = max(m, 1)  # a mate may be empty
-    case = _cases(m, min(errors, m))
-    w, known = seeds.length, np.frombuffer(seeds.missed)
-    missed = np.ones(max(len(known), errors) + DIFFERENCES + 2)
-    missed[: len(known)] = known
-    weight = case.chance * odds ** case.further.astype(np.float64)
-    # A seed misses both places where an error of both lies in it, or one of each: as if there were so many of both.
-    hit = [1 - (1 - np.minimum(some / m, 1.0)) ** w for some in (case.own, case.other)]
-    instead = case.common + m * (1 - (1 - hit[0] * hit[1]) ** (1 / w))
-    low = instead.astype(np.int64)
-    both = missed[low] + (instead - low) * (missed[low + 1] - missed[low])
-    own = missed[errors + case.further]
-    shares = own, np.minimum(both, own)
-    sums = [np.bincount(case.differences, weight * share, DIFFERENCES) for share in shares]
-    return np.array(sums), float(missed[errors])
+    m, known = max(m, 1), np.frombuffer(seeds.missed)  # a mate may be empty
+    lost = float(known[errors]) if errors < len(known) else 1.0
+    return _copies.copy_weights(m, min(errors, m), odds, seeds.length, known, DIFFERENCES), lost
 
 
 def unseen(copies: Copies, own: I64, other: I64, known: I64, spectrum: Spectrum) -> F64:

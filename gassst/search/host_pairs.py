@@ -37,22 +37,6 @@ class HostPairPasses:
     def __init__(self, context: BatchContext, pairs: PairContext, stats: Stats):
         self.context, self.pairs, self.stats = context, pairs, stats
 
-    def begin_stage(self, search: SearchState, state: PairState) -> None:
-        """Start `tried` of the state with the buckets that were scored before."""
-        state.tried = [search.scored.keys] if len(search.scored.keys) else []
-
-    def note_look(self, reads: U32, state: PairState, stage: int) -> None:
-        """Seeds of this stage have been looked up. Changes `looked_row` of the state."""
-        state.looked_row[reads] = stage + 1
-
-    def count(self, marks: U8) -> int:
-        """How many anchors are marked."""
-        return int(np.count_nonzero(marks))
-
-    def participants(self, reads: U32, state: PairState) -> U32:
-        """Those of the reads that take part in a stage, which are single reads and mates of open pairs."""
-        return reads[state.open[reads]]
-
     # --- candidates ----------------------------------------------------------------------------------------------
 
     def near_mates(self, anchors: Anchors) -> U8:

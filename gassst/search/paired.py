@@ -55,7 +55,7 @@ class PairedSearch:
         for stage in range(self.backend.context.plan.MAX_STAGES):
             # A mate that its partner cannot find goes on to the last stage, so it maps as it would alone.
             reads = self.backend.unsettled(self.state, stage, self.passes.pairs.partner)
-            reads = self.passes.participants(reads, self.pair_state)
+            reads = reads[self.pair_state.open[reads]]
             if reads.size:
                 self._run_stage(stage, reads)
 
@@ -68,10 +68,10 @@ class PairedSearch:
         else:
             self.backend.merge_scored(state, reads)
             anchors = single.anchors_of(self.backend, state, stage, reads)
-        passes.begin_stage(state, pair_state)
-        passes.note_look(reads, pair_state, stage)
+        pair_state.tried = [state.scored.keys] if len(state.scored.keys) else []
+        pair_state.looked_row[reads] = stage + 1
         near = passes.near_mates(anchors)
-        if passes.count(near):
+        if near.any():
             scored = self._score_top_buckets(anchors, near)
             self._verify(anchors, passes.of_open(anchors, near, True, pair_state), scored)
         passes.settle(state, pair_state, guided=False)

@@ -224,6 +224,7 @@ class SearchPlan:
 
     def _store(self, m: int, plan: LengthPlan) -> None:
         missed = np.minimum.accumulate(stage_misses(m, plan.stages), axis=0)
+        every = stage_misses(m, plan.stages, plan.errors + 1)
         self._of_length[m] = plan, missed
         self.errors[m], self.words[m] = plan.errors, plan.words
         for i, stage in enumerate(plan.stages):
@@ -234,11 +235,10 @@ class SearchPlan:
             )
             self.disjoint[i, m] = stage.number if stage.disjoint else 0
             if i:
-                before = plan.stages[i - 1]
                 likely = self._likely_errors(m)
                 self.lost[i, m] = missed[i - 1, likely]
                 self.lost_of_mates[i, m] = missed[i - 1, max(likely, 1)]
-                self.settled[i, m] = settled_errors(m, plan.errors, before, self.preset.missed)
+                self.settled[i, m] = settled_errors(every, self.preset.missed)[i - 1]
         self._known[m] = True
 
     def _likely_errors(self, m: int) -> int:
@@ -345,7 +345,9 @@ class SearchPlan:
         number = np.arange(errors + 1)
         share = np.where(number <= m // LIKELY_ERRORS, 1 / (1 + number), 0.0)
         missed = stage_misses(m, tuple(stages), errors + 1)
-        settled = np.array([self._settled_after(m, errors, stage) for stage in stages])
+        settled = settled_errors(missed, self.preset.missed)
+        by_strata = [stage.number - self.preset.strata if stage.disjoint else -1 for stage in stages]
+        settled = np.maximum(settled, by_strata)
         settles = ((1 - missed) * (number <= settled[:, None])) @ share / share.sum()
         open_after = 1 - (1 - NOWHERE) * settles
         open_after[-1] = -1.0  # it ends every list
@@ -354,11 +356,6 @@ class SearchPlan:
         is_last = lost <= MISS_SHARE * self.preset.missed
         is_last[-1] = True
         return [stages[i] for i in cheapest_path(open_after, cost, is_last, stages_at_most)]
-
-    def _settled_after(self, m: int, errors: int, stage: Stage) -> int:
-        """Most errors of a read without rivals that a stage settles."""
-        by_share = settled_errors(m, errors, stage, self.preset.missed)
-        return max(by_share, stage.number - self.preset.strata) if stage.disjoint else by_share
 
     def occurrence_cap(self, w: int) -> int:
         """Occurrences above which a seed of `w` bases is passed over at this sensitivity level."""

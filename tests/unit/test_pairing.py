@@ -384,16 +384,6 @@ def passes_of(mate: np.ndarray, lengths: np.ndarray, **pairs) -> HostPairPasses:
     return HostPairPasses(context, SimpleNamespace(partner=partner, paired=mate > 0, **pairs), Stats())
 
 
-def test_participants_are_reads_of_open_pairs():
-    rng = np.random.default_rng(7)
-    mate = some_mates(rng, 200)
-    n = len(mate)
-    reads = np.flatnonzero(rng.random(n) < 0.6).astype(np.uint32)
-    state = SimpleNamespace(open=rng.random(n) < 0.5)
-    passes = passes_of(mate, np.zeros(n, np.uint32))
-    assert passes.participants(reads, state).tolist() == [r for r in reads.tolist() if state.open[r]]
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_anchors_outside_of_buckets_by_looking_at_each(seed):
     rng = np.random.default_rng(seed)
