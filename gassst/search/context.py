@@ -25,12 +25,6 @@ from gassst.search.arrays import GlobalResult
 from gassst.search.filters import Cascade
 from gassst.search.plan import CHANCE_HITS, SearchPlan, chance_hits
 
-# Buckets in the window of a mate from which on its own seeds cost less than scoring all of them. Windows of usual
-# libraries are narrower, and 16 to 256 make no difference to them (lab/constants.md).
-WIDE_WINDOW = 64
-KNOWS_WIDE = rule(
-    "wide-windows", "Looks up the seeds of a mate before its window is scored, where that is wide."
-)
 RESCUES = rule("mate-rescue", "Scores the window that a mate leaves for the other one.")
 
 
@@ -169,8 +163,6 @@ class PairContext:
     rescuable : bool[n]
         Reads to be looked for there. A shorter one would be expected to fit somewhere by chance. None without mate
         rescue.
-    wide : bool
-        The window of a mate holds so many buckets that its own seeds cost less.
     missed : float64[rows, lengths, MISS_ERRORS]
         Share of alignments that the seeds looked up so far miss. Rows: 0 nothing was looked up, 1 + the last
         stage.
@@ -185,7 +177,6 @@ class PairContext:
     borders: I64
     window_bases: int
     rescuable: Bool
-    wide: bool
     missed: F64
     length_rank: I64
 
@@ -209,7 +200,6 @@ class PairContext:
             window_bases=window_bases,
             rescuable=_long_enough(plan, present, window_bases)[lengths]
             & (RESCUES and context.params.mate_rescue),
-            wide=KNOWS_WIDE and window_bases >> plan.shift >= WIDE_WINDOW,
             missed=missed_by_row(plan, present),
             length_rank=np.cumsum(is_present) - 1,
         )

@@ -7,7 +7,7 @@ import numpy as np
 from gassst._core import mate_anchors as _mate_anchors
 from gassst._core import pair_scoring as _pair_scoring
 from gassst._core import selection as _selection
-from gassst.model.array_types import U8, U32, Bool
+from gassst.model.array_types import U8, U32
 from gassst.model.layouts import NO_SCORE
 from gassst.model.stats import Stats
 from gassst.pairing.pair_scoring import EDIT_PHRED, PairChoice, PairedReads, PlacesByRead
@@ -63,29 +63,16 @@ class HostPairPasses:
 
     # --- mate rescue ---------------------------------------------------------------------------------------------
 
-    def rescue_windows(self, stage: int, reads: U32, search: SearchState, state: PairState) -> Buckets:
+    def rescue_windows(self, reads: U32, search: SearchState, state: PairState) -> Buckets:
         """The buckets in which the mates of the best places may lie."""
         context = self.context
         with self.stats.timed("pairs"):
             active, partner = np.bincount(reads, minlength=context.n) > 0, self.pairs.partner
             wanted = self.pairs.paired & state.open & self.pairs.rescuable[partner]
             reads = np.flatnonzero((active | active[partner]) & wanted).astype(np.uint32)
-            if self.pairs.wide:
-                reads = reads[self._worth_a_wide_window(stage, reads, search, state)]
             return Buckets(
                 *state.placements.windows(reads, search.best, RESCUE_PLACES, context.shift, context.plan.gaps)
             )
-
-    def _worth_a_wide_window(self, stage: int, reads: U32, search: SearchState, state: PairState) -> Bool:
-        """bool[k]: reads around which a mate is looked for although that costs more than its seeds do.
-
-        Not before the mate's second stage, as most are found by then. And not where both mates have places but no
-        concordant ones: there may be none, as when the insert size given is that of another library.
-        """
-        context, partner = self.context, self.pairs.partner[reads]
-        due = (stage > 0) | (context.plan.seed_count[1, context.lengths[partner]] == 0)
-        has_pair = state.placements.paired[reads] != NO_SCORE
-        return due & ((search.best[partner] == NO_SCORE) | has_pair)
 
     # --- state ---------------------------------------------------------------------------------------------------
 

@@ -76,9 +76,9 @@ class PairedSearch:
             self._verify(anchors, passes.of_open(anchors, near, True, pair_state), scored)
         passes.settle(state, pair_state, guided=False)
         scored = self._score_top_buckets(anchors, passes.of_open(anchors, near, False, pair_state))
-        self._rescue(stage, reads)
+        self._rescue(reads)
         self._verify(anchors, passes.of_open(anchors, near, False, pair_state), scored)
-        self._rescue(stage, reads)
+        self._rescue(reads)
         passes.settle(state, pair_state, guided=True)
 
     def _score_top_buckets(self, anchors: Anchors, chosen: U8) -> Buckets:
@@ -97,13 +97,13 @@ class PairedSearch:
         survivors = self.backend.filter(self.backend.take(anchors, unknown), self.state)
         self._score_fresh(self.backend.buckets(survivors, Buckets.none()))
 
-    def _rescue(self, stage: int, reads: U32) -> None:
+    def _rescue(self, reads: U32) -> None:
         """Score the bands in which the mates of the best places may lie, in the pairs that take part in this stage.
 
         In those alone: whether a stage is run at all depends on the rest of the batch.
         """
         before = self.backend.stats.scored
-        windows = self.passes.rescue_windows(stage, reads, self.state, self.pair_state)
+        windows = self.passes.rescue_windows(reads, self.state, self.pair_state)
         # Nearly all hold other bases, and show it in their first rows.
         self._score_fresh(windows, self.state.limit)
         self.backend.stats.rescued += self.backend.stats.scored - before

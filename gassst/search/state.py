@@ -105,8 +105,6 @@ class PairState:
         """Of pairs of which no mate was looked up."""
         n = context.n
         placements = Placements(pairs.mate, context.lengths, pairs.insert, pairs.borders)
-        if pairs.wide:
-            placements.unguided[pairs.paired] = 1
         return cls(
             placements=placements,
             open=np.ones(n, bool),

@@ -59,7 +59,6 @@ GROUPS = {
     ],
     "pairs": [
         Varied("RESCUE_PLACES", "gassst.search.host_pairs", (16, 64, 256), PAIRS),
-        Varied("WIDE_WINDOW", "gassst.search.context", (16, 64, 256), PAIRS),
         Varied("LEARN_READS", "gassst.pairing.insert_size", (1024, 4096, 16384), PAIRS),
         Varied("LEARN_PART", "gassst.runs.run", (256, 1024, 4096), PAIRS[1:]),
     ],

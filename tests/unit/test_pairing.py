@@ -371,9 +371,9 @@ def test_mates_around_which_a_mate_is_looked_for():
                 expected += [own for own, other in ((r, r + 1), (r + 1, r)) if wanted[other]]
         asked: list[int] = []
         placements = SimpleNamespace(windows=lambda reads, *_, asked=asked: asked.extend(reads) or ([], []))
-        passes = passes_of(mate, np.zeros(n, np.uint32), rescuable=wanted, wide=False)
+        passes = passes_of(mate, np.zeros(n, np.uint32), rescuable=wanted)
         passes.rescue_windows(
-            0, active, SimpleNamespace(best=None), SimpleNamespace(open=is_open, placements=placements)
+            active, SimpleNamespace(best=None), SimpleNamespace(open=is_open, placements=placements)
         )
         assert asked == expected
 
