@@ -5,7 +5,9 @@ import numpy as np
 from libc.math cimport exp, fmin, log, pow
 from libc.stdint cimport int64_t
 
-cdef const double[::1] log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, 4097)))])
+LOG_FACTORIALS = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, 4097)))])
+"""float64[4097]"""
+cdef const double[::1] log_factorial = LOG_FACTORIALS
 
 
 cdef inline double log_choose(int64_t n, int64_t k) noexcept nogil:

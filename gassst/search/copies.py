@@ -6,7 +6,7 @@ errors the read has there, and whether the seeds that led to the reported place 
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -84,14 +84,9 @@ NO_MATE = Copies(np.zeros(1, np.int64), np.eye(1, DIFFERENCES), np.eye(1, DIFFER
 """Of a mate without any bases."""
 
 
-@cache
-def _log_factorials(n: int) -> F64:
-    return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
-
-
 def log_choose(n: I64, k: I64) -> F64:
     """float64[j]: logarithms of binomial coefficients, of n (int64[j]) up to 4,096."""
-    log = _log_factorials(1 << 12)
+    log = _copies.LOG_FACTORIALS
     return log[n] - log[k] - log[n - k]
 
 

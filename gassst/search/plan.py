@@ -224,7 +224,7 @@ class SearchPlan:
 
     def _store(self, m: int, plan: LengthPlan) -> None:
         missed = np.minimum.accumulate(stage_misses(m, plan.stages), axis=0)
-        every = stage_misses(m, plan.stages, plan.errors + 1)
+        settled = settled_errors(stage_misses(m, plan.stages, plan.errors + 1), self.preset.missed)
         self._of_length[m] = plan, missed
         self.errors[m], self.words[m] = plan.errors, plan.words
         for i, stage in enumerate(plan.stages):
@@ -238,7 +238,7 @@ class SearchPlan:
                 likely = self._likely_errors(m)
                 self.lost[i, m] = missed[i - 1, likely]
                 self.lost_of_mates[i, m] = missed[i - 1, max(likely, 1)]
-                self.settled[i, m] = settled_errors(every, self.preset.missed)[i - 1]
+                self.settled[i, m] = settled[i - 1]
         self._known[m] = True
 
     def _likely_errors(self, m: int) -> int:
