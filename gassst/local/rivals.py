@@ -214,8 +214,8 @@ def supplementary(aligner: Aligner, places: Places, primary: Lines) -> Lines:
 
 
 def _leave_over(lines: Lines, others: list[Lines], n: int) -> Bool:
-    """bool[k]: lines of other bases than the others of their read, each of which has one line a read at most."""
-    free = np.ones(len(lines.read), bool)
+    """bool[k]: lines of some bases, other ones than the others of their read; each of these has one line a read."""
+    free = lines.end > lines.begin
     for other in others:
         line = line_of_read(other, n)[lines.read]
         clash = overlap(lines.begin, lines.end, at(other.begin, line), at(other.end, line))

@@ -265,6 +265,11 @@ MUTATIONS = [
         "ungapped: a masked base is no loss", UNGAPPED,
         "+ (costs.match + 1) * count_bits(masked)", "", TEST_UNGAPPED,
     ),
+    Mutation(
+        "local: an alignment of no bases is a part of a read", "gassst/local/rivals.py",
+        "free = lines.end > lines.begin", "free = lines.end >= 0",
+        "tests/property/test_scoring_extremes.py",
+    ),
     # Pairing.
     Mutation(
         "pairing: gaps do not widen the window", MATE_ANCHORS,
