@@ -12,9 +12,10 @@ import stat
 import sys
 import threading
 import zlib
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import IO, Any
 
 import gassst.files.htslib  # noqa: F401 - before the compiled modules that link its htslib
@@ -94,7 +95,7 @@ class AlignmentInput:
         QuietHtslib.enter()
         try:
             file = open(self._path, "rb", buffering=0) if self._is_seekable else None  # noqa: SIM115 - `batches` closes it
-            fd = os.dup(file.fileno()) if file is not None else _piped(self._stream())
+            fd = os.dup(file.fileno()) if file is not None else _fed(partial(self._stream().read1, PEEKED))
             return file, AlignmentReader(fd, self.name, threads, self._reference, check_end=self._is_seekable)
         except OSError as error:
             raise unreadable(self.name, error) from error
@@ -228,46 +229,40 @@ def kept_lines(inputs: Iterable[AlignmentInput], own: ReadGroups) -> tuple[tuple
 
 
 class _Feed:
-    """Feeds a part of a file to htslib through a pipe, and knows what went wrong."""
+    """Feeds a part of a file to htslib, and knows what went wrong."""
 
     def __init__(self, file: SlicedFile):
         self.error: InputError | None = None
         self._file = file
 
     def begin(self) -> int:
-        """The end of the pipe to read from."""
-        reading, writing = os.pipe()
-        threading.Thread(target=self._pump, args=(writing,), name="gassst-pump", daemon=True).start()
-        return reading
+        """A descriptor to read from."""
+        return _fed(self._read)
 
-    def _pump(self, writing: int) -> None:
-        with open(writing, "wb", buffering=0) as target:
-            while True:
-                try:
-                    piece = self._file.read(PEEKED)
-                except (OSError, ValueError) as error:  # ValueError: closed, as nobody reads any more
-                    self.error = InputError(f"{self._file.path}: {getattr(error, 'strerror', None) or error}")
-                    return
-                if not piece:
-                    return
-                view = memoryview(piece)
-                try:
-                    while view:
-                        view = view[target.write(view) :]
-                except OSError:  # nobody reads any more
-                    return
+    def _read(self) -> bytes:
+        try:
+            return self._file.read(PEEKED)
+        except (OSError, ValueError) as error:  # ValueError: closed, as nobody reads any more
+            self.error = InputError(f"{self._file.path}: {getattr(error, 'strerror', None) or error}")
+            return b""
 
 
-def _piped(stream: Any) -> int:
-    """A pipe with what is left of a stream, of which some bytes have been looked at already."""
-    reading, writing = os.pipe()
+def _fed(read: Callable[[], bytes]) -> int:
+    """A descriptor to read from: bytes that `read` returns, up to the first empty ones.
+
+    Worker processes inherit both ends. A pipe would not end before all of them had closed it; a socket is shut down.
+    """
+    import socket  # 3 ms that few runs need
+
+    reading, writing = socket.socketpair()
 
     def pump() -> None:
-        with suppress(OSError), open(writing, "wb", buffering=0) as target:
-            while piece := stream.read1(PEEKED):
-                view = memoryview(piece)
-                while view:
-                    view = view[target.write(view) :]
+        with writing:
+            with suppress(OSError):  # nobody reads any more, or no more can be read
+                while piece := read():
+                    writing.sendall(piece)
+            with suppress(OSError):
+                writing.shutdown(socket.SHUT_WR)
 
     threading.Thread(target=pump, name="gassst-pump", daemon=True).start()
-    return reading
+    return reading.detach()

@@ -23,7 +23,7 @@ from gassst.reads.alignment_input import AlignmentInput
 from gassst.reads.batch_sizes import ALONE, BatchSizes, Neighbours
 from gassst.reads.groups import NO_GROUPS, ReadGroups
 from gassst.reads.small_rna import NOTHING, Preparation
-from gassst.reads.streams import ReadOptions, Unparsed, batches_of_file, batches_of_pair
+from gassst.reads.streams import FileAccess, ReadOptions, Unparsed, batches_of_file, batches_of_pair
 from gassst.reads.tags import NO_TAGS, TagSources
 from gassst.reads.texts import ReadAhead
 
@@ -107,10 +107,11 @@ def open_reads(
         as other than 1 and 2, files that disagree or one that ends early.
     """
     options = _verified_options(batch_size, max_batch_bases, max_length, buffer_size)
+    access = FileAccess(progress)
     if mates is not None:
         lanes, sizes = _readable_lanes(paths, mates), BatchSizes(whole_pairs(batch_size))
-        return _parsed(_files_of_pairs(lanes, options, sizes, progress))
-    return _parsed(_files(_readable(paths), interleaved, options, BatchSizes(batch_size), progress))
+        return _parsed(_files_of_pairs(lanes, options, sizes, access))
+    return _parsed(_files(_readable(paths), interleaved, options, BatchSizes(batch_size), access))
 
 
 def open_unparsed(
@@ -147,8 +148,9 @@ def open_unparsed(
         iteration or by `parsed`.
     """
     options = _verified_options(batch_size, MAX_BATCH_BASES, max_length, BUFFER_SIZE)._replace(
-        tags=tags.verify(), inflaters=inflaters
+        tags=tags.verify()
     )
+    access = FileAccess(progress, allow_truncated, inflaters)
     sizes = None if parts is None else [part.size for part in parts]
     if mates is None:
         paths = _readable(reads)
@@ -158,8 +160,7 @@ def open_unparsed(
                 interleaved,
                 options,
                 BatchSizes(batch_size, workers, paths, sizes, neighbours),
-                progress,
-                allow_truncated,
+                access,
                 groups,
                 alignments or NO_ALIGNMENTS,
                 parts,
@@ -171,7 +172,7 @@ def open_unparsed(
     lanes = _readable_lanes(reads, mates)
     firsts = [first for first, _ in lanes]
     batches = BatchSizes(whole_pairs(batch_size), workers, firsts, sizes, neighbours)
-    return _files_of_pairs(lanes, options, batches, progress, allow_truncated, groups, parts)
+    return _files_of_pairs(lanes, options, batches, access, groups, parts)
 
 
 def _files(
@@ -179,8 +180,7 @@ def _files(
     interleaved: bool,
     options: ReadOptions,
     batch_sizes: BatchSizes,
-    progress: InputProgress | None,
-    allow_truncated: bool = False,
+    access: FileAccess,
     groups: ReadGroups = NO_GROUPS,
     alignments: Mapping[str, AlignmentInput] = NO_ALIGNMENTS,
     parts: Sequence[LanePart] | None = None,
@@ -189,11 +189,13 @@ def _files(
     for i, (lane, part) in enumerate(_parts_of_lanes(len(paths), parts)):
         path, found = paths[lane], alignments.get(paths[lane])
         if found is not None:
-            batches: Iterator[Unparsed] = found.batches(interleaved, options, progress, allow_truncated, part)
+            batches: Iterator[Unparsed] = found.batches(
+                interleaved, options, access.progress, access.allow_truncated, part
+            )
         else:
             pieces = batch_sizes.of_file(i)
             cut = None if part is None else part.slices[0]
-            batches = batches_of_file(path, interleaved, options, pieces, progress, allow_truncated, cut)
+            batches = batches_of_file(path, interleaved, options, pieces, access, cut)
         size = 0
         for batch in batches:
             size += len(batch)
@@ -206,8 +208,7 @@ def _files_of_pairs(
     lanes: list[tuple[str, str]],
     options: ReadOptions,
     batch_sizes: BatchSizes,
-    progress: InputProgress | None,
-    allow_truncated: bool = False,
+    access: FileAccess,
     groups: ReadGroups = NO_GROUPS,
     parts: Sequence[LanePart] | None = None,
 ) -> Generator[Unparsed, None, None]:
@@ -215,7 +216,7 @@ def _files_of_pairs(
     for i, (lane, part) in enumerate(_parts_of_lanes(len(lanes), parts)):
         pieces, cuts = batch_sizes.of_file(i, mates=2), (None, None) if part is None else part.slices
         size = 0
-        for batch in batches_of_pair(*lanes[lane], options, pieces, progress, allow_truncated, cuts):
+        for batch in batches_of_pair(*lanes[lane], options, pieces, access, cuts):
             size += len(batch)
             yield GroupBatch(batch, groups.of(lane))
         if part is None and not size:

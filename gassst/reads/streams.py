@@ -18,7 +18,7 @@ from gassst.reads.texts import ENOUGH, Piece, ReadAhead, Unused, cutter
 
 
 class Unparsed(Protocol):
-    """Text of the reads of one batch."""
+    """Text of the reads of one batch: plain data, which any process can parse."""
 
     def __len__(self) -> int: ...
 
@@ -27,7 +27,7 @@ class Unparsed(Protocol):
 
 
 class ReadOptions(NamedTuple):
-    """How files of reads are read, whichever their format.
+    """How reads are parsed, whatever the format of their files. Batches take it along to other processes: plain data.
 
     Attributes
     ----------
@@ -39,8 +39,6 @@ class ReadOptions(NamedTuple):
         Bytes asked for at once.
     tags : TagSources
         What of the headers becomes tags.
-    inflaters : Inflaters or None
-        Workers that inflate BGZF files; None: whoever reads does it.
     """
 
     reads: int
@@ -48,6 +46,23 @@ class ReadOptions(NamedTuple):
     length: int
     buffer: int
     tags: TagSources = NO_TAGS
+
+
+class FileAccess(NamedTuple):
+    """How files are opened. It stays with the thread that reads them: no batch holds it.
+
+    Attributes
+    ----------
+    progress : InputProgress or None
+        Told of every file that is opened.
+    allow_truncated : bool
+        Whether BGZF may lack its end-of-file block.
+    inflaters : Inflaters or None
+        Workers that inflate BGZF files; None: the thread that reads inflates them.
+    """
+
+    progress: InputProgress | None = None
+    allow_truncated: bool = False
     inflaters: Inflaters | None = None
 
 
@@ -56,14 +71,13 @@ def batches_of_file(
     interleaved: bool,
     options: ReadOptions,
     pieces: FileSizes,
-    progress: InputProgress | None,
-    allow_truncated: bool = False,
+    access: FileAccess,
     part: Slice | None = None,
 ) -> Generator[Unparsed, None, None]:
     """The batches of one file, or of a part; where records are easily separated, the batches are not parsed yet."""
     parser = RecordParser(name_of(path, part), *options[:3], None, interleaved, tags=options.tags)
     with ExitStack() as stack:
-        source = stack.enter_context(Source(path, parser, progress, allow_truncated, options.inflaters, part))
+        source = stack.enter_context(Source(path, parser, *access, part))
         window = _begun(source, options)
         if not _is_cut(window, options):
             yield from _batches(window, parser)
@@ -82,8 +96,7 @@ def batches_of_pair(
     second: str,
     options: ReadOptions,
     pieces: FileSizes,
-    progress: InputProgress | None,
-    allow_truncated: bool = False,
+    access: FileAccess,
     parts: Sequence[Slice | None] = (None, None),
 ) -> Generator[Unparsed, None, None]:
     """The same of two files of mates, each of which is read in a thread of its own.
@@ -94,7 +107,7 @@ def batches_of_pair(
     parser = RecordParser(names[0], *options[:3], names[1], tags=options.tags)
     with ExitStack() as stack:
         one, two = (
-            stack.enter_context(Source(path, parser, progress, allow_truncated, options.inflaters, part))
+            stack.enter_context(Source(path, parser, *access, part))
             for path, part in zip((first, second), parts, strict=True)
         )
         windows = _begun(one, options), _begun(two, options)
@@ -164,8 +177,7 @@ class _TextBatch:
         interleaved: bool = False,
     ):
         self._interleaved = interleaved
-        self._texts, self._names, self._before = texts, names, before
-        self._options = options._replace(inflaters=None)  # workers are not sent to workers
+        self._texts, self._names, self._before, self._options = texts, names, before, options
 
     def __len__(self) -> int:
         return sum(text.records for text in self._texts)
