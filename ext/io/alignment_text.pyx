@@ -1,16 +1,24 @@
-"""Reads of SAM, BAM and CRAM files as FASTQ text, without the GIL; htslib inflates in threads of its own."""
+"""SAM, BAM and CRAM as input: reads as FASTQ text, and places, without the GIL; htslib inflates in threads of its own.
+
+Nothing else in the package opens such files by htslib, which follows what a file says: a ticket of htsget names other
+files and URLs, and so may the header of CRAM. So `AlignmentReader` looks first, and takes such names away.
+"""
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.errno cimport EIO, errno
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free
-from libc.string cimport memset, strcmp
+from libc.string cimport memset, strcmp, strspn
 
 from pysam.libchtslib cimport (
-    BAM_FPAIRED, bam1_t, bam_destroy1, bam_get_qname, bam_init1, hFILE, hclose, hdopen, hts_close, hts_hopen,
-    cram, hts_set_fai_filename, hts_set_threads, htsFile, kstring_t, sam,
+    BAM_CHARD_CLIP, BAM_CSOFT_CLIP, BAM_FPAIRED, BAM_FUNMAP, BGZF, CRAM_OPT_REQUIRED_FIELDS, bam, bam1_t,
+    bam_cigar_op, bam_cigar_oplen, bam_destroy1, bam_endpos, bam_get_cigar, bam_get_qname, bam_init1, bgzf,
+    bgzf_close, bgzf_hopen, cram, cram_fd, custom, gzip, hFILE, hclose, hdopen, hts_close, hts_detect_format2,
+    hts_hopen, hts_set_fai_filename, hts_set_opt, hts_set_threads, htsFile, htsFormat, kstring_t, no_compression, sam,
 )
 
 import os
+
+import numpy as np
 
 cdef extern from "htslib/sam.h" nogil:  # before 0.24, pysam calls a header bam_hdr_t, or lacks the name
     void *sam_hdr_read(htsFile *file)
@@ -19,12 +27,26 @@ cdef extern from "htslib/sam.h" nogil:  # before 0.24, pysam calls a header bam_
     void sam_hdr_destroy(void *header)
     int sam_read1(htsFile *file, void *header, bam1_t *record)
     int hts_check_EOF(htsFile *file)
+    const char *sam_hdr_tid2name(const void *header, int contig)
+    int sam_hdr_find_tag_id(void *header, const char *type, const char *id_key, const char *id, const char *key,
+                            kstring_t *value)
+    int sam_hdr_remove_tag_id(void *header, const char *type, const char *id_key, const char *id, const char *key)
+
+cdef extern from "htslib/cram.h" nogil:
+    void *cram_fd_get_header(cram_fd *file)
+
+cdef extern from "header_size.h" nogil:
+    bint header_fits(BGZF *file, uint64_t most)
 
 cdef extern from "alignment_text.h" nogil:
     int read_of_template(const bam1_t *record)
     bint is_extra_record(const bam1_t *record)
     bint has_sound_texts(const bam1_t *record)
     bint append_fastq(kstring_t *text, const bam1_t *record)
+
+cdef uint64_t MOST_HEADER = 1 << 28  # bytes; htslib takes some times as much memory, and a contig has less than 100
+cdef int PLACE_FIELDS = 0x3f  # SAM_QNAME to SAM_CIGAR
+NO_ALIGNMENTS = "no SAM, BAM or CRAM"
 
 cdef enum step_t:
     READ, AT_END, DAMAGED, NO_CONTIGS, UNDECODED, BAD_TEXT, NO_MATE, NO_ROOM
@@ -84,25 +106,32 @@ cdef class AlignmentReader:
     cdef readonly bint has_pairs
 
     def __cinit__(self, int fd, str name not None, int threads=0, reference=None, bint check_end=True):
-        cdef hFILE *stream = hdopen(fd, "r")
         cdef int i
+        cdef bint fits = True, opened = True
+        if check_end:
+            fits = _header_fits(fd)
+        cdef hFILE *stream = hdopen(fd, "r")
         if stream == NULL:
             os.close(fd)
             raise OSError(errno or EIO, "cannot be read")
         encoded_name = os.fsencode(name)
         cdef const char *c_name = encoded_name
         with nogil:  # a thread of this process may have to fill the pipe
-            self.file = hts_hopen(stream, c_name, "r")
+            opened = fits and _holds_alignments(stream, c_name)
+            if opened:
+                self.file = hts_hopen(stream, c_name, "r")
         if self.file == NULL:
             if hclose(stream):
                 raise OSError(errno or EIO, "cannot be read")
-            raise OSError(EIO, "no SAM, BAM or CRAM")
-        if reference is not None and hts_set_fai_filename(self.file, os.fsencode(reference)):
+            raise OSError(EIO, NO_ALIGNMENTS if fits else f"its header has more than {MOST_HEADER >> 20} MB")
+        if reference is not None and hts_set_fai_filename(self.file, os.fsencode(os.path.abspath(reference))):
             raise OSError(EIO, f"no reference in {reference}")
         self.ends_well = not check_end or hts_check_EOF(self.file) != 0
         with nogil:
             self.head = sam_hdr_read(self.file)
         if self.head == NULL:
+            raise OSError(EIO, "its header is damaged")
+        if self.file.format.format == cram and not _forget_places(cram_fd_get_header(self.file.fp.cram)):
             raise OSError(EIO, "its header is damaged")
         # Threads of htslib read ahead: what they find damaged there could be taken for the header's, or be waited for
         # without end. Neither do they know a missing end from an error in the first block.
@@ -110,7 +139,7 @@ cdef class AlignmentReader:
             hts_set_threads(self.file, threads)
         cdef const char *header = sam_hdr_str(self.head)
         if header == NULL:  # sequences are no alignments, whatever the name of their file
-            raise OSError(EIO, "no SAM, BAM or CRAM")
+            raise OSError(EIO, NO_ALIGNMENTS)
         self.header = header.decode("utf-8", "replace")
         self.by_coordinate = "\tSO:coordinate" in self.header.partition("\n")[0]
         self.ahead = bam_init1()
@@ -179,6 +208,52 @@ cdef class AlignmentReader:
             raise ValueError(MESSAGES[step])
         return PyBytes_FromStringAndSize(self.text.s, self.text.l), n
 
+    @property
+    def contigs(self):
+        """Names of the contigs, as `list[str]`."""
+        return [sam_hdr_tid2name(self.head, i).decode("utf-8", "replace") for i in range(sam_hdr_nref(self.head))]
+
+    def places(self, Py_ssize_t most):
+        """Names and places of the next primary records; of a CRAM file nothing else is then decoded.
+
+        Parameters
+        ----------
+        most : int
+            Records.
+
+        Returns
+        -------
+        tuple
+            `list[str]` of n names; and int64[n, 5]: flag, contig, start, end, MAPQ. `start` counts from 1, and both
+            count clipped bases as if they were aligned. Of unmapped records the last four are -1, 0, 0, 0.
+
+        Raises
+        ------
+        ValueError
+            With the reason, for a record that cannot be read.
+        """
+        cdef step_t step
+        cdef Py_ssize_t n = 0
+        found = np.empty((most, 5), np.int64)
+        cdef int64_t[:, ::1] rows = found
+        names = []
+        if self.file == NULL:
+            raise ValueError("read from a closed file")
+        hts_set_opt(self.file, CRAM_OPT_REQUIRED_FIELDS, PLACE_FIELDS)
+        while n < most:
+            with nogil:
+                step = self._look_ahead()
+            if step > AT_END:
+                raise ValueError(MESSAGES[step])
+            if step == AT_END:
+                break
+            names.append(bam_get_qname(self.ahead).decode())
+            _set_place(&rows[n, 0], self.ahead)
+            self.has_ahead = False
+            self.records += 1
+            n += 1
+        return names, found[:n]
+
     cdef step_t _look_ahead(self) noexcept nogil:
         """Puts the next primary record into `ahead` unless there is one."""
         cdef int status
@@ -227,3 +302,76 @@ cdef class AlignmentReader:
                 if not append_fastq(&self.text, self.mates[i]):
                     return NO_ROOM
         return READ
+
+
+cdef void _set_place(int64_t *row, const bam1_t *record) noexcept nogil:
+    cdef int64_t start = record.core.pos, end = bam_endpos(record) if record.core.n_cigar else start
+    cdef const uint32_t *cigar = <const uint32_t *>bam_get_cigar(record)
+    cdef int n = record.core.n_cigar, i = 0
+    row[0] = record.core.flag
+    if record.core.flag & BAM_FUNMAP:
+        row[1], row[2], row[3], row[4] = -1, 0, 0, 0
+        return
+    while i < n and _is_clip(cigar[i]):
+        start -= bam_cigar_oplen(cigar[i])
+        i += 1
+    i = n - 1
+    while i >= 0 and _is_clip(cigar[i]):
+        end += bam_cigar_oplen(cigar[i])
+        i -= 1
+    row[1], row[2], row[3], row[4] = record.core.tid, start + 1, end, record.core.qual
+
+
+cdef bint _is_clip(uint32_t run) noexcept nogil:
+    return bam_cigar_op(run) in (BAM_CSOFT_CLIP, BAM_CHARD_CLIP)
+
+
+cdef bint _holds_alignments(hFILE *stream, const char *name) noexcept nogil:
+    """Whether htslib would take the stream for SAM, BAM or CRAM, and inflates it by zlib if at all."""
+    cdef htsFormat found
+    if hts_detect_format2(stream, name, &found) < 0:
+        return False
+    return found.format in (sam, bam, cram) and found.compression in (no_compression, gzip, bgzf, custom)
+
+
+cdef bint _header_fits(int fd):
+    """False for a file whose header has more than MOST_HEADER bytes. What cannot be read twice fits."""
+    cdef hFILE *stream
+    cdef BGZF *file
+    cdef bint fits = True
+    try:
+        begin = os.lseek(fd, 0, os.SEEK_CUR)
+    except OSError:
+        return True
+    cdef int copy = os.dup(fd)
+    stream = hdopen(copy, "r")
+    if stream == NULL:
+        os.close(copy)
+        return True
+    with nogil:
+        file = bgzf_hopen(stream, "r")
+        if file != NULL:
+            fits = header_fits(file, MOST_HEADER)
+            bgzf_close(file)
+    if file == NULL and hclose(stream):
+        raise OSError(errno or EIO, "cannot be read")
+    os.lseek(fd, begin, os.SEEK_SET)
+    return fits
+
+
+cdef bint _forget_places(void *header):
+    """Takes from the header of CRAM what makes htslib open another file: UR, and an M5 that is no MD5 but a path."""
+    cdef kstring_t md5
+    cdef const char *contig
+    cdef int i, status = 0
+    memset(&md5, 0, sizeof(md5))
+    for i in range(sam_hdr_nref(header)):
+        contig = sam_hdr_tid2name(header, i)
+        status = sam_hdr_remove_tag_id(header, b"SQ", b"SN", contig, b"UR")
+        if status >= 0 and sam_hdr_find_tag_id(header, b"SQ", b"SN", contig, b"M5", &md5) == 0:
+            if md5.l != 32 or strspn(md5.s, b"0123456789abcdefABCDEF") != 32:
+                status = sam_hdr_remove_tag_id(header, b"SQ", b"SN", contig, b"M5")
+        if status < 0:
+            break
+    free(md5.s)
+    return status >= 0

@@ -40,14 +40,18 @@ def _command(argv: list[str]) -> list[str]:
 
 def _programs(path: str) -> list[tuple[str, list[str]]]:
     """Version and arguments of the runs of gassst in a header; none where the file is cut, or is no such file."""
-    import pysam
+    from contextlib import closing
 
+    from pysam import AlignmentHeader
+
+    import gassst.files.htslib  # noqa: F401 - before the compiled modules that link its htslib
+    from gassst._core.alignment_text import AlignmentReader
     from gassst.files.quiet import QuietHtslib
 
     QuietHtslib.enter()
     try:
-        with pysam.AlignmentFile(path, check_sq=False) as file:
-            lines = file.header.to_dict().get("PG", [])
+        with closing(AlignmentReader(os.open(path, os.O_RDONLY), path)) as file:
+            lines = AlignmentHeader.from_text(file.header).to_dict().get("PG", []) if file.ends_well else []
         words = [(line.get("VN", ""), shlex.split(line.get("CL", ""))) for line in lines]
     except (OSError, ValueError):
         return []

@@ -129,6 +129,10 @@ def index_paths(path: str) -> list[str]:
     return [*(path + end for end in INDEXES), *(root + end for end in short)]
 
 
+IDX_DELIMITER = "##idx##"
+"""htslib takes what stands behind it in the name of a file for the name of its index."""
+
+
 class AlignmentDestination(Destination):
     """An alignment file. No index outlives what it was made for: readers would trust it, and find wrong places.
 
@@ -137,6 +141,8 @@ class AlignmentDestination(Destination):
 
     def __init__(self, path: str | os.PathLike[str] | None, index: str = ""):
         super().__init__(path)
+        if IDX_DELIMITER in self.final:
+            raise UsageError(f"{self.path}: htslib would cut this name at {IDX_DELIMITER}: choose another")
         self._index = index
         self._beside_stream: Scratch | None = None
 

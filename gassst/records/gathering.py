@@ -13,6 +13,7 @@ that is missing, there twice, of another run or cut short is an error, so nothin
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -32,6 +33,7 @@ from gassst._core.records import whole_records
 from gassst.errors import InputError, OutputError, UsageError, unreadable
 from gassst.files import bgzf
 from gassst.files.destination import (
+    IDX_DELIMITER,
     MAX_BAI_CONTIG,
     AlignmentDestination,
     Destination,
@@ -62,6 +64,8 @@ if TYPE_CHECKING:
 
 CHUNK = 16 << 20  # bytes of records that a worker sorts at once
 COPIED = 1 << 22  # bytes that are copied at once
+NAMES_FILES = re.compile(r"^@SQ\t(.*\t)?(UR:|M5:(?![0-9a-f]{32}(\t|$)))", re.MULTILINE)
+"""Tags of a header that a part of a run has not: with CRAM, samtools would open what they name."""
 AHEAD = 2  # chunks for each worker
 WhenJoined = Callable[["DuplicateCounts | None"], None]
 
@@ -100,8 +104,10 @@ class Part:
             raise unreadable(path, error) from error
         finally:
             QuietHtslib.leave()
+        if IDX_DELIMITER in path:
+            raise InputError(f"{path}: htslib would cut this name at {IDX_DELIMITER}: rename it")
         place = PartOfRun.in_header(header)
-        if place is None:
+        if place is None or NAMES_FILES.search(header):
             raise InputError(f"{path}: not a part of a run: `gassst map --shard` writes parts")
         try:
             pysam.AlignmentHeader.from_text(header)

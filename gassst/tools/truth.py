@@ -6,25 +6,24 @@ truth not into names but into the SAM file of its option -oa, ART into that of -
 
 from __future__ import annotations
 
+import os
 import re
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import pysam
 
+import gassst.files.htslib  # noqa: F401 - before the compiled modules that link its htslib
+from gassst._core.alignment_text import AlignmentReader
 from gassst.errors import InputError, unreadable
 from gassst.files.quiet import QuietHtslib
-from gassst.model.sam_flags import NOT_PRIMARY, PAIRED, REVERSE, SECOND_IN_PAIR, UNMAPPED
+from gassst.model.sam_flags import PAIRED, REVERSE, SECOND_IN_PAIR, UNMAPPED
 
 CHUNK = 1 << 16
 NOWHERE = -(1 << 40)
 """Start of a read that comes from no place: never within any tolerance."""
 
-_CLIPS = (pysam.CSOFT_CLIP, pysam.CHARD_CLIP)
 _STRAND = {"+": 1, "-": -1, "0": 1, "1": -1}
 _GASSST_MATE = r"(\d+),(\d+),([+-]),\d+,\d+,\d+"
 
@@ -55,76 +54,28 @@ class Alignments:
 
 def read_alignments(path: str) -> Iterator[Alignments]:
     """Yields Alignments of up to CHUNK primary records of a SAM, BAM or CRAM file. Raises InputError."""
-    # CRAM only: name, flag, place and CIGAR are all that is wanted, so the reference is not needed.
-    options = ["required_fields=0x3f"]
-    try:
-        with _open(path, options) as file:
-            contigs = np.array([*file.references, ""], dtype=object)
-            rows = []
-            for record in file:
-                if record.flag & NOT_PRIMARY:
-                    continue
-                rows.append(_row(record))
-                if len(rows) == CHUNK:
-                    yield _alignments(rows, contigs)
-                    rows = []
-            if rows:
-                yield _alignments(rows, contigs)
-    except OSError as error:
-        raise unreadable(path, error) from None
-    except (ValueError, NotImplementedError) as error:  # the last of pysam: without a header
-        raise InputError(f"{path}: {error}") from None
-
-
-@contextmanager
-def _open(path: str, options: list[str]) -> Iterator[pysam.AlignmentFile]:
-    # htslib would complain on stderr that a CRAM file has no index, and again about what is raised here. pysam would
-    # show what goes wrong when it closes a file that it could not open.
-    hooks = sys.excepthook, sys.unraisablehook
     QuietHtslib.enter()
     try:
-        sys.excepthook = sys.unraisablehook = _unheard
-        try:
-            file = pysam.AlignmentFile(path, check_sq=False, format_options=options)
-        finally:
-            sys.excepthook, sys.unraisablehook = hooks
-        with file:
-            yield file
+        with closing(AlignmentReader(_opened(path), path)) as reader:
+            if not reader.ends_well:
+                raise InputError(f"{path}: its end-of-file block is missing: it may be cut short")
+            contigs = np.array([*reader.contigs, ""], dtype=object)
+            while True:
+                names, places = reader.places(CHUNK)
+                if not names:
+                    return
+                flags, contig, start, end, mapq = places.T
+                yield Alignments(names, flags, contigs[contig], start, end, mapq)
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from None
     finally:
         QuietHtslib.leave()
 
 
-def _unheard(*_: object) -> None:
-    pass
-
-
-def _row(record: pysam.AlignedSegment) -> tuple[Any, ...]:
-    flag = record.flag
-    if flag & UNMAPPED:
-        return record.query_name, flag, -1, 0, 0, 0
-    start, cigar = record.reference_start, record.cigarstring or ""
-    # A mapped record without a CIGAR has no end.
-    end = record.reference_end or start
-    if "S" in cigar or "H" in cigar:
-        runs = record.cigartuples or []
-        start -= _clipped(runs)
-        end += _clipped(reversed(runs))
-    return record.query_name, flag, record.reference_id, start + 1, end, record.mapping_quality
-
-
-def _clipped(runs: Iterable[tuple[int, int]]) -> int:
-    bases = 0
-    for operation, length in runs:
-        if operation not in _CLIPS:
-            break
-        bases += length
-    return bases
-
-
-def _alignments(rows: list[tuple[Any, ...]], contigs: np.ndarray) -> Alignments:
-    names, *columns = zip(*rows, strict=True)
-    flags, contig, start, end, mapq = (np.array(column, dtype=np.int64) for column in columns)
-    return Alignments(list(names), flags, contigs[contig], start, end, mapq)
+def _opened(path: str) -> int:
+    return os.dup(0) if path == "-" else os.open(path, os.O_RDONLY)
 
 
 Columns = list[Sequence[str]]
