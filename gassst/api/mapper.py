@@ -350,6 +350,8 @@ class Mapper(BatchMapper):
             A whole @RG line for all reads, or one for each of `reads`. Without any those of alignment files stay.
         command_line : str, optional
             For the @PG line.
+        made_from : str
+            For the @PG line, too: a text that tells a later run what decided the content of this file.
         input_progress : InputProgress, optional
             Called with how much of the files was read, to show it.
         tags : TagSources, optional

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import shlex
 import sys
 import time
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("gassst")
 
+OptionsFor = Callable[["Sample"], dict[str, Any]]
+"""The arguments of `Mapper.map_file` for a sample."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `gassst map`."""
@@ -49,20 +53,62 @@ def main(args: argparse.Namespace) -> int:
     keep_freed_memory()
     params = verified_params(args)
     samples = check_map(args, params)
+    options_for = _options_of(args, params)
     if args.skip_existing:
-        samples = _not_completed(args, samples)
+        samples = _not_completed(args, samples, options_for)
         if not samples:
             return 0
     params = _with_device_that_pays(args, params, samples)
     with ExitStack() as stack:
-        return _map(args, params, samples, _device_started(args, params, samples, stack))
+        return _map(args, params, samples, options_for, _device_started(args, params, samples, stack))
 
 
-def _not_completed(args: argparse.Namespace, samples: list[Sample]) -> list[Sample]:
+def _options_of(args: argparse.Namespace, params: MapParams) -> OptionsFor:
+    """What both ways of mapping a sample are told. Raises UsageError, InputError."""
+    insert = None
+    if args.insert_model is not None:
+        from gassst.pairing.insert_size import InsertModel
+
+        insert = InsertModel.read(args.insert_model)
+    duplicates = duplicate_rules(args)
+
+    def options_for(sample: Sample) -> dict[str, Any]:
+        rules = duplicates
+        if rules is not None and sample.metrics is not None:
+            rules = replace(rules, metrics_path=sample.metrics)
+        options = {
+            "mates": sample.mates,
+            "interleaved": args.interleaved,
+            "read_group": sample.groups,
+            "tags": TagSources(**given(args, TagSources)),
+            "command_line": shlex.join(["gassst", *args.argv]),
+            "allow_truncated": args.allow_truncated,
+            "reference": args.reference,
+            "preparation": preparation(args),
+            "insert": insert,
+            **given(args, OutputOptions),
+            "duplicates": rules,
+        }
+        if args.sheet is None:
+            return options
+        from gassst.cli.resume import made_from
+
+        return options | {"made_from": made_from(args, params, sample, options)}
+
+    return options_for
+
+
+def _not_completed(args: argparse.Namespace, samples: list[Sample], options_for: OptionsFor) -> list[Sample]:
     """The samples that are still to be mapped."""
-    from gassst.cli.resume import is_complete
+    from gassst.cli.resume import why_again
 
-    left = [sample for sample in samples if not is_complete(sample, args)]
+    left = []
+    for sample in samples:
+        if not os.path.exists(sample.output):
+            left.append(sample)
+        elif why := why_again(sample, args, options_for(sample)["made_from"]):
+            log.info("--skip-existing: %s is mapped again: %s", sample.output, why)
+            left.append(sample)
     done = len(samples) - len(left)
     log.info("--skip-existing: %d of %d samples are complete", done, len(samples))
     if done and (args.stats or args.report or args.multiqc):
@@ -125,12 +171,17 @@ def _device_started(
     return stack.enter_context(closing(process))
 
 
-def _map(args: argparse.Namespace, params: MapParams, samples: list[Sample], started: Any) -> int:
+def _map(
+    args: argparse.Namespace,
+    params: MapParams,
+    samples: list[Sample],
+    options_for: OptionsFor,
+    started: Any,
+) -> int:
     from gassst.cli.console import STDERR
     from gassst.cli.summary import internals, summary
     from gassst.files.whole_file import write_text
     from gassst.model.stats import Stats
-    from gassst.pairing.insert_size import InsertModel
     from gassst.reads.groups import doubts
     from gassst.reads.shards import Shard
 
@@ -140,30 +191,8 @@ def _map(args: argparse.Namespace, params: MapParams, samples: list[Sample], sta
     if not params.all_hits and (note := note_on_mode(params.mode, params.min_identity, is_single)):
         log.info(note)
     shard = None if args.shard is None else Shard.parse(args.shard)
-    insert = None if args.insert_model is None else InsertModel.read(args.insert_model)
     for doubt in doubts([line for sample in samples for line in sample.groups.lines]):
         log.warning(doubt)
-    duplicates = duplicate_rules(args)
-
-    def options_for(sample: Sample) -> dict[str, Any]:
-        """What both ways of mapping a sample are told."""
-        rules = duplicates
-        if rules is not None and sample.metrics is not None:
-            rules = replace(rules, metrics_path=sample.metrics)
-        return {
-            "mates": sample.mates,
-            "interleaved": args.interleaved,
-            "read_group": sample.groups,
-            "tags": TagSources(**given(args, TagSources)),
-            "command_line": shlex.join(["gassst", *args.argv]),
-            "allow_truncated": args.allow_truncated,
-            "reference": args.reference,
-            "preparation": preparation(args),
-            "insert": insert,
-            **given(args, OutputOptions),
-            "duplicates": rules,
-        }
-
     start = time.monotonic()
     if args.dask is not None:
         from gassst.cli.dask import map_on_cluster
@@ -188,7 +217,7 @@ def _mapped_here(
     args: argparse.Namespace,
     params: MapParams,
     samples: list[Sample],
-    options_for: Callable[[Sample], dict[str, Any]],
+    options_for: OptionsFor,
     shard: Shard | None,
     started: Any,
 ) -> dict[str, Stats]:

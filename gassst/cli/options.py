@@ -15,7 +15,7 @@ from dataclasses import Field, fields
 from typing import TYPE_CHECKING, Any
 
 from gassst.errors import ParameterError, UsageError
-from gassst.model.options import Option, options_of
+from gassst.model.options import MACHINE, Option, options_of
 from gassst.model.params import ANCIENT, EVERY_HIT, SMALL_RNA, MapParams, Scoring
 from gassst.reads.tags import TagSources
 from gassst.records.options import DuplicateRules, OutputFile, OutputOptions, RecordStyle
@@ -184,6 +184,7 @@ def add_map_options(parser: argparse.ArgumentParser) -> None:
             _add_duplicates,
         ),
         *_SEARCH,
+        _machine(_add_map_machine),
     )
 
 
@@ -194,6 +195,7 @@ def add_insert_options(parser: argparse.ArgumentParser) -> None:
         ("input", "The reference and the reads.", _add_reads),
         ("output", "Where the model is written.", _add_model),
         *_SEARCH,
+        _machine(_add_machine),
     )
 
 
@@ -232,7 +234,7 @@ def _add_input(group: Any) -> None:
     add(
         "--skip-existing",
         action="store_true",
-        help="With --sheet, skip samples that this command has already completed.",
+        help="With --sheet, skip samples that a run has already completed from the same reads, index and options.",
     )
     add(
         "--shard",
@@ -311,7 +313,7 @@ def add_gather_options(parser: argparse.ArgumentParser) -> None:
             "Which reads are flagged as duplicates, and what is reported about them.",
             _add_duplicates,
         ),
-        ("machine", "Resources, and messages on stderr. Records never depend on them.", add_common),
+        _machine(_add_gather_machine),
     )
 
 
@@ -434,9 +436,23 @@ def _add_alignment(group: Any) -> None:
     add_options(group, MapParams, "alignment")
 
 
+def _machine(add: Callable[[Any], None]) -> tuple[str, str, Callable[[Any], None]]:
+    return MACHINE, "Resources, and messages on stderr. Records never depend on them.", add
+
+
+def _add_gather_machine(group: Any) -> None:
+    add_options(group, OutputFile, MACHINE)
+    add_common(group)
+
+
+def _add_map_machine(group: Any) -> None:
+    add_options(group, OutputFile, MACHINE)
+    _add_machine(group)
+
+
 def _add_machine(group: Any) -> None:
     add = group.add_argument
-    add_options(group, MapParams, "machine")
+    add_options(group, MapParams, MACHINE)
     add(
         "--dask",
         metavar="WHERE",
@@ -497,7 +513,6 @@ _SEARCH = (
         "Scores of local alignments, as in bwa: a gap of K bases costs open + K * extend.",
         lambda group: add_options(group, Scoring),
     ),
-    ("machine", "Resources, and messages on stderr. Records never depend on them.", _add_machine),
 )
 
 

@@ -12,6 +12,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from gassst.errors import ParameterError
 
+MACHINE = "machine"
+"""The group of options that decide how a run uses the machine, and never what it writes."""
+
 
 class Values(NamedTuple):
     """Which values an option takes.
@@ -96,7 +99,16 @@ def option(
     """A field with this default; `flags` as "-s, --sensitivity 0..5". The rest is as of `Option`."""
     names, _, metavar = flags.rpartition(" ") if not flags.split()[-1].startswith("-") else (flags, "", None)
     described = Option(tuple(names.split(", ")), help, metavar, values, group, excludes)
-    return field(default=default, metadata={"option": described})
+    return field(default=default, metadata={"option": described, "group": group})
+
+
+def deciding(options: Any) -> dict[str, Any]:
+    """The fields of a dataclass that decide what a run writes, by name: all but those of the group `MACHINE`."""
+    return {
+        each.name: getattr(options, each.name)
+        for each in fields(options)
+        if each.metadata.get("group") != MACHINE
+    }
 
 
 def options_of(kind: Any, group: str | None = None) -> Iterator[tuple[Field[Any], Option]]:

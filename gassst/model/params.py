@@ -8,7 +8,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from gassst.errors import ParameterError
-from gassst.model.options import Values, at_least, between, described, one_of, option, verify
+from gassst.model.options import MACHINE, Values, at_least, between, described, one_of, option, verify
 from gassst.workers.thread_count import MAX_THREADS, usable_threads
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ class MapParams:
         "--device NAME",
         "Use an OpenCL device: gpu, cpu, part of a name or an index such as 0:1. With none, CPU "
         "code does all the work (default: auto, a GPU where it is faster; `gassst devices` lists all).",
-        group="machine",
+        group=MACHINE,
     )
     processes: int | None = option(
         None,
@@ -280,7 +280,7 @@ class MapParams:
         "Spread the threads over this many processes (default: one for each thread, for "
         "single reads one for two threads, and one for a short run).",
         THREADS,
-        group="machine",
+        group=MACHINE,
     )
     batch_size: int | None = option(
         None,
@@ -288,16 +288,16 @@ class MapParams:
         "Limit the batches of a thread to this many reads (default: 32768, with several processes 24576, more "
         "beside a GPU). The first and last batches of several threads are smaller.",
         between(1, 1 << 24),  # `_core.reads.MAX_READS`
-        group="machine",
+        group=MACHINE,
     )
     memory: int | None = option(
         None,
         "--memory SIZE",
         "Use the index in parts of this size, such as 500M or 4G (default: all of it at once).",
         at_least(1 << 20, "must be at least 1M (1,048,576 bytes)"),
-        group="machine",
+        group=MACHINE,
     )
-    threads: int = field(default_factory=usable_threads)
+    threads: int = field(default_factory=usable_threads, metadata={"group": MACHINE})
     scoring: Scoring = DEFAULT_SCORING
 
     @classmethod

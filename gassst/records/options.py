@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 from gassst.errors import ParameterError
-from gassst.model.options import Values, between, described, one_of, option, verify
+from gassst.model.options import MACHINE, Values, between, described, one_of, option, verify
 from gassst.model.params import METH_TAGS
 
 if TYPE_CHECKING:
@@ -120,9 +120,10 @@ class OutputFile:
         SORT_MEMORY,
         "--sort-memory SIZE",
         "Keep at most this much of the records in memory while sorting, and the rest on disk (default: 2G).",
+        group=MACHINE,
     )
     duplicates: DuplicateRules | None = None
-    threads: int = 1
+    threads: int = field(default=1, metadata={"group": MACHINE})
 
     def verify(self) -> OutputFile:
         """Return self. Raises ParameterError for a value out of its range, and duplicates without sorting."""
@@ -235,7 +236,7 @@ class OutputOptions(RecordStyle, OutputFile):
     @property
     def facts(self) -> tuple[object, ...]:
         """What of these options the records of a part depend on, and their order."""
-        style = tuple(getattr(self, field.name) for field in fields(RecordStyle))
+        style = tuple(getattr(self, each.name) for each in fields(RecordStyle))
         return (*style, self.sort, self.no_unmapped)
 
     @property

@@ -59,6 +59,10 @@ if TYPE_CHECKING:
     from gassst.records.duplicates import DuplicateCounts, DuplicateSearch
 
 
+MADE_FROM = "mf"
+"""The tag of the @PG line with what decided the content of a file (`gassst.cli.resume`); SAM leaves such names free."""
+
+
 def header(
     reference_names: Sequence[str],
     lengths: Sequence[int],
@@ -70,12 +74,14 @@ def header(
     comments: Sequence[str] = (),
     alt: npt.NDArray[np.bool_] | None = None,
     fasta: str | None = None,
+    made_from: str = "",
 ) -> str:
     """SAM header text.
 
     `sort_order` is "unsorted" (records grouped by read: GO:query) or "coordinate". `read_group` has one line or several
     as bwa takes them (`@RG\\tID:x\\tSM:y`, tabs real or written as backslash and t). `comments` are whole @CO lines.
     Contigs of `alt` (bool[c]) get AH:*, as from bwa. `fasta` is the file of their sequences, for UR.
+    `made_from` is the value of the tag `MADE_FROM`.
     Raises `UsageError` for a bad read group, `InputError` for a contig that SAM cannot hold.
     """
     order = "SO:coordinate" if sort_order == "coordinate" else "SO:unsorted\tGO:query"
@@ -86,7 +92,7 @@ def header(
     lines += contigs if alt is None else [f"{x}\tAH:*" if y else x for x, y in zip(contigs, alt, strict=True)]
     groups = [read_group] if isinstance(read_group, str) else read_group or ()
     lines += map(parse_read_group, groups)
-    lines.append(program_line(program_version, command_line))
+    lines.append(program_line(program_version, command_line, made_from=made_from))
     lines += comments
     return "\n".join(lines) + "\n"
 
@@ -98,6 +104,7 @@ def header_of(
     sort: bool = False,
     comments: Sequence[str] = (),
     fasta: str | None = None,
+    made_from: str = "",
 ) -> str:
     """`header` of a reference, by this version of gassst; `command_line` None is that of this process."""
     return header(
@@ -111,6 +118,7 @@ def header_of(
         comments,
         reference.alt,
         fasta,
+        made_from,
     )
 
 
@@ -131,13 +139,16 @@ def _contig_lines(names: Sequence[str], lengths: Sequence[int], md5s: Sequence[s
         yield f"@SQ\tSN:{name}\tLN:{length}" + (f"\tM5:{md5s[i]}" if md5s is not None else "")
 
 
-def program_line(version: str, command_line: str, name: str = "gassst", after: str = "") -> str:
+def program_line(
+    version: str, command_line: str, name: str = "gassst", after: str = "", made_from: str = ""
+) -> str:
     """The @PG line of a program of this package, which ran on what another one (`after`) had made."""
     printable = command_line.encode("utf-8", "backslashreplace").decode()
     for character, escaped in (("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r")):
         printable = printable.replace(character, escaped)
     fields = ["@PG", f"ID:{name}", "PN:gassst", *[f"PP:{after}"] * bool(after)]
     fields += [f"VN:{version}"] * bool(version) + [f"CL:{printable}"] * bool(printable)
+    fields += [f"{MADE_FROM}:{made_from}"] * bool(made_from)
     return "\t".join(fields)
 
 

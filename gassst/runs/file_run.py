@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from gassst.bands.cpu import CpuExtender
@@ -19,6 +19,7 @@ from gassst.files.input_progress import InputProgress
 from gassst.files.input_size import fastq_bytes
 from gassst.files.slices import LanePart
 from gassst.mapping.batch_mapper import BatchMapper
+from gassst.model.options import deciding
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import LEARN_READS, InsertModel
@@ -52,6 +53,7 @@ class RunOptions(TypedDict, total=False):
     """The options of a run beside those of its source and its output. `Mapper.map_file` says what each means."""
 
     command_line: str | None
+    made_from: str
     details: bool
     shard: Shard | None
     insert: InsertModel | None
@@ -107,7 +109,7 @@ class FileRun:
     source : ReadSource
     output : path or None
     options : OutputOptions
-    command_line, details, shard, insert, input_progress
+    command_line, made_from, details, shard, insert, input_progress
         As of `Mapper.map_file`.
     device_process : DeviceProcess, optional
         One that looks for the device already.
@@ -131,6 +133,7 @@ class FileRun:
         options: OutputOptions,
         *,
         command_line: str | None = None,
+        made_from: str = "",
         details: bool = True,
         shard: Shard | None = None,
         insert: InsertModel | None = None,
@@ -151,7 +154,13 @@ class FileRun:
         is_cram = sam.output_format(Destination(output), options.format) == "cram" and shard is None
         fasta = mapper.index.fasta if is_cram else None
         self._header = sam.header_of(
-            mapper.reference, source.header_groups, command_line, options.sort, source.comments, fasta
+            mapper.reference,
+            source.header_groups,
+            command_line,
+            options.sort,
+            source.comments,
+            fasta,
+            made_from,
         )
         self._batches: ClosableBatches | None = None
         self._has_begun = False
@@ -184,16 +193,8 @@ class FileRun:
 
     def _key(self, mapper: BatchMapper) -> str:
         """The same for all shards of one run, and for no other: of what their records depend on."""
-        params = replace(
-            mapper.params,
-            threads=1,
-            processes=None,
-            device=None,
-            batch_size=None,
-            memory=None,
-        )
         index, header = mapper.index, self._header.partition("@PG")[0]
-        mapped = __version__, index.k, tuple(index.reference.md5), params
+        mapped = __version__, index.k, tuple(index.reference.md5), deciding(mapper.params)
         return key_of(*mapped, header, self._source.facts, self._options.facts, self._insert)
 
     @property
