@@ -23,6 +23,7 @@ from gassst.model.options import options_of
 from gassst.model.params import MapParams, Scoring
 from gassst.reads.tags import TagSources
 from gassst.records.options import DuplicateRules, OutputFile, OutputOptions, RecordStyle
+from gassst.workers import thread_count
 
 # --- signatures -------------------------------------------------------------------------------------------------
 
@@ -46,7 +47,8 @@ def test_parameters_of_a_mapper_are_those_of_a_run():
 
 
 @pytest.mark.parametrize("cores", [1, 3])
-def test_threads_are_by_default_those_of_the_command_line(monkeypatch, small_index, cores):
+def test_threads_are_by_default_those_of_the_command_line(monkeypatch, small_index, cores, tmp_path):
+    monkeypatch.setattr(thread_count, "ROOT", str(tmp_path))
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)), raising=False)
     args = parse(["map", str(small_index), "reads.fq"])
     assert gassst.Mapper(small_index, device="none").params.threads == args.threads == cores
