@@ -73,11 +73,12 @@ def main(argv: list[str] | None = None) -> int:
     """Run a command and return its exit code; what a user can cause is one line on stderr, no traceback."""
     argv = sys.argv[1:] if argv is None else argv
     try:
-        code = _run_command(argv)
+        try:
+            code = _run_command(argv)
+        except SystemExit as done:  # of --help and --version
+            code = int(done.code or 0)
         sys.stdout.flush()
         return code
-    except SystemExit as done:  # of --help and --version
-        return int(done.code or 0)
     except BaseException as error:
         report = report_of(_in_options(error))
         if report is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import sys
 from importlib import import_module
 from types import ModuleType
 from typing import Any, NamedTuple, NoReturn
@@ -106,6 +107,10 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**{"formatter_class": Help, "add_help": False, "allow_abbrev": False, **options})
         for name in (None, "store"):
             self.register("action", name, Store)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Unlike that of argparse, raises the OSError of a full disk or of a pipe without a reader."""
+        (file or sys.stderr).write(message)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(_sentences(message, habits.hint_in(message), f"See `{self.prog} --help`."))

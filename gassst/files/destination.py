@@ -13,9 +13,9 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from gassst.errors import OutputError, UsageError
+from gassst.errors import OutputError
 from gassst.files import interrupt
 from gassst.files.scratch import Scratch
 
@@ -189,31 +189,6 @@ class AlignmentDestination(Destination):
             os.replace(index, self.final + self._index)
 
 
-@contextmanager
-def completed(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[IO[bytes]]]:
-    """Files compressed as their names say, which take these names, all of them, when the block has ended well.
-
-    Raises OutputError when one cannot be opened or finished; what fails in the block is left to the caller.
-    """
-    from xopen import xopen
-
-    destinations = [Destination(path) for path in paths]
-    with ExitStack() as stack:
-        files: list[IO[bytes]] = []
-        for destination in destinations:
-            destination.begin()
-            stack.callback(destination.discard)
-            with destination.errors():
-                level = 1 if destination.final.endswith(".gz") else None
-                files.append(stack.enter_context(xopen(destination.working, "wb", compresslevel=level)))
-        yield files
-        for destination, file in zip(destinations, files, strict=True):
-            with destination.errors():
-                file.close()
-        for destination in destinations:
-            destination.commit()
-
-
 def _exists_irregular(path: str) -> bool:
     try:
         mode = os.stat(path).st_mode
@@ -301,12 +276,7 @@ class SortedDestination:
             output = f"{output}##idx##{index}"
         with self.errors():
             self._sorting = run_samtools(*options, "-o", output, self._unsorted, contigs=self._contigs)
-        try:
-            _, complaint = self._sorting.communicate()
-        finally:
-            self._sorting.kill()
-        if self._sorting.returncode:
-            reason = (complaint.strip() or f"samtools ended with {self._sorting.returncode}").splitlines()[-1]
+        if reason := why_failed(self._sorting):
             raise OutputError(f"cannot sort {self._destination.name}: {reason}")
 
     def _copy(self, stream: int) -> None:
@@ -336,7 +306,8 @@ if folder := sys.argv.pop(1):  # where htslib finds contigs by their MD5, and no
 try:
     getattr(pysam, sys.argv[1])(*sys.argv[2:], catch_stdout=False)
 except pysam.SamtoolsError as error:
-    sys.exit(str(error.value))
+    said = str(error.value)  # "'samtools returned with error 1: stdout=.., stderr=..'"
+    sys.exit(said.partition("stderr=")[2] or said)
 """
 
 
@@ -358,19 +329,33 @@ def run_samtools(*command: str, contigs: str | None = None) -> subprocess.Popen[
     )
 
 
-class CompressedFile:
-    """A file that is compressed as its name says; not standard output."""
+def why_failed(samtools: subprocess.Popen[str]) -> str:
+    """Wait for a process of `run_samtools`; one line on why it failed, "" where it did not.
 
-    def __init__(self, path: str | os.PathLike[str]):
+    What samtools says first is the cause. Where it says nothing itself, the last line of anybody is the end of it.
+    """
+    try:
+        _, complaint = samtools.communicate()
+    finally:
+        samtools.kill()
+    if not samtools.returncode:
+        return ""
+    lines = [line for line in complaint.splitlines() if line.strip()]
+    own = [line for line in lines if line.startswith("samtools ")]
+    return [*own[:1], *lines[-1:], f"samtools ended with {samtools.returncode}"][0]
+
+
+class CompressedFile:
+    """A file that is compressed as its name says, or standard output; `how` is of `xopen`."""
+
+    def __init__(self, path: str | os.PathLike[str], **how: Any):
         from xopen import xopen
 
         self._destination = Destination(path)
-        if self._destination.is_stdout:
-            raise UsageError("unmapped reads need a file: standard output is in use")
         self._destination.begin()
         try:
             with self._destination.errors():
-                self._file = xopen(self._destination.working, "wb", threads=0)
+                self._file = xopen(self._destination.working, "wb", **how)
         except BaseException:
             self._destination.discard()
             raise
@@ -390,3 +375,22 @@ class CompressedFile:
         with suppress(OSError):
             self._file.close()
         self._destination.discard()
+
+
+@contextmanager
+def completed(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[CompressedFile]]:
+    """Files compressed as their names say, which take these names, all of them, when the block has ended well.
+
+    Raises OutputError when one cannot be opened, written or finished.
+    """
+    with ExitStack() as stack:
+        files: list[CompressedFile] = []
+        for path in paths:
+            level = {"compresslevel": 1} if os.fspath(path).endswith(".gz") else {}
+            files.append(CompressedFile(path, **level))
+            stack.callback(files[-1].discard)
+        yield files
+        for file in files:
+            file.close()
+        for file in files:
+            file.commit()

@@ -39,6 +39,7 @@ from gassst.files.destination import (
     Destination,
     SortedDestination,
     run_samtools,
+    why_failed,
 )
 from gassst.files.inflate import BgzfAhead, CutShort, Damaged, Inflaters, whole_blocks
 from gassst.files.quiet import QuietHtslib
@@ -280,12 +281,7 @@ class _Gatherer:
     def _samtools(self, *command: str) -> None:
         with self._destination.errors():
             process = run_samtools(*command, contigs=self._folder)
-        try:
-            _, complaint = process.communicate()
-        finally:
-            process.kill()
-        if process.returncode:
-            reason = (complaint.strip() or f"samtools ended with {process.returncode}").splitlines()[-1]
+        if reason := why_failed(process):
             raise OutputError(f"cannot write {self._destination.name}: {reason}")
 
     # --- everything else --------------------------------------------------------------------------------

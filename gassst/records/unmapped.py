@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from gassst.errors import ParameterError
-from gassst.files.destination import CompressedFile
+from gassst.errors import ParameterError, UsageError
+from gassst.files.destination import CompressedFile, Destination
 from gassst.model.sam_flags import UNMAPPED
 
 if TYPE_CHECKING:
@@ -103,7 +103,9 @@ class UnmappedFiles:
         with ExitStack() as stack:
             self._files: list[CompressedFile] = []
             for path in unmapped.verify().paths:
-                file = CompressedFile(path)
+                if Destination(path).is_stdout:
+                    raise UsageError("unmapped reads need a file: standard output is in use")
+                file = CompressedFile(path, threads=0)
                 stack.callback(file.discard)
                 self._files.append(file)
             stack.pop_all()

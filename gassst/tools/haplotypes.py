@@ -6,11 +6,11 @@ Shares no code with the mapper, so that an error in one cannot hide in the other
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import IO
 
 import numpy as np
 
 from gassst.errors import InputError
+from gassst.files.destination import CompressedFile
 from gassst.files.inflate import open_input
 
 MASKED = 4
@@ -214,7 +214,7 @@ def _starts(reference: Genome, at: np.ndarray, to: np.ndarray) -> np.ndarray:
     return at[i] + reference.starts - to[i]
 
 
-def write_vcf(file: IO[bytes], reference: Genome, variants: Variants) -> None:
+def write_vcf(file: CompressedFile, reference: Genome, variants: Variants) -> None:
     """Writes the variants as VCF 4.2 with the phased genotype of one sample."""
     lengths = np.diff(reference.starts)
     contigs = reference.contig_of(variants.position)

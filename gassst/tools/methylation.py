@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import IO
 
 import numpy as np
 
+from gassst.files.destination import CompressedFile
 from gassst.tools.haplotypes import Genome
 
 SPREAD = 2.0
@@ -54,7 +54,7 @@ class Methylation:
         lost = (rng.random(rows.size) >= levels) & (rng.random(rows.size) < self.rate)
         codes[rows[lost], columns[lost]] = after
 
-    def write(self, file: IO[bytes]) -> None:
+    def write(self, file: CompressedFile) -> None:
         """The levels of CpG in percent, of both strands, as bedGraph."""
         first = _cpg(self.genome.codes)
         at = np.stack([first, first + 1], axis=1).reshape(-1)

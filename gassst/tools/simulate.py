@@ -14,12 +14,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
-from gassst.errors import InputError, OutputError, UsageError
-from gassst.files.destination import completed
+from gassst.errors import InputError, UsageError
+from gassst.files.destination import CompressedFile, completed
 from gassst.tools.arguments import add_seed, file_path, output_path
 from gassst.tools.damage import Damage, open_damage
 from gassst.tools.foreign import ADAPTERS, OWN, ForeignEnds, open_adapters
@@ -457,32 +457,29 @@ def main(args: argparse.Namespace) -> int:
     vcf = [args.truth_vcf] if args.truth_vcf else []
     levels = [args.meth_truth] if args.meth_truth else []
     methylation = open_methylation(reference, args)
-    try:
-        with completed([*args.output, *vcf, *levels]) as files:
-            sample = make_sample(reference, args, *files[len(args.output) :][: len(vcf)])
-            if methylation is not None and levels:
-                methylation.write(files[-1])
-            paired = len(args.output) == 2
-            ends = open_ends(args)
-            simulator = Simulator(
-                reference,
-                sample,
-                args.length,
-                profile,
-                share,
-                open_inserts(args),
-                paired,
-                ends,
-                damage,
-                methylation,
-            )
-            write(simulator.chunks(args.number, args.seed), files[: len(args.output)])
-    except OSError as error:
-        raise OutputError(f"cannot write {args.output[0]}: {error.strerror or error}") from None
+    with completed([*args.output, *vcf, *levels]) as files:
+        sample = make_sample(reference, args, *files[len(args.output) :][: len(vcf)])
+        if methylation is not None and levels:
+            methylation.write(files[-1])
+        paired = len(args.output) == 2
+        ends = open_ends(args)
+        simulator = Simulator(
+            reference,
+            sample,
+            args.length,
+            profile,
+            share,
+            open_inserts(args),
+            paired,
+            ends,
+            damage,
+            methylation,
+        )
+        write(simulator.chunks(args.number, args.seed), files[: len(args.output)])
     return 0
 
 
-def make_sample(reference: Genome, args: argparse.Namespace, vcf: IO[bytes] | None = None) -> Sample:
+def make_sample(reference: Genome, args: argparse.Namespace, vcf: CompressedFile | None = None) -> Sample:
     """The reference, or the haplotypes with planted variants, which are written to `vcf`."""
     if not (args.snp_rate or args.indel_rate or vcf):
         return unchanged(reference)
@@ -571,7 +568,7 @@ def _two_numbers(option: str, text: str, form: str) -> tuple[float, float]:
     return first, second
 
 
-def write(chunks: Iterator[list[np.ndarray]], files: list[IO[bytes]]) -> None:
+def write(chunks: Iterator[list[np.ndarray]], files: list[CompressedFile]) -> None:
     """Writes each mate's text to its file."""
     for rows in chunks:
         for file, text in zip(files, rows, strict=True):

@@ -523,6 +523,26 @@ def test_reader_of_the_output_goes_away(small_index, small_fastq):
     assert run.returncode == errors.READER_GONE
 
 
+@pytest.mark.parametrize("buffered", [True, False])
+@pytest.mark.parametrize(
+    "argv",
+    [("--help",), ("--version",), ("map", "--help"), ("map", "--help-all"), ("index", "--help")],
+    ids=" ".join,
+)
+def test_help_that_nobody_can_read_fails(argv, buffered):
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    env |= {} if buffered else {"PYTHONUNBUFFERED": "1"}
+    with open("/dev/full", "wb") as full, process(*argv, stdout=full, env=env) as run:
+        assert only_line(run.communicate()[1].decode()) == "No space left on device"
+    assert run.returncode == 1
+    reader, writer = os.pipe()
+    os.close(reader)
+    with process(*argv, stdout=writer, env=env) as run:
+        os.close(writer)
+        assert run.communicate()[1] == b""
+    assert run.returncode == errors.READER_GONE
+
+
 @pytest.mark.parametrize("stderr", ["closed", "without reader", "full"])
 def test_stderr_that_takes_nothing_is_no_failure(sam_lines, small_index, small_fastq, tmp_path, stderr):
     out = tmp_path / "out.sam"
