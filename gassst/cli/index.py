@@ -96,8 +96,7 @@ def main(args: argparse.Namespace) -> int:
         else:
             from gassst.index.build_parts import build_parts
 
-            build_parts(args.reference, output, *parts, *how, **heard)
-            index = SeedIndex.open(output, check=False)
+            index = build_parts(args.reference, output, *parts, *how, **heard)
     if index.reference.alt is not None:
         log.info("%s", number_of(int(index.reference.alt.sum()), "ALT contig"))
     reference, seconds = index.reference, time.perf_counter() - start

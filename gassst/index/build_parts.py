@@ -19,7 +19,7 @@ from gassst.index.file import (
     typed_arrays,
     write,
 )
-from gassst.index.parts import IndexPart, part_path, remove_parts, written_parts
+from gassst.index.parts import IndexPart, part_path, replacing
 from gassst.index.reference import Reference
 from gassst.index.seed_index import (
     Counted,
@@ -48,7 +48,7 @@ def build_parts(
     step: int | None = None,
     told: Told | None = None,
     sized: Sized | None = None,
-) -> int:
+) -> SeedIndex:
     """Index a reference, and write the index in parts of about equal size: `path`, and `part_path` of each.
 
     Parameters
@@ -64,8 +64,8 @@ def build_parts(
 
     Returns
     -------
-    int
-        Parts that were written. Peak memory is the reference and one part.
+    SeedIndex
+        The index, opened. Peak memory is the reference and one part.
 
     Raises OutputError where a file cannot be written; none of them then takes its name. Else as `SeedIndex.build`, and
     UsageError for a number of parts out of range. Parts of an index that was there before are replaced or removed.
@@ -89,8 +89,8 @@ def build_parts(
     if sized is not None:
         sized(*source.size(total, -(-total // (len(cuts) - 1))))
     prefixes, kmers = sizes.shape[1], 4 ** (k - cut)
-    rows, built, before = list[list[int]](), list[IndexPart](), written_parts(name)
-    with ExitStack() as stack:
+    rows, built = list[list[int]](), list[IndexPart]()
+    with ExitStack() as names, ExitStack() as stack:
         manifest = stack.enter_context(whole_file(name))  # the last to take its name
         for number, (first, last) in enumerate(zip(cuts[:-1], cuts[1:], strict=True), 1):
             shares = first * prefixes / sizes.size, last * prefixes / sizes.size
@@ -106,9 +106,9 @@ def build_parts(
         seeds = SeedIndex(reference, k, *counted.sorted(0, 0), step=step, parts=tuple(built))
         sections["spectrum"] = seeds.spectrum.shares
         write(manifest, sections, PARTS_VERSION)
-    written = {part_path(name, number) for number in range(1, len(rows) + 1)}
-    remove_parts(set(before) - written)
-    return len(rows)
+        names.enter_context(replacing(name, len(rows)))
+        stack.close()  # the files take their names
+        return SeedIndex.open(name, check=False)
 
 
 def _read_back(file: IO[bytes], reference: Reference, k: int, step: int, row: list[int]) -> IndexPart:

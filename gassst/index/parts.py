@@ -7,10 +7,11 @@ occurs, and whether a read is settled, depends on the whole reference (docs/guid
 
 from __future__ import annotations
 
+import fcntl
 import glob
 import os
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -110,11 +111,23 @@ def _has_header(path: str, header_crc: int) -> bool:
         return False
 
 
-def remove_parts(paths: Iterable[str]) -> None:
-    """Remove parts of an index that was replaced. One that cannot be removed stays: no index names it."""
-    for path in paths:
-        with suppress(OSError):
-            os.unlink(path)
+@contextmanager
+def replacing(path: str, parts: int = 0) -> Iterator[None]:
+    """To be held while the files of an index, in so many parts, take their names. Then the parts of an index that was
+    there before are removed.
+
+    No other process replaces an index in the same folder meanwhile: files of two would be mixed up.
+    """
+    with ExitStack() as stack:
+        with suppress(OSError):  # a file system without locks for folders
+            folder = os.open(os.path.dirname(os.path.realpath(path)), os.O_RDONLY)
+            stack.callback(os.close, folder)
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        before = written_parts(path)
+        yield
+        for part in set(before) - {part_path(path, number) for number in range(1, parts + 1)}:
+            with suppress(OSError):  # one that cannot be removed stays: no index names it
+                os.unlink(part)
 
 
 def open_part(

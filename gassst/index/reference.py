@@ -272,6 +272,16 @@ class _Packer:
 # --- FASTA --------------------------------------------------------------------------------------------------
 
 
+def padded_total(path: str | os.PathLike[str]) -> int:
+    """`Reference.total` of a FASTA, in the time of reading it. Raises OSError; what is wrong in it is not said here."""
+    bases = contigs = 0
+    with open_input(os.fspath(path)) as file:
+        for _, text in _stretches(file):
+            contigs += text.startswith(b">")
+            bases += 0 if text.startswith(b">") else len(text.translate(None, _BLANKS))
+    return FRONT + TAIL - GAP + bases + contigs * GAP
+
+
 def _read_fasta(
     path: str | os.PathLike[str], told: Callable[[str], None] | None = None
 ) -> Iterator[tuple[str, bytearray]]:

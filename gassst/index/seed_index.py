@@ -9,7 +9,7 @@ import os
 import stat
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import IO, Any, TypeVar
@@ -46,8 +46,8 @@ from gassst.index.file import (
     write,
 )
 from gassst.index.lookup import IndexParts, WholeIndex
-from gassst.index.parts import IndexPart, open_part, remove_parts, written_parts
-from gassst.index.reference import MAX_POSITIONS, Exceptions, Reference, contig_starts
+from gassst.index.parts import IndexPart, open_part, replacing
+from gassst.index.reference import MAX_POSITIONS, Exceptions, Reference, contig_starts, padded_total
 from gassst.index.reference_files import fasta_beside
 from gassst.index.spectrum import Spectrum, measured
 from gassst.model.params import CONVERSIONS, INDEX_STEPS
@@ -237,11 +237,10 @@ class SeedIndex:
         """
         if os.fspath(path) == "-" or (os.path.exists(path) and not os.path.isfile(path)):
             raise OutputError(f"{path}: not a regular file")
-        before = written_parts(os.fspath(path))
-        with whole_file(path) as file:
+        with ExitStack() as names, whole_file(path) as file:
             version = FORMAT_VERSION if self.step == 1 else STEP_VERSION
             write(file, self._contents(), CONVERTED_VERSION if self.converted else version)
-        remove_parts(before)
+            names.enter_context(replacing(os.fspath(path)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.path is None:
@@ -338,13 +337,15 @@ class Source:
         if not isinstance(reference, Reference):
             source = os.fspath(reference)
             fasta_bytes = _regular_size(source)
+            if step is not None and (fasta_bytes or 0) > step * MAX_POSITIONS and _is_plain(source):
+                _fitting_step(padded_total(source), step, source)  # before minutes go into the rest
             reference = Reference.from_fasta(reference, told)
             alt = alt or alt_list(source)
         if alt is not None:
             reference = reference.with_alt(alt)
         if not reference.unmasked:
             raise InputError(f"{source}: it contains no A, C, G or T")
-        step = _fitting_step(reference, step, source)
+        step = _fitting_step(reference.total, step, source)
         if not sampled(reference, step):
             raise InputError(f"{source}: too short for an index of step {step}")
         k = base_length(reference.unmasked, step, reference.total)
@@ -357,11 +358,16 @@ class Source:
         return own + seeds, _PROGRAM + own + codes + at_once
 
 
-def _fitting_step(reference: Reference, step: int | None, source: str) -> int:
+def _is_plain(path: str) -> bool:
+    with open(path, "rb") as file:
+        return file.read(1) == b">"
+
+
+def _fitting_step(total: int, step: int | None, source: str) -> int:
     """The step that was asked for, or the least one with which all positions have 32 bits."""
-    least = min(step for step in INDEX_STEPS if reference.total <= step * MAX_POSITIONS)
+    least = min((step for step in INDEX_STEPS if total <= step * MAX_POSITIONS), default=max(INDEX_STEPS))
     if step is not None and step < least:
-        bases = f"{source}: {reference.total:,} bases with those between contigs"
+        bases = f"{source}: {total:,} bases with those between contigs"
         raise UsageError(f"{bases} are more than an index of step {step} holds: it takes step {least}")
     if step is None and least > 1:
         log.info("%s: more than %s bases: the index has step %d", source, f"{MAX_POSITIONS:,}", least)

@@ -15,7 +15,7 @@ from gassst.errors import DeviceError, InputError, UsageError
 from gassst.gpu.opencl import OpenCLExtender
 from gassst.index import reference as reference_module
 from gassst.index import seed_index as module
-from gassst.index.reference import FRONT, TAIL, Reference
+from gassst.index.reference import FRONT, TAIL, Reference, padded_total
 from gassst.index.seed_index import SeedIndex
 from gassst.records.duplicates import DuplicateRules
 
@@ -172,6 +172,20 @@ def test_least_step_that_holds_a_reference(bases, step, monkeypatch, caplog):
             SeedIndex.build(index.reference, threads=1, step=step // 2)
         with pytest.raises(UsageError, match="it takes step"):
             SeedIndex.build(index.reference, threads=1, meth=True)
+
+
+@pytest.mark.parametrize("options", [{"step": 1}, {"meth": True}])
+def test_a_step_that_cannot_hold_a_file_is_refused_before_it_is_packed(monkeypatch, tmp_path, options):
+    text = b">a\n" + b"ACGTAC GT\r\n" * 500 + b">b it\nACNT\n"
+    (tmp_path / "a.fa").write_bytes(text)
+    total = Reference.from_fasta(tmp_path / "a.fa").total
+    assert padded_total(tmp_path / "a.fa") == total
+    monkeypatch.setattr(module, "MAX_POSITIONS", len(text) - 1)
+    monkeypatch.setattr(Reference, "from_fasta", lambda *_: pytest.fail("read"))
+    with pytest.raises(
+        UsageError, match=f"a.fa: {total:,} bases .* than an index of step 1 holds: it takes step"
+    ):
+        SeedIndex.build(tmp_path / "a.fa", threads=1, **options)
 
 
 def test_a_contig_that_bam_cannot_hold(monkeypatch):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
+import threading
 from pathlib import Path
 
 import brute_force as bf
@@ -39,11 +41,49 @@ def test_parts_of_an_index_that_is_replaced_are_gone(small_fasta, tmp_path):
         if parts is None:
             SeedIndex.build(small_fasta).save(path)
         else:
-            parts = build_parts(small_fasta, path, parts)
+            parts = len(build_parts(small_fasta, path, parts).parts)
         expected = {part_path(str(path), number) for number in range(1, (parts or 0) + 1)}
         assert {*part_files(str(path))} == {*expected, str(strange)}
         strange.unlink()
         SeedIndex.open(path, check=True)
+
+
+@pytest.mark.parametrize("second", [2, 4, None])
+def test_two_runs_for_one_index(small_fasta, tmp_path, monkeypatch, second):
+    """Another run is done, or waits, when the first file of this one takes its name: the files of one are left."""
+    path, was_called, may_go_on = tmp_path / "x.gsi", threading.Event(), threading.Event()
+
+    def run_other():
+        if second is None:
+            SeedIndex.build(small_fasta, step=2).save(path)
+        else:
+            build_parts(small_fasta, path, second, step=2)
+        may_go_on.set()
+
+    other = threading.Thread(target=run_other)
+
+    def replace(old, new):
+        if not was_called.is_set():
+            was_called.set()
+            other.start()
+            assert may_go_on.wait(60)
+        return real_replace(old, new)
+
+    def flock(fd, how):
+        of_the_folder = os.path.samestat(os.fstat(fd), os.stat(tmp_path))
+        if threading.current_thread() is other and of_the_folder:
+            may_go_on.set()
+        return real_flock(fd, how)
+
+    real_replace, real_flock = os.replace, fcntl.flock
+    monkeypatch.setattr(os, "replace", replace)
+    monkeypatch.setattr(fcntl, "flock", flock)
+    index = build_parts(small_fasta, path, 3)
+    assert len(index.parts) == 3 and index.step == 1
+    other.join(60)
+    left = SeedIndex.open(path, check=True)
+    assert (left.step, len(left.parts)) == (2, second or 0)
+    assert sorted(part_files(str(path))) == [part_path(str(path), i + 1) for i in range(second or 0)]
 
 
 @pytest.mark.parametrize("content", [b"", b"no index", b">a\nACGT\n"])
@@ -105,7 +145,7 @@ def files(contigs, tmp_path_factory) -> dict[int, tuple[str, str]]:
     for step in STEPS:
         whole, parts = folder / f"whole{step}.gsi", folder / f"parts{step}.gsi"
         SeedIndex.build(fasta, threads=1, step=step).save(whole)
-        assert build_parts(fasta, parts, N_PARTS, threads=2, step=step) == N_PARTS
+        assert len(build_parts(fasta, parts, N_PARTS, threads=2, step=step).parts) == N_PARTS
         paths[step] = os.fspath(whole), os.fspath(parts)
     return paths
 
