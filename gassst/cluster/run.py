@@ -108,6 +108,7 @@ def map(  # as Mapper.map
     duplicates, is_sorted = gathering.duplicates, gathering.sort
     if verify(target.path, gathering) == "cram":
         gathering = replace(gathering, reference=SeedIndex.open(index).reference.arrays)
+        options.pop("eqx", None)  # tags would quote = and X, of which CRAM makes M
     metrics = None if duplicates is None else duplicates.metrics_path
     inputs = [index, *part_files(os.fspath(index)), options.get("reference"), *paths, *(others or [])]
     check_distinct([*with_indexes(target.path), metrics], inputs)

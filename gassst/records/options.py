@@ -152,7 +152,7 @@ class RecordStyle:
         Mapped records with bases and qualities have tag BQ, the base alignment quality of Li 2011, as
         `samtools calmd -r -E` computes it.
     eqx : bool
-        CIGARs with = and X for M. CRAM does not keep these: it is read back as M.
+        CIGARs with = and X for M. CRAM does not keep these, so it never has them, nor do its tags.
     xa : bool
         The other hits of a read are in tag XA of the first, `chr,+pos,CIGAR,NM;` each (CIGAR always with M), and have
         no records of their own.
@@ -185,7 +185,9 @@ class RecordStyle:
         "--baq",
         "Add tag BQ: base alignment quality, as samtools calmd -r -E computes it, for callers that use it.",
     )
-    eqx: bool = option(False, "--eqx", "Write = and X instead of M in CIGARs.")
+    eqx: bool = option(
+        False, "--eqx", "Write = and X instead of M in CIGARs. CRAM keeps M alone: it has no effect there."
+    )
     xa: bool = option(False, "--xa", "Put further alignments into one XA tag instead of secondary records.")
     soft_clip_supplementary: bool = option(
         False,

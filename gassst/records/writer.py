@@ -238,6 +238,8 @@ class RecordEncoder:
         is_made_here = file_format == "bam" or (file_format == "sam" and not options.sort)
         if place is not None and is_made_here and not destination.is_stream:
             header = place.with_sum(file_format, RecordSum()).put_into(header)
+        if file_format == "cram":  # which keeps M alone, and all that tags quote as it is
+            options = replace(options, eqx=False)
         header = in_coordinate_order(header) if options.sort else header
         header = with_note(header, str(options.duplicates)) if options.duplicates is not None else header
         encoder = EncoderSpec(file_format, header, options).encoder(reference)
