@@ -30,6 +30,7 @@ FILTERS_H, PLANES_H = "ext/search/filters.h", "gassst/gpu/kernels/planes.h"
 BOUND_BAND, BOUND_FLANKS = "ext/isa/bound_band.h", "ext/isa/bound_flanks.h"
 HOST = "gassst/search/host.py"
 CIGAR_H, CONTIGS_H = "ext/common/cigar.h", "ext/common/contigs.h"
+SEEDS, MAPQ = "index/seeds.pyx", "gassst/search/mapq.py"
 SELECTION, BOOKKEEPING = "ext/search/selection.pyx", "ext/search/bookkeeping.pyx"
 KNOWLEDGE = "gassst/gpu/kernels/knowledge.h"
 MATE_ANCHORS, PLACEMENTS = "ext/pairing/mate_anchors.pyx", "ext/pairing/placements.pyx"
@@ -46,6 +47,8 @@ SORTING_PY, FILE_RUN, RUN_DEVICE = (
 
 LOSSLESS = "tests/property/test_filters.py::test_no_filter_rejects_an_alignment_within_the_limit"
 MANY_PLACES = "tests/property/test_filters.py::test_narrow_bands_at_many_places_of_one_read"
+MAPQ_INPUTS = "tests/property/test_mapq_inputs.py"
+NARROW_BANDS = "tests/property/test_narrow_bands.py"
 MANY_SEEDS = "tests/property/test_filters.py::test_flanks_of_many_seeds_of_one_read"
 RECURSION = "tests/property/test_filters.py::test_tiled_score_is_the_recursion"
 COUNTING = "tests/property/test_filters.py::test_frequency_distance_is_counting"
@@ -181,6 +184,14 @@ MUTATIONS = [
     Mutation(
         "band32: lanes of several reads take the bases of the first", BOUND_BAND,
         "others |= read[l] ^ read[0]", "others |= read[l] ^ read[l]", MANY_PLACES,
+    ),
+    Mutation(
+        "band32: a word is missing where the last diagonal just reaches it", BOUND_BAND,
+        "+ bases + BAND_WIDTH - 2)", "+ bases + BAND_WIDTH - 3)", NARROW_BANDS,
+    ),
+    Mutation(
+        "band32: a band that begins with a word has a row too few", BOUND_BAND,
+        "queue->left[i] = site.length;", "queue->left[i] = site.length - !(site.at & 63);", NARROW_BANDS,
     ),
     Mutation(
         "flanks: an alignment at the limit is rejected", BOUND_FLANKS,
@@ -423,8 +434,25 @@ MUTATIONS = [
         "tests/unit/test_seed_index.py::test_lookup_of_every_length",
     ),
     Mutation(
-        "seeds: a read has no canonical strand", "index/seeds.pyx",
+        "seeds: a read has no canonical strand", SEEDS,
         "return reverse[i] < forward[i]", "return False", "tests/property/test_mapper.py",
+    ),
+    Mutation(
+        "seeds: those that are clipped on one strand do not count", SEEDS,
+        "clipped[0] += seeds[i].clipped | seeds[i + 1].clipped", "clipped[0] += seeds[i].clipped", MAPQ_INPUTS,
+    ),
+    Mutation(
+        "seeds: dense ones that are clipped on one strand lie nowhere", SEEDS,
+        "if self.seeds[j].clipped | self.seeds[j + 1].clipped:", "if self.seeds[j].clipped:", MAPQ_INPUTS,
+    ),
+    Mutation(
+        "seeds: nothing is looked at where all of them occur too often", SEEDS,
+        "seeds[rarest].count = caps[seeds[rarest].length]", "pass", MAPQ_INPUTS,
+    ),
+    Mutation(
+        "seeds: nothing is looked at where all of them occur too often, and no copy is found", SEEDS,
+        "seeds[rarest].count = caps[seeds[rarest].length]", "pass",
+        "tests/property/test_lossless.py::test_repeats_above_the_cap",
     ),
     Mutation(
         "plan: a read is settled with one error too many", "gassst/index/miss_model.py",
@@ -444,7 +472,11 @@ MUTATIONS = [
         "margin if context.library.damage else 0", "0", "tests/unit/test_strata.py",
     ),
     Mutation(
-        "mapq: a read that may as well be elsewhere has a quality", "gassst/search/mapq.py",
+        "mapq: whole reads have one error more in their odds", MAPQ,
+        "odds = library.odds(best, m)", "odds = library.odds(best + 1, m)", MAPQ_INPUTS,
+    ),
+    Mutation(
+        "mapq: a read that may as well be elsewhere has a quality", MAPQ,
         "wrong > AS_LIKELY, np.uint8(0)", "wrong > 1e8, np.uint8(0)", "tests/property/test_pairs_mapped.py",
     ),
     # Runs over files.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 
 import brute_force as bf
@@ -11,6 +12,7 @@ import pytest
 import gassst
 from gassst._core import filters as _filters
 from gassst.index.reference import Reference
+from gassst.index.spectrum import Spectrum
 from gassst.model.params import INDEX_STEPS
 
 
@@ -215,3 +217,37 @@ def test_alignments_beside_a_better_one_that_no_seed_leads_to(tandems):
     genome, index = tandems
     reads = reads_of(np.random.default_rng(1), genome, 50, 10, 200)
     assert len(all_records(index, reads, 10, sensitivity=0)) > len(reads)
+
+
+COPIES = 300
+CAPS = {
+    0: 32,
+    1: 256,
+    2: 256,
+}  # occurrences from which on a level passes over a seed; the others find every copy
+
+
+def test_repeats_above_the_cap():
+    """Where all seeds of a read occur too often, a level finds as many copies as it looks at, and never none."""
+    rng = np.random.default_rng(21)
+    element = bf.random_bases(rng, 80)
+    genome = {"family": b"".join(element + bf.random_bases(rng, 20) for _ in range(COPIES))}
+    index = gassst.Index.build(Reference.from_sequences(genome.items()))
+    vars(index)["spectrum"] = (
+        Spectrum.none()
+    )  # which takes seconds to measure here, and decides mapping qualities alone
+    reads = [
+        bf.mutate(rng, element[at : at + 62], i % 3, 0.3)[:60] for i, at in enumerate((0, 4, 8, 12, 15, 18))
+    ]
+    reads = [bf.reverse_complement(read) if i % 2 else read for i, read in enumerate(reads)]
+    true = [Counter((*hit[:2], hit[4]) for hit in bf.all_hits(read, genome, 3)) for read in reads]
+    for sensitivity in range(6):
+        options = {"sensitivity": sensitivity, "min_identity": 95.0, "device": "none"}
+        named = [(str(i), read.decode(), None) for i, read in enumerate(reads)]
+        found = reported(gassst.Mapper(index, all_hits=True, **options).map(named))
+        for i, every in enumerate(true):
+            got = Counter((name, reverse, edits) for name, reverse, _, edits in found[str(i)])
+            assert got <= every, (sensitivity, i)
+            assert got.total() == CAPS.get(sensitivity, every.total()) <= every.total(), (sensitivity, i)
+        best = gassst.Mapper(index, mode="global", **options).map(named)
+        assert all(not one.is_unmapped and one.mapping_quality == 0 for one in best)
