@@ -47,6 +47,8 @@ SORTING_PY, FILE_RUN, RUN_DEVICE = (
 
 LOSSLESS = "tests/property/test_filters.py::test_no_filter_rejects_an_alignment_within_the_limit"
 MANY_PLACES = "tests/property/test_filters.py::test_narrow_bands_at_many_places_of_one_read"
+PAIR_QUALITY = "tests/unit/test_pair_quality.py"
+TANDEM, TEST_TANDEM = "ext/search/tandem.pyx", "tests/unit/test_tandem.py"
 MAPQ_INPUTS = "tests/property/test_mapq_inputs.py"
 NARROW_BANDS = "tests/property/test_narrow_bands.py"
 MANY_SEEDS = "tests/property/test_filters.py::test_flanks_of_many_seeds_of_one_read"
@@ -316,6 +318,45 @@ MUTATIONS = [
     Mutation(
         "pairing: the longest proper template is not proper", PROPER_PAIRS,
         "w.low <= template <= w.high", "w.low <= template < w.high", "tests/unit/test_proper.py",
+    ),
+    Mutation(
+        "pairing: a mate is decided alone", "gassst/local/realign.py",
+        "self.found.proper & stays & stays[self.pairs.partner]", "self.found.proper & stays", PAIR_QUALITY,
+    ),
+    Mutation(
+        "pairing: the chance of a mate with several places is its own", "gassst/local/mates.py",
+        "chance += np.where(near, chance[mate], 0)", "chance += 0.0", PAIR_QUALITY,
+    ),
+    Mutation(
+        "pairing: chance has half of the window for mates that are placed by their scores", "gassst/local/mates.py",
+        "places_by_chance(context, lines, pairs.window_bases / 2)",
+        "places_by_chance(context, lines, pairs.window_bases / 4)", PAIR_QUALITY,
+    ),
+    Mutation(
+        "pairing: chance has two windows for a short mate", "gassst/search/context.py",
+        "chance_hits(m, int(plan.errors[m]), window_bases / 2", "chance_hits(m, int(plan.errors[m]), window_bases",
+        PAIR_QUALITY,
+    ),
+    # Tandem repeats.
+    Mutation(
+        "tandem: a copy with as many mismatches as count does not", TANDEM,
+        "if found > limit:", "if found >= limit:", TEST_TANDEM,
+    ),
+    Mutation(
+        "tandem: 64 bases of a copy with as many mismatches as count are one too many", TANDEM,
+        "head, counted) > limit:", "head, counted) >= limit:", TEST_TANDEM,
+    ),
+    Mutation(
+        "tandem: copies that are worse than the best one count", TANDEM,
+        "                limit = found\n", "", TEST_TANDEM,
+    ),
+    Mutation(
+        "tandem: the furthest copy is not seen", TANDEM,
+        "FURTHEST = 128 ", "FURTHEST = 127 ", TEST_TANDEM,
+    ),
+    Mutation(
+        "tandem: a copy counts with one mismatch fewer", "gassst/search/tandem_copies.py",
+        "np.ceil(self.loss) + MOST_BESIDE)", "np.ceil(self.loss) + MOST_BESIDE - 1)", TEST_TANDEM,
     ),
     # Records.
     Mutation(

@@ -8,6 +8,7 @@ from gassst._core.tandem import tandem_rivals
 from gassst.index.reference import Reference
 from gassst.model.layouts import NO_SCORE
 from gassst.reads.in_memory import batch_of_records
+from gassst.search.tandem_copies import Parts
 
 M, UNIT, COPIES, AT = 100, 43, 8, 3000
 NEAREST, FURTHEST = 11, 128
@@ -60,6 +61,52 @@ def test_rivals_beside_a_place_are_counted(world, reference):
     errors, count = tandem_rivals(strands, diagonal, begin, end, 0 * most, context)
     assert (errors == NO_SCORE).all()
     assert not count.any()
+
+
+def rivals_by_trying(text, at, m, most):
+    """(fewest mismatches of a copy, how many copies have as few) of those that count; NO_SCORE, 0 where none does."""
+    shifts = [s for d in range(NEAREST, FURTHEST + 1) for s in (-d, d)]
+    found = [int((text[at + s : at + s + m] != text[at : at + m]).sum()) for s in shifts]
+    least = min(found)
+    return (least, found.count(least)) if least <= most else (NO_SCORE, 0)
+
+
+@pytest.mark.parametrize("m", [18, 100, 150])
+def test_copies_count_up_to_a_limit_of_mismatches_and_of_diagonals(m):
+    """Of 18 bases with one copy, at the edges mostly; of reads in tandem repeats with some other bases."""
+    rng, n, room = np.random.default_rng(m), 200, 400
+    texts = rng.integers(0, 4, (n, 2 * room))
+    for i, text in enumerate(texts):
+        if m == 18:  # too short to show a repeat: one copy is enough
+            shift = int(rng.choice([NEAREST - 1, NEAREST, 40, FURTHEST, FURTHEST + 1])) * (-1) ** i
+            text[room + shift : room + shift + m] = text[room : room + m].copy()
+        else:
+            text[room - 250 : room + 350] = np.resize(text[: rng.integers(11, 70)], 600)
+        others = np.r_[room - 250 : room, room + m : room + 350]
+        some = rng.choice(others, int(rng.integers(0, 25)), replace=False)
+        text[some] = (text[some] + 1) % 4
+    letters = np.array(list("ACGT"))[texts]
+    reference = Reference.from_sequences([("c", "".join(letters.ravel()).encode())])
+    packed = batch_of_records(
+        [(f"r{i}", "".join(t[room : room + m]), None) for i, t in enumerate(letters)]
+    ).pack()
+    most, first = rng.integers(0, 7, n).astype(np.uint16), int(reference.starts[0]) + room
+    places = (2 * np.arange(n)).astype(np.uint32), (first + 2 * room * np.arange(n)).astype(np.int64)
+    parts = np.zeros(n, np.int64), np.full(n, m)
+    errors, count = tandem_rivals(*places, *parts, most, Context(reference, packed))
+    expected = [
+        rivals_by_trying(text, room, m, limit) if limit else (NO_SCORE, 0)
+        for text, limit in zip(texts, most, strict=True)
+    ]
+    assert list(zip(errors.tolist(), count.tolist(), strict=True)) == expected
+    at_limit = sum(least == limit for (least, _), limit in zip(expected, most, strict=True))
+    assert min(at_limit, sum(least == NO_SCORE for least, _ in expected)) >= 10
+
+
+def test_copies_with_up_to_six_mismatches_more_count():
+    loss = np.array([0.0, 0.2, 1.0, 3.4])
+    none = np.zeros(4, np.int64)
+    assert Parts(none.astype(np.uint32), none, none, none, loss).most.tolist() == [6, 7, 7, 10]
 
 
 @pytest.mark.parametrize("mode", ["global", "local"])
