@@ -80,6 +80,7 @@ SOURCES = {
     "tandem": "ext/search/tandem.pyx",
     "chance": "ext/search/chance.pyx",
     "copies": "ext/search/copies.pyx",
+    "stages": "ext/search/stages.pyx",
     "one_read": "ext/search/one_read.pyx",
     "mate_anchors": "ext/pairing/mate_anchors.pyx",
     "placements": "ext/pairing/placements.pyx",

@@ -145,15 +145,11 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
     cdef const uint64_t *in_scored = &scored_keys[0] if scored_keys.shape[0] else NULL
     cdef const uint64_t *in_rejected = &rejected_keys[0] if rejected_keys.shape[0] else NULL
     cdef int shift = context.shift
-    cdef int64_t at = 0
     cdef uint32_t r
     cdef read_t read
     with nogil:
-        if seeds.copied is not None:
-            copied = &seeds.copied[0]
-            for j in range(seeds.n):
-                seeds.seeds[j].lo = <uint32_t>at
-                at += seeds.seeds[j].count
+        copied = seeds.copied
+        seeds.number_copied()
         for i in range(a):
             r = active[i]
             start[i] = out.n

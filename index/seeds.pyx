@@ -7,8 +7,9 @@ the read and its reverse complement (`orient`), so that both take the same decis
 
 import numpy as np
 
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdint cimport UINT64_MAX, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
+from libc.stdlib cimport free
+from libc.string cimport memset
 
 from gassst._core.lookup cimport (
     interleave,
@@ -27,10 +28,20 @@ from gassst._core.lookup cimport (
 )
 
 from gassst._core.coordinates cimport coordinate_t
-from gassst._core.planes cimport AHEAD, conversion_of_strand, converted_high
+from gassst._core.planes cimport AHEAD, conversion_of_strand, converted_high, planes_of
 from gassst._core.hashing cimport mix
 from gassst._core.intrinsics cimport prefetch, trailing_zeros
-from gassst._core.seeds cimport Seed, seed_plan_t  # its own: named, so that a change of the .pxd is seen by the build
+from gassst._core.rooms cimport enlarged
+from gassst._core.seeds cimport (  # its own: named, so that a change of the .pxd is seen by the build
+    COPIED,
+    RANGES,
+    SEEDS,
+    SEED_ROOMS,
+    STARTS,
+    Seed,
+    reads_t,
+    seed_plan_t,
+)
 
 cdef extern from "lookup.h":
     cdef enum:
@@ -343,44 +354,101 @@ cdef class Seeds:
         Sum of the occurrences of all seeds that are looked at, after `limit`.
     """
 
-    def __cinit__(self, context, const uint32_t[::1] active, rows):
+    def __init__(self, context, const uint32_t[::1] active, rows):
         cdef const uint64_t[:, ::1] planes = context.packed.planes
         cdef const uint32_t[::1] plane_start = context.packed.plane_start, lengths = context.packed.lengths
         cdef const uint8_t[::1] flip = context.flip, conversions = context.packed.conversions
         cdef const uint16_t[::1] seed_length = rows.length, seed_count = rows.number, seed_every = rows.every
-        cdef int longest = context.index.longest_seed
-        cdef Py_ssize_t a = active.shape[0], i, m
+        cdef Py_ssize_t a = active.shape[0]
+        cdef reads_t reads
+        self.step = context.index.step
+        if a == 0:
+            self.fill(&reads, NULL, 0, NULL, NULL, NULL, context.index.longest_seed)
+            return
+        reads.planes, reads.n = planes_of(planes), lengths.shape[0]
+        reads.plane_start, reads.lengths, reads.flip = &plane_start[0], &lengths[0], &flip[0]
+        reads.conversions = &conversions[0] if conversions.shape[0] else NULL
+        self.fill(&reads, &active[0], a, &seed_length[0], &seed_count[0], &seed_every[0], context.index.longest_seed)
+
+    cdef int fill(self, const reads_t *reads, const uint32_t *active, Py_ssize_t a, const uint16_t *seed_length,
+                  const uint16_t *seed_count, const uint16_t *seed_every, int longest) except -1 nogil:
+        """Plan the seeds of `a` active reads, and forget those before. `seed_*`: of `SeedRows`, by read length."""
+        cdef int64_t *start = <int64_t *>enlarged(&self.rooms[STARTS], (a + 1) * sizeof(int64_t))
+        cdef Py_ssize_t i, m
+        cdef uint32_t r
         cdef seed_plan_t plan
         cdef Seed *s
-        cdef int64_t[::1] start = np.zeros(a + 1, np.int64)
-        self.n, self.shortest = 0, longest
+        self.n, self.n_reads, self.shortest, self.occurrences = 0, a, longest, 0
+        self.start, self.copied = start, NULL
         for i in range(a):
             start[i] = self.n
-            m = lengths[active[i]]
+            m = reads.lengths[active[i]]
             self.n += 2 * ((seed_count[m] + seed_every[m] - 1) // seed_every[m])
             if seed_count[m]:
                 self.shortest = min(self.shortest, <int>seed_length[m])
         start[a] = self.n
-        self.start = start
-        self.copied = None
-        self.occurrences = 0
-        self.step = context.index.step
-        self.seeds = <Seed *>malloc(max(self.n, 1) * sizeof(Seed))
+        s = self.seeds = <Seed *>enlarged(&self.rooms[SEEDS], self.n * sizeof(Seed))
         if self.step > 1:
-            self.ranges = <step_range_t *>calloc(max(self.n, 1) * self.step, sizeof(step_range_t))
-        if self.seeds == NULL or (self.step > 1 and self.ranges == NULL):
-            raise MemoryError
-        s = self.seeds
-        with nogil:
-            for i in range(a):
-                m = lengths[active[i]]
-                plan = seed_plan_t(m, seed_length[m], seed_count[m], seed_every[m], flip[active[i]], longest,
-                                   conversions[active[i]] if conversions.shape[0] else 0)
-                s = plan_seeds(&plan, &planes[0, 0], plane_start[active[i]], s)
+            self.ranges = <step_range_t *>enlarged(&self.rooms[RANGES], self.n * self.step * sizeof(step_range_t))
+            if self.n:
+                memset(self.ranges, 0, self.n * self.step * sizeof(step_range_t))
+        for i in range(a):
+            r = active[i]
+            m = reads.lengths[r]
+            plan = seed_plan_t(m, seed_length[m], seed_count[m], seed_every[m], reads.flip[r], longest,
+                               reads.conversions[r] if reads.conversions != NULL else 0)
+            s = plan_seeds(&plan, reads.planes.words, reads.plane_start[r], s)
+        return 0
 
     def __dealloc__(self):
-        free(self.seeds)
-        free(self.ranges)
+        cdef int i
+        for i in range(SEED_ROOMS):
+            free(self.rooms[i].p)
+
+    cdef void look_up(self, const seed_index_t *view, const uint32_t *caps) noexcept nogil:
+        """Look up all seeds in an index that is in one piece, and make those that occur too often longer."""
+        if self.step == 1:
+            resolve_seeds(view, self.seeds, self.n, caps, 0, UINT64_MAX)
+            return
+        resolve_stepped(view, self.seeds, self.ranges, self.n, 0, UINT64_MAX)
+        while lengthen_stepped(self.seeds, self.ranges, self.n, self.step, caps):
+            resolve_stepped(view, self.seeds, self.ranges, self.n, 0, UINT64_MAX)
+
+    cdef bint limit_read(self, Py_ssize_t i, const uint32_t *caps, uint16_t *clipped) noexcept nogil:
+        """`limit` of active read i: its clipped seeds, and whether one was passed over."""
+        cdef int64_t j
+        cdef bint capped = limit_occurrences(self.seeds + self.start[i], self.start[i + 1] - self.start[i], caps, clipped)
+        for j in range(self.start[i], self.start[i + 1]):
+            self.occurrences += self.seeds[j].count
+        return capped
+
+    cdef int copy_all(self, const seed_index_t *view, uint64_t kmer_from, uint64_t kmer_to) except -1 nogil:
+        """`copy_positions` of a view."""
+        cdef Py_ssize_t i, j
+        cdef int64_t at = 0
+        if self.copied == NULL:
+            self.copied = <coordinate_t *>enlarged(&self.rooms[COPIED], (self.occurrences + 1) * sizeof(coordinate_t))
+        if view.p == 0:
+            return 0
+        if self.step > 1:
+            copy_stepped(view, self.seeds, self.ranges, self.n, kmer_from, kmer_to, self.copied)
+            return 0
+        for i in range(self.n):
+            if self.seeds[i].count and is_within(&self.seeds[i], view, kmer_from, kmer_to):
+                for j in range(self.seeds[i].count):
+                    self.copied[at + j] = view.positions[self.seeds[i].lo + j]
+            at += self.seeds[i].count
+        return 0
+
+    cdef void number_copied(self) noexcept nogil:
+        """Where the positions were copied, `lo` of each seed becomes their first row there."""
+        cdef Py_ssize_t i
+        cdef uint32_t at = 0
+        if self.copied == NULL:
+            return
+        for i in range(self.n):
+            self.seeds[i].lo = at
+            at += self.seeds[i].count
 
     def resolve(self, index, const uint32_t[::1] caps, uint64_t kmer_from, uint64_t kmer_to):
         """Look up the seeds whose first k-mer is in [kmer_from, kmer_to).
@@ -430,17 +498,14 @@ cdef class Seeds:
         capped : uint8[a]
             1 where a seed was passed over.
         """
-        cdef Py_ssize_t a = self.start.shape[0] - 1, i
+        cdef Py_ssize_t a = self.n_reads, i
         clipped_array, capped_array = np.zeros(a, np.uint16), np.zeros(a, np.uint8)
         cdef uint16_t[::1] clipped = clipped_array
         cdef uint8_t[::1] capped = capped_array
         self.occurrences = 0
         with nogil:
             for i in range(a):
-                capped[i] = limit_occurrences(self.seeds + self.start[i], self.start[i + 1] - self.start[i],
-                                              &caps[0], &clipped[i])
-            for i in range(self.n):
-                self.occurrences += self.seeds[i].count
+                capped[i] = self.limit_read(i, &caps[0], &clipped[i])
         return clipped_array, capped_array
 
     def clipped_span(self):
@@ -451,7 +516,7 @@ cdef class Seeds:
         first, last : int64[a]
             Of each read as sequenced, the first base of the first such seed and of the last; -1 where there is none.
         """
-        cdef Py_ssize_t a = self.start.shape[0] - 1, i, j
+        cdef Py_ssize_t a = self.n_reads, i, j
         cdef int64_t at
         span_array = np.full((2, a), -1, np.int64)
         cdef int64_t[:, ::1] span = span_array
@@ -471,22 +536,9 @@ cdef class Seeds:
         When every range has been copied, `gather` no longer touches the index: so a part of it can be
         dropped from memory before the next one is read.
         """
-        cdef Py_ssize_t i, j
-        cdef int64_t at = 0
         cdef seed_index_t view = view_of(index)
-        if self.copied is None:
-            self.copied = np.empty(max(self.occurrences, 1), np.int64)
-        if view.p == 0:
-            return
         with nogil:
-            if self.step > 1:
-                copy_stepped(&view, self.seeds, self.ranges, self.n, kmer_from, kmer_to, &self.copied[0])
-            else:
-                for i in range(self.n):
-                    if self.seeds[i].count and is_within(&self.seeds[i], &view, kmer_from, kmer_to):
-                        for j in range(self.seeds[i].count):
-                            self.copied[at + j] = view.positions[self.seeds[i].lo + j]
-                    at += self.seeds[i].count
+            self.copy_all(&view, kmer_from, kmer_to)
 
 
 cdef seed_index_t view_of(index):

@@ -7,7 +7,7 @@ from gassst._core.coordinates cimport coordinate_t
 from gassst._core.planes cimport planes_of, planes_t
 
 
-from gassst._core.filters cimport FLANK_STAGES, bound_kernels, columns_t, job_t  # its own: named, so that the build sees a change
+from gassst._core.filters cimport FLANK_STAGES, bound_kernels, columns_t, filter_t, job_t  # its own: named, so that the build sees a change
 
 cdef extern from "filters.h" nogil:
     void fill_scores(uint8_t *scores, int l)
@@ -86,12 +86,34 @@ cdef inline int64_t kept_inside(keep_t keep, const job_t *job) noexcept nogil:
     return keep(job) if outside == job.n else -2 - outside
 
 
-cdef int64_t pass_flanks(const job_t *job) noexcept nogil:
-    return kept_inside(keep_flanks, job)
+cdef int64_t pass_filter(const filter_t *one, job_t *job) noexcept nogil:
+    """Run a filter on the candidates of a job; returns as `kept_inside` does."""
+    job.scores, job.gaps = one.scores, one.gaps
+    return kept_inside(<keep_t>one.keep, job)
 
 
-cdef int64_t pass_band32(const job_t *job) noexcept nogil:
-    return kept_inside(keep_band, job)
+cdef filter_t filter_of(str name, int gaps) except *:
+    """One of `search.filters.FILTERS`, for alignments with up to `gaps` gap bases."""
+    cdef filter_t one = filter_t(NULL, NULL, gaps, name == "flanks", name == "band32")
+    cdef const uint8_t[:, ::1] scores
+    if name == "tnw4-4":
+        one.keep = <void *>keep_tnw4_4
+    elif name == "fd":
+        one.keep = <void *>keep_fd
+    elif name == "duplicate":
+        one.keep = <void *>keep_first
+    elif name == "tnw4-16":
+        one.keep = <void *>keep_tnw4_16
+    elif name == "tnw5-full":
+        one.keep = <void *>keep_tnw5_full
+    elif name == "flanks":
+        one.keep = <void *>keep_flanks
+    else:
+        one.keep = <void *>keep_band
+    if name.startswith("tnw"):
+        scores = score_table(int(name[3]))
+        one.scores = &scores[0, 0]  # the table is kept
+    return one
 
 
 cdef tuple _filter(keep_t keep, job_t *job, candidates, limits, packed, reference_planes):

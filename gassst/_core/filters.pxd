@@ -1,4 +1,4 @@
-# Of ext/search/filters.pyx, for ext/search/one_read.pyx, which filters the candidates of one read.
+# Of ext/search/filters.pyx, for ext/search/stages.pyx, which filters the candidates of a block of reads.
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from gassst._core.coordinates cimport coordinate_t
@@ -36,7 +36,17 @@ cdef extern from "filter_job.h" nogil:
         int64_t *rejections
 
 
+
+cdef struct filter_t:
+    # One filter of a run.
+    void *keep
+    const uint8_t *scores   # PST_4 or PST_5, whichever it needs
+    int gaps
+    bint has_steps          # counts its steps in `rejections`
+    bint tells_rejected     # fills `rejected_*`
+
+
 cdef int use_kernels(job_t *job, str instruction_set) except -1
+cdef filter_t filter_of(str name, int gaps) except *
 # How many candidates pass, -1 where there is no memory, -2 - i where candidate i lies outside the reads or the reference.
-cdef int64_t pass_flanks(const job_t *job) noexcept nogil
-cdef int64_t pass_band32(const job_t *job) noexcept nogil
+cdef int64_t pass_filter(const filter_t *one, job_t *job) noexcept nogil

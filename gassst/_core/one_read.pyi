@@ -5,8 +5,6 @@ from typing_extensions import Buffer
 
 _T = TypeVar("_T")
 
-FILTERS: dict[str, int]
-
 class OneRead:
     def __init__(
         self, index: Any, plan: Any, cascade: Any, rules: Any, instruction_set: str, max_hits: int

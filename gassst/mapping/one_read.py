@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst._core.banded import instruction_sets
-from gassst._core.one_read import FILTERS, OneRead
+from gassst._core.one_read import OneRead
 from gassst.bands.base import WIDTHS, doubled
 from gassst.index.seed_index import SeedIndex
 from gassst.local.align import breaking_cost, leaving_cost
@@ -131,12 +131,11 @@ class OneReadSearch:
         self._of_thread = threading.local()
 
     @staticmethod
-    def suits(index: SeedIndex, cascade: Cascade, params: MapParams) -> bool:
+    def suits(index: SeedIndex, params: MapParams) -> bool:
         """Whether single reads can be searched so; else they are for the batches."""
         best = not params.all_hits and index.reference.alt is None
         whole = params.memory is None and not index.parts and not index.converted
-        whole = whole and params.min_length is None
-        return best and whole and all(name in FILTERS for name in cascade.names)
+        return best and whole and params.min_length is None
 
     def places(self, bases: bytes, make: Callable[[tuple[Any, ...]], T]) -> list[T] | None:
         """What `make` returns of each place, as `_core.one_read.OneRead.hits`; None where a batch must be asked."""
@@ -146,4 +145,7 @@ class OneReadSearch:
             search = self._of_thread.search
         except AttributeError:
             search = self._of_thread.search = OneRead(*self._made_of)
-        return search.hits(bases, make)
+        try:
+            return search.hits(bases, make)
+        except IndexError:  # a batch says what is wrong with the index
+            return None

@@ -63,9 +63,21 @@ def _tnw5_full(candidates: Candidates, batch: Batch) -> Candidates:
 def _flanks(candidates: Candidates, batch: Batch) -> Candidates:
     kept, (passed, *rejected) = _filters.flanks(candidates, *batch[:3])
     if batch.steps is not None:
-        left = passed + sum(rejected) - np.cumsum(rejected)
-        batch.steps.update(zip(FLANK_STEPS, left.tolist(), strict=True))
+        batch.steps.update(_flank_steps(passed, rejected))
     return Candidates(*kept)
+
+
+def _flank_steps(passed: int, rejected: list[int]) -> dict[str, int]:
+    """How many candidates each of `FLANK_STEPS` leaves, from how many pass and how many each step rejects."""
+    left = passed + sum(rejected) - np.cumsum(rejected)
+    return dict(zip(FLANK_STEPS, left.tolist(), strict=True))
+
+
+def _count(counters: Funnel, steps: dict[str, int], entered: int, elapsed: int) -> None:
+    """Count the steps of one pass, each with how many it leaves. They share its time, which stands with the first."""
+    for step, left in steps.items():
+        counters.count(step, entered, left, elapsed)
+        entered, elapsed = left, 0
 
 
 def _band32(candidates: Candidates, batch: Batch) -> Candidates:
@@ -112,6 +124,12 @@ class Cascade:
             if name not in FILTERS:
                 raise UsageError(f"unknown filter {name!r}; known are {', '.join(FILTERS)} and {AUTO}")
 
+    def count(self, passes: list[list[int]], counters: Funnel) -> None:
+        """Add what each filter has counted in compiled code, a row of `_core.stages.Stages.funnel` each."""
+        for name, (entered, left, elapsed, passed, *rejected) in zip(self.names, passes, strict=True):
+            steps = _flank_steps(passed, rejected) if name == "flanks" else {name: left}
+            _count(counters, steps, entered, elapsed)
+
     @property
     def is_narrow_band(self) -> bool:
         """Whether the narrow band is the only filter: a device can tell beforehand what that says of an anchor."""
@@ -147,10 +165,7 @@ class Cascade:
             entered, start = len(candidates), perf_counter_ns()
             candidates = FILTERS[name](candidates, batch)
             elapsed = perf_counter_ns() - start
-            # The steps of one pass share its time, which stands with the first.
-            for step, left in (steps or {name: len(candidates)}).items():
-                if counters is not None:
-                    counters.count(step, entered, left, elapsed)
-                entered, elapsed = left, 0
+            if counters is not None:
+                _count(counters, steps or {name: len(candidates)}, entered, elapsed)
             steps.clear()
         return candidates

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, cast
 
@@ -13,6 +14,8 @@ from gassst._core import anchors as _anchors
 from gassst._core import bookkeeping as _bookkeeping
 from gassst._core import seeds as _seeds
 from gassst._core import selection as _selection
+from gassst._core.banded import instruction_sets
+from gassst._core.stages import Stages
 from gassst.bands.base import ReadsHandle
 from gassst.index.reference import contig_before
 from gassst.model.array_types import COORDINATE, F64, I64, U8, U16, U32, U64, Bool, place_keys
@@ -21,6 +24,7 @@ from gassst.model.params import EVERY_HIT, Scoring
 from gassst.model.rules import rule
 from gassst.model.sam_flags import UNMAPPED
 from gassst.model.stats import Stats
+from gassst.model.times import Times
 from gassst.search.arrays import (
     Anchors,
     Bands,
@@ -39,6 +43,8 @@ from gassst.search.plan import EXTRA_STRATA, SeedRows
 from gassst.search.state import SearchState
 from gassst.search.tandem_copies import Parts, beside_copies
 
+# Reads that go through the stages together.
+BLOCK = 256
 # Cells of the profiles in memory at once, 2 bytes each.
 PROFILE_CELLS = 1 << 25
 # Share of reads, or of pairs, that may be given up although they have a place as a whole: of 10,000 pairs of 100 bases
@@ -76,6 +82,36 @@ class HostBackend:
         would have been found. With a `partner` (int64[n]), an alignment of either mate would do.
         """
         return _bookkeeping.unsettled(state, self.context, stage, EXTRA_STRATA, partner, self._given_up)
+
+    def best_places(self) -> tuple[SearchState, Grouped]:
+        """The places of single reads up to `EXTRA_STRATA` errors above the best, after as many stages as each needs."""
+        context, stats = self.context, self.stats
+        state = SearchState.initial(context)
+        given_up = self._given_up if self._given_up and not context.whole_reads else -1.0
+        further = EXTRA_STRATA if context.library.damage else 0
+        searched = context.index, context.lookup, context.plan, context.cascade
+        stages = Stages(*searched, EXTRA_STRATA, given_up, further, instruction_sets()[0], context.left_out)
+        with self._checked_index():
+            columns, ends, start = stages.search(context, state, BLOCK)
+        occurrences, candidates, scored, calls, *nanoseconds = stages.counts
+        stats.occurrences += occurrences
+        stats.candidates += candidates
+        stats.scored += scored
+        stats.extension += Times(calls=calls, pairs=scored, kernel=nanoseconds[2])
+        for stage, spent in zip(("seeds", "candidates", "score"), nanoseconds, strict=True):
+            stats.nanoseconds[stage] += spent
+        context.cascade.count(np.asarray(stages.funnel).tolist(), stats.funnel)
+        return state, Grouped(Bands(*columns), ends, start)
+
+    @contextmanager
+    def _checked_index(self) -> Iterator[None]:
+        """Where a candidate lies outside the reference, a damaged file may be the reason: then that is the error."""
+        try:
+            yield
+        except IndexError:
+            if self.context.index.integrity is not None:
+                self.context.index.integrity.wait()
+            raise
 
     @property
     def _given_up(self) -> float:
@@ -145,14 +181,10 @@ class HostBackend:
         """
         context, funnel = self.context, self.stats.funnel
         seen = context.packed, context.reference.planes
-        try:
+        with self._checked_index():
             return context.cascade.run(
                 candidates, state.limit, *seen, counters=funnel, rejected=state.fresh_rejected
             )
-        except IndexError:
-            if context.index.integrity is not None:
-                context.index.integrity.wait()  # raises where a damaged file is the reason
-            raise
 
     def take(self, candidates: Candidates, chosen: U8) -> Candidates:
         """The candidates marked 1 in `chosen` uint8[c]."""

@@ -11,23 +11,17 @@ from gassst.search.arrays import GlobalResult
 from gassst.search.backend import Anchors, Buckets, Candidates, Reads, Scored, Seeds, StagePasses, State
 from gassst.search.host import HostBackend
 from gassst.search.plan import EXTRA_STRATA
-from gassst.search.state import SearchState
 
 
 def search(backend: HostBackend) -> GlobalResult:
     """Find the places of every read of a batch, each read on its own."""
-    return select(backend, run_stages(backend))
-
-
-def select(backend: HostBackend, state: SearchState) -> GlobalResult:
-    """The best places of every read, or all of them, with mapping qualities."""
-    context, found = backend.context, backend.group(state.bands)
-    if context.params.all_hits:
-        found, selected = backend.select_all(found)
-    else:
+    context = backend.context
+    if not context.params.all_hits:
+        state, found = backend.best_places()
         most = EVERY_HIT if context.library.damage else context.params.max_hits
-        selected = backend.select_best(found, most)
-    return backend.rate(state, found, selected)
+        return backend.rate(state, found, backend.select_best(found, most))
+    state = run_stages(backend)
+    return backend.rate(state, *backend.select_all(backend.group(state.bands)))
 
 
 def run_stages(backend: StagePasses[State, Reads, Seeds, Anchors, Candidates, Buckets, Scored]) -> State:

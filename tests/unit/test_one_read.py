@@ -113,7 +113,7 @@ def test_one_read_in_a_genome_of_several_contigs(small_genome, small_reads, step
 
 @pytest.mark.parametrize(
     "options",
-    [{"all_hits": True}, {"memory": 1 << 20}, {"filters": ("fd",)}, {"filters": ("fd",), "mode": "local"}],
+    [{"all_hits": True}, {"memory": 1 << 20}],
     ids=str,
 )
 def test_what_one_read_cannot_have_alone_it_has_by_a_batch(small_index, small_reads, options):

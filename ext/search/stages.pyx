@@ -1,0 +1,516 @@
+"""The search of whole reads: stages of seeds, each looked up, filtered and scored, until every read is settled.
+
+It goes block by block, a stage of all reads of a block before the next one, so that what a block needs stays in the
+cache and lookups of many seeds wait for memory together. A block of any size gives the same places: those of a read
+depend on the read, the reference and the parameters alone. Buckets of diagonals make it so (docs/pipeline.md): a band
+is scored for a bucket, not for the seed that led to it.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free
+from libc.string cimport memset
+from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
+
+from gassst._core.anchors cimport (
+    Anchors,
+    KeyBuffer,
+    best_bucket,
+    buckets_t,
+    distinct_buckets,
+    gather_read,
+    keys_t,
+    read_t,
+)
+from gassst._core.banded cimport band_batch, kernels_of
+from gassst._core.bookkeeping cimport knowledge_t, needs_stage, take_band
+from gassst._core.contigs cimport contigs_before
+from gassst._core.coordinates cimport coordinate_t, place_key, strand_of_key
+from gassst._core.filters cimport columns_t, filter_of, pass_filter, use_kernels
+from gassst._core.intrinsics cimport prefetch
+from gassst._core.key_sort cimport sort_keys
+from gassst._core.layouts cimport NO_SCORE
+from gassst._core.planes cimport planes_of
+from gassst._core.rooms cimport enlarged
+from gassst._core.seeds cimport Seeds, reads_t, view_of
+from gassst._core.stages cimport (  # its own: named, so that the build sees a change
+    ACTIVE,
+    BANDS,
+    BUCKETS,
+    GOES_ON,
+    MERGED,
+    MOST_FILTERS,
+    N_ROOMS,
+    PLACES,
+    REJECTED,
+    REJECTED_FRESH,
+    SCORED,
+    SCORED_FRESH,
+    STARTS,
+    TOLD,
+    effort_t,
+    known_t,
+    place_t,
+    states_t,
+)
+
+cdef enum:
+    AHEAD = 4               # reads from the prefetch of their positions to their use
+
+
+cdef inline int64_t now() noexcept nogil:
+    """Nanoseconds of a clock that never goes back."""
+    cdef timespec time
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return <int64_t>time.tv_sec * 1000000000 + time.tv_nsec
+
+
+cdef class Stages:
+    """Searches reads for the thread that it belongs to. Its memory is used again from block to block.
+
+    Parameters
+    ----------
+    index : index.seed_index.SeedIndex
+        Its arrays, and those of `plan`, are read where they are.
+    lookup : index.lookup.WholeIndex
+        The index as it is kept in memory. One in parts is read once for each stage of a block.
+    plan : search.plan.SearchPlan
+    cascade : search.filters.Cascade
+    margin : int
+        Errors beyond the best place with which others are kept.
+    given_up : float
+        A read without a place is left once the stages have missed no more than this share of its alignments.
+    further : int
+        Errors beyond the best place with which another one may be as likely.
+    instruction_set : str
+        One of `banded.instruction_sets()`.
+    left_out : bool[c], optional
+        Contigs in which nothing is looked for.
+
+    Attributes
+    ----------
+    funnel : int64[filters, 3 + FLANK_STAGES]
+        Candidates into and out of each filter, the nanoseconds it took, and what each of its steps rejected.
+
+    Raises
+    ------
+    IndexError
+        From a search: a candidate lies outside the reads or the reference, as in a damaged index.
+    """
+
+    def __cinit__(self, index, lookup, plan, cascade, int margin, double given_up, int further, str instruction_set,
+                  left_out=None):
+        cdef const uint64_t[:, ::1] planes = index.reference.planes
+        memset(self.rooms, 0, sizeof(self.rooms))
+        memset(&self.job, 0, sizeof(self.job))
+        memset(&self.effort, 0, sizeof(self.effort))
+        self.index, self.lookup, self.plan = index, lookup if lookup is not None and lookup.copies else None, plan
+        self.view, self.reference = view_of(index), planes_of(planes)
+        self.starts = index.reference.starts
+        if left_out is not None:
+            self.leaves_out, self.left_out = True, left_out.view(np.uint8)
+        self.kernels = kernels_of(instruction_set)
+        self.words, self.errors = plan.words, plan.errors
+        self.seed_length, self.seed_count, self.seed_every = plan.seed_length, plan.seed_count, plan.seed_every
+        self.disjoint, self.settled, self.lost = plan.disjoint, plan.settled, plan.lost
+        self.caps, self.stages, self.shift = plan.caps, plan.MAX_STAGES, plan.shift
+        self.margin, self.given_up, self.further = margin, given_up, further
+        self.strata, self.longest_seed = plan.preset.strata + further, index.longest_seed
+        self.seeds = Seeds.__new__(Seeds)
+        self.seeds.step = index.step
+        self.keys, self.anchors, self.kept = KeyBuffer(), Anchors(), Anchors()
+        self.n_filters = len(cascade.names)
+        if self.n_filters > MOST_FILTERS:
+            raise ValueError(f"{self.n_filters} filters")
+        self.funnel = np.zeros((self.n_filters, 3 + FLANK_STAGES), np.int64)
+        for i, name in enumerate(cascade.names):
+            self.filters[i] = filter_of(name, cascade.gaps)
+        self.job.reference, self.job.bucket_shift, self.job.rejections = self.reference, cascade.shift, self.rejections
+        use_kernels(&self.job, None)
+
+    def __dealloc__(self):
+        for i in range(N_ROOMS):
+            free(self.rooms[i].p)
+
+    @property
+    def counts(self):
+        """The seeds looked up, anchors and scored bands, calls of kernels, and nanoseconds of lookups, candidates, scores."""
+        return (self.effort.occurrences, self.effort.candidates, self.effort.scored, self.effort.calls,
+                self.effort.seeds_ns, self.effort.candidates_ns, self.effort.score_ns)
+
+    def search(self, context, state, uint32_t block):
+        """Search all reads of a batch.
+
+        Parameters
+        ----------
+        context : search.context.BatchContext
+            Of n reads. Read: `packed`, `flip`.
+        state : search.state.SearchState
+            Of reads of which nothing is known but their `limit`. Changed: `best`, `limit`, `complete`, `capped`,
+            `looked`, `planned`.
+        block : int
+            Reads of a block.
+
+        Returns
+        -------
+        columns : tuple
+            Those of `search.arrays.Bands`: the places within the limits, grouped by read, within a read as they were
+            found.
+        ends : int64[h]
+            Coordinates behind the last aligned bases.
+        start : int64[n + 1]
+            Rows of read r are start[r] .. start[r + 1].
+        """
+        cdef const uint64_t[:, ::1] planes = context.packed.planes
+        cdef const uint32_t[::1] plane_start = context.packed.plane_start, lengths = context.packed.lengths
+        cdef const uint8_t[::1] flip = context.flip, conversions = context.packed.conversions
+        cdef uint16_t[::1] best = state.best, limit = state.limit, complete = state.complete, planned = state.planned
+        cdef uint8_t[::1] looked = state.looked, capped = state.capped
+        cdef uint32_t n = <uint32_t>lengths.shape[0], first = 0
+        cdef reads_t reads
+        cdef states_t states
+        self.n_places = 0
+        if n:
+            reads = reads_t(planes_of(planes), &plane_start[0], &lengths[0], &flip[0], NULL, n)
+            if conversions.shape[0]:
+                reads.conversions = &conversions[0]
+            states = states_t(&best[0], &limit[0], &complete[0], &planned[0], &looked[0], &capped[0])
+            self.open_reads(&reads, &states)
+            if self.lookup is not None:
+                block = n  # every part of the index is read once a stage
+            with nogil:
+                while first < n:
+                    self.run_block(first, min(first + block, n))
+                    first += block
+        return self.grouped(lengths)
+
+    cdef tuple grouped(self, const uint32_t[::1] lengths):
+        """The places by read, as `search` returns them."""
+        cdef const place_t *places = <const place_t *>self.rooms[PLACES].p
+        cdef Py_ssize_t h = self.n_places, n = lengths.shape[0], i, r
+        cdef int64_t to
+        columns = tuple(np.empty(h, t) for t in (np.uint32, np.int64, np.uint16, np.uint16, np.uint8))
+        ends_array, start_array, next_array = np.empty(h, np.int64), np.zeros(n + 1, np.int64), np.empty(n, np.int64)
+        cdef uint32_t[::1] read_strand = columns[0]
+        cdef coordinate_t[::1] first = columns[1], ends = ends_array
+        cdef uint16_t[::1] end = columns[2], edits = columns[3]
+        cdef uint8_t[::1] words = columns[4]
+        cdef int64_t[::1] start = start_array, next_row = next_array
+        with nogil:
+            for i in range(h):
+                start[(places[i].read_strand >> 1) + 1] += 1
+            for r in range(n):
+                next_row[r] = start[r]
+                start[r + 1] += start[r]
+            for i in range(h):
+                r = places[i].read_strand >> 1
+                to = next_row[r]
+                next_row[r] += 1
+                read_strand[to], first[to] = places[i].read_strand, places[i].first
+                end[to], edits[to], words[to] = places[i].end, places[i].edits, self.words[lengths[r]]
+                ends[to] = places[i].first + places[i].end + lengths[r]
+        return (*columns, columns[3]), ends_array, start_array
+
+    # --- one block ---------------------------------------------------------------------------------------------------
+
+    cdef void open_reads(self, const reads_t *reads, const states_t *states) noexcept nogil:
+        """Take the reads of a batch, which must outlive the search, and what is known of them."""
+        self.reads, self.states, self.n_places = reads[0], states[0], 0
+        self.job.reads, self.job.plane_start, self.job.read_lengths = reads.planes, reads.plane_start, reads.lengths
+        self.job.limits, self.job.n_reads = states.limit, reads.n
+
+    cdef int run_block(self, uint32_t first, uint32_t stop) except -1 nogil:
+        """The places of the reads first .. stop - 1, added to those found before."""
+        cdef int stage
+        cdef Py_ssize_t a
+        self.scored.n = self.scored.n_fresh = self.rejected.n = self.rejected.n_fresh = 0
+        for stage in range(self.stages):
+            a = self.unsettled(stage, first, stop)
+            self.merge_known(&self.scored, SCORED, SCORED_FRESH, first)
+            self.merge_known(&self.rejected, REJECTED, REJECTED_FRESH, first)
+            if a:
+                self.run_stage(stage, a)
+        return 0
+
+    cdef Py_ssize_t unsettled(self, int stage, uint32_t first, uint32_t stop) except -1 nogil:
+        """How many reads have seeds in this stage and still need them (`presets.Preset`): those in ACTIVE, ascending.
+
+        A read without a place is given up where the stages before miss at most `given_up` of the alignments that it
+        could have.
+        """
+        cdef uint32_t *active = <uint32_t *>enlarged(&self.rooms[ACTIVE], (stop - first) * sizeof(uint32_t))
+        cdef uint8_t *goes_on = <uint8_t *>enlarged(&self.rooms[GOES_ON], stop - first)
+        cdef const states_t *states = &self.states
+        cdef Py_ssize_t a = 0
+        cdef uint32_t r, m
+        cdef knowledge_t known
+        for r in range(first, stop):
+            m = self.reads.lengths[r]
+            known = knowledge_t(states.best[r], 0, states.complete[r])
+            goes_on[r - first] = (
+                self.seed_count[stage, m] > 0
+                and not (known.best == NO_SCORE and self.lost[stage, m] <= self.given_up)
+                and needs_stage(&known, self.errors[m], self.strata, self.settled[stage, m] - self.further)
+            )
+            active[a] = r
+            a += goes_on[r - first]
+        return a
+
+    cdef int merge_known(self, known_t *known, int room, int fresh_room, uint32_t first) except -1 nogil:
+        """Sort the fresh keys into the others. What is known of reads that do not go on is forgotten."""
+        cdef const uint8_t *goes_on = <const uint8_t *>self.rooms[GOES_ON].p
+        cdef Py_ssize_t n = known.n + known.n_fresh, i = 0, j = 0, k = 0
+        cdef uint64_t *merged
+        cdef uint64_t key
+        if known.n_fresh == 0 and known.n == 0:
+            return 0
+        merged = <uint64_t *>enlarged(&self.rooms[MERGED], n * sizeof(uint64_t))
+        sort_keys(known.fresh, merged, known.n_fresh)
+        while i < known.n or j < known.n_fresh:
+            if j == known.n_fresh or (i < known.n and known.keys[i] <= known.fresh[j]):
+                key = known.keys[i]
+                i += 1
+            else:
+                key = known.fresh[j]
+                j += 1
+            merged[k] = key
+            k += goes_on[(strand_of_key(key) >> 1) - first]
+        self.rooms[room], self.rooms[MERGED] = self.rooms[MERGED], self.rooms[room]
+        known.keys, known.n, known.n_fresh = merged, k, 0
+        return 0
+
+    cdef int run_stage(self, int stage, Py_ssize_t a) except -1 nogil:
+        """Look up one stage of seeds of the active reads, and score what they lead to."""
+        cdef const uint32_t *active = <const uint32_t *>self.rooms[ACTIVE].p
+        cdef const int64_t *start
+        cdef columns_t here, there
+        cdef buckets_t top, found
+        cdef uint32_t *memory
+        cdef Py_ssize_t n, i
+        cdef int64_t began = now(), t
+        self.look_up(stage, a)
+        t = now()
+        self.effort.seeds_ns += t - began
+        self.gather(a)
+        n = self.anchors.n
+        self.effort.candidates += n
+        self.kept.reserve(n)
+        here, there = self.anchors.columns, self.kept.columns
+        start = <const int64_t *>self.rooms[STARTS].p
+        memory = <uint32_t *>enlarged(&self.rooms[BUCKETS], 2 * (n + a) * sizeof(uint32_t))
+        top, found = buckets_t(memory, memory + a, 0), buckets_t(memory + 2 * a, memory + 2 * a + n, 0)
+        for i in range(a):
+            top.n += best_bucket(&here, NULL, start[i], start[i + 1], self.shift, top.read_strand + top.n,
+                                 top.bucket + top.n)
+        self.effort.candidates_ns += now() - t
+        # The best supported place tightens the limit, by which the filters reject more of the others.
+        self.score(&top)
+        n = self.filter(&here, &there, n)
+        t = now()
+        distinct_buckets(&here, n, self.shift, &top, &found)
+        self.effort.candidates_ns += now() - t
+        self.score(&found)
+        self.note_scored(&top)
+        self.note_scored(&found)
+        return 0
+
+    cdef int look_up(self, int stage, Py_ssize_t a) except -1 nogil:
+        """The seeds of a stage of the active reads. Changes `capped`, `looked`, `planned` and `complete`."""
+        cdef const uint32_t *active = <const uint32_t *>self.rooms[ACTIVE].p
+        cdef const states_t *states = &self.states
+        cdef Py_ssize_t i
+        cdef uint32_t r, m, disjoint
+        cdef uint16_t clipped = 0
+        self.seeds.fill(&self.reads, active, a, &self.seed_length[stage, 0], &self.seed_count[stage, 0],
+                        &self.seed_every[stage, 0], self.longest_seed)
+        if self.lookup is not None:
+            with gil:
+                self.lookup.resolve(self.seeds, self.plan.caps)
+        elif self.view.p:
+            self.seeds.look_up(&self.view, &self.caps[0])
+        for i in range(a):
+            r = active[i]
+            m = self.reads.lengths[r]
+            states.capped[r] |= self.seeds.limit_read(i, &self.caps[0], &clipped)
+            disjoint = (self.disjoint[stage, m] + self.seed_every[stage, m] - 1) // self.seed_every[stage, m]
+            states.looked[r] |= <uint8_t>(1 << stage)
+            states.planned[r] = <uint16_t>max(states.planned[r], disjoint)
+            states.complete[r] = <uint16_t>max(states.complete[r], disjoint - min(<uint32_t>clipped, disjoint))
+        if self.lookup is not None:
+            with gil:
+                self.lookup.copy_positions(self.seeds)
+        elif self.view.step > 1:
+            self.seeds.copy_all(&self.view, 0, ~<uint64_t>0)
+        self.seeds.number_copied()
+        self.effort.occurrences += self.seeds.occurrences
+        return 0
+
+    cdef int gather(self, Py_ssize_t a) except -1 nogil:
+        """The occurrences of the seeds as anchors, sorted and merged by diagonal; those of each read begin at STARTS.
+
+        Without those in buckets that were scored and on diagonals that were rejected.
+        """
+        cdef const uint32_t *active = <const uint32_t *>self.rooms[ACTIVE].p
+        cdef int64_t *start = <int64_t *>enlarged(&self.rooms[STARTS], (a + 1) * sizeof(int64_t))
+        cdef const uint32_t *positions = self.view.positions
+        cdef const coordinate_t *copied = self.seeds.copied
+        cdef keys_t scored = keys_t(self.scored.keys, 0, 0), rejected = keys_t(self.rejected.keys, 0, 0)
+        cdef Py_ssize_t i, j
+        cdef uint32_t r
+        cdef read_t read
+        self.anchors.n = 0
+        for i in range(a):
+            r = active[i]
+            start[i] = self.anchors.n
+            if copied == NULL:
+                for j in range(self.seeds.start[min(i + AHEAD, a)], self.seeds.start[min(i + AHEAD + 1, a)]):
+                    if self.seeds.seeds[j].count:
+                        prefetch(positions + self.seeds.seeds[j].lo)
+                        prefetch(positions + self.seeds.seeds[j].lo + self.seeds.seeds[j].count - 1)
+            of_read(&scored, self.scored.keys + self.scored.n, r)
+            of_read(&rejected, self.rejected.keys + self.rejected.n, r)
+            read = read_t(r, self.reads.flip[r], self.shift, self.seeds.seeds + self.seeds.start[i],
+                          self.seeds.start[i + 1] - self.seeds.start[i], positions, copied, scored, rejected)
+            gather_read(&read, self.keys, self.anchors)
+        start[a] = self.anchors.n
+        if self.leaves_out:
+            self.leave_out(a)
+        return 0
+
+    cdef int leave_out(self, Py_ssize_t a) except -1 nogil:
+        """Drop the anchors in contigs that are left out."""
+        cdef int64_t *start = <int64_t *>self.rooms[STARTS].p
+        cdef columns_t anchors = self.anchors.columns
+        cdef Py_ssize_t i, n = 0, contig
+        cdef int64_t j, first = 0, stop
+        for i in range(a):
+            stop = start[i + 1]
+            start[i] = n
+            for j in range(first, stop):
+                contig = contigs_before(&self.starts[0], self.starts.shape[0], anchors.diagonal[j] + anchors.offset[j]) - 1
+                if self.left_out[contig if contig >= 0 else self.starts.shape[0] - 1]:
+                    continue
+                anchors.read_strand[n], anchors.diagonal[n] = anchors.read_strand[j], anchors.diagonal[j]
+                anchors.offset[n], anchors.length[n] = anchors.offset[j], anchors.length[j]
+                n += 1
+            first = stop
+        start[a] = self.anchors.n = n
+        return 0
+
+    cdef Py_ssize_t filter(self, columns_t *here, columns_t *there, Py_ssize_t n) except -1 nogil:
+        """Run the filters (Rizk 4.6.5) at the limits of the reads; returns how many candidates pass, which are `here`."""
+        cdef columns_t swapped
+        cdef uint64_t *keys
+        cdef int64_t kept, j, began
+        cdef int i, k
+        for i in range(self.n_filters):
+            if n == 0:
+                break
+            began = now()
+            self.job.n, self.job.candidates, self.job.kept = n, here[0], there[0]
+            memset(self.rejections, 0, sizeof(self.rejections))
+            if self.filters[i].tells_rejected:
+                self.job.rejected_diagonal = <coordinate_t *>enlarged(&self.rooms[TOLD], 12 * (n + 1))
+                self.job.rejected_read_strand = <uint32_t *>(self.job.rejected_diagonal + n + 1)
+            kept = pass_filter(&self.filters[i], &self.job)
+            if kept < 0:
+                with gil:
+                    if kept == -1:
+                        raise MemoryError
+                    raise IndexError(f"candidate {-2 - kept} lies outside the reads or the reference")
+            if self.filters[i].tells_rejected:
+                self.rejected.fresh = keys = <uint64_t *>enlarged(
+                    &self.rooms[REJECTED_FRESH], (self.rejected.n_fresh + n - kept) * sizeof(uint64_t))
+                for j in range(n - kept):
+                    keys[self.rejected.n_fresh + j] = place_key(self.job.rejected_read_strand[j],
+                                                                self.job.rejected_diagonal[j])
+                self.rejected.n_fresh += n - kept
+            self.funnel[i, 0] += n
+            self.funnel[i, 1] += kept
+            self.funnel[i, 2] += now() - began
+            for k in range(FLANK_STAGES):
+                self.funnel[i, 3 + k] += self.rejections[k]
+            swapped = here[0]
+            here[0], there[0] = there[0], swapped
+            n = kept
+        return n
+
+    # --- bands -------------------------------------------------------------------------------------------------------
+
+    cdef int score(self, const buckets_t *buckets) except -1 nogil:
+        """Score the bands of buckets; those within the limits of their reads, which tighten, become places."""
+        cdef Py_ssize_t n = buckets.n, i, k
+        cdef coordinate_t *first
+        cdef uint32_t *read_strand
+        cdef uint16_t *edits
+        cdef uint16_t *end
+        cdef uint32_t r
+        cdef int words, width, present = 0
+        cdef place_t *places
+        cdef knowledge_t known
+        cdef int64_t began = now()
+        if n == 0:
+            return 0
+        first = <coordinate_t *>enlarged(&self.rooms[BANDS], n * 16)
+        read_strand = <uint32_t *>(first + n)
+        edits = <uint16_t *>(read_strand + n)
+        end = edits + n
+        places = <place_t *>enlarged(&self.rooms[PLACES], (self.n_places + n) * sizeof(place_t))
+        for i in range(n):
+            present |= self.words_of(buckets.read_strand[i])
+        for width in range(4):
+            words, k = 1 << width, 0
+            if not words & present:
+                continue
+            for i in range(n):
+                if self.words_of(buckets.read_strand[i]) == words:
+                    read_strand[k] = buckets.read_strand[i]
+                    first[k] = (<coordinate_t>buckets.bucket[i] << self.shift) - (32 * words - ((1 << self.shift) >> 1))
+                    k += 1
+            self.score_bands(words, read_strand, first, <uint32_t>k, edits, end)
+            for i in range(k):
+                r = read_strand[i] >> 1
+                known = knowledge_t(self.states.best[r], self.states.limit[r], 0)
+                if take_band(&known, edits[i], self.margin):
+                    self.states.best[r], self.states.limit[r] = known.best, known.limit
+                    places[self.n_places] = place_t(first[i], read_strand[i], end[i], edits[i])
+                    self.n_places += 1
+        self.effort.scored += n
+        self.effort.score_ns += now() - began
+        return 0
+
+    cdef int words_of(self, uint32_t read_strand) noexcept nogil:
+        """Words of 64 diagonals of a band of a read."""
+        return self.words[self.reads.lengths[read_strand >> 1]]
+
+    cdef void score_bands(self, int words, const uint32_t *read_strand, const coordinate_t *first, uint32_t n,
+                          uint16_t *edits, uint16_t *end) noexcept nogil:
+        """The fewest errors in each of `n` bands of 64 * words diagonals, and the leftmost diagonal that has them."""
+        cdef band_batch batch
+        batch.reference, batch.reference_rows = self.reference.words, self.reference.rows
+        batch.reads, batch.read_row, batch.read_length = self.reads.planes.words, self.reads.plane_start, self.reads.lengths
+        batch.read_strand, batch.band_start, batch.n = read_strand, first, n
+        self.kernels.score[(words > 1) + (words > 2) + (words > 4)](&batch, NULL, edits, end)
+        self.effort.calls += 1
+
+    cdef int note_scored(self, const buckets_t *buckets) except -1 nogil:
+        """Buckets that need not be scored again."""
+        cdef uint64_t *keys = <uint64_t *>enlarged(&self.rooms[SCORED_FRESH],
+                                                   (self.scored.n_fresh + buckets.n) * sizeof(uint64_t))
+        cdef Py_ssize_t i
+        for i in range(buckets.n):
+            keys[self.scored.n_fresh + i] = place_key(buckets.read_strand[i], buckets.bucket[i])
+        self.scored.fresh = keys
+        self.scored.n_fresh += buckets.n
+        return 0
+
+
+cdef inline void of_read(keys_t *keys, const uint64_t *stop, uint32_t r) noexcept nogil:
+    """Move on to the keys of a read, behind those of reads before it."""
+    keys.keys += keys.n
+    while keys.keys < stop and strand_of_key(keys.keys[0]) >> 1 < r:
+        keys.keys += 1
+    keys.n = keys.at = 0
+    while keys.keys + keys.n < stop and strand_of_key(keys.keys[keys.n]) >> 1 == r:
+        keys.n += 1

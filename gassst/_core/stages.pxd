@@ -1,0 +1,107 @@
+# Of ext/search/stages.pyx, for ext/search/one_read.pyx, which searches a block of one read.
+from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+from gassst._core.anchors cimport Anchors, KeyBuffer, buckets_t
+from gassst._core.banded cimport band_batch, cpu_kernels
+from gassst._core.coordinates cimport coordinate_t
+from gassst._core.filters cimport FLANK_STAGES, columns_t, filter_t, job_t
+from gassst._core.lookup cimport seed_index_t
+from gassst._core.planes cimport planes_t
+from gassst._core.rooms cimport room_t
+from gassst._core.seeds cimport Seeds, reads_t
+
+
+cdef struct place_t:
+    # A scored band within the limits, as in search.arrays.Bands.
+    coordinate_t first
+    uint32_t read_strand
+    uint16_t end, edits
+
+
+cdef struct states_t:
+    # What is known of the reads of a batch, as in search.state.SearchState: each an array by read.
+    uint16_t *best
+    uint16_t *limit
+    uint16_t *complete
+    uint16_t *planned
+    uint8_t *looked
+    uint8_t *capped
+
+
+cdef struct known_t:
+    # Places of reads that need no second look: sorted keys, and those since the last stage.
+    uint64_t *keys
+    uint64_t *fresh
+    Py_ssize_t n, n_fresh
+
+
+cdef struct effort_t:
+    # How much was done, and the nanoseconds it took.
+    int64_t occurrences, candidates, scored, calls, seeds_ns, candidates_ns, score_ns
+
+
+cdef enum:  # what memory is for
+    ACTIVE
+    GOES_ON
+    STARTS
+    BUCKETS
+    BANDS
+    PLACES
+    SCORED
+    SCORED_FRESH
+    REJECTED
+    REJECTED_FRESH
+    MERGED
+    TOLD
+    N_ROOMS
+
+
+cdef enum:
+    MOST_FILTERS = 16
+
+
+cdef class Stages:
+    cdef object index, lookup, plan
+    cdef readonly int64_t[:, ::1] funnel
+    cdef seed_index_t view
+    cdef planes_t reference
+    cdef const cpu_kernels *kernels
+    cdef job_t job
+    cdef filter_t filters[MOST_FILTERS]
+    cdef int64_t rejections[FLANK_STAGES]
+    cdef int n_filters, margin, strata, shift, stages, longest_seed, further
+    cdef double given_up
+    cdef const uint16_t[::1] errors
+    cdef const uint8_t[::1] words
+    cdef const uint16_t[:, ::1] seed_length, seed_count, seed_every, disjoint
+    cdef const int16_t[:, ::1] settled
+    cdef const double[:, ::1] lost
+    cdef const uint32_t[::1] caps
+    cdef const int64_t[::1] starts
+    cdef bint leaves_out
+    cdef const uint8_t[::1] left_out
+    cdef reads_t reads
+    cdef states_t states
+    cdef effort_t effort
+    cdef Seeds seeds
+    cdef KeyBuffer keys
+    cdef Anchors anchors, kept
+    cdef room_t rooms[N_ROOMS]
+    cdef known_t scored, rejected
+    cdef Py_ssize_t n_places
+
+    cdef tuple grouped(self, const uint32_t[::1] lengths)
+    cdef void open_reads(self, const reads_t *reads, const states_t *states) noexcept nogil
+    cdef int run_block(self, uint32_t first, uint32_t stop) except -1 nogil
+    cdef Py_ssize_t unsettled(self, int stage, uint32_t first, uint32_t stop) except -1 nogil
+    cdef int merge_known(self, known_t *known, int room, int fresh_room, uint32_t first) except -1 nogil
+    cdef int run_stage(self, int stage, Py_ssize_t a) except -1 nogil
+    cdef int look_up(self, int stage, Py_ssize_t a) except -1 nogil
+    cdef int gather(self, Py_ssize_t a) except -1 nogil
+    cdef int leave_out(self, Py_ssize_t a) except -1 nogil
+    cdef Py_ssize_t filter(self, columns_t *here, columns_t *there, Py_ssize_t n) except -1 nogil
+    cdef int score(self, const buckets_t *buckets) except -1 nogil
+    cdef int words_of(self, uint32_t read_strand) noexcept nogil
+    cdef void score_bands(self, int words, const uint32_t *read_strand, const coordinate_t *first, uint32_t n,
+                          uint16_t *edits, uint16_t *end) noexcept nogil
+    cdef int note_scored(self, const buckets_t *buckets) except -1 nogil
