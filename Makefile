@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # What an editable install is made from; a change of other Python files needs no new one.
 SOURCES := setup.py pyproject.toml gassst/version.py scripts/packaging/metadata.py $(shell find gassst ext index -name '*.pyx' -o -name '*.px[di]' -o -name '*.[ch]')
 
-.PHONY: demo test lint docs docs-check thesis ablation sanitize fuzz clean
+.PHONY: demo test lint docs docs-check same-records thesis ablation sanitize fuzz clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python scripts/demo.py
@@ -81,6 +81,11 @@ docs-check: $(VENV)/.docs $(VENV)/.tested
 	$(BIN)/python scripts/docs/options_page.py --check
 	$(BIN)/python scripts/docs/report_png.py --check
 	$(BIN)/python scripts/check/doc_commands.py
+
+# Records are those of the last commit that changed any, or a commit says that they change.
+same-records: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet "setuptools>=77" "cython>=3.3"
+	$(BIN)/python scripts/check/same_records.py
 
 $(VENV)/.docs: docs/requirements.txt | $(VENV)/.made
 	$(BIN)/python -m pip install --quiet -r docs/requirements.txt

@@ -1,0 +1,190 @@
+"""scripts/check/same_records.py on a repository of its own, whose package is a mapper of a few lines."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+
+import pytest
+import same_records
+from test_commits import ALONE, IDENTITY
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="no git")
+
+MAPPER = """
+import sys
+from gassst import MAPQ, OPTIONS
+command, *words = sys.argv[1:]
+outputs = [b for a, b in zip(words, words[1:]) if a == "-o"]
+if command == "simulate":
+    for mate, name in enumerate(outputs):
+        with open(name, "w") as out:
+            for number in range(40):
+                out.write(f"@r{number}\\n{'ACGTA' * 30}\\n+\\n{'I' * 150}\\n")
+elif command == "index":
+    open(outputs[0], "w").close()
+elif words[-1] not in OPTIONS + ["none"] or "--all" in words and "--all" not in OPTIONS:
+    sys.exit("unknown option")
+else:
+    with open(outputs[0], "w") as out:
+        out.write("@SQ\\tSN:c\\tLN:1000\\n")
+        for number in range(40):
+            out.write(f"r{number}\\t0\\tc\\t{number + 1}\\t{MAPQ}\\t5M\\t*\\t0\\t0\\tACGTA\\tIIIII\\tNM:i:0\\n")
+"""
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    """A repository with one commit, and what commits a change of a file."""
+    root = tmp_path / "tree"
+
+    def git(*words):
+        subprocess.run(["git", *words], cwd=root, env={**os.environ, **IDENTITY, **ALONE}, check=True)
+
+    def write(path, text):
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+
+    def commit(message="Do it", **files):
+        for path, text in files.items():
+            write(path, text)
+        git("add", "-A")
+        git("commit", "-q", "--allow-empty", "-m", message)
+
+    rng = random.Random(1)
+    genome = "".join(rng.choices("ACGT", k=30_000))
+    for name in (same_records.GENOME, same_records.PHIX, *same_records.REAL):
+        write(f"tests/data/{name}", f">c\n{genome}\n")
+    write(".gitignore", "build\n")
+    write("ext/a.h", "")
+    write("index/a.h", "")
+    write("setup.py", "")
+    write("gassst/__init__.py", package())
+    write("gassst/__main__.py", MAPPER)
+    root.joinpath("docs").mkdir()
+    git("init", "-q", "-b", "main")
+    commit("Begin")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: True)
+    monkeypatch.setattr(same_records, "make_sets", lambda tree, data, folder: two_sets(folder))
+    commit.root, commit.git, commit.write = root, git, write
+    return commit
+
+
+def two_sets(folder):
+    for name in ("genome", "repeats"):
+        (folder / f"{name}.fa").write_text(">c\nACGT\n")
+    reads = [folder / "reads.fq"]
+    return [same_records.Set("single", "genome", reads, []), same_records.Set("pairs", "genome", reads, [])]
+
+
+MAKE_SETS = same_records.make_sets
+
+
+def package(mapq: int = 60, options: str = "--all"):
+    return f"MAPQ, OPTIONS = {mapq}, {options.split()}\n"
+
+
+def checked(tree, capsys, *words):
+    """The exit code, and what is printed."""
+    code = same_records.main(words, tree.root)
+    shown = capsys.readouterr()
+    assert not list((tree.root / "build").glob("*"))
+    status = subprocess.run(["git", "status", "--short"], cwd=tree.root, capture_output=True, text=True)
+    assert words or not status.stdout
+    return code, shown.out + shown.err
+
+
+def test_a_change_that_no_commit_admits_fails_with_what_it_is(tree, capsys):
+    tree("Sure\n\nRecords: same", **{"gassst/__init__.py": package(50)})
+    code, text = checked(tree, capsys)
+    assert code == 1 and "single: 40 of 40 reads differ: 40 mapq down only" in text
+    assert "r0: c:1+ 5M NM 0 MAPQ 60 -> c:1+ 5M NM 0 MAPQ 50" in text
+    assert "Records: changed 80 (why)" in text
+
+
+def test_a_change_that_a_commit_admits_is_shown(tree, capsys):
+    tree("Surer\n\nRecords: changed 40 (MAPQ)", **{"gassst/__init__.py": package(50)})
+    code, text = checked(tree, capsys)
+    assert code == 0 and "Surer: changed 40 (MAPQ)" in text and "80 reads differ" in text
+    tree("Go on\n\nRecords: same", **{"ext/a.h": "// a"})
+    code, text = checked(tree, capsys)  # that commit is the base now
+    assert code == 0 and "records: same as" in text and "80 reads in 2 sets" in text
+
+
+def test_edits_are_compared_before_they_are_committed(tree, capsys):
+    code, text = checked(tree, capsys, "HEAD")
+    assert code == 0 and "the package is the same" in text
+    tree.write("gassst/__init__.py", package(40))
+    code, text = checked(tree, capsys, "HEAD")
+    assert code == 1 and "80 reads differ" in text
+
+
+def test_what_is_not_of_the_package_is_not_built(tree, capsys, monkeypatch):
+    tree("Write", **{"docs/a.md": "x"})
+    monkeypatch.setattr(same_records, "build", None)
+    code, text = checked(tree, capsys)
+    assert code == 0 and len(text.splitlines()) == 1 and "the package is the same" in text
+
+
+def test_without_a_parent_there_is_nothing_to_compare(tree, capsys, tmp_path):
+    code, text = checked(tree, capsys)
+    assert code == 0 and len(text.splitlines()) == 1 and "no parent" in text
+    tree("Sure", **{"gassst/__init__.py": package(50)})
+    shallow = tmp_path / "shallow"
+    tree.git("clone", "-q", "--depth", "1", f"file://{tree.root}", str(shallow))
+    assert same_records.main([], shallow) == 0 and "no parent" in capsys.readouterr().out
+    shutil.rmtree(shallow / ".git")
+    assert same_records.main([], shallow) == 0 and "no parent" in capsys.readouterr().out
+
+
+def test_a_base_that_cannot_be_built_or_is_none_fails_in_one_line(tree, capsys):
+    tree("Break\n\nRecords: changed 1 (none)", **{"setup.py": "raise SystemExit('Error: no compiler')"})
+    tree("Mend", **{"setup.py": ""})
+    code, text = checked(tree, capsys)
+    assert code == 1 and len(text.splitlines()) == 1 and "cannot be built: Error: no compiler" in text
+    code, text = checked(tree, capsys, "nowhere")
+    assert code == 1 and len(text.splitlines()) == 1 and "nowhere" in text
+
+
+def test_what_the_base_could_not_map_is_left_out(tree, capsys, monkeypatch):
+    monkeypatch.setattr(same_records, "make_sets", MAKE_SETS)
+    tree("Begin again\n\nRecords: changed 1 (none)", **{"gassst/__init__.py": package(60, "--none")})
+    tree("Take all", **{"gassst/__init__.py": package(60)})
+    code, text = checked(tree, capsys)
+    assert code == 0 and "--all: not compared" in text and "records: same as" in text
+
+
+@pytest.mark.parametrize(
+    ("said", "base"),
+    [
+        (["same", "same"], "Begin"),
+        (["changed 1 (a)", "same"], "0"),
+        (["same", "changed 1 (a)"], "0"),
+        (["changed 1 (a)", None, "same"], "0"),
+        (["same", "changed 1 (a)", "changed 2 (b)"], "1"),
+    ],
+)
+def test_the_base_is_the_last_commit_that_changed_records(tree, said, base):
+    for number, value in enumerate(said):
+        tree(f"{number}\n\n" + (f"Records: {value}" if value else "No trailer."))
+    commit = same_records.default_base(tree.root)
+    assert same_records.git("log", "-1", "--format=%s", commit, root=tree.root) == base
+
+
+def test_times_order_what_is_built_as_before_and_after_what_is_installed(tree, tmp_path):
+    """A source of the same text is older than its object, as in the checkout; any other is newer."""
+    root, copy = tree.root, tmp_path / "copy"
+    built = root / "build" / "objects-x" / "a.o"
+    built.parent.mkdir(parents=True)
+    built.write_text("object")
+    for number, path in enumerate((root / "ext/a.h", root / "index/a.h", built)):
+        os.utime(path, (1000 + number, 1000 + number))
+    same_records.take_commit("HEAD", copy, root)
+    (copy / "index/a.h").write_text("// another")
+    same_records.take_build(copy, root)
+    same, other, object_ = (
+        (copy / path).stat().st_mtime for path in ("ext/a.h", "index/a.h", "build/objects-x/a.o")
+    )
+    assert 1e6 < same < object_ < other
