@@ -14,7 +14,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,17 +44,11 @@ def commits_of(span: str, root: Path) -> Iterator[Commit]:
         yield Commit(name, subject, records.split("\n")[:-1], paths.strip("\0\n").split("\0"))
 
 
-def is_core(path: str) -> bool:
-    """Whether a file holds mapping code, whether or not it is there today."""
-    counted = any(fnmatchcase(path, pattern) for pattern in core_budget.SOURCES)
-    return counted and not core_budget.NOT_OF_THE_HOST.search(path)
-
-
 def findings(commit: Commit) -> Iterator[str]:
     """What is wrong with a message."""
     if len(commit.subject) > LONGEST:
         yield f"the subject has {len(commit.subject)} characters, more than {LONGEST}"
-    touched = [path for path in commit.paths if is_core(path)]
+    touched = [path for path in commit.paths if core_budget.is_core(path)]
     if any(not RECORDS.fullmatch(value) for value in commit.records) or len(commit.records) > 1:
         yield "write one trailer: `Records: same` or `Records: changed N (why)`"
     elif touched and not commit.records:

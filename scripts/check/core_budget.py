@@ -1,233 +1,499 @@
-"""What the core of the mapper holds: rules, named numbers and lines. They only go down.
+"""What the core of the mapper holds: mechanisms, numbers that can change a record, and lines. They only go down.
 
     python scripts/check/core_budget.py --write    # after one has gone down: docs/core-budget.md
     python scripts/check/core_budget.py            # exit 1 where one is above the page
+    python scripts/check/core_budget.py --list     # every number, with its line
 
-The core is what the host runs between a packed read and the rows of its records. The page is made from the sources:
-rules are calls of `rule` and `optional` (`gassst/model/rules.py`), numbers are names of capitals that are given a
-number.
+The page says what counts. No list says which file is core: imports, cimports, includes and the tables of setup.py do.
+Only the mechanisms are a table by hand, core_mechanisms.tsv.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import functools
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "core-budget.md"
-# Headers of C and OpenCL.
-SHARED = (
-    "flank_bounds",
-    "kmer_code",
-    "planes",
-    "seed_lookup",
-    "sorted_keys",
-    "stretches",
-)
-SOURCES = (
-    "gassst/mapping/batch.py",
-    "gassst/mapping/batch_mapper.py",
-    "gassst/mapping/five_prime.py",
-    "gassst/mapping/one_read.py",
-    "gassst/mapping/read_through.py",
-    "gassst/model/presets.py",
-    "gassst/model/rules.py",
-    "gassst/search/*.py",
-    "gassst/pairing/*.py",
-    "gassst/reads/adapters.py",
-    "gassst/local/*.py",
-    "gassst/index/miss_model.py",
-    "gassst/search/plan.py",
-    "gassst/index/lookup.py",
-    "ext/search/*",
-    "ext/pairing/*",
-    "ext/align/*",
-    "ext/isa/band*",
-    "ext/isa/bound*",
-    "ext/isa/cpu_kernels.h",
-    "ext/isa/kernel_table.h",
-    "ext/isa/local_kernels.h",
-    "ext/isa/processor.h",
-    "ext/common/*",
-    "index/seeds.pyx",
-    "index/anchors.pyx",
-    "index/*.h",
-    *(f"gassst/gpu/kernels/{name}.h" for name in SHARED),
-)
-NOT_OF_THE_HOST = re.compile(r"/device|opencl")
-# Codes of formats, not choices.
-CODES = re.compile(r"^(CLIP|SOFT_CLIP|HARD_CLIP|MATCH|INSERTION|DELETION)$")
-# Numbers alone: what is computed from other names is no choice of its own.
-IN_C = re.compile(
-    r"^\s*(?:#define\s+([A-Z][A-Z0-9_]+)\s|(?:DEF\s+)?([A-Z][A-Z0-9_]+)\s*=)\s*"
-    r"\(?(?:0x[\dA-Fa-f]+|[\d.]+(?:e-?\d+)?)(?:\s*<<\s*\d+)?\)?\s*(?:$|[,/#])",
-    re.MULTILINE,
-)
-
+MECHANISMS = Path(__file__).with_name("core_mechanisms.tsv")
+ROOMS = ("bands", "pairing", "search", "local", "mapping")
+BELOW = ("model", "index", "reads")
+FILES = ("gassst.files", "mmap")
+INPUT_OUTPUT = "ext/io/"
+CYTHON = (".pyx", ".pxd", ".pxi")
+TRIVIAL = (0, 1, 2)
+# Rows of 64 bases in three planes, two bits a base, bytes of C types, lanes of vectors.
+LAYOUT = {"python": (32, 63, 64), "compiled": (3, 4, 8, 15, 16, 31, 32, 63, 64, 128, 256, 512)}
+RANGES = ("between", "at_least", "_both", "_is_pair", "lru_cache", "_Static_assert")
+# Named numbers that no record depends on, by why.
+NEUTRAL = {
+    "the layout of arrays and keys": (
+        "BAND_ROWS BOUND_HIGH_32 BOUND_HIGH_64 BOUND_LOW_32 BOUND_LOW_64 COORDINATE_BITS HIGHEST_BIT KEY_ROW_BITS "
+        "LOCAL_MOST LOCAL_PARTS LOWEST_BIT ROW_BITS ROWS band_best "
+        "band_kernels.h:WORDS band_least lookup_inline one_read.pyx:score"
+    ),
+    "a code of a format": (
+        "CIGAR_DELETION CIGAR_INSERTION CIGAR_SOFT_CLIP LOCAL_BEGINS LOCAL_DIAGONAL LOCAL_D_OPENS LOCAL_EQUAL "
+        "LOCAL_HIGH LOCAL_INSERTION LOCAL_I_OPENS LOCAL_MASKED LOCAL_UNTRIED MASKED_BASE SOFT_CLIP"
+    ),
+    "work done at once: lanes, blocks, buffers": (
+        "BAND_TILE BLOCK BOUND_BLOCK BOUND_BYTES CHUNK CODES LANES LOCAL_BLOCK LOCAL_BYTES LOCAL_SHORTS LOCAL_TILE "
+        "LOOKUP_GROUP MAX_BATCH_BASES "
+        "PROFILE_CELLS SLACK WORDS_AT_ONCE reads_per_batch"
+    ),
+    "when to fetch ahead, or which way to sort or to search": "AHEAD INSERTION_LIMIT LOOKUP_LINEAR SPREAD_MOST",
+    "the range of an option": "INDEX_STEPS MAX_LOCAL_SCORE MAX_MATCH MAX_PENALTY",
+    "a count of the run": "ReadBatch.first _percent_filtered",
+}
 
 PAGE_TEXT = """# The budget of the core
 
-The core is what the host runs between a packed read and the rows of its records. These numbers only go down: a new
-rule pays with one that goes. `scripts/check/core_budget.py` makes this page, and CI fails where the sources hold
-more.
+These numbers only go down: a new mechanism pays with one that goes. `scripts/check/core_budget.py` makes this page,
+and CI fails where the sources hold more.
 
 | | |
 |---|--:|
 {totals}
 
-## Optional rules
+## What counts
 
-Each can be switched off to measure what it is worth: `GASSST_WITHOUT=name` in the environment, or `make ablation` for
-all of them ([figures](../lab/ablation.md)). A run pays nothing for that, as functions are replaced while modules
-are imported (`gassst/model/rules.py`).
+**The core** is what the host runs between a packed read and the rows of its records. The program finds it:
 
-| rule | what it does | where |
+* All Python modules of `gassst/mapping`, `local`, `search`, `pairing` and `bands`.
+* What these import from `gassst/model`, `index` and `reads`, directly or through others. A module there that reads
+  or writes files itself is outside: it imports `gassst.files` or `mmap`.
+* The compiled modules that all of these import. Each counts with its `.pyx`, the C files that `setup.py` links to it,
+  and every `.pxd` and header that these name, directly or through others. So the headers that the OpenCL kernels share
+  count. `ext/io` is outside.
+
+Outside are input, records, the command line, threads and processes, the driver of a device, and pairwise alignment.
+
+**Lines** are all lines of these files, as `wc -l` counts them. `code` in the table below leaves out blank lines,
+comments and docstrings.
+
+**Numbers** are the literals in these files that can change a record: named, defaults of options, or inside an
+expression. Each element of a tuple counts. Not counted are
+
+* 0; and 1 and 2, except as the value of a constant or the default of an option;
+* what is in square brackets, shifted, or a bit mask;
+* numbers without a name that are a layout: {compiled}
+  in compiled code, {python} in Python;
+* the range of an option, and the size of a cache;
+* names that no record depends on, listed at the end.
+
+A few units do count, such as the 10 of Phred.
+
+**Mechanisms** are listed by hand in `scripts/check/core_mechanisms.tsv`; a test finds each of their functions.
+
+## Mechanisms
+
+Those with a name can be switched off to measure what they are worth: `GASSST_WITHOUT=name` in the environment, or
+`make ablation` for all of them ([figures](../lab/ablation.md)). A run pays nothing for that, as functions are
+replaced while modules are imported (`gassst/model/rules.py`).
+
+| what it does | where | name |
 |---|---|---|
-{rules}
+{mechanisms}
 
 ## Lines
 
-| folder | lines |
-|---|--:|
+| folder | files | lines | code |
+|---|--:|--:|--:|
 {lines}
 
-## Named numbers
+## Numbers
 
-Names of capitals that are given a number, fields with a number as their default, and thresholds of the sensitivity
-levels. Sizes of buffers count, too.
-
-| file | | names |
+| file | | where |
 |---|--:|---|
 {numbers}
+
+## Names that no record depends on
+
+| why | names |
+|---|---|
+{neutral}
 """
 
 
-class Rule(NamedTuple):
-    """A rule, what it is for, and where it is registered."""
+class Number(NamedTuple):
+    """A literal: the file, the constant or function that it is in, its text and its line."""
 
-    name: str
-    purpose: str
     path: str
+    where: str
+    text: str
+    line: int
 
 
-def sources(root: Path = ROOT) -> list[Path]:
-    """Files of the host's core."""
-    found = {
-        path
-        for pattern in SOURCES
-        for path in root.glob(pattern)
-        if path.suffix in (".py", ".pyx", ".h", ".pxd")
+class Mechanism(NamedTuple):
+    """What it does, where, and the name by which it can be switched off, or ""."""
+
+    what: str
+    path: str
+    function: str
+    rule: str
+
+
+# -- which files --------------------------------------------------------------------------------------------------
+
+
+def setup_tables(root: Path) -> dict[str, dict | list]:
+    """SOURCES, KERNELS and HEADERS of setup.py."""
+    tables: dict[str, dict | list] = {}
+    for node in ast.parse((root / "setup.py").read_text()).body:
+        if isinstance(node, ast.Assign | ast.AugAssign):
+            name = getattr(node.target if isinstance(node, ast.AugAssign) else node.targets[0], "id", "")
+            if name in ("SOURCES", "KERNELS"):
+                tables[name] = ast.literal_eval(node.value)
+            elif name == "HEADERS":
+                tables[name] = [*tables.get(name, []), *ast.literal_eval(node.value)]
+    return tables
+
+
+def imports(tree: ast.Module) -> Iterator[str]:
+    """Modules and names that a module imports, but not for types alone."""
+    for_types = {
+        part
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
+        for line in node.body
+        for part in ast.walk(line)
     }
-    return sorted(path for path in found if not NOT_OF_THE_HOST.search(path.as_posix()))
+    for node in ast.walk(tree):
+        if node in for_types:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
 
 
-def rules(tree: ast.AST, path: str) -> Iterator[Rule]:
-    """Rules that a module registers."""
+def python_files(root: Path) -> tuple[set[Path], set[str]]:
+    """Python modules of the core, and the compiled ones that they import."""
+    todo = [path for room in ROOMS for path in (root / "gassst" / room).glob("*.py")]
+    found, compiled = set[Path](), set[str]()
+    while todo:
+        path = todo.pop()
+        if path in found or not path.is_file():
+            continue
+        names = list(imports(ast.parse(path.read_text())))
+        if path.parent.name in BELOW and any(name.startswith(FILES) for name in names):
+            continue
+        found.add(path)
+        for name in names:
+            package, room, *rest = [*name.split("."), "", ""]
+            if (package, room) == ("gassst", "_core"):
+                compiled.add(rest[0])
+            elif package == "gassst" and room in ROOMS + BELOW:
+                todo.append(root / f"{name.replace('.', '/')}.py")
+    return found, compiled
+
+
+def compiled_files(root: Path, modules: set[str]) -> set[Path]:
+    """The sources of compiled modules, with all that they cimport and include."""
+    tables, found = setup_tables(root), set[Path]()
+    sources = {name: tables["SOURCES"][name] for name in modules & tables["SOURCES"].keys()}
+    inside = {name: source for name, source in sources.items() if not source.startswith(INPUT_OUTPUT)}
+    todo = [root / source for source in inside.values()]
+    todo += [root / source for name in inside for source in tables["KERNELS"].get(name, [])]
+    todo += [root / f"gassst/_core/{name}.pxd" for name in inside]
+    while todo:
+        path = todo.pop()
+        if path in found or not path.is_file():
+            continue
+        found.add(path)
+        text = path.read_text()
+        if path.suffix in CYTHON:
+            todo += [
+                root / f"gassst/_core/{name}.pxd"
+                for name in re.findall(r"^\s*from gassst\._core\.(\w+) cimport", text, re.MULTILINE)
+            ]
+        named = r'^\s*(?:cdef extern from|include|#\s*include) "([^"]+)"'
+        for name in re.findall(named, text, re.MULTILINE):
+            places = [folder / name for folder in (path.parent, *(root / each for each in tables["HEADERS"]))]
+            todo += [place.resolve() for place in places if place.is_file()][:1]
+    return {path for path in found if not path.relative_to(root).as_posix().startswith(INPUT_OUTPUT)}
+
+
+@functools.cache
+def core_files(root: Path = ROOT) -> dict[str, Path]:
+    """The files of the core by their paths from the root, sorted."""
+    found, compiled = python_files(root)
+    return {
+        path.relative_to(root).as_posix(): path for path in sorted(found | compiled_files(root, compiled))
+    }
+
+
+def is_core(path: str) -> bool:
+    """Whether a file of today's tree is core; of one that is gone, whether its folder holds any."""
+    files = core_files()
+    if path in files or (ROOT / path).exists() or Path(path).suffix not in (".py", ".h", ".c", *CYTHON):
+        return path in files
+    return path.rpartition("/")[0] in {name.rpartition("/")[0] for name in files}
+
+
+# -- numbers and lines --------------------------------------------------------------------------------------------
+
+NUMBER = r"(?<![\w.])(?:0[xX][\da-fA-F]+|(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[uUlLfF]*(?!\w)"
+TOKEN = re.compile(rf"(?P<number>{NUMBER})|(?P<word>[A-Za-z_]\w*)|(?P<sign><<=?|>>=?|[<>=!]=|\S)")
+C_CODE = re.compile(r'(cdef extern from \*[^\n]*:\s*)"""(.*?)"""', re.DOTALL)
+IN_CYTHON = re.compile(
+    r'"""(?:.*?)"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|#(?!define|if|el|end)[^\n]*', re.DOTALL
+)
+IN_C = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
+FUNCTION = re.compile(
+    r"(?:\s*(?:cdef|cpdef|def|class)\s[^=(]*?(\w+)\s*[(:])|(?:\w[\w\s*]*?[\s*](\w+)\((?!.*;\s*$))"
+)
+
+
+def stripped(text: str, suffix: str) -> str:
+    """Cython or C without comments and strings, on the same lines. C inside Cython stays."""
+
+    def blank(found: re.Match[str]) -> str:
+        return "\n" * found[0].count("\n")
+
+    if suffix in CYTHON:
+        text = IN_CYTHON.sub(blank, C_CODE.sub(r"\1 \2", text))
+    return IN_C.sub(blank, text)
+
+
+def value(text: str) -> float:
+    return float(text.rstrip("uUlLfF").replace("_", ""))
+
+
+def compiled_numbers(path: str, text: str) -> Iterator[Number]:
+    """Numbers of a file in Cython or C."""
+    where, depth, skipped = "", 0, 0
+    for line, code in enumerate(stripped(text, Path(path).suffix).splitlines(), 1):
+        function = FUNCTION.match(code)
+        if function:
+            where = function[1] or function[2]
+        tokens = [(found.lastgroup, found[0]) for found in TOKEN.finditer(code)]
+        name = ""
+        for at, (kind, token) in enumerate(tokens):
+            before = tokens[at - 1][1] if at else ""
+            after = tokens[at + 1][1] if at + 1 < len(tokens) else ""
+            if kind == "word" and (
+                before == "define" and f"{token}(" not in code or after == "=" and token.isupper()
+            ):
+                name = token
+            elif before == "define":
+                where = token
+            elif token in ",;}" and tokens[0][1] != "#":
+                name = ""
+            depth += (token == "[") - (token == "]")
+            if token in RANGES:
+                skipped = line
+            if kind != "number" or depth > 0 or skipped == line or token[:2].lower() == "0x":
+                continue
+            masked = before in ("<<", ">>", "<<=", ">>=", "&", "|", "^", "%") or after in ("<<", "&", "~")
+            alone = name and before in ("=", name) and after in ("", ",", "}")
+            neutral = TRIVIAL[:1] if alone else TRIVIAL if name else TRIVIAL + LAYOUT["compiled"]
+            if not masked and value(token) not in neutral:
+                yield Number(path, name or where, token, line)
+
+
+class PythonNumbers(ast.NodeVisitor):
+    """Numbers of a module, in `found`."""
+
+    def __init__(self, path: str, text: str):
+        self.path, self.lines = path, text.splitlines()
+        self.names: list[str] = []
+        self.functions = 0
+        self.alone: set[ast.AST] = set()
+        self.found: list[Number] = []
+        self.visit(ast.parse(text))
+
+    def _within(self, name: str, node: ast.AST, functions: int = 0) -> None:
+        self.names.append(name)
+        self.functions += functions
+        self.generic_visit(node)
+        self.functions -= functions
+        self.names.pop()
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        node.decorator_list = []
+        self._within(node.name, node, 1)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        self._within(node.name, node)
+
+    def _named(self, target: ast.AST, node: ast.Assign | ast.AnnAssign) -> None:
+        """A constant or the default of a field: one number counts, whatever it is."""
+        name = getattr(target, "id", "")
+        if self.functions or not name:
+            self.generic_visit(node)
+            return
+        number = node.value
+        if isinstance(number, ast.Call) and getattr(number.func, "id", "") == "option" and number.args:
+            number = number.args[0]
+        self.alone.update([number] if number else [])
+        self._within(name, node)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        target, values = node.targets[0], node.value
+        if isinstance(target, ast.Tuple) and isinstance(values, ast.Tuple):
+            for each, part in zip(target.elts, values.elts, strict=True):
+                self._named(each, ast.Assign([each], part))
+        else:
+            self._named(target, node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        self._named(node.target, node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        self.visit(node.value)
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        if not isinstance(node.op, ast.LShift):
+            self.visit(node.left)
+        if not isinstance(node.op, ast.LShift | ast.RShift | ast.BitAnd | ast.BitOr | ast.BitXor | ast.Mod):
+            self.visit(node.right)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        if getattr(node.func, "id", "") not in RANGES:
+            self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        if not isinstance(node.value, int | float) or isinstance(node.value, bool):
+            return
+        text = re.match(r"[\w.]+(?:(?<=e)[+-]\d+)?", self.lines[node.lineno - 1][node.col_offset :])[0]
+        named = bool(self.names) and not self.functions
+        neutral = TRIVIAL[:1] if node in self.alone else TRIVIAL if named else TRIVIAL + LAYOUT["python"]
+        if node.value not in neutral and text[:2].lower() != "0x":
+            self.found.append(Number(self.path, ".".join(self.names), text, node.lineno))
+
+
+def numbers(path: str, text: str) -> Iterator[Number]:
+    """Numbers of a file that can change a record."""
+    found = PythonNumbers(path, text).found if path.endswith(".py") else compiled_numbers(path, text)
+    neutral = {name for names in NEUTRAL.values() for name in names.split()}
+    for number in found:
+        short = number.where.rpartition(".")[2]
+        if not neutral.intersection((short, number.where, f"{Path(path).name}:{short}")):
+            yield number
+
+
+def code_lines(path: str, text: str) -> int:
+    """Lines that hold code."""
+    if not path.endswith(".py"):
+        return sum(bool(line.strip()) for line in stripped(text, Path(path).suffix).splitlines())
+    tree, told = ast.parse(text), set[int]()
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Constant)
+            and isinstance(node.value.value, str)
+        ):
+            told.update(range(node.lineno, (node.end_lineno or 0) + 1))
+    lines = enumerate(text.splitlines(), 1)
+    return sum(
+        bool(line.strip()) and not line.lstrip().startswith("#") and n not in told for n, line in lines
+    )
+
+
+# -- mechanisms ---------------------------------------------------------------------------------------------------
+
+
+def rules(tree: ast.AST) -> Iterator[str]:
+    """Names of the optional rules that a module registers (`gassst/model/rules.py`)."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and getattr(node.func, "id", None) in ("rule", "optional"):
-            name, purpose, *_ = (getattr(argument, "value", None) for argument in node.args)
-            if isinstance(name, str) and isinstance(purpose, str):
-                yield Rule(name, purpose, path)
+            name = getattr(node.args[0], "value", None) if node.args else None
+            if isinstance(name, str):
+                yield name
 
 
-def is_number(node: ast.AST | None) -> bool:
-    """Whether an expression is made of numbers alone, or chooses between such."""
-    if isinstance(node, ast.Constant):
-        return isinstance(node.value, (int, float)) and not isinstance(node.value, bool)
-    if isinstance(node, ast.IfExp):
-        return is_number(node.body)
-    parts = {ast.UnaryOp: ("operand",), ast.BinOp: ("left", "right")}.get(type(node), ())
-    return bool(parts) and all(is_number(getattr(node, part)) for part in parts)
+def mechanisms(path: Path = MECHANISMS) -> list[Mechanism]:
+    """The table by hand."""
+    rows = [line.split("\t") for line in path.read_text().splitlines() if line and not line.startswith("#")]
+    return [Mechanism(what, *where.split(":"), *(rest or [""])) for what, where, *rest in rows]
 
 
-def numbers(tree: ast.Module) -> Iterator[str]:
-    """Names of capitals of a module that are given numbers, and fields with a number as their default."""
-    for node in tree.body:
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                pairs = (
-                    zip(target.elts, node.value.elts, strict=False)
-                    if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
-                    else [(target, node.value)]
-                )
-                yield from (
-                    name.id
-                    for name, value in pairs
-                    if isinstance(name, ast.Name) and name.id.lstrip("_").isupper() and is_number(value)
-                )
-        elif isinstance(node, ast.ClassDef):
-            for field in node.body:
-                if isinstance(field, ast.AnnAssign) and is_number(field.value):
-                    yield f"{node.name}.{getattr(field.target, 'id', '?')}"
+def lost_mechanisms(root: Path = ROOT) -> list[str]:
+    """Rows of the table whose function is not in their file, or whose file is not core."""
+    files, lost = core_files(root), []
+    for one in mechanisms():
+        text = files[one.path].read_text() if one.path in files else ""
+        defined = rf"(?m)^\s*(?:def|cdef|class|cpdef|static|#define|COMPACT)\b.*\b{one.function}\b|^{one.function}\b.*="
+        if not re.search(defined, text):
+            lost.append(f"{one.path}:{one.function}")
+    return lost
+
+
+# -- the budget ---------------------------------------------------------------------------------------------------
 
 
 class Budget(NamedTuple):
-    """What the core holds."""
+    """What the core holds: `lines` has files, lines and lines of code by folder."""
 
-    rules: list[Rule]
-    numbers: list[tuple[str, str]]
-    lines: dict[str, int]
+    mechanisms: list[Mechanism]
+    rules: set[str]
+    numbers: list[Number]
+    lines: dict[str, Counter[str]]
 
     @property
     def totals(self) -> dict[str, int]:
         return {
-            "optional rules": len(self.rules),
-            "named numbers": len(self.numbers),
-            "lines": sum(self.lines.values()),
+            "mechanisms": len(self.mechanisms),
+            "numbers": len(self.numbers),
+            "lines": sum(counts["lines"] for counts in self.lines.values()),
         }
 
 
 def counted(root: Path = ROOT) -> Budget:
     """The budget of a source tree."""
-    found, named, lines = list[Rule](), list[tuple[str, str]](), dict[str, int]()
-    for path in sources(root):
-        text, relative = path.read_text(), path.relative_to(root).as_posix()
-        folder = relative.rsplit("/", 1)[0]
-        lines[folder] = lines.get(folder, 0) + text.count("\n")
+    named, found, lines = set[str](), list[Number](), dict[str, Counter[str]]()
+    for name, path in core_files(root).items():
+        text = path.read_text()
         if path.suffix == ".py":
-            tree = ast.parse(text)
-            found += rules(tree, relative)
-            names = list(numbers(tree))
-        else:
-            names = [a or b for a, b in IN_C.findall(text)]
-        named += [(name, relative) for name in names if not CODES.match(name)]
-    presets = ast.parse((root / "gassst/model/presets.py").read_text())
-    fields = next(node for node in presets.body if isinstance(node, ast.ClassDef))
-    named += [
-        (f"Preset.{f.target.id}", "gassst/model/presets.py")
-        for f in fields.body
-        if isinstance(f, ast.AnnAssign)
-    ]  # type: ignore[union-attr]
-    return Budget(sorted(found), sorted(set(named)), lines)
+            named.update(rules(ast.parse(text)))
+        found += numbers(name, text)
+        counts = lines.setdefault(name.rpartition("/")[0], Counter())
+        counts.update(files=1, lines=text.count("\n"), code=code_lines(name, text))
+    return Budget(mechanisms(), named, found, lines)
 
 
 def page(budget: Budget) -> str:
     """docs/core-budget.md."""
-    rows = [f"| {name} | {number:,} |" for name, number in budget.totals.items()]
-    of_rules = [f"| `{rule.name}` | {rule.purpose} | `{rule.path}` |" for rule in budget.rules]
-    of_lines = [f"| `{folder}` | {number:,} |" for folder, number in sorted(budget.lines.items())]
-    by_file: dict[str, list[str]] = {}
-    for name, path in budget.numbers:
-        by_file.setdefault(path, []).append(name)
+    by_file: dict[str, Counter[str]] = {}
+    for number in budget.numbers:
+        shown = f"{number.where} {number.text}" if number.where else number.text
+        by_file.setdefault(number.path, Counter())[shown] += 1
     of_numbers = [
-        f"| `{path}` | {len(names)} | {', '.join(names)} |" for path, names in sorted(by_file.items())
+        f"| `{path}` | {sum(found.values())} | "
+        f"{', '.join(name if times == 1 else f'{name} ({times}x)' for name, times in found.items())} |"
+        for path, found in by_file.items()
     ]
+    neutral = "\n".join(
+        f"| {why} | {', '.join(f'`{name}`' for name in names.split())} |" for why, names in NEUTRAL.items()
+    )
     return PAGE_TEXT.format(
-        totals="\n".join(rows),
-        rules="\n".join(of_rules),
-        lines="\n".join(of_lines),
+        totals="\n".join(f"| {name} | {number:,} |" for name, number in budget.totals.items()),
+        mechanisms="\n".join(
+            f"| {one.what} | `{one.path}`: `{one.function}` | {f'`{one.rule}`' if one.rule else ''} |"
+            for one in budget.mechanisms
+        ),
+        lines="\n".join(
+            f"| `{folder}` | {counts['files']} | {counts['lines']:,} | {counts['code']:,} |"
+            for folder, counts in sorted(budget.lines.items())
+        ),
         numbers="\n".join(of_numbers),
+        neutral=neutral,
+        compiled=", ".join(map(str, LAYOUT["compiled"])),
+        python=", ".join(map(str, LAYOUT["python"])),
     )
 
 
 def allowed(text: str) -> dict[str, int]:
     """Totals that a page states."""
-    found = re.findall(r"^\| (optional rules|named numbers|lines) \| ([\d,]+) \|$", text, re.MULTILINE)
+    found = re.findall(r"^\| (mechanisms|numbers|lines) \| ([\d,]+) \|$", text, re.MULTILINE)
     return {name: int(number.replace(",", "")) for name, number in found}
 
 
@@ -236,13 +502,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--write", action="store_true", help="write the page, where nothing has gone up")
+    parser.add_argument("--list", action="store_true", help="print every number with its line")
     args = parser.parse_args(argv)
     budget = counted()
+    for number in budget.numbers if args.list else ():
+        print(f"{number.path}:{number.line}: {number.where} {number.text}")
+    wrong = [
+        f"{where}: {MECHANISMS.name} names it, and the core has no such function"
+        for where in lost_mechanisms()
+    ]
     most = allowed(PAGE.read_text()) if PAGE.exists() else {}
-    above = {name: number for name, number in budget.totals.items() if number > most.get(name, number)}
-    for name, number in above.items():
-        print(f"{name}: {number:,}, and {PAGE.name} allows {most[name]:,}", file=sys.stderr)
-    if above:
+    for name, number in budget.totals.items():
+        if number > most.get(name, number):
+            wrong.append(f"{name}: {number:,}, and {PAGE.name} allows {most[name]:,}")
+    if wrong:
+        print(*wrong, sep="\n", file=sys.stderr)
         return 1
     if args.write:
         PAGE.write_text(page(budget))

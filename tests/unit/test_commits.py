@@ -39,11 +39,20 @@ def judged(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("trailer", ["same", "changed 12 (ties)", "changed 1,024 (MAPQ 20 and more)"])
-@pytest.mark.parametrize("path", ["gassst/search/a.py", "ext/common/b.h"])
+@pytest.mark.parametrize(
+    "path", ["gassst/bands/base.py", "gassst/search/a.py", "ext/common/b.h", "ext/isa/c.c"]
+)
 def test_mapping_code_says_what_becomes_of_records(judged, path, trailer):
     assert judged(path, f"Do it\n\nThe reason.\n\nRecords: {trailer}") == (0, [])
     code, found = judged(path, "Do it\n\nThe reason.")
     assert code == 1 and len(found) == 1 and f"it touches {path}" in found[0]
+
+
+@pytest.mark.parametrize(
+    "path", ["docs/a.md", "gassst/cli/map.py", "gassst/cli/a.py", "ext/io/reads.pyx", "ext/search/a.md"]
+)
+def test_other_files_say_nothing(judged, path):
+    assert judged(path, "Do it\n\nThe reason.") == (0, [])
 
 
 def test_a_subject_has_72_characters(judged):

@@ -24,8 +24,9 @@ def mapped(index, reads, output, without):
     )
 
 
-def test_the_sources_name_the_rules_that_are_registered():
-    assert {rule.name: rule.purpose for rule in core_budget.counted().rules} == PURPOSES
+def test_the_sources_and_the_table_name_the_rules_that_are_registered():
+    assert core_budget.counted().rules == PURPOSES.keys()
+    assert {one.rule for one in core_budget.mechanisms() if one.rule} == PURPOSES.keys()
 
 
 @pytest.mark.parametrize("name", sorted(PURPOSES))
@@ -52,21 +53,3 @@ def test_a_name_that_no_rule_has_is_an_error(small_index, small_fastq, tmp_path)
 def test_two_rules_of_one_name_are_refused():
     with pytest.raises(ValueError, match="two rules"):
         rules.rule("dense-seeds", "Does another thing.")
-
-
-def test_the_core_holds_no_more_than_its_page_allows():
-    """A rule, a number or a line more pays with one that goes: scripts/check/core_budget.py --write."""
-    most = core_budget.allowed(core_budget.PAGE.read_text())
-    totals = core_budget.counted().totals
-    assert totals.keys() == most.keys()
-    assert all(totals[name] <= most[name] for name in most), (totals, most)
-
-
-def test_what_grows_is_said_and_not_written(tmp_path, monkeypatch, capsys):
-    page = tmp_path / "budget.md"
-    lines = core_budget.counted().totals["lines"]
-    page.write_text(core_budget.page(core_budget.counted()).replace(f"{lines:,} |", f"{lines - 1:,} |"))
-    monkeypatch.setattr(core_budget, "PAGE", page)
-    before = page.read_text()
-    assert core_budget.main(["--write"]) == 1
-    assert f"lines: {lines:,}" in capsys.readouterr().err and page.read_text() == before
