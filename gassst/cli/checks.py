@@ -152,12 +152,9 @@ def samples_of(args: argparse.Namespace) -> list[Sample]:
 
 
 def _may_hold_pairs(sample: Sample, interleaved: bool) -> bool:
-    from gassst.reads.alignment_input import is_alignment_file
-
     if sample.mates is not None or interleaved:
         return True
-    alone = len(sample.reads) == 1
-    return any(is_alignment_file(path, alone) for path in sample.reads)
+    return bool(_alignment_files(sample.reads, len(sample.reads) == 1))
 
 
 def groups_of(args: argparse.Namespace, reads: list[str]) -> ReadGroups:
@@ -170,6 +167,10 @@ def groups_of(args: argparse.Namespace, reads: list[str]) -> ReadGroups:
     if given:
         raise UsageError("-R and --rg-from-name exclude each other")
     check_seekable(reads)
+    if held := _alignment_files(reads):
+        raise UsageError(
+            f"--rg-from-name: {held[0]}: an alignment file keeps its own read groups; -R sets another"
+        )
     return groups_from_names(reads, args.rg_from_name)
 
 
@@ -213,8 +214,9 @@ def _hold_no_mates(paths: list[str]) -> None:
     """Raise UsageError where the first reads of two neighbouring files have one name."""
     from gassst.reads.first_reads import first_name
 
+    held = _alignment_files(paths)
     for one, two in zip(paths, paths[1:], strict=False):
-        name = first_name(one)
+        name = "" if one in held else first_name(one)
         if name and name == first_name(two):
             raise UsageError(
                 f"--interleaved: {one} and {two} both begin with {name}: map two files of mates without it"
@@ -223,15 +225,19 @@ def _hold_no_mates(paths: list[str]) -> None:
 
 def _hold_both_mates(paths: list[str], beside: bool = False) -> bool:
     """Whether these are alignment files. Raises UsageError where only some are, or others hold the mates `beside`."""
-    from gassst.reads.alignment_input import is_alignment_file
-
-    alone = len(paths) == 1 and not beside
-    found = [path for path in paths if is_alignment_file(path, alone)]
+    found = _alignment_files(paths, len(paths) == 1 and not beside)
     if found and (beside or len(found) < len(paths)):
         raise UsageError(
             f"{found[0]}: an alignment file contains both mates: do not combine it with other kinds of files"
         )
     return bool(found)
+
+
+def _alignment_files(paths: list[str], alone: bool = False) -> list[str]:
+    """Which of these are alignment files; `alone` as in `is_alignment_file`."""
+    from gassst.reads.alignment_input import is_alignment_file
+
+    return [path for path in paths if is_alignment_file(path, alone)]
 
 
 def check_writable(outputs: list[str | None]) -> None:

@@ -273,14 +273,17 @@ class MappingRun(Generic[Finished]):
 
 
 def _parts(head: list[ReadBatch], limit: int, most: int) -> Iterator[ReadBatch]:
-    """The first `limit` reads in pieces of `most` or one more; none begins with a second mate."""
+    """The first `limit` reads, or one more, in pieces of `most`, or one more: mates are never parted."""
     for batch in head:
-        size = min(limit, len(batch))
-        limit -= size
+        size = _between_templates(batch, min(limit, len(batch)))
+        limit = max(limit - size, 0)
         start = 0
         while start < size:
-            stop = min(start + most, size)
-            if stop < size and batch.mate is not None and batch.mate[stop] == 2:
-                stop += 1
+            stop = _between_templates(batch, min(start + most, size))
             yield batch.part(start, stop)
             start = stop
+
+
+def _between_templates(batch: ReadBatch, at: int) -> int:
+    """The place itself, or, where it lies between two mates, that behind the second."""
+    return at + int(at < len(batch) and batch.mate is not None and batch.mate[at] == 2)

@@ -105,6 +105,12 @@ def test_several_files_and_a_read_group_of_the_run(small_index, reads, tmp_path)
     assert all(line.count("RG:Z:own") == 1 and "lane1" not in line for line in records)
 
 
+def test_several_files_with_single_reads_among_pairs(small_index, reads, tmp_path):
+    paths = [written(tmp_path / f"{i}.sam", sam_text(reads[40 * i : 40 * i + 40])) for i in range(2)]
+    assert run(small_index, "--interleaved", *paths, "-o", tmp_path / "out.sam") == 0
+    assert len(lines_of(tmp_path / "out.sam")[1]) == 80
+
+
 def test_standard_input(small_index, reads, tmp_path):
     path = written(tmp_path / "in.bam", sam_text(reads))
     assert run(small_index, path, "-o", tmp_path / "file.sam") == 0

@@ -22,7 +22,6 @@ ONE = ["-t", "1"]
 SEVERAL = ["-t", "2", "--processes", "2"]
 BATCH = ["--batch-size", "50"]
 LEARNED = 60  # reads, of 400
-FLAGS = {"single": [4], "interleaved": [77, 141]}
 
 
 def fastq(reads):
@@ -50,14 +49,20 @@ TEXTS = {
 ALIGNMENTS = {"sam": "-h", "bam": "-b", "cram": "-C"}
 KINDS = [
     *((form, shape) for form in TEXTS for shape in ("single", "two files", "interleaved")),
-    *((form, shape) for form in ALIGNMENTS for shape in FLAGS),
+    *((form, shape) for form in ALIGNMENTS for shape in ("single", "interleaved")),
+    *((form, "mixed") for form in ("fq", "fq.bgz", "bam")),
 ]
 
 
-def alignments(reads, flags, form, path):
+def alignments(reads, form, path):
+    """Neighbours of one name are mates."""
+    names = ["", *(name for name, _, _ in reads), ""]
+    flags = [
+        77 if names[i] == names[i + 1] else 141 if names[i] == names[i - 1] else 4
+        for i in range(1, len(names) - 1)
+    ]
     rows = [
-        f"{name}\t{flags[i % len(flags)]}\t*\t0\t0\t*\t*\t0\t0\t{bases}\t{quals}\n"
-        for i, (name, bases, quals) in enumerate(reads)
+        f"{n}\t{flag}\t*\t0\t0\t*\t*\t0\t0\t{s}\t{q}\n" for flag, (n, s, q) in zip(flags, reads, strict=True)
     ]
     plain = path.with_suffix(".plain")
     plain.write_text("@HD\tVN:1.6\tSO:unsorted\n" + "".join(rows))
@@ -73,13 +78,14 @@ def inputs(small_reads, tmp_path_factory):
     single = [(f"{name}.{i}", bases, quals) for i, (name, bases, quals) in enumerate(both)]
 
     def files(form, shape):
-        parts = {"single": [single], "two files": mates, "interleaved": [both]}[shape]
+        mixed = [*single[:1], *both]  # pairs at odd places
+        parts = {"single": [single], "two files": mates, "interleaved": [both], "mixed": [mixed]}[shape]
         for i, reads in enumerate(parts):
             path = folder / f"{shape[0]}{i}.{form}"
             if form in TEXTS:
                 path.write_bytes(TEXTS[form](reads, path))
             else:
-                alignments(reads, FLAGS[shape], form, path)
+                alignments(reads, form, path)
             yield path
 
     return {kind: list(files(*kind)) for kind in KINDS}
@@ -96,7 +102,7 @@ def records_of(gassst_map, tmp_path, monkeypatch):
                 opened(stack, path, way, tmp_path / f"pipe{i}")
                 for i, (path, way) in enumerate(zip(paths, ways, strict=True))
             ]
-            shaped = ["--interleaved"] * (shape == "interleaved")
+            shaped = ["--interleaved"] * (shape in ("interleaved", "mixed"))
             code, out, error = gassst_map("-q", *names, *shaped, *BATCH, *options, "-O", "sam")
         assert code == 0, error
         return [line for line in out.splitlines() if not line.startswith("@")]
