@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 MAX_BAI_CONTIG = 2**29  # beyond it only a CSI index works
-SORT_MEMORY = 1 << 30
 _DESCRIPTOR = re.compile(r"/dev/std(in|out|err)|/dev/fd/\d+|/proc/[^/]+(/task/[^/]+)?/fd/\d+")
 
 
@@ -211,8 +210,8 @@ def _names_a_descriptor(path: str) -> bool:
             return False
 
 
-class SortedDestination:
-    """Takes BAM in a hidden folder; `commit` makes of it a sorted file, with an index: `destination`.
+class ConvertedDestination:
+    """Takes BAM in a hidden folder; `commit` makes a file of another format of it: `destination`.
 
     Parameters
     ----------
@@ -220,8 +219,6 @@ class SortedDestination:
         "sam" or "cram", with options of htslib behind commas.
     contigs : path or None
         Folder of the contigs that CRAM is written against, by MD5.
-    in_order : bool
-        The records come sorted, and only the format is another.
     """
 
     def __init__(
@@ -230,15 +227,13 @@ class SortedDestination:
         file_format: str,
         threads: int,
         contigs: str | None = None,
-        in_order: bool = False,
     ):
         self._destination, self._format, self._contigs = destination, file_format, contigs
-        self._in_order = in_order
         self._threads = max(1, threads)
         self.errors = destination.errors
-        self._sorting: subprocess.Popen[str] | None = None
+        self._process: subprocess.Popen[str] | None = None
         self._stream: int | None = None
-        self._unsorted = destination.temporary("unsorted.bam")
+        self._bam = destination.temporary("records.bam")
         interrupt.on_stop(
             self.discard
         )  # before the folders: nothing must come into them while they are emptied
@@ -250,43 +245,39 @@ class SortedDestination:
 
     def open(self) -> int:
         with self.errors():
-            return os.open(self._unsorted, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+            return os.open(self._bam, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
 
     def commit(self) -> None:
         if self._stream is None:
-            self._sort(self._destination.working)
+            self._convert(self._destination.working)
             self._destination.commit()
         else:
-            self._sort(self._destination.temporary("sorted"))
+            self._convert(self._destination.temporary("converted"))
             stream, self._stream = self._stream, None
             with self.errors():
                 self._copy(stream)
         self.discard()
 
-    def _sort(self, output: str) -> None:
-        options = ["--no-PG", "-@", str(self._threads - 1), "-O", self._format]
-        if self._in_order:
-            options = ["view", "-h", *options]
-        else:
-            options = ["sort", *options, "-m", str(SORT_MEMORY // self._threads)]
-            options += ["-T", self._destination.temporary("chunk")]
+    def _convert(self, output: str) -> None:
+        options = ["view", "-h", "--no-PG", "-@", str(self._threads - 1), "-O", self._format]
         index = self._destination.index_path
         if index is not None:
             options.append("--write-index")
             output = f"{output}##idx##{index}"
         with self.errors():
-            self._sorting = run_samtools(*options, "-o", output, self._unsorted, contigs=self._contigs)
-        if reason := why_failed(self._sorting):
-            raise OutputError(f"cannot sort {self._destination.name}: {reason}")
+            self._process = run_samtools(*options, "-o", output, self._bam, contigs=self._contigs)
+        if reason := why_failed(self._process):
+            raise OutputError(f"cannot write {self._destination.name}: {reason}")
 
     def _copy(self, stream: int) -> None:
-        with open(self._destination.temporary("sorted"), "rb") as source, os.fdopen(stream, "wb") as target:
+        path = self._destination.temporary("converted")
+        with open(path, "rb") as source, os.fdopen(stream, "wb") as target:
             shutil.copyfileobj(source, target, 1 << 20)
 
     def discard(self) -> None:
-        if self._sorting is not None:
-            self._sorting.kill()  # nothing must come into the folder while it is emptied
-            self._sorting.wait()
+        if self._process is not None:
+            self._process.kill()  # nothing must come into the folder while it is emptied
+            self._process.wait()
         if self._stream is not None:
             os.close(self._stream)
             self._stream = None

@@ -36,8 +36,8 @@ from gassst.files.destination import (
     IDX_DELIMITER,
     MAX_BAI_CONTIG,
     AlignmentDestination,
+    ConvertedDestination,
     Destination,
-    SortedDestination,
     run_samtools,
     why_failed,
 )
@@ -295,10 +295,10 @@ class _Gatherer:
         with ExitStack() as stack:
             stack.callback(destination.discard)
             self._find_reference()
-            target: Destination | SortedDestination = destination
+            target: Destination | ConvertedDestination = destination
             if not direct:
                 form = f"{self.file_format}{self._form}"
-                target = SortedDestination(destination, form, options.threads, self._folder, in_order=True)
+                target = ConvertedDestination(destination, form, options.threads, self._folder)
                 stack.callback(target.discard)
             search: DuplicateSearch | None = None
             beside: list[FileBeside] = []

@@ -89,12 +89,12 @@ class OutputFile:
     """The file that records go to.
 
     Without a `format` the extension of its path tells it, and streams that tell none get SAM. Runs of records beyond
-    `sort_memory` are kept in files beside the output. SAM and CRAM are sorted by samtools when all records are there.
+    `sort_memory` are kept in files beside the output. Sorted SAM and CRAM are made from sorted BAM.
 
     Attributes
     ----------
     duplicates : DuplicateRules or None
-        Duplicates are marked by these rules; only where `sort` is set. SAM and CRAM are then sorted as BAM is, first.
+        Duplicates are marked by these rules; only where `sort` is set.
     threads : int
         For the compression of CRAM and for sorting; SAM and BAM are made by whoever calls `encode`.
     """

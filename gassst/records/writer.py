@@ -25,8 +25,8 @@ from gassst.files import bgzf
 from gassst.files.destination import (
     MAX_BAI_CONTIG,
     AlignmentDestination,
+    ConvertedDestination,
     Destination,
-    SortedDestination,
 )
 from gassst.files.quiet import QuietHtslib
 from gassst.index.reference import MAX_CONTIG, Reference, ReferenceArrays
@@ -257,14 +257,9 @@ class RecordEncoder:
         return CramOptions(self.options.format_options, self.options.level)
 
     @property
-    def is_sorted_here(self) -> bool:
-        """By `gassst.records.sorting`, not by samtools alone."""
-        return self.options.sort and (self.file_format == "bam" or self.options.duplicates is not None)
-
-    @property
     def is_unsorted_bam(self) -> bool:
-        """What is encoded is BAM in the order of the input; samtools makes of it SAM or CRAM in order."""
-        return not self.is_sorted_here and (self.options.sort or self.file_format == "bam")
+        """BAM in the order of the input."""
+        return not self.options.sort and self.file_format == "bam"
 
     @cached_property
     def summed_part(self) -> PartOfRun | None:
@@ -275,7 +270,7 @@ class RecordEncoder:
     @cached_property
     def _encoder(self) -> Encoder | None:
         """None for CRAM: htslib makes the records while it writes."""
-        if self.is_sorted_here:
+        if self.options.sort:
             rules = self.options.duplicates
             return RunEncoder() if rules is None else self._signed(rules)
         if self.is_unsorted_bam:
@@ -301,7 +296,7 @@ class RecordEncoder:
         unmapped, skipped = self.options.unmapped.encode(batch, reads, hits), self.options.no_unmapped
         if self._encoder is None:
             return Encoded((batch, skipped), unmapped)
-        bam = self.is_sorted_here or self.is_unsorted_bam
+        bam = self.options.sort or self.is_unsorted_bam
         records = self.builder.encode(batch, bam=bam, skip_unmapped=skipped)
         is_summed = self.summed_part is not None
         found = RecordSum.of(records, self.file_format) if is_summed else RecordSum()
@@ -371,13 +366,13 @@ class AlignmentWriter:
         bam_index = ".csi" if max(reference.lengths, default=0) > MAX_BAI_CONTIG else ".bai"
         index = {"bam": bam_index, "cram": ".crai", "sam": ""}[file_format] if sort else ""
         destination = AlignmentDestination(path, index)
-        self._target: Destination | SortedDestination = destination
+        self._target: Destination | ConvertedDestination = destination
         self._own_workers: ThreadWorkers | None = None
         self._duplicates: DuplicateSearch | None = None
         self._beside: list[FileBeside] = []
         self._sum = RecordSum()
         self._format: Format
-        if self.encoder.is_sorted_here:
+        if sort:
             if workers is None:
                 workers = self._own_workers = ThreadWorkers(None, max(1, threads))
             self._format = self._sorted_format(header, options, destination, workers)
@@ -395,12 +390,11 @@ class AlignmentWriter:
                 from gassst.records.duplicate_metrics import metrics_files
 
                 self._beside += metrics_files(options.duplicates, self._duplicates.counts)
-            in_order = self.encoder.is_sorted_here
             if sort and file_format == "sam":
-                self._target = SortedDestination(destination, "sam", threads, in_order=in_order)
+                self._target = ConvertedDestination(destination, "sam", threads)
             elif sort and file_format == "cram":
                 form, folder = self._cram(destination, reference).with_folder()
-                self._target = SortedDestination(destination, f"cram{form}", threads, folder, in_order)
+                self._target = ConvertedDestination(destination, f"cram{form}", threads, folder)
             fd = self._target.open()
             with self._target.errors():
                 self._format.begin(fd)

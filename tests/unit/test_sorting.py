@@ -14,6 +14,7 @@ from gassst.errors import OutputError
 from gassst.records import sorted_runs as runs
 from gassst.records import sorting
 from gassst.records import writer as sam
+from gassst.records.options import FORMATS
 
 N_BATCHES = 12
 
@@ -65,6 +66,23 @@ def test_order_is_that_of_samtools_ties_included(tmp_path, reference, batches, m
         "unsorted.bam",
     ]
     pysam.quickcheck(str(found))
+
+
+@pytest.mark.parametrize("file_format", FORMATS)
+def test_memory_is_bounded_in_every_format(tmp_path, monkeypatch, reference, batches, file_format):
+    """There is one way to sort, whatever the format: records that exceed the memory asked for go to disk."""
+    written, whole = [], runs.RunOnDisk.written
+    monkeypatch.setattr(
+        runs.RunOnDisk, "written", lambda path, run: written.append(len(run)) or whole(path, run)
+    )
+    expected = lines_of(write(tmp_path / "expected.bam", reference, batches, sort=True))
+    assert not written
+    options = {"sort": True, "sort_memory": 1, "format_options": ("no_ref=1",) * (file_format == "cram")}
+    found = write(tmp_path / f"sorted.{file_format}", reference, batches, **options)
+    assert sum(written) == len(expected)
+    assert [sorted(line.split("\t")) for line in lines_of(found)] == [
+        sorted(line.split("\t")) for line in expected
+    ]
 
 
 def test_the_index_finds_what_samtools_finds(tmp_path, reference, batches, memory):
