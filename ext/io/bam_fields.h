@@ -5,6 +5,7 @@
 #ifndef GASSST_BAM_FIELDS_H
 #define GASSST_BAM_FIELDS_H
 
+#include "own_tags.h"
 #include "sam_tags.h"
 #include "strand_bases.h"
 #include <htslib/hts_endian.h>
@@ -16,9 +17,6 @@
 #endif
 
 enum {
-    MAX_DECIMAL = 20,                 /* digits of a 64-bit number and its sign */
-    MAX_INT_TAG = 6 + MAX_DECIMAL,    /* text: tab, name, type, colons, value */
-    N_INT_TAGS = 8,                   /* NM AS XS X0 X1 NH HI MQ */
     MAX_BAM_CIGAR = 0xffff,           /* runs; a longer CIGAR goes into tag CG */
     BAM_CORE = 36,                    /* block size and the eight words that follow */
     MOST_TAG_GROWTH = 2               /* times the text that a tag takes in BAM at the most: B:i,1,2,3 */
@@ -361,7 +359,7 @@ static inline uint8_t *put_cigar_text(uint8_t *to, const uint32_t *cigar, uint32
 /* Tag MC: at most 10 * runs + 6 bytes. */
 static inline uint8_t *put_mate_cigar(uint8_t *to, const uint32_t *cigar, uint32_t runs, int text)
 {
-    return close_string(put_cigar_text(open_string(to, "MC", text), cigar, runs), text);
+    return close_string(put_cigar_text(open_string(to, TAG_MC, text), cigar, runs), text);
 }
 
 static inline uint8_t *put_cigar(uint8_t *to, const uint32_t *cigar, uint32_t runs)
@@ -381,7 +379,8 @@ static inline uint8_t *put_cigar_stand_in(uint8_t *to, uint32_t length, uint32_t
 /* The long CIGAR itself, in tag CG: 8 + 4 * runs bytes. */
 static inline uint8_t *put_long_cigar(uint8_t *to, const uint32_t *cigar, uint32_t runs)
 {
-    to = put_text(to, "CGBI", 4);
+    to = put_tag(to, TAG_CG, 'B');
+    *to++ = 'I';
     u32_to_le(runs, to);
     return put_cigar(to + 4, cigar, runs);
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "own_tags.h"
 #include "sam_tags.h"
 
 enum { FASTX_MAX_NAME = 254 }; /* the longest read name that a BAM record holds */
@@ -70,7 +71,7 @@ typedef struct {
     uint8_t copies;         /* tags of the comment are wanted */
     uint8_t barcodes;       /* BC of a Casava comment is */
     uint8_t separator;      /* RX of what follows its last one in the name is; 0: not */
-    uint8_t groups;         /* RG of the comment is */
+    uint8_t dropped;        /* which are dropped of these, as in own_tags.h */
     uint8_t lenient;        /* what is no tag is left out */
     uint32_t left_out, left_out_last; /* such fields, in all rows and in the last */
     char shown[FASTX_SHOWN + 1];
@@ -193,7 +194,7 @@ static inline int fastx_take_field(fastx_t *f, const uint8_t *field, size_t leng
     uint8_t *to = f->tags + f->tag_offsets[f->n + 1];
     if (!tag_is_valid(field, length) || fastx_has_tag(f, field))
         return fastx_refuse_tag(f, FASTX_BAD_TAG, field, length);
-    if (tag_is_own(field) || (!f->groups && field[0] == 'R' && field[1] == 'G'))
+    if (tag_is_dropped(field, f->dropped))
         return 1;
     *to = '\t';
     memcpy(to + 1, field, length);

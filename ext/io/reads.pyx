@@ -14,6 +14,12 @@ from libc.string cimport memmove
 cdef extern from "<unistd.h>" nogil:
     ssize_t read(int fd, void *buffer, size_t count)
 
+cdef extern from "own_tags.h":
+    enum:
+        DROPPED_ALWAYS
+        DROPPED_WITH_METH
+        DROPPED_WITH_GROUPS
+
 cdef extern from "fastx.h" nogil:
     enum:
         FASTX_MAX_NAME
@@ -50,7 +56,7 @@ cdef extern from "fastx.h" nogil:
         uint32_t renamed
         uint8_t *tags
         uint32_t *tag_offsets
-        uint8_t copies, barcodes, separator, groups, lenient
+        uint8_t copies, barcodes, separator, dropped, lenient
         uint32_t left_out
         char shown[61]
 
@@ -148,7 +154,10 @@ cdef class RecordParser:
         if self.tagged:
             self.fastx.copies, self.fastx.barcodes = tags.comments, tags.casava_barcode
             self.fastx.separator = ord(tags.umi_separator) if tags.umi_separator else 0
-            self.fastx.groups, self.fastx.lenient = tags.read_groups, tags.lenient
+            self.fastx.lenient = tags.lenient
+            self.fastx.dropped = DROPPED_ALWAYS
+            self.fastx.dropped |= 0 if tags.read_groups else DROPPED_WITH_GROUPS
+            self.fastx.dropped |= 0 if tags.methylation else DROPPED_WITH_METH
         if before is not None:
             self.taken = before * len(self.paths)
             self.fastx.marker = c"@"

@@ -318,15 +318,11 @@ cdef uint64_t record_bound(const cursor_t *c, const record_t *r, const hit_t *hi
     """Most bytes a record can take in any form, without SA and XA; each part is bounded beside its function in
     bam_fields.h."""
     cdef uint64_t cigar = 10 * <uint64_t>r.core.runs + 16
-    cdef uint64_t md = 6 + 2 * (<uint64_t>r.span + hit.cigar_runs) + 1
-    cdef uint64_t tags = md + N_INT_TAGS * MAX_INT_TAG + 6 + c.target.longest_read_group
+    cdef uint64_t md = 2 * (<uint64_t>r.span + hit.cigar_runs) + 1
+    cdef uint64_t tags = OWN_TAG_BYTES + OWN_TAG_BYTES_PER_BASE * <uint64_t>r.core.length
+    tags += md + c.target.longest_read_group + MOST_TAG_GROWTH * read_tags_size(c.batch, hit.read)
     if c.mate.hit != NULL:
-        tags += 10 * <uint64_t>c.mate.runs + 6
-    tags += MOST_TAG_GROWTH * read_tags_size(c.batch, hit.read)
-    if c.target.tag_bq:
-        tags += 6 + <uint64_t>r.core.length
-    if c.batch.conversions != NULL:
-        tags += METH_TAGS + <uint64_t>r.core.length
+        tags += 10 * <uint64_t>c.mate.runs
     return (BAM_CORE + r.core.name_length + 4 + 2 * c.target.longest_name + 7 * MAX_DECIMAL + cigar
             + 2 * <uint64_t>r.core.length + 4 + tags + 1)
 
@@ -366,21 +362,21 @@ cdef uint8_t *put_mapped_tags(uint8_t *to, const cursor_t *c, const hit_t *hit, 
                               bint text) noexcept nogil:
     cdef const uint32_t *cigar = c.batch.cigars + hit.cigar_start
     cdef const read_summary_t *summary = c.batch.summaries + hit.read
-    to = put_int_tag(to, "NM", all_differences(c, hit) if c.target.meth_tags == OF_BISMARK else hit.edits, text)
-    to = open_string(to, "MD", text)
+    to = put_int_tag(to, TAG_NM, all_differences(c, hit) if c.target.meth_tags == OF_BISMARK else hit.edits, text)
+    to = open_string(to, TAG_MD, text)
     to = put_md(to, cigar, hit.cigar_runs, c.mismatch, &c.target.bases, hit.position)
     to = close_string(to, text)
-    to = put_int_tag(to, "AS", hit.score, text)
+    to = put_int_tag(to, TAG_AS, hit.score, text)
     if summary.suboptimal != INT32_MIN:
-        to = put_int_tag(to, "XS", summary.suboptimal, text)
+        to = put_int_tag(to, TAG_XS, summary.suboptimal, text)
     if c.target.tag_x0:
-        to = put_int_tag(to, "X0", summary.n_best, text)
+        to = put_int_tag(to, TAG_X0, summary.n_best, text)
     if c.target.tag_x1:
-        to = put_int_tag(to, "X1", summary.n_second, text)
+        to = put_int_tag(to, TAG_X1, summary.n_second, text)
     if c.target.tag_nh:
-        to = put_int_tag(to, "NH", max(summary.n_best, 1 + c.n_secondary), text)
+        to = put_int_tag(to, TAG_NH, max(summary.n_best, 1 + c.n_secondary), text)
     if c.target.tag_hi:
-        to = put_int_tag(to, "HI", index - c.n_supplementary if is_secondary(hit) else 1, text)
+        to = put_int_tag(to, TAG_HI, index - c.n_supplementary if is_secondary(hit) else 1, text)
     return to
 
 
@@ -393,7 +389,7 @@ cdef uint8_t *put_tags(uint8_t *to, const cursor_t *c, const hit_t *hit, uint32_
         to = put_mate_tags(to, &c.mate, text)
     if 0 <= c.batch.read_group < <int64_t>c.target.n_read_groups:
         group = c.target.read_groups + c.batch.read_group
-        to = put_string_tag(to, "RG", group.text, group.length, text)
+        to = put_string_tag(to, TAG_RG, group.text, group.length, text)
     if c.batch.tags != NULL:
         to = put_read_tags(to, c.batch.tags + c.batch.tag_offsets[hit.read], read_tags_size(c.batch, hit.read), text)
     return to
@@ -412,7 +408,7 @@ cdef int put_base_alignment_qualities(uint8_t **to, const record_t *r, const cur
     read.reference = c.target.bases.planes
     read.contig_start, read.contig_length = c.target.starts[r.core.tid], c.target.lengths[r.core.tid]
     read.position = r.core.position
-    begin = open_string(begin, "BQ", text)
+    begin = open_string(begin, TAG_BQ, text)
     status = baq_string(&read, begin)
     if status > 0:
         to[0] = close_string(begin + r.core.length, text)

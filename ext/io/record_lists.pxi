@@ -36,7 +36,7 @@ cdef int add_listed(const cursor_t *c, const record_t *r, byte_buffer *out, size
 cdef int add_xa(const cursor_t *c, const record_t *r, byte_buffer *out, bint text) noexcept nogil:
     """Folds the secondary rows into the record of the group's first."""
     cdef size_t row
-    cdef int status = open_list(out, r, "XA", text)
+    cdef int status = open_list(out, r, TAG_XA, text)
     for row in range(c.group_start + 1, c.group_end):
         if status == BUILT and is_secondary(c.batch.hits + row):
             status = add_listed(c, r, out, row, put_xa_hit)
@@ -48,7 +48,7 @@ cdef int add_xa(const cursor_t *c, const record_t *r, byte_buffer *out, bint tex
 cdef int add_sa(const cursor_t *c, const record_t *r, byte_buffer *out, bint text) noexcept nogil:
     """The other parts of the read that row `c.row` is a part of: the primary first, then the supplementary rows."""
     cdef size_t row
-    cdef int status = open_list(out, r, "SA", text)
+    cdef int status = open_list(out, r, TAG_SA, text)
     for row in range(c.group_start, c.group_end):
         if status == BUILT and row != c.row and not is_secondary(c.batch.hits + row):
             status = add_listed(c, r, out, row, put_sa_hit)

@@ -71,4 +71,4 @@ cdef inline uint8_t *put_mate_tags(uint8_t *to, const mate_t *mate, bint text) n
     """MC and MQ, which an unmapped mate does not have."""
     if mate.hit.flag & BAM_FUNMAP:
         return to
-    return put_int_tag(put_mate_cigar(to, mate.cigar, mate.runs, text), "MQ", mate.hit.mapq, text)
+    return put_int_tag(put_mate_cigar(to, mate.cigar, mate.runs, text), TAG_MQ, mate.hit.mapq, text)

@@ -5,9 +5,6 @@ cdef enum meth_tags:
     OF_BWA_METH   # YC, YD
     OF_BISMARK    # XM, XR, XG
 
-cdef enum:
-    METH_TAGS = 32  # bytes of all of them but for the calls of XM
-
 
 cdef inline int strand_conversion(const cursor_t *c, const hit_t *hit) noexcept nogil:
     """What was converted as the reference shows it: C on the original top strand, G on the original bottom one."""
@@ -70,9 +67,9 @@ cdef uint8_t *put_meth_tags(uint8_t *to, const record_t *r, const cursor_t *c, c
     cdef const char *read = "CT" if c.batch.conversions[hit.read] == C_TO_T else "GA"
     cdef bint top = strand_conversion(c, hit) == C_TO_T
     if c.target.meth_tags == OF_BWA_METH:
-        to = put_string_tag(to, "YC", read, 2, text)
-        return put_string_tag(to, "YD", "f" if top else "r", 1, text)
+        to = put_string_tag(to, TAG_YC, read, 2, text)
+        return put_string_tag(to, TAG_YD, "f" if top else "r", 1, text)
     if r.letters != NULL:
-        to = close_string(put_calls(open_string(to, "XM", text), r, c, hit), text)
-    to = put_string_tag(to, "XR", read, 2, text)
-    return put_string_tag(to, "XG", "CT" if top else "GA", 2, text)
+        to = close_string(put_calls(open_string(to, TAG_XM, text), r, c, hit), text)
+    to = put_string_tag(to, TAG_XR, read, 2, text)
+    return put_string_tag(to, TAG_XG, "CT" if top else "GA", 2, text)

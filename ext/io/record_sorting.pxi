@@ -199,7 +199,7 @@ cdef void mark_duplicate(byte_buffer *out, size_t size, uint8_t mark, bint tagge
     cdef uint8_t *end
     record[FLAG_AT + 1] |= BAM_FDUP >> 8
     if tagged:
-        end = put_string_tag(out.data + out.size, b"dt", b"SQ" if mark == 2 else b"LB", 2, False)
+        end = put_string_tag(out.data + out.size, TAG_dt, b"SQ" if mark == 2 else b"LB", 2, False)
         out.size = end - out.data
         close_bam(record, size + DUPLICATE_TAG)
 

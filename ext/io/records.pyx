@@ -65,11 +65,39 @@ cdef extern from "strand_bases.h" nogil:
     void mark_mismatches(planes_t read, uint32_t q, planes_t reference, int64_t p, uint32_t length,
                          uint64_t *mismatch) noexcept
 
-cdef extern from "bam_fields.h" nogil:
+cdef extern from "own_tags.h" nogil:
     enum:
         MAX_DECIMAL
-        MAX_INT_TAG
-        N_INT_TAGS
+        OWN_TAG_BYTES
+        OWN_TAG_BYTES_PER_BASE
+        N_OWN_TAGS
+    ctypedef struct own_tag:
+        const char *name
+        const char *option
+        const char *meaning
+    const own_tag *own_tags
+    const char *TAG_NM
+    const char *TAG_MD
+    const char *TAG_AS
+    const char *TAG_XS
+    const char *TAG_X0
+    const char *TAG_X1
+    const char *TAG_NH
+    const char *TAG_HI
+    const char *TAG_MQ
+    const char *TAG_RG
+    const char *TAG_BQ
+    const char *TAG_SA
+    const char *TAG_XA
+    const char *TAG_dt
+    const char *TAG_YC
+    const char *TAG_YD
+    const char *TAG_XM
+    const char *TAG_XR
+    const char *TAG_XG
+
+cdef extern from "bam_fields.h" nogil:
+    enum:
         MAX_BAM_CIGAR
         BAM_CORE
         MOST_TAG_GROWTH
@@ -157,6 +185,11 @@ PROBLEMS = {
 }
 
 fill_letters()
+
+OWN_TAGS = tuple([
+    (own_tags[i].name.decode(), own_tags[i].option.decode(), own_tags[i].meaning.decode()) for i in range(N_OWN_TAGS)
+])
+"""The tags that gassst writes: the name, the option that asks for it ("" for none), and the meaning."""
 
 
 cdef _raise_status(int status, size_t row):

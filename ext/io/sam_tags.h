@@ -13,16 +13,6 @@ enum {
     MAX_TAG_NUMBER = 64  /* characters of a number; what is longer is none that anybody needs */
 };
 
-/* Tags that gassst writes itself, or, as CG, htslib: another one of the name would make the record invalid. */
-static inline int tag_is_own(const uint8_t *tag)
-{
-    static const char own[][3] = {"NM", "MD", "AS", "XS", "X0", "X1", "NH", "HI", "MC", "MQ", "SA", "XA", "CG", "BQ", "dt"};
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
-        if (tag[0] == own[i][0] && tag[1] == own[i][1])
-            return 1;
-    return 0;
-}
-
 static inline int tag_is_letter(uint8_t c)
 {
     return (uint8_t)((c | 0x20) - 'a') <= 25;

@@ -5,6 +5,8 @@ import numpy as np
 import numpy.typing as npt
 import pysam
 
+OWN_TAGS: tuple[tuple[str, str, str], ...]
+
 class Reads(Protocol):
     """The arrays of a `ReadBatch`."""
 

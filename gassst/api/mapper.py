@@ -443,7 +443,7 @@ class Mapper(BatchMapper):
             written.append(writing.duplicates.metrics_path)
         indexes = [self.index.path, *(part.path for part in self.index.parts)]
         check_distinct(written, [*indexes, options.get("reference"), *reads, *(mates or [])])
-        source = ReadSource.of(reads, mates, threads=self.params.threads, **of_source)
+        source = ReadSource.of(reads, mates, threads=self.params.threads, meth=self.params.meth, **of_source)
         process = self._device_process
         return FileRun(
             self,

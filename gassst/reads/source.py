@@ -79,9 +79,10 @@ class ReadSource:
         reference: str | None = None,
         tags: TagSources = NO_TAGS,
         threads: int = 1,
+        meth: str | None = None,
         preparation: Preparation = NOTHING,
     ) -> ReadSource:
-        """The arguments are those of `Mapper.map_file`. Raises UsageError, InputError."""
+        """The arguments are those of `Mapper` and `Mapper.map_file`. Raises UsageError, InputError."""
         paths = [os.fspath(path) for path in paths_of(reads)]
         others = None if mates is None else [os.fspath(path) for path in paths_of(mates)]
         own = read_group if isinstance(read_group, ReadGroups) else read_groups(read_group, len(paths))
@@ -89,7 +90,7 @@ class ReadSource:
         alignments = alignment_inputs(paths, inflating, reference, len(paths) == 1 and others is None)
         kept, comments = kept_lines(alignments.values(), own)
         groups = own if own.lines else ReadGroups(kept, (NO_GROUP,) * len(paths))
-        tags = replace(tags, read_groups=not own.lines)
+        tags = replace(tags, read_groups=not own.lines, methylation=meth is None)
         more = kept, comments, alignments, preparation.verify()
         return cls(paths, others, interleaved, allow_truncated, tags, groups, *more)
 

@@ -14,12 +14,14 @@ def _is_separator(text: str) -> bool:
 @described
 @dataclass(frozen=True)
 class TagSources:
-    """Where tags come from. Those that gassst writes itself, such as NM, are never taken over.
+    """Where tags come from. A tag that gassst writes itself, such as NM, is never taken over.
 
     Attributes
     ----------
     read_groups : bool
         RG of a comment is taken over: the run has no read groups of its own.
+    methylation : bool
+        So are the tags of methylation: the run writes none.
     """
 
     comments: bool = option(
@@ -42,6 +44,7 @@ class TagSources:
         "Skip and count fields of comments and names that are not valid tags. By default they are an error.",
     )
     read_groups: bool = True
+    methylation: bool = True
 
     @property
     def any(self) -> bool:

@@ -1,7 +1,7 @@
 """Output of SAM, BAM and CRAM: header text, and a writer whose files appear only when they are complete.
 
-The records themselves are built by `gassst._core.records` and become bytes in `gassst.records.encoding`; their fields
-and tags are listed at `AlignmentWriter`.
+The records themselves are built by `gassst._core.records` and become bytes in `gassst.records.encoding`;
+`AlignmentWriter` says what is in them.
 """
 
 from __future__ import annotations
@@ -335,18 +335,10 @@ class AlignmentWriter:
 
     Notes
     -----
-    A mapped record has these tags:
-
-    * NM, MD, and AS and XS: the scores of the hit and of the second best, -edits where the whole read is aligned.
-    * BQ where `RecordStyle.baq` asks for it.
-    * YC and YD, or XM, XR and XG, of converted reads: see `RecordStyle.meth_tags`.
-    * X0, X1, NH, HI where `RecordStyle.more_tags` asks for them.
-    * MC and MQ of a mapped mate, then RG.
-    * SA: the other parts of a read that is split. XA: see `RecordStyle`.
-
-    An unmapped record has MC, MQ and RG only. Secondary records have SEQ and QUAL "*". A masked reference base is a
-    mismatch, in MD by its own letter. In a pair RNEXT, PNEXT, MC and MQ are those of the mate's primary record. TLEN
-    reaches from this record's 5' end to that one's. An unmapped read lies where its mate is.
+    `gassst._core.records.OWN_TAGS` lists the tags. An unmapped record has MC, MQ and RG only. Secondary records have
+    SEQ and QUAL "*". A masked reference base is a mismatch, in MD by its own letter. In a pair RNEXT, PNEXT, MC and MQ
+    are those of the mate's primary record. TLEN reaches from this record's 5' end to that one's. An unmapped read lies
+    where its mate is.
     """
 
     def __init__(

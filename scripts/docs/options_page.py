@@ -1,6 +1,7 @@
 """Write docs/guide/options.md, every option of every command, and docs/api/parameters.md, the same for Python.
 
-Both come from the table of options (`gassst.model.options`), by way of the parser of the command line or not.
+Both come from the table of options (`gassst.model.options`), by way of the parser of the command line or not. The
+table of tags in docs/guide/output.md comes from that of the records (`ext/io/own_tags.h`).
 
 python scripts/docs/options_page.py            # writes the pages
 python scripts/docs/options_page.py --check    # fails if that would change one
@@ -14,6 +15,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import gassst.files.htslib  # noqa: F401 - before the compiled modules that link its htslib
+from gassst._core.records import OWN_TAGS
 from gassst.cli.parser import COMMANDS, build_parser, subparser_of
 from gassst.model.options import options_of
 from gassst.model.params import MapParams, Scoring
@@ -44,6 +47,7 @@ TABLES: dict[str, tuple[type, ...]] = {
     "gassst.DuplicateRules": (DuplicateRules,),
     "gassst.TagSources": (TagSources,),
 }
+TABLE_OF_TAGS = re.compile(r"\| tag \| meaning \| option \|\n(\|.*\n)+")
 OF_THIS_MACHINE = re.compile(r", here \d+")
 
 
@@ -67,6 +71,13 @@ def parameters() -> str:
             lines.append(f"| {code(field.name + shown)} | {flags} | {text} |")
         lines.append("")
     return "\n".join([*lines, "::: gassst.model.presets.Preset", ""])
+
+
+def output() -> str:
+    """The page on output, with the table of tags that are written."""
+    rows = [f"| `{name}` | {meaning} | {option and f'`{option}`'} |" for name, option, meaning in OWN_TAGS]
+    table = "\n".join(["| tag | meaning | option |", "|---|---|---|", *rows, ""])
+    return TABLE_OF_TAGS.sub(lambda _: table, (DOCS / "guide/output.md").read_text())
 
 
 def section(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:
@@ -118,7 +129,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="write nothing, fail if the page is out of date")
     args = parser.parse_args(argv)
     is_old = False
-    for path, text in ((DOCS / "guide/options.md", page()), (DOCS / "api/parameters.md", parameters())):
+    pages = {"guide/options.md": page(), "api/parameters.md": parameters(), "guide/output.md": output()}
+    for name, text in pages.items():
+        path = DOCS / name
         if not args.check:
             path.write_text(text)
         elif not path.is_file() or path.read_text() != text:

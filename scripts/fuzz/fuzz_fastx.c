@@ -36,7 +36,7 @@ static fastx_t open_parser(uint8_t options, size_t size)
     f.copies = options >> 2 & 1;
     f.barcodes = options >> 3 & 1;
     f.separator = options >> 4 & 1 ? ':' : 0;
-    f.groups = options >> 5 & 1;
+    f.dropped = DROPPED_ALWAYS | (options >> 5 & 1 ? 0 : DROPPED_WITH_GROUPS | DROPPED_WITH_METH);
     f.lenient = options >> 6 & 1;
     if (f.copies || f.barcodes || f.separator)
         f.tags = room(size + TAG_ROOM * reads);

@@ -1,6 +1,7 @@
 /* ext/io/sam_tags.h: one tag as text. A tag that is taken for valid is one that the converters can read. */
 #include <stdio.h>
 
+#include "own_tags.h"
 #include "sam_tags.h"
 
 static void read_array(const uint8_t *text, size_t length)
@@ -24,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (tag_is_valid(text, size)) {
         const uint8_t *value = text + TAG_HEAD;
         size_t length = size - TAG_HEAD;
-        tag_is_own(text);
+        tag_is_dropped(text, DROPPED_ALWAYS);
         if (text[3] == 'i' && (tag_integer(value, length) < INT32_MIN || tag_integer(value, length) > UINT32_MAX))
             abort();
         if (text[3] == 'f')

@@ -7,6 +7,7 @@ import subprocess
 import pysam
 import pytest
 
+from gassst._core.records import OWN_TAGS
 from gassst.cli.main import main
 
 OWN = {"NM", "MD", "AS", "XS", "X0", "X1", "NH", "HI", "MC", "MQ", "SA", "XA", "dt"}
@@ -87,6 +88,70 @@ def test_pairs_and_unmapped_reads_keep_their_tags(small_index, small_genome, tmp
         "@u/1\tXM:i:0",
         "@u/2\tXM:i:1",
     ]
+
+
+OWN_BY_OPTIONS = {
+    ("-R", "@RG\\tID:own", "--tags", "X0,X1,NH,HI", "-k", "5", "--baq"): (
+        "NM MD AS XS X0 X1 NH HI BQ SA MC MQ RG"
+    ),
+    ("-k", "5", "--xa"): "XA SA",
+    ("--sort", "--markdup", "--duplicate-type"): "dt",
+    ("--meth",): "YC YD",
+    ("--meth", "--meth-tags", "bismark"): "XM XR XG",
+}
+
+
+@pytest.fixture(scope="module")
+def tagged(small_fasta, small_genome, small_reads, tmp_path_factory):
+    """Indexes; and FASTQ and BAM of pairs, copies of them, and split reads, all with every tag of gassst as `given`."""
+    folder = tmp_path_factory.mktemp("tagged")
+    indexes = [folder / name for name in ("plain.gsi", "meth.gsi")]
+    assert main(["index", str(small_fasta), "-o", str(indexes[0]), "-q"]) == 0
+    assert main(["index", str(small_fasta), "-o", str(indexes[1]), "-q", "--meth"]) == 0
+    one, two = (small_genome[name].decode() for name in ("one", "two"))
+    pairs = [
+        (f"{n}.{copy}", s[part], q[part])
+        for n, s, q in small_reads[:60]
+        for copy in "ab"
+        for part in (slice(60), slice(-60, None))
+    ]
+    split = [
+        (f"split{i}", one[at : at + 70] + two[at : at + 70], "I" * 140)
+        for i, at in enumerate(range(7000, 9000, 500))
+    ]
+    given = "".join(f"\t{name}:Z:given" for name, _, _ in OWN_TAGS)
+    text = fastq(folder / "in.fq", [*pairs, *split], [given] * 500)
+    rows = [
+        f"{n}\t{4 if i >= len(pairs) else 141 if i % 2 else 77}\t*\t0\t0\t*\t*\t0\t0\t{s}\t{q}{given}\n"
+        for i, (n, s, q) in enumerate([*pairs, *split])
+    ]
+    (folder / "in.sam").write_text("@HD\tVN:1.6\n" + "".join(rows))
+    return indexes, {"fq": text, "sam": folder / "in.sam"}
+
+
+@pytest.mark.parametrize("kind", ["fq", "sam"])
+@pytest.mark.parametrize("options, written", OWN_BY_OPTIONS.items(), ids=OWN_BY_OPTIONS.values())
+def test_no_tag_of_gassst_stands_twice(tagged, tmp_path, kind, options, written):
+    indexes, inputs = tagged
+    out = tmp_path / "out.sam"
+    argv = [inputs[kind], "--interleaved", "-C", *options, "-o", out]
+    assert run(indexes["--meth" in options], *argv) == 0
+    seen = {}
+    for line in out.read_text().splitlines():
+        if line[0] != "@":
+            tags = [field.split(":", 2) for field in line.split("\t")[11:]]
+            names = [name for name, _, _ in tags]
+            assert len(set(names)) == len(names), line
+            for name, _, value in tags:
+                seen.setdefault(name, set()).add(value == "given")
+    assert {name for name, given in seen.items() if given == {False}} >= set(written.split())
+    kept = {name for name, given in seen.items() if True in given}
+    of_other_runs = {"RG"} if "--meth" in options else {"RG", "YC", "YD", "XM", "XR", "XG"}
+    assert kept == of_other_runs - set(written.split())
+
+
+def test_the_table_has_every_tag_that_is_written():
+    assert {name for name, _, _ in OWN_TAGS} == {"CG", *" ".join(OWN_BY_OPTIONS.values()).split()}
 
 
 @pytest.mark.external("bwa")

@@ -98,7 +98,7 @@ def test_arguments_of_map_file_are_those_that_it_passes_on():
     assert types_of(OutputChoices) == of_output
     ours = "self", "mapper", "source", "output", "options", "device_process", "watch", "neighbours"
     for kind, function, others in (
-        (SourceOptions, ReadSource.of, ("reads", "mates", "threads")),
+        (SourceOptions, ReadSource.of, ("reads", "mates", "threads", "meth")),
         (RunOptions, FileRun.__init__, ours),
     ):
         parameters = inspect.signature(function).parameters.items()
