@@ -235,7 +235,8 @@ cdef Py_ssize_t merge_anchors(const uint64_t *keys, Py_ssize_t n, read_t *read, 
             if first <= end:
                 length[m - 1] = <uint16_t>(max(first + width, end) - offset[m - 1])
                 continue
-        own, here = forward | (strand_of_key(place) ^ flip), place_of_key(place)
+        # A position of a forged index may lie before the read's first base: nothing of that difference is a strand.
+        own, here = forward | ((strand_of_key(place) & 1) ^ flip), place_of_key(place)
         if scored.n or rejected.n:
             restart = own != strand
             strand = own

@@ -17,7 +17,7 @@ from gassst.index.reference import contig_before
 from gassst.model.params import LONGEST_TEMPLATE, ORIENTATIONS
 from gassst.model.sam_flags import UNMAPPED
 from gassst.model.stats import CONFIDENT
-from gassst.pairing.error_rate import ENOUGH_READS, UNKNOWN_LIBRARY, ErrorRate
+from gassst.pairing.error_rate import ENOUGH_READS, MOST_BASES, UNKNOWN_LIBRARY, ErrorRate
 from gassst.pairing.orientation import leads, partner_strand, template_length
 
 # At the head of the input: the same number whatever the batches and threads. A mean of 2,048 pairs lies within a
@@ -29,6 +29,8 @@ ENOUGH_PAIRS = ENOUGH_READS // 2
 # each other, too.
 CLEAR_SHARE = 0.05
 MIN_SD = 2.0
+RATES = 1e-12, 1 - 1e-12  # of a file: of fewer than 10^12 bases no rate beyond is learned
+LONGEST_FILE = 1 << 20  # characters of a model; what follows is cut, and the rest is no JSON
 REFERENCE_RUNS = (0, 2)  # BAM operations M and D
 GAP_RUNS = (1, 2)  # I and D
 
@@ -108,25 +110,38 @@ class InsertModel:
         """The model that `write` has written, to the last bit. Raises InputError."""
         try:
             with open(path, encoding="utf-8") as file:
-                model = cls._of(json.load(file)["insert"])
+                model = cls._of(json.loads(file.read(LONGEST_FILE))["insert"])
         except OSError as error:
             raise unreadable(path, error) from error
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise InputError(f"{path}: not a model of insert sizes that `gassst insert` wrote") from None
         return model
 
     @classmethod
-    def _of(cls, values: dict[str, Any]) -> InsertModel:
-        """From what `as_dict` returns. Raises ValueError, TypeError, KeyError and AttributeError for anything else."""
+    def _of(cls, values: dict[str, Any], orientations: Sequence[str] = ORIENTATIONS) -> InsertModel:
+        """From what `as_dict` returns, of one of these orientations; each has one model.
+
+        Raises ValueError, TypeError, KeyError and AttributeError for what no library has.
+        """
         errors, also = values.pop("errors"), values.pop("also", None)
         damage = tuple(errors.pop("damage", ()))
         model = cls(**values, errors=ErrorRate(**errors, damage=damage))
-        numbers = model.mean, model.low, model.high, model.pairs
-        positive = model.sd, model.errors.bases, model.errors.rate, 1 - model.errors.rate, *damage
-        sizes = all(map(_is_size, numbers + positive)) and all(positive)
-        if model.orientation not in ORIENTATIONS or not sizes:
+        longest = 5 * LONGEST_TEMPLATE  # a mean, and four deviations
+        whole = [(model.low, 0, longest), (model.high, model.low, longest), (model.pairs, 0, 1 << 62)]
+        real = [
+            (model.mean, 0, LONGEST_TEMPLATE),
+            (model.sd, MIN_SD, LONGEST_TEMPLATE),
+            (model.errors.rate, *RATES),
+            (model.errors.bases, UNKNOWN_LIBRARY.bases, MOST_BASES),
+            *((share, RATES[0], 1) for share in damage),
+        ]
+        sound = all(_is_within(*each, int) for each in whole) and all(
+            _is_within(*each, int, float) for each in real
+        )
+        if not sound or model.orientation not in orientations or len(damage) % 4 != bool(damage):
             raise ValueError
-        return model if also is None else replace(model, also=cls._of(also))
+        others = [orientation for orientation in orientations if orientation != model.orientation]
+        return model if also is None else replace(model, also=cls._of(also, others))
 
     def write(self, path: str | os.PathLike[str], run: dict[str, object] | None = None) -> None:
         """Write the model as JSON, and what `run` says of how it was learned; "-" is standard output.
@@ -142,8 +157,8 @@ class InsertModel:
         return f"{self.orientation}, {self.mean:.1f} +- {self.sd:.1f} bases, {window} ({source}){also}"
 
 
-def _is_size(value: object) -> bool:
-    return isinstance(value, (int, float)) and math.isfinite(value) and value >= 0
+def _is_within(value: object, least: float, most: float, *kinds: type) -> bool:
+    return type(value) in kinds and least <= value <= most  # type: ignore[operator]
 
 
 class PairSample(NamedTuple):

@@ -105,12 +105,11 @@ class HostBackend:
 
     @contextmanager
     def _checked_index(self) -> Iterator[None]:
-        """Where a candidate lies outside the reference, a damaged file may be the reason: then that is the error."""
+        """Where a candidate lies outside the reference, a damaged or forged file may be the reason: then it is named."""
         try:
             yield
         except IndexError:
-            if self.context.index.integrity is not None:
-                self.context.index.integrity.wait()
+            self.context.index.check()
             raise
 
     @property

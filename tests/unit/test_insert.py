@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from gassst.errors import InputError
 from gassst.model.layouts import HIT
 from gassst.model.params import LONGEST_TEMPLATE, ORIENTATIONS
 from gassst.pairing.insert_size import ENOUGH_PAIRS, InsertModel, pair_sample
@@ -121,3 +125,72 @@ def test_gap_bases_are_no_mismatches():
     assert got.templates.tolist() == [302]
     assert got.mismatches.tolist() == [2, 2]
     assert got.aligned.tolist() == [77, 102]
+
+
+# --- models in files --------------------------------------------------------------------------------------------
+
+CHANGES = {
+    ("orientation",): ["", "fx", None, 1, ["fr"]],
+    ("mean",): [-1, 1e308, float("nan"), float("inf"), "300", None, True, LONGEST_TEMPLATE + 1],
+    ("sd",): [0, 1e-300, 1e308, float("nan"), None],
+    ("low",): [-1, 1.5, 1e308, 10**400, None],
+    ("high",): [1, 1e308, 10**400, 443.5, float("inf")],
+    ("pairs",): [-1, 1e308, 10**400, None],
+    ("errors",): [None, [], {}, {"rate": 0.1}],
+    ("errors", "rate"): [0, 1, 1e-300, 5e-324, 1 - 1e-16, float("nan"), "0.1"],
+    ("errors", "bases"): [0, 1e-300, 1e308, float("nan"), -1],
+    ("errors", "damage"): [[0], [0.1, 0.1], [0.1] * 4, [1e308] * 5, [5e-324] * 5, ["x"] * 5, 5, [2] * 5],
+    ("also",): [1, [], {}, "itself"],
+    ("more",): [1],
+}
+
+
+@pytest.mark.parametrize(
+    "keys, value", [(keys, value) for keys, values in CHANGES.items() for value in values], ids=str
+)
+def test_a_file_says_what_a_library_can_be(tmp_path, keys, value):
+    path = tmp_path / "model.json"
+    model = InsertModel("fr", 298.5, 30.5, 156, 443, 500)
+    model.write(path)
+    assert InsertModel.read(path) == model
+    content = json.loads(path.read_text())
+    holder = content["insert"]
+    for key in keys[:-1]:
+        holder = holder[key]
+    holder[keys[-1]] = json.loads(path.read_text())["insert"] if value == "itself" else value
+    path.write_text(json.dumps(content))
+    with pytest.raises(InputError, match="not a model of insert sizes"):
+        InsertModel.read(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 200_000,
+        '{"insert":' * 200_000,
+        '{"insert": {"also": ' * 20_000,
+        '{"x": "' + "x" * (1 << 21) + '", "insert": {}}',
+        "",
+        "\ufeff{}",
+        "[1]",
+        "1" * 10_000,
+    ],
+    ids=range(8),
+)
+def test_a_file_that_is_no_model(tmp_path, text):
+    (tmp_path / "model.json").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match="not a model of insert sizes"):
+        InsertModel.read(tmp_path / "model.json")
+
+
+def test_a_model_in_a_file_has_each_orientation_once(tmp_path):
+    path = tmp_path / "model.json"
+    also = InsertModel("ff", 300.0, 30.0, 1, 500)
+    model = replace(
+        InsertModel("rf", 298.5, 30.5, 156, 443), also=replace(InsertModel.assumed("fr"), also=also)
+    )
+    model.write(path)
+    assert InsertModel.read(path) == model
+    replace(model, also=replace(also, also=model)).write(path)
+    with pytest.raises(InputError):
+        InsertModel.read(path)

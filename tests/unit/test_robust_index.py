@@ -332,3 +332,62 @@ def test_flips_of_every_kind_of_array_are_found(copy):
             data.tofile(copy)
             with pytest.raises(IndexFormatError, match=f"section {name}"):
                 SeedIndex.open(copy).integrity.wait()
+
+
+# --- forged: wrong content with right checksums -----------------------------------------------------------------
+
+
+def forge(path: Path, name: str, content: np.ndarray) -> None:
+    """Other bytes of one section, and the checksums that fit."""
+    data, row = bytearray(path.read_bytes()), row_of(name)
+    start, size = (int.from_bytes(data[row + at : row + at + 8], "little") for at in (24, 32))
+    section = content.tobytes()
+    assert len(section) == size
+    data[start : start + size] = section
+    data[row + 20 : row + 24] = zlib.crc32(section).to_bytes(4, "little")
+    path.write_bytes(sealed(data[:PAGE]) + data[PAGE:])
+
+
+@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize("how", ["last", "random", "first"])
+def test_forged_positions(copy, small_reads, how, paired):
+    """Found by the run that meets them: nobody reads gigabytes to open an index."""
+    n = len(SeedIndex.open(copy).positions)
+    rng = np.random.default_rng(5)
+    forged = {
+        "last": np.full(n, 2**32 - 1, np.uint32),
+        "random": rng.integers(0, 2**32, n, np.uint32),
+        "first": np.zeros(n, np.uint32),
+    }[how]
+    forge(copy, "positions", forged)
+    mapper = gassst.Mapper(copy, device="none", all_hits=not paired)
+    reads = [sequence for _, sequence, _ in small_reads[:40]]
+    with pytest.raises(IndexFormatError, match="damaged index: section positions is not of this reference"):
+        mapper.map_pair(*reads[:2]) if paired else list(mapper.map(reads))
+
+
+EXCEPTIONS = {
+    "line end": ("exception_code", lambda a: np.full_like(a, 10)),
+    "base": ("exception_code", lambda a: np.full_like(a, ord("A"))),
+    "no length": ("exception_length", lambda a: np.zeros_like(a)),
+    "long": ("exception_length", lambda a: np.full_like(a, 2**32 - 1)),
+    "before all contigs": ("exception_start", lambda a: np.zeros_like(a)),
+    "behind all contigs": ("exception_start", lambda a: np.full_like(a, 2**32 - 1)),
+    "descending": ("exception_start", lambda a: a[::-1].copy()),
+}
+
+
+@pytest.mark.parametrize("case", EXCEPTIONS)
+def test_forged_letters_of_the_reference(tmp_path, case):
+    """MD is made of them."""
+    path, fasta = tmp_path / "ref.gsi", tmp_path / "ref.fa"
+    rng = np.random.default_rng(1)
+    bases = "".join(rng.choice(list("ACGT"), 900))
+    fasta.write_text(f">one\n{bases[:300]}R{bases[300:600]}NNN{bases[600:]}\n>two\n{bases[::-1]}Y{bases}\n")
+    built = SeedIndex.build(fasta)
+    built.save(path)
+    name, change = EXCEPTIONS[case]
+    array = getattr(built.reference.exceptions, name.removeprefix("exception_"))
+    forge(path, name, change(array.astype(np.uint32) if name == "exception_start" else array))
+    with pytest.raises(IndexFormatError, match="damaged index: section"):
+        SeedIndex.open(path)
