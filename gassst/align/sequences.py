@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from gassst._core.pairwise import encode
 from gassst.align.alphabets import DNA, NO_LETTER, Alphabet
 from gassst.errors import InputError, UsageError
+from gassst.files.fasta import bounded_line, fasta_stretches
 from gassst.files.inflate import open_input
 
 MAX_LETTERS_EACH = (1 << 31) - 1
@@ -258,38 +259,36 @@ def _text(name: str | bytes) -> str:
 
 def _file_records(path: str) -> Iterator[_Record]:
     with open_input(path) as file:
-        start = file.read(1)
+        start = file.peek(1)[:1]  # type: ignore[attr-defined]
         if start == b">":
-            yield from _fasta(file)
+            yield from _fasta(file, path)
         elif start == b"@":
             yield from _fastq(file, path)
         elif start:
             raise InputError(f"{path}: neither FASTA nor FASTQ: it begins with {start.decode('latin-1')!r}")
 
 
-def _fasta(file: IO[bytes]) -> Iterator[_Record]:
-    """The '>' of the first record has been read."""
-    name = _first_word(file.readline())
+def _fasta(file: IO[bytes], path: str) -> Iterator[_Record]:
+    name = ""
     parts: list[bytes] = []
-    for line in file:
-        if line.startswith(b">"):
-            yield name, b"".join(parts), None
-            name, parts = _first_word(line[1:]), []
+    for line, is_header, text in fasta_stretches(file, path):
+        if is_header:
+            if line > 1:
+                yield name, b"".join(parts), None
+            name, parts = _first_word(text[1:]), []
         else:
-            parts.append(b"".join(line.split()))
+            parts.append(b"".join(text.split()))
     yield name, b"".join(parts), None
 
 
 def _fastq(file: IO[bytes], path: str) -> Iterator[_Record]:
-    """The '@' of the first record has been read."""
-    header, number = b"@" + file.readline(), 0
-    while header.strip():
-        number += 1
-        sequence, plus, quality = (file.readline().rstrip() for _ in range(3))
+    number = 1
+    while (header := bounded_line(file, path, number)).strip():
+        sequence, plus, quality = (bounded_line(file, path, number + i).rstrip() for i in (1, 2, 3))
         if not header.startswith(b"@") or not plus.startswith(b"+"):
-            raise InputError(f"{path}: record {number} is not FASTQ of four lines")
+            raise InputError(f"{path}: record {number // 4 + 1} is not FASTQ of four lines")
         yield _first_word(header[1:]), sequence, quality
-        header = file.readline()
+        number += 4
 
 
 def _first_word(line: bytes) -> str:

@@ -10,7 +10,22 @@ import threading
 from contextlib import suppress
 from typing import TextIO
 
+LONGEST_MESSAGE = 2000
+"""Characters of a message; two paths are shorter, but a name in a file may have megabytes."""
 ERASE_LINE = "\r\x1b[K"  # also erases what was typed behind it, such as ^C
+
+
+def one_line(text: str) -> str:
+    """A message as one line of text alone: cut in its middle where it is long, and with no command to a terminal."""
+    if len(text) > LONGEST_MESSAGE:
+        half = LONGEST_MESSAGE // 2
+        text = f"{text[:half]} ... {text[-half:]}"
+    text = " ".join(text.splitlines())
+    return text if text.isprintable() else "".join(c if c.isprintable() else _visible(c) for c in text)
+
+
+def _visible(character: str) -> str:
+    return character.encode("unicode_escape").decode()
 
 
 class Console:
@@ -42,7 +57,7 @@ class Console:
     def renew(self, text: str) -> None:
         """Show `text` in place of what `renew` has shown before; only where `can_renew`."""
         # A line that wraps cannot be overwritten.
-        text = text[: shutil.get_terminal_size().columns - 1]
+        text = one_line(text)[: shutil.get_terminal_size().columns - 1]
         with self._lock:
             self._write(ERASE_LINE + text)
             self._shown = True
@@ -69,4 +84,7 @@ class ConsoleHandler(logging.Handler):
     """Log records as lines on stderr."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        STDERR.say(self.format(record))
+        text = self.format(record)
+        STDERR.say(
+            text if record.levelno <= logging.DEBUG else one_line(text)
+        )  # logs of compilers have lines

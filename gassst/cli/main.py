@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from gassst._core import bus_error
-from gassst.cli.console import STDERR, ConsoleHandler
+from gassst.cli.console import STDERR, ConsoleHandler, one_line
 from gassst.cli.parser import COMMANDS, build_parser, parse
 from gassst.errors import InputError, ParameterError, report_of
 from gassst.files import interrupt
@@ -85,7 +85,7 @@ def main(argv: list[str] | None = None) -> int:
             raise
     if report.message:
         interrupt.hold()
-        STDERR.say(f"gassst: {report.message}")
+        STDERR.say(one_line(f"gassst: {report.message}"))
     return report.exit_code
 
 

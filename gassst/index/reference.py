@@ -7,13 +7,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gassst._core import seed_index as _seed_index
 from gassst.errors import InputError, unreadable
+from gassst.files.fasta import fasta_stretches
 from gassst.files.inflate import open_input
 from gassst.model.params import INDEX_STEPS
 
@@ -33,7 +34,6 @@ MAX_CONTIG = 2**31 - 1
 # SAM's reference names: printable, but none of \\ , " ' ` ( ) [ ] { } < >, and neither * nor = at the beginning.
 _CONTIG_NAME = re.compile(r"[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*")
 
-_BLOCK = 1 << 22  # bytes read at once: a whole block and its copies stay in the cache
 _LETTERS = np.frombuffer(b"ACGT", np.uint8)
 _BASES = b"ACGTURYSWKMBDHVN"
 _OTHER_LETTERS = np.frombuffer(_BASES[4:], np.uint8)
@@ -304,8 +304,8 @@ def _read_fasta(
     sequence = bytearray()
     size = 0
     with open_input(source) as file:
-        for line, text in _stretches(file):
-            if text.startswith(b">"):
+        for line, is_header, text in fasta_stretches(file, source):
+            if is_header:
                 if name is not None:
                     yield name, sequence
                 name, sequence = _contig_name(text, source, line), bytearray()
@@ -318,21 +318,6 @@ def _read_fasta(
                 raise InputError(f"{source}: line {line}: text before the first '>': not a FASTA file")
     if name is not None:
         yield name, sequence
-
-
-def _stretches(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    """(line number, text): a header line, or whole lines of sequence; a long sequence comes in several."""
-    line = 1
-    while block := file.read(_BLOCK):
-        if not block.endswith(b"\n"):
-            block += file.readline()
-        at = 0
-        while at < len(block):
-            header = block.startswith(b">", at)
-            end = block.find(b"\n" if header else b"\n>", at) + 1 or len(block)
-            yield line, block[at:end]
-            line += block.count(b"\n", at, end)
-            at = end
 
 
 def is_contig_name(name: object) -> bool:

@@ -28,7 +28,7 @@ from gassst.files.quiet import QuietHtslib
 from gassst.files.slices import LanePart, SlicedFile
 from gassst.files.source import name_of
 from gassst.model.read_batch import ReadBatch, largest_batch, take_batch
-from gassst.reads.groups import ReadGroups, fields_of
+from gassst.reads.groups import ReadGroups, repeated_id
 from gassst.reads.streams import ReadOptions
 from gassst.reads.texts import ENOUGH
 
@@ -219,12 +219,8 @@ def kept_lines(inputs: Iterable[AlignmentInput], own: ReadGroups) -> tuple[tuple
     if own.lines:
         return own.lines, comments
     groups = tuple(dict.fromkeys(line for line in lines if line.startswith("@RG\t")))
-    ids = [fields_of(line).get("ID", "") for line in groups]
-    for i, name in enumerate(ids):
-        if name in ids[:i]:
-            raise UsageError(
-                f"read group {name!r}: inputs have two different ones of this ID; -R sets another"
-            )
+    if (name := repeated_id(groups)) is not None:
+        raise UsageError(f"read group {name!r}: inputs have two different ones of this ID; -R sets another")
     return groups, comments
 
 

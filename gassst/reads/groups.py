@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from gassst.errors import InputError, UsageError
@@ -95,12 +95,21 @@ def read_groups(texts: str | Sequence[str] | None, inputs: int) -> ReadGroups:
 
 def _distinct(lines: Sequence[str]) -> ReadGroups:
     """Equal lines are one group, of several inputs."""
-    distinct = list(dict.fromkeys(lines))
-    ids = [fields_of(line)["ID"] for line in distinct]
-    for i, name in enumerate(ids):
-        if name in ids[:i]:
-            raise UsageError(f"read group {name!r}: two different lines with this ID")
-    return ReadGroups(tuple(distinct), tuple(map(distinct.index, lines)) if len(distinct) > 1 else ())
+    number = {line: i for i, line in enumerate(dict.fromkeys(lines))}
+    if (name := repeated_id(number)) is not None:
+        raise UsageError(f"read group {name!r}: two different lines with this ID")
+    return ReadGroups(tuple(number), tuple(number[line] for line in lines) if len(number) > 1 else ())
+
+
+def repeated_id(lines: Iterable[str]) -> str | None:
+    """The first ID that an earlier one of these @RG lines has, too; None where all differ."""
+    seen = set[str]()
+    for line in lines:
+        name = fields_of(line).get("ID", "")
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
 
 
 def groups_from_names(paths: Sequence[str], sample: str) -> ReadGroups:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from gassst.errors import InputError, UsageError
-from gassst.files.inflate import open_input
+from gassst.files.inflate import BLOCK, open_input
 from gassst.files.whole_file import whole_file, write_text
 from gassst.model.sam_flags import UNMAPPED
 from gassst.tools import calibration
@@ -171,12 +171,19 @@ def evaluate(
 
 def count_reads(path: str) -> int:
     """Reads in a FASTA file or a FASTQ file of four lines a read. Raises InputError."""
+    lines, headers, last = 0, 0, b"\n"
     with open_input(path) as file:
-        fasta = file.read(1) == b">"
-        count = sum(line.startswith(b">") for line in file) + 1 if fasta else sum(1 for _ in file)
-    if not fasta and count % 4:
-        raise InputError(f"{path}: {count} lines, not four per read")
-    return count if fasta else count // 4
+        is_fasta = file.peek(1)[:1] == b">"  # type: ignore[attr-defined]
+        while block := file.read(BLOCK):
+            lines += block.count(b"\n")
+            headers += (last + block).count(b"\n>")
+            last = block[-1:]
+    lines += last != b"\n"
+    if is_fasta:
+        return headers
+    if lines % 4:
+        raise InputError(f"{path}: {lines} lines, not four per read")
+    return lines // 4
 
 
 def text(result: dict[str, Any]) -> str:

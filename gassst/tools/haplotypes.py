@@ -11,6 +11,7 @@ import numpy as np
 
 from gassst.errors import InputError
 from gassst.files.destination import CompressedFile
+from gassst.files.fasta import fasta_stretches
 from gassst.files.inflate import open_input
 
 MASKED = 4
@@ -44,24 +45,22 @@ class Genome:
 
 def read_fasta(path: str) -> Genome:
     """Reads FASTA, plain or compressed. Raises InputError for what is not FASTA or has unusable names."""
+    names, lengths, parts = list[str](), list[int](), [np.empty(0, np.uint8)]
     with open_input(path) as file:
-        data = file.read()
-    if not data.startswith(b">"):
+        for _, is_header, text in fasta_stretches(file, path):
+            if is_header:
+                names.append(_contig_name(path, text[1:]))
+                lengths.append(0)
+            elif names:
+                parts.append(np.frombuffer(text.translate(CODES, b"\r\n \t"), dtype=np.uint8))
+                lengths[-1] += len(parts[-1])
+            else:
+                break
+    if not names:
         raise InputError(f"{path}: not FASTA, the first character is not '>'")
-    names, parts = list[str](), list[np.ndarray]()
-    records = data.replace(b"\r", b"").split(b"\n>")
-    del data
-    records.reverse()
-    while records:  # no text stays beside its codes
-        header, _, sequence = records.pop().partition(b"\n")
-        header = header if names else header[1:]
-        names.append(_contig_name(path, header))
-        parts.append(np.frombuffer(sequence.translate(CODES, b"\n \t"), dtype=np.uint8))
-        del sequence
     if len(set(names)) < len(names):
         raise InputError(f"{path}: two contigs have the same name")
-    starts = np.concatenate(([0], np.cumsum([len(part) for part in parts])))
-    return Genome(names, starts, np.concatenate(parts))
+    return Genome(names, np.concatenate(([0], np.cumsum(lengths))), np.concatenate(parts))
 
 
 def _contig_name(path: str, header: bytes) -> str:

@@ -170,7 +170,7 @@ def test_contig_of():
 )
 @pytest.mark.parametrize("block", [3, 1 << 22])
 def test_bad_text(tmp_path, monkeypatch, data, complaint, block):
-    monkeypatch.setattr(module, "_BLOCK", block)
+    monkeypatch.setattr("gassst.files.fasta._BLOCK", block)
     path = write(tmp_path, data)
     with pytest.raises(InputError) as error:
         Reference.from_fasta(path)
