@@ -10,7 +10,7 @@ FASTQ, lines of SAM, blocks of BGZF, sections of an index. A case fails where a 
 * has an exit code that is not in the list, hangs or dies of a signal,
 * says more than one line with an error, or a traceback,
 * leaves a hidden file, or fails and leaves something under the name of its output,
-* changes one of its inputs,
+* changes one of its inputs, or writes what lies in a place that only an input names,
 * or maps reads otherwise than before, though the mutation leaves their content as it was.
 
 A failure is made smaller while it still fails in the same way, and written to a file that `--replay` takes. Kept in
@@ -119,6 +119,7 @@ class World:
                 for form in PART_FORMATS
                 for i in (1, 2)
             ],
+            ["insert", "-q", "-t", "1", "--device", "none", "ref.gsi", "1.fq", "2.fq", "-o", "model.json"],
             ["report", "stats.json", "-o", "stats.html"],  # imports matplotlib once
         ]
         before = os.getcwd()
@@ -381,8 +382,10 @@ def fasta_case(rng: random.Random, world: World) -> Case:
 def index_case(rng: random.Random, world: World) -> Case:
     data = world.files["ref.gsi"]
     page, rest = data[:4096], data[4096:]
-    action = rng.randrange(4)
-    if action == 0:  # a header that fits its checksum
+    action = rng.randrange(5)
+    if action == 4:  # another content of a section that fits its checksum
+        data = forged_section(rng, data)
+    elif action == 0:  # a header that fits its checksum
         page = mutated_bytes(rng, page[:600]).ljust(4092, b"\0")[:4092]
         page += struct.pack("=I", zlib.crc32(page))
         data = page + rest
@@ -400,6 +403,92 @@ def index_case(rng: random.Random, world: World) -> Case:
     reads = rng.choice([["reads.fq"], ["1.fq", "2.fq"]])
     command = [*MAP, *check, *rng.choice([[], ["--all"], ["-t", "2"]]), "bad.gsi", *reads, "-o", "out.sam"]
     return Case(rng.choice([command, command, ["index", "--check", "bad.gsi", "-q"]]), {"bad.gsi": data})
+
+
+def forged_section(rng: random.Random, data: bytes) -> bytes:
+    """An index in which one section, but for the metadata, has wrong bytes and a right checksum."""
+    table, (count,) = bytearray(data[:4096]), struct.unpack_from("=I", data, 24)
+    row = 64 + 40 * rng.randrange(1, count)
+    at, size = struct.unpack_from("=QQ", table, row + 24)
+    text = data[at : at + size]
+    for _ in range(rng.choice([1, 5, 50])):
+        text = mutated_bytes(rng, text)
+    extreme = [b"\xff" * size, bytes(size), rng.randbytes(size), text[::-1]]
+    text = rng.choice([text, text, rng.choice(extreme)])[:size].ljust(size, b"\xff")
+    struct.pack_into("=I", table, row + 20, zlib.crc32(text))
+    struct.pack_into("=I", table, 4092, zlib.crc32(table[:4092]))
+    return bytes(table) + data[4096:at] + text + data[at + size :]
+
+
+def model_case(rng: random.Random, world: World) -> Case:
+    """A model of insert sizes with other values, other fields, or other bytes."""
+    text = world.files["model.json"]
+    if rng.random() < 0.7:
+        content = json.loads(text)
+        holders = [content, content["insert"], content["insert"], content["insert"]["errors"]]
+        for _ in range(rng.choice([1, 1, 3])):
+            holder = rng.choice(holders)
+            key = rng.choice([*holder, "also", "damage"])
+            holder[key] = rng.choice([*ODD_VALUES, rng.choice(ODD_NUMBERS), json.loads(text)["insert"]])
+        text = json.dumps(content).encode()
+    else:
+        text = mutated_bytes(rng, text)
+    reads = rng.choice([["1.fq", "2.fq"], ["reads.fq"], ["--interleaved", "both.fq"]])
+    return Case([*MAP, "--insert-model", "bad.json", "ref.gsi", *reads, "-o", "out.sam"], {"bad.json": text})
+
+
+ODD_VALUES: list[Any] = [
+    None, True, "", "fr", "rf", 0.0, -0.5, 1e308, 5e-324, 10**400, float("nan"), float("inf"), [], [0.1], [0.1] * 5,
+    [1e-300] * 5, {}, [[[]]],
+]  # fmt: skip
+LEAKED = b"LEAKED"
+"""What no output may have: it is in a place that only the content of an input names."""
+TICKET = (
+    b'{"htsget":{"format":"SAM","urls":[{"url":"data:,@HD%09VN:1.6%0Ar%094%09*%090%090%09*%09*%090%090%09A%09I'
+    b'%09CO:Z:LEAKED"}]}}'
+)
+CONTENTS = {
+    "htsget": TICKET,
+    "crypt4gh": b"crypt4gh\1\0\0\0\1\0\0\0" + bytes(60),
+    "vcf": b"##fileformat=VCFv4.2\n#CHROM\tPOS\n",
+    "json": b'{"insert": {}}',
+    "deep": b"[" * 100_000,
+    "long": b">" + b"x" * 300_000,
+    "zero": bytes(5000),
+    "empty": b"",
+}
+SUFFIXES = (".sam", ".bam", ".cram", ".fq", ".fa", ".gz", ".gsi", ".json", ".csv", "")
+PLACES = (
+    [*MAP, "ref.gsi", "BAD", "-o", "out.sam"],
+    [*MAP, "ref.gsi", "BAD", "2.fq", "-o", "out.sam"],
+    [*MAP, "BAD", "reads.fq", "-o", "out.sam"],
+    [*MAP, "ref.gsi", "--sheet", "BAD"],
+    [*MAP, "ref.gsi", "1.fq", "2.fq", "--insert-model", "BAD", "-o", "out.sam"],
+    [*MAP, "ref.gsi", "sim.cram", "--reference", "BAD", "-o", "out.sam"],
+    ["insert", "ref.gsi", "BAD", "-q", "--device", "none", "-o", "out.json"],
+    ["index", "BAD", "-q", "-o", "out.gsi"],
+    ["index", "ref.fa", "--alt", "BAD", "-q", "-o", "out.gsi"],
+    ["gather", "BAD", "-q", "-o", "out.sam"],
+    ["gather", "bam1.bam", "bam2.bam", "--reference", "BAD", "-q", "-o", "out.sam"],
+    ["evaluate", "BAD"],
+    ["evaluate", "sim.sam", "--truth", "BAD"],
+    ["evaluate", "sim.sam", "--reads", "BAD"],
+    ["align", "BAD", "reads.fa", "-o", "out.tsv"],
+    ["simulate", "BAD", "-n", "5", "-l", "50", "-e", "0.01", "-o", "out.fq"],
+    ["report", "BAD", "-o", "out.html"],
+)
+
+
+def places_case(rng: random.Random, world: World) -> Case:
+    """Any content in any place for a file, under any name, packed once or twice, perhaps damaged."""
+    known = {name: data for name, data in world.files.items() if len(data) < 1 << 20} | CONTENTS
+    data = known[rng.choice([*CONTENTS, *known])]
+    for _ in range(rng.choice([0, 0, 1, 1, 2])):
+        data = PACKERS[rng.choice(list(PACKERS))](data)
+    if rng.random() < 0.2:
+        data = mutated_bytes(rng, data)
+    name = "bad" + rng.choice(SUFFIXES)
+    return Case([name if word == "BAD" else word for word in rng.choice(PLACES)], {name: data})
 
 
 def alignment_case(rng: random.Random, world: World) -> Case:
@@ -577,6 +666,8 @@ KINDS: dict[str, Callable[[random.Random, World], Case]] = {
     "same": same_case,
     "fasta": fasta_case,
     "index": index_case,
+    "model": model_case,
+    "places": places_case,
     "alignments": alignment_case,
     "gather": gather_case,
     "stats": stats_case,
@@ -633,9 +724,12 @@ def _fault(argv: list[str], ended: Ended, found: dict[str, bytes], before: dict[
     # What is named once, as an output, may be written; so may the index of a FASTA, which has its name by default.
     if any(argv.count(name) != 1 and (name, argv[0]) != ("ref.gsi", "index") for name in changed):
         return "an input was changed"
-    new = found.keys() - before.keys()
+    # htslib writes an index of --reference beside it.
+    new = {name for name in found.keys() - before.keys() if not name.endswith(".fai")}
     if hidden := [name for name in new if name.startswith(".")]:
         return f"left behind: {len(hidden)} hidden files"
+    if any(LEAKED in found[name] for name in new):
+        return "an output has what lies in a place that an input names"
     if ended.code and new:
         return f"exit code {ended.code}, but there are outputs"
     return ""

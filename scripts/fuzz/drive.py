@@ -9,6 +9,8 @@ A target is one file. `fuzz_*.c` includes a header of ext/ and is run by libFuzz
 the compiled modules. Any exception that `one` lets pass is a finding. Needs atheris, and clang with libFuzzer; CLANG
 names another one.
 
+tokens.dict has words that a fuzzer does not guess: what htslib tells formats by.
+
 Begins with tests/data/fuzz/corpus, keeps what it learns in build/fuzz/corpus and findings in build/fuzz/findings.
 Ends with 1 if there is a finding. A finding becomes a test once it is copied to tests/data/fuzz/corpus/TARGET.
 """
@@ -35,6 +37,7 @@ WORK = ROOT / "build" / "fuzz"
 COPY = WORK / "sources"
 INCLUDES = ("ext/io", "ext/common")
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+DICTIONARY = FOLDER / "tokens.dict"
 LONGEST = 4096  # bytes of an input
 COMPILER = os.environ.get("CLANG", "clang")
 
@@ -106,7 +109,8 @@ def run(target: str, seconds: int) -> Outcome:
         folder.mkdir(parents=True, exist_ok=True)
     before = set(found.iterdir())
     options = [
-        f"-max_total_time={seconds}", f"-max_len={LONGEST}", f"-artifact_prefix={found}/", "-print_final_stats=1",
+        f"-max_total_time={seconds}", f"-max_len={LONGEST}", f"-dict={DICTIONARY}",
+        f"-artifact_prefix={found}/", "-print_final_stats=1",
         "-timeout=30",
         # Memory that is used counts; htslib asks for what a header says, and is content if it gets none.
         "-rss_limit_mb=3000", f"-malloc_limit_mb={1 << 20}",
