@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from gassst.errors import GassstError, InstallationError, WorkerError
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("gassst")
 JOB_QUEUES = {"slurm": "SLURMCluster", "pbs": "PBSCluster", "lsf": "LSFCluster"}
 """Names of batch systems, and the classes of dask-jobqueue for them."""
+_LOGS = "distributed", "tornado", "asyncio"
+"""Loggers of Dask and of what it runs on: connections that break give tracebacks there."""
 
 
 def require_dask() -> None:
@@ -62,15 +64,34 @@ def _connected(where: str, jobs: int, threads: int, stack: ExitStack) -> Client:
     elif where in JOB_QUEUES:
         cluster = _job_queue(where)
     if cluster is not None:
-        stack.callback(cluster.close)
+        stack.callback(_close, cluster)
     if where in JOB_QUEUES:
         cluster.scale(jobs=jobs)
     place = {"scheduler_file": where} if where.endswith(".json") else {"address": cluster or where}
-    client = stack.enter_context(Client(**place))
+    client = Client(**place)
+    stack.callback(_close, client)
     log.info("Dask: %s", where)
     if cluster is not None:
         client.wait_for_workers(1)
     return client
+
+
+def lost_errors() -> tuple[type[BaseException], ...]:
+    """What Dask raises when its scheduler, or a worker that it talks to, is gone."""
+    import asyncio
+    import concurrent.futures
+
+    from distributed import client
+
+    cancelled = asyncio.CancelledError, concurrent.futures.CancelledError
+    closed = getattr(client, "ClosedClientError", OSError)  # older versions have none
+    return *cancelled, closed, TimeoutError, OSError  # CommClosedError is an OSError
+
+
+def _close(opened: Any) -> None:
+    """Close a client or a cluster. One that is gone needs no closing, and is no reason for a run to fail."""
+    with suppress(*lost_errors()):
+        opened.close()
 
 
 def _reason(error: BaseException) -> str:
@@ -109,8 +130,8 @@ def _local_cluster(workers: int) -> Any:
 def silence() -> None:
     """Let Dask say nothing: that a worker has died and is replaced is no news to who runs a mapper."""
     require_dask()
-    for name in list(logging.root.manager.loggerDict):
-        if name.partition(".")[0] == "distributed":
+    for name in [*_LOGS, *logging.root.manager.loggerDict]:
+        if name.partition(".")[0] in _LOGS:
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from gassst.cluster.client import require_dask
 from gassst.cluster.job import Job
-from gassst.cluster.tasks import Progress, TaskRun
+from gassst.cluster.tasks import Progress, TaskRun, lost_scheduler
 from gassst.errors import UsageError
 from gassst.files import interrupt
 from gassst.files.destination import Destination
@@ -113,7 +113,8 @@ def map(  # as Mapper.map
     inputs = [index, *part_files(os.fspath(index)), options.get("reference"), *paths, *(others or [])]
     check_distinct([*with_indexes(target.path), metrics], inputs)
     if shards is None:
-        shards = SHARDS_PER_THREAD * max(sum(client.nthreads().values()), 1)
+        with lost_scheduler(client):
+            shards = SHARDS_PER_THREAD * max(sum(client.nthreads().values()), 1)
     with _folder_beside(target) as folder:
         job = Job(
             index=os.path.abspath(index),

@@ -6,11 +6,12 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gassst.api.mapper import Mapper
+from gassst.cluster.client import lost_errors
 from gassst.cluster.job import Job
 from gassst.errors import GassstError, OutputError, UsageError, WorkerError
 from gassst.model.stats import Stats
@@ -102,7 +103,7 @@ class TaskRun:
         class Plugin(WorkerState, WorkerPlugin):  # type: ignore[misc]
             pass
 
-        with _lost_scheduler(client):
+        with lost_scheduler(client):
             for is_last in (False, True):  # a worker that dies meanwhile fails the call for all
                 try:
                     client.register_plugin(Plugin(name, job), name=name)
@@ -113,8 +114,10 @@ class TaskRun:
         try:
             yield cls(client, name, job)
         finally:
-            if client.status == "running":
-                client.unregister_worker_plugin(name)
+            # Workers that are gone, or whose scheduler is, have nothing to forget.
+            with suppress(*lost_errors()):
+                if client.status == "running":
+                    client.unregister_worker_plugin(name)
 
     def result_of(self, call: Callable[[Job, Mapper], T]) -> T:
         """What one task returns."""
@@ -139,7 +142,7 @@ class TaskRun:
         """Each task and what it returned, as they end. Raises what a task failed with on too many workers."""
         from distributed import wait
 
-        with _lost_scheduler(self._client):
+        with lost_scheduler(self._client):
             pending = {self._submit(task): task for task in tasks}
             try:
                 while pending:
@@ -156,8 +159,9 @@ class TaskRun:
                         else:
                             pending[self._elsewhere(task, outcome)] = task
             finally:
-                if pending and self._client.status == "running":
-                    self._client.cancel(list(pending), force=True)
+                with suppress(*lost_errors()):
+                    if pending and self._client.status == "running":
+                        self._client.cancel(list(pending), force=True)
 
     def _elsewhere(self, task: _Task, outcome: Outcome) -> Future:
         """The task again, on workers on which it has not failed. Raises its error where there are none, or enough."""
@@ -206,20 +210,16 @@ def _as_ours(error: Exception) -> Exception:
 
 
 @contextmanager
-def _lost_scheduler(client: Client) -> Iterator[None]:
+def lost_scheduler(client: Client) -> Iterator[None]:
     """Makes what Dask raises when its scheduler is gone a WorkerError."""
-    import asyncio
-    import concurrent.futures
-
     from distributed.comm.core import CommClosedError
 
-    cancelled = asyncio.CancelledError, concurrent.futures.CancelledError
     address = getattr(client.scheduler, "address", "?")
     try:
         yield
-    except (*cancelled, CommClosedError, TimeoutError):
-        raise WorkerError(f"the Dask scheduler at {address} is gone, and the tasks with it") from None
-    except OSError as error:
+    except lost_errors() as error:
         if isinstance(error, GassstError):
             raise
-        raise WorkerError(f"the Dask scheduler at {address}: {error.strerror or error}") from None
+        if isinstance(error, OSError) and not isinstance(error, (CommClosedError, TimeoutError)):
+            raise WorkerError(f"the Dask scheduler at {address}: {error.strerror or error}") from None
+        raise WorkerError(f"the Dask scheduler at {address} is gone, and the tasks with it") from None

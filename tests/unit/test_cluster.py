@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import http.client
+import logging
 import os
 import resource
 import signal
 import stat
 import sys
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 import brute_force as bf
@@ -364,6 +365,58 @@ def test_a_shared_scheduler_with_tls(tls, small_index, pairs, expected, tmp_path
         bare = dict.fromkeys(tls) | {"distributed.comm.timeouts.connect": "1s"}
         with dask.config.set(bare), pytest.raises(WorkerError, match=f"--dask {address}: "):
             cluster.client_of(address).__enter__()
+
+
+@pytest.mark.parametrize("call", ["nthreads", "unregister_worker_plugin", "cancel"])
+def test_a_scheduler_that_is_gone_at_any_call(
+    client, small_index, pairs, expected, tmp_path, monkeypatch, call
+):
+    """What is called to tidy up says nothing: the run is over, or its own error counts."""
+    kinds = distributed.comm.core.CommClosedError, TimeoutError, distributed.client.ClosedClientError
+    for kind in kinds:
+        with monkeypatch.context() as patch, ExitStack() as stack:
+            patch.setattr(client, call, lambda *_, _kind=kind, **__: raise_(_kind("gone")))
+            reads = pairs[0]
+            if call == "cancel":
+                reads = tmp_path / "bad.fq"
+                reads.write_text("@a\nACGT\n+\nIIII\n@b\nACGT\n+\nII\n" * 40)
+                stack.enter_context(pytest.raises(InputError, match="bad.fq"))
+            if call == "nthreads":
+                stack.enter_context(pytest.raises(WorkerError, match="the Dask scheduler at .* is gone"))
+            shards = None if call == "nthreads" else 2
+            cluster.map(small_index, reads, tmp_path / "out.bam", client=client, shards=shards)
+
+
+def raise_(error):
+    raise error
+
+
+def test_a_cluster_that_cannot_be_closed_any_more(client, monkeypatch):
+    def close(self, *_, **__):
+        closed.append(self)
+        real(self)
+        raise TimeoutError
+
+    closed, real = [], distributed.Client.close
+    monkeypatch.setattr(distributed.Client, "close", close)
+    with cluster.client_of(client.scheduler.address) as other:
+        assert other.nthreads()
+    assert closed == [other]
+
+
+@pytest.mark.parametrize("name", ["distributed.later", "distributed.core", "tornado.application", "asyncio"])
+def test_nothing_of_dask_is_logged(name):
+    loggers = [
+        logging.getLogger(each)
+        for each in ["distributed", "tornado", "asyncio", *logging.root.manager.loggerDict]
+    ]
+    levels = [logger.level for logger in loggers]
+    try:
+        cluster.silence()
+        assert not logging.getLogger(name).isEnabledFor(logging.CRITICAL)
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def test_a_worker_that_dies_as_the_run_begins(client, small_index, pairs, expected, tmp_path, monkeypatch):
