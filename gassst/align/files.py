@@ -17,6 +17,7 @@ from gassst.align.sequences import Sequences, reverse_complement
 from gassst.align.traced import Alignments, trace
 from gassst.align.workers import Progress
 from gassst.errors import UsageError
+from gassst.files.sam_header import program_line
 from gassst.files.whole_file import whole_file
 from gassst.version import __version__
 
@@ -203,13 +204,10 @@ def _writers(hits: Hits, form: str, command_line: str) -> tuple[list[str], Calla
     if form == "paf":
         return [], lambda hit: _paf_line(hits, hit)
     lengths = zip(hits.targets.names, hits.targets.lengths.tolist(), strict=True)
-    program = f"@PG\tID:gassst\tPN:gassst\tVN:{__version__}" + (
-        f"\tCL:{command_line}" if command_line else ""
-    )
     header = [
         "@HD\tVN:1.6\tSO:unknown\tGO:query",
         *(f"@SQ\tSN:{name}\tLN:{n}" for name, n in lengths),
-        program,
+        program_line(__version__, command_line),
     ]
     return header, lambda hit: _sam_line(hits, hit)
 

@@ -11,6 +11,7 @@ import numpy as np
 from gassst.align.find import Places, Search
 from gassst.align.sequences import reverse_complement
 from gassst.errors import UsageError
+from gassst.files.sam_header import program_line
 from gassst.files.whole_file import whole_file
 from gassst.version import __version__
 
@@ -70,7 +71,7 @@ def _sam_header(search: Search, command_line: str) -> Iterator[str]:
     yield "@HD\tVN:1.6\tSO:unknown\tGO:query"
     for name, length in zip(search.contig_names, search.contig_lengths, strict=True):
         yield f"@SQ\tSN:{name}\tLN:{length}"
-    yield f"@PG\tID:gassst\tPN:gassst\tVN:{__version__}" + (f"\tCL:{command_line}" if command_line else "")
+    yield program_line(__version__, command_line)
 
 
 def _sam_lines(search: Search, parts: list[Places]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from gassst.errors import UsageError
 from gassst.files.destination import Destination, index_paths
@@ -33,8 +33,20 @@ def with_indexes(output: Path | None) -> list[Path | None]:
 
 
 def paths_of(paths: Path | Iterable[Path]) -> list[Path]:
-    """One path or several, as a list."""
-    return [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    """One path or several, as a list. TypeError for what may be read as paths, but once only or by mistake."""
+    if isinstance(paths, (str, os.PathLike)):
+        return [paths]
+    if (
+        not isinstance(paths, Iterable)
+        or isinstance(paths, Iterator | bytes | bytearray)
+        or hasattr(paths, "read")
+    ):
+        raise TypeError(f"neither a path nor a list of paths: {type(paths).__name__}")
+    found = list(paths)
+    for path in found:
+        if not isinstance(path, (str, os.PathLike)):
+            raise TypeError(f"not a path: {type(path).__name__}")
+    return found
 
 
 def _is_dash(path: Path | None) -> bool:

@@ -47,7 +47,7 @@ def parse_read_group(text: str) -> str:
     """The @RG header line in `text`, in which a tab may be written as backslash and t; else `UsageError`."""
     line = text.replace("\\t", "\t")
     first, *fields = line.split("\t")
-    bad = [f for f in fields if not re.fullmatch(r"[A-Za-z][A-Za-z0-9]:[^\x00-\x1f\x7f]+", f)]
+    bad = [f for f in fields if not re.fullmatch(r"[A-Za-z][A-Za-z0-9]:[^\x00-\x1f\x7f\ud800-\udfff]+", f)]
     keys = [f[:2] for f in fields]
     if re.match("@RGt[A-Za-z][A-Za-z0-9]:", first):
         quoted = r"'@RG\tID:x\tSM:y'"

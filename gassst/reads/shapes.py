@@ -119,4 +119,9 @@ def _unknown(what: str, number: int, source: str) -> TypeError:
 
 
 def _bytes(text: Text) -> bytes:
-    return text.encode("utf-8", "surrogateescape") if isinstance(text, str) else bytes(text)
+    if not isinstance(text, str):
+        return bytes(text)
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half of a character, as JSON may have it, is shown by its number
+        return text.encode("utf-8", "backslashreplace")

@@ -43,6 +43,7 @@ from gassst.files.destination import (
 )
 from gassst.files.inflate import BgzfAhead, CutShort, Damaged, Inflaters, whole_blocks
 from gassst.files.quiet import QuietHtslib
+from gassst.files.sam_header import program_line
 from gassst.files.slices import SeekableText, Slice, SlicedFile
 from gassst.reads.record_starts import Bam
 from gassst.reads.record_sums import RecordSum
@@ -52,7 +53,7 @@ from gassst.records.encoding import Pieces, PiecesFormat, bam_header
 from gassst.records.options import OutputFile
 from gassst.records.sorted_runs import Run
 from gassst.records.sorting import SortedBamFormat
-from gassst.records.writer import in_coordinate_order, output_format, program_line, with_note
+from gassst.records.writer import in_coordinate_order, output_format, with_note
 from gassst.version import __version__
 from gassst.workers.base import Workers
 

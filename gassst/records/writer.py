@@ -29,6 +29,7 @@ from gassst.files.destination import (
     Destination,
 )
 from gassst.files.quiet import QuietHtslib
+from gassst.files.sam_header import program_line
 from gassst.index.reference import MAX_CONTIG, Reference, ReferenceArrays
 from gassst.index.reference_files import as_uri
 from gassst.model.conversions import conversions_of
@@ -57,10 +58,6 @@ from gassst.workers.threads import ThreadWorkers
 if TYPE_CHECKING:
     from gassst._core.records import Reads
     from gassst.records.duplicates import DuplicateCounts, DuplicateSearch
-
-
-MADE_FROM = "mf"
-"""The tag of the @PG line with what decided the content of a file (`gassst.cli.resume`); SAM leaves such names free."""
 
 
 def header(
@@ -137,19 +134,6 @@ def _contig_lines(names: Sequence[str], lengths: Sequence[int], md5s: Sequence[s
             )
         seen.add(name)
         yield f"@SQ\tSN:{name}\tLN:{length}" + (f"\tM5:{md5s[i]}" if md5s is not None else "")
-
-
-def program_line(
-    version: str, command_line: str, name: str = "gassst", after: str = "", made_from: str = ""
-) -> str:
-    """The @PG line of a program of this package, which ran on what another one (`after`) had made."""
-    printable = command_line.encode("utf-8", "backslashreplace").decode()
-    for character, escaped in (("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r")):
-        printable = printable.replace(character, escaped)
-    fields = ["@PG", f"ID:{name}", "PN:gassst", *[f"PP:{after}"] * bool(after)]
-    fields += [f"VN:{version}"] * bool(version) + [f"CL:{printable}"] * bool(printable)
-    fields += [f"{MADE_FROM}:{made_from}"] * bool(made_from)
-    return "\t".join(fields)
 
 
 def in_coordinate_order(header_text: str) -> str:

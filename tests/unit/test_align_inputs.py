@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ import pytest
 
 from gassst import align
 from gassst.align.matrices import unknown_letters
+from gassst.cli import main as cli
 from gassst.errors import InputError, UsageError
 
 DNA_CODES = [0, 1, 2, 3, 4, 3, 0]
@@ -164,3 +166,15 @@ def test_arrays_and_profiles():
 def test_import_of_the_package_does_not_load_it():
     program = "import sys, gassst; assert not any('align' in name for name in sys.modules); gassst.align.DNA"
     assert subprocess.run([sys.executable, "-c", program]).returncode == 0
+
+
+@pytest.mark.parametrize("more", [[], ["--find", "1"]])
+def test_the_header_quotes_any_command(tmp_path, more):
+    """A name of a file may have a tab, and bytes that are no text."""
+    odd = os.path.join(os.fsencode(tmp_path), b"a\t\xff.fa")
+    with open(odd, "wb") as file:
+        file.write(b">x\nACGTACGTACGTACGT\n")
+    output = tmp_path / "out.sam"
+    assert cli.main(["align", "-q", os.fsdecode(odd), os.fsdecode(odd), "-o", str(output), *more]) == 0
+    [line] = [line for line in output.read_text("utf-8").splitlines() if line.startswith("@PG")]
+    assert len(line.split("\t")) == 5 and "a\\t\\udcff.fa" in line

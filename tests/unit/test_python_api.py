@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import io
 import logging
 import multiprocessing
 import os
@@ -18,6 +19,7 @@ import pytest
 import gassst
 from gassst.cli.options import OPTION_OF
 from gassst.cli.parser import build_parser, parse, subparser_of
+from gassst.cluster import run
 from gassst.errors import ParameterError, UsageError
 from gassst.model.options import options_of
 from gassst.model.params import MapParams, Scoring
@@ -196,6 +198,25 @@ def test_errors_of_the_output_name_the_parameter_and_leave_no_file(
     with pytest.raises(ParameterError) as caught:
         mapper.map_file(small_fastq, tmp_path / "o.bam", **options)
     assert caught.value.parameter == parameter and str(caught.value).startswith(f"{parameter} ")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("call", ["map_file", "map_files", "mates", "source", "cluster"])
+def test_an_open_file_is_no_path(small_index, small_fastq, tmp_path, call):
+    """Its lines are no paths either, nor is what can be looked at once only."""
+    output = tmp_path / "out.sam"
+    mapper = gassst.Mapper(small_index, device="none")
+    name = os.fspath(small_fastq)
+    for odd in (io.StringIO(f"{name}\n"), io.BytesIO(), iter([name]), os.fsencode(name), 3, [3]):
+        calls = {
+            "map_file": lambda odd=odd: mapper.map_file(odd, output),
+            "map_files": lambda odd=odd: list(mapper.map_files([{"reads": odd, "output": output}])),
+            "mates": lambda odd=odd: mapper.map_file(small_fastq, output, mates=odd),
+            "source": lambda odd=odd: gassst.ReadSource.of(odd),
+            "cluster": lambda odd=odd: run._absolute(odd),
+        }
+        with pytest.raises(TypeError, match="^(neither a path nor a list of paths|not a path): "):
+            calls[call]()
     assert not list(tmp_path.iterdir())
 
 

@@ -10,6 +10,7 @@ import pytest
 from Bio import SeqIO
 
 import gassst
+from gassst.errors import InputError
 from gassst.reads.shapes import parts_of
 
 
@@ -106,6 +107,23 @@ def test_what_is_no_read_is_a_type_error_with_its_number(mapper, some, read, wha
             list(mapped([*some[:2], read]))
     with pytest.raises(TypeError, match=what.replace("reads1", "reads").replace("read 3", "read 1")):
         mapper.map_one(read)
+
+
+def test_half_of_a_character(mapper, some):
+    """A name shows it by its number; no base or quality is one."""
+    name, sequence, quality = some[0]
+    [segment] = mapper.map([(f"{name}\ud800", sequence, quality)])
+    assert segment.query_name == f"{name}\\ud800"
+    assert mapper.map_one((f"\udcff\ud800{name}", sequence)) == mapper.map_one(sequence)
+    for read in (
+        sequence[:9] + "\ud800",
+        (name, "\udfff" + sequence),
+        (name, sequence, quality[1:] + "\ud800"),
+    ):
+        with pytest.raises(InputError, match="record 1"):
+            mapper.map_one(read)
+        with pytest.raises(InputError, match="record 1"):
+            mapper.map_arrays([read])
 
 
 def test_what_is_no_mate_is_a_type_error_of_its_source(mapper, some):

@@ -327,7 +327,7 @@ def test_read_group_with_either_kind_of_tab(text, world, tmp_path):
     "text",
     [
         "", "RG\\tID:1", "@RG", "@RG ID:1", "@RG\\tSM:1", "@RG\\tID:", "@RG\\tID:1\\tSM", "@RG\\tID:1\\tID:2",
-        "@RG\\tID:1\n",
+        "@RG\\tID:1\n", "@RG\\tID:\udcff",
     ],
 )  # fmt: skip
 def test_bad_read_groups(text):
