@@ -198,7 +198,7 @@ def _files(
             batches = batches_of_file(path, interleaved, options, pieces, access, cut)
         size = 0
         for batch in batches:
-            size += len(batch)
+            size += _count(batch)
             yield GroupBatch(batch, groups.of(lane), preparation)
         if part is None and not size:
             log.warning("%s: no reads", name_of(path))
@@ -217,10 +217,15 @@ def _files_of_pairs(
         pieces, cuts = batch_sizes.of_file(i, mates=2), (None, None) if part is None else part.slices
         size = 0
         for batch in batches_of_pair(*lanes[lane], options, pieces, access, cuts):
-            size += len(batch)
+            size += _count(batch)
             yield GroupBatch(batch, groups.of(lane))
         if part is None and not size:
             log.warning("%s: no reads", " and ".join(map(name_of, lanes[lane])))
+
+
+def _count(batch: Unparsed) -> int:
+    """The reads of a batch. Raises InputError where there is text instead: then the file is not just empty."""
+    return len(batch) or len(batch.parsed())
 
 
 def _parts_of_lanes(lanes: int, parts: Sequence[LanePart] | None) -> Iterable[tuple[int, LanePart | None]]:

@@ -149,6 +149,24 @@ def test_empty_file(mapped, tmp_path, small_fastq, suffix):
     assert mapped(path, other)[0] == f"{path} and {other}: no reads"
 
 
+@pytest.mark.parametrize("options", [(), ("--interleaved",), ("-t", "3"), ("{good}", "--single")])
+@pytest.mark.parametrize(
+    "text",
+    [b"@a\nACG", b"@a\nACGT\n+\nI", gzip.compress(b"@a\nACGT\n+\nIIII\n")[:-9]],
+    ids=["bases", "qualities", "gz"],
+)
+def test_a_first_record_that_is_cut_is_all_that_is_said(
+    run, small_index, small_fastq, tmp_path, options, text
+):
+    path = tmp_path / "cut.fq"
+    path.write_bytes(text)
+    options = [option.format(good=small_fastq) for option in options]
+    code, _, error = run(
+        "map", "-q", "--device", "none", small_index, path, *options, "-o", tmp_path / "out.sam"
+    )
+    assert code == 1 and "cut short" in error and error.count("\n") == 1
+
+
 # --- what one command says ------------------------------------------------------------------------------------
 
 
