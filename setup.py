@@ -229,6 +229,9 @@ class BuildExtensions(build_ext):
     """Translates, compiles and links what is stale, on all cores, and tells of each file."""
 
     def build_extensions(self):
+        needs = runpy.run_path("scripts/packaging/needs.py")
+        if missing := needs["missing"](self.compiler.compiler_so[0], self.compiler.include_dirs):
+            raise SystemExit(f"gassst: error: {missing}")
         modules = {extension.name: extension for extension in self.extensions}
         add_numpy(modules["gassst._core.reads"])
         modules["gassst._core.build_facts"].define_macros = build_facts()

@@ -38,8 +38,15 @@ def main(arguments: list[str]) -> int:
             for text in shown:
                 print(" ", text, flush=True)
     if pip.returncode:
-        print(*LOG.read_text(encoding="utf-8").splitlines()[-40:], f"pip failed; all of it: {LOG}", sep="\n")
+        print(*why_failed(LOG.read_text(encoding="utf-8")), f"pip failed; all of it: {LOG}", sep="\n")
     return pip.returncode
+
+
+def why_failed(log: str) -> list[str]:
+    """The end of the log; nothing where setup.py has said what is missing, which was shown."""
+    lines = log.splitlines()
+    is_said = any(line.strip().startswith(f"{BUILD}error: ") for line in lines)
+    return [] if is_said else lines[-40:]
 
 
 if __name__ == "__main__":
