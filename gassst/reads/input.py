@@ -198,7 +198,8 @@ def _files(
             batches = batches_of_file(path, interleaved, options, pieces, access, cut)
         size = 0
         for batch in batches:
-            size += _count(batch)
+            batch = batch if size else _first(batch)
+            size += len(batch)
             yield GroupBatch(batch, groups.of(lane), preparation)
         if part is None and not size:
             log.warning("%s: no reads", name_of(path))
@@ -217,15 +218,19 @@ def _files_of_pairs(
         pieces, cuts = batch_sizes.of_file(i, mates=2), (None, None) if part is None else part.slices
         size = 0
         for batch in batches_of_pair(*lanes[lane], options, pieces, access, cuts):
-            size += _count(batch)
+            batch = batch if size else _first(batch)
+            size += len(batch)
             yield GroupBatch(batch, groups.of(lane))
         if part is None and not size:
             log.warning("%s: no reads", " and ".join(map(name_of, lanes[lane])))
 
 
-def _count(batch: Unparsed) -> int:
-    """The reads of a batch. Raises InputError where there is text instead: then the file is not just empty."""
-    return len(batch) or len(batch.parsed())
+def _first(batch: Unparsed) -> Unparsed:
+    """The first batch of a file; where no record was counted, parsed: the last one may lack its line end.
+
+    Raises InputError where there is text that is no record: then the file is not just empty.
+    """
+    return batch if len(batch) else batch.parsed()
 
 
 def _parts_of_lanes(lanes: int, parts: Sequence[LanePart] | None) -> Iterable[tuple[int, LanePart | None]]:
