@@ -197,20 +197,21 @@ def write_fasta(path: Path, sequence: str) -> None:
 
 
 def with_repeats(sequence: str) -> str:
-    """A genome of 300,000 bases in which two in five belong to copies, diverged, inverted or in tandem."""
+    """A genome of 300,000 bases with families of copies: in turn forward, inverted and in tandem, each diverged."""
     rng = random.Random(5)
     pieces = []
-    for family in range(12):
+    for family in range(21):
         start = rng.randrange(len(sequence) - 10_000)
-        unit = sequence[start : start + rng.choice([30, 120, 500, 1500])]
-        for _ in range(10):
-            copy = "".join(rng.choice("ACGT") if rng.random() < 0.02 else base for base in unit)
+        unit = sequence[
+            start : start + (3, 7, 12, 15, 30, 120, 500)[family // 3] * (1 if family % 3 == 2 else 4)
+        ]
+        for _ in range(8):
+            times = max(3, 240 // len(unit)) if family % 3 == 2 else 1
+            copy = "".join(rng.choice("ACGT") if rng.random() < 0.02 else base for base in unit * times)
             if family % 3 == 1:
                 copy = copy[::-1].translate(str.maketrans("ACGT", "TGCA"))
             start = rng.randrange(len(sequence) - 10_000)
-            pieces.append(
-                copy * (1 if family % 3 else 3) + sequence[start : start + rng.randrange(1000, 2000)]
-            )
+            pieces.append(copy + sequence[start : start + rng.randrange(1000, 2000)])
     rng.shuffle(pieces)
     return "".join(pieces)
 
