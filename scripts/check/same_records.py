@@ -73,6 +73,8 @@ def changing(span: str, root: Path) -> list[tuple[Commit, str]]:
 def default_base(root: Path) -> str | None:
     """The last commit that changed records, or HEAD's parent if HEAD did; None without a parent."""
     try:
+        if not Path(git("rev-parse", "--show-toplevel", root=root)).samefile(root):
+            return None  # an sdist, unpacked inside some other checkout
         chain = git("rev-list", "--first-parent", f"--max-count={LIMIT + 1}", "HEAD", root=root).split()
     except (OSError, subprocess.CalledProcessError):
         return None

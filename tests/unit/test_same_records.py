@@ -121,6 +121,14 @@ def test_edits_are_compared_before_they_are_committed(tree, capsys):
     assert code == 1 and "80 reads differ" in text
 
 
+def test_a_commit_and_its_parent_are_compared_whatever_came_after(tree, capsys):
+    tree("Surer", **{"gassst/__init__.py": package(50)})
+    tree("Less sure", **{"gassst/__init__.py": package(60)})
+    assert checked(tree, capsys)[0] == 0
+    code, text = checked(tree, capsys, "HEAD~2..HEAD~1")
+    assert code == 1 and "80 reads differ" in text
+
+
 def test_what_is_not_of_the_package_is_not_built(tree, capsys, monkeypatch):
     tree("Write", **{"docs/a.md": "x"})
     monkeypatch.setattr(same_records, "build", None)
@@ -135,6 +143,9 @@ def test_without_a_parent_there_is_nothing_to_compare(tree, capsys, tmp_path):
     shallow = tmp_path / "shallow"
     tree.git("clone", "-q", "--depth", "1", f"file://{tree.root}", str(shallow))
     assert same_records.main([], shallow) == 0 and "no parent" in capsys.readouterr().out
+    inside = tree.root / "build" / "sdist"
+    shutil.copytree(tree.root / "gassst", inside / "gassst")
+    assert same_records.main([], inside) == 0 and "no parent" in capsys.readouterr().out
     shutil.rmtree(shallow / ".git")
     assert same_records.main([], shallow) == 0 and "no parent" in capsys.readouterr().out
 
@@ -183,6 +194,7 @@ def test_times_order_what_is_built_as_before_and_after_what_is_installed(tree, t
         os.utime(path, (1000 + number, 1000 + number))
     same_records.take_commit("HEAD", copy, root)
     (copy / "index/a.h").write_text("// another")
+    os.utime(copy / "index/a.h", (1, 1))
     same_records.take_build(copy, root)
     same, other, object_ = (
         (copy / path).stat().st_mtime for path in ("ext/a.h", "index/a.h", "build/objects-x/a.o")
