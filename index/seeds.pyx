@@ -416,10 +416,13 @@ cdef class Seeds:
 
     cdef bint limit_read(self, Py_ssize_t i, const uint32_t *caps, uint16_t *clipped) noexcept nogil:
         """`limit` of active read i: its clipped seeds, and whether one was passed over."""
-        cdef int64_t j
-        cdef bint capped = limit_occurrences(self.seeds + self.start[i], self.start[i + 1] - self.start[i], caps, clipped)
-        for j in range(self.start[i], self.start[i + 1]):
-            self.occurrences += self.seeds[j].count
+        cdef Seed *seeds = self.seeds + self.start[i]
+        cdef Py_ssize_t n = self.start[i + 1] - self.start[i], j
+        cdef bint capped = limit_occurrences(seeds, n, caps, clipped)
+        cdef int64_t occurrences = 0
+        for j in range(n):
+            occurrences += seeds[j].count
+        self.occurrences += occurrences
         return capped
 
     cdef int copy_all(self, const seed_index_t *view, uint64_t kmer_from, uint64_t kmer_to) except -1 nogil:

@@ -24,7 +24,7 @@ from gassst._core.anchors cimport (
     read_t,
 )
 from gassst._core.banded cimport band_batch, kernels_of
-from gassst._core.bookkeeping cimport knowledge_t, needs_stage, take_band
+from gassst._core.bookkeeping cimport knowledge_t, merge, needs_stage, take_band
 from gassst._core.contigs cimport contigs_before
 from gassst._core.coordinates cimport coordinate_t, place_key, strand_of_key
 from gassst._core.filters cimport columns_t, filter_of, pass_filter, use_kernels
@@ -33,7 +33,7 @@ from gassst._core.key_sort cimport sort_keys
 from gassst._core.layouts cimport NO_SCORE
 from gassst._core.planes cimport planes_of
 from gassst._core.rooms cimport enlarged
-from gassst._core.seeds cimport Seeds, reads_t, view_of
+from gassst._core.seeds cimport Seed, Seeds, reads_t, view_of
 from gassst._core.stages cimport (  # its own: named, so that the build sees a change
     ACTIVE,
     BANDS,
@@ -45,8 +45,10 @@ from gassst._core.stages cimport (  # its own: named, so that the build sees a c
     PLACES,
     REJECTED,
     REJECTED_FRESH,
+    REJECTED_STARTS,
     SCORED,
     SCORED_FRESH,
+    SCORED_STARTS,
     STARTS,
     TOLD,
     effort_t,
@@ -224,13 +226,21 @@ cdef class Stages:
         """The places of the reads first .. stop - 1, added to those found before."""
         cdef int stage
         cdef Py_ssize_t a
-        self.scored.n = self.scored.n_fresh = self.rejected.n = self.rejected.n_fresh = 0
+        self.forget(&self.scored, SCORED_STARTS, stop - first)
+        self.forget(&self.rejected, REJECTED_STARTS, stop - first)
+        self.first = first
         for stage in range(self.stages):
             a = self.unsettled(stage, first, stop)
-            self.merge_known(&self.scored, SCORED, SCORED_FRESH, first)
-            self.merge_known(&self.rejected, REJECTED, REJECTED_FRESH, first)
+            self.merge_known(&self.scored, SCORED, SCORED_STARTS, first, stop)
+            self.merge_known(&self.rejected, REJECTED, REJECTED_STARTS, first, stop)
             if a:
                 self.run_stage(stage, a)
+        return 0
+
+    cdef int forget(self, known_t *known, int start_room, uint32_t n) except -1 nogil:
+        """Nothing is known of the `n` reads of a block."""
+        memset(enlarged(&self.rooms[start_room], (n + 1) * sizeof(int64_t)), 0, (n + 1) * sizeof(int64_t))
+        known.n_fresh = 0
         return 0
 
     cdef Py_ssize_t unsettled(self, int stage, uint32_t first, uint32_t stop) except -1 nogil:
@@ -257,27 +267,27 @@ cdef class Stages:
             a += goes_on[r - first]
         return a
 
-    cdef int merge_known(self, known_t *known, int room, int fresh_room, uint32_t first) except -1 nogil:
-        """Sort the fresh keys into the others. What is known of reads that do not go on is forgotten."""
+    cdef int merge_known(self, known_t *known, int room, int start_room, uint32_t first, uint32_t stop) except -1 nogil:
+        """Sort the fresh keys of each read into its others. What is known of reads that do not go on is forgotten."""
         cdef const uint8_t *goes_on = <const uint8_t *>self.rooms[GOES_ON].p
-        cdef Py_ssize_t n = known.n + known.n_fresh, i = 0, j = 0, k = 0
+        cdef int64_t *start = <int64_t *>self.rooms[start_room].p
+        cdef int64_t n = start[stop - first] + known.n_fresh, row = 0, next_row, fresh, fresh_stop = 0, to = 0
         cdef uint64_t *merged
-        cdef uint64_t key
-        if known.n_fresh == 0 and known.n == 0:
+        cdef uint32_t r
+        if n == 0:
             return 0
-        merged = <uint64_t *>enlarged(&self.rooms[MERGED], n * sizeof(uint64_t))
-        sort_keys(known.fresh, merged, known.n_fresh)
-        while i < known.n or j < known.n_fresh:
-            if j == known.n_fresh or (i < known.n and known.keys[i] <= known.fresh[j]):
-                key = known.keys[i]
-                i += 1
-            else:
-                key = known.fresh[j]
-                j += 1
-            merged[k] = key
-            k += goes_on[(strand_of_key(key) >> 1) - first]
+        merged = <uint64_t *>enlarged(&self.rooms[MERGED], 2 * n * sizeof(uint64_t))  # the second half is for sorting
+        for r in range(first, stop):
+            fresh, next_row, start[r - first] = fresh_stop, start[r + 1 - first], to
+            while fresh_stop < known.n_fresh and strand_of_key(known.fresh[fresh_stop]) >> 1 == r:
+                fresh_stop += 1
+            if goes_on[r - first]:
+                sort_keys(known.fresh + fresh, merged + n, fresh_stop - fresh)
+                to += merge(known.keys + row, next_row - row, known.fresh + fresh, fresh_stop - fresh, merged + to)
+            row = next_row
+        start[stop - first] = to
         self.rooms[room], self.rooms[MERGED] = self.rooms[MERGED], self.rooms[room]
-        known.keys, known.n, known.n_fresh = merged, k, 0
+        known.keys, known.n_fresh = merged, 0
         return 0
 
     cdef int run_stage(self, int stage, Py_ssize_t a) except -1 nogil:
@@ -311,8 +321,7 @@ cdef class Stages:
         distinct_buckets(&here, n, self.shift, &top, &found)
         self.effort.candidates_ns += now() - t
         self.score(&found)
-        self.note_scored(&top)
-        self.note_scored(&found)
+        self.note_scored(&top, &found)
         return 0
 
     cdef int look_up(self, int stage, Py_ssize_t a) except -1 nogil:
@@ -353,9 +362,12 @@ cdef class Stages:
         """
         cdef const uint32_t *active = <const uint32_t *>self.rooms[ACTIVE].p
         cdef int64_t *start = <int64_t *>enlarged(&self.rooms[STARTS], (a + 1) * sizeof(int64_t))
+        cdef const int64_t *of_scored = <const int64_t *>self.rooms[SCORED_STARTS].p - self.first
+        cdef const int64_t *of_rejected = <const int64_t *>self.rooms[REJECTED_STARTS].p - self.first
+        cdef const int64_t *seeds_from = self.seeds.start
+        cdef const Seed *seeds = self.seeds.seeds
         cdef const uint32_t *positions = self.view.positions
         cdef const coordinate_t *copied = self.seeds.copied
-        cdef keys_t scored = keys_t(self.scored.keys, 0, 0), rejected = keys_t(self.rejected.keys, 0, 0)
         cdef Py_ssize_t i, j
         cdef uint32_t r
         cdef read_t read
@@ -364,14 +376,14 @@ cdef class Stages:
             r = active[i]
             start[i] = self.anchors.n
             if copied == NULL:
-                for j in range(self.seeds.start[min(i + AHEAD, a)], self.seeds.start[min(i + AHEAD + 1, a)]):
-                    if self.seeds.seeds[j].count:
-                        prefetch(positions + self.seeds.seeds[j].lo)
-                        prefetch(positions + self.seeds.seeds[j].lo + self.seeds.seeds[j].count - 1)
-            of_read(&scored, self.scored.keys + self.scored.n, r)
-            of_read(&rejected, self.rejected.keys + self.rejected.n, r)
-            read = read_t(r, self.reads.flip[r], self.shift, self.seeds.seeds + self.seeds.start[i],
-                          self.seeds.start[i + 1] - self.seeds.start[i], positions, copied, scored, rejected)
+                for j in range(seeds_from[min(i + AHEAD, a)], seeds_from[min(i + AHEAD + 1, a)]):
+                    if seeds[j].count:
+                        prefetch(positions + seeds[j].lo)
+                        prefetch(positions + seeds[j].lo + seeds[j].count - 1)
+            read = read_t(r, self.reads.flip[r], self.shift, seeds + seeds_from[i], seeds_from[i + 1] - seeds_from[i],
+                          positions, copied,
+                          keys_t(self.scored.keys + of_scored[r], of_scored[r + 1] - of_scored[r], 0),
+                          keys_t(self.rejected.keys + of_rejected[r], of_rejected[r + 1] - of_rejected[r], 0))
             gather_read(&read, self.keys, self.anchors)
         start[a] = self.anchors.n
         if self.leaves_out:
@@ -494,23 +506,14 @@ cdef class Stages:
         self.kernels.score[(words > 1) + (words > 2) + (words > 4)](&batch, NULL, edits, end)
         self.effort.calls += 1
 
-    cdef int note_scored(self, const buckets_t *buckets) except -1 nogil:
-        """Buckets that need not be scored again."""
-        cdef uint64_t *keys = <uint64_t *>enlarged(&self.rooms[SCORED_FRESH],
-                                                   (self.scored.n_fresh + buckets.n) * sizeof(uint64_t))
-        cdef Py_ssize_t i
-        for i in range(buckets.n):
-            keys[self.scored.n_fresh + i] = place_key(buckets.read_strand[i], buckets.bucket[i])
-        self.scored.fresh = keys
-        self.scored.n_fresh += buckets.n
+    cdef int note_scored(self, const buckets_t *top, const buckets_t *others) except -1 nogil:
+        """Buckets that need not be scored again: of each read the best supported one, then the others."""
+        cdef uint64_t *keys = <uint64_t *>enlarged(&self.rooms[SCORED_FRESH], (top.n + others.n) * sizeof(uint64_t))
+        cdef Py_ssize_t i, j = 0
+        for i in range(top.n):
+            keys[i + j] = place_key(top.read_strand[i], top.bucket[i])
+            while j < others.n and others.read_strand[j] >> 1 == top.read_strand[i] >> 1:
+                keys[i + 1 + j] = place_key(others.read_strand[j], others.bucket[j])
+                j += 1
+        self.scored.fresh, self.scored.n_fresh = keys, top.n + others.n
         return 0
-
-
-cdef inline void of_read(keys_t *keys, const uint64_t *stop, uint32_t r) noexcept nogil:
-    """Move on to the keys of a read, behind those of reads before it."""
-    keys.keys += keys.n
-    while keys.keys < stop and strand_of_key(keys.keys[0]) >> 1 < r:
-        keys.keys += 1
-    keys.n = keys.at = 0
-    while keys.keys + keys.n < stop and strand_of_key(keys.keys[keys.n]) >> 1 == r:
-        keys.n += 1

@@ -29,10 +29,10 @@ cdef struct states_t:
 
 
 cdef struct known_t:
-    # Places of reads that need no second look: sorted keys, and those since the last stage.
+    # Places of reads that need no second look: keys, sorted by read and place, and those since the last stage, by read.
     uint64_t *keys
     uint64_t *fresh
-    Py_ssize_t n, n_fresh
+    Py_ssize_t n_fresh
 
 
 cdef struct effort_t:
@@ -49,8 +49,10 @@ cdef enum:  # what memory is for
     PLACES
     SCORED
     SCORED_FRESH
+    SCORED_STARTS
     REJECTED
     REJECTED_FRESH
+    REJECTED_STARTS
     MERGED
     TOLD
     N_ROOMS
@@ -89,12 +91,14 @@ cdef class Stages:
     cdef room_t rooms[N_ROOMS]
     cdef known_t scored, rejected
     cdef Py_ssize_t n_places
+    cdef uint32_t first     # read of the block
 
     cdef tuple grouped(self, const uint32_t[::1] lengths)
     cdef void open_reads(self, const reads_t *reads, const states_t *states) noexcept nogil
     cdef int run_block(self, uint32_t first, uint32_t stop) except -1 nogil
     cdef Py_ssize_t unsettled(self, int stage, uint32_t first, uint32_t stop) except -1 nogil
-    cdef int merge_known(self, known_t *known, int room, int fresh_room, uint32_t first) except -1 nogil
+    cdef int forget(self, known_t *known, int start_room, uint32_t n) except -1 nogil
+    cdef int merge_known(self, known_t *known, int room, int start_room, uint32_t first, uint32_t stop) except -1 nogil
     cdef int run_stage(self, int stage, Py_ssize_t a) except -1 nogil
     cdef int look_up(self, int stage, Py_ssize_t a) except -1 nogil
     cdef int gather(self, Py_ssize_t a) except -1 nogil
@@ -104,4 +108,4 @@ cdef class Stages:
     cdef int words_of(self, uint32_t read_strand) noexcept nogil
     cdef void score_bands(self, int words, const uint32_t *read_strand, const coordinate_t *first, uint32_t n,
                           uint16_t *edits, uint16_t *end) noexcept nogil
-    cdef int note_scored(self, const buckets_t *buckets) except -1 nogil
+    cdef int note_scored(self, const buckets_t *top, const buckets_t *others) except -1 nogil
