@@ -121,7 +121,6 @@ class _Merge:
         primary = self.first[of_moved]
         own_pairs = hits["flag"][primary] & PROPER_PAIR != 0
         stats.add_work_of(own)
-        stats.count_mapped(self.other.summary[of_moved], hits["mapq"][primary])
         stats.proper += int(np.count_nonzero(own_pairs)) // 2
         return BatchResult(rows, summary, np.concatenate([self.main.cigars, self.other.cigars]))
 

@@ -60,7 +60,6 @@ def map_batch(
             stats.proper += _proper_pairs.flag_proper(result.hits, result.cigars, mate, starts, library)
             library = library.also
         stats.pairs += int(np.count_nonzero(mate == 1))
-    stats.count_reads(context.lengths, result.summary, result.quality)
     return result
 
 

@@ -100,6 +100,7 @@ class BatchMapper:
             result = read_through.put_back(result, context, packed)
         if params.meth is not None:
             stats.proper -= fail_chimeras(result, packed.lengths, batch.mate)
+        stats.count_reads(context.lengths, result.summary, result.quality)
         stats.too_long = batch.longer_than(params.longest_read)
         stats.bases += len(batch.bases) - int(context.lengths.sum())
         if self.counts_details:

@@ -194,22 +194,18 @@ class Stats:
         self.reads += len(lengths)
         self.bases += int(lengths.sum())
         self.too_short += int(np.count_nonzero(lengths < MIN_READ_LENGTH))
-        self.count_mapped(summary, quality)
-
-    def count_copies(self, copies: np.ndarray | None, summary: np.ndarray) -> None:
-        """Count what collapsed reads stand for: `copies` int64[n], `summary` READ_SUMMARY[n]."""
-        if copies is not None:
-            self.copies += int(copies.sum())
-            self.copies_mapped += int(copies[summary["best"] != NO_SCORE].sum())
-
-    def count_mapped(self, summary: np.ndarray, quality: np.ndarray) -> None:
-        """Count the alignments of reads: `summary` READ_SUMMARY[n], `quality` uint8[n]."""
         mapped = summary["best"] != NO_SCORE
         self.mapped += int(mapped.sum())
         self.confident += int((quality[mapped] >= CONFIDENT).sum())
         for counter, values in ((self.errors, summary["best"][mapped]), (self.mapq, quality[mapped])):
             counts = np.bincount(values)
             counter.update({v: int(counts[v]) for v in np.flatnonzero(counts).tolist()})
+
+    def count_copies(self, copies: np.ndarray | None, summary: np.ndarray) -> None:
+        """Count what collapsed reads stand for: `copies` int64[n], `summary` READ_SUMMARY[n]."""
+        if copies is not None:
+            self.copies += int(copies.sum())
+            self.copies_mapped += int(copies[summary["best"] != NO_SCORE].sum())
 
     def count_cycles(self, hits: np.ndarray, cigars: np.ndarray, planes: np.ndarray, packed: Any) -> None:
         """Count errors by cycle, and damage: `hits` and `cigars` of a `BatchResult`, `planes` of the reference."""

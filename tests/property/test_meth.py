@@ -3,6 +3,7 @@
 import random
 import subprocess
 import sys
+from collections import Counter
 
 import numpy as np
 import pysam
@@ -297,11 +298,17 @@ def test_tags_of_bismark(tmp_path):
 def test_a_chimera_fails(tmp_path):
     genome = genome_of(20_000, 12)
     read = "".join(genome[at : at + 40].replace("C", "T") for at in (1_000, 5_000, 9_000))
+    whole = genome[3_000:3_120].replace("C", "T")
+    (tmp_path / "reads.fa").write_text(f">chimera\n{read}\n>whole\n{whole}\n")
     with gassst.Mapper(index_of(tmp_path, genome), meth="directional", threads=1) as mapper:
-        records = list(mapper.map([("chimera", read), ("whole", genome[3_000:3_120].replace("C", "T"))]))
+        stats = mapper.map_file(tmp_path / "reads.fa", tmp_path / "out.sam")
+    with pysam.AlignmentFile(tmp_path / "out.sam") as file:
+        records = list(file)
     of_chimera = [r for r in records if r.query_name == "chimera"]
     assert all(r.is_qcfail and r.mapping_quality <= 1 for r in of_chimera)
     assert [r.is_qcfail for r in records if r.query_name == "whole"] == [False]
+    primary = [r.mapping_quality for r in records if not r.is_secondary and not r.is_supplementary]
+    assert dict(stats.mapq) == Counter(primary) and stats.confident == 1
 
 
 def test_the_file_keeps_both_sets_of_seeds(tmp_path):
