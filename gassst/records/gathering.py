@@ -335,8 +335,10 @@ class _Gatherer:
         if "cram" not in (self.file_format, self._parts[0].file_format):
             return
         if self._options.reference is not None:
-            target = CramTarget(options, self._destination, self._contigs, self._options.reference)
-            self._form, self._folder = target.with_folder()
+            # Parts may need it, whatever the output does.
+            target = CramTarget(CramOptions(), self._destination, self._contigs, self._options.reference)
+            self._folder = target.with_folder()[1]
+            self._form = options.as_text(self._folder is not None)
         elif self.file_format == "cram" and options.is_against_reference:
             raise UsageError(f"{self._destination.name}: CRAM refers to the index: name it by --reference")
         else:
