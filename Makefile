@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # What an editable install is made from; a change of other Python files needs no new one.
 SOURCES := setup.py pyproject.toml gassst/version.py scripts/packaging/metadata.py $(shell find gassst ext index -name '*.pyx' -o -name '*.px[di]' -o -name '*.[ch]')
 
-.PHONY: demo test lint docs docs-check same-records thesis ablation sanitize fuzz clean
+.PHONY: demo test lint docs docs-check same-records thesis ablation sanitize fuzz fuzz-options clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python scripts/demo.py
@@ -59,6 +59,12 @@ sanitize: $(VENV)/.tested
 SECONDS ?= 600
 fuzz: $(VENV)/.fuzz
 	$(BIN)/python scripts/fuzz/drive.py --seconds $(SECONDS)
+
+# Random command lines over all options: CASES of them from SEED on.
+CASES ?= 1000
+SEED ?= 0
+fuzz-options: $(VENV)/.tested
+	$(BIN)/python scripts/check/fuzz_options.py --seed $(SEED) --cases $(CASES)
 
 # Linux: atheris has no wheels for other systems. Root of Debian gets clang, too.
 $(VENV)/.fuzz: $(VENV)/.tested
