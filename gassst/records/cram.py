@@ -21,7 +21,7 @@ log = logging.getLogger("gassst")
 OPTIONS = {
     "version": "3.0|3.1",
     "no_ref": "0|1",
-    "embed_ref": "0|1|2",
+    "embed_ref": "0|1",
     "store_nm": "0|1",
     "store_md": "0|1",
     "seqs_per_slice": "[1-9][0-9]{0,6}",
@@ -65,7 +65,7 @@ class CramOptions:
     def is_against_reference(self) -> bool:
         """Bases are written as differences to the reference, which readers need, too."""
         values = dict(option.partition("=")[::2] for option in self.given)
-        return values.get("no_ref", "0") == "0" and values.get("embed_ref", "0") != "2"
+        return values.get("no_ref", "0") == "0"
 
     def as_text(self, against_reference: bool) -> str:
         """Each option behind a comma, as htslib takes them behind the name of a format."""

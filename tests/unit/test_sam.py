@@ -70,9 +70,7 @@ def test_every_field_and_tag(tmp_path, world, batch, extension, options):
 
 
 @pytest.mark.parametrize("options", [{}, {"xa": True}])
-@pytest.mark.parametrize(
-    "form", [(), ("version=3.1",), ("no_ref=1",), ("embed_ref", "small"), ("embed_ref=2",)]
-)
+@pytest.mark.parametrize("form", [(), ("version=3.1",), ("no_ref=1",), ("embed_ref", "small")])
 def test_cram_holds_the_same_records(tmp_path, world, batch, options, form):
     path = tmp_path / "out.cram"
     header = world.header(read_group=READ_GROUP, md5s=world.md5s)
@@ -99,6 +97,8 @@ def test_a_contig_with_u_is_written_without_reference(tmp_path, world, batch, ca
     "name, option, message",
     [
         ("out.cram", "version=9", "version takes 3.0|3.1"),
+        # htslib 1.24 then frees memory twice where the records are not sorted.
+        ("out.cram", "embed_ref=2", "embed_ref takes 0|1"),
         ("out.cram", "lossy_names=1", "CRAM takes version, no_ref"),
         ("out.bam", "version=3.0", "BAM has no such options"),
     ],
