@@ -94,7 +94,9 @@ def values_of(action: argparse.Action) -> Sequence[str]:
         return [f"{action.dest}.{action.metavar}"]
     if span := re.search(r"from (\d+) to (\d+)", option.values.complaint if option and option.values else ""):
         low, high = map(int, span.groups())
-        return [str(low), str(low + 1), *(str(low + (high - low) // n) for n in (1000, 100, 20, 10, 4, 2, 1))]
+        numbers = [low, low + 1, *(low + (high - low) // n for n in (1000, 100, 20, 10, 4, 2, 1))]
+        two = [f"{low + 1},{number}" for number in numbers] if action.metavar == "N[,N]" else []
+        return [*map(str, numbers), *two]
     return VALUES[action.dest if action.dest in VALUES else str(action.metavar)]
 
 

@@ -119,7 +119,8 @@ class Source(NamedTuple):
 
     def put(self, rng: random.Random, folder: Path, kinds: Sequence[str] = ()) -> list[str]:
         """Write files of one kind, of these if there are any. Returns what names them on the command line."""
-        kind = rng.choice([kind for kind in self.kinds if not kinds or kind in kinds])
+        own = random.Random(rng.random())  # so the layout does not depend on which kinds there are
+        kind = own.choice([kind for kind in self.kinds if not kinds or kind in kinds])
         if kind in ALIGNED:
             self._write_alignments(folder / f"reads.{kind}", rng.random() < 0.5)
             more = ["--reference", f"../../world/{self.name}.fa"] if kind == "cram" else []

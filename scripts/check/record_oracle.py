@@ -16,6 +16,14 @@ from pathlib import Path
 import pysam
 
 COMPLEMENT = str.maketrans("ACGTMRWSYKVHDBN", "TGCAKYWSRMBDHVN")
+ASKED = {
+    "comments": "XX",
+    "casava_barcode": "BC",
+    "umi_separator": "RX",
+    "read_group": "RG",
+    "rg_from_name": "RG",
+}
+"""The tag that an option asks for."""
 NOT_PRIMARY, SUPPLEMENTARY, DUPLICATE = 0x900, 0x800, 0x400
 Key = tuple[str, int]  # name, and 1 or 2 for a mate, 0 for a single read
 Read = tuple[str, "str | None"]  # bases in upper case, qualities as in FASTQ
@@ -32,6 +40,15 @@ class Run:
 
     def has(self, *names: str) -> bool:
         return any(name in self.given for name in names)
+
+    @property
+    def costs(self) -> tuple[int, int, list[int], list[int]]:
+        """Match, mismatch, and opening and extending a gap: a deletion, an insertion."""
+        numbers = [
+            list(map(int, self.given.get(name, str(default)).split(",")))
+            for name, default in {"match": 1, "mismatch": 4, "gap_open": 6, "gap_extend": 1}.items()
+        ]
+        return numbers[0][0], numbers[1][0], numbers[2] * 2, numbers[3] * 2
 
     @property
     def is_meth(self) -> bool:
@@ -127,6 +144,9 @@ def _record_faults(
         yield from _alignment_faults(record, bases, run)
     if record is own and record.is_proper_pair and (mate is None or not mate.is_proper_pair):
         yield "proper with a mate that is not"
+    lacking = [tag for option, tag in ASKED.items() if run.has(option) and not record.has_tag(tag)]
+    if lacking and not run.has("lenient"):
+        yield f"no tag {lacking}"
     yield from _mate_faults(record, mate)
 
 
@@ -148,24 +168,30 @@ def _alignment_faults(record: pysam.AlignedSegment, bases: str, run: Run) -> Ite
         return
     if not inner or pysam.CDEL in (inner[0], inner[-1]):
         yield f"CIGAR {record.cigarstring} with a deletion at an end"
-    edits, conversions, equal, md, split = 0, 0, 0, "", ""
-    converted = _converted(record)
+    edits, conversions, equal, md, split, score = 0, 0, 0, "", "", 0
+    converted, (match, mismatch, opens, extends) = _converted(record), run.costs
     at, q = record.reference_start, 0
     for kind, length in cigar:
-        if kind == pysam.CDEL:
-            md, equal, edits = f"{md}{equal}^{contig[at : at + length]}", 0, edits + length
-        elif kind == pysam.CINS:
-            edits += length
-        elif kind in (pysam.CMATCH, pysam.CEQUAL, pysam.CDIFF):
+        if kind in (pysam.CMATCH, pysam.CEQUAL, pysam.CDIFF):
             for a, b in zip(bases[q : q + length], contig[at : at + length], strict=True):
-                same = a == b and a in "ACGT"
-                conversions += (b, a) == converted
+                same, is_converted = a == b and a in "ACGT", (b, a) == converted
+                conversions += is_converted
                 md, equal = (md, equal + 1) if same else (f"{md}{equal}{b}", 0)
                 edits, split = edits + (not same), split + "X="[same]
-        if kind not in (pysam.CMATCH, pysam.CEQUAL, pysam.CDIFF):
+                differs = -mismatch if a in "ACGT" and b in "ACGT" else -1
+                score += match if same or is_converted else differs
+        else:
             split += "MIDNSHP"[kind] * length
+        if kind in (pysam.CINS, pysam.CDEL):
+            is_insertion = kind == pysam.CINS
+            edits, score = edits + length, score - opens[is_insertion] - length * extends[is_insertion]
+        if kind == pysam.CDEL:
+            md, equal = f"{md}{equal}^{contig[at : at + length]}", 0
         q += length * (kind in (0, 1, 4, 7, 8))
         at += length * (kind in (0, 2, 7, 8))
+    fits = {"local": [score], "global": [conversions - edits]}
+    if record.get_tag("AS") not in fits.get(run.given.get("mode", ""), [score, conversions - edits]):
+        yield f"AS {record.get_tag('AS')}, not {score} or {conversions - edits}"
     if run.is_meth and run.given.get("meth_tags") != "bismark":
         edits -= conversions
     if record.get_tag("NM") != edits:
