@@ -16,7 +16,16 @@ cdef inline void close_list(byte_buffer *out, bint text) noexcept nogil:
     out.size = close_string(out.data + out.size, text) - out.data
 
 
-cdef int add_listed(const cursor_t *c, const record_t *r, byte_buffer *out, size_t row, put_listed put) noexcept nogil:
+cdef uint32_t edits_as_tagged(cursor_t *c, const hit_t *hit) noexcept nogil:
+    """NM of any row of the group. `c.mismatch` may be that of this row afterwards."""
+    cdef bint reverse = (hit.flag & BAM_FREVERSE) != 0
+    if c.target.meth_tags != OF_BISMARK:
+        return hit.edits
+    compare(c, hit, oriented(c.batch, &c.strands[reverse], hit.read, reverse))
+    return all_differences(c, hit)
+
+
+cdef int add_listed(cursor_t *c, const record_t *r, byte_buffer *out, size_t row, put_listed put) noexcept nogil:
     cdef const hit_t *hit = c.batch.hits + row
     cdef placement_t place
     cdef listed_hit item
@@ -26,14 +35,14 @@ cdef int add_listed(const cursor_t *c, const record_t *r, byte_buffer *out, size
     item.contig = c.target.names[place.tid]
     item.position, item.reverse = place.position, (hit.flag & BAM_FREVERSE) != 0
     item.cigar, item.runs = c.batch.cigars + hit.cigar_start, hit.cigar_runs
-    item.mapq, item.edits = hit.mapq, hit.edits
+    item.mapq, item.edits = hit.mapq, edits_as_tagged(c, hit)
     status = reserve(out, r.start, item.contig.length + 3 * MAX_DECIMAL + 10 * <uint64_t>item.runs + 8)
     if status == BUILT:
         out.size = put(out.data + out.size, &item) - out.data
     return status
 
 
-cdef int add_xa(const cursor_t *c, const record_t *r, byte_buffer *out, bint text) noexcept nogil:
+cdef int add_xa(cursor_t *c, const record_t *r, byte_buffer *out, bint text) noexcept nogil:
     """Folds the secondary rows into the record of the group's first."""
     cdef size_t row
     cdef int status = open_list(out, r, TAG_XA, text)
@@ -45,7 +54,7 @@ cdef int add_xa(const cursor_t *c, const record_t *r, byte_buffer *out, bint tex
     return status
 
 
-cdef int add_sa(const cursor_t *c, const record_t *r, byte_buffer *out, bint text) noexcept nogil:
+cdef int add_sa(cursor_t *c, const record_t *r, byte_buffer *out, bint text) noexcept nogil:
     """The other parts of the read that row `c.row` is a part of: the primary first, then the supplementary rows."""
     cdef size_t row
     cdef int status = open_list(out, r, TAG_SA, text)

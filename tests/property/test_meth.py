@@ -295,6 +295,18 @@ def test_tags_of_bismark(tmp_path):
         assert record.get_tag("NM") == plain
 
 
+def test_parts_list_the_differences_that_bismark_counts(tmp_path):
+    genome = genome_of(20_000, 12)
+    read = "".join(genome[at : at + 80].replace("C", "T") for at in (1_000, 5_000))
+    (tmp_path / "reads.fa").write_text(f">split\n{read}\n")
+    with gassst.Mapper(index_of(tmp_path, genome), meth="directional", threads=1) as mapper:
+        mapper.map_file(tmp_path / "reads.fa", tmp_path / "out.sam", meth_tags="bismark")
+    with pysam.AlignmentFile(tmp_path / "out.sam") as file:
+        one, two = file
+    for part, other in ((one, two), (two, one)):
+        assert int(part.get_tag("SA").rstrip(";").split(",")[5]) == other.get_tag("NM") > 0
+
+
 def test_a_chimera_fails(tmp_path):
     genome = genome_of(20_000, 12)
     read = "".join(genome[at : at + 40].replace("C", "T") for at in (1_000, 5_000, 9_000))
