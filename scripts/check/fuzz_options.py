@@ -123,8 +123,8 @@ def source_of(rng: random.Random, world: World, given: Given, least: int = 1) ->
     name, count = rng.choice(list(world.genomes)), max(least, rng.choice([1, 2, 5, 12, 20, 40]))
     pairs = 0 if {"preset", "strata", "adapter"} & given.keys() else rng.choice([0, 1, 1, 0.6])
     reads = random_reads(rng, world.genomes[name], count, pairs, "is_meth" in given)
-    comment = rng.choice(["", "", "", " 1:N:0:ACGT+TTGA", "\tXX:i:7\tBX:Z:AC-GT"])
-    comment = "\tXX:i:7" if "comments" in given else " 1:N:0:ACGT" if "casava_barcode" in given else comment
+    wanted = " 1:N:0:ACGT" * ("casava_barcode" in given) + "\tXX:i:7" * ("comments" in given)
+    comment = wanted or rng.choice(["", "", "", " 1:N:0:ACGT+TTGA", "\tXX:i:7\tBX:Z:AC-GT"])
     kinds = [*PACKERS]
     if rng.random() < 0.1:
         reads = {key: (bases, None) for key, (bases, _) in reads.items()}
