@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from gassst.errors import OutputError
+from gassst.errors import OutputError, UsageError
 from gassst.files import interrupt
 from gassst.files.scratch import Scratch
 
