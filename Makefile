@@ -7,8 +7,9 @@ SOURCES := setup.py pyproject.toml gassst/version.py scripts/packaging/metadata.
 
 .PHONY: demo test lint docs docs-check same-records thesis ablation sanitize fuzz fuzz-options clean
 
+# V=1 says what ran where, too.
 demo: $(VENV)/.installed
-	$(BIN)/python scripts/demo.py
+	$(BIN)/python scripts/demo.py $(if $(V),-v)
 
 test: $(VENV)/.tested
 	$(BIN)/python -m pytest

@@ -1,6 +1,9 @@
-"""Index the bundled E. coli genome and map the bundled reads twice: by the default, and with OpenCL kernels on the CPU.
+"""Index the bundled E. coli genome, map the bundled reads, and say what was found and where.
 
-It says what either run did, and ends with an error unless both write the same records.
+    python scripts/demo.py [-v]          # -v: what ran where, too
+
+The reads are mapped twice: by the default, and with OpenCL kernels on the CPU. The demonstration ends with an error
+unless both write the same records. Where OpenCL cannot run, it says why.
 """
 
 from __future__ import annotations
@@ -13,25 +16,60 @@ from pathlib import Path
 
 import pysam
 
-from gassst.gpu.platforms import devices
+from gassst.errors import DeviceError
+from gassst.gpu.drivers import is_disabled
+from gassst.gpu.platforms import choose
 
 DATA = Path(__file__).parent.parent / "tests" / "data"
 OUT = Path("demo")
 GROUP = r"@RG\tID:ERR022075\tSM:MG1655\tLB:ERR022075\tPL:ILLUMINA"
-KERNELS = ["--device", "cpu"]
 
 
-def gassst(*args: str | Path) -> None:
+def gassst(*args: str | Path, verbose: bool) -> None:
     print("$ gassst", *args, flush=True)
-    subprocess.run([sys.executable, "-m", "gassst", *map(str, args)], check=True)
+    volume = ["-v"] if verbose else ["-q"]
+    subprocess.run([sys.executable, "-m", "gassst", *map(str, args), *volume], check=True)
 
 
-def map_pairs(index: Path, name: str, *options: str | Path) -> tuple[Path, dict]:
+def map_pairs(index: Path, name: str, *options: str | Path, verbose: bool) -> tuple[Path, dict]:
     """The BAM file and the statistics."""
     bam, stats = OUT / f"{name}.bam", OUT / f"{name}.json"
     reads = sorted(DATA.glob("ecoli_ERR022075_R?.fastq.gz"))
-    gassst("map", index, *reads, "-o", bam, "--sort", "-R", GROUP, "--stats", stats, *options)
+    argv = "map", index, *reads, "-o", bam, "--sort", "-R", GROUP, "--stats", stats, *options
+    gassst(*argv, verbose=verbose)
     return bam, json.loads(stats.read_text())
+
+
+def why_no_opencl() -> str:
+    """Why there is no second run, "" if there can be one."""
+    if is_disabled(None):
+        return "GASSST_OPENCL=0 in the environment rules it out"
+    try:
+        choose("cpu")
+    except DeviceError as error:
+        return str(error).partition(". ")[0]
+    return ""
+
+
+def percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f} %"
+
+
+def found(stats: dict) -> str:
+    """What was mapped, for people."""
+    reads, pairs = stats["reads"], stats["pairs"]
+    insert = stats["run"]["insert"]
+    sure = sum(n for quality, n in stats["mapq"].items() if int(quality) >= 20)
+    bases = stats["bases"] / sum(stats["run"]["reference"]["lengths"])
+    lines = {
+        "sample": "E. coli K-12 MG1655, run ERR022075",
+        "reads": f"{reads:,} in {pairs:,} pairs, {bases:.2f} per base of the genome",
+        "mapped": f"{percent(stats['mapped'], reads)}, {percent(sure, reads)} to one place (MAPQ 20 or more)",
+        "proper pairs": percent(stats["proper"], pairs),
+        "fragments": f"{insert['mean']:.0f} +- {insert['sd']:.0f} bases",
+        "time": f"{stats['run']['seconds']:.1f} s",
+    }
+    return "\n".join(f"  {name:<14}{text}" for name, text in lines.items())
 
 
 def same_records(first: Path, second: Path) -> int:
@@ -49,21 +87,27 @@ def work(stats: dict) -> str:
     return f"  {stats['scored']:,} bands and {stats['traced']:,} tracebacks on: {stats['run']['device']}"
 
 
-def main() -> None:
+def main(argv: list[str]) -> None:
+    verbose = argv == ["-v"]
     OUT.mkdir(exist_ok=True)
-    index = OUT / "ecoli.gsi"
-    gassst("index", DATA / "ecoli_k12_mg1655.fa.gz", "-o", index)
-    bam, stats = map_pairs(index, "ERR022075", "-v", "--report", OUT / "ERR022075.html")
-    print("\nby the default:", work(stats), "", sep="\n")
-    if any(device.usable and device.type == "cpu" for device in devices()):
-        other, stats = map_pairs(index, "opencl", *KERNELS)
-        print("\ngapped alignments in batched OpenCL kernels:", work(stats), "", sep="\n")
-        print(f"both wrote the same {same_records(bam, other):,} records")
+    index, report = OUT / "ecoli.gsi", OUT / "ERR022075.html"
+    gassst("index", DATA / "ecoli_k12_mg1655.fa.gz", "-o", index, verbose=verbose)
+    bam, stats = map_pairs(index, "ERR022075", "--report", report, verbose=verbose)
+    why_not = why_no_opencl()
+    if why_not:
+        check = f"The second run, on the CPU by OpenCL, is left out: {why_not}."
     else:
-        print("no second run: PoCL, which makes the CPU an OpenCL device, has no package for this system")
-    files = (f"  {path}  {path.stat().st_size:,} bytes" for path in sorted(OUT.iterdir()))
-    print("\nfiles:", *files, sep="\n")
+        other, by_kernels = map_pairs(index, "opencl", "--device", "cpu", verbose=verbose)
+        check = f"A second run, on the CPU by OpenCL, wrote the same {same_records(bam, other):,} records."
+        if verbose:
+            print("\nby the default:", work(stats), "by OpenCL:", work(by_kernels), sep="\n")
+    print("\nWhat was mapped:", found(stats), "", check, "", sep="\n")
+    print(
+        f"Open the report in a browser:  {report.resolve()}",
+        f"Alignments, for IGV:           {bam}",
+        sep="\n",
+    )
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

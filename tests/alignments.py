@@ -8,13 +8,14 @@ from itertools import groupby
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
+from opencl_devices import usable
 
 from gassst._core.banded import instruction_sets
-from gassst.gpu import platforms
 from gassst.model.params import Scoring
 
 BACKENDS = [f"cpu-{name}" for name in instruction_sets()] + [
-    f"opencl-{info.type}-{info.index}" for info in platforms.devices(threads=2) if info.usable
+    pytest.param(f"opencl-{info.type}-{info.index}", marks=pytest.mark.device) for info in usable()
 ]
 MASKED = 4
 INFINITE = 30000  # errors

@@ -4,7 +4,8 @@ unit/ tries one module at a time, property/ what must hold for any input, parity
 golden/ real data with a known outcome, cli/ the command line and the scripts as programs. The modules beside this file
 hold the oracles and the small worlds that several tests share.
 
-A test depends on no clock, on no load, on no order and on no number of cores. `pytest --shuffle 7` runs the modules,
+A test depends on no clock, on no load, on no order and on no number of cores. It finds an OpenCL device only if it has
+the mark `device`; without it, it runs as where there is none. `pytest --shuffle 7` runs the modules,
 and the tests of each, in another order.
 """
 
@@ -22,7 +23,10 @@ from typing import Any
 
 import brute_force as bf
 import numpy as np
+import opencl_devices
 import pytest
+
+from gassst.gpu import platforms
 
 
 def pytest_addoption(parser):
@@ -52,12 +56,28 @@ def pytest_configure(config):
     config.addinivalue_line(
         "markers", "external(*programs): runs these programs; skipped where one is missing"
     )
+    config.addinivalue_line(
+        "markers", "device(kind): uses an OpenCL device (of a type or platform); skipped where none is usable"
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Hides OpenCL devices from a test without the mark, its fixtures and the processes that it starts."""
+    with pytest.MonkeyPatch.context() as patch:
+        if item.get_closest_marker("device") is None:
+            patch.setattr(platforms, "_platforms", lambda _: [])
+            patch.setenv("OCL_ICD_VENDORS", os.devnull)
+        return (yield)
 
 
 def pytest_runtest_setup(item):
     programs = [name for mark in item.iter_markers("external") for name in mark.args]
     if missing := [name for name in programs if not shutil.which(name)]:
         pytest.skip(f"not installed: {', '.join(missing)}")
+    for mark in item.iter_markers("device"):
+        if reason := opencl_devices.why_none(*mark.args):
+            pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")

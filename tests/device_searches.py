@@ -2,11 +2,9 @@
 
 import brute_force as bf
 import numpy as np
-import pytest
 
 import gassst
 from gassst.bands.cpu import CpuExtender
-from gassst.gpu import platforms
 from gassst.gpu.device import Engine
 from gassst.gpu.requests import Request, Searched
 from gassst.gpu.search import DeviceSearch
@@ -18,12 +16,6 @@ from gassst.search import (
 from gassst.search.arrays import GlobalResult
 from gassst.search.context import BatchContext
 from gassst.search.host import HostBackend
-
-USABLE = [info for info in platforms.devices(threads=2) if info.usable]
-
-
-needs_device = pytest.mark.skipif(not USABLE, reason="no usable OpenCL device here")
-
 
 SPLIT = 1 << 16  # bytes of an allocation, so small that the index is split into four parts
 

@@ -100,7 +100,7 @@ def make_extender(
         None, "auto" or "none": compiled code. Anything else names a device as
         `platforms.choose` knows it. GASSST_OPENCL=0 in the environment means "none" whatever is asked for.
     threads : int
-        Bounds PoCL's threads.
+        Bounds the threads of a device that is a CPU.
     profiling : bool
         Have a device that is named keep its own clock.
 

@@ -82,11 +82,12 @@ class OutOfDeviceMemory(DeviceError):
 def load_pyopencl(threads: int | None = None) -> ModuleType:
     """The pyopencl module, or DeviceError.
 
-    `threads` bounds PoCL's own threads, if this is the process's first look at its platforms.
+    `threads` bounds the threads of PoCL and of Intel's runtime, if this is the process's first look at platforms.
     """
     if threads:
         os.environ.setdefault("POCL_MAX_PTHREAD_COUNT", str(threads))  # PoCL < 5
         os.environ.setdefault("POCL_CPU_MAX_CU_COUNT", str(threads))
+        os.environ.setdefault("CL_CONFIG_CPU_TBB_NUM_WORKERS", str(threads))  # Intel's
     try:
         import pyopencl
     except ImportError as error:

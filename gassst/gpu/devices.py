@@ -62,6 +62,8 @@ def describe_devices(note: Callable[[DeviceInfo], str] | None = None) -> str:
         lines.append(f"  {info.index}  {info.type:<4} {info.name}, {size}{fault}")
         if note is not None and info.usable:
             lines.append(f"       {note(info)}")
+    if lines:  # where there is no device, the choice says why
+        lines += platforms.not_loaded()
     chosen, reason = _choice()
     return "\n".join([*(lines or ["no OpenCL device"]), f"chosen: {chosen} ({reason})"])
 

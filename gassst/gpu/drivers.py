@@ -1,12 +1,24 @@
-"""Whether the driver of an accelerator is registered here; none is loaded to find out."""
+"""Which drivers of OpenCL are registered here, and whether one may be that of an accelerator; none is loaded for it."""
 
 from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
 
 VENDORS = "/etc/OpenCL/vendors"
+OF_CPUS = ("pocl", "intelocl")  # in the name of a driver's library
+PACKAGE, LIBRARY = "intel-opencl-rt", "libintelocl.so"  # of the extra opencl
+
+
+class Driver(NamedTuple):
+    """A driver that is registered: what registers it, and the path or name of its library."""
+
+    source: str
+    library: str
 
 
 def is_disabled(device: str | None) -> bool:
@@ -17,26 +29,86 @@ def is_disabled(device: str | None) -> bool:
 def why_no_accelerator() -> str:
     """Why there can be no GPU or accelerator here, "" if there may be one.
 
-    On Linux a driver registers itself by a file that names its library. Where there is none but PoCL, which runs on the
+    On Linux a driver registers itself by a file that names its library. Where there are none but those that run on the
     CPU, the compiled code is at least as fast and needs no programs built.
     """
     if not sys.platform.startswith("linux"):
         return ""
     if os.environ.get("OCL_ICD_FILENAMES"):
         return ""
-    named = os.environ.get("OCL_ICD_VENDORS") or os.environ.get("OPENCL_VENDOR_PATH") or VENDORS
-    for folder in (named, os.path.join(sys.prefix, "etc", "OpenCL", "vendors")):
-        for name in _names_in(folder):
-            with (
-                suppress(OSError),
-                open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file,
-            ):
-                if name.endswith(".icd") and "pocl" not in file.read().lower():
-                    return ""
+    for driver in _registered():
+        if not any(name in driver.library.lower() for name in OF_CPUS):
+            return ""
     return "no OpenCL driver of a GPU is registered"
 
 
-def _names_in(folder: str) -> list[str]:
-    with suppress(OSError):
-        return os.listdir(folder)
-    return []
+def drivers() -> list[Driver]:
+    """Those registered with the system, or where the environment says, and what the extra `opencl` installed."""
+    found = _registered()
+    library = "" if _is_named() else _library_of_pip()
+    if library and not any(LIBRARY in driver.library for driver in found):
+        found.append(Driver(PACKAGE, library))
+    return found
+
+
+@contextmanager
+def registered() -> Iterator[None]:
+    """Context in which a loader finds all of `drivers` when it first looks for platforms.
+
+    What pip installs is registered nowhere: the file of Intel's runtime names a folder of another machine. So a folder
+    stands in for that of the system meanwhile. Where none can be made, the loader finds the system's drivers.
+    """
+    from tempfile import TemporaryDirectory
+
+    with ExitStack() as stack:
+        with suppress(OSError):
+            found = drivers()
+            if found and found[-1].source == PACKAGE:
+                made = TemporaryDirectory(prefix="gassst-opencl-", ignore_cleanup_errors=True)
+                folder = stack.enter_context(made)
+                for i, driver in enumerate(found):
+                    Path(folder, f"{i:03}.icd").write_text(f"{driver.library}\n", encoding="utf-8")
+                stack.callback(os.environ.pop, "OCL_ICD_VENDORS", None)
+                os.environ["OCL_ICD_VENDORS"] = folder
+        yield
+
+
+def why_not_loaded(driver: Driver) -> str:
+    """What the linker says of a library that it cannot load, "" if it can."""
+    import ctypes
+
+    try:
+        ctypes.CDLL(driver.library)
+    except OSError as error:
+        return str(error)
+    return ""
+
+
+def _is_named() -> bool:
+    """Whether the environment says where drivers are registered."""
+    return any(map(os.environ.get, ("OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH", "OCL_ICD_FILENAMES")))
+
+
+def _registered() -> list[Driver]:
+    """By files, in the order of their names. What names a library that is not in its folder was not installed here."""
+    system = os.environ.get("OCL_ICD_VENDORS") or os.environ.get("OPENCL_VENDOR_PATH") or VENDORS
+    found = []
+    for folder in (system, os.path.join(sys.prefix, "etc", "OpenCL", "vendors")):
+        with suppress(OSError):
+            for path in sorted(Path(folder).glob("*.icd")):
+                with suppress(OSError):
+                    library = path.read_text(encoding="utf-8", errors="replace").strip()
+                    if folder == system or not os.path.isabs(library) or os.path.exists(library):
+                        found.append(Driver(str(path), library))
+    return found
+
+
+def _library_of_pip() -> str:
+    """The library that the extra `opencl` installed, "" if there is none."""
+    from importlib import metadata
+
+    with suppress(metadata.PackageNotFoundError):
+        for file in metadata.files(PACKAGE) or ():
+            if file.name == LIBRARY:
+                return os.path.realpath(str(file.locate()))
+    return ""

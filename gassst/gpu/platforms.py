@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import re
 from functools import cache
 from typing import TYPE_CHECKING
 
 from gassst.errors import DeviceError
 from gassst.gpu.device import REMEDY, Device, DeviceInfo, load_pyopencl
-from gassst.gpu.drivers import is_disabled
+from gassst.gpu.drivers import drivers, is_disabled, registered, why_not_loaded
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -36,18 +37,17 @@ def _why_not(cl: ModuleType, device: pyopencl.Device) -> str:
         return "no compiler"
     if not device.endian_little:
         return "big-endian"
-    if device.type & cl.device_type.CPU and not _compiles(cl, device):
-        return "its compiler does not know this processor"
-    return ""
+    return _why_not_compiled(cl, device) if device.type & cl.device_type.CPU else ""
 
 
-def _compiles(cl: ModuleType, device: pyopencl.Device) -> bool:
-    """Whether the device's compiler builds a kernel at all: the LLVM of an older PoCL refuses a newer processor."""
+def _why_not_compiled(cl: ModuleType, device: pyopencl.Device) -> str:
+    """Why the compiler builds no kernel at all, "" if it does: the LLVM of an older PoCL refuses a newer processor."""
     try:
         cl.Program(cl.Context([device]), "__kernel void nothing(void) {}").build()
-    except cl.Error:
-        return False
-    return True
+    except cl.Error as error:
+        said = re.search(r"^error: (.*)", str(error), re.MULTILINE)
+        return f"its compiler builds nothing for this processor: {said[1] if said else str(error).splitlines()[0]}"
+    return ""
 
 
 def _describe(cl: ModuleType, index: str, platform: pyopencl.Platform, device: pyopencl.Device) -> DeviceInfo:
@@ -69,12 +69,8 @@ def _describe(cl: ModuleType, index: str, platform: pyopencl.Platform, device: p
 def _discover(threads: int | None = None) -> list[Found]:
     """(DeviceInfo, pyopencl.Device) of every device, maybe none. DeviceError without pyopencl."""
     cl = load_pyopencl(threads)
-    try:
-        platforms = cl.get_platforms()
-    except cl.Error:  # the loader says PLATFORM_NOT_FOUND_KHR where it finds none
-        return []
     found = []
-    for p, platform in enumerate(platforms):
+    for p, platform in enumerate(_platforms(cl)):
         try:
             devices_here = platform.get_devices()
         except cl.Error as error:
@@ -83,6 +79,21 @@ def _discover(threads: int | None = None) -> list[Found]:
         for d, device in enumerate(devices_here):
             found.append((_describe(cl, f"{p}:{d}", platform, device), device))
     return found
+
+
+def _platforms(cl: ModuleType) -> list[pyopencl.Platform]:
+    try:
+        with registered():
+            platforms: list[pyopencl.Platform] = cl.get_platforms()
+    except cl.Error:  # the loader says PLATFORM_NOT_FOUND_KHR where it finds none
+        return []
+    return platforms
+
+
+def not_loaded() -> list[str]:
+    """A line for each driver that is registered, but cannot be loaded."""
+    faults = ((driver, why_not_loaded(driver)) for driver in drivers())
+    return [f"OpenCL driver of {driver.source}: not usable, {fault}" for driver, fault in faults if fault]
 
 
 def devices(threads: int | None = None) -> list[DeviceInfo]:
@@ -126,9 +137,10 @@ def _kind(info: DeviceInfo) -> tuple[str, str, str]:
 def _ranked(wanted: str | None, threads: int | None) -> list[Found]:
     found = _discover(threads)
     if not found:
+        why = "; ".join(not_loaded()) or "a driver is missing"
         raise DeviceError(
-            "no OpenCL device found: a driver is missing. PoCL makes the CPU a device (`pip install gassst[opencl]` "
-            f"on x86-64 Linux, `conda install pocl` elsewhere); {REMEDY}"
+            f"no OpenCL device found: {why}. `pip install gassst[opencl]` makes the CPU a device on x86-64 Linux, "
+            f"`conda install pocl` elsewhere; {REMEDY}"
         )
     fitting = [pair for pair in found if wanted is None or _matches(pair[0], wanted)]
     if not fitting:
@@ -144,7 +156,8 @@ def _ranked(wanted: str | None, threads: int | None) -> list[Found]:
 def opened(wanted: str, threads: int) -> list[Device]:
     """The devices of `choose_all`, with what later calls find again: contexts and programs.
 
-    `threads` bounds those of PoCL. Raises DeviceError where there is none, and where GASSST_OPENCL=0 rules all out.
+    `threads` bounds those of a device that is a CPU. Raises DeviceError where there is none, and where GASSST_OPENCL=0
+    rules all out.
     """
     if is_disabled(wanted):
         raise DeviceError("GASSST_OPENCL=0 keeps OpenCL out of this run")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -82,8 +81,6 @@ def test_agreement_finds_and_classes_what_differs(two_files):
 @pytest.fixture(scope="module")
 def bwa_pairs(tmp_path_factory) -> tuple[Path, Path]:
     """Genome and SAM: pairs of bwa at 8 % errors, with some mates unmapped."""
-    if not shutil.which("bwa"):
-        pytest.skip("bwa is not installed")
     folder = tmp_path_factory.mktemp("pairs")
     genome = folder / "g.fa"
     genome.write_bytes(b">one\n" + bf.random_bases(np.random.default_rng(2), 20_000) + b"\n")
@@ -107,6 +104,7 @@ def checked(path: Path, genome: Path, *options, fails: bool) -> dict[str, str]:
 ALLOWED = ("--allow", "MQ missing", "MC missing")
 
 
+@needs_bwa
 @needs_checks
 def test_pairs_of_bwa_pass(bwa_pairs, tmp_path):
     genome, path = bwa_pairs
@@ -172,6 +170,7 @@ BREAKS = {
 }
 
 
+@needs_bwa
 @needs_checks
 def test_one_broken_record_fails_its_check(bwa_pairs, tmp_path):
     """One record for each check, all in one file: Java takes a second to start."""

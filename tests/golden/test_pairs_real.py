@@ -120,6 +120,9 @@ def test_edits_are_those_against_the_genome(baseline):
         assert record.get_tag("NM") == edits
 
 
-@pytest.mark.parametrize("options", [("-t", 1), ("-t", 4, "--batch-size", 100), ("--device", "cpu")], ids=str)
+ON_CPU = pytest.param(("--device", "cpu"), marks=pytest.mark.device("cpu"))
+
+
+@pytest.mark.parametrize("options", [("-t", 1), ("-t", 4, "--batch-size", 100), ON_CPU], ids=str)
 def test_threads_batches_and_device_change_nothing(mapped, mode, baseline, options):
     assert lines_of(mapped(*options, *mode)) == lines_of(baseline)

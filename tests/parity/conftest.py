@@ -1,6 +1,7 @@
 import pytest
 from alignments import BACKENDS
-from device_searches import SPLIT, USABLE, needs_device
+from device_searches import SPLIT
+from opencl_devices import each_device
 
 import gassst
 from gassst.bands.cpu import CpuExtender
@@ -19,11 +20,7 @@ def backend(request):
     return lambda planes: OpenCLExtender(planes, rest.partition("-")[2], threads=2)
 
 
-@pytest.fixture(
-    scope="module",
-    params=USABLE or [pytest.param(None, marks=needs_device)],
-    ids=lambda info: f"{info.type}-{info.index}" if info else "no device",
-)
+@pytest.fixture(scope="module", params=each_device())
 def engine(request, small_index):
     info, device = platforms.choose(request.param.index, 2)
     return Engine(info, device, gassst.Index.open(small_index).reference.planes)

@@ -3,7 +3,8 @@
 import brute_force as bf
 import numpy as np
 import pytest
-from device_searches import USABLE, assert_same_rows, context_of, needs_device, search_of, with_adapters
+from device_searches import assert_same_rows, context_of, search_of, with_adapters
+from opencl_devices import usable
 
 import gassst
 from gassst.bands.cpu import CpuExtender
@@ -129,11 +130,11 @@ def test_a_trial_compares_alignments(search, index, small_reads, monkeypatch):
     assert not trial.is_met_by(found._replace(traced=traced))
 
 
-@needs_device
+@pytest.mark.device
 def test_statistics_tell_what_ran_by_opencl(small_index, small_fastq, tmp_path):
     """All bands and tracebacks of a run on a device, none of one without; the records are the same."""
     records, shares = {}, {}
-    for device in ("none", USABLE[0].type):
+    for device in ("none", usable()[0].type):
         with gassst.Mapper(small_index, device=device, all_hits=True, min_identity=90) as mapper:
             path = tmp_path / f"{device}.sam"
             stats = mapper.map_file(small_fastq, output=path)

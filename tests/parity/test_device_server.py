@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from device_searches import USABLE, needs_device
+from opencl_devices import usable
 
 from gassst.api.mapper import LateMapper
 from gassst.errors import DeviceError
@@ -171,9 +171,9 @@ assert not process.serves(job)
 """
 
 
-@needs_device
+@pytest.mark.device
 def test_a_process_of_its_own_answers_threads(small_index, small_fastq):
-    command = [sys.executable, "-c", SERVED, str(small_index), str(small_fastq), USABLE[0].type]
+    command = [sys.executable, "-c", SERVED, str(small_index), str(small_fastq), usable()[0].type]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
 
@@ -276,14 +276,14 @@ def said_of_sheet(index, rows, sheet):
     sheet.write_text("\n".join(["sample,lane,R1,R2,output", *rows]) + "\n")
     options = ["-t", "3", "--processes", "2", "--batch-size", "100", "-v", "-v"]
     argv = ["map", str(index), "--sheet", str(sheet), *options, "--device", "gpu"]
-    command = [sys.executable, "-c", SHEET, USABLE[0].type, *argv]
+    command = [sys.executable, "-c", SHEET, usable()[0].type, *argv]
     environment = {name: value for name, value in os.environ.items() if name != "GASSST_OPENCL"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
     return done.stderr
 
 
-@needs_device
+@pytest.mark.device
 @pytest.mark.parametrize("kind", ["single", "pairs"])
 def test_samples_of_a_sheet_share_processes_and_the_device(small_index, small_fastq, tmp_path, kind):
     """Threads that have asked the device keep their numbers; those that have not get others."""
@@ -301,7 +301,7 @@ def test_samples_of_a_sheet_share_processes_and_the_device(small_index, small_fa
     assert all(records_without_group(tmp_path / f"{i}.sam") == expected for i in range(3))
 
 
-@needs_device
+@pytest.mark.device
 def test_a_sample_in_threads_ends_processes_that_wait(small_index, small_fastq, tmp_path):
     """CRAM is made in one process, to which the device deals its numbers anew: nobody else may hold one."""
     rows = [

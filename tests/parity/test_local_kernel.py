@@ -244,4 +244,6 @@ def test_scores_that_would_overflow_are_refused(wrong, said):
 
 
 def test_backends_are_those_of_the_machine():
-    assert {f"cpu-{name}" for name in instruction_sets()} <= set(BACKENDS)
+    assert {f"cpu-{name}" for name in instruction_sets()} <= {
+        name for name in BACKENDS if isinstance(name, str)
+    }

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from alignments import make_pairs, make_reference, pack, planes_of
+from opencl_devices import each_device, usable
 
 from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError
@@ -19,14 +20,8 @@ from gassst.gpu.opencl import OpenCLExtender
 from gassst.model.params import Scoring
 from gassst.model.times import Times
 
-USABLE = [info for info in platforms.devices(threads=2) if info.usable]
-needs_device = pytest.mark.skipif(not USABLE, reason="no usable OpenCL device here")
 
-
-@pytest.fixture(
-    params=USABLE or [pytest.param(None, marks=needs_device)],
-    ids=lambda info: f"{info.type}-{info.index}" if info else "no device",
-)
+@pytest.fixture(params=each_device())
 def device(request):
     return request.param.index
 
@@ -84,10 +79,10 @@ def test_choice_goes_by_type_then_units(monkeypatch):
         platforms.choose("3:0")
 
 
-@needs_device
+@pytest.mark.device
 def test_a_cpu_is_used_only_where_it_is_named(caplog, case, expected):
-    cpus = [info for info in USABLE if info.type == "cpu"]
-    if len(cpus) == len(USABLE):
+    cpus = usable("cpu")
+    if len(cpus) == len(usable()):
         assert make_extender(case[0]).name == "cpu" and not warnings_in(caplog)
     for info in cpus:
         extender = make_extender(case[0], info.index, threads=2)

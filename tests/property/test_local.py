@@ -9,7 +9,6 @@ import pytest
 
 import gassst
 from gassst.errors import UsageError
-from gassst.gpu import platforms
 from gassst.index.reference import Reference
 from gassst.local.mates import PAIR_BONUS
 from gassst.model.params import Scoring
@@ -345,7 +344,7 @@ def test_memory_in_parts_gives_the_whole(local_mapper, mixed, baseline):
     assert [s.to_string() for s in mapper.map(mixed)] == baseline
 
 
-@pytest.mark.skipif(not any(d.usable for d in platforms.devices()), reason="no usable OpenCL device here")
+@pytest.mark.device("cpu")
 def test_devices_change_nothing(local_mapper, mixed, baseline):
     mapper = local_mapper(max_hits=3, device="cpu")
     assert mapper.extender.name == "opencl"

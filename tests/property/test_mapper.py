@@ -9,10 +9,10 @@ import brute_force as bf
 import numpy as np
 import pysam
 import pytest
+from opencl_devices import usable
 
 import gassst
 from gassst.errors import UsageError
-from gassst.gpu import platforms
 from gassst.index.lookup import IndexParts
 from gassst.index.reference import Reference
 from gassst.model.stats import TOTALS
@@ -46,11 +46,10 @@ def test_threads_and_batches_change_nothing(small_index, small_reads, baseline, 
     assert records(mapper, small_reads) == baseline
 
 
-@pytest.mark.skipif(not any(d.usable for d in platforms.devices()), reason="no usable OpenCL device here")
+@pytest.mark.device
 def test_both_backends_give_the_same_records(monkeypatch, small_index, small_reads, baseline):
     monkeypatch.delenv("GASSST_OPENCL", raising=False)
-    device = next(d.index for d in platforms.devices() if d.usable)
-    mapper = gassst.Mapper(small_index, device=device, max_hits=5)
+    mapper = gassst.Mapper(small_index, device=usable()[0].index, max_hits=5)
     assert mapper.extender.name == "opencl"
     assert records(mapper, small_reads) == baseline
 

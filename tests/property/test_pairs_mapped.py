@@ -184,10 +184,14 @@ def test_batches_and_threads_change_nothing(world, baseline, size, threads):
     assert places(mapper, batches) == baseline
 
 
-def test_devices_and_parts_of_the_index_change_nothing(world, baseline):
+@pytest.mark.device("cpu")
+def test_devices_change_nothing(world, baseline):
     opencl = gassst.Mapper(world.index, device="cpu", mode="global", insert=INSERT, max_hits=3)
     assert opencl.extender.name == "opencl"
     assert places(opencl, [batch_of(world.fragments)]) == baseline
+
+
+def test_parts_of_the_index_change_nothing(world, baseline):
     in_parts = gassst.Mapper(world.index, device="none", mode="global", insert=INSERT, max_hits=3)
     in_parts = in_parts.replaced(parts=IndexParts(in_parts.index, memory=60_000))
     assert places(in_parts, [batch_of(world.fragments)]) == baseline

@@ -157,6 +157,7 @@ def test_an_alignment_across_every_border():
             assert matrix.best[r, c] == h[r * 32 : r * 32 + 32, c * 16 : c * 16 + 16].max()
 
 
+@pytest.mark.device("cpu")
 @pytest.mark.parametrize("devices, chunk_blocks", ((1, 2), (3, 1), (2, 6), (3, 6)))
 def test_a_device_finds_the_same(monkeypatch, devices, chunk_blocks):
     """One, and several contexts of one, as several GPUs are: with chunks of their own, and with parts of one."""
@@ -181,6 +182,7 @@ def test_a_device_finds_the_same(monkeypatch, devices, chunk_blocks):
     assert peeled(device, 3) == peeled(compiled, 3)
 
 
+@pytest.mark.device("cpu")
 def test_a_device_that_computes_wrong_scores_is_refused(monkeypatch, tmp_path):
     text = best_device.KERNEL.read_text()
     broken = tmp_path / "best.cl"

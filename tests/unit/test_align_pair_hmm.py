@@ -65,6 +65,7 @@ def test_probabilities_are_those_of_logarithms(world, form):
     assert np.allclose(found, expected, rtol=0, atol=near)
 
 
+@pytest.mark.device("cpu")
 def test_a_device_finds_the_same(world):
     reads, haplotypes, qualities, expected = world
     sums = forward(reads, haplotypes, **given(qualities), device="cpu")

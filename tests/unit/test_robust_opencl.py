@@ -8,17 +8,18 @@ import subprocess
 import sys
 import warnings
 from importlib.util import find_spec
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from opencl_devices import usable
 
 from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError
 from gassst.gpu import drivers, platforms, probe
 from gassst.gpu.choose import make_extender
+from gassst.gpu.devices import describe_devices
 from gassst.gpu.opencl import OpenCLExtender
-
-CPUS = [info.index for info in platforms.devices(threads=2) if info.usable and info.type == "cpu"]
-needs_cpu = pytest.mark.skipif(not CPUS, reason="no OpenCL device that is a CPU here")
 
 
 @pytest.fixture
@@ -65,21 +66,21 @@ def test_a_trial_that_fails_is_a_line(monkeypatch, tmp_path, planes, case):
         make_extender(planes, "cpu")
 
 
-@needs_cpu
+@pytest.mark.device("cpu")
 def test_wrong_results_are_no_device(monkeypatch):
     monkeypatch.setattr("gassst.bands.cpu.CpuExtender", lambda planes: CpuExtender(planes[::-1]))
-    answer = probe.run_trial(CPUS[0], 1)
+    answer = probe.run_trial(usable("cpu")[0].index, 1)
     assert answer["device"] is None and "wrong results" in answer["reason"]
 
 
 # --- after a fork -------------------------------------------------------------------------------------------
 
 
-@needs_cpu
+@pytest.mark.device("cpu")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_forked_process_goes_on_without_the_device(planes):
     packed = probe._pairs()[1]
-    extender = OpenCLExtender(planes, CPUS[0], 1)
+    extender = OpenCLExtender(planes, usable("cpu")[0].index, 1)
     expected = probe._results(extender, packed)
     context = multiprocessing.get_context("fork")
     queue = context.SimpleQueue()
@@ -95,9 +96,9 @@ def test_a_forked_process_goes_on_without_the_device(planes):
         child.join()
 
 
-@needs_cpu
-def test_a_damaged_cache_of_pocl_ends_no_process(tmp_path):
-    """All files of the cache cut to nothing, which nothing repairs. Every process builds a few kernels only."""
+@pytest.mark.device("cpu")
+def test_a_damaged_cache_of_programs_ends_no_process(tmp_path):
+    """Those of PoCL cut to nothing, which nothing repairs, and those of pyopencl. Every process builds few kernels."""
     (tmp_path / "sitecustomize.py").write_text(
         "from gassst.bands import base\nbase.WORDS, base.WIDTHS = base.WORDS[:1], ()\n"
     )
@@ -111,17 +112,18 @@ def test_a_damaged_cache_of_pocl_ends_no_process(tmp_path):
     )
     cache.mkdir()
     path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
-    environment = {**os.environ, "POCL_CACHE_DIR": str(cache), "PYOPENCL_NO_CACHE": "1", "PYTHONPATH": path}
+    caches = {"POCL_CACHE_DIR": str(cache), "XDG_CACHE_HOME": str(cache)}
+    environment = {**os.environ, **caches, "PYTHONPATH": path}
     environment.pop("GASSST_OPENCL", None)
     for _ in range(2):
         done = subprocess.run(
             [sys.executable, "-c", program], env=environment, capture_output=True, text=True
         )
         assert (done.returncode, done.stdout.strip().isdecimal()) == (0, True), done.stderr
-        libraries = list(cache.rglob("*.so"))
-        assert libraries
-        for library in libraries:
-            library.write_bytes(b"")
+        programs = [*cache.rglob("*.so"), *cache.rglob("binary")]
+        assert programs
+        for program_file in programs:
+            program_file.write_bytes(b"")
 
 
 # --- without PoCL, without pyopencl -------------------------------------------------------------------------
@@ -134,7 +136,7 @@ def get_platforms(): raise Error("clGetPlatformIDs failed: PLATFORM_NOT_FOUND_KH
 MISSING = {
     "a driver is missing": (
         NO_DRIVER,
-        "no OpenCL device found: a driver is missing. PoCL makes the CPU a device (`pip install gassst[opencl]` ",
+        "no OpenCL device found: a driver is missing. `pip install gassst[opencl]` makes the CPU a device on ",
     ),
     "no pyopencl": (
         "raise ImportError('no wheel here')",
@@ -199,3 +201,101 @@ def test_a_small_run_imports_nothing_that_it_does_not_use(tmp_path, small_index,
     assert loaded.isdisjoint(unused.split())
     of_devices = {name for name in loaded if name.startswith("gassst.gpu.")}
     assert of_devices <= {f"gassst.gpu.{name}" for name in ("drivers", "devices", "choose")}
+
+
+# --- drivers that are registered ----------------------------------------------------------------------------
+
+
+def registered_in(folder, monkeypatch, **files):
+    """Drivers of these libraries, each named by a file of the folder; the system has no others."""
+    for name, library in files.items():
+        (folder / f"{name}.icd").write_text(f"{library}\n")
+    for name in ("OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH", "OCL_ICD_FILENAMES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(drivers, "VENDORS", str(folder))
+    monkeypatch.setattr(drivers.sys, "prefix", str(folder / "none"))
+
+
+@pytest.mark.parametrize(
+    ("library", "may_be"),
+    [("libpocl.so.2", False), ("/opt/lib/libintelocl.so", False), ("libnvidia-opencl.so.1", True)],
+)
+def test_drivers_of_cpus_are_no_accelerators(tmp_path, monkeypatch, library, may_be):
+    registered_in(tmp_path, monkeypatch, one=library)
+    assert (drivers.why_no_accelerator() == "") == may_be
+
+
+def test_what_pip_installed_is_found_beside_the_drivers_of_the_system(tmp_path, monkeypatch):
+    """Meanwhile alone: neither the folder nor the variable stays."""
+    registered_in(tmp_path, monkeypatch, gpu="libnvidia-opencl.so.1")
+    monkeypatch.setattr(drivers, "_library_of_pip", lambda: "/env/lib/libintelocl.so")
+    with drivers.registered():
+        folder = os.environ["OCL_ICD_VENDORS"]
+        named = [path.read_text() for path in sorted(Path(folder).iterdir())]
+    assert named == ["libnvidia-opencl.so.1\n", "/env/lib/libintelocl.so\n"]
+    assert "OCL_ICD_VENDORS" not in os.environ and not os.path.exists(folder)
+    (tmp_path / "intel.icd").write_text("/opt/intel/libintelocl.so\n")
+    with drivers.registered():  # the system's is the same runtime
+        assert "OCL_ICD_VENDORS" not in os.environ
+    monkeypatch.setenv("OCL_ICD_VENDORS", str(tmp_path))
+    with drivers.registered():  # whoever names drivers means no others
+        assert os.environ["OCL_ICD_VENDORS"] == str(tmp_path)
+
+
+def test_a_driver_that_cannot_be_loaded_is_told(tmp_path, monkeypatch):
+    """The file that pip's package brings names a library on another machine, and is not a driver here."""
+    registered_in(tmp_path, monkeypatch, lost="/nowhere/libpocl.so.2")
+    vendors = tmp_path / "none" / "etc" / "OpenCL" / "vendors"
+    vendors.mkdir(parents=True)
+    (vendors / "intel-cpu.icd").write_text("/opt/placeholder/lib/libintelocl.so\n")
+    monkeypatch.setattr(drivers, "_library_of_pip", lambda: "")
+    (line,) = platforms.not_loaded()
+    assert line.startswith(
+        f"OpenCL driver of {tmp_path / 'lost.icd'}: not usable, /nowhere/libpocl.so.2: cannot"
+    )
+    with pytest.raises(
+        DeviceError, match=r"^no OpenCL device found: OpenCL driver of .*/libpocl.so.2: cannot"
+    ):
+        platforms.choose("cpu")
+    assert "libpocl.so.2: cannot open" in describe_devices()
+
+
+def test_a_compiler_that_does_not_know_the_processor_is_told():
+    """The words are those of PoCL 3.0 on a processor of AMD's family 26."""
+
+    class Error(Exception):
+        pass
+
+    def build():
+        raise Error(
+            "clBuildProgram failed: BUILD_PROGRAM_FAILURE\n\nerror: unknown target CPU 'generic'\nDevice x\n"
+        )
+
+    cl = SimpleNamespace(
+        Error=Error,
+        Context=list,
+        Program=lambda *_: SimpleNamespace(build=build),
+        device_type=SimpleNamespace(CPU=2),
+    )
+    device = SimpleNamespace(available=True, compiler_available=True, endian_little=True, type=2)
+    assert platforms._why_not(cl, device) == (
+        "its compiler builds nothing for this processor: unknown target CPU 'generic'"
+    )
+
+
+# --- tests --------------------------------------------------------------------------------------------------
+
+
+def test_a_test_without_the_mark_finds_no_device():
+    """Neither in this process nor in those that it starts, whatever is installed: so no test can forget the mark."""
+    assert platforms.devices() == []
+    code = "from gassst.gpu import platforms; print([d for d in platforms.devices() if 'Portable' not in d.platform])"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (
+        shown.stdout == "[]\n"
+    )  # PoCL of pip, which is no part of the extra, is found by pyopencl's own loader
+
+
+@pytest.mark.device
+def test_a_test_with_the_mark_finds_one():
+    assert [info for info in platforms.devices() if info.usable]
