@@ -400,7 +400,9 @@ def index_case(rng: random.Random, world: World) -> Case:
         for _ in range(rng.choice([1, 3])):
             data = mutated_bytes(rng, data)
     check = rng.choice([[], [], ["--no-check"]])
-    reads = rng.choice([["reads.fq"], ["1.fq", "2.fq"]])
+    reads = rng.choice(
+        [["reads.fq"], ["--insert", "200,20", "1.fq", "2.fq"]]
+    )  # a warning would be a line more
     command = [*MAP, *check, *rng.choice([[], ["--all"], ["-t", "2"]]), "bad.gsi", *reads, "-o", "out.sam"]
     return Case(rng.choice([command, command, ["index", "--check", "bad.gsi", "-q"]]), {"bad.gsi": data})
 
