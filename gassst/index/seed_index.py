@@ -671,7 +671,7 @@ def _check_shapes(index: SeedIndex) -> None:
         shapes[f"{seeds.name}_table"] = len(seeds.table) == 4**index.k + 1
         shapes[f"{seeds.name}_following"] = len(seeds.following) == len(seeds.positions)
     require(index.path, shapes, "has a wrong size")
-    require(index.path, reference.exceptions_sound(), "is not of this reference")
+    require(index.path, {"exception_start": reference.exceptions_sound()}, "is not of this reference")
     _check_ends(index)
 
 

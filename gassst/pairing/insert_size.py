@@ -30,7 +30,6 @@ ENOUGH_PAIRS = ENOUGH_READS // 2
 CLEAR_SHARE = 0.05
 MIN_SD = 2.0
 RATES = 1e-12, 1 - 1e-12  # of a file: of fewer than 10^12 bases no rate beyond is learned
-LONGEST_FILE = 1 << 20  # characters of a model; what follows is cut, and the rest is no JSON
 REFERENCE_RUNS = (0, 2)  # BAM operations M and D
 GAP_RUNS = (1, 2)  # I and D
 
@@ -110,7 +109,7 @@ class InsertModel:
         """The model that `write` has written, to the last bit. Raises InputError."""
         try:
             with open(path, encoding="utf-8") as file:
-                model = cls._of(json.loads(file.read(LONGEST_FILE))["insert"])
+                model = cls._of(json.loads(file.read(1 << 20))["insert"])
         except OSError as error:
             raise unreadable(path, error) from error
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
@@ -126,22 +125,16 @@ class InsertModel:
         errors, also = values.pop("errors"), values.pop("also", None)
         damage = tuple(errors.pop("damage", ()))
         model = cls(**values, errors=ErrorRate(**errors, damage=damage))
-        longest = 5 * LONGEST_TEMPLATE  # a mean, and four deviations
-        whole = [(model.low, 0, longest), (model.high, model.low, longest), (model.pairs, 0, 1 << 62)]
-        real = [
-            (model.mean, 0, LONGEST_TEMPLATE),
-            (model.sd, MIN_SD, LONGEST_TEMPLATE),
-            (model.errors.rate, *RATES),
-            (model.errors.bases, UNKNOWN_LIBRARY.bases, MOST_BASES),
-            *((share, RATES[0], 1) for share in damage),
-        ]
-        sound = all(_is_within(*each, int) for each in whole) and all(
-            _is_within(*each, int, float) for each in real
-        )
+        errors, longest = model.errors, 5 * LONGEST_TEMPLATE  # a mean, and four deviations
+        whole = (model.low, 0, longest), (model.high, model.low, longest), (model.pairs, 0, 1 << 62)
+        sizes = (model.mean, 0, LONGEST_TEMPLATE), (model.sd, MIN_SD, LONGEST_TEMPLATE)
+        rates = (errors.rate, *RATES), (errors.bases, UNKNOWN_LIBRARY.bases, MOST_BASES)
+        real = *sizes, *rates, *((share, RATES[0], 1) for share in damage)
+        sound = all(_is_within(*x, int) for x in whole) and all(_is_within(*x, int, float) for x in real)
         if not sound or model.orientation not in orientations or len(damage) % 4 != bool(damage):
             raise ValueError
-        others = [orientation for orientation in orientations if orientation != model.orientation]
-        return model if also is None else replace(model, also=cls._of(also, others))
+        left = [each for each in orientations if each != model.orientation]
+        return model if also is None else replace(model, also=cls._of(also, left))
 
     def write(self, path: str | os.PathLike[str], run: dict[str, object] | None = None) -> None:
         """Write the model as JSON, and what `run` says of how it was learned; "-" is standard output.
@@ -157,8 +150,8 @@ class InsertModel:
         return f"{self.orientation}, {self.mean:.1f} +- {self.sd:.1f} bases, {window} ({source}){also}"
 
 
-def _is_within(value: object, least: float, most: float, *kinds: type) -> bool:
-    return type(value) in kinds and least <= value <= most  # type: ignore[operator]
+def _is_within(value: Any, least: float, most: float, *kinds: type) -> bool:
+    return type(value) in kinds and least <= value <= most
 
 
 class PairSample(NamedTuple):
