@@ -92,7 +92,7 @@ def promising_buckets(anchors, context, Py_ssize_t most, stretches=None):
 
     Returns
     -------
-    read_strand, bucket : uint32[k], diagonal : int64[k]
+    read_strand : uint32[k], diagonal : int64[k]
         Read by read; the diagonal of the longest anchor.
     """
     packed, scoring = context.packed, context.params.scoring
@@ -109,9 +109,8 @@ def promising_buckets(anchors, context, Py_ssize_t most, stretches=None):
     cdef bint are_known = stretches is not None
     cdef const uint32_t[::1] total = stretches
     cdef Py_ssize_t widest = max(1, int(np.diff(anchors.start).max(initial=0)))
-    columns = np.empty((2, read_strand.shape[0]), np.uint32)
-    diagonal_array = np.empty(read_strand.shape[0], np.int64)
-    cdef uint32_t[:, ::1] out = columns
+    strand_array, diagonal_array = np.empty(read_strand.shape[0], np.uint32), np.empty(read_strand.shape[0], np.int64)
+    cdef uint32_t[::1] strand_out = strand_array
     cdef coordinate_t[::1] diagonal_out = diagonal_array
     cdef uint64_t[:, ::1] keys = np.empty((2, widest), np.uint64)
     cdef group_t *groups = <group_t *>malloc(widest * sizeof(group_t))
@@ -144,12 +143,11 @@ def promising_buckets(anchors, context, Py_ssize_t most, stretches=None):
                 sort_keys(&keys[0, 0], &keys[1, 0], n)
             for j in range(min(n, most)):
                 g = <Py_ssize_t>(<uint32_t>keys[0, j])
-                out[0, k] = read_strand[groups[g].row]
-                out[1, k] = <uint32_t>(diagonal[groups[g].row] >> shift)
+                strand_out[k] = read_strand[groups[g].row]
                 diagonal_out[k] = diagonal[groups[g].row]
                 k += 1
     free(groups)
-    return *columns[:, :k].copy(), diagonal_array[:k].copy()
+    return strand_array[:k].copy(), diagonal_array[:k].copy()
 
 
 cdef inline int32_t stretch_of_read(planes_t bases, planes_t strands, uint32_t read_strand, coordinate_t diagonal,

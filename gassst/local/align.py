@@ -11,7 +11,6 @@ base to its last. Most reads of a good run do, and they need no band at all.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import numpy as np
 
@@ -95,6 +94,33 @@ class Aligner:
         total = score + self.scoring.clip * ((reached & 1) + (reached >> 1)).astype(np.int32)
         columns = targets.read_strand, targets.band_start, targets.width
         return Places(*columns, score, total, reached, strand_end, diagonal, targets.given, diagonal)
+
+    def widened(self, places: Places) -> Places:
+        """Places, and beside them what scores more in bands as wide as their scores pay.
+
+        An alignment that leaves a band has a gap with a part on either side. Each part has to score more than the gap
+        costs, or the other one alone would score more than both. So a place is looked at in the narrowest band that
+        costs more to leave than it loses, or than it scores.
+        """
+        behind = np.minimum(self.loss(places), places.total)
+        rows = np.flatnonzero(behind >= self.leaving[0])
+        widest = np.full(rows.size, WIDTHS[-1])
+        width = _band_widths.expected_widths(behind[rows], widest, self.leaving, np.array(WIDTHS)).astype(
+            np.int64
+        )
+        known = places.take(rows)
+        before = known.diagonal - known.band_start
+        wider = np.flatnonzero(width > 2 * np.minimum(before + 1, known.width - before))
+        if not wider.size:
+            return places
+        rows, width, known = rows[wider], width[wider], known.take(wider)
+        first, loss, given = known.diagonal - width // 2, self.loss(known), np.zeros(rows.size, bool)
+        found = self.score(Targets(known.read_strand, known.diagonal, first, width, loss, given))
+        more = found.total > known.total
+        # A part that ends elsewhere is a place of its own: it may be one of a split read.
+        kept = np.ones(len(places.width), bool)
+        kept[rows] = ~more | (found.diagonal != known.diagonal)
+        return Places.concatenate([places.take(kept), found.take(more)])
 
     def _score_plain(self, targets: Targets, rows: I64, into: tuple[np.ndarray, ...]) -> None:
         """Scores of targets whose best alignment is that of the whole read along their diagonal."""
@@ -211,25 +237,21 @@ class Aligner:
 
 def score_bands(aligner: Aligner, read_strand: U32, band_start: I64, words: U8) -> Places:
     """The best places anywhere in bands of 64 * words diagonals, without those that align nothing."""
-    loss = np.full(len(words), np.iinfo(np.int64).max)  # more than a narrow band can prove
-    width, given = 64 * words.astype(np.int64), np.zeros(len(words), bool)
-    places = aligner.score(Targets(read_strand, band_start, band_start, width, loss, given))
-    return places.take(np.flatnonzero(places.score > 0))
+    return _score_in_full(aligner, read_strand, band_start, band_start, 64 * words.astype(np.int64))
 
 
-def score_promising(aligner: Aligner, bands: Promising) -> Places:
-    """The best places in promising bands, without those that align nothing.
+def score_promising(aligner: Aligner, promising: Promising) -> Places:
+    """The best places on promising diagonals, without those that align nothing.
 
-    The narrowest band around the diagonal of a bucket holds a place, too, where it scores more there or lies elsewhere:
-    of a read that is split within the band, each part is the best one on its own diagonal only.
+    Of a read that is split near a diagonal, the part on it is a place of its own.
     """
-    read_strand, band_start, words, diagonal = bands
-    wide, narrow = 64 * words.astype(np.int64), np.full(len(words), WIDTHS[0])
-    loss = np.full(len(words), np.iinfo(np.int64).max)  # more than a narrow band can prove
-    first, given = diagonal - WIDTHS[0] // 2, np.zeros(len(words), bool)
-    targets = Targets(read_strand, diagonal, first, narrow, loss, given)
-    part = aligner.score(targets)
-    whole = aligner.score(replace(targets, band_start=band_start, width=wide))
-    other = (part.diagonal != whole.diagonal) | (part.score > whole.score)
-    places = Places.concatenate([whole, part.take(other)])
-    return places.take(np.flatnonzero(places.score > 0))
+    narrow = np.full(len(promising.diagonal), WIDTHS[0])
+    first = promising.diagonal - WIDTHS[0] // 2
+    return _score_in_full(aligner, promising.read_strand, promising.diagonal, first, narrow)
+
+
+def _score_in_full(aligner: Aligner, read_strand: U32, diagonal: I64, band_start: I64, width: I64) -> Places:
+    loss = np.full(len(width), np.iinfo(np.int64).max)  # more than a narrow band can prove
+    given = np.zeros(len(width), bool)
+    places = aligner.score(Targets(read_strand, diagonal, band_start, width, loss, given))
+    return aligner.widened(places.take(np.flatnonzero(places.score > 0)))

@@ -90,9 +90,11 @@ class _Realignment:
         n, lengths, found = self.context.n, self.context.lengths, self.found
         places = self._known_places()
         primary = self._primary(places)
-        # Reads to look up once more: those without an alignment, or with much of it clipped.
+        # Reads to look up once more: those without an alignment, with much of it clipped, or with a gap that the search
+        # finds by luck. It may have missed a better place with such a gap.
         far = np.ones(n, bool)
-        far[primary.read] = primary.clipped(lengths) >= MUCH_CLIPPED
+        is_lucky = np.abs(primary.last_diagonal - primary.first_diagonal) > self.context.plan.gaps
+        far[primary.read] = is_lucky | (primary.clipped(lengths) >= MUCH_CLIPPED)
         decided = self._decided(primary, far)
         known = Looked(primary, places, PassedOver.none(n))
         if far.any():
@@ -142,7 +144,7 @@ class _Realignment:
         """The places with the diagonals on which they begin, where several lie in the band of the line of a read."""
         line = line_of_read(lines, self.context.n)[places.read]
         away = np.abs(places.diagonal - at(lines.last_diagonal, line))
-        near = away <= 64 * self.context.words[places.read].astype(np.int64)
+        near = away <= np.maximum(places.width, 64 * self.context.words[places.read].astype(np.int64))
         near &= (line >= 0) & (places.read_strand == at(lines.read_strand, line))
         crowded = np.bincount(places.read, near & (away > 0), self.context.n) > 0
         rows, first = np.flatnonzero(near & crowded[places.read]), places.first_diagonal.copy()
@@ -190,7 +192,7 @@ class _Realignment:
         first = end - 32 * bands.words.astype(COORDINATE)
         targets = Targets(bands.read_strand, end, first, 64 * bands.words.astype(np.int64), loss, given)
         places = self.aligner.score(targets, plain)
-        return places.take(np.flatnonzero(places.score > 0))
+        return self.aligner.widened(places.take(np.flatnonzero(places.score > 0)))
 
     def _primary(self, places: Places) -> Lines:
         """The primary line of every read that has a place."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from gassst._core import stretches as _stretches
 from gassst._core.local_places import SCORED
-from gassst.model.array_types import COORDINATE, F64, I64, U8, U32
+from gassst.model.array_types import F64, I64, U32
 from gassst.search.context import BatchContext
 from gassst.search.dense import DenseSeeds
 from gassst.search.host import HostBackend
@@ -65,30 +65,23 @@ def seed_length(context: BatchContext) -> int:
 
 
 class Promising(NamedTuple):
-    """Bands in which the best places of reads may lie.
+    """Diagonals near which the best places of reads may lie.
 
     Attributes
     ----------
-    read_strand : uint32[k], band_start : int64[k], words : uint8[k]
-        The bands, of 64 * words diagonals.
-    diagonal : int64[k]
-        That of the longest anchor.
+    read_strand : uint32[k], diagonal : int64[k]
+        Those of the longest anchors of buckets.
     """
 
     read_strand: U32
-    band_start: I64
-    words: U8
     diagonal: I64
 
 
 def look_again(backend: HostBackend, reads: U32) -> tuple[Promising, PassedOver]:
-    """The promising bands of `reads` (uint32[a], ascending), and what was passed over."""
+    """The promising diagonals of `reads` (uint32[a], ascending), and what was passed over."""
     context, length = backend.context, seed_length(backend.context)
     seeds = DenseSeeds(length, STRIDE, context.plan.occurrence_cap(length))
     looked = backend.look_densely(reads, seeds)
-    found = _stretches.promising_buckets(looked.anchors, context, SCORED, looked.stretches)
-    read_strand, bucket, diagonal = found
-    read = read_strand >> 1
-    band_start = (bucket.astype(COORDINATE) << context.shift) - context.lead[read]
+    promising = _stretches.promising_buckets(looked.anchors, context, SCORED, looked.stretches)
     passed_over = PassedOver.of(looked.clipped.astype(np.float64) * STRIDE, looked.first, looked.last)
-    return Promising(read_strand, band_start, context.words[read], diagonal), passed_over
+    return Promising(*promising), passed_over

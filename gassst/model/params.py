@@ -174,8 +174,8 @@ class MapParams:
     gaps: int | None = option(
         None,
         "-g, --gaps BASES",
-        "Allow at least this many inserted and deleted bases in an alignment "
-        "(default: 15, with --all the error limit).",
+        "Look for whole reads with at least this many inserted and deleted bases; local mode finds longer gaps "
+        "as far as the score pays (default: 15, with --all the error limit).",
         between(0, MAX_GAPS),
         group="alignment",
     )
