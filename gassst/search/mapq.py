@@ -15,7 +15,7 @@ from gassst.search.plan import EXTRA_STRATA, SearchPlan, chance_hits
 # How many times more copies are expected for each seed of a single read that was passed over, as it occurs too often,
 # beside each one that was not: the read lies in a large family.
 PASSED_OVER = 80.0
-# Weight of what no model knows: no read is surer than MAPQ 50, and another place of less weight counts as none.
+# Weight of what no model knows: other places of no more weight count as none.
 UNKNOWN = 1e-5
 # Weight of other places that counts as that of the one reported: where a mate has gaps, its pair in a copy on the other
 # strand is taken to be a base or two longer or shorter, at most as much as that.
@@ -48,7 +48,8 @@ def quality(
 ) -> np.ndarray:
     """uint8[n]: how sure each place is, by the probability that another one is the true one.
 
-    0 from `AS_LIKELY` on: callers count on it that a read that may as well be elsewhere has no quality.
+    0 from `AS_LIKELY` on: callers count on it that a read that may as well be elsewhere has no quality. 60, the top of
+    the scale that filters expect, where other places count as none.
 
     Parameters
     ----------
@@ -59,7 +60,8 @@ def quality(
     chance : float64[n]
         Places where as much of a read fits by chance.
     """
-    wrong = np.minimum(known + unseen + chance + UNKNOWN, 1e9)
+    others = np.minimum(known + unseen + chance, 1e9)
+    wrong = np.where(others <= UNKNOWN, UNKNOWN / 10, others + UNKNOWN)
     phred = np.floor(-10 * np.log10(wrong / (1 + wrong))).astype(np.uint8)
     return np.where(wrong > AS_LIKELY, np.uint8(0), phred)
 

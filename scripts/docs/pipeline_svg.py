@@ -51,7 +51,7 @@ BOXES = (
     ),
     Box(2, 0, "Anchors", ("seeds on one diagonal,", "merged, then filtered"), "8 anchors, 7 rejected"),
     Box(3, 0, "Bands", ("errors of the whole read", "in 64 diagonals"), "1 band, 2 errors"),
-    Box(3, 1, "Selection", ("best place, rivals,", "mapping quality"), "1 place, MAPQ 49"),
+    Box(3, 1, "Selection", ("best place, rivals,", "mapping quality"), "1 place, MAPQ 60"),
     Box(2, 1, "Alignment", ("gaps traced back; ends", "clipped in local mode"), "no gap: 100M"),
     Box(1, 1, "Records", ("flags, tags, mates,", "in the order of the reads"), "1 record"),
     Box(0, 1, "File", ("SAM, BAM or CRAM,", "sorted if asked"), "named when complete", "#f3f3f3"),

@@ -122,8 +122,8 @@ def test_a_read_does_not_depend_on_the_others():
 
 
 def test_quality_is_capped_rounds_down_and_takes_any_weight():
-    weights = np.array([0, 1e-12, 9e-4, 1 / 99.11, 1 / 98.9, 0.75, 1e6, np.inf])
-    assert quality(weights).tolist() == [50, 50, 30, 20, 19, 3, 0, 0]
+    weights = np.array([0, 1e-12, 1e-5, 1.01e-5, 9e-4, 1 / 99.11, 1 / 98.9, 0.75, 1e6, np.inf])
+    assert quality(weights).tolist() == [60, 60, 60, 46, 30, 20, 19, 3, 0, 0]
     assert quality(weights).dtype == np.uint8
     parts = weights / 2, weights / 4, weights / 4
     assert quality(*parts).tolist() == quality(weights).tolist()
