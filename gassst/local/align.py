@@ -19,6 +19,7 @@ from gassst._core import local_hits as _local_hits
 from gassst._core import stretches as _stretches
 from gassst._core import ungapped as _ungapped
 from gassst.bands.base import WIDTHS
+from gassst.index.reference import contig_before
 from gassst.local.places import Aligned, Lines, Places, Targets, line_of_read
 from gassst.local.reseed import Promising
 from gassst.model.array_types import COORDINATE, I32, I64, U8, U32, Bool
@@ -128,6 +129,17 @@ class Aligner:
         score, reached, strand_end, last = into
         score[rows] = length * np.int64(self.scoring.match) - targets.loss[rows]
         reached[rows], strand_end[rows], last[rows] = 3, length, targets.diagonal[rows]
+
+    def hang_over(self, places: Places) -> Bool:
+        """bool[k]: places that reach an end of their read beyond one of their contig.
+
+        There they are cut. So they may score as much more as the bonus of that end has outweighed.
+        """
+        reference, end = self.context.reference, places.diagonal + places.strand_end
+        contig = contig_before(reference.starts, end - 1)
+        start = reference.starts[contig]
+        before = (places.diagonal < start) & ((places.reached & 1) > 0)
+        return before | (end > start + reference.lengths[contig]) & ((places.reached & 2) > 0)
 
     # --- alignments ----------------------------------------------------------------------------------------------
 

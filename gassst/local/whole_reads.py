@@ -13,6 +13,7 @@ import numpy as np
 
 from gassst._core import local_hits as _local_hits
 from gassst._core import local_rows as _local_rows
+from gassst.local.align import SOFT_CLIP
 from gassst.local.places import Aligned
 from gassst.model.layouts import NO_SCORE, NO_SUBOPTIMAL
 from gassst.model.params import Scoring
@@ -20,6 +21,8 @@ from gassst.model.rules import optional
 from gassst.search.arrays import BatchResult, GlobalResult
 from gassst.search.context import BatchContext
 from gassst.search.host import HostBackend
+
+INSERTION = 1  # BAM operation
 
 
 @optional(
@@ -50,6 +53,7 @@ def with_whole_reads(backend: HostBackend, found: GlobalResult, result: BatchRes
         return result
     whole = backend.trace_back(found.without(~lost))
     hits = whole.hits.take(np.flatnonzero(lost[whole.hits["read"]]))
+    _clip_over_ends(hits, whole.cigars, context.params.scoring)
     hits["score"] = _scores(hits, whole.cigars, context)
     hits["cigar_start"] += np.uint32(len(result.cigars))
     kept = result.hits.take(np.flatnonzero(~lost[result.hits["read"]]))
@@ -57,6 +61,19 @@ def with_whole_reads(backend: HostBackend, found: GlobalResult, result: BatchRes
     summary = result.summary.copy()
     summary[lost] = _summary(whole.summary[lost], hits, context, lost)
     return replace(result, hits=rows, summary=summary, cigars=np.concatenate([result.cigars, whole.cigars]))
+
+
+def _clip_over_ends(hits: np.ndarray, cigars: np.ndarray, scoring: Scoring) -> None:
+    """Clip bases that hang over the end of a contig where that scores more; `hits` HIT[k], `cigars` uint32[] change.
+
+    The search of whole reads takes them for an insertion, which is nowhere else the first or the last run.
+    """
+    first = hits["cigar_start"].astype(np.int64)
+    for at in (first, first + hits["cigar_runs"] - 1):
+        cost = scoring.gap_open[1] + (cigars[at] >> 4) * scoring.gap_extend[1]
+        clipped = np.flatnonzero(((cigars[at] & 15) == INSERTION) & (cost > scoring.clip))
+        hits["edits"][clipped] -= (cigars[at[clipped]] >> 4).astype(np.uint16)
+        cigars[at[clipped]] += np.uint32(SOFT_CLIP - INSERTION)
 
 
 def _scores(hits: np.ndarray, cigars: np.ndarray, context: BatchContext) -> np.ndarray:
