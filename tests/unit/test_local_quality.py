@@ -73,7 +73,7 @@ def test_a_long_end_is_an_adapter_where_every_seed_was_looked_at():
 
 
 def test_without_dense_seeds_those_of_the_search_count():
-    assert quality(dense=False, complete=4, rivals=1) > quality(dense=False, complete=1, rivals=1)
+    assert quality(dense=False, edits=4, complete=4) > quality(dense=False, edits=4, complete=1)
 
 
 def test_chance_puts_parts_of_a_read_anywhere():
