@@ -74,7 +74,7 @@ def rivals_by_trying(text, at, m, most):
 @pytest.mark.parametrize("m", [18, 100, 150])
 def test_copies_count_up_to_a_limit_of_mismatches_and_of_diagonals(m):
     """Of 18 bases with one copy, at the edges mostly; of reads in tandem repeats with some other bases."""
-    rng, n, room = np.random.default_rng(m), 200, 400
+    rng, n, room = np.random.default_rng(m), 300, 400
     texts = rng.integers(0, 4, (n, 2 * room))
     for i, text in enumerate(texts):
         if m == 18:  # too short to show a repeat: one copy is enough
@@ -100,7 +100,7 @@ def test_copies_count_up_to_a_limit_of_mismatches_and_of_diagonals(m):
     ]
     assert list(zip(errors.tolist(), count.tolist(), strict=True)) == expected
     at_limit = sum(least == limit for (least, _), limit in zip(expected, most, strict=True))
-    assert min(at_limit, sum(least == NO_SCORE for least, _ in expected)) >= 10
+    assert min(at_limit, sum(least == NO_SCORE for least, _ in expected)) >= 5
 
 
 def test_copies_with_up_to_six_mismatches_more_count():
