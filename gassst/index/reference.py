@@ -283,10 +283,11 @@ class _Packer:
 def padded_total(path: str | os.PathLike[str]) -> int:
     """`Reference.total` of a FASTA, in the time of reading it. Raises OSError; what is wrong in it is not said here."""
     bases = contigs = 0
-    with open_input(os.fspath(path)) as file:
-        for _, text in _stretches(file):
-            contigs += text.startswith(b">")
-            bases += 0 if text.startswith(b">") else len(text.translate(None, _BLANKS))
+    source = os.fspath(path)
+    with open_input(source) as file:
+        for _, is_header, text in fasta_stretches(file, source):
+            contigs += is_header
+            bases += 0 if is_header else len(text.translate(None, _BLANKS))
     return FRONT + TAIL - GAP + bases + contigs * GAP
 
 

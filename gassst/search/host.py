@@ -105,7 +105,7 @@ class HostBackend:
 
     @contextmanager
     def _checked_index(self) -> Iterator[None]:
-        """Where a candidate lies outside the reference, a damaged or forged file may be the reason: then it is named."""
+        """A candidate outside the reference comes from a damaged or forged file, which is then named."""
         try:
             yield
         except IndexError:
