@@ -16,7 +16,7 @@ from gassst._core.layouts cimport NO_SCORE
 def unsettled(state, context, Py_ssize_t stage, int margin, partner, double given_up):
     """Reads that a stage has seeds for and that need it.
 
-    A read without a place is given up where the stages before miss at most `given_up` of the alignments that it could
+    A read without a place is given up where the stages before miss less than `given_up` of the alignments that it could
     have; of two mates without one, where they miss no more of both together.
     A single read that is reported as a whole takes all stages until it has a place.
 
@@ -57,11 +57,11 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
     with nogil:
         for r in range(n):
             m = lengths[r]
-            if best[r] == NO_SCORE and given_up > 0 and not whole:
+            if best[r] == NO_SCORE and not whole:
                 missed = lost[m]
                 if mates is not None and mates[r] != r and best[mates[r]] == NO_SCORE:
                     missed = lost_of_mates[m] * lost_of_mates[lengths[mates[r]]]
-                if missed <= given_up:
+                if missed < given_up:
                     continue
             known = knowledge_t(best[r], 0, complete[r])
             active[a] = <uint32_t>r

@@ -118,8 +118,7 @@ cdef class OneRead:
         self.adapter_codes, self.specific = rules.adapters[0], rules.specific
         _, first_part, shortest, bases_an_error = rules.adapters
         self.adapters = adapters_of(self.adapter_codes, first_part, shortest, bases_an_error)
-        # A read that the first stage does not place is not clear.
-        given_up = 1 - 1e-9 if self.is_local else -1.0
+        given_up = 1.0 if self.is_local else 0.0  # a read that the first stage does not place is not clear
         self.stages = Stages(index, None, plan, cascade, rules.margin, given_up, 0, instruction_set)
         self.row = 0
 

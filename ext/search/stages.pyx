@@ -82,7 +82,7 @@ cdef class Stages:
     margin : int
         Errors beyond the best place with which others are kept.
     given_up : float
-        A read without a place is left once the stages have missed no more than this share of its alignments.
+        A read without a place is left once the stages have missed less than this share of its alignments.
     further : int
         Errors beyond the best place with which another one may be as likely.
     instruction_set : str
@@ -246,7 +246,7 @@ cdef class Stages:
     cdef Py_ssize_t unsettled(self, int stage, uint32_t first, uint32_t stop) except -1 nogil:
         """How many reads have seeds in this stage and still need them (`presets.Preset`): those in ACTIVE, ascending.
 
-        A read without a place is given up where the stages before miss at most `given_up` of the alignments that it
+        A read without a place is given up where the stages before miss less than `given_up` of the alignments that it
         could have.
         """
         cdef uint32_t *active = <uint32_t *>enlarged(&self.rooms[ACTIVE], (stop - first) * sizeof(uint32_t))
@@ -260,7 +260,7 @@ cdef class Stages:
             known = knowledge_t(states.best[r], 0, states.complete[r])
             goes_on[r - first] = (
                 self.seed_count[stage, m] > 0
-                and not (known.best == NO_SCORE and self.lost[stage, m] <= self.given_up)
+                and not (known.best == NO_SCORE and self.lost[stage, m] < self.given_up)
                 and needs_stage(&known, self.errors[m], self.strata, self.settled[stage, m] - self.further)
             )
             active[a] = r
@@ -423,7 +423,8 @@ cdef class Stages:
             self.job.n, self.job.candidates, self.job.kept = n, here[0], there[0]
             memset(self.rejections, 0, sizeof(self.rejections))
             if self.filters[i].tells_rejected:
-                self.job.rejected_diagonal = <coordinate_t *>enlarged(&self.rooms[TOLD], 12 * (n + 1))
+                self.job.rejected_diagonal = <coordinate_t *>enlarged(
+                    &self.rooms[TOLD], (sizeof(coordinate_t) + sizeof(uint32_t)) * (n + 1))
                 self.job.rejected_read_strand = <uint32_t *>(self.job.rejected_diagonal + n + 1)
             kept = pass_filter(&self.filters[i], &self.job)
             if kept < 0:

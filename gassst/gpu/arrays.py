@@ -82,7 +82,7 @@ def definitions() -> list[str]:
 def plan_columns(plan: SearchPlan, stage: int) -> np.ndarray:
     """int16[len(PLAN), MAX_READ_LENGTH + 1]."""
     columns = (*plan.rows(stage), plan.disjoint[stage], plan.settled[stage])
-    given_up = (plan.lost[stage] <= GIVEN_UP) & (not plan.params.for_single().reports_whole_reads)
+    given_up = (plan.lost[stage] < GIVEN_UP) & (not plan.params.for_single().reports_whole_reads)
     return np.array([*columns, plan.errors, plan.words, given_up], np.int16)
 
 

@@ -87,7 +87,7 @@ class HostBackend:
         """The places of single reads up to `EXTRA_STRATA` errors above the best, after as many stages as each needs."""
         context, stats = self.context, self.stats
         state = SearchState.initial(context)
-        given_up = self._given_up if self._given_up and not context.whole_reads else -1.0
+        given_up = 0.0 if context.whole_reads else self._given_up
         further = EXTRA_STRATA if context.library.damage else 0
         searched = context.index, context.lookup, context.plan, context.cascade
         stages = Stages(*searched, EXTRA_STRATA, given_up, further, instruction_sets()[0], context.left_out)

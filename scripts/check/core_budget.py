@@ -37,20 +37,21 @@ NEUTRAL = {
     "the layout of arrays and keys": (
         "BAND_ROWS BOUND_HIGH_32 BOUND_HIGH_64 BOUND_LOW_32 BOUND_LOW_64 COORDINATE_BITS HIGHEST_BIT KEY_ROW_BITS "
         "LOCAL_MOST LOCAL_PARTS LOWEST_BIT ROW_BITS ROWS band_best "
-        "band_kernels.h:WORDS band_least lookup_inline one_read.pyx:score"
+        "band_kernels.h:WORDS band_least lookup_inline"
     ),
     "a code of a format": (
         "CIGAR_DELETION CIGAR_INSERTION CIGAR_SOFT_CLIP LOCAL_BEGINS LOCAL_DIAGONAL LOCAL_D_OPENS LOCAL_EQUAL "
-        "LOCAL_HIGH LOCAL_INSERTION LOCAL_I_OPENS LOCAL_MASKED LOCAL_UNTRIED MASKED_BASE SOFT_CLIP"
+        "LOCAL_HIGH LOCAL_INSERTION LOCAL_I_OPENS LOCAL_MASKED LOCAL_UNTRIED MASKED_BASE SOFT_CLIP "
+        "whole_reads.py:INSERTION"
     ),
     "work done at once: lanes, blocks, buffers": (
         "BAND_TILE BLOCK BOUND_BLOCK BOUND_BYTES CHUNK CODES LANES LOCAL_BLOCK LOCAL_BYTES LOCAL_SHORTS LOCAL_TILE "
-        "LOOKUP_GROUP MAX_BATCH_BASES "
+        "LOOKUP_GROUP MAX_BATCH_BASES MOST_FILTERS "
         "PROFILE_CELLS SLACK WORDS_AT_ONCE reads_per_batch"
     ),
     "when to fetch ahead, or which way to sort or to search": "AHEAD INSERTION_LIMIT LOOKUP_LINEAR SPREAD_MOST",
-    "the range of an option": "INDEX_STEPS MAX_LOCAL_SCORE MAX_MATCH MAX_PENALTY",
-    "a count of the run": "ReadBatch.first _percent_filtered",
+    "the range of an option, or of a file": "INDEX_STEPS MAX_LOCAL_SCORE MAX_MATCH MAX_PENALTY InsertModel._of RATES",
+    "a count of the run": "ReadBatch.first _percent_filtered stages.pyx:now",
 }
 
 PAGE_TEXT = """# The budget of the core
