@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from gassst.errors import DeviceError
+from gassst.gpu.drivers import own_signals
 from gassst.model.array_types import U8, U64
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ class Device:
         self.compiled = 0  # ns
         self.programs: dict[tuple[tuple[Path, ...], tuple[str, ...]], cl.Program] = {}
         self._lock = threading.Lock()
-        with self.errors():
+        with self.errors(), own_signals():
             self.context: cl.Context = self.cl.Context([device])
 
     @property

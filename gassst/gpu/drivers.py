@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -73,12 +74,34 @@ def registered() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def own_signals() -> Iterator[None]:
+    """Context after which signals go where they went before.
+
+    Compilers inside of drivers take the signals that end a process for themselves: to print their own stack, where
+    gassst removes what is half written, or where Python lets a write fail that is too large.
+    """
+    import ctypes
+
+    before, call = {}, ctypes.CDLL(None).sigaction
+    for number in map(int, signal.valid_signals()):
+        action = ctypes.create_string_buffer(1024)  # longer than a `struct sigaction`
+        if call(number, None, action) == 0:
+            before[number] = action
+    try:
+        yield
+    finally:
+        for number, action in before.items():
+            call(number, action, None)
+
+
 def why_not_loaded(driver: Driver) -> str:
     """What the linker says of a library that it cannot load, "" if it can."""
     import ctypes
 
     try:
-        ctypes.CDLL(driver.library)
+        with own_signals():
+            ctypes.CDLL(driver.library)
     except OSError as error:
         return str(error)
     return ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gassst.errors import DeviceError
 from gassst.gpu.device import REMEDY, Device, DeviceInfo, load_pyopencl
-from gassst.gpu.drivers import drivers, is_disabled, registered, why_not_loaded
+from gassst.gpu.drivers import drivers, is_disabled, own_signals, registered, why_not_loaded
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -43,7 +43,8 @@ def _why_not(cl: ModuleType, device: pyopencl.Device) -> str:
 def _why_not_compiled(cl: ModuleType, device: pyopencl.Device) -> str:
     """Why the compiler builds no kernel at all, "" if it does: the LLVM of an older PoCL refuses a newer processor."""
     try:
-        cl.Program(cl.Context([device]), "__kernel void nothing(void) {}").build()
+        with own_signals():
+            cl.Program(cl.Context([device]), "__kernel void nothing(void) {}").build()
     except cl.Error as error:
         said = re.search(r"^error: (.*)", str(error), re.MULTILINE)
         return f"its compiler builds nothing for this processor: {said[1] if said else str(error).splitlines()[0]}"
@@ -83,7 +84,7 @@ def _discover(threads: int | None = None) -> list[Found]:
 
 def _platforms(cl: ModuleType) -> list[pyopencl.Platform]:
     try:
-        with registered():
+        with registered(), own_signals():
             platforms: list[pyopencl.Platform] = cl.get_platforms()
     except cl.Error:  # the loader says PLATFORM_NOT_FOUND_KHR where it finds none
         return []

@@ -299,3 +299,29 @@ def test_a_test_without_the_mark_finds_no_device():
 @pytest.mark.device
 def test_a_test_with_the_mark_finds_one():
     assert [info for info in platforms.devices() if info.usable]
+
+
+SIGNALS = """
+import ctypes, signal
+import numpy as np
+from gassst.gpu.choose import make_extender
+
+def handlers():
+    found = {}
+    for number in map(int, signal.valid_signals()):
+        action = ctypes.create_string_buffer(1024)
+        ctypes.CDLL(None).sigaction(number, None, action)
+        found[number] = action.raw[:8]
+    return found
+
+before = handlers()
+make_extender(np.zeros((64, 3), np.uint64), "cpu")
+assert handlers() == before
+"""
+
+
+@pytest.mark.device("cpu")
+def test_drivers_leave_signals_to_the_program():
+    """Compilers inside of them take SIGTERM, SIGINT, SIGBUS and SIGXFSZ, after which nothing is cleaned up."""
+    ended = subprocess.run([sys.executable, "-c", SIGNALS], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
