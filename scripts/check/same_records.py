@@ -95,7 +95,8 @@ def take_commit(commit: str, tree: Path, root: Path) -> None:
     """The files of a commit, in a new folder. git's own worktrees would leave traces in the checkout."""
     packed = subprocess.run(["git", "archive", commit], cwd=root, stdout=subprocess.PIPE, check=True).stdout
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        archive.extractall(tree, filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.4 has it
+        archive.extractall(tree)
 
 
 def take_checkout(tree: Path, root: Path) -> None:

@@ -81,8 +81,10 @@ def test_a_pair_is_decided_where_both_mates_are():
     assert one_alone > 100 and decided.sum() > 100
 
 
-def quality_of(wrong):
-    return floor(-10 * log10(wrong / (1 + wrong)))
+def quality_of(others):
+    """60 where other places weigh no more than what no model knows."""
+    wrong = others + 1e-5
+    return 60 if others <= 1e-5 else 0 if wrong > 0.8 else floor(-10 * log10(wrong / (1 + wrong)))
 
 
 def chance_of(m, errors, clipped):
@@ -117,8 +119,7 @@ def test_a_mate_is_as_doubtful_as_what_chance_may_have_put_beside_it():
     pair_quality(context, pairs_of(n), paired, coverage, summary, rivals, none, rated)
     chance = [chance_of(int(m), int(e), M - int(m)) for m, e in zip(aligned, errors, strict=True)]
     for i in range(n):
-        wrong = known[i] + chance[i] + near[i] * chance[i ^ 1] + 1e-5
-        assert rated[i] == (0 if wrong > 0.8 else quality_of(wrong)), i
+        assert rated[i] == quality_of(known[i] + chance[i] + near[i] * chance[i ^ 1]), i
     assert (near & (np.array(chance)[read ^ 1] > 1e-3) & (aligned == M)).sum() > 5
 
 

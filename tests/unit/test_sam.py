@@ -395,7 +395,7 @@ def test_a_failed_conversion_leaves_nothing(tmp_path, monkeypatch, world, batch)
 
     run_samtools = destination.run_samtools
     monkeypatch.setattr(destination, "run_samtools", convert)
-    with pytest.raises(OutputError, match="cannot write .*out.cram: samtools [a-z]*: [^=]*$"):
+    with pytest.raises(OutputError, match="cannot write .*out.cram: [^=]*$"):
         write(tmp_path / "out.cram", world, batch, sort=True, unmapped_path=tmp_path / "un.fq")
     assert not visible_and_hidden(tmp_path)
 

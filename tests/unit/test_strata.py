@@ -109,7 +109,7 @@ def test_unsettled_by_strata_and_by_share(rng):
             missed = lost[m]
             if partner is not None and partner[r] != r and best[partner[r]] == NONE:
                 missed = lost_of_mates[m] * lost_of_mates[lengths[partner[r]]]
-            hopeless = given_up and best[r] == NONE and missed <= given_up and not (whole and partner is None)
+            hopeless = best[r] == NONE and missed < given_up and not (whole and partner is None)
             if seed_count[m] and open_strata and best[r] > enough and not hopeless:
                 expected.append(r)
         assert _bookkeeping.unsettled(state, context, 0, 2, partner, given_up).tolist() == expected
