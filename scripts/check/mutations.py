@@ -536,7 +536,8 @@ MUTATIONS = [
     ),
     Mutation(
         "run: shards mapped with other parameters are of one run", FILE_RUN,
-        "tuple(index.reference.md5), params\n", "tuple(index.reference.md5)\n", "tests/cli/test_gather_parts.py",
+        "tuple(index.reference.md5), deciding(mapper.params)\n", "tuple(index.reference.md5)\n",
+        "tests/cli/test_gather_parts.py",
     ),
     Mutation(
         "run: a device process serves two runs", RUN_DEVICE,
