@@ -320,8 +320,8 @@ assert handlers() == before
 """
 
 
-@pytest.mark.device("cpu")
-def test_drivers_leave_signals_to_the_program():
-    """Compilers inside of them take SIGTERM, SIGINT, SIGBUS and SIGXFSZ, after which nothing is cleaned up."""
+@pytest.mark.device("Intel")
+def test_the_runtime_of_the_extra_leaves_signals_to_the_program():
+    """The compiler inside of it takes SIGTERM, SIGINT, SIGBUS and SIGXFSZ, after which nothing is cleaned up."""
     ended = subprocess.run([sys.executable, "-c", SIGNALS], capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
