@@ -16,7 +16,7 @@ from gassst._core.anchors cimport buckets_t, keys_t, read_t  # its own: named, s
 from gassst._core.coordinates cimport coordinate_t, place_key, place_of_key, strand_of_key
 from gassst._core.filters cimport columns_t
 from gassst._core.key_sort cimport first_from, sort_keys
-from gassst._core.seeds cimport Seed, Seeds
+from gassst._core.seeds cimport Seeds
 
 cdef enum:
     AHEAD = 4               # reads from the prefetch of their positions to their use

@@ -94,7 +94,7 @@ cdef int64_t pass_filter(const filter_t *one, job_t *job) noexcept nogil:
 
 cdef filter_t filter_of(str name, int gaps) except *:
     """One of `search.filters.FILTERS`, for alignments with up to `gaps` gap bases."""
-    cdef filter_t one = filter_t(NULL, NULL, gaps, name == "flanks", name == "band32")
+    cdef filter_t one = filter_t(NULL, NULL, gaps, name == "band32")
     cdef const uint8_t[:, ::1] scores
     if name == "tnw4-4":
         one.keep = <void *>keep_tnw4_4

@@ -15,7 +15,7 @@ from libc.string cimport memset
 
 from gassst._core.alignments cimport contigs_t, fit_contig, ungapped_diagonal
 from gassst._core.chance cimport word_letters
-from gassst._core.banded cimport band_batch, band_paths, cpu_kernels, kernels_of, local_ends, local_scoring
+from gassst._core.banded cimport band_batch, band_paths, local_ends, local_scoring
 from gassst._core.coordinates cimport coordinate_t
 from gassst._core.cigar cimport cigar_length, cigar_op, cigar_span
 from gassst._core.layouts cimport NO_SCORE, NO_SUBOPTIMAL, read_summary_t
@@ -69,9 +69,8 @@ cdef class OneRead:
 
     cdef object plan, rate, rate_beside
     cdef list names
-    cdef planes_t reference, reads
+    cdef planes_t reads
     cdef contigs_t contigs
-    cdef const cpu_kernels *kernels
     cdef bint is_local
     cdef int longest, free_errors, match, error_cost, least_score, perfect_ends
     cdef bint any_perfect
@@ -82,8 +81,7 @@ cdef class OneRead:
     cdef int specific
     cdef int shortest, margin, least_beside, most_beside
     cdef uint32_t max_hits
-    cdef const uint16_t[::1] errors
-    cdef const uint8_t[::1] words, known_length
+    cdef const uint8_t[::1] known_length
     cdef const int64_t[::1] starts, lengths
     # The read at hand.
     cdef uint64_t *planes
@@ -98,14 +96,11 @@ cdef class OneRead:
     cdef Py_ssize_t n_found
 
     def __cinit__(self, index, plan, cascade, rules, str instruction_set, uint32_t max_hits):
-        cdef const uint64_t[:, ::1] planes = index.reference.planes
         memset(self.rooms, 0, sizeof(self.rooms))
         self.plan, self.names = plan, list(index.reference.names)
-        self.reference.words, self.reference.rows = &planes[0, 0], planes.shape[0]
         self.starts, self.lengths = index.reference.starts, index.reference.lengths
         self.contigs = contigs_t(&self.starts[0], &self.lengths[0], self.starts.shape[0])
-        self.kernels = kernels_of(instruction_set)
-        self.errors, self.words, self.known_length = plan.errors, plan.words, plan.known_lengths.view(np.uint8)
+        self.known_length = plan.known_lengths.view(np.uint8)
         self.max_hits, self.shortest = max_hits, rules.shortest
         self.margin = rules.margin
         self.least_beside, self.most_beside = rules.least_beside, rules.most_beside
@@ -189,23 +184,11 @@ cdef class OneRead:
         self.reads.words, self.reads.rows = self.planes, 2 * words + 1
         self.length = m
         self.flip = orient_read(self.planes, m, &self.digest)
-        self.best, self.limit, self.complete, self.planned = NO_SCORE, self.errors[m], 0, 0
+        self.best, self.limit, self.complete, self.planned = NO_SCORE, self.stages.errors[m], 0, 0
         self.looked = self.capped = 0
         reads = reads_t(self.reads, &self.row, &self.length, &self.flip, NULL, 1)
         states = states_t(&self.best, &self.limit, &self.complete, &self.planned, &self.looked, &self.capped)
         self.stages.open_reads(&reads, &states)
-
-    cdef int width_rank(self) noexcept nogil:
-        """Of the tables of kernels: log2 of the words of the bands."""
-        cdef int words = self.words[self.length]
-        return (words > 1) + (words > 2) + (words > 4)
-
-    cdef band_batch bands_at(self, const uint32_t *read_strand, const coordinate_t *first, uint32_t n) noexcept nogil:
-        cdef band_batch batch
-        batch.reference, batch.reference_rows = self.reference.words, self.reference.rows
-        batch.reads, batch.read_row, batch.read_length = self.planes, &self.row, &self.length
-        batch.read_strand, batch.band_start, batch.n = read_strand, first, n
-        return batch
 
     # --- choice and alignment ----------------------------------------------------------------------------------------
 
@@ -262,7 +245,7 @@ cdef class OneRead:
         A band is wide enough where leaving it costs more than the errors do.
         """
         cdef int loss = place.edits * self.error_cost
-        cdef uint32_t width = 64 * <uint32_t>self.words[self.length]
+        cdef uint32_t width = 64 * <uint32_t>self.stages.words[self.length]
         cdef coordinate_t first
         cdef uint16_t key = 0, rows = 0, end = 0
         cdef Py_ssize_t w = 0
@@ -276,9 +259,9 @@ cdef class OneRead:
             return False
         width = <uint32_t>self.leaving[w, 0]
         first = diagonal - (width >> 1)
-        batch = self.bands_at(&place.read_strand, &first, 1)
+        batch = self.stages.bands_at(&place.read_strand, &first, 1)
         ends.key, ends.rows, ends.end = &key, &rows, &end
-        self.kernels.local_score(&batch, <const local_scoring *>&self.costs[0], width, &ends)
+        self.stages.kernels.local_score(&batch, <const local_scoring *>&self.costs[0], width, &ends)
         # A key is twice the total, and 1 where the first base is aligned.
         return (key & 1 and rows == self.length and first + end == diagonal
                 and key >> 1 == <int>self.length * self.match + self.perfect_ends - loss)
@@ -293,7 +276,7 @@ cdef class OneRead:
             return False
         for i in range(0, m, 64):
             masked |= first_bases(min(m - i, 64)) & (
-                bases_at(self.reference, diagonal + i).masked | bases_at(self.reads, first + i).masked)
+                bases_at(self.stages.reference, diagonal + i).masked | bases_at(self.reads, first + i).masked)
         return masked == 0
 
     cdef bint align(self) except -1 nogil:
@@ -315,7 +298,7 @@ cdef class OneRead:
     cdef bint align_place(self, const place_t *place, found_t *found, Py_ssize_t first_run) except -1 nogil:
         cdef uint32_t m = self.length, slot_end = 2 * <uint32_t>place.edits + 1
         cdef int64_t first = 64 * (<int64_t>(place.read_strand & 1) * ((m + 63) >> 6))
-        cdef coordinate_t diagonal = ungapped_diagonal(self.reference, place.first + place.end, self.reads, first, m,
+        cdef coordinate_t diagonal = ungapped_diagonal(self.stages.reference, place.first + place.end, self.reads, first, m,
                                                    place.edits, place.edits)
         # What a contig cuts has two runs more; behind them is room for the walk back.
         cdef size_t room = first_run + 2 * slot_end + 4
@@ -331,10 +314,10 @@ cdef class OneRead:
             found.position = diagonal
             walked[slot_end - 1] = m << 4
         else:
-            batch = self.bands_at(&place.read_strand, &place.first, 1)
+            batch = self.stages.bands_at(&place.read_strand, &place.first, 1)
             paths.end, paths.edits, paths.slot_end = &place.end, &place.edits, &slot_end
             paths.start, paths.n_runs, paths.runs = &start, &n_runs, walked
-            if self.kernels.align[self.width_rank()](&batch, &paths, m):
+            if self.stages.kernels.align[self.stages.width_rank(self.stages.words[self.length])](&batch, &paths, m):
                 with gil:
                     raise MemoryError("no memory for the traceback")
             if n_runs == NO_SCORE:
@@ -357,7 +340,7 @@ cdef class OneRead:
         cdef int quality = self.rate(letters, s.best, s.second, s.n_best, s.n_second, self.length, self.complete,
                                      self.looked, self.planned)
         if quality >= self.least_beside:
-            count = rivals_beside(self.reference, primary.position, self.reads, first, self.length, self.length,
+            count = rivals_beside(self.stages.reference, primary.position, self.reads, first, self.length, self.length,
                                   primary.edits + self.most_beside, &errors)
         if count:
             quality = min(quality, <int>self.rate_beside(count, errors, primary.edits, self.length))

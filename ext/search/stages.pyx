@@ -8,7 +8,7 @@ is scored for a bucket, not for the seed that led to it.
 
 import numpy as np
 
-from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
@@ -51,7 +51,6 @@ from gassst._core.stages cimport (  # its own: named, so that the build sees a c
     SCORED_STARTS,
     STARTS,
     TOLD,
-    effort_t,
     known_t,
     place_t,
     states_t,
@@ -156,13 +155,8 @@ cdef class Stages:
 
         Returns
         -------
-        columns : tuple
-            Those of `search.arrays.Bands`: the places within the limits, grouped by read, within a read as they were
-            found.
-        ends : int64[h]
-            Coordinates behind the last aligned bases.
-        start : int64[n + 1]
-            Rows of read r are start[r] .. start[r + 1].
+        tuple
+            Columns of `search.arrays.Bands`: the places within the limits as they were found, block by block.
         """
         cdef const uint64_t[:, ::1] planes = context.packed.planes
         cdef const uint32_t[::1] plane_start = context.packed.plane_start, lengths = context.packed.lengths
@@ -185,34 +179,22 @@ cdef class Stages:
                 while first < n:
                     self.run_block(first, min(first + block, n))
                     first += block
-        return self.grouped(lengths)
+        return self.found(lengths)
 
-    cdef tuple grouped(self, const uint32_t[::1] lengths):
-        """The places by read, as `search` returns them."""
+    cdef tuple found(self, const uint32_t[::1] lengths):
+        """The places, as `search` returns them."""
         cdef const place_t *places = <const place_t *>self.rooms[PLACES].p
-        cdef Py_ssize_t h = self.n_places, n = lengths.shape[0], i, r
-        cdef int64_t to
-        columns = tuple(np.empty(h, t) for t in (np.uint32, np.int64, np.uint16, np.uint16, np.uint8))
-        ends_array, start_array, next_array = np.empty(h, np.int64), np.zeros(n + 1, np.int64), np.empty(n, np.int64)
+        cdef Py_ssize_t n = self.n_places, i
+        columns = tuple(np.empty(n, t) for t in (np.uint32, np.int64, np.uint16, np.uint16, np.uint8))
         cdef uint32_t[::1] read_strand = columns[0]
-        cdef coordinate_t[::1] first = columns[1], ends = ends_array
+        cdef coordinate_t[::1] first = columns[1]
         cdef uint16_t[::1] end = columns[2], edits = columns[3]
         cdef uint8_t[::1] words = columns[4]
-        cdef int64_t[::1] start = start_array, next_row = next_array
         with nogil:
-            for i in range(h):
-                start[(places[i].read_strand >> 1) + 1] += 1
-            for r in range(n):
-                next_row[r] = start[r]
-                start[r + 1] += start[r]
-            for i in range(h):
-                r = places[i].read_strand >> 1
-                to = next_row[r]
-                next_row[r] += 1
-                read_strand[to], first[to] = places[i].read_strand, places[i].first
-                end[to], edits[to], words[to] = places[i].end, places[i].edits, self.words[lengths[r]]
-                ends[to] = places[i].first + places[i].end + lengths[r]
-        return (*columns, columns[3]), ends_array, start_array
+            for i in range(n):
+                read_strand[i], first[i] = places[i].read_strand, places[i].first
+                end[i], edits[i], words[i] = places[i].end, places[i].edits, self.words[lengths[places[i].read_strand >> 1]]
+        return (*columns, columns[3])
 
     # --- one block ---------------------------------------------------------------------------------------------------
 
@@ -461,6 +443,7 @@ cdef class Stages:
         cdef uint32_t r
         cdef int words, width, present = 0
         cdef place_t *places
+        cdef band_batch batch
         cdef knowledge_t known
         cdef int64_t began = now()
         if n == 0:
@@ -481,7 +464,9 @@ cdef class Stages:
                     read_strand[k] = buckets.read_strand[i]
                     first[k] = (<coordinate_t>buckets.bucket[i] << self.shift) - (32 * words - ((1 << self.shift) >> 1))
                     k += 1
-            self.score_bands(words, read_strand, first, <uint32_t>k, edits, end)
+            batch = self.bands_at(read_strand, first, <uint32_t>k)
+            self.kernels.score[self.width_rank(words)](&batch, NULL, edits, end)
+            self.effort.calls += 1
             for i in range(k):
                 r = read_strand[i] >> 1
                 known = knowledge_t(self.states.best[r], self.states.limit[r], 0)
@@ -497,15 +482,17 @@ cdef class Stages:
         """Words of 64 diagonals of a band of a read."""
         return self.words[self.reads.lengths[read_strand >> 1]]
 
-    cdef void score_bands(self, int words, const uint32_t *read_strand, const coordinate_t *first, uint32_t n,
-                          uint16_t *edits, uint16_t *end) noexcept nogil:
-        """The fewest errors in each of `n` bands of 64 * words diagonals, and the leftmost diagonal that has them."""
+    cdef int width_rank(self, int words) noexcept nogil:
+        """Of the tables of kernels: log2 of the words of the bands."""
+        return (words > 1) + (words > 2) + (words > 4)
+
+    cdef band_batch bands_at(self, const uint32_t *read_strand, const coordinate_t *first, uint32_t n) noexcept nogil:
+        """`n` bands of the open reads, as kernels take them."""
         cdef band_batch batch
         batch.reference, batch.reference_rows = self.reference.words, self.reference.rows
         batch.reads, batch.read_row, batch.read_length = self.reads.planes.words, self.reads.plane_start, self.reads.lengths
         batch.read_strand, batch.band_start, batch.n = read_strand, first, n
-        self.kernels.score[(words > 1) + (words > 2) + (words > 4)](&batch, NULL, edits, end)
-        self.effort.calls += 1
+        return batch
 
     cdef int note_scored(self, const buckets_t *top, const buckets_t *others) except -1 nogil:
         """Buckets that need not be scored again: of each read the best supported one, then the others."""

@@ -1,4 +1,4 @@
-# Of index/anchors.pyx, for ext/search/one_read.pyx, which makes candidates of the seeds of one read.
+# Of index/anchors.pyx, for ext/search/stages.pyx, which makes candidates of the seeds of a block of reads.
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from gassst._core.coordinates cimport coordinate_t

@@ -1,4 +1,4 @@
-# Of ext/align/banded.pyx, for ext/search/one_read.pyx, which calls the kernels for one read.
+# Of ext/align/banded.pyx, for ext/search/stages.pyx and one_read.pyx, which call the kernels without arrays around them.
 from libc.stdint cimport int16_t, uint16_t, uint32_t, uint64_t
 
 from gassst._core.coordinates cimport coordinate_t

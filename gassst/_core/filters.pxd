@@ -36,13 +36,11 @@ cdef extern from "filter_job.h" nogil:
         int64_t *rejections
 
 
-
 cdef struct filter_t:
     # One filter of a run.
     void *keep
     const uint8_t *scores   # PST_4 or PST_5, whichever it needs
     int gaps
-    bint has_steps          # counts its steps in `rejections`
     bint tells_rejected     # fills `rejected_*`
 
 

@@ -1,5 +1,5 @@
-# Of index/seeds.pyx, for index/anchors.pyx, which goes through the seeds of a batch, and for ext/search/one_read.pyx,
-# which looks up those of one read.
+# Of index/seeds.pyx, for index/anchors.pyx and ext/search/stages.pyx, which go through the seeds of reads, and for
+# ext/search/one_read.pyx, which orients one.
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from gassst._core.coordinates cimport coordinate_t
@@ -71,13 +71,4 @@ cdef class Seeds:
 
 
 cdef bint orient_read(const uint64_t *forward, uint32_t length, uint64_t *digest) noexcept nogil
-cdef Seed *plan_seeds(const seed_plan_t *plan, const uint64_t *planes, uint64_t first_row, Seed *s) noexcept nogil
-cdef void resolve_seeds(const seed_index_t *index, Seed *seeds, Py_ssize_t n, const uint32_t *caps,
-                        uint64_t kmer_from, uint64_t kmer_to) noexcept nogil
-cdef void resolve_stepped(const seed_index_t *index, Seed *seeds, step_range_t *ranges, Py_ssize_t n,
-                          uint64_t kmer_from, uint64_t kmer_to) noexcept nogil
-cdef bint lengthen_stepped(Seed *seeds, step_range_t *ranges, Py_ssize_t n, int step, const uint32_t *caps) noexcept nogil
-cdef bint limit_occurrences(Seed *seeds, Py_ssize_t n, const uint32_t *caps, uint16_t *clipped) noexcept nogil
-cdef void copy_stepped(const seed_index_t *index, const Seed *seeds, const step_range_t *ranges, Py_ssize_t n,
-                       uint64_t kmer_from, uint64_t kmer_to, coordinate_t *copied) noexcept nogil
 cdef seed_index_t view_of(index)

@@ -93,7 +93,7 @@ cdef class Stages:
     cdef Py_ssize_t n_places
     cdef uint32_t first     # read of the block
 
-    cdef tuple grouped(self, const uint32_t[::1] lengths)
+    cdef tuple found(self, const uint32_t[::1] lengths)
     cdef void open_reads(self, const reads_t *reads, const states_t *states) noexcept nogil
     cdef int run_block(self, uint32_t first, uint32_t stop) except -1 nogil
     cdef Py_ssize_t unsettled(self, int stage, uint32_t first, uint32_t stop) except -1 nogil
@@ -106,6 +106,6 @@ cdef class Stages:
     cdef Py_ssize_t filter(self, columns_t *here, columns_t *there, Py_ssize_t n) except -1 nogil
     cdef int score(self, const buckets_t *buckets) except -1 nogil
     cdef int words_of(self, uint32_t read_strand) noexcept nogil
-    cdef void score_bands(self, int words, const uint32_t *read_strand, const coordinate_t *first, uint32_t n,
-                          uint16_t *edits, uint16_t *end) noexcept nogil
+    cdef int width_rank(self, int words) noexcept nogil
+    cdef band_batch bands_at(self, const uint32_t *read_strand, const coordinate_t *first, uint32_t n) noexcept nogil
     cdef int note_scored(self, const buckets_t *top, const buckets_t *others) except -1 nogil

@@ -92,7 +92,7 @@ class HostBackend:
         searched = context.index, context.lookup, context.plan, context.cascade
         stages = Stages(*searched, EXTRA_STRATA, given_up, further, instruction_sets()[0], context.left_out)
         with self._checked_index():
-            columns, ends, start = stages.search(context, state, BLOCK)
+            found = Bands(*stages.search(context, state, BLOCK))
         occurrences, candidates, scored, calls, *nanoseconds = stages.counts
         stats.occurrences += occurrences
         stats.candidates += candidates
@@ -101,7 +101,7 @@ class HostBackend:
         for stage, spent in zip(("seeds", "candidates", "score"), nanoseconds, strict=True):
             stats.nanoseconds[stage] += spent
         context.cascade.count(np.asarray(stages.funnel).tolist(), stats.funnel)
-        return state, Grouped(Bands(*columns), ends, start)
+        return state, self.group([found])
 
     @contextmanager
     def _checked_index(self) -> Iterator[None]:

@@ -1,4 +1,4 @@
-/* What is known of one read: ext/search/bookkeeping.pyx asks for all reads of a batch, ext/search/one_read.pyx for one. */
+/* What is known of one read: ext/search/bookkeeping.pyx asks for a batch, ext/search/stages.pyx for a block. */
 #ifndef GASSST_KNOWLEDGE_H
 #define GASSST_KNOWLEDGE_H
 
