@@ -16,7 +16,7 @@ from gassst.gpu.drivers import is_disabled
 
 @cache
 def usable(kind: str = "") -> list[DeviceInfo]:
-    """Those that can be used, of a type or a platform."""
+    """Lists those that can be used, of a type or a platform."""
     if is_disabled(None):
         return []
     found = [info for info in platforms.devices(threads=2) if info.usable]

@@ -263,7 +263,7 @@ class ConvertedDestination:
         index = self._destination.index_path
         if index is not None:
             options.append("--write-index")
-            output = f"{output}##idx##{index}"
+            output = f"{output}{IDX_DELIMITER}{index}"
         with self.errors():
             self._process = run_samtools(*options, "-o", output, self._bam, contigs=self._contigs)
         if reason := why_failed(self._process):

@@ -385,18 +385,6 @@ def size_of_block(head: bytes) -> int:
     return int.from_bytes(head[16:18], "little") + 1
 
 
-LONGEST_LINE = 1 << 24
-"""Bytes of a line that is held as a whole; of a read, FASTX_MAX_LINE in ext/io/fastx.h."""
-
-
-def bounded_line(file: IO[bytes], path: str, number: int) -> bytes:
-    """The next line, or what is left of one. Raises InputError, naming `path` and `number`, where it does not end."""
-    line = file.readline(LONGEST_LINE + 1)
-    if len(line) > LONGEST_LINE:
-        raise InputError(f"{path}: line {number}: it has more than {LONGEST_LINE:,} bytes")
-    return line
-
-
 @contextmanager
 def open_input(path: str) -> Iterator[IO[bytes]]:
     """The bytes of a file, decompressed if its content is compressed. Raises InputError, naming the file."""

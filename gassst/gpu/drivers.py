@@ -44,7 +44,7 @@ def why_no_accelerator() -> str:
 
 
 def drivers() -> list[Driver]:
-    """Those registered with the system, or where the environment says, and what the extra `opencl` installed."""
+    """Returns those of the system, or where the environment says, and what the extra `opencl` installed."""
     found = _registered()
     library = "" if _is_named() else _library_of_pip()
     if library and not any(LIBRARY in driver.library for driver in found):

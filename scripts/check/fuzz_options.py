@@ -169,7 +169,7 @@ def map_case(rng: random.Random, first: Shell, again: Shell) -> None:
 def in_shards(
     rng: random.Random, shell: Shell, words: Words, form: str, argv: Callable[..., list[str]], output: str
 ) -> bool:
-    """The same reads in shards, joined; whether all runs ended well."""
+    """Maps the same reads in shards and joins them; says whether all runs ended well."""
     of_gather = {*actions_of("gather")}
     form, count = rng.choice([form, "cram" if form == "cram" else "bam"]), rng.choice([1, 2, 3, 5])
     whole = argv(shell, flat(words, words.keys() - of_gather), ["plain", "bgzf", "bam"])

@@ -134,6 +134,6 @@ def flat(words: Words, names: Collection[str] | None = None) -> list[str]:
 
 
 def on_other_machine(rng: random.Random, words: Words) -> list[str]:
-    """The same options with other resources: records do not depend on them."""
+    """Draws the same options with other resources: records do not depend on them."""
     actions = {name: action for name, action in actions_of("map").items() if name in MACHINE}
     return flat(words, words.keys() - MACHINE) + flat(drawn(rng, actions, rng.randint(1, 4))[1], MACHINE)

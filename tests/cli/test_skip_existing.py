@@ -116,7 +116,7 @@ def edit_sheet(old, new):
 
 
 def swap_reads():
-    """The same number of bytes at the same second."""
+    """Swaps two bases of a file, which keeps its size and its time."""
     text, info = Path("b.fq").read_text(), os.stat("b.fq")
     Path("b.fq").write_text(text.replace("A", "t", 1).replace("T", "A", 1).replace("t", "T", 1))
     os.utime("b.fq", ns=(info.st_atime_ns, info.st_mtime_ns))

@@ -47,7 +47,7 @@ def genome():
 
 @pytest.fixture(scope="module")
 def reads(genome):
-    """Of all lengths and places, half of them among the copies; some have an N; some are of another genome."""
+    """Makes reads of all lengths and places, half of them among the copies; some have an N, some are foreign."""
     rng, reads = np.random.default_rng(8), []
     for i in range(200):
         m = (25, 36, 50, 75, 100, 150)[i % 6]
