@@ -42,7 +42,16 @@ DEBUG = os.environ.get("GASSST_DEBUG", "0") != "0"
 SANITIZE = os.environ.get("GASSST_SANITIZE", "0") != "0"
 GENERATED = Path("build/cython")
 OBJECTS = Path(f"build/objects-{sysconfig.get_platform()}-{sys.implementation.cache_tag}")
-HEADERS = ["ext/common", "ext/io", "ext/search", "ext/align", "ext/isa", "index", "gassst/gpu/kernels"]
+HEADERS = [
+    "ext/common",
+    "ext/io",
+    "ext/search",
+    "ext/align",
+    "ext/isa",
+    "ext/thesis",
+    "index",
+    "gassst/gpu/kernels",
+]
 HEADERS += ["ext/pairwise", "gassst/align/kernels"]
 # Python calls a module's init function and nothing else by name: the rest is hidden from other libraries.
 COMMON_FLAGS = ["-g0", "-fno-math-errno", "-fvisibility=hidden"]
@@ -74,6 +83,7 @@ SOURCES = {
     "reads": "ext/io/reads.pyx",
     "error_cycles": "ext/io/error_cycles.pyx",
     "filters": "ext/search/filters.pyx",
+    "thesis_filters": "ext/thesis/thesis_filters.pyx",
     "bookkeeping": "ext/search/bookkeeping.pyx",
     "alignments": "ext/search/alignments.pyx",
     "selection": "ext/search/selection.pyx",

@@ -31,6 +31,8 @@ typedef struct {
     int64_t *rejections;       /* by each bound of the flanks */
 } job_t;
 
+INLINE int smaller(int a, int b) { return a < b ? a : b; }
+
 /* Row of the planes where the read strand begins. */
 INLINE int64_t read_row(const job_t *job, uint32_t read_strand)
 {

@@ -1,46 +1,26 @@
 """Lossless filters over batches of candidates, for `gassst.search.filters`; the loops are in `filters.h`."""
 
 import numpy as np
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 
 from gassst._core.coordinates cimport coordinate_t
 from gassst._core.planes cimport planes_of, planes_t
 
 
-from gassst._core.filters cimport FLANK_STAGES, bound_kernels, columns_t, filter_t, job_t  # its own: named, so that the build sees a change
+from gassst._core.filters cimport (  # its own: named, so that the build sees a change
+    FLANK_STAGES,
+    bound_kernels,
+    columns_t,
+    filter_t,
+    job_t,
+    keep_t,
+)
 
 cdef extern from "filters.h" nogil:
-    void fill_scores(uint8_t *scores, int l)
-    int64_t first_outside(const job_t *job)
-    int64_t keep_tnw4_4(const job_t *job)
-    int64_t keep_fd(const job_t *job)
-    int64_t keep_tnw4_16(const job_t *job)
-    int64_t keep_tnw5_full(const job_t *job)
-    int64_t keep_first(const job_t *job)
     int64_t keep_band(const job_t *job)
     int64_t keep_flanks(const job_t *job)
     const bound_kernels *const *bound_tables
     int BOUND_TABLES
-
-ctypedef int64_t (*keep_t)(const job_t *job) noexcept nogil
-
-cdef dict _score_tables = {}
-
-
-def score_table(int l):
-    """PST_l (Rizk 4.4.2): best semi-global score of every pair of words of `l` bases, 1 <= l <= 6.
-
-    Returns uint8[4**l, 4**l], read only, built at first use. Base k of a word is bits 2k and 2k + 1 of its
-    number.
-    """
-    if not 1 <= l <= 6:
-        raise ValueError(f"no score table for words of {l} bases")
-    if l not in _score_tables:
-        table = np.empty((1 << 2 * l, 1 << 2 * l), np.uint8)
-        fill_scores(<uint8_t *><size_t>table.ctypes.data, l)
-        table.setflags(write=False)
-        _score_tables[l] = table
-    return _score_tables[l]
 
 
 cdef int _columns(arrays, Py_ssize_t n, columns_t *columns) except -1:
@@ -79,44 +59,26 @@ cdef tuple _columns_of(candidates):
     return candidates.read_strand, candidates.diagonal, candidates.offset, candidates.length
 
 
-cdef inline int64_t kept_inside(keep_t keep, const job_t *job) noexcept nogil:
-    """How many candidates pass; -1 where there is no memory, -2 - i where candidate i lies outside."""
-    cdef bint looks = keep == keep_band or keep == keep_flanks  # themselves
-    cdef int64_t outside = job.n if looks else first_outside(job)
-    return keep(job) if outside == job.n else -2 - outside
-
-
 cdef int64_t pass_filter(const filter_t *one, job_t *job) noexcept nogil:
-    """Run a filter on the candidates of a job; returns as `kept_inside` does."""
+    """Run a filter on the candidates of a job; returns what it returns."""
     job.scores, job.gaps = one.scores, one.gaps
-    return kept_inside(<keep_t>one.keep, job)
+    return one.keep(job)
 
 
-cdef filter_t filter_of(str name, int gaps) except *:
-    """One of `search.filters.FILTERS`, for alignments with up to `gaps` gap bases."""
-    cdef filter_t one = filter_t(NULL, NULL, gaps, name == "band32")
-    cdef const uint8_t[:, ::1] scores
-    if name == "tnw4-4":
-        one.keep = <void *>keep_tnw4_4
-    elif name == "fd":
-        one.keep = <void *>keep_fd
-    elif name == "duplicate":
-        one.keep = <void *>keep_first
-    elif name == "tnw4-16":
-        one.keep = <void *>keep_tnw4_16
-    elif name == "tnw5-full":
-        one.keep = <void *>keep_tnw5_full
-    elif name == "flanks":
-        one.keep = <void *>keep_flanks
-    else:
-        one.keep = <void *>keep_band
-    if name.startswith("tnw"):
-        scores = score_table(int(name[3]))
-        one.scores = &scores[0, 0]  # the table is kept
+cdef class Filter:
+    """One filter of a run, for compiled code that runs it without the interpreter."""
+
+
+def filter_of(str name, int gaps):
+    """The `Filter` called "flanks" or "band32", for alignments with up to `gaps` gap bases."""
+    cdef Filter one = Filter()
+    one.of = filter_t(keep_band, NULL, gaps, True)
+    if name == "flanks":
+        one.of = filter_t(keep_flanks, NULL, gaps, False)
     return one
 
 
-cdef tuple _filter(keep_t keep, job_t *job, candidates, limits, packed, reference_planes):
+cdef tuple run_filter(keep_t keep, job_t *job, candidates, limits, packed, reference_planes):
     """Runs one filter over the batch with the GIL released; returns the four arrays of what it passes."""
     cdef int64_t kept
     columns = _columns_of(candidates)
@@ -130,7 +92,7 @@ cdef tuple _filter(keep_t keep, job_t *job, candidates, limits, packed, referenc
     _reads(reads[0], reads[1], reads[2], limits, job)
     _planes(reference_planes, &job.reference)
     with nogil:
-        kept = kept_inside(keep, job)
+        kept = keep(job)
     if kept == -1:
         raise MemoryError
     if kept < 0:
@@ -153,55 +115,18 @@ cdef int use_kernels(job_t *job, str instruction_set) except -1:
     raise ValueError(f"this processor has no {instruction_set!r}")
 
 
-cdef int _use_scores(job_t *job, int l, int gaps) except -1:
-    cdef const uint8_t[:, ::1] scores = score_table(l)
-    job.scores, job.gaps = &scores[0, 0], gaps
-    return 0
+def flanks(candidates, limits, packed, reference_planes, str instruction_set=None):
+    """Bounds on up to 16 bases either side, in one pass (`ext/isa/bound_flanks.h`): TNW_4(4), FD-vec, and the exact score.
 
-
-def tnw4_4(candidates, limits, packed, reference_planes):
-    """TNW_4(4) (Rizk 4.6.3): rejects where the scores of 4 bases either side sum to more than the limit.
-
-    Candidates with a limit above 7 pass. Like all filters of this module it takes
+    Rejects where the two sides of one bound sum to more than the limit. Like all filters it takes
 
     * `candidates`: read_strand uint32[n], diagonal int64[n], offset uint16[n], length uint16[n],
     * `limits`: uint16[n_reads], most errors of each read,
     * `packed`: planes uint64[w, 3], plane_start uint32[n_reads], lengths uint32[n_reads],
-    * `reference_planes`: uint64[r, 3],
+    * `reference_planes`: uint64[r, 3];
 
-    and returns the four arrays of the candidates it passes, in their order. Raises ValueError where lengths
-    of arrays do not fit together and IndexError where a candidate is not inside its read or the reference.
-    """
-    cdef job_t job
-    _use_scores(&job, 4, 0)
-    return _filter(keep_tnw4_4, &job, candidates, limits, packed, reference_planes)
-
-
-def frequency_distance(candidates, limits, packed, reference_planes):
-    """FD-vec (Rizk 4.6.4): the same with the frequency distances of up to 16 bases either side."""
-    cdef job_t job
-    return _filter(keep_fd, &job, candidates, limits, packed, reference_planes)
-
-
-def tnw4_16(candidates, limits, packed, reference_planes, int gaps):
-    """TNW_4(16) (Rizk 4.4.2) of both flanks, for alignments with up to `gaps` gap bases."""
-    cdef job_t job
-    _use_scores(&job, 4, gaps)
-    return _filter(keep_tnw4_16, &job, candidates, limits, packed, reference_planes)
-
-
-def tnw5_full(candidates, limits, packed, reference_planes, int gaps):
-    """TNW_5(full) (Rizk 4.6.3) of both flanks, for alignments with up to `gaps` gap bases."""
-    cdef job_t job
-    _use_scores(&job, 5, gaps)
-    return _filter(keep_tnw5_full, &job, candidates, limits, packed, reference_planes)
-
-
-def flanks(candidates, limits, packed, reference_planes, str instruction_set=None):
-    """Bounds on up to 16 bases either side, in one pass (`ext/isa/bound_flanks.h`): TNW_4(4), FD-vec, and the exact score.
-
-    Rejects where the two sides of one bound sum to more than the limit.
-    `instruction_set`: one of `instruction_sets()`, else ValueError.
+    and this one `instruction_set`: one of `instruction_sets()`. Raises ValueError for another, or where lengths of arrays
+    do not fit together, and IndexError where a candidate is not inside its read or the reference.
 
     Returns the four arrays of the candidates that pass, and int64[4]: how many pass, and how many each bound rejects
     that no bound before it does.
@@ -210,7 +135,7 @@ def flanks(candidates, limits, packed, reference_planes, str instruction_set=Non
     cdef int64_t[::1] rejections = np.zeros(FLANK_STAGES, np.int64)
     job.gaps, job.rejections = 0, &rejections[0]
     use_kernels(&job, instruction_set)
-    return _filter(keep_flanks, &job, candidates, limits, packed, reference_planes), rejections.base
+    return run_filter(keep_flanks, &job, candidates, limits, packed, reference_planes), rejections.base
 
 
 def band32(candidates, limits, packed, reference_planes, int gaps, str instruction_set=None):
@@ -228,25 +153,6 @@ def band32(candidates, limits, packed, reference_planes, int gaps, str instructi
     cdef coordinate_t[::1] diagonal = np.empty(n + 1, np.int64)
     job.gaps, job.rejected_read_strand, job.rejected_diagonal = gaps, &read_strand[0], &diagonal[0]
     use_kernels(&job, instruction_set)
-    kept = _filter(keep_band, &job, candidates, limits, packed, reference_planes)
+    kept = run_filter(keep_band, &job, candidates, limits, packed, reference_planes)
     n -= len(kept[0])
     return kept, (read_strand.base[:n], diagonal.base[:n])
-
-
-def duplicate(candidates, limits, packed, reference_planes, int shift=0, verified=None):
-    """isDuplicate (Rizk 4.6.6), made lossless.
-
-    Needs candidates sorted by (read_strand, diagonal, offset). Of those whose seeds lie in one run of equal
-    bases of one diagonal the first stays, its seed grown to the whole run. A candidate is dropped where
-    `verified`, a sorted uint64 array, holds `place_key(read_strand, diagonal >> shift)`: the band of that bucket
-    has been scored.
-    """
-    cdef job_t job
-    cdef const uint64_t[::1] keys
-    if not 0 <= shift < 32:
-        raise ValueError(f"buckets of 2**{shift} diagonals")
-    job.bucket_shift, job.n_verified = shift, 0
-    if verified is not None and len(verified):
-        keys = verified
-        job.verified, job.n_verified = &keys[0], keys.shape[0]
-    return _filter(keep_first, &job, candidates, limits, packed, reference_planes)

@@ -27,7 +27,7 @@ from gassst._core.banded cimport band_batch, kernels_of
 from gassst._core.bookkeeping cimport knowledge_t, merge, needs_stage, take_band
 from gassst._core.contigs cimport contigs_before
 from gassst._core.coordinates cimport coordinate_t, place_key, strand_of_key
-from gassst._core.filters cimport columns_t, filter_of, pass_filter, use_kernels
+from gassst._core.filters cimport Filter, columns_t, pass_filter, use_kernels
 from gassst._core.intrinsics cimport prefetch
 from gassst._core.key_sort cimport sort_keys
 from gassst._core.layouts cimport NO_SCORE
@@ -125,8 +125,8 @@ cdef class Stages:
         if self.n_filters > MOST_FILTERS:
             raise ValueError(f"{self.n_filters} filters")
         self.funnel = np.zeros((self.n_filters, 3 + FLANK_STAGES), np.int64)
-        for i, name in enumerate(cascade.names):
-            self.filters[i] = filter_of(name, cascade.gaps)
+        for i, one in enumerate(cascade.compiled()):
+            self.filters[i] = (<Filter>one).of
         self.job.reference, self.job.bucket_shift, self.job.rejections = self.reference, cascade.shift, self.rejections
         use_kernels(&self.job, None)
 

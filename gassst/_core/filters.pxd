@@ -1,4 +1,4 @@
-# Of ext/search/filters.pyx, for ext/search/stages.pyx, which filters the candidates of a block of reads.
+# Of ext/search/filters.pyx, for ext/search/stages.pyx, which filters the candidates of a block of reads, and for ext/thesis.
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from gassst._core.coordinates cimport coordinate_t
@@ -36,15 +36,23 @@ cdef extern from "filter_job.h" nogil:
         int64_t *rejections
 
 
+# How many candidates pass, -1 where there is no memory, -2 - i where candidate i lies outside the reads or the reference.
+ctypedef int64_t (*keep_t)(const job_t *job) noexcept nogil
+
+
 cdef struct filter_t:
     # One filter of a run.
-    void *keep
+    keep_t keep
     const uint8_t *scores   # PST_4 or PST_5, whichever it needs
     int gaps
     bint tells_rejected     # fills `rejected_*`
 
 
+cdef class Filter:
+    cdef filter_t of
+
+
 cdef int use_kernels(job_t *job, str instruction_set) except -1
-cdef filter_t filter_of(str name, int gaps) except *
-# How many candidates pass, -1 where there is no memory, -2 - i where candidate i lies outside the reads or the reference.
+# Runs one filter over a batch with the GIL released; returns the four arrays of what it passes.
+cdef tuple run_filter(keep_t keep, job_t *job, candidates, limits, packed, reference_planes)
 cdef int64_t pass_filter(const filter_t *one, job_t *job) noexcept nogil

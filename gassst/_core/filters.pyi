@@ -3,7 +3,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst.model.array_types import I64, U8, U16, U32, U64
+from gassst.model.array_types import I64, U16, U32, U64
 from gassst.search.arrays import Candidates
 
 _Columns = tuple[U32, I64, U16, U16]
@@ -16,20 +16,9 @@ class _Packed(Protocol):
     @property
     def lengths(self) -> U32: ...
 
-def score_table(l: int) -> U8: ...
-def tnw4_4(candidates: Candidates, limits: U16, packed: _Packed, reference_planes: U64) -> _Columns: ...
-def frequency_distance(
-    candidates: Candidates,
-    limits: U16,
-    packed: _Packed,
-    reference_planes: U64,
-) -> _Columns: ...
-def tnw4_16(
-    candidates: Candidates, limits: U16, packed: _Packed, reference_planes: U64, gaps: int
-) -> _Columns: ...
-def tnw5_full(
-    candidates: Candidates, limits: U16, packed: _Packed, reference_planes: U64, gaps: int
-) -> _Columns: ...
+class Filter: ...
+
+def filter_of(name: str, gaps: int) -> Filter: ...
 def instruction_sets() -> list[str]: ...
 def flanks(
     candidates: Candidates,
@@ -46,11 +35,3 @@ def band32(
     gaps: int,
     instruction_set: str | None = None,
 ) -> tuple[_Columns, tuple[U32, I64]]: ...
-def duplicate(
-    candidates: Candidates,
-    limits: U16,
-    packed: _Packed,
-    reference_planes: U64,
-    shift: int = 0,
-    verified: U64 | None = None,
-) -> _Columns: ...

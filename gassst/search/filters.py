@@ -7,6 +7,7 @@ seed of a candidate. That candidate passes or, at the `duplicate` stage, one tha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
@@ -40,24 +41,19 @@ class Batch(NamedTuple):
     steps: dict[str, int] | None
 
 
-def _tnw4_4(candidates: Candidates, batch: Batch) -> Candidates:
-    return Candidates(*_filters.tnw4_4(candidates, *batch[:3]))
+Filter = Callable[[Candidates, Batch], Candidates]
 
 
-def _frequency_distance(candidates: Candidates, batch: Batch) -> Candidates:
-    return Candidates(*_filters.frequency_distance(candidates, *batch[:3]))
+def _thesis() -> Any:
+    """The compiled filters of the thesis: no default runs one, so they are loaded where one is named."""
+    return import_module("gassst._core.thesis_filters")
 
 
-def _duplicate(candidates: Candidates, batch: Batch) -> Candidates:
-    return Candidates(*_filters.duplicate(candidates, *batch[:3], batch.shift, batch.verified))
+def _of_thesis(function: str) -> Filter:
+    def run(candidates: Candidates, batch: Batch) -> Candidates:
+        return Candidates(*getattr(_thesis(), function)(candidates, *batch[:6]))
 
-
-def _tnw4_16(candidates: Candidates, batch: Batch) -> Candidates:
-    return Candidates(*_filters.tnw4_16(candidates, *batch[:4]))
-
-
-def _tnw5_full(candidates: Candidates, batch: Batch) -> Candidates:
-    return Candidates(*_filters.tnw5_full(candidates, *batch[:4]))
+    return run
 
 
 def _flanks(candidates: Candidates, batch: Batch) -> Candidates:
@@ -87,16 +83,15 @@ def _band32(candidates: Candidates, batch: Batch) -> Candidates:
     return Candidates(*kept)
 
 
-# In the order of Rizk's cascade.
-FILTERS: dict[str, Callable[[Candidates, Batch], Candidates]] = {
-    "tnw4-4": _tnw4_4,
-    "fd": _frequency_distance,
-    "duplicate": _duplicate,
-    "tnw4-16": _tnw4_16,
-    "tnw5-full": _tnw5_full,
-    "flanks": _flanks,
-    "band32": _band32,
+_THESIS = {
+    "tnw4-4": _of_thesis("tnw4_4"),
+    "fd": _of_thesis("frequency_distance"),
+    "duplicate": _of_thesis("duplicate"),
+    "tnw4-16": _of_thesis("tnw4_16"),
+    "tnw5-full": _of_thesis("tnw5_full"),
 }
+# In the order of Rizk's cascade.
+FILTERS: dict[str, Filter] = {**_THESIS, "flanks": _flanks, "band32": _band32}
 
 
 BAND_LEAD = DEFAULT_MAX_GAPS + 1
@@ -123,6 +118,10 @@ class Cascade:
         for name in self.names:
             if name not in FILTERS:
                 raise UsageError(f"unknown filter {name!r}; known are {', '.join(FILTERS)} and {AUTO}")
+
+    def compiled(self) -> list[Any]:
+        """The filters as compiled code takes them, a `_core.filters.Filter` each."""
+        return [(_thesis() if n in _THESIS else _filters).filter_of(n, self.gaps) for n in self.names]
 
     def count(self, passes: list[list[int]], counters: Funnel) -> None:
         """Add what each filter has counted in compiled code, a row of `_core.stages.Stages.funnel` each."""

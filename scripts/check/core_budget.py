@@ -45,9 +45,9 @@ NEUTRAL = {
         "whole_reads.py:INSERTION"
     ),
     "work done at once: lanes, blocks, buffers": (
-        "BAND_TILE BLOCK BOUND_BLOCK BOUND_BYTES CHUNK CODES LANES LOCAL_BLOCK LOCAL_BYTES LOCAL_SHORTS LOCAL_TILE "
+        "BAND_TILE BLOCK BOUND_BLOCK BOUND_BYTES CODES LANES LOCAL_BLOCK LOCAL_BYTES LOCAL_SHORTS LOCAL_TILE "
         "LOOKUP_GROUP MAX_BATCH_BASES MOST_FILTERS "
-        "PROFILE_CELLS SLACK WORDS_AT_ONCE reads_per_batch"
+        "PROFILE_CELLS WORDS_AT_ONCE reads_per_batch"
     ),
     "when to fetch ahead, or which way to sort or to search": "AHEAD INSERTION_LIMIT LOOKUP_LINEAR SPREAD_MOST",
     "the range of an option, or of a file": "INDEX_STEPS MAX_LOCAL_SCORE MAX_MATCH MAX_PENALTY InsertModel._of RATES",

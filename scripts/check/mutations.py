@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TESTS_FAILED = 1  # exit status of pytest
 
 FILTERS_H, PLANES_H = "ext/search/filters.h", "gassst/gpu/kernels/planes.h"
+THESIS_H = "ext/thesis/thesis_filters.h"
 BOUND_BAND, BOUND_FLANKS = "ext/isa/bound_band.h", "ext/isa/bound_flanks.h"
 HOST = "gassst/search/host.py"
 CIGAR_H, CONTIGS_H = "ext/common/cigar.h", "ext/common/contigs.h"
@@ -73,57 +74,57 @@ class Mutation(NamedTuple):
 MUTATIONS = [
     # The filters: bounds, limits, rounding, mirrored flanks, seams of tiles, masked bases.
     Mutation(
-        "tnw4-4: an alignment at the limit is rejected", FILTERS_H,
+        "tnw4-4: an alignment at the limit is rejected", THESIS_H,
         "right * job->scores[after] <= site->limit", "right * job->scores[after] < site->limit", LOSSLESS,
     ),
     Mutation(
-        "tnw4-4: the left flank is not mirrored", FILTERS_H,
+        "tnw4-4: the left flank is not mirrored", THESIS_H,
         "before = mirror4(pack4(a.left.low >> 12, a.left.high >> 12)) << 8",
         "before = pack4(a.left.low >> 12, a.left.high >> 12) << 8", RECURSION,
     ),
     Mutation(
-        "tnw4-4: a flank of three bases counts as four", FILTERS_H,
+        "tnw4-4: a flank of three bases counts as four", THESIS_H,
         "left = site->offset >= 4,", "left = site->offset >= 3,", LOSSLESS,
     ),
     Mutation(
-        "fd: one base too many on the left", FILTERS_H,
+        "fd: one base too many on the left", THESIS_H,
         "0xFFFF & ~(0xFFFFu >> left)", "0xFFFF & ~(0x7FFFu >> left)", COUNTING,
     ),
     Mutation(
-        "fd: bases without a partner are rounded up", FILTERS_H,
+        "fd: bases without a partner are rounded up", THESIS_H,
         "return (int)((surplus & ((positive << 15) - positive)) * ones >> 48);",
         "return (int)(((surplus & ((positive << 15) - positive)) * ones >> 48) + 1) & ~1;", COUNTING,
     ),
     Mutation(
-        "fd: an alignment at the limit is rejected", FILTERS_H,
+        "fd: an alignment at the limit is rejected", THESIS_H,
         "frequency_distance(a.right, b.right, after) <=", "frequency_distance(a.right, b.right, after) <", LOSSLESS,
     ),
     Mutation(
-        "tnw4-16: a shift costs nothing where tiles meet", FILTERS_H,
+        "tnw4-16: a shift costs nothing where tiles meet", THESIS_H,
         "larger(done + s, score)", "score", RECURSION,
     ),
     Mutation(
-        "tnw4-16: the longest shift is left out", FILTERS_H,
+        "tnw4-16: the longest shift is left out", THESIS_H,
         "gaps = smaller(gaps, at);", "gaps = smaller(gaps, at - 1);", WHOLE_TILE,
     ),
     Mutation(
-        "tnw4-16: a partial tile counts as a whole one", FILTERS_H,
+        "tnw4-16: a partial tile counts as a whole one", THESIS_H,
         "levels = smaller(left.n, right.n) / l;", "levels = (smaller(left.n, right.n) + 1) / l;", RECURSION,
     ),
     Mutation(
-        "tnw4-16: an alignment at the limit is rejected", FILTERS_H,
+        "tnw4-16: an alignment at the limit is rejected", THESIS_H,
         "advance(&right, job, l) > limit", "advance(&right, job, l) >= limit", LOSSLESS,
     ),
     Mutation(
-        "tnw5-full: the eighth shift is left out", FILTERS_H,
+        "tnw5-full: the eighth shift is left out", THESIS_H,
         "s <= BLOCK; s++", "s < BLOCK; s++", RECURSION,
     ),
     Mutation(
-        "tnw5-full: the left flank of the reference is not mirrored", FILTERS_H,
+        "tnw5-full: the left flank of the reference is not mirrored", THESIS_H,
         "walk->mirrored ? mirror32(plain) : plain", "plain", RECURSION,
     ),
     Mutation(
-        "tnw: the score table forgets the last row", FILTERS_H,
+        "tnw: the score table forgets the last row", THESIS_H,
         "i < l; i++)\n            bottom", "i < l - 1; i++)\n            bottom",
         "tests/property/test_filters.py::test_score_table_is_textbook_dp",
     ),
@@ -132,17 +133,17 @@ MUTATIONS = [
         "(b.masked & ~b.high)", "(b.masked & b.high)", SURVIVOR,
     ),
     Mutation(
-        "duplicate: a seed that only begins in the run goes with it", FILTERS_H,
+        "duplicate: a seed that only begins in the run goes with it", THESIS_H,
         "site.end <= run", "site.offset <= run",
         "tests/property/test_filters.py::test_a_seed_that_is_no_exact_match_stays_as_it_is",
     ),
     Mutation(
-        "duplicate: the run begins one base early", FILTERS_H,
+        "duplicate: the run begins one base early", THESIS_H,
         "until - __builtin_clzll(difference)", "until - __builtin_clzll(difference) - 1",
         "tests/property/test_filters.py::test_seeds_of_one_run_are_one_grown_to_the_run",
     ),
     Mutation(
-        "duplicate: the bucket beside a verified one is dropped", FILTERS_H,
+        "duplicate: the bucket beside a verified one is dropped", THESIS_H,
         "job->verified[*at] == key", "job->verified[*at] >= key",
         "tests/property/test_filters.py::test_candidates_in_verified_buckets_are_dropped",
     ),

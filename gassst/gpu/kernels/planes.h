@@ -154,51 +154,6 @@ INLINE void prefetch_read(planes_t planes, int64_t first)
 {
     prefetch_bases(planes, first, first + 2 * 64);
 }
-
-/* Packed bases: two bits a base, base 0 lowest, low bit first. A masked base packs as A. */
-
-INLINE uint32_t pack4(uint64_t low, uint64_t high)
-{
-    uint32_t v = (uint32_t)(low & 15) | (uint32_t)(high & 15) << 8;
-    v = (v | v << 2) & 0x3333;
-    v = (v | v << 1) & 0x5555;
-    return (v | v >> 7) & 0xFF;
-}
-
-INLINE uint32_t pack16(uint64_t low, uint64_t high)
-{
-    uint64_t v = (low & 0xFFFF) | (high & 0xFFFF) << 32;
-    v = (v | v << 8) & 0x00FF00FF00FF00FF;
-    v = (v | v << 4) & 0x0F0F0F0F0F0F0F0F;
-    v = (v | v << 2) & 0x3333333333333333;
-    v = (v | v << 1) & 0x5555555555555555;
-    return (uint32_t)(v | v >> 31);
-}
-
-INLINE uint64_t pack32(bases64_t bases)
-{
-    return pack16(bases.low, bases.high) | (uint64_t)pack16(bases.low >> 16, bases.high >> 16) << 32;
-}
-
-INLINE uint32_t mirror4(uint32_t packed)
-{
-    packed = (packed & 0x0F) << 4 | packed >> 4;
-    return (packed & 0x33) << 2 | (packed >> 2 & 0x33);
-}
-
-INLINE uint32_t mirror16(uint32_t packed)
-{
-    packed = __builtin_bswap32(packed);
-    packed = (packed & 0x0F0F0F0F) << 4 | (packed >> 4 & 0x0F0F0F0F);
-    return (packed & 0x33333333) << 2 | (packed >> 2 & 0x33333333);
-}
-
-INLINE uint64_t mirror32(uint64_t packed)
-{
-    packed = __builtin_bswap64(packed);
-    packed = (packed & 0x0F0F0F0F0F0F0F0F) << 4 | (packed >> 4 & 0x0F0F0F0F0F0F0F0F);
-    return (packed & 0x3333333333333333) << 2 | (packed >> 2 & 0x3333333333333333);
-}
 #endif
 
 #endif
