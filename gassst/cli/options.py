@@ -476,7 +476,7 @@ def _add_machine(group: Any) -> None:
         dest="check",
         action="store_false",
         default=None,
-        help="Do not verify the checksums of the index while mapping.",
+        help="Do not verify the checksums of the index, as the first run with a file does.",
     )
     add_common(group)
 

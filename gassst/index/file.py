@@ -1,7 +1,8 @@
 """The file of a seed index (docs/index-format.md): sections written and mapped, each field bounded before it is used.
 
 Opening reads the header and the metadata only. What it leaves unread, `Integrity` verifies while the first reads are
-mapped. Until then no damage may crash the process: `index/lookup.h` keeps every access inside the arrays.
+mapped, once per file. Until then no damage may crash the process: `index/lookup.h` keeps every access inside the
+arrays.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 
 from gassst._core import bus_error
 from gassst.errors import IndexFormatError, unreadable
+from gassst.index import verified
 from gassst.index.reference import FRONT, GAP, MAX_POSITIONS, TAIL, Reference, is_contig_name
 from gassst.model.params import CONVERSIONS
 from gassst.workers.forks import watch_forks
@@ -415,20 +417,22 @@ def check_section(section: Section, path: str) -> None:
 class Integrity:
     """Whether an open index file is, and stays, what was written: checksums once, in a thread of its own.
 
-    It reads the file and not the mapping, so that the pages do not count as this process's memory. With `at_once` False
-    checksums are verified only where the file was changed while it was in use. `parts` are verified with it.
+    It reads the file and not the mapping, so that the pages do not count as this process's memory. A file that was
+    found intact before and has not been written to since is not read again (`gassst.index.verified`). With `at_once`
+    False checksums are verified only where the file was changed while it was in use. `parts` are verified with it.
     """
 
     def __init__(
         self,
         file: IO[bytes],
-        sections: Sequence[Section],
+        mapped: Mapped,
         path: str,
         at_once: bool = True,
         parts: Sequence[Integrity] = (),
     ):
         self._fd = os.dup(file.fileno())
-        self._sections, self._path, self._parts = sections, path, parts
+        self._sections, self._header_crc = tuple(mapped.sections.values()), mapped.header_crc
+        self._path, self._parts = path, parts
         self._state = self._state_of_file()
         self._lock = threading.Lock()
         self._verdict: Future[None] | None = None
@@ -451,7 +455,9 @@ class Integrity:
     def start(self) -> None:
         """Begin, unless it has begun. Any thread may call this and `wait`."""
         with self._lock:
-            if self._verdict is None:
+            if self._verdict is None and verified.is_known(self._state):
+                self._pass()
+            elif self._verdict is None:
                 self._verdict = Future()
                 threading.Thread(target=self._run, name="gassst-check", daemon=True).start()
 
@@ -472,13 +478,16 @@ class Integrity:
 
     def _state_of_file(self) -> tuple[Any, ...]:
         info = os.fstat(self._fd)
-        return info.st_size, info.st_mtime_ns, *(part._state_of_file() for part in self._parts)
+        own = info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns, self._header_crc
+        return *own, *(part._state_of_file() for part in self._parts)
 
     def _run(self) -> None:
         verdict = self._verdict
         assert verdict is not None
         try:
             self._check_all()
+            if self._state_of_file() == self._state:
+                verified.remember(self._state)
             self._is_over = True
             verdict.set_result(None)
         except BaseException as error:

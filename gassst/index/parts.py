@@ -143,12 +143,12 @@ def open_part(
     try:
         with open(path, "rb") as file:
             mapped = map_sections(file, path)
-            held = tuple(mapped.sections.values())
-            integrity = Integrity(file, held, path, at_once=check is None)
+            integrity = Integrity(file, mapped, path, at_once=check is None)
     except OSError as error:
         raise unreadable(path, error) from error
     if mapped.version != PARTS_VERSION or mapped.header_crc != header_crc or "table" not in mapped.sections:
         raise IndexFormatError(f"{path}: not the part that was written with the index: build both again")
+    held = tuple(mapped.sections.values())
     array = typed_arrays(mapped.sections, SEED_ARRAYS, step, path)
     table, positions, following = (array[name] for name in SEED_ARRAYS)
     shapes = {

@@ -594,7 +594,8 @@ def _regular_size(path: str) -> int | None:
 
 
 def _opened(file: IO[bytes], path: str, check: bool | None) -> SeedIndex:
-    version, _, sections = map_sections(file, path)
+    mapped = map_sections(file, path)
+    version, _, sections = mapped
     metadata = Metadata.of(sections["metadata"], version, path)
     reference = _reference_of(sections, metadata, path)
     parts: tuple[IndexPart, ...] = ()
@@ -613,7 +614,7 @@ def _opened(file: IO[bytes], path: str, check: bool | None) -> SeedIndex:
         parts = tuple(open_part(path, i, reference, metadata, check) for i in numbers)
     held = tuple(sections.values())
     integrity = Integrity(
-        file, held, path, at_once=check is None, parts=[part.integrity for part in parts if part.integrity]
+        file, mapped, path, at_once=check is None, parts=[part.integrity for part in parts if part.integrity]
     )
     index = SeedIndex(
         reference,

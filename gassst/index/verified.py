@@ -1,0 +1,52 @@
+"""Which index files this user has read whole and found intact, so that each is read once and not by every run.
+
+A file is known by its device, inode, size and times, and by the checksum of its header. Whatever is written to it, even
+one byte, changes the time of its inode, and it is read again. What is remembered is a text of one line a file in
+`$XDG_CACHE_HOME/gassst`, or `~/.cache/gassst`; nothing is lost with it.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+_REMEMBERED = 1000  # files, the latest
+
+
+def is_known(state: tuple[Any, ...]) -> bool:
+    """Whether a file of this state was found intact. A list that cannot be read knows none."""
+    return _line(state) in _lines()
+
+
+def remember(state: tuple[Any, ...]) -> None:
+    """Note that the file of this state is intact. Where the user may not write, nothing is noted.
+
+    Two runs at once may lose a line of each other: that file is read once more.
+    """
+    with suppress(OSError, RuntimeError):
+        lines = [*(line for line in _lines() if line != _line(state)), _line(state)][-_REMEMBERED:]
+        _list().parent.mkdir(parents=True, exist_ok=True)
+        new = Path(f"{_list()}.{os.getpid()}")
+        try:
+            new.write_text("\n".join(lines) + "\n")
+            os.replace(new, _list())
+        finally:
+            new.unlink(missing_ok=True)
+
+
+def _list() -> Path:
+    """Raises RuntimeError for a user without a home."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "gassst", "intact-indexes")
+
+
+def _lines() -> list[str]:
+    with suppress(OSError, RuntimeError, ValueError):
+        return _list().read_text("ascii").split()
+    return []
+
+
+def _line(state: tuple[Any, ...]) -> str:
+    return sha256(repr(state).encode()).hexdigest()

@@ -1,0 +1,87 @@
+"""An index file that was found intact is not read again until something is written to it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+from gassst.errors import IndexFormatError
+from gassst.index import verified
+from gassst.index.file import Integrity
+from gassst.index.seed_index import SeedIndex
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    return folder / "gassst" / "intact-indexes"
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """One item for each time that a file is read whole."""
+    times: list[str] = []
+    check_all = Integrity._check_all
+    monkeypatch.setattr(Integrity, "_check_all", lambda self: (times.append(self._path), check_all(self)))
+    return times
+
+
+@pytest.fixture
+def index(small_index, tmp_path):
+    return shutil.copy(small_index, tmp_path / "ref.gsi")
+
+
+def check(path) -> None:
+    SeedIndex.open(path).integrity.wait()
+
+
+def test_a_file_is_read_once(index, reads, cache):
+    for _ in range(3):
+        check(index)
+    assert len(reads) == 1 and len(cache.read_text().split()) == 1
+
+
+def test_what_is_written_later_is_found_although_the_file_looks_as_old(index, reads):
+    check(index)
+    before = os.stat(index)
+    with open(index, "r+b") as file:
+        file.seek(-1, os.SEEK_END)
+        last = file.read(1)[0]
+        file.seek(-1, os.SEEK_END)
+        file.write(bytes([last ^ 1]))
+    os.utime(index, ns=(before.st_atime_ns, before.st_mtime_ns))
+    for _ in range(2):  # a damaged one is not remembered
+        with pytest.raises(IndexFormatError, match="damaged index"):
+            check(index)
+    assert len(reads) == 3
+
+
+def test_a_copy_is_read_for_itself(index, reads, tmp_path):
+    check(index)
+    check(shutil.copy2(index, tmp_path / "copy.gsi"))
+    assert len(reads) == 2
+
+
+@pytest.mark.parametrize("place", ["missing/\0", "/dev/null/cache", "a-file"])
+def test_without_a_place_to_remember_every_run_reads(index, reads, tmp_path, monkeypatch, place):
+    if "\0" in place:
+        monkeypatch.setattr(verified, "_list", lambda: (_ for _ in ()).throw(RuntimeError("no home")))
+    else:
+        (tmp_path / "a-file").write_text("")
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / place))
+    check(index)
+    check(index)
+    assert len(reads) == 2
+
+
+def test_the_list_is_bounded_and_bears_any_content(cache):
+    cache.parent.mkdir(parents=True)
+    cache.write_bytes(b"\xff not a list\n")
+    assert not verified.is_known((0,))
+    for i in range(1005):
+        verified.remember((i,))
+    assert [verified.is_known((i,)) for i in (4, 5, 1004)] == [False, True, True]
+    assert [path.name for path in cache.parent.iterdir()] == [cache.name]
