@@ -10,16 +10,10 @@
  * above it, the line left of it and the H of its corner, and its results are the lines at its other two sides. */
 #ifndef GASSST_BEST_H
 #define GASSST_BEST_H
+#include <stddef.h>
 #include <stdint.h>
 
-#if defined(__GNUC__) && defined(__x86_64__)
-#define BEST_X86
-#endif
-#if defined(__GNUC__)
-#define BEST_HIDDEN __attribute__((visibility("hidden")))
-#else
-#define BEST_HIDDEN
-#endif
+#include "tables.h"
 
 enum { BEST_MOST_LANES = 32, BEST_MOST_ROWS = 512, BEST_MOST_COLUMNS = 4096 };
 
@@ -56,10 +50,7 @@ typedef struct {
     int32_t (*words)(const best_tile *, void *memory);
 } best_kernels;
 
-#ifdef BEST_X86
-extern BEST_HIDDEN const best_kernels best_kernels_avx512, best_kernels_avx2;
-#endif
-extern BEST_HIDDEN const best_kernels best_kernels_generic;
+extern LANES_HIDDEN const best_kernels *const best_tables[];
 
 /* A gap of score 0 or less is no part of any alignment. In lines all of these are 0, so that equal matrices have equal
  * lines, wherever their computation began. */

@@ -6,6 +6,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 import numpy as np
 
+include "../lanes/tables.pxi"
+
 cdef extern from "best_sweep.h" nogil:
     enum:
         BEST_MOST_LANES
@@ -44,7 +46,6 @@ cdef extern from "best_sweep.h" nogil:
         const best_scoring *scoring
         const best_kernels *kernels
     const best_kernels *const *best_tables
-    int BEST_TABLES
     int64_t best_sweep(const best_block *block) noexcept
     int32_t best_plain_tile(const best_tile *tile, const uint8_t *blocked, uint8_t *trace, int32_t wanted, int32_t *row,
                             int32_t *column) noexcept
@@ -58,7 +59,7 @@ MOST_COLUMNS = BEST_MOST_COLUMNS
 
 def instruction_sets():
     """Names of those that this processor has, the fastest first."""
-    return [best_tables[i].name.decode() for i in range(BEST_TABLES) if best_tables[i].usable()]
+    return lanes_names(<const lanes_head *const *>best_tables)
 
 
 cdef class Tiles:
@@ -77,18 +78,14 @@ cdef class Tiles:
     cdef const best_kernels *kernels
 
     def __cinit__(self, const int32_t[:, ::1] matrix, int32_t first, int32_t extend, str instruction_set):
-        cdef int i
         self.matrix = matrix
         self.scoring.matrix = &matrix[0, 0]
         self.scoring.letters = matrix.shape[0]
         self.scoring.first, self.scoring.extend = first, extend
         self.scoring.largest = np.max(matrix)
-        self.kernels = NULL
-        for i in range(BEST_TABLES):
-            if best_tables[i].name.decode() == instruction_set and best_tables[i].usable():
-                self.kernels = best_tables[i]
-        if matrix.shape[0] != matrix.shape[1] or self.kernels == NULL:
-            raise ValueError("a square matrix, and an instruction set of this processor")
+        self.kernels = <const best_kernels *>lanes_find(<const lanes_head *const *>best_tables, instruction_set)
+        if matrix.shape[0] != matrix.shape[1]:
+            raise ValueError("a square matrix")
 
     def sweep(self, const uint8_t[::1] query, const uint8_t[::1] target, int32_t tile_rows, int32_t tile_columns,
               int32_t[:, :, ::1] across, int32_t[:, :, ::1] down, int32_t corner, int32_t[:, ::1] best,

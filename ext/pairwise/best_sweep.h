@@ -30,30 +30,20 @@ typedef struct {
     const best_kernels *kernels;
 } best_block;
 
-/* The fastest first; the last runs on every processor. */
-static const best_kernels *const best_tables[] = {
-#ifdef BEST_X86
-    &best_kernels_avx512,
-    &best_kernels_avx2,
-#endif
-    &best_kernels_generic,
-};
-enum { BEST_TABLES = sizeof best_tables / sizeof best_tables[0] };
-
 /* Returns -1 when it gets no memory, else how many tiles it computed. */
-BEST_HIDDEN int64_t best_sweep(const best_block *block);
+LANES_HIDDEN int64_t best_sweep(const best_block *block);
 
 /* What led to the H of a place (the low two bits), and whether the gaps that leave it came into it. */
 enum { FROM_NONE, FROM_PAIR, FROM_TARGET_GAP, FROM_QUERY_GAP, TARGET_GAP_GOES_ON = 4, QUERY_GAP_GOES_ON = 8 };
 
 /* One tile in plain code: `trace` [rows][columns], and the first place, by column, then row, whose H is `wanted`;
  * -1, -1 if there is none. `blocked` is a flag for each place, or NULL. Returns the largest H. */
-BEST_HIDDEN int32_t best_plain_tile(const best_tile *tile, const uint8_t *blocked, uint8_t *trace, int32_t wanted,
+LANES_HIDDEN int32_t best_plain_tile(const best_tile *tile, const uint8_t *blocked, uint8_t *trace, int32_t wanted,
                                     int32_t *row, int32_t *column);
 
 /* Goes back from a place until the alignment begins or leaves the tile. `state` is FROM_PAIR (at an H) or one of the
  * gaps. Steps are appended to `steps`, as FROM_ values. On return, `row` or `column` is -1 if it left the tile; else
  * `state` is FROM_NONE: it began at that place. Returns how many steps there are. */
-BEST_HIDDEN int32_t best_walk(const uint8_t *trace, int32_t columns, int32_t *row, int32_t *column, int32_t *state,
+LANES_HIDDEN int32_t best_walk(const uint8_t *trace, int32_t columns, int32_t *row, int32_t *column, int32_t *state,
                               uint8_t *steps);
 #endif

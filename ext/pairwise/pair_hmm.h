@@ -12,16 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__GNUC__)
-#define HMM_HIDDEN __attribute__((visibility("hidden")))
-#else
-#define HMM_HIDDEN
-#endif
-#if defined(__GNUC__) && defined(__x86_64__)
-#define HMM_X86
-#endif
-
-enum { HMM_MOST_LANES = 16 };
+#include "tables.h"
 
 /* Probabilities at one base of a read. */
 typedef struct {
@@ -51,26 +42,13 @@ typedef int (*hmm_function)(const hmm_batch *, double *logs);
 typedef struct {
     const char *name;
     int (*usable)(void);
-    int lanes[2]; /* of single and double precision */
     hmm_function function[2][2]; /* [sum, largest][single, double] */
 } hmm_kernels;
 
-#ifdef HMM_X86
-extern HMM_HIDDEN const hmm_kernels hmm_kernels_avx512, hmm_kernels_avx2;
-#endif
-extern HMM_HIDDEN const hmm_kernels hmm_kernels_generic;
+extern LANES_HIDDEN const hmm_kernels *const hmm_tables[];
 /* The same in logarithms, one pair at a time: slow, and without any bound on what it can tell apart. */
-HMM_HIDDEN int hmm_log_sum(const hmm_batch *batch, double *logs);
-HMM_HIDDEN int hmm_log_largest(const hmm_batch *batch, double *logs);
-
-static const hmm_kernels *const hmm_tables[] = {
-#ifdef HMM_X86
-    &hmm_kernels_avx512,
-    &hmm_kernels_avx2,
-#endif
-    &hmm_kernels_generic,
-};
-enum { HMM_TABLES = sizeof hmm_tables / sizeof hmm_tables[0] };
+LANES_HIDDEN int hmm_log_sum(const hmm_batch *batch, double *logs);
+LANES_HIDDEN int hmm_log_largest(const hmm_batch *batch, double *logs);
 
 /* --- one pair at a time, any parameters, in a band of diagonals */
 
@@ -110,10 +88,10 @@ static inline size_t hmm_posterior_memory(const hmm_pair *p)
 /* Probabilities that base i of the read is paired with base j of the haplotype, or is inserted behind it, given the
  * read: match[(i - 1) * stride + j - first(i)], likewise insertion. Returns the natural logarithm of the probability of
  * the read. `memory` has hmm_posterior_memory() bytes. */
-HMM_HIDDEN double hmm_posterior(const hmm_pair *pair, double *match, double *insertion, size_t stride, void *memory);
+LANES_HIDDEN double hmm_posterior(const hmm_pair *pair, double *match, double *insertion, size_t stride, void *memory);
 
 /* The most probable alignment of a pair of a batch: `trace` has (m + 1) * (n + 1) bytes. Steps are written from last to
  * first: 0 a pair, 1 an insertion, 2 a deletion. Returns how many; *first is the first base of the haplotype. */
-HMM_HIDDEN int64_t hmm_path(const hmm_batch *batch, int64_t pair, uint8_t *trace, double *memory, uint8_t *steps,
+LANES_HIDDEN int64_t hmm_path(const hmm_batch *batch, int64_t pair, uint8_t *trace, double *memory, uint8_t *steps,
                             int64_t *first, double *log_probability);
 #endif

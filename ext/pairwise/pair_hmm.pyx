@@ -6,6 +6,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 import numpy as np
 
+include "../lanes/tables.pxi"
+
 cdef extern from "pair_hmm.h" nogil:
     ctypedef struct hmm_step:
         double match, mismatch, mm, mi, md, im, ii, dm, dd
@@ -22,7 +24,6 @@ cdef extern from "pair_hmm.h" nogil:
     ctypedef struct hmm_kernels:
         const char *name
         int (*usable)() noexcept nogil
-        int lanes[2]
         hmm_function function[2][2]
     ctypedef struct hmm_pair:
         const uint8_t *read
@@ -33,7 +34,6 @@ cdef extern from "pair_hmm.h" nogil:
         int is_sure_of_unknown
         const int32_t *stop
     const hmm_kernels *const *hmm_tables
-    int HMM_TABLES
     int hmm_log_sum(const hmm_batch *, double *) noexcept nogil
     int hmm_log_largest(const hmm_batch *, double *) noexcept nogil
     size_t hmm_posterior_memory(const hmm_pair *) noexcept
@@ -44,7 +44,7 @@ cdef extern from "pair_hmm.h" nogil:
 
 def instruction_sets():
     """Names of those that this processor has, the fastest first."""
-    return [hmm_tables[i].name.decode() for i in range(HMM_TABLES) if hmm_tables[i].usable()]
+    return lanes_names(<const lanes_head *const *>hmm_tables)
 
 
 cdef class Batch:
@@ -94,14 +94,15 @@ cdef class Batch:
         """
         cdef hmm_batch b = self.of(pairs)
         cdef hmm_function function = NULL
-        cdef int i, status
+        cdef const hmm_kernels *kernels
+        cdef int status
         if form == "log":
             function = hmm_log_largest if largest else hmm_log_sum
-        for i in range(HMM_TABLES):
-            if function == NULL and hmm_tables[i].name.decode() == instruction_set and hmm_tables[i].usable():
-                function = hmm_tables[i].function[largest][form == "double"]
-        if function == NULL or out.shape[0] != pairs.shape[0]:
-            raise ValueError("no such instruction set, or no room for the results")
+        else:
+            kernels = <const hmm_kernels *>lanes_find(<const lanes_head *const *>hmm_tables, instruction_set)
+            function = kernels.function[largest][form == "double"]
+        if out.shape[0] != pairs.shape[0]:
+            raise ValueError("no room for the results")
         with nogil:
             status = function(&b, &out[0])
         if status < 0:

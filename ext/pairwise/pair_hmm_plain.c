@@ -1,43 +1,36 @@
 /* The pair HMM in logarithms, its best path, and posterior probabilities in a band. */
 #include "pair_hmm.h"
+#include "one_lane.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static double log_add(double a, double b)
+static double lanes_log_add(double a, double b)
 {
     const double larger = a > b ? a : b, difference = a > b ? b - a : a - b;
     return larger == -INFINITY ? larger : larger + log1p(exp(difference));
 }
 
-#define HMM_TARGET
-#define HMM_SCOPE
-#define HMM_LARGEST(a, b) ((a) > (b) ? (a) : (b))
-
-#define HMM_FN hmm_log_sum
-#define HMM_NAME(x) log_sum_##x
-#define REAL double
-#define INT int64_t
-#define HMM_LANES 1
-#define PLUS(a, b) log_add(a, b)
-#define HMM_PLUS_ONE(a, b) log_add(a, b)
-#define TIMES(a, b) ((a) + (b))
-#define NUMBER(p) log(p)
-#define NOTHING (-INFINITY)
+#define LOGS 1
+#define KIND F64
+#define LARGEST 0
+#include "numbers.h"
+#include "pair_hmm_lanes.h"
+#undef LARGEST
+#define LARGEST 1
+#include "numbers.h"
 #include "pair_hmm_lanes.h"
 
-#define HMM_FN hmm_log_largest
-#define HMM_NAME(x) log_largest_##x
-#define REAL double
-#define INT int64_t
-#define HMM_LANES 1
-#define PLUS(a, b) HMM_LARGEST(a, b)
-#define HMM_PLUS_ONE(a, b) HMM_LARGEST(a, b)
-#define TIMES(a, b) ((a) + (b))
-#define NUMBER(p) log(p)
-#define NOTHING (-INFINITY)
-#include "pair_hmm_lanes.h"
+int hmm_log_sum(const hmm_batch *batch, double *logs)
+{
+    return logs_sum_F64_plain(batch, logs);
+}
+
+int hmm_log_largest(const hmm_batch *batch, double *logs)
+{
+    return logs_largest_F64_plain(batch, logs);
+}
 
 /* What led to each state at a place: for M and D one of the three states, for I whether it was I. */
 enum { STATE_M, STATE_I, STATE_D, FROM_OF_M = 3, I_FROM_I = 4, D_FROM_D = 8 };

@@ -14,7 +14,7 @@ from gassst.align.pair_hmm import GapQualities, HmmPath, forward, posterior, vit
 from gassst.align.products import scores
 from gassst.align.sequences import Sequences, read_sequences, reverse_complement
 from gassst.align.traced import Alignments, pairs
-from gassst.align.workers import Progress
+from gassst.workers.tasks import Progress
 
 __all__ = [
     "DNA",

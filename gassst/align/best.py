@@ -18,8 +18,8 @@ from gassst.align.matrices import MatrixLike, substitution_matrix, unknown_lette
 from gassst.align.numbers import integer_from
 from gassst.align.sequences import Sequences, read_sequences
 from gassst.align.waterman_eggert import Path, WatermanEggert
-from gassst.align.workers import Progress, ProgressBar, is_device, thread_count
 from gassst.errors import InputError, UsageError
+from gassst.workers.tasks import Progress, ProgressBar, is_device, thread_count
 
 LARGEST_SCORE = 1 << 30
 OPERATIONS = "\0MDI"  # of the steps of a path

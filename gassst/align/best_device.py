@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from gassst._core.best import MOST_ROWS, Tiles
 from gassst.align.blocks import Codes, Geometry, Matrix, compiled_pass
 from gassst.align.gaps import Gaps
-from gassst.align.workers import Progress, ProgressBar
 from gassst.errors import DeviceError
 from gassst.gpu.device import Device, Processing
 from gassst.gpu.platforms import opened
+from gassst.workers.tasks import Progress, ProgressBar
 
 if TYPE_CHECKING:
     from gassst.gpu.device import Memory

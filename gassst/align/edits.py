@@ -17,8 +17,8 @@ from gassst.align.numbers import integer_from
 from gassst.align.products import exceeds_memory, verified_pairs
 from gassst.align.scoring import costs_of
 from gassst.align.sequences import MAX_LETTERS_EACH, read_sequences
-from gassst.align.workers import SMALL_CELLS, Progress, ProgressBar, run_all, thread_count
 from gassst.errors import UsageError
+from gassst.workers.tasks import SMALL_CELLS, Progress, ProgressBar, run_all, thread_count
 
 DISTANCE_MODES = ("global", "semiglobal")
 TASK_CELLS = 1e9

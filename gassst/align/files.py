@@ -15,11 +15,11 @@ from gassst.align.products import BLOCK_BYTES, Product
 from gassst.align.scoring import Costs
 from gassst.align.sequences import Sequences, reverse_complement
 from gassst.align.traced import Alignments, trace
-from gassst.align.workers import Progress
 from gassst.errors import UsageError
 from gassst.files.sam_header import program_line
 from gassst.files.whole_file import whole_file
 from gassst.version import __version__
+from gassst.workers.tasks import Progress
 
 FORMATS = ("tsv", "paf", "sam")
 COLUMNS = [

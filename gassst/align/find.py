@@ -15,8 +15,8 @@ from gassst.align.alphabets import DNA, NO_LETTER
 from gassst.align.numbers import integer_from
 from gassst.align.sequences import Sequences, each_text, read_sequences, reverse_complement
 from gassst.align.traced import OPERATIONS
-from gassst.align.workers import ProgressBar, Task, run_all, thread_count
 from gassst.errors import InputError, UsageError
+from gassst.workers.tasks import ProgressBar, Task, run_all, thread_count
 
 I64 = NDArray[np.int64]
 BASES = "ACTG"  # by their codes in ext/pairwise/find.h

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from gassst.align.modes import LOCAL
 from gassst.align.scoring import LEAST, MOST, PAD, Costs
 from gassst.align.sequences import Sequences
-from gassst.align.workers import Progress, ProgressBar
 from gassst.gpu.device import Device, Processing
 from gassst.gpu.platforms import opened
+from gassst.workers.tasks import Progress, ProgressBar
 
 if TYPE_CHECKING:
     import pyopencl

@@ -20,9 +20,9 @@ from gassst._core.pair_hmm import Batch, instruction_sets
 from gassst.align.alphabets import DNA
 from gassst.align.products import verified_pairs
 from gassst.align.sequences import Sequences, read_sequences
-from gassst.align.workers import ProgressBar, is_device, run_all, thread_count
 from gassst.errors import InputError, UsageError
 from gassst.workers.allocator import available_memory
+from gassst.workers.tasks import ProgressBar, is_device, run_all, run_problems, thread_count
 
 Floats = NDArray[np.float64]
 
@@ -31,7 +31,7 @@ MAX_QUALITY = 254
 LEAST_OPENING = 3.02  # of two kinds of gaps: with less a read would be more likely to open one than not
 BITS = np.array([1, 2, 4, 8] + [15] * (len(DNA) - 4), np.uint8)
 """Of codes: a base of several letters matches all, as N does."""
-BASES_A_TASK = 1 << 22  # of the product of read and haplotype, summed over the pairs of a task
+MOST_LANES = 16  # of any vector
 LARGEST_TABLE = 1 << 31  # bytes of what `posterior` returns
 PAIR_BYTES = 80  # of a pair: its indexes, their order, its result
 
@@ -223,24 +223,18 @@ class _Job:
         read, haplotype = self.read_lengths[self.pairs[:, 0]], self.haplotype_lengths[self.pairs[:, 1]]
         order = np.lexsort((haplotype, read))
         pairs, found = np.ascontiguousarray(self.pairs[order]), np.empty(len(order))
-        work = np.cumsum((read * haplotype)[order])
+        cells = (read * haplotype)[order].astype(float)
         if on_device:
             from gassst.align.pair_hmm_device import device_logs
 
             device_logs(self.arrays, pairs, largest, form, str(device), count, found)
         else:
-            lanes = 16
-            cuts = np.searchsorted(work, np.arange(BASES_A_TASK, work[-1], BASES_A_TASK)) // lanes * lanes
-            bounds = np.unique(np.concatenate([[0], cuts, [len(pairs)]]))
             name = instruction_sets()[0]
-            tasks = [
-                (
-                    float(work[end - 1]),
-                    partial(self.batch.logs, pairs[start:end], largest, form, name, found[start:end]),
-                )
-                for start, end in zip(bounds[:-1], bounds[1:], strict=True)
-            ]
-            run_all(tasks, count, self.batch.stop, ProgressBar(None, 1.0))
+
+            def run(a: int, b: int) -> None:
+                self.batch.logs(pairs[a:b], largest, form, name, found[a:b])
+
+            run_problems(cells, run, count, self.batch.stop, ProgressBar(None, 1.0), MOST_LANES)
         result = np.empty(len(order))
         result[order] = found / np.log(10)
         return result.reshape(self.shape)

@@ -22,7 +22,9 @@ from gassst.align.matrices import MatrixLike, substitution_matrix, table_of
 from gassst.align.modes import mode_flags
 from gassst.align.scoring import Costs, prepare
 from gassst.align.sequences import Sequences
-from gassst.align.workers import (
+from gassst.errors import OutputError, UsageError
+from gassst.workers.allocator import available_memory
+from gassst.workers.tasks import (
     LEAST_CELLS,
     SMALL_CELLS,
     THREAD_TASKS,
@@ -30,11 +32,9 @@ from gassst.align.workers import (
     ProgressBar,
     is_device,
     run_all,
-    task_bounds,
+    run_problems,
     thread_count,
 )
-from gassst.errors import OutputError, UsageError
-from gassst.workers.allocator import available_memory
 
 I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
@@ -359,13 +359,10 @@ class Product:
         slot, query, target = map(np.ascontiguousarray, (slot, query, target))
         cells = np.multiply(self._m[query], self._n[target], dtype=np.float64)
 
-        def tasks() -> Iterator[tuple[float, Any]]:
-            for a, b in task_bounds(cells, self._threads):
-                score = self._job.score_each
-                work = float(cells[a:b].sum())
-                yield work, partial(score, self._costs.table, query[a:b], target[a:b], slot[a:b], out)
+        def run(a: int, b: int) -> None:
+            self._job.score_each(self._costs.table, query[a:b], target[a:b], slot[a:b], out)
 
-        run_all(tasks(), self._threads, self._job.stop, bar or ProgressBar(None, 1), SMALL_CELLS)
+        run_problems(cells, run, self._threads, self._job.stop, bar or ProgressBar(None, 1))
 
     def _run_groups(self, groups: list[tuple[int, Groups]], out: I32, bar: ProgressBar) -> None:
         def tasks() -> Iterator[tuple[float, Any]]:

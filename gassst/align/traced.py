@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -17,8 +15,8 @@ from gassst.align.modes import LOCAL, TARGET_BEGIN, mode_flags
 from gassst.align.products import exceeds_memory, verified_pairs
 from gassst.align.scoring import Costs, prepare
 from gassst.align.sequences import Sequences
-from gassst.align.workers import SMALL_CELLS, Progress, ProgressBar, run_all, task_bounds, thread_count
 from gassst.errors import UsageError
+from gassst.workers.tasks import Progress, ProgressBar, run_problems, thread_count
 
 I64 = NDArray[np.int64]
 OPERATIONS = "MIDNSHP=X"
@@ -148,12 +146,8 @@ def trace(
     def run(start: int, end: int) -> None:
         parts[start] = job.trace(costs.table, chosen[start:end], *limits)
 
-    def tasks() -> Iterator[tuple[float, Any]]:
-        for start, end in task_bounds(cells, threads):
-            yield float(cells[start:end].sum()), partial(run, start, end)
-
     bar = ProgressBar(progress, float(cells.sum()))
-    run_all(tasks(), threads, job.stop, bar, SMALL_CELLS)
+    run_problems(cells, run, threads, job.stop, bar)
     bar.finish()
     found = [parts[start] for start in sorted(parts)]
     ends = np.concatenate([part[0] for part in found]) if found else np.zeros((0, 5), np.int64)

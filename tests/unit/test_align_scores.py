@@ -17,11 +17,11 @@ from gassst.align.gaps import Gaps
 from gassst.align.modes import mode_flags
 from gassst.align.products import Product
 from gassst.align.scoring import prepare
-from gassst.align.workers import ProgressBar, run_all
 from gassst.errors import DeviceError, InputError, OutputError, UsageError
 from gassst.gpu import platforms
 from gassst.gpu.device import Device
 from gassst.gpu.platforms import opened
+from gassst.workers.tasks import ProgressBar, run_all
 
 AMINO = "ARNDCQEGHILKMFPSTWYVBZX*"
 LETTERS = {"NUC4.4": "ACGTN", "BLOSUM62": AMINO, "PAM250": AMINO[:20]}

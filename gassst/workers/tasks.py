@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from itertools import chain
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -81,8 +82,26 @@ def is_device(device: str | None) -> bool:
     return device.lower() not in ("none", "auto")
 
 
-def task_bounds(cells: NDArray[np.float64], threads: int) -> list[tuple[int, int]]:
-    """Pairs of so many cells each, in order, divided into tasks: the first of each, and the one behind its last."""
+def run_problems(
+    cells: NDArray[np.float64],
+    run: Callable[[int, int], object],
+    threads: int,
+    stop: Callable[[], object],
+    bar: ProgressBar,
+    lanes: int = 1,
+) -> None:
+    """Call `run(first, last + 1)` for stretches of problems of so many cells each, until all are done.
+
+    Problems of like lengths should be neighbours: `lanes` of them share a vector, and a stretch begins with a vector.
+    `stop`, and what is raised, are as in `run_all`.
+    """
+    bounds = task_bounds(cells, threads, lanes)
+    tasks = ((float(cells[a:b].sum()), partial(run, a, b)) for a, b in bounds)
+    run_all(tasks, threads, stop, bar, SMALL_CELLS)
+
+
+def task_bounds(cells: NDArray[np.float64], threads: int, lanes: int = 1) -> list[tuple[int, int]]:
+    """Problems of so many cells each, in order, divided into tasks: the first of each, and the one behind its last."""
     if not len(cells):
         return []
     total = float(cells.sum())
@@ -91,7 +110,7 @@ def task_bounds(cells: NDArray[np.float64], threads: int) -> list[tuple[int, int
     tasks = THREAD_TASKS * threads if threads > 1 else 1
     share = min(max(total / tasks, LEAST_CELLS), MOST_CELLS)
     task = np.maximum(np.cumsum(cells) // share, np.arange(len(cells)) // MOST_PAIRS)
-    begins = [0, *(np.flatnonzero(np.diff(task)) + 1).tolist()]
+    begins = np.unique(np.append(0, np.flatnonzero(np.diff(task)) + 1) // lanes * lanes).tolist()
     return list(zip(begins, [*begins[1:], len(cells)], strict=True))
 
 
@@ -135,7 +154,7 @@ def _run_on_threads(todo: Iterator[Task], threads: int, stop: Callable[[], objec
         except BaseException as error:
             finished.put(error)
 
-    with ThreadPoolExecutor(threads, thread_name_prefix="gassst-align") as pool:
+    with ThreadPoolExecutor(threads, thread_name_prefix="gassst-task") as pool:
         begun = unfinished = 0
         try:
             more = True

@@ -1,0 +1,136 @@
+/* What compilers do not make of vector expressions in C, for one instruction set: maxima, minima, sums that saturate,
+ * choices, and tables looked up lane by lane. each_isa.h includes this once for each; numbers.h gives the types. */
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
+#endif
+#undef MAX_F32
+#undef MIN_F32
+#undef MAX_F64
+#undef MIN_F64
+#undef MAX_I16
+#undef MIN_I16
+#undef MAX_I32
+#undef MIN_I32
+#undef ADD_I16
+#undef EQUAL_I16
+#undef EQUAL_I32
+#undef LANES_VECTOR
+#if LANES_BYTES
+#define LANES_VECTOR(T) __attribute__((vector_size(LANES_BYTES))) T
+#else
+#define LANES_VECTOR(T) T
+#endif
+typedef LANES_VECTOR(float) ISA_(F32);
+typedef LANES_VECTOR(double) ISA_(F64);
+typedef LANES_VECTOR(int16_t) ISA_(I16);
+typedef LANES_VECTOR(int32_t) ISA_(I32);
+typedef LANES_VECTOR(int64_t) ISA_(I64);
+
+#if LANES_BYTES == 64
+#define MAX_F32(a, b) ((ISA_(F32))_mm512_max_ps((__m512)(a), (__m512)(b)))
+#define MIN_F32(a, b) ((ISA_(F32))_mm512_min_ps((__m512)(a), (__m512)(b)))
+#define MAX_F64(a, b) ((ISA_(F64))_mm512_max_pd((__m512d)(a), (__m512d)(b)))
+#define MIN_F64(a, b) ((ISA_(F64))_mm512_min_pd((__m512d)(a), (__m512d)(b)))
+#define MAX_I16(a, b) ((ISA_(I16))_mm512_max_epi16((__m512i)(a), (__m512i)(b)))
+#define MIN_I16(a, b) ((ISA_(I16))_mm512_min_epi16((__m512i)(a), (__m512i)(b)))
+#define MAX_I32(a, b) ((ISA_(I32))_mm512_max_epi32((__m512i)(a), (__m512i)(b)))
+#define MIN_I32(a, b) ((ISA_(I32))_mm512_min_epi32((__m512i)(a), (__m512i)(b)))
+#define ADD_I16(a, b) ((ISA_(I16))_mm512_adds_epi16((__m512i)(a), (__m512i)(b)))
+#define EQUAL_I16(a, b, yes, no)                                                                         \
+    ((ISA_(I16))_mm512_mask_blend_epi16(_mm512_cmpeq_epi16_mask((__m512i)(a), (__m512i)(b)), (__m512i)(no), \
+                                        (__m512i)(yes)))
+#define EQUAL_I32(a, b, yes, no)                                                                         \
+    ((ISA_(I32))_mm512_mask_blend_epi32(_mm512_cmpeq_epi32_mask((__m512i)(a), (__m512i)(b)), (__m512i)(no), \
+                                        (__m512i)(yes)))
+#elif LANES_BYTES == 32
+#define MAX_F32(a, b) ((ISA_(F32))_mm256_max_ps((__m256)(a), (__m256)(b)))
+#define MIN_F32(a, b) ((ISA_(F32))_mm256_min_ps((__m256)(a), (__m256)(b)))
+#define MAX_F64(a, b) ((ISA_(F64))_mm256_max_pd((__m256d)(a), (__m256d)(b)))
+#define MIN_F64(a, b) ((ISA_(F64))_mm256_min_pd((__m256d)(a), (__m256d)(b)))
+#define MAX_I16(a, b) ((ISA_(I16))_mm256_max_epi16((__m256i)(a), (__m256i)(b)))
+#define MIN_I16(a, b) ((ISA_(I16))_mm256_min_epi16((__m256i)(a), (__m256i)(b)))
+#define MAX_I32(a, b) ((ISA_(I32))_mm256_max_epi32((__m256i)(a), (__m256i)(b)))
+#define MIN_I32(a, b) ((ISA_(I32))_mm256_min_epi32((__m256i)(a), (__m256i)(b)))
+#define ADD_I16(a, b) ((ISA_(I16))_mm256_adds_epi16((__m256i)(a), (__m256i)(b)))
+#define EQUAL_I16(a, b, yes, no) \
+    ((ISA_(I16))_mm256_blendv_epi8((__m256i)(no), (__m256i)(yes), _mm256_cmpeq_epi16((__m256i)(a), (__m256i)(b))))
+#define EQUAL_I32(a, b, yes, no) \
+    ((ISA_(I32))_mm256_blendv_epi8((__m256i)(no), (__m256i)(yes), _mm256_cmpeq_epi32((__m256i)(a), (__m256i)(b))))
+#else
+#if LANES_BYTES
+#define LANES_CHOOSE(T, B, test, yes, no) ((T)(((B)(test) & (B)(yes)) | (~(B)(test) & (B)(no))))
+#else
+#define LANES_CHOOSE(T, B, test, yes, no) ((test) ? (yes) : (no))
+#endif
+#define MAX_I32(a, b) LANES_CHOOSE(ISA_(I32), ISA_(I32), (a) > (b), a, b)
+#define MIN_I32(a, b) LANES_CHOOSE(ISA_(I32), ISA_(I32), (a) < (b), a, b)
+#define EQUAL_I16(a, b, yes, no) LANES_CHOOSE(ISA_(I16), ISA_(I16), (a) == (b), yes, no)
+#define EQUAL_I32(a, b, yes, no) LANES_CHOOSE(ISA_(I32), ISA_(I32), (a) == (b), yes, no)
+#if defined(__SSE2__) && LANES_BYTES
+#define MAX_F32(a, b) ((ISA_(F32))_mm_max_ps((__m128)(a), (__m128)(b)))
+#define MIN_F32(a, b) ((ISA_(F32))_mm_min_ps((__m128)(a), (__m128)(b)))
+#define MAX_F64(a, b) ((ISA_(F64))_mm_max_pd((__m128d)(a), (__m128d)(b)))
+#define MIN_F64(a, b) ((ISA_(F64))_mm_min_pd((__m128d)(a), (__m128d)(b)))
+#define MAX_I16(a, b) ((ISA_(I16))_mm_max_epi16((__m128i)(a), (__m128i)(b)))
+#define MIN_I16(a, b) ((ISA_(I16))_mm_min_epi16((__m128i)(a), (__m128i)(b)))
+#define ADD_I16(a, b) ((ISA_(I16))_mm_adds_epi16((__m128i)(a), (__m128i)(b)))
+#else
+#define MAX_F32(a, b) LANES_CHOOSE(ISA_(F32), ISA_(I32), (a) > (b), a, b)
+#define MIN_F32(a, b) LANES_CHOOSE(ISA_(F32), ISA_(I32), (a) < (b), a, b)
+#define MAX_F64(a, b) LANES_CHOOSE(ISA_(F64), ISA_(I64), (a) > (b), a, b)
+#define MIN_F64(a, b) LANES_CHOOSE(ISA_(F64), ISA_(I64), (a) < (b), a, b)
+#define MAX_I16(a, b) LANES_CHOOSE(ISA_(I16), ISA_(I16), (a) > (b), a, b)
+#define MIN_I16(a, b) LANES_CHOOSE(ISA_(I16), ISA_(I16), (a) < (b), a, b)
+#if defined(__ARM_NEON) && LANES_BYTES
+#define ADD_I16(a, b) ((ISA_(I16))vqaddq_s16((int16x8_t)(a), (int16x8_t)(b)))
+#else
+static inline ISA_(I16) ISA_(saturated)(ISA_(I16) a, ISA_(I16) b)
+{
+    const int16_t most = INT16_MAX;
+    for (int l = 0; l < (int)(sizeof a / sizeof most); l++) {
+        const int sum = ((int16_t *)&a)[l] + ((int16_t *)&b)[l];
+        ((int16_t *)&a)[l] = (int16_t)(sum > most ? most : sum < -most - 1 ? -most - 1 : sum);
+    }
+    return a;
+}
+#define ADD_I16(a, b) ISA_(saturated)(a, b)
+#endif
+#endif
+#endif
+
+/* table[index[l]] of each lane. Of a table with more than 32 numbers at most two behind its end are read, and not used. */
+LANES_ALWAYS LANES_TARGET ISA_(I16) ISA_(lookup)(const int16_t *table, int size, ISA_(I16) index)
+{
+#if LANES_BYTES == 64
+    const __m512i i = (__m512i)index;
+    if (size <= 32)
+        return (ISA_(I16))_mm512_permutexvar_epi16(i, _mm512_loadu_si512(table));
+    if (size <= 128) {
+        const __m512i low = _mm512_permutex2var_epi16(_mm512_loadu_si512(table), i, _mm512_loadu_si512(table + 32));
+        if (size <= 64)
+            return (ISA_(I16))low;
+        return (ISA_(I16))_mm512_mask_mov_epi16(
+            low, _mm512_test_epi16_mask(i, _mm512_set1_epi16(64)),
+            _mm512_permutex2var_epi16(_mm512_loadu_si512(table + 64), i, _mm512_loadu_si512(table + 96)));
+    }
+    const __m512i first = _mm512_cvtepu16_epi32(_mm512_castsi512_si256(i));
+    const __m512i second = _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(i, 1));
+    return (ISA_(I16))_mm512_inserti64x4(
+        _mm512_castsi256_si512(_mm512_cvtepi32_epi16(_mm512_i32gather_epi32(first, table, 2))),
+        _mm512_cvtepi32_epi16(_mm512_i32gather_epi32(second, table, 2)), 1);
+#elif LANES_BYTES == 32
+    const __m256i i = (__m256i)index, low = _mm256_set1_epi32(0xFFFF);
+    const __m256i even = _mm256_and_si256(_mm256_i32gather_epi32((const int *)table, _mm256_and_si256(i, low), 2), low);
+    const __m256i odd = _mm256_i32gather_epi32((const int *)table, _mm256_srli_epi32(i, 16), 2);
+    (void)size;
+    return (ISA_(I16))_mm256_or_si256(even, _mm256_slli_epi32(odd, 16));
+#else
+    ISA_(I16) found = index;
+    (void)size;
+    for (int l = 0; l < (int)(sizeof index / sizeof *table); l++)
+        ((int16_t *)&found)[l] = table[((int16_t *)&index)[l]];
+    return found;
+#endif
+}
