@@ -1,0 +1,140 @@
+"""`product` and `closure`. Compiled code knows (min, +); (max, +) is the same with all signs changed."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gassst._core.semiring import BLOCK, instruction_sets, others, pivot
+from gassst._core.semiring import product as product_of_rows
+from gassst.errors import InputError, UsageError
+from gassst.workers.tasks import ProgressBar, run_problems, thread_count
+
+Semiring = Literal["max-plus", "min-plus", "sum-product"]
+Reals = NDArray[Any]
+SEMIRINGS: tuple[str, ...] = get_args(Semiring)
+ALIGNED = 64  # bytes: vectors are loaded from where they lie
+
+
+def product(a: ArrayLike, b: ArrayLike, semiring: Semiring, *, threads: int | None = None) -> Reals:
+    """The matrix product: each entry is the sum over k of `a[i, k] * b[k, j]`, with the semiring's sum and product.
+
+    Parameters
+    ----------
+    a, b : float[m, l] and float[l, n]
+        Of single precision if both are float32, else of double.
+    semiring : str
+        "max-plus": the largest a + b; "min-plus": the smallest; "sum-product": the usual product.
+    threads : int, optional
+        All cores by default.
+
+    Returns
+    -------
+    float[m, n]
+
+    Raises
+    ------
+    UsageError
+        For a semiring that is none of these, and shapes that do not fit.
+    InputError
+        For NaN, and infinity that is not the semiring's zero: -inf of "max-plus", inf of "min-plus".
+    """
+    first, second = _checked(a, semiring, "a"), _checked(b, semiring, "b")
+    if first.dtype != second.dtype:
+        first, second = first.astype(np.float64), second.astype(np.float64)
+    if first.shape[1] != second.shape[0]:
+        raise UsageError(f"product: shapes {first.shape} and {second.shape} do not fit")
+    if semiring == "sum-product":
+        return first @ second
+    sign = -1 if semiring == "max-plus" else 1
+    (m, depth), n, count = first.shape, second.shape[1], thread_count(threads)
+    left, right = _blocks(sign * first, m, depth), _blocks(sign * second, depth, n)
+    found, name = _blocks(np.empty((0, 0), left.dtype), m, n), instruction_sets()[0]
+
+    def run(i: int, j: int) -> None:
+        product_of_rows(left, right, found, BLOCK * i, BLOCK * j, name)
+
+    _each_block(run, len(left), float(BLOCK) * depth * n, count)
+    return sign * found[:m, :n]
+
+
+def closure(a: ArrayLike, semiring: Semiring = "min-plus", *, threads: int | None = None) -> Reals:
+    """The sum over all paths: of each pair of nodes the shortest path, the longest one, or the sum of products.
+
+    The empty path counts: a node has the distance 0 to itself, and in "sum-product" 1 more than its round trips.
+
+    Parameters
+    ----------
+    a : float[n, n]
+        Weights of edges. Where there is none, inf of "min-plus", -inf of "max-plus", 0 of "sum-product".
+    semiring : str
+        As that of `product`.
+    threads : int, optional
+        All cores by default.
+
+    Returns
+    -------
+    float[n, n], of single precision if `a` is float32, else of double.
+
+    Raises
+    ------
+    UsageError, InputError
+        As `product`. InputError, too, where a round trip makes the sum endless.
+    """
+    weights = _checked(a, semiring, "a")
+    n, count = len(weights), thread_count(threads)
+    if weights.shape != (n, n):
+        raise UsageError(f"closure: a square matrix is wanted, not {weights.shape}")
+    if semiring == "sum-product":
+        if n and np.abs(np.linalg.eigvals(weights)).max() >= 1:
+            raise InputError("closure: the sum over all paths is endless")
+        return np.linalg.inv(np.eye(n, dtype=weights.dtype) - weights)
+    sign, name = -1 if semiring == "max-plus" else 1, instruction_sets()[0]
+    d = _blocks(sign * weights, n, n)
+    np.fill_diagonal(d, np.minimum(d.diagonal(), 0))
+    for k in range(0, len(d), BLOCK):
+        pivot(d, k, name)
+
+        def run(i: int, j: int, k: int = k) -> None:
+            others(d, k, BLOCK * i, BLOCK * j, name)
+
+        _each_block(run, len(d), float(BLOCK) ** 2 * len(d), count)
+    if (d.diagonal() < 0).any():
+        raise InputError("closure: a round trip gains at every turn, so that no path is the best")
+    return sign * d[:n, :n]
+
+
+def _each_block(run: Any, rows: int, cells: float, threads: int) -> None:
+    """`run(first, last + 1)` for all blocks of rows."""
+    work = np.full(rows // BLOCK, cells / 8)  # a cell takes an eighth of that of an alignment
+    run_problems(work, run, threads, lambda: None, ProgressBar(None, 1.0))
+
+
+def _checked(a: ArrayLike, semiring: str, name: str) -> Reals:
+    if semiring not in SEMIRINGS:
+        raise UsageError(f"semiring {semiring!r}: must be {', '.join(SEMIRINGS)}")
+    try:
+        array = np.asarray(a)
+        array = array.astype(np.float32 if array.dtype == np.float32 else np.float64, copy=False)
+    except (TypeError, ValueError):
+        raise UsageError(f"{name}: a matrix of numbers is wanted") from None
+    if array.ndim != 2:
+        raise UsageError(f"{name}: a matrix is wanted, not an array of {array.ndim} dimensions")
+    most = np.inf if semiring == "min-plus" else np.finfo(array.dtype).max
+    least = -np.inf if semiring == "max-plus" else -np.finfo(array.dtype).max
+    if not ((array >= least) & (array <= most)).all():
+        raise InputError(f"{name}: an entry is no number of {semiring}")
+    return array
+
+
+def _blocks(a: Reals, rows: int, columns: int) -> Reals:
+    """A copy in whole blocks, filled up with inf, that begins with a cache line."""
+    shape = -(-max(rows, 1) // BLOCK) * BLOCK, -(-max(columns, 1) // BLOCK) * BLOCK
+    space = np.empty(shape[0] * shape[1] * a.itemsize + ALIGNED, np.uint8)
+    begin = -space.ctypes.data % ALIGNED
+    whole = space[begin : begin + shape[0] * shape[1] * a.itemsize].view(a.dtype).reshape(shape)
+    whole[:] = np.inf
+    whole[: len(a), : a.shape[1]] = a
+    return whole

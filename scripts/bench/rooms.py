@@ -1,0 +1,61 @@
+"""CPU seconds of the rooms of dynamic programmes beside the best library for each, and their ratio.
+
+    python scripts/bench/rooms.py [semiring]
+
+Needs SciPy. Both sides run in this process, on one thread.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[name] = "1"  # before NumPy is imported
+
+import numpy as np
+
+
+def best(call: Callable[[], object], runs: int = 3) -> float:
+    """The least CPU seconds of some runs."""
+    found = []
+    for _ in range(runs):
+        start = time.process_time()
+        call()
+        found.append(time.process_time() - start)
+    return min(found)
+
+
+def row(what: str, own: float, other: float, name: str) -> None:
+    """One line of the table."""
+    print(f"{what:44} {own:9.5f} s   {name:12} {other:9.4f} s   {other / own:6.1f} times", flush=True)
+
+
+def semiring() -> None:
+    """Products beside NumPy, closures beside SciPy."""
+    from scipy.sparse.csgraph import floyd_warshall
+
+    from gassst.semiring import closure, product
+
+    rng = np.random.default_rng(1)
+    for dtype in (np.float32, np.float64):
+        a, b = (rng.standard_normal((1024, 1024)).astype(dtype) for _ in range(2))
+        own = best(lambda a=a, b=b: product(a, b, "max-plus", threads=1))
+        other = best(lambda a=a, b=b: [(line[:, None] + b).max(0) for line in a], 2)
+        row(f"max-plus product 1,024^3, {a.dtype}", own, other, "NumPy")
+    for n in (512, 1024, 2048):
+        d = rng.random((n, n))
+        d[d > 0.3] = np.inf
+        other = best(lambda d=d: floyd_warshall(d), 1)
+        for dtype in (np.float32, np.float64):
+            own = best(lambda d=d, dtype=dtype: closure(d.astype(dtype), threads=1))
+            row(f"closure n = {n:,}, {np.dtype(dtype)}", own, other, "SciPy")
+
+
+ROOMS = {"semiring": semiring}
+
+if __name__ == "__main__":
+    for room in sys.argv[1:] or ROOMS:
+        ROOMS[room]()

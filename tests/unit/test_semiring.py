@@ -1,0 +1,97 @@
+"""Products and closures over semirings, against plain NumPy and SciPy."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from gassst.errors import GassstError
+from gassst.semiring import closure, matrices, product
+
+SETS = matrices.instruction_sets()
+
+
+@pytest.fixture(params=SETS)
+def instruction_set(request, monkeypatch):
+    monkeypatch.setattr(matrices, "instruction_sets", lambda: [request.param])
+
+
+def plain_closure(d):
+    d = d.copy()
+    np.fill_diagonal(d, np.minimum(d.diagonal(), 0))
+    for k in range(len(d)):
+        d = np.minimum(d, d[:, k, None] + d[k])
+    return d
+
+
+def graph(n, seed, dtype=np.float64):
+    """Whole numbers, so that the order of sums does not matter."""
+    rng = np.random.default_rng(seed)
+    d = rng.integers(1, 50, (n, n)).astype(dtype)
+    d[rng.random((n, n)) < 0.8] = np.inf
+    return d
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(1, 1, 1), (3, 70, 129), (130, 600, 5)])
+def test_products_are_those_of_numpy(shape, dtype, instruction_set):
+    rng = np.random.default_rng(sum(shape))
+    m, depth, n = shape
+    a, b = rng.integers(-9, 9, (m, depth)).astype(dtype), rng.integers(-9, 9, (depth, n)).astype(dtype)
+    a[rng.random(a.shape) < 0.3] = np.inf
+    sums = a[:, :, None] + b
+    found = product(a, b, "min-plus", threads=2)
+    assert found.dtype == dtype and np.array_equal(found, sums.min(1))
+    assert np.array_equal(product(-a, b, "max-plus"), (-a[:, :, None] + b).max(1))
+    assert np.array_equal(product(b.T, b, "sum-product"), b.T @ b)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1, 63, 64, 200])
+def test_closures_are_those_of_floyd_and_warshall(n, dtype, instruction_set):
+    d = graph(n, n, dtype)
+    assert np.array_equal(closure(d, threads=2), plain_closure(d))
+    longest = -graph(n, n + 1, dtype)
+    assert np.array_equal(closure(longest, "max-plus"), -plain_closure(-longest))
+
+
+def test_shortest_paths_are_those_of_scipy():
+    csgraph = pytest.importorskip("scipy.sparse.csgraph", reason="no SciPy")
+    d = graph(150, 5)
+    assert np.array_equal(closure(d), csgraph.floyd_warshall(d))
+
+
+def test_a_sum_over_all_paths():
+    a = np.array([[0.0, 0.5], [0.25, 0.0]])
+    assert np.allclose(closure(a, "sum-product"), sum(np.linalg.matrix_power(a, k) for k in range(60)))
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: product([[1.0]], [[1.0]], "min-times"), "semiring 'min-times': must be max-plus"),
+        (lambda: product([[1.0, 2.0]], [[1.0]], "min-plus"), "do not fit"),
+        (lambda: product([[np.nan]], [[1.0]], "min-plus"), "no number of min-plus"),
+        (lambda: product([[np.inf]], [[1.0]], "max-plus"), "no number of max-plus"),
+        (lambda: product([["x"]], [[1.0]], "max-plus"), "a matrix of numbers"),
+        (lambda: product([1.0], [[1.0]], "max-plus"), "1 dimensions"),
+        (lambda: closure([[1.0, 2.0]]), "square"),
+        (lambda: closure([[0.0, 1.0], [-2.0, 0.0]]), "gains at every turn"),
+        (lambda: closure([[1.0]], "sum-product"), "endless"),
+        (lambda: closure([[1.0]], threads=0), "threads"),
+    ],
+)
+def test_bad_input_is_one_line(call, words):
+    with pytest.raises(GassstError, match=words) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+
+
+def test_rooms_of_dynamic_programmes_are_not_imported_at_start_up():
+    rooms = "('gassst.semiring', 'gassst.hmm', 'gassst.fold', 'gassst.workers.tasks')"
+    program = f"import sys, gassst, gassst.cli.main, gassst.mapping; print([m for m in {rooms} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
