@@ -48,6 +48,7 @@ cdef struct target_t:
     bint xa
     bint soft_clip_supplementary
     bint mark_secondary
+    bint secondary_seq
     bint tag_x0
     bint tag_x1
     bint tag_nh
@@ -221,11 +222,21 @@ cdef struct clips_t:
     uint32_t last   # and behind it
 
 
+cdef inline bint has_bases(const cursor_t *c, const hit_t *hit) noexcept nogil:
+    """Whether SEQ and QUAL of a row are written."""
+    return not is_secondary(hit) or c.target.secondary_seq
+
+
+cdef inline bint leaves_out(const cursor_t *c, const hit_t *hit) noexcept nogil:
+    """Whether SEQ leaves out the clipped bases of a row: the primary record has them."""
+    return hit.flag & (BAM_FSECONDARY | BAM_FSUPPLEMENTARY) and has_bases(c, hit) and not c.target.soft_clip_supplementary
+
+
 cdef clips_t hard_clips(const cursor_t *c, const hit_t *hit) noexcept nogil:
     cdef const uint32_t *cigar = c.batch.cigars + hit.cigar_start
     cdef clips_t clips = clips_t(0, 0)
     cdef uint32_t last = hit.cigar_runs - 1
-    if not is_supplementary(hit) or c.target.soft_clip_supplementary or not hit.cigar_runs:
+    if not leaves_out(c, hit) or not hit.cigar_runs:
         return clips
     if bam_cigar_op(cigar[0]) == BAM_CSOFT_CLIP:
         clips.first = bam_cigar_oplen(cigar[0])
@@ -275,10 +286,10 @@ cdef void set_cigar(record_t *r, cursor_t *c, const hit_t *hit, clips_t clips) n
 
 
 cdef void set_bases(record_t *r, cursor_t *c, const hit_t *hit, clips_t clips) noexcept nogil:
-    """SEQ and QUAL, which hard clips shorten; a secondary record has none."""
+    """SEQ and QUAL, which hard clips shorten."""
     cdef const batch_t *batch = c.batch
     cdef bint reverse = (hit.flag & BAM_FREVERSE) != 0
-    r.core.length = 0 if is_secondary(hit) else read_length(batch, hit.read) - clips.first - clips.last
+    r.core.length = read_length(batch, hit.read) - clips.first - clips.last if has_bases(c, hit) else 0
     r.letters = r.quals = NULL
     if not r.core.length:
         return

@@ -53,7 +53,7 @@ cdef uint8_t *put_calls(uint8_t *to, const record_t *r, const cursor_t *c, const
         length, kind = bam_cigar_oplen(cigar[i]), bam_cigar_type(bam_cigar_op(cigar[i]))
         # Bases that a hard clip leaves out are not in SEQ.
         clipped = bam_cigar_op(cigar[i]) == BAM_CSOFT_CLIP
-        if kind & 1 and not (clipped and is_supplementary(hit) and not c.target.soft_clip_supplementary):
+        if kind & 1 and not (clipped and leaves_out(c, hit)):
             for j in range(length):
                 to[q + j] = b"."[0] if kind != 3 else methylation_call(
                     c.target.bases.planes, at + j, conversion, r.letters[q + j])

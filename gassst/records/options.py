@@ -157,9 +157,12 @@ class RecordStyle:
         The other hits of a read are in tag XA of the first, `chr,+pos,CIGAR,NM;` each (CIGAR always with M), and have
         no records of their own.
     soft_clip_supplementary : bool
-        Supplementary records keep S and all of SEQ and QUAL; else they have H (bwa's -Y).
+        Supplementary records, and secondary ones with `secondary_seq`, keep S and all of SEQ and QUAL; else they have H
+        (bwa's -Y).
     mark_secondary : bool
         Supplementary records have flag 0x100 instead of 0x800 (bwa's -M).
+    secondary_seq : bool
+        Secondary records have bases and qualities, with clips like those of supplementary ones (minimap2's option).
     read_groups : tuple of str
         IDs for tag RG; a batch says which is that of its reads.
     meth : str or None
@@ -198,6 +201,11 @@ class RecordStyle:
         False,
         "-M, --mark-secondary",
         "Flag supplementary records as secondary, for tools that do not support supplementary records.",
+    )
+    secondary_seq: bool = option(
+        False,
+        "--secondary-seq",
+        "Write bases and qualities in secondary records, with hard clips or, with -Y, soft ones.",
     )
     read_groups: tuple[str, ...] = ()
     meth: Literal["directional", "non-directional", "pbat"] | None = None
@@ -265,6 +273,7 @@ class OutputChoices(TypedDict, total=False):
     xa: bool
     soft_clip_supplementary: bool
     mark_secondary: bool
+    secondary_seq: bool
     no_unmapped: bool
     unmapped_path: str | os.PathLike[str] | None
     unmapped_mates_path: str | os.PathLike[str] | None

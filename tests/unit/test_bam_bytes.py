@@ -16,8 +16,10 @@ from gassst.records import writer as sam
 from gassst.records.encoding import bam_header
 
 OPTIONS = [
-    dict(zip(("eqx", "xa", "soft_clip_supplementary", "mark_secondary"), values, strict=True))
-    for values in product((False, True), repeat=4)
+    dict(
+        zip(("eqx", "xa", "soft_clip_supplementary", "mark_secondary", "secondary_seq"), values, strict=True)
+    )
+    for values in product((False, True), repeat=5)
 ]
 READ_GROUP = "@RG\tID:lane 1\tSM:x"
 

@@ -197,8 +197,9 @@ def clipped(text, cigar):
 @pytest.mark.parametrize("soft", [False, True])
 @pytest.mark.parametrize("mark", [False, True])
 @pytest.mark.parametrize("eqx", [False, True])
-def test_a_split_read(soft, mark, eqx):
-    got = records([(SPLIT,)], soft_clip_supplementary=soft, mark_secondary=mark, eqx=eqx)
+@pytest.mark.parametrize("bases", [False, True])
+def test_a_split_read(soft, mark, eqx, bases):
+    got = records([(SPLIT,)], soft_clip_supplementary=soft, mark_secondary=mark, eqx=eqx, secondary_seq=bases)
     items = [sa_item(r, g.get_tag("NM")) for r, g in zip(SPLIT, got, strict=True)]
     whole = got[0].query_sequence, got[0].qual
     assert len(whole[0]) == BIG
@@ -209,10 +210,11 @@ def test_a_split_read(soft, mark, eqx):
         nm, md, split = described(WORLD.sequences[r.tid], r.position, read, r.cigar)
         assert (g.get_tag("NM"), g.get_tag("MD")) == (nm, md)
         assert g.cigarstring.replace("H", "S") == (split if eqx else text_of(r.cigar))
-        letter = "H" if i in (1, 2) and not soft else "S"
+        letter = "H" if (i in (1, 2) or bases and i == 3) and not soft else "S"
         assert re.findall(r"\d+[SH]", g.cigarstring) == [f"{n}{letter}" for n, op in r.cigar if op == "S"]
         if i < 3:
             assert g.get_tag("SA") == "".join(items[k] for k in range(3) if k != i)
+        if i < 3 or bases:
             seq, qual = read, whole[1][::-1] if r.reverse else whole[1]
             cut = letter == "H"
             assert g.query_sequence == (clipped(seq, r.cigar) if cut else seq)
@@ -299,7 +301,7 @@ def rows(draw):
 
 pairs = st.lists(st.one_of(st.tuples(rows(), rows()), st.tuples(rows())), min_size=1, max_size=8)
 switches = st.fixed_dictionaries(
-    {k: st.booleans() for k in ("eqx", "soft_clip_supplementary", "mark_secondary")}
+    {k: st.booleans() for k in ("eqx", "soft_clip_supplementary", "mark_secondary", "secondary_seq")}
 )
 
 
@@ -409,7 +411,9 @@ def library():
 
 
 @pytest.mark.parametrize("extension", ["sam", "cram"])
-@pytest.mark.parametrize("options", [{}, {"eqx": True}, {"xa": True}, {"soft_clip_supplementary": True}])
+@pytest.mark.parametrize(
+    "options", [{}, {"eqx": True}, {"xa": True}, {"soft_clip_supplementary": True}, {"secondary_seq": True}]
+)
 def test_formats_agree(tmp_path, library, extension, options):
     kept = {} if extension == "cram" and "eqx" in options else options  # CRAM has M alone, in tags as well
     write(tmp_path / "a.bam", WORLD, library, **kept)
@@ -418,9 +422,10 @@ def test_formats_agree(tmp_path, library, extension, options):
     assert sorted_tags(lines_in(tmp_path / "a.bam")) == sorted_tags(other)
 
 
-def test_sorted_output_has_the_mates_beside_each_other(tmp_path, library):
-    write(tmp_path / "a.bam", WORLD, library)
-    write(tmp_path / "b.bam", WORLD, library, sort=True)
+@pytest.mark.parametrize("bases", [False, True])
+def test_sorted_output_has_the_mates_beside_each_other(tmp_path, library, bases):
+    write(tmp_path / "a.bam", WORLD, library, secondary_seq=bases)
+    write(tmp_path / "b.bam", WORLD, library, sort=True, secondary_seq=bases)
     assert sorted(lines_in(tmp_path / "a.bam")) == sorted(lines_in(tmp_path / "b.bam"))
     with pysam.AlignmentFile(tmp_path / "b.bam") as file:
         placed = [r for r in file if r.is_unmapped and not r.mate_is_unmapped]
