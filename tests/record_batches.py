@@ -57,7 +57,7 @@ class Rows:
 
     def add(self, read, length, flag, clipped=False):
         if flag & UNMAPPED:
-            self.hits.append((read, 0, len(self.cigars), 0, 0, flag, 0, 0, 0))
+            self.hits.append((read, 0, len(self.cigars), 0, 0, flag, 0, 0, 0, 0))
             return
         runs = random_cigar(self.rng, length, clipped)
         span = sum(run >> 4 for run in runs if run & 15 in (M, D))
@@ -67,7 +67,18 @@ class Rows:
         edits, mapq = int(self.rng.choice([0, 3, 255, 256, 65535])), int(self.rng.integers(61))
         score = int(self.rng.choice([-40000, -129, -128, -1, 0, 70, 300, 70000]))
         position = int(self.reference.starts[contig]) + start
-        row = (read, position, len(self.cigars), len(runs), edits, flag | reverse, mapq, reverse != 0, score)
+        row = (
+            read,
+            position,
+            len(self.cigars),
+            len(runs),
+            edits,
+            flag | reverse,
+            mapq,
+            reverse != 0,
+            score,
+            0,
+        )
         self.hits.append(row)
         self.cigars += runs
 

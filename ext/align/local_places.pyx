@@ -221,13 +221,37 @@ cdef inline bint is_rival(uint32_t read_strand, coordinate_t first_diagonal, coo
     return 2 * (min(end, line.end) - max(begin, line.begin)) >= min(end - begin, line.end - line.begin)
 
 
+cdef struct table_t:
+    # The lines and places of a batch.
+    const int32_t *first    # by read, its first line; -1 for none
+    const int32_t *following    # by line, the next one of its read
+    const line_t *lines
+    const uint32_t *read_strand
+    const coordinate_t *first_diagonal
+    const coordinate_t *diagonal
+    const uint8_t *reached
+    const uint16_t *strand_end
+    const int32_t *score
+    const uint32_t *lengths
+    int32_t match
+
+
+cdef int32_t next_rivalled(const table_t *t, Py_ssize_t i, int32_t l) noexcept nogil:
+    """The first line from `l` on in the chain of its read that has place `i` for a rival; -1 for none."""
+    cdef int64_t last = t.strand_end[i], m = t.lengths[t.read_strand[i] >> 1]
+    cdef int64_t first = 0 if t.reached[i] & 1 else max(0, last - whole_bases(t.score[i], t.match))
+    while l >= 0 and not is_rival(t.read_strand[i], t.first_diagonal[i], t.diagonal[i], first, last, m, &t.lines[l]):
+        l = t.following[l]
+    return l
+
+
 def rivals(lines, places, context):
     """Of every line the next best places for the same part of the read.
 
     Parameters
     ----------
     lines : local.places.Lines
-        l lines, one a read at most.
+        l lines, of a read one for each of its parts.
     places : local.places.Places
         k places, in any order; fewer than 32768 of a read.
     context : search.context.BatchContext
@@ -239,6 +263,8 @@ def rivals(lines, places, context):
         Of the next best place, and how many there are with that total that are not within 10 diagonals of one another.
     order : int64[m]
         Rows of all rivals, by line, total (highest first), strand, diagonal.
+    of_line : int64[m]
+        Their lines. A place may be a rival of several parts.
 
     Raises
     ------
@@ -253,61 +279,66 @@ def rivals(lines, places, context):
     cdef const uint32_t[::1] line_strand = lines.read_strand, lengths = context.lengths
     cdef const int64_t[::1] line_begin = lines.begin, line_end = lines.end
     cdef const coordinate_t[::1] first_diagonal = lines.first_diagonal, last_diagonal = lines.last_diagonal
-    cdef int32_t match = context.params.scoring.match
-    cdef places_t columns = places_t(NULL, NULL, NULL)
+    cdef places_t columns
+    cdef table_t table
     cdef Py_ssize_t k = read_strand.shape[0], n_lines = line_strand.shape[0], i, l, widest = 1, n_rivals = 0
-    cdef int64_t m, last, first
-    cdef line_t line
-    of_read_array, of_place_array = np.full(lengths.shape[0], -1, np.int32), np.empty(k, np.int32)
-    start_array, order_array = np.zeros(n_lines + 1, np.int64), np.empty(k, np.int64)
-    best_array = np.zeros((2, n_lines), np.int32)
+    cdef int32_t at
+    of_read_array, following_array = np.full(lengths.shape[0], -1, np.int32), np.full(n_lines, -1, np.int32)
+    start_array, best_array = np.zeros(n_lines + 1, np.int64), np.zeros((2, n_lines), np.int32)
+    best_array[1] = INT32_MIN  # no rival
     count_array = np.zeros(n_lines, np.int64)
-    cdef int32_t[::1] of_read = of_read_array, of_place = of_place_array
-    cdef int64_t[::1] start = start_array, order = order_array, count = count_array
+    cdef int32_t[::1] of_read = of_read_array, following = following_array
+    cdef int64_t[::1] start = start_array, order, count = count_array
     cdef int32_t[:, ::1] best = best_array
-    if k:
-        columns = places_t(&read_strand[0], &diagonal[0], &total[0])
-    with nogil:
-        for l in range(n_lines):
-            of_read[line_strand[l] >> 1] = <int32_t>l
-        for i in range(k):
-            l = of_read[read_strand[i] >> 1]
-            of_place[i] = -1
-            if l < 0:
-                continue
-            m, last = lengths[read_strand[i] >> 1], strand_end[i]
-            first = 0 if reached[i] & 1 else max(0, last - whole_bases(score[i], match))
-            line = line_t(line_strand[l], line_begin[l], line_end[l], first_diagonal[l], last_diagonal[l])
-            if is_rival(read_strand[i], place_first[i], diagonal[i], first, last, m, &line):
-                of_place[i] = <int32_t>l
-                start[l + 1] += 1
-        for l in range(n_lines):
-            widest = max(widest, start[l + 1])
-            start[l + 1] += start[l]
-    if widest >> ROW_BITS:
-        raise ValueError("too many places of one read")
-    cdef uint64_t *keys = <uint64_t *>malloc(2 * widest * 8)
-    cdef int64_t *scratch = <int64_t *>malloc(widest * 8)
+    if not k or not n_lines:
+        return *best_array, count_array, np.empty(0, np.int64), np.empty(0, np.int64)
+    cdef line_t *own = <line_t *>malloc(n_lines * sizeof(line_t))
+    cdef uint64_t *keys = NULL
+    cdef int64_t *scratch = NULL
+    columns = places_t(&read_strand[0], &diagonal[0], &total[0])
+    table = table_t(&of_read[0], &following[0], own, &read_strand[0], &place_first[0], &diagonal[0], &reached[0],
+                    &strand_end[0], &score[0], &lengths[0], context.params.scoring.match)
     try:
+        if own == NULL:
+            raise MemoryError
+        with nogil:
+            for l in range(n_lines - 1, -1, -1):
+                own[l] = line_t(line_strand[l], line_begin[l], line_end[l], first_diagonal[l], last_diagonal[l])
+                following[l] = of_read[line_strand[l] >> 1]
+                of_read[line_strand[l] >> 1] = <int32_t>l
+            for i in range(k):
+                at = next_rivalled(&table, i, of_read[read_strand[i] >> 1])
+                while at >= 0:
+                    start[at + 1] += 1
+                    at = next_rivalled(&table, i, following[at])
+            for l in range(n_lines):
+                widest = max(widest, start[l + 1])
+                start[l + 1] += start[l]
+        if widest >> ROW_BITS:
+            raise ValueError("too many places of one read")
+        order_array = np.empty(start[n_lines], np.int64)
+        order = order_array
+        keys, scratch = <uint64_t *>malloc(2 * widest * 8), <int64_t *>malloc(widest * 8)
         if keys == NULL or scratch == NULL:
             raise MemoryError
         with nogil:
             for i in range(k):
-                l = of_place[i]
-                if l >= 0:
-                    order[start[l] + count[l]] = i
-                    count[l] += 1
+                at = next_rivalled(&table, i, of_read[read_strand[i] >> 1])
+                while at >= 0:
+                    order[start[at] + count[at]] = i
+                    count[at] += 1
+                    at = next_rivalled(&table, i, following[at])
             for l in range(n_lines):
                 n_rivals = start[l + 1] - start[l]
-                best[1, l] = INT32_MIN  # no rival
                 if n_rivals:
                     sort_by_total(&order[start[l]], n_rivals, &columns, keys, scratch)
                     best[0, l], best[1, l] = total[order[start[l]]], score[order[start[l]]]
                     count[l] = count_with_total(best[0, l], &order[start[l]], n_rivals, &columns)
     finally:
+        free(own)
         free(keys)
         free(scratch)
-    return *best_array, count_array, order_array[:start[n_lines]]
+    return *best_array, count_array, order_array, np.repeat(np.arange(n_lines), np.diff(start_array))
 
 
 cdef inline int64_t whole_bases(int32_t score, int32_t match) noexcept nogil:

@@ -44,37 +44,36 @@ def parts_of_strands(lines, const uint32_t[::1] lengths, scoring):
     return *ends_array, loss_array
 
 
-def summarise(Py_ssize_t n, primary, rivals):
-    """The summary of every read.
+def summarise(Py_ssize_t n, lines, rivals):
+    """The summaries of every read and of the further parts of split ones.
 
     Parameters
     ----------
     n : int
         Reads.
-    primary : local.places.Lines
-        k primary alignments. Read: `hits`, `read_strand`, `total`.
+    lines : local.places.Lines
+        k alignments, p of which have a `part`. Read: `hits`, `read_strand`, `total`.
     rivals : local.rivals.Rivals
-        Those of `primary`.
+        Theirs.
 
     Returns
     -------
-    READ_SUMMARY[n]
-        `second` and `n_reported` are not known.
+    READ_SUMMARY[n + p]
+        Part i is row n + i - 1. `second` and `n_reported` are not known.
     """
-    cdef const hit_t[::1] hits = primary.hits
-    cdef const uint32_t[::1] read_strand = primary.read_strand
-    cdef const int32_t[::1] total = primary.total, rival_total = rivals.total, rival_score = rivals.score
+    cdef const hit_t[::1] hits = lines.hits
+    cdef const uint32_t[::1] read_strand = lines.read_strand
+    cdef const int32_t[::1] total = lines.total, rival_total = rivals.total, rival_score = rivals.score
     cdef const int64_t[::1] count = rivals.count
-    cdef Py_ssize_t i
-    cdef uint32_t r
+    cdef Py_ssize_t i, r
     cdef bint tied
-    summary_array = np.empty(n, READ_SUMMARY)
+    summary_array = np.empty(n + np.count_nonzero(lines.hits["part"]), READ_SUMMARY)
     cdef read_summary_t[::1] summary = summary_array
     with nogil:
         for i in range(n):
             summary[i] = read_summary_t(NO_SCORE, NO_SCORE, 0, 0, 0, NO_SUBOPTIMAL)
         for i in range(read_strand.shape[0]):
-            r = read_strand[i] >> 1
+            r = n + hits[i].part - 1 if hits[i].part else read_strand[i] >> 1
             tied = rival_total[i] >= total[i] and count[i] > 0
             summary[r].best = hits[i].edits
             summary[r].n_best = <uint32_t>(1 + (count[i] if tied else 0))

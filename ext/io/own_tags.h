@@ -35,7 +35,7 @@ enum {
     TAG(X0, MAX_DECIMAL, 0, DROPPED_ALWAYS, "--tags X0", "number of positions with the fewest errors")                 \
     TAG(X1, MAX_DECIMAL, 0, DROPPED_ALWAYS, "--tags X1", "number of positions with the next higher number of errors")  \
     TAG(NH, MAX_DECIMAL, 0, DROPPED_ALWAYS, "--tags NH",                                                               \
-        "number of hits: `X0`, or the number of records of the read if that is more. Parts of a split read count once") \
+        "number of hits: `X0`, or the number of records of this part of the read if that is more")                     \
     TAG(HI, MAX_DECIMAL, 0, DROPPED_ALWAYS, "--tags HI", "index of this hit")                                          \
     TAG(BQ, 0, 1, DROPPED_ALWAYS, "--baq", "[base alignment quality](baq.md)")                                         \
     TAG(dt, 2, 0, DROPPED_ALWAYS, "--duplicate-type", "kind of duplicate: `LB` or `SQ`")                               \

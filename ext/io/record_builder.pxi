@@ -10,6 +10,7 @@ cdef enum build_status:
     BAD_CIGAR = -4
     BAD_POSITION = -5
     TOO_LARGE = -6
+    BAD_PART = -7
 
 cdef enum record_form:
     SAM_LINE      # text, a line
@@ -31,6 +32,7 @@ cdef struct batch_t:
     const hit_t *hits
     const uint32_t *cigars
     size_t n_reads
+    size_t n_parts         # their summaries are behind those of the reads
     size_t n_hits
     size_t n_cigars
 
@@ -81,8 +83,12 @@ cdef struct record_t:
     const uint8_t *letters   # of SEQ, where it is not empty
     const uint8_t *quals     # of SEQ in the order of the read; NULL when there are none
     int64_t span             # reference bases
-    uint32_t index           # 1-based rank of the row among its read's
     size_t start             # of the record in the buffer
+
+cdef struct part_t:
+    uint32_t number
+    uint32_t n_secondary      # rows of the group
+    size_t first_secondary    # of these, the first
 
 cdef struct cursor_t:
     const batch_t *batch
@@ -91,8 +97,8 @@ cdef struct cursor_t:
     size_t group_start
     size_t group_end
     size_t next_read
-    uint32_t n_secondary
     uint32_t n_supplementary
+    part_t part            # of the row at hand
     mate_t mate
     bint skip_unmapped
     oriented_t strands[2]  # of the group's read, made when first needed
@@ -150,18 +156,28 @@ cdef int open_group(cursor_t *c) noexcept nogil:
         return END if c.next_read == c.batch.n_reads else BAD_READ_ORDER
     if c.next_read >= c.batch.n_reads or c.batch.hits[c.row].read != c.next_read:
         return BAD_READ_ORDER
-    c.n_secondary = c.n_supplementary = 0
+    c.n_supplementary = 0
     while end < c.batch.n_hits and c.batch.hits[end].read == c.next_read:
-        c.n_secondary += is_secondary(c.batch.hits + end)
         c.n_supplementary += is_supplementary(c.batch.hits + end)
         end += 1
     c.group_start, c.group_end = c.row, end
+    count_part(c, 0)
     c.next_read += 1
     c.strands[0].ready = c.strands[1].ready = False
     c.mate.hit = NULL
     if c.batch.mate != NULL and c.batch.mate[c.next_read - 1]:
         return open_mate(c, end if c.batch.mate[c.next_read - 1] == 1 else before)
     return BUILT
+
+
+cdef void count_part(cursor_t *c, uint32_t number) noexcept nogil:
+    """Fill `c.part`: rows that list places of one part of the read are neighbours."""
+    cdef size_t row
+    c.part = part_t(number, 0, c.group_end)
+    for row in range(c.group_end, c.group_start, -1):
+        if c.batch.hits[row - 1].part == number and is_secondary(c.batch.hits + row - 1):
+            c.part.n_secondary += 1
+            c.part.first_secondary = row - 1
 
 
 cdef inline bint is_secondary(const hit_t *hit) noexcept nogil:
@@ -369,10 +385,9 @@ cdef uint8_t *put_fields(uint8_t *to, const record_t *r, const contig_name *cont
     return to + r.core.length
 
 
-cdef uint8_t *put_mapped_tags(uint8_t *to, const cursor_t *c, const hit_t *hit, uint32_t index,
-                              bint text) noexcept nogil:
+cdef uint8_t *put_mapped_tags(uint8_t *to, const cursor_t *c, const hit_t *hit, bint text) noexcept nogil:
     cdef const uint32_t *cigar = c.batch.cigars + hit.cigar_start
-    cdef const read_summary_t *summary = c.batch.summaries + hit.read
+    cdef const read_summary_t *summary = c.batch.summaries + (c.batch.n_reads + hit.part - 1 if hit.part else hit.read)
     to = put_int_tag(to, TAG_NM, all_differences(c, hit) if c.target.meth_tags == OF_BISMARK else hit.edits, text)
     to = open_string(to, TAG_MD, text)
     to = put_md(to, cigar, hit.cigar_runs, c.mismatch, &c.target.bases, hit.position)
@@ -385,17 +400,17 @@ cdef uint8_t *put_mapped_tags(uint8_t *to, const cursor_t *c, const hit_t *hit, 
     if c.target.tag_x1:
         to = put_int_tag(to, TAG_X1, summary.n_second, text)
     if c.target.tag_nh:
-        to = put_int_tag(to, TAG_NH, max(summary.n_best, 1 + c.n_secondary), text)
+        to = put_int_tag(to, TAG_NH, max(summary.n_best, 1 + c.part.n_secondary), text)
     if c.target.tag_hi:
-        to = put_int_tag(to, TAG_HI, index - c.n_supplementary if is_secondary(hit) else 1, text)
+        to = put_int_tag(to, TAG_HI, c.row - c.part.first_secondary + 2 if is_secondary(hit) else 1, text)
     return to
 
 
-cdef uint8_t *put_tags(uint8_t *to, const cursor_t *c, const hit_t *hit, uint32_t index, bint text) noexcept nogil:
+cdef uint8_t *put_tags(uint8_t *to, const cursor_t *c, const hit_t *hit, bint text) noexcept nogil:
     """All tags but SA, XA and CG."""
     cdef const contig_name *group
     if not hit.flag & BAM_FUNMAP:
-        to = put_mapped_tags(to, c, hit, index, text)
+        to = put_mapped_tags(to, c, hit, text)
     if c.mate.hit != NULL:
         to = put_mate_tags(to, &c.mate, text)
     if 0 <= c.batch.read_group < <int64_t>c.target.n_read_groups:
@@ -437,7 +452,7 @@ cdef int build(record_t *r, cursor_t *c, const hit_t *hit, byte_buffer *out, rec
     if status != BUILT:
         return status
     to = put_fields(out.data + out.size, r, c.target.names, form)
-    to = put_tags(to, c, hit, r.index, text)
+    to = put_tags(to, c, hit, text)
     if c.batch.conversions != NULL and not hit.flag & BAM_FUNMAP:
         to = put_meth_tags(to, r, c, hit, text)
     if c.target.tag_bq:
@@ -463,7 +478,7 @@ cdef int complete(const record_t *r, byte_buffer *out, record_form form) noexcep
 
 
 cdef inline bint left_out(const cursor_t *c, const hit_t *hit) noexcept nogil:
-    """Rows without a record: unmapped reads that nobody wants, and what tag XA of the read's first row lists.
+    """Rows without a record: unmapped reads that nobody wants, and what tag XA of their part lists.
 
     An unmapped read with a mapped mate stays: a paired record without its mate is invalid (Picard: MATE_NOT_FOUND).
     """
@@ -490,11 +505,14 @@ cdef int next_record(cursor_t *c, record_t *r, byte_buffer *out, record_form for
         if not left_out(c, hit):
             break
         c.row += 1
-    r.index = <uint32_t>(c.row - c.group_start + 1)
+    if hit.part > c.batch.n_parts:
+        return BAD_PART
+    if hit.part != c.part.number:
+        count_part(c, hit.part)
     status = build(r, c, hit, out, form)
     if status == BUILT and c.n_supplementary and not is_secondary(hit):
         status = add_sa(c, r, out, text)
-    if status == BUILT and c.target.xa and c.n_secondary and c.row == c.group_start:
+    if status == BUILT and c.target.xa and c.part.n_secondary and not is_secondary(hit):
         status = add_xa(c, r, out, text)
     if status == BUILT:
         status = complete(r, out, form)

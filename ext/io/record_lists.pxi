@@ -43,11 +43,11 @@ cdef int add_listed(cursor_t *c, const record_t *r, byte_buffer *out, size_t row
 
 
 cdef int add_xa(cursor_t *c, const record_t *r, byte_buffer *out, bint text) noexcept nogil:
-    """Folds the secondary rows into the record of the group's first."""
+    """Folds the secondary rows of a part into its record."""
     cdef size_t row
     cdef int status = open_list(out, r, TAG_XA, text)
-    for row in range(c.group_start + 1, c.group_end):
-        if status == BUILT and is_secondary(c.batch.hits + row):
+    for row in range(c.part.first_secondary, c.part.first_secondary + c.part.n_secondary):
+        if status == BUILT:
             status = add_listed(c, r, out, row, put_xa_hit)
     if status == BUILT:
         close_list(out, text)

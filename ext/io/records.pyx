@@ -182,6 +182,7 @@ PROBLEMS = {
     BAD_CIGAR: "its CIGAR does not consist of M, I, D and, at the ends, S runs that cover the read",
     BAD_POSITION: "it does not lie inside one contig",
     TOO_LARGE: "the record exceeds 2 GiB",
+    BAD_PART: "there is no summary of its part",
 }
 
 fill_letters()
@@ -238,7 +239,8 @@ cdef class HitBatch:
         Sorted by read, each read's rows contiguous with the primary first, at least one row for each read. An unmapped
         read has flag 4 and no CIGAR runs. Those flags that say something of the mate (0x1, 0x8, 0x20, 0x40, 0x80) are
         added to the records.
-    summaries : READ_SUMMARY[n]
+    summaries : READ_SUMMARY[n + p]
+        Of the reads, then of the parts that `part` of rows counts from 1.
     cigars : uint32[]
         BAM runs: M, I, D, S only.
     conversions : uint8[n], optional
@@ -267,9 +269,11 @@ cdef class HitBatch:
         _check_offsets(offsets, bases.shape[0], "bases")
         if quals is not None:
             _check_offsets(offsets, quals.shape[0], "qualities")
-        if name_offsets.shape[0] != offsets.shape[0] or summary.shape[0] != offsets.shape[0] - 1:
+        if name_offsets.shape[0] != offsets.shape[0] or summary.shape[0] < offsets.shape[0] - 1:
             raise ValueError("names, bases and summaries are not of the same number of reads")
-        _check_mates(mate, summary.shape[0])
+        self.c.n_reads = offsets.shape[0] - 1
+        self.c.n_parts = summary.shape[0] - self.c.n_reads
+        _check_mates(mate, self.c.n_reads)
         if tags is not None:
             _check_offsets(tag_offsets, tags.shape[0], "tags")
             if tag_offsets.shape[0] != offsets.shape[0]:
@@ -278,7 +282,7 @@ cdef class HitBatch:
         self.c.read_group = getattr(reads, "read_group", 0)
         self.keep = (names, bases, quals, name_offsets, offsets, runs, rows, summary, mate, tags, tag_offsets, conversions)
         if conversions is not None and conversions.shape[0]:
-            if conversions.shape[0] != summary.shape[0]:
+            if <size_t>conversions.shape[0] != self.c.n_reads:
                 raise ValueError("not one conversion for each read")
             self.c.conversions = &conversions[0]
         self.c.mate = &mate[0] if mate is not None and mate.shape[0] else NULL
@@ -290,7 +294,6 @@ cdef class HitBatch:
         self.c.cigars = &runs[0] if runs.shape[0] else NULL
         self.c.hits = &rows[0] if rows.shape[0] else NULL
         self.c.summaries = &summary[0] if summary.shape[0] else NULL
-        self.c.n_reads = summary.shape[0]
         self.c.n_hits = rows.shape[0]
         self.c.n_cigars = runs.shape[0]
         self._check_reads()

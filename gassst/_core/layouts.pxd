@@ -17,7 +17,9 @@ cdef packed struct hit_t:
     uint8_t mapq
     uint8_t strand          # 0 forward, 1 reverse
     int32_t score           # tag AS; -edits where the whole read is aligned; 0 when unmapped
+    uint32_t part           # 0 where the summary of the read speaks of it, i where the i-th of the parts does
 
+# Of a read, or of a supplementary alignment.
 cdef packed struct read_summary_t:
     uint16_t best           # edits of the best hit, NO_SCORE when there is none
     uint16_t second         # edits of the best hit of a worse stratum, NO_SCORE when there is none

@@ -242,7 +242,7 @@ class Mapper(BatchMapper):
         builder = sam.record_builder(self.header_text(), self.reference.arrays, style)
 
         def segments_of(_: BatchMapper, batch: ReadBatch, result: BatchResult) -> list[AlignedSegment]:
-            return sam.to_aligned_segments(batch, result.hits, result.summary, result.cigars, builder)
+            return sam.to_aligned_segments(batch, *result.rows, builder)
 
         work = MappingWork(self.replaced(counts_details=False))
         with closing(MappingRun(work, segments_of).results(batches)) as results:

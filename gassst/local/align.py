@@ -143,21 +143,27 @@ class Aligner:
 
     # --- alignments ----------------------------------------------------------------------------------------------
 
-    def align_places(self, places: Places) -> Lines:
-        """The alignments of places, in their order, without those that a contig's end leaves nothing of."""
+    def align_places(self, places: Places, part: U32 | None = None) -> Lines:
+        """The alignments of places, in their order, without those that a contig's end leaves nothing of.
+
+        `part` uint32[k]: the parts of their reads that they belong to; by default the first ones.
+        """
         columns = places.read_strand, places.diagonal, places.band_start, places.width
         loss = self.loss(places)
         # What scores as much as the whole read on its last diagonal is that: the walk back prefers diagonal steps.
         whole = _ungapped.are_whole(places, self.context)
-        return self.align_touching(Targets(*columns, loss, places.given), whole | (loss < self.breaking))
+        targets = Targets(*columns, loss, places.given)
+        return self.align_touching(targets, whole | (loss < self.breaking), part)
 
-    def align_touching(self, targets: Targets, plain: Bool | None = None) -> Lines:
+    def align_touching(self, targets: Targets, plain: Bool | None = None, part: U32 | None = None) -> Lines:
         """The best alignments that touch the diagonals of targets, without those that a contig's end leaves nothing of.
 
         `plain` bool[k]: targets that are known to be aligned along their diagonals from end to end; by default none.
         Where none is proved in a narrow band, it is the best of the widest one.
         """
         lines = self._align(targets, plain)
+        if part is not None:
+            lines.hits["part"] = part
         kept = lines.hits["cigar_runs"] > 0
         return lines if kept.all() else lines.take(kept)
 

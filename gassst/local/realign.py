@@ -32,8 +32,8 @@ from gassst.local.places import (
     rank,
 )
 from gassst.local.reseed import PassedOver, look_again
-from gassst.local.rivals import SeedCoverage, part_quality, quality_of, rivals_of, supplementary
-from gassst.model.array_types import COORDINATE, Bool, place_keys
+from gassst.local.rivals import SeedCoverage, quality_of, rivals_of, supplementary
+from gassst.model.array_types import COORDINATE, I64, Bool, place_keys
 from gassst.model.layouts import NO_SCORE
 from gassst.model.params import Scoring
 from gassst.model.rules import optional
@@ -207,7 +207,10 @@ class _Realignment:
     ) -> BatchResult:
         """All rows in order."""
         context, primary, places = self.context, paired.primary, paired.places
-        rivals, behind = rivals_of(context, primary, places)
+        parts.hits["part"] = np.arange(1, len(parts.read) + 1)
+        parts.hits["flag"] |= SUPPLEMENTARY
+        lines, k = Lines.concatenate([primary, parts]), len(primary.read)
+        rivals, behind, of_line = rivals_of(context, lines, places)
         joined = decided.copy()
         joined[paired.joined] = True
         # What the search of whole reads says holds for alignments of whole reads, and for what pairs decide.
@@ -221,27 +224,34 @@ class _Realignment:
             pair_quality(context, self.pairs, paired, seed_coverage, summary, rivals, whole, quality)
         begin, end, loss = _local_rows.parts_of_strands(primary, context.lengths, self.scoring)
         beside = Parts(primary.read_strand, primary.first_diagonal, begin, end, loss)
-        primary.hits["mapq"] = beside_copies(quality[primary.read], beside, context)
-        summary = _local_rows.summarise(context.n, primary, rivals)
-        parts.hits["mapq"] = part_quality(context, parts, places, seed_coverage)
-        parts.hits["flag"] |= SUPPLEMENTARY
-        others = self._secondary(behind, primary)
-        others.hits["flag"] |= SECONDARY
+        lines.hits["mapq"][:k] = beside_copies(quality[primary.read], beside, context)
+        of_parts = rivals.take(np.arange(k, len(lines.read)))
+        lines.hits["mapq"][k:] = quality_of(context, parts, of_parts, seed_coverage)
+        others = self._secondary(places, behind, of_line, lines)
+        table = _local_rows.summarise(context.n, lines, rivals)
+        summary = table[: context.n]
         unmapped = unmapped_rows(summary["best"] == NO_SCORE)
-        hits, n_reported = _local_rows.in_order([primary.hits, parts.hits, others.hits, unmapped], context.n)
+        hits, n_reported = _local_rows.in_order([lines.hits, others.hits, unmapped], context.n)
         summary["n_reported"] = np.where(summary["best"] == NO_SCORE, 0, n_reported)
-        return BatchResult(hits, summary, self.aligner.cigars)
+        return BatchResult(hits, summary, self.aligner.cigars, table[context.n :])
 
-    def _secondary(self, rivals: Places, primary: Lines) -> Lines:
-        """The next best places of each read, as many as were asked for and within the second-best strata."""
+    def _secondary(self, places: Places, rows: I64, of_line: I64, lines: Lines) -> Lines:
+        """The next best places of each line, as many as were asked for and within the second-best strata.
+
+        `rows` int64[m]: rivals among the places, by line (`of_line` int64[m]). That of several lines is the first's.
+        """
         if self.context.params.max_hits == 1:
-            return primary.take(np.empty(0, np.int64))
-        least = np.zeros(self.context.n, np.int64)
+            return lines.take(np.empty(0, np.int64))
         cost = self.scoring.match + self.scoring.mismatch
-        least[primary.read] = primary.total - EXTRA_STRATA * cost
-        rivals = rivals.take(rivals.total >= least[rivals.read])
-        wanted = rank(rivals.read) < self.context.params.max_hits - 1
-        return self.aligner.align_places(rivals.take(wanted))
+        rows, once = np.unique(rows, return_index=True)
+        order = np.argsort(once)
+        rivals, of_line = places.take(rows[order]), of_line[once[order]]
+        enough = rivals.total >= lines.total[of_line] - EXTRA_STRATA * cost
+        rivals, of_line = rivals.take(enough), of_line[enough]
+        wanted = rank(of_line) < self.context.params.max_hits - 1
+        others = self.aligner.align_places(rivals.take(wanted), lines.hits["part"][of_line[wanted]])
+        others.hits["flag"] |= SECONDARY
+        return others
 
 
 def _repeats(new: Places, known: Places) -> Bool:

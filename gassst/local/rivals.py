@@ -62,10 +62,10 @@ class Rivals(Columns):
         return cls(np.zeros(k, np.int32), np.full(k, NO_SUBOPTIMAL, np.int32), np.zeros(k, np.int64))
 
 
-def rivals_of(context: BatchContext, lines: Lines, places: Places) -> tuple[Rivals, Places]:
-    """Of every line (one a read at most) the next best place for the same part of the read; and all such places."""
-    total, score, count, order = _local_places.rivals(lines, places, context)
-    return Rivals(total, score, count), places.take(order)
+def rivals_of(context: BatchContext, lines: Lines, places: Places) -> tuple[Rivals, I64, I64]:
+    """Of every line the next best place for the same part of the read; rows of all such places, and their lines."""
+    total, score, count, order, of_line = _local_places.rivals(lines, places, context)
+    return Rivals(total, score, count), order, of_line
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -172,20 +172,6 @@ def quality_of(context: BatchContext, lines: Lines, rivals: Rivals, coverage: Se
     found = quality(known, hidden, places_by_chance(context, lines, plan.n_bases))
     found[looked.elsewhere | (rivals.count > 0) & (lines.total <= rivals.total)] = 0
     return found
-
-
-def part_quality(context: BatchContext, lines: Lines, places: Places, seed_coverage: SeedCoverage) -> U8:
-    """Mapping qualities of supplementary alignments, of which a read may have several, uint8[k]."""
-    rated = np.zeros(len(lines.read), np.uint8)
-    order = np.argsort(lines.read, kind="stable")
-    ranks = np.empty(len(order), np.int64)
-    ranks[order] = rank(lines.read[order])
-    for i in range(ranks.max(initial=-1) + 1):
-        some = np.flatnonzero(ranks == i)
-        part = lines.take(some)
-        rivals, _ = rivals_of(context, part, places)
-        rated[some] = quality_of(context, part, rivals, seed_coverage)
-    return rated
 
 
 @optional(

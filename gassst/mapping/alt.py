@@ -14,7 +14,7 @@ import numpy as np
 from gassst.gpu.choose import Extender
 from gassst.local.places import joined
 from gassst.mapping.batch import map_batch
-from gassst.model.array_types import I64, U8, Bool
+from gassst.model.array_types import I64, U8, Bool, Structs
 from gassst.model.layouts import NO_SCORE
 from gassst.model.params import MapParams
 from gassst.model.read_batch import PackedReads
@@ -93,6 +93,7 @@ class _Merge:
         self.first = _first_rows(self.hits)
         self.hits["read"] = reads[self.hits["read"]]
         self.hits["cigar_start"] += np.uint32(len(main.cigars))
+        self.hits["part"][self.hits["part"] > 0] += np.uint32(len(main.parts))
         self.home = main.hits[_first_rows(main.hits)]
         self.lost = self.home["flag"] & UNMAPPED != 0
         self.partner = np.arange(context.n) if mate is None else _partners(mate)
@@ -106,13 +107,14 @@ class _Merge:
         added[self.first] = True
         added &= mapped & ~moved & (hits["score"] > self.home["score"][hits["read"]])
         self._place(moved)
-        self._supplement(np.flatnonzero(added))
+        parts = self._supplement(np.flatnonzero(added))
         behind = self._behind(mapped & ~moved & ~added)
         taken = np.zeros(self.context.n, bool)
         taken[hits["read"][moved]] = True
         kept = self.main.hits[~taken[self.main.hits["read"]]]
         rows = joined([kept, hits[moved], hits[added], hits[behind]])
-        rows = np.take(rows, np.argsort(rows["read"], kind="stable"))
+        order = np.lexsort((rows["part"], rows["flag"] & SECONDARY, rows["read"]))
+        rows = np.take(rows, order)
         summary = self.main.summary.copy()
         of_moved = taken[self.reads]
         summary[self.reads[of_moved]] = self.other.summary[of_moved]
@@ -122,7 +124,8 @@ class _Merge:
         own_pairs = hits["flag"][primary] & PROPER_PAIR != 0
         stats.add_work_of(own)
         stats.proper += int(np.count_nonzero(own_pairs)) // 2
-        return BatchResult(rows, summary, np.concatenate([self.main.cigars, self.other.cigars]))
+        cigars = np.concatenate([self.main.cigars, self.other.cigars])
+        return BatchResult(rows, summary, cigars, np.concatenate([self.main.parts, self.other.parts, parts]))
 
     def _place(self, moved: Bool) -> None:
         """A pair is proper on an ALT contig if both of its mates are there alone."""
@@ -132,13 +135,15 @@ class _Merge:
         apart = moved & ~here[self.partner[read]]
         self.hits["flag"][apart] &= np.uint16(0xFFFF ^ PROPER_PAIR)
 
-    def _supplement(self, rows: I64) -> None:
-        """Supplementary alignments, whose rival is the primary one."""
+    def _supplement(self, rows: I64) -> Structs:
+        """Make supplementary alignments, whose rival is the primary one; READ_SUMMARY[k] of them."""
         hits = self.hits[rows]
         home = self.home[hits["read"]]
         hits["flag"] = hits["flag"] & np.uint16(0xFFFF ^ PROPER_PAIR) | np.uint16(SUPPLEMENTARY)
         hits["mapq"] = np.minimum(hits["mapq"], self._quality_beside(hits, home))
+        hits["part"] = len(self.main.parts) + len(self.other.parts) + np.arange(1, rows.size + 1)
         self.hits[rows] = hits
+        return np.take(self.other.summary, np.searchsorted(self.first, rows))
 
     def _quality_beside(self, hits: np.ndarray, home: np.ndarray) -> U8:
         """uint8[k]: mapping qualities where the alignment on the main assembly is the rival."""
@@ -151,8 +156,8 @@ class _Merge:
         """Rows to report as secondary, as many as are wanted beside those of the main assembly."""
         hits, most = self.hits, self.context.params.max_hits
         supplementary = hits["flag"] & SUPPLEMENTARY != 0
-        chosen = np.flatnonzero(rows & ~supplementary)
-        known = self.main.hits["flag"] & SUPPLEMENTARY == 0
+        chosen = np.flatnonzero(rows & ~supplementary & (hits["part"] == 0))
+        known = (self.main.hits["flag"] & SUPPLEMENTARY == 0) & (self.main.hits["part"] == 0)
         room = most - np.bincount(self.main.hits["read"][known], minlength=self.context.n)
         read = hits["read"][chosen]
         index = np.arange(len(read)) - np.searchsorted(read, read)

@@ -62,7 +62,8 @@ def put_back(result: BatchResult, context: BatchContext, packed: PackedReads) ->
     summary = result.summary.copy()
     primary = new[new["flag"] & NOT_PRIMARY == 0]
     summary["best"][primary["read"]] = primary["edits"]
-    return BatchResult(hits, summary, np.concatenate([result.cigars, clipped, further]))
+    cigars = np.concatenate([result.cigars, clipped, further])
+    return replace(result, hits=hits, summary=summary, cigars=cigars)
 
 
 def _longer(
@@ -72,6 +73,6 @@ def _longer(
     read_strand = (2 * old["read"] + old["strand"]).astype(np.uint32)
     aligned = Aligned(read_strand, *_read_through.with_tails(old, result.cigars, tails))
     hits, cigars, *_ = _local_hits.hits_from_alignments(aligned, whole, 0, best_parts=True)
-    for name in ("flag", "mapq"):
+    for name in ("flag", "mapq", "part"):
         hits[name] = old[name]
     return hits, cigars

@@ -143,8 +143,8 @@ class RecordStyle:
     ----------
     more_tags : tuple of str
         Those of `MORE_TAGS` that are added. X0 and X1 are places in the best and in the second stratum. NH is the
-        number of places of the read: X0 or the reported ones, whichever is more, without supplementary parts. HI says
-        which of the reported ones the record is.
+        number of places of a part of the read: X0 or the reported ones, whichever is more. HI says which of the
+        reported ones the record is.
     meth_tags : str
         Whose tags converted reads have. "bwa-meth": YC, what was converted in the read (CT or GA), and YD, the strand
         that it comes from (f or r); NM leaves conversions out. "bismark": XM, XR and XG; NM counts all that differs.

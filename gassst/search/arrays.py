@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gassst.model.array_types import COORDINATE, I64, U8, U16, U32, U64, Bool, Structs
+from gassst.model.layouts import READ_SUMMARY
 
 
 def _taken(columns: Sequence[Structs], index: Any) -> Sequence[Structs]:
@@ -137,7 +138,7 @@ class Bands:
         """All rows, in order."""
         start, short = np.empty(0, COORDINATE), np.empty(0, np.uint16)
         empty = cls(np.empty(0, np.uint32), start, short, short, np.empty(0, np.uint8), short)
-        names = [field.name for field in fields(cls)]
+        names = [each.name for each in fields(cls)]
         return cls(*(np.concatenate([getattr(part, name) for part in (empty, *parts)]) for name in names))
 
     def take(self, index: Any) -> Bands:
@@ -211,16 +212,20 @@ class GlobalResult:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BatchResult:
-    """Rows to write: `hits` HIT[h] grouped by read, primary first; `summary` READ_SUMMARY[n]; `cigars` uint32[]."""
+    """Rows to write: `hits` HIT[h] grouped by read, primary first; `summary` READ_SUMMARY[n]; `cigars` uint32[].
+
+    `parts` READ_SUMMARY[p]: of supplementary alignments, which the `part` of rows counts from 1.
+    """
 
     hits: Structs
     summary: Structs
     cigars: U32
+    parts: Structs = field(default_factory=lambda: np.empty(0, READ_SUMMARY))
 
     @property
     def rows(self) -> tuple[Structs, Structs, U32]:
-        """Hits, summaries and CIGARs, as encoders take them."""
-        return self.hits, self.summary, self.cigars
+        """Hits, summaries of reads and of parts, and CIGARs, as encoders take them."""
+        return self.hits, np.concatenate([self.summary, self.parts]), self.cigars
 
     @property
     def quality(self) -> U8:

@@ -67,8 +67,9 @@ def test_the_best_place_of_each_read(n):
 
 
 def random_lines(rng):
-    """One of two reads in three: read_strand, begin, end, first and last diagonal."""
+    """One of two reads in three, and another of some: read_strand, begin, end, first and last diagonal."""
     reads = rng.permutation(READS)[: 2 * READS // 3]
+    reads = np.concatenate([reads, reads[::3], reads[::6]])
     k = len(reads)
     begin, first = rng.integers(0, 50, k), 4950 + rng.choice([0, 11, 21], k)
     strand = (2 * reads + rng.integers(0, 2, k)).astype(np.uint32)
@@ -92,9 +93,9 @@ def test_rivals_lie_elsewhere_and_align_the_same_bases(n):
     scoring = SimpleNamespace(match=MATCH)
     context = SimpleNamespace(lengths=lengths, params=SimpleNamespace(scoring=scoring))
     columns = SimpleNamespace(**dict(zip(names, lines, strict=True)))
-    total, score, count, order = _local_places.rivals(columns, places, context)
+    total, score, count, order, of_line = _local_places.rivals(columns, places, context)
     begin, end = places.parts(lengths, MATCH)
-    expected = []
+    expected, expected_lines = [], []
     for line, (strand, *part, first, last) in enumerate(zip(*(c.tolist() for c in lines), strict=True)):
         mine = []
         for i in np.flatnonzero(places.read == strand >> 1).tolist():
@@ -104,6 +105,7 @@ def test_rivals_lie_elsewhere_and_align_the_same_bases(n):
                 mine.append(i)
         mine.sort(key=lambda i: (-places.total[i], places.read_strand[i], places.diagonal[i], i))
         expected += mine
+        expected_lines += [line] * len(mine)
         top = [i for i in mine if places.total[i] == places.total[mine[0]]]
         found = (total[line], score[line], count[line])
         assert found == (
@@ -111,5 +113,5 @@ def test_rivals_lie_elsewhere_and_align_the_same_bases(n):
             if top
             else (0, NO_SUBOPTIMAL, 0)
         )
-    assert order.tolist() == expected
-    assert n < 900 or 0 < len(expected) < n
+    assert (order.tolist(), of_line.tolist()) == (expected, expected_lines)
+    assert n < 900 or 0 < len(set(expected)) < min(n, len(expected))

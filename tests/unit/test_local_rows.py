@@ -26,6 +26,7 @@ def test_summaries():
     rng = np.random.default_rng(1)
     reads = rng.permutation(READS)
     primary = random_lines(rng, reads[30:50])
+    primary.hits["part"][[3, 7, 19]] = 2, 3, 1
     total = (primary.total + rng.integers(-1, 2, 20)).astype(np.int32)
     rivals = Rivals(total, rng.integers(20, 80, 20).astype(np.int32), rng.integers(0, 3, 20))
     summary = _local_rows.summarise(READS, primary, rivals)
@@ -34,8 +35,10 @@ def test_summaries():
         tied = count > 0 and total[i] >= primary.total[i]
         suboptimal = rival if total[i] > primary.total[i] else min(rival, score)
         counts = (1 + count, 0) if tied else (1, count)
-        assert summary[r].tolist() == (primary.hits["edits"][i], NO_SCORE, *counts, 0, suboptimal)
-    for r in [*reads[:30], *reads[50:]]:
+        row = {3: READS + 1, 7: READS + 2, 19: READS}.get(i, r)
+        assert summary[row].tolist() == (primary.hits["edits"][i], NO_SCORE, *counts, 0, suboptimal)
+    assert len(summary) == READS + 3
+    for r in [*reads[:30], *reads[50:], *primary.read[[3, 7, 19]]]:
         assert summary[r].tolist() == (NO_SCORE, NO_SCORE, 0, 0, 0, NO_SUBOPTIMAL)
 
 
