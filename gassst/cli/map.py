@@ -160,7 +160,7 @@ def _device_started(
     is_here = args.dask is None
     from gassst.gpu.start import start
 
-    is_used = is_here and not params.all_hits
+    is_used = is_here and not params.exhaustive
     if not is_named(params.device) and not is_used:
         return None
 
@@ -188,7 +188,7 @@ def _map(
     if note := note_on_max_hits(params.max_hits):
         log.info(note)
     is_single = samples[0].mates is None and not args.interleaved
-    if not params.all_hits and (note := note_on_mode(params.mode, params.min_identity, is_single)):
+    if not params.exhaustive and (note := note_on_mode(params.mode, params.min_identity, is_single)):
         log.info(note)
     shard = None if args.shard is None else Shard.parse(args.shard)
     for doubt in doubts([line for sample in samples for line in sample.groups.lines]):

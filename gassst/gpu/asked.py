@@ -26,7 +26,7 @@ CASCADES_OF_ALL = CASCADES[2:]
 def is_searched(params: MapParams, index: SeedIndex, lookup: WholeIndex, cascade: Cascade) -> bool:
     """Whether a device can search so, with an index of step 1 in one piece. For all places, but not the best stratum,
     it takes the narrow band."""
-    cascades = CASCADES_OF_ALL if params.all_hits else CASCADES
+    cascades = CASCADES_OF_ALL if params.exhaustive else CASCADES
     return not params.strata and is_looked_up(index, lookup) and cascade.names in cascades
 
 

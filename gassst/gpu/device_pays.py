@@ -53,7 +53,7 @@ ALL = Task(10, 3.0, 0.0)
 
 def task_of(params: MapParams, paired: bool) -> Task | None:
     """What a run asks for; None where the host does it even beside a device."""
-    if not params.all_hits:
+    if not params.exhaustive:
         return PAIRS if paired else SINGLE
     return None if paired or params.strata else ALL
 

@@ -34,7 +34,7 @@ log = logging.getLogger("gassst")
 
 def _backend(searched: Searched, requests: Sequence[Request], slot: Slot) -> DeviceBackend:
     """For requests of one kind."""
-    search = AllPlaces if searched.params.all_hits else DeviceBackend
+    search = AllPlaces if searched.params.exhaustive else DeviceBackend
     kinds = {DENSE: DenseLook, SEARCH: search}
     kind = kinds.get(requests[0].stage, DeviceBackend)
     return kind(DeviceBatch(searched, requests), slot)

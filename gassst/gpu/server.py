@@ -96,7 +96,7 @@ class DeviceServer(Asked):
         For all places it waits until the device is ready, or will never be: a batch takes the host longer. Raises
         DeviceError where a device that was named has failed.
         """
-        if request.stage == SEARCH and context.params.all_hits:
+        if request.stage == SEARCH and context.params.exhaustive:
             self._wait_until_settled()
         try:
             return self._asked_of_device(request, stats)
@@ -215,7 +215,7 @@ def serve(process: DeviceProcess, job: Job | None, jobs: int, calls: int, answer
     plan = SearchPlan(job.params, index.plan_k, index.reference.unmasked, index.spectrum)
     searched = Searched(plan, Cascade.of_run(job.params, plan), job.params)
 
-    is_of_all = job.params.all_hits and not job.pairs
+    is_of_all = job.params.exhaustive and not job.pairs
     sources, together = (SOURCES_OF_ALL, TOGETHER_OF_ALL) if is_of_all else (SOURCES, TOGETHER)
     with ThreadPoolExecutor(1) as beside:
         # It takes as long as the context of the device.

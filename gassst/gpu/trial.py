@@ -112,7 +112,7 @@ class Trial:
         with CpuExtender(index.reference.planes).open_reads(context.packed) as bands:
             backend = HostBackend(context, bands, Stats())
             expected = single.search(backend)
-            rows = backend.trace_back(expected).rows if searched.params.all_hits else ()
+            rows = backend.trace_back(expected).rows if searched.params.exhaustive else ()
         return cls(context, searched, Request.of(context), expected, rows)
 
     @property

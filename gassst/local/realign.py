@@ -17,6 +17,7 @@ import numpy as np
 from gassst._core import local_places as _local_places
 from gassst._core import local_rows as _local_rows
 from gassst._core import ungapped as _ungapped
+from gassst._core.local_places import SCORED
 from gassst.local.align import Aligner, score_promising
 from gassst.local.joint import PAIR_BONUS
 from gassst.local.mates import PairedPlaces, pair_quality, pair_up
@@ -33,16 +34,15 @@ from gassst.local.places import (
 )
 from gassst.local.reseed import PassedOver, look_again
 from gassst.local.rivals import SeedCoverage, quality_of, rivals_of, supplementary
-from gassst.model.array_types import COORDINATE, I64, Bool, place_keys
-from gassst.model.layouts import NO_SCORE
-from gassst.model.params import Scoring
+from gassst.model.array_types import COORDINATE, I64, U32, Bool, place_keys
+from gassst.model.layouts import NO_SCORE, SAME_PLACE
+from gassst.model.params import LEAST_SHARE, Scoring
 from gassst.model.rules import optional
 from gassst.model.sam_flags import SECONDARY, SUPPLEMENTARY
 from gassst.search.arrays import BatchResult, GlobalResult
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.host import HostBackend, unmapped_rows
 from gassst.search.mapq import near_known
-from gassst.search.plan import EXTRA_STRATA
 from gassst.search.tandem_copies import Parts, beside_copies
 
 
@@ -131,15 +131,19 @@ class _Realignment:
         """What is known with the places that dense seeds of some `reads` (bool[n]) lead to."""
         primary, places, passed_over = known
         rows = np.flatnonzero(reads).astype(np.uint32)
-        promising, found = look_again(self.backend, rows)
-        new = score_promising(self.aligner, promising)
-        most = new.score + self.scoring.clip * self.aligner.hang_over(new)
-        enough = (most >= self.scoring.least_score) & ~_repeats(new, places.take(reads[places.read]))
-        places = Places.concatenate([places, new.take(enough)])
+        places, found = self._seen_again(places, rows, SCORED)
         better = self._primary(places.take(reads[places.read]))
         places = self._begun(places, better)
         primary = Lines.concatenate([primary.take(~reads[primary.read]), better])
         return Looked(primary, places, passed_over.put(rows, found))
+
+    def _seen_again(self, places: Places, reads: U32, most: int) -> tuple[Places, PassedOver]:
+        """The places, and so many of each of `reads` (uint32[a]) that dense seeds lead to; what was passed over."""
+        promising, found = look_again(self.backend, reads, most)
+        new = score_promising(self.aligner, promising)
+        score = new.score + self.scoring.clip * self.aligner.hang_over(new)
+        enough = (score >= self.scoring.least_score) & ~_repeats(new, places)
+        return Places.concatenate([places, new.take(enough)]), found
 
     def _begun(self, places: Places, lines: Lines) -> Places:
         """The places with the diagonals on which they begin, where several lie in the band of the line of a read."""
@@ -227,7 +231,12 @@ class _Realignment:
         lines.hits["mapq"][:k] = beside_copies(quality[primary.read], beside, context)
         of_parts = rivals.take(np.arange(k, len(lines.read)))
         lines.hits["mapq"][k:] = quality_of(context, parts, of_parts, seed_coverage)
-        others = self._secondary(places, behind, of_line, lines)
+        others = lines.take(np.empty(0, np.int64))
+        if context.params.most_hits > 1:
+            reads = np.flatnonzero(of_reads(lines, context.n)).astype(np.uint32)
+            places, _ = self._seen_again(places, reads, max(SCORED, context.params.most_hits))
+            rivals, behind, of_line = rivals_of(context, lines, places)
+            others = self._secondary(places, behind, of_line, lines)
         table = _local_rows.summarise(context.n, lines, rivals)
         summary = table[: context.n]
         unmapped = unmapped_rows(summary["best"] == NO_SCORE)
@@ -236,22 +245,42 @@ class _Realignment:
         return BatchResult(hits, summary, self.aligner.cigars, table[context.n :])
 
     def _secondary(self, places: Places, rows: I64, of_line: I64, lines: Lines) -> Lines:
-        """The next best places of each line, as many as were asked for and within the second-best strata.
+        """The next best places of each line, as many as were asked for.
 
         `rows` int64[m]: rivals among the places, by line (`of_line` int64[m]). That of several lines is the first's.
         """
-        if self.context.params.max_hits == 1:
-            return lines.take(np.empty(0, np.int64))
-        cost = self.scoring.match + self.scoring.mismatch
+        params, score = self.context.params, lines.hits["score"]
         rows, once = np.unique(rows, return_index=True)
         order = np.argsort(once)
         rivals, of_line = places.take(rows[order]), of_line[once[order]]
-        enough = rivals.total >= lines.total[of_line] - EXTRA_STRATA * cost
-        rivals, of_line = rivals.take(enough), of_line[enough]
-        wanted = rank(of_line) < self.context.params.max_hits - 1
-        others = self.aligner.align_places(rivals.take(wanted), lines.hits["part"][of_line[wanted]])
+        enough = rivals.score >= self.aligner.least_scores(rivals.read_strand)
+        if not params.all_hits:
+            enough &= rivals.score >= LEAST_SHARE * score[of_line]
+        others = self.aligner.align_places(rivals.take(enough), lines.hits["part"][of_line[enough]])
+        others = others.take(others.hits["score"] >= self.aligner.least_scores(others.read_strand))
         others.hits["flag"] |= SECONDARY
-        return others
+        part = others.hits["part"].astype(np.int64)
+        of_part = np.where(part > 0, self.context.n + part, others.read)
+        order = np.lexsort((-others.total, of_part))
+        others, of_part = others.take(order), of_part[order]
+        new = _are_new(others, lines)
+        others, of_part = others.take(new), of_part[new]
+        return others.take(rank(of_part) < params.most_hits - 1)
+
+
+def _are_new(lines: Lines, known: Lines) -> Bool:
+    """bool[k]: lines that begin and end elsewhere than the known ones, and than the lines of their read before them."""
+    both = Lines.concatenate([known, lines])
+    row, diagonal = np.tile(np.arange(len(both.read)), 2), np.r_[both.first_diagonal, both.last_diagonal]
+    strand = both.read_strand[row]
+    order = np.lexsort((diagonal, strand))
+    row, diagonal, strand = row[order], diagonal[order], strand[order]
+    new = np.ones(len(row), bool)
+    new[1:] = (strand[1:] != strand[:-1]) | (np.diff(diagonal) > SAME_PLACE)
+    first = np.minimum.reduceat(row, np.flatnonzero(new)) if len(row) else row
+    are_new = np.ones(len(both.read), bool)
+    are_new[row[row > first[np.cumsum(new) - 1]]] = False
+    return are_new[len(known.read) :]
 
 
 def _repeats(new: Places, known: Places) -> Bool:

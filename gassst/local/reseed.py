@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from gassst._core import stretches as _stretches
-from gassst._core.local_places import SCORED
 from gassst.model.array_types import F64, I64, U32
 from gassst.search.context import BatchContext
 from gassst.search.dense import DenseSeeds
@@ -77,11 +76,11 @@ class Promising(NamedTuple):
     diagonal: I64
 
 
-def look_again(backend: HostBackend, reads: U32) -> tuple[Promising, PassedOver]:
-    """The promising diagonals of `reads` (uint32[a], ascending), and what was passed over."""
+def look_again(backend: HostBackend, reads: U32, most: int) -> tuple[Promising, PassedOver]:
+    """At most so many promising diagonals of each of `reads` (uint32[a], ascending), and what was passed over."""
     context, length = backend.context, seed_length(backend.context)
     seeds = DenseSeeds(length, STRIDE, context.plan.occurrence_cap(length))
     looked = backend.look_densely(reads, seeds)
-    promising = _stretches.promising_buckets(looked.anchors, context, SCORED, looked.stretches)
+    promising = _stretches.promising_buckets(looked.anchors, context, most, looked.stretches)
     passed_over = PassedOver.of(looked.clipped.astype(np.float64) * STRIDE, looked.first, looked.last)
     return Promising(*promising), passed_over

@@ -35,7 +35,7 @@ def map_batch_with_alt(
 ) -> BatchResult:
     """As `batch.map_batch`, for a reference with ALT contigs. `--all` takes all contigs alike."""
     alt, params = context.reference.alt, context.params
-    if alt is None or params.all_hits or not params.alt_aware:
+    if alt is None or params.exhaustive or not params.alt_aware:
         return map_batch(context, extender, stats, mate, insert)
     main = map_batch(replace(context, left_out=alt), extender, stats, mate, insert)
     reads = np.flatnonzero(_may_fit_better(main, context.n, mate, params))
@@ -50,7 +50,7 @@ def map_batch_with_alt(
 
 def _may_fit_better(main: BatchResult, n: int, mate: np.ndarray | None, params: MapParams) -> Bool:
     """bool[n]: reads with an error, a clipped end or no place, and their mates; all where several hits are wanted."""
-    if params.max_hits > 1:
+    if params.most_hits > 1:
         return np.ones(n, bool)
     hits = main.hits[_first_rows(main.hits)]
     wanted = (hits["flag"] & UNMAPPED != 0) | (hits["edits"] > 0) | (hits["cigar_runs"] > 1)
@@ -154,7 +154,7 @@ class _Merge:
 
     def _behind(self, rows: Bool) -> I64:
         """Rows to report as secondary, as many as are wanted beside those of the main assembly."""
-        hits, most = self.hits, self.context.params.max_hits
+        hits, most = self.hits, self.context.params.most_hits
         supplementary = hits["flag"] & SUPPLEMENTARY != 0
         chosen = np.flatnonzero(rows & ~supplementary & (hits["part"] == 0))
         known = (self.main.hits["flag"] & SUPPLEMENTARY == 0) & (self.main.hits["part"] == 0)

@@ -151,7 +151,7 @@ def device_search(index: SeedIndex, extender: Extender, params: MapParams) -> Ba
     engine = None if isinstance(extender, LateExtender) else getattr(extender, "engine", None)
     if engine is None or index.parts or index.converted:
         return None
-    if engine.info.type == "cpu" and not params.all_hits:
+    if engine.info.type == "cpu" and not params.exhaustive:
         return None
     from gassst.gpu.search import DeviceSearch
 

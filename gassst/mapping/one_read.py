@@ -133,7 +133,7 @@ class OneReadSearch:
     @staticmethod
     def suits(index: SeedIndex, params: MapParams) -> bool:
         """Whether single reads can be searched so; else they are for the batches."""
-        best = not params.all_hits and index.reference.alt is None
+        best = not params.exhaustive and index.reference.alt is None
         whole = params.memory is None and not index.parts and not index.converted
         return best and whole and params.min_length is None
 

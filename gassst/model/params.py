@@ -22,6 +22,10 @@ SPECIFIC_LENGTH = 20  # of a read that says itself where it lies; no shorter par
 MAX_GAPS = 248  # eight words of diagonals hold 2 * 248 + 16
 MAX_ERRORS = 255
 EVERY_HIT = 0xFFFFFFFF  # of `MapParams.max_hits`
+MOST_LISTED = (
+    1 << 14
+)  # alignments of a part of a read in local mode; all places of a read are sorted by 15 bits
+LEAST_SHARE = 0.8  # of the best score, which an alignment needs to be listed by -k: that of XA of bwa mem
 LONGEST_TEMPLATE = 20_000  # of a pair, in bases; mates further apart are never proper
 ORIENTATIONS = ("fr", "rf", "ff")
 # At these values the largest sum in a cell of the local kernel is 32,040: it fits 16 bits (kernels/local.h).
@@ -189,7 +193,8 @@ class MapParams:
     max_hits: int = option(
         1,
         "-k, --max-hits K",
-        "Report up to this many alignments per read (default: {default}; with --strata all, with --preset small-rna "
+        "Report up to this many alignments per read, or per part of a split one. In local mode each has at least four "
+        "fifths of the best score (default: {default}; with --strata all, with --preset small-rna "
         f"{SMALL_RNA['max_hits']}).",
         Values(lambda value: 1 <= value <= EVERY_HIT, "must be at least 1 and less than 2^32"),
         group="alignment",
@@ -198,7 +203,7 @@ class MapParams:
     all_hits: bool = option(
         False,
         "--all",
-        "Report every alignment within the error limit.",
+        "Report every alignment within the error limit; with --mode local, every one that scores -T.",
         group="alignment",
         excludes="hits",
     )
@@ -323,6 +328,16 @@ class MapParams:
         return self.batch_size or (49_152 if on_device or is_served else usual)
 
     @property
+    def exhaustive(self) -> bool:
+        """Whether every place of whole reads is searched for. Local mode looks for the best ones first."""
+        return self.all_hits and self.mode != "local"
+
+    @property
+    def most_hits(self) -> int:
+        """Most alignments of a part of a read in local mode."""
+        return MOST_LISTED if self.all_hits else min(self.max_hits, MOST_LISTED)
+
+    @property
     def longest_read(self) -> int:
         """Bases of the longest read that a search takes."""
         if self.mode != "local":
@@ -356,18 +371,13 @@ class MapParams:
         verify(self)
         checks = (
             ("threads", THREADS.hold(self.threads), THREADS.complaint),
-            (
-                "all_hits",
-                self.mode != "local" or not self.all_hits,
-                "is not for local mode, which reports best alignments",
-            ),
             ("device", not is_meth or self.device in (None, NO_DEVICE), "must be none for methylation"),
             (
                 "filters",
                 not is_meth or set(self.filters) <= {AUTO, "band32"},
                 "must be auto or band32 for methylation",
             ),
-            ("strata", self.all_hits or not self.strata, "is a choice among all hits: it needs all_hits"),
+            ("strata", self.exhaustive or not self.strata, "is a choice among all hits of whole reads"),
         )
         for name, holds, complaint in checks:
             if not holds:

@@ -137,7 +137,7 @@ class Cascade:
     @classmethod
     def of_run(cls, params: MapParams, plan: SearchPlan) -> Cascade:
         """The filters that the parameters ask for."""
-        auto = AUTO_FILTERS_OF_ALL if params.all_hits and params.meth is None else AUTO_FILTERS
+        auto = AUTO_FILTERS_OF_ALL if params.exhaustive and params.meth is None else AUTO_FILTERS
         return cls(params.filters, plan.gaps, plan.shift, auto)
 
     def run(

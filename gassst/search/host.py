@@ -291,7 +291,7 @@ class HostBackend:
         context, seen = self.context, state.seen(self.context)
         self.stats.capped += int(state.capped.sum())
         wrong = None
-        if context.library.damage and not context.params.all_hits:
+        if context.library.damage and not context.params.exhaustive:
             selected, wrong = self._by_likelihood(found, selected)
         rated = selected.summary, context.lengths, seen, context.library, context.letters
         quality = mapping_quality(*rated, wrong)
@@ -337,7 +337,7 @@ class HostBackend:
         """As `GlobalResult.traced`."""
         ungapped = self.ungapped_ends(bands)
         gapped = np.flatnonzero(ungapped == 0)
-        if self.context.params.all_hits:
+        if self.context.params.exhaustive:
             bands = self._centred(bands, gapped)
         return ungapped, self._trace(bands, gapped)
 

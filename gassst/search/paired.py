@@ -26,7 +26,7 @@ from gassst.search.state import PairState, SearchState
 def search(backend: HostBackend, passes: HostPairPasses) -> GlobalResult:
     """Find the places of every read of a batch in which some reads are pairs."""
     context = backend.context
-    if context.params.all_hits:
+    if context.params.exhaustive:
         state, pair_state = single.run_stages(backend), None
         found, selected = backend.select_all(backend.group(state.bands))
         limits = NO_SCORE, EVERY_HIT

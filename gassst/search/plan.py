@@ -178,7 +178,7 @@ class SearchPlan:
             self.preset = replace(self.preset, strata=1, missed=0.0)
         size = MAX_READ_LENGTH + 1
         self.errors = np.zeros(size, np.uint16)
-        default_gaps = MAX_GAPS if params.all_hits else DEFAULT_MAX_GAPS
+        default_gaps = MAX_GAPS if params.exhaustive else DEFAULT_MAX_GAPS
         self.gaps = default_gaps if params.gaps is None else params.gaps
         self.shift = 5 if self.gaps <= WORD_GAPS else 4
         self.words = np.zeros(size, np.uint8)
@@ -308,7 +308,7 @@ class SearchPlan:
         if self.params.seed_length is not None:
             return min(self.params.seed_length, longest)
         affordable = self.affordable
-        if self.params.all_hits:
+        if self.params.exhaustive:
             affordable = max(self.k - 2, 4)
             lossless = m // (errors + 1)
             if lossless >= affordable and (self.params.strata or self.preset.occurrences is None):
@@ -320,7 +320,7 @@ class SearchPlan:
             return []
         w = self.shortest_seed(m, errors)
         is_lossless = w * (errors + 1) <= m
-        if self.params.all_hits:
+        if self.params.exhaustive:
             last = Stage(w, errors + 1, True) if is_lossless else self._cheapest(m, w, errors, False, 1)[0]
             whole = Stage(min(m, self.k + 16), 1, True)
             return [whole, last] if self.params.strata and errors else [last]

@@ -16,7 +16,7 @@ from gassst.search.plan import EXTRA_STRATA
 def search(backend: HostBackend) -> GlobalResult:
     """Find the places of every read of a batch, each read on its own."""
     context = backend.context
-    if not context.params.all_hits:
+    if not context.params.exhaustive:
         state, found = backend.best_places()
         most = EVERY_HIT if context.library.damage else context.params.max_hits
         return backend.rate(state, found, backend.select_best(found, most))
@@ -43,7 +43,7 @@ def run_stage(
 ) -> None:
     """Look up one stage of seeds of these reads and score what they lead to."""
     anchors = anchors_of(backend, state, stage, reads)
-    if backend.context.params.all_hits:
+    if backend.context.params.exhaustive:
         survivors = backend.filter(anchors, state)
         # What a stage before found of these reads is found again, with all that is as good.
         backend.forget(state, reads)

@@ -352,8 +352,8 @@ def test_devices_change_nothing(local_mapper, mixed, baseline):
 
 
 def test_what_local_cannot_do_is_said(index):
-    with pytest.raises(UsageError, match="all_hits is not for local mode"):
-        gassst.Mapper(index, mode="local", all_hits=True, device="none")
+    with pytest.raises(UsageError, match="strata is a choice among all hits of whole reads"):
+        gassst.Mapper(index, mode="local", all_hits=True, strata=True, device="none")
     with pytest.raises(UsageError, match="mode must be"):
         gassst.Mapper(index, mode="glocal", device="none")
     with pytest.raises(UsageError, match="^match must be"):

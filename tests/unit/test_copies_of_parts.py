@@ -111,3 +111,78 @@ def test_each_part_lists_its_own_copies(world, name, most, tmp_path):
         assert {(item[0], abs(int(item[1])) - 1, int(item[1][0] == "-")) for item in items} == found
         listed += len(own)
     assert listed == sum(row.is_secondary for row in rows)
+
+
+class CopiesWorld:
+    """Changed copies of 150 bases, and what each of them scores."""
+
+    def __init__(self):
+        rng = np.random.default_rng(3)
+        self.read = World.drawn(rng, 150)
+        changed = [
+            (self.read, 150),
+            (self.mismatches(1), 145),
+            (self.read[:110] + self.read[115:], 134),
+            (self.read[:60] + World.drawn(rng, 12) + self.read[60:], 132),
+            (self.mismatches(5), 125),
+            (self.mismatches(8), 110),
+            (World.drawn(rng, 89) + self.read[89].translate(COMPLEMENT) + self.read[90:], 60),
+            (self.read[:40] + self.read[40].translate(COMPLEMENT) + World.drawn(rng, 109), 40),
+        ]
+        text, self.scores = World.drawn(rng, 500), {}
+        for i, (copy, score) in enumerate(changed):
+            is_reverse = i % 3 == 1
+            self.scores[len(text), is_reverse] = score
+            text += (reverse_complement(copy) if is_reverse else copy) + World.drawn(rng, 500)
+        self.index = gassst.Index.build(Reference.from_sequences([("c", text.encode())]))
+
+    def mismatches(self, n):
+        bases = list(self.read)
+        for at in range(12, 12 + 15 * n, 15):
+            bases[at] = bases[at].translate(COMPLEMENT)
+        return "".join(bases)
+
+    def found(self, **options):
+        """Scores of the records by the planted copy that they touch."""
+        found = {}
+        for record in gassst.Mapper(self.index, device="none", **options).map(
+            [("r", self.read, "I" * 150), ("s", reverse_complement(self.read), "I" * 150)]
+        ):
+            [at] = [at for at, _ in self.scores if at - 5 <= record.reference_start < at + 150]
+            place = at, record.is_reverse != (record.query_name == "s")
+            assert (record.query_name, place) not in found
+            found[record.query_name, place] = record.get_tag("AS")
+        return found
+
+    def least(self, score):
+        return {(name, place): s for name in "rs" for place, s in self.scores.items() if s >= score}
+
+
+@pytest.fixture(scope="module")
+def copies():
+    return CopiesWorld()
+
+
+def test_k_lists_what_scores_four_fifths_of_the_best(copies):
+    assert copies.found(max_hits=100) == copies.least(120)
+    assert len(copies.found(max_hits=3)) == 6
+
+
+def test_all_local_alignments_down_to_the_least_score(copies):
+    assert copies.found(all_hits=True, mode="local") == copies.least(30)
+
+
+@pytest.mark.parametrize("options", [{"max_hits": 9}, {"all_hits": True, "mode": "local"}])
+def test_no_further_place_scores_less_than_is_asked_for(copies, options):
+    scoring = gassst.Scoring(min_score=133)
+    assert copies.found(scoring=scoring, **options) == copies.least(133)
+
+
+def test_the_first_record_is_that_of_a_run_without_copies(copies):
+    one, many = (
+        next(
+            iter(gassst.Mapper(copies.index, device="none", max_hits=k).map([("r", copies.read, "I" * 150)]))
+        )
+        for k in (1, 9)
+    )
+    assert one.to_string() == many.to_string()

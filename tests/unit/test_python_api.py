@@ -158,7 +158,10 @@ def test_columns_are_those_of_the_records(small_index, small_reads):
         ({"sensitivity": 9}, "sensitivity must be from 0 to 5"),
         ({"threads": 0}, "threads must be from 1 to 1024"),
         ({"mode": "glocal"}, "mode must be global or local"),
-        ({"mode": "local", "all_hits": True}, "all_hits is not for local mode"),
+        (
+            {"mode": "local", "all_hits": True, "strata": True},
+            "strata is a choice among all hits of whole reads",
+        ),
         ({"scoring": Scoring(clip=-1)}, "clip must be from 0 to 1000"),
         ({"insert": (0, 10)}, "insert must be MEAN,SD of more than 0"),
         ({"insert": (10, float("nan"))}, "insert must be MEAN,SD of more than 0"),
