@@ -70,14 +70,15 @@ def best_stretches(const uint32_t[::1] read_strand, const coordinate_t[::1] diag
 cdef struct group_t:
     # The anchors of a read in one bucket.
     int64_t row             # of the longest
-    int32_t total           # of the best stretch on its diagonal
+    stretch_t best          # on its diagonal
 
 
 def promising_buckets(anchors, context, Py_ssize_t most, stretches=None):
     """The buckets of each read that may hold its best local alignment, a rival of that, or one of another part.
 
     A bucket is judged by the best ungapped stretch on the diagonal of its longest anchor. Bases that seeds cover say
-    less: in runs of one base they cover the same ones on every diagonal.
+    less: in runs of one base they cover the same ones on every diagonal. Only stretches of the same bases compete: in a
+    large genome the copies of one part would crowd out the only place of another.
 
     Parameters
     ----------
@@ -86,9 +87,9 @@ def promising_buckets(anchors, context, Py_ssize_t most, stretches=None):
     context : search.context.BatchContext
         Read: `shift`, `lengths`, `packed`, `reference.planes`, `params.scoring`.
     most : int
-        Buckets of a read: those of the best stretches.
-    stretches : uint32[c], optional
-        Of the anchors, where they are known: the totals of `best_stretches` of whole reads.
+        Buckets for each base of a read. One is left out where so many better stretches hold its own one's middle.
+    stretches : uint32[2, c], optional
+        Of the anchors, where they are known, as `DenselyLooked` has them.
 
     Returns
     -------
@@ -104,15 +105,16 @@ def promising_buckets(anchors, context, Py_ssize_t most, stretches=None):
     cdef planes_t bases = planes_of(context.reference.planes), strands = planes_of(packed.planes)
     cdef costs_t costs = costs_of(scoring)
     cdef int shift = context.shift
-    cdef Py_ssize_t a = start.shape[0] - 1, i, j, g, n, k = 0
+    cdef Py_ssize_t a = start.shape[0] - 1, i, j, g, n, k = 0, m, first, behind
     cdef group_t group
     cdef bint are_known = stretches is not None
-    cdef const uint32_t[::1] total = stretches
+    cdef const uint32_t[:, ::1] known = stretches
     cdef Py_ssize_t widest = max(1, int(np.diff(anchors.start).max(initial=0)))
     strand_array, diagonal_array = np.empty(read_strand.shape[0], np.uint32), np.empty(read_strand.shape[0], np.int64)
     cdef uint32_t[::1] strand_out = strand_array
     cdef coordinate_t[::1] diagonal_out = diagonal_array
     cdef uint64_t[:, ::1] keys = np.empty((2, widest), np.uint64)
+    cdef int32_t[::1] held = np.empty(int(context.lengths.max(initial=0)) + 1, np.int32)    # by how many, of each base
     cdef group_t *groups = <group_t *>malloc(widest * sizeof(group_t))
     if groups == NULL:
         raise MemoryError
@@ -120,7 +122,7 @@ def promising_buckets(anchors, context, Py_ssize_t most, stretches=None):
         for i in range(a):
             n, j = 0, start[i]
             while j < start[i + 1]:
-                group = group_t(j, 0)
+                group = group_t(j, stretch_t(0, 0, 0))
                 while (j < start[i + 1] and read_strand[j] == read_strand[group.row]
                        and diagonal[j] >> shift == diagonal[group.row] >> shift):
                     if length[j] > length[group.row]:
@@ -133,26 +135,34 @@ def promising_buckets(anchors, context, Py_ssize_t most, stretches=None):
             for g in range(n if n > most else 0):
                 j = groups[g].row
                 if are_known:
-                    groups[g].total = <int32_t>total[j]
+                    groups[g].best = stretch_t(<int32_t>known[0, j], known[1, j] >> 16, known[1, j] & 0xffff)
                 else:
-                    groups[g].total = stretch_of_read(bases, strands, read_strand[j], diagonal[j], lengths, plane_start,
-                                                      costs)
+                    groups[g].best = stretch_of_read(bases, strands, read_strand[j], diagonal[j], lengths, plane_start,
+                                                     costs)
             for g in range(n):
-                keys[0, g] = <uint64_t>(~<uint32_t>groups[g].total) << 32 | <uint64_t>g
+                keys[0, g] = <uint64_t>(~<uint32_t>groups[g].best.total) << 32 | <uint64_t>g
             if n > most:
                 sort_keys(&keys[0, 0], &keys[1, 0], n)
-            for j in range(min(n, most)):
-                g = <Py_ssize_t>(<uint32_t>keys[0, j])
-                strand_out[k] = read_strand[groups[g].row]
-                diagonal_out[k] = diagonal[groups[g].row]
+                held[:] = 0
+            for j in range(n):
+                group = groups[<Py_ssize_t>(<uint32_t>keys[0, j])]
+                m = lengths[read_strand[group.row] >> 1]
+                first = m - group.best.end if read_strand[group.row] & 1 else group.best.begin
+                behind = first + group.best.end - group.best.begin
+                if n > most and held[(first + behind) >> 1] >= most:
+                    continue
+                for g in range(first, behind):
+                    held[g] += 1
+                strand_out[k] = read_strand[group.row]
+                diagonal_out[k] = diagonal[group.row]
                 k += 1
     free(groups)
     return strand_array[:k].copy(), diagonal_array[:k].copy()
 
 
-cdef inline int32_t stretch_of_read(planes_t bases, planes_t strands, uint32_t read_strand, coordinate_t diagonal,
-                                    const uint32_t[::1] lengths, const uint32_t[::1] plane_start,
-                                    costs_t costs) noexcept nogil:
+cdef inline stretch_t stretch_of_read(planes_t bases, planes_t strands, uint32_t read_strand, coordinate_t diagonal,
+                                      const uint32_t[::1] lengths, const uint32_t[::1] plane_start,
+                                      costs_t costs) noexcept nogil:
     cdef uint32_t r = read_strand >> 1
     cdef int64_t m = lengths[r]
-    return best_stretch(bases, diagonal, strands, first_base(plane_start[r], read_strand, m), m, costs, INT32_MIN).total
+    return best_stretch(bases, diagonal, strands, first_base(plane_start[r], read_strand, m), m, costs, INT32_MIN)

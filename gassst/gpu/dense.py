@@ -38,19 +38,19 @@ class DenseLook(DeviceBackend):
         slot.wait()
         start, places, scores = self.collect_anchors(anchors, segment[1::2])
         kept = int(start[-1])
-        stretches = slot.buffer("stretches", 4 * kept)
+        stretches = slot.buffer("stretches", 8 * kept)
         scoring = batch.params.scoring
         costs = map(np.int32, (scoring.match, scoring.mismatch, scoring.clip))
         which = np.uint32(kept), *self._planes
         slot.launch("score_stretches", kept, *self._reads, *which, *costs, places, stretches)
         read_strand, diagonal = slot.download("columns", places, 2 * kept, np.uint32).reshape(2, kept)
         offset, length = slot.download("scores", scores, 2 * kept, np.uint16).reshape(2, kept)
-        total = slot.download("stretches", stretches, kept, np.uint32)
+        best = slot.download("stretches", stretches, 2 * kept, np.uint32).reshape(2, kept)
         of_reads = slot.download("clipped", clipped, 3 * batch.n, np.int32).reshape(3, batch.n)
         slot.wait()
         for a, b in pairwise(batch.first):
             some = slice(start[a], start[b])
-            of_anchors = read_strand[some], diagonal[some], offset[some], length[some], total[some]
+            of_anchors = read_strand[some], diagonal[some], offset[some], length[some], best[:, some]
             count, first, last = of_reads[:, a:b]
             yield Densely(a, *of_anchors, start[a : b + 1], count, first, last)
 

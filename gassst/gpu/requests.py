@@ -143,8 +143,8 @@ class Densely(NamedTuple):
         Reads of other requests before these.
     read_strand, diagonal : uint32[c], offset, length : uint16[c]
         As `Anchors` has them; reads count from `before` on.
-    total : uint32[c]
-        As `DenselyLooked.stretches` has them.
+    stretches : uint32[2, c]
+        As `DenselyLooked` has them.
     start : int64[n + 1]
         Anchors of read r are start[r] - start[0] .. start[r + 1] - start[0].
     clipped, first, last : int32[n]
@@ -156,7 +156,7 @@ class Densely(NamedTuple):
     diagonal: U32
     offset: U16
     length: U16
-    total: U32
+    stretches: U32
     start: I64
     clipped: I32
     first: I32
@@ -169,7 +169,7 @@ class Densely(NamedTuple):
         columns = self.diagonal.astype(COORDINATE), self.offset.copy(), self.length.copy()
         anchors = Anchors(read_strand, *columns, self.start - self.start[0], reads)
         span = self.first.astype(np.int64), self.last.astype(np.int64)
-        return DenselyLooked(anchors, self.clipped.astype(np.uint16), *span, self.total.copy())
+        return DenselyLooked(anchors, self.clipped.astype(np.uint16), *span, self.stretches.copy())
 
 
 class TracedRows(NamedTuple):

@@ -15,7 +15,7 @@ from gassst.bands.cpu import CpuExtender
 from gassst.gpu.requests import Answer, Densely, Found, Looked, Request, Searched
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
-from gassst.model.array_types import I32, U8, U16, U32, U64
+from gassst.model.array_types import I64, U8, U16, U32, U64
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_pairs, batch_of_records
@@ -63,7 +63,7 @@ class DenseTrial:
     searched: Searched
     request: Request
     expected: DenselyLooked
-    stretches: I32
+    stretches: I64
 
     @classmethod
     def of(cls, context: BatchContext) -> DenseTrial:
@@ -74,8 +74,9 @@ class DenseTrial:
         expected = HostBackend(context, None, Stats()).look_densely(reads, seeds)
         read_strand, diagonal = expected.anchors.read_strand, expected.anchors.diagonal
         end = context.lengths[read_strand >> 1].astype(np.int64)
-        begin, least = np.zeros_like(end), np.zeros(end.size, np.int32)
-        stretches, *_ = best_stretches(read_strand, diagonal, begin, end, least, context)
+        begin, least = np.zeros_like(end), np.full(end.size, np.iinfo(np.int32).min, np.int32)
+        total, first, behind = best_stretches(read_strand, diagonal, begin, end, least, context)
+        stretches = np.stack([total, first << 16 | behind])
         request = Request.for_dense(context, reads, seeds)
         searched = Searched(context.plan, context.cascade, context.params)
         return cls(reads, searched, request, expected, stretches)

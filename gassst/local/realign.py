@@ -100,7 +100,8 @@ class _Realignment:
         if far.any():
             known = self._look_up(known, far)
         # A mate may vouch for what scores less than -T.
-        known = known._replace(primary=self._reportable(known.primary, self._paired()))
+        paired_reads = np.zeros(n, bool) if self.pairs is None else self.pairs.paired
+        known = known._replace(primary=self._reportable(known.primary, paired_reads))
         paired = PairedPlaces.none(n, known.primary, known.places)
         if self.pairs is not None:
             paired = pair_up(self.aligner, self.pairs, decided, known.primary, known.places)
@@ -156,10 +157,6 @@ class _Realignment:
         first[rows] = self.aligner.begun(places.take(rows))
         return replace(places, first_diagonal=first)
 
-    def _fit_as_wholes(self, pairs: PairContext, far: Bool) -> Bool:
-        """bool[n]: mates of concordant pairs of whole reads, none of them looked up again (`far`, bool[n])."""
-        return self.found.proper & ~far & ~far[pairs.partner]
-
     def _reportable(self, lines: Lines, decided: Bool) -> Lines:
         """Those with the least score that is asked for (-T), to which a concordant mate (bool[n]) adds its worth."""
         score = lines.hits["score"]
@@ -176,10 +173,6 @@ class _Realignment:
         concordant[paired.joined] = True
         concordant &= of_reads(paired.primary, self.context.n)[pairs.partner]
         return replace(paired, primary=self._reportable(paired.primary, concordant))
-
-    def _paired(self) -> Bool:
-        """bool[n]: reads that have a mate."""
-        return np.zeros(self.context.n, bool) if self.pairs is None else self.pairs.paired
 
     # --- places --------------------------------------------------------------------------------------------------
 
@@ -224,7 +217,8 @@ class _Realignment:
         quality[some.read] = quality_of(context, some, rivals.take(own), seed_coverage)
         if self.pairs is not None:
             summary = self.found.summary
-            whole = self._fit_as_wholes(self.pairs, seed_coverage.reseeded)
+            # Mates of concordant pairs of whole reads, none of them looked up again.
+            whole = self.found.proper & ~(seed_coverage.reseeded | seed_coverage.reseeded[self.pairs.partner])
             pair_quality(context, self.pairs, paired, seed_coverage, summary, rivals, whole, quality)
         begin, end, loss = _local_rows.parts_of_strands(primary, context.lengths, self.scoring)
         beside = Parts(primary.read_strand, primary.first_diagonal, begin, end, loss)

@@ -86,11 +86,6 @@ class SeedCoverage:
     seen: Seen
     passed_over: PassedOver
 
-    @property
-    def share(self) -> F64:
-        """float64[n]: of the others, the share of the seeds of which not every occurrence was looked at."""
-        return clipped(self.seen)
-
 
 class Looked(NamedTuple):
     """What is known of k lines.
@@ -115,10 +110,10 @@ class Looked(NamedTuple):
     def of(cls, context: BatchContext, lines: Lines, coverage: SeedCoverage) -> Looked:
         """Dense seeds or those of the search have led to the lines."""
         read, seen, scoring = lines.read, coverage.seen, context.params.scoring
-        clipped = lines.clipped(context.lengths)
-        longer = np.maximum(lines.begin, clipped - lines.begin)
+        outside = lines.clipped(context.lengths)
+        longer = np.maximum(lines.begin, outside - lines.begin)
         is_adapter = (longer > MUCH_CLIPPED) & (coverage.passed_over.bases[read] == 0)
-        hidden = np.where(is_adapter, clipped - longer, clipped)
+        hidden = np.where(is_adapter, outside - longer, outside)
         span = np.maximum(lines.end - lines.begin, 1)
         aligned = span + hidden
         lost = aligned * scoring.match - lines.hits["score"]
@@ -126,7 +121,7 @@ class Looked(NamedTuple):
         reseeded = coverage.reseeded[read]
         over = coverage.passed_over.within(read, lines.begin, lines.end)
         elsewhere = reseeded & (coverage.passed_over.bases[read] - over > span)
-        share = np.where(reseeded, np.minimum(over / span, 1.0), coverage.share[read])
+        share = np.where(reseeded, np.minimum(over / span, 1.0), clipped(seen)[read])
         w, plan = seed_length(context), context.plan
         columns = reseeded, aligned, context.lengths[read], seen.complete[read], seen.looked[read], share
         seeds = [

@@ -128,3 +128,25 @@ def test_a_part_is_no_rival_of_another_in_pairs(kind, size):
     ends = [(s + (INSERT - M) * (1 if not r else -1), 1 - r) for s, r in first]
     sure, _ = shares(world.mapped(first, ends))
     assert sure >= 0.98
+
+
+def test_copies_of_one_part_do_not_crowd_out_the_only_place_of_the_other():
+    """A large genome has many copies of a part of 100 bases; all of them score more than the other part, of 50."""
+    rng = np.random.default_rng(11)
+    genome = rng.choice(BASES, 40_000)
+    family = rng.choice(BASES, 100)
+    for at in range(1000, 31_000, 500):
+        copy = family.copy()
+        differ = rng.random(100) < 0.05
+        copy[differ] = rng.choice(BASES, differ.sum())
+        genome[at : at + 100] = copy
+    text = genome.tobytes().decode()
+    reads = [text[at : at + 100] + text[other : other + 50] for at, other in ((5000, 35_000), (9500, 37_000))]
+    mapper = gassst.Mapper(
+        gassst.Index.build(Reference.from_sequences([("a", genome.tobytes())])), device="none"
+    )
+    found = list(mapper.map([(f"r{i}", read, "I" * 150) for i, read in enumerate(reads)]))
+    assert [(r.reference_start, r.cigarstring) for r in found if r.flag & 0x800] == [
+        (35_000, "100H50M"),
+        (37_000, "100H50M"),
+    ]
