@@ -28,6 +28,9 @@ import thesis_page
 import turns
 from ablation import HEADER, shown
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "field"))
+import field_tables  # noqa: E402
+
 README = Path(__file__).resolve().parents[2] / "README.md"
 PAGES = README.parent / "docs" / "benchmarks"
 LAB = README.parent / "lab"
@@ -150,6 +153,9 @@ KINDS: dict[str, Callable[..., str]] = {
     "scale": scale,
     "q20": lambda result, _: mapq_tables.at_q20(result["cells"]),
     "mapq_bins": lambda one, other, _: mapq_bins.table(one["cells"] | other["cells"]),
+    "field": lambda result, _: field_tables.about(result),
+    "field_behind": lambda result, _: field_tables.behind(result),
+    "field_rows": lambda result, _: field_tables.details(result),
     "turns": lambda result, _: peer_tables.markdown(turns.HEADER, turns.rows(result)),
     "summary": lambda single, paired, _: summary(single, paired),
     "thesis_about": lambda result, _: thesis_page.about(result),
