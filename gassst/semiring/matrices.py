@@ -125,7 +125,7 @@ def _checked(a: ArrayLike, semiring: str, name: str) -> Reals:
     most = np.inf if semiring == "min-plus" else np.finfo(array.dtype).max
     least = -np.inf if semiring == "max-plus" else -np.finfo(array.dtype).max
     if not ((array >= least) & (array <= most)).all():
-        raise InputError(f"{name}: an entry is no number of {semiring}")
+        raise InputError(f"{name}: an entry is not a number of {semiring}")
     return array
 
 

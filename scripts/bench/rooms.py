@@ -1,8 +1,8 @@
 """CPU seconds of the rooms of dynamic programmes beside the best library for each, and their ratio.
 
-    python scripts/bench/rooms.py [semiring]
+    python scripts/bench/rooms.py [semiring] [hmm]
 
-Needs SciPy. Both sides run in this process, on one thread.
+Needs SciPy and hmmlearn. Both sides run in this process, on one thread.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"  # before NumPy is imported
 
-import numpy as np
+import numpy as np  # noqa: E402
 
 
 def best(call: Callable[[], object], runs: int = 3) -> float:
@@ -54,7 +54,33 @@ def semiring() -> None:
             row(f"closure n = {n:,}, {np.dtype(dtype)}", own, other, "SciPy")
 
 
-ROOMS = {"semiring": semiring}
+def hmm() -> None:
+    """Viterbi with path and forward of 32,768 symbols beside hmmlearn."""
+    from hmmlearn.hmm import CategoricalHMM
+
+    from gassst.hmm import Model
+
+    rng, symbols = np.random.default_rng(1), 8
+    observed = rng.integers(0, symbols, 32768)
+    for n in (16, 64, 256):
+        transition, emission = rng.dirichlet(np.ones(n), n), rng.dirichlet(np.ones(symbols), n)
+        model = Model(np.full(n, 1 / n), transition, emission)
+        other = CategoricalHMM(n, n_features=symbols)
+        other.startprob_, other.transmat_, other.emissionprob_ = model.start, transition, emission
+        theirs = best(lambda other=other: other.decode(observed[:, None]), 2)
+        for form in ("single", "double"):
+            own = best(lambda model=model, form=form: model.viterbi(observed, form=form, threads=1))
+            row(f"Viterbi, {n} states, {form}", own, theirs, "hmmlearn")
+        theirs = best(lambda other=other: other.score(observed[:, None]), 1)
+        row(
+            f"forward, {n} states",
+            best(lambda model=model: model.forward(observed, threads=1)),
+            theirs,
+            "hmmlearn",
+        )
+
+
+ROOMS = {"semiring": semiring, "hmm": hmm}
 
 if __name__ == "__main__":
     for room in sys.argv[1:] or ROOMS:

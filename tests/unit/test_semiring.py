@@ -74,8 +74,8 @@ def test_a_sum_over_all_paths():
     [
         (lambda: product([[1.0]], [[1.0]], "min-times"), "semiring 'min-times': must be max-plus"),
         (lambda: product([[1.0, 2.0]], [[1.0]], "min-plus"), "do not fit"),
-        (lambda: product([[np.nan]], [[1.0]], "min-plus"), "no number of min-plus"),
-        (lambda: product([[np.inf]], [[1.0]], "max-plus"), "no number of max-plus"),
+        (lambda: product([[np.nan]], [[1.0]], "min-plus"), "not a number of min-plus"),
+        (lambda: product([[np.inf]], [[1.0]], "max-plus"), "not a number of max-plus"),
         (lambda: product([["x"]], [[1.0]], "max-plus"), "a matrix of numbers"),
         (lambda: product([1.0], [[1.0]], "max-plus"), "1 dimensions"),
         (lambda: closure([[1.0, 2.0]]), "square"),
