@@ -48,6 +48,8 @@ cdef struct target_t:
     size_t longest_read_group
     bint eqx
     bint xa
+    uint32_t most_xa     # reads with more other positions have no XA
+    bint xs_always
     bint soft_clip_supplementary
     bint mark_secondary
     bint secondary_seq
@@ -395,6 +397,8 @@ cdef uint8_t *put_mapped_tags(uint8_t *to, const cursor_t *c, const hit_t *hit, 
     to = put_int_tag(to, TAG_AS, hit.score, text)
     if summary.suboptimal != INT32_MIN:
         to = put_int_tag(to, TAG_XS, summary.suboptimal, text)
+    elif c.target.xs_always:
+        to = put_int_tag(to, TAG_XS, 0, text)
     if c.target.tag_x0:
         to = put_int_tag(to, TAG_X0, summary.n_best, text)
     if c.target.tag_x1:
@@ -512,7 +516,7 @@ cdef int next_record(cursor_t *c, record_t *r, byte_buffer *out, record_form for
     status = build(r, c, hit, out, form)
     if status == BUILT and c.n_supplementary and not is_secondary(hit):
         status = add_sa(c, r, out, text)
-    if status == BUILT and c.target.xa and c.part.n_secondary and not is_secondary(hit):
+    if status == BUILT and c.target.xa and 0 < c.part.n_secondary <= c.target.most_xa and not is_secondary(hit):
         status = add_xa(c, r, out, text)
     if status == BUILT:
         status = complete(r, out, form)

@@ -469,6 +469,7 @@ cdef class RecordBuilder:
         self._take_contigs(reference.starts, reference.lengths, reference.planes)
         self._take_exceptions(reference.exception_start, reference.exception_length, reference.exception_code)
         self.c.eqx, self.c.xa = style.eqx, style.xa
+        self.c.most_xa, self.c.xs_always = style.most_xa, style.xs_always
         self.c.soft_clip_supplementary, self.c.mark_secondary = style.soft_clip_supplementary, style.mark_secondary
         self.c.secondary_seq = style.secondary_seq
         self.c.tag_x0, self.c.tag_x1 = "X0" in style.more_tags, "X1" in style.more_tags

@@ -352,6 +352,8 @@ class Mapper(BatchMapper):
             For the @PG line.
         made_from : str
             For the @PG line, too: a text that tells a later run what decided the content of this file.
+        header_lines : tuple of str
+            Whole lines that are added to the header; fields of @SQ lines are added to ours.
         input_progress : InputProgress, optional
             Called with how much of the files was read, to show it.
         tags : TagSources, optional

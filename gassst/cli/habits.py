@@ -57,7 +57,6 @@ HINTS = {
     "--phred33": "Qualities are always Phred+33 (--phred33 of bowtie2).",
     "--dovetail": "Mates that extend past each other are proper pairs wherever the insert size fits (--dovetail of "
     "bowtie2).",
-    "-H": "Header lines (-H of bwa) come from SAM and BAM input. Read groups are set by -R.",
     **{
         f"--{name}{mode}": "-s sets the sensitivity, from 0 to 5."
         for name in _PRESETS
@@ -92,7 +91,6 @@ NO_LEVEL = "here -v takes no number (-v of bwa); -q says less"
 COMMANDS_ELSEWHERE = {
     "help": "--help",
     "version": "--version",
-    "mem": "map",
     "aln": "map",
     "samse": "map",
     "sampe": "map",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from gassst.cli.checks import check_map, verified_params
 from gassst.cli.habits import note_on_max_hits, note_on_mode
-from gassst.cli.options import add_map_options, duplicate_rules, given, preparation
+from gassst.cli.options import add_map_options, duplicate_rules, given, header_lines, preparation
 from gassst.cli.reports import reports
 from gassst.cli.start import log_start
 from gassst.index.choice import load_index
@@ -87,6 +87,9 @@ def _options_of(args: argparse.Namespace, params: MapParams) -> OptionsFor:
             "preparation": preparation(args),
             "insert": insert,
             **given(args, OutputOptions),
+            "header_lines": header_lines(args),
+            "most_xa": args.most_xa,
+            "xs_always": args.xs_always,
             "duplicates": rules,
         }
         if args.sheet is None:
@@ -225,9 +228,12 @@ def _mapped_here(
     from gassst.api.mapper import LateMapper
     from gassst.files.input_progress import InputProgress
 
-    index = load_index(args.index, args.threads, args.check, params.meth is not None)
+    index = load_index(args.index, args.threads, args.check, params.meth is not None, args.as_bwa)
     mapper = LateMapper(index, **vars(params)).beside(started)
     log_start(args, index)
+    if args.as_bwa:  # pipelines look for this line of bwa
+        alt = index.reference.alt
+        log.info("read %d ALT contigs", 0 if alt is None else alt.sum())
     log.debug("extension: %s", mapper.extender.describe())
     details = bool(args.stats or args.report or args.multiqc)
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, fields
 from typing import TYPE_CHECKING, Any
 
-from gassst.errors import ParameterError, UsageError
+from gassst.errors import ParameterError, UsageError, unreadable
 from gassst.model.options import MACHINE, Option, options_of
 from gassst.model.params import ANCIENT, EVERY_HIT, SMALL_RNA, MapParams, Scoring
 from gassst.reads.tags import TagSources
@@ -173,7 +173,8 @@ BEHIND: dict[str, Callable[[Any], None]] = {
 
 
 def add_map_options(parser: argparse.ArgumentParser) -> None:
-    """All arguments of `gassst map`."""
+    """All arguments of `gassst map`. The defaults are what `gassst mem` sets otherwise."""
+    parser.set_defaults(as_bwa=False, most_xa=EVERY_HIT, xs_always=False)
     _add_groups(
         parser,
         ("input", "The reference and the reads.", _add_input),
@@ -379,6 +380,13 @@ def _add_output(group: Any) -> None:
         help="Make a read group of this sample for each lane, from the flow cell and the lane in the name of the "
         "first read.",
     )
+    add(
+        "-H",
+        "--header",
+        metavar="LINE|FILE",
+        action="append",
+        help="Add this line to the header, or the lines of this file. Lines of contigs add their fields to ours.",
+    )
     add_options(group, RecordStyle)
     add_options(group, OutputOptions)
     _add_statistics(group)
@@ -561,6 +569,21 @@ def preparation(args: argparse.Namespace) -> Preparation:
     is_small = args.preset == "small-rna"
     adapters = args.adapter if args.adapter is not None else KITS if is_small else ()
     return Preparation(adapters, collapsed=is_small).verify()
+
+
+def header_lines(args: argparse.Namespace) -> tuple[str, ...]:
+    """The lines that -H names, each or by a file. Raises InputError for a file that cannot be read."""
+    lines: list[str] = []
+    for given in args.header or []:
+        if given.startswith("@"):
+            lines.append(given.replace("\\t", "\t"))
+            continue
+        try:
+            with open(given, encoding="utf-8", errors="surrogateescape") as file:
+                lines += [line.rstrip("\r\n") for line in file if line.startswith("@")]
+        except OSError as error:
+            raise unreadable(given, error) from None
+    return tuple(lines)
 
 
 def duplicate_rules(args: argparse.Namespace) -> DuplicateRules | None:

@@ -32,6 +32,7 @@ class Command(NamedTuple):
 COMMANDS = {
     "index": Command("gassst.cli.index", "Index a reference genome, once."),
     "map": Command("gassst.cli.map", "Map reads to a reference genome."),
+    "mem": Command("gassst.cli.mem", "Map reads with the command line of `bwa mem`."),
     "insert": Command(
         "gassst.cli.insert", "Learn the errors and insert sizes of a library once, for many machines."
     ),
@@ -137,7 +138,8 @@ def build_parser(*loaded: str, others: bool = True) -> Parser:
 
 def _add_help(group: Any, command: str) -> None:
     if command != "map":
-        group.add_argument("-h", "--help", action="help", help="Show this help.")
+        flags = ["--help"] if command == "mem" else ["-h", "--help"]  # -h of bwa mem takes a value
+        group.add_argument(*flags, action="help", help="Show this help.")
         return
     from gassst.cli.brief import ShowBrief
 
@@ -151,6 +153,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
     Raises UsageError; prints and exits for --help and --version.
     """
     command = argv[0] if argv and argv[0] in COMMANDS else ""
+    argv = [command, "--help"] if command and argv[1:] == ["-h"] else argv
     parser = build_parser(command, others=not command)  # each takes a quarter of a millisecond
     if argv and not command and argv[0] not in parser._option_string_actions:
         raise UsageError(_no_command(argv[0], parser))

@@ -72,6 +72,14 @@ def _of_map(args: argparse.Namespace, files: Files) -> Files:
     return Files(inputs, outputs)
 
 
+def _of_mem(args: argparse.Namespace, files: Files) -> Files:
+    from gassst.files.distinct import with_indexes
+
+    return Files(
+        [*files.inputs, *_of_reference(args.index)], [*files.outputs, *with_indexes(args.output)[1:]]
+    )
+
+
 def _of_insert(args: argparse.Namespace, files: Files) -> Files:
     return Files([*files.inputs, *_of_reference(args.index)], files.outputs)
 
@@ -101,6 +109,7 @@ def _of_align(args: argparse.Namespace, files: Files) -> Files:
 
 _MORE: dict[str, Callable[[argparse.Namespace, Files], Files]] = {
     "map": _of_map,
+    "mem": _of_mem,
     "insert": _of_insert,
     "gather": _of_gather,
     "index": _of_index,

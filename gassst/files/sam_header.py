@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
+from gassst.errors import UsageError
+
 MADE_FROM = "mf"
 """The tag of the @PG line with what decided the content of a file (`gassst.cli.resume`); SAM leaves such names free."""
 
@@ -17,3 +22,34 @@ def program_line(
     fields += [f"VN:{version}"] * bool(version) + [f"CL:{printable}"] * bool(printable)
     fields += [f"{MADE_FROM}:{made_from}"] * bool(made_from)
     return "\t".join(fields)
+
+
+def with_lines(header: str, lines: Sequence[str]) -> str:
+    """The header with more lines before ours of the program. Fields of @SQ are added to those of the contig.
+
+    Lines of @HD are left out: how records are sorted is known here. Raises UsageError for what is no line of a header,
+    or names a contig that is not there or has another length.
+    """
+    kept = header.rstrip("\n").split("\n")
+    contigs = (
+        {_fields(line)["SN"]: i for i, line in enumerate(kept) if line.startswith("@SQ\t")} if lines else {}
+    )
+    more = []
+    for line in lines:
+        if not re.fullmatch(r"@CO\t.*|@[A-Za-z]{2}(\t[A-Za-z][A-Za-z0-9]:[^\t]+)+", line):
+            raise UsageError(f"header line {line!r}: must be @CO or XX:value fields, separated by tabs")
+        kind, fields = line[:3], _fields(line)
+        if kind == "@SQ":
+            at = contigs.get(fields.get("SN", ""))
+            own = {} if at is None else _fields(kept[at])
+            if at is None or fields.get("LN", own["LN"]) != own["LN"]:
+                raise UsageError(f"header line {line!r}: the reference has no such contig")
+            kept[at] += "".join(f"\t{key}:{value}" for key, value in fields.items() if key not in own)
+        elif kind != "@HD":
+            more.append(line)
+    place = next((i for i, line in enumerate(kept) if line.startswith("@PG\tID:gassst\t")), len(kept))
+    return "\n".join([*kept[:place], *more, *kept[place:]]) + "\n"
+
+
+def _fields(line: str) -> dict[str, str]:
+    return {field[:2]: field[3:] for field in line.split("\t")[1:]}

@@ -13,6 +13,7 @@ from gassst.files.inflate import MAGIC_SIZE, format_of
 from gassst.index.reference_files import FASTA_SUFFIXES
 
 if TYPE_CHECKING:
+    from gassst.index.reference import Reference
     from gassst.index.seed_index import SeedIndex
 
 log = logging.getLogger("gassst")
@@ -26,19 +27,25 @@ def index_path(fasta: str, meth: bool = False) -> str:
     return (root if suffix.lower() in FASTA_SUFFIXES else plain) + ".meth" * meth + SUFFIX
 
 
-def load_index(path: str, threads: int, check: bool | None = None, meth: bool = False) -> SeedIndex:
+def load_index(
+    path: str, threads: int, check: bool | None = None, meth: bool = False, keep: bool = False
+) -> SeedIndex:
     """The index at `path`. For a FASTA it is the fresh index next to it, else one built in memory.
 
     One line in the log says which index a FASTA got. `check` is that of `SeedIndex.open`, `meth` asks for an index for
-    methylation. Raises InputError, and IndexFormatError for an index that was named itself.
+    methylation. What is built is kept beside the FASTA with `keep`, if its folder can be written. Raises
+    InputError, and IndexFormatError for an index that was named itself.
     """
     from gassst.index.seed_index import SeedIndex
 
     if not _is_fasta(path):
         return SeedIndex.open(path, check)
-    beside, keep = index_path(path, meth), f"`gassst index {'--meth ' * meth}{shlex.quote(path)}`"
+    beside, command = index_path(path, meth), f"`gassst index {'--meth ' * meth}{shlex.quote(path)}`"
+    keep = keep and os.access(os.path.dirname(beside) or ".", os.W_OK)
     if not os.path.exists(beside):
-        log.info("%s has no index: indexed for this run only; %s keeps the index", path, keep)
+        if keep:
+            return keep_index(path, path, beside, threads, meth, check)
+        log.info("%s has no index: indexed for this run only; %s keeps the index", path, command)
         return SeedIndex.build(path, threads=threads, meth=meth)
     try:
         index = SeedIndex.open(beside, check)
@@ -48,14 +55,28 @@ def load_index(path: str, threads: int, check: bool | None = None, meth: bool = 
     if index is not None and not fault:
         log.info("%s: its index %s is used", path, beside)
         return index
+    if keep:
+        log.warning("%s: it %s", beside, fault)
+        return keep_index(path, path, beside, threads, meth, check)
     log.warning(
         "%s is not used: it %s. %s is indexed for this run only; %s renews the index",
         beside,
         fault,
         path,
-        keep,
+        command,
     )
     return SeedIndex.build(path, threads=threads, meth=meth)
+
+
+def keep_index(
+    source: str | Reference, name: str, path: str, threads: int, meth: bool = False, check: bool | None = None
+) -> SeedIndex:
+    """The index of a FASTA or a reference of this name, made and written to `path`. Raises InputError, OutputError."""
+    from gassst.index.seed_index import SeedIndex
+
+    log.info("%s is indexed, once: %s is made", name, path)
+    SeedIndex.build(source, threads=threads, meth=meth).save(path)
+    return SeedIndex.open(path, check)
 
 
 def _why_stale(index: SeedIndex, beside: str, fasta: str) -> str:

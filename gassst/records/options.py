@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 
 from gassst.errors import ParameterError
 from gassst.model.options import MACHINE, Values, between, described, one_of, option, verify
-from gassst.model.params import METH_TAGS
+from gassst.model.params import EVERY_HIT, METH_TAGS
 
 if TYPE_CHECKING:
     from gassst.records.unmapped import Unmapped
@@ -156,6 +156,10 @@ class RecordStyle:
     xa : bool
         The other hits of a read are in tag XA of the first, `chr,+pos,CIGAR,NM;` each (CIGAR always with M), and have
         no records of their own.
+    most_xa : int
+        A read with more other hits than these has no XA (bwa's -h).
+    xs_always : bool
+        XS is 0 where there is no second position, as bwa mem has it.
     soft_clip_supplementary : bool
         Supplementary records, and secondary ones with `secondary_seq`, keep S and all of SEQ and QUAL; else they have H
         (bwa's -Y).
@@ -207,6 +211,8 @@ class RecordStyle:
         "--secondary-seq",
         "Write bases and qualities in secondary records, with hard clips or, with -Y, soft ones.",
     )
+    most_xa: int = EVERY_HIT
+    xs_always: bool = False
     read_groups: tuple[str, ...] = ()
     meth: Literal["directional", "non-directional", "pbat"] | None = None
 
@@ -271,6 +277,8 @@ class OutputChoices(TypedDict, total=False):
     baq: bool
     eqx: bool
     xa: bool
+    most_xa: int
+    xs_always: bool
     soft_clip_supplementary: bool
     mark_secondary: bool
     secondary_seq: bool

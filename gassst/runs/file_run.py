@@ -17,6 +17,7 @@ from gassst.files.destination import Destination
 from gassst.files.inflate import Inflaters
 from gassst.files.input_progress import InputProgress
 from gassst.files.input_size import fastq_bytes
+from gassst.files.sam_header import with_lines
 from gassst.files.slices import LanePart
 from gassst.mapping.batch_mapper import BatchMapper
 from gassst.model.options import deciding
@@ -54,6 +55,7 @@ class RunOptions(TypedDict, total=False):
 
     command_line: str | None
     made_from: str
+    header_lines: tuple[str, ...]
     details: bool
     shard: Shard | None
     insert: InsertModel | None
@@ -109,7 +111,7 @@ class FileRun:
     source : ReadSource
     output : path or None
     options : OutputOptions
-    command_line, made_from, details, shard, insert, input_progress
+    command_line, made_from, header_lines, details, shard, insert, input_progress
         As of `Mapper.map_file`.
     device_process : DeviceProcess, optional
         One that looks for the device already.
@@ -134,6 +136,7 @@ class FileRun:
         *,
         command_line: str | None = None,
         made_from: str = "",
+        header_lines: tuple[str, ...] = (),
         details: bool = True,
         shard: Shard | None = None,
         insert: InsertModel | None = None,
@@ -162,6 +165,7 @@ class FileRun:
             fasta,
             made_from,
         )
+        self._header = with_lines(self._header, header_lines)
         self._batches: ClosableBatches | None = None
         self._has_begun = False
         self._parts: list[LanePart] | None = None

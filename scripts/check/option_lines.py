@@ -42,6 +42,7 @@ VALUES: dict[str, Sequence[str]] = {
     "K": ["1", "2", "5", "50", "4294967295"],
     "N|SIZE": ["1", "2", "3", "1M"],
     "LINE": [r"@RG\tID:x\tSM:y", r"@RG\tID:1\tSM:y\tLB:l\tPL:ILLUMINA"],
+    "LINE|FILE": [r"@CO\tdrawn", r"@PG\tID:before"],
     "CPG,CHG,CHH": ["0.7,0.01,0.01", "0,0,0", "1,1,1"],
     "LOW,HIGH": ["30,300", "60,60"],
     "FILE": ["../../world/made.alt"],

@@ -33,6 +33,7 @@ OLD = b"what was there before"
 INPUTS = {
     "index": ["-q", "{ref}"],
     "map": ["-q", "-t", "2", "--device", "none", "{index}", "--interleaved", "{reads}"],
+    "mem": ["-v", "1", "-t", "2", "{index}", "-p", "{reads}"],
     "insert": ["-q", "-t", "2", "--device", "none", "{index}", "--interleaved", "{reads}"],
     "gather": ["-q", "-t", "2", "{part}", "--part-stats", "{part_stats}"],
     "split": ["-q", "-t", "2", "{reads}"],
@@ -44,6 +45,7 @@ INPUTS = {
 }
 FILES = {
     ("map", "--output"): "x.bam",
+    ("mem", "-f"): "x.sam",
     ("simulate", "--output"): "x.fq.gz",
     ("align", "--output"): "x.paf",
     ("map", "--multiqc"): "x_mqc.json",

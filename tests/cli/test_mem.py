@@ -1,0 +1,315 @@
+"""`gassst mem` takes the command lines of `bwa mem` as public pipelines have them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pysam
+import pytest
+
+from gassst.cli.main import main
+
+COMPLEMENT = bytes.maketrans(b"ACGT", b"TGCA")
+PAIRS = 120
+LENGTH = 100
+
+
+def reverse(bases):
+    return bases.translate(COMPLEMENT)[::-1]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """FASTA, and reads: of every ten pairs one is from three copies of a stretch, one from nine; others are unique.
+
+    Every tenth first mate is split between two contigs.
+    """
+    rng = np.random.default_rng(61)
+
+    def bases(n):
+        return bytes(rng.choice(list(b"ACGT"), n).astype(np.uint8))
+
+    thrice, often = bases(600), bases(600)
+    one = b"".join([bases(3000), *(piece for _ in range(3) for piece in (thrice, bases(700)))])
+    two = b"".join([bases(3000), *(piece for _ in range(9) for piece in (often, bases(500)))])
+    folder = tmp_path_factory.mktemp("mem")
+    (folder / "genome.fa").write_bytes(b">chr1 first\n%s\n>chr2\n%s\n" % (one, two))
+    pairs = []
+    for i in range(PAIRS):
+        source = {0: thrice, 1: often}.get(i % 10, one[:3000] if i % 2 else two[:3000])
+        at = int(rng.integers(len(source) - 300))
+        first, second = source[at : at + LENGTH], reverse(source[at + 200 : at + 300])
+        if i % 10 == 5:
+            first = first[:55] + two[i * 10 : i * 10 + 45]
+        pairs.append((f"r{i}", first.decode(), second.decode()))
+    for name, reads in {
+        "R1.fq": [(n, a) for n, a, _ in pairs],
+        "R2.fq": [(n, b) for n, _, b in pairs],
+        "both.fq": [(n, x) for n, a, b in pairs for x in (a, b)],
+        "tags.fq": [(f"{n} BC:Z:ACGT", a) for n, a, _ in pairs],
+        "primers.fq": [(n, a[:24]) for n, a, _ in pairs],
+    }.items():
+        (folder / name).write_text("".join(f"@{n}\n{s}\n+\n{'I' * len(s)}\n" for n, s in reads))
+    (folder / "contigs.fa").write_text("".join(f">{n}\n{a}\n" for n, a, _ in pairs))
+    return folder
+
+
+@pytest.fixture
+def folder(made, tmp_path, monkeypatch):
+    """A copy without an index, which is the current folder."""
+    for path in made.iterdir():
+        shutil.copy(path, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def of_text(text: str, path: Path) -> list[pysam.AlignedSegment]:
+    """The records, as samtools sorts them: the next command of most pipelines."""
+    (path / "found.sam").write_text(text)
+    pysam.sort("-o", str(path / "found.bam"), str(path / "found.sam"))
+    with pysam.AlignmentFile(str(path / "found.bam")) as file:
+        return list(file)
+
+
+def program(*argv: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+    """The command as a process of its own, for what comes by standard input."""
+    code = "import sys; from gassst.cli.main import run; run()"
+    env = os.environ | {"GASSST_OPENCL": "0"}
+    with open(stdin or os.devnull) as file:
+        return subprocess.run(
+            [sys.executable, "-c", code, *argv], stdin=file, capture_output=True, text=True, env=env
+        )
+
+
+GROUP = r"@RG\tID:s1\tSM:s1\tLB:l\tPL:ILLUMINA"
+# Where each line is public; then the line. What the pipelines fill in (threads, names of files) is filled in here.
+LINES = {
+    # https://github.com/nf-core/modules/blob/master/modules/nf-core/bwa/mem/main.nf with conf/modules of sarek
+    "nf-core/sarek": "-K 100000000 -Y -R GROUP -t 2 genome.fa R1.fq R2.fq",
+    # https://github.com/gatk-workflows/gatk4-data-processing/blob/master/processing-for-variant-discovery-gatk4.wdl
+    "gatk4-data-processing": "-K 100000000 -p -v 3 -t 2 -Y genome.fa /dev/stdin - < both.fq",
+    # https://docs.gdc.cancer.gov/Data/Bioinformatics_Pipelines/DNA_Seq_Variant_Calling_Pipeline/
+    "GDC": "-t 2 -T 0 -R GROUP genome.fa R1.fq R2.fq",
+    # https://github.com/bcbio/bcbio-nextgen/blob/master/bcbio/ngsalign/bwa.py
+    "bcbio": "-c 250 -M -t 2 -R GROUP -v 1 genome.fa R1.fq R2.fq",
+    # https://github.com/tseemann/snippy/blob/master/bin/snippy
+    "snippy": "-Y -M -R GROUP -t 2 genome.fa R1.fq R2.fq",
+    # https://gatk.broadinstitute.org/hc/en-us/articles/360039568932 (map and clean up short reads)
+    "gatk-tutorial": "-M -t 2 -p genome.fa both.fq",
+    # https://github.com/CCDG/Pipeline-Standardization/blob/master/PipelineStandard.md
+    "CCDG": "-K 100000000 -Y -R GROUP genome.fa R1.fq R2.fq",
+    # https://github.com/aidenlab/juicer/blob/main/CPU/juicer.sh
+    "juicer": "-SP5M -t 2 genome.fa R1.fq R2.fq",
+    # https://github.com/open2c/distiller-nf/blob/master/distiller.nf
+    "distiller": "-t 2 -SP genome.fa R1.fq R2.fq",
+    # https://github.com/ArimaGenomics/mapping_pipeline/blob/master/arima_mapping_pipeline.sh
+    "arima": "-t 2 genome.fa R1.fq",
+    # https://github.com/hall-lab/speedseq/blob/master/bin/speedseq
+    "speedseq": "-t 2 -C -M -p -R GROUP genome.fa - < both.fq",
+    # https://github.com/fulcrumgenomics/fgbio/blob/main/docs/best-practice-consensus-pipeline.md
+    "fgbio": "-t 2 -p -K 150000000 -Y genome.fa - < both.fq",
+    # https://github.com/ICGC-TCGA-PanCancer/Seqware-BWA-Workflow
+    "PCAWG": "-t 2 -p -T 0 -R GROUP genome.fa both.fq",
+    # https://github.com/lh3/bwa/blob/master/bwakit/run-bwamem
+    "bwakit": "-p -t2 -RGROUP genome.fa - < both.fq",
+    # https://github.com/rrwick/Polypolish/wiki/How-to-run-Polypolish
+    "polypolish": "-t 2 -a genome.fa R1.fq",
+    # https://andersen-lab.github.io/ivar/html/cookbookpage.html
+    "ivar": "-k 5 -T 16 genome.fa primers.fq",
+    # https://support.sentieon.com/manual/DNAseq_usage/dnaseq/
+    "sentieon": "-M -R GROUP -t 2 -K 10000000 genome.fa R1.fq R2.fq",
+    # https://github.com/ekg/alignment-and-variant-calling-tutorial
+    "cookbook": "-t 2 -R GROUP genome.fa R1.fq R2.fq",
+    # https://github.com/lh3/bwa (README: contigs to a reference)
+    "intractg": "-x intractg -t 2 genome.fa contigs.fa",
+    # https://github.com/connor-lab/ncov2019-artic-nf/blob/master/modules/illumina.nf
+    "artic": "-t 2 genome.fa R1.fq R2.fq -o found.sam",
+    # https://github.com/brentp/bwa-meth/blob/master/bwameth.py
+    "bwameth": "-T 40 -B 2 -L 10 -CM -U 100 -p -R GROUP -t 2 genome.fa /dev/stdin < both.fq",
+    # https://github.com/bwa-mem2/bwa-mem2 (README), and the manual of bwa: options behind the files
+    "manual": "-I 300,30,500,100 -h 3 -d 50 -r 1.2 -D 0.4 -W 10 -m 20 -w 80 -q -V -j genome.fa R1.fq R2.fq",
+}
+
+
+@pytest.mark.parametrize("line", LINES.values(), ids=LINES)
+def test_line_of_a_public_pipeline(folder, capfd, line):
+    words, _, stdin = line.partition(" < ")
+    argv = ["mem", *(word.replace("GROUP", GROUP) for word in words.split())]
+    if stdin:
+        done = program(*argv, stdin=stdin)
+        code, out, error = done.returncode, done.stdout, done.stderr
+    else:
+        code = main(argv)
+        out, error = capfd.readouterr()
+    assert code == 0, error
+    out = out or Path("found.sam").read_text()
+    [of_program] = [x for x in out.splitlines() if x.startswith("@PG\tID:gassst\t")]
+    assert "\tCL:gassst mem -" in of_program
+    records = of_text(out, folder)
+    options = set(" ".join(argv).split("genome.fa")[0].replace("GROUP", "").split())
+    is_pair = "R2.fq" in line or "both.fq" in line
+    primary = [r for r in records if not r.flag & 0x900]
+    assert len(primary) == PAIRS * (1 + is_pair)
+    assert all(r.is_paired == is_pair for r in records)
+    assert sum(not r.is_unmapped for r in primary) > 0.9 * len(primary)
+    for record in records:
+        if not record.is_unmapped:
+            assert all(record.has_tag(tag) for tag in ("NM", "MD", "AS", "XS")), record
+            assert not is_pair or record.mate_is_unmapped or record.has_tag("MC")
+        assert record.has_tag("RG") == ("GROUP" in line)
+        assert not record.is_secondary or "-a" in options or "M" in line
+    listed = [r.get_tag("XA").rstrip(";").split(";") for r in records if r.has_tag("XA")]
+    assert bool(listed) == ("-a" not in options)
+    assert all(len(places) <= 5 for places in listed)
+    if "-a" in options:
+        assert sum(r.is_secondary for r in records) == PAIRS  # of 12 reads 2, of 12 reads 8
+    if "-p" in options and "-SP" not in line:
+        assert sum(r.is_proper_pair for r in primary) > PAIRS
+    split = [r for r in records if r.has_tag("SA") and r.flag & 0x900]
+    if "-M" in options or "M" in line.split()[0]:
+        assert not any(r.is_supplementary for r in records)
+    if "-Y" in options:
+        assert not any("H" in r.cigarstring for r in split)
+    if "-x" not in options and "-k" not in options:
+        assert split
+
+
+def test_index_is_made_once_and_said(folder, capfd):
+    assert main(["mem", "-o", "a.sam", "genome.fa", "R1.fq"]) == 0
+    assert "genome.fa is indexed, once: genome.gsi is made\n" in capfd.readouterr().err
+    assert main(["mem", "-o", "b.sam", "genome.fa", "R1.fq"]) == 0
+    assert "genome.fa: its index genome.gsi is used\n" in capfd.readouterr().err
+    assert Path("a.sam").read_text().replace("a.sam", "b.sam") == Path("b.sam").read_text()
+
+
+@pytest.mark.parametrize("prefix", ["genome", "other"])
+def test_prefix_names_the_fasta_or_the_index(folder, capfd, prefix):
+    assert main(["index", "-q", "genome.fa", "-o", "other.gsi"]) == 0
+    assert main(["mem", "-o", "a.sam", prefix, "R1.fq"]) == 0
+    assert Path("a.sam").read_text().count("\n") > PAIRS
+
+
+def test_no_reference_is_one_line(folder, capfd):
+    assert main(["mem", "nothing", "R1.fq"]) != 0
+    out, error = capfd.readouterr()
+    assert (out, error) == (
+        "",
+        "gassst: nothing: no such FASTA, and no index of gassst or bwa has this prefix\n",
+    )
+
+
+def test_options_without_effect_are_listed_in_one_line(folder, capfd):
+    assert main(["mem", "-c", "250", "-w200", "-q", "-v", "3", "-o", "a.sam", "genome.fa", "R1.fq"]) == 0
+    lines = [x for x in capfd.readouterr().err.splitlines() if "no effect" in x]
+    assert lines == ["gassst: no effect here: -w 200, -c 250, -q"]
+
+
+def test_read_group_with_real_tabs(folder):
+    assert main(["mem", "-v1", "-o", "a.sam", "-R", GROUP, "genome.fa", "R1.fq"]) == 0
+    assert main(["mem", "-v1", "-o", "b.sam", "-R", GROUP.replace("\\t", "\t"), "genome.fa", "R1.fq"]) == 0
+    of_both = [
+        [x for x in Path(name).read_text().splitlines() if x[:3] != "@PG"] for name in ("a.sam", "b.sam")
+    ]
+    assert of_both[0] == of_both[1]
+
+
+def test_header_lines(folder, capfd):
+    Path("more.sam").write_text("@HD\tVN:1.5\tSO:queryname\n@SQ\tSN:chr2\tAS:made\n@CO\tfrom a file\n")
+    assert main(["mem", "-v1", "-o", "a.sam", "-H", "more.sam", "genome.fa", "R1.fq"]) == 0
+    header = pysam.AlignmentFile("a.sam").header.to_dict()
+    assert header["SQ"][1]["AS"] == "made" and "AS" not in header["SQ"][0]
+    assert header["CO"] == ["from a file"] and "SO" in header["HD"] and header["HD"]["SO"] == "unsorted"
+    assert main(["mem", "-v1", "-o", "b.sam", "-H", r"@PG\tID:before", "genome.fa", "R1.fq"]) == 0
+    assert [x["ID"] for x in pysam.AlignmentFile("b.sam").header.to_dict()["PG"]] == ["before", "gassst"]
+    for line in (r"@SQ\tSN:chr9\tLN:5", "@PG ID:x"):
+        assert main(["mem", "-v1", "-o", "c.sam", "-H", line, "genome.fa", "R1.fq"]) == 2
+        assert not Path("c.sam").exists()
+
+
+def test_match_scales_the_scores_that_are_not_given(folder):
+    lines = []
+    for scores in (["-A2"], ["-A2", "-B8", "-O12", "-E2", "-L10", "-T60"]):
+        assert main(["mem", "-v1", *scores, "genome.fa", "R1.fq", "R2.fq", "-o", "a.sam"]) == 0
+        lines.append([x for x in Path("a.sam").read_text().splitlines() if x[0] != "@"])
+    assert lines[0] == lines[1]
+    assert any("\tAS:i:200\t" in line for line in lines[0])
+
+
+def test_xs_is_zero_where_there_is_no_other_place(folder):
+    assert main(["mem", "-v1", "-o", "a.sam", "genome.fa", "R1.fq"]) == 0
+    assert main(["map", "-q", "-o", "b.sam", "genome.fa", "R1.fq"]) == 0
+    with pysam.AlignmentFile("a.sam") as of_mem, pysam.AlignmentFile("b.sam") as of_map:
+        zero = {r.query_name for r in of_mem if not r.is_unmapped and r.get_tag("XS") == 0}
+        without = {r.query_name for r in of_map if not r.is_unmapped and not r.has_tag("XS")}
+    assert zero and zero <= without
+
+
+def test_two_ends_have_one_bonus(folder, capfd):
+    assert main(["mem", "-v1", "-L", "5,5", "-o", "a.sam", "genome.fa", "R1.fq"]) == 0
+    assert main(["mem", "-L", "5,7", "genome.fa", "R1.fq"]) == 2
+    assert "both ends have one bonus here" in capfd.readouterr().err
+
+
+def test_folder_that_cannot_be_written_gets_no_index(folder, capfd, monkeypatch):
+    real = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and real(path, mode))
+    assert main(["mem", "-o", "a.sam", "genome.fa", "R1.fq"]) == 0
+    assert "indexed for this run only" in capfd.readouterr().err
+    assert not Path("genome.gsi").exists()
+
+
+def test_index_of_bwa_without_its_fasta(folder, capfd):
+    """`.pac`, `.ann` and `.amb`, made here as bwa's manual and its own files have them; one stretch is N."""
+    contigs = {"x": b"ACGTTGCANNNNGATTACA" * 40, "y": b"CCATGGTACGTAAGC" * 60}
+    codes, ann, holes = [], [], []
+    for name, bases in contigs.items():
+        start = len(codes)
+        where = [start + i for i, base in enumerate(bases) if base == ord("N") and bases[i - 1] != ord("N")]
+        holes += [f"{i} 4 N" for i in where]
+        ann += [f"0 {name} (null)", f"{start} {len(bases)} {len(where)}"]
+        codes += [b"ACGT".find(base) if base != ord("N") else 2 for base in bases]
+    packed = bytearray(-(-len(codes) // 4))
+    for i, code in enumerate(codes):
+        packed[i // 4] |= code << 2 * (3 - i % 4)
+    packed += bytes([0, len(codes) % 4]) if len(codes) % 4 == 0 else bytes([len(codes) % 4])
+    Path("idx.pac").write_bytes(packed)
+    Path("idx.ann").write_text("\n".join([f"{len(codes)} 2 11", *ann, ""]))
+    Path("idx.amb").write_text("\n".join([f"{len(codes)} 2 {len(holes)}", *holes, ""]))
+    assert main(["mem", "-o", "a.sam", "idx", "R1.fq"]) == 0
+    assert "idx.pac is indexed, once: idx.gsi is made" in capfd.readouterr().err
+    Path("same.fa").write_bytes(b"".join(b">%s\n%s\n" % (n.encode(), s) for n, s in contigs.items()))
+    assert main(["mem", "-v1", "-o", "b.sam", "same.fa", "R1.fq"]) == 0
+    of_both = [pysam.AlignmentFile(name).header.to_dict()["SQ"] for name in ("a.sam", "b.sam")]
+    assert of_both[0] == of_both[1]  # M5 included
+    Path("idx.gsi").unlink()
+    Path("idx.pac").write_bytes(packed[:100])
+    assert main(["mem", "idx", "R1.fq"]) != 0
+    assert capfd.readouterr().err.splitlines()[-1].startswith("gassst: idx.pac: not the index of bwa")
+
+
+@pytest.mark.external("bwa")
+def test_flags_and_tags_are_those_of_bwa(folder):
+    """Of each read that both place surely; and bwa's index alone serves as the reference."""
+    subprocess.run(["bwa", "index", "-p", "bwa", "genome.fa"], check=True, capture_output=True)
+    Path("genome.fa").unlink()
+    options = ["-Y", "-R", GROUP, "bwa", "R1.fq", "R2.fq"]
+    theirs = subprocess.run(["bwa", "mem", *options], check=True, capture_output=True, text=True).stdout
+    assert main(["mem", "-v1", "-o", "a.sam", *options]) == 0
+    found = []
+    for text in (theirs, Path("a.sam").read_text()):
+        by_read = {}
+        for r in of_text(text, folder):
+            if not r.is_supplementary:
+                tags = {name for name, _ in r.get_tags()} - {"MQ"}
+                by_read[r.query_name, r.is_read2] = r.mapping_quality, r.flag, r.cigarstring, tags
+        found.append(by_read)
+    assert found[0].keys() == found[1].keys()
+    sure = [read for read in found[0] if min(found[i][read][0] for i in (0, 1)) >= 30]
+    assert len(sure) > PAIRS
+    differ = [read for read in sure if found[0][read][1:] != found[1][read][1:]]
+    assert len(differ) <= 0.02 * len(sure), differ
