@@ -45,6 +45,7 @@ COMMANDS = {
     "evaluate": Command("gassst.tools.evaluate", "Measure how well simulated reads were mapped."),
     "report": Command("gassst.tools.report", "Make a web page about a run from its --stats file."),
     "bench": Command("gassst.tools.bench", "Compare gassst with other mappers here, on simulated reads."),
+    "info": Command("gassst.cli.info", "Say what an index contains, or which run wrote a file."),
     "devices": Command(
         "gassst.cli.devices", "List the OpenCL devices, and say which one would be used and why."
     ),
