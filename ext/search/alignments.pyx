@@ -13,7 +13,7 @@ from gassst._core.cigar cimport CIGAR_DELETION, CIGAR_INSERTION, CIGAR_MATCH, ci
 from gassst._core.contigs cimport contig_near
 from gassst._core.coordinates cimport coordinate_t
 from gassst._core.intrinsics cimport trailing_zeros
-from gassst._core.layouts cimport NO_SCORE, hit_t
+from gassst._core.layouts cimport NO_SCORE, hit_t, rating_t
 from gassst._core.planes cimport (AHEAD, bases64_t, bases_at, count_differences, first_base, first_bases, planes_of, planes_t,
                                   prefetch_read)
 from gassst._core.sam_flags cimport REVERSE, SECONDARY, UNMAPPED
@@ -305,7 +305,7 @@ def hits_from_bands(bands, const coordinate_t[::1] ungapped, traced, context):
     return hits_array, cigars_array[:n_runs].copy()
 
 
-def reported_rows(const hit_t[::1] hits, const int64_t[::1] start, const uint8_t[::1] quality):
+def reported_rows(const hit_t[::1] hits, const int64_t[::1] start, const rating_t[::1] rated):
     """The rows of all reads: the first of each is primary, and an unmapped read has one.
 
     Parameters
@@ -314,14 +314,14 @@ def reported_rows(const hit_t[::1] hits, const int64_t[::1] start, const uint8_t
         Without those of unmapped reads.
     start : int64[n + 1]
         Hits of read r are start[r] .. start[r + 1].
-    quality : uint8[n]
-        Mapping qualities of the primaries.
+    rated : RATING[n]
+        Of the primaries.
 
     Returns
     -------
     HIT[h]
     """
-    cdef Py_ssize_t n = quality.shape[0], r, i, h = 0
+    cdef Py_ssize_t n = rated.shape[0], r, i, h = 0
     for r in range(n):
         h += max(start[r + 1] - start[r], 1)
     rows_array = np.zeros(h, HIT)
@@ -337,6 +337,6 @@ def reported_rows(const hit_t[::1] hits, const int64_t[::1] start, const uint8_t
                 if i > start[r]:
                     rows[h].flag |= SECONDARY
                 else:
-                    rows[h].mapq = quality[r]
+                    rows[h].mapq = rated[r].mapq
                 h += 1
     return rows_array

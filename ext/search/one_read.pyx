@@ -5,8 +5,6 @@ and errors that no clipped or gapped alignment betters (`_Realignment._clear` in
 have to say what becomes of all others.
 """
 
-from functools import lru_cache
-
 import numpy as np
 
 from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -14,12 +12,12 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from gassst._core.alignments cimport contigs_t, fit_contig, ungapped_diagonal
-from gassst._core.chance cimport word_letters
 from gassst._core.banded cimport band_batch, band_paths, local_ends, local_scoring
 from gassst._core.coordinates cimport coordinate_t
 from gassst._core.cigar cimport cigar_length, cigar_op, cigar_span
-from gassst._core.layouts cimport NO_SCORE, NO_SUBOPTIMAL, read_summary_t
+from gassst._core.layouts cimport NO_SCORE, NO_SUBOPTIMAL, rating_t, read_summary_t
 from gassst._core.contigs cimport contig_near
+from gassst._core.mapq cimport Rater, place_t as rated_t
 from gassst._core.planes cimport bases_at, first_bases, planes_t
 from gassst._core.read_through cimport adapter_start, adapters_of, adapters_t
 from gassst._core.rooms cimport enlarged, room_t
@@ -67,7 +65,8 @@ cdef class OneRead:
         Most places reported.
     """
 
-    cdef object plan, rate, rate_beside
+    cdef object plan
+    cdef Rater rater
     cdef list names
     cdef planes_t reads
     cdef contigs_t contigs
@@ -104,7 +103,7 @@ cdef class OneRead:
         self.max_hits, self.shortest = max_hits, rules.shortest
         self.margin = rules.margin
         self.least_beside, self.most_beside = rules.least_beside, rules.most_beside
-        self.rate, self.rate_beside = lru_cache(maxsize=1 << 16)(rules.rate), rules.rate_beside
+        self.rater = plan.rater(rules.library)
         self.is_local, self.longest = rules.is_local, rules.longest
         self.free_errors, self.match, self.error_cost = rules.free_errors, rules.match, rules.error_cost
         self.least_score, self.any_perfect = rules.least_score, rules.any_perfect
@@ -330,18 +329,16 @@ cdef class OneRead:
 
     # --- mapping quality ---------------------------------------------------------------------------------------------
 
-    cdef int quality(self) except -1:
-        """The mapping quality of the primary (`mapq.mapping_quality`, `beside_copies`)."""
+    cdef int quality(self) except -1 nogil:
+        """The mapping quality of the primary (`HostBackend.rate`, `beside_copies`)."""
         cdef const found_t *primary = <const found_t *>self.rooms[FOUND].p
-        cdef const read_summary_t *s = &self.summary
         cdef int64_t first = 64 * (<int64_t>(primary.read_strand & 1) * ((self.length + 63) >> 6))
         cdef uint16_t errors = NO_SCORE, count = 0
-        cdef double letters = word_letters(self.reads, 0, self.length, self.plan.letters)
-        cdef int quality = self.rate(letters, s.best, s.second, s.n_best, s.n_second, self.length, self.complete,
-                                     self.looked, self.planned)
-        if quality >= self.least_beside:
+        cdef rated_t seen
+        cdef rating_t rating
+        self.rater.whole(&self.summary, &self.stages.reads, &self.stages.states, 0, &seen)
+        self.rater.alone(&seen, &rating)
+        if rating.mapq >= self.least_beside:
             count = rivals_beside(self.stages.reference, primary.position, self.reads, first, self.length, self.length,
                                   primary.edits + self.most_beside, &errors)
-        if count:
-            quality = min(quality, <int>self.rate_beside(count, errors, primary.edits, self.length))
-        return quality
+        return min(rating.mapq, self.rater.of_copies(count, errors, primary.edits, self.length)) if count else rating.mapq

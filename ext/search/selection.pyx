@@ -6,7 +6,6 @@ from libc.stdint cimport UINT8_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_
 from libc.stdlib cimport free, malloc
 
 from gassst._core.coordinates cimport KEY_ROW_BITS, KEY_ROW_MASK, coordinate_t, place_key
-from gassst._core.hashing cimport mix
 from gassst._core.key_sort cimport sort_keys
 from gassst._core.layouts cimport NO_SCORE, NO_SUBOPTIMAL, read_summary_t
 from gassst._core.same_place cimport SAME_PLACE
@@ -254,49 +253,3 @@ def chosen_first(const int64_t[::1] rows, const int64_t[::1] start, const int64_
                     out += 1
             kept_start[r + 1] = out
     return rows_array[:out].copy(), start_array
-
-
-def distinct_cases(const read_summary_t[::1] summary, const uint32_t[::1] lengths, seen):
-    """Reads of which the same is known but for how many places there are: a batch has some hundred such cases.
-
-    Parameters
-    ----------
-    summary : READ_SUMMARY[n]
-        Of which `best` and `second` count.
-    lengths : uint32[n]
-    seen : search.mapq.Seen
-        Read: `complete`, `planned`, `looked`.
-
-    Returns
-    -------
-    first : int64[k]
-        The first read of each case.
-    case : int64[n]
-        Index into `first` of every read.
-    """
-    cdef const uint16_t[::1] complete = seen.complete, planned = seen.planned
-    cdef const uint8_t[::1] looked = seen.looked
-    cdef Py_ssize_t n = lengths.shape[0], r, k = 0, size = 1024
-    cdef uint64_t at, key, more
-    while size < 2 * n:
-        size *= 2
-    first_array, case_array, table_array = np.empty(n, np.int64), np.empty(n, np.int64), np.full(size, -1, np.int32)
-    keys_array = np.empty((n, 2), np.uint64)
-    cdef int64_t[::1] first = first_array, case_of = case_array
-    cdef int32_t[::1] table = table_array  # cases by hash, -1 where there is none
-    cdef uint64_t[:, ::1] keys = keys_array
-    with nogil:
-        for r in range(n):
-            key = (<uint64_t>summary[r].best << 48 | <uint64_t>summary[r].second << 32 | <uint64_t>complete[r] << 16
-                   | planned[r])
-            more = <uint64_t>lengths[r] << 8 | looked[r]
-            at = mix(mix(key) ^ more) & (size - 1)
-            while table[at] >= 0 and (keys[table[at], 0] != key or keys[table[at], 1] != more):
-                at = (at + 1) & (size - 1)
-            if table[at] < 0:
-                table[at] = <int32_t>k
-                keys[k, 0], keys[k, 1] = key, more
-                first[k] = r
-                k += 1
-            case_of[r] = table[at]
-    return first_array[:k].copy(), case_array

@@ -27,3 +27,11 @@ cdef packed struct read_summary_t:
     uint32_t n_second       # hits with `second` edits (tag X1)
     uint32_t n_reported     # rows this read has in the hit array (tag NH)
     int32_t suboptimal      # score of the best hit but one (tag XS), NO_SUBOPTIMAL when there is none
+
+cdef packed struct rating_t:
+    double known            # weight of the other known places, relative to the one reported
+    double unseen           # of copies that no seed led to
+    double chance           # places where as much of a read fits by chance
+    uint8_t mapq
+    uint8_t cap             # most that another rule leaves of it
+    uint8_t capped_by       # which: index into mapq.CAPPED_BY

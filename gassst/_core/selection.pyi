@@ -1,5 +1,4 @@
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,7 +6,6 @@ from numpy.typing import NDArray
 from gassst.search.arrays import Bands
 from gassst.search.backend import Grouped
 from gassst.search.context import BatchContext
-from gassst.search.mapq import Seen
 
 _U8 = NDArray[np.uint8]
 _U16 = NDArray[np.uint16]
@@ -25,4 +23,3 @@ def select_best(
 def chosen_first(
     rows: _I64, start: _I64, primary: _I64, edits: _U16, limit: _U16, most: int
 ) -> tuple[_I64, _I64]: ...
-def distinct_cases(summary: NDArray[Any], lengths: _U32, seen: Seen) -> tuple[_I64, _I64]: ...

@@ -117,3 +117,12 @@ def settled_errors(missed: np.ndarray, share: float) -> np.ndarray:
     `missed` float64[stages, errors] is from `stage_misses`. A stage misses no less of alignments with more errors.
     """
     return (missed <= share).sum(axis=1) - 1 if share else np.full(len(missed), -1)
+
+
+@lru_cache(maxsize=1 << 12)
+def dense_seeds(m: int, w: int, stride: int, passed_over: float) -> SeedsLooked:
+    """What seeds of `w` bases miss that begin every `stride` ones of `m`, but for a share that was passed over."""
+    if m < w:
+        return NO_SEEDS
+    missed = stage_misses(m, (Stage(w, m - w + 1, False, stride),))[0]
+    return SeedsLooked.of(w, missed ** (1 - passed_over))

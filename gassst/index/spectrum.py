@@ -57,22 +57,11 @@ class Spectrum:
 
     def __init__(self, shares: NDArray[np.float32]):
         self.shares = shares.copy()  # caches outlive the mapped file of an index
-        self._by_length: dict[int, NDArray[np.float64]] = {}
 
     @classmethod
     def none(cls) -> Spectrum:
         """Of a genome without copies."""
         return cls(np.zeros(cls.SHAPE, np.float32))
-
-    def of_length(self, m: int) -> NDArray[np.float64]:
-        """float64[2, 2, differences]: the shares of substrings of `m` bases, between those of two lengths."""
-        found = self._by_length.get(m)
-        if found is None:
-            at = float(np.interp(np.log(max(m, 1)), np.log(LENGTHS), np.arange(len(LENGTHS))))
-            low = min(int(at), len(LENGTHS) - 2)
-            below, above = (self.shares[:, :, i].astype(np.float64) for i in (low, low + 1))
-            found = self._by_length[m] = below + (at - low) * (above - below)
-        return found
 
 
 class _Rows(NamedTuple):

@@ -16,15 +16,12 @@ from gassst.index.reference import contig_before
 from gassst.local.align import Aligner, score_bands
 from gassst.local.joint import PAIR_BONUS, Joint, any_within, candidates_of, choose
 from gassst.local.places import Lines, Places, at, line_of_read, of_reads
-from gassst.local.rivals import Looked, Rivals, SeedCoverage, places_by_chance
-from gassst.model.array_types import F64, I64, U8, U32, Bool, Structs
+from gassst.model.array_types import F64, I64, U32, Bool
 from gassst.model.layouts import SAME_PLACE
 from gassst.model.rules import optional
 from gassst.pairing.orientation import leads, partner_strand, partner_window
 from gassst.search.context import BatchContext, PairContext
-from gassst.search.copies import Copies, unseen
 from gassst.search.host_pairs import RESCUE_PLACES
-from gassst.search.mapq import beside_known, copies_of_wholes, near_known, quality
 
 # Bases in a row that a band must have in common with a mate to be scored. Of 17,804 bands in the windows of real
 # E. coli mates 780 have them, and all that score 13 or more; of human ones all that score 16 or more
@@ -126,50 +123,6 @@ def _moved(aligner: Aligner, choice: Joint, rows: I64, primary: Lines, places: P
     wrong = np.zeros(n)
     wrong[reads] = choice.wrong
     return PairedPlaces(primary, places, reads[both].astype(np.uint32), wrong)
-
-
-def pair_quality(
-    context: BatchContext,
-    pairs: PairContext,
-    paired: PairedPlaces,
-    seed_coverage: SeedCoverage,
-    summary: Structs,
-    rivals: Rivals,
-    whole: Bool,
-    rated: U8,
-) -> None:
-    """Set the qualities `rated` (uint8[n], changed in place) of mates that were placed together.
-
-    `summary` READ_SUMMARY[n]: of the search of whole reads. `rivals`: of the primary lines. Other known pairs of places
-    are weighed by the scores of both mates. Beside these, both mates may lie in copies that no seed led to, or one of
-    them may fit near the other by chance. Mates that fit as wholes (`whole` bool[n]) have been weighed in more places
-    by the search: the lower quality holds.
-    """
-    reads = paired.joined.astype(np.int64)
-    if not reads.size:
-        return
-    # Most have a line; the others fit as wholes, and have the place that the search chose.
-    seen = seed_coverage.seen.take(reads)
-    as_wholes, case = copies_of_wholes(summary[reads], context.lengths[reads], seen, context.library)
-    of_read = np.full(context.n, -1, np.int64)
-    of_read[reads] = np.arange(len(reads))
-    kept = np.flatnonzero(of_read[paired.primary.read] >= 0)
-    lines = paired.primary.take(kept)
-    row, mate = of_read[lines.read], of_read[pairs.partner[reads]]
-    aligned, own = Copies.of(Looked.of(context, lines, seed_coverage).found)
-    copies = Copies.concatenate([as_wholes, aligned])
-    case[row] = len(as_wholes.length) + own
-    chance = np.zeros(len(reads))
-    chance[row] = places_by_chance(context, lines, pairs.window_bases / 2)
-    near = near_known(summary[reads])
-    near[row] = rivals.take(kept).are_near(context.params.scoring, lines)
-    # A mate that chance has put beside one of several places has chosen it.
-    chance += np.where(near, chance[mate], 0)
-    wrong = paired.wrong[reads]
-    known = beside_known(near, near[mate], wrong)
-    hidden = unseen(copies, case, case[mate], known, context.plan.spectrum)
-    of_scores = quality(wrong, hidden, chance)
-    rated[reads] = np.where(whole[reads], np.minimum(rated[reads], of_scores), of_scores)
 
 
 def _windows(context: BatchContext, pairs: PairContext, guides: Places) -> tuple[I64, I64, I64]:

@@ -20,7 +20,7 @@ from gassst._core import ungapped as _ungapped
 from gassst._core.local_places import SCORED
 from gassst.local.align import Aligner, score_promising
 from gassst.local.joint import PAIR_BONUS
-from gassst.local.mates import PairedPlaces, pair_quality, pair_up
+from gassst.local.mates import PairedPlaces, pair_up
 from gassst.local.places import (
     MUCH_CLIPPED,
     Lines,
@@ -33,7 +33,7 @@ from gassst.local.places import (
     rank,
 )
 from gassst.local.reseed import PassedOver, look_again
-from gassst.local.rivals import SeedCoverage, quality_of, rivals_of, supplementary
+from gassst.local.rivals import SeedCoverage, rivals_of, rules, supplementary
 from gassst.model.array_types import COORDINATE, I64, U32, Bool, place_keys
 from gassst.model.layouts import NO_SCORE, SAME_PLACE
 from gassst.model.params import LEAST_SHARE, Scoring
@@ -42,8 +42,8 @@ from gassst.model.sam_flags import SECONDARY, SUPPLEMENTARY
 from gassst.search.arrays import BatchResult, GlobalResult
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.host import HostBackend, unmapped_rows
-from gassst.search.mapq import near_known
-from gassst.search.tandem_copies import Parts, beside_copies
+from gassst.search.plan import EXTRA_STRATA
+from gassst.search.tandem_copies import beside_copies
 
 
 class Looked(NamedTuple):
@@ -119,8 +119,10 @@ class _Realignment:
         if self.pairs is None:
             return np.zeros(self.context.n, bool)
         summary = self.found.summary
+        further = summary["second"].astype(np.int64) - summary["best"]
+        near = (summary["n_best"] > 1) | (summary["second"] != NO_SCORE) & (further <= EXTRA_STRATA)
         stays = of_reads(self._reportable(primary.take(primary.given), self.pairs.paired), self.context.n)
-        stays &= ~far & (~near_known(summary) | (summary["best"] == 0))
+        stays &= ~far & (~near | (summary["best"] == 0))
         return self.found.proper & stays & stays[self.pairs.partner]
 
     @optional(
@@ -213,18 +215,18 @@ class _Realignment:
         # What the search of whole reads says holds for alignments of whole reads, and for what pairs decide.
         by_score = (primary.hits["cigar_runs"] > 1) | ~primary.given | seed_coverage.reseeded[primary.read]
         own = np.flatnonzero(by_score & ~joined[primary.read])
-        some, quality = primary.take(own), self.found.quality.copy()
-        quality[some.read] = quality_of(context, some, rivals.take(own), seed_coverage)
+        some, rated, how = primary.take(own), self.found.rated.copy(), (seed_coverage, rules(context))
+        rated[some.read] = context.rater.lines(context, some, rivals.take(own), *how)
         if self.pairs is not None:
-            summary = self.found.summary
             # Mates of concordant pairs of whole reads, none of them looked up again.
             whole = self.found.proper & ~(seed_coverage.reseeded | seed_coverage.reseeded[self.pairs.partner])
-            pair_quality(context, self.pairs, paired, seed_coverage, summary, rivals, whole, quality)
+            known = paired, whole.view(np.uint8), self.found.summary, rivals
+            context.rater.mates(context, rated, *known, *how, self.pairs.window_bases)
         begin, end, loss = _local_rows.parts_of_strands(primary, context.lengths, self.scoring)
-        beside = Parts(primary.read_strand, primary.first_diagonal, begin, end, loss)
-        lines.hits["mapq"][:k] = beside_copies(quality[primary.read], beside, context)
+        beside = context, primary.read_strand, primary.first_diagonal, begin, end, loss
+        lines.hits["mapq"][:k] = beside_copies(rated[primary.read], *beside)["mapq"]
         of_parts = rivals.take(np.arange(k, len(lines.read)))
-        lines.hits["mapq"][k:] = quality_of(context, parts, of_parts, seed_coverage)
+        lines.hits["mapq"][k:] = context.rater.lines(context, parts, of_parts, *how)["mapq"]
         others = lines.take(np.empty(0, np.int64))
         if context.params.most_hits > 1:
             reads = np.flatnonzero(of_reads(lines, context.n)).astype(np.uint32)

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from gassst._core.mapq import qualities
 from gassst.gpu.choose import Extender
 from gassst.local.places import joined
 from gassst.mapping.batch import map_batch
@@ -23,7 +24,6 @@ from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
 from gassst.search.arrays import BatchResult
 from gassst.search.context import BatchContext
-from gassst.search.mapq import quality
 
 
 def map_batch_with_alt(
@@ -150,7 +150,7 @@ class _Merge:
         params, lengths = self.context.params, self.context.lengths[hits["read"]]
         cost = params.scoring.match + params.scoring.mismatch if params.mode == "local" else 1
         odds = self.context.library.odds(hits["edits"], lengths)
-        return quality(odds ** ((hits["score"] - home["score"]) / cost))
+        return qualities(odds ** ((hits["score"] - home["score"]) / cost))
 
     def _behind(self, rows: Bool) -> I64:
         """Rows to report as secondary, as many as are wanted beside those of the main assembly."""

@@ -16,19 +16,12 @@ from gassst.bands.base import WIDTHS, doubled
 from gassst.index.seed_index import SeedIndex
 from gassst.local.align import breaking_cost, leaving_cost
 from gassst.model.array_types import I64
-from gassst.model.layouts import READ_SUMMARY
 from gassst.model.params import MIN_READ_LENGTH, SPECIFIC_LENGTH, MapParams
-from gassst.pairing.error_rate import UNKNOWN_LIBRARY
+from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate
 from gassst.reads.adapters import KNOWN, RULES
 from gassst.search.filters import Cascade
-from gassst.search.mapq import (
-    LEAST_BESIDE_COPIES,
-    MOST_BESIDE,
-    Seen,
-    mapping_quality,
-    quality_of_copies,
-)
 from gassst.search.plan import EXTRA_STRATA, SearchPlan
+from gassst.search.tandem_copies import LEAST_BESIDE_COPIES, MOST_BESIDE
 
 T = TypeVar("T")
 # Letters of a read that the compiled search takes as they are; others are for the rules for records.
@@ -78,6 +71,7 @@ class Rules:
     specific: int = SPECIFIC_LENGTH
     shortest: int = MIN_READ_LENGTH
     margin: int = EXTRA_STRATA
+    library: ErrorRate = UNKNOWN_LIBRARY
     least_beside: int = LEAST_BESIDE_COPIES
     most_beside: int = MOST_BESIDE
 
@@ -98,24 +92,6 @@ class Rules:
             costs=doubled(scoring),
             leaving=np.array([(width, leaving_cost(scoring, width)) for width in WIDTHS], np.int64),
         )
-
-    def rate(
-        self, letters: float, best: int, second: int, n_best: int, n_second: int, length: int, *seen: int
-    ) -> int:
-        """`mapq.mapping_quality` of one read; `seen`: `complete`, `looked`, `planned` of `mapq.Seen`."""
-        summary = np.zeros(1, READ_SUMMARY)
-        summary["best"], summary["second"] = best, second
-        summary["n_best"], summary["n_second"] = n_best, n_second
-        types = np.uint16, np.uint8, np.uint16
-        columns = [np.array([value], dtype) for value, dtype in zip(seen, types, strict=True)]
-        known = Seen(columns[0], columns[1], columns[2], self.plan)
-        read = summary, np.array([length], np.uint32), known, UNKNOWN_LIBRARY, np.array([letters])
-        return int(mapping_quality(*read)[0])
-
-    def rate_beside(self, count: int, errors: int, loss: int, aligned: int) -> int:
-        """`mapq.quality_of_copies` of one read."""
-        read = np.array([count]), np.array([errors]), np.array([loss], np.float64), np.array([aligned])
-        return int(quality_of_copies(*read, UNKNOWN_LIBRARY)[0])
 
 
 class OneReadSearch:

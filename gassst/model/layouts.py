@@ -30,6 +30,17 @@ READ_SUMMARY = np.dtype(
     ]
 )
 
+RATING = np.dtype(
+    [
+        ("known", np.float64),
+        ("unseen", np.float64),
+        ("chance", np.float64),
+        ("mapq", np.uint8),
+        ("cap", np.uint8),
+        ("capped_by", np.uint8),
+    ]
+)
+
 NO_SCORE = 0xFFFF
 NO_SUBOPTIMAL = np.iinfo(np.int32).min
 SAME_PLACE = 10

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import exp, lgamma, log10
+from math import log10
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from gassst._core.mapq import Odds
 
 # Reads from which on a rate is learned, and insert sizes are.
 ENOUGH_READS = 64
@@ -74,23 +76,14 @@ class ErrorRate:
         """float64[n]: how many mismatches of the average kind are as unlikely (int64[n])."""
         return phred / (-10 * log10(self.rate / 3))
 
+    @property
+    def table(self) -> Odds:
+        """The odds of one error more, as compiled code looks them up."""
+        return _table(self.rate, self.bases)
+
     def odds(self, errors: ArrayLike, lengths: ArrayLike) -> np.ndarray:
         """float64[n]: how much less likely a place is for one error more than `errors` in a read of `lengths` bases."""
-        reads = np.asarray(lengths, np.int64) << 16 | np.asarray(errors, np.int64)
-        cases, case = np.unique(reads, return_inverse=True)
-        return np.array([_odds(self, c & 0xFFFF, c >> 16) for c in cases.tolist()], np.float64)[case]
-
-    def _odds(self, errors: int, length: int) -> float:
-        # One error in three makes a base look like the other place.
-        share = (errors + self.rate * self.bases) / (length + self.bases)
-        return share / (3 * max(1 - share, 1 / 3))
-
-    def _log_chance(self, errors: int, length: int) -> float:
-        """Returns the logarithm of the chance that a read has these errors at given bases."""
-        a, b = self.rate * self.bases, (1 - self.rate) * self.bases
-        right = max(length - errors, 0)
-        pieces = (errors + a, a), (right + b, b), (a + b, errors + right + a + b)
-        return sum(lgamma(one) - lgamma(other) for one, other in pieces)
+        return self.table.of(*(np.atleast_1d(np.asarray(column, np.int64)) for column in (errors, lengths)))
 
 
 def deamination(cycles: np.ndarray, damage: np.ndarray) -> tuple[float, ...]:
@@ -114,10 +107,6 @@ def deamination(cycles: np.ndarray, damage: np.ndarray) -> tuple[float, ...]:
 UNKNOWN_LIBRARY = ErrorRate(0.5, 2 * 0.613)
 
 
-@lru_cache(maxsize=1 << 14)
-def _odds(library: ErrorRate, errors: int, length: int) -> float:
-    """Returns the odds in a read that is of its library, or is unlike it and speaks for itself, as its errors say."""
-    alone = UNKNOWN_LIBRARY._odds(errors, length)
-    chance = UNKNOWN_LIBRARY._log_chance(errors, length) - library._log_chance(errors, length)
-    unlike = UNLIKE * exp(min(chance, 500.0))
-    return (unlike * alone + (1 - UNLIKE) * library._odds(errors, length)) / (unlike + 1 - UNLIKE)
+@lru_cache(maxsize=16)
+def _table(rate: float, bases: float) -> Odds:
+    return Odds(rate, bases, UNKNOWN_LIBRARY.rate, UNKNOWN_LIBRARY.bases, UNLIKE)

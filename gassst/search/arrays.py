@@ -170,6 +170,14 @@ class Traced(NamedTuple):
     n_runs: U16
 
 
+class Seen(NamedTuple):
+    """What the search looked at: as in `search.state.SearchState`."""
+
+    complete: U16
+    looked: U8
+    planned: U16
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class GlobalResult:
     """What the whole-read search of a batch of `n` reads found.
@@ -183,11 +191,11 @@ class GlobalResult:
     start : int64[n + 1]
         `rows` of read r are start[r] .. start[r + 1].
     summary : READ_SUMMARY[n]
-    quality : uint8[n]
-        Mapping quality of each primary.
+    rated : RATING[n]
+        Mapping quality of each primary, and its terms.
     proper : bool[n]
         Reads whose place a concordant pair decided.
-    seen : mapq.Seen
+    seen : Seen
         What was looked at.
     traced : tuple or None
         Where a device has aligned the `rows`: diagonals of ungapped ones, uint32[k], 0 for others, which are Traced.
@@ -197,9 +205,9 @@ class GlobalResult:
     rows: I64
     start: I64
     summary: Structs
-    quality: U8
+    rated: Structs
     proper: Bool
-    seen: Any
+    seen: Seen
     traced: tuple[I64, Traced] | None = None
 
     def without(self, reads: Bool) -> GlobalResult:

@@ -8,8 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
-from gassst._core import chance as _chance
 from gassst._core import seeds as _seeds
+from gassst._core.mapq import Rater, chance_hits
 from gassst.index.lookup import WholeIndex
 from gassst.index.miss_model import MISS_ERRORS
 from gassst.index.reference import GAP, Reference
@@ -23,7 +23,7 @@ from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate
 from gassst.pairing.insert_size import InsertModel
 from gassst.search.arrays import GlobalResult
 from gassst.search.filters import Cascade
-from gassst.search.plan import CHANCE_HITS, SearchPlan, chance_hits
+from gassst.search.plan import CHANCE_HITS, SearchPlan
 
 RESCUES = rule("mate-rescue", "Scores the window that a mate leaves for the other one.")
 
@@ -121,16 +121,10 @@ class BatchContext:
         """uint32[n]"""
         return self.packed.lengths
 
-    def letters_of(self, reads: U32, begin: I64, end: I64) -> F64:
-        """float64[k]: what a base of these parts of reads is worth, as `_core.chance.letters_of` says."""
-        return _chance.letters_of(reads, begin, end, self.packed, self.plan.letters)
-
     @property
-    def letters(self) -> F64:
-        """float64[n]: what a base of each read is worth."""
-        return self.letters_of(
-            np.arange(self.n, dtype=np.uint32), np.zeros(self.n, np.int64), self.lengths.astype(np.int64)
-        )
+    def rater(self) -> Rater:
+        """What rates the places of reads in this thread."""
+        return self.plan.rater(self.library)
 
     @property
     def shift(self) -> int:

@@ -19,7 +19,7 @@ from gassst._core.stages import Stages
 from gassst.bands.base import ReadsHandle
 from gassst.index.reference import contig_before
 from gassst.model.array_types import COORDINATE, F64, I64, U8, U16, U32, U64, Bool, place_keys
-from gassst.model.layouts import HIT, NO_SCORE
+from gassst.model.layouts import HIT, NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
 from gassst.model.params import EVERY_HIT, Scoring
 from gassst.model.rules import rule
 from gassst.model.sam_flags import UNMAPPED
@@ -38,10 +38,9 @@ from gassst.search.arrays import (
 from gassst.search.backend import Grouped, Resolved, Selected
 from gassst.search.context import BatchContext
 from gassst.search.dense import DenselyLooked, DenseSeeds
-from gassst.search.mapq import mapping_quality, summarise_all
 from gassst.search.plan import EXTRA_STRATA, SeedRows
 from gassst.search.state import SearchState
-from gassst.search.tandem_copies import Parts, beside_copies
+from gassst.search.tandem_copies import beside_copies
 
 # Reads that go through the stages together.
 BLOCK = 256
@@ -288,20 +287,13 @@ class HostBackend:
 
     def rate(self, state: SearchState, found: Grouped, selected: Selected) -> GlobalResult:
         """The result of the search of single reads, with mapping qualities. Counts reads with seeds passed over."""
-        context, seen = self.context, state.seen(self.context)
+        context, seen = self.context, state.seen()
         self.stats.capped += int(state.capped.sum())
         wrong = None
         if context.library.damage and not context.params.exhaustive:
             selected, wrong = self._by_likelihood(found, selected)
-        rated = selected.summary, context.lengths, seen, context.library, context.letters
-        quality = mapping_quality(*rated, wrong)
-        return GlobalResult(
-            found.bands,
-            *selected,
-            quality,
-            proper=np.zeros(context.n, bool),
-            seen=seen,
-        )
+        rated = context.rater.wholes(context, selected.summary, seen, wrong)
+        return GlobalResult(found.bands, *selected, rated, proper=np.zeros(context.n, bool), seen=seen)
 
     def _by_likelihood(self, found: Grouped, selected: Selected) -> tuple[Selected, F64]:
         """The same rows with the likeliest place of each read first; float64[n] says what its other places weigh."""
@@ -325,13 +317,13 @@ class HostBackend:
             ungapped, traced = found.traced or self._traced(bands)
             hits, cigars = _alignments.hits_from_bands(bands, ungapped, traced, self.context)
         mapped = np.diff(start) > 0
-        quality = found.quality.copy()
+        rated = found.rated.copy()
         primary = start[:-1][mapped]
         length = self.context.lengths[mapped].astype(np.int64)
-        columns = bands.read_strand[primary], hits["position"][primary], np.zeros_like(length), length
-        parts = Parts(*columns, hits["edits"][primary].astype(np.float64))
-        quality[mapped] = beside_copies(quality[mapped], parts, self.context)
-        return BatchResult(_alignments.reported_rows(hits, start, quality), found.summary, cigars)
+        where = bands.read_strand[primary], hits["position"][primary], np.zeros_like(length), length
+        loss = hits["edits"][primary].astype(np.float64)
+        rated[mapped] = beside_copies(rated[mapped], self.context, *where, loss)
+        return BatchResult(_alignments.reported_rows(hits, start, rated), found.summary, cigars)
 
     def _traced(self, bands: Bands) -> tuple[I64, Traced]:
         """As `GlobalResult.traced`."""
@@ -442,3 +434,19 @@ def _primaries(edits: U16 | I64, start: I64, summary: np.ndarray, digest: U64) -
     chosen = digest[mapped] % summary["n_best"][mapped].astype(np.uint64)
     primary[mapped] = np.flatnonzero(is_best)[first_best + chosen.astype(np.int64)]
     return primary
+
+
+def summarise_all(read: np.ndarray, edits: np.ndarray, n_reads: int) -> np.ndarray:
+    """READ_SUMMARY[n] of an exhaustive search from all alignments, without `n_reported`."""
+    summary = np.zeros(n_reads, READ_SUMMARY)
+    best = np.full(n_reads, NO_SCORE, np.int64)
+    np.minimum.at(best, read, edits)
+    worse = edits > best[read]
+    second = np.full(n_reads, NO_SCORE, np.int64)
+    np.minimum.at(second, read[worse], edits[worse])
+    summary["best"], summary["second"] = best, second
+    summary["n_best"] = np.bincount(read[~worse], minlength=n_reads)
+    summary["n_second"] = np.bincount(read[edits == second[read]], minlength=n_reads)
+    runner_up = np.where(summary["n_best"] > 1, best, second)
+    summary["suboptimal"] = np.where(runner_up == NO_SCORE, NO_SUBOPTIMAL, -runner_up)
+    return summary

@@ -14,15 +14,7 @@ from gassst.pairing.pair_scoring import EDIT_PHRED, PairChoice, PairedReads, Pla
 from gassst.search.arrays import Anchors, Bands, Buckets, GlobalResult
 from gassst.search.backend import Grouped, Selected
 from gassst.search.context import BatchContext, PairContext
-from gassst.search.copies import unseen
-from gassst.search.mapq import (
-    beside_known,
-    copies_of_wholes,
-    mapping_quality,
-    near_known,
-    quality,
-)
-from gassst.search.plan import EXTRA_STRATA, chance_hits
+from gassst.search.plan import EXTRA_STRATA
 from gassst.search.state import PairState, SearchState
 
 # A read with more places as good as its best is no guide to its mate, and no window of more buckets is scored. With 16
@@ -133,25 +125,8 @@ class HostPairPasses:
 
         `state` is None where all places were asked for.
         """
-        context, partner, summary = self.context, self.pairs.partner, selected.summary
         self.stats.capped += int(search.capped.sum())
-        seen = search.seen(context)
-        copies, case = copies_of_wholes(summary, context.lengths, seen, context.library)
-        near = near_known(summary)
-        known = beside_known(near, near[partner], choice.wrong)
-        hidden = unseen(copies, case, case[partner], known, context.plan.spectrum)
-        # Often only its mate places a short read, or one of low complexity: then the mate's certainty is not its own.
-        errors, letters = summary["best"].astype(np.int64), context.letters
-        chance = chance_hits(context.lengths, errors, self.pairs.window_bases / 2, letters)
-        rated = quality(choice.wrong, hidden, chance)
-        # What no pair decides is as sure as a single read.
-        alone = np.flatnonzero(~choice.decided)
-        some = summary[alone], context.lengths[alone], seen.take(alone)
-        rated[alone] = mapping_quality(*some, context.library, letters[alone])
-        return GlobalResult(
-            found.bands,
-            *selected,
-            rated,
-            proper=choice.proper,
-            seen=seen,
-        )
+        context, seen = self.context, search.seen()
+        decided = choice.decided.view(np.uint8)
+        rated = context.rater.wholes(context, selected.summary, seen, choice.wrong, self.pairs, decided)
+        return GlobalResult(found.bands, *selected, rated, proper=choice.proper, seen=seen)

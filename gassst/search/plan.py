@@ -21,21 +21,23 @@ from weakref import proxy
 
 import numpy as np
 
+from gassst._core.mapq import Rater, chance_hits
 from gassst.index.miss_model import (
     MISS_ERRORS,
     NO_SEEDS,
     SeedsLooked,
     Stage,
+    dense_seeds,
     longest_seed,
     miss_share,
     settled_errors,
     stage_miss,
     stage_misses,
 )
-from gassst.index.spectrum import Spectrum
+from gassst.index.spectrum import LENGTHS, Spectrum
 from gassst.model.params import MAX_ERRORS, MAX_GAPS, MAX_READ_LENGTH, MIN_READ_LENGTH, MapParams
 from gassst.model.presets import PRESETS
-from gassst.search.copies import log_choose
+from gassst.pairing.error_rate import ErrorRate
 from gassst.workers.forks import watch_forks
 
 DEFAULT_IDENTITY = 80.0
@@ -74,17 +76,6 @@ def default_errors(m: int, n_bases: int, letters: float = 4.0) -> int:
     while errors > 0 and chance_hits(m, errors, n_bases, letters) > CHANCE_HITS:
         errors -= 1
     return errors
-
-
-def chance_hits(m: Any, d: Any, n_bases: float, letters: Any = 4.0) -> Any:
-    """Expected places on both strands of `n_bases` random bases within `d` errors of a random read of `m` bases.
-
-    About C(m, d) * 8^d words of four letters lie within d errors: 3 substitutions, 4 insertions and 1 deletion for each
-    base. Arrays, or one number each. Bases of a repeat are worth fewer letters (`_core.chance.letters_of`).
-    """
-    d = np.minimum(d, m)
-    log_words = log_choose(m, d) + d * np.log(2 * letters) - m * np.log(letters)
-    return 2.0 * n_bases * np.exp(np.minimum(log_words, 0.0))
 
 
 def cheapest_path(open_after: np.ndarray, cost: np.ndarray, is_last: np.ndarray, most: int) -> list[int]:
@@ -196,6 +187,7 @@ class SearchPlan:
         # Asked for the same few hundred in every batch; by a proxy, for a plan is to end with its last reference.
         self.missed = lru_cache(maxsize=1 << 16)(partial(SearchPlan._missed, proxy(self)))
         self.looked_up = lru_cache(maxsize=1 << 14)(partial(SearchPlan._looked_up, proxy(self)))
+        self._of_thread = threading.local()
         self._lock = threading.Lock()
         watch_forks(self)
 
@@ -216,6 +208,14 @@ class SearchPlan:
         with self._lock:
             for m in present[~self._known[present]]:
                 self._store(int(m), self.plan(int(m)))
+
+    def rater(self, library: ErrorRate) -> Rater:
+        """What rates the places of reads of a library in this thread."""
+        mine = vars(self._of_thread)
+        if mine.get("library") != library:
+            rater = Rater(self, library.table, LENGTHS, EXTRA_STRATA, dense_seeds)
+            mine.update(library=library, rater=rater)
+        return mine["rater"]
 
     def known(self, m: int) -> tuple[LengthPlan, np.ndarray]:
         """The plan of a length that was prepared, and float64[stages, MISS_ERRORS]: the share of alignments, by errors,

@@ -9,9 +9,8 @@ import numpy as np
 from gassst._core.placements import Placements
 from gassst.model.array_types import I64, U8, U16, U64, Bool
 from gassst.model.layouts import NO_SCORE
-from gassst.search.arrays import Bands, Buckets, Diagonals, KeysByRead
+from gassst.search.arrays import Bands, Buckets, Diagonals, KeysByRead, Seen
 from gassst.search.context import BatchContext, PairContext
-from gassst.search.mapq import Seen
 
 
 @dataclass(eq=False, repr=False)
@@ -71,9 +70,9 @@ class SearchState:
             rejected=KeysByRead.none(n),
         )
 
-    def seen(self, context: BatchContext) -> Seen:
+    def seen(self) -> Seen:
         """What has been looked at so far, for the mapping qualities."""
-        return Seen(self.complete, self.looked, self.planned, context.plan)
+        return Seen(self.complete, self.looked, self.planned)
 
 
 @dataclass(eq=False, repr=False)

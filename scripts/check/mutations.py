@@ -31,7 +31,7 @@ THESIS_H = "ext/thesis/thesis_filters.h"
 BOUND_BAND, BOUND_FLANKS = "ext/isa/bound_band.h", "ext/isa/bound_flanks.h"
 HOST = "gassst/search/host.py"
 CIGAR_H, CONTIGS_H = "ext/common/cigar.h", "ext/common/contigs.h"
-SEEDS, MAPQ = "index/seeds.pyx", "gassst/search/mapq.py"
+SEEDS, MAPQ = "index/seeds.pyx", "ext/search/mapq.pyx"
 SELECTION, BOOKKEEPING = "ext/search/selection.pyx", "ext/search/bookkeeping.pyx"
 KNOWLEDGE = "gassst/gpu/kernels/knowledge.h"
 MATE_ANCHORS, PLACEMENTS = "ext/pairing/mate_anchors.pyx", "ext/pairing/placements.pyx"
@@ -325,13 +325,12 @@ MUTATIONS = [
         "self.found.proper & stays & stays[self.pairs.partner]", "self.found.proper & stays", PAIR_QUALITY,
     ),
     Mutation(
-        "pairing: the chance of a mate with several places is its own", "gassst/local/mates.py",
-        "chance += np.where(near, chance[mate], 0)", "chance += 0.0", PAIR_QUALITY,
+        "pairing: the chance of a mate with several places is its own", MAPQ,
+        "(mate.chance if places[i].near else 0)", "0", PAIR_QUALITY,
     ),
     Mutation(
-        "pairing: chance has half of the window for mates that are placed by their scores", "gassst/local/mates.py",
-        "places_by_chance(context, lines, pairs.window_bases / 2)",
-        "places_by_chance(context, lines, pairs.window_bases / 4)", PAIR_QUALITY,
+        "pairing: chance has half of the window for mates that are placed by their scores", MAPQ,
+        "* window_bases / 2", "* window_bases / 4", PAIR_QUALITY,
     ),
     Mutation(
         "pairing: chance has two windows for a short mate", "gassst/search/context.py",
@@ -357,7 +356,7 @@ MUTATIONS = [
     ),
     Mutation(
         "tandem: a copy counts with one mismatch fewer", "gassst/search/tandem_copies.py",
-        "np.ceil(self.loss) + MOST_BESIDE)", "np.ceil(self.loss) + MOST_BESIDE - 1)", TEST_TANDEM,
+        "np.ceil(loss) + MOST_BESIDE,", "np.ceil(loss) + MOST_BESIDE - 1,", TEST_TANDEM,
     ),
     # Records.
     Mutation(
@@ -515,11 +514,11 @@ MUTATIONS = [
     ),
     Mutation(
         "mapq: whole reads have one error more in their odds", MAPQ,
-        "odds = library.odds(best, m)", "odds = library.odds(best + 1, m)", MAPQ_INPUTS,
+        "self.odds.of_one(errors, length), missed", "self.odds.of_one(errors + 1, length), missed", MAPQ_INPUTS,
     ),
     Mutation(
         "mapq: a read that may as well be elsewhere has a quality", MAPQ,
-        "wrong > AS_LIKELY, np.uint8(0)", "wrong > 1e8, np.uint8(0)", "tests/property/test_pairs_mapped.py",
+        "return 0 if wrong > AS_LIKELY else", "return 0 if wrong > 1e8 else", "tests/property/test_pairs_mapped.py",
     ),
     # Runs over files.
     Mutation(

@@ -15,9 +15,11 @@ import numpy as np
 import pytest
 
 import gassst
+from gassst._core.mapq import Rater
 from gassst.bands.cpu import CpuExtender
+from gassst.index.miss_model import dense_seeds
 from gassst.index.reference import Reference
-from gassst.index.spectrum import DIFFERENCES, Spectrum
+from gassst.index.spectrum import DIFFERENCES, LENGTHS, Spectrum
 from gassst.model.layouts import NO_SCORE
 from gassst.model.stats import Stats
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate
@@ -26,7 +28,7 @@ from gassst.search import single
 from gassst.search.context import BatchContext
 from gassst.search.dense import DenseSeeds
 from gassst.search.host import HostBackend
-from gassst.search.mapq import copies_of_wholes
+from gassst.search.plan import EXTRA_STRATA
 
 COPIES, ELEMENT = 300, 60  # a seed is passed over from 257 copies on
 
@@ -220,7 +222,9 @@ def weights_of(m, errors, odds, missed):
 def test_copies_weigh_what_their_sums_say(searched, library):
     context, found, _ = searched
     plan, kinds = context.plan, set()
-    copies, case = copies_of_wholes(found.summary, context.lengths, found.seen, library)
+    rater = Rater(plan, library.table, LENGTHS, EXTRA_STRATA, dense_seeds)
+    rater.wholes(context, found.summary, found.seen)
+    kept = {(case["what"], case["how"] & (1 << 62) - 1): case for case in rater.kept}
     for i, m in enumerate(context.lengths.tolist()):
         best, looked = int(found.summary["best"][i]), int(found.seen.looked[i])
         errors, complete, planned = best % NO_SCORE, int(found.seen.complete[i]), int(found.seen.planned[i])
@@ -231,8 +235,9 @@ def test_copies_weigh_what_their_sums_say(searched, library):
         clipped = max(planned - complete, 0) / max(planned, 1)
         missed = missed_by(m, w, count, every, disjoint > 0, complete, int(plan.errors[m]), clipped)
         expected = weights_of(m, errors, odds_of(library, errors, m), missed)
-        np.testing.assert_allclose(copies.missed[case[i]], expected, rtol=1e-6, atol=1e-14)
-        assert copies.lost[case[i]] == pytest.approx(missed[errors] if errors < len(missed) else 1.0)
-        assert (copies.length[case[i]], copies.both[case[i], 0]) == (m, copies.missed[case[i], 0])
+        case = kept[m << 48 | errors << 32 | complete << 16 | planned, m << 16 | looked]
+        np.testing.assert_allclose(case["missed"], expected, rtol=1e-6, atol=1e-14)
+        assert case["lost"] == pytest.approx(missed[errors] if errors < len(missed) else 1.0)
+        assert (case["length"], case["both"][0]) == (m, case["missed"][0])
         kinds.add((disjoint > 0, clipped > 0, errors > 0))
     assert len(kinds) >= 6

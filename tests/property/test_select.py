@@ -1,25 +1,20 @@
 """Mapping qualities: what must hold for any constants, and calibration on a small genome with repeats."""
 
 from itertools import pairwise
+from math import comb
 
 import numpy as np
 import pytest
+from rating import context_of, rater, seen_of, summaries
 
 import gassst
+from gassst._core.mapq import qualities
+from gassst.index.miss_model import SeedsLooked
 from gassst.index.spectrum import Spectrum
 from gassst.model.layouts import NO_SCORE, READ_SUMMARY
 from gassst.model.params import MapParams
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY
-from gassst.search.copies import unseen_alone
-from gassst.search.mapq import (
-    Seen,
-    clipped,
-    copies_of_wholes,
-    family,
-    mapping_quality,
-    near_known,
-    quality,
-)
+from gassst.search.arrays import Seen
 from gassst.search.plan import SearchPlan
 
 N_BASES = 10_000_000
@@ -27,70 +22,74 @@ N_BASES = 10_000_000
 COPIES = Spectrum(np.stack([np.stack([np.full((6, 20), share, np.float32) for share in (0.01, 0.3)])] * 2))
 
 
-def reads(rows, length=100, complete=30, looked=0b11111, sensitivity=2):
-    """(summary, lengths, seen, library, letters) of reads given as (best, second, n_best, n_second)."""
+def reads(rows, lengths=100, complete=30, looked=0b11111, sensitivity=2):
+    """(plan, context, summary, seen) of reads given as (best, second, n_best, n_second)."""
     summary = np.zeros(len(rows), READ_SUMMARY)
     for name, column in zip(("best", "second", "n_best", "n_second"), zip(*rows, strict=True), strict=True):
         summary[name] = column
-    lengths = np.full(len(rows), length, np.uint32)
+    lengths = np.broadcast_to(lengths, len(rows))
     plan = SearchPlan(MapParams(sensitivity=sensitivity), 11, N_BASES, COPIES)
-    plan.prepare(lengths)
-    looked &= (1 << len(plan.plan(length).stages)) - 1
-    ones = np.ones(len(rows))
-    seen = Seen(
-        (complete * ones).astype(np.uint16),
-        (looked * ones).astype(np.uint8),
-        np.full(len(rows), max(plan.disjoint[s, length] for s in range(8) if looked >> s & 1)),
-        plan,
-    )
-    return summary, lengths, seen, UNKNOWN_LIBRARY, 4 * ones
+    plan.prepare(lengths.astype(np.uint32))
+    stages = np.array([len(plan.plan(m).stages) for m in lengths.tolist()])
+    looked = (np.broadcast_to(looked, len(rows)) & (1 << stages) - 1).astype(np.uint8)
+    shown = looked[:, None] >> np.arange(8) & 1
+    planned = (shown * plan.disjoint[:, lengths].T).max(axis=1).astype(np.uint16)
+    seen = Seen(np.broadcast_to(complete, len(rows)).astype(np.uint16), looked, planned)
+    return plan, context_of(lengths.tolist()), summary, seen
 
 
-def unseen(*args, **kwargs):
-    """What unseen copies of such reads weigh."""
-    summary, lengths, seen, library, _ = reads(*args, **kwargs)
-    copies, case = copies_of_wholes(summary, lengths, seen, library)
-    return unseen_alone(copies, case, near_known(summary), seen.plan.spectrum) * family(clipped(seen))
+def rated(*args, **kwargs):
+    """RATING[n] of such reads."""
+    plan, *found = reads(*args, **kwargs)
+    return plan.rater(UNKNOWN_LIBRARY).wholes(*found)
 
 
 def test_ties_and_unmapped_reads_have_quality_0():
     rows = [(0, 3, 2, 1), (0, NO_SCORE, 1000, 0), (NO_SCORE, NO_SCORE, 0, 0)]
-    assert mapping_quality(*reads(rows)).tolist() == [0, 0, 0]
+    assert rated(rows)["mapq"].tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize("length", [36, 100, 250])
 def test_falls_with_rivals_and_errors_and_rises_with_the_distance_of_the_second(length):
-    def rated(best, second, n_second, **seen):
-        return int(mapping_quality(*reads([(best, second, 1, n_second)], length, **seen))[0])
+    def quality(best, second, n_second):
+        return int(rated([(best, second, 1, n_second)], length)["mapq"][0])
 
     for best in range(length // 8):
-        near = [rated(best, best + d, 1) for d in (1, 2, 3, 4, 5)]
+        near = [quality(best, best + d, 1) for d in (1, 2, 3, 4, 5)]
         assert near == sorted(near)
-        crowd = [rated(best, best + 1, n) for n in (1, 2, 5, 100, 10**6)]
+        crowd = [quality(best, best + 1, n) for n in (1, 2, 5, 100, 10**6)]
         assert crowd == sorted(crowd, reverse=True)
         assert crowd[-1] <= 3
-        assert rated(best + 1, best + 2, 1) <= near[0]
+        assert quality(best + 1, best + 2, 1) <= near[0]
     assert near[0] < near[1]
 
 
 def test_seeds_not_looked_up_cost_quality():
     row = [(3, NO_SCORE, 1, 0)]
-    by_complete = [int(mapping_quality(*reads(row, 50, complete=c, looked=0b1))[0]) for c in (1, 2, 3, 4, 8)]
+    by_complete = [int(rated(row, 50, complete=c, looked=0b1)["mapq"][0]) for c in (1, 2, 3, 4, 8)]
     assert by_complete == sorted(by_complete)
     assert by_complete[0] < by_complete[-1]
 
 
 def test_beside_seeds_that_occur_too_often_more_copies_are_assumed():
     rows = [(1, NO_SCORE, 1, 0)]  # every place with fewer errors than the best one and one more is known
-    weights = [float(unseen(rows, 100, complete=c, looked=0b11)[0]) for c in (2, 3, 4, 5)]
+    weights = [float(rated(rows, 100, complete=c, looked=0b11)["unseen"][0]) for c in (2, 3, 4, 5)]
     assert all(a > b for a, b in pairwise(weights))
-    assert family(np.array([0, 0.5, 0.2])).tolist() == pytest.approx([1, 81, 21])
-    assert np.isfinite(family(np.ones(1)))
+    # Where half of the seeds were passed over, or all of them: the genome and the seeds are the same ones.
+    half, every, none = (of_seeds(planned, complete) for planned, complete in ((4, 2), (2, 0), (2, 2)))
+    assert half / none == pytest.approx(81) and np.isfinite(every) and every > half
+
+
+def of_seeds(planned, complete):
+    """What copies weigh of a read of which so many seeds were planned, and looked up."""
+    missed = SeedsLooked.of(25, np.array([0.0, 0.1, 0.3, 0.6]))
+    some = rater([missed], UNKNOWN_LIBRARY.table, COPIES)
+    return some.wholes(context_of([100]), summaries([1]), seen_of([0], complete, planned))["unseen"][0]
 
 
 def test_beside_a_known_rival_there_are_more():
     alone, beside, far = (
-        float(unseen([(2, second, 1, 1)], 100, looked=0b11, complete=4)[0]) for second in (99, 3, 5)
+        float(rated([(2, second, 1, 1)], 100, looked=0b11, complete=4)["unseen"][0]) for second in (99, 3, 5)
     )
     assert alone == far and beside > 20 * alone
 
@@ -109,24 +108,28 @@ def test_a_read_does_not_depend_on_the_others():
     rng = np.random.default_rng(5)
     best = rng.integers(0, 15, 200)
     rows = [(b, b + rng.integers(1, 3), rng.integers(1, 3), rng.integers(1, 50)) for b in best]
-    summary, lengths, seen, library, letters = reads(rows)
-    lengths[:] = rng.integers(60, 200, 200)
-    seen.plan.prepare(lengths)
-    seen.complete[:] = rng.integers(0, 9, 200)
-    seen.looked[:] = 2 ** rng.integers(1, 5, 200) - 1
-    together = mapping_quality(summary, lengths, seen, library, letters)
+    lengths, complete = rng.integers(60, 200, 200), rng.integers(0, 9, 200)
+    looked = 2 ** rng.integers(1, 5, 200) - 1
+    together = rated(rows, lengths, complete, looked)
     for i in range(200):
-        one = slice(i, i + 1)
-        alone = Seen(*(c[one] for c in (seen.complete, seen.looked, seen.planned)), seen.plan)
-        assert mapping_quality(summary[one], lengths[one], alone, library, letters[one])[0] == together[i]
+        assert rated(rows[i : i + 1], lengths[i], complete[i], looked[i])[0] == together[i]
 
 
 def test_quality_is_capped_rounds_down_and_takes_any_weight():
     weights = np.array([0, 1e-12, 1e-5, 1.01e-5, 9e-4, 1 / 99.11, 1 / 98.9, 0.75, 1e6, np.inf])
-    assert quality(weights).tolist() == [60, 60, 60, 46, 30, 20, 19, 3, 0, 0]
-    assert quality(weights).dtype == np.uint8
-    parts = weights / 2, weights / 4, weights / 4
-    assert quality(*parts).tolist() == quality(weights).tolist()
+    assert qualities(weights).tolist() == [60, 60, 60, 46, 30, 20, 19, 3, 0, 0]
+    assert qualities(weights).dtype == np.uint8
+
+
+def test_terms_are_those_that_a_quality_is_made_of():
+    found = rated([(2, 3, 1, 5), (0, NO_SCORE, 2, 0), (1, NO_SCORE, 1, 0)], [100, 30, 20])
+    others = found["known"] + found["unseen"] + found["chance"]
+    assert found["mapq"].tolist() == qualities(others).tolist() and (others > 0).all()
+    assert not found["capped_by"].any() and (found["cap"] == 255).all()
+    expected = [5 * UNKNOWN_LIBRARY.odds(2, 100)[0], 1, 0]
+    assert found["known"].tolist() == pytest.approx(expected)
+    by_chance = [2 * N_BASES * comb(m, e) * 8.0**e / 4.0**m for m, e in ((100, 2), (30, 0), (20, 1))]
+    assert found["chance"].tolist() == pytest.approx(by_chance)
 
 
 BASES = np.frombuffer(b"ACGT", np.uint8)

@@ -9,7 +9,7 @@ import pytest
 
 from gassst._core import alignments as _alignments
 from gassst._core import selection as _selection
-from gassst.model.layouts import HIT, NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
+from gassst.model.layouts import HIT, NO_SCORE, NO_SUBOPTIMAL, RATING
 from gassst.model.sam_flags import REVERSE, UNMAPPED
 from gassst.search.arrays import Bands
 from gassst.search.backend import Grouped
@@ -132,7 +132,9 @@ def test_every_read_has_a_row_and_its_first_is_primary():
     hits["read"], hits["position"] = np.repeat(np.arange(READS), counts), rng.integers(1, 1000, len(hits))
     hits["flag"] = REVERSE * rng.integers(0, 2, len(hits))
     quality = rng.integers(1, 61, READS).astype(np.uint8)
-    rows = _alignments.reported_rows(hits, start, quality)
+    rated = np.zeros(READS, RATING)
+    rated["mapq"] = quality
+    rows = _alignments.reported_rows(hits, start, rated)
     assert rows["read"].tolist() == np.repeat(np.arange(READS), np.maximum(counts, 1)).tolist()
     for r in range(READS):
         own, given = rows[rows["read"] == r], hits[start[r] : start[r + 1]]
@@ -142,23 +144,3 @@ def test_every_read_has_a_row_and_its_first_is_primary():
         ]
         assert list(zip(own["mapq"], own["flag"], strict=True)) == (expected or [(0, UNMAPPED)])
         assert own["position"].tolist() == (given["position"].tolist() or [0])
-
-
-@pytest.mark.parametrize("n", [0, 1, 5000])
-def test_reads_are_one_case_where_all_columns_are_equal(n):
-    rng = np.random.default_rng(n)
-    summary = np.zeros(n, READ_SUMMARY)
-    summary["n_best"] = rng.integers(0, 1000, n)  # does not count
-    summary["best"], summary["second"] = rng.choice([0, 3, NO_SCORE], n), rng.choice([4, NO_SCORE], n)
-    values = (np.uint32, np.arange(30, 3000)), (np.uint16, [0, 3]), (np.uint16, [3, 260])
-    columns = [rng.choice(v, n).astype(t) for t, v in (*values, (np.uint8, [1, 7]))]
-    lengths, complete, planned, looked = columns
-    seen = SimpleNamespace(complete=complete, planned=planned, looked=looked)
-    first, case = _selection.distinct_cases(summary, lengths, seen)
-    known: dict[tuple, int] = {}
-    for r, key in enumerate(
-        zip(*(c.tolist() for c in (summary["best"], summary["second"], *columns)), strict=True)
-    ):
-        assert case[r] == known.setdefault(key, len(known))
-        assert case[r] < case[:r].max(initial=-1) + 1 or first[case[r]] == r
-    assert len(first) == len(known)

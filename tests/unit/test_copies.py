@@ -1,11 +1,13 @@
-"""What copies weigh that a search has not seen (`search.copies`), against reads that are drawn at random."""
+"""What copies weigh that a search has not seen (`_core.mapq`), against reads that are drawn at random."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from rating import alike, context_of, rater, seen_of, summaries
 
 from gassst.index.miss_model import NO_SEEDS, SeedsLooked, Stage, stage_misses
 from gassst.index.spectrum import DIFFERENCES
-from gassst.search.copies import Copies, Searched
 
 M, W = 60, 15
 DISJOINT = SeedsLooked.of(
@@ -15,7 +17,10 @@ DISJOINT = SeedsLooked.of(
 
 def copies(m, errors, odds, seeds):
     """Weighs the copies of one read."""
-    return Copies.of(Searched(np.array([m]), np.array([errors]), np.array([odds]), [seeds]))[0]
+    some = rater([seeds], alike(odds))
+    some.wholes(context_of([m]), summaries([errors]), seen_of([0]))
+    [case] = some.kept
+    return SimpleNamespace(**{name: np.array(case[name]) for name in ("missed", "both", "lost")})
 
 
 def drawn(rng, n, differences, errors):
@@ -41,18 +46,18 @@ def test_weights_are_those_of_random_reads(differences, errors):
     weight = odds ** (found - errors).astype(float)
     some = copies(M, errors, odds, DISJOINT)
     every = copies(M, errors, odds, NO_SEEDS)
-    assert every.missed[0, differences] == pytest.approx(weight.mean(), rel=0.05, abs=2e-5)
+    assert every.missed[differences] == pytest.approx(weight.mean(), rel=0.05, abs=2e-5)
     # What both places miss is estimated.
     near = {"rel": 0.3, "abs": 2e-3}
-    assert some.missed[0, differences] == pytest.approx((weight * ~leads_to_copy).mean(), **near)
-    assert some.both[0, differences] == pytest.approx((weight * ~leads_to_copy * ~leads).mean(), **near)
-    assert some.lost[0] == pytest.approx((~leads).mean(), abs=0.03)
+    assert some.missed[differences] == pytest.approx((weight * ~leads_to_copy).mean(), **near)
+    assert some.both[differences] == pytest.approx((weight * ~leads_to_copy * ~leads).mean(), **near)
+    assert some.lost == pytest.approx((~leads).mean(), abs=0.03)
 
 
 def test_seeds_that_lead_to_a_place_lead_to_its_exact_copies():
     for errors in range(10):
         some = copies(M, errors, 0.02, DISJOINT)
-        assert some.missed[0, 0] == some.both[0, 0]
+        assert some.missed[0] == some.both[0]
 
 
 def test_where_no_seed_was_looked_up_everything_is_missed():
@@ -62,7 +67,7 @@ def test_where_no_seed_was_looked_up_everything_is_missed():
 
 def test_no_alignment_with_fewer_errors_than_are_complete_is_missed():
     missed = np.r_[np.zeros(5), np.ones(20)]
-    assert not copies(M, 2, 0.02, SeedsLooked.of(W, missed)).missed[0, :2].any()
+    assert not copies(M, 2, 0.02, SeedsLooked.of(W, missed)).missed[:2].any()
 
 
 @pytest.mark.parametrize("m", [1, 20, 36, 250, 4000])
@@ -70,5 +75,5 @@ def test_any_read_has_finite_weights(m):
     for errors in {0, 1, m // 5, m}:
         some, every = copies(m, errors, 0.3, DISJOINT), copies(m, errors, 0.3, NO_SEEDS)
         for column in (some.missed, some.both):
-            assert column.shape == (1, DIFFERENCES) and np.isfinite(column).all() and (column >= 0).all()
+            assert column.shape == (DIFFERENCES,) and np.isfinite(column).all() and (column >= 0).all()
         assert (some.both <= some.missed).all() and (some.missed <= every.missed + 1e-12).all()

@@ -1,25 +1,18 @@
-"""Mapping qualities of alignments that no mate vouches for (`local.rivals.quality_of`)."""
-
-from types import SimpleNamespace
+"""Mapping qualities of alignments that no mate vouches for (`_core.mapq`)."""
 
 import numpy as np
 import pytest
+from rating import context_of
 
 from gassst.index.spectrum import Spectrum
-from gassst.local import rivals as local_rivals
-from gassst.local.places import Lines
-from gassst.local.reseed import PassedOver
-from gassst.local.rivals import Rivals, SeedCoverage, places_by_chance, quality_of
+from gassst.local.places import MUCH_CLIPPED, Lines
+from gassst.local.reseed import STRIDE, PassedOver
+from gassst.local.rivals import Rivals, SeedCoverage
 from gassst.model.layouts import HIT
-from gassst.model.params import MapParams, Scoring
+from gassst.model.params import MapParams
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY
-from gassst.search.mapq import Seen
+from gassst.search.arrays import Seen
 from gassst.search.plan import SearchPlan
-
-
-@pytest.fixture(autouse=True)
-def seeds_of_16_bases(monkeypatch):
-    monkeypatch.setattr(local_rivals, "seed_length", lambda _: 16)
 
 
 def spectrum(alone):
@@ -28,7 +21,7 @@ def spectrum(alone):
     return Spectrum(shares)
 
 
-def quality(
+def rated(
     begin=0,
     end=60,
     length=60,
@@ -51,15 +44,17 @@ def quality(
     )
     plan = SearchPlan(MapParams(), 11, n_bases, spectrum(alone))
     plan.prepare(np.array([length], np.uint32))
-    context = SimpleNamespace(
-        params=SimpleNamespace(scoring=Scoring()), plan=plan, lengths=np.array([length], np.uint32),
-        index=None, library=UNKNOWN_LIBRARY, letters_of=lambda *_: np.array([4.0]),
-    )  # fmt: skip
-    seen = Seen(np.array([complete]), np.array([3]), np.array([4]), plan)
+    seen = Seen(*(np.array([n], kind) for n, kind in ((complete, np.uint16), (3, np.uint8), (4, np.uint16))))
     passed_over = PassedOver(np.array([float(over)]), np.zeros(1, np.int64), np.array([length]))
     coverage = SeedCoverage(np.array([dense]), seen, passed_over)
     known = Rivals(total - np.int32(behind), total - np.int32(behind), np.array([rivals]))
-    return int(quality_of(context, lines, known, coverage)[0])
+    rater = plan.rater(UNKNOWN_LIBRARY)
+    return rater.lines(context_of([length]), lines, known, coverage, (16, STRIDE, MUCH_CLIPPED))[0]
+
+
+def quality(*line, **seen):
+    """Its mapping quality."""
+    return int(rated(*line, **seen)["mapq"])
 
 
 def test_known_rivals_weigh_the_odds_of_what_they_score_less():
@@ -80,15 +75,7 @@ def test_chance_puts_parts_of_a_read_anywhere():
     """13 of 100 bases fit by chance at 88 times as many places as a read of 13 bases does."""
 
     def number(length):
-        hits = np.zeros(1, HIT)
-        hits["score"] = 13
-        place = (np.zeros(1, np.int64),) * 2
-        line = np.zeros(1, np.uint32), np.array([0]), np.array([13]), np.array([13], np.int32), *place
-        lines = Lines(hits, *line, np.ones(1, bool))
-        params = SimpleNamespace(scoring=Scoring())
-        lengths = np.array([length], np.uint32)
-        context = SimpleNamespace(params=params, lengths=lengths, letters_of=lambda *_: np.array([4.0]))
-        return float(places_by_chance(context, lines, 200)[0])
+        return float(rated(0, 13, length, 0, n_bases=200)["chance"])
 
     assert number(100) == pytest.approx(88 * number(13))
     assert number(13) == pytest.approx(400 / 4**13)

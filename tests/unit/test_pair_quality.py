@@ -8,18 +8,19 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from rating import context_of, summaries
 
 from gassst.index.spectrum import Spectrum
-from gassst.local.mates import PairedPlaces, pair_quality
-from gassst.local.places import Lines, Places
+from gassst.local.mates import PairedPlaces
+from gassst.local.places import MUCH_CLIPPED, Lines, Places
 from gassst.local.realign import _Realignment
-from gassst.local.reseed import PassedOver
+from gassst.local.reseed import STRIDE, PassedOver
 from gassst.local.rivals import Rivals, SeedCoverage
-from gassst.model.layouts import HIT, NO_SCORE, READ_SUMMARY
-from gassst.model.params import MapParams, Scoring
+from gassst.model.layouts import HIT, NO_SCORE, RATING, READ_SUMMARY
+from gassst.model.params import MapParams
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY
+from gassst.search.arrays import Seen
 from gassst.search.context import _long_enough
-from gassst.search.mapq import Seen
 from gassst.search.plan import SearchPlan
 
 M, WINDOW = 100, 600  # bases of a mate, and diagonals on which it may lie beside the other
@@ -100,26 +101,17 @@ def test_a_mate_is_as_doubtful_as_what_chance_may_have_put_beside_it():
     near, plan = rng.random(n) < 0.5, plan_of([M])
     lines = lines_of(read, np.zeros(n, np.int64), aligned, aligned - 5 * errors, np.ones(n, bool))
     known = np.repeat(rng.choice([0.0, 1e-3], n // 2), 2)
-    context = SimpleNamespace(
-        n=n,
-        params=SimpleNamespace(scoring=Scoring()),
-        plan=plan,
-        index=SimpleNamespace(longest_seed=28),
-        lengths=np.full(n, M, np.uint32),
-        library=UNKNOWN_LIBRARY,
-        letters_of=lambda reads, *_: np.full(len(reads), 4.0),
-    )
-    summary = np.zeros(n, READ_SUMMARY)
-    summary["best"], summary["second"], summary["n_best"] = errors, NO_SCORE, 1
-    seen = Seen(*(np.full(n, k, kind) for k, kind in ((3, np.uint16), (1, np.uint8), (3, np.uint16))), plan)
+    summary = summaries(errors)
+    seen = Seen(*(np.full(n, k, kind) for k, kind in ((3, np.uint16), (1, np.uint8), (3, np.uint16))))
     rivals = Rivals(lines.total - np.int32(5), lines.total - np.int32(5), near.astype(np.int64))
     paired = PairedPlaces(lines, Places.none(), read.astype(np.uint32), known)
-    rated, none = np.full(n, 99, np.uint8), np.zeros(n, bool)
+    rated, none = np.zeros(n, RATING), np.zeros(n, bool)
     coverage = SeedCoverage(none, seen, PassedOver.none(n))
-    pair_quality(context, pairs_of(n), paired, coverage, summary, rivals, none, rated)
+    found = context_of([M] * n), rated, paired, none.view(np.uint8), summary, rivals, coverage
+    plan.rater(UNKNOWN_LIBRARY).mates(*found, (28, STRIDE, MUCH_CLIPPED), WINDOW)
     chance = [chance_of(int(m), int(e), M - int(m)) for m, e in zip(aligned, errors, strict=True)]
     for i in range(n):
-        assert rated[i] == quality_of(known[i] + chance[i] + near[i] * chance[i ^ 1]), i
+        assert rated["mapq"][i] == quality_of(known[i] + chance[i] + near[i] * chance[i ^ 1]), i
     assert (near & (np.array(chance)[read ^ 1] > 1e-3) & (aligned == M)).sum() > 5
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from seeds import miss_probability
 
+from gassst._core.mapq import chance_hits
 from gassst.index.miss_model import (
     MISS_ERRORS,
     Stage,
@@ -15,7 +16,7 @@ from gassst.index.miss_model import (
     stage_miss,
 )
 from gassst.model.params import MapParams
-from gassst.search.plan import MISS_SHARE, SearchPlan, chance_hits, cheapest_path, default_errors
+from gassst.search.plan import MISS_SHARE, SearchPlan, cheapest_path, default_errors
 
 
 def seed_offsets(m: int, stage: Stage) -> list[int]:

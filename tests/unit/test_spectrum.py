@@ -7,7 +7,7 @@ from gassst.errors import IndexFormatError
 from gassst.index.build_parts import build_parts
 from gassst.index.reference import Reference
 from gassst.index.seed_index import SeedIndex
-from gassst.index.spectrum import DIFFERENCES, LENGTHS, NEAR, Spectrum
+from gassst.index.spectrum import LENGTHS, Spectrum
 
 
 def random_bases(rng, n):
@@ -72,18 +72,6 @@ def test_exact_copies_say_nothing(reference):
 def test_of_a_genome_with_little_to_count(text):
     shares = SeedIndex.build(Reference.from_sequences([("a", text)])).spectrum.shares
     assert shares.shape == Spectrum.SHAPE and np.isfinite(shares).all()
-
-
-def test_between_two_lengths_it_lies_between_their_shares(reference):
-    spectrum = SeedIndex.build(reference).spectrum
-    for i, m in enumerate(LENGTHS):
-        assert spectrum.of_length(m) == pytest.approx(spectrum.shares[:, :, i])
-    assert np.array_equal(spectrum.of_length(20), spectrum.of_length(35))
-    assert np.array_equal(spectrum.of_length(4000), spectrum.of_length(250))
-    low, high = spectrum.shares[:, :, 3], spectrum.shares[:, :, 4]
-    between = spectrum.of_length(122)
-    assert (between >= np.minimum(low, high) - 1e-9).all() and (between <= np.maximum(low, high) + 1e-9).all()
-    assert between.shape == (2, 2, DIFFERENCES) and NEAR < DIFFERENCES
 
 
 def test_what_no_share_can_be_is_refused(reference, tmp_path):

@@ -1,14 +1,18 @@
 """Rivals in tandem repeats: found beside a place, against all shifts tried; and what they do to mapping qualities."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from rating import rater
 
 import gassst
 from gassst._core.tandem import tandem_rivals
 from gassst.index.reference import Reference
-from gassst.model.layouts import NO_SCORE
+from gassst.model.layouts import NO_SCORE, RATING
+from gassst.pairing.error_rate import UNKNOWN_LIBRARY
 from gassst.reads.in_memory import batch_of_records
-from gassst.search.tandem_copies import Parts
+from gassst.search.tandem_copies import beside_copies
 
 M, UNIT, COPIES, AT = 100, 43, 8, 3000
 NEAREST, FURTHEST = 11, 128
@@ -103,10 +107,19 @@ def test_copies_count_up_to_a_limit_of_mismatches_and_of_diagonals(m):
     assert min(at_limit, sum(least == NO_SCORE for least, _ in expected)) >= 5
 
 
-def test_copies_with_up_to_six_mismatches_more_count():
-    loss = np.array([0.0, 0.2, 1.0, 3.4])
-    none = np.zeros(4, np.int64)
-    assert Parts(none.astype(np.uint32), none, none, none, loss).most.tolist() == [6, 7, 7, 10]
+def test_copies_with_up_to_six_mismatches_more_count(monkeypatch):
+    rated, none, asked = np.zeros(5, RATING), np.zeros(5, np.int64), []
+    rated["mapq"] = 60, 60, 10, 60, 9
+
+    def no_rivals(read_strand, diagonal, begin, end, most, context):
+        asked.extend(most.tolist())
+        return np.zeros(5, np.uint16), np.zeros(5, np.uint16)
+
+    monkeypatch.setattr("gassst._core.tandem.tandem_rivals", no_rivals)
+    context = SimpleNamespace(rater=rater([], UNKNOWN_LIBRARY.table))
+    where = none.astype(np.uint32), none, none, none
+    beside_copies(rated, context, *where, np.array([0.0, 0.2, 1.0, 3.4, 1.0]))
+    assert asked == [6, 7, 7, 10, 0]
 
 
 @pytest.mark.parametrize("mode", ["global", "local"])

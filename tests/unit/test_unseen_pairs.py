@@ -1,12 +1,15 @@
-"""Copies of pairs and of single reads that no seed led to (`search.copies.unseen`)."""
+"""Copies of pairs and of single reads that no seed led to (the term `unseen` of `_core.mapq`)."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from rating import alike, context_of, rater, seen_of, summaries
 
 from gassst.index.miss_model import NO_SEEDS, SeedsLooked, Stage, stage_misses
-from gassst.index.spectrum import Spectrum
-from gassst.search.copies import Copies, Searched, unseen, unseen_alone
-from gassst.search.mapq import beside_known
+from gassst.index.spectrum import LENGTHS, Spectrum
+
+KNOWN = 1e-3  # weight of another pair of places
 
 
 def spectrum(alone=0.01, beside=0.3):
@@ -19,57 +22,102 @@ def seeds(m, length, number):
     return SeedsLooked.of(length, stage_misses(m, (Stage(length, number, True),))[0])
 
 
-def mates(*cases):
-    """Each (bases, errors, seeds)."""
-    length, errors, looked = zip(*cases, strict=True)
-    found = Searched(np.array(length), np.array(errors), np.full(len(cases), 0.01), list(looked))
-    copies, row = Copies.of(found)
-    return copies.take(row)
+# Each (bases, errors, seeds).
+CASES = (
+    (100, 3, seeds(100, 25, 4)),
+    (100, 3, seeds(100, 12, 8)),
+    (60, 1, seeds(60, 20, 3)),
+    (0, 0, NO_SEEDS),
+)
 
 
-def weigh(some, own, other, known=0, genome=None):
-    columns = (np.atleast_1d(np.array(column)) for column in (own, other, known))
-    return unseen(some, *columns, genome or spectrum())
+def weigher(genome=None):
+    return rater([case[2] for case in CASES], alike(0.01), genome or spectrum())
 
 
-FEW, MANY = seeds(100, 25, 4), seeds(100, 12, 8)
-SOME = mates((100, 3, FEW), (100, 3, MANY), (60, 1, seeds(60, 20, 3)))
+def reads(cases, near):
+    """What a rater takes of reads of these cases; `near`: another place with as many errors is known."""
+    length, errors, _ = zip(*(CASES[case] for case in cases), strict=True)
+    return context_of(length), summaries(errors, 1 + np.asarray(near)), seen_of(cases)
+
+
+def weigh(own, other, near=(False, False), wrong=0.0, some=None):
+    """Of a mate of the case `own` beside one of `other`."""
+    pairs = SimpleNamespace(partner=np.array([1, 0]), window_bases=0)
+    decided = np.ones(2, np.uint8)
+    rated = (some or weigher()).wholes(*reads([own, other], near), np.full(2, wrong), pairs, decided)
+    return rated["unseen"][0]
+
+
+def alone(case, near=False, some=None):
+    return (some or weigher()).wholes(*reads([case], [near]))["unseen"][0]
 
 
 def test_both_mates_must_hide_a_copy():
-    few, mixed, many = (weigh(SOME, one, two)[0] for one, two in ((0, 0), (0, 1), (1, 1)))
+    few, mixed, many = (weigh(one, two) for one, two in ((0, 0), (0, 1), (1, 1)))
     assert few > 3 * mixed > 9 * many > 0
 
 
 def test_beside_known_copies_there_are_more():
-    none, one, both = (weigh(SOME, 0, 0, known)[0] for known in (0, 1, 2))
+    none, one, both = (weigh(0, 0, near) for near in ((False, False), (False, True), (True, True)))
     assert both / none == pytest.approx(30) and one / none == pytest.approx(30**0.5)
-    wrong, near = np.array([0, 0, 0, 1e-3]), np.array([False, True, True, False])
-    assert beside_known(near, np.array([False, False, True, False]), wrong).tolist() == [0, 1, 2, 2]
+    assert weigh(0, 0, (True, False)) == one and weigh(0, 0, wrong=KNOWN) == both
+    assert weigh(0, 0, wrong=1e-6) == none
 
 
-def test_of_a_single_read_every_share_counts_by_itself():
+def shares_of(genome, m):
+    """float64[2, 2, differences]: the shares of substrings of `m` bases, between those of two lengths."""
+    return np.array(
+        [
+            [[np.interp(np.log(m), np.log(LENGTHS), shares) for shares in kind.T] for kind in axis]
+            for axis in genome.shares
+        ]
+    )
+
+
+@pytest.mark.parametrize("near", [False, True])
+@pytest.mark.parametrize("case", [0, 1, 2])
+def test_of_a_single_read_every_share_counts_by_itself(case, near):
     """Against the sum over differences, with shares of substrings that those of templates do not have."""
     genome, rng = spectrum(), np.random.default_rng(1)
     genome.shares[0] = rng.random(genome.shares[0].shape)
-    own, known = np.array([0, 1, 2, 0]), np.array([False, False, True, True])
-    for i, weight in enumerate(unseen_alone(SOME, own, known, genome)):
-        some = SOME.take(own[[i]])
-        shares = genome.of_length(int(some.length[0]))[0, int(known[i])]
-        expected = (shares * (some.missed - some.both)[0]).sum() / (1 - some.lost[0])
-        assert weight == pytest.approx(expected)
+    some = weigher(genome)
+    weight = alone(case, near, some)
+    [kept] = some.kept
+    missed, both = np.array(kept["missed"]), np.array(kept["both"])
+    shares = shares_of(genome, CASES[case][0])[0, int(near)]
+    assert weight == pytest.approx((shares * (missed - both)).sum() / (1 - kept["lost"]))
+
+
+def test_of_a_pair_every_share_is_divided_between_both():
+    """Against the sum over the differences of either mate, of which each lies in one of its bases."""
+    genome, rng = spectrum(), np.random.default_rng(3)
+    genome.shares[1] = rng.random(genome.shares[1].shape)
+    some = weigher(genome)
+    weight = weigh(0, 2, some=some)
+    one, two = sorted(some.kept, key=lambda kept: -kept["length"])
+    shares = shares_of(genome, round((100 * 60) ** 0.5))[1, 0]
+    hidden = 0.0
+    for differences in range(20):
+        for first in range(differences + 1):
+            ways = np.prod([(differences - i) / (i + 1) for i in range(first)])
+            share = shares[differences] * ways * (100 / 160) ** first * (60 / 160) ** (differences - first)
+            rest = differences - first
+            hidden += share * (
+                one["missed"][first] * two["missed"][rest] - one["both"][first] * two["both"][rest]
+            )
+    assert weight == pytest.approx(hidden / (1 - one["lost"] * two["lost"]))
 
 
 def test_a_mate_without_bases_is_none():
-    some = mates((100, 3, FEW), (0, 0, NO_SEEDS))
-    alone = unseen_alone(some, np.array([0]), np.array([False]), spectrum())
-    assert weigh(some, 0, 1) == pytest.approx(alone) and weigh(some, 1, 0) == pytest.approx(alone)
+    assert weigh(0, 3) == pytest.approx(alone(0)) and weigh(3, 0) == pytest.approx(alone(0))
 
 
 def test_a_pair_does_not_depend_on_the_others():
     rng = np.random.default_rng(2)
-    rows = rng.integers(0, 3, (2, 300))
-    known = rng.integers(0, 3, 300)
-    together = weigh(SOME, *rows, known)
-    alone = [weigh(SOME, *rows[:, [i]], known[[i]])[0] for i in range(300)]
-    assert together.tolist() == alone
+    cases, near = rng.integers(0, 3, 600), rng.random(600) < 0.5
+    wrong = rng.choice([0, KNOWN], 600)
+    pairs = SimpleNamespace(partner=np.arange(600) ^ 1, window_bases=0)
+    together = weigher().wholes(*reads(cases, near), wrong, pairs, np.ones(600, np.uint8))["unseen"]
+    for i in range(600):
+        assert together[i] == weigh(cases[i], cases[i ^ 1], (near[i], near[i ^ 1]), wrong[i])

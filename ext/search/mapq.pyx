@@ -1,0 +1,622 @@
+"""Mapping qualities: the one place where they are made (docs/mapq.md).
+
+The other places of a read weigh, relative to the reported one: those that are known, copies that were not seen, and
+places by chance. `rating_t` keeps each term. All rules that lower a quality go through `cap`, which says whose it was.
+
+Copies: one of the reported place is as far from it as the spectrum of the genome says (`gassst.index.spectrum`). How
+many errors the read has there, and whether the seeds that led to the reported place lead to the copy, too, is exact.
+Most reads are like others before them: what copies weigh is kept by case, for the thread that a `Rater` belongs to.
+"""
+
+from math import comb
+
+import numpy as np
+
+from libc.math cimport ceil, exp, floor, fma, fmax, fmin, log, log10, pow, rint, sqrt
+from libc.stdint cimport UINT8_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memset
+
+from gassst._core.hashing cimport mix
+from gassst._core.layouts cimport NO_SCORE, hit_t, rating_t, read_summary_t
+from gassst._core.mapq cimport (  # its own: named, so that the build sees a change
+    DIFFERENCES,
+    case_t,
+    lines_t,
+    pair_t,
+    place_t,
+)
+from gassst._core.planes cimport bases64_t, bases_at, count_bits, first_bases, planes_of, planes_t, unknown_bases
+from gassst._core.rooms cimport enlarged
+from gassst._core.seeds cimport reads_t
+from gassst._core.stages cimport states_t
+from gassst.model.layouts import RATING
+from gassst.model.params import MAX_READ_LENGTH
+
+# How many times more copies are expected for each seed of a single read that was passed over, as it occurs too often,
+# beside each one that was not: the read lies in a large family.
+cdef double PASSED_OVER = 80.0
+# Weight of what no model knows: other places of no more weight count as none.
+cdef double UNKNOWN = 1e-5
+# Weight of other places that counts as that of the one reported: where a mate has gaps, its pair in a copy on the other
+# strand is taken to be a base or two longer or shorter, at most as much as that.
+cdef double AS_LIKELY = 0.8
+
+cdef enum:
+    CASES = 1 << 14     # that are kept, each in one of the places that its hash names
+    PAIRS = 1 << 12     # pairs of cases that are kept
+
+cdef uint64_t LOOKED_UP = <uint64_t>1 << 62, DENSE = <uint64_t>1 << 63  # of `place_t.how`
+
+cdef double PERCENT = 100
+
+cdef enum:  # whose cap holds, as in `CAPPED_BY`
+    NOBODY
+    TIE
+    ELSEWHERE
+    AS_WHOLE
+    TANDEM
+
+CAPPED_BY = ("nobody", "tie", "elsewhere", "as whole", "tandem")
+"""Who capped a quality: another place that scores as much, more bases with seeds that were passed over elsewhere, what
+the pair has as whole reads, copies of a tandem repeat."""
+
+
+def _sums(double first):
+    """int64[]: logarithms of first, first + 1 and so on, added up. Of whole numbers, so that their order is no matter."""
+    logs = np.log(first + np.arange(MAX_READ_LENGTH))
+    return np.rint(2.0**32 * np.concatenate([[0.0], np.cumsum(logs)])).astype(np.int64)
+
+
+cdef const int64_t[::1] of_pairs = _sums(0.5), of_bases = _sums(2.0)
+
+
+cdef double word_letters(planes_t reads, int64_t first, int64_t m, double most) noexcept nogil:
+    """How many letters a base of a word is worth, of the bases first .. first + m - 1: as many letters would be found at a
+    place as often. `most`: letters of the index, of which no word is worth more. The same for the reverse complement.
+
+    Genomes are full of words of low complexity: chance finds one far more often than a word of random bases. How likely
+    it is follows from itself, from how often each base was behind the one before it (the estimator of Krichevsky and
+    Trofimov, for a Markov chain). One formula holds for any genome.
+    """
+    cdef int64_t counts[4][4]
+    cdef int64_t i, x, y, row, column, known = 0, likely = 0, by_row = 0, by_column = 0
+    cdef uint64_t inside, before
+    cdef bases64_t a, b
+    memset(counts, 0, sizeof(counts))
+    for i in range(0, m - 1, 64):
+        a, b = bases_at(reads, first + i), bases_at(reads, first + i + 1)
+        inside = first_bases(m - 1 - i) & ~unknown_bases(a, b)
+        for x in range(4):
+            before = inside & (a.low ^ (x & 1) - 1) & (a.high ^ (x >> 1) - 1)
+            for y in range(4):
+                counts[x][y] += count_bits(before & (b.low ^ (y & 1) - 1) & (b.high ^ (y >> 1) - 1))
+    for x in range(4):
+        row = column = 0
+        for y in range(4):
+            likely += of_pairs[counts[x][y]]
+            row += counts[x][y]
+            column += counts[y][x]
+        known, by_row, by_column = known + row, by_row + of_bases[row], by_column + of_bases[column]
+    # As the strand says that foretells more. What no neighbour foretells is worth as much as any base.
+    likely -= min(by_row, by_column)
+    return fmin(most, exp(((m - known) * log(most) - likely * 2.0**-32) / m)) if m else most
+
+
+# --- odds ------------------------------------------------------------------------------------------------------------
+
+cdef class Odds:
+    """How much less likely one more error makes a place, in reads of one library (`pairing.error_rate.ErrorRate`).
+
+    A read is of its library (`rate`, `bases`), or is one of the share that is `unlike` it and speaks for itself
+    (`unknown_rate`, `unknown_bases`), as its errors say.
+    """
+
+    def __cinit__(self, double rate, double bases, double unknown_rate, double unknown_bases, double unlike):
+        self.rate, self.bases, self.unknown_rate, self.unknown_bases = rate, bases, unknown_rate, unknown_bases
+        self.unlike = unlike
+        # Ratios of gamma functions by errors, by the other bases, and by all of them.
+        tables = []
+        for r, b in ((rate, bases), (unknown_rate, unknown_bases)):
+            firsts = np.array([[r * b], [(1 - r) * b], [b]])
+            with np.errstate(divide="ignore"):
+                logs = np.log(firsts + np.arange(MAX_READ_LENGTH))
+            tables.append(np.concatenate([np.zeros((3, 1)), np.cumsum(logs, axis=1)], axis=1))
+        self.log_chance = tables[1] - tables[0]
+
+    cdef double of_one(self, int64_t errors, int64_t length) noexcept nogil:
+        cdef int64_t most = self.log_chance.shape[1] - 1, e = min(errors, most), right = max(length - e, 0)
+        cdef double chance = self.log_chance[0, e] + self.log_chance[1, right] - self.log_chance[2, e + right]
+        cdef double alone = 1 / (1 + (1 - self.unlike) / self.unlike * exp(-chance))
+        return (alone * odds_at(errors, length, self.unknown_rate, self.unknown_bases)
+                + (1 - alone) * odds_at(errors, length, self.rate, self.bases))
+
+    def of(self, const int64_t[::1] errors, const int64_t[::1] lengths):
+        """float64[n]: the odds of one error more than `errors` in reads of `lengths` bases, at most MAX_READ_LENGTH."""
+        cdef Py_ssize_t i
+        odds_array = np.empty(errors.shape[0])
+        cdef double[::1] odds = odds_array
+        with nogil:
+            for i in range(errors.shape[0]):
+                odds[i] = self.of_one(errors[i], lengths[i])
+        return odds_array
+
+
+cdef inline double odds_at(double errors, double length, double rate, double bases) noexcept nogil:
+    """One error in three makes a base look like the other place."""
+    cdef double share = (errors + rate * bases) / (length + bases)
+    return share / (3 * fmax(1 - share, 1 / 3.))
+
+
+# --- copies ----------------------------------------------------------------------------------------------------------
+
+cdef double binomial[DIFFERENCES][DIFFERENCES]
+for i in range(DIFFERENCES):
+    for j in range(DIFFERENCES):
+        binomial[i][j] = comb(i, j)
+
+cdef const double[::1] log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, 4097)))])
+
+
+cdef inline double log_choose(int64_t n, int64_t k) noexcept nogil:
+    return log_factorial[n] - log_factorial[k] - log_factorial[n - k]
+
+
+cdef inline double missed_with(const double[::1] missed, int64_t errors) noexcept nogil:
+    return missed[errors] if errors < missed.shape[0] else 1.0
+
+
+cdef void weigh_copies(case_t *case, int64_t m, int64_t errors, int64_t w, const double[::1] missed) noexcept nogil:
+    """What copies with each number of differences weigh, relative to a place of `m` bases with `errors`.
+
+    Of the differences, `hit` ones lie where the read has errors; of these, `same` errors are the base of the copy.
+    Seeds have `w` bases; `missed` float64[e] is the share of alignments with as many errors that none leads to, 1 of
+    those with more.
+    """
+    cdef int64_t differences, hit, same, further, low
+    cdef double chance, weight, instead, own, both
+    cdef double seed_hit[DIFFERENCES]
+    memset(case.missed, 0, sizeof(case.missed))
+    memset(case.both, 0, sizeof(case.both))
+    for hit in range(DIFFERENCES):
+        seed_hit[hit] = 1 - pow(1 - fmin(<double>hit / m, 1.0), w)
+    for differences in range(min(DIFFERENCES - 1, m) + 1):
+        for hit in range(max(0, differences - (m - errors)), min(differences, errors) + 1):
+            chance = (log_choose(errors, hit) + log_choose(m - errors, differences - hit)
+                      - log_choose(m, differences))
+            for same in range(hit + 1):
+                further = differences - hit - same
+                # One error in three makes a base look like that of the copy.
+                weight = exp(chance + log_choose(hit, same) + same * log(1 / 3.) + (hit - same) * log(2 / 3.))
+                weight *= pow(case.odds, further)
+                # A seed misses both where an error of both lies in it, or one of each: as if so many were of both.
+                instead = seed_hit[differences - hit] * seed_hit[same]
+                instead = errors - same + m * (1 - pow(1 - instead, 1. / w))
+                low = <int64_t>instead
+                both = missed_with(missed, low)
+                both += (instead - low) * (missed_with(missed, low + 1) - both)
+                own = missed_with(missed, errors + further)
+                case.missed[differences] += weight * own
+                case.both[differences] += weight * fmin(both, own)
+
+
+def chance_hits(int64_t m, int64_t d, double n_bases, double letters=4.0):
+    """Expected places on both strands of `n_bases` random bases within `d` errors of a random read of `m` bases.
+
+    About C(m, d) * 8^d words of four letters lie within d errors: 3 substitutions, 4 insertions and 1 deletion for each
+    base. Bases of a repeat are worth fewer letters (`word_letters`).
+    """
+    return n_bases * hits_of_a_base(m, d, letters)
+
+
+cdef double hits_of_a_base(int64_t m, int64_t d, double letters) noexcept nogil:
+    d = min(d, m)
+    return 2 * exp(fmin(log_choose(m, d) + d * log(2 * letters) - m * log(letters), 0))
+
+
+cdef inline double share_passed_over(int planned, int complete) noexcept nogil:
+    """Of the disjoint seeds of a stage those that were not looked at as planned: they occur too often."""
+    return max(planned - complete, 0) / <double>max(planned, 1)
+
+
+cdef inline int hundredths(double share) noexcept nogil:
+    """The share in hundredths, the nearest ones of its own value: 100 times as much may be rounded to the middle."""
+    cdef double most = PERCENT * share, rest = fma(PERCENT, share, -most), low = floor(most)
+    return <int>low + (rest > 0) if rest != 0 and most - low == 0.5 else <int>rint(most)
+
+
+# --- ratings ---------------------------------------------------------------------------------------------------------
+
+cdef class Rater:
+    """Rates places for the thread that it belongs to.
+
+    The `plan` says what seeds miss, and what the genome is like; the shares of its spectrum belong to so many bases
+    (`lengths`). A copy is near up to so many `further` errors. `looked_densely`: `index.miss_model.dense_seeds`.
+    """
+
+    def __cinit__(self, plan, Odds odds, lengths, int further, looked_densely):
+        self.looked_up, self.looked_densely, self.odds, self.further = plan.looked_up, looked_densely, odds, further
+        self.shares = plan.spectrum.shares.astype(np.float64)
+        self.log_lengths, self.letters, self.n_bases = np.log(lengths), plan.letters, plan.n_bases
+        self.no_mate.missed[0] = self.no_mate.both[0] = self.no_mate.lost = 1
+        self.cases, self.pairs = <case_t *>calloc(CASES, sizeof(case_t)), <pair_t *>calloc(PAIRS, sizeof(pair_t))
+        if self.cases == NULL or self.pairs == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.cases)
+        free(self.pairs)
+        free(self.places.p)
+
+    @property
+    def kept(self):
+        """Each case that is kept, as a dict."""
+        return [self.cases[i] for i in range(CASES) if self.cases[i].how]
+
+    cdef case_t *find(self, uint64_t what, uint64_t how) except NULL nogil:
+        """The case of a place (`place_t`)."""
+        cdef int length = what >> 48, errors = what >> 32 & 0xFFFF, complete = what >> 16 & 0xFFFF, planned = what & 0xFFFF
+        cdef uint64_t at = mix(mix(what) ^ how)
+        cdef case_t *case
+        cdef const double[::1] missed
+        cdef int i
+        for i in range(4):
+            case = self.cases + ((at + i) & (CASES - 1))
+            if case.what == what and case.how == how:
+                return case
+            if case.how == 0:
+                break
+        with gil:
+            if how & DENSE:
+                seeds = self.looked_densely(length, how >> 16 & 0xFFFF, how & 0xFFFF, complete / PERCENT)
+            else:
+                seeds = self.looked_up(how >> 16 & 0xFFFF, complete, how & 0xFFFF, share_passed_over(planned, complete))
+            missed = np.frombuffer(seeds.missed)
+            case.what, case.how, case.length = what, how, length
+            case.odds, case.lost = self.odds.of_one(errors, length), missed_with(missed, errors)
+            case.alone[0] = case.alone[1] = -1
+            weigh_copies(case, max(length, 1), min(errors, max(length, 1)), seeds.length, missed)  # a mate may be empty
+        return case
+
+    cdef double unseen(self, const case_t *one, const case_t *two, int known) noexcept nogil:
+        """What copies weigh that no seed led to, relative to the place of a read and of its mate.
+
+        A copy was seen where a seed led to either mate: mates are looked for around each other. The nearest copy of a
+        pair has as many differences in both mates together as the spectrum says. They lie anywhere in its bases; a mate
+        without bases has none. `known`: how many of both mates have a near copy that is known. Between none and both
+        there is the geometric mean.
+        """
+        cdef bint of_pairs = one.length > 0 and two.length > 0
+        cdef int64_t bases = one.length + two.length
+        cdef double part = one.length / <double>max(bases, 1), alone, beside, hidden = 0, missed, both, weight, at
+        cdef double share[DIFFERENCES]
+        cdef double of_one[DIFFERENCES]
+        cdef double of_two[DIFFERENCES]
+        cdef Py_ssize_t last = self.log_lengths.shape[0] - 1, low = 0, d, i
+        if of_pairs:
+            bases = <int64_t>rint(sqrt(<double>one.length * two.length))
+        at = fmin(fmax(log(max(bases, 1)), self.log_lengths[0]), self.log_lengths[last])
+        while low < last - 1 and at >= self.log_lengths[low + 1]:
+            low += 1
+        at = (at - self.log_lengths[low]) / (self.log_lengths[low + 1] - self.log_lengths[low])
+        for d in range(DIFFERENCES):
+            alone, beside = self.shares[of_pairs, 0, low, d], self.shares[of_pairs, 1, low, d]
+            alone += at * (self.shares[of_pairs, 0, low + 1, d] - alone)
+            beside += at * (self.shares[of_pairs, 1, low + 1, d] - beside)
+            share[d] = alone if known == 0 else beside if known == 2 else sqrt(alone) * sqrt(beside)
+            of_one[d] = of_one[d - 1] * part if d else 1
+            of_two[d] = of_two[d - 1] * (1 - part) if d else 1
+        for d in range(DIFFERENCES):
+            missed = both = 0
+            for i in range(DIFFERENCES - d):
+                weight = share[i + d] * binomial[i + d][i] * of_one[i] * of_two[d]
+                missed += one.missed[i] * weight
+                both += one.both[i] * weight
+            hidden += missed * two.missed[d] - both * two.both[d]
+        return fmax(hidden, 0) / fmax(1 - one.lost * two.lost, 1e-9)
+
+    cdef double unseen_alone(self, const place_t *place) except -1 nogil:
+        """The same of a read without a mate; of more copies where seeds were passed over."""
+        cdef case_t *case = self.find(place.what, place.how)
+        cdef double over = place.passed_over
+        if case.alone[place.near] < 0:
+            case.alone[place.near] = self.unseen(case, &self.no_mate, 2 * place.near)
+        return case.alone[place.near] * (1 + PASSED_OVER * over / fmax(1 - over, 1 / PASSED_OVER))
+
+    cdef double unseen_pair(self, const place_t *one, const place_t *two, double wrong) except -1 nogil:
+        """The same of a mate and its partner; the other known pairs of places weigh `wrong`."""
+        cdef uint64_t known = 2 if wrong > UNKNOWN else one.near + two.near
+        cdef uint64_t key = mix(mix(mix(mix(one.what) ^ one.how) ^ two.what) ^ two.how) & ~<uint64_t>3 | known + 1
+        cdef pair_t *pair = self.pairs + (key >> 2 & (PAIRS - 1))
+        cdef case_t case
+        if pair.key != key:
+            case = self.find(one.what, one.how)[0]  # the other one may take its place
+            pair[0] = pair_t(key, self.unseen(&case, self.find(two.what, two.how), <int>known))
+        return pair.unseen
+
+    # --- places ------------------------------------------------------------------------------------------------------
+
+    cdef int whole(self, const read_summary_t *summary, const reads_t *reads, const states_t *states, uint32_t r,
+                   place_t *place) except -1 nogil:
+        """The place of a whole read."""
+        cdef uint64_t m = reads.lengths[r], best = 0 if summary.best == NO_SCORE else summary.best
+        cdef int further = 0 if summary.second == NO_SCORE else summary.second - <int>best
+        place.what = m << 48 | best << 32 | <uint64_t>states.complete[r] << 16 | states.planned[r]
+        place.how = LOOKED_UP | m << 16 | states.looked[r]
+        place.odds = self.find(place.what, place.how).odds
+        place.known = max(<double>summary.n_best, 1) - 1 + summary.n_second * pow(place.odds, further)
+        place.near = summary.n_best > 1 or 0 < further <= self.further
+        place.passed_over = share_passed_over(states.planned[r], states.complete[r])
+        place.chance = hits_of_a_base(m, best, word_letters(reads.planes, 64 * <int64_t>reads.plane_start[r], m,
+                                                            self.letters))
+        place.capped_by = NOBODY
+        return 0
+
+    cdef int line(self, const lines_t *lines, const reads_t *reads, const states_t *states, Py_ssize_t i,
+                  place_t *place) except -1 nogil:
+        """The place of a part of a read.
+
+        Errors are those that cost what the alignment loses. A wrong place leaves out what errors hide of the true one, so
+        ends count as errors. A long one is an adapter or a bad tail, unless seeds of the read were passed over: then the
+        place where it fits may not have been seen. Nothing is sure of a line that leaves out more bases whose seeds were passed over than it
+        aligns: those have many places in the reference, and all of them score more.
+        """
+        cdef uint32_t r = lines.read_strand[i] >> 1
+        cdef int64_t m = reads.lengths[r], begin = lines.begin[i], end = lines.end[i], span = max(end - begin, 1)
+        cdef int64_t clipped = m - (end - begin), longer = max(begin, clipped - begin), hidden = clipped
+        cdef int64_t cost = lines.error_cost, lost = (end - begin) * lines.match - lines.hits[i].score
+        cdef int64_t common = min(end, lines.over_end[r]) - max(begin, lines.over_from[r])
+        cdef double over = lines.passed_over[r] * max(common, 0) / max(lines.over_end[r] - lines.over_from[r], 1), further
+        cdef uint64_t aligned, errors
+        if longer > lines.much_clipped and lines.passed_over[r] == 0:
+            hidden -= longer
+        aligned = <uint64_t>(span + hidden)
+        errors = <uint64_t>min(max(rounded_up((span + hidden) * lines.match - lines.hits[i].score, cost), 0), span + hidden)
+        place.what = aligned << 48 | errors << 32
+        if lines.reseeded[r]:
+            place.passed_over = fmin(over / span, 1)
+            place.what |= <uint64_t>hundredths(place.passed_over) << 16
+            place.how = DENSE | lines.seed_length << 16 | lines.stride
+        else:
+            place.passed_over = share_passed_over(states.planned[r], states.complete[r])
+            place.what |= <uint64_t>states.complete[r] << 16 | states.planned[r]
+            place.how = LOOKED_UP | <uint64_t>m << 16 | states.looked[r]
+        place.odds = self.find(place.what, place.how).odds
+        further = max(lines.total[i] - lines.rival_total[i], 0) / <double>cost
+        place.known = lines.rivals[i] * pow(place.odds, further)
+        place.near = lines.rivals[i] > 0 and further <= self.further
+        # Chance may choose any part of a read.
+        place.chance = (clipped + 1) * hits_of_a_base(
+            span, max(rounded_up(lost, cost), 0),
+            word_letters(reads.planes, 64 * <int64_t>reads.plane_start[r] + begin, end - begin, self.letters))
+        place.capped_by = NOBODY
+        if lines.reseeded[r] and lines.passed_over[r] - over > span:
+            place.capped_by = ELSEWHERE
+        elif lines.rivals[i] > 0 and lines.total[i] <= lines.rival_total[i]:
+            place.capped_by = TIE
+        return 0
+
+    cdef int alone(self, const place_t *place, rating_t *rating) except -1 nogil:
+        """Rate a place that no mate vouches for."""
+        rating.known, rating.unseen, rating.chance = place.known, self.unseen_alone(place), place.chance * self.n_bases
+        rate(rating)
+        if place.capped_by != NOBODY:
+            cap(rating, 0, place.capped_by)
+        return 0
+
+    # --- for Python --------------------------------------------------------------------------------------------------
+
+    def wholes(self, context, const read_summary_t[::1] summary, seen, wrong=None, pairs=None, decided=None):
+        """Rate the primary alignments of whole reads.
+
+        Parameters
+        ----------
+        context : search.context.BatchContext
+            Of n reads. Read: `packed`.
+        summary : READ_SUMMARY[n]
+        seen : search.arrays.Seen
+        wrong : float64[n], optional
+            What the other known places weigh, of pairs the other pairs of places. None: as their errors say.
+        pairs : search.context.PairContext, optional
+            Read: `partner`, `window_bases`.
+        decided : uint8[n], optional
+            Reads whose place their pair decided; the others stand alone.
+
+        Returns
+        -------
+        RATING[n]
+            Zeros of reads without a place.
+        """
+        cdef Py_ssize_t n = summary.shape[0], r
+        cdef const double[::1] others = wrong
+        cdef const uint8_t[::1] by_pair = decided
+        cdef const int64_t[::1] partner = None if pairs is None else pairs.partner
+        # Often only its mate places a short read, or one of low complexity: then the mate's certainty is not its own.
+        cdef double window = 0 if pairs is None else pairs.window_bases / 2
+        cdef place_t *places
+        cdef place_t *mate
+        cdef reads_t reads
+        cdef states_t states
+        rated_array = np.zeros(n, RATING)
+        cdef rating_t[::1] rated = rated_array
+        if n == 0:
+            return rated_array
+        reads, states = reads_of(context.packed), states_of(seen)
+        with nogil:
+            places = <place_t *>enlarged(&self.places, n * sizeof(place_t))
+            for r in range(n):
+                self.whole(&summary[r], &reads, &states, <uint32_t>r, &places[r])
+            for r in range(n):
+                if by_pair is not None and by_pair[r]:
+                    mate = &places[partner[r]]
+                    rated[r].known, rated[r].chance = others[r], places[r].chance * window
+                    rated[r].unseen = self.unseen_pair(&places[r], mate, others[r])
+                    rate(&rated[r])
+                elif summary[r].best != NO_SCORE:
+                    if others is not None and by_pair is None:
+                        places[r].known = others[r]
+                    self.alone(&places[r], &rated[r])
+        return rated_array
+
+    def lines(self, context, lines, rivals, coverage, seeds):
+        """RATING[k]: of alignments of parts of reads (local.places.Lines) that no mate vouches for.
+
+        `rivals` and `coverage` are as in local.rivals. `seeds`: bases of a dense one, and from one to the next; longest
+        end that errors may hide.
+        """
+        cdef Py_ssize_t k = len(lines.hits), i
+        cdef place_t place
+        cdef lines_t columns
+        cdef reads_t reads
+        cdef states_t states
+        rated_array = np.zeros(k, RATING)
+        cdef rating_t[::1] rated = rated_array
+        if k == 0:
+            return rated_array
+        reads, states = reads_of(context.packed), states_of(coverage.seen)
+        columns = lines_of(lines, rivals, coverage, context, seeds)
+        with nogil:
+            for i in range(k):
+                self.line(&columns, &reads, &states, i, &place)
+                self.alone(&place, &rated[i])
+        return rated_array
+
+    def mates(self, context, rating_t[::1] rated, paired, const uint8_t[::1] whole, const read_summary_t[::1] summary,
+              rivals, coverage, seeds, double window_bases):
+        """Rate mates that were placed together.
+
+        Other known pairs of places are weighed by the scores of both mates. Beside these, both mates may lie in copies
+        that no seed led to, or one of them may fit near the other by chance.
+
+        Parameters
+        ----------
+        context, rivals, coverage, seeds
+            As for `lines`; rivals are those of the primary lines.
+        rated : RATING[n]
+            Changed: the rows of `paired.joined`.
+        paired : local.mates.PairedPlaces
+            Mates without a line fit as wholes, and have the place that the search chose (`summary` READ_SUMMARY[n]).
+        whole : uint8[n]
+            Mates that fit as wholes have been weighed in more places by the search: the lower quality holds.
+        window_bases : float
+            Diagonals on which a mate may lie.
+        """
+        cdef const uint32_t[::1] joined = paired.joined, read_strand = paired.primary.read_strand
+        cdef const double[::1] wrong = paired.wrong
+        cdef const int64_t[::1] at = np.searchsorted(paired.joined, paired.primary.read)
+        cdef Py_ssize_t n = joined.shape[0], k = read_strand.shape[0], i
+        cdef place_t *places
+        cdef place_t *mate
+        cdef lines_t columns
+        cdef reads_t reads
+        cdef states_t states
+        cdef rating_t one
+        cdef uint32_t r
+        if n == 0:
+            return
+        reads, states = reads_of(context.packed), states_of(coverage.seen)
+        if k:
+            columns = lines_of(paired.primary, rivals, coverage, context, seeds)
+        with nogil:
+            places = <place_t *>enlarged(&self.places, n * sizeof(place_t))
+            for i in range(n):
+                places[i].how = 0
+            for i in range(k):
+                if at[i] < n and joined[at[i]] == read_strand[i] >> 1:
+                    self.line(&columns, &reads, &states, i, &places[at[i]])
+            for i in range(n):
+                if places[i].how == 0:
+                    self.whole(&summary[joined[i]], &reads, &states, joined[i], &places[i])
+                    places[i].chance = 0
+            for i in range(n):
+                r, mate = joined[i], &places[i ^ 1]
+                one.known, one.unseen = wrong[r], self.unseen_pair(&places[i], mate, wrong[r])
+                # A mate that chance has put beside one of several places has chosen it.
+                one.chance = (places[i].chance + (mate.chance if places[i].near else 0)) * window_bases / 2
+                rate(&one)
+                if whole[r]:
+                    cap(&one, rated[r].mapq, AS_WHOLE)
+                rated[r] = one
+
+    def beside_copies(self, rating_t[::1] rated, const uint16_t[::1] count, const uint16_t[::1] errors,
+                      const double[::1] loss, const int64_t[::1] aligned):
+        """Cap qualities by the copies of a tandem repeat.
+
+        Parameters
+        ----------
+        rated : RATING[k]
+            Changed.
+        count, errors : uint16[k]
+            Copies beside each place, 0 for none, and the mismatches of each.
+        loss : float64[k], aligned : int64[k]
+            What the place loses, in mismatches, and its bases.
+        """
+        cdef Py_ssize_t i
+        with nogil:
+            for i in range(count.shape[0]):
+                if count[i]:
+                    cap(&rated[i], self.of_copies(count[i], errors[i], loss[i], aligned[i]), TANDEM)
+
+    cdef uint8_t of_copies(self, int count, int errors, double loss, int64_t aligned) noexcept nogil:
+        """The quality that so many copies with so many mismatches allow."""
+        return phred(count * pow(self.odds.of_one(<int64_t>ceil(loss), aligned), fmax(errors - loss, 0)))
+
+
+cdef inline int64_t rounded_up(int64_t a, int64_t b) noexcept nogil:
+    """a / b, rounded up; b is positive."""
+    return (a + b - 1) // b if a > 0 else -(-a // b)
+
+
+cdef reads_t reads_of(packed):
+    """Of n > 0 reads; what holds the arrays must outlive the view."""
+    cdef const uint32_t[::1] lengths = packed.lengths, plane_start = packed.plane_start
+    return reads_t(planes_of(packed.planes), &plane_start[0], &lengths[0], NULL, NULL, lengths.shape[0])
+
+
+cdef states_t states_of(seen):
+    """As `reads_of`."""
+    cdef uint16_t[::1] complete = seen.complete, planned = seen.planned
+    cdef uint8_t[::1] looked = seen.looked
+    return states_t(NULL, NULL, &complete[0], &planned[0], &looked[0], NULL)
+
+
+cdef lines_t lines_of(lines, rivals, coverage, context, seeds):
+    """Of k > 0 lines; what holds the arrays must outlive the view."""
+    cdef const hit_t[::1] hits = lines.hits
+    cdef const uint32_t[::1] read_strand = lines.read_strand
+    cdef const int64_t[::1] begin = lines.begin, end = lines.end, count = rivals.count
+    cdef const int32_t[::1] total = lines.total, rival_total = rivals.total
+    cdef const uint8_t[::1] reseeded = coverage.reseeded.view(np.uint8)
+    cdef const double[::1] passed_over = coverage.passed_over.bases
+    cdef const int64_t[::1] over_from = coverage.passed_over.first, over_end = coverage.passed_over.end
+    scoring = context.params.scoring
+    return lines_t(&hits[0], &read_strand[0], &begin[0], &end[0], &total[0], &rival_total[0], &count[0], &reseeded[0],
+                   &passed_over[0], &over_from[0], &over_end[0], scoring.match, scoring.match + scoring.mismatch,
+                   seeds[2], seeds[0], seeds[1])
+
+
+cdef uint8_t phred(double others) noexcept nogil:
+    """How sure a place is beside others of such weight, by the probability that one of them is the true one.
+
+    0 from `AS_LIKELY` on: callers count on it that a read that may as well be elsewhere has no quality. 60 where other
+    places count as none.
+    """
+    cdef double wrong = UNKNOWN / 10 if others <= UNKNOWN else others + UNKNOWN
+    return 0 if wrong > AS_LIKELY else <uint8_t>floor(-10 * log10(wrong / (1 + wrong)))
+
+
+cdef void rate(rating_t *rating) noexcept nogil:
+    """The quality that the terms make."""
+    rating.mapq = phred(rating.known + rating.unseen + rating.chance)
+    rating.cap, rating.capped_by = UINT8_MAX, NOBODY
+
+
+cdef void cap(rating_t *rating, uint8_t most, uint8_t by) noexcept nogil:
+    """Lower a quality to what a rule allows."""
+    if most < rating.mapq:
+        rating.mapq, rating.cap, rating.capped_by = most, most, by
+
+
+def qualities(const double[::1] others):
+    """uint8[k]: mapping qualities beside other places of such weights (float64[k])."""
+    return np.array([phred(weight) for weight in others], np.uint8)

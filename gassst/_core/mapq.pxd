@@ -1,0 +1,88 @@
+# Of ext/search/mapq.pyx, for ext/search/one_read.pyx, which rates one read.
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+from gassst._core.layouts cimport hit_t, rating_t, read_summary_t
+from gassst._core.rooms cimport room_t
+from gassst._core.seeds cimport reads_t
+from gassst._core.stages cimport states_t
+
+
+cdef enum:
+    DIFFERENCES = 20    # copies with fewer differences are weighed, as in index.spectrum
+
+
+cdef struct case_t:
+    # Places that were found alike, and what their copies weigh, by how many differences these have.
+    uint64_t what, how          # as in `place_t`
+    int64_t length
+    double odds                 # how much less likely one more error makes a place
+    double lost                 # share of reads with so many errors of which no seed leads to the place
+    double missed[DIFFERENCES]  # where no seed leads to the copy
+    double both[DIFFERENCES]    # where none leads to it nor to the place
+    double alone[2]             # `unseen` without a mate, without and with a near copy that is known; -1: not yet
+
+
+cdef struct pair_t:
+    # What copies of two cases weigh.
+    uint64_t key
+    double unseen
+
+
+cdef struct place_t:
+    # What is known of one place.
+    uint64_t what       # aligned bases, errors, complete and planned seeds or hundredths passed over: 16 bits each
+    uint64_t how        # bases of the read and stages looked up; or bases of dense seeds, and their distance
+    double odds
+    double known        # weight of the other known places
+    double passed_over  # share of the seeds that occur too often
+    double chance       # how many places fit by chance, for each base of reference
+    bint near           # a near copy is known
+    uint8_t capped_by   # who says that it has no quality
+
+
+cdef struct lines_t:
+    # Alignments of parts of reads, their rivals, and what dense seeds have shown of the reads.
+    const hit_t *hits
+    const uint32_t *read_strand
+    const int64_t *begin
+    const int64_t *end
+    const int32_t *total
+    const int32_t *rival_total
+    const int64_t *rivals
+    const uint8_t *reseeded
+    const double *passed_over
+    const int64_t *over_from
+    const int64_t *over_end
+    int match, error_cost, much_clipped
+    uint64_t seed_length, stride
+
+
+cdef class Odds:
+    cdef double rate, bases, unknown_rate, unknown_bases, unlike
+    cdef const double[:, ::1] log_chance
+
+    cdef double of_one(self, int64_t errors, int64_t length) noexcept nogil
+
+
+cdef class Rater:
+    cdef object looked_up, looked_densely
+    cdef Odds odds
+    cdef const double[:, :, :, ::1] shares
+    cdef const double[::1] log_lengths
+    cdef double letters, n_bases
+    cdef int further
+    cdef case_t no_mate
+    cdef case_t *cases
+    cdef pair_t *pairs
+    cdef room_t places
+
+    cdef case_t *find(self, uint64_t what, uint64_t how) except NULL nogil
+    cdef double unseen(self, const case_t *one, const case_t *two, int known) noexcept nogil
+    cdef double unseen_alone(self, const place_t *place) except -1 nogil
+    cdef double unseen_pair(self, const place_t *one, const place_t *two, double wrong) except -1 nogil
+    cdef int whole(self, const read_summary_t *summary, const reads_t *reads, const states_t *states, uint32_t r,
+                   place_t *place) except -1 nogil
+    cdef int line(self, const lines_t *lines, const reads_t *reads, const states_t *states, Py_ssize_t i,
+                  place_t *place) except -1 nogil
+    cdef int alone(self, const place_t *place, rating_t *rating) except -1 nogil
+    cdef uint8_t of_copies(self, int count, int errors, double loss, int64_t aligned) noexcept nogil
