@@ -3,7 +3,7 @@
 
 The arrays are those of `gassst.bands.cpu`, which checks them; all functions release the GIL for the whole call.
 """
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int64_t, uint16_t, uint32_t, uint64_t
 
 import numpy as np
 
@@ -44,10 +44,6 @@ cdef class Band:
     Keeps the arrays alive. `reference` and `reads` are planes uint64[rows, 3], `read_row` and
     `read_length` uint32 by read; `instruction_set` is one of `instruction_sets()`, else ValueError.
     """
-
-    cdef band_batch batch
-    cdef const cpu_kernels *kernels
-    cdef object arrays
 
     def __init__(self, const uint64_t[:, ::1] reference, const uint64_t[:, ::1] reads,
                  const uint32_t[::1] read_row, const uint32_t[::1] read_length, str instruction_set):
@@ -155,78 +151,3 @@ def pack_cigars(const uint32_t[::1] runs, const uint32_t[::1] slot_end, const ui
     with nogil:
         nw_pack(&runs[0], &slot_end[0], &n_runs[0], n, &to[0], &at[0])
     return cigars[:runs_in_all], cigar_start
-
-
-def local_slots(const uint32_t[::1] read_strand, const uint32_t[::1] lengths, scoring, uint64_t least_gap):
-    """Room for the runs of local alignments, as kernels/local.h wants it.
-
-    Parameters
-    ----------
-    read_strand : uint32[n]
-    lengths : uint32[]
-        Of the reads.
-    scoring : params.Scoring
-    least_gap : int
-        What the cheapest gap costs.
-
-    Returns
-    -------
-    slot_end : uint32[n]
-        Where the slot of each pair ends.
-    rows : int
-        The length of the longest read.
-
-    Raises
-    ------
-    ValueError
-        So many alignments do not fit one call.
-    """
-    cdef uint64_t match = scoring.match, bonus = 2 * scoring.clip, end = 0
-    cdef uint32_t length, longest = 0
-    cdef Py_ssize_t n = read_strand.shape[0], i
-    end_array = np.empty(n, np.uint32)
-    cdef uint32_t[::1] slot_end = end_array
-    with nogil:
-        for i in range(n):
-            length = lengths[read_strand[i] >> 1]
-            longest = max(longest, length)
-            # Matches and bonus pay for all gaps.
-            end += 2 * (length if least_gap == 0 else min((length * match + bonus) // least_gap, length)) + 3
-            slot_end[i] = <uint32_t>end
-    if end >> 32:
-        raise ValueError("too many alignments for one call")
-    return end_array, longest
-
-
-def without_bonus(const uint16_t[:, ::1] ends, const uint32_t[::1] read_strand, const uint32_t[::1] lengths, int bonus):
-    """Scores of local alignments without the bonus for each end that is reached.
-
-    Parameters
-    ----------
-    ends : uint16[3, n]
-        From `Band.local` or `Band.align_local`.
-    read_strand : uint32[n]
-    lengths : uint32[]
-        Of the reads.
-    bonus : int
-
-    Returns
-    -------
-    score : int32[n]
-        0 where nothing is aligned.
-    reached : uint8[n]
-        Bit 0: the first base is aligned, bit 1: the last one.
-    """
-    cdef Py_ssize_t n = read_strand.shape[0], i
-    cdef int first, last
-    score_array, reached_array = np.empty(n, np.int32), np.empty(n, np.uint8)
-    cdef int32_t[::1] score = score_array
-    cdef uint8_t[::1] reached = reached_array
-    with nogil:
-        for i in range(n):
-            score[i] = reached[i] = 0
-            if ends[1, i]:
-                first, last = ends[0, i] & 1, ends[1, i] == lengths[read_strand[i] >> 1]
-                score[i] = (ends[0, i] >> 1) - bonus * (first + last)
-                reached[i] = <uint8_t>(first | last << 1)
-    return score_array, reached_array

@@ -3,8 +3,10 @@
 import numpy as np
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport free
+from libc.string cimport memcpy, memset
 
+from gassst._core.alignments cimport contigs_t
 from gassst._core.cigar cimport (
     CIGAR_DELETION,
     CIGAR_INSERTION,
@@ -18,7 +20,11 @@ from gassst._core.cigar cimport (
 from gassst._core.contigs cimport contig_near
 from gassst._core.coordinates cimport coordinate_t
 from gassst._core.costs cimport costs_of, costs_t
-from gassst._core.layouts cimport NO_SCORE, hit_t
+from gassst._core.layouts cimport NO_SCORE, hit_t, local_line_t
+from gassst._core.local_hits cimport (  # its own: named, so that the build sees a change
+    aligned_t,
+    ground_t,
+)
 from gassst._core.planes cimport (
     AHEAD,
     MASKED_BASE,
@@ -27,12 +33,14 @@ from gassst._core.planes cimport (
     bases_at,
     count_bits,
     differences,
+    first_base,
     first_bases,
     planes_of,
     planes_t,
     prefetch_read,
     unknown_bases,
 )
+from gassst._core.rooms cimport enlarged, room_t
 from gassst._core.sam_flags cimport REVERSE
 
 from gassst.model.layouts import HIT
@@ -160,17 +168,76 @@ cdef void inside(const uint32_t *cigar, Py_ssize_t runs, planes_t reference, pla
     hit.edits, hit.score = <uint16_t>edits, score
 
 
-def hits_from_alignments(aligned, context, uint32_t first_run, bint best_parts=False):
-    """Hits and CIGARs of local alignments, and where they lie.
+cdef ground_t ground_of(context) except *:
+    """What the reads of a search.context.BatchContext are aligned to: `packed`, `reference`, `params.scoring`."""
+    cdef const uint32_t[::1] plane_start = context.packed.plane_start, lengths = context.packed.lengths
+    cdef const int64_t[::1] starts = context.reference.starts, contig_lengths = context.reference.lengths
+    cdef ground_t ground
+    ground.reference, ground.reads = planes_of(context.reference.planes), planes_of(context.packed.planes)
+    ground.plane_start = &plane_start[0] if plane_start.shape[0] else NULL
+    ground.lengths = &lengths[0] if lengths.shape[0] else NULL
+    ground.contigs = contigs_t(&starts[0], &contig_lengths[0], starts.shape[0])
+    ground.costs = costs_of(context.params.scoring)
+    return ground
+
+
+cdef Py_ssize_t hit_of(const ground_t *ground, const aligned_t *aligned, bint best_part, room_t *room, uint32_t *out,
+                       hit_t *hit, local_line_t *line) except -1 nogil:
+    """The hit of an alignment, and where it lies. Returns how many runs it has in `out`, two more than before at most.
+
+    None where nothing inside a contig is worth aligning. `flag` holds the strand only; `mapq` and `cigar_start` are 0.
+    `best_part`: the part with the highest score is kept, and the rest is clipped. `room` is used.
+    """
+    cdef uint32_t r = aligned.read_strand >> 1, strand = aligned.read_strand & 1
+    cdef const uint32_t *cigar = aligned.cigar
+    cdef Py_ssize_t runs = aligned.runs, j
+    cdef int64_t span = cigar_span(cigar, runs), start, end
+    cdef int32_t bonus = ground.costs.bonus
+    cdef uint16_t first = 0, last = 0
+    cdef size_t columns = 0
+    cdef alignment_t a
+    a.length, a.position = ground.lengths[r], aligned.position
+    cdef int64_t base = first_base(ground.plane_start[r], aligned.read_strand, a.length)
+    j = contig_near(ground.contigs.starts, ground.contigs.lengths, ground.contigs.n, a.position + (span >> 1))
+    start = ground.contigs.starts[j]
+    end = start + ground.contigs.lengths[j]
+    memset(hit, 0, sizeof(hit_t))
+    hit.read, hit.strand, hit.flag = r, <uint8_t>strand, <uint16_t>(REVERSE * strand)
+    if not best_part and a.position >= start and a.position + span <= end:
+        hit.position = a.position
+        if aligned.edits == NO_SCORE:
+            inside(cigar, runs, ground.reference, ground.reads, base, a.position, &ground.costs, hit)
+        else:
+            hit.score, hit.edits = aligned.score, aligned.edits
+        first = <uint16_t>clipped(cigar[0])
+        last = <uint16_t>(a.length - clipped(cigar[runs - 1]))
+        hit.cigar_runs = <uint16_t>(runs if span > 0 else 0)
+        memcpy(out, cigar, hit.cigar_runs * sizeof(uint32_t))
+    else:
+        for j in range(runs):
+            columns += cigar_length(cigar[j])
+        a.columns = <column_t *>enlarged(room, columns * sizeof(column_t))
+        expand(cigar, runs, ground.reference, ground.reads, base, &ground.costs, &a)
+        cut(start, end, bonus, clipped(cigar[0]) == 0, clipped(cigar[runs - 1]) == 0, &a)
+        write(&a, out, hit, &first, &last)
+        span = cigar_span(out, hit.cigar_runs)
+    line.read_strand, line.begin, line.end = aligned.read_strand, first, last
+    if strand:
+        line.begin, line.end = a.length - last, a.length - first
+    line.total = hit.score + bonus * (<int32_t>(first == 0) + <int32_t>(last == a.length))
+    line.first_diagonal, line.last_diagonal = hit.position - first, hit.position + span - last
+    return hit.cigar_runs
+
+
+def hits_from_alignments(aligned, context, bint best_parts=False):
+    """Hits and CIGARs of alignments whose bases are looked at.
 
     Parameters
     ----------
     aligned : local.places.Aligned
-        k alignments. Bases are looked at where `edits` are not known.
+        k alignments.
     context : search.context.BatchContext
         Read: `packed`, `reference`, `params.scoring`.
-    first_run : int
-        Where the CIGARs that are returned will lie among others.
     best_parts : bool
         Of every alignment the part with the highest score is kept, and the rest is clipped.
 
@@ -179,84 +246,28 @@ def hits_from_alignments(aligned, context, uint32_t first_run, bint best_parts=F
     hits : HIT[k]
         `flag` holds the strand only; `mapq` is 0; no runs where nothing inside a contig is worth aligning.
     cigars : uint32[]
-    begin, end : int64[k]
-        The bases that are aligned, of the read as sequenced.
-    total : int32[k]
-        Scores with the bonus for each end that is reached.
-    first_diagonal, last_diagonal : int64[k]
-        Of the first and of the last aligned base.
     """
     cdef const uint32_t[::1] read_strand = aligned.read_strand
     cdef const coordinate_t[::1] position = aligned.position
     cdef const uint32_t[::1] cigars = aligned.cigars, cigar_start = aligned.start
-    cdef const uint16_t[::1] cigar_runs = aligned.n_runs, edits = aligned.edits
-    cdef const int32_t[::1] score = aligned.score
-    cdef const uint32_t[::1] plane_start = context.packed.plane_start, lengths = context.packed.lengths
-    cdef const int64_t[::1] contig_starts = context.reference.starts, contig_lengths = context.reference.lengths
-    cdef planes_t reference = planes_of(context.reference.planes), reads = planes_of(context.packed.planes)
-    cdef Py_ssize_t k = read_strand.shape[0], i, j, runs, contig
-    cdef int64_t span, base
-    cdef uint32_t r, strand, done = 0, columns, widest = 1
-    cdef uint16_t first = 0, last = 0
-    cdef costs_t costs = costs_of(context.params.scoring)
-    cdef const uint32_t *cigar
-    cdef alignment_t a
-    hits_array, cigars_array = np.zeros(k, HIT), np.empty(cigars.shape[0] + 2 * k + 1, np.uint32)
-    ends_array, total_array = np.zeros((2, k), np.int64), np.zeros(k, np.int32)
-    diagonals_array = np.zeros((2, k), np.int64)
+    cdef const uint16_t[::1] cigar_runs = aligned.n_runs
+    cdef ground_t ground = ground_of(context)
+    cdef Py_ssize_t k = read_strand.shape[0], i, runs, done = 0
+    cdef room_t room = room_t(NULL, 0)
+    cdef local_line_t line
+    cdef aligned_t one
+    hits_array, cigars_array = np.empty(k, HIT), np.empty(cigars.shape[0] + 2 * k + 1, np.uint32)
     cdef hit_t[::1] hits = hits_array
     cdef uint32_t[::1] out = cigars_array
-    cdef int64_t[:, ::1] ends = ends_array
-    cdef int32_t[::1] total = total_array
-    cdef coordinate_t[:, ::1] diagonals = diagonals_array
-    if k == 0:
-        return hits_array, cigars_array[:0], *ends_array, total_array, *diagonals_array
-    with nogil:
-        for i in range(k):
-            columns = 0
-            for j in range(cigar_start[i], cigar_start[i] + cigar_runs[i]):
-                columns += cigar_length(cigars[j])
-            widest = max(widest, columns)
-    a.columns = <column_t *>malloc(widest * sizeof(column_t))
-    if a.columns == NULL:
-        raise MemoryError
-    with nogil:
-        for i in range(k):
-            if i + AHEAD < k and (edits is None or edits[i + AHEAD] == NO_SCORE):
-                prefetch_read(reference, position[i + AHEAD])
-            r, strand = read_strand[i] >> 1, read_strand[i] & 1
-            a.length, a.position = lengths[r], position[i]
-            base = 64 * (plane_start[r] + <int64_t>strand * ((a.length + 63) >> 6))
-            cigar, runs = &cigars[cigar_start[i]], cigar_runs[i]
-            span = cigar_span(cigar, runs)
-            contig = contig_near(&contig_starts[0], &contig_lengths[0], contig_starts.shape[0],
-                                 a.position + (span >> 1))
-            hits[i].read, hits[i].strand, hits[i].flag = r, <uint8_t>strand, <uint16_t>(REVERSE * strand)
-            hits[i].cigar_start = first_run + done
-            if (not best_parts and a.position >= contig_starts[contig]
-                    and a.position + span <= contig_starts[contig] + contig_lengths[contig]):
-                hits[i].position = position[i]
-                if edits is None or edits[i] == NO_SCORE:
-                    inside(cigar, runs, reference, reads, base, a.position, &costs, &hits[i])
-                else:
-                    hits[i].score, hits[i].edits = score[i], edits[i]
-                first = <uint16_t>clipped(cigar[0])
-                last = <uint16_t>(a.length - clipped(cigar[runs - 1]))
-                hits[i].cigar_runs = <uint16_t>(runs if span > 0 else 0)
-                for j in range(hits[i].cigar_runs):
-                    out[done + j] = cigar[j]
-            else:
-                expand(cigar, runs, reference, reads, base, &costs, &a)
-                cut(contig_starts[contig], contig_starts[contig] + contig_lengths[contig], costs.bonus,
-                    clipped(cigar[0]) == 0, clipped(cigar[runs - 1]) == 0, &a)
-                write(&a, &out[done], &hits[i], &first, &last)
-                span = cigar_span(&out[done], hits[i].cigar_runs)
-            done += hits[i].cigar_runs
-            ends[0, i], ends[1, i] = first, last
-            if strand:
-                ends[0, i], ends[1, i] = a.length - last, a.length - first
-            total[i] = hits[i].score + costs.bonus * (<int32_t>(first == 0) + <int32_t>(last == a.length))
-            diagonals[0, i] = hits[i].position - first
-            diagonals[1, i] = hits[i].position + span - last
-    free(a.columns)
-    return hits_array, cigars_array[:done].copy(), *ends_array, total_array, *diagonals_array
+    try:
+        with nogil:
+            for i in range(k):
+                if i + AHEAD < k:
+                    prefetch_read(ground.reference, position[i + AHEAD])
+                one = aligned_t(read_strand[i], position[i], &cigars[cigar_start[i]], cigar_runs[i], 0, NO_SCORE)
+                runs = hit_of(&ground, &one, best_parts, &room, &out[done], &hits[i], &line)
+                hits[i].cigar_start = <uint32_t>done
+                done += runs
+    finally:
+        free(room.p)
+    return hits_array, cigars_array[:done].copy()

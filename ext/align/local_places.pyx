@@ -6,10 +6,13 @@ Passes over all places of a batch, of which a read has one or a hundred; in NumP
 import numpy as np
 
 from libc.stdint cimport INT16_MAX, INT32_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport free
+from libc.string cimport memcpy
 
 from gassst._core.coordinates cimport COORDINATE_BITS, coordinate_t, place_key
 from gassst._core.key_sort cimport sort_keys
+from gassst._core.layouts cimport local_line_t, local_place_t
+from gassst._core.rooms cimport enlarged, room_t
 from gassst._core.same_place cimport SAME_PLACE, same_place
 
 cdef enum:
@@ -105,7 +108,7 @@ cdef struct tied_t:
     int64_t row
 
 
-def best_of(places, const uint8_t[::1] eligible, context):
+def best_of(const local_place_t[::1] places, const uint8_t[::1] eligible, context):
     """The best place of every read that has an eligible one.
 
     Of equals the given one, else one drawn by the hash of the read's bases. Of those on one diagonal, which are one
@@ -113,8 +116,8 @@ def best_of(places, const uint8_t[::1] eligible, context):
 
     Parameters
     ----------
-    places : local.places.Places
-        k places, in any order. Read: `read_strand`, `diagonal`, `band_start`, `total`, `given`.
+    places : LOCAL_PLACE[k]
+        Read by read.
     eligible : uint8[k]
     context : search.context.BatchContext
         Read: `flip`, `digest`.
@@ -124,57 +127,57 @@ def best_of(places, const uint8_t[::1] eligible, context):
     int64[m]
         Rows, by read.
     """
-    cdef const uint32_t[::1] read_strand = places.read_strand
-    cdef const coordinate_t[::1] diagonal = places.diagonal, band_start = places.band_start
-    cdef const int32_t[::1] total = places.total
-    cdef const uint8_t[::1] given = places.given.view(np.uint8), flip = context.flip
+    cdef const uint8_t[::1] flip = context.flip
     cdef const uint64_t[::1] digest = context.digest
-    cdef Py_ssize_t k = eligible.shape[0], n = flip.shape[0], i, r, found = 0, ties = 0, done = 0
-    cdef uint32_t rs
-    most_array, count_array = np.full(n, INT32_MIN, np.int32), np.zeros(n, np.int32)
-    first_array = np.empty(n, np.int64)  # row of the best one; where there are ties, where they begin
-    cdef int32_t[::1] most = most_array, count = count_array
-    cdef int64_t[::1] first = first_array
-    with nogil:
-        for i in range(k):
-            r = read_strand[i] >> 1
-            if not eligible[i] or (count[r] and total[i] < most[r]):
-                continue
-            if count[r] == 0 or total[i] > most[r]:
-                most[r], count[r], first[r] = total[i], 0, i
-            count[r] += 1
-        for r in range(n):
-            found += count[r] > 0
-            if count[r] > 1:
-                first[r] = ties
-                ties += count[r]
-    rows_array = np.empty(found, np.int64)
+    cdef room_t room = room_t(NULL, 0)
+    cdef Py_ssize_t k = places.shape[0], m = 0
+    rows_array = np.empty(k, np.int64)
     cdef int64_t[::1] rows = rows_array
-    cdef tied_t *tied = <tied_t *>malloc((ties + 1) * sizeof(tied_t))
-    if tied == NULL:
-        raise MemoryError
-    with nogil:
-        for i in range(k if ties else 0):
-            rs = read_strand[i]
-            r = rs >> 1
-            if eligible[i] and count[r] > 1 and total[i] == most[r]:
-                tied[first[r]] = tied_t(
-                    place_key((rs & 1) ^ flip[r], diagonal[i]),
-                    <uint64_t>(not given[i]) << 32 | (<uint32_t>0xffffffff - <uint32_t>(diagonal[i] - band_start[i])), i)
-                first[r] += 1
-        for r in range(n):
-            if count[r] == 1:
-                rows[done] = first[r]
-            elif count[r] > 1:
-                rows[done] = drawn(tied + first[r] - count[r], count[r], digest[r], &given[0])
-            done += count[r] > 0
-    free(tied)
-    return rows_array
+    try:
+        if k:
+            with nogil:
+                m = best_rows(&places[0], k, &eligible[0], &flip[0], &digest[0], &room, &rows[0])
+    finally:
+        free(room.p)
+    return rows_array[:m]
 
 
-cdef int64_t drawn(tied_t *tied, Py_ssize_t n, uint64_t digest, const uint8_t *given) noexcept nogil:
+cdef Py_ssize_t best_rows(const local_place_t *places, Py_ssize_t k, const uint8_t *eligible, const uint8_t *flip,
+                          const uint64_t *digest, room_t *room, int64_t *rows) except -1 nogil:
+    """As `best_of`; `eligible` may be NULL for all. Returns how many rows there are. `room` is used."""
+    cdef Py_ssize_t i = 0, j, first, count, done = 0
+    cdef uint32_t r
+    cdef int32_t most
+    cdef tied_t *tied
+    while i < k:
+        r, count, most, j = places[i].read_strand >> 1, 0, INT32_MIN, i
+        while j < k and places[j].read_strand >> 1 == r:
+            if eligible == NULL or eligible[j]:
+                if count == 0 or places[j].total > most:
+                    most, count, first = places[j].total, 0, j
+                count += places[j].total == most
+            j += 1
+        if count == 1:
+            rows[done] = first
+        elif count > 1:
+            tied = <tied_t *>enlarged(room, count * sizeof(tied_t))
+            count = 0
+            for i in range(first, j):
+                if (eligible == NULL or eligible[i]) and places[i].total == most:
+                    tied[count] = tied_t(
+                        place_key((places[i].read_strand & 1) ^ flip[r], places[i].diagonal),
+                        <uint64_t>(not places[i].given) << 32
+                        | (<uint32_t>0xffffffff - <uint32_t>(places[i].diagonal - places[i].band_start)), i)
+                    count += 1
+            rows[done] = drawn(tied, count, digest[r], places)
+        done += count > 0
+        i = j
+    return done
+
+
+cdef int64_t drawn(tied_t *tied, Py_ssize_t n, uint64_t digest, const local_place_t *places) noexcept nogil:
     """One of equally good places of a read."""
-    cdef Py_ssize_t i, j, places = 0
+    cdef Py_ssize_t i, j, distinct = 0
     cdef int64_t chosen = -1
     cdef tied_t x
     for i in range(1, n):
@@ -185,75 +188,40 @@ cdef int64_t drawn(tied_t *tied, Py_ssize_t n, uint64_t digest, const uint8_t *g
             j -= 1
         tied[j] = x
     for i in range(n):
-        if places == 0 or tied[i].place != tied[places - 1].place:
-            tied[places] = tied[i]
-            places += 1
-    for i in range(places):
-        if given[tied[i].row]:
+        if distinct == 0 or tied[i].place != tied[distinct - 1].place:
+            tied[distinct] = tied[i]
+            distinct += 1
+    for i in range(distinct):
+        if places[tied[i].row].given:
             chosen = tied[i].row
-    return chosen if chosen >= 0 else tied[<Py_ssize_t>(digest % <uint64_t>places)].row
+    return chosen if chosen >= 0 else tied[<Py_ssize_t>(digest % <uint64_t>distinct)].row
 
 
-cdef struct places_t:
-    const uint32_t *read_strand
-    const coordinate_t *diagonal
-    const int32_t *total
-
-
-cdef struct line_t:
-    uint32_t read_strand
-    int64_t begin, end, first_diagonal, last_diagonal
-
-
-cdef inline bint on_a_diagonal_of(coordinate_t diagonal, const line_t *line) noexcept nogil:
+cdef inline bint on_a_diagonal_of(coordinate_t diagonal, const local_line_t *line) noexcept nogil:
     return same_place(diagonal, line.first_diagonal) or same_place(diagonal, line.last_diagonal)
 
 
-cdef inline bint is_rival(uint32_t read_strand, coordinate_t first_diagonal, coordinate_t diagonal, int64_t first,
-                          int64_t last, int64_t m, const line_t *line) noexcept nogil:
-    """Whether a place, which aligns first..last of the strand of m bases, is another place for the same bases as the
-    line: half of the shorter stretch."""
-    cdef int64_t begin = first, end = last
-    if read_strand == line.read_strand and (on_a_diagonal_of(diagonal, line) or on_a_diagonal_of(first_diagonal, line)):
+cdef inline bint is_rival(const local_place_t *place, int64_t m, int32_t match, const local_line_t *line) noexcept nogil:
+    """Whether a place, of a read of m bases, is another place for the same bases as the line: half of the shorter
+    stretch."""
+    cdef int64_t end = place.strand_end, begin = 0
+    if (place.read_strand == line.read_strand
+            and (on_a_diagonal_of(place.diagonal, line) or on_a_diagonal_of(place.first_diagonal, line))):
         return False
-    if read_strand & 1:
-        begin, end = m - last, m - first
+    if not place.reached & 1:
+        begin = max(0, end - whole_bases(place.score, match))
+    if place.read_strand & 1:
+        begin, end = m - end, m - begin
     return 2 * (min(end, line.end) - max(begin, line.begin)) >= min(end - begin, line.end - line.begin)
 
 
-cdef struct table_t:
-    # The lines and places of a batch.
-    const int32_t *first    # by read, its first line; -1 for none
-    const int32_t *following    # by line, the next one of its read
-    const line_t *lines
-    const uint32_t *read_strand
-    const coordinate_t *first_diagonal
-    const coordinate_t *diagonal
-    const uint8_t *reached
-    const uint16_t *strand_end
-    const int32_t *score
-    const uint32_t *lengths
-    int32_t match
-
-
-cdef int32_t next_rivalled(const table_t *t, Py_ssize_t i, int32_t l) noexcept nogil:
-    """The first line from `l` on in the chain of its read that has place `i` for a rival; -1 for none."""
-    cdef int64_t last = t.strand_end[i], m = t.lengths[t.read_strand[i] >> 1]
-    cdef int64_t first = 0 if t.reached[i] & 1 else max(0, last - whole_bases(t.score[i], t.match))
-    while l >= 0 and not is_rival(t.read_strand[i], t.first_diagonal[i], t.diagonal[i], first, last, m, &t.lines[l]):
-        l = t.following[l]
-    return l
-
-
-def rivals(lines, places, context):
+def rivals(const local_line_t[::1] lines, const local_place_t[::1] places, context):
     """Of every line the next best places for the same part of the read.
 
     Parameters
     ----------
-    lines : local.places.Lines
-        l lines, of a read one for each of its parts.
-    places : local.places.Places
-        k places, in any order; fewer than 32768 of a read.
+    lines : LOCAL_LINE[l], places : LOCAL_PLACE[k]
+        Read by read; fewer than 32768 places of a read.
     context : search.context.BatchContext
         Of n reads. Read: `lengths`, `params.scoring.match`.
 
@@ -271,74 +239,58 @@ def rivals(lines, places, context):
     ValueError
         A read has too many places.
     """
-    cdef const uint32_t[::1] read_strand = places.read_strand
-    cdef const coordinate_t[::1] diagonal = places.diagonal, place_first = places.first_diagonal
-    cdef const int32_t[::1] score = places.score, total = places.total
-    cdef const uint8_t[::1] reached = places.reached
-    cdef const uint16_t[::1] strand_end = places.strand_end
-    cdef const uint32_t[::1] line_strand = lines.read_strand, lengths = context.lengths
-    cdef const int64_t[::1] line_begin = lines.begin, line_end = lines.end
-    cdef const coordinate_t[::1] first_diagonal = lines.first_diagonal, last_diagonal = lines.last_diagonal
-    cdef places_t columns
-    cdef table_t table
-    cdef Py_ssize_t k = read_strand.shape[0], n_lines = line_strand.shape[0], i, l, widest = 1, n_rivals = 0
-    cdef int32_t at
-    of_read_array, following_array = np.full(lengths.shape[0], -1, np.int32), np.full(n_lines, -1, np.int32)
-    start_array, best_array = np.zeros(n_lines + 1, np.int64), np.zeros((2, n_lines), np.int32)
-    best_array[1] = INT32_MIN  # no rival
-    count_array = np.zeros(n_lines, np.int64)
-    cdef int32_t[::1] of_read = of_read_array, following = following_array
-    cdef int64_t[::1] start = start_array, order, count = count_array
+    cdef const uint32_t[::1] lengths = context.lengths
+    cdef int32_t match = context.params.scoring.match
+    cdef const local_place_t *own
+    cdef Py_ssize_t k = places.shape[0], n_lines = lines.shape[0], first = 0, stop = 0, done = 0, i, l, n
+    cdef uint32_t r
+    cdef room_t rooms[2]
+    cdef int64_t *order
+    cdef uint64_t *keys
+    best_array, count_array = np.zeros((2, n_lines), np.int32), np.zeros((2, n_lines), np.int64)
     cdef int32_t[:, ::1] best = best_array
-    if not k or not n_lines:
-        return *best_array, count_array, np.empty(0, np.int64), np.empty(0, np.int64)
-    cdef line_t *own = <line_t *>malloc(n_lines * sizeof(line_t))
-    cdef uint64_t *keys = NULL
-    cdef int64_t *scratch = NULL
-    columns = places_t(&read_strand[0], &diagonal[0], &total[0])
-    table = table_t(&of_read[0], &following[0], own, &read_strand[0], &place_first[0], &diagonal[0], &reached[0],
-                    &strand_end[0], &score[0], &lengths[0], context.params.scoring.match)
+    cdef int64_t[:, ::1] count = count_array
+    rooms[0], rooms[1] = room_t(NULL, 0), room_t(NULL, 0)
     try:
-        if own == NULL:
-            raise MemoryError
         with nogil:
-            for l in range(n_lines - 1, -1, -1):
-                own[l] = line_t(line_strand[l], line_begin[l], line_end[l], first_diagonal[l], last_diagonal[l])
-                following[l] = of_read[line_strand[l] >> 1]
-                of_read[line_strand[l] >> 1] = <int32_t>l
-            for i in range(k):
-                at = next_rivalled(&table, i, of_read[read_strand[i] >> 1])
-                while at >= 0:
-                    start[at + 1] += 1
-                    at = next_rivalled(&table, i, following[at])
+            order = <int64_t *>enlarged(&rooms[0], 0)
             for l in range(n_lines):
-                widest = max(widest, start[l + 1])
-                start[l + 1] += start[l]
-        if widest >> ROW_BITS:
-            raise ValueError("too many places of one read")
-        order_array = np.empty(start[n_lines], np.int64)
-        order = order_array
-        keys, scratch = <uint64_t *>malloc(2 * widest * 8), <int64_t *>malloc(widest * 8)
-        if keys == NULL or scratch == NULL:
-            raise MemoryError
-        with nogil:
-            for i in range(k):
-                at = next_rivalled(&table, i, of_read[read_strand[i] >> 1])
-                while at >= 0:
-                    order[start[at] + count[at]] = i
-                    count[at] += 1
-                    at = next_rivalled(&table, i, following[at])
-            for l in range(n_lines):
-                n_rivals = start[l + 1] - start[l]
-                if n_rivals:
-                    sort_by_total(&order[start[l]], n_rivals, &columns, keys, scratch)
-                    best[0, l], best[1, l] = total[order[start[l]]], score[order[start[l]]]
-                    count[l] = count_with_total(best[0, l], &order[start[l]], n_rivals, &columns)
+                r = lines[l].read_strand >> 1
+                if l == 0 or r != lines[l - 1].read_strand >> 1:
+                    first = stop
+                    while first < k and places[first].read_strand >> 1 < r:
+                        first += 1
+                    stop = first
+                    while stop < k and places[stop].read_strand >> 1 == r:
+                        stop += 1
+                order = <int64_t *>enlarged(&rooms[0], (done + stop - first) * sizeof(int64_t))
+                n = 0
+                for i in range(first, stop):
+                    if is_rival(&places[i], lengths[r], match, &lines[l]):
+                        order[done + n] = i
+                        n += 1
+                if n >> ROW_BITS:
+                    with gil:
+                        raise ValueError("too many places of one read")
+                best[1, l] = INT32_MIN  # no rival
+                if n:
+                    keys = <uint64_t *>enlarged(&rooms[1], 3 * n * sizeof(uint64_t))
+                    sort_by_total(order + done, n, &places[0], keys, <int64_t *>(keys + 2 * n))
+                    own = &places[order[done]]
+                    best[0, l], best[1, l] = own.total, own.score
+                    count[0, l], count[1, l] = count_with_total(own.total, order + done, n, &places[0]), n
+                    done += n
+        order_array = np.empty(done, np.int64)
+        copied(order_array, order)
     finally:
-        free(own)
-        free(keys)
-        free(scratch)
-    return *best_array, count_array, order_array, np.repeat(np.arange(n_lines), np.diff(start_array))
+        free(rooms[0].p)
+        free(rooms[1].p)
+    return *best_array, count_array[0], order_array, np.repeat(np.arange(n_lines), count_array[1])
+
+
+cdef void copied(int64_t[::1] to, const int64_t *rows) noexcept:
+    if to.shape[0]:
+        memcpy(&to[0], rows, to.shape[0] * sizeof(int64_t))
 
 
 cdef inline int64_t whole_bases(int32_t score, int32_t match) noexcept nogil:
@@ -346,7 +298,7 @@ cdef inline int64_t whole_bases(int32_t score, int32_t match) noexcept nogil:
     return (score + match - 1) // match if score > 0 else -(-<int64_t>score // match)
 
 
-cdef void sort_by_total(int64_t *rows, Py_ssize_t n, const places_t *places, uint64_t *keys,
+cdef void sort_by_total(int64_t *rows, Py_ssize_t n, const local_place_t *places, uint64_t *keys,
                         int64_t *scratch) noexcept nogil:
     """Sort rows of one read by total, the highest first, then strand and diagonal."""
     cdef Py_ssize_t i
@@ -356,23 +308,23 @@ cdef void sort_by_total(int64_t *rows, Py_ssize_t n, const places_t *places, uin
     for i in range(n):
         row = rows[i]
         scratch[i] = row
-        keys[i] = place_key(places.read_strand[row] & 1, places.diagonal[row]) << ROW_BITS | <uint64_t>i
+        keys[i] = place_key(places[row].read_strand & 1, places[row].diagonal) << ROW_BITS | <uint64_t>i
     sort_keys(keys, keys + n, n)
     for i in range(n):  # as they are in order now, a second key needs their rank alone
         row = keys[i] & ROW_MASK
-        keys[i] = <uint64_t>(INT16_MAX - places.total[scratch[row]]) << 2 * ROW_BITS | <uint64_t>i << ROW_BITS | row
+        keys[i] = <uint64_t>(INT16_MAX - places[scratch[row]].total) << 2 * ROW_BITS | <uint64_t>i << ROW_BITS | row
     sort_keys(keys, keys + n, n)
     for i in range(n):
         rows[i] = scratch[keys[i] & ROW_MASK]
 
 
-cdef int64_t count_with_total(int32_t best, const int64_t *rows, Py_ssize_t n, const places_t *places) noexcept nogil:
+cdef int64_t count_with_total(int32_t best, const int64_t *rows, Py_ssize_t n, const local_place_t *places) noexcept nogil:
     """Distinct places with the best total among sorted rows: a row near the one before is the same place."""
     cdef Py_ssize_t i = 1
     cdef int64_t count = 1, row, before
-    while i < n and places.total[rows[i]] == best:
+    while i < n and places[rows[i]].total == best:
         row, before = rows[i], rows[i - 1]
-        count += (places.read_strand[row] != places.read_strand[before]
-                  or places.diagonal[row] - places.diagonal[before] > SAME_PLACE)
+        count += (places[row].read_strand != places[before].read_strand
+                  or places[row].diagonal - places[before].diagonal > SAME_PLACE)
         i += 1
     return count

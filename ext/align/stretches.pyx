@@ -25,46 +25,32 @@ cdef extern from "stretches.h" nogil:
                            int32_t least)
 
 
-def best_stretches(const uint32_t[::1] read_strand, const coordinate_t[::1] diagonal, const int64_t[::1] begin,
-                   const int64_t[::1] end, const int32_t[::1] least, context):
-    """The best stretches of bases begin .. end - 1 of k strands on diagonals; of equals one that reaches the end.
+def best_stretches(const uint32_t[::1] read_strand, const coordinate_t[::1] diagonal, context):
+    """The best stretches of whole strands on diagonals.
 
     Parameters
     ----------
-    read_strand : uint32[k], diagonal, begin, end : int64[k]
-    least : int32[k]
-        Where none has that total, it is any stretch.
+    read_strand : uint32[k], diagonal : int64[k]
     context : search.context.BatchContext
         Read: `lengths`, `packed`, `reference.planes`, `params.scoring`.
 
     Returns
     -------
-    total : int32[k]
-        The score; of a stretch of a whole read with the bonus of each end that is reached.
-    begin, end : int64[k]
+    int64[2, k]
+        As `DenselyLooked.stretches` has them.
     """
     packed = context.packed
     cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
     cdef planes_t bases = planes_of(context.reference.planes), reads = planes_of(packed.planes)
     cdef costs_t costs = costs_of(context.params.scoring)
-    cdef int32_t bonus = costs.bonus
     cdef Py_ssize_t k = read_strand.shape[0], i
-    cdef int64_t m
+    cdef int64_t[:, ::1] found = np.empty((2, k), np.int64)
     cdef stretch_t best
-    total_array, ends_array = np.empty(k, np.int32), np.empty((2, k), np.int64)
-    cdef int32_t[::1] total = total_array
-    cdef int64_t[:, ::1] ends = ends_array
     with nogil:
         for i in range(k):
-            if i + AHEAD < k:
-                prefetch_read(bases, diagonal[i + AHEAD])
-            m = lengths[read_strand[i] >> 1]
-            costs.bonus = bonus if end[i] - begin[i] == m else 0
-            best = best_stretch(bases, diagonal[i] + begin[i], reads,
-                                first_base(plane_start[read_strand[i] >> 1], read_strand[i], m) + begin[i],
-                                end[i] - begin[i], costs, least[i])
-            total[i], ends[0, i], ends[1, i] = best.total, begin[i] + best.begin, begin[i] + best.end
-    return total_array, *ends_array
+            best = stretch_of_read(bases, reads, read_strand[i], diagonal[i], lengths, plane_start, costs)
+            found[0, i], found[1, i] = best.total, best.begin << 16 | best.end
+    return found.base
 
 
 cdef struct group_t:

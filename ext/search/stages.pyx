@@ -11,7 +11,6 @@ import numpy as np
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
-from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
 from gassst._core.anchors cimport (
     Anchors,
@@ -25,6 +24,7 @@ from gassst._core.anchors cimport (
 )
 from gassst._core.banded cimport band_batch, kernels_of
 from gassst._core.bookkeeping cimport knowledge_t, merge, needs_stage, take_band
+from gassst._core.clock cimport now
 from gassst._core.contigs cimport contigs_before
 from gassst._core.coordinates cimport coordinate_t, place_key, strand_of_key
 from gassst._core.filters cimport Filter, columns_t, pass_filter, use_kernels
@@ -58,13 +58,6 @@ from gassst._core.stages cimport (  # its own: named, so that the build sees a c
 
 cdef enum:
     AHEAD = 4               # reads from the prefetch of their positions to their use
-
-
-cdef inline int64_t now() noexcept nogil:
-    """Nanoseconds of a clock that never goes back."""
-    cdef timespec time
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return <int64_t>time.tv_sec * 1000000000 + time.tv_nsec
 
 
 cdef class Stages:

@@ -1,4 +1,4 @@
-# Of ext/align/banded.pyx, for ext/search/stages.pyx and one_read.pyx, which call the kernels without arrays around them.
+# Of ext/align/banded.pyx, for those that call the kernels without arrays around them.
 from libc.stdint cimport int16_t, uint16_t, uint32_t, uint64_t
 
 from gassst._core.coordinates cimport coordinate_t
@@ -50,3 +50,11 @@ cdef extern from "cpu_kernels.h" nogil:
 
 
 cdef const cpu_kernels *kernels_of(str instruction_set) except NULL
+
+
+cdef class Band:
+    cdef band_batch batch
+    cdef const cpu_kernels *kernels
+    cdef object arrays
+
+    cdef band_batch pairs(self, const uint32_t[::1] read_strand, const coordinate_t[::1] band_start) noexcept

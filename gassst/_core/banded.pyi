@@ -1,8 +1,6 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst.model.params import Scoring
-
 def instruction_sets() -> list[str]: ...
 def pack_cigars(
     runs: NDArray[np.uint32], slot_end: NDArray[np.uint32], n_runs: NDArray[np.uint16]
@@ -55,10 +53,3 @@ class Band:
     ) -> tuple[
         NDArray[np.uint16], NDArray[np.int64], NDArray[np.uint16], NDArray[np.uint16], NDArray[np.uint32]
     ]: ...
-
-def local_slots(
-    read_strand: NDArray[np.uint32], lengths: NDArray[np.uint32], scoring: Scoring, least_gap: int
-) -> tuple[NDArray[np.uint32], int]: ...
-def without_bonus(
-    ends: NDArray[np.uint16], read_strand: NDArray[np.uint32], lengths: NDArray[np.uint32], bonus: int
-) -> tuple[NDArray[np.int32], NDArray[np.uint8]]: ...

@@ -1,7 +1,9 @@
 # Layouts shared by the extensions; `gassst/model/layouts.py` holds the NumPy dtypes, a test asserts they agree.
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
 from gassst._core.coordinates cimport coordinate_t
+
+ctypedef uint8_t bool_t
 
 cdef enum:
     NO_SCORE = 0xFFFF                # errors where there is no alignment
@@ -35,3 +37,24 @@ cdef packed struct rating_t:
     uint8_t mapq
     uint8_t cap             # most that another rule leaves of it
     uint8_t capped_by       # which: index into mapq.CAPPED_BY
+
+cdef packed struct local_place_t:
+    uint32_t read_strand
+    coordinate_t band_start     # the widest band: its first diagonal
+    uint16_t width              # and how many there are
+    int32_t score               # of the best alignment, by its CIGAR
+    int32_t total               # with the bonus of each end of the read that is reached
+    uint8_t reached             # bit 0: the first, bit 1: the last base of the strand is aligned
+    uint16_t strand_end         # bases of the strand before the end of the alignment
+    coordinate_t diagonal       # concatenated coordinate that base 0 faces by the last aligned base
+    bool_t given                # the place that the whole-read search chose
+    coordinate_t first_diagonal # on which the alignment begins, where it is known; else `diagonal`
+
+cdef packed struct local_line_t:
+    uint32_t read_strand
+    int64_t begin               # the first aligned base of the read as sequenced
+    int64_t end                 # and the one behind the last
+    int32_t total               # as of a place
+    coordinate_t first_diagonal # on which the alignment begins
+    coordinate_t last_diagonal  # and ends
+    bool_t given                # as of a place

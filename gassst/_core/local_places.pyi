@@ -1,8 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst.local.places import Lines, Places
-from gassst.model.array_types import Bool
+from gassst.model.array_types import Bool, Structs
 from gassst.search.arrays import GlobalResult
 from gassst.search.context import BatchContext
 
@@ -12,5 +11,5 @@ _I32 = NDArray[np.int32]
 _I64 = NDArray[np.int64]
 
 def known_places(found: GlobalResult, worse: int, flip: _U8) -> tuple[_I64, Bool]: ...
-def best_of(places: Places, eligible: _U8, context: BatchContext) -> _I64: ...
-def rivals(lines: Lines, places: Places, context: BatchContext) -> tuple[_I32, _I32, _I64, _I64, _I64]: ...
+def best_of(places: Structs, eligible: _U8, context: BatchContext) -> _I64: ...
+def rivals(lines: Structs, places: Structs, context: BatchContext) -> tuple[_I32, _I32, _I64, _I64, _I64]: ...

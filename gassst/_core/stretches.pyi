@@ -1,10 +1,8 @@
-from gassst.model.array_types import I32, I64, U32
+from gassst.model.array_types import I64, U32
 from gassst.search.arrays import Anchors
 from gassst.search.context import BatchContext
 
-def best_stretches(
-    read_strand: U32, diagonal: I64, begin: I64, end: I64, least: I32, context: BatchContext
-) -> tuple[I32, I64, I64]: ...
+def best_stretches(read_strand: U32, diagonal: I64, context: BatchContext) -> I64: ...
 def promising_buckets(
     anchors: Anchors,
     context: BatchContext,

@@ -11,8 +11,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gassst._core.banded import local_slots, pack_cigars, without_bonus
-from gassst.model.array_types import COORDINATE, I16, I32, I64, U8, U16, U32
+from gassst._core.banded import pack_cigars
+from gassst.model.array_types import COORDINATE, I16, I64, U16, U32
 from gassst.model.params import Scoring
 from gassst.model.read_batch import PackedReads
 from gassst.model.times import Times
@@ -25,8 +25,6 @@ Pairs = tuple[U32, I64]
 """`read_strand` and `band_start`."""
 Scores = tuple[U16, U16]
 Paths = tuple[U16, U32, U32, U16]
-LocalScores = tuple[I32, U8, U16, U16]
-LocalPaths = tuple[I32, U8, I64, U32, U32, U16, U16]
 
 
 def u32(array: ArrayLike) -> U32:
@@ -42,11 +40,6 @@ def doubled(scoring: Scoring) -> I16:
     (deletion, insertion), (longer_deletion, longer_insertion) = scoring.gap_open, scoring.gap_extend
     gaps = (deletion + longer_deletion, longer_deletion, insertion + longer_insertion, longer_insertion)
     return 2 * np.array([scoring.match, scoring.mismatch, *gaps, scoring.clip], np.int16)
-
-
-def least_gap(scoring: Scoring) -> int:
-    """What the cheapest gap costs."""
-    return min(o + e for o, e in zip(scoring.gap_open, scoring.gap_extend, strict=True))
 
 
 class ReadsHandle(ABC):
@@ -77,6 +70,10 @@ class ReadsHandle(ABC):
 
     def close(self) -> None:  # noqa: B027 - not all backends hold something
         """Gives back what the handle holds; it must not be used after."""
+
+    def note(self, calls: int, pairs: int, nanoseconds: int) -> None:
+        """Count calls of the host's kernels that did not go through this handle: pairs in all, time."""
+        self.times += Times(calls=calls, pairs=pairs, kernel=nanoseconds)
 
     def score(self, read_strand: U32, band_start: I64, words: int, limit: U16 | None = None) -> Scores:
         """Least errors of each band, leftmost diagonal they end on: (best uint16[n], end uint16[n]).
@@ -133,79 +130,9 @@ class ReadsHandle(ABC):
         cigars, cigar_start = pack_cigars(runs, slot_end, n_runs)
         return start, cigars, cigar_start, n_runs
 
-    def local(self, read_strand: U32, band_start: I64, width: int, scoring: Scoring) -> LocalScores:
-        """Best local alignment of each pair within its band, by `scoring` (params.Scoring), ties as in local.h.
-
-        Parameters
-        ----------
-        read_strand : uint32[n], band_start : int64[n]
-        width : int
-            One of `WIDTHS`.
-        scoring : params.Scoring
-
-        Returns
-        -------
-        score : int32[n]
-            Without the bonus for ends that are reached; 0 where nothing is worth aligning.
-        reached : uint8[n]
-            Bit 0: the first, bit 1: the last base of the strand is aligned.
-        rows : uint16[n]
-            Bases of the strand before the end of the alignment.
-        end : uint16[n]
-            Diagonal of its last base.
-        """
-        pairs = self._pairs(read_strand, band_start, width, WIDTHS, "width")
-        if not len(pairs[0]):
-            return (
-                np.empty(0, np.int32),
-                np.empty(0, np.uint8),
-                np.empty(0, np.uint16),
-                np.empty(0, np.uint16),
-            )
-        ends = self._local(*pairs, width, doubled(scoring))
-        return *self._without_bonus(pairs[0], ends, scoring), ends[1], ends[2]
-
-    def align_local(self, read_strand: U32, band_start: I64, width: int, scoring: Scoring) -> LocalPaths:
-        """The alignments that `local` scores.
-
-        Returns
-        -------
-        score : int32[n], reached : uint8[n]
-            As from `local`. Where the score is 0 all of the read is clipped.
-        position : int64[n]
-            Concatenated coordinate of the first aligned base.
-        cigars : uint32[]
-            BAM runs, clipped bases as op 4.
-        cigar_start : uint32[n], cigar_runs : uint16[n]
-        edits : uint16[n]
-            Mismatches, inserted and deleted bases.
-        """
-        pairs = self._pairs(read_strand, band_start, width, WIDTHS, "width")
-        if not len(pairs[0]):
-            score, reached, position = np.empty(0, np.int32), np.empty(0, np.uint8), np.empty(0, COORDINATE)
-            runs, short = np.empty(0, np.uint32), np.empty(0, np.uint16)
-            return score, reached, position, runs, runs.copy(), short, short.copy()
-        slot_end, rows = local_slots(pairs[0], self.lengths, scoring, least_gap(scoring))
-        found = self._align_local(*pairs, width, doubled(scoring), slot_end, rows)
-        ends, position, edits, n_runs, runs = found
-        cigars, cigar_start = pack_cigars(runs, slot_end, n_runs)
-        return *self._without_bonus(pairs[0], ends, scoring), position, cigars, cigar_start, n_runs, edits
-
-    def _without_bonus(self, read_strand: U32, ends: U16, scoring: Scoring) -> tuple[I32, U8]:
-        """Scores in `ends` uint16[3, n] of local.h: halved, less the bonus of each end that is reached; and which
-        ends are."""
-        return without_bonus(u16(ends), read_strand, self.lengths, scoring.clip)
-
-    def _pairs(
-        self,
-        read_strand: U32,
-        band_start: I64,
-        size: int,
-        sizes: tuple[int, ...] = WORDS,
-        what: str = "words",
-    ) -> Pairs:
-        if size not in sizes:
-            raise ValueError(f"{what} is one of {sizes}, not {size}")
+    def _pairs(self, read_strand: U32, band_start: I64, words: int) -> Pairs:
+        if words not in WORDS:
+            raise ValueError(f"words is one of {WORDS}, not {words}")
         read_strand, band_start = u32(read_strand), np.ascontiguousarray(band_start, COORDINATE)
         if read_strand.shape != band_start.shape or read_strand.ndim != 1:
             raise ValueError("read_strand and band_start differ in shape")
@@ -232,9 +159,11 @@ class ReadsHandle(ABC):
     ) -> tuple[U16, U16, U32]: ...
 
     @abstractmethod
-    def _local(self, read_strand: U32, band_start: I64, width: int, costs: I16) -> U16: ...
+    def _local(self, read_strand: U32, band_start: I64, width: int, costs: I16) -> U16:
+        """Key, rows and end of kernels/local.h, uint16[3, n]: of local alignments in bands of `width` diagonals."""
 
     @abstractmethod
     def _align_local(
         self, read_strand: U32, band_start: I64, width: int, costs: I16, slot_end: U32, rows: int
-    ) -> tuple[U16, I64, U16, U16, U32]: ...
+    ) -> tuple[U16, I64, U16, U16, U32]:
+        """As `_core.banded.Band.align_local`."""

@@ -31,10 +31,13 @@ class CpuReads(ReadsHandle):
     def _timed(self, call: Callable[..., T], read_strand: U32, *arguments: Any) -> T:
         began = time.perf_counter_ns()
         found = call(read_strand, *arguments)
-        spent = Times(calls=1, pairs=len(read_strand), kernel=time.perf_counter_ns() - began)
-        self.times += spent
-        self.extender.add(spent)
+        self.note(1, len(read_strand), time.perf_counter_ns() - began)
         return found
+
+    def note(self, calls: int, pairs: int, nanoseconds: int) -> None:
+        """As `ReadsHandle.note`; the extender counts them, too."""
+        super().note(calls, pairs, nanoseconds)
+        self.extender.add(Times(calls=calls, pairs=pairs, kernel=nanoseconds))
 
     def _score(self, *arguments: Any) -> Scores:
         return self._timed(self.band.score, *arguments)

@@ -141,6 +141,7 @@ def _pairs() -> tuple[U64, PackedReads]:
 def _results(extender: CpuExtender | OpenCLExtender, packed: PackedReads) -> list[bytes]:
     """Of every kernel at every width."""
     from gassst.bands.base import WIDTHS, WORDS
+    from gassst.gpu.local_pairs import aligned, scored
 
     n = len(packed)
     read_strand = np.arange(n, dtype=np.uint32) * 2
@@ -153,8 +154,8 @@ def _results(extender: CpuExtender | OpenCLExtender, packed: PackedReads) -> lis
             found += [best, end, handle.profile(read_strand, band, words)]
             found += handle.align(read_strand, band, words, end, best)
         for width in WIDTHS:
-            found += handle.local(read_strand, start - 8, width, Scoring())
-            found += handle.align_local(read_strand, start - 8, width, Scoring())
+            found += scored(handle, read_strand, start - 8, width, Scoring())
+            found += aligned(handle, read_strand, start - 8, width, Scoring())
     return [array.tobytes() for array in found]
 
 

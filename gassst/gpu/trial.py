@@ -73,10 +73,7 @@ class DenseTrial:
         seeds = DenseSeeds(min(by_chance, context.index.longest_seed), 5, OCCURRENCES)
         expected = HostBackend(context, None, Stats()).look_densely(reads, seeds)
         read_strand, diagonal = expected.anchors.read_strand, expected.anchors.diagonal
-        end = context.lengths[read_strand >> 1].astype(np.int64)
-        begin, least = np.zeros_like(end), np.full(end.size, np.iinfo(np.int32).min, np.int32)
-        total, first, behind = best_stretches(read_strand, diagonal, begin, end, least, context)
-        stretches = np.stack([total, first << 16 | behind])
+        stretches = best_stretches(read_strand, diagonal, context)
         request = Request.for_dense(context, reads, seeds)
         searched = Searched(context.plan, context.cascade, context.params)
         return cls(reads, searched, request, expected, stretches)

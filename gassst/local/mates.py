@@ -13,7 +13,7 @@ import numpy as np
 
 from gassst._core import mate_anchors as _mate_anchors
 from gassst.index.reference import contig_before
-from gassst.local.align import Aligner, score_bands
+from gassst.local.align import Aligner
 from gassst.local.joint import PAIR_BONUS, Joint, any_within, candidates_of, choose
 from gassst.local.places import Lines, Places, at, line_of_read, of_reads
 from gassst.model.array_types import F64, I64, U32, Bool
@@ -99,7 +99,7 @@ def _beside_guides(
         return Places.none()
     windows = np.stack([low[lonely], high[lonely], strand[lonely]])
     bands = _mate_anchors.bands_in_windows(mates[lonely], windows, aligner.context, RESCUE_PLACES, RUN)
-    found = score_bands(aligner, *bands)
+    found = aligner.score_bands(*bands)
     return found.take(found.score >= aligner.least_scores(found.read_strand, PAIR_BONUS))
 
 

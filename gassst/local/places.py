@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gassst._core import local_places as _local_places
-from gassst.model.array_types import I64, U8, U16, U32, Bool
+from gassst.model.array_types import I64, U16, U32, Bool
+from gassst.model.layouts import LOCAL_LINE, LOCAL_PLACE
 from gassst.model.params import SPECIFIC_LENGTH, Scoring
 from gassst.search.context import BatchContext
 
@@ -19,94 +19,55 @@ from gassst.search.context import BatchContext
 MUCH_CLIPPED = SPECIFIC_LENGTH
 
 
-class Columns:
-    """Parallel arrays of one length."""
+class Structs:
+    """Rows of structs, read by read. Their fields are columns, as attributes."""
 
-    @classmethod
-    @cache
-    def _names(cls) -> tuple[str, ...]:
-        return tuple(field.name for field in fields(cls))  # type: ignore[arg-type]
+    LAYOUT: np.dtype
+    rows: np.ndarray
 
-    def take(self, index: np.ndarray) -> Any:
-        """The rows at `index`, numbers or a mask."""
-        index = index.nonzero()[0] if index.dtype == bool else index
-        return type(self)(*[getattr(self, name).take(index) for name in self._names()])
+    def __init__(self, *columns: np.ndarray):
+        self.rows = np.empty(len(columns[0]), self.LAYOUT)
+        for name, column in zip(self.LAYOUT.names or (), columns, strict=True):
+            self.rows[name] = column
 
-    @classmethod
-    def concatenate(cls, parts: list[Any]) -> Any:
-        """All rows, in order."""
-        return cls(*[joined([getattr(part, name) for part in parts]) for name in cls._names()])
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Targets(Columns):
-    """Where an alignment is looked for.
-
-    Attributes
-    ----------
-    read_strand : uint32[k], diagonal : int64[k]
-        The alignment touches this diagonal.
-    band_start, width : int64[k]
-        The widest band: its first diagonal and how many there are.
-    loss : int64[k]
-        What the alignment is expected to lose against one without an error.
-    given : bool[k]
-        The place that the whole-read search chose.
-    """
-
-    read_strand: U32
-    diagonal: I64
-    band_start: I64
-    width: I64
-    loss: I64
-    given: Bool
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Places(Columns):
-    """Scored bands.
-
-    Attributes
-    ----------
-    read_strand : uint32[k], band_start, width : int64[k]
-        The band, of `width` diagonals.
-    score : int32[k]
-        Of the best alignment, by its CIGAR.
-    total : int32[k]
-        The score and the bonus of each end of the read that is reached.
-    reached : uint8[k]
-        Bit 0: the first, bit 1: the last base of the strand is aligned.
-    strand_end : uint16[k]
-        Bases of the strand before the end of the alignment.
-    diagonal : int64[k]
-        Concatenated coordinate that base 0 faces by the last aligned base.
-    given : bool[k]
-        The place that the whole-read search chose.
-    first_diagonal : int64[k]
-        The one on which the alignment begins, where it is known; else `diagonal`.
-    """
-
-    read_strand: U32
-    band_start: I64
-    width: I64
-    score: np.ndarray
-    total: np.ndarray
-    reached: U8
-    strand_end: U16
-    diagonal: I64
-    given: Bool
-    first_diagonal: I64
-
-    @classmethod
-    def none(cls) -> Places:
-        """No places at all."""
-        kinds = "uint32 int64 int64 int32 int32 uint8 uint16 int64 bool int64"
-        return cls(*[np.empty(0, kind) for kind in kinds.split()])
+    def __getattr__(self, name: str) -> Any:
+        if name not in (self.LAYOUT.names or ()):
+            raise AttributeError(name)
+        column = self.__dict__[name] = np.ascontiguousarray(self.rows[name])
+        return column
 
     @cached_property
     def read(self) -> U32:
         """uint32[k]"""
         return self.read_strand >> np.uint32(1)
+
+
+class Places(Structs):
+    """Scored bands: LOCAL_PLACE[k], whose fields are told in `_core/layouts.pxd`."""
+
+    LAYOUT = LOCAL_PLACE
+
+    @classmethod
+    def of(cls, rows: np.ndarray) -> Places:
+        """Of LOCAL_PLACE[k]."""
+        places = cls.__new__(cls)
+        places.rows = rows
+        return places
+
+    @classmethod
+    def none(cls) -> Places:
+        """No places at all."""
+        return cls.of(np.empty(0, LOCAL_PLACE))
+
+    def take(self, index: np.ndarray) -> Places:
+        """The rows at `index`, numbers or a mask."""
+        return Places.of(self.rows.take(numbers(index)))
+
+    @classmethod
+    def concatenate(cls, parts: list[Places]) -> Places:
+        """All rows, those of one read in the order of `parts`."""
+        rows = joined([part.rows for part in parts])
+        return cls.of(rows.take(np.argsort(rows["read_strand"] >> 1, kind="stable")))
 
     def parts(self, lengths: U32, match: int) -> tuple[I64, I64]:
         """First and last base of the read as sequenced that a place aligns for certain, from its score."""
@@ -129,8 +90,6 @@ class Aligned(NamedTuple):
         Runs, length << 4 | operation.
     start : uint32[k], n_runs : uint16[k]
         Runs of alignment i are start[i] .. start[i] + n_runs[i].
-    score : int32[k] or None, edits : uint16[k] or None
-        Of what no contig's end cuts; they are counted where `edits` is NO_SCORE, or None.
     """
 
     read_strand: U32
@@ -138,41 +97,35 @@ class Aligned(NamedTuple):
     cigars: U32
     start: U32
     n_runs: U16
-    score: np.ndarray | None = None
-    edits: U16 | None = None
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Lines(Columns):
-    """Alignments.
+class Lines(Structs):
+    """Alignments: HIT[k], and LOCAL_LINE[k], whose fields are told in `_core/layouts.pxd`."""
 
-    Attributes
-    ----------
-    hits : HIT[k]
-    read_strand : uint32[k]
-    begin, end : int64[k]
-        The aligned bases of the read as sequenced.
-    total : int32[k]
-        As in `Places`.
-    first_diagonal, last_diagonal : int64[k]
-        Those on which the alignment begins and ends.
-    given : bool[k]
-        As in `Places`.
-    """
+    LAYOUT = LOCAL_LINE
 
-    hits: np.ndarray
-    read_strand: U32
-    begin: I64
-    end: I64
-    total: np.ndarray
-    first_diagonal: I64
-    last_diagonal: I64
-    given: Bool
+    def __init__(self, hits: np.ndarray, *columns: np.ndarray):
+        super().__init__(*columns)
+        self.hits = hits
 
-    @cached_property
-    def read(self) -> U32:
-        """uint32[k]"""
-        return self.read_strand >> np.uint32(1)
+    @classmethod
+    def of(cls, hits: np.ndarray, rows: np.ndarray) -> Lines:
+        """Of HIT[k] and LOCAL_LINE[k]."""
+        lines = cls.__new__(cls)
+        lines.hits, lines.rows = hits, rows
+        return lines
+
+    def take(self, index: np.ndarray) -> Lines:
+        """The rows at `index`, numbers or a mask."""
+        index = numbers(index)
+        return Lines.of(self.hits.take(index), self.rows.take(index))
+
+    @classmethod
+    def concatenate(cls, parts: list[Lines]) -> Lines:
+        """All rows, those of one read in the order of `parts`."""
+        hits, rows = joined([part.hits for part in parts]), joined([part.rows for part in parts])
+        order = np.argsort(hits["read"], kind="stable")
+        return cls.of(hits.take(order), rows.take(order))
 
     def clipped(self, lengths: U32) -> I64:
         """int64[k]: bases that are not aligned."""
@@ -186,7 +139,12 @@ class Lines(Columns):
 
 def best_of(places: Places, eligible: Bool, context: BatchContext) -> I64:
     """int64[]: row of the best place of every read that has an eligible one (bool[k])."""
-    return _local_places.best_of(places, eligible.view(np.uint8), context)
+    return _local_places.best_of(places.rows, eligible.view(np.uint8), context)
+
+
+def numbers(index: np.ndarray) -> np.ndarray:
+    """int64[]: those of the rows in an index or a mask."""
+    return index.nonzero()[0] if index.dtype == bool else index
 
 
 def joined(arrays: list[np.ndarray]) -> np.ndarray:

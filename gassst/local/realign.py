@@ -16,25 +16,22 @@ import numpy as np
 
 from gassst._core import local_places as _local_places
 from gassst._core import local_rows as _local_rows
-from gassst._core import ungapped as _ungapped
 from gassst._core.local_places import SCORED
-from gassst.local.align import Aligner, score_promising
+from gassst.local.align import Aligner
 from gassst.local.joint import PAIR_BONUS
 from gassst.local.mates import PairedPlaces, pair_up
 from gassst.local.places import (
     MUCH_CLIPPED,
     Lines,
     Places,
-    Targets,
     at,
-    best_of,
     line_of_read,
     of_reads,
     rank,
 )
 from gassst.local.reseed import PassedOver, look_again
 from gassst.local.rivals import SeedCoverage, rivals_of, rules, supplementary
-from gassst.model.array_types import COORDINATE, I64, U32, Bool, place_keys
+from gassst.model.array_types import I64, U32, Bool, place_keys
 from gassst.model.layouts import NO_SCORE, SAME_PLACE
 from gassst.model.params import LEAST_SHARE, Scoring
 from gassst.model.rules import optional
@@ -66,7 +63,10 @@ class Looked(NamedTuple):
 def realign(backend: HostBackend, found: GlobalResult, pairs: PairContext | None) -> BatchResult:
     """The best local alignments of a batch: its primary, supplementary and secondary rows."""
     with backend.stats.timed("local"):
-        return _Realignment(backend, Aligner(backend), found, pairs).run()
+        aligner = Aligner(backend)
+        result = _Realignment(backend, aligner, found, pairs).run()
+        aligner.close()
+        return result
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -143,7 +143,7 @@ class _Realignment:
     def _seen_again(self, places: Places, reads: U32, most: int) -> tuple[Places, PassedOver]:
         """The places, and so many of each of `reads` (uint32[a]) that dense seeds lead to; what was passed over."""
         promising, found = look_again(self.backend, reads, most)
-        new = score_promising(self.aligner, promising)
+        new = self.aligner.score_promising(promising)
         score = new.score + self.scoring.clip * self.aligner.hang_over(new)
         enough = (score >= self.scoring.least_score) & ~_repeats(new, places)
         return Places.concatenate([places, new.take(enough)]), found
@@ -155,9 +155,9 @@ class _Realignment:
         near = away <= np.maximum(places.width, 64 * self.context.words[places.read].astype(np.int64))
         near &= (line >= 0) & (places.read_strand == at(lines.read_strand, line))
         crowded = np.bincount(places.read, near & (away > 0), self.context.n) > 0
-        rows, first = np.flatnonzero(near & crowded[places.read]), places.first_diagonal.copy()
-        first[rows] = self.aligner.begun(places.take(rows))
-        return replace(places, first_diagonal=first)
+        rows, begun = np.flatnonzero(near & crowded[places.read]), places.rows.copy()
+        begun["first_diagonal"][rows] = self.aligner.begun(places.take(rows))
+        return Places.of(begun)
 
     def _reportable(self, lines: Lines, decided: Bool) -> Lines:
         """Those with the least score that is asked for (-T), to which a concordant mate (bool[n]) adds its worth."""
@@ -184,20 +184,11 @@ class _Realignment:
         each = scoring.match + scoring.mismatch
         # Those that a mate can make up for.
         rows, given = _local_places.known_places(found, -(-PAIR_BONUS // each), context.flip)
-        end, ungapped, plain = _ungapped.diagonals_of_bands(found.bands, rows, self.aligner.breaking, context)
-        bands = found.bands.take(rows)
-        gap = max(scoring.gap_open) + max(scoring.gap_extend) + scoring.match
-        # Of a gapped alignment, with one gap base.
-        loss = bands.edits * np.int64(each) + np.where(ungapped, 0, gap - each)
-        first = end - 32 * bands.words.astype(COORDINATE)
-        targets = Targets(bands.read_strand, end, first, 64 * bands.words.astype(np.int64), loss, given)
-        places = self.aligner.score(targets, plain)
-        return self.aligner.widened(places.take(np.flatnonzero(places.score > 0)))
+        return self.aligner.known(found.bands, rows, given)
 
     def _primary(self, places: Places) -> Lines:
         """The primary line of every read that has a place."""
-        rows = best_of(places, np.ones(len(places.read), bool), self.context)
-        return self.aligner.align_places(places.take(rows))
+        return self.aligner.best_lines(places)
 
     # --- rows ----------------------------------------------------------------------------------------------------
 
@@ -208,25 +199,28 @@ class _Realignment:
         context, primary, places = self.context, paired.primary, paired.places
         parts.hits["part"] = np.arange(1, len(parts.read) + 1)
         parts.hits["flag"] |= SUPPLEMENTARY
-        lines, k = Lines.concatenate([primary, parts]), len(primary.read)
+        lines = Lines.concatenate([primary, parts])
+        is_part = lines.hits["part"] > 0
         rivals, behind, of_line = rivals_of(context, lines, places)
+        of_primary = rivals.take(np.flatnonzero(~is_part))
         joined = decided.copy()
         joined[paired.joined] = True
         # What the search of whole reads says holds for alignments of whole reads, and for what pairs decide.
         by_score = (primary.hits["cigar_runs"] > 1) | ~primary.given | seed_coverage.reseeded[primary.read]
         own = np.flatnonzero(by_score & ~joined[primary.read])
         some, rated, how = primary.take(own), self.found.rated.copy(), (seed_coverage, rules(context))
-        rated[some.read] = context.rater.lines(context, some, rivals.take(own), *how)
+        rated[some.read] = context.rater.lines(context, some, of_primary.take(own), *how)
         if self.pairs is not None:
             # Mates of concordant pairs of whole reads, none of them looked up again.
             whole = self.found.proper & ~(seed_coverage.reseeded | seed_coverage.reseeded[self.pairs.partner])
-            known = paired, whole.view(np.uint8), self.found.summary, rivals
+            known = paired, whole.view(np.uint8), self.found.summary, of_primary
             context.rater.mates(context, rated, *known, *how, self.pairs.window_bases)
         begin, end, loss = _local_rows.parts_of_strands(primary, context.lengths, self.scoring)
         beside = context, primary.read_strand, primary.first_diagonal, begin, end, loss
-        lines.hits["mapq"][:k] = beside_copies(rated[primary.read], *beside)["mapq"]
-        of_parts = rivals.take(np.arange(k, len(lines.read)))
-        lines.hits["mapq"][k:] = context.rater.lines(context, parts, of_parts, *how)["mapq"]
+        lines.hits["mapq"][~is_part] = beside_copies(rated[primary.read], *beside)["mapq"]
+        further = np.flatnonzero(is_part)
+        of_parts = lines.take(further), rivals.take(further)
+        lines.hits["mapq"][further] = context.rater.lines(context, *of_parts, *how)["mapq"]
         others = lines.take(np.empty(0, np.int64))
         if context.params.most_hits > 1:
             reads = np.flatnonzero(of_reads(lines, context.n)).astype(np.uint32)
@@ -266,15 +260,18 @@ class _Realignment:
 
 def _are_new(lines: Lines, known: Lines) -> Bool:
     """bool[k]: lines that begin and end elsewhere than the known ones, and than the lines of their read before them."""
-    both = Lines.concatenate([known, lines])
-    row, diagonal = np.tile(np.arange(len(both.read)), 2), np.r_[both.first_diagonal, both.last_diagonal]
-    strand = both.read_strand[row]
+    strands, firsts, lasts = (
+        np.concatenate([getattr(of, name) for of in (known, lines)])
+        for name in ("read_strand", "first_diagonal", "last_diagonal")
+    )
+    row, diagonal = np.tile(np.arange(len(strands)), 2), np.r_[firsts, lasts]
+    strand = strands[row]
     order = np.lexsort((diagonal, strand))
     row, diagonal, strand = row[order], diagonal[order], strand[order]
     new = np.ones(len(row), bool)
     new[1:] = (strand[1:] != strand[:-1]) | (np.diff(diagonal) > SAME_PLACE)
     first = np.minimum.reduceat(row, np.flatnonzero(new)) if len(row) else row
-    are_new = np.ones(len(both.read), bool)
+    are_new = np.ones(len(strands), bool)
     are_new[row[row > first[np.cumsum(new) - 1]]] = False
     return are_new[len(known.read) :]
 

@@ -10,7 +10,6 @@ from gassst._core import local_places as _local_places
 from gassst.local.align import Aligner
 from gassst.local.places import (
     MUCH_CLIPPED,
-    Columns,
     Lines,
     Places,
     at,
@@ -27,7 +26,7 @@ from gassst.search.context import BatchContext
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Rivals(Columns):
+class Rivals:
     """The next best place beside each line.
 
     Attributes
@@ -41,10 +40,14 @@ class Rivals(Columns):
     score: np.ndarray
     count: I64
 
+    def take(self, index: np.ndarray) -> Rivals:
+        """The rows at `index`."""
+        return Rivals(self.total.take(index), self.score.take(index), self.count.take(index))
+
 
 def rivals_of(context: BatchContext, lines: Lines, places: Places) -> tuple[Rivals, I64, I64]:
     """Of every line the next best place for the same part of the read; rows of all such places, and their lines."""
-    total, score, count, order, of_line = _local_places.rivals(lines, places, context)
+    total, score, count, order, of_line = _local_places.rivals(lines.rows, places.rows, context)
     return Rivals(total, score, count), order, of_line
 
 

@@ -81,7 +81,7 @@ def _scores(hits: np.ndarray, cigars: np.ndarray, context: BatchContext) -> np.n
     read_strand = hits["read"] << np.uint32(1) | hits["strand"]
     runs = hits["cigar_start"].copy(), hits["cigar_runs"].copy()
     aligned = Aligned(read_strand, hits["position"].copy(), cigars, *runs)
-    return _local_hits.hits_from_alignments(aligned, context, 0)[0]["score"]
+    return _local_hits.hits_from_alignments(aligned, context)[0]["score"]
 
 
 def _summary(found: np.ndarray, hits: np.ndarray, context: BatchContext, reads: np.ndarray) -> np.ndarray:

@@ -72,7 +72,7 @@ def _longer(
     """HIT[k] and their CIGARs: the best parts of some alignments that go on behind the cut."""
     read_strand = (2 * old["read"] + old["strand"]).astype(np.uint32)
     aligned = Aligned(read_strand, *_read_through.with_tails(old, result.cigars, tails))
-    hits, cigars, *_ = _local_hits.hits_from_alignments(aligned, whole, 0, best_parts=True)
+    hits, cigars = _local_hits.hits_from_alignments(aligned, whole, best_parts=True)
     for name in ("flag", "mapq", "part"):
         hits[name] = old[name]
     return hits, cigars

@@ -41,6 +41,13 @@ RATING = np.dtype(
     ]
 )
 
+_PLACE = (
+    "read_strand:u4 band_start:i8 width:u2 score:i4 total:i4 reached:u1 strand_end:u2 diagonal:i8 given:?"
+)
+_LINE = "read_strand:u4 begin:i8 end:i8 total:i4 first_diagonal:i8 last_diagonal:i8 given:?"
+LOCAL_PLACE = np.dtype([tuple(field.split(":")) for field in f"{_PLACE} first_diagonal:i8".split()])
+LOCAL_LINE = np.dtype([tuple(field.split(":")) for field in _LINE.split()])
+
 NO_SCORE = 0xFFFF
 NO_SUBOPTIMAL = np.iinfo(np.int32).min
 SAME_PLACE = 10

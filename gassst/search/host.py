@@ -20,7 +20,7 @@ from gassst.bands.base import ReadsHandle
 from gassst.index.reference import contig_before
 from gassst.model.array_types import COORDINATE, F64, I64, U8, U16, U32, U64, Bool, place_keys
 from gassst.model.layouts import HIT, NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
-from gassst.model.params import EVERY_HIT, Scoring
+from gassst.model.params import EVERY_HIT
 from gassst.model.rules import rule
 from gassst.model.sam_flags import UNMAPPED
 from gassst.model.stats import Stats
@@ -66,7 +66,7 @@ class HostBackend:
 
     def __init__(self, context: BatchContext, bands: ReadsHandle | None, stats: Stats):
         self.context, self.stats = context, stats
-        self._bands = cast(ReadsHandle, bands)
+        self.bands = cast(ReadsHandle, bands)
 
     # --- seeds ---------------------------------------------------------------------------------------------------
 
@@ -217,7 +217,7 @@ class HostBackend:
         """
         for words, read_strand, first in self._by_words(buckets):
             with self.stats.timed("score"):
-                edits, end = self._bands.score(read_strand, first, words, limit)
+                edits, end = self.bands.score(read_strand, first, words, limit)
             yield Bands(read_strand, first, end, edits, np.full(len(first), words, np.uint8), edits)
 
     def within_limit(self, bands: Bands, state: SearchState, extra: int, tighten: bool) -> Bands:
@@ -239,7 +239,7 @@ class HostBackend:
     def _minima(self, read_strand: U32, first: I64, words: int) -> Bands:
         context = self.context
         with self.stats.timed("score"):
-            profile = self._bands.profile(read_strand, first, words)
+            profile = self.bands.profile(read_strand, first, words)
             columns = read_strand, first, context.lengths, context.errors
             band, end, reach = _alignments.local_minima(profile, *columns)
         width = np.full(band.size, words, np.uint8)
@@ -348,7 +348,7 @@ class HostBackend:
                 part = of_width[at : at + most]
                 middle = 32 * words
                 first = band_start[part] + end[part] - middle
-                profile = self._bands.profile(bands.read_strand[part], first, words)
+                profile = self.bands.profile(bands.read_strand[part], first, words)
                 same = profile[:, middle] == bands.edits[part]
                 band_start[part[same]], end[part[same]] = first[same], middle
         return replace(bands, band_start=band_start, end=end)
@@ -361,7 +361,7 @@ class HostBackend:
         cigars, offset = [np.empty(0, np.uint32)], 0
         for words, chosen in _groups(bands.words[rows]):
             b = bands.take(rows[chosen])
-            first, runs, run_start, n_runs = self._bands.align(
+            first, runs, run_start, n_runs = self.bands.align(
                 b.read_strand, b.band_start, words, b.end, b.edits
             )
             diagonal[chosen] = b.band_start + first
@@ -369,18 +369,6 @@ class HostBackend:
             cigars.append(runs)
             offset += len(runs)
         return Traced(diagonal, np.concatenate(cigars), cigar_start, cigar_runs)
-
-    # --- local alignment -----------------------------------------------------------------------------------------
-
-    def score_local(self, read_strand: U32, band_start: I64, width: int, scoring: Scoring) -> tuple[Any, ...]:
-        """As `bands.base.ReadsHandle.local`."""
-        self.stats.scored += len(read_strand)
-        return self._bands.local(read_strand, band_start, width, scoring)
-
-    def align_local(self, read_strand: U32, band_start: I64, width: int, scoring: Scoring) -> tuple[Any, ...]:
-        """As `bands.base.ReadsHandle.align_local`."""
-        self.stats.traced += len(read_strand)
-        return self._bands.align_local(read_strand, band_start, width, scoring)
 
 
 def _merged(known: KeysByRead, fresh: list[Any], reads: U32) -> KeysByRead:

@@ -24,19 +24,23 @@ from gassst.bands import cpu
 from gassst.gpu import platforms
 from gassst.gpu.device import Engine
 from gassst.gpu.search import DeviceSearch
+from gassst.local import align
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.input import open_unparsed
 from gassst.records import writer as sam
 from gassst.runs.run import MappingRun, MappingWork
-from gassst.search import state
+from gassst.search import host, state
 from gassst.search.host import HostBackend
 from gassst.workers.allocator import keep_freed_memory
 from gassst.workers.threads import ThreadWorkers
 
 COMPILED = "gassst._core."
+# Of classes, by the module that makes objects of them.
 METHODS = {
-    state.Placements: ("add_bands", "windows", "settle"),
-    cpu.Band: ("score", "profile", "align", "local", "align_local"),
+    (state, state.Placements): ("add_bands", "windows", "settle"),
+    (cpu, cpu.Band): ("score", "profile", "align", "local", "align_local"),
+    (host, host.Stages): ("search",),
+    (align, align.LocalAligner): ("known", "score", "align", "begun", "left_over"),
 }
 
 
@@ -78,14 +82,10 @@ class Clock:
             for key, value in list(vars(module).items()):
                 if id(value) in watched:
                     setattr(module, key, watched[id(value)])
-        for base, names in METHODS.items():
+        for (module, base), names in METHODS.items():
             methods = {name: self.timed(f"{base.__name__}.{name}", getattr(base, name)) for name in names}
             methods = {name: _as_method(method) for name, method in methods.items()}
-            setattr(
-                state if base is state.Placements else cpu,
-                base.__name__,
-                type(base.__name__, (base,), methods),
-            )
+            setattr(module, base.__name__, type(base.__name__, (base,), methods))
         HostBackend.resolve = self.timed("seeds looked up", HostBackend.resolve)  # type: ignore[method-assign]
         DeviceSearch.ask = self.timed("asking the device", DeviceSearch.ask)  # type: ignore[method-assign]
         encoder = sam.RecordEncoder
@@ -93,7 +93,7 @@ class Clock:
 
 
 def _as_method(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self, *args: function(self, *args)
+    return lambda self, *args, **named: function(self, *args, **named)
 
 
 def learned(work: MappingWork, files: list[str], size: int) -> InsertModel:

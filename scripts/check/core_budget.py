@@ -51,7 +51,7 @@ NEUTRAL = {
     ),
     "when to fetch ahead, or which way to sort or to search": "AHEAD INSERTION_LIMIT LOOKUP_LINEAR SPREAD_MOST",
     "the range of an option, or of a file": "INDEX_STEPS MAX_LOCAL_SCORE MAX_MATCH MAX_PENALTY InsertModel._of RATES",
-    "a count of the run": "ReadBatch.first _percent_filtered stages.pyx:now",
+    "a count of the run": "ReadBatch.first _percent_filtered clock.pxd:now",
 }
 
 PAGE_TEXT = """# The budget of the core

@@ -18,6 +18,7 @@ import numpy as np
 from gassst._core.banded import instruction_sets
 from gassst.bands.base import WIDTHS, WORDS
 from gassst.bands.cpu import CpuExtender
+from gassst.gpu.local_pairs import aligned, scored
 from gassst.model.params import Scoring
 from gassst.reads.in_memory import batch_of_records
 
@@ -67,8 +68,8 @@ def digests(name: str, case: Any) -> dict[str, str]:
             found[f"profile {words}"] = digest([handle.profile(read_strand, start, words)])
             found[f"align {words}"] = digest(handle.align(read_strand, start, words, end, best))
         for width in WIDTHS:
-            found[f"local {width}"] = digest(handle.local(read_strand, start, width, Scoring()))
-            found[f"align_local {width}"] = digest(handle.align_local(read_strand, start, width, Scoring()))
+            found[f"local {width}"] = digest(scored(handle, read_strand, start, width, Scoring()))
+            found[f"align_local {width}"] = digest(aligned(handle, read_strand, start, width, Scoring()))
     return found
 
 

@@ -35,7 +35,7 @@ SEEDS, MAPQ = "index/seeds.pyx", "ext/search/mapq.pyx"
 SELECTION, BOOKKEEPING = "ext/search/selection.pyx", "ext/search/bookkeeping.pyx"
 KNOWLEDGE = "gassst/gpu/kernels/knowledge.h"
 MATE_ANCHORS, PLACEMENTS = "ext/pairing/mate_anchors.pyx", "ext/pairing/placements.pyx"
-UNGAPPED, TEST_UNGAPPED = "ext/align/ungapped.pyx", "tests/unit/test_ungapped.py"
+LOCAL_ALIGNER, TEST_UNGAPPED = "ext/align/local_aligner.pyx", "tests/unit/test_ungapped.py"
 PAIR_SCORING, PROPER_PAIRS = "ext/pairing/pair_scoring.pyx", "ext/pairing/proper_pairs.pyx"
 BUILDER, MATES, FIELDS = "ext/io/record_builder.pxi", "ext/io/record_mates.pxi", "ext/io/bam_fields.h"
 RECORD_ENDS, SORTING = "ext/io/record_ends.h", "ext/io/record_sorting.pxi"
@@ -272,11 +272,11 @@ MUTATIONS = [
     ),
     # Local ends.
     Mutation(
-        "ungapped: what loses as much as a gap is taken to be plain", UNGAPPED,
-        "and loss < breaking", "and loss <= breaking", TEST_UNGAPPED,
+        "ungapped: what loses as much as a gap is taken to be plain", LOCAL_ALIGNER,
+        "and loss < self.breaking", "and loss <= self.breaking", TEST_UNGAPPED,
     ),
     Mutation(
-        "ungapped: a masked base is no loss", UNGAPPED,
+        "ungapped: a masked base is no loss", LOCAL_ALIGNER,
         "+ (costs.match + 1) * count_bits(masked)", "", TEST_UNGAPPED,
     ),
     Mutation(

@@ -1,6 +1,5 @@
 """Narrow bands of local alignments against the textbook in wide ones, and the compiled helpers against plain Python."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,16 +17,18 @@ from alignments import (
     planes_of,
 )
 
-from gassst._core import band_widths as _band_widths
 from gassst._core import local_places as _local_places
 from gassst.bands.base import WIDTHS
+from gassst.bands.cpu import CpuExtender
 from gassst.local.align import Aligner, leaving_cost
-from gassst.local.places import Targets
+from gassst.local.places import Places
 from gassst.model.params import Scoring
 from gassst.model.stats import Stats
+from gassst.search.arrays import Bands
 from gassst.search.host import HostBackend
 
 WIDE = 256
+COLUMNS = "score", "total", "reached", "strand_end", "diagonal"
 
 
 def make_aligner(handle, packed, reference, scoring, ends=None):
@@ -38,6 +39,23 @@ def make_aligner(handle, packed, reference, scoring, ends=None):
         params=SimpleNamespace(scoring=scoring), lengths=packed.lengths, packed=packed, reference=contigs
     )
     return Aligner(HostBackend(context, handle, Stats()))
+
+
+def scored(aligner, case, width=WIDTHS[0]):
+    """One place for each read of a case, looked for in bands of `width` diagonals and wider ones."""
+    k = len(case.diagonal)
+    widths = np.full(k, WIDE), np.full(k, width)
+    return Places.of(
+        aligner.compiled.score(case.read_strand, case.diagonal, case.band, *widths, beside=False)
+    )
+
+
+def lines_in_bands(aligner, case, guess):
+    """The alignments of what touches the diagonals, of places that are said to lose so much (`guess`)."""
+    k, total = len(case.diagonal), aligner.scoring.perfect(aligner.lengths[case.read_strand >> 1]) - guess
+    ends = np.zeros(k, np.uint8), np.zeros(k, np.uint16)
+    columns = case.band, np.full(k, WIDE), total, total, *ends, case.diagonal, np.ones(k, bool), case.diagonal
+    return aligner.align_places(Places(case.read_strand, *columns))
 
 
 def gapped(rng, bases):
@@ -95,16 +113,15 @@ def has_gap(runs):
     return any(op in "ID" for _, op in runs)
 
 
-@pytest.mark.parametrize("guess", [0, 30, 10**6])
-def test_what_touches_a_diagonal_is_aligned_as_in_a_wide_band(backend, case, guess):
+@pytest.mark.parametrize("width", [16, 64, 256])
+def test_what_touches_a_diagonal_is_aligned_as_in_a_wide_band(backend, case, width, monkeypatch):
+    monkeypatch.setattr("gassst.local.align.breaking_cost", lambda scoring: 0)
     packed = pack(case.reads)
     handle = backend(planes_of(case.reference)).open_reads(packed)
     aligner = make_aligner(handle, packed, case.reference, case.scoring)
-    k = len(case.reads)
-    columns = case.read_strand, case.diagonal, case.band, np.full(k, WIDE)
-    given = np.ones(k, bool)
-    targets = Targets(*columns, np.full(k, guess), given)
-    lines, places, cigars = aligner.align_touching(targets), aligner.score(targets), aligner.cigars
+    places = scored(aligner, case, width)
+    guess = {16: 0, 64: leaving_cost(case.scoring, 32), 256: leaving_cost(case.scoring, 128)}[width]
+    lines, cigars = lines_in_bands(aligner, case, guess), aligner.cigars
     compared = 0
     for hit, line_total, total, truth, read, c in zip(
         lines.hits, lines.total, places.total, case.truth, case.reads, case.diagonal, strict=True
@@ -123,7 +140,7 @@ def test_what_touches_a_diagonal_is_aligned_as_in_a_wide_band(backend, case, gue
             len(read),
         )
         compared += 1
-    assert compared > k / 2
+    assert compared > len(case.reads) / 2
 
 
 def test_what_loses_too_little_for_a_gap_needs_no_band(backend, case):
@@ -137,22 +154,35 @@ def test_what_loses_too_little_for_a_gap_needs_no_band(backend, case):
     handle = backend(planes_of(case.reference)).open_reads(packed)
     aligner = make_aligner(handle, packed, case.reference, case.scoring)
     k = len(reads)
-    columns = case.read_strand, case.diagonal, case.band, np.full(k, WIDE), np.zeros(k, int), np.ones(k, bool)
-    targets = Targets(*columns)
-    places = aligner.score(targets)
-    plain = (aligner.loss(places) < aligner.breaking) & (places.diagonal == case.diagonal)
-    assert plain.sum() > k / 10
-    without = aligner.score(replace(targets, loss=aligner.loss(places)), plain)
-    for name in ("score", "total", "reached", "strand_end", "diagonal"):
-        assert (getattr(without, name) == getattr(places, name)).all()
-    lines, in_bands = aligner.align_places(places), aligner.align_touching(targets)
+    edits, diagonal = [], case.diagonal
+    for read, at in zip(reads, diagonal, strict=True):
+        edits.append(np.count_nonzero((read != case.reference[at : at + 100]) | (read > 3)))
+    start, words, reach = diagonal - 32, np.ones(k, np.uint8), np.zeros(k, np.uint16)
+    bands = Bands(
+        case.read_strand, start, np.full(k, 32, np.uint16), np.array(edits, np.uint16), words, reach
+    )
+    places, with_bands = aligner.known(bands, np.arange(k), np.ones(k, bool)), aligner.compiled.scored
+    assert 0 < with_bands < k
+    in_bands = Places.of(
+        aligner.compiled.score(
+            case.read_strand, diagonal, start, np.full(k, 64), np.full(k, WIDTHS[0]), beside=False
+        )
+    )
+    at_once = aligner.scoring.perfect(aligner.lengths) - in_bands.total < aligner.compiled.breaking
+    at_once &= in_bands.diagonal == diagonal
+    assert at_once.sum() > k / 10 and len(places.read) == k
+    for name in COLUMNS:
+        assert (getattr(places, name) == getattr(in_bands, name))[at_once].all()
+    lines, cigars = aligner.align_places(places), aligner.cigars
+    assert 0 < aligner.compiled.traced < k
+    others = lines_in_bands(aligner, case, aligner.compiled.breaking)
+    their_cigars = aligner.cigars
     for name in ("total", "begin", "end", "first_diagonal", "last_diagonal"):
-        assert (getattr(lines, name) == getattr(in_bands, name))[plain].all()
-    cigars = aligner.cigars
-    for line, other in zip(lines.hits[plain], in_bands.hits[plain], strict=True):
+        assert (getattr(lines, name) == getattr(others, name))[at_once].all()
+    for line, other in zip(lines.hits[at_once], others.hits[at_once], strict=True):
         assert line[["position", "score", "edits"]] == other[["position", "score", "edits"]]
         assert decode(cigars, line["cigar_start"], line["cigar_runs"]) == [(100, "M")]
-        assert decode(cigars, other["cigar_start"], other["cigar_runs"]) == [(100, "M")]
+        assert decode(their_cigars, other["cigar_start"], other["cigar_runs"]) == [(100, "M")]
 
 
 def test_narrow_bands_are_used_and_left(case):
@@ -170,12 +200,11 @@ def test_alignments_end_where_their_contig_does(backend, case):
     packed = pack(case.reads)
     handle = backend(planes_of(case.reference)).open_reads(packed)
     k, lost = len(case.reads), 0
-    columns = case.read_strand, case.diagonal, case.band, np.full(k, WIDE), np.zeros(k, int)
     cut = sorted(int(c) + 70 for c in case.diagonal[::9])
     aligner = make_aligner(
         handle, packed, case.reference, case.scoring, [0, *np.unique(cut), len(case.reference)]
     )
-    lines = aligner.align_touching(Targets(*columns, np.ones(k, bool)))
+    lines = lines_in_bands(aligner, case, aligner.compiled.breaking)
     cigars = aligner.cigars
     for hit, begin, end in zip(lines.hits, lines.begin, lines.end, strict=True):
         read = oriented(case.reads, 2 * hit["read"])
@@ -233,41 +262,6 @@ def test_known_places_are_the_best_of_each_diagonal():
     read = bands.read_strand[rows] >> 1
     assert (given == (rows == chosen[read])).all() and given.sum() == wanted.sum()
     assert len(expected) < wanted.sum() * 32 and max(np.bincount(bands.read_strand[rows] >> 1)) == 32
-
-
-def test_the_width_of_a_band_follows_from_the_loss():
-    rng = np.random.default_rng(6)
-    k, widths, leaving = 500, np.array(WIDTHS), 10 + 8 * np.arange(len(WIDTHS))
-    loss, most = rng.integers(0, 60, k), rng.choice([64, 128, 512], k)
-    width = _band_widths.expected_widths(loss, most, leaving, widths)
-    assert width.tolist() == [
-        min(next((w for w, cost in zip(WIDTHS, leaving, strict=True) if x < cost), WIDTHS[-1]), m)
-        for x, m in zip(loss.tolist(), most.tolist(), strict=True)
-    ]
-    diagonal = rng.integers(5000, 6000, k)
-    read_strand, band_start = np.arange(k, dtype=np.uint32), diagonal - 40
-    lengths, scoring = rng.integers(30, 90, k).astype(np.uint32), SCORINGS["cheap gaps"]
-    targets = SimpleNamespace(read_strand=read_strand, diagonal=diagonal, band_start=band_start, width=most)
-    context = SimpleNamespace(lengths=lengths, params=SimpleNamespace(scoring=scoring))
-    widened = 0
-    for w in (64, 128):
-        rows, strands, first = _band_widths.bands_of_width(width, w, targets)
-        assert rows.tolist() == np.flatnonzero(width == w).tolist()
-        assert strands.tolist() == read_strand[rows].tolist()
-        assert first.tolist() == np.where(most[rows] == w, band_start[rows], diagonal[rows] - w // 2).tolist()
-        score, reached = (
-            rng.integers(0, 60, rows.size).astype(np.int32),
-            rng.integers(0, 4, rows.size).astype(np.uint8),
-        )
-        perfect = lengths[strands >> 1] * scoring.match + 2 * scoring.clip
-        lost = perfect - (score + scoring.clip * np.array([0, 1, 1, 2])[reached])
-        again = rows[(lost >= 40) & (most[rows] > w)]
-        expected = width.copy()
-        expected[again] = 2 * w
-        _band_widths.widen_unproved(width, rows, (score, reached), 40, context, targets)
-        assert width.tolist() == expected.tolist()
-        widened += 0 < again.size < rows.size
-    assert widened
 
 
 def best_totals(equal, half, scoring):
@@ -329,27 +323,13 @@ def test_a_band_is_widened_where_an_alignment_leaves_it(scoring):
     equal = (genome[around] == np.array(reads)[:, :, None]).transpose(1, 2, 0)
     inside, outside = best_totals(equal, width // 2, scoring)
     packed = pack(reads)
-    context = SimpleNamespace(lengths=packed.lengths, params=SimpleNamespace(scoring=scoring))
+    handle = CpuExtender(planes_of(genome)).open_reads(packed)
+    aligner = make_aligner(handle, packed, genome, scoring)
     columns = (2 * np.arange(k)).astype(np.uint32), np.array(diagonal, np.int64)
-    targets = Targets(*columns, columns[1] - 32, np.full(k, 64), np.zeros(k, int), np.ones(k, bool))
-    widths = np.full(k, width, np.uint16)
-    found, reached = (inside - 2 * scoring.clip).astype(np.int32), np.full(k, 3, np.uint8)
-    leaving = leaving_cost(scoring, width)
-    _band_widths.widen_unproved(widths, np.arange(k), (found, reached), leaving, context, targets)
-    leaves = outside >= inside
-    assert (widths[leaves] == 2 * width).all() and leaves.sum() > 20
+    widths = np.full(k, 64), np.full(k, width)
+    places = Places.of(aligner.compiled.score(*columns, columns[1] - 32, *widths, beside=False))
+    assert (places.total >= np.maximum(inside, outside)).all() and (outside > inside).sum() > 20
     lost = scoring.perfect(packed.lengths) - inside
-    proved = lost < leaving
-    assert proved.sum() > 20 and (widths[proved] == width).all()
-
-
-def test_what_was_found_goes_to_its_rows():
-    rng = np.random.default_rng(8)
-    rows, first = np.array([4, 0, 2]), np.array([100, 200, 300])
-    types = np.int32, np.uint8, np.uint16, np.uint16
-    found = tuple(rng.integers(1, 60, 3).astype(t) for t in types)
-    into = tuple(np.zeros(5, t) for t in (np.int32, np.uint8, np.uint16, np.int64))
-    _band_widths.store_scores(rows, first, found, into)
-    for column, values in zip(into, (*found[:3], first + found[3]), strict=True):
-        assert column[rows].tolist() == values.tolist()
-        assert column[[1, 3]].tolist() == [0, 0]
+    proved = lost < leaving_cost(scoring, width)
+    assert proved.sum() > 20 and (places.total == inside)[proved].all()
+    assert k < aligner.compiled.scored <= 3 * k - 2 * proved.sum()

@@ -27,6 +27,7 @@ from alignments import (
 from gassst._core.banded import instruction_sets
 from gassst.bands.cpu import CpuExtender
 from gassst.errors import UsageError
+from gassst.gpu.local_pairs import aligned, scored
 from gassst.model.params import Scoring
 
 
@@ -65,11 +66,10 @@ def case(request, made_once):
 def test_scores_and_paths_are_textbook(backend, case):
     handle = backend(planes_of(case.reference)).open_reads(pack(case.reads))
     pairs = case.read_strand, case.band_start, case.width, case.scoring
-    score, reached, rows, end = handle.local(*pairs)
-    aligned = handle.align_local(*pairs)
-    np.testing.assert_array_equal(score, aligned[0])
-    np.testing.assert_array_equal(reached, aligned[1])
-    _, _, position, cigars, at, runs, edits = aligned
+    score, reached, rows, end = scored(handle, *pairs)
+    also, too, position, cigars, at, runs, edits = aligned(handle, *pairs)
+    np.testing.assert_array_equal(score, also)
+    np.testing.assert_array_equal(reached, too)
     assert len(cigars) == runs.sum() and at[0] == 0
     for p, expected in enumerate(case.truth):
         read, path = oriented(case.reads, case.read_strand[p]), decode(cigars, at[p], runs[p])
@@ -127,14 +127,14 @@ def bounds(made_once):
 def test_score_is_parasail(backend, bounds):
     for planes, packed, band_start, words, scoring, lower, upper in bounds:
         handle = backend(planes).open_reads(packed)
-        score, *_ = handle.local(2 * np.arange(len(band_start)), band_start, 64 * words, scoring)
+        score, *_ = scored(handle, 2 * np.arange(len(band_start)), band_start, 64 * words, scoring)
         assert (lower <= score).all() and (score <= upper).all()
         assert (score == upper).mean() > 0.7
 
 
 def results(make, reference, reads, *pairs):
     handle = make(planes_of(reference)).open_reads(pack(reads))
-    return [*handle.local(*pairs), *handle.align_local(*pairs)]
+    return [*scored(handle, *pairs), *aligned(handle, *pairs)]
 
 
 def plain(planes):
@@ -184,7 +184,7 @@ def mixed_groups_by_plain_c(width):
 
 def bytes_of(extender, reads, *pairs):
     handle = extender.open_reads(pack(reads))
-    return [array.tobytes() for array in (*handle.local(*pairs), *handle.align_local(*pairs))]
+    return [array.tobytes() for array in (*scored(handle, *pairs), *aligned(handle, *pairs))]
 
 
 @pytest.mark.parametrize("width", [16, 64, 512])
@@ -201,9 +201,9 @@ def test_a_pair_does_not_depend_on_its_batch(backend):
     reference = make_reference(rng)
     reads, read_strand, band_start = make_pairs(rng, reference, 41, 1)
     handle = backend(planes_of(reference)).open_reads(pack(reads))
-    whole = handle.local(read_strand, band_start, 64, Scoring())
+    whole = scored(handle, read_strand, band_start, 64, Scoring())
     for p in range(41):
-        alone = handle.local(read_strand[p : p + 1], band_start[p : p + 1], 64, Scoring())
+        alone = scored(handle, read_strand[p : p + 1], band_start[p : p + 1], 64, Scoring())
         assert [a[0] for a in alone] == [w[p] for w in whole]
 
 
@@ -215,7 +215,7 @@ def test_the_longest_reads_at_the_highest_scores_do_not_overflow(backend):
     ).verify()
     reads = [reference[500:1500].copy(), 3 - reference[500:1500], np.full(1000, MASKED, np.uint8)]
     handle = backend(planes_of(reference)).open_reads(pack(reads))
-    score, reached, rows, end = handle.local([0, 2, 4], [480] * 3, 64, scoring)
+    score, reached, rows, end = scored(handle, [0, 2, 4], [480] * 3, 64, scoring)
     assert (score[0], rows[0], end[0]) == (10_000, 1000, 20)
     expected = local_textbook(reads[1:], reference, [480] * 2, 64, scoring)
     assert [score[p] for p in (1, 2)] == [found[0] for found in expected]
@@ -225,7 +225,7 @@ def test_beyond_the_reference_all_is_masked(backend):
     reference = np.zeros(64 * 4, np.uint8)
     handle = backend(planes_of(reference)).open_reads(pack([np.zeros(100, np.uint8)]))
     starts = np.array([0, 100, 200, 256, 2**32 - 1])
-    score, _, rows, _ = handle.local([0] * 5, starts, 64, Scoring(clip=0))
+    score, _, rows, _ = scored(handle, [0] * 5, starts, 64, Scoring(clip=0))
     assert score.tolist() == [100, 100, 56, 0, 0]
     assert rows.tolist() == [100, 100, 56, 0, 0]
 

@@ -16,6 +16,7 @@ from gassst.gpu import device as device_module
 from gassst.gpu import opencl, platforms
 from gassst.gpu.choose import make_extender
 from gassst.gpu.device import DeviceInfo
+from gassst.gpu.local_pairs import aligned, scored
 from gassst.gpu.opencl import OpenCLExtender
 from gassst.model.params import Scoring
 from gassst.model.times import Times
@@ -105,8 +106,8 @@ def launched_by(monkeypatch):
 def all_kernels(extender, case):
     _, packed, read_strand, band_start = case
     with extender.open_reads(packed) as handle:
-        local = handle.local(read_strand, band_start, 64, Scoring())
-        local += handle.align_local(read_strand, band_start, 64, Scoring())
+        local = scored(handle, read_strand, band_start, 64, Scoring())
+        local += aligned(handle, read_strand, band_start, 64, Scoring())
     return results(extender, case) + [a.tobytes() for a in local]
 
 

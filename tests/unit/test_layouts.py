@@ -11,14 +11,20 @@ import pytest
 from gassst.model import layouts
 
 TEXT = (Path(layouts.__file__).parents[1] / "_core" / "layouts.pxd").read_text()
-STRUCTS = {"hit_t": layouts.HIT, "read_summary_t": layouts.READ_SUMMARY, "rating_t": layouts.RATING}
+STRUCTS = {
+    "hit_t": layouts.HIT,
+    "read_summary_t": layouts.READ_SUMMARY,
+    "rating_t": layouts.RATING,
+    "local_place_t": layouts.LOCAL_PLACE,
+    "local_line_t": layouts.LOCAL_LINE,
+}
 
 
 @pytest.mark.parametrize("name", STRUCTS)
 def test_fields_agree(name):
     body = re.search(rf"cdef packed struct {name}:\n((?:    .*\n)+)", TEXT)
     assert body is not None
-    fields = re.findall(r"^    (u?int\d+|coordinate|double)(?:_t)? (\w+)", body[1], re.MULTILINE)
+    fields = re.findall(r"^    (u?int\d+|coordinate|double|bool)(?:_t)? (\w+)", body[1], re.MULTILINE)
     kinds = {"coordinate": "int64", "double": "float64"}
     assert np.dtype([(field, kinds.get(kind, kind)) for kind, field in fields]) == STRUCTS[name]
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gassst._core import local_places as _local_places
-from gassst.local.places import Places, overlap
-from gassst.model.layouts import NO_SUBOPTIMAL
+from gassst.local.places import Lines, Places, overlap
+from gassst.model.layouts import HIT, NO_SUBOPTIMAL
 
 READS, MATCH = 30, 2
 
@@ -29,7 +29,8 @@ def random_places(rng, n) -> Places:
         rng.random(n) < 0.1,
         (4950 + rng.choice([0, 1, 9, 10, 11, 31, 60], n)).astype(np.int64),
     )
-    return Places(*columns)
+    places = Places(*columns)
+    return places.take(np.argsort(places.read, kind="stable"))
 
 
 def of_batch(rng):
@@ -57,7 +58,7 @@ def test_the_best_place_of_each_read(n):
     places, (flip, digest, _) = random_places(rng, n), of_batch(rng)
     eligible = rng.random(n) < 0.8
     context = SimpleNamespace(flip=flip, digest=digest)
-    got = _local_places.best_of(places, eligible.view(np.uint8), context)
+    got = _local_places.best_of(places.rows, eligible.view(np.uint8), context)
     expected = []
     for r in range(READS):
         rows = [i for i in range(n) if places.read[i] == r and eligible[i]]
@@ -67,13 +68,14 @@ def test_the_best_place_of_each_read(n):
 
 
 def random_lines(rng):
-    """One of two reads in three, and another of some: read_strand, begin, end, first and last diagonal."""
+    """Two of three reads have a line, some of these a second or a third one."""
     reads = rng.permutation(READS)[: 2 * READS // 3]
-    reads = np.concatenate([reads, reads[::3], reads[::6]])
+    reads = np.sort(np.concatenate([reads, reads[::3], reads[::6]]))
     k = len(reads)
     begin, first = rng.integers(0, 50, k), 4950 + rng.choice([0, 11, 21], k)
     strand = (2 * reads + rng.integers(0, 2, k)).astype(np.uint32)
-    return strand, begin, begin + rng.integers(30, 50, k), first, first + 3
+    end, total = begin + rng.integers(30, 50, k), np.zeros(k, np.int32)
+    return Lines(np.zeros(k, HIT), strand, begin, end, total, first, first + 3, np.zeros(k, bool))
 
 
 def groups(rows, places) -> int:
@@ -89,14 +91,13 @@ def groups(rows, places) -> int:
 def test_rivals_lie_elsewhere_and_align_the_same_bases(n):
     rng = np.random.default_rng(n)
     places, lines, lengths = random_places(rng, n), random_lines(rng), of_batch(rng)[2]
-    names = "read_strand", "begin", "end", "first_diagonal", "last_diagonal"
     scoring = SimpleNamespace(match=MATCH)
     context = SimpleNamespace(lengths=lengths, params=SimpleNamespace(scoring=scoring))
-    columns = SimpleNamespace(**dict(zip(names, lines, strict=True)))
-    total, score, count, order, of_line = _local_places.rivals(columns, places, context)
+    total, score, count, order, of_line = _local_places.rivals(lines.rows, places.rows, context)
     begin, end = places.parts(lengths, MATCH)
     expected, expected_lines = [], []
-    for line, (strand, *part, first, last) in enumerate(zip(*(c.tolist() for c in lines), strict=True)):
+    columns = lines.read_strand, lines.begin, lines.end, lines.first_diagonal, lines.last_diagonal
+    for line, (strand, *part, first, last) in enumerate(zip(*(c.tolist() for c in columns), strict=True)):
         mine = []
         for i in np.flatnonzero(places.read == strand >> 1).tolist():
             ends = int(places.first_diagonal[i]), int(places.diagonal[i])

@@ -1,14 +1,21 @@
 """The best ungapped alignment on a diagonal, against all stretches tried one by one; what it says of a read."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from gassst._core.stretches import best_stretches, promising_buckets
+from gassst.bands.cpu import CpuExtender
 from gassst.index.reference import Reference
+from gassst.local.align import Aligner
+from gassst.local.places import Lines, Places
+from gassst.model.layouts import HIT
 from gassst.model.params import Scoring
+from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_records
+from gassst.search.host import HostBackend
 
 
 def score(read, reference, scoring):
@@ -44,22 +51,28 @@ def test_the_best_stretch_is_found(scoring, length, masked):
     context = SimpleNamespace(
         lengths=packed.lengths, packed=packed, reference=reference, params=SimpleNamespace(scoring=scoring)
     )
-    strands = np.arange(0, 2 * len(reads), 2, dtype=np.uint32)
-    whole = np.zeros(len(reads), np.int64), np.full(len(reads), length)
-    for at in (places, np.full(len(reads), 1850)):
+    k = len(reads)
+    strands, behind_all = np.arange(0, 2 * k, 2, dtype=np.uint32), np.full(k, length)
+    lines = Lines(np.zeros(k, HIT), strands, behind_all, behind_all, *np.zeros((4, k), np.int64))
+    for at in (places, np.full(k, 1850)):
         facing = [genome[i : i + length] for i in at]
-        best = [textbook(np.array(list(r)), f, scoring) for r, f in zip(reads, facing, strict=True)]
+        best = np.array([textbook(np.array(list(r)), f, scoring) for r, f in zip(reads, facing, strict=True)])
         diagonal = (reference.starts[0] + at).astype(np.int64)
-        for least in (np.full(len(reads), -(1 << 30)), np.array(best) - (rng.random(len(reads)) < 0.5)):
-            total, begin, end = best_stretches(strands, diagonal, *whole, least.astype(np.int32), context)
-            assert (total <= np.maximum(best, 0)).all()
-            # Short runs at an end of the read, with its bonus alone, are passed over.
-            exact = np.array(best) >= scoring.mismatch + scoring.clip
-            np.testing.assert_array_equal(total[exact], np.array(best)[exact])
-            for i in np.flatnonzero(exact):
-                bonus = scoring.clip * (int(begin[i] == 0) + int(end[i] == length))
+        total, _ = best_stretches(strands, diagonal, context)
+        assert (total <= np.maximum(best, 0)).all()
+        # Short runs at an end of the read, with its bonus alone, are passed over.
+        exact = best >= scoring.mismatch + scoring.clip
+        np.testing.assert_array_equal(total[exact], best[exact])
+        on_diagonals = Places(strands, diagonal, *np.zeros((5, k), np.int64), diagonal, np.zeros(k), diagonal)
+        for least in (1, 30):
+            context.params.scoring = replace(scoring, min_score=least)
+            handle = CpuExtender(reference.planes).open_reads(packed)
+            found = Aligner(HostBackend(context, handle, Stats())).left_over(lines, on_diagonals)
+            assert found.read.tolist() == np.flatnonzero(total >= least).tolist()
+            for i, begin, end in zip(found.read, found.begin, found.end, strict=True):
+                bonus = scoring.clip * (int(begin == 0) + int(end == length))
                 each = score(np.array(list(reads[i])), facing[i], scoring)
-                assert each[begin[i] : end[i]].sum() + bonus == best[i]
+                assert each[begin:end].sum() + bonus == total[i]
 
 
 @pytest.mark.parametrize("strand", [0, 1])

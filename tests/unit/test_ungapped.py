@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from alignments import SCORINGS, local_textbook, make_reference, pack, planes_of
 
-from gassst._core import ungapped as _ungapped
-from gassst.local.align import breaking_cost
+from gassst.bands.cpu import CpuExtender
+from gassst.local.align import Aligner
 from gassst.local.places import Places
+from gassst.model.stats import Stats
 from gassst.search.arrays import Bands
+from gassst.search.host import HostBackend
 
 LENGTH, WIDTH = 60, 34  # diagonals on either side: 17, one more than what is claimed
 MASKED = 4
@@ -58,11 +60,13 @@ def bands_of(reference, reads, at, scoring):
         (2 * np.arange(k)).astype(np.uint32), first, np.full(k, 30, np.uint16), edits, np.ones(k, np.uint8),
         np.zeros(k, np.uint16),
     )  # fmt: skip
-    contigs = SimpleNamespace(planes=planes_of(reference))
+    contig = np.zeros(1, np.int64), np.array([len(reference)])
+    contigs = SimpleNamespace(planes=planes_of(reference), starts=contig[0], lengths=contig[1])
     context = SimpleNamespace(
         lengths=packed.lengths, packed=packed, reference=contigs, params=SimpleNamespace(scoring=scoring)
     )
-    return bands, context
+    handle = CpuExtender(contigs.planes).open_reads(packed)
+    return bands, Aligner(HostBackend(context, handle, Stats()))
 
 
 def textbook(reference, reads, at, scoring):
@@ -88,7 +92,7 @@ def case(request):
 
 
 def test_whole_reads_are_told_from_their_score(case):
-    bands, context = bands_of(case.reference, case.reads, case.at, case.scoring)
+    bands, aligner = bands_of(case.reference, case.reads, case.at, case.scoring)
     k = len(case.reads)
     unequal = [(r != case.reference[a : a + LENGTH]) for r, a in zip(case.reads, case.at, strict=True)]
     masked = [
@@ -108,15 +112,27 @@ def test_whole_reads_are_told_from_their_score(case):
     columns = strands, strands, np.full(k, 64), total, total + off, reached, np.full(k, LENGTH, np.uint16)
     at = case.at
     places = Places(*columns, at, np.ones(k, bool), at)
-    assert (_ungapped.are_whole(places, context) == ((off == 0) & (reached == 3))).all()
+    whole = (off == 0) & (reached == 3)
+    plain = scoring.perfect(np.full(k, LENGTH)) - places.total < aligner.compiled.breaking
+    lines = aligner.align_places(places.take(whole | plain))
+    assert aligner.compiled.traced == 0 and (lines.hits["cigar_runs"] == 1).all()
+    assert (whole & ~plain).sum() > 20
+    for row in np.flatnonzero(~whole & ~plain)[:50]:
+        before = aligner.compiled.traced
+        aligner.align_places(places.take(np.array([row])))
+        assert aligner.compiled.traced > before
 
 
 def test_what_needs_no_band_is_the_best_alignment(case):
-    bands, context = bands_of(case.reference, case.reads, case.at, case.scoring)
+    bands, aligner = bands_of(case.reference, case.reads, case.at, case.scoring)
     rows = np.arange(len(case.reads))
-    found = _ungapped.diagonals_of_bands(bands, rows, breaking_cost(case.scoring), context)
-    diagonal, ungapped, plain = found
-    assert (diagonal == case.at).all() and ungapped.all() and plain.sum() > 20
     scoring, edits = case.scoring, bands.edits.astype(int)
+    clear = np.array([(read != MASKED).all() for read in case.reads])
+    clear &= [(case.reference[at : at + LENGTH] != MASKED).all() for at in case.at]
+    clear &= edits * (scoring.match + scoring.mismatch) < aligner.compiled.breaking
+    places = aligner.known(bands, rows[clear], np.ones(clear.sum(), bool))
+    assert aligner.compiled.scored == 0 and clear.sum() > 20
     whole = LENGTH * scoring.match + 2 * scoring.clip - edits * (scoring.match + scoring.mismatch)
-    assert (whole[plain] == case.truth[0][plain]).all()
+    assert (places.total == whole[clear]).all() and (places.total == case.truth[0][clear]).all()
+    aligner.known(bands, rows[~clear], np.ones((~clear).sum(), bool))
+    assert aligner.compiled.scored >= (~clear).sum()
