@@ -11,13 +11,14 @@ base to its last. Most reads of a good run do, and they need no band at all.
 import numpy as np
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free
+from libc.stdlib cimport free, llabs
 from libc.string cimport memcpy, memset
 
 from gassst._core.alignments cimport ungapped_diagonal
 from gassst._core.banded cimport Band, band_batch, cpu_kernels, local_ends, local_paths, local_scoring
 from gassst._core.cigar cimport CIGAR_MATCH, CIGAR_SOFT_CLIP, cigar_push
 from gassst._core.clock cimport now
+from gassst._core.contigs cimport contigs_before
 from gassst._core.coordinates cimport coordinate_t
 from gassst._core.costs cimport costs_t
 from gassst._core.layouts cimport NO_SCORE, hit_t, local_line_t, local_place_t
@@ -99,6 +100,12 @@ cdef int64_t lost_by_whole(planes_t reference, int64_t diagonal, planes_t reads,
     return loss
 
 
+cdef inline bint repeats(const local_place_t *place, const local_place_t *other) noexcept nogil:
+    """Whether another place of the read is on the same diagonal, and scores as well."""
+    return (place.read_strand == other.read_strand and place.diagonal == other.diagonal
+            and place.total <= other.total)
+
+
 cdef class LocalAligner:
     """The local alignments of one batch. It owns their CIGAR runs, and memory that is used again from call to call.
 
@@ -107,7 +114,7 @@ cdef class LocalAligner:
     Parameters
     ----------
     context : search.context.BatchContext
-        Read: `packed`, `reference`, `params.scoring`; of the best places `flip` and `digest`.
+        Read: `packed`, `flip`, `digest`, `reference`, `params.scoring`.
     handle : bands.base.ReadsHandle
         Its reads, where they are open. Kernels of the host are called without the interpreter's lock.
     scoring : int16[7]
@@ -132,8 +139,10 @@ cdef class LocalAligner:
     cdef ground_t ground
     cdef const int64_t[::1] widths, leaving
     cdef int64_t least_gap
+    cdef const uint8_t *flip
+    cdef const uint64_t *digest
     cdef room_t rooms[N_ROOMS]
-    cdef Py_ssize_t n_places, n_targets, n_lines, n_runs
+    cdef Py_ssize_t n_places, n_lines, n_runs
     cdef readonly int64_t breaking, scored, traced, calls, pairs, kernel
 
     def __cinit__(self, context, handle, const int16_t[::1] scoring, const int64_t[::1] widths,
@@ -142,6 +151,10 @@ cdef class LocalAligner:
         memset(self.rooms, 0, sizeof(self.rooms))
         self.context, self.handle, self.doubled, self.breaking = context, handle, np.asarray(scoring), breaking
         self.ground = ground_of(context)
+        cdef const uint8_t[::1] flip = context.flip
+        cdef const uint64_t[::1] digest = context.digest
+        if flip.shape[0]:
+            self.flip, self.digest = &flip[0], &digest[0]
         self.kernels = NULL
         self.host = getattr(handle, "band", None)
         if self.host is not None:
@@ -175,7 +188,7 @@ cdef class LocalAligner:
     # --- what is asked -----------------------------------------------------------------------------------------------
 
     def known(self, bands, const int64_t[::1] rows, const uint8_t[::1] given):
-        """The best places that touch the diagonals of alignments of whole reads, and those beside them (`widened`).
+        """The best places that touch the diagonals of alignments of whole reads, and those beside them (`widen`).
 
         Parameters
         ----------
@@ -186,6 +199,8 @@ cdef class LocalAligner:
         Returns
         -------
         LOCAL_PLACE[]
+        HIT[l], LOCAL_LINE[l]
+            The alignment of the best place of every read.
         """
         cdef const uint32_t[::1] read_strand = bands.read_strand
         cdef const coordinate_t[::1] band_start = bands.band_start
@@ -224,7 +239,8 @@ cdef class LocalAligner:
             self.by_width(place, turn, k, NULL)
             self.keep_found()
             self.widen()
-        return self.copy_of(PLACES, self.n_places, LOCAL_PLACE)
+            self.align_best(NULL)
+        return self.copy_of(PLACES, self.n_places, LOCAL_PLACE), *self.lines_out()
 
     def score(self, const uint32_t[::1] read_strand, const coordinate_t[::1] diagonal,
               const coordinate_t[::1] band_start, const int64_t[::1] width, const int64_t[::1] begin,
@@ -261,54 +277,91 @@ cdef class LocalAligner:
                 self.widen()
         return self.copy_of(PLACES, self.n_places, LOCAL_PLACE)
 
-    def align(self, const local_place_t[::1] places, bint best=False, const uint32_t[::1] part=None):
-        """The alignments of places in their order, or of the best place of every read.
+    def align(self, const local_place_t[::1] places, const uint32_t[::1] part=None):
+        """The alignments of places in their order, without those that a contig's end leaves nothing of.
 
         Parameters
         ----------
         places : LOCAL_PLACE[k]
-        best : bool
         part : uint32[k], optional
-            Of all places: the parts of their reads that they are of; by default the first ones.
+            The parts of their reads that they are of; by default the first ones.
 
         Returns
         -------
         HIT[l], LOCAL_LINE[l]
-            Without those that a contig's end leaves nothing of.
         """
-        cdef const uint8_t[::1] flip
-        cdef const uint64_t[::1] digest
-        cdef Py_ssize_t k = places.shape[0], i
-        cdef int64_t *rows = NULL
+        cdef Py_ssize_t i
         cdef hit_t *hits
         self.n_lines = 0
-        if k and best:
-            flip, digest = self.context.flip, self.context.digest
-            rows = <int64_t *>enlarged(&self.rooms[ROWS], k * sizeof(int64_t))
+        if places.shape[0]:
             with nogil:
-                k = best_rows(&places[0], k, NULL, &flip[0], &digest[0], &self.rooms[SCRATCH], rows)
-        if k:
-            with nogil:
-                self.align_rows(&places[0], rows, k)
+                self.align_rows(&places[0], NULL, places.shape[0])
                 if part is not None:
                     hits = <hit_t *>self.rooms[HITS].p
-                    for i in range(k):
+                    for i in range(places.shape[0]):
                         hits[i].part = part[i]
                 self.drop_empty()
         return self.lines_out()
 
-    def begun(self, const local_place_t[::1] places):
-        """int64[k]: the diagonals on which the alignments of places begin."""
-        cdef Py_ssize_t k = places.shape[0], i
-        cdef const local_line_t *lines
-        cdef int64_t[::1] first = np.empty(k, np.int64)
-        if k:
-            with nogil:
-                self.align_rows(&places[0], NULL, k)
-                lines = <const local_line_t *>self.rooms[LINES].p
-                for i in range(k):
-                    first[i] = lines[i].first_diagonal
-        return first.base
+    def with_further(self, const local_place_t[::1] places, const uint32_t[::1] read_strand,
+                     const coordinate_t[::1] diagonal):
+        """LOCAL_PLACE[]: the places, and the best ones that touch further diagonals, as in `look_further`."""
+        self.score_promising(places, read_strand, diagonal)
+        return self.copy_of(PLACES, self.n_places, LOCAL_PLACE)
+
+    cdef int score_promising(self, const local_place_t[::1] places, const uint32_t[::1] read_strand,
+                             const coordinate_t[::1] diagonal) except -1:
+        """Fills PLACES with the best ones that touch further diagonals, and the places."""
+        cdef int32_t least = self.context.params.scoring.least_score
+        self.score(read_strand, diagonal, np.asarray(diagonal) - self.widths[0] // 2,
+                   *2 * [np.full(diagonal.shape[0], self.widths[0])])
+        with nogil:
+            self.merge_places(places, least)
+        return 0
+
+    def look_further(self, const local_place_t[::1] places, const hit_t[::1] hits, const local_line_t[::1] lines,
+                     const uint8_t[::1] far, const uint32_t[::1] read_strand, const coordinate_t[::1] diagonal):
+        """Reads again with the best places that touch further diagonals.
+
+        Of a read that is split near a diagonal, the part on it is a place of its own. Where several places lie in the
+        band of the line of a read, it is found out where they begin.
+
+        Parameters
+        ----------
+        places : LOCAL_PLACE[k]
+        hits : HIT[l], lines : LOCAL_LINE[l]
+            One a read at most.
+        far : uint8[n]
+            The reads.
+        read_strand : uint32[d], diagonal : int64[d]
+            Of these reads.
+
+        Returns
+        -------
+        LOCAL_PLACE[]
+        HIT[], LOCAL_LINE[]
+            Those of the other reads, and the new ones.
+        """
+        cdef const uint8_t[::1] words = self.context.words
+        cdef Py_ssize_t i, j = 0, done = 0
+        cdef const hit_t *new_hits
+        cdef const local_line_t *new_lines
+        self.score_promising(places, read_strand, diagonal)
+        hits_array, lines_array = np.empty(far.shape[0], HIT), np.empty(far.shape[0], LOCAL_LINE)
+        cdef hit_t[::1] hits_out = hits_array
+        cdef local_line_t[::1] lines_out = lines_array
+        with nogil:
+            self.align_best(&far[0])
+            self.note_begun(&words[0])
+            new_hits, new_lines = <const hit_t *>self.rooms[HITS].p, <const local_line_t *>self.rooms[LINES].p
+            for i in range(lines.shape[0] + 1):  # the line of a read is either an old one or a new one
+                while j < self.n_lines and (i == lines.shape[0] or new_lines[j].read_strand < lines[i].read_strand):
+                    hits_out[done], lines_out[done] = new_hits[j], new_lines[j]
+                    j, done = j + 1, done + 1
+                if i < lines.shape[0] and not far[lines[i].read_strand >> 1]:
+                    hits_out[done], lines_out[done] = hits[i], lines[i]
+                    done += 1
+        return self.copy_of(PLACES, self.n_places, LOCAL_PLACE), hits_array[:done], lines_array[:done]
 
     def left_over(self, const local_line_t[::1] lines, const local_place_t[::1] places):
         """The best ungapped alignments of what lines, one a read at most, leave over, on the diagonals of places.
@@ -578,17 +631,81 @@ cdef class LocalAligner:
         self.n_places = done
         return 0
 
+    cdef int merge_places(self, const local_place_t[::1] known, int32_t least) except -1 nogil:
+        """Add known places before those in PLACES, read by read, of which only new and good ones stay."""
+        cdef const local_place_t *new = <const local_place_t *>self.rooms[PLACES].p
+        cdef Py_ssize_t k = known.shape[0], n = self.n_places, i = 0, j, first, done = 0
+        cdef local_place_t *out = <local_place_t *>enlarged(&self.rooms[SCRATCH], (k + n) * sizeof(local_place_t))
+        cdef uint32_t r
+        for j in range(n):
+            r = new[j].read_strand >> 1
+            while i < k and known[i].read_strand >> 1 <= r:
+                out[done] = known[i]
+                i, done = i + 1, done + 1
+            if new[j].score + (self.ground.costs.bonus if self.hangs_over(&new[j]) else 0) < least:
+                continue
+            first = i
+            while first and known[first - 1].read_strand >> 1 == r and not repeats(&new[j], &known[first - 1]):
+                first -= 1
+            if first == 0 or known[first - 1].read_strand >> 1 != r:
+                out[done] = new[j]
+                done += 1
+        if i < k:
+            memcpy(out + done, &known[i], (k - i) * sizeof(local_place_t))
+        self.rooms[PLACES], self.rooms[SCRATCH] = self.rooms[SCRATCH], self.rooms[PLACES]
+        self.n_places = done + k - i
+        return 0
+
+    cdef bint hangs_over(self, const local_place_t *place) noexcept nogil:
+        """Whether a place reaches an end of its read beyond one of its contig.
+
+        There it is cut. So it may score as much more as the bonus of that end has outweighed.
+        """
+        cdef int64_t end = place.diagonal + place.strand_end
+        cdef size_t contig = contigs_before(self.ground.contigs.starts, self.ground.contigs.n, end - 1)
+        cdef int64_t start = self.ground.contigs.starts[contig - 1 if contig else self.ground.contigs.n - 1]
+        cdef int64_t length = self.ground.contigs.lengths[contig - 1 if contig else self.ground.contigs.n - 1]
+        return (place.reached & 1 and place.diagonal < start) or (place.reached & 2 and end > start + length)
+
+    cdef int note_begun(self, const uint8_t *words) except -1 nogil:
+        """Set where places begin of which several lie in the band of the line of their read."""
+        cdef local_place_t *place = <local_place_t *>self.rooms[PLACES].p
+        cdef const local_line_t *line = <const local_line_t *>self.rooms[LINES].p
+        cdef int64_t *rows = <int64_t *>self.rooms[ROWS].p
+        cdef Py_ssize_t n_lines = self.n_lines, n_runs = self.n_runs, i = 0, l, n = 0, first
+        cdef int64_t away
+        cdef bint crowded
+        for l in range(n_lines):
+            while place[i].read_strand >> 1 < line[l].read_strand >> 1:
+                i += 1
+            first, crowded = n, False
+            while i < self.n_places and place[i].read_strand >> 1 == line[l].read_strand >> 1:
+                away = llabs(place[i].diagonal - line[l].last_diagonal)
+                if (place[i].read_strand == line[l].read_strand
+                        and away <= max(<int64_t>place[i].width, 64 * <int64_t>words[line[l].read_strand >> 1])):
+                    crowded |= away > 0
+                    rows[n] = i
+                    n += 1
+                i += 1
+            if not crowded:
+                n = first
+        self.align_rows(place, rows, n)
+        line = <const local_line_t *>self.rooms[LINES].p
+        for i in range(n):
+            place[rows[i]].first_diagonal = line[n_lines + i].first_diagonal
+        self.n_lines, self.n_runs = n_lines, n_runs
+        return 0
+
     # --- alignments --------------------------------------------------------------------------------------------------
 
     cdef int align_rows(self, const local_place_t *places, const int64_t *rows, Py_ssize_t k) except -1 nogil:
-        """The alignments of the k places at `rows`, or of all where that is NULL: fills HITS and LINES."""
+        """Add the alignments of the k places at `rows`, or of all where that is NULL, to HITS and LINES."""
         cdef local_place_t *target = <local_place_t *>enlarged(&self.rooms[TARGETS], k * sizeof(local_place_t))
         cdef uint16_t *turn = <uint16_t *>enlarged(&self.rooms[TURNS], k * sizeof(uint16_t))
         cdef path_t *path = <path_t *>enlarged(&self.rooms[PATHS], k * sizeof(path_t))
         cdef uint32_t whole
         cdef aligned_t one
         cdef Py_ssize_t i
-        self.n_lines = 0
         for i in range(k):
             if i + AHEAD < k:
                 prefetch_read(self.ground.reference, places[rows[i + AHEAD] if rows != NULL else i + AHEAD].diagonal)
@@ -605,6 +722,16 @@ cdef class LocalAligner:
                                 <const uint32_t *>self.rooms[WALKED].p + path[i].first_run, path[i].n_runs,
                                 target[i].score, path[i].edits)
             self.add_line(&one, target[i].given)
+        return 0
+
+    cdef int align_best(self, const uint8_t *chosen) except -1 nogil:
+        """Align the best place of every read, or of the chosen ones."""
+        cdef const local_place_t *place = <const local_place_t *>self.rooms[PLACES].p
+        cdef int64_t *rows = <int64_t *>enlarged(&self.rooms[ROWS], self.n_places * sizeof(int64_t))
+        self.n_lines = 0
+        self.align_rows(place, rows, best_rows(place, self.n_places, chosen, self.flip, self.digest,
+                                               &self.rooms[SCRATCH], rows))
+        self.drop_empty()
         return 0
 
     cdef uint16_t width_of_walk(self, const local_place_t *place) noexcept nogil:

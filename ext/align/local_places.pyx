@@ -108,8 +108,8 @@ cdef struct tied_t:
     int64_t row
 
 
-def best_of(const local_place_t[::1] places, const uint8_t[::1] eligible, context):
-    """The best place of every read that has an eligible one.
+def best_of(const local_place_t[::1] places, context):
+    """The best place of every read.
 
     Of equals the given one, else one drawn by the hash of the read's bases. Of those on one diagonal, which are one
     place, the given one, else the one in the leftmost band.
@@ -118,7 +118,6 @@ def best_of(const local_place_t[::1] places, const uint8_t[::1] eligible, contex
     ----------
     places : LOCAL_PLACE[k]
         Read by read.
-    eligible : uint8[k]
     context : search.context.BatchContext
         Read: `flip`, `digest`.
 
@@ -136,15 +135,15 @@ def best_of(const local_place_t[::1] places, const uint8_t[::1] eligible, contex
     try:
         if k:
             with nogil:
-                m = best_rows(&places[0], k, &eligible[0], &flip[0], &digest[0], &room, &rows[0])
+                m = best_rows(&places[0], k, NULL, &flip[0], &digest[0], &room, &rows[0])
     finally:
         free(room.p)
     return rows_array[:m]
 
 
-cdef Py_ssize_t best_rows(const local_place_t *places, Py_ssize_t k, const uint8_t *eligible, const uint8_t *flip,
+cdef Py_ssize_t best_rows(const local_place_t *places, Py_ssize_t k, const uint8_t *chosen, const uint8_t *flip,
                           const uint64_t *digest, room_t *room, int64_t *rows) except -1 nogil:
-    """As `best_of`; `eligible` may be NULL for all. Returns how many rows there are. `room` is used."""
+    """As `best_of`, of all reads or, where `chosen` is not NULL, of some. Returns how many. `room` is used."""
     cdef Py_ssize_t i = 0, j, first, count, done = 0
     cdef uint32_t r
     cdef int32_t most
@@ -152,18 +151,19 @@ cdef Py_ssize_t best_rows(const local_place_t *places, Py_ssize_t k, const uint8
     while i < k:
         r, count, most, j = places[i].read_strand >> 1, 0, INT32_MIN, i
         while j < k and places[j].read_strand >> 1 == r:
-            if eligible == NULL or eligible[j]:
-                if count == 0 or places[j].total > most:
-                    most, count, first = places[j].total, 0, j
-                count += places[j].total == most
+            if count == 0 or places[j].total > most:
+                most, count, first = places[j].total, 0, j
+            count += places[j].total == most
             j += 1
+        if chosen != NULL and not chosen[r]:
+            count = 0
         if count == 1:
             rows[done] = first
         elif count > 1:
             tied = <tied_t *>enlarged(room, count * sizeof(tied_t))
             count = 0
             for i in range(first, j):
-                if (eligible == NULL or eligible[i]) and places[i].total == most:
+                if places[i].total == most:
                     tied[count] = tied_t(
                         place_key((places[i].read_strand & 1) ^ flip[r], places[i].diagonal),
                         <uint64_t>(not places[i].given) << 32

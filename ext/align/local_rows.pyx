@@ -70,7 +70,7 @@ def summarise(Py_ssize_t n, lines, rivals):
     summary_array = np.empty(n + np.count_nonzero(lines.hits["part"]), READ_SUMMARY)
     cdef read_summary_t[::1] summary = summary_array
     with nogil:
-        for i in range(n):
+        for i in range(summary.shape[0]):
             summary[i] = read_summary_t(NO_SCORE, NO_SCORE, 0, 0, 0, NO_SUBOPTIMAL)
         for i in range(read_strand.shape[0]):
             r = n + hits[i].part - 1 if hits[i].part else read_strand[i] >> 1

@@ -5,5 +5,5 @@ from gassst._core.layouts cimport local_place_t
 from gassst._core.rooms cimport room_t
 
 
-cdef Py_ssize_t best_rows(const local_place_t *places, Py_ssize_t k, const uint8_t *eligible, const uint8_t *flip,
+cdef Py_ssize_t best_rows(const local_place_t *places, Py_ssize_t k, const uint8_t *chosen, const uint8_t *flip,
                           const uint64_t *digest, room_t *room, int64_t *rows) except -1 nogil

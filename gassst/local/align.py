@@ -6,7 +6,6 @@ import numpy as np
 
 from gassst._core.local_aligner import LocalAligner
 from gassst.bands.base import WIDTHS, doubled
-from gassst.index.reference import contig_before
 from gassst.local.places import Lines, Places
 from gassst.local.reseed import Promising
 from gassst.model.array_types import I64, U8, U32, Bool
@@ -55,52 +54,41 @@ class Aligner:
             return np.full(len(read_strand), least, np.int64)
         return np.minimum(self.lengths[read_strand >> 1].astype(np.int64) * self.scoring.match, least)
 
-    def known(self, bands: Bands, rows: I64, given: Bool) -> Places:
-        """The places of bands, as `_core.local_places.known_places` returns them, and those beside them."""
-        return Places.of(self.compiled.known(bands, rows, given.view(np.uint8)))
+    def known(self, bands: Bands, rows: I64, given: Bool) -> tuple[Lines, Places]:
+        """The places of bands, as `_core.local_places.known_places` returns them, and those beside them.
+
+        Of each read the best one is aligned, if a contig's end leaves something of it.
+        """
+        places, *lines = self.compiled.known(bands, rows, given.view(np.uint8))
+        return Lines.of(*lines), Places.of(places)
 
     def score_bands(self, read_strand: U32, band_start: I64, words: U8) -> Places:
         """The best places anywhere in bands of 64 * words diagonals, without those that align nothing."""
         width = 64 * words.astype(np.int64)
         return Places.of(self.compiled.score(read_strand, band_start, band_start, width, width))
 
-    def score_promising(self, promising: Promising) -> Places:
-        """The best places on promising diagonals, without those that align nothing.
-
-        Of a read that is split near a diagonal, the part on it is a place of its own.
-        """
-        narrow, first = np.full(len(promising.diagonal), WIDTHS[0]), promising.diagonal - WIDTHS[0] // 2
-        return Places.of(self.compiled.score(*promising, first, narrow, narrow))
-
-    def hang_over(self, places: Places) -> Bool:
-        """bool[k]: places that reach an end of their read beyond one of their contig.
-
-        There they are cut. So they may score as much more as the bonus of that end has outweighed.
-        """
-        reference, end = self.context.reference, places.diagonal + places.strand_end
-        contig = contig_before(reference.starts, end - 1)
-        start = reference.starts[contig]
-        before = (places.diagonal < start) & ((places.reached & 1) > 0)
-        return before | (end > start + reference.lengths[contig]) & ((places.reached & 2) > 0)
-
-    def best_lines(self, places: Places) -> Lines:
-        """The alignment of the best place of every read, where a contig's end leaves something of it."""
-        return Lines.of(*self.compiled.align(places.rows, best=True))
-
     def align_places(self, places: Places, part: U32 | None = None) -> Lines:
         """The alignments of places, in their order, without those that a contig's end leaves nothing of.
 
         `part` uint32[k]: the parts of their reads that they belong to; by default the first ones.
         """
-        return Lines.of(*self.compiled.align(places.rows, part=part))
+        return Lines.of(*self.compiled.align(places.rows, part))
+
+    def with_further(self, places: Places, promising: Promising) -> Places:
+        """The places, and those on promising diagonals."""
+        return Places.of(self.compiled.with_further(places.rows, *promising))
 
     def left_over(self, lines: Lines, places: Places) -> Lines:
         """The best ungapped alignments of what a line (one a read at most) leaves over, on the diagonals of places."""
         return Lines.of(*self.compiled.left_over(lines.rows, places.rows))
 
-    def begun(self, places: Places) -> I64:
-        """int64[k]: the diagonals on which the alignments of places begin."""
-        return self.compiled.begun(places.rows)
+    def look_further(
+        self, lines: Lines, places: Places, far: Bool, promising: Promising
+    ) -> tuple[Lines, Places]:
+        """`far` reads (bool[n]) again, with the places on promising diagonals."""
+        known = places.rows, lines.hits, lines.rows, far.view(np.uint8)
+        places_found, *lines_found = self.compiled.look_further(*known, *promising)
+        return Lines.of(*lines_found), Places.of(places_found)
 
     def close(self) -> None:
         """Add what was done to the counts of the backend."""

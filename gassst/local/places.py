@@ -7,11 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gassst._core import local_places as _local_places
 from gassst.model.array_types import I64, U16, U32, Bool
 from gassst.model.layouts import LOCAL_LINE, LOCAL_PLACE
 from gassst.model.params import SPECIFIC_LENGTH, Scoring
-from gassst.search.context import BatchContext
 
 # Clipped bases from which a read is looked up once more and may have supplementary alignments: a stretch of 20
 # bases is the shortest that occurs once in a human genome by chance. 10 to 40 place as many right
@@ -135,11 +133,6 @@ class Lines(Structs):
         """int64[k]: as many as cost what each loses against an alignment of the same bases without errors."""
         lost = (self.end - self.begin) * scoring.match - self.hits["score"]
         return -(-lost // (scoring.match + scoring.mismatch))
-
-
-def best_of(places: Places, eligible: Bool, context: BatchContext) -> I64:
-    """int64[]: row of the best place of every read that has an eligible one (bool[k])."""
-    return _local_places.best_of(places.rows, eligible.view(np.uint8), context)
 
 
 def numbers(index: np.ndarray) -> np.ndarray:

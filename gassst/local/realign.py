@@ -24,14 +24,12 @@ from gassst.local.places import (
     MUCH_CLIPPED,
     Lines,
     Places,
-    at,
-    line_of_read,
     of_reads,
     rank,
 )
 from gassst.local.reseed import PassedOver, look_again
 from gassst.local.rivals import SeedCoverage, rivals_of, rules, supplementary
-from gassst.model.array_types import I64, U32, Bool, place_keys
+from gassst.model.array_types import I64, Bool
 from gassst.model.layouts import NO_SCORE, SAME_PLACE
 from gassst.model.params import LEAST_SHARE, Scoring
 from gassst.model.rules import optional
@@ -88,8 +86,7 @@ class _Realignment:
 
     def run(self) -> BatchResult:
         n, lengths, found = self.context.n, self.context.lengths, self.found
-        places = self._known_places()
-        primary = self._primary(places)
+        primary, places = self._known_places()
         # Reads to look up once more: those without an alignment, with much of it clipped, or with a gap that the search
         # finds by luck. It may have missed a better place with such a gap.
         far = np.ones(n, bool)
@@ -134,30 +131,9 @@ class _Realignment:
         """What is known with the places that dense seeds of some `reads` (bool[n]) lead to."""
         primary, places, passed_over = known
         rows = np.flatnonzero(reads).astype(np.uint32)
-        places, found = self._seen_again(places, rows, SCORED)
-        better = self._primary(places.take(reads[places.read]))
-        places = self._begun(places, better)
-        primary = Lines.concatenate([primary.take(~reads[primary.read]), better])
+        promising, found = look_again(self.backend, rows, SCORED)
+        primary, places = self.aligner.look_further(primary, places, reads, promising)
         return Looked(primary, places, passed_over.put(rows, found))
-
-    def _seen_again(self, places: Places, reads: U32, most: int) -> tuple[Places, PassedOver]:
-        """The places, and so many of each of `reads` (uint32[a]) that dense seeds lead to; what was passed over."""
-        promising, found = look_again(self.backend, reads, most)
-        new = self.aligner.score_promising(promising)
-        score = new.score + self.scoring.clip * self.aligner.hang_over(new)
-        enough = (score >= self.scoring.least_score) & ~_repeats(new, places)
-        return Places.concatenate([places, new.take(enough)]), found
-
-    def _begun(self, places: Places, lines: Lines) -> Places:
-        """The places with the diagonals on which they begin, where several lie in the band of the line of a read."""
-        line = line_of_read(lines, self.context.n)[places.read]
-        away = np.abs(places.diagonal - at(lines.last_diagonal, line))
-        near = away <= np.maximum(places.width, 64 * self.context.words[places.read].astype(np.int64))
-        near &= (line >= 0) & (places.read_strand == at(lines.read_strand, line))
-        crowded = np.bincount(places.read, near & (away > 0), self.context.n) > 0
-        rows, begun = np.flatnonzero(near & crowded[places.read]), places.rows.copy()
-        begun["first_diagonal"][rows] = self.aligner.begun(places.take(rows))
-        return Places.of(begun)
 
     def _reportable(self, lines: Lines, decided: Bool) -> Lines:
         """Those with the least score that is asked for (-T), to which a concordant mate (bool[n]) adds its worth."""
@@ -178,17 +154,13 @@ class _Realignment:
 
     # --- places --------------------------------------------------------------------------------------------------
 
-    def _known_places(self) -> Places:
-        """The places that the search found."""
+    def _known_places(self) -> tuple[Lines, Places]:
+        """The places that the search found, and the alignment of the best one of every read."""
         found, context, scoring = self.found, self.context, self.scoring
         each = scoring.match + scoring.mismatch
         # Those that a mate can make up for.
         rows, given = _local_places.known_places(found, -(-PAIR_BONUS // each), context.flip)
         return self.aligner.known(found.bands, rows, given)
-
-    def _primary(self, places: Places) -> Lines:
-        """The primary line of every read that has a place."""
-        return self.aligner.best_lines(places)
 
     # --- rows ----------------------------------------------------------------------------------------------------
 
@@ -224,7 +196,8 @@ class _Realignment:
         others = lines.take(np.empty(0, np.int64))
         if context.params.most_hits > 1:
             reads = np.flatnonzero(of_reads(lines, context.n)).astype(np.uint32)
-            places, _ = self._seen_again(places, reads, max(SCORED, context.params.most_hits))
+            promising, _ = look_again(self.backend, reads, max(SCORED, context.params.most_hits))
+            places = self.aligner.with_further(places, promising)
             rivals, behind, of_line = rivals_of(context, lines, places)
             others = self._secondary(places, behind, of_line, lines)
         table = _local_rows.summarise(context.n, lines, rivals)
@@ -274,14 +247,3 @@ def _are_new(lines: Lines, known: Lines) -> Bool:
     are_new = np.ones(len(strands), bool)
     are_new[row[row > first[np.cumsum(new) - 1]]] = False
     return are_new[len(known.read) :]
-
-
-def _repeats(new: Places, known: Places) -> Bool:
-    """bool[k]: new places on the diagonal of a known one of the same strand that scores as well."""
-    keys, of_new = (place_keys(p.read_strand, p.diagonal) for p in (known, new))
-    order = np.lexsort((known.total, keys))
-    row = np.searchsorted(keys[order], of_new, side="right") - 1
-    if not order.size:
-        return np.zeros(len(of_new), bool)
-    row = order[np.maximum(row, 0)]
-    return (keys[row] == of_new) & (known.total[row] >= new.total)

@@ -13,7 +13,6 @@ from gassst.local.places import (
     Lines,
     Places,
     at,
-    best_of,
     line_of_read,
     overlap,
     rank,
@@ -92,7 +91,8 @@ def supplementary(aligner: Aligner, places: Places, primary: Lines) -> Lines:
         free &= (line >= 0) & ~overlap(begin, end, at(found[-1].begin, line), at(found[-1].end, line))
         if not free.any():
             break
-        lines = aligner.align_places(places.take(best_of(places, free, context)))
+        some = places.take(free)
+        lines = aligner.align_places(some.take(_local_places.best_of(some.rows, context)))
         found.append(lines.take(_leave_over(lines, found, n) & (lines.hits["score"] >= least)))
     lines = aligner.left_over(found[0], places)
     lines = lines.take(_leave_over(lines, found, n) & (lines.hits["score"] >= least))

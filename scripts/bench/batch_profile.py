@@ -40,7 +40,7 @@ METHODS = {
     (state, state.Placements): ("add_bands", "windows", "settle"),
     (cpu, cpu.Band): ("score", "profile", "align", "local", "align_local"),
     (host, host.Stages): ("search",),
-    (align, align.LocalAligner): ("known", "score", "align", "begun", "left_over"),
+    (align, align.LocalAligner): ("known", "score", "align", "look_further", "left_over"),
 }
 
 

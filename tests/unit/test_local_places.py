@@ -56,12 +56,11 @@ def best(rows, p, flip, digest):
 def test_the_best_place_of_each_read(n):
     rng = np.random.default_rng(n)
     places, (flip, digest, _) = random_places(rng, n), of_batch(rng)
-    eligible = rng.random(n) < 0.8
     context = SimpleNamespace(flip=flip, digest=digest)
-    got = _local_places.best_of(places.rows, eligible.view(np.uint8), context)
+    got = _local_places.best_of(places.rows, context)
     expected = []
     for r in range(READS):
-        rows = [i for i in range(n) if places.read[i] == r and eligible[i]]
+        rows = [i for i in range(n) if places.read[i] == r]
         if rows:
             expected.append(best(rows, places, flip[r], digest[r]))
     assert got.tolist() == expected

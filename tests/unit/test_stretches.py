@@ -49,8 +49,9 @@ def test_the_best_stretch_is_found(scoring, length, masked):
         reads.append("".join(read))
     packed = batch_of_records([(f"r{i}", read, None) for i, read in enumerate(reads)]).pack()
     context = SimpleNamespace(
-        lengths=packed.lengths, packed=packed, reference=reference, params=SimpleNamespace(scoring=scoring)
-    )
+        lengths=packed.lengths, packed=packed, reference=reference, params=SimpleNamespace(scoring=scoring),
+        flip=np.zeros(60, np.uint8), digest=np.zeros(60, np.uint64),
+    )  # fmt: skip
     k = len(reads)
     strands, behind_all = np.arange(0, 2 * k, 2, dtype=np.uint32), np.full(k, length)
     lines = Lines(np.zeros(k, HIT), strands, behind_all, behind_all, *np.zeros((4, k), np.int64))
