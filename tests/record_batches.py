@@ -57,7 +57,7 @@ class Rows:
 
     def add(self, read, length, flag, clipped=False):
         if flag & UNMAPPED:
-            self.hits.append((read, 0, len(self.cigars), 0, 0, flag, 0, 0, 0, 0))
+            self.hits.append((read, 0, len(self.cigars), 0, 0, flag, 0, 0, 0, 0, 0))
             return
         runs = random_cigar(self.rng, length, clipped)
         span = sum(run >> 4 for run in runs if run & 15 in (M, D))
@@ -77,6 +77,7 @@ class Rows:
             mapq,
             reverse != 0,
             score,
+            0,
             0,
         )
         self.hits.append(row)

@@ -134,11 +134,11 @@ class Batch:
                 start = int(world.arrays.starts[hit.tid]) + hit.position
                 flag = 16 * hit.reverse | 256 * (rank > 0)
                 rows.append(
-                    (i, start, len(runs), len(hit.cigar), nm, flag, max(0, 60 - rank), hit.reverse, -nm, 0)
+                    (i, start, len(runs), len(hit.cigar), nm, flag, max(0, 60 - rank), hit.reverse, -nm, 0, 0)
                 )
                 runs += [length << 4 | OPS.index(op) for length, op in hit.cigar]
             if not hits:
-                rows.append((i, 0, 0, 0, 0, 4, 0, 0, 0, 0))
+                rows.append((i, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0))
         self.hits = np.array(rows, HIT)
         self.summaries = np.array(summaries, READ_SUMMARY)
         self.cigars = np.array(runs, np.uint32)

@@ -72,7 +72,7 @@ cdef struct oriented_t:
     planes_t planes
 
 cdef struct mate_t:
-    const hit_t *hit       # its primary row; NULL for a single read
+    const hit_t *hit       # the row that is named, mostly the primary one; NULL for a single read
     placement_t place      # of that row, where it is unmapped of this read's primary
     const uint32_t *cigar  # as written
     uint32_t runs
@@ -102,6 +102,7 @@ cdef struct cursor_t:
     uint32_t n_supplementary
     part_t part            # of the row at hand
     mate_t mate
+    size_t mate_start         # first row of the other read of a pair
     bint skip_unmapped
     oriented_t strands[2]  # of the group's read, made when first needed
     oriented_t mate_strand
@@ -168,7 +169,8 @@ cdef int open_group(cursor_t *c) noexcept nogil:
     c.strands[0].ready = c.strands[1].ready = False
     c.mate.hit = NULL
     if c.batch.mate != NULL and c.batch.mate[c.next_read - 1]:
-        return open_mate(c, end if c.batch.mate[c.next_read - 1] == 1 else before)
+        c.mate_start = end if c.batch.mate[c.next_read - 1] == 1 else before
+        return open_mate(c, c.mate_start)
     return BUILT
 
 
@@ -513,6 +515,10 @@ cdef int next_record(cursor_t *c, record_t *r, byte_buffer *out, record_form for
         return BAD_PART
     if hit.part != c.part.number:
         count_part(c, hit.part)
+    if c.mate.hit != NULL and c.mate.hit != c.batch.hits + c.mate_start + hit.mate:
+        status = open_mate(c, c.mate_start + hit.mate)
+        if status != BUILT:
+            return status
     status = build(r, c, hit, out, form)
     if status == BUILT and c.n_supplementary and not is_secondary(hit):
         status = add_sa(c, r, out, text)

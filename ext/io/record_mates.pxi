@@ -1,9 +1,9 @@
-# Part of records.pyx: what a record says of the other read of its pair, which is always what the mate's primary row
-# says. Rows of the two mates are neighbours, so that row is the one before or behind those of the read at hand.
+# Part of records.pyx: what a record says of the other read of its pair: what the mate's primary row says or, of a
+# secondary record, the row of the mate that lies beside it. Rows of the two mates are neighbours.
 
 
 cdef int open_mate(cursor_t *c, size_t row) noexcept nogil:
-    """The mate of the group's read, whose primary is `row`."""
+    """The mate of the group's read, at its `row`."""
     cdef const batch_t *batch = c.batch
     cdef mate_t *mate = &c.mate
     cdef size_t read = c.next_read - 1

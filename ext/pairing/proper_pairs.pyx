@@ -1,12 +1,17 @@
-"""Pairs as they lie in the end: which of them are proper."""
+"""Pairs as they lie in the end: which of them are proper, and which further places of mates lie together."""
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+import numpy as np
+
+from libc.math cimport fabs
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from gassst._core.cigar cimport cigar_span
 from gassst._core.contigs cimport contigs_before
+from gassst._core.coordinates cimport KEY_ROW_BITS, KEY_ROW_MASK, place_key
+from gassst._core.key_sort cimport first_from, sort_keys
 from gassst._core.layouts cimport hit_t
 from gassst._core.orientation cimport leads, partner_strand, template_length, window_of, window_t
-from gassst._core.sam_flags cimport PROPER_PAIR, UNMAPPED
+from gassst._core.sam_flags cimport PROPER_PAIR, SECONDARY, SUPPLEMENTARY, UNMAPPED
 
 
 def flag_proper(hit_t[::1] hits, const uint32_t[::1] cigars, const uint8_t[::1] mate, const int64_t[::1] starts,
@@ -40,8 +45,7 @@ def flag_proper(hit_t[::1] hits, const uint32_t[::1] cigars, const uint8_t[::1] 
             if mate[hits[i].read] == 1:
                 a = i
             elif mate[hits[i].read] == 2 and fit(&hits[a], &hits[i], starts, &w):
-                template = template_length(leads(&w, hits[a].strand, True), span_of(&hits[a], runs),
-                                           span_of(&hits[i], runs), hits[a].position, hits[i].position)
+                template = template_of(&hits[a], &hits[i], runs, &w)
                 if w.low <= template <= w.high and not hits[a].flag & PROPER_PAIR:
                     hits[a].flag |= PROPER_PAIR
                     hits[i].flag |= PROPER_PAIR
@@ -60,3 +64,84 @@ cdef inline bint fit(const hit_t *a, const hit_t *b, const int64_t[::1] starts, 
 cdef inline int64_t span_of(const hit_t *hit, const uint32_t *cigars) noexcept nogil:
     """Reference bases that an alignment covers."""
     return cigar_span(cigars + hit.cigar_start, hit.cigar_runs)
+
+
+cdef inline int64_t template_of(const hit_t *a, const hit_t *b, const uint32_t *cigars, const window_t *w) noexcept nogil:
+    """Template length of a first mate and a second one that fit."""
+    return template_length(leads(w, a.strand, True), span_of(a, cigars), span_of(b, cigars), a.position, b.position)
+
+
+def name_mates(hit_t[::1] hits, const uint32_t[::1] cigars, const uint8_t[::1] mate, const int64_t[::1] starts, insert):
+    """Let secondary alignments of mates name the place of the other one that makes a proper pair, and flag them.
+
+    Of several the one whose template length is nearest to the mean. Those that are proper stay as they are.
+
+    Parameters
+    ----------
+    hits : HIT[h]
+        As for `flag_proper`. `mate` and flag of secondary rows change.
+    cigars, mate, starts, insert
+        As for `flag_proper`.
+    """
+    cdef Py_ssize_t i, a = 0, b = 0, end = 0, h = hits.shape[0], widest = 0
+    cdef double mean = insert.mean
+    cdef window_t w = window_of(insert)
+    cdef const uint32_t *runs = &cigars[0] if cigars.shape[0] else NULL
+    for i in range(h):
+        widest += (hits[i].flag & SECONDARY) != 0
+    if not widest:
+        return
+    widest = int(np.bincount(np.asarray(hits)["read"]).max())
+    if widest > KEY_ROW_MASK:
+        return
+    cdef uint64_t[::1] keys = np.empty(2 * widest, np.uint64)
+    with nogil:
+        while a < h:
+            b = a + 1
+            while b < h and hits[b].read == hits[a].read:
+                b += 1
+            if mate[hits[a].read] == 1 and b < h:
+                end = b + 1
+                while end < h and hits[end].read == hits[b].read:
+                    end += 1
+                name_rows(&hits[a], b - a, &hits[b], end - b, True, runs, starts, &w, mean, &keys[0])
+                name_rows(&hits[b], end - b, &hits[a], b - a, False, runs, starts, &w, mean, &keys[0])
+                b = end
+            a = b
+
+
+cdef void name_rows(hit_t *own, Py_ssize_t n, const hit_t *other, Py_ssize_t n_other, bint is_first,
+                    const uint32_t *cigars, const int64_t[::1] starts, const window_t *w, double mean,
+                    uint64_t *keys) noexcept nogil:
+    """`name_mates` of the rows of one mate; `keys` has room for twice the rows of the other."""
+    cdef Py_ssize_t i, j, row, sorted_rows = 0
+    cdef int64_t template
+    cdef double least
+    cdef bint fits
+    if n == 1:
+        return
+    for j in range(n_other):
+        if not other[j].flag & (SUPPLEMENTARY | UNMAPPED):
+            keys[sorted_rows] = place_key(0, other[j].position) << KEY_ROW_BITS | <uint64_t>j
+            sorted_rows += 1
+    sort_keys(keys, keys + sorted_rows, sorted_rows)
+    for i in range(n):
+        if not own[i].flag & SECONDARY or own[i].flag & PROPER_PAIR:
+            continue
+        # A template covers both mates.
+        j = first_from(keys, sorted_rows, place_key(0, max(own[i].position - w.high, 0)) << KEY_ROW_BITS)
+        least = w.high + 1
+        while j < sorted_rows:
+            row = <Py_ssize_t>(keys[j] & KEY_ROW_MASK)
+            if other[row].position > own[i].position + w.high:
+                break
+            j += 1
+            fits = fit(&own[i], &other[row], starts, w) if is_first else fit(&other[row], &own[i], starts, w)
+            if not fits:
+                continue
+            template = template_of(&own[i], &other[row], cigars, w) if is_first else template_of(
+                &other[row], &own[i], cigars, w)
+            if w.low <= template <= w.high and fabs(template - mean) < least:
+                least = fabs(template - mean)
+                own[i].mate = <uint32_t>row
+                own[i].flag |= PROPER_PAIR

@@ -19,6 +19,7 @@ cdef packed struct hit_t:
     uint8_t mapq
     uint8_t strand          # 0 forward, 1 reverse
     int32_t score           # tag AS; -edits where the whole read is aligned; 0 when unmapped
+    uint32_t mate           # row of the mate that the record names, from the primary one on; 0 for single reads
     uint32_t part           # 0 where the summary of the read speaks of it, i where the i-th of the parts does
 
 # Of a read, or of a supplementary alignment.

@@ -12,3 +12,10 @@ def flag_proper(
     starts: NDArray[np.int64],
     insert: InsertModel,
 ) -> int: ...
+def name_mates(
+    hits: NDArray[Any],
+    cigars: NDArray[np.uint32],
+    mate: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    insert: InsertModel,
+) -> None: ...

@@ -20,8 +20,8 @@ HINTS = {
     "-M": "Here -M takes no value.",
     "-5": "Here -5 takes no value. --preset hic maps Hi-C reads (-5SP of bwa).",
     # Unknown here.
-    "-a": "--all reports every alignment of whole reads, and --all --mode local what -a of bwa does. SAM output (-a of "
-    "minimap2) needs no option.",
+    "-a": "--all reports every alignment of whole reads (-a of bowtie2), --all --mode local every local one (-a of "
+    "bwa). SAM output (-a of minimap2) needs no option.",
     "-x": "The index is the first argument (-x of bowtie2). No preset is needed (-x of minimap2): seeds follow from "
     "the reads.",
     "-ax": "Neither SAM output nor a preset needs an option (-ax sr of minimap2).",

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from gassst._core import proper_pairs as _proper_pairs
 from gassst._core.mapq import qualities
 from gassst.gpu.choose import Extender
 from gassst.local.places import joined
@@ -43,9 +44,15 @@ def map_batch_with_alt(
         return main
     mates, own = None if mate is None else mate[reads], Stats()
     some = replace(_of_reads(context, reads), left_out=~alt)
-    return _Merge(context, main, map_batch(some, extender, own, mates, insert), reads, mate).result(
-        stats, own
-    )
+    other = map_batch(some, extender, own, mates, insert)
+    result = _Merge(context, main, other, reads, mate).result(stats, own)
+    if mate is not None and insert is not None:
+        secondary = result.hits["flag"] & SECONDARY != 0
+        result.hits["flag"][secondary] &= np.uint16(0xFFFF ^ PROPER_PAIR)
+        result.hits["mate"] = 0
+        for library in insert.libraries:
+            _proper_pairs.name_mates(result.hits, result.cigars, mate, context.reference.starts, library)
+    return result
 
 
 def _may_fit_better(main: BatchResult, n: int, mate: np.ndarray | None, params: MapParams) -> Bool:

@@ -55,10 +55,9 @@ def map_batch(
     if mate is not None and insert is not None:
         # Proper as the mates lie in the end, by the reference bases that they cover.
         starts = context.reference.starts
-        library: InsertModel | None = insert
-        while library is not None:
+        for library in insert.libraries:
             stats.proper += _proper_pairs.flag_proper(result.hits, result.cigars, mate, starts, library)
-            library = library.also
+            _proper_pairs.name_mates(result.hits, result.cigars, mate, starts, library)
         stats.pairs += int(np.count_nonzero(mate == 1))
     return result
 

@@ -73,6 +73,6 @@ def _longer(
     read_strand = (2 * old["read"] + old["strand"]).astype(np.uint32)
     aligned = Aligned(read_strand, *_read_through.with_tails(old, result.cigars, tails))
     hits, cigars = _local_hits.hits_from_alignments(aligned, whole, best_parts=True)
-    for name in ("flag", "mapq", "part"):
+    for name in ("flag", "mapq", "mate", "part"):
         hits[name] = old[name]
     return hits, cigars

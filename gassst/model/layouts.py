@@ -15,6 +15,7 @@ HIT = np.dtype(
         ("mapq", np.uint8),
         ("strand", np.uint8),
         ("score", np.int32),
+        ("mate", np.uint32),
         ("part", np.uint32),
     ]
 )

@@ -62,6 +62,11 @@ class InsertModel:
     errors: ErrorRate = UNKNOWN_LIBRARY
     also: InsertModel | None = None
 
+    @property
+    def libraries(self) -> list[InsertModel]:
+        """This one, and those of further orientations."""
+        return [self] if self.also is None else [self, *self.also.libraries]
+
     @classmethod
     def given(cls, orientation: str, mean: float, sd: float) -> InsertModel:
         """Proper within four standard deviations. Raises UsageError for numbers out of range."""

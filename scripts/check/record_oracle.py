@@ -90,7 +90,8 @@ def faults_of_file(path: Path, run: Run, fasta: Path) -> Iterator[str]:
     for record in records:
         own, mate = primary.get(key_of(record)), primary.get(_mate(key_of(record)))
         if own is not None:
-            for fault in _record_faults(record, own, mate, run):
+            rows = [mate, *others[_mate(key_of(record))]] if record.is_secondary else [mate]
+            for fault in _record_faults(record, own, _named(record, rows), run):
                 yield f"{record.query_name}, flag {record.flag}: {fault}"
     for key, rows in others.items():
         for fault in _rows_faults(primary[key], rows, run):
@@ -100,6 +101,15 @@ def faults_of_file(path: Path, run: Run, fasta: Path) -> Iterator[str]:
 
 def _mate(key: Key) -> Key:
     return key[0], 3 - key[1]
+
+
+def _named(
+    record: pysam.AlignedSegment, rows: list[pysam.AlignedSegment | None]
+) -> pysam.AlignedSegment | None:
+    """The record of the mate that a secondary one names: of another place, if both make a proper pair."""
+    others = [row for row in rows[1:] if row is not None and not row.flag & SUPPLEMENTARY]
+    fitting = [row for row in others if record.is_proper_pair and not [*_mate_faults(record, row)]]
+    return fitting[0] if fitting else rows[0]
 
 
 def _missing(primary: Mapping[Key, pysam.AlignedSegment], run: Run) -> Iterator[str]:

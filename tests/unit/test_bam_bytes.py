@@ -92,7 +92,9 @@ def test_bases_and_qualities_of_every_length_are_turned_with_their_read(tmp_path
         for n in range(1, 40)
         for _ in range(2)
     ]
-    hits = [(i, reference.starts[0] + 500, i, 1, 0, 16 * (i % 2), 60, i % 2, 0, 0) for i in range(len(reads))]
+    hits = [
+        (i, reference.starts[0] + 500, i, 1, 0, 16 * (i % 2), 60, i % 2, 0, 0, 0) for i in range(len(reads))
+    ]
     cigars = np.array([len(bases) << 4 for _, bases, _ in reads], np.uint32)
     batch = sam.HitBatch(
         batch_of_records(reads), np.array(hits, HIT), np.zeros(len(reads), READ_SUMMARY), cigars
@@ -133,7 +135,7 @@ def test_a_cigar_of_more_runs_than_bam_has_room_for(tmp_path, reference):
     read = genome[:80_000].copy()
     read[::2] = ord("G")
     batch = batch_of_records([("long", read.tobytes(), "I" * 80_000)], max_length=80_000)
-    hits = np.array([(0, reference.starts[0], 0, 1, 40_000, 0, 60, 0, 0, 0)], HIT)
+    hits = np.array([(0, reference.starts[0], 0, 1, 40_000, 0, 60, 0, 0, 0, 0)], HIT)
     arrays = sam.HitBatch(batch, hits, np.zeros(1, READ_SUMMARY), np.array([80_000 << 4], np.uint32))
     builder = sam.record_builder(
         header_of(reference, READ_GROUP), arrays_of(reference), sam.RecordStyle(eqx=True)

@@ -245,7 +245,19 @@ def test_alignments_of_cut_reads_become_those_of_whole_ones():
             for a, b in zip(forward[(M - m) * strand :][:m], genome[at : at + m], strict=True)
         )
         unmapped = i % 10 == 9
-        hits[i] = (i, at, len(cigars), 1, 0, UNMAPPED if unmapped else REVERSE * strand, 7, strand, score, 0)
+        hits[i] = (
+            i,
+            at,
+            len(cigars),
+            1,
+            0,
+            UNMAPPED if unmapped else REVERSE * strand,
+            7,
+            strand,
+            score,
+            0,
+            0,
+        )
         cigars.append(m << 4)
         longer = best_by_trying(forward, genome, position, inside)
         if unmapped:

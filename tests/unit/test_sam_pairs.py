@@ -61,19 +61,23 @@ def batch_of(templates, quals=True):
     names = [name for name, _, _ in reads]
     bases = [bases_of(rows[0] if rows else None) for _, rows, _ in reads]
     batch = SimpleNamespace(hits=[], cigars=[], summaries=[])
+    n_parts = 0
     for i, (_, rows, _) in enumerate(reads):
         batch.summaries.append((0, 65535, 1, 0, max(1, len(rows)), NO_SUBOPTIMAL))
         if not rows:
-            batch.hits.append((i, 0, len(batch.cigars), 0, 0, 4, 0, 0, 0, 0))
+            batch.hits.append((i, 0, len(batch.cigars), 0, 0, 4, 0, 0, 0, 0, 0))
         for r in rows:
             read = oriented(bases[i], r.reverse)
             edits, _, _ = described(WORLD.sequences[r.tid], r.position, read, r.cigar)
             start = int(WORLD.arrays.starts[r.tid]) + r.position
             flag = r.flag | 16 * r.reverse
+            n_parts += flag & SUPPLEMENTARY != 0
+            part = n_parts if flag & SUPPLEMENTARY else 0
             batch.hits.append(
-                (i, start, len(batch.cigars), len(r.cigar), edits, flag, r.mapq, r.reverse, -edits, 0)
+                (i, start, len(batch.cigars), len(r.cigar), edits, flag, r.mapq, r.reverse, -edits, 0, part)
             )
             batch.cigars += [n << 4 | OPS.index(op) for n, op in r.cigar]
+    batch.summaries += n_parts * batch.summaries[:1]
     phred = "".join(chr(34 + (i * 7 + 3) % 40) for i in range(sum(map(len, bases))))
     reads_arrays = SimpleNamespace(
         names=np.frombuffer("".join(names).encode(), np.uint8),
