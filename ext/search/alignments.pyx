@@ -6,7 +6,8 @@
 
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport UINT32_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
 
 from gassst._core.alignments cimport contigs_t  # its own: named, so that the build sees a change
 from gassst._core.cigar cimport CIGAR_DELETION, CIGAR_INSERTION, CIGAR_MATCH, cigar_length, cigar_op, cigar_push
@@ -14,8 +15,8 @@ from gassst._core.contigs cimport contig_near
 from gassst._core.coordinates cimport coordinate_t
 from gassst._core.intrinsics cimport trailing_zeros
 from gassst._core.layouts cimport NO_SCORE, hit_t, rating_t
-from gassst._core.planes cimport (AHEAD, bases64_t, bases_at, count_differences, first_base, first_bases, planes_of, planes_t,
-                                  prefetch_read)
+from gassst._core.planes cimport (AHEAD, MASKED_BASE, base_at, bases64_t, bases_at, count_differences, first_base,
+                                  first_bases, planes_of, planes_t, prefetch_read)
 from gassst._core.sam_flags cimport REVERSE, SECONDARY, UNMAPPED
 
 from gassst.model.layouts import HIT
@@ -247,6 +248,108 @@ cdef Py_ssize_t fit_contig(const uint32_t *cigar, Py_ssize_t *n, int64_t *positi
     return contig
 
 
+cdef struct cell_t:
+    # Costs of reaching a cell: at all, by an insertion, by a deletion; errors << GAP_BITS | gaps.
+    uint32_t any, insertion, deletion
+
+cdef enum:
+    GAP_BITS = 12       # a read has fewer gaps
+    AN_ERROR = 1 << GAP_BITS
+    NOWHERE = 1 << 30
+    DIAGONAL = 1        # how a cell is reached, for the way back
+    INSERTION = 2
+    INSERTION_GOES_ON = 4
+    DELETION_GOES_ON = 8
+
+
+cdef Py_ssize_t fewest_gaps(const uint32_t *cigar, Py_ssize_t n, uint32_t *runs, int64_t *first, planes_t reference,
+                            planes_t reads, int64_t base, int64_t m) noexcept nogil:
+    """Write the runs of the alignment of a read of m bases that has as many errors as `cigar`, the same end, and the fewest
+    gaps that need no further diagonal. `first` is the diagonal of base 0; `runs` may begin before `cigar`.
+
+    Returns the number of runs, at most 2 * n + 1; -1 when there is no memory.
+    """
+    cdef int64_t d = first[0], low = d, high = d, i, j, width, gaps = 0
+    cdef uint32_t differs, gapped, run = 0, op, last = 0
+    cdef Py_ssize_t k = 0
+    cdef uint8_t how
+    for j in range(n):
+        runs[j] = cigar[j]
+        gaps += cigar_op(runs[j]) != CIGAR_MATCH
+        d += (cigar_op(runs[j]) == CIGAR_DELETION) * <int64_t>cigar_length(runs[j])
+        d -= (cigar_op(runs[j]) == CIGAR_INSERTION) * <int64_t>cigar_length(runs[j])
+        low, high = min(low, d), max(high, d)
+    if gaps < 2:
+        return n
+    width = high - low + 1
+    cdef cell_t *cells = <cell_t *>calloc(width + 1, sizeof(cell_t))
+    cdef uint8_t *ways = <uint8_t *>malloc((m + 1) * width)
+    if cells == NULL or ways == NULL:
+        free(cells)
+        free(ways)
+        return -1
+    for j in range(width + 1):
+        cells[j].any = 0 if j < width else NOWHERE
+        cells[j].insertion = cells[j].deletion = NOWHERE
+    for i in range(1, m + 1):
+        for j in range(width):
+            # cells[j] and behind are those of the row before, and those before it of this one.
+            how = 0
+            differs = bases_differ(reference, low + j + i - 1, reads, base + i - 1)
+            gapped = cells[j + 1].any + 1
+            if cells[j + 1].insertion <= gapped:
+                gapped, how = cells[j + 1].insertion, INSERTION_GOES_ON
+            cells[j].insertion = gapped + AN_ERROR
+            gapped = cells[j - 1].any + 1 if j else NOWHERE
+            if j and cells[j - 1].deletion <= gapped:
+                gapped, how = cells[j - 1].deletion, how | DELETION_GOES_ON
+            cells[j].deletion = gapped + AN_ERROR
+            cells[j].any += differs * AN_ERROR
+            if cells[j].any <= min(cells[j].insertion, cells[j].deletion):
+                how |= DIAGONAL
+            elif cells[j].insertion <= cells[j].deletion:
+                cells[j].any, how = cells[j].insertion, how | INSERTION
+            else:
+                cells[j].any = cells[j].deletion
+            ways[i * width + j] = how
+    i, j, op = m, d - low, CIGAR_MATCH
+    while i > 0:
+        how = ways[i * width + j]
+        if op == CIGAR_MATCH and not how & DIAGONAL:
+            op = CIGAR_INSERTION if how & INSERTION else CIGAR_DELETION
+        if op != last:
+            k = push_back(runs, k, last, run)
+            run, last = 0, op
+        run += 1
+        if op == CIGAR_MATCH:
+            i -= 1
+        elif op == CIGAR_INSERTION:
+            op = CIGAR_INSERTION if how & INSERTION_GOES_ON else CIGAR_MATCH
+            i, j = i - 1, j + 1
+        else:
+            op = CIGAR_DELETION if how & DELETION_GOES_ON else CIGAR_MATCH
+            j -= 1
+    k = push_back(runs, k, last, run)
+    first[0] = low + j
+    for i in range(k // 2):
+        runs[i], runs[k - 1 - i] = runs[k - 1 - i], runs[i]
+    free(cells)
+    free(ways)
+    return k
+
+
+cdef inline Py_ssize_t push_back(uint32_t *runs, Py_ssize_t k, uint32_t op, uint32_t length) noexcept nogil:
+    if length:
+        runs[k] = length << 4 | op
+        k += 1
+    return k
+
+
+cdef inline bint bases_differ(planes_t reference, int64_t at, planes_t reads, int64_t base) noexcept nogil:
+    cdef int a = base_at(reference, at)
+    return a == MASKED_BASE or a != base_at(reads, base)
+
+
 def hits_from_bands(bands, const coordinate_t[::1] ungapped, traced, context):
     """Hits and CIGARs of the reported alignments.
 
@@ -259,21 +362,30 @@ def hits_from_bands(bands, const coordinate_t[::1] ungapped, traced, context):
     traced : search.arrays.Traced
         The tracebacks of the others, in the same order.
     context : search.context.BatchContext
-        Read: `lengths`, `reference.starts`, `reference.lengths`.
+        Read: `lengths`, `packed`, `reference.planes`, `reference.starts`, `reference.lengths`.
 
     Returns
     -------
     hits : HIT[k]
         `flag` holds the strand only; `mapq` is 0.
     cigars : uint32[]
+        Of alignments with as many errors, the same end and no further diagonal those with the fewest gaps.
+
+    Raises
+    ------
+    MemoryError
     """
     cdef const uint32_t[::1] read_strand = bands.read_strand, lengths = context.lengths
     cdef const uint16_t[::1] edits = bands.edits, traced_runs = traced.n_runs
     cdef const coordinate_t[::1] traced_diagonal = traced.diagonal
     cdef const uint32_t[::1] traced_start = traced.start, traced_cigars = traced.cigars
     cdef const int64_t[::1] contig_starts = context.reference.starts, contig_lengths = context.reference.lengths
-    cdef Py_ssize_t k = read_strand.shape[0], i, t = 0, n_runs = 0, runs
-    cdef Py_ssize_t room = 3 * k + traced_cigars.shape[0] + 2 * traced_start.shape[0]
+    cdef Py_ssize_t k = read_strand.shape[0], i, t = 0, n_runs = 0, runs = 0
+    cdef Py_ssize_t room = 3 * k + 2 * traced_cigars.shape[0] + 2 * traced_start.shape[0]
+    cdef const uint32_t[::1] plane_start = context.packed.plane_start
+    cdef planes_t reference = planes_of(context.reference.planes), reads = planes_of(context.packed.planes)
+    cdef uint32_t[::1] fewest = np.empty(2 * int(traced.n_runs.max(initial=0)) + 1, np.uint32)
+    cdef int64_t m
     hits_array = np.zeros(k, HIT)
     cigars_array = np.empty(max(room, 1), np.uint32)
     cdef hit_t[::1] hits = hits_array
@@ -292,6 +404,12 @@ def hits_from_bands(bands, const coordinate_t[::1] ungapped, traced, context):
                 position = traced_diagonal[t]
                 cigar, runs = &traced_cigars[traced_start[t]], traced_runs[t]
                 t += 1
+                m = lengths[read_strand[i] >> 1]
+                runs = fewest_gaps(cigar, runs, &fewest[0], &position, reference, reads,
+                                   first_base(plane_start[read_strand[i] >> 1], read_strand[i], m), m)
+                if runs < 0:
+                    break
+                cigar = &fewest[0]
             hits[i].read = read_strand[i] >> 1
             hits[i].strand = read_strand[i] & 1
             hits[i].flag = REVERSE * (read_strand[i] & 1)
@@ -302,6 +420,8 @@ def hits_from_bands(bands, const coordinate_t[::1] ungapped, traced, context):
             hits[i].position = position
             hits[i].cigar_runs = <uint16_t>runs
             n_runs += runs
+    if runs < 0:
+        raise MemoryError
     return hits_array, cigars_array[:n_runs].copy()
 
 

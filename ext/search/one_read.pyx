@@ -11,7 +11,7 @@ from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-from gassst._core.alignments cimport contigs_t, fit_contig, ungapped_diagonal
+from gassst._core.alignments cimport contigs_t, fewest_gaps, fit_contig, ungapped_diagonal
 from gassst._core.banded cimport band_batch, band_paths, local_ends, local_scoring
 from gassst._core.coordinates cimport coordinate_t
 from gassst._core.cigar cimport cigar_length, cigar_op, cigar_span
@@ -311,7 +311,7 @@ cdef class OneRead:
             return False
         if diagonal:
             found.position = diagonal
-            walked[slot_end - 1] = m << 4
+            walked[0], found.n_runs = m << 4, 1
         else:
             batch = self.stages.bands_at(&place.read_strand, &place.first, 1)
             paths.end, paths.edits, paths.slot_end = &place.end, &place.edits, &slot_end
@@ -322,9 +322,12 @@ cdef class OneRead:
             if n_runs == NO_SCORE:
                 return False
             found.position = place.first + start
-        found.n_runs = n_runs
-        found.contig = fit_contig(walked + slot_end - n_runs, &found.n_runs, &found.position, m, &self.contigs,
-                                  runs + first_run)
+            found.n_runs = fewest_gaps(walked + slot_end - n_runs, n_runs, walked, &found.position,
+                                       self.stages.reference, self.reads, first, m)
+            if found.n_runs < 0:
+                with gil:
+                    raise MemoryError("no memory for the traceback")
+        found.contig = fit_contig(walked, &found.n_runs, &found.position, m, &self.contigs, runs + first_run)
         return True
 
     # --- mapping quality ---------------------------------------------------------------------------------------------
