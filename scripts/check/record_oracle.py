@@ -90,7 +90,7 @@ def faults_of_file(path: Path, run: Run, fasta: Path) -> Iterator[str]:
     for record in records:
         own, mate = primary.get(key_of(record)), primary.get(_mate(key_of(record)))
         if own is not None:
-            rows = [mate, *others[_mate(key_of(record))]] if record.is_secondary else [mate]
+            rows = [mate, *others.get(_mate(key_of(record)), [])] if record.is_secondary else [mate]
             for fault in _record_faults(record, own, _named(record, rows), run):
                 yield f"{record.query_name}, flag {record.flag}: {fault}"
     for key, rows in others.items():
