@@ -15,7 +15,7 @@ from gassst._core.contigs cimport contig_near
 from gassst._core.coordinates cimport coordinate_t
 from gassst._core.intrinsics cimport trailing_zeros
 from gassst._core.layouts cimport NO_SCORE, hit_t, rating_t
-from gassst._core.planes cimport (AHEAD, MASKED_BASE, base_at, bases64_t, bases_at, count_differences, first_base,
+from gassst._core.planes cimport (AHEAD, bases64_t, bases_at, count_differences, differences, first_base,
                                   first_bases, planes_of, planes_t, prefetch_read)
 from gassst._core.sam_flags cimport REVERSE, SECONDARY, UNMAPPED
 
@@ -346,8 +346,7 @@ cdef inline Py_ssize_t push_back(uint32_t *runs, Py_ssize_t k, uint32_t op, uint
 
 
 cdef inline bint bases_differ(planes_t reference, int64_t at, planes_t reads, int64_t base) noexcept nogil:
-    cdef int a = base_at(reference, at)
-    return a == MASKED_BASE or a != base_at(reads, base)
+    return differences(bases_at(reference, at), bases_at(reads, base)) & 1
 
 
 def hits_from_bands(bands, const coordinate_t[::1] ungapped, traced, context):
