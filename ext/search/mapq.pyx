@@ -358,15 +358,20 @@ cdef class Rater:
 
         Errors are those that cost what the alignment loses. A wrong place leaves out what errors hide of the true one, so
         ends count as errors. A long one is an adapter or a bad tail, unless seeds of the read were passed over: then the
-        place where it fits may not have been seen. Nothing is sure of a line that leaves out more bases whose seeds were passed over than it
-        aligns: those have many places in the reference, and all of them score more.
+        place where it fits may not have been seen. Nothing is sure of a line that leaves out more bases whose seeds were
+        passed over than it aligns: those have many places in the reference, and all of them score more. What the primary
+        line aligns is no such end of a further part.
         """
         cdef uint32_t r = lines.read_strand[i] >> 1
         cdef int64_t m = reads.lengths[r], begin = lines.begin[i], end = lines.end[i], span = max(end - begin, 1)
-        cdef int64_t clipped = m - (end - begin), longer = max(begin, clipped - begin), hidden = clipped
+        cdef int64_t clipped = m - (end - begin), before_end = min(lines.beside_end[i], begin)
+        cdef int64_t behind_begin = max(lines.beside_begin[i], end), before = max(before_end - lines.beside_begin[i], 0)
+        cdef int64_t hidden = clipped - before - max(lines.beside_end[i] - behind_begin, 0)
+        cdef int64_t longer = max(begin - before, hidden - begin + before)
         cdef int64_t cost = lines.error_cost, lost = (end - begin) * lines.match - lines.hits[i].score
-        cdef int64_t common = min(end, lines.over_end[r]) - max(begin, lines.over_from[r])
-        cdef double over = lines.passed_over[r] * max(common, 0) / max(lines.over_end[r] - lines.over_from[r], 1), further
+        cdef double over = over_within(lines, r, begin, end), further
+        cdef double elsewhere = (lines.passed_over[r] - over - over_within(lines, r, lines.beside_begin[i], before_end)
+                                 - over_within(lines, r, behind_begin, lines.beside_end[i]))
         cdef uint64_t aligned, errors
         if longer > lines.much_clipped and lines.passed_over[r] == 0:
             hidden -= longer
@@ -390,7 +395,7 @@ cdef class Rater:
             span, max(rounded_up(lost, cost), 0),
             word_letters(reads.planes, 64 * <int64_t>reads.plane_start[r] + begin, end - begin, self.letters))
         place.capped_by = NOBODY
-        if lines.reseeded[r] and lines.passed_over[r] - over > span:
+        if lines.reseeded[r] and elsewhere > span:
             place.capped_by = ELSEWHERE
         elif lines.rivals[i] > 0 and lines.total[i] <= lines.rival_total[i]:
             place.capped_by = TIE
@@ -458,11 +463,12 @@ cdef class Rater:
                     self.alone(&places[r], &rated[r])
         return rated_array
 
-    def lines(self, context, lines, rivals, coverage, seeds):
+    def lines(self, context, lines, rivals, coverage, seeds, beside=None):
         """RATING[k]: of alignments of parts of reads (local.places.Lines) that no mate vouches for.
 
         `rivals` and `coverage` are as in local.rivals. `seeds`: bases of a dense one, and from one to the next; longest
-        end that errors may hide.
+        end that errors may hide. `beside` int64[k], int64[k]: of further parts, where the primary line of the read begins
+        and ends.
         """
         cdef Py_ssize_t k = len(lines.hits), i
         cdef place_t place
@@ -474,7 +480,7 @@ cdef class Rater:
         if k == 0:
             return rated_array
         reads, states = reads_of(context.packed), states_of(coverage.seen)
-        columns = lines_of(lines, rivals, coverage, context, seeds)
+        columns = lines_of(lines, rivals, coverage, context, seeds, beside)
         with nogil:
             for i in range(k):
                 self.line(&columns, &reads, &states, i, &place)
@@ -562,6 +568,12 @@ cdef class Rater:
         return phred(count * pow(self.odds.of_one(<int64_t>ceil(loss), aligned), fmax(errors - loss, 0)))
 
 
+cdef inline double over_within(const lines_t *lines, uint32_t r, int64_t begin, int64_t end) noexcept nogil:
+    """How many of some bases of a read begin seeds that were passed over, if these are spread evenly."""
+    cdef int64_t common = min(end, lines.over_end[r]) - max(begin, lines.over_from[r])
+    return lines.passed_over[r] * max(common, 0) / max(lines.over_end[r] - lines.over_from[r], 1)
+
+
 cdef inline int64_t rounded_up(int64_t a, int64_t b) noexcept nogil:
     """a / b, rounded up; b is positive."""
     return (a + b - 1) // b if a > 0 else -(-a // b)
@@ -580,18 +592,20 @@ cdef states_t states_of(seen):
     return states_t(NULL, NULL, &complete[0], &planned[0], &looked[0], NULL)
 
 
-cdef lines_t lines_of(lines, rivals, coverage, context, seeds):
+cdef lines_t lines_of(lines, rivals, coverage, context, seeds, beside=None):
     """Of k > 0 lines; what holds the arrays must outlive the view."""
     cdef const hit_t[::1] hits = lines.hits
     cdef const uint32_t[::1] read_strand = lines.read_strand
     cdef const int64_t[::1] begin = lines.begin, end = lines.end, count = rivals.count
+    cdef const int64_t[::1] beside_begin, beside_end
+    beside_begin, beside_end = beside or (begin, end)
     cdef const int32_t[::1] total = lines.total, rival_total = rivals.total
     cdef const uint8_t[::1] reseeded = coverage.reseeded.view(np.uint8)
     cdef const double[::1] passed_over = coverage.passed_over.bases
     cdef const int64_t[::1] over_from = coverage.passed_over.first, over_end = coverage.passed_over.end
     scoring = context.params.scoring
-    return lines_t(&hits[0], &read_strand[0], &begin[0], &end[0], &total[0], &rival_total[0], &count[0], &reseeded[0],
-                   &passed_over[0], &over_from[0], &over_end[0], scoring.match, scoring.match + scoring.mismatch,
+    return lines_t(&hits[0], &read_strand[0], &begin[0], &end[0], &beside_begin[0], &beside_end[0], &total[0],
+                   &rival_total[0], &count[0], &reseeded[0], &passed_over[0], &over_from[0], &over_end[0], scoring.match, scoring.match + scoring.mismatch,
                    seeds[2], seeds[0], seeds[1])
 
 

@@ -46,6 +46,8 @@ cdef struct lines_t:
     const uint32_t *read_strand
     const int64_t *begin
     const int64_t *end
+    const int64_t *beside_begin     # of the primary line of the read
+    const int64_t *beside_end
     const int32_t *total
     const int32_t *rival_total
     const int64_t *rivals

@@ -40,7 +40,13 @@ class Rater:
         decided: U8 | None = None,
     ) -> Structs: ...
     def lines(
-        self, context: Any, lines: Any, rivals: Any, coverage: Any, seeds: tuple[int, int, int]
+        self,
+        context: Any,
+        lines: Any,
+        rivals: Any,
+        coverage: Any,
+        seeds: tuple[int, int, int],
+        beside: tuple[I64, I64] | None = None,
     ) -> Structs: ...
     def mates(
         self,

@@ -24,6 +24,7 @@ from gassst.local.places import (
     MUCH_CLIPPED,
     Lines,
     Places,
+    line_of_read,
     of_reads,
     rank,
 )
@@ -192,7 +193,9 @@ class _Realignment:
         lines.hits["mapq"][~is_part] = beside_copies(rated[primary.read], *beside)["mapq"]
         further = np.flatnonzero(is_part)
         of_parts = lines.take(further), rivals.take(further)
-        lines.hits["mapq"][further] = context.rater.lines(context, *of_parts, *how)["mapq"]
+        own = line_of_read(primary, context.n)[of_parts[0].read]
+        ends = primary.begin[own], primary.end[own]
+        lines.hits["mapq"][further] = context.rater.lines(context, *of_parts, *how, ends)["mapq"]
         others = lines.take(np.empty(0, np.int64))
         if context.params.most_hits > 1:
             reads = np.flatnonzero(of_reads(lines, context.n)).astype(np.uint32)

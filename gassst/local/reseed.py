@@ -36,11 +36,6 @@ class PassedOver:
     end: I64
 
     @classmethod
-    def of(cls, bases: F64, first: I64, last: I64) -> PassedOver:
-        """From where the first and the last of these seeds begin; -1 for none."""
-        return cls(bases, first, np.where(last < 0, first, last + STRIDE))
-
-    @classmethod
     def none(cls, n: int) -> PassedOver:
         """Of reads of which no seed was passed over."""
         return cls(np.zeros(n), np.zeros(n, np.int64), np.zeros(n, np.int64))
@@ -50,12 +45,6 @@ class PassedOver:
         bases, first, end = self.bases.copy(), self.first.copy(), self.end.copy()
         bases[reads], first[reads], end[reads] = some.bases, some.first, some.end
         return PassedOver(bases, first, end)
-
-    def within(self, reads: np.ndarray, begin: I64, end: I64) -> F64:
-        """float64[k]: how many of the bases begin .. end - 1 of reads, if they are spread evenly."""
-        first, last = self.first[reads], self.end[reads]
-        common = np.maximum(np.minimum(end, last) - np.maximum(begin, first), 0)
-        return self.bases[reads] * common / np.maximum(last - first, 1)
 
 
 def seed_length(context: BatchContext) -> int:
@@ -82,5 +71,5 @@ def look_again(backend: HostBackend, reads: U32, most: int) -> tuple[Promising, 
     seeds = DenseSeeds(length, STRIDE, context.plan.occurrence_cap(length))
     looked = backend.look_densely(reads, seeds)
     promising = _stretches.promising_buckets(looked.anchors, context, most, looked.stretches)
-    passed_over = PassedOver.of(looked.clipped.astype(np.float64) * STRIDE, looked.first, looked.last)
-    return Promising(*promising), passed_over
+    end = np.where(looked.last < 0, looked.first, looked.last + STRIDE)
+    return Promising(*promising), PassedOver(looked.clipped.astype(np.float64) * STRIDE, looked.first, end)

@@ -33,8 +33,9 @@ def rated(
     alone=0.01,
     n_bases=10**7,
     complete=2,
+    primary=None,
 ):
-    """Of one line: bases begin .. end - 1 of `length` ones."""
+    """Of one line: bases begin .. end - 1 of `length` ones; `primary`: those of the line of which it is a part."""
     hits = np.zeros(1, HIT)
     hits["score"] = end - begin - 5 * edits
     total = hits["score"].astype(np.int32)
@@ -48,8 +49,8 @@ def rated(
     passed_over = PassedOver(np.array([float(over)]), np.zeros(1, np.int64), np.array([length]))
     coverage = SeedCoverage(np.array([dense]), seen, passed_over)
     known = Rivals(total - np.int32(behind), total - np.int32(behind), np.array([rivals]))
-    rater = plan.rater(UNKNOWN_LIBRARY)
-    return rater.lines(context_of([length]), lines, known, coverage, (16, STRIDE, MUCH_CLIPPED))[0]
+    rater, beside = plan.rater(UNKNOWN_LIBRARY), primary and (np.array(primary[:1]), np.array(primary[1:]))
+    return rater.lines(context_of([length]), lines, known, coverage, (16, STRIDE, MUCH_CLIPPED), beside)[0]
 
 
 def quality(*line, **seen):
@@ -65,6 +66,17 @@ def test_known_rivals_weigh_the_odds_of_what_they_score_less():
 def test_a_long_end_is_an_adapter_where_every_seed_was_looked_at():
     assert quality(0, 60, 100, rivals=1) == quality(0, 60, 60, rivals=1)
     assert quality(0, 60, 100, rivals=1, over=5) < quality(0, 60, 60, rivals=1, over=5)
+
+
+@pytest.mark.parametrize("begin, end, primary", [(0, 60, (60, 160)), (100, 160, (0, 100))])
+def test_what_the_primary_line_aligns_is_no_doubt_of_another_part(begin, end, primary):
+    """The seeds of an Alu occur too often; a unique part beside it had MAPQ 0."""
+    assert quality(begin, end, 160, over=120) == 0 < quality(begin, end, 160, over=120, primary=primary)
+    # As an end that errors hide it would be 100 errors more.
+    assert quality(begin, end, 160, over=1, primary=primary) > quality(begin, end, 160, over=1)
+    # What neither of them aligns may still be of another place.
+    third = (60, 75) if begin == 0 else (85, 100)
+    assert quality(begin, end, 160, over=160, primary=third) == 0
 
 
 def test_without_dense_seeds_those_of_the_search_count():
