@@ -10,7 +10,7 @@ base to its last. Most reads of a good run do, and they need no band at all.
 
 import numpy as np
 
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport INT32_MAX, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, llabs
 from libc.string cimport memcpy, memset
 
@@ -187,7 +187,7 @@ cdef class LocalAligner:
 
     # --- what is asked -----------------------------------------------------------------------------------------------
 
-    def known(self, bands, const int64_t[::1] rows, const uint8_t[::1] given):
+    def known(self, bands, const int64_t[::1] rows, const uint8_t[::1] given, bint stay):
         """The best places that touch the diagonals of alignments of whole reads, and those beside them (`widen`).
 
         Parameters
@@ -195,6 +195,9 @@ cdef class LocalAligner:
         bands : search.arrays.Bands
         rows : int64[k], given : uint8[k]
             As `local_places.known_places` returns them.
+        stay : bool
+            Whether no place may score more than the given one. Of a damaged library that is the likeliest place: that
+            another one scores more, as it has no deaminated base, is no reason.
 
         Returns
         -------
@@ -239,6 +242,8 @@ cdef class LocalAligner:
             self.by_width(place, turn, k, NULL)
             self.keep_found()
             self.widen()
+            if stay:
+                self.let_given_lead()
             self.align_best(NULL)
         return self.copy_of(PLACES, self.n_places, LOCAL_PLACE), *self.lines_out()
 
@@ -695,6 +700,20 @@ cdef class LocalAligner:
             place[rows[i]].first_diagonal = line[n_lines + i].first_diagonal
         self.n_lines, self.n_runs = n_lines, n_runs
         return 0
+
+    cdef void let_given_lead(self) noexcept nogil:
+        """Lower the total of places that score more than the given one of their read."""
+        cdef local_place_t *place = <local_place_t *>self.rooms[PLACES].p
+        cdef Py_ssize_t i = 0, j, first
+        cdef int32_t most
+        while i < self.n_places:
+            first, most = i, INT32_MAX
+            while i < self.n_places and place[i].read_strand >> 1 == place[first].read_strand >> 1:
+                if place[i].given:
+                    most = place[i].total
+                i += 1
+            for j in range(first, i):
+                place[j].total = min(place[j].total, most)
 
     # --- alignments --------------------------------------------------------------------------------------------------
 

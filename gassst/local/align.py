@@ -7,10 +7,9 @@ import numpy as np
 from gassst._core.local_aligner import LocalAligner
 from gassst.bands.base import WIDTHS, doubled
 from gassst.local.places import Lines, Places
-from gassst.local.reseed import Promising
 from gassst.model.array_types import I64, U8, U32, Bool
 from gassst.model.params import Scoring
-from gassst.search.arrays import Bands
+from gassst.search.arrays import Bands, Diagonals
 from gassst.search.host import HostBackend
 
 SOFT_CLIP = 4  # BAM operation
@@ -59,7 +58,9 @@ class Aligner:
 
         Of each read the best one is aligned, if a contig's end leaves something of it.
         """
-        places, *lines = self.compiled.known(bands, rows, given.view(np.uint8))
+        places, *lines = self.compiled.known(
+            bands, rows, given.view(np.uint8), bool(self.context.library.damage)
+        )
         return Lines.of(*lines), Places.of(places)
 
     def score_bands(self, read_strand: U32, band_start: I64, words: U8) -> Places:
@@ -74,7 +75,7 @@ class Aligner:
         """
         return Lines.of(*self.compiled.align(places.rows, part))
 
-    def with_further(self, places: Places, promising: Promising) -> Places:
+    def with_further(self, places: Places, promising: Diagonals) -> Places:
         """The places, and those on promising diagonals."""
         return Places.of(self.compiled.with_further(places.rows, *promising))
 
@@ -83,7 +84,7 @@ class Aligner:
         return Lines.of(*self.compiled.left_over(lines.rows, places.rows))
 
     def look_further(
-        self, lines: Lines, places: Places, far: Bool, promising: Promising
+        self, lines: Lines, places: Places, far: Bool, promising: Diagonals
     ) -> tuple[Lines, Places]:
         """`far` reads (bool[n]) again, with the places on promising diagonals."""
         known = places.rows, lines.hits, lines.rows, far.view(np.uint8)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from gassst._core import stretches as _stretches
 from gassst.model.array_types import F64, I64, U32
+from gassst.search.arrays import Diagonals
 from gassst.search.context import BatchContext
 from gassst.search.dense import DenseSeeds
 from gassst.search.host import HostBackend
@@ -52,24 +52,11 @@ def seed_length(context: BatchContext) -> int:
     return min(context.plan.affordable + SPECIFIC, context.index.longest_seed)
 
 
-class Promising(NamedTuple):
-    """Diagonals near which the best places of reads may lie.
-
-    Attributes
-    ----------
-    read_strand : uint32[k], diagonal : int64[k]
-        Those of the longest anchors of buckets.
-    """
-
-    read_strand: U32
-    diagonal: I64
-
-
-def look_again(backend: HostBackend, reads: U32, most: int) -> tuple[Promising, PassedOver]:
+def look_again(backend: HostBackend, reads: U32, most: int) -> tuple[Diagonals, PassedOver]:
     """At most so many promising diagonals of each of `reads` (uint32[a], ascending), and what was passed over."""
     context, length = backend.context, seed_length(backend.context)
     seeds = DenseSeeds(length, STRIDE, context.plan.occurrence_cap(length))
     looked = backend.look_densely(reads, seeds)
     promising = _stretches.promising_buckets(looked.anchors, context, most, looked.stretches)
     end = np.where(looked.last < 0, looked.first, looked.last + STRIDE)
-    return Promising(*promising), PassedOver(looked.clipped.astype(np.float64) * STRIDE, looked.first, end)
+    return Diagonals(*promising), PassedOver(looked.clipped.astype(np.float64) * STRIDE, looked.first, end)

@@ -185,6 +185,28 @@ def test_a_deaminated_base_tells_little_of_a_place(index, genome, mode, end):
         assert one.mapping_quality >= 25 and other.mapping_quality == 0
 
 
+@pytest.mark.parametrize("mode", ["global", "local"])
+@pytest.mark.parametrize("end", [0.0, 0.4])
+def test_the_likeliest_place_is_reported_where_another_one_scores_more(genome, mode, end):
+    """Two C of the true place are read as T near the 5' end. Its copy has these T, and one other base far behind."""
+    place = bytearray(genome[20_000 : 20_000 + M + 200])
+    place[0], place[5] = b"CC"
+    copy = bytearray(place)
+    copy[0], copy[5], copy[40] = *b"TT", b"ACGT"[(b"ACGT".index(place[40]) + 1) % 4]
+    read = copy[:40] + place[40:M]
+    text = genome[:40_000] + place + genome[10_000:10_500] + copy + genome[-500:]
+    mapper = gassst.Mapper(
+        gassst.Index.build(Reference.from_sequences([("g", text)])), device="none", threads=1, mode=mode
+    )
+    probes = [bytes(read), reverse(bytes(read))]
+    reads = [*library(genome, end), *((f"p{i}", p.decode()) for i, p in enumerate(probes))]
+    one, turned = list(mapper.map(reads))[-2:]
+    behind = 40_000 + len(place) + 500
+    assert (one.reference_start, one.cigarstring) == (40_000 if end else behind, f"{M}M")
+    assert turned.reference_start == behind
+    assert one.mapping_quality >= (5 if end else 20)
+
+
 def learned(
     mapper: gassst.Mapper, reads: list[tuple[str, str]], are_mates: bool = False
 ) -> tuple[float, ...]:
