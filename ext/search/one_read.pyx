@@ -112,8 +112,8 @@ cdef class OneRead:
         self.adapter_codes, self.specific = rules.adapters[0], rules.specific
         _, first_part, shortest, bases_an_error = rules.adapters
         self.adapters = adapters_of(self.adapter_codes, first_part, shortest, bases_an_error)
-        given_up = 1.0 if self.is_local else 0.0  # a read that the first stage does not place is not clear
-        self.stages = Stages(index, None, plan, cascade, rules.margin, given_up, 0, instruction_set)
+        self.stages = Stages(index, None, cascade, plan, rules.margin, instruction_set)
+        self.stages.given_up = 1.0 if self.is_local else 0.0  # a read that the first stage does not place is not clear
         self.row = 0
 
     def __dealloc__(self):

@@ -69,23 +69,17 @@ cdef class Stages:
         Its arrays, and those of `plan`, are read where they are.
     lookup : index.lookup.WholeIndex
         The index as it is kept in memory. One in parts is read once for each stage of a block.
-    plan : search.plan.SearchPlan
     cascade : search.filters.Cascade
+    plan : search.plan.SearchPlan
     margin : int
         Errors beyond the best place with which others are kept.
-    given_up : float
-        A read without a place is left once the stages have missed less than this share of its alignments.
-    further : int
-        Errors beyond the best place with which another one may be as likely.
     instruction_set : str
         One of `banded.instruction_sets()`.
-    left_out : bool[c], optional
-        Contigs in which nothing is looked for.
 
     Attributes
     ----------
     funnel : int64[filters, 3 + FLANK_STAGES]
-        Candidates into and out of each filter, the nanoseconds it took, and what each of its steps rejected.
+        Of the last search: candidates into and out of each filter, nanoseconds, and what each of its steps rejected.
 
     Raises
     ------
@@ -93,24 +87,19 @@ cdef class Stages:
         From a search: a candidate lies outside the reads or the reference, as in a damaged index.
     """
 
-    def __cinit__(self, index, lookup, plan, cascade, int margin, double given_up, int further, str instruction_set,
-                  left_out=None):
+    def __cinit__(self, index, lookup, cascade, plan, int margin, str instruction_set):
         cdef const uint64_t[:, ::1] planes = index.reference.planes
         memset(self.rooms, 0, sizeof(self.rooms))
         memset(&self.job, 0, sizeof(self.job))
-        memset(&self.effort, 0, sizeof(self.effort))
-        self.index, self.lookup, self.plan = index, lookup if lookup is not None and lookup.copies else None, plan
+        self.index, self.lookup = index, lookup if lookup is not None and lookup.copies else None
         self.view, self.reference = view_of(index), planes_of(planes)
         self.starts = index.reference.starts
-        if left_out is not None:
-            self.leaves_out, self.left_out = True, left_out.view(np.uint8)
         self.kernels = kernels_of(instruction_set)
         self.words, self.errors = plan.words, plan.errors
         self.seed_length, self.seed_count, self.seed_every = plan.seed_length, plan.seed_count, plan.seed_every
         self.disjoint, self.settled, self.lost = plan.disjoint, plan.settled, plan.lost
         self.caps, self.stages, self.shift = plan.caps, plan.MAX_STAGES, plan.shift
-        self.margin, self.given_up, self.further = margin, given_up, further
-        self.strata, self.longest_seed = plan.preset.strata + further, index.longest_seed
+        self.margin, self.strata, self.longest_seed = margin, plan.preset.strata, index.longest_seed
         self.seeds = Seeds.__new__(Seeds)
         self.seeds.step = index.step
         self.keys, self.anchors, self.kept = KeyBuffer(), Anchors(), Anchors()
@@ -133,18 +122,22 @@ cdef class Stages:
         return (self.effort.occurrences, self.effort.candidates, self.effort.scored, self.effort.calls,
                 self.effort.seeds_ns, self.effort.candidates_ns, self.effort.score_ns)
 
-    def search(self, context, state, uint32_t block):
+    def search(self, context, state, uint32_t block, double given_up, int further):
         """Search all reads of a batch.
 
         Parameters
         ----------
         context : search.context.BatchContext
-            Of n reads. Read: `packed`, `flip`.
+            Of n reads. Read: `packed`, `flip`, `left_out`.
         state : search.state.SearchState
             Of reads of which nothing is known but their `limit`. Changed: `best`, `limit`, `complete`, `capped`,
             `looked`, `planned`.
         block : int
             Reads of a block.
+        given_up : float
+            A read without a place is left once the stages have missed less than this share of its alignments.
+        further : int
+            Errors beyond the best place with which another one may be as likely.
 
         Returns
         -------
@@ -159,7 +152,10 @@ cdef class Stages:
         cdef uint32_t n = <uint32_t>lengths.shape[0], first = 0
         cdef reads_t reads
         cdef states_t states
-        self.n_places = 0
+        self.n_places, self.given_up, self.further = 0, given_up, further
+        self.left_out = None if context.left_out is None else context.left_out.view(np.uint8)
+        self.funnel[:] = 0
+        memset(&self.effort, 0, sizeof(self.effort))
         if n:
             reads = reads_t(planes_of(planes), &plane_start[0], &lengths[0], &flip[0], NULL, n)
             if conversions.shape[0]:
@@ -236,7 +232,7 @@ cdef class Stages:
             goes_on[r - first] = (
                 self.seed_count[stage, m] > 0
                 and not (known.best == NO_SCORE and self.lost[stage, m] < self.given_up)
-                and needs_stage(&known, self.errors[m], self.strata, self.settled[stage, m] - self.further)
+                and needs_stage(&known, self.errors[m], self.strata + self.further, self.settled[stage, m] - self.further)
             )
             active[a] = r
             a += goes_on[r - first]
@@ -310,7 +306,7 @@ cdef class Stages:
                         &self.seed_every[stage, 0], self.longest_seed)
         if self.lookup is not None:
             with gil:
-                self.lookup.resolve(self.seeds, self.plan.caps)
+                self.lookup.resolve(self.seeds, np.asarray(self.caps))
         elif self.view.p:
             self.seeds.look_up(&self.view, &self.caps[0])
         for i in range(a):
@@ -361,7 +357,7 @@ cdef class Stages:
                           keys_t(self.rejected.keys + of_rejected[r], of_rejected[r + 1] - of_rejected[r], 0))
             gather_read(&read, self.keys, self.anchors)
         start[a] = self.anchors.n
-        if self.leaves_out:
+        if self.left_out is not None:
             self.leave_out(a)
         return 0
 

@@ -63,7 +63,7 @@ cdef enum:
 
 
 cdef class Stages:
-    cdef object index, lookup, plan
+    cdef object index, lookup
     cdef readonly int64_t[:, ::1] funnel
     cdef seed_index_t view
     cdef planes_t reference
@@ -80,7 +80,6 @@ cdef class Stages:
     cdef const double[:, ::1] lost
     cdef const uint32_t[::1] caps
     cdef const int64_t[::1] starts
-    cdef bint leaves_out
     cdef const uint8_t[::1] left_out
     cdef reads_t reads
     cdef states_t states

@@ -1,8 +1,5 @@
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from gassst.search.context import BatchContext
 from gassst.search.state import SearchState
 
@@ -15,12 +12,11 @@ class Stages:
         self,
         index: Any,
         lookup: Any,
-        plan: Any,
         cascade: Any,
+        plan: Any,
         margin: int,
-        given_up: float,
-        further: int,
         instruction_set: str,
-        left_out: NDArray[np.bool_] | None = None,
     ) -> None: ...
-    def search(self, context: BatchContext, state: SearchState, block: int) -> tuple[Any, ...]: ...
+    def search(
+        self, context: BatchContext, state: SearchState, block: int, given_up: float, further: int
+    ) -> tuple[Any, ...]: ...

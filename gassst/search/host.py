@@ -86,12 +86,12 @@ class HostBackend:
         """The places of single reads up to `EXTRA_STRATA` errors above the best, after as many stages as each needs."""
         context, stats = self.context, self.stats
         state = SearchState.initial(context)
-        given_up = 0.0 if context.whole_reads else self._given_up
-        further = EXTRA_STRATA if context.library.damage else 0
-        searched = context.index, context.lookup, context.plan, context.cascade
-        stages = Stages(*searched, EXTRA_STRATA, given_up, further, instruction_sets()[0], context.left_out)
+        asked = (0.0 if context.whole_reads else self._given_up), EXTRA_STRATA * bool(context.library.damage)
+        plan, made_of = context.plan, (context.index, context.lookup, context.cascade)
+        more = plan, EXTRA_STRATA, instruction_sets()[0]
+        stages = plan.kept("stages", lambda: Stages(*made_of, *more), *made_of)
         with self._checked_index():
-            found = Bands(*stages.search(context, state, BLOCK))
+            found = Bands(*stages.search(context, state, BLOCK, *asked))
         occurrences, candidates, scored, calls, *nanoseconds = stages.counts
         stats.occurrences += occurrences
         stats.candidates += candidates
@@ -281,10 +281,6 @@ class HostBackend:
         summary["n_reported"] = np.diff(start)
         return found, Selected(rows, start, summary)
 
-    def ungapped_ends(self, bands: Bands) -> I64:
-        """int64[h]: the diagonal of an ungapped alignment with as few errors, 0 where there is none."""
-        return _alignments.ungapped_diagonals(bands, self.context)
-
     def rate(self, state: SearchState, found: Grouped, selected: Selected) -> GlobalResult:
         """The result of the search of single reads, with mapping qualities. Counts reads with seeds passed over."""
         context, seen = self.context, state.seen()
@@ -327,7 +323,7 @@ class HostBackend:
 
     def _traced(self, bands: Bands) -> tuple[I64, Traced]:
         """As `GlobalResult.traced`."""
-        ungapped = self.ungapped_ends(bands)
+        ungapped = _alignments.ungapped_diagonals(bands, self.context)
         gapped = np.flatnonzero(ungapped == 0)
         if self.context.params.exhaustive:
             bands = self._centred(bands, gapped)

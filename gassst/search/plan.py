@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from itertools import zip_longest
+from typing import Any, NamedTuple, TypeVar
 from weakref import proxy
 
 import numpy as np
@@ -55,6 +57,9 @@ COPIES = 100
 NOWHERE = 0.005
 # Strata that count beyond the best one: enough to tell how far the second best is.
 EXTRA_STRATA = 2
+
+
+Made = TypeVar("Made")
 
 
 class SeedRows(NamedTuple):
@@ -211,11 +216,15 @@ class SearchPlan:
 
     def rater(self, library: ErrorRate) -> Rater:
         """What rates the places of reads of a library in this thread."""
+        more = LENGTHS, EXTRA_STRATA, dense_seeds
+        return self.kept("rater", lambda: Rater(self, library.table, *more), library.table)
+
+    def kept(self, name: str, make: Callable[[], Made], *made_of: object) -> Made:
+        """What `make` returns, made once in this thread for as long as it is `made_of` the same things."""
         mine = vars(self._of_thread)
-        if mine.get("library") != library:
-            rater = Rater(self, library.table, LENGTHS, EXTRA_STRATA, dense_seeds)
-            mine.update(library=library, rater=rater)
-        return mine["rater"]
+        if any(a is not b for a, b in zip_longest(mine.get(name, ())[:-1], made_of)):
+            mine[name] = *made_of, make()
+        return mine[name][-1]
 
     def known(self, m: int) -> tuple[LengthPlan, np.ndarray]:
         """The plan of a length that was prepared, and float64[stages, MISS_ERRORS]: the share of alignments, by errors,
