@@ -544,24 +544,18 @@ cdef class Rater:
                     cap(&one, rated[r].mapq, AS_WHOLE)
                 rated[r] = one
 
-    def beside_copies(self, rating_t[::1] rated, const uint16_t[::1] count, const uint16_t[::1] errors,
-                      const double[::1] loss, const int64_t[::1] aligned):
-        """Cap qualities by the copies of a tandem repeat.
+    def beside_copies(self, rating_t[::1] rated, const int64_t[::1] rows, const uint16_t[::1] count,
+                      const uint16_t[::1] errors, const double[::1] loss, const int64_t[::1] aligned):
+        """Cap the qualities in `rows` (int64[k]) of `rated` by the copies of a tandem repeat.
 
-        Parameters
-        ----------
-        rated : RATING[k]
-            Changed.
-        count, errors : uint16[k]
-            Copies beside each place, 0 for none, and the mismatches of each.
-        loss : float64[k], aligned : int64[k]
-            What the place loses, in mismatches, and its bases.
+        Of each place: the `count` of copies beside it, 0 for none, and their mismatches (`errors`); the `loss` of the
+        place, in mismatches, and its `aligned` bases.
         """
         cdef Py_ssize_t i
         with nogil:
             for i in range(count.shape[0]):
                 if count[i]:
-                    cap(&rated[i], self.of_copies(count[i], errors[i], loss[i], aligned[i]), TANDEM)
+                    cap(&rated[rows[i]], self.of_copies(count[i], errors[i], loss[i], aligned[i]), TANDEM)
 
     cdef uint8_t of_copies(self, int count, int errors, double loss, int64_t aligned) noexcept nogil:
         """The quality that so many copies with so many mismatches allow."""

@@ -93,7 +93,7 @@ cdef class Stages:
         memset(&self.job, 0, sizeof(self.job))
         self.index, self.lookup = index, lookup if lookup is not None and lookup.copies else None
         self.view, self.reference = view_of(index), planes_of(planes)
-        self.starts = index.reference.starts
+        self.starts, self.left_out = index.reference.starts, None
         self.kernels = kernels_of(instruction_set)
         self.words, self.errors = plan.words, plan.errors
         self.seed_length, self.seed_count, self.seed_every = plan.seed_length, plan.seed_count, plan.seed_every

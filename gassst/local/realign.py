@@ -31,7 +31,7 @@ from gassst.local.places import (
 from gassst.local.reseed import PassedOver, look_again
 from gassst.local.rivals import SeedCoverage, rivals_of, rules, supplementary
 from gassst.model.array_types import I64, Bool
-from gassst.model.layouts import NO_SCORE, SAME_PLACE
+from gassst.model.layouts import NO_SCORE, RATING, SAME_PLACE
 from gassst.model.params import LEAST_SHARE, Scoring
 from gassst.model.rules import optional
 from gassst.model.sam_flags import SECONDARY, SUPPLEMENTARY
@@ -181,7 +181,8 @@ class _Realignment:
         # What the search of whole reads says holds for alignments of whole reads, and for what pairs decide.
         by_score = (primary.hits["cigar_runs"] > 1) | ~primary.given | seed_coverage.reseeded[primary.read]
         own = np.flatnonzero(by_score & ~joined[primary.read])
-        some, rated, how = primary.take(own), self.found.rated.copy(), (seed_coverage, rules(context))
+        some, how = primary.take(own), (seed_coverage, rules(context))
+        rated = self.found.rated.view(np.uint8).copy().view(RATING)  # NumPy copies structs field by field
         rated[some.read] = context.rater.lines(context, some, of_primary.take(own), *how)
         if self.pairs is not None:
             # Mates of concordant pairs of whole reads, none of them looked up again.
@@ -189,8 +190,9 @@ class _Realignment:
             known = paired, whole.view(np.uint8), self.found.summary, of_primary
             context.rater.mates(context, rated, *known, *how, self.pairs.window_bases)
         begin, end, loss = _local_rows.parts_of_strands(primary, context.lengths, self.scoring)
-        beside = context, primary.read_strand, primary.first_diagonal, begin, end, loss
-        lines.hits["mapq"][~is_part] = beside_copies(rated[primary.read], *beside)["mapq"]
+        beside = primary.read_strand, primary.first_diagonal, begin, end
+        beside_copies(rated, primary.read.astype(np.int64), context, beside, loss)
+        lines.hits["mapq"][~is_part] = rated["mapq"][primary.read]
         further = np.flatnonzero(is_part)
         of_parts = lines.take(further), rivals.take(further)
         own = line_of_read(primary, context.n)[of_parts[0].read]

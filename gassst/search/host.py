@@ -19,7 +19,7 @@ from gassst._core.stages import Stages
 from gassst.bands.base import ReadsHandle
 from gassst.index.reference import contig_before
 from gassst.model.array_types import COORDINATE, F64, I64, U8, U16, U32, U64, Bool, place_keys
-from gassst.model.layouts import HIT, NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
+from gassst.model.layouts import HIT, NO_SCORE, NO_SUBOPTIMAL, RATING, READ_SUMMARY
 from gassst.model.params import EVERY_HIT
 from gassst.model.rules import rule
 from gassst.model.sam_flags import UNMAPPED
@@ -312,13 +312,13 @@ class HostBackend:
         with self.stats.timed("align"):
             ungapped, traced = found.traced or self._traced(bands)
             hits, cigars = _alignments.hits_from_bands(bands, ungapped, traced, self.context)
-        mapped = np.diff(start) > 0
-        rated = found.rated.copy()
-        primary = start[:-1][mapped]
+        mapped = np.flatnonzero(np.diff(start))
+        rated = found.rated.view(np.uint8).copy().view(RATING)
+        primary = start[mapped]
         length = self.context.lengths[mapped].astype(np.int64)
         where = bands.read_strand[primary], hits["position"][primary], np.zeros_like(length), length
         loss = hits["edits"][primary].astype(np.float64)
-        rated[mapped] = beside_copies(rated[mapped], self.context, *where, loss)
+        beside_copies(rated, mapped, self.context, where, loss)
         return BatchResult(_alignments.reported_rows(hits, start, rated), found.summary, cigars)
 
     def _traced(self, bands: Bands) -> tuple[I64, Traced]:

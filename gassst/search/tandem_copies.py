@@ -12,30 +12,28 @@ from gassst.search.context import BatchContext
 # Qualities below the first are not compared with copies of a tandem repeat, nor copies with more mismatches than the
 # second beyond those of the alignment.
 LEAST_BESIDE_COPIES, MOST_BESIDE = 10, 6
+Where = tuple[U32, I64, I64, I64]
 
 
 @optional(
     "tandem-copies",
     "Bounds the mapping quality of reads in tandem repeats by the copies beside them.",
-    instead=lambda rated, *_: rated,
+    instead=lambda *_: None,
 )
-def beside_copies(
-    rated: Structs, context: BatchContext, read_strand: U32, diagonal: I64, begin: I64, end: I64, loss: F64
-) -> Structs:
-    """Lower qualities to what the copies beside primary alignments allow, and return them.
+def beside_copies(rated: Structs, rows: I64, context: BatchContext, where: Where, loss: F64) -> None:
+    """Lower qualities to what the copies beside primary alignments allow.
 
     Parameters
     ----------
-    rated : RATING[k]
-        At most one of each read.
-    read_strand : uint32[k], diagonal : int64[k]
-        Where the alignments begin.
-    begin, end : int64[k]
-        Bases begin .. end - 1 of each strand are aligned.
+    rated : RATING[n], rows : int64[k]
+        Those of k alignments change.
+    where : uint32[k], int64[k], int64[k], int64[k]
+        The read strand and the diagonal on which each begins; bases begin .. end - 1 of the strand are aligned.
     loss : float64[k]
         What each alignment loses against one without errors, in mismatches.
     """
-    most = np.where(rated["mapq"] >= LEAST_BESIDE_COPIES, np.ceil(loss) + MOST_BESIDE, 0).astype(np.uint16)
-    errors, count = _tandem.tandem_rivals(read_strand, diagonal, begin, end, most, context)
-    context.rater.beside_copies(rated, count, errors, loss, end - begin)
-    return rated
+    most = np.where(rated["mapq"][rows] >= LEAST_BESIDE_COPIES, np.ceil(loss) + MOST_BESIDE, 0).astype(
+        np.uint16
+    )
+    errors, count = _tandem.tandem_rivals(*where, most, context)
+    context.rater.beside_copies(rated, rows, count, errors, loss, where[3] - where[2])

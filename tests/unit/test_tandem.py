@@ -118,7 +118,7 @@ def test_copies_with_up_to_six_mismatches_more_count(monkeypatch):
     monkeypatch.setattr("gassst._core.tandem.tandem_rivals", no_rivals)
     context = SimpleNamespace(rater=rater([], UNKNOWN_LIBRARY.table))
     where = none.astype(np.uint32), none, none, none
-    beside_copies(rated, context, *where, np.array([0.0, 0.2, 1.0, 3.4, 1.0]))
+    beside_copies(rated, np.arange(5), context, where, np.array([0.0, 0.2, 1.0, 3.4, 1.0]))
     assert asked == [6, 7, 7, 10, 0]
 
 
