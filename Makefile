@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # What an editable install is made from; a change of other Python files needs no new one.
 SOURCES := setup.py pyproject.toml gassst/version.py scripts/packaging/metadata.py $(shell find gassst ext index -name '*.pyx' -o -name '*.px[di]' -o -name '*.[ch]')
 
-.PHONY: demo test lint docs docs-check same-records thesis ablation sanitize fuzz fuzz-options clean
+.PHONY: demo test lint docs docs-check same-records thesis field ablation sanitize fuzz fuzz-options clean
 
 # V=1 says what ran where, too.
 demo: $(VENV)/.installed
@@ -44,6 +44,12 @@ THESIS_GENOME ?= tests/data/ecoli_k12_mg1655.fa.gz
 THESIS_REAL ?= --real "100 bp=tests/data/ecoli_k12_mg1655.fa.gz,tests/data/ecoli_ERR022075_R1.fastq.gz"
 thesis: $(VENV)/.installed
 	$(BIN)/python scripts/bench/thesis.py $(THESIS_GENOME) $(THESIS_REAL) --json lab/data/thesis.json
+	$(BIN)/python scripts/bench/make_benchmarks.py
+
+# Programs behind a mapper, on records of gassst and of bwa mem; docs/benchmarks/field.md. Those on PATH are run.
+# ROWS="snippy hic": these alone. HUMAN: FASTA of one chromosome, by default that of Debian's vt-examples.
+field: $(VENV)/.installed
+	$(BIN)/python scripts/field/field.py --json lab/data/field.json $(if $(ROWS),--rows $(ROWS)) $(if $(HUMAN),--human $(HUMAN))
 	$(BIN)/python scripts/bench/make_benchmarks.py
 
 # What every optional rule of the core is worth; GENOME and FOREIGN are FASTA files.

@@ -1,6 +1,6 @@
 """Genomes with planted changes, and reads of them whose origin is known: the truth of `make field`.
 
-`gassst simulate` makes the reads of damaged and of bisulfite-treated libraries; all others are made here.
+`gassst simulate` makes the reads of damaged libraries; all others are made here.
 """
 
 from __future__ import annotations

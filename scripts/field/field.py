@@ -11,6 +11,7 @@ programs are not on PATH is "not run"; the last lines say how to install them. `
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import json
 import pickle
@@ -38,24 +39,22 @@ from gassst.errors import GassstError  # noqa: E402
 ECOLI = ROOT / "tests" / "data" / "ecoli_k12_mg1655.fa.gz"
 HUMAN = Path("/usr/share/doc/vt/examples/ref/20.fa.gz")
 HUMAN_BASES = slice(2_000_000, 22_000_000)
-MAPPERS = ("gassst", "bwa mem")
 DEBIAN = {"PicardCommandLine": "picard-tools", "mapDamage": "mapdamage"}
-ELSEWHERE = {
-    "macs3": "PyPI",
-    "pairtools": "PyPI",
-    "MethylDackel": "only its source",
-    "bwameth.py": "only its source",
-}
-VERSIONS = {
-    "bwa": "bwa",
-    "ivar": "ivar version",
-    "PicardCommandLine": "PicardCommandLine MarkDuplicates --version",
-}
+PYPI = ("macs3", "pairtools")
+VERSIONS = {"bwa": "bwa", "ivar": "ivar version"}
+VERSIONS["PicardCommandLine"] = "PicardCommandLine MarkDuplicates --version"
 GROUP = r"@RG\tID:1\tSM:sample\tLB:1\tPL:ILLUMINA"
-GASSST_INDEX = "{gassst} index -q {reference} -o {reference}.gsi"
-GASSST = "{gassst} map -q -t {threads} -R '{group}' {options} {reference}.gsi {reads} -o {out} {sort}"
-BWA_INDEX = "bwa index {reference}"
-BWA = "bwa mem -v 1 -t {threads} -R '{group}' {options} {reference} {reads} | {samtools}"
+COMMANDS = (
+    (
+        "{gassst} index -q {reference} -o {reference}.gsi",
+        "{gassst} map -q -t {threads} -R '{group}' {options} {reference}.gsi {reads} -o {out} {sort}",
+    ),
+    (
+        "bwa index {reference}",
+        "bwa mem -v 1 -t {threads} -R '{group}' {options} {reference} {reads} | {samtools}",
+    ),
+)
+"""How gassst and bwa mem index and map."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,7 @@ class World:
 class Row:
     """`prepare(data, folder) -> World`, then `run(world, bam, folder) -> figures` for each mapper.
 
-    `options` and `commands` (index, map) are for gassst and bwa mem. `human`: made of the human genome.
+    `options` are for gassst and bwa mem. `human`: made of the human genome.
     """
 
     name: str
@@ -99,7 +98,6 @@ class Row:
     prepare: Callable[[Data, Path], World]
     run: Callable[[World, Path, Path], list[Figure]]
     options: tuple[str, str] = ("", "")
-    commands: tuple[tuple[str, str], ...] = ((GASSST_INDEX, GASSST), (BWA_INDEX, BWA))
     sort: bool = True
     human: bool = False
 
@@ -137,25 +135,24 @@ def world_of(row: Row, data: Data, work: Path) -> World:
 
 def mapped(row: Row, mapper: int, world: World, threads: int) -> tuple[Path, str]:
     """The BAM file of one mapper, made once for its command; and the command, without folders."""
-    index, command = row.commands[mapper]
-    gassst, reads = f"{shlex.quote(sys.executable)} -m gassst", " ".join(path.name for path in world.reads)
-    words = {
-        "gassst": "gassst",
-        "threads": threads,
-        "group": GROUP,
-        "options": row.options[mapper],
-        "out": "part.bam",
-    }
+    index, command = COMMANDS[mapper]
+    reads, folder = " ".join(path.name for path in world.reads), world.reads[0].parent
+    words = {"gassst": "gassst", "threads": threads, "group": GROUP, "options": row.options[mapper]}
     words |= {
         "sort": "--sort" * row.sort,
-        "samtools": f"samtools {'sort' if row.sort else 'view -b'} -o part.bam -",
+        "out": "part.bam",
+        "reference": world.reference.name,
+        "reads": reads,
     }
-    words |= {"reference": world.reference.name, "reads": reads}
-    shown, folder = " ".join(command.format(**words).split()), world.reference.parent
+    words["samtools"] = f"samtools {'sort' if row.sort else 'view -b'} -o part.bam -"
+    shown, done = " ".join(command.format(**words).split()), Path(f"{world.reference}.{mapper}.done")
+    words |= {"gassst": f"{shlex.quote(sys.executable)} -m gassst", "reference": world.reference}
     out = folder / f"{''.join(filter(str.isalnum, shown))[:80]}{row.sort}.bam"
+    if not done.exists():
+        sh(index.format(**words))
+        done.touch()
     if not out.exists():
-        sh(index.format(**words | {"gassst": gassst}), folder)
-        sh(command.format(**words | {"gassst": gassst}), folder)
+        sh(command.format(**words), folder)
         if row.sort:
             sh(f"samtools index part.bam && mv part.bam.bai {shlex.quote(out.name)}.bai", folder)
         (folder / "part.bam").rename(out)
@@ -181,18 +178,19 @@ def measured(row: Row, data: Data, work: Path, threads: int) -> dict[str, Any]:
 def versions(programs: Sequence[str]) -> dict[str, str]:
     """The last word of the first line with a digit that a program says about its version."""
     said = {name: sh(f"{VERSIONS.get(name, f'{name} --version')} 2>&1 || true") for name in programs}
-    lines = {
-        name: [line for line in text.splitlines() if any(map(str.isdigit, line))]
-        for name, text in said.items()
-    }
+    lines = {name: [line for line in said[name].splitlines() if any(map(str.isdigit, line))] for name in said}
     return {name: some[0].split()[-1].split(":")[-1] if some else "unknown" for name, some in lines.items()}
 
 
 def reference_in(folder: Path, contigs: dict[str, Any]) -> Path:
-    """`genome.fa` there, with its .fai."""
-    write_fasta(folder / "genome.fa", contigs)
-    sh("samtools faidx genome.fa", folder)
-    return folder / "genome.fa"
+    """`genome.fa` beside the folder of a world, with its .fai: worlds of the same bases share it, and its indexes."""
+    name = hashlib.sha1(b"".join(bases.tobytes() for bases in contigs.values())).hexdigest()[:8]
+    path = folder.parent / f"reference-{name}" / "genome.fa"
+    if not path.exists():
+        path.parent.mkdir()
+        write_fasta(path, contigs)
+        sh("samtools faidx genome.fa", path.parent)
+    return path
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -201,24 +199,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     add = parser.add_argument
     add("--rows", nargs="+", choices=list(rows), metavar="NAME", help=f"of {', '.join(rows)} [all]")
     add("--resume", action="store_true", help="keep the rows that the JSON file has of this commit")
-    add(
-        "--human",
-        type=Path,
-        default=HUMAN,
-        metavar="FASTA",
-        help="of one chromosome [of vt-examples, Debian]",
-    )
+    add("--human", type=Path, default=HUMAN, metavar="FASTA", help="one chromosome [Debian: vt-examples]")
     add("--threads", type=int, default=2, help="of both mappers [2]")
     add("--work", type=Path, metavar="DIR", help="keep genomes and alignments of this commit here")
     args = parser.parse_args(argv)
-    commit = sh("git rev-parse --short=12 HEAD", ROOT).strip()
+    commit = sh("git rev-parse --short=12 HEAD || echo unknown", ROOT).strip()
     known = json.loads(Path(args.json).read_text())["rows"] if args.json and Path(args.json).exists() else {}
-    human = (
-        {name: bases[HUMAN_BASES] for name, bases in sequences(args.human).items()}
-        if args.human.exists()
-        else {}
-    )
-    data = Data(sequences(ECOLI), human)
+    people = sequences(args.human) if args.human.exists() else {}
+    data = Data(sequences(ECOLI), {name: bases[HUMAN_BASES] for name, bases in people.items()})
     with tempfile.TemporaryDirectory(prefix="field-") as temporary:
         work = Path(args.work or temporary).resolve() / commit
         for name, row in rows.items():
@@ -226,20 +214,17 @@ def main(argv: Sequence[str] | None = None) -> None:
             if is_done or name not in (args.rows or rows):
                 continue
             known[name] = {"what": row.what, "programs": row.programs, "commit": commit}
-            if missing(row) or row.human and not human:
+            if missing(row) or row.human and not people:
                 known[name]["not_run"] = f"{', '.join(missing(row)) or 'a human genome'} is missing"
             else:
                 known[name] |= measured(row, data, work, args.threads)
-            print(
-                name, known[name].get("not_run") or f"{known[name]['seconds']} s", file=sys.stderr, flush=True
-            )
+            said = known[name].get("not_run") or f"{known[name]['seconds']} s"
+            print(name, said, file=sys.stderr, flush=True)
             save(args.json, {name: known[name] for name in rows if name in known})
     for name in sorted({program for row in rows.values() for program in missing(row)}):
-        print(
-            f"not on PATH: {name} ({ELSEWHERE.get(name) or 'Debian: ' + DEBIAN.get(name, name)})",
-            file=sys.stderr,
-        )
-    if not human:
+        where = f"PyPI: {name}" if name in PYPI else f"Debian: {DEBIAN.get(name, name)}"
+        print(f"not on PATH: {name} ({where})", file=sys.stderr)
+    if not people:
         print(f"no human genome: {args.human} (Debian: vt-examples; or --human FASTA)", file=sys.stderr)
 
 

@@ -1,4 +1,4 @@
-"""Libraries of a kind of their own: amplicons (ivar), ChIP-seq (MACS3), ancient DNA (mapDamage), bisulfite reads."""
+"""Libraries of a kind of their own: amplicons (ivar), ChIP-seq (MACS3), ancient DNA (mapDamage)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pysam
-from donors import Edit, N, edit_of, edited, fragments, write_fasta, write_reads
-from field import BWA_INDEX, GASSST, GASSST_INDEX, Data, Figure, Row, World, reference_in, sh
+from donors import Edit, N, edit_of, edited, fragments, write_reads
+from field import Data, Figure, Row, World, reference_in, sh
 
 SIMULATE = f"{sys.executable} -m gassst simulate"
 AMPLICON, STEP, PRIMER, LENGTH, DEPTH = 400, 340, 24, 220, 400
 SHARES = (0.06, 0.2, 0.5, 1.0)
+CLASSES = (("SNP", 0, 0), ("indel of 3-9", 1, 9), ("indel of 30", 10, 30), ("indel of 60", 31, 99))
 SMALL = [("SNP", 1)] * 4 + [("deletion", size) for size in (3, 9, 30, 60)] + [("insertion", 6)]
 
 
@@ -41,24 +42,15 @@ def amplicons(data: Data, folder: Path) -> World:
 
 def ivar(world: World, bam: Path, folder: Path) -> list[Figure]:
     """Variants that pass, from a share of 3 % on, after the primers are cut."""
-    reference, primers = world.reference, world.reference.with_name("primers.bed")
+    reference, primers = world.reference, world.reads[0].with_name("primers.bed")
     sh(f"ivar trim -e -i {bam} -b {primers} -p cut && samtools sort -o sorted.bam cut.bam", folder)
     pileup = f"samtools mpileup -aa -A -d 0 -B -Q 0 --reference {reference} sorted.bam"
     sh(f"{pileup} | ivar variants -p out -q 20 -t 0.03 -r {reference}", folder)
     rows = [line.split("\t") for line in (folder / "out.tsv").read_text().splitlines()[1:]]
-    called = [
-        (int(row[1]), len(row[3]) * {"+": 1, "-": -1}.get(row[3][0], 0), row[3])
-        for row in rows
-        if row[13] == "TRUE"
-    ]
-    called = [(at, size - np.sign(size), alt) for at, size, alt in called]
+    signs = {"+": 1, "-": -1}
+    called = [(int(r[1]), (len(r[3]) - 1) * signs.get(r[3][0], 0), r[3]) for r in rows if r[13] == "TRUE"]
     figures = []
-    for what, low, high in (
-        ("SNP", 0, 0),
-        ("indel of 3-9", 1, 9),
-        ("indel of 30", 10, 30),
-        ("indel of 60", 31, 99),
-    ):
+    for what, low, high in CLASSES:
         planted = [edit for edit in world.truth if low <= abs(len(edit.put) - edit.gone) <= high]
         hits = []
         for edit in planted:
@@ -103,7 +95,7 @@ END_DAMAGE, DECAY, INSIDE = 0.3, 0.3, 0.01
 def ancient(data: Data, folder: Path) -> World:
     """Fragments of 30 to 90 human bases, damaged at both ends."""
     reference, damage = reference_in(folder, data.human), f"--damage double,{END_DAMAGE},{DECAY},{INSIDE}"
-    sh(f"{SIMULATE} genome.fa -n 100000 -l 90 --inserts 30,90 {damage} -e 0.003 --seed 43 -o 1.fq", folder)
+    sh(f"{SIMULATE} {reference} -n 100000 -l 90 --inserts 30,90 {damage} -e 0.003 --seed 43 -o 1.fq", folder)
     return World(reference, (folder / "1.fq",), None)
 
 
@@ -111,56 +103,19 @@ def mapdamage(world: World, bam: Path, folder: Path) -> list[Figure]:
     """What mapDamage says of the ends, in per cent; and the reads that are where they come from."""
     sh(f"mapDamage -i {bam} -r {world.reference} --no-stats -d out --merge-reference-sequences", folder)
     figures, counts = [], {True: 0, False: 0, None: 0}
-    for file, change in (
-        ("5pCtoT", "C to T at base {} from the 5' end, %"),
-        ("3pGtoA", "G to A at base {} from the 3' end, %"),
-    ):
-        lines = (folder / "out" / f"{file}_freq.txt").read_text().splitlines()[1:]
+    for end, change in ((5, "C to T"), (3, "G to A")):
+        lines = (folder / "out" / f"{end}p{change.replace(' ', '')}_freq.txt").read_text().splitlines()[1:]
         for at in (1, 10):
             true = 100 * ((END_DAMAGE - INSIDE) * DECAY ** (at - 1) + INSIDE)
             value = 100 * float(lines[at - 1].split()[1])
-            figures.append(Figure(change.format(at), round(true, 2), round(value, 2), measured=True))
+            what = f"{change} at base {at} from the {end}' end, %"
+            figures.append(Figure(what, round(true, 2), round(value, 2), measured=True))
     with pysam.AlignmentFile(str(bam)) as records:
         for r in (r for r in records if not r.flag & 0x900):
-            first = int(r.query_name.split(",")[2])
-            begin = (
-                r.reference_start
-                + 1
-                - (r.cigartuples[0][1] * (r.cigartuples[0][0] == 4) if r.cigartuples else 0)
-            )
-            counts[abs(begin - first) <= 10 if r.mapping_quality >= 25 else None] += 1
+            lead = r.cigartuples[0][1] if r.cigartuples and r.cigartuples[0][0] == pysam.CSOFT_CLIP else 0
+            is_right = abs(r.reference_start + 1 - lead - int(r.query_name.split(",")[2])) <= 10
+            counts[is_right if r.mapping_quality >= 25 else None] += 1
     return [*figures, Figure("reads with MAPQ 25 or more", sum(counts.values()), counts[True], counts[False])]
-
-
-METH = tuple(command.replace("-q", "--meth -q", 1) for command in (GASSST_INDEX, GASSST))
-BWAMETH = "bwameth.py --reference {reference} -t {threads} {reads} | {samtools}"
-METH_START = 8_000_000
-
-
-def bisulfite(data: Data, folder: Path) -> World:
-    """Pairs of half a million human bases, in 20 million."""
-    (name, bases), *_ = data.human.items()
-    write_fasta(folder / "part.fa", {name: bases[METH_START : METH_START + 500_000]})
-    library = (
-        "-n 75000 -l 100 --pairs 300,40 --profile illumina --meth 0.7,0.01,0.01 --meth-truth true.bedGraph"
-    )
-    sh(f"{SIMULATE} part.fa {library} --seed 44 -o 1.fq -o 2.fq", folder)
-    rows = [
-        line.split()
-        for line in (folder / "true.bedGraph").read_text().splitlines()
-        if line.startswith(f"{name}\t")
-    ]
-    truth = {int(row[1]) + METH_START: float(row[3]) for row in rows}
-    return World(reference_in(folder, {name: bases}), (folder / "1.fq", folder / "2.fq"), truth)
-
-
-def methyldackel(world: World, bam: Path, folder: Path) -> list[Figure]:
-    sh(f"MethylDackel extract --mergeContext -o out {world.reference} {bam}", folder)
-    rows = [line.split() for line in (folder / "out_CpG.bedGraph").read_text().splitlines()[1:]]
-    deep = {int(row[1]): float(row[3]) for row in rows if int(row[4]) + int(row[5]) >= 10}
-    errors = [abs(deep[at] - level) for at, level in world.truth.items() if at in deep]
-    return [Figure("CpG with 10 calls", len(world.truth), len(errors), len(deep) - len(errors)),
-            Figure("mean error of these, points", 0, round(float(np.mean(errors)), 3), measured=True)]  # fmt: skip
 
 
 ROWS = [
@@ -168,6 +123,4 @@ ROWS = [
     Row("peaks", "ChIP-seq peaks by MACS3", ("macs3",), chip, macs3, human=True),
     Row("damage", "damage of ancient DNA by mapDamage", ("mapDamage",), ancient, mapdamage,
         options=("--preset ancient", ""), human=True),
-    Row("methylation", "CpG by MethylDackel; bwa mem is run by bwa-meth", ("MethylDackel", "bwameth.py"), bisulfite,
-        methyldackel, commands=(METH, (BWA_INDEX.replace("bwa", "bwameth.py"), BWAMETH)), human=True),
 ]  # fmt: skip

@@ -48,10 +48,8 @@ def contacts(data: Data, folder: Path) -> World:
 
 def pairtools(world: World, bam: Path, folder: Path) -> list[Figure]:
     """Pairs whose both sides are unique, or rescued as parts of a ligated read."""
-    sh(
-        f"pairtools parse -c {world.reference}.fai --min-mapq 30 --drop-sam --drop-seq -o out.pairs {bam}",
-        folder,
-    )
+    options = "--min-mapq 30 --drop-sam --drop-seq -o out.pairs"
+    sh(f"pairtools parse -c {world.reference}.fai {options} {bam}", folder)
     counts: Counter[bool] = Counter()
     for line in (folder / "out.pairs").read_text().splitlines():
         if line.startswith("#") or (fields := line.split("\t"))[7] not in ("UU", "UR", "RU"):
@@ -75,12 +73,9 @@ def copied(data: Data, folder: Path) -> World:
     order = rng.permutation(np.repeat(np.arange(len(times)), times))
     write_reads(rng, files, [mate[order] for mate in made.mates], range(len(order)))
     is_forward = made.mates[0][:, 0] == bases[made.starts]
-    ends = zip(
-        made.starts[order].tolist(), made.sizes[order].tolist(), is_forward[order].tolist(), strict=True
-    )
-    return World(
-        reference_in(folder, {name: bases}), files, dict(zip(map(str, range(len(order))), ends, strict=True))
-    )
+    ends = np.array([made.starts, made.sizes, is_forward]).T[order].tolist()
+    truth = {str(number): tuple(one) for number, one in enumerate(ends)}
+    return World(reference_in(folder, {name: bases}), files, truth)
 
 
 def flagged(world: World, marked: Path, what: str) -> Figure:
@@ -112,12 +107,11 @@ LIBRARIES = {
 def changing(library: str, data: Data, folder: Path) -> World:
     """Pairs of E. coli after pairs of another kind; the truth is the fragment of each name of the body."""
     (name, bases), *_ = data.ecoli.items()
-    files, rng, truth = (folder / "1.fq", folder / "2.fq"), np.random.default_rng(33), {}
-    for part, number, (insert, factor) in zip(
-        ("head", "body"), (HEAD, BODY), LIBRARIES[library], strict=True
-    ):
+    files, truth = (folder / "1.fq", folder / "2.fq"), {}
+    for seed, number, (insert, factor) in zip((33, 34), (HEAD, BODY), LIBRARIES[library], strict=True):
+        rng = np.random.default_rng(seed)  # the same body after each head
         made = fragments(rng, [bases], number, LENGTH, insert)
-        names = [f"{part}{n}" for n in range(len(made.starts))]
+        names = [f"{seed}:{n}" for n in range(len(made.starts))]
         write_reads(rng, files, made.mates, names, factor)
         truth = dict(zip(names, zip(made.starts.tolist(), made.sizes.tolist(), strict=True), strict=True))
     return World(reference_in(folder, {name: bases}), files, truth)
