@@ -35,14 +35,26 @@ def test_fragments_are_pieces_of_one_source_and_edits_are_in_their_haplotype():
 
 
 def test_calls_are_judged_by_class():
-    truth = [("c", 10, "A", "C"), ("c", 50, "AG", "A"), ("c", 90, "A", "A" + "C" * 40), ("c", 150, "A", "T")]
-    called = [("c", 10, "A", "C"), ("c", 58, "TT", "T"), ("c", 91, "G", "G" + "C" * 39), ("c", 150, "A", "G")]
+    truth = [
+        ("c", 10, "A", "C"),
+        ("c", 50, "AG", "A"),
+        ("c", 90, "A", "A" + "C" * 40),
+        ("c", 150, "A", "T"),
+        ("c", 200, "AG", "A"),
+    ]
+    called = [
+        ("c", 10, "A", "C"),
+        ("c", 58, "TT", "T"),
+        ("c", 91, "G", "G" + "C" * 39),
+        ("c", 150, "A", "G"),
+        ("c", 211, "AG", "A"),
+    ]
     some = {
         figure.what: (figure.truth, figure.found, figure.wrong)
         for figure in row_calls.by_class(truth, called)
     }
     assert {what: counts for what, counts in some.items() if any(counts)} == {
-        "SNP": (2, 1, 1), "deletion of 1": (1, 1, 0), "insertion of 31-50": (1, 0, 1)}  # fmt: skip
+        "SNP": (2, 1, 1), "deletion of 1": (2, 1, 1), "insertion of 31-50": (1, 0, 1)}  # fmt: skip
     edits = [Edit(3, 2, b""), Edit(6, 0, b"TT"), Edit(7, 1, b"A")]
     vcf = row_calls.vcf_of("c", np.frombuffer(b"ACGTACGT", np.uint8), edits)
     assert [line.split("\t")[1:5] for line in vcf.splitlines()[3:]] == [
@@ -53,9 +65,12 @@ def test_polishing_changes_what_has_one_valid_choice(tmp_path):
     """One error of each kind in the draft; and a place where the reads do not agree."""
     draft, errors = BASES[:600], [Edit(100, 1, b"A"), Edit(250, 0, b"G"), Edit(400, 1, b"")]
     errors[0] = Edit(100, 1, complement(draft[100:101]).tobytes())
+    mixed = {40: b"C"}  # a third of the reads there have another base, too many to ignore
+    draft = np.concatenate([draft[:520], np.frombuffer(b"G", np.uint8), draft[521:]])
     header = pysam.AlignmentHeader.from_references(["draft"], [600])
     with pysam.AlignmentFile(str(tmp_path / "a.bam"), "wb", header=header) as file:
-        for n, (at, one) in enumerate((at, one) for at in (40, 60, 80) for one in errors for _ in range(3)):
+        there = [(at, one) for at in (40, 60, 80) for one in (*errors, Edit(520, 1, mixed.get(at, b"A")))]
+        for n, (at, one) in enumerate(there * 3):
             low, high = one.at - at, one.at + 120 - at
             r = pysam.AlignedSegment(header)
             r.query_name, r.reference_id, r.reference_start, r.mapping_quality = f"r{n}", 0, low, 60
