@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pysam
-from donors import Edit, N, edit_of, edited, fragments, write_reads
+from donors import Edit, N, complement, edit_of, edited, fragments, write_reads
 from field import Data, Figure, Row, World, reference_in, sh
 
 SIMULATE = f"{sys.executable} -m gassst simulate"
@@ -89,27 +89,36 @@ def macs3(world: World, bam: Path, folder: Path) -> list[Figure]:
     return [Figure("peaks", PEAKS, int(is_near.any(axis=0).sum()), int((~is_near.any(axis=1)).sum()))]
 
 
-END_DAMAGE, DECAY, INSIDE = 0.3, 0.3, 0.01
+ENDS = {"5": (b"C", b"T"), "3": (b"G", b"A")}
 
 
 def ancient(data: Data, folder: Path) -> World:
-    """Fragments of 30 to 90 human bases, damaged at both ends."""
-    reference, damage = reference_in(folder, data.human), f"--damage double,{END_DAMAGE},{DECAY},{INSIDE}"
+    """Fragments of 30 to 90 human bases, damaged at both ends; the truth: the share of each that is, in per cent."""
+    reference, damage = reference_in(folder, data.human), "--damage double,0.3,0.3,0.01 --indel-share 0"
     sh(f"{SIMULATE} {reference} -n 100000 -l 90 --inserts 30,90 {damage} -e 0.003 --seed 43 -o 1.fq", folder)
-    return World(reference, (folder / "1.fq",), None)
+    counts = {(end, at): [0, 0] for end in ENDS for at in (1, 10)}
+    with pysam.FastxFile(str(folder / "1.fq")) as file:
+        for read in file:
+            _, name, first, last, strand, *_ = read.name.split(",")
+            piece = data.human[name][int(first) - 1 : int(last)]
+            true = (piece if strand == "+" else complement(piece)).tobytes()
+            for (end, at), count in counts.items():
+                here = slice(at - 1, at) if end == "5" else slice(len(true) - at, len(true) - at + 1)
+                count[0] += true[here] == ENDS[end][0]
+                count[1] += true[here] == ENDS[end][0] and read.sequence[here].encode() == ENDS[end][1]
+    truth = {key: round(100 * changed / whole, 2) for key, (whole, changed) in counts.items()}
+    return World(reference, (folder / "1.fq",), truth)
 
 
 def mapdamage(world: World, bam: Path, folder: Path) -> list[Figure]:
     """What mapDamage says of the ends, in per cent; and the reads that are where they come from."""
     sh(f"mapDamage -i {bam} -r {world.reference} --no-stats -d out --merge-reference-sequences", folder)
     figures, counts = [], {True: 0, False: 0, None: 0}
-    for end, change in ((5, "C to T"), (3, "G to A")):
-        lines = (folder / "out" / f"{end}p{change.replace(' ', '')}_freq.txt").read_text().splitlines()[1:]
-        for at in (1, 10):
-            true = 100 * ((END_DAMAGE - INSIDE) * DECAY ** (at - 1) + INSIDE)
-            value = 100 * float(lines[at - 1].split()[1])
-            what = f"{change} at base {at} from the {end}' end, %"
-            figures.append(Figure(what, round(true, 2), round(value, 2), measured=True))
+    for (end, at), true in world.truth.items():
+        before, after = (base.decode() for base in ENDS[end])
+        lines = (folder / "out" / f"{end}p{before}to{after}_freq.txt").read_text().splitlines()
+        what = f"{before} to {after} at base {at} from the {end}' end, %"
+        figures.append(Figure(what, true, round(100 * float(lines[at].split()[1]), 2), measured=True))
     with pysam.AlignmentFile(str(bam)) as records:
         for r in (r for r in records if not r.flag & 0x900):
             lead = r.cigartuples[0][1] if r.cigartuples and r.cigartuples[0][0] == pysam.CSOFT_CLIP else 0
