@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from functools import partial, update_wrapper
 from pathlib import Path
@@ -26,12 +27,13 @@ def contacts(data: Data, folder: Path) -> World:
     rng = np.random.default_rng(31)
     (name, bases), *_ = data.human.items()
     text = bases.tobytes()
-    sites = [at for at in range(2000, len(text) - 2000) if text.startswith(b"GATC", at)]
+    sites = np.array([match.start() for match in re.finditer(b"GATC", text[: len(text) - 2000])])
+    sites = sites[sites > 2000]
     reads, truth, files = [], {}, (folder / "1.fq", folder / "2.fq")
     while len(reads) < 60_000:
-        one = sites[rng.integers(len(sites))]
+        one = int(sites[rng.integers(len(sites))])
         near = min(np.searchsorted(sites, one + rng.integers(-100_000, 100_000)), len(sites) - 1)
-        other, arms, ends = sites[rng.choice([near, rng.integers(len(sites))])], [], []
+        other, arms, ends = int(sites[rng.choice([near, rng.integers(len(sites))])]), [], []
         for site in (one, other):
             size, is_left = int(rng.integers(40, 300)), rng.random() < 0.5
             first = site - size if is_left else site + 4
