@@ -207,6 +207,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     known = json.loads(Path(args.json).read_text())["rows"] if args.json and Path(args.json).exists() else {}
     people = sequences(args.human) if args.human.exists() else {}
     data = Data(sequences(ECOLI), {name: bases[HUMAN_BASES] for name, bases in people.items()})
+    failed = ""
     with tempfile.TemporaryDirectory(prefix="field-") as temporary:
         work = Path(args.work or temporary).resolve() / commit
         for name, row in rows.items():
@@ -217,7 +218,10 @@ def main(argv: Sequence[str] | None = None) -> None:
             if missing(row) or row.human and not people:
                 known[name]["not_run"] = f"{', '.join(missing(row)) or 'a human genome'} is missing"
             else:
-                known[name] |= measured(row, data, work, args.threads)
+                try:
+                    known[name] |= measured(row, data, work, args.threads)
+                except GassstError as error:
+                    known[name]["not_run"] = failed = str(error)
             said = known[name].get("not_run") or f"{known[name]['seconds']} s"
             print(name, said, file=sys.stderr, flush=True)
             save(args.json, {name: known[name] for name in rows if name in known})
@@ -226,6 +230,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         print(f"not on PATH: {name} ({where})", file=sys.stderr)
     if not people:
         print(f"no human genome: {args.human} (Debian: vt-examples; or --human FASTA)", file=sys.stderr)
+    if failed:
+        raise GassstError(failed)
 
 
 def save(path: str | None, rows: dict[str, Any]) -> None:

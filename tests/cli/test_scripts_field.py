@@ -14,6 +14,8 @@ import row_copies
 from donors import Edit, complement, edited, edits_by_size, fragments, write_reads
 from field import Data, Row, World
 
+from gassst.errors import GassstError
+
 BASES = np.random.default_rng(5).choice(np.frombuffer(b"ACGT", np.uint8), 60_000)
 
 
@@ -93,6 +95,20 @@ def test_a_row_without_its_programs_is_not_run_and_says_what_to_install(tmp_path
     assert "not on PATH: macs3 (PyPI: macs3)" in said and "bwa (Debian: bwa)" in said
     assert "Not run: a row (bwa, macs3, samtools is missing)." in field_tables.about(result)
     assert "gassst is behind in 0" in field_tables.behind(result)
+
+
+def test_a_program_that_fails_costs_its_row_alone(tmp_path, monkeypatch):
+    def prepare(data, folder):
+        field.sh("echo no such thing >&2; false")
+
+    monkeypatch.setattr(
+        field, "all_rows", lambda: {name: Row(name, name, (), prepare, prepare) for name in "ab"}
+    )
+    monkeypatch.setattr(field, "missing", lambda row: [])
+    with pytest.raises(GassstError, match="no such thing"):
+        field.main(["--json", str(tmp_path / "out.json"), "--human", str(tmp_path / "none.fa")])
+    rows = json.loads((tmp_path / "out.json").read_text())["rows"]
+    assert [row["not_run"] for row in rows.values()] == ["echo: status 1: no such thing"] * 2
 
 
 def test_gassst_is_behind_where_it_finds_less_or_more_that_is_false():
