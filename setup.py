@@ -43,7 +43,7 @@ SANITIZE = os.environ.get("GASSST_SANITIZE", "0") != "0"
 GENERATED = Path("build/cython")
 OBJECTS = Path(f"build/objects-{sysconfig.get_platform()}-{sys.implementation.cache_tag}")
 HEADERS = ["ext/common", "ext/io", "ext/search", "ext/align", "ext/isa", "index", "gassst/gpu/kernels"]
-HEADERS += ["ext/pairwise", "ext/lanes", "ext/semiring", "ext/hmm", "ext/thesis", "gassst/align/kernels"]
+HEADERS += ["ext/pairwise", "ext/lanes", "ext/semiring", "ext/hmm", "ext/fold", "ext/thesis", "gassst/align/kernels"]
 # Python calls a module's init function and nothing else by name: the rest is hidden from other libraries.
 COMMON_FLAGS = ["-g0", "-fno-math-errno", "-fvisibility=hidden"]
 FLAGS = ["-O0", "-g"] if DEBUG else ["-O3", *COMMON_FLAGS]
@@ -104,6 +104,7 @@ SOURCES = {
     "find": "ext/pairwise/find.pyx",
     "semiring": "ext/semiring/semiring.pyx",
     "chain": "ext/hmm/chain.pyx",
+    "fold": "ext/fold/fold.pyx",
 }
 # C files that a module links besides its own.
 KERNELS = {
@@ -114,6 +115,7 @@ KERNELS = {
     "pair_hmm": ["ext/pairwise/pair_hmm_kernels.c", "ext/pairwise/pair_hmm_plain.c"],
     "semiring": ["ext/semiring/semiring_kernels.c"],
     "chain": ["ext/hmm/chain_kernels.c"],
+    "fold": ["ext/fold/fold_kernels.c", "ext/fold/fold_wide.c"],
     "records": ["ext/io/baq.c", "ext/pairwise/pair_hmm_plain.c"],
 }
 

@@ -41,6 +41,9 @@ COMMANDS = {
         "gassst.cli.split", "Rewrite compressed reads as BGZF, which machines can map in parts."
     ),
     "align": Command("gassst.cli.align", "Align sequences with sequences: the best targets of each query."),
+    "fold": Command(
+        "gassst.cli.fold", "Fold RNA: structures of least free energy, of sequences or of windows."
+    ),
     "simulate": Command("gassst.tools.simulate", "Simulate reads with known origin from a genome."),
     "evaluate": Command("gassst.tools.evaluate", "Measure how well simulated reads were mapped."),
     "report": Command("gassst.tools.report", "Make a web page about a run from its --stats file."),

@@ -1,8 +1,8 @@
 """CPU seconds of the rooms of dynamic programmes beside the best library for each, and their ratio.
 
-    python scripts/bench/rooms.py [semiring] [hmm]
+    python scripts/bench/rooms.py [fold] [hmm] [semiring]
 
-Needs SciPy and hmmlearn. Both sides run in this process, on one thread.
+Needs SciPy, hmmlearn and ViennaRNA. Both sides run in this process, on one thread.
 """
 
 from __future__ import annotations
@@ -80,7 +80,30 @@ def hmm() -> None:
         )
 
 
-ROOMS = {"semiring": semiring, "hmm": hmm}
+def fold() -> None:
+    """Windows of random bases beside ViennaRNA, for each instruction set."""
+    import tempfile
+
+    import RNA
+
+    from gassst.fold import Parameters, folding
+
+    rng = np.random.default_rng(1)
+    with tempfile.NamedTemporaryFile(suffix=".par") as file:
+        RNA.params_save(file.name)
+        parameters = Parameters(file.name)
+    for n in (60, 120, 200):
+        several = ["".join(rng.choice(list("ACGU"), n)) for _ in range(320)]
+        theirs = best(lambda several=several: [RNA.fold_compound(one).mfe() for one in several[:64]], 1) / 64
+        codes, offsets = folding._encoded(several)
+        for isa in folding.instruction_sets():
+            for structures in (True, False):
+                options = (parameters, structures, 1, None, isa)
+                own = best(lambda a=codes, b=offsets, c=options: folding.fold_codes(a, b, *c)) / len(several)
+                row(f"{n} bases, {isa}{', structures' * structures}", own, theirs, "ViennaRNA")
+
+
+ROOMS = {"fold": fold, "semiring": semiring, "hmm": hmm}
 
 if __name__ == "__main__":
     for room in sys.argv[1:] or ROOMS:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from fold_parameters import random_parameters
 from forked import Ended, run_forked
 
 from gassst.cli import main as cli
@@ -38,6 +39,7 @@ INPUTS = {
     "gather": ["-q", "-t", "2", "{part}", "--part-stats", "{part_stats}"],
     "split": ["-q", "-t", "2", "{reads}"],
     "align": ["-q", "{few}", "{ref}", "--mode", "semiglobal"],
+    "fold": ["-q", "{few}", "--parameters", "{energies}"],
     "simulate": ["{ref}", "-n", "100", "-l", "80", "-e", "0.02"],
     "evaluate": ["{bam}"],
     "report": ["{stats}"],
@@ -129,6 +131,7 @@ def world(small_fasta, small_index, tmp_path_factory) -> World:
         "simulated": folder / "simulated.fq", "first": folder / "first.fq", "second": folder / "second.fq",
         "reads": folder / "reads.fq", "few": folder / "few.fq", "bam": folder / "reads.bam",
         "stats": folder / "stats.json", "part": folder / "part.bam", "part_stats": folder / "part.json",
+        "energies": folder / "x.par",
     }  # fmt: skip
     named = {name: os.fspath(path) for name, path in files.items()}
     steps = [
@@ -150,8 +153,13 @@ def world(small_fasta, small_index, tmp_path_factory) -> World:
         ["bench", named["ref"], "--tools", "gassst", "-o", os.fspath(folder / "x.html")],
         ["evaluate", named["bam"], "--plot", os.fspath(folder / "x.png")],
         ["align", "-q", named["simulated"], named["simulated"], "-o", os.fspath(folder / "x.paf")],
+        [
+            *["fold", "-q", named["simulated"], "--parameters", named["energies"]],
+            *["-o", os.fspath(folder / "x.tsv")],
+        ],
         ["split", "-q", named["simulated"], "-o", os.fspath(folder / "x.fq.gz")],
     ]  # fmt: skip
+    random_parameters(files["energies"], 1)
     for argv in steps:
         assert cli.main(argv) == 0
     nowhere = b"@nowhere\n" + b"ACGGT" * 20 + b"\n+\n" + b"I" * 100 + b"\n"

@@ -175,7 +175,7 @@ def test_no_option_can_be_abbreviated(run, command):
 def test_files_and_only_files_complete_as_files():
     suffixes = (
         ".fa", ".fq", ".bam", ".txt", ".fa[.gz]", ".fq[.gz]", ".gz", ".gsi", ".json", ".html", ".png", ".vcf",
-        ".csv", ".bedGraph",
+        ".csv", ".bedGraph", ".tsv", ".par",
     )  # fmt: skip
     wrong = []
     for name, (_, action) in EVERY.items():

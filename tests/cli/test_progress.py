@@ -7,6 +7,7 @@ import io
 import shlex
 
 import pytest
+from fold_parameters import random_parameters
 
 from gassst.cli import progress
 from gassst.cli.console import ERASE_LINE, Console
@@ -118,11 +119,14 @@ def test_every_command_that_takes_threads_begins_so(run, small_fasta, small_inde
     assert run("map", small_index, reads, "--shard", "1/1", "-o", part, "-q")[0] == 0
     few = tmp_path / "few.fa"
     few.write_text(">a\nACGGTTCATGACGATTCA\n")
+    energies = tmp_path / "x.par"
+    random_parameters(energies, 1)
     commands = [
         ["index", small_fasta, "-o", tmp_path / "x.gsi"],
         ["gather", part, "-o", tmp_path / "whole.bam"],
         ["split", reads, "-o", tmp_path / "reads.fq.gz"],
         ["align", few, few, "-o", tmp_path / "out.tsv"],
+        ["fold", few, "--parameters", energies, "-o", tmp_path / "fold.tsv"],
     ]
     for command in commands:
         code, _, error = run(*command, "-t", "1")

@@ -1,0 +1,71 @@
+/* RNA secondary structures of least free energy: what the kernels of all instruction sets and fold.pyx share.
+ *
+ * The nearest neighbour model with dangles on both sides of a stem (RNAfold -d2; Lorenz et al. 2011), energies in .01
+ * kcal/mol. Codes are A 0, C 1, G 2, U 3; types of pairs CG 1, GC 2, GU 3, UG 4, AU 5, UA 6, none 0.
+ *
+ *     C(i, j)   i and j pair: a hairpin, a loop with the pair (k, l), or a multiloop
+ *     M(i, j)   a part of a multiloop with at least one stem
+ *     F(i)      all from i on
+ *
+ * C is kept with the other half of each kind of loop added, so that a loop takes one sum. */
+#ifndef GASSST_FOLD_H
+#define GASSST_FOLD_H
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tables.h"
+
+enum {
+    FOLD_LOOP = 30,         /* unpaired bases of a loop with two pairs, at most */
+    FOLD_HAIRPIN = 3,       /* of a hairpin, at least */
+    FOLD_NONE = INT16_MIN,  /* of a hairpin that has no energy of its own */
+    FOLD_INFINITE = 16000,  /* in 16 bits */
+    FOLD_LOWEST = -15000,   /* a lane below it is done again: infinity and this are more than any hairpin */
+};
+
+/* Indexes: mismatches [type][5' side][3' side] as seen from within the loop; int11, int21, int22 [type][turned type of the
+ * inner pair][bases]. All members are int16_t, in the order of `gassst.fold.parameters`. */
+typedef struct {
+    int16_t mismatch_hairpin[128], mismatch_internal[128], mismatch_internal_1n[128], mismatch_internal_23[128];
+    int16_t mismatch_multi[128], mismatch_exterior[128], dangle5[32], dangle3[32], stack[64];
+    int16_t int11[1024], int21[4096], int22[16384];
+    int16_t bulge[32], internal[32];
+    int16_t ninio, most_ninio, terminal, closing, branch, unpaired;
+    int16_t triloops[1024], tetraloops[4096], hexaloops[65536]; /* by the codes of all their bases, or FOLD_NONE */
+    int16_t padding[32];
+} fold_parameters;
+
+typedef struct {
+    const fold_parameters *parameters;
+    const int32_t *hairpin; /* by unpaired bases */
+    const uint8_t *codes;
+    const int64_t *offsets;
+    const volatile int32_t *stop;
+} fold_job;
+
+/* Folds `lanes` sequences at most: sequence first + l in lane l. `energy` [count]; `structure`, or NULL, is written at the
+ * sequences' offsets. A lane too narrow has the energy INT32_MIN. `memory` begins with a cache line. */
+typedef struct {
+    const char *name;
+    int (*usable)(void);
+    int32_t lanes;
+    void (*fold)(const fold_job *, int64_t first, int64_t count, int64_t longest, void *memory, int32_t *energy,
+                 char *structure);
+} fold_kernels;
+
+extern LANES_HIDDEN const fold_kernels *const fold_tables[];
+/* The same in 32 bits, one sequence at a time. */
+extern LANES_HIDDEN const fold_kernels fold_wide;
+
+/* Bytes for sequences of n bases: six matrices, two rows of M's parts, codes, F. */
+static inline size_t fold_memory(int64_t n, int32_t lanes)
+{
+    return (size_t)(6 * n * n + 4 * n + 8) * (lanes > 1 ? 2 * (size_t)lanes : 4) + 64;
+}
+
+static inline int fold_ninio(const fold_parameters *p, int64_t asymmetry)
+{
+    const int64_t cost = (asymmetry < 0 ? -asymmetry : asymmetry) * p->ninio;
+    return (int)(cost < p->most_ninio ? cost : p->most_ninio);
+}
+#endif

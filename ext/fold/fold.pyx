@@ -1,0 +1,93 @@
+"""RNA folding: `fold.h`. Arrays are those of `gassst.fold`, which checks them; `run` releases the GIL."""
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
+from libc.stdlib cimport free, malloc
+
+include "../lanes/tables.pxi"
+
+cdef extern from "fold.h" nogil:
+    enum:
+        FOLD_NONE
+        FOLD_INFINITE
+    ctypedef struct fold_parameters:
+        pass
+    ctypedef struct fold_job:
+        const fold_parameters *parameters
+        const int32_t *hairpin
+        const uint8_t *codes
+        const int64_t *offsets
+        const int32_t *stop
+    ctypedef struct fold_kernels:
+        const char *name
+        int (*usable)() noexcept nogil
+        int32_t lanes
+        void (*fold)(const fold_job *, int64_t first, int64_t count, int64_t longest, void *memory, int32_t *energy,
+                     char *structure) noexcept nogil
+    const fold_kernels *const *fold_tables
+    const fold_kernels fold_wide
+    size_t fold_memory(int64_t n, int32_t lanes)
+
+NONE, INFINITE, PARAMETERS = FOLD_NONE, FOLD_INFINITE, sizeof(fold_parameters) // sizeof(int16_t)
+OVERFLOW = -(1 << 31)
+
+
+def instruction_sets():
+    """Names of those that this processor has, the fastest first."""
+    return lanes_names(<const lanes_head *const *>fold_tables)
+
+
+def memory(int64_t n, int32_t lanes):
+    """Bytes that folding takes for sequences of n bases."""
+    return fold_memory(n, lanes)
+
+
+cdef class Folder:
+    """Sequences, and the energies of the model.
+
+    `parameters` int16[PARAMETERS], as `fold_parameters`; `hairpin` int32, by unpaired bases; `codes` uint8 and `offsets`
+    int64[n + 1] of all sequences.
+    """
+
+    cdef fold_job job
+    cdef const fold_kernels *kernels
+    cdef int32_t stopped
+    cdef object arrays
+
+    def __init__(self, const int16_t[::1] parameters, const int32_t[::1] hairpin, const uint8_t[::1] codes,
+                 const int64_t[::1] offsets, str instruction_set):
+        self.kernels = <const fold_kernels *>lanes_find(<const lanes_head *const *>fold_tables, instruction_set)
+        if parameters.shape[0] != PARAMETERS or codes.shape[0] != offsets[offsets.shape[0] - 1] or not codes.shape[0]:
+            raise ValueError("sizes of the arrays of a folder")
+        self.arrays = parameters, hairpin, codes, offsets
+        self.job = fold_job(<const fold_parameters *>&parameters[0], &hairpin[0], &codes[0], &offsets[0], &self.stopped)
+
+    @property
+    def lanes(self):
+        """Sequences of a group."""
+        return self.kernels.lanes
+
+    def stop(self):
+        """Ends all calls of `run` soon, from any thread; what they return is incomplete."""
+        self.stopped = 1
+
+    def run(self, int64_t first, int64_t last, bint is_wide, int32_t[::1] energy, uint8_t[::1] structure=None):
+        """Energies of sequences first .. last - 1, OVERFLOW where 16 bits are too narrow, and their structures."""
+        cdef const fold_kernels *kernels = &fold_wide if is_wide else self.kernels
+        cdef int64_t longest = 0, i, k, n
+        cdef const int64_t *at = self.job.offsets
+        cdef void *space
+        cdef char *to = <char *>&structure[0] if structure is not None else NULL
+        for i in range(first, last):
+            longest = max(longest, at[i + 1] - at[i])
+        space = malloc(fold_memory(longest, kernels.lanes) + 64)
+        if space == NULL:
+            raise MemoryError("no memory for the matrices of a fold")
+        with nogil:
+            i = first
+            while i < last and not self.stopped:
+                n = 0
+                for k in range(i, min(last, i + kernels.lanes)):
+                    n = max(n, at[k + 1] - at[k])
+                kernels.fold(&self.job, i, min(last - i, <int64_t>kernels.lanes), n,
+                             <void *>((<size_t>space + 63) & ~<size_t>63), &energy[i], to)
+                i += kernels.lanes
+            free(space)

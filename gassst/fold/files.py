@@ -1,0 +1,187 @@
+"""Structures to a file: of whole sequences, or of windows along longer ones."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gassst.errors import InputError, UsageError
+from gassst.files.whole_file import whole_file
+from gassst.fold.folding import CODES, LANE_BASES, fold, fold_codes, windows
+from gassst.fold.parameters import Parameters
+
+BATCH_BASES = 1 << 22  # that are folded between two looks at the output
+Show = Callable[[None], object]
+Records = Iterable[tuple[str, bytes]]
+HEAD = "contig\tstart\tend\tstrand\tenergy\tstructure\n"
+
+
+class Scan:
+    """What to look for in windows.
+
+    Raises UsageError for numbers that make no sense.
+    """
+
+    def __init__(self, window: int, step: int, hairpins: int | None = None, max_energy: float | None = None):
+        if not 5 <= window <= LANE_BASES or not 1 <= step <= window:
+            raise UsageError(f"--window must be 5 to {LANE_BASES:,} bases, and --step 1 to the window")
+        if hairpins is not None and not 5 <= hairpins <= window:
+            raise UsageError(f"--hairpins must be 5 to {window} bases, those of the window")
+        self.window, self.step, self.hairpins, self.max_energy = window, step, hairpins, max_energy
+
+
+class Found(NamedTuple):
+    """A window, or a hairpin within one: where it begins and ends on the forward strand, from 0, and its structure."""
+
+    begin: int
+    end: int
+    strand: str
+    energy: float
+    structure: str
+
+
+def write_folds(
+    records: Records, path: str | os.PathLike[str], parameters: Parameters, threads: int, show: Show
+) -> tuple[int, int]:
+    """Name, length, energy and structure of each sequence; returns how many were folded, and lines."""
+    count = 0
+    with whole_file(path) as file:
+        for batch in _batches(records):
+            try:
+                found = fold([text for _, text in batch], parameters, threads=threads)
+            except InputError as error:
+                raise InputError(_named(str(error), batch)) from None
+            for (name, text), one in zip(batch, found, strict=True):
+                _put(file, f"{name}\t{len(text)}\t{one.energy:.2f}\t{one.structure}\n")
+            count += len(batch)
+            show(None)
+    return count, count
+
+
+def _named(message: str, batch: list[tuple[str, bytes]]) -> str:
+    """Names the sequence that a message gives the number of."""
+    number, _, rest = message.removeprefix("sequence ").partition(":")
+    return f"sequence {batch[int(number) - 1][0]}:{rest}"
+
+
+def write_scan(
+    records: Records,
+    path: str | os.PathLike[str],
+    parameters: Parameters,
+    scan: Scan,
+    threads: int,
+    show: Show,
+) -> tuple[int, int]:
+    """Windows of both strands of each sequence, or their hairpins, as a table or BED; returns windows and lines.
+
+    Windows that hold another letter than A, C, G, T and U are left out. Raises InputError where a window is longer than
+    all sequences.
+    """
+    is_bed = os.fspath(path).lower().endswith(".bed")
+    done = lines = longest = 0
+    with whole_file(path) as file:
+        if not is_bed:
+            _put(file, HEAD)
+        for name, text in records:
+            codes = CODES[np.frombuffer(text, np.uint8)]
+            longest = max(longest, len(codes))
+            for begins in _parts(codes, scan):
+                found = _windows(codes, begins, parameters, scan, threads)
+                done += 2 * len(begins)
+                for one in found:
+                    if scan.max_energy is None or one.energy <= scan.max_energy:
+                        lines += 1
+                        begin, end, strand, energy, structure = one
+                        more = (
+                            (f"{energy:.2f}", 0, strand) if is_bed else (strand, f"{energy:.2f}", structure)
+                        )
+                        _put(file, "\t".join(map(str, (name, begin, end, *more))) + "\n")
+                show(None)
+        if longest < scan.window:
+            raise InputError(f"--window {scan.window} is longer than every sequence: {longest} bases at most")
+    return done, lines
+
+
+def _parts(codes: NDArray[np.uint8], scan: Scan) -> Iterator[NDArray[np.int64]]:
+    """Where windows without other letters begin, some at a time."""
+    begins = windows(len(codes), scan.window, scan.step)
+    others = np.append(0, np.cumsum(codes > 3))
+    begins = begins[others[begins + scan.window] == others[begins]] if len(begins) else begins
+    size = max(1, BATCH_BASES // scan.window)
+    for first in range(0, len(begins), size):
+        yield begins[first : first + size]
+
+
+def _strands(
+    codes: NDArray[np.uint8], places: list[tuple[int, int, str]]
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The bases of places, those of the reverse strand complemented, and their offsets."""
+    parts = [3 - codes[a:b][::-1] if strand == "-" else codes[a:b] for a, b, strand in places]
+    offsets = np.append(0, np.cumsum([b - a for a, b, _ in places])).astype(np.int64)
+    return np.concatenate(parts) if parts else np.empty(0, np.uint8), offsets
+
+
+def _windows(
+    codes: NDArray[np.uint8], begins: NDArray[np.int64], parameters: Parameters, scan: Scan, threads: int
+) -> list[Found]:
+    """Folded windows; or their hairpins, each once, folded without what lies around them."""
+    places = [(a, a + scan.window, strand) for a in begins.tolist() for strand in "+-"]
+    found = _folded(codes, places, parameters, threads)
+    if scan.hairpins is None:
+        return found
+    hairpins: dict[tuple[int, int, str], None] = {}
+    for one in found:
+        for i, j in hairpins_of(one.structure, scan.hairpins):
+            a, b = (one.begin + i, one.begin + j + 1) if one.strand == "+" else (one.end - 1 - j, one.end - i)
+            hairpins[a, b, one.strand] = None
+    return _folded(codes, sorted(hairpins), parameters, threads)
+
+
+def _folded(
+    codes: NDArray[np.uint8], places: list[tuple[int, int, str]], parameters: Parameters, threads: int
+) -> list[Found]:
+    bases, offsets = _strands(codes, places)
+    energy, brackets = fold_codes(bases, offsets, parameters, True, threads, None)
+    assert brackets is not None
+    text, at = brackets.tobytes().decode("ascii"), offsets.tolist()
+    rows = zip(places, energy.tolist(), at[:-1], at[1:], strict=True)
+    return [Found(*place, e / 100, text[a:b]) for place, e, a, b in rows]
+
+
+def hairpins_of(structure: str, least: int) -> list[tuple[int, int]]:
+    """First and last base of each stem with one loop that spans so many bases, bulges and inner loops included."""
+    found: list[tuple[int, int] | None] = []
+    stack: list[tuple[int, list[tuple[int, int] | None]]] = [
+        (-1, found)
+    ]  # a base, and the stems directly within
+    for j, mark in enumerate(structure):
+        if mark == "(":
+            stack.append((j, []))
+        elif mark == ")":
+            i, inner = stack.pop()
+            if len(inner) > 1:
+                found.extend(inner)
+            has_one_loop = not inner or (len(inner) == 1 and inner[0] is not None)
+            stack[-1][1].append((i, j) if has_one_loop else None)
+    return [stem for stem in found if stem is not None and stem[1] - stem[0] + 1 >= least]
+
+
+def _batches(records: Records) -> Iterator[list[tuple[str, bytes]]]:
+    batch: list[tuple[str, bytes]] = []
+    bases = 0
+    for record in records:
+        batch.append(record)
+        bases += len(record[1])
+        if bases >= BATCH_BASES:
+            yield batch
+            batch, bases = [], 0
+    if batch:
+        yield batch
+
+
+def _put(file: IO[bytes], line: str) -> None:
+    file.write(line.encode("utf-8", "backslashreplace"))

@@ -1,0 +1,135 @@
+"""Energies of the nearest neighbour model: RNAfold parameter files 2.0."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from functools import cached_property
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gassst._core.fold import INFINITE, NONE, PARAMETERS
+from gassst.errors import InputError, MissingFileError
+
+HEAD = "## RNAfold parameter file v2.0"
+DEFAULT = -50  # what DEF stands for
+LOOPS = 30  # the longest loop of a table; longer hairpins are extrapolated
+# Section: the shape in the file, which part is of pairs that occur and of known bases, and the shape it gets. Type 0 is
+# no pair, so tables begin with an empty row.
+BASES = slice(1, 5)
+PAIRS = slice(0, 6)
+TABLES = {
+    "mismatch_hairpin": ((7, 5, 5), (PAIRS, BASES, BASES), (8, 4, 4)),
+    "mismatch_interior": ((7, 5, 5), (PAIRS, BASES, BASES), (8, 4, 4)),
+    "mismatch_interior_1n": ((7, 5, 5), (PAIRS, BASES, BASES), (8, 4, 4)),
+    "mismatch_interior_23": ((7, 5, 5), (PAIRS, BASES, BASES), (8, 4, 4)),
+    "mismatch_multi": ((7, 5, 5), (PAIRS, BASES, BASES), (8, 4, 4)),
+    "mismatch_exterior": ((7, 5, 5), (PAIRS, BASES, BASES), (8, 4, 4)),
+    "dangle5": ((7, 5), (PAIRS, BASES), (8, 4)),
+    "dangle3": ((7, 5), (PAIRS, BASES), (8, 4)),
+    "stack": ((7, 7), (PAIRS, PAIRS), (8, 8)),
+    "int11": ((7, 7, 5, 5), (PAIRS, PAIRS, BASES, BASES), (8, 8, 4, 4)),
+    "int21": ((7, 7, 5, 5, 5), (PAIRS, PAIRS, BASES, BASES, BASES), (8, 8, 4, 4, 4)),
+    "int22": ((6, 6, 4, 4, 4, 4), (PAIRS, PAIRS, *[slice(0, 4)] * 4), (8, 8, 4, 4, 4, 4)),
+}
+NEVER_BAD = (
+    "mismatch_multi",
+    "mismatch_exterior",
+    "dangle5",
+    "dangle3",
+)  # a base beside a stem costs nothing at most
+LENGTHS = ("hairpin", "bulge", "interior")
+SPECIAL = {"Triloops": 5, "Tetraloops": 6, "Hexaloops": 8}
+
+
+class Parameters:
+    """The energies of a file, at 37 degrees, in .01 kcal/mol.
+
+    Raises InputError for a file that is missing, of another format or cut short, and for what is not a number in it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]):
+        self.path = os.fspath(path)
+        try:
+            text = Path(path).read_text("utf-8")
+        except FileNotFoundError:
+            raise MissingFileError(f"{self.path}: no such file") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{self.path}: {getattr(error, 'strerror', None) or 'is not text'}") from None
+        if not text.startswith(HEAD):
+            self._fail(f"does not begin with {HEAD!r}")
+        if not re.search(r"^# *END\b", text, re.MULTILINE):
+            self._fail("is cut short: it has no line '# END'")
+        text = re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL)
+        parts = re.split(r"^#[ \t]+(\w+)[^\n]*$", text, flags=re.MULTILINE)[1:]
+        self._words = {
+            name.replace("internal", "interior"): body.split()
+            for name, body in zip(parts[::2], parts[1::2], strict=True)
+        }
+        self.table = self._table()
+
+    def _fail(self, what: str) -> NoReturn:
+        raise InputError(f"{self.path}: {what}")
+
+    def _numbers(self, section: str, count: int | None = None) -> NDArray[np.float64]:
+        words = self._words.get(section)
+        if words is None:
+            self._fail(f"has no section {section}")
+        try:
+            named = {"INF": INFINITE, "DEF": DEFAULT}
+            found = np.array([named[word] if word in named else float(word) for word in words])
+        except ValueError:
+            self._fail(f"section {section} has what is not a number")
+        if count is not None and len(found) != count:
+            self._fail(f"section {section} has {len(found):,} numbers; {count:,} are wanted")
+        return found
+
+    def _table(self) -> NDArray[np.int16]:
+        """int16[PARAMETERS], in the order of `fold_parameters`."""
+        parts = []
+        for section, (shape, used, wanted) in TABLES.items():
+            whole = np.zeros(wanted)
+            known = self._numbers(section, math.prod(shape)).reshape(shape)[used]
+            whole[tuple(slice(1, 7) if size == 8 else slice(0, 4) for size in wanted)] = (
+                np.minimum(known, 0) if section in NEVER_BAD else known
+            )
+            parts.append(whole.reshape(-1))
+        for section in LENGTHS[1:]:
+            parts.append(np.append(self._numbers(section, LOOPS + 1), 0))
+        multi, ninio, misc = self._numbers("ML_params", 6), self._numbers("NINIO", 3), self._numbers("Misc")
+        if len(misc) < 4:
+            self._fail("section Misc has no TerminalAU")
+        parts.append(np.array([ninio[0], ninio[2], misc[2], multi[2], multi[4], multi[0]]))
+        parts += [self._special(section, length) for section, length in SPECIAL.items()]
+        sizes = [part.size for part in parts]
+        found = np.zeros(PARAMETERS, np.int16)
+        found[: sum(sizes)] = np.clip(np.concatenate(parts), NONE, INFINITE)
+        return found
+
+    def _special(self, section: str, length: int) -> NDArray[np.float64]:
+        """Energies of whole hairpins, by the codes of their bases."""
+        found = np.full(4**length, float(NONE))
+        words = self._words.get(section, [])
+        for loop, energy in zip(words[::3], words[1::3], strict=False):
+            if len(loop) != length or set(loop) - set("ACGU"):
+                self._fail(f"section {section}: {loop!r} is not a hairpin of {length} bases")
+            try:
+                found[int("".join(str("ACGU".index(base)) for base in loop), 4)] = float(energy)
+            except ValueError:
+                self._fail(f"section {section} has what is not a number")
+        return found
+
+    @cached_property
+    def _hairpins(self) -> tuple[NDArray[np.float64], float]:
+        misc = self._numbers("Misc")
+        return self._numbers("hairpin", LOOPS + 1), float(misc[4]) if len(misc) > 4 else 107.856
+
+    def hairpins(self, longest: int) -> NDArray[np.int32]:
+        """int32[longest + 1], energies of hairpins by their unpaired bases."""
+        table, slope = self._hairpins
+        more = [table[LOOPS] + int(slope * math.log(size / LOOPS)) for size in range(LOOPS + 1, longest + 1)]
+        return np.append(table, more).astype(np.int32)

@@ -1,0 +1,213 @@
+"""Folding: against all structures, with random energies, and ViennaRNA."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from fold_parameters import PAIRS, energy_of, pairs_of, random_parameters, structures
+
+from gassst.cli import main as cli
+from gassst.errors import GassstError
+from gassst.fold import Parameters, fold, folding, windows
+from gassst.fold.files import hairpins_of
+
+HAIRPIN = "GGGGCCCAAGAAAACCAUUGGGCCCC"
+
+
+@pytest.fixture(params=folding.instruction_sets())
+def instruction_set(request, monkeypatch):
+    monkeypatch.setattr(folding, "instruction_sets", lambda: [request.param])
+
+
+@pytest.fixture(scope="module")
+def random_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("par") / "random.par"
+    random_parameters(path, 1)
+    return path
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_structures_are_the_best_of_all(seed, tmp_path, instruction_set):
+    rng = random.Random(seed)
+    tables = random_parameters(tmp_path / "x.par", seed)
+    several = ["".join(rng.choices("ACGU", k=n)) for n in (1, 4, 5, 9, 14, 17, 18, 18)]
+    several += ["GG" + "".join(rng.choices("GC", k=14)) + "CC", "GGAAACGAAAGCGAAAGCACC"[: 17 + seed]]
+    for sequence, found in zip(several, fold(several, tmp_path / "x.par", threads=2), strict=True):
+        every = structures(len(sequence), lambda i, j, s=sequence: s[i] + s[j] in PAIRS)
+        energies = [energy_of(sequence, pairs, tables) for pairs in every]
+        assert round(found.energy * 100) == min(e for e in energies if e is not None)
+        assert energy_of(sequence, pairs_of(found.structure), tables) == round(found.energy * 100)
+
+
+def test_longer_structures_have_the_energy_that_is_said(random_file, tmp_path, instruction_set):
+    """Groups of different lengths, and lanes that are not full; all loops occur."""
+    rng, tables = random.Random(5), random_parameters(tmp_path / "x.par", 5)
+    several = ["".join(rng.choices("ACGU", k=rng.randrange(1, 130))) for _ in range(70)]
+    found = fold(several, tmp_path / "x.par", threads=2)
+    for sequence, one in zip(several, found, strict=True):
+        assert energy_of(sequence, pairs_of(one.structure), tables) == round(one.energy * 100)
+        assert len(one.structure) == len(sequence)
+    assert [one.energy for one in fold(several, tmp_path / "x.par", False)] == [one.energy for one in found]
+    assert all(not one.structure for one in fold(several, tmp_path / "x.par", structures=False))
+    alone = [fold([sequence], tmp_path / "x.par")[0] for sequence in several[:5]]
+    assert alone == found[:5]
+
+
+def test_narrow_and_wide_lanes_agree(random_file, monkeypatch):
+    """What is done again in 32 bits has the same result, where 16 were wide enough."""
+    rng = random.Random(9)
+    several = ["".join(rng.choices("ACGU", k=60)) for _ in range(40)]
+    narrow = fold(several, random_file)
+    monkeypatch.setattr(folding, "LANE_BASES", 1)
+    assert fold(several, random_file) == narrow
+
+
+def test_lanes_that_are_too_narrow_are_done_again(tmp_path):
+    tables = random_parameters(tmp_path / "x.par", 3)
+    stem = "".join(random.Random(3).choices("GC", k=190))
+    sequence = stem + "GAAAACCA" + stem[::-1].translate(str.maketrans("GC", "CG"))
+    found = fold([sequence, "ACGU"], tmp_path / "x.par")
+    assert energy_of(sequence, pairs_of(found[0].structure), tables) == round(found[0].energy * 100)
+    assert found[0].energy < -150 and found[1].energy == 0
+
+
+@pytest.mark.parametrize("name", ["Turner2004", "Turner1999", "Andronescu2007"])
+def test_energies_are_those_of_viennarna(name, tmp_path):
+    rna = pytest.importorskip("RNA", reason="no ViennaRNA")
+    getattr(rna, f"params_load_RNA_{name}")()
+    rna.params_save(str(tmp_path / "x.par"))
+    rng = random.Random(name)
+    several = [
+        "".join(rng.choices(rng.choice(["ACGU", "AGGCCU"]), k=rng.randrange(18, 121))) for _ in range(300)
+    ]
+    for sequence, found in zip(several, fold(several, tmp_path / "x.par", threads=2), strict=True):
+        fc = rna.fold_compound(sequence)
+        assert round(found.energy * 100) == round(fc.mfe()[1] * 100)
+        assert round(fc.eval_structure(found.structure) * 100) == round(found.energy * 100)
+
+
+def test_dna_and_small_letters_are_read(random_file):
+    assert fold([HAIRPIN.replace("U", "t").lower().encode()], random_file) == fold([HAIRPIN], random_file)
+    assert fold([], random_file) == []
+
+
+def test_windows_reach_the_end():
+    assert windows(10, 4, 3).tolist() == [0, 3, 6] and windows(9, 4, 3).tolist() == [0, 3, 5]
+    assert windows(3, 4, 1).tolist() == [] and windows(4, 4, 1).tolist() == [0]
+
+
+def test_hairpins_have_one_loop():
+    assert hairpins_of("((...))..(.((...)))", 7) == [(0, 6), (9, 18)]
+    assert hairpins_of("(((...))..(.((...))))", 8) == [(10, 19)]
+    assert hairpins_of("((.((...)).(...)).)", 5) == [(3, 9), (11, 15)]
+
+
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        (lambda text: text[: len(text) // 2], "is cut short"),
+        (lambda text: text.replace("v2.0", "v3.0"), "does not begin with"),
+        (lambda text: text.replace("# NINIO", "# NONE"), "has no section NINIO"),
+        (lambda text: text.replace("# stack\n", "# stack\n7 "), "stack has 50 numbers; 49 are wanted"),
+        (lambda text: text.replace("# bulge\n", "# bulge\nx "), "bulge has what is not a number"),
+        (
+            lambda text: text.replace("# Triloops\n", "# Triloops\nACGT 5 0\n"),
+            "'ACGT' is not a hairpin of 5 bases",
+        ),
+    ],
+)
+def test_a_damaged_parameter_file_is_one_line(edit, words, random_file, tmp_path):
+    (tmp_path / "y.par").write_text(edit(random_file.read_text()))
+    with pytest.raises(GassstError, match=words) as caught:
+        fold(["ACGU"], tmp_path / "y.par")
+    assert "\n" not in str(caught.value) and "y.par" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda path: fold(["ACGU"]), "ViennaRNA writes one"),
+        (lambda path: fold(["ACGU"], "/nowhere/x.par"), "no such file"),
+        (lambda path: fold(["ACGU", "ACGN"], path), "sequence 2: 'N' at base 4 is not one of ACGU"),
+        (lambda path: fold([""], path), "sequence 1: has 0 bases"),
+        (lambda path: fold("ACGU", path), "a list of sequences"),
+        (lambda path: fold([5], path), "must be str or bytes"),
+        (lambda path: fold(["A" * 30_001], path), "has 30,001 bases"),
+        (lambda path: fold(["ACGU"], path, threads=0), "threads"),
+    ],
+)
+def test_bad_input_is_one_line(call, words, random_file):
+    with pytest.raises(GassstError, match=words) as caught:
+        call(random_file)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.fixture
+def run(tmp_path, capfd, random_file):
+    (tmp_path / "x.fa").write_text(
+        f">a one\n{HAIRPIN}\n>b\n{'A' * 40}{HAIRPIN}{'A' * 40}N{'A' * 20}\n>c\nACGU\n"
+    )
+
+    def gassst(*options):
+        argv = [
+            "fold",
+            str(tmp_path / "x.fa"),
+            "--parameters",
+            str(random_file),
+            "-t",
+            "2",
+            *map(str, options),
+        ]
+        return cli.main(argv), *capfd.readouterr()
+
+    return gassst
+
+
+def test_the_command_writes_a_table(run, tmp_path, random_file):
+    (tmp_path / "x.fa").write_text(f">a one\n{HAIRPIN}\n>c\nACGU\n")
+    code, out, _ = run("-q")
+    best = fold([HAIRPIN], Parameters(random_file))[0]
+    assert code == 0 and out == f"a\t26\t{best.energy:.2f}\t{best.structure}\nc\t4\t0.00\t....\n"
+
+
+def test_the_command_scans(run, tmp_path, random_file):
+    code, out, error = run("--scan", "--window", 26, "--step", 5, "-o", tmp_path / "w.tsv")
+    rows = [line.split("\t") for line in (tmp_path / "w.tsv").read_text().splitlines()]
+    assert code == 0 and rows[0] == ["contig", "start", "end", "strand", "energy", "structure"]
+    assert [row[:3] for row in rows[1:3]] == [["a", "0", "26"]] * 2 and [row[3] for row in rows[1:3]] == [
+        "+",
+        "-",
+    ]
+    assert len(rows) == 1 + 2 * (1 + 17) and "36 windows folded" in error  # none with the N
+    turned = HAIRPIN[::-1].translate(str.maketrans("ACGU", "UGCA"))
+    assert rows[2][5] == fold([turned], random_file)[0].structure
+    code, *_ = run("--scan", "--window", 60, "--step", 1, "--hairpins", 20, "-o", tmp_path / "h.bed", "-q")
+    beds = [line.split("\t") for line in (tmp_path / "h.bed").read_text().splitlines()]
+    assert code == 0 and beds and len({tuple(bed) for bed in beds}) == len(beds)
+    assert all(int(bed[2]) - int(bed[1]) >= 20 and bed[5] in "+-" and float(bed[3]) < 100 for bed in beds)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--hairpins", 63), "go with --scan"),
+        (("--window", 63), "go with --scan"),
+        (("--scan", "--window", 4), "--window must be"),
+        (("--scan", "--step", 0), "--step 1"),
+        (("--scan", "--hairpins", 121), "--hairpins must be"),
+        (("--scan", "--window", 300), "longer than every sequence: 127"),
+        ((), "sequence b: 'N' at base 107"),
+    ],
+)
+def test_bad_options_are_one_line(run, options, words):
+    code, out, error = run("-q", *options)
+    assert code != 0 and words in error and error.count("\n") == 1 and len(out.splitlines()) <= 1
+
+
+def test_energies_do_not_depend_on_threads_or_neighbours(random_file, instruction_set):
+    several = ["".join(random.Random(i).choices("ACGU", k=30 + i)) for i in range(50)]
+    order = np.random.default_rng(1).permutation(50)
+    first = fold(several, random_file, threads=1)
+    assert [first[i] for i in order] == fold([several[i] for i in order], random_file, threads=2)
