@@ -105,6 +105,7 @@ SOURCES = {
     "semiring": "ext/semiring/semiring.pyx",
     "chain": "ext/hmm/chain.pyx",
     "fold": "ext/fold/fold.pyx",
+    "profile": "ext/hmm/profile.pyx",
 }
 # C files that a module links besides its own.
 KERNELS = {
@@ -116,6 +117,7 @@ KERNELS = {
     "semiring": ["ext/semiring/semiring_kernels.c"],
     "chain": ["ext/hmm/chain_kernels.c"],
     "fold": ["ext/fold/fold_kernels.c", "ext/fold/fold_wide.c"],
+    "profile": ["ext/hmm/profile_kernels.c"],
     "records": ["ext/io/baq.c", "ext/pairwise/pair_hmm_plain.c"],
 }
 

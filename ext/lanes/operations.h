@@ -134,3 +134,18 @@ LANES_ALWAYS LANES_TARGET ISA_(I16) ISA_(lookup)(const int16_t *table, int size,
     return found;
 #endif
 }
+
+/* Likewise of a table of 32 numbers of single precision. */
+LANES_ALWAYS LANES_TARGET ISA_(F32) ISA_(lookup_single)(const float *table, ISA_(I32) index)
+{
+#if LANES_BYTES == 64
+    return (ISA_(F32))_mm512_permutex2var_ps(_mm512_loadu_ps(table), (__m512i)index, _mm512_loadu_ps(table + 16));
+#elif LANES_BYTES == 32
+    return (ISA_(F32))_mm256_i32gather_ps(table, (__m256i)index, 4);
+#else
+    ISA_(F32) found = {0};
+    for (int l = 0; l < (int)(sizeof index / sizeof *table); l++)
+        ((float *)&found)[l] = table[((int32_t *)&index)[l]];
+    return found;
+#endif
+}

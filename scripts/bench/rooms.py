@@ -1,8 +1,8 @@
 """CPU seconds of the rooms of dynamic programmes beside the best library for each, and their ratio.
 
-    python scripts/bench/rooms.py [fold] [hmm] [semiring]
+    python scripts/bench/rooms.py [fold] [hmm] [profile] [semiring]
 
-Needs SciPy, hmmlearn and ViennaRNA. Both sides run in this process, on one thread.
+Needs SciPy, hmmlearn, pyhmmer and ViennaRNA. Both sides run in this process, on one thread.
 """
 
 from __future__ import annotations
@@ -103,7 +103,41 @@ def fold() -> None:
                 row(f"{n} bases, {isa}{', structures' * structures}", own, theirs, "ViennaRNA")
 
 
-ROOMS = {"fold": fold, "semiring": semiring, "hmm": hmm}
+def profile() -> None:
+    """A family of 200 amino acids in sequences of 360 beside pyhmmer, with and without its filters."""
+    import tempfile
+
+    import pyhmmer
+
+    from gassst.hmm import Profile
+
+    abc, rng = pyhmmer.easel.Alphabet.amino(), np.random.default_rng(2)
+    letters = list(abc.symbols[:20])
+    consensus = rng.choice(letters, 200)
+    family = ["".join(c if rng.random() > 0.3 else rng.choice(letters) for c in consensus) for _ in range(20)]
+
+    def made(texts: list[str]) -> list[pyhmmer.easel.TextSequence]:
+        return [pyhmmer.easel.TextSequence(name=str(i).encode(), sequence=t) for i, t in enumerate(texts)]
+
+    msa = pyhmmer.easel.TextMSA(name=b"fam", sequences=made(family)).digitize(abc)
+    hmm, _, _ = pyhmmer.plan7.Builder(abc).build_msa(msa, pyhmmer.plan7.Background(abc))
+    several = ["".join(rng.choice(letters, 360)) for _ in range(2000)]
+    block = pyhmmer.easel.DigitalSequenceBlock(abc, [one.digitize(abc) for one in made(several)])
+    with tempfile.NamedTemporaryFile(suffix=".hmm") as file:
+        hmm.write(file)
+        file.flush()
+        own = Profile(file.name)
+    unfiltered = {"bias_filter": False, "F1": 1.0, "F2": 1.0, "F3": 1.0, "E": 1e9}
+    for call, name in ((own.viterbi, "Viterbi"), (own.forward, "Forward")):
+        mine = best(lambda call=call: call(several, threads=1)) / len(several)
+        for options, what in (({}, "pyhmmer"), (unfiltered, "no filters")):
+            theirs = best(lambda o=options: list(pyhmmer.hmmsearch(hmm, block, cpus=1, **o)), 1) / len(
+                several
+            )
+            row(f"profile, {name}, 200 x 360", mine, theirs, what)
+
+
+ROOMS = {"fold": fold, "semiring": semiring, "hmm": hmm, "profile": profile}
 
 if __name__ == "__main__":
     for room in sys.argv[1:] or ROOMS:
