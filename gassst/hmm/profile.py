@@ -171,7 +171,7 @@ class Profile:
     def e_values(self, bits: NDArray[np.float64], database: int | None = None) -> Floats:
         """float64[n]: how many of `database` random sequences would have such a `forward` score.
 
-        By default as many as there are scores. Raises InputError where the file has no STATS LOCAL FORWARD.
+        By default as many as there are scores. Raises InputError for a file without STATS LOCAL FORWARD.
         """
         if "FORWARD" not in self._statistics:
             self._fail("has no STATS LOCAL FORWARD: hmmbuild or hmmpress of HMMER 3 writes it")
