@@ -206,7 +206,9 @@ def options():
 def headers(source):
     """The project's own headers that a C file or header includes, directly or through others."""
     found = set()
-    for name in re.findall(r'^\s*#\s*include "([^"]+)"', Path(source).read_text("utf-8"), re.MULTILINE):
+    for name in re.findall(
+        r'^\s*#\s*(?:include|define LANES_TEMPLATE) "([^"]+)"', Path(source).read_text("utf-8"), re.MULTILINE
+    ):
         places = [Path(folder, name) for folder in (Path(source).parent, *HEADERS)]
         for header in [str(place) for place in places if place.is_file()][:1]:
             found |= {header} | headers(header)
