@@ -10,8 +10,8 @@ align      alignment of sequences with sequences, without a reference
 errors     what can go wrong; `errors.GassstError` is the base of all
 
 Signatures also name the types Read and Paths; MapOptions and FileOptions, the keyword arguments of `Mapper` and of
-`Mapper.map_file`; TagSources, ReadGroups, DuplicateRules, Preparation, Shard and InputProgress, which the latter
-accepts; ReadSource and InsertModel, of `Mapper.learn_insert`; and Reference and Spectrum, of an index.
+`Mapper.map_file`; TagSources, Selection, ReadGroups, DuplicateRules, Preparation, Shard and InputProgress, which the
+latter accepts; ReadSource and InsertModel, of `Mapper.learn_insert`; and Reference and Spectrum, of an index.
 
 >>> gassst.Index.build("ref.fa").save("ref.gsi")
 >>> with gassst.Mapper("ref.gsi", threads=4) as mapper:
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from gassst.pairing.insert_size import InsertModel
     from gassst.reads.groups import ReadGroups
     from gassst.reads.input import Paths
+    from gassst.reads.selection import Selection
     from gassst.reads.shapes import Read
     from gassst.reads.shards import Shard
     from gassst.reads.small_rna import Preparation
@@ -62,6 +63,7 @@ __all__ = [
     "ReadSource",
     "Reference",
     "Scoring",
+    "Selection",
     "Shard",
     "Spectrum",
     "Stats",
@@ -92,6 +94,7 @@ _LAZY = {
     "Shard": ("gassst.reads.shards", "Shard"),
     "Spectrum": ("gassst.index.spectrum", "Spectrum"),
     "Stats": ("gassst.model.stats", "Stats"),
+    "Selection": ("gassst.reads.selection", "Selection"),
     "TagSources": ("gassst.reads.tags", "TagSources"),
 }
 

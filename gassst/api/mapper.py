@@ -374,6 +374,8 @@ class Mapper(BatchMapper):
             it is, for `gassst.records.gathering`. Insert sizes are learned from the first reads of all.
         insert : InsertModel, optional
             Of the pairs, as `learn_insert` finds it.
+        selection : Selection, optional
+            Which reads of the input are mapped, and what is cut off their ends.
         preparation : Preparation, optional
             Single reads are cut at their 3' adapter, and counted by their names.
 

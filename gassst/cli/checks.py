@@ -19,6 +19,7 @@ from gassst.cli.options import (
 from gassst.cli.reports import verify_reports
 from gassst.errors import ParameterError, UsageError
 from gassst.model.params import MapParams
+from gassst.reads.selection import Selection
 from gassst.reads.tags import TagSources
 from gassst.records.options import OutputOptions
 from gassst.workers.thread_count import MAX_THREADS
@@ -60,11 +61,14 @@ def check_map(args: argparse.Namespace, params: MapParams) -> list[Sample]:
     verify_reports(args)
     Cascade(params.filters, 0)
     TagSources(**given(args, TagSources)).verify()
+    selection = Selection(**given(args, Selection)).verify()
     output = OutputOptions(**given(args, OutputOptions))
     output.verify()
     if args.meth_tags is not None and params.meth is None:
         raise UsageError("--meth-tags needs --meth")
     check_shard(args)
+    if selection.is_range and (args.shard is not None or args.dask is not None):
+        raise UsageError("--skip and --upto go with neither --shard nor --dask")
     samples = samples_of(args)
     check_single(args, params, samples)
     unmapped = output.unmapped

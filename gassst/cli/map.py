@@ -20,6 +20,7 @@ from gassst.cli.options import add_map_options, duplicate_rules, given, header_l
 from gassst.cli.reports import reports
 from gassst.cli.start import log_start
 from gassst.index.choice import load_index
+from gassst.reads.selection import Selection
 from gassst.reads.tags import TagSources
 from gassst.records.options import OutputOptions
 from gassst.workers.allocator import keep_freed_memory
@@ -85,6 +86,7 @@ def _options_of(args: argparse.Namespace, params: MapParams) -> OptionsFor:
             "allow_truncated": args.allow_truncated,
             "reference": args.reference,
             "preparation": preparation(args),
+            "selection": Selection(**given(args, Selection)),
             "insert": insert,
             **given(args, OutputOptions),
             "header_lines": header_lines(args),

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from gassst.errors import ParameterError, UsageError, unreadable
 from gassst.model.options import MACHINE, Option, options_of
 from gassst.model.params import ANCIENT, EVERY_HIT, SMALL_RNA, MapParams, Scoring
+from gassst.reads.selection import Selection
 from gassst.reads.tags import TagSources
 from gassst.records.options import DuplicateRules, OutputFile, OutputOptions, RecordStyle
 from gassst.tools.arguments import file_path, output_path
@@ -133,7 +134,7 @@ def _arguments(field: Field[Any], option: Option) -> Iterator[tuple[tuple[str, .
     if option.metavar == "NAME=VALUE":
         settings |= {"action": "append"}
     elif option.values is not None and option.values.names:
-        settings["choices"] = option.values.names
+        settings |= {"choices": option.values.names, "type": str.lower}
     else:
         by_type = TYPES.get(str(field.type).removesuffix(" | None"))
         settings["type"] = FORMS.get(option.metavar or "", by_type)
@@ -243,6 +244,7 @@ def _add_input(group: Any) -> None:
         help="Map only part I of N of the reads, from plain or BGZF files. `gassst gather` joins the output of all "
         "parts.",
     )
+    add_options(group, Selection)
     add_options(group, TagSources)
 
 
@@ -532,7 +534,16 @@ OPTION_OF = {
     "adapters": "--adapter",
     **{
         field.name: ", ".join(option.flags) if isinstance(option.help, Mapping) else option.flags[0]
-        for kind in (MapParams, Scoring, TagSources, OutputFile, RecordStyle, OutputOptions, DuplicateRules)
+        for kind in (
+            MapParams,
+            Scoring,
+            Selection,
+            TagSources,
+            OutputFile,
+            RecordStyle,
+            OutputOptions,
+            DuplicateRules,
+        )
         for field, option in options_of(kind)
     },
 }

@@ -22,6 +22,8 @@ from gassst.model.read_batch import MAX_BATCH_BASES, MAX_LENGTH, ReadBatch, veri
 from gassst.reads.alignment_input import AlignmentInput
 from gassst.reads.batch_sizes import ALONE, BatchSizes, Neighbours
 from gassst.reads.groups import NO_GROUPS, ReadGroups
+from gassst.reads.selected import Range, without_ends
+from gassst.reads.selection import ALL, Selection
 from gassst.reads.small_rna import NOTHING, Preparation
 from gassst.reads.streams import FileAccess, ReadOptions, Unparsed, batches_of_file, batches_of_pair
 from gassst.reads.tags import NO_TAGS, TagSources
@@ -52,13 +54,15 @@ class GroupBatch:
     batch: Unparsed
     read_group: int
     preparation: Preparation = NOTHING
+    selection: Selection = ALL
 
     def __len__(self) -> int:
         return len(self.batch)
 
     def parsed(self) -> ReadBatch:
         """The batch. Raises InputError for text that is no reads."""
-        return self.preparation.of(replace(self.batch.parsed(), read_group=self.read_group))
+        batch = replace(self.batch.parsed(), read_group=self.read_group)
+        return self.preparation.of(without_ends(batch, self.selection))
 
 
 def open_reads(
@@ -131,6 +135,7 @@ def open_unparsed(
     inflaters: Inflaters | None = None,
     neighbours: Neighbours = ALONE,
     preparation: Preparation = NOTHING,
+    selection: Selection = ALL,
 ) -> ClosableBatches:
     """The batches of `open_reads`, for others to parse.
 
@@ -138,8 +143,8 @@ def open_unparsed(
     `tags` says what of the headers becomes tags, `groups` which read group each file is of. Files are read and
     inflated, and cut between records, in threads of their own, one for each file that is read; `inflaters` inflate
     those that are BGZF. With several `workers` the first and the last batches are smaller where the run has no
-    `neighbours` (`batch_sizes`). Single reads get the `preparation`. Of some lanes only `parts` are read, and nothing
-    of the others (`gassst.reads.shards`).
+    `neighbours` (`batch_sizes`). Single reads get the `preparation`; the `selection` is that of all lanes together. Of
+    some lanes only `parts` are read, and nothing of the others (`gassst.reads.shards`).
 
     Raises
     ------
@@ -165,6 +170,7 @@ def open_unparsed(
                 alignments or NO_ALIGNMENTS,
                 parts,
                 preparation,
+                selection,
             )
         )
     if interleaved:
@@ -172,7 +178,7 @@ def open_unparsed(
     lanes = _readable_lanes(reads, mates)
     firsts = [first for first, _ in lanes]
     batches = BatchSizes(whole_pairs(batch_size), workers, firsts, sizes, neighbours)
-    return _files_of_pairs(lanes, options, batches, access, groups, parts)
+    return _files_of_pairs(lanes, options, batches, access, groups, parts, selection)
 
 
 def _files(
@@ -185,8 +191,12 @@ def _files(
     alignments: Mapping[str, AlignmentInput] = NO_ALIGNMENTS,
     parts: Sequence[LanePart] | None = None,
     preparation: Preparation = NOTHING,
+    selection: Selection = ALL,
 ) -> Generator[Unparsed, None, None]:
+    wanted = Range(selection)
     for i, (lane, part) in enumerate(_parts_of_lanes(len(paths), parts)):
+        if wanted.is_over:
+            return
         path, found = paths[lane], alignments.get(paths[lane])
         if found is not None:
             batches: Iterator[Unparsed] = found.batches(
@@ -196,12 +206,10 @@ def _files(
             pieces = batch_sizes.of_file(i)
             cut = None if part is None else part.slices[0]
             batches = batches_of_file(path, interleaved, options, pieces, access, cut)
-        size = 0
-        for batch in batches:
-            batch = batch if size else _first(batch)
-            size += len(batch)
-            yield GroupBatch(batch, groups.of(lane), preparation)
-        if part is None and not size:
+        size = [0]
+        for batch in wanted.of(_counted(batches, size)):
+            yield GroupBatch(batch, groups.of(lane), preparation, selection)
+        if part is None and not size[0]:
             log.warning("%s: no reads", name_of(path))
 
 
@@ -212,17 +220,28 @@ def _files_of_pairs(
     access: FileAccess,
     groups: ReadGroups = NO_GROUPS,
     parts: Sequence[LanePart] | None = None,
+    selection: Selection = ALL,
 ) -> Generator[Unparsed, None, None]:
     options = options._replace(reads=whole_pairs(options.reads))
+    wanted = Range(selection)
     for i, (lane, part) in enumerate(_parts_of_lanes(len(lanes), parts)):
+        if wanted.is_over:
+            return
         pieces, cuts = batch_sizes.of_file(i, mates=2), (None, None) if part is None else part.slices
-        size = 0
-        for batch in batches_of_pair(*lanes[lane], options, pieces, access, cuts):
-            batch = batch if size else _first(batch)
-            size += len(batch)
-            yield GroupBatch(batch, groups.of(lane))
-        if part is None and not size:
+        size = [0]
+        batches = batches_of_pair(*lanes[lane], options, pieces, access, cuts)
+        for batch in wanted.of(_counted(batches, size)):
+            yield GroupBatch(batch, groups.of(lane), selection=selection)
+        if part is None and not size[0]:
             log.warning("%s: no reads", " and ".join(map(name_of, lanes[lane])))
+
+
+def _counted(batches: Iterator[Unparsed], size: list[int]) -> Iterator[Unparsed]:
+    """The batches of a lane. The reads so far are added to `size`."""
+    for batch in batches:
+        batch = batch if size[0] else _first(batch)
+        size[0] += len(batch)
+        yield batch
 
 
 def _first(batch: Unparsed) -> Unparsed:

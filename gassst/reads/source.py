@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
+from gassst.errors import UsageError
 from gassst.files.distinct import paths_of
 from gassst.files.inflate import Inflaters
 from gassst.files.input_progress import InputProgress
@@ -15,6 +16,7 @@ from gassst.reads.alignment_input import AlignmentInput, alignment_inputs, kept_
 from gassst.reads.batch_sizes import ALONE, Neighbours
 from gassst.reads.groups import NO_GROUP, ReadGroups, read_groups
 from gassst.reads.input import ClosableBatches, Paths, open_unparsed
+from gassst.reads.selection import ALL, Selection
 from gassst.reads.shards import Shard, digest_of, parts_of
 from gassst.reads.small_rna import NOTHING, Preparation
 from gassst.reads.tags import NO_TAGS, TagSources
@@ -29,6 +31,7 @@ class SourceOptions(TypedDict, total=False):
     reference: str | None
     tags: TagSources
     preparation: Preparation
+    selection: Selection
 
 
 THREADS_PER_INFLATER = 4  # one that inflates BAM keeps more than four that map busy
@@ -54,6 +57,7 @@ class ReadSource:
         Those of `reads` that are alignment files, by path.
     preparation : Preparation
         Of single reads.
+    selection : Selection
     """
 
     reads: list[str]
@@ -66,6 +70,7 @@ class ReadSource:
     comments: tuple[str, ...]
     alignments: dict[str, AlignmentInput]
     preparation: Preparation = NOTHING
+    selection: Selection = ALL
 
     @classmethod
     def of(
@@ -81,6 +86,7 @@ class ReadSource:
         threads: int = 1,
         meth: str | None = None,
         preparation: Preparation = NOTHING,
+        selection: Selection = ALL,
     ) -> ReadSource:
         """The arguments are those of `Mapper` and `Mapper.map_file`. Raises UsageError, InputError."""
         paths = [os.fspath(path) for path in paths_of(reads)]
@@ -91,7 +97,7 @@ class ReadSource:
         kept, comments = kept_lines(alignments.values(), own)
         groups = own if own.lines else ReadGroups(kept, (NO_GROUP,) * len(paths))
         tags = replace(tags, read_groups=not own.lines, methylation=meth is None)
-        more = kept, comments, alignments, preparation.verify()
+        more = kept, comments, alignments, preparation.verify(), selection.verify()
         return cls(paths, others, interleaved, allow_truncated, tags, groups, *more)
 
     @property
@@ -103,10 +109,15 @@ class ReadSource:
     def facts(self) -> tuple[object, ...]:
         """What two machines must agree on that map parts of this source; names of files may differ."""
         digests = tuple(map(digest_of, self.paths))
-        return digests, self.mates is None, self.interleaved, self.tags, self.groups, self.preparation
+        how = self.tags, self.groups, self.preparation, self.selection
+        return digests, self.mates is None, self.interleaved, *how
 
     def parts(self, shard: Shard) -> list[LanePart]:
         """What a part has of each lane. Raises UsageError, InputError as `shards.parts_of`."""
+        if self.selection.is_range:
+            raise UsageError(
+                f"--shard {shard}: parts are made of all reads, not of those of --skip and --upto"
+            )
         return parts_of(shard, self.reads, self.mates, by_template=self.interleaved)
 
     def batches(
@@ -134,4 +145,5 @@ class ReadSource:
             inflaters=inflaters,
             neighbours=neighbours,
             preparation=self.preparation,
+            selection=self.selection,
         )

@@ -36,7 +36,7 @@ from forked import run_forked
 from fuzz import PACKERS
 from option_lines import Given, Words, actions_of, drawn, flat, on_other_machine
 from random_reads import ALIGNED, Source, World, random_reads
-from record_oracle import Run, faults_of_counts, faults_of_file, faults_of_unmapped, key_of
+from record_oracle import Run, faults_of_counts, faults_of_file, faults_of_unmapped, key_of, selected
 
 OF_UNMAPPED = ("unmapped_path", "unmapped_mates_path", "unmapped_either")
 OF_RUN = ("stats", "report", "multiqc")
@@ -82,7 +82,7 @@ class Shell:
 
     def judged(self, given: Given, source: Source, output: str, form: str) -> list[str]:
         """The records of an output, as text, after all rules were asked for."""
-        run = Run(self.world.genomes[source.name], source.reads, given, form)
+        run = Run(self.world.genomes[source.name], selected(source.reads, given), given, form)
         path = self.folder / (output if output != "-" else "stdout")
         fasta = self.world.folder / f"{source.name}.fa"
         faults = list(faults_of_file(path, run, fasta))[:3]
@@ -156,7 +156,7 @@ def map_case(rng: random.Random, first: Shell, again: Shell) -> None:
     # Each lane has a group of its own, and alignments say themselves which are pairs.
     is_fixed = {"rg_from_name", "unmapped_mates_path"} & given.keys()
     seed = seed if is_fixed else rng.choice([seed, rng.random()])
-    if rng.random() < 0.25 and output != "-":
+    if rng.random() < 0.25 and output != "-" and not {"skip", "upto"} & given.keys():
         given = {name: value for name, value in given.items() if name not in OF_UNMAPPED}
         words = {name: each for name, each in words.items() if name not in OF_UNMAPPED}
         ended = in_shards(rng, again, words, form, argv, output)

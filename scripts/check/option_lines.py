@@ -14,6 +14,7 @@ from functools import cache
 from gassst.cli.parser import build_parser, subparser_of
 from gassst.model.options import Option, options_of
 from gassst.model.params import MapParams, Scoring
+from gassst.reads.selection import Selection
 from gassst.reads.tags import TagSources
 from gassst.records.cram import OPTIONS, PROFILES
 from gassst.records.options import DuplicateRules, OutputFile, OutputOptions, RecordStyle
@@ -22,7 +23,16 @@ from gassst.tools.arguments import output_path
 
 TABLE: dict[str, Option] = {
     field.name: option
-    for kind in (MapParams, Scoring, TagSources, OutputFile, RecordStyle, OutputOptions, DuplicateRules)
+    for kind in (
+        MapParams,
+        Scoring,
+        Selection,
+        TagSources,
+        OutputFile,
+        RecordStyle,
+        OutputOptions,
+        DuplicateRules,
+    )
     for field, option in options_of(kind)
 }
 ADAPTER = "TGGAATTCTCGGGTGCCAAGG"

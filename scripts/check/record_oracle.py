@@ -59,6 +59,19 @@ class Run:
         return self.has("adapter") or self.given.get("preset") == "small-rna"
 
 
+def selected(reads: Mapping[Key, Read], given: Mapping[str, str]) -> dict[Key, Read]:
+    """The reads that --skip and --upto leave, without the ends that --trim5 and --trim3 cut."""
+    skip, upto = int(given.get("skip", 0)), int(given.get("upto", len(reads)))
+    names = list(dict.fromkeys(name for name, _ in reads))
+    wanted = set(names[skip : skip + upto])
+    five, three = (int(given.get(name, 0)) for name in ("trim_5", "trim_3"))
+
+    def cut(text: str | None) -> str | None:
+        return text and text[five : max(five, len(text) - three)]
+
+    return {key: (cut(bases) or "", cut(quals)) for key, (bases, quals) in reads.items() if key[0] in wanted}
+
+
 def reverse_complement(bases: str) -> str:
     return bases.translate(COMPLEMENT)[::-1]
 

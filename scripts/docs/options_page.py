@@ -20,6 +20,7 @@ from gassst._core.records import OWN_TAGS
 from gassst.cli.parser import COMMANDS, build_parser, subparser_of
 from gassst.model.options import options_of
 from gassst.model.params import MapParams, Scoring
+from gassst.reads.selection import Selection
 from gassst.reads.tags import TagSources
 from gassst.records.options import DuplicateRules, OutputFile, OutputOptions, RecordStyle
 
@@ -37,8 +38,8 @@ What options of `gassst map` are called in Python. An option without a value is 
 other, the default is shown. This page is made by `scripts/docs/options_page.py`.
 
 `Mapper` takes two arguments more: `threads`, and `scoring`, which is a `gassst.Scoring`. `Mapper.map_file` takes
-`duplicates`, which is a `gassst.DuplicateRules`, and `tags`, which is a `gassst.TagSources`. A value out of its range
-is a `gassst.errors.ParameterError`.
+`duplicates`, which is a `gassst.DuplicateRules`, `tags`, which is a `gassst.TagSources`, and `selection`, which is a
+`gassst.Selection`. A value out of its range is a `gassst.errors.ParameterError`.
 """
 TABLES: dict[str, tuple[type, ...]] = {
     "gassst.Mapper": (MapParams,),
@@ -46,6 +47,7 @@ TABLES: dict[str, tuple[type, ...]] = {
     "Mapper.map_file": (OutputFile, RecordStyle, OutputOptions),
     "gassst.DuplicateRules": (DuplicateRules,),
     "gassst.TagSources": (TagSources,),
+    "gassst.Selection": (Selection,),
 }
 TABLE_OF_TAGS = re.compile(r"\| tag \| meaning \| option \|\n(\|.*\n)+")
 OF_THIS_MACHINE = re.compile(r", here \d+")
