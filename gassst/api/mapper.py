@@ -443,6 +443,8 @@ class Mapper(BatchMapper):
             raise TypeError(f"map_file() got an unexpected keyword argument {min(unknown)!r}")
         writing = OutputOptions(threads=self.params.threads, meth=self.params.meth, **of_output)
         written = [*with_indexes(output), *writing.unmapped.paths]
+        if writing.coverage_path is not None:
+            written.append(writing.coverage_path)
         if writing.duplicates is not None and writing.duplicates.metrics_path is not None:
             written.append(writing.duplicates.metrics_path)
         indexes = [self.index.path, *(part.path for part in self.index.parts)]

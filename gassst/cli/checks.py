@@ -78,7 +78,9 @@ def check_map(args: argparse.Namespace, params: MapParams) -> list[Sample]:
     metrics = [sample.metrics or args.metrics_path for sample in samples]
     if duplicates is None and any(metrics):
         raise UsageError(f"{args.sheet}: a column metrics needs --markdup")
-    others = [*unmapped.paths, args.stats, args.report, args.multiqc, *metrics]
+    if args.coverage_path is not None and (args.shard is not None or args.dask is not None):
+        raise UsageError("--coverage counts all reads: it goes with neither --shard nor --dask")
+    others = [*unmapped.paths, args.coverage_path, args.stats, args.report, args.multiqc, *metrics]
     for sample in samples:
         _check_format(sample.output, args)
         check_readable(sample.reads, sample.mates)
@@ -146,7 +148,11 @@ def samples_of(args: argparse.Namespace) -> list[Sample]:
         return [Sample(args.output, reads, mates, groups_of(args, reads))]
     told = {
         "reads": args.reads or args.first or args.second or args.interleaved or args.single,
-        "outputs": args.output != "-" or args.unmapped_path or args.unmapped_mates_path or args.metrics_path,
+        "outputs": args.output != "-"
+        or args.unmapped_path
+        or args.unmapped_mates_path
+        or args.metrics_path
+        or args.coverage_path,
         "read groups": args.read_group or args.rg_from_name,
     }
     for what, is_told in told.items():

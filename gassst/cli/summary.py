@@ -18,6 +18,17 @@ def summary(stats: Stats, seconds: float) -> str:
         ("mapped", f"{stats.mapped:,}", _percent(stats.mapped, stats.reads)),
         (f"MAPQ >= {CONFIDENT}", f"{stats.confident:,}", _percent(stats.confident, stats.reads)),
     ]
+    if stats.mapq:
+        several = stats.mapq[0]
+        rows += [
+            ("one position", f"{stats.mapped - several:,}", _percent(stats.mapped - several, stats.reads)),
+            ("several", f"{several:,}", f"{_percent(several, stats.reads)}, equally likely (MAPQ 0)"),
+            (
+                "unmapped",
+                f"{stats.reads - stats.mapped:,}",
+                _percent(stats.reads - stats.mapped, stats.reads),
+            ),
+        ]
     for name, count in (("adapters cut", stats.trimmed), ("too short", stats.too_short)):
         if stats.trimmed and count:
             rows.append((name, f"{count:,}", _percent(count, stats.reads)))

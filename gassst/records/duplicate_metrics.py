@@ -10,12 +10,16 @@ import math
 import os
 from collections import Counter
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from gassst.files.destination import Destination
 from gassst.records.duplicates import DuplicateCounts
 from gassst.records.options import DuplicateRules
 from gassst.records.unmapped import FileBeside, UnmappedText
 from gassst.version import __version__
+
+if TYPE_CHECKING:
+    from gassst.records.coverage import Covered
 
 COLUMNS = (
     "LIBRARY",
@@ -126,7 +130,7 @@ class MetricsFile:
         self._destination = Destination(path)
         self._fd: int | None = self._destination.open()
 
-    def write(self, text: UnmappedText) -> None:
+    def write(self, text: UnmappedText, covered: Covered | None) -> None:
         """Nothing yet."""
 
     def close(self) -> None:

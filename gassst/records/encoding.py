@@ -15,6 +15,7 @@ from gassst._core.records import CramWriter, EncodedRecords, HitBatch, RecordBui
 from gassst.files import bgzf
 from gassst.files.writing import WriteBehind, write_all
 from gassst.reads.record_sums import RecordSum
+from gassst.records.coverage import Covered
 from gassst.records.cram import CramTarget
 from gassst.records.unmapped import UnmappedText
 
@@ -24,11 +25,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Encoded:
-    """The records of one batch, its unmapped reads as FASTQ, and the sum of the records where a part needs it."""
+    """The records of one batch, its unmapped reads as FASTQ, and the sum of the records where a part needs it.
+
+    Also what its alignments cover, where a table of contigs is asked for.
+    """
 
     payload: Any
     unmapped: UnmappedText = UnmappedText()
     sum: RecordSum = RecordSum()
+    covered: Covered | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -248,6 +248,12 @@ class OutputOptions(RecordStyle, OutputFile):
     unmapped_either: bool = option(
         False, "--unmapped-either", "With --unmapped2: also write pairs with one unmapped mate."
     )
+    coverage_path: str | os.PathLike[str] | None = option(
+        None,
+        "--coverage FILE.tsv",
+        "Write a table of the contigs: reads with one position (unique) and with several (shared), mean depth, "
+        "covered bases, and reads by length (tpm).",
+    )
 
     @property
     def facts(self) -> tuple[object, ...]:
@@ -286,3 +292,4 @@ class OutputChoices(TypedDict, total=False):
     unmapped_path: str | os.PathLike[str] | None
     unmapped_mates_path: str | os.PathLike[str] | None
     unmapped_either: bool
+    coverage_path: str | os.PathLike[str] | None

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from gassst._core.records import HitBatch, Reads
     from gassst.model.array_types import Structs
+    from gassst.records.coverage import Covered
 
 log = logging.getLogger("gassst")
 Path = str | os.PathLike[str]
@@ -89,7 +90,7 @@ class UnmappedText:
 class FileBeside(Protocol):
     """A file beside the records. It is told of every batch and completed, and takes its name or is removed."""
 
-    def write(self, text: UnmappedText) -> None: ...
+    def write(self, text: UnmappedText, covered: Covered | None) -> None: ...
     def close(self) -> None: ...
     def commit(self) -> None: ...
     def discard(self) -> None: ...
@@ -110,7 +111,7 @@ class UnmappedFiles:
                 self._files.append(file)
             stack.pop_all()
 
-    def write(self, text: UnmappedText) -> None:
+    def write(self, text: UnmappedText, covered: Covered | None) -> None:
         self._singles += text.singles
         for file, part in zip(self._files, text.texts, strict=True):
             file.write(part)

@@ -362,6 +362,11 @@ class AlignmentWriter:
         self._is_open = True
         try:
             self._beside.append(UnmappedFiles(options.unmapped))
+            if options.coverage_path is not None:
+                from gassst.records.coverage import CoverageFile
+
+                places = np.asarray(reference.starts), np.asarray(reference.lengths)
+                self._beside.append(CoverageFile(options.coverage_path, builder.header.references, *places))
             if options.duplicates is not None and self._duplicates is not None:
                 from gassst.records.duplicate_metrics import metrics_files
 
@@ -417,7 +422,7 @@ class AlignmentWriter:
             written = self._format.write(encoded.payload)
         self._sum = self._sum.followed_by(encoded.sum)
         for file in self._beside:
-            file.write(encoded.unmapped)
+            file.write(encoded.unmapped, encoded.covered)
         return written
 
     def close(self) -> None:

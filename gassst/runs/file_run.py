@@ -8,8 +8,10 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+
+import numpy as np
 
 from gassst.bands.cpu import CpuExtender
 from gassst.errors import UsageError
@@ -22,14 +24,16 @@ from gassst.files.slices import LanePart
 from gassst.mapping.batch_mapper import BatchMapper
 from gassst.model.options import deciding
 from gassst.model.read_batch import ReadBatch
+from gassst.model.sam_flags import SECONDARY, SUPPLEMENTARY, UNMAPPED
 from gassst.model.stats import Stats
-from gassst.pairing.insert_size import LEARN_READS, InsertModel
+from gassst.pairing.insert_size import LEARN_READS, InsertModel, reference_spans
 from gassst.reads.batch_sizes import ALONE, Neighbours
 from gassst.reads.groups import fields_of
 from gassst.reads.input import ClosableBatches, Paths
 from gassst.reads.shards import PartOfRun, Shard, key_of
 from gassst.reads.source import ReadSource, SourceOptions
 from gassst.records import writer as sam
+from gassst.records.coverage import Covered
 from gassst.records.encoding import Encoded
 from gassst.records.options import OutputChoices, OutputOptions
 from gassst.runs.device import RunDevice
@@ -188,6 +192,8 @@ class FileRun:
 
     def _parts_of(self, shard: Shard) -> list[LanePart]:
         """What the shard has of each lane."""
+        if self._options.coverage_path is not None:
+            raise UsageError("--coverage counts all reads: it does not go with --shard")
         if self._options.duplicates is not None:
             raise UsageError("--shard: duplicates are marked over all parts, by `gassst gather --markdup`")
         parts = self._source.parts(shard.verify())
@@ -361,10 +367,23 @@ class RecordsOf:
         encoder = self._encoder
         if encoder is None:
             encoder = self._encoder = self._spec.encoder(mapper.reference.arrays)
-        return encoder.encode(batch, *result.rows)
+        encoded = encoder.encode(batch, *result.rows)
+        if encoder.options.coverage_path is None:
+            return encoded
+        return replace(encoded, covered=_covered(result))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return RecordsOf, (self._spec,)
+
+
+def _covered(result: BatchResult) -> Covered:
+    """What the alignments of a batch cover."""
+    hits = result.hits
+    rows = hits["flag"] & (UNMAPPED | SECONDARY) == 0
+    span = reference_spans(hits, result.cigars)[rows]
+    start, is_primary = hits["position"][rows].astype(np.int64), hits["flag"][rows] & SUPPLEMENTARY == 0
+    is_sure = hits["mapq"][rows] > 0
+    return Covered(start, start + span, is_primary & is_sure, is_primary & ~is_sure)
 
 
 def _workers(work: MappingWork, processes: int, threads: int) -> Workers:
