@@ -346,6 +346,50 @@ static uint8_t *put_md(uint8_t *to, const uint32_t *cigar, uint32_t runs, const 
     return put_decimal(to, equal);
 }
 
+static inline uint8_t *put_lower(uint8_t *to, uint8_t letter)
+{
+    *to = letter | 0x20;
+    return to + 1;
+}
+
+/* The string of tag cs, of the letters of the read on the strand of the alignment. A base of the read or of the reference
+ * adds at most 3 bytes (":1" or "*ac"), a run at most 11. */
+static uint8_t *put_cs(uint8_t *to, const uint32_t *cigar, uint32_t runs, const uint64_t *mismatch,
+                       const reference_bases *reference, coordinate_t position, const uint8_t *letters)
+{
+    uint32_t equal = 0;
+    for (uint32_t run = 0, q = 0; run < runs; run++) {
+        uint32_t length = bam_cigar_oplen(cigar[run]), op = bam_cigar_op(cigar[run]);
+        if (op == BAM_CSOFT_CLIP) {
+            q += length;
+            continue;
+        }
+        for (uint32_t i = 0; i < length; i++) {
+            int is_equal = op == BAM_CMATCH && next_bit(mismatch, q, q + 1, 1) > q;
+            if (is_equal) {
+                equal++, q++, position++;
+                continue;
+            }
+            if (equal) {
+                *to++ = ':';
+                to = put_decimal(to, equal);
+                equal = 0;
+            }
+            if (op == BAM_CMATCH)
+                *to++ = '*';
+            else if (!i)
+                *to++ = op == BAM_CINS ? '+' : '-';
+            if (op != BAM_CINS) to = put_lower(to, reference_letter(reference, position++));
+            if (op != BAM_CDEL) to = put_lower(to, letters[q++]);
+        }
+    }
+    if (equal) {
+        *to++ = ':';
+        to = put_decimal(to, equal);
+    }
+    return to;
+}
+
 /* CIGAR as text: at most 10 * runs bytes, a length being less than 2^28. */
 static inline uint8_t *put_cigar_text(uint8_t *to, const uint32_t *cigar, uint32_t runs)
 {
@@ -419,6 +463,44 @@ typedef struct {
     const char *text;
     size_t length;
 } contig_name;
+
+/* The twelve columns of PAF, without a tab at their end, of the part of the read between two clips. */
+typedef struct {
+    const uint8_t *name;
+    uint32_t name_length, read_length, first, last; /* clips in the order of the reference */
+    int mate, reverse;
+    contig_name contig;
+    int64_t contig_length, position, span;
+    uint32_t equal, columns, mapq;
+} paf_line;
+
+static uint8_t *put_paf_number(uint8_t *to, uint64_t value)
+{
+    *to++ = '\t';
+    return put_decimal(to, value);
+}
+
+static uint8_t *put_paf_core(uint8_t *to, const paf_line *p)
+{
+    to = put_text(to, (const char *)p->name, p->name_length);
+    if (p->mate) {
+        *to++ = '/';
+        *to++ = '0' + p->mate;
+    }
+    to = put_paf_number(to, p->read_length);
+    to = put_paf_number(to, p->reverse ? p->last : p->first);
+    to = put_paf_number(to, p->read_length - (p->reverse ? p->first : p->last));
+    *to++ = '\t';
+    *to++ = p->reverse ? '-' : '+';
+    *to++ = '\t';
+    to = put_text(to, p->contig.text, p->contig.length);
+    to = put_paf_number(to, p->contig_length);
+    to = put_paf_number(to, p->position);
+    to = put_paf_number(to, p->position + p->span);
+    to = put_paf_number(to, p->equal);
+    to = put_paf_number(to, p->columns);
+    return put_paf_number(to, p->mapq);
+}
 
 /* The first nine fields of SAM, and the tab behind: at most the three names, 10 * runs and 7 * MAX_DECIMAL bytes. */
 static uint8_t *put_sam_core(uint8_t *to, const record_core *core, const uint8_t *name, const contig_name *contigs,

@@ -14,6 +14,7 @@ cdef enum build_status:
 
 cdef enum record_form:
     SAM_LINE      # text, a line
+    PAF_LINE      # the same, for mapped reads alone
     BAM_RECORD    # as in a BAM file
     HTSLIB_DATA   # what `bam1_t.data` points to
 
@@ -58,6 +59,7 @@ cdef struct target_t:
     bint tag_nh
     bint tag_hi
     bint tag_bq
+    bint tag_cs
     int meth_tags     # of `record_meth.pxi`
 
 cdef struct placement_t:
@@ -354,6 +356,8 @@ cdef uint64_t record_bound(const cursor_t *c, const record_t *r, const hit_t *hi
     tags += md + c.target.longest_read_group + MOST_TAG_GROWTH * read_tags_size(c.batch, hit.read)
     if c.mate.hit != NULL:
         tags += 10 * <uint64_t>c.mate.runs
+    if c.target.tag_cs:
+        tags += 3 * (<uint64_t>r.span + read_length(c.batch, hit.read)) + 11 * <uint64_t>hit.cigar_runs
     return (BAM_CORE + r.core.name_length + 4 + 2 * c.target.longest_name + 7 * MAX_DECIMAL + cigar
             + 2 * <uint64_t>r.core.length + 4 + tags + 1)
 
@@ -407,6 +411,11 @@ cdef uint8_t *put_mapped_tags(uint8_t *to, const cursor_t *c, const hit_t *hit, 
         to = put_int_tag(to, TAG_X1, summary.n_second, text)
     if c.target.tag_nh:
         to = put_int_tag(to, TAG_NH, max(summary.n_best, 1 + c.part.n_secondary), text)
+    if c.target.tag_cs:
+        to = open_string(to, TAG_cs, text)
+        to = put_cs(to, cigar, hit.cigar_runs, c.mismatch, &c.target.bases, hit.position,
+                    c.strands[(hit.flag & BAM_FREVERSE) != 0].letters)
+        to = close_string(to, text)
     if c.target.tag_hi:
         to = put_int_tag(to, TAG_HI, c.row - c.part.first_secondary + 2 if is_secondary(hit) else 1, text)
     return to
@@ -425,6 +434,49 @@ cdef uint8_t *put_tags(uint8_t *to, const cursor_t *c, const hit_t *hit, bint te
     if c.batch.tags != NULL:
         to = put_read_tags(to, c.batch.tags + c.batch.tag_offsets[hit.read], read_tags_size(c.batch, hit.read), text)
     return to
+
+
+cdef inline bint is_clip(uint32_t run) noexcept nogil:
+    return bam_cigar_op(run) == BAM_CSOFT_CLIP or bam_cigar_op(run) == BAM_CHARD_CLIP
+
+
+cdef uint8_t *put_paf(uint8_t *to, const record_t *r, const cursor_t *c, const hit_t *hit) noexcept nogil:
+    """A line of PAF but for its end: tags tp, NM, AS, XS, cs and cg."""
+    cdef const read_summary_t *summary = c.batch.summaries + hit.read
+    cdef const uint32_t *cigar = r.cigar
+    cdef uint32_t runs = r.core.runs, i, length, kind, aligned = 0
+    cdef paf_line line
+    memset(&line, 0, sizeof(paf_line))
+    line.name, line.name_length, line.read_length = r.name, r.core.name_length, read_length(c.batch, hit.read)
+    line.mate = c.batch.mate[hit.read] if c.batch.mate != NULL else 0
+    line.reverse = (hit.flag & BAM_FREVERSE) != 0
+    line.contig, line.contig_length = c.target.names[r.core.tid], c.target.lengths[r.core.tid]
+    line.position, line.span, line.mapq = r.core.position, r.span, hit.mapq
+    if runs and is_clip(cigar[0]):
+        line.first = bam_cigar_oplen(cigar[0])
+        cigar, runs = cigar + 1, runs - 1
+    if runs and is_clip(cigar[runs - 1]):
+        line.last = bam_cigar_oplen(cigar[runs - 1])
+        runs -= 1
+    for i in range(runs):
+        length, kind = bam_cigar_oplen(cigar[i]), bam_cigar_type(bam_cigar_op(cigar[i]))
+        line.columns += length
+        aligned += length if kind == 3 else 0
+    # What is no gap among the errors is a mismatch.
+    line.equal = aligned - (hit.edits - (line.columns - aligned))
+    to = put_paf_core(to, &line)
+    to = put_text(to, "\ttp:A:S" if is_secondary(hit) else "\ttp:A:P", 7)
+    to = put_int_tag(to, TAG_NM, hit.edits, True)
+    to = put_int_tag(to, TAG_AS, hit.score, True)
+    if summary.suboptimal != INT32_MIN:
+        to = put_int_tag(to, TAG_XS, summary.suboptimal, True)
+    if c.target.tag_cs:
+        to = open_string(to, TAG_cs, True)
+        to = put_cs(to, c.batch.cigars + hit.cigar_start, hit.cigar_runs, c.mismatch, &c.target.bases, hit.position,
+                    c.strands[line.reverse].letters)
+        to = close_string(to, True)
+    to = put_text(to, "\tcg:Z:", 6)
+    return put_cigar_text(to, cigar, runs)
 
 
 cdef int put_base_alignment_qualities(uint8_t **to, const record_t *r, const cursor_t *c, bint text) noexcept nogil:
@@ -449,7 +501,7 @@ cdef int put_base_alignment_qualities(uint8_t **to, const record_t *r, const cur
 
 cdef int build(record_t *r, cursor_t *c, const hit_t *hit, byte_buffer *out, record_form form) noexcept nogil:
     """Appends the record of one row but for SA, XA and what comes behind them."""
-    cdef bint text = form == SAM_LINE
+    cdef bint text = form == SAM_LINE or form == PAF_LINE
     cdef uint8_t *to
     cdef int status = describe(r, c, hit, form)
     if status == BUILT:
@@ -457,6 +509,9 @@ cdef int build(record_t *r, cursor_t *c, const hit_t *hit, byte_buffer *out, rec
         status = reserve(out, r.start, record_bound(c, r, hit))
     if status != BUILT:
         return status
+    if form == PAF_LINE:
+        out.size = put_paf(out.data + out.size, r, c, hit) - out.data
+        return BUILT
     to = put_fields(out.data + out.size, r, c.target.names, form)
     to = put_tags(to, c, hit, text)
     if c.batch.conversions != NULL and not hit.flag & BAM_FUNMAP:
@@ -473,7 +528,7 @@ cdef int complete(const record_t *r, byte_buffer *out, record_form form) noexcep
     cdef int status = reserve(out, r.start, 4 * <uint64_t>r.core.runs + 8 if is_long else 1)
     if status != BUILT:
         return status
-    if form == SAM_LINE:
+    if form == SAM_LINE or form == PAF_LINE:
         out.data[out.size] = b"\n"
         out.size += 1
     if is_long:
@@ -508,7 +563,7 @@ cdef int next_record(cursor_t *c, record_t *r, byte_buffer *out, record_form for
         if c.row + AHEAD < c.batch.n_hits:  # here: gcc drops calls of a function that does nothing but prefetch
             ahead = hit + AHEAD
             prefetch_bases(c.target.bases.planes, ahead.position, ahead.position + <int64_t>PREFETCHED)
-        if not left_out(c, hit):
+        if not left_out(c, hit) and (form != PAF_LINE or not hit.flag & BAM_FUNMAP):
             break
         c.row += 1
     if hit.part > c.batch.n_parts:
@@ -520,6 +575,11 @@ cdef int next_record(cursor_t *c, record_t *r, byte_buffer *out, record_form for
         if status != BUILT:
             return status
     status = build(r, c, hit, out, form)
+    if form == PAF_LINE:
+        if status == BUILT:
+            status = complete(r, out, form)
+        c.row += status == BUILT
+        return status
     if status == BUILT and c.n_supplementary and not is_secondary(hit):
         status = add_sa(c, r, out, text)
     if status == BUILT and c.target.xa and 0 < c.part.n_secondary <= c.target.most_xa and not is_secondary(hit):

@@ -15,7 +15,7 @@ from libc.string cimport memchr, memcmp, memcpy, memset, strlen
 from pysam.libcalignedsegment cimport makeAlignedSegment
 from pysam.libcalignmentfile cimport AlignmentHeader
 from pysam.libchtslib cimport (
-    BAM_CREF_SKIP, BAM_CSOFT_CLIP, BAM_FDUP, BAM_FMREVERSE, BAM_FMUNMAP, BAM_FPAIRED, BAM_FPROPER_PAIR, BAM_FREAD1,
+    BAM_CREF_SKIP, BAM_CHARD_CLIP, BAM_CSOFT_CLIP, BAM_FDUP, BAM_FMREVERSE, BAM_FMUNMAP, BAM_FPAIRED, BAM_FPROPER_PAIR, BAM_FREAD1,
     BAM_FREAD2, BAM_FREVERSE, BAM_FSECONDARY, BAM_FSUPPLEMENTARY, BAM_FUNMAP,
     HTS_FMT_BAI, HTS_FMT_CSI, bam1_core_t, bam1_t, bam_cigar_op, bam_cigar_oplen, bam_cigar_type, bam_destroy1, bam_init1, hFILE, hclose, hdopen,
     herrno, hts_close, hts_hopen, hts_idx_destroy, hts_idx_init,
@@ -80,6 +80,7 @@ cdef extern from "own_tags.h" nogil:
     const char *TAG_MD
     const char *TAG_AS
     const char *TAG_XS
+    const char *TAG_cs
     const char *TAG_X0
     const char *TAG_X1
     const char *TAG_NH
@@ -141,6 +142,17 @@ cdef extern from "bam_fields.h" nogil:
     uint8_t *put_long_cigar(uint8_t *to, const uint32_t *cigar, uint32_t runs) noexcept
     uint8_t *put_md(uint8_t *to, const uint32_t *cigar, uint32_t runs, const uint64_t *mismatch,
                     const reference_bases *reference, coordinate_t position) noexcept
+    uint8_t *put_cs(uint8_t *to, const uint32_t *cigar, uint32_t runs, const uint64_t *mismatch,
+                    const reference_bases *reference, coordinate_t position, const uint8_t *letters) noexcept
+    ctypedef struct paf_line:
+        const uint8_t *name
+        uint32_t name_length, read_length, first, last
+        int mate, reverse
+        contig_name contig
+        int64_t contig_length, position, span
+        uint32_t equal, columns, mapq
+    uint8_t *put_paf_core(uint8_t *to, const paf_line *line) noexcept
+    uint8_t *put_cigar_text(uint8_t *to, const uint32_t *cigar, uint32_t runs) noexcept
     uint8_t *put_mate_cigar(uint8_t *to, const uint32_t *cigar, uint32_t runs, bint text) noexcept
     void harden_clips(uint32_t *cigar, uint32_t runs) noexcept
     uint8_t *put_bam_core(uint8_t *to, const record_core *core) noexcept
@@ -474,7 +486,7 @@ cdef class RecordBuilder:
         self.c.secondary_seq = style.secondary_seq
         self.c.tag_x0, self.c.tag_x1 = "X0" in style.more_tags, "X1" in style.more_tags
         self.c.tag_nh, self.c.tag_hi = "NH" in style.more_tags, "HI" in style.more_tags
-        self.c.tag_bq = style.baq
+        self.c.tag_bq, self.c.tag_cs = style.baq, style.cs
         self.meth = style.meth
         if style.meth is not None:
             self.c.meth_tags = OF_BISMARK if style.meth_tags == "bismark" else OF_BWA_METH
@@ -563,8 +575,8 @@ cdef class RecordBuilder:
             self.c.longest_name = max(self.c.longest_name, self.names[i].length)
         self.c.names, self.c.n_contigs = self.names, n
 
-    def encode(self, HitBatch batch not None, *, bint bam, bint skip_unmapped=False):
-        """The records of a batch in order as BAM or as lines of SAM, those of flag 4 left out if so asked.
+    def encode(self, HitBatch batch not None, *, bint bam, bint skip_unmapped=False, bint paf=False):
+        """The records of a batch in order as BAM or as lines of SAM or PAF, those of flag 4 left out if so asked.
 
         Returns
         -------
@@ -576,7 +588,7 @@ cdef class RecordBuilder:
             For rows that make no record.
         """
         cdef EncodedRecords encoded = EncodedRecords.__new__(EncodedRecords)
-        cdef record_form form = BAM_RECORD if bam else SAM_LINE
+        cdef record_form form = BAM_RECORD if bam else PAF_LINE if paf else SAM_LINE
         cdef cursor_t c
         cdef record_t r
         cdef int status

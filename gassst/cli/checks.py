@@ -192,7 +192,11 @@ def _check_format(path: str, args: argparse.Namespace) -> None:
     output = Destination(path)
     found = output_format(output, args.format)
     CramOptions(tuple(args.format_options or ())).verify_for(found)
-    if found != "sam" and output.is_stdout and os.isatty(1):
+    if found == "paf" and (args.sort or args.shard is not None or args.dask is not None):
+        raise UsageError(
+            "PAF is written in the order of the reads: --sort, --shard and --dask do not go with it"
+        )
+    if found in ("bam", "cram") and output.is_stdout and os.isatty(1):
         raise UsageError(f"{found.upper()} cannot be written to a terminal: name a file with -o")
 
 

@@ -359,7 +359,7 @@ def _add_file(group: Any) -> None:
         default="-",
         metavar="OUT",
         type=output_path,
-        help="Write the alignments to this file. Its suffix sets the format: .sam, .bam or .cram. "
+        help="Write the alignments to this file. Its suffix sets the format: .sam, .bam, .cram or .paf. "
         "A dash means SAM on stdout.",
     )
     add_options(group, OutputFile)

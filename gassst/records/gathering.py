@@ -229,6 +229,8 @@ def gather(
 def verify(output: str, options: GatherOptions) -> str:
     """The format of an output. Raises UsageError for one that the options do not fit."""
     file_format = output_format(Destination(output), options.format)
+    if file_format == "paf":
+        raise UsageError("PAF has no parts: map the reads in one run")
     CramOptions(options.format_options, options.level).verify_for(file_format)
     return file_format
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gassst.records.unmapped import Unmapped
 
 MORE_TAGS = ("X0", "X1", "NH", "HI")
-FORMATS = ("sam", "bam", "cram")
+FORMATS = ("sam", "bam", "cram", "paf")
 WITHIN = ("library", "read-group", "file")
 OPTICAL_DISTANCE = 100  # Picard's default
 SORT_MEMORY = 2 << 30
@@ -99,7 +99,7 @@ class OutputFile:
         For the compression of CRAM and for sorting; SAM and BAM are made by whoever calls `encode`.
     """
 
-    format: Literal["sam", "bam", "cram"] | None = option(
+    format: Literal["sam", "bam", "cram", "paf"] | None = option(
         None, "-O, --format", "Write this format, regardless of the suffix of -o.", values=one_of(*FORMATS)
     )
     level: int | None = option(
@@ -151,6 +151,8 @@ class RecordStyle:
     baq : bool
         Mapped records with bases and qualities have tag BQ, the base alignment quality of Li 2011, as
         `samtools calmd -r -E` computes it.
+    cs : bool
+        Mapped records have tag cs, in its short form.
     eqx : bool
         CIGARs with = and X for M. CRAM does not keep these, so it never has them, nor do its tags.
     xa : bool
@@ -191,6 +193,11 @@ class RecordStyle:
         False,
         "--baq",
         "Add tag BQ: base alignment quality, as samtools calmd -r -E computes it, for callers that use it.",
+    )
+    cs: bool = option(
+        False,
+        "--cs",
+        "Add tag cs: the differences to the reference, as minimap2 --cs writes them (short form).",
     )
     eqx: bool = option(
         False, "--eqx", "Write = and X instead of M in CIGARs. CRAM keeps M alone: it has no effect there."
@@ -272,7 +279,7 @@ class OutputOptions(RecordStyle, OutputFile):
 class OutputChoices(TypedDict, total=False):
     """The fields of `OutputOptions` but for `threads` and `meth`, as arguments of `Mapper.map_file`."""
 
-    format: Literal["sam", "bam", "cram"] | None
+    format: Literal["sam", "bam", "cram", "paf"] | None
     level: int | None
     format_options: tuple[str, ...]
     sort: bool
@@ -281,6 +288,7 @@ class OutputChoices(TypedDict, total=False):
     more_tags: tuple[Literal["X0", "X1", "NH", "HI"], ...]
     meth_tags: Literal["bwa-meth", "bismark"]
     baq: bool
+    cs: bool
     eqx: bool
     xa: bool
     most_xa: int

@@ -222,6 +222,10 @@ class RecordEncoder:
         is_made_here = file_format == "bam" or (file_format == "sam" and not options.sort)
         if place is not None and is_made_here and not destination.is_stream:
             header = place.with_sum(file_format, RecordSum()).put_into(header)
+        if file_format == "paf":  # which has no tag XA, and no order
+            if options.sort:
+                raise UsageError("PAF cannot be sorted: it is written in the order of the reads")
+            options = replace(options, xa=False)
         if file_format == "cram":  # which keeps M alone, and all that tags quote as it is
             options = replace(options, eqx=False)
         header = in_coordinate_order(header) if options.sort else header
@@ -259,7 +263,7 @@ class RecordEncoder:
             return RunEncoder() if rules is None else self._signed(rules)
         if self.is_unsorted_bam:
             return BamEncoder(self.options.level)
-        return SamEncoder() if self.file_format == "sam" else None
+        return SamEncoder() if self.file_format in ("sam", "paf") else None
 
     def _signed(self, rules: DuplicateRules) -> Encoder:
         from gassst.records.duplicates import Libraries, signer_for
@@ -281,7 +285,8 @@ class RecordEncoder:
         if self._encoder is None:
             return Encoded((batch, skipped), unmapped)
         bam = self.options.sort or self.is_unsorted_bam
-        records = self.builder.encode(batch, bam=bam, skip_unmapped=skipped)
+        is_paf = self.file_format == "paf"
+        records = self.builder.encode(batch, bam=bam, skip_unmapped=skipped, paf=is_paf)
         is_summed = self.summed_part is not None
         found = RecordSum.of(records, self.file_format) if is_summed else RecordSum()
         return Encoded(self._encoder.encode(records), unmapped, found)
@@ -354,7 +359,7 @@ class AlignmentWriter:
             self._format = self._sorted_format(header, options, destination, workers)
         elif self.encoder.is_unsorted_bam:
             self._format = PiecesFormat(self._head(header), bgzf.END_OF_FILE, ahead)
-        elif file_format == "sam":
+        elif file_format in ("sam", "paf"):
             self._format = PiecesFormat(self._head(header), ahead=ahead)
         else:
             self._format = CramFormat(builder, self._cram(destination, reference), threads)
@@ -407,7 +412,7 @@ class AlignmentWriter:
     def _head(self, header: str) -> Iterator[bytes]:
         """How unsorted SAM or BAM begins. A header that is to be replaced is stored: its size must not change."""
         if not self.encoder.is_unsorted_bam:
-            yield header.encode()
+            yield b"" if self.encoder.file_format == "paf" else header.encode()
             return
         contigs, level = self.encoder.builder.header, self.encoder.options.level
         level = bgzf.DEFAULT_LEVEL if level is None else level
@@ -496,8 +501,8 @@ class AlignmentWriter:
 def output_format(destination: Destination, asked: str | None) -> str:
     """One of `FORMATS`: what is asked for, else what the name says; UsageError where neither tells."""
     if asked is not None and asked not in FORMATS:
-        raise UsageError(f"output format {asked!r}: must be sam, bam or cram")
+        raise UsageError(f"output format {asked!r}: must be sam, bam, cram or paf")
     extension = os.path.splitext(destination.path)[1][1:].lower()
     if asked is None and extension not in FORMATS and not destination.is_stream:
-        raise UsageError(f"output {destination.name}: name it .sam, .bam or .cram, or state the format")
+        raise UsageError(f"output {destination.name}: name it .sam, .bam, .cram or .paf, or state the format")
     return asked or (extension if extension in FORMATS else "sam")

@@ -38,6 +38,7 @@ from option_lines import Given, Words, actions_of, drawn, flat, on_other_machine
 from random_reads import ALIGNED, Source, World, random_reads
 from record_oracle import Run, faults_of_counts, faults_of_file, faults_of_unmapped, key_of, selected
 
+OF_WHOLE_RUN = {"skip", "upto", "coverage_path"}  # not in parts
 OF_UNMAPPED = ("unmapped_path", "unmapped_mates_path", "unmapped_either")
 OF_RUN = ("stats", "report", "multiqc")
 
@@ -156,7 +157,7 @@ def map_case(rng: random.Random, first: Shell, again: Shell) -> None:
     # Each lane has a group of its own, and alignments say themselves which are pairs.
     is_fixed = {"rg_from_name", "unmapped_mates_path"} & given.keys()
     seed = seed if is_fixed else rng.choice([seed, rng.random()])
-    if rng.random() < 0.25 and output != "-" and not {"skip", "upto"} & given.keys():
+    if rng.random() < 0.25 and output != "-" and not OF_WHOLE_RUN & given.keys():
         given = {name: value for name, value in given.items() if name not in OF_UNMAPPED}
         words = {name: each for name, each in words.items() if name not in OF_UNMAPPED}
         ended = in_shards(rng, again, words, form, argv, output)

@@ -95,6 +95,7 @@ OWN_BY_OPTIONS = {
         "NM MD AS XS X0 X1 NH HI BQ SA MC MQ RG"
     ),
     ("-k", "5", "--xa"): "XA SA",
+    ("--cs",): "cs",
     ("--sort", "--markdup", "--duplicate-type"): "dt",
     ("--meth",): "YC YD",
     ("--meth", "--meth-tags", "bismark"): "XM XR XG",

@@ -1,0 +1,144 @@
+"""PAF, and the tag cs: they agree with the SAM of the same run."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pysam
+import pytest
+
+from gassst.cli.main import main
+
+COMPLEMENT = bytes.maketrans(b"ACGTN", b"TGCAN")
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """Reads with mismatches, gaps and N, on both strands, some split, some of a repeat; a contig with N."""
+    rng = np.random.default_rng(8)
+    one, two = (bytes(rng.choice(list(b"ACGT"), n).astype(np.uint8)) for n in (4000, 2000))
+    two = two[:500] + b"NNN" + two[503:] + one[:300]
+    folder = tmp_path_factory.mktemp("paf")
+    (folder / "ref.fa").write_bytes(b">one\n%s\n>two\n%s\n" % (one, two))
+    with open(folder / "R1.fq", "w") as first, open(folder / "R2.fq", "w") as second:
+        for i in range(200):
+            source = (one, two)[i % 2]
+            at = int(rng.integers(len(source) - 320))
+            template = bytearray(source[at : at + 320])
+            for _ in range(i % 6):
+                where = int(rng.integers(320))
+                template[where] = rng.choice(list(b"ACGTN"))
+            if i % 4 == 0:
+                del template[60:63]
+            if i % 5 == 0:
+                template[40:40] = b"AC"
+            if i % 7 == 0:
+                template[70:130] = one[(i * 11) % 3500 :][:60]
+            bases = bytes(template[:300])
+            bases = bases.translate(COMPLEMENT)[::-1] if i % 3 == 0 else bases
+            for file, read in ((first, bases[:130]), (second, bases[-130:].translate(COMPLEMENT)[::-1])):
+                file.write(f"@r{i}\n{read.decode()}\n+\n{'I' * len(read)}\n")
+        first.write("@foreign\n" + "ACGGT" * 20 + "\n+\n" + "I" * 100 + "\n")
+        second.write("@foreign\n" + "AACGT" * 20 + "\n+\n" + "I" * 100 + "\n")
+    assert main(["index", "-q", str(folder / "ref.fa")]) == 0
+    return folder
+
+
+def cs_of(record, contig):
+    """By the definition in the manual of minimap2."""
+    text, equal, read, at = "", 0, record.query_sequence, record.reference_start
+    offset = 0
+    for op, length in record.cigartuples:
+        if op == 5:
+            continue
+        if op == 4:
+            offset += length
+            continue
+        if op == 0:
+            for i in range(length):
+                a, b = contig[at + i], read[offset + i]
+                if a == b and a != "N":
+                    equal += 1
+                    continue
+                text += f":{equal}" * (equal > 0) + f"*{a}{b}".lower()
+                equal = 0
+            at, offset = at + length, offset + length
+            continue
+        text += f":{equal}" * (equal > 0)
+        equal = 0
+        if op == 1:
+            text += f"+{read[offset : offset + length]}".lower()
+            offset += length
+        else:
+            text += f"-{contig[at : at + length]}".lower()
+            at += length
+    return text + f":{equal}" * (equal > 0)
+
+
+@pytest.mark.parametrize("options", [[], ["-k", "3"], ["--mode", "global"], ["-Y", "--eqx"]])
+@pytest.mark.parametrize("pairs", [False, True])
+def test_lines_agree_with_records(world, tmp_path, options, pairs):
+    contigs = {c: pysam.FastaFile(str(world / "ref.fa")).fetch(c) for c in ("one", "two")}
+    reads = [str(world / "R1.fq"), str(world / "R2.fq")][: 1 + pairs]
+    argv = ["map", "-q", "--device", "none", "--cs", *options, str(world / "ref.gsi"), *reads]
+    for name in ("a.sam", "a.paf"):
+        assert main([*argv, "-o", str(tmp_path / name)]) == 0
+    with pysam.AlignmentFile(str(tmp_path / "a.sam")) as file:
+        records = [r for r in file if not r.is_unmapped]
+    lines = [line.split("\t") for line in (tmp_path / "a.paf").read_text().splitlines()]
+    assert len(lines) == len(records) > 150
+    whole = {}
+    for r in records:
+        if not r.flag & 0x900:
+            whole[r.query_name, r.is_read2] = r.get_forward_sequence()
+    kinds = set()
+    for record, line in zip(records, lines, strict=True):
+        forward = whole[record.query_name, record.is_read2]
+        runs = record.cigartuples
+        first, last = (length if op in (4, 5) else 0 for op, length in (runs[0], runs[-1]))
+        if record.is_reverse:
+            first, last = last, first
+        name = record.query_name + (("/2" if record.is_read2 else "/1") if pairs else "")
+        aligned = [(op, n) for op, n in runs if op not in (4, 5)]
+        columns = sum(n for _, n in aligned)
+        gaps = sum(n for op, n in aligned if op in (1, 2))
+        nm = record.get_tag("NM")
+        assert line[:12] == [
+            name, str(len(forward)), str(first), str(len(forward) - last), "-" if record.is_reverse else "+",
+            record.reference_name, str(len(contigs[record.reference_name])), str(record.reference_start),
+            str(record.reference_end), str(columns - gaps - (nm - gaps)), str(columns), str(record.mapping_quality),
+        ]  # fmt: skip
+        tags = dict(re.match(r"(..):.:(.*)", tag).groups() for tag in line[12:])
+        assert tags["tp"] == ("S" if record.is_secondary else "P")
+        assert tags["NM"] == str(nm) and tags["AS"] == str(record.get_tag("AS"))
+        assert tags["cg"] == "".join(f"{n}{'MIDNSHP=X'[op]}" for op, n in aligned)
+        assert tags["cs"] == record.get_tag("cs")
+        if record.query_sequence and "--eqx" not in options:
+            assert tags["cs"] == cs_of(record, contigs[record.reference_name]), record
+        kinds.add((record.is_reverse, record.is_supplementary, record.is_secondary))
+    assert {is_reverse for is_reverse, _, _ in kinds} == {False, True}
+    assert ("global" in options) != any(is_supplementary for _, is_supplementary, _ in kinds)
+    assert ("-k" in options) == any(is_secondary for _, _, is_secondary in kinds)
+
+
+def test_cs_is_asked_for(world, tmp_path):
+    argv = ["map", "-q", "--device", "none", str(world / "ref.gsi"), str(world / "R1.fq"), "-O", "PAF"]
+    assert main([*argv, "-o", str(tmp_path / "x")]) == 0
+    text = (tmp_path / "x").read_text()
+    assert "\tcs:Z:" not in text and "\tcg:Z:" in text and not text.startswith("@")
+
+
+@pytest.mark.parametrize("more", [["--sort"], ["--shard", "1/2"]])
+def test_paf_has_no_order_and_no_parts(world, run, tmp_path, more):
+    code, _, error = run("map", world / "ref.gsi", world / "R1.fq", "-o", tmp_path / "x.paf", *more)
+    assert code == 2 and "PAF is written in the order of the reads" in error
+
+
+def test_gather_makes_no_paf(world, run, tmp_path):
+    assert (
+        run("map", "-q", world / "ref.gsi", world / "R1.fq", "-o", tmp_path / "1.bam", "--shard", "1/1")[0]
+        == 0
+    )
+    code, _, error = run("gather", tmp_path / "1.bam", "-o", tmp_path / "x.paf")
+    assert code == 2 and "PAF has no parts" in error
