@@ -49,6 +49,10 @@ HINTS = {
     "--un-conc": "--unmapped R1.fq --unmapped2 R2.fq takes pairs of which no mate is mapped.",
     "--un-conc-gz": "--unmapped R1.fq.gz --unmapped2 R2.fq.gz takes pairs of which no mate is mapped.",
     "--use-read-groups": "--markdup-within read-group marks read groups apart.",
+    "--sam": "SAM is written by default, and wherever the output is named .sam.",
+    "--bam": "A name that ends in .bam, or -O bam, gives BAM.",
+    "--norc": "Both strands are searched (--norc of bowtie2; samtools view -F 16 keeps the forward strand).",
+    "--nofw": "Both strands are searched (--nofw of bowtie2; samtools view -f 16 keeps the reverse strand).",
     "--MD": "The MD tag is always written.",
     "--seed": "Nothing is random here (--seed of bowtie2 and minimap2). The seed length is set by -w.",
     "--no-mixed": "Every mate is reported, paired or not (--no-mixed of bowtie2). Proper pairs have flag 0x2.",
@@ -64,11 +68,23 @@ HINTS = {
     },
 }
 
+INDEX_HINTS = {
+    "-p": "The index is named by -o REF.gsi (-p of bwa).",
+    "-a": "The kind of index needs no option (-a of bwa).",
+    "-f": "FASTA is recognised by content (-f of bowtie2-build).",
+    "-d": "The index is named by -o REF.gsi (-d of minimap2).",
+    "": "The index is named by -o REF.gsi, not behind the FASTA (bowtie2-build).",
+}
+"""Of `gassst index`; the last is for a second argument."""
 SEED_LENGTHS = {15: "minimap2", 19: "bwa mem", 21: "minimap2 -x sr"}  # their default -k
 
 
-def hint_for(token: str) -> str:
+def hint_for(token: str, command: str = "map") -> str:
     """The hint for an option as it was typed, '' if there is none: '-x', '-ax', '-@8', '--secondary=no'."""
+    if command == "index":
+        return INDEX_HINTS.get(token.partition("=")[0][:2] if token.startswith("-") else "", "")
+    if command != "map":
+        return ""
     name = token.partition("=")[0]
     return HINTS.get(name) or ("" if name.startswith("--") else HINTS.get(name[:2], ""))
 
@@ -83,10 +99,11 @@ def similar(token: str, options: list[str]) -> str:
     """'Did you mean --x?' for a misspelt long option, else ''."""
     from difflib import get_close_matches
 
-    close = get_close_matches(token.partition("=")[0], options, 1) if token.startswith("--") else []
+    close = get_close_matches(token.partition("=")[0], options, 1, CLOSE) if token.startswith("--") else []
     return f"Did you mean {close[0]}?" if close else ""
 
 
+CLOSE = 0.66  # of `get_close_matches`: mpa is close to map; sort is not close to report
 NO_LEVEL = "here -v takes no number (-v of bwa); -q says less"
 COMMANDS_ELSEWHERE = {
     "help": "--help",
@@ -95,6 +112,8 @@ COMMANDS_ELSEWHERE = {
     "samse": "map",
     "sampe": "map",
     "build": "index",
+    "sort": "map --sort",
+    "markdup": "map --sort --markdup",
 }
 
 
@@ -102,7 +121,7 @@ def other_command(token: str, commands: list[str]) -> str:
     """'Did you mean `gassst map`?' for a command of another mapper, or a misspelt one, else ''."""
     from difflib import get_close_matches
 
-    meant = COMMANDS_ELSEWHERE.get(token) or next(iter(get_close_matches(token, commands, 1)), "")
+    meant = COMMANDS_ELSEWHERE.get(token) or next(iter(get_close_matches(token, commands, 1, CLOSE)), "")
     return f"Did you mean `gassst {meant}`?" if meant else ""
 
 

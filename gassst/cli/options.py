@@ -26,6 +26,7 @@ from gassst.workers.thread_count import usable_threads
 if TYPE_CHECKING:
     from gassst.reads.small_rna import Preparation
 
+MOST_XA = 5  # positions beside the primary one that --xa alone lists, as bwa mem does
 OF_SINGLE_READS = ("small-rna", "ancient")
 """Presets that refuse pairs."""
 
@@ -81,10 +82,19 @@ def parse_level(text: str) -> int:
     return int(text)
 
 
+def parse_clip(text: str) -> int:
+    """'5', or '5,5' as bwa takes it: both ends have one bonus."""
+    one, _, two = text.partition(",")
+    if not one.isdecimal() or two not in ("", one):
+        raise argparse.ArgumentTypeError(f"{text!r} is not N, or N,N with two equal numbers")
+    return int(one)
+
+
 FORMS: dict[str, Callable[[str], Any]] = {
     "SIZE": parse_size,
     "F1,F2,..": parse_filters,
     "MEAN,SD": parse_insert,
+    "BONUS": parse_clip,
     "N[,N]": parse_two,
     "T1,T2,..": parse_tags,
     "0..9": parse_level,
@@ -560,6 +570,11 @@ def map_params(args: argparse.Namespace) -> MapParams:
     params = given(args, MapParams)
     if args.is_meth:
         params = {"meth": "directional"} | params
+    if args.xa and args.max_hits in (None, 1) and not args.all_hits and not args.strata:
+        params["max_hits"] = (
+            MOST_XA + 2
+        )  # of which one is primary, and one more shows that there are too many
+        args.most_xa = MOST_XA
     if args.preset == "hic":
         params |= {"pairing": False, "mate_rescue": False, "five_prime": True}
     if args.preset == "small-rna":

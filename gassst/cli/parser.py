@@ -197,7 +197,7 @@ def _refuse_level(argv: list[str]) -> None:
 def _unknown(token: str, parser: argparse.ArgumentParser) -> str:
     what = "unknown option" if token.startswith("-") else "unexpected argument"
     options = [name for name in parser._option_string_actions if name.startswith("--")]
-    hint = habits.hint_for(token) if parser.prog == "gassst map" else ""
+    hint = habits.hint_for(token, parser.prog.removeprefix("gassst "))
     return _sentences(
         f"{what} {token}", hint or habits.similar(token, options), f"See `{parser.prog} --help`."
     )

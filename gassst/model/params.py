@@ -99,7 +99,7 @@ class Scoring:
     )
     clip: int = option(
         5,
-        "-L, --clip-penalty N",
+        "-L, --clip-penalty BONUS",
         "Set the bonus for each end of the read that the alignment reaches.",
         between(0, MAX_PENALTY),
     )

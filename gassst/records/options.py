@@ -202,7 +202,12 @@ class RecordStyle:
     eqx: bool = option(
         False, "--eqx", "Write = and X instead of M in CIGARs. CRAM keeps M alone: it has no effect there."
     )
-    xa: bool = option(False, "--xa", "Put further alignments into one XA tag instead of secondary records.")
+    xa: bool = option(
+        False,
+        "--xa",
+        "Put further alignments into one XA tag instead of secondary records; without -k up to 5, and none if a "
+        "read has more, as bwa mem does.",
+    )
     soft_clip_supplementary: bool = option(
         False,
         "-Y, --soft-clip-supplementary",

@@ -95,6 +95,9 @@ ANOTHER_WAY = [
     ("REF READS --no-discordant", "Proper pairs have flag 0x2"),
     ("REF READS --phred64", "Qualities are Phred+33"),
     ("REF READS --dovetail", "Mates that extend past each other are proper pairs"),
+    ("REF READS --sam", "SAM is written by default"),
+    ("REF READS --norc", "samtools view -F 16"),
+    ("REF READS -L 5,6", "two equal numbers"),
     ("REF READS -v 3", "-v takes no number"),
     ("-v 3 REF READS", "-v takes no number"),
     ("REF READS -v3", "-v takes no number"),
@@ -142,6 +145,20 @@ def test_hints_name_options_that_exist():
         ("help", "unknown command help. Did you mean `gassst --help`?"),
         ("aln a b", "unknown command aln. Did you mean `gassst map`? See `gassst --help`."),
         ("mpa a b", "unknown command mpa. Did you mean `gassst map`? See `gassst --help`."),
+        ("sort a", "unknown command sort. Did you mean `gassst map --sort`? See `gassst --help`."),
+        (
+            "index a b",
+            "unexpected argument b. The index is named by -o REF.gsi, not behind the FASTA (bowtie2-build). See "
+            "`gassst index --help`.",
+        ),
+        (
+            "index a -p b",
+            "unknown option -p. The index is named by -o REF.gsi (-p of bwa). See `gassst index --help`.",
+        ),
+        (
+            "index -a bwtsw a",
+            "unknown option -a. The kind of index needs no option (-a of bwa). See `gassst index --help`.",
+        ),
         ("xyzzy", "unknown command xyzzy. See `gassst --help`."),
         ("--verison", "unknown option --verison. Did you mean --version? See `gassst --help`."),
         ("--vers", "unknown option --vers. Did you mean --version? See `gassst --help`."),

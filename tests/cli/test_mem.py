@@ -249,6 +249,16 @@ def test_xs_is_zero_where_there_is_no_other_place(folder):
     assert zero and zero <= without
 
 
+def test_xa_alone_is_that_of_bwa(folder):
+    assert main(["mem", "-v1", "-o", "a.sam", "-T", "30", "genome.fa", "R1.fq", "R2.fq"]) == 0
+    assert main(["map", "-q", "-o", "b.sam", "-T", "30", "--xa", "genome.fa", "R1.fq", "R2.fq"]) == 0
+    found = []
+    for name in ("a.sam", "b.sam"):
+        with pysam.AlignmentFile(name) as file:
+            found.append({(r.query_name, r.flag): r.get_tag("XA") for r in file if r.has_tag("XA")})
+    assert found[0] == found[1] and found[0]
+
+
 def test_two_ends_have_one_bonus(folder, capfd):
     assert main(["mem", "-v1", "-L", "5,5", "-o", "a.sam", "genome.fa", "R1.fq"]) == 0
     assert main(["mem", "-L", "5,7", "genome.fa", "R1.fq"]) == 2
