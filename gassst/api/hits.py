@@ -29,6 +29,7 @@ from gassst.search.arrays import BatchResult
 
 OPERATIONS = "MIDNSHP=X"
 """Letters of the operations of a CIGAR, by their numbers in BAM."""
+SOFT_CLIP = 4
 
 
 class Hit(NamedTuple):
@@ -77,6 +78,44 @@ class Hit(NamedTuple):
     def cigar(self) -> str:
         """The CIGAR as text, as in "60M1D40M"."""
         return "".join([f"{length}{OPERATIONS[operation]}" for operation, length in self.cigartuples])
+
+    @property
+    def ctg(self) -> str:
+        """`contig`, by its name in mappy."""
+        return self.contig
+
+    @property
+    def q_st(self) -> int:
+        """First aligned base of the read as sequenced, from 0; clipped bases come before it."""
+        return self._clips[0]
+
+    @property
+    def q_en(self) -> int:
+        """The position after the last aligned base of the read as sequenced."""
+        return self.q_st + sum(length for op, length in self.cigartuples if op in (0, 1))
+
+    @property
+    def blen(self) -> int:
+        """Columns of the alignment, gaps included."""
+        return sum(length for op, length in self.cigartuples if op != SOFT_CLIP)
+
+    @property
+    def mlen(self) -> int:
+        """Columns in which the bases are equal."""
+        return self.blen - self.nm
+
+    @property
+    def NM(self) -> int:  # noqa: N802 - as mappy has it
+        """`nm`, by its name in mappy."""
+        return self.nm
+
+    @property
+    def _clips(self) -> tuple[int, int]:
+        """Clipped bases at the 5' and at the 3' end of the read as sequenced."""
+        first, last = (
+            length if op == SOFT_CLIP else 0 for op, length in (self.cigartuples[0], self.cigartuples[-1])
+        )
+        return (first, last) if self.strand == "+" else (last, first)
 
     def __str__(self) -> str:
         kind = "primary" if self.is_primary else "supplementary" if self.is_supplementary else "secondary"
