@@ -43,7 +43,15 @@ SANITIZE = os.environ.get("GASSST_SANITIZE", "0") != "0"
 GENERATED = Path("build/cython")
 OBJECTS = Path(f"build/objects-{sysconfig.get_platform()}-{sys.implementation.cache_tag}")
 HEADERS = ["ext/common", "ext/io", "ext/search", "ext/align", "ext/isa", "index", "gassst/gpu/kernels"]
-HEADERS += ["ext/pairwise", "ext/lanes", "ext/semiring", "ext/hmm", "ext/fold", "ext/thesis", "gassst/align/kernels"]
+HEADERS += [
+    "ext/pairwise",
+    "ext/lanes",
+    "ext/semiring",
+    "ext/hmm",
+    "ext/fold",
+    "ext/thesis",
+    "gassst/align/kernels",
+]
 # Python calls a module's init function and nothing else by name: the rest is hidden from other libraries.
 COMMON_FLAGS = ["-g0", "-fno-math-errno", "-fvisibility=hidden"]
 FLAGS = ["-O0", "-g"] if DEBUG else ["-O3", *COMMON_FLAGS]
