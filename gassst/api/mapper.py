@@ -373,7 +373,10 @@ class Mapper(BatchMapper):
             Map this part of the reads alone: the records that the whole run has for them. The header says which part
             it is, for `gassst.records.gathering`. Insert sizes are learned from the first reads of all.
         insert : InsertModel, optional
-            Of the pairs, as `learn_insert` finds it.
+            Of the library, as `learn_insert` finds it. All reads are judged by it.
+        head : InsertModel, optional
+            The same of the first reads of an input of which a shard is mapped; stretches that are unlike it have a
+            library of their own. None: learned.
         selection : Selection, optional
             Which reads of the input are mapped, and what is cut off their ends.
         preparation : Preparation, optional

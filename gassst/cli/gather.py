@@ -75,10 +75,15 @@ def main(args: argparse.Namespace) -> int:
 def _sum_of(counts: list[Stats], parts: int) -> Stats:
     """The counts of all parts. Raises InputError where some are missing, or no report could be made of the sum."""
     from gassst.model.stats import Stats
+    from gassst.runs.libraries import Libraries
     from gassst.tools.report_numbers import Numbers
 
     _check_counts(counts, parts)
     stats = Stats.of_parts(counts)
+    try:
+        stats.run["libraries"] = Libraries.joined(part.run.get("libraries", []) for part in counts).facts()
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise InputError("--part-stats: libraries of a part are not what --stats writes") from None
     Numbers.from_dict(stats.as_dict(), "--part-stats")
     return stats
 

@@ -10,6 +10,8 @@ from gassst.model.stats import CONFIDENT
 if TYPE_CHECKING:
     from gassst.model.stats import Stats
 
+MOST_LIBRARIES = 8  # rows
+
 
 def summary(stats: Stats, seconds: float) -> str:
     """A short table of a run that took `seconds`."""
@@ -41,6 +43,7 @@ def summary(stats: Stats, seconds: float) -> str:
             ("proper pairs", f"{stats.proper:,}", _percent(stats.proper, stats.pairs)),
         ]
         rows += _insert_size(stats.run)
+    rows += _libraries(stats.run)
     if stats.duplicates:
         rows.append(("duplicates", f"{stats.duplicates:,}", _percent(stats.duplicates, stats.mapped)))
     speed = f"{stats.reads / seconds:,.0f} reads/s" if seconds > 0 else ""
@@ -57,6 +60,17 @@ def _insert_size(run: dict[str, Any]) -> list[tuple[str, str, str]]:
     given = run.get("parameters", {}).get("insert") is not None
     source = learned if insert["pairs"] else "as given" if given else "assumed: too few pairs to learn from"
     return [("insert size", f"{insert['mean']:.0f} +- {insert['sd']:.0f}", source)]
+
+
+def _libraries(run: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """A row for each library that a run met, the largest first, if there are several."""
+    found = sorted(run.get("libraries", []), key=lambda library: -library["reads"])
+    if len(found) < 2:
+        return []
+    from gassst.runs.libraries import library_text
+
+    rows = [("libraries", f"{len(found):,}", "as the errors and insert sizes of the reads differ")]
+    return rows + [("", f"{one['share']:.2%}", library_text(one)) for one in found[:MOST_LIBRARIES]]
 
 
 def internals(stats: Stats) -> str:

@@ -58,7 +58,9 @@ class Job:
         mates = None if self.mates is None else list(self.mates)
         return mapper.learn_insert(ReadSource.of(list(self.reads), mates, **given))
 
-    def map_shard(self, mapper: Mapper, number: int, insert: InsertModel | None) -> Stats:
+    def map_shard(
+        self, mapper: Mapper, number: int, insert: InsertModel | None, head: InsertModel | None
+    ) -> Stats:
         """Map one shard to its file."""
         return mapper.map_file(
             list(self.reads),
@@ -66,5 +68,6 @@ class Job:
             mates=None if self.mates is None else list(self.mates),
             shard=Shard(number, self.shards),
             insert=insert,
+            head=head,
             **self.options,
         )

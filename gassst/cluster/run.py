@@ -25,6 +25,7 @@ from gassst.pairing.insert_size import InsertModel
 from gassst.reads.input import Paths
 from gassst.records.gathering import GatherOptions, complete, gather, verify
 from gassst.records.options import OutputFile
+from gassst.runs.libraries import Libraries
 from gassst.workers.threads import ThreadWorkers
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def map(  # as Mapper.map
     params : MapParams, optional
         A task maps in one thread, and Dask runs as many tasks in a worker as that has threads.
     insert : InsertModel, optional
-        None: learned by the first task from the first reads, for all of them.
+        None: learned, from the first reads by the first task, and by others where their reads are of another library.
     progress : callable, optional
         Called with the counts so far and the share of the shards that are done, 0 to 1.
     **options
@@ -127,15 +128,16 @@ def map(  # as Mapper.map
             stage=None if stage is None else os.fspath(stage),
         )
         with TaskRun.on(client, job) as run:
-            if insert is None:
-                insert = run.result_of(Job.learn_insert)
-            stats = run.results_of_shards(insert, progress)
+            head = run.result_of(Job.learn_insert) if insert is None else None
+            stats = run.results_of_shards(insert, head, progress)
         parts = complete([job.part(number) for number in range(1, shards + 1)])
         with closing(ThreadWorkers(None, threads)) as workers:
             found = gather(parts, target.path, gathering, workers)
     total = Stats.of_parts(stats)
     if found is not None:
         total.duplicates = found.reads
+    libraries = Libraries.joined(part.run.get("libraries", []) for part in stats)
+    total.run["libraries"] = libraries.facts()
     total.run["command"] = command_line or total.run.get("command", "")
     return total
 

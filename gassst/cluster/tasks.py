@@ -125,10 +125,12 @@ class TaskRun:
         found: T = result
         return found
 
-    def results_of_shards(self, insert: InsertModel | None, progress: Progress | None) -> list[Stats]:
+    def results_of_shards(
+        self, insert: InsertModel | None, head: InsertModel | None, progress: Progress | None
+    ) -> list[Stats]:
         """The counts of all shards, in order."""
         job = self._job
-        tasks = [_Task(Job.map_shard, (number, insert)) for number in range(1, job.shards + 1)]
+        tasks = [_Task(Job.map_shard, (number, insert, head)) for number in range(1, job.shards + 1)]
         found: dict[int, Stats] = {}
         total = Stats()
         for task, stats in self._results(tasks):

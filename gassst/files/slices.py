@@ -44,11 +44,15 @@ class Slice(NamedTuple):
 
 
 class LanePart(NamedTuple):
-    """What a part has of a lane: slices of its one or two files, and what comes before each."""
+    """What a part has of a lane: slices of its one or two files, what comes before each, and how many reads do.
+
+    Where nobody asks for that number it is 0.
+    """
 
     lane: int
     slices: tuple[Slice, ...]
     head: bytes
+    before: int = 0
 
     @property
     def size(self) -> int:
@@ -128,6 +132,23 @@ class SeekableText:
             if at > len(data):
                 return False
         return True
+
+    def texts_before(self, end: Place) -> Iterator[bytes]:
+        """All text before a place, in pieces. Raises InputError."""
+        at = 0
+        while at < end.block:
+            data = self.bytes_at(at, min(AT_ONCE, end.block - at))
+            if not self.is_bgzf:
+                at += len(data)
+                yield data
+                continue
+            stop = at + (whole_blocks(data) or size_of_block(data[:HEADER]))
+            while at < stop:
+                text, size = self.block_text(at)
+                at += size
+                yield text
+        if end.within:
+            yield self.block_text(end.block)[0][: end.within]
 
     def text_from(self, start: Place) -> TextFrom:
         """The text from a place on."""

@@ -6,7 +6,7 @@ one name in SAM. The rules for records are in `ext/io/fastx.h`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,24 +110,28 @@ class ReadBatch:
         return None if self.quals is None else _slice(self.quals, self.offsets, i)
 
     def part(self, start: int, stop: int) -> ReadBatch:
-        """Reads `start` to `stop` - 1; shares names, bases and qualities. `first` stays that of the batch."""
-        names = slice(self.name_offsets[start], self.name_offsets[stop])
+        """Reads `start` to `stop` - 1; shares names, bases and qualities."""
         bases = slice(self.offsets[start], self.offsets[stop])
         tags, tag_offsets = self.tags, self.tag_offsets
         if tags is not None and tag_offsets is not None:
             tags = tags[tag_offsets[start] : tag_offsets[stop]]
             tag_offsets = tag_offsets[start : stop + 1] - tag_offsets[start]
-        return ReadBatch(
-            self.names[names],
-            self.name_offsets[start : stop + 1] - self.name_offsets[start],
-            self.bases[bases],
-            None if self.quals is None else self.quals[bases],
-            self.offsets[start : stop + 1] - self.offsets[start],
-            self.first,
-            self.path,
-            None if self.mate is None else self.mate[start:stop],
+        first = start == 0  # what was counted of the batch goes with its first read
+        return replace(
+            self,
+            names=self.names[self.name_offsets[start] : self.name_offsets[stop]],
+            name_offsets=self.name_offsets[start : stop + 1] - self.name_offsets[start],
+            bases=self.bases[bases],
+            quals=None if self.quals is None else self.quals[bases],
+            offsets=self.offsets[start : stop + 1] - self.offsets[start],
+            mate=None if self.mate is None else self.mate[start:stop],
             tags=tags,
             tag_offsets=tag_offsets,
+            copies=None if self.copies is None else self.copies[start:stop],
+            first=self.first + start,
+            renamed=first * self.renamed,
+            left_out=first * self.left_out,
+            trimmed=first * self.trimmed,
         )
 
     def parsed(self) -> ReadBatch:

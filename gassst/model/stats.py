@@ -54,7 +54,7 @@ WORK = ("occurrences", "candidates", "scored", "traced", "rescued")
 COUNTERS = ("errors", "mapq", "inserts", "nanoseconds")
 WINDOWS = 256  # of the reference, for a picture of coverage
 
-OF_ONE_RUN = ("insert", "read_groups")  # parts of `Stats.run` that a sum of runs has not
+OF_ONE_RUN = ("libraries", "insert", "read_groups")  # parts of `Stats.run` that a sum of runs has not
 
 
 class _Timer:
@@ -129,8 +129,9 @@ class Stats:
         The same by contig.
     run : dict
         What ran, as `Mapper.describe` says; of pairs also the insert sizes.
-    doubts : list of str
-        What the first batch of a file leaves in doubt; of one batch, not of sums, nor in files.
+    doubts, libraries : list
+        What the first batch of a file leaves in doubt, as text; and the library of so many reads, as
+        `runs.libraries.Library`. Of one batch, not of sums, nor in files.
     """
 
     reads: int = 0
@@ -165,6 +166,7 @@ class Stats:
     contigs: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64), compare=False)
     run: dict[str, Any] = field(default_factory=dict)
     doubts: list[str] = field(default_factory=list, compare=False)
+    libraries: list[Any] = field(default_factory=list, compare=False)
 
     def __repr__(self) -> str:
         return f"<Stats: {self.reads:,} reads, {self.mapped:,} mapped>"

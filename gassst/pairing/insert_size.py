@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
@@ -174,12 +174,6 @@ class PairSample(NamedTuple):
     templates: np.ndarray
     mismatches: np.ndarray
     aligned: np.ndarray
-
-    @classmethod
-    def joined(cls, parts: Iterable[PairSample]) -> PairSample:
-        """The reads of all parts."""
-        empty = cls(*(np.empty(0, np.int64) for _ in cls._fields))
-        return cls(*(np.concatenate(column) for column in zip(empty, *parts, strict=True)))
 
 
 def learned_insert(

@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 from gassst.files.input_progress import size_of
 
-LEAST, SHARE = 3072, 8
+STRETCH = 4096
+"""Batches have whole stretches of so many reads (`gassst.reads.stretches`), but where they are to be smaller."""
+LEAST, SHARE = STRETCH, 8
 """Reads of the smallest batches: so many, or a part of the largest ones, where each worker gets one of these. Beside
 its reads a batch takes 4 ms, one of pairs 20: as much as one to three thousand reads."""
 LARGE, SHARE_OF_LARGE = 65_536, 4
@@ -76,13 +78,14 @@ class BatchSizes:
     def next(self, position: int) -> int:
         """Reads of the next batch; `position` is what has been read of the file at hand, in bytes."""
         if self._workers == 1:
-            return self._most
+            return _whole(self._most)
         size = self._most
         if self._workers > FEW and not self._neighbours.before:
             size = min(size, self._least * GROWTH ** min(self._batches // self._workers, 16))
         if self._has_end and not self._neighbours.behind:
             size = min(size, max(self._least, self._reads_left(position) // self._workers))
         self._batches += 1
+        size = _whole(size)
         self._reads += size
         return size
 
@@ -95,6 +98,11 @@ class BatchSizes:
         done = self._before + position
         left = max(0, sum(size or 0 for size in self._bytes) - done)
         return left * self._reads // done if self._reads and done else left // BYTES_A_READ
+
+
+def _whole(size: int) -> int:
+    """As many reads or fewer, in whole stretches, if it is one at least."""
+    return size // STRETCH * STRETCH or size
 
 
 class FileSizes:

@@ -49,12 +49,17 @@ class ClosableBatches(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GroupBatch:
-    """A batch whose reads are of a read group, by its ordinal in the header, and prepared when it is parsed."""
+    """A batch whose reads are of a read group, by its ordinal in the header, and prepared when it is parsed.
+
+    `lane` is the ordinal of its file. The first batch of each `begins_at` so many reads of that.
+    """
 
     batch: Unparsed
     read_group: int
     preparation: Preparation = NOTHING
     selection: Selection = ALL
+    lane: int = 0
+    begins_at: int | None = None
 
     def __len__(self) -> int:
         return len(self.batch)
@@ -207,8 +212,10 @@ def _files(
             cut = None if part is None else part.slices[0]
             batches = batches_of_file(path, interleaved, options, pieces, access, cut)
         size = [0]
+        begins_at: int | None = 0 if part is None else part.before
         for batch in wanted.of(_counted(batches, size)):
-            yield GroupBatch(batch, groups.of(lane), preparation, selection)
+            yield GroupBatch(batch, groups.of(lane), preparation, selection, lane, begins_at)
+            begins_at = None
         if part is None and not size[0]:
             log.warning("%s: no reads", name_of(path))
 
@@ -229,9 +236,11 @@ def _files_of_pairs(
             return
         pieces, cuts = batch_sizes.of_file(i, mates=2), (None, None) if part is None else part.slices
         size = [0]
+        begins_at: int | None = 0 if part is None else part.before
         batches = batches_of_pair(*lanes[lane], options, pieces, access, cuts)
         for batch in wanted.of(_counted(batches, size)):
-            yield GroupBatch(batch, groups.of(lane), selection=selection)
+            yield GroupBatch(batch, groups.of(lane), NOTHING, selection, lane, begins_at)
+            begins_at = None
         if part is None and not size[0]:
             log.warning("%s: no reads", " and ".join(map(name_of, lanes[lane])))
 

@@ -49,6 +49,9 @@ class Records(Protocol):
     def at(self, text: TextFrom, start: int) -> Record | None:
         """The record that begins at `start`; None at the end of the text."""
 
+    def reads_before(self, file: SeekableText, place: Place) -> int:
+        """How many reads begin before a place, which is that of a record."""
+
 
 class Lines:
     """FASTQ or FASTA."""
@@ -90,6 +93,15 @@ class Lines:
             while text.reach(end + 1) and text.data[end : end + 1] != b">":
                 end = text.line_end(end)
         return Record(end, name)
+
+    def reads_before(self, file: SeekableText, place: Place) -> int:
+        if self.marker == b"@":
+            return sum(text.count(b"\n") for text in file.texts_before(place)) // 4
+        count, last = 0, b"\n"
+        for text in file.texts_before(place):
+            count += (last + text).count(b"\n>")
+            last = text[-1:] or last
+        return count
 
 
 def name_in(header: bytes) -> bytes:
@@ -140,6 +152,13 @@ class Bam:
         if record is None:
             raise InputError(f"{self._path}: no record of BAM near byte {text.place(start).block}: damaged")
         return record
+
+    def reads_before(self, file: SeekableText, place: Place) -> int:
+        text, at, count = file.text_from(self.begin), 0, 0
+        while text.place(at) < place and (record := self.at(text, at)) is not None:
+            count += record.is_read
+            at = text.forget(record.end)
+        return count
 
     def _at(self, text: TextFrom, at: int) -> Record | None:
         """The record at a place; None where the fields do not fit."""

@@ -150,7 +150,11 @@ def digest_of(path: str) -> str:
 
 
 def parts_of(
-    shard: Shard, reads: Sequence[str], mates: Sequence[str] | None = None, by_template: bool = False
+    shard: Shard,
+    reads: Sequence[str],
+    mates: Sequence[str] | None = None,
+    by_template: bool = False,
+    stretch: int | None = None,
 ) -> list[LanePart]:
     """What a part has of each lane, in order; lanes of which it has nothing are left out.
 
@@ -163,6 +167,9 @@ def parts_of(
         Files of second mates.
     by_template : bool
         Neighbours of one name stay together.
+    stretch : int, optional
+        A part begins with a read whose number in its file, from 0, is a multiple of this. What lies before it is read,
+        to be counted.
 
     Raises
     ------
@@ -175,27 +182,30 @@ def parts_of(
         raise UsageError(f"--shard {shard}: standard input cannot be divided: name files")
     with ExitStack() as stack:
         lanes = [
-            _Lane(stack, first, second, by_template)
+            _Lane(stack, first, second, by_template, stretch)
             for first, second in zip(reads, mates or repeat(None, len(reads)), strict=True)
         ]
         total, before, found = sum(lane.size for lane in lanes), 0, []
         begin, end = (total * (shard.number + i) // shard.of for i in (-1, 0))
         for i, lane in enumerate(lanes):
-            first = lane.begin if shard.number == 1 else lane.cut(begin - before)
-            last = lane.end if shard.number == shard.of else lane.cut(end - before)
+            first, passed = (lane.begin, 0) if shard.number == 1 else lane.cut(begin - before)
+            last = lane.end if shard.number == shard.of else lane.cut(end - before)[0]
             before += lane.size
             if first != last:
-                found.append(LanePart(i, tuple(map(Slice, first, last)), lane.head))
+                found.append(LanePart(i, tuple(map(Slice, first, last)), lane.head, passed))
     return found
 
 
 class _Lane:
     """One or two files, which stay open as long as `stack`."""
 
-    def __init__(self, stack: ExitStack, first: str, second: str | None, by_template: bool):
+    def __init__(
+        self, stack: ExitStack, first: str, second: str | None, by_template: bool, stretch: int | None
+    ):
         paths = [first] if second is None else [first, second]
         self._files = [stack.enter_context(SeekableText(path)) for path in paths]
         self._records = [records_of(file) for file in self._files]
+        self._stretch = None if stretch is None else stretch // len(paths)  # records of a file
         self._by_template = by_template or isinstance(self._records[0], Bam)
         self.size = self._files[0].size
         self.begin = tuple(records.begin for records in self._records)
@@ -207,21 +217,40 @@ class _Lane:
         first = self._records[0]
         return first.header if isinstance(first, Bam) else b""
 
-    def cut(self, byte: int) -> tuple[Place, ...]:
-        """The cut at a byte of the first file, in each file."""
+    def cut(self, byte: int) -> tuple[tuple[Place, ...], int]:
+        """The cut at a byte of the first file, in each file, and the reads before it, if they matter."""
         if byte <= 0:
-            return self.begin
+            return self.begin, 0
         if byte >= self.size:
-            return self.end
+            return self.end, 0
         near, begin = self._files[0].near(byte), self._records[0].begin
         text = self._files[0].text_from(max(near, begin))
         start = self._records[0].first(text) if near > begin else 0
-        if start is not None and self._by_template:
+        count = 0
+        if start is not None and self._stretch is not None:
+            start, count = self._stretch_from(text, start, self._stretch)
+        elif start is not None and self._by_template:
             start = _other_name(self._records[0], text, start)
         if start is None:
-            return self.end
+            return self.end, 0
         place = text.place(start)
-        return (place,) if len(self._files) == 1 else (place, self._mate(text, start, place))
+        places = (place,) if len(self._files) == 1 else (place, self._mate(text, start, place))
+        return places, count * len(self._files)
+
+    def _stretch_from(self, text: TextFrom, start: int, stretch: int) -> tuple[int | None, int]:
+        """Where a stretch begins between two templates, at `start` or behind, and how many reads lie before it."""
+        records, name = self._records[0], None
+        count = records.reads_before(self._files[0], text.place(start))
+        while (record := records.at(text, start)) is not None:
+            if (
+                record.is_read
+                and count % stretch == 0
+                and not (self._by_template and name in (None, record.name))
+            ):
+                return start, count
+            count, name = count + record.is_read, record.name if record.is_read else name
+            start = text.forget(record.end)
+        return None, count
 
     def _mate(self, text: TextFrom, start: int, place: Place) -> Place:
         """Where the mate is of the first record behind a cut."""

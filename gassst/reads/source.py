@@ -112,13 +112,15 @@ class ReadSource:
         how = self.tags, self.groups, self.preparation, self.selection
         return digests, self.mates is None, self.interleaved, *how
 
-    def parts(self, shard: Shard) -> list[LanePart]:
-        """What a part has of each lane. Raises UsageError, InputError as `shards.parts_of`."""
+    def parts(self, shard: Shard, stretch: int | None = None) -> list[LanePart]:
+        """What a part has of each lane, in whole stretches of reads. Raises UsageError, InputError as
+        `shards.parts_of`.
+        """
         if self.selection.is_range:
             raise UsageError(
                 f"--shard {shard}: parts are made of all reads, not of those of --skip and --upto"
             )
-        return parts_of(shard, self.reads, self.mates, by_template=self.interleaved)
+        return parts_of(shard, self.reads, self.mates, self.interleaved, stretch)
 
     def batches(
         self,

@@ -63,6 +63,7 @@ class RunOptions(TypedDict, total=False):
     details: bool
     shard: Shard | None
     insert: InsertModel | None
+    head: InsertModel | None
     input_progress: InputProgress | None
 
 
@@ -115,7 +116,7 @@ class FileRun:
     source : ReadSource
     output : path or None
     options : OutputOptions
-    command_line, made_from, header_lines, details, shard, insert, input_progress
+    command_line, made_from, header_lines, details, shard, insert, head, input_progress
         As of `Mapper.map_file`.
     device_process : DeviceProcess, optional
         One that looks for the device already.
@@ -144,6 +145,7 @@ class FileRun:
         details: bool = True,
         shard: Shard | None = None,
         insert: InsertModel | None = None,
+        head: InsertModel | None = None,
         input_progress: InputProgress | None = None,
         device_process: DeviceProcess | None = None,
         watch: Watch = nullcontext,
@@ -155,7 +157,7 @@ class FileRun:
                 f"the insert sizes are of orientation {insert.orientation}, not {mapper.params.orientation}"
             )
         self._source, self._output, self._options = source, output, options
-        self._command_line, self._shard, self._insert = command_line, shard, insert
+        self._command_line, self._shard, self._insert, self._head = command_line, shard, insert, head
         self._input_progress, self._watch, self._neighbours = input_progress, watch, neighbours
         # Parts of a run have one header, wherever their machines keep the FASTA.
         is_cram = sam.output_format(Destination(output), options.format) == "cram" and shard is None
@@ -196,7 +198,7 @@ class FileRun:
             raise UsageError("--coverage counts all reads: it does not go with --shard")
         if self._options.duplicates is not None:
             raise UsageError("--shard: duplicates are marked over all parts, by `gassst gather --markdup`")
-        parts = self._source.parts(shard.verify())
+        parts = self._source.parts(shard.verify(), None if self._insert is not None else LEARN_READS)
         if self._input_progress is not None:
             self._input_progress.expect(sum(part.size for lane in parts for part in lane.slices))
         return parts
@@ -236,7 +238,7 @@ class FileRun:
         """Open the reads. `close` must follow. Raises InputError."""
         self._batches = self._opened(crew)
         finish = RecordsOf(self._encoder.spec, self._encoder)
-        self._run = MappingRun(crew.work, finish, crew.workers, self._insert_for(crew))
+        self._run = MappingRun(crew.work, finish, crew.workers, self._insert, self._head_for(crew))
 
     def begin(self, crew: Crew) -> None:
         """Read the first reads, and have insert sizes learned from them. Raises InputError."""
@@ -291,10 +293,10 @@ class FileRun:
         total.run = self._facts(total, crew.work.mapper, self._run.insert)
         return total
 
-    def _insert_for(self, crew: Crew) -> InsertModel | None:
-        """The insert sizes that were given; for a shard, those of the first reads of all. Else the run learns them."""
-        if self._shard is None or self._insert is not None:
-            return self._insert
+    def _head_for(self, crew: Crew) -> InsertModel | None:
+        """What a shard is to know of the first reads of all, if the library is not given."""
+        if self._shard is None or self._insert is not None or self._head is not None:
+            return self._head
         return insert_learned(MappingRun(crew.work, lambda *_: None, crew.workers), self._source)
 
     def _writer(self, workers: Workers) -> sam.AlignmentWriter:
@@ -313,6 +315,7 @@ class FileRun:
         facts["reference"] = {"names": reference.names, "lengths": reference.lengths.tolist()}
         facts["seconds"] = round(time.monotonic() - self._began, 3)
         facts["read_groups"] = [fields_of(x) for x in self._header.splitlines() if x.startswith("@RG")]
+        facts["libraries"] = self._run.libraries.facts()
         facts["parameters"]["batch_size"] = self._batch_size
         if total.pairs:
             facts["insert"] = insert.as_dict()

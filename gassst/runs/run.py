@@ -9,25 +9,29 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from gassst.mapping.batch_mapper import BatchMapper
+from gassst.mapping.batch_mapper import BatchMapper, planned
 from gassst.model.params import MAX_READ_LENGTH
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats
-from gassst.pairing.error_rate import deamination
-from gassst.pairing.insert_size import (
-    LEARN_READS,
-    InsertModel,
-    PairSample,
-    learned_insert,
-    pair_sample,
-)
+from gassst.pairing.insert_size import LEARN_READS, InsertModel, PairSample, pair_sample
 from gassst.reads.doubts import doubts_of
 from gassst.reads.streams import Unparsed
+from gassst.reads.stretches import Stretches, between_templates, joined, spread, whole_stretches
+from gassst.runs.libraries import (
+    LEARNED,
+    PROBED,
+    Libraries,
+    Library,
+    Probe,
+    joined_results,
+    library_of,
+    own_library,
+)
 from gassst.search.arrays import BatchResult
 from gassst.workers.base import Shared, Workers
 from gassst.workers.threads import ThreadWorkers
@@ -111,24 +115,71 @@ class MappingWork:
         self, batch: ReadBatch | Unparsed, insert: InsertModel, finish: Finish[Finished]
     ) -> tuple[Finished, Stats]:
         stats = Stats()
+        stretches = batch if isinstance(batch, Stretches) else None
         with stats.timed("parse"):
             batch = batch.parsed()
         stats.renamed, stats.left_out, stats.doubts = batch.renamed, batch.left_out, doubts_of(batch)
-        result, counted = self.mapper.map_batch(batch, insert)
-        stats += counted
+        parts = [(0, len(batch), insert)] if stretches is None else self._libraries(stretches, batch, insert)
+        results = []
+        for start, stop, library in parts:
+            part = batch if len(parts) == 1 else batch.part(start, stop)
+            result, counted = self.mapper.map_batch(part, library)
+            results.append(result)
+            stats += counted
+            stats.libraries.append(Library(library, stop - start))
+        result = joined_results(results)
         stats.trimmed = batch.trimmed
         stats.count_copies(batch.copies, result.summary)
         with stats.timed("encode"):
             finished = finish(self.mapper, batch, result)
         return finished, stats
 
+    def _libraries(
+        self, stretches: Stretches, batch: ReadBatch, first: InsertModel
+    ) -> list[tuple[int, int, InsertModel]]:
+        """The parts of a batch by the library that each is judged by, `first` where it is not unlike that."""
+        bounds = stretches.bounds(batch)
+        judged = list(pairwise(bounds))[int(stretches.is_head) :]
+        parts = [(0, bounds[1], first)] if stretches.is_head and len(bounds) > 1 else []
+        others = dict.fromkeys(self._unlike(batch, judged, first)) if judged else {}
+        for start, stop in judged:
+            library = self._own(batch, start, stop, first) if start in others else first
+            if parts and parts[-1][2] is library:
+                parts[-1] = parts[-1][0], stop, library
+            else:
+                parts.append((start, stop, library))
+        return parts or [(0, 0, first)]
+
+    def _unlike(self, batch: ReadBatch, judged: list[tuple[int, int]], first: InsertModel) -> list[int]:
+        """Where the stretches begin that seem to be of another library."""
+        some = [spread(batch, start, stop, PROBED) for start, stop in judged]
+        probed = joined(some).parsed()
+        mate = np.zeros(len(probed), np.uint8) if probed.mate is None else probed.mate
+        mapper = self._probers[int(probed.mate is None)]
+        result, _ = mapper.map_batch(replace(probed, mate=None))
+        stretch = np.repeat(np.arange(len(some)), [len(reads) for reads in some])
+        of_mapper = self.mapper.params.orientations, self.mapper.reference.starts
+        probe, sizes = Probe(result, mate, stretch, *of_mapper), self.mapper.params.insert is None
+        return [start for i, (start, _) in enumerate(judged) if probe.is_unlike(i, first, sizes)]
+
+    def _own(self, batch: ReadBatch, start: int, stop: int, first: InsertModel) -> InsertModel:
+        """The library of one stretch."""
+        reads = spread(batch, start, stop, LEARNED)
+        samples, counts = self._sampled(reads)
+        learned = library_of(self.mapper.params.orientations, [samples], [counts])
+        length = len(reads.bases) // max(len(reads), 1)
+        return own_library(learned, first, length, self.mapper.params.insert is None)
+
     def sample(self, batch: ReadBatch) -> tuple[list[PairSample], Stats]:
         """The reads of a batch that are fit to learn from, by `MapParams.orientations`: each is mapped on its own to
         its best place. And the counts of single reads."""
+        with self._turn():
+            return self._sampled(batch)
+
+    def _sampled(self, batch: ReadBatch) -> tuple[list[PairSample], Stats]:
         mate = np.zeros(len(batch), np.uint8) if batch.mate is None else batch.mate
         mapper = self._for_best_hits[int(batch.mate is None)]
-        with self._turn():
-            result, counted = mapper.map_batch(replace(batch, mate=None))
+        result, counted = mapper.map_batch(replace(batch, mate=None))
         of_batch = mate, result.hits, result.cigars, self.mapper.reference.starts
         return [pair_sample(each, *of_batch) for each in self.mapper.params.orientations], counted
 
@@ -136,6 +187,17 @@ class MappingWork:
     def _for_best_hits(self) -> tuple[BatchMapper, BatchMapper]:
         """The mappers that sample mates and single reads."""
         return self.mapper.for_best_hits(are_mates=True), self.mapper.for_best_hits(are_mates=False)
+
+    @cached_property
+    def _probers(self) -> tuple[BatchMapper, BatchMapper]:
+        """The same for a few reads: they are aligned as wholes, which costs a third."""
+        return _prober(self._for_best_hits[0]), _prober(self._for_best_hits[1])
+
+
+def _prober(mapper: BatchMapper) -> BatchMapper:
+    """Reads are cut where they run into an adapter, but not clipped."""
+    params = replace(mapper.params, mode="global")
+    return mapper.replaced(**planned(params, mapper.index), on_device=None, counts_details=False, cuts=True)
 
 
 class MappingRun(Generic[Finished]):
@@ -153,11 +215,15 @@ class MappingRun(Generic[Finished]):
         Of this work, ended by whoever has made them. None: threads of this process, ended with the run.
     insert : InsertModel, optional
         Of the library, where it is known already.
+    head : InsertModel, optional
+        Of the first reads of an input of which this is a part: stretches are judged by it.
 
     Attributes
     ----------
     insert : InsertModel
         Of the library: given, or learned from the first reads, or assumed until then.
+    libraries : Libraries
+        That one, and those of stretches that are unlike it.
     """
 
     def __init__(
@@ -166,14 +232,16 @@ class MappingRun(Generic[Finished]):
         finish: Finish[Finished],
         workers: Workers | None = None,
         insert: InsertModel | None = None,
+        head: InsertModel | None = None,
     ):
         self.mapper = work.mapper
-        self.insert: InsertModel = insert or self.mapper.insert
-        self._is_known = insert is not None
+        self.insert: InsertModel = insert or head or self.mapper.insert
+        self._is_known, self._has_head = insert is not None, head is not None
         self._work, self._finish, self._workers = work, finish, workers
         self._threads = self.mapper.params.threads
         self._odd: Counter[str] = Counter()
         self._is_insert_new = False
+        self.libraries = Libraries()
         self._shared: Shared[Finish[Finished]] | None = None  # for the workers, until the last batch is done
         self._batches: Iterable[ReadBatch | Unparsed] = ()
         self._sampled: list[Future[tuple[list[PairSample], Stats]]] = []  # of which is about to be learned
@@ -205,7 +273,8 @@ class MappingRun(Generic[Finished]):
         """Has the batches mapped, each when the next call is asked for. `finished` and `end` must follow."""
         self._learn()
         self._shared = workers.share(self._finish)
-        for batch in self._batches:
+        batches = self._batches
+        for batch in batches if self._is_known else whole_stretches(batches, LEARN_READS):
             yield workers.submit(MappingWork.map, batch, self.insert, self._shared)
 
     def finished(self, call: Future[tuple[Finished, Stats]]) -> tuple[Finished, Stats]:
@@ -214,6 +283,9 @@ class MappingRun(Generic[Finished]):
         self._tell_insert()
         for doubt in stats.doubts:
             log.warning(doubt)
+        self.libraries.add(
+            stats.libraries, self.insert, stats.bases // max(stats.reads, 1), not self._is_known
+        )
         self._odd.update({name: getattr(stats, name) for name in WARNINGS})
         return finished, stats
 
@@ -247,7 +319,7 @@ class MappingRun(Generic[Finished]):
 
         Always the same number of reads is learned from, so results do not depend on the size of the batches.
         """
-        if self._is_known:
+        if self._is_known or self._has_head:
             return iter(batches)
         batches = iter(batches)
         head: list[ReadBatch] = []
@@ -263,10 +335,7 @@ class MappingRun(Generic[Finished]):
         """What the first reads show of the library. Insert sizes that were given stay."""
         if self._sampled:
             samples, counts = zip(*(future.result() for future in self._sampled), strict=True)
-            total = Stats.of_parts(counts)
-            by_orientation = [PairSample.joined(parts) for parts in zip(*samples, strict=True)]
-            damage = deamination(total.cycles, total.damage)
-            learned = learned_insert(self.mapper.params.orientations, by_orientation, damage)
+            learned = library_of(self.mapper.params.orientations, samples, counts)
             if self.mapper.params.insert is not None:
                 learned, self._is_insert_new = replace(self.insert, errors=learned.errors), False
             self.insert, self._sampled = learned, []
@@ -275,15 +344,10 @@ class MappingRun(Generic[Finished]):
 def _parts(head: list[ReadBatch], limit: int, most: int) -> Iterator[ReadBatch]:
     """The first `limit` reads, or one more, in pieces of `most`, or one more: mates are never parted."""
     for batch in head:
-        size = _between_templates(batch, min(limit, len(batch)))
+        size = between_templates(batch, min(limit, len(batch)))
         limit = max(limit - size, 0)
         start = 0
         while start < size:
-            stop = _between_templates(batch, min(start + most, size))
+            stop = between_templates(batch, min(start + most, size))
             yield batch.part(start, stop)
             start = stop
-
-
-def _between_templates(batch: ReadBatch, at: int) -> int:
-    """The place itself, or, where it lies between two mates, that behind the second."""
-    return at + int(at < len(batch) and batch.mate is not None and batch.mate[at] == 2)

@@ -14,13 +14,19 @@ import numpy as np
 from gassst.errors import UsageError
 from gassst.files.whole_file import write_text
 from gassst.model.stats import CONFIDENT, CYCLE_COUNTS, DAMAGE_COUNTS
+from gassst.runs.libraries import library_text
 from gassst.tools import report_compare
 from gassst.tools.arguments import file_path, output_path
 from gassst.tools.report_numbers import FUNNEL, STAGES, WORK, Numbers, read_stats
 from gassst.tools.report_page import facts, page, panel, percent, plot_and_table, table, text_of, tiles
 from gassst.tools.report_plots import bars, curves, ranking, rates, require_matplotlib, svg, two_ends
 
-NOT_SHOWN = ("reference", "read_groups", "seconds")  # parts of `Stats.run` that are shown in other ways
+NOT_SHOWN = (
+    "reference",
+    "read_groups",
+    "libraries",
+    "seconds",
+)  # parts of `Stats.run` that are shown in other ways
 MOST_CONTIGS = 50
 MOST_UNSEEN = 0.5  # % of reads that a plot may leave out
 
@@ -226,6 +232,16 @@ def _extension_text(name: str, value: Any) -> str:
     return f"{value / 1e9:,.3f} s" if value else "not measured"
 
 
+def _libraries(numbers: Numbers) -> str:
+    found = numbers.run.get("libraries", [])
+    if len(found) < 2:
+        return ""
+    rows = [(i, library_text(one), one["reads"], 100 * one["share"]) for i, one in enumerate(found, 1)]
+    note = "The reads differ in errors or insert sizes; each stretch was judged by its own."
+    content = table("Libraries", ("library", "insert size, errors", "reads", "%"), rows)
+    return panel("libraries", "Libraries", note, content)
+
+
 def _run(numbers: Numbers) -> str:
     """All that is known of the run: its simple facts, then each group of them."""
     shown = {name: value for name, value in numbers.run.items() if name not in NOT_SHOWN}
@@ -247,6 +263,7 @@ PANELS = (
     _errors_by_cycle,
     _damage,
     _insert_sizes,
+    _libraries,
     _coverage,
     _filters,
     _stages,

@@ -1,0 +1,156 @@
+"""Stretches of an input, each of which is judged by its own reads: as many for any batches, workers and formats.
+
+Stretch k of a file begins with the first template at or behind its read k * size. A batch is mapped as a whole, so each
+has whole stretches, and is marked with where it lies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gassst.model.read_batch import ReadBatch
+from gassst.reads.streams import Unparsed
+
+GOLDEN = 0.6180339887498949  # its multiples are spread evenly, and have no period that blocks of an input could have
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Stretches:
+    """A batch of whole stretches; the last one of a file may be shorter.
+
+    Attributes
+    ----------
+    batch : Unparsed
+    before : int
+        Reads of the file before it.
+    size : int
+        Reads of a stretch.
+    is_head : bool
+        Whether its first reads are those that the run has learned its library from: they need not be whole.
+    """
+
+    batch: Unparsed
+    before: int
+    size: int
+    is_head: bool = False
+
+    def __len__(self) -> int:
+        return len(self.batch)
+
+    def parsed(self) -> ReadBatch:
+        """The batch."""
+        return self.batch.parsed()
+
+    def bounds(self, batch: ReadBatch) -> list[int]:
+        """Where the stretches of the parsed batch begin, and where the last one ends."""
+        found = [0]
+        while found[-1] < len(batch):
+            end = (self.before + found[-1]) // self.size * self.size + self.size - self.before
+            found.append(between_templates(batch, min(end, len(batch))))
+        return found
+
+
+def whole_stretches(batches: Iterable[Unparsed], size: int) -> Iterator[Stretches]:
+    """The reads of the batches in batches of whole stretches. Where they are such already, nothing is parsed here.
+
+    Batches that are smaller are joined, but for the first stretch of the input.
+    """
+    held: list[Unparsed] = []  # reads of one file, from the beginning of a stretch
+    lane, before = 0, 0
+    for batch in batches:
+        begins_at = getattr(batch, "begins_at", None)
+        if begins_at is not None:
+            if held:
+                yield Stretches(joined(held), before, size, lane == 0 and before < size)
+            held, lane, before = [], getattr(batch, "lane", 0), begins_at
+        elif held:  # what they end with is no whole stretch
+            parsed = joined(held).parsed()
+            cut = between_templates(parsed, (before + len(parsed)) // size * size - before)
+            if cut > 0:
+                yield Stretches(parsed.part(0, cut), before, size, lane == 0 and before < size)
+                before += cut
+            held = [parsed.part(max(cut, 0), len(parsed))] if cut < len(parsed) else []
+        held.append(batch)
+        end = before + sum(map(len, held))
+        if end % size == 0 or (lane == 0 and end < size):
+            yield Stretches(joined(held), before, size, lane == 0 and before < size)
+            held, before = [], end
+    if held:
+        yield Stretches(joined(held), before, size, lane == 0 and before < size)
+
+
+def between_templates(batch: ReadBatch, at: int) -> int:
+    """The place `at`, or, where it lies between two mates, that behind the second."""
+    return at + int(0 < at < len(batch) and batch.mate is not None and batch.mate[at] == 2)
+
+
+def spread(batch: ReadBatch, start: int, stop: int, most: int) -> ReadBatch:
+    """About `most` reads of a stretch, or all, from everywhere in it: a library may end within."""
+    n = stop - start
+    if n > most:
+        mates = 1 if batch.mate is None or not batch.mate[start:stop].any() else 2
+        number = np.arange(most // mates)
+        at = start + ((number + number * GOLDEN % 1) * (n * mates / most)).astype(np.int64)
+        rows = at if batch.mate is None else at - (batch.mate[at] == 2)
+        both = rows if batch.mate is None else np.r_[rows, rows[batch.mate[rows] == 1] + 1]
+        rows = np.unique(both)
+    else:
+        rows = np.arange(start, stop)
+    return _bases_of(batch, rows)
+
+
+def _bases_of(batch: ReadBatch, rows: np.ndarray) -> ReadBatch:
+    """Some reads without names and qualities: what is learned from them needs neither."""
+    offsets = batch.offsets.astype(np.int64)
+    lengths = offsets[rows + 1] - offsets[rows]
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    base = np.repeat(offsets[rows] - ends[:-1], lengths) + np.arange(ends[-1])
+    none = np.zeros(len(rows) + 1, np.uint32)
+    mate = None if batch.mate is None else batch.mate[rows]
+    return ReadBatch(batch.names[:0], none, batch.bases[base], None, ends.astype(np.uint32), mate=mate)
+
+
+def joined(batches: Sequence[Unparsed]) -> Unparsed:
+    """One batch of the reads of several, which are of one file."""
+    if len(batches) == 1:
+        return batches[0]
+    parts = [batch.parsed() for batch in batches]
+    first = parts[0]
+    mates = None
+    if any(part.mate is not None for part in parts):
+        mates = np.concatenate([np.zeros(len(p), np.uint8) if p.mate is None else p.mate for p in parts])
+    tags = tag_offsets = copies = quals = None
+    if any(part.tags is not None for part in parts):
+        tags = np.concatenate([p.tags for p in parts if p.tags is not None])
+        tag_offsets = _joined_offsets(
+            [np.zeros(len(p) + 1, np.uint32) if p.tag_offsets is None else p.tag_offsets for p in parts]
+        )
+    if first.copies is not None:
+        copies = np.concatenate([part.copies for part in parts if part.copies is not None])
+    if first.quals is not None:
+        quals = np.concatenate([part.quals for part in parts if part.quals is not None])
+    return replace(
+        first,
+        names=np.concatenate([part.names for part in parts]),
+        name_offsets=_joined_offsets([part.name_offsets for part in parts]),
+        bases=np.concatenate([part.bases for part in parts]),
+        quals=quals,
+        offsets=_joined_offsets([part.offsets for part in parts]),
+        mate=mates,
+        renamed=sum(part.renamed for part in parts),
+        tags=tags,
+        tag_offsets=tag_offsets,
+        left_out=sum(part.left_out for part in parts),
+        trimmed=sum(part.trimmed for part in parts),
+        copies=copies,
+    )
+
+
+def _joined_offsets(parts: list[np.ndarray]) -> np.ndarray:
+    """uint32[n + 1]: of arrays that lie one behind the other."""
+    starts = np.cumsum([0, *(int(part[-1]) for part in parts)])
+    ends = [part[1:].astype(np.int64) + start for part, start in zip(parts, starts[:-1], strict=True)]
+    return np.concatenate([[0], *ends]).astype(np.uint32)

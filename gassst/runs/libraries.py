@@ -1,0 +1,243 @@
+"""The libraries of a run: that of the first reads, and those of stretches that are unlike it.
+
+A few reads from everywhere in a stretch are mapped, each on its own and as a whole. If the first library hardly
+explains them, more reads are mapped, as the first ones were, and the stretch gets a library of its own. So what a read
+is judged by depends on the first reads of the input and on its own stretch, on nothing else.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Iterable, Sequence
+from copy import deepcopy
+from dataclasses import fields, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gassst.model.stats import CONFIDENT, Stats
+from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate, deamination
+from gassst.pairing.insert_size import (
+    MIN_SD,
+    InsertModel,
+    PairSample,
+    is_primary,
+    learned_insert,
+    mismatches,
+    pair_templates,
+    reference_spans,
+)
+from gassst.search.arrays import BatchResult
+
+log = logging.getLogger("gassst")
+
+PROBED = 64
+"""Reads of a stretch that are looked at in any case: 1 % of the time of clean pairs."""
+LEARNED = 1024
+"""Reads of a stretch that its own library is learned from, as many as place mates right (lab/constants.md)."""
+TYPICAL_READ = 100  # bases, where nothing tells
+FEW = 8  # probed pairs, or reads, that say something
+ALARM = 12.0  # twice the logarithm of a likelihood ratio, which one like stretch in 400 reaches
+APART = 0.1
+"""Nats by which a read or a pair is better explained by a library than by another, if they are two: a mean that is .45
+deviations away, or twice the errors of 1 % in reads of 70 bases."""
+
+
+class Library(NamedTuple):
+    """A library of a run, and how many reads were judged by it."""
+
+    model: InsertModel
+    reads: int
+
+
+def library_of(
+    orientations: Sequence[str], samples: Iterable[Sequence[PairSample]], counts: Sequence[Stats]
+) -> InsertModel:
+    """What the samples of all parts teach, which are by orientation, and the counts of the same reads."""
+    total = Stats.of_parts(counts)
+    by_orientation = [
+        PairSample(*map(np.concatenate, zip(*parts, strict=True))) for parts in zip(*samples, strict=True)
+    ]
+    return learned_insert(orientations, by_orientation, deamination(total.cycles, total.damage))
+
+
+class Probe:
+    """What a few reads of every stretch of a batch show.
+
+    Parameters
+    ----------
+    result : BatchResult
+        Of the reads, each mapped on its own.
+    mate : uint8[n]
+        0 single, 1 first, 2 last mate.
+    stretch : int64[n]
+        Which stretch each is of.
+    orientations : sequence of str
+    starts : int64[c]
+        Contig starts.
+    """
+
+    def __init__(
+        self,
+        result: BatchResult,
+        mate: np.ndarray,
+        stretch: np.ndarray,
+        orientations: Sequence[str],
+        starts: np.ndarray,
+    ):
+        rows = result.hits[is_primary(result.hits)]
+        spans = reference_spans(rows, result.cigars)
+        sure = rows["mapq"] >= CONFIDENT
+        first = np.flatnonzero(mate == 1)
+        pairs = rows[first], rows[first + 1], spans[first], spans[first + 1], starts
+        both = sure[first] & sure[first + 1]
+        self._lengths = {each: np.where(both, pair_templates(each, *pairs), 0) for each in orientations}
+        if "rf" in self._lengths and "fr" in self._lengths:  # mates that overlap face each other
+            self._lengths["rf"][self._lengths["fr"] > 0] = 0
+        self._of_pair = stretch[first]
+        fits = np.any([lengths > 0 for lengths in self._lengths.values()], axis=0)
+        taught = sure & (mate == 0)
+        taught[first] = taught[first + 1] = fits
+        self._errors = np.where(taught, mismatches(rows, result.cigars), 0)
+        self._bases, self._of_read = np.where(taught, spans, 0), stretch
+
+    def is_unlike(self, stretch: int, model: InsertModel, judges_inserts: bool) -> bool:
+        """Whether the library hardly explains the reads of a stretch."""
+        of_read = self._of_read == stretch
+        bases = self._bases[of_read]
+        reads = int(np.count_nonzero(bases))
+        if reads >= FEW:
+            total = int(bases.sum())
+            surprise = _errors_apart(int(self._errors[of_read].sum()) / total, total, model.errors)
+            if 2 * surprise > ALARM:
+                return True
+        return judges_inserts and self._has_other_pairs(self._of_pair == stretch, model)
+
+    def _has_other_pairs(self, pairs: np.ndarray, model: InsertModel) -> bool:
+        found = {each: lengths[pairs] for each, lengths in self._lengths.items()}
+        found = {each: np.sort(lengths[lengths > 0]) for each, lengths in found.items()}
+        orientation = max(found, key=lambda each: len(found[each]))
+        templates = found[orientation].tolist()
+        if len(templates) < FEW:
+            return False
+        if orientation != model.orientation or not model.pairs:
+            return True
+        n = len(templates)
+        low, high = templates[n // 4], templates[3 * n // 4]
+        reach = 2 * max(high - low, 1)
+        core = [length for length in templates if low - reach <= length <= high + reach]
+        mean = math.fsum(core) / len(core)
+        sd = math.sqrt(math.fsum((length - mean) ** 2 for length in core) / len(core))
+        return 2 * n * _sizes_apart(mean, sd, model) > ALARM
+
+
+def own_library(learned: InsertModel, first: InsertModel, length: int, judges_inserts: bool) -> InsertModel:
+    """That of a stretch whose reads have `learned` bases: the first one, if the stretch is not unlike it, or is silent.
+
+    What the stretch does not show is as in the first library.
+    """
+    pairs = judges_inserts and learned.pairs > 0
+    rated = learned.errors != UNKNOWN_LIBRARY
+    own = learned if pairs else replace(first, errors=learned.errors)
+    own = own if rated else replace(own, errors=first.errors)
+    return own if are_apart(own, first, length) else first
+
+
+def are_apart(one: InsertModel, other: InsertModel, length: int) -> bool:
+    """Whether reads of so many bases, or their pairs, are much better explained by the library that they are of."""
+    if one.orientation != other.orientation or (one.pairs > 0) != (other.pairs > 0):
+        return True
+    if one.pairs and _sizes_apart(one.mean, one.sd, other) > APART:
+        return True
+    if UNKNOWN_LIBRARY in (one.errors, other.errors):
+        return one.errors != other.errors
+    return _errors_apart(one.errors.rate, length, other.errors) > APART
+
+
+def _sizes_apart(mean: float, sd: float, model: InsertModel) -> float:
+    """Nats by which normal template lengths are better explained by their own mean and deviation than by a model's."""
+    sd = max(sd, MIN_SD)
+    return math.log(model.sd / sd) + (sd**2 + (mean - model.mean) ** 2) / (2 * model.sd**2) - 0.5
+
+
+def _errors_apart(rate: float, bases: int, errors: ErrorRate) -> float:
+    """Nats by which the mismatches of so many bases are better explained by their own rate; as Poisson numbers."""
+    if errors == UNKNOWN_LIBRARY:
+        return math.inf
+    seen, expected = rate * bases, errors.rate * bases
+    return (seen * math.log(seen / expected) if seen else 0.0) - seen + expected
+
+
+class Libraries:
+    """Which libraries a run has met, the first reads' first."""
+
+    def __init__(self) -> None:
+        self.found: list[Library] = []
+
+    def add(self, libraries: Iterable[Library], first: InsertModel, length: int, is_told: bool) -> None:
+        """Count the reads of a batch. Of the first change the log is told."""
+        if not self.found:
+            self.found.append(Library(first, 0))
+        for model, reads in libraries:
+            i = next((i for i, (known, _) in enumerate(self.found) if _is_one(model, known, length)), None)
+            if i is not None:
+                self.found[i] = Library(self.found[i].model, self.found[i].reads + reads)
+                continue
+            if len(self.found) == 1 and is_told:
+                before = sum(library.reads for library in self.found)
+                log.warning(
+                    "the library changes after %s reads: %s; before: %s. Each stretch is judged by its own reads",
+                    f"{before:,}",
+                    library_text(model.as_dict()),
+                    library_text(first.as_dict()),
+                )
+            self.found.append(Library(model, reads))
+
+    @classmethod
+    def joined(cls, parts: Iterable[list[dict[str, Any]]]) -> Libraries:
+        """Those of the parts of an input, of which `facts` are told."""
+        total = cls()
+        for libraries in parts:
+            found = [Library(_model_of(one), one["reads"]) for one in libraries]
+            if found:
+                total.add(found, (total.found or found)[0].model, TYPICAL_READ, is_told=False)
+        return total
+
+    def facts(self) -> list[dict[str, Any]]:
+        """For `Stats.run`."""
+        total = max(sum(library.reads for library in self.found), 1)
+        return [
+            {"reads": reads, "share": round(reads / total, 4)} | model.as_dict()
+            for model, reads in self.found
+        ]
+
+
+def joined_results(parts: Sequence[BatchResult]) -> BatchResult:
+    """That of all reads, of which each part has those behind the part before."""
+    if len(parts) == 1:
+        return parts[0]
+    hits, reads, runs = [part.hits.copy() for part in parts], 0, 0
+    for rows, part in zip(hits, parts, strict=True):
+        rows["read"] += reads
+        rows["cigar_start"] += runs
+        reads, runs = reads + len(part.summary), runs + len(part.cigars)
+    summary, cigars = [part.summary for part in parts], [part.cigars for part in parts]
+    return BatchResult(*map(np.concatenate, (hits, summary, cigars)))
+
+
+def _model_of(facts: dict[str, Any]) -> InsertModel:
+    """That of which `Libraries.facts` tell. Raises ValueError, TypeError, KeyError and AttributeError."""
+    names = [field.name for field in fields(InsertModel) if field.name in facts]
+    return InsertModel._of(deepcopy({name: facts[name] for name in names}))
+
+
+def _is_one(model: InsertModel, known: InsertModel, length: int) -> bool:
+    return model is known or model == known or not are_apart(model, known, length)
+
+
+def library_text(library: dict[str, Any]) -> str:
+    """One of `run["libraries"]` in short."""
+    sizes = "{orientation} {mean:.0f} +- {sd:.0f}, ".format(**library) if library["pairs"] else ""
+    rate = library["errors"]["rate"]
+    return f"{sizes}errors " + (f"{rate:.2%} of bases" if rate < 0.5 else "unknown")
