@@ -104,10 +104,10 @@ def spread(batch: ReadBatch, start: int, stop: int, most: int) -> ReadBatch:
 
 def _bases_of(batch: ReadBatch, rows: np.ndarray) -> ReadBatch:
     """Some reads without names and qualities: what is learned from them needs neither."""
-    offsets = batch.offsets.astype(np.int64)
-    lengths = offsets[rows + 1] - offsets[rows]
+    starts = batch.offsets[rows].astype(np.int64)
+    lengths = batch.offsets[rows + 1] - starts
     ends = np.concatenate([[0], np.cumsum(lengths)])
-    base = np.repeat(offsets[rows] - ends[:-1], lengths) + np.arange(ends[-1])
+    base = np.repeat(starts - ends[:-1], lengths) + np.arange(ends[-1])
     none = np.zeros(len(rows) + 1, np.uint32)
     mate = None if batch.mate is None else batch.mate[rows]
     return ReadBatch(batch.names[:0], none, batch.bases[base], None, ends.astype(np.uint32), mate=mate)

@@ -38,7 +38,9 @@ LEARNED = 1024
 """Reads of a stretch that its own library is learned from, as many as place mates right (lab/constants.md)."""
 TYPICAL_READ = 100  # bases, where nothing tells
 FEW = 8  # probed pairs, or reads, that say something
-ALARM = 12.0  # twice the logarithm of a likelihood ratio, which one like stretch in 400 reaches
+ALARM = (
+    24.0  # twice the logarithm of a likelihood ratio; at 12 one like stretch in 8 reached it by its few pairs
+)
 APART = 0.1
 """Nats by which a read or a pair is better explained by a library than by another, if they are two: a mean that is .45
 deviations away, or twice the errors of 1 % in reads of 70 bases."""
