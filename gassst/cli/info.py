@@ -77,14 +77,20 @@ def _of_index(path: str) -> Rows:
 
 def _of_alignments(path: str) -> Rows:
     """The runs of programs that the header names, ours with all fields of their lines."""
+    from contextlib import closing
+
     import pysam
 
+    import gassst.files.htslib  # noqa: F401 - before the compiled modules that link its htslib
+    from gassst._core.alignment_text import AlignmentReader
     from gassst.files.quiet import QuietHtslib
 
     QuietHtslib.enter()
     try:
-        with pysam.AlignmentFile(path, check_sq=False) as file:
-            header, kind = file.header.to_dict(), file.format
+        with open(path, "rb") as text:
+            kind = {b"@": "SAM", b"C": "CRAM"}.get(text.read(1), "BAM")
+        with closing(AlignmentReader(os.open(path, os.O_RDONLY), path)) as file:
+            header = pysam.AlignmentHeader.from_text(file.header).to_dict()
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: not an alignment file that can be read ({error})") from None
     finally:

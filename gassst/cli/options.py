@@ -570,11 +570,9 @@ def map_params(args: argparse.Namespace) -> MapParams:
     params = given(args, MapParams)
     if args.is_meth:
         params = {"meth": "directional"} | params
-    if args.xa and args.max_hits in (None, 1) and not args.all_hits and not args.strata:
-        params["max_hits"] = (
-            MOST_XA + 2
-        )  # of which one is primary, and one more shows that there are too many
-        args.most_xa = MOST_XA
+    if getattr(args, "xa", False) and args.max_hits in (None, 1) and not args.all_hits and not args.strata:
+        # One of them is primary, and one more shows that there are too many.
+        params["max_hits"], args.most_xa = MOST_XA + 2, MOST_XA
     if args.preset == "hic":
         params |= {"pairing": False, "mate_rescue": False, "five_prime": True}
     if args.preset == "small-rna":

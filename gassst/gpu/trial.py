@@ -44,7 +44,7 @@ RESULT = (
     "rows",
     "start",
     "summary",
-    "quality",
+    "rated",
     "bands.read_strand",
     "bands.band_start",
     "bands.end",

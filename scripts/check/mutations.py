@@ -237,7 +237,7 @@ MUTATIONS = [
     # All places.
     Mutation(
         "all: the band that came first chooses the alignment", HOST,
-        "if self.context.params.all_hits:\n            bands", "if False:\n            bands",
+        "if self.context.params.exhaustive:\n            bands", "if False:\n            bands",
         "tests/property/test_lossless.py::test_filters_choose_no_alignment_among_equally_good_ones",
     ),
     Mutation(
@@ -318,7 +318,7 @@ MUTATIONS = [
     ),
     Mutation(
         "pairing: the longest proper template is not proper", PROPER_PAIRS,
-        "w.low <= template <= w.high", "w.low <= template < w.high", "tests/unit/test_proper.py",
+        "w.low <= template <= w.high and not", "w.low <= template < w.high and not", "tests/unit/test_proper.py",
     ),
     Mutation(
         "pairing: a mate is decided alone", "gassst/local/realign.py",
@@ -532,7 +532,7 @@ MUTATIONS = [
     ),
     Mutation(
         "run: a shard learns the insert sizes of its own reads", FILE_RUN,
-        "if self._shard is None or self._insert is not None:", "if True:", "tests/cli/test_gather_parts.py",
+        "if self._shard is None or self._insert is not None or self._head is not None:", "if True:", "tests/cli/test_gather_parts.py",
     ),
     Mutation(
         "run: shards mapped with other parameters are of one run", FILE_RUN,

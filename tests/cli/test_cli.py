@@ -207,7 +207,7 @@ def no_work(monkeypatch):
         (["--filters", "fd,nonsense"], 2, "unknown filter 'nonsense'; known are tnw4-4"),
         (["-R", "ID:x"], 2, "read group 'ID:x'"),
         (["-R", r"@RG\tSM:x"], 2, "has no ID"),
-        (["-o", "out.txt"], 2, "out.txt: name it .sam, .bam or .cram"),
+        (["-o", "out.txt"], 2, "out.txt: name it .sam, .bam, .cram or .paf"),
         (["-o", "both.sam", "--unmapped", "both.sam"], 2, "both.sam: named twice"),
         (["-o", "{reads}", "-O", "sam"], 2, "named twice"),
         (["--stats", "{index}"], 2, "named twice"),

@@ -24,6 +24,7 @@ from gassst.local.align import Aligner, leaving_cost
 from gassst.local.places import Places
 from gassst.model.params import Scoring
 from gassst.model.stats import Stats
+from gassst.pairing.error_rate import UNKNOWN_LIBRARY
 from gassst.search.arrays import Bands
 from gassst.search.host import HostBackend
 
@@ -38,6 +39,7 @@ def make_aligner(handle, packed, reference, scoring, ends=None):
     n = len(packed.lengths)
     context = SimpleNamespace(
         params=SimpleNamespace(scoring=scoring), lengths=packed.lengths, packed=packed, reference=contigs,
+        library=UNKNOWN_LIBRARY,
         flip=np.zeros(n, np.uint8), digest=np.zeros(n, np.uint64),
     )  # fmt: skip
     return Aligner(HostBackend(context, handle, Stats()))

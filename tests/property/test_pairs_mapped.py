@@ -689,8 +689,7 @@ def test_in_repeats_a_pair_depends_on_nothing_but_itself(seed):
 
 
 def assert_pairs_agree(fragments: list[Fragment], found: dict[tuple[str, int], list[Place]]) -> None:
-    """Both mates of a proper pair say so and lie on one contig; secondary hits are in no pair."""
-    assert not any(p.proper for rows in found.values() for p in rows[1:])
+    """Both mates of a proper pair say so and lie on one contig."""
     for name, *mates in fragments:
         primary = [found[name, j][0] for j in range(len(mates)) if found[name, j]]
         assert len({p.proper for p in primary}) <= 1

@@ -10,6 +10,7 @@ from gassst.bands.cpu import CpuExtender
 from gassst.local.align import Aligner
 from gassst.local.places import Places
 from gassst.model.stats import Stats
+from gassst.pairing.error_rate import UNKNOWN_LIBRARY
 from gassst.search.arrays import Bands
 from gassst.search.host import HostBackend
 
@@ -64,6 +65,7 @@ def bands_of(reference, reads, at, scoring):
     contigs = SimpleNamespace(planes=planes_of(reference), starts=contig[0], lengths=contig[1])
     context = SimpleNamespace(
         lengths=packed.lengths, packed=packed, reference=contigs, params=SimpleNamespace(scoring=scoring),
+        library=UNKNOWN_LIBRARY,
         flip=np.zeros(k, np.uint8), digest=np.zeros(k, np.uint64),
     )  # fmt: skip
     handle = CpuExtender(contigs.planes).open_reads(packed)
