@@ -317,7 +317,7 @@ class FileRun:
         facts["read_groups"] = [fields_of(x) for x in self._header.splitlines() if x.startswith("@RG")]
         facts["libraries"] = self._run.libraries.facts()
         facts["parameters"]["batch_size"] = self._batch_size
-        if total.pairs:
+        if total.pairs or insert.pairs:  # a shard may have no read
             facts["insert"] = insert.as_dict()
         # Kernels are compiled for a device, not for a batch.
         facts["extension"] = asdict(total.extension) | {"compile": mapper.counters.compile}

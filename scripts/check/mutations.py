@@ -532,7 +532,8 @@ MUTATIONS = [
     ),
     Mutation(
         "run: a shard learns the insert sizes of its own reads", FILE_RUN,
-        "if self._shard is None or self._insert is not None or self._head is not None:", "if True:", "tests/cli/test_gather_parts.py",
+        "if self._shard is None or self._insert is not None or self._head is not None:", "if True:",
+        "tests/cli/test_gather_parts.py",
     ),
     Mutation(
         "run: shards mapped with other parameters are of one run", FILE_RUN,
