@@ -87,7 +87,8 @@ def program(*argv: str, stdin: str | None = None) -> subprocess.CompletedProcess
 
 
 GROUP = r"@RG\tID:s1\tSM:s1\tLB:l\tPL:ILLUMINA"
-# Where each line is public; then the line. What the pipelines fill in (threads, names of files) is filled in here.
+# Where each line is public, looked up in November 2026; then the line. What the pipelines fill in (threads, names of
+# files) is filled in here.
 LINES = {
     # https://github.com/nf-core/modules/blob/master/modules/nf-core/bwa/mem/main.nf with conf/modules of sarek
     "nf-core/sarek": "-K 100000000 -Y -R GROUP -t 2 genome.fa R1.fq R2.fq",
@@ -99,40 +100,41 @@ LINES = {
     "bcbio": "-c 250 -M -t 2 -R GROUP -v 1 genome.fa R1.fq R2.fq",
     # https://github.com/tseemann/snippy/blob/master/bin/snippy
     "snippy": "-Y -M -R GROUP -t 2 genome.fa R1.fq R2.fq",
-    # https://gatk.broadinstitute.org/hc/en-us/articles/360039568932 (map and clean up short reads)
+    # https://gatk.broadinstitute.org/hc/en-us/articles/360039568932 (as scripts quote it that cite the article)
     "gatk-tutorial": "-M -t 2 -p genome.fa both.fq",
     # https://github.com/CCDG/Pipeline-Standardization/blob/master/PipelineStandard.md
     "CCDG": "-K 100000000 -Y -R GROUP genome.fa R1.fq R2.fq",
     # https://github.com/aidenlab/juicer/blob/main/CPU/juicer.sh
-    "juicer": "-SP5M -t 2 genome.fa R1.fq R2.fq",
+    "juicer": "-K 320000000 -SP5M -t 2 -R GROUP genome.fa R1.fq R2.fq",
     # https://github.com/open2c/distiller-nf/blob/master/distiller.nf
     "distiller": "-t 2 -SP genome.fa R1.fq R2.fq",
     # https://github.com/ArimaGenomics/mapping_pipeline/blob/master/arima_mapping_pipeline.sh
     "arima": "-t 2 genome.fa R1.fq",
     # https://github.com/hall-lab/speedseq/blob/master/bin/speedseq
-    "speedseq": "-t 2 -C -M -p -R GROUP genome.fa - < both.fq",
+    "speedseq": "-t 2 -p -R GROUP genome.fa both.fq",
     # https://github.com/fulcrumgenomics/fgbio/blob/main/docs/best-practice-consensus-pipeline.md
     "fgbio": "-t 2 -p -K 150000000 -Y genome.fa - < both.fq",
     # https://github.com/ICGC-TCGA-PanCancer/Seqware-BWA-Workflow
-    "PCAWG": "-t 2 -p -T 0 -R GROUP genome.fa both.fq",
+    "PCAWG": "-t 2 -p -T 0 -R GROUP genome.fa - < both.fq",
     # https://github.com/lh3/bwa/blob/master/bwakit/run-bwamem
     "bwakit": "-p -t2 -RGROUP genome.fa - < both.fq",
-    # https://github.com/rrwick/Polypolish/wiki/How-to-run-Polypolish
+    # https://github.com/rrwick/Polypolish/wiki/How-to-run-Polypolish (as others quote it)
     "polypolish": "-t 2 -a genome.fa R1.fq",
-    # https://andersen-lab.github.io/ivar/html/cookbookpage.html
+    # https://github.com/andersen-lab/paper_2018_primalseq-ivar/blob/master/cookbook/CookBook.ipynb
     "ivar": "-k 5 -T 16 genome.fa primers.fq",
-    # https://support.sentieon.com/manual/DNAseq_usage/dnaseq/
-    "sentieon": "-M -R GROUP -t 2 -K 10000000 genome.fa R1.fq R2.fq",
+    # https://github.com/Sentieon/sentieon-scripts: example_pipelines/germline/DNAseq/wgs.sh
+    "sentieon": "-R GROUP -t 2 -K 10000000 genome.fa R1.fq R2.fq",
     # https://github.com/ekg/alignment-and-variant-calling-tutorial
     "cookbook": "-t 2 -R GROUP genome.fa R1.fq R2.fq",
-    # https://github.com/lh3/bwa (README: contigs to a reference)
+    # No pipeline: a preset of bwa's manual page (https://github.com/lh3/bwa/blob/master/bwa.1).
     "intractg": "-x intractg -t 2 genome.fa contigs.fa",
     # https://github.com/connor-lab/ncov2019-artic-nf/blob/master/modules/illumina.nf
-    "artic": "-t 2 genome.fa R1.fq R2.fq -o found.sam",
+    "artic": "-t 2 genome.fa R1.fq R2.fq",
     # https://github.com/brentp/bwa-meth/blob/master/bwameth.py
     "bwameth": "-T 40 -B 2 -L 10 -CM -U 100 -p -R GROUP -t 2 genome.fa /dev/stdin < both.fq",
-    # https://github.com/bwa-mem2/bwa-mem2 (README), and the manual of bwa: options behind the files
-    "manual": "-I 300,30,500,100 -h 3 -d 50 -r 1.2 -D 0.4 -W 10 -m 20 -w 80 -q -V -j genome.fa R1.fq R2.fq",
+    # No pipeline: the other options of bwa's usage, behind the files for once as well.
+    "manual": "-I 300,30,500,100 -h 3 -d 50 -r 1.2 -D 0.4 -W 10 -m 20 -w 80 -q -V -j genome.fa R1.fq R2.fq "
+    "-o found.sam",
 }
 
 
