@@ -19,7 +19,6 @@ log = logging.getLogger("gassst")
 
 Converted = Callable[[Any], list[str] | None]
 """Words of `gassst map` for a value; None where it has no effect here."""
-EACH_PLACE = 500  # of -a: places that are listed per read; beyond, bwa passes seeds over, too (its -c)
 
 
 def numbers(most: int, kind: type = int) -> Callable[[str], tuple[Any, ...]]:
@@ -237,8 +236,9 @@ def in_words_of_map(args: argparse.Namespace) -> tuple[list[str], list[str]]:
         ignored.append(f"{args.reads.pop()} (-p reads one file)")
     elif len(args.reads) == 1 and not given["-p"]:
         words.append("--single")
-    others = EACH_PLACE if args.all else args.most_xa[0] + 1
-    return [*words, "-k", str(others + 1)], ignored
+    # One of them is primary, and one more shows that there are too many.
+    listed = ["--all", "--mode", "local"] if args.all else ["-k", str(args.most_xa[0] + 2)]
+    return [*words, *listed], ignored
 
 
 def _scores(given: dict[str, Any]) -> list[str]:
