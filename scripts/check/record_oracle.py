@@ -152,9 +152,9 @@ def _record_faults(
     first, last = _hard_clips(record)
     bases, quals = bases[first : len(bases) - last], quals and quals[first : len(quals) - last]
     is_bare = bool(record.flag & 0x100) and not record.has_tag("SA") and not run.has("secondary_seq")
-    if record.query_sequence != (None if is_bare else bases):
+    if record.query_sequence != (None if is_bare else bases or None):
         yield f"SEQ {record.query_sequence}, not {bases}"
-    if pysam.qualities_to_qualitystring(record.query_qualities) != (None if is_bare else quals):
+    if pysam.qualities_to_qualitystring(record.query_qualities) != (None if is_bare else quals or None):
         yield "other qualities"
     if record is own and (first or last):
         yield "a primary record with hard clips"

@@ -201,7 +201,6 @@ def no_work(monkeypatch):
         (["-k", "0"], 2, "-k must be at least 1"),
         (["--memory", "5"], 2, "--memory must be at least 1M"),
         (["--batch-size", "9999999999"], 2, "--batch-size must be from 1 to"),
-        (["--mode", "local", "--all"], 2, "--all is not for local mode"),
         (["--mode", "local", "-A", "11"], 2, "-A must be from 1 to 10"),
         (["--gap-open", "1001"], 2, "--gap-open must be from 0 to 1000"),
         (["--filters", "fd,nonsense"], 2, "unknown filter 'nonsense'; known are tnw4-4"),
