@@ -96,11 +96,9 @@ class _Merge:
         mate: np.ndarray | None,
     ):
         self.context, self.main, self.other, self.reads = context, main, other, reads
-        self.hits = other.hits.copy()
+        self.hits = other.hits_behind(len(main.cigars), len(main.parts))
         self.first = _first_rows(self.hits)
         self.hits["read"] = reads[self.hits["read"]]
-        self.hits["cigar_start"] += np.uint32(len(main.cigars))
-        self.hits["part"][self.hits["part"] > 0] += np.uint32(len(main.parts))
         self.home = main.hits[_first_rows(main.hits)]
         self.lost = self.home["flag"] & UNMAPPED != 0
         self.partner = np.arange(context.n) if mate is None else _partners(mate)

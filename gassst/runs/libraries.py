@@ -38,9 +38,9 @@ LEARNED = 1024
 """Reads of a stretch that its own library is learned from, as many as place mates right (lab/constants.md)."""
 TYPICAL_READ = 100  # bases, where nothing tells
 FEW = 8  # probed pairs, or reads, that say something
-ALARM = (
-    24.0  # twice the logarithm of a likelihood ratio; at 12 one like stretch in 8 reached it by its few pairs
-)
+# Twice the logarithm of a likelihood ratio. At 12 one of the eight stretches of the one batch of a single library that
+# was looked at reached it by its few pairs.
+ALARM = 24.0
 APART = 0.1
 """Nats by which a read or a pair is better explained by a library than by another, if they are two: a mean that is .45
 deviations away, or twice the errors of 1 % in reads of 70 bases."""
@@ -219,13 +219,14 @@ def joined_results(parts: Sequence[BatchResult]) -> BatchResult:
     """That of all reads, of which each part has those behind the part before."""
     if len(parts) == 1:
         return parts[0]
-    hits, reads, runs = [part.hits.copy() for part in parts], 0, 0
-    for rows, part in zip(hits, parts, strict=True):
-        rows["read"] += reads
-        rows["cigar_start"] += runs
-        reads, runs = reads + len(part.summary), runs + len(part.cigars)
-    summary, cigars = [part.summary for part in parts], [part.cigars for part in parts]
-    return BatchResult(*map(np.concatenate, (hits, summary, cigars)))
+    hits, reads, runs, pieces = [], 0, 0, 0
+    for part in parts:
+        rows = part.hits_behind(runs, pieces)
+        rows["read"] += np.uint32(reads)
+        hits.append(rows)
+        reads, runs, pieces = reads + len(part.summary), runs + len(part.cigars), pieces + len(part.parts)
+    others = zip(*((part.summary, part.cigars, part.parts) for part in parts), strict=True)
+    return BatchResult(*map(np.concatenate, (hits, *others)))
 
 
 def _model_of(facts: dict[str, Any]) -> InsertModel:

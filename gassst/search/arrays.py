@@ -235,6 +235,13 @@ class BatchResult:
         """Hits, summaries of reads and of parts, and CIGARs, as encoders take them."""
         return self.hits, np.concatenate([self.summary, self.parts]), self.cigars
 
+    def hits_behind(self, runs: int, parts: int) -> Structs:
+        """HIT[h]: a copy of the hits, for a result that has so many CIGAR runs and parts before these."""
+        hits = self.hits.copy()
+        hits["cigar_start"] += np.uint32(runs)
+        hits["part"][hits["part"] > 0] += np.uint32(parts)
+        return hits
+
     @property
     def quality(self) -> U8:
         """uint8[n]: mapping quality of every primary; 0 of unmapped reads."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 import numpy as np
 import pysam
@@ -14,8 +15,10 @@ from gassst.index.reference import Reference
 from gassst.index.seed_index import SeedIndex
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate
 from gassst.pairing.insert_size import InsertModel
+from gassst.reads.in_memory import batch_of_records
 from gassst.reads.shards import Shard
-from gassst.runs.libraries import are_apart, library_text, own_library
+from gassst.records import writer as sam
+from gassst.runs.libraries import are_apart, joined_results, library_text, own_library
 
 STRETCH = 512  # reads
 LENGTH = 60
@@ -118,6 +121,38 @@ def test_a_stretch_of_other_errors_gets_its_own_rate(index, genome):
     bad, clean = ([r for r in mapped(index, head + body) if r.query_name[0] == "p"] for head in heads)
     close = [abs(a.mapping_quality - b.mapping_quality) <= 3 for a, b in zip(bad, clean, strict=True)]
     assert np.mean(close) > 0.97
+
+
+def test_parts_of_reads_in_a_batch_of_two_libraries(index, genome):
+    """Each part of a read keeps its own tags: those that its half of the input has where it is mapped alone."""
+    rng = np.random.default_rng(21)
+    head, body = (split_reads(genome, rng, 2 * STRETCH, errors) for errors in (0.002, 0.04))
+    mapper = gassst.Mapper(index, device="none", threads=1, max_hits=3)
+    batch = batch_of_records([(str(i), read.decode(), None) for i, read in enumerate(head + body)])
+    parts = batch.part(0, len(head)), batch.part(len(head), len(batch))
+    models = mapper.insert, replace(mapper.insert, errors=ErrorRate(0.04, 1e6))
+    alone = [mapper.map_batch(part, model)[0] for part, model in zip(parts, models, strict=True)]
+    both = joined_results(alone)
+    assert min(len(result.parts) for result in alone) > 50
+    style = sam.RecordStyle(more_tags=("NH",))
+    builder = sam.record_builder(mapper.header_text(), mapper.reference.arrays, style)
+    expected = [
+        record.to_string()
+        for part, result in zip(parts, alone, strict=True)
+        for record in sam.to_aligned_segments(part, *result.rows, builder)
+    ]
+    found = [record.to_string() for record in sam.to_aligned_segments(batch, *both.rows, builder)]
+    assert found == expected
+
+
+def split_reads(genome, rng, n, errors):
+    """Every second read has its halves from two places."""
+    found = []
+    for i in range(n):
+        a, b = rng.integers(0, len(genome) - 120, 2)
+        bases = genome[a : a + 60] + (genome[b : b + 60] if i % 2 else genome[a + 60 : a + 120])
+        found.append(with_errors(rng, bases, errors))
+    return found
 
 
 def test_blocks_of_two_libraries_by_turns(index, genome):
