@@ -393,9 +393,21 @@ cdef uint8_t *put_fields(uint8_t *to, const record_t *r, const contig_name *cont
     return to + r.core.length
 
 
+cdef inline const read_summary_t *summary_of(const cursor_t *c, const hit_t *hit) noexcept nogil:
+    """What is known beside the part of the read that a row is of."""
+    return c.batch.summaries + (c.batch.n_reads + hit.part - 1 if hit.part else hit.read)
+
+
+cdef uint8_t *put_cs_tag(uint8_t *to, const cursor_t *c, const hit_t *hit, bint text) noexcept nogil:
+    to = open_string(to, TAG_cs, text)
+    to = put_cs(to, c.batch.cigars + hit.cigar_start, hit.cigar_runs, c.mismatch, &c.target.bases, hit.position,
+                c.strands[(hit.flag & BAM_FREVERSE) != 0].letters)
+    return close_string(to, text)
+
+
 cdef uint8_t *put_mapped_tags(uint8_t *to, const cursor_t *c, const hit_t *hit, bint text) noexcept nogil:
     cdef const uint32_t *cigar = c.batch.cigars + hit.cigar_start
-    cdef const read_summary_t *summary = c.batch.summaries + (c.batch.n_reads + hit.part - 1 if hit.part else hit.read)
+    cdef const read_summary_t *summary = summary_of(c, hit)
     to = put_int_tag(to, TAG_NM, all_differences(c, hit) if c.target.meth_tags == OF_BISMARK else hit.edits, text)
     to = open_string(to, TAG_MD, text)
     to = put_md(to, cigar, hit.cigar_runs, c.mismatch, &c.target.bases, hit.position)
@@ -412,10 +424,7 @@ cdef uint8_t *put_mapped_tags(uint8_t *to, const cursor_t *c, const hit_t *hit, 
     if c.target.tag_nh:
         to = put_int_tag(to, TAG_NH, max(summary.n_best, 1 + c.part.n_secondary), text)
     if c.target.tag_cs:
-        to = open_string(to, TAG_cs, text)
-        to = put_cs(to, cigar, hit.cigar_runs, c.mismatch, &c.target.bases, hit.position,
-                    c.strands[(hit.flag & BAM_FREVERSE) != 0].letters)
-        to = close_string(to, text)
+        to = put_cs_tag(to, c, hit, text)
     if c.target.tag_hi:
         to = put_int_tag(to, TAG_HI, c.row - c.part.first_secondary + 2 if is_secondary(hit) else 1, text)
     return to
@@ -442,7 +451,7 @@ cdef inline bint is_clip(uint32_t run) noexcept nogil:
 
 cdef uint8_t *put_paf(uint8_t *to, const record_t *r, const cursor_t *c, const hit_t *hit) noexcept nogil:
     """A line of PAF but for its end: tags tp, NM, AS, XS, cs and cg."""
-    cdef const read_summary_t *summary = c.batch.summaries + hit.read
+    cdef const read_summary_t *summary = summary_of(c, hit)
     cdef const uint32_t *cigar = r.cigar
     cdef uint32_t runs = r.core.runs, i, length, kind, aligned = 0
     cdef paf_line line
@@ -471,10 +480,7 @@ cdef uint8_t *put_paf(uint8_t *to, const record_t *r, const cursor_t *c, const h
     if summary.suboptimal != INT32_MIN:
         to = put_int_tag(to, TAG_XS, summary.suboptimal, True)
     if c.target.tag_cs:
-        to = open_string(to, TAG_cs, True)
-        to = put_cs(to, c.batch.cigars + hit.cigar_start, hit.cigar_runs, c.mismatch, &c.target.bases, hit.position,
-                    c.strands[line.reverse].letters)
-        to = close_string(to, True)
+        to = put_cs_tag(to, c, hit, True)
     to = put_text(to, "\tcg:Z:", 6)
     return put_cigar_text(to, cigar, runs)
 

@@ -186,3 +186,14 @@ def test_the_first_record_is_that_of_a_run_without_copies(copies):
         for k in (1, 9)
     )
     assert one.to_string() == many.to_string()
+
+
+def test_paf_says_the_same_of_each_part(world, tmp_path):
+    for bases in split_reads(world).values():
+        records = world.records(tmp_path, bases)
+        gassst.Mapper(world.index, device="none").map_file(tmp_path / "r.fq", tmp_path / "r.paf")
+        lines = [line.split("\t") for line in (tmp_path / "r.paf").read_text().splitlines()]
+        found = [dict(tag.split(":", 1) for tag in line[12:]) for line in lines]
+        assert [tags.get("XS", "i:0") for tags in found] == [
+            f"i:{record.get_tag('XS') if record.has_tag('XS') else 0}" for record in records
+        ]
