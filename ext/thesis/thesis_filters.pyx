@@ -1,18 +1,9 @@
-"""The filters of the thesis over batches of candidates, for `gassst.search.filters`; the loops are in `thesis_filters.h`.
-
-Each takes what the filters of `gassst._core.filters` take, then
-
-* `gaps`: the most gap bases an alignment may have,
-* `shift`: a bucket is `2**shift` diagonals,
-* `verified`: sorted uint64 of `place_key(read_strand, diagonal >> shift)`, the buckets whose bands have been scored.
-
-It returns the four arrays of the candidates it passes, in their order.
-"""
+"""The filters of the thesis over batches of candidates, for `gassst.search.filters`; the loops are in `thesis_filters.h`."""
 
 import numpy as np
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from gassst._core.filters cimport Filter, filter_t, job_t, keep_t, run_filter
+from gassst._core.filters cimport Filter, filter_t, job_t, run_filter
 
 cdef extern from "thesis_filters.h" nogil:
     void fill_scores(uint8_t *scores, int l)
@@ -47,7 +38,16 @@ cdef const uint8_t *scores_of(int l) except NULL:
 
 
 def filter_of(str name, int gaps):
-    """The `Filter` called "tnw4-4", "fd", "duplicate", "tnw4-16" or "tnw5-full", for alignments with up to `gaps` gap bases."""
+    """A `Filter` of the thesis, for alignments with up to `gaps` gap bases.
+
+    "tnw4-4" is TNW_4(4) (Rizk 4.6.3): it rejects where the scores of 4 bases either side sum to more than the limit, if
+    that is 7 at most. "fd" is FD-vec (4.6.4): the same with the frequency distances of up to 16 bases. "tnw4-16" is
+    TNW_4(16) (4.4.2) and "tnw5-full" TNW_5(full) (4.6.3), of both flanks.
+
+    "duplicate" is isDuplicate (4.6.6), made lossless. It needs candidates sorted by (read_strand, diagonal, offset). Of
+    those whose seeds lie in one run of equal bases of one diagonal the first stays, its seed grown to the whole run. A
+    candidate of a verified bucket is dropped.
+    """
     cdef Filter one = Filter()
     one.of = filter_t(keep_first, NULL, gaps, False)
     if name == "fd":
@@ -61,48 +61,20 @@ def filter_of(str name, int gaps):
     return one
 
 
-cdef tuple _bound(keep_t keep, int l, int gaps, candidates, limits, packed, reference_planes):
-    """Runs a filter that looks words of `l` bases up, or none where `l` is 0."""
-    cdef job_t job
-    job.gaps, job.scores = gaps, scores_of(l) if l else NULL
-    return run_filter(keep, &job, candidates, limits, packed, reference_planes)
+def passed(str name, candidates, limits, packed, reference_planes, int gaps, int shift, verified):
+    """The four arrays of the candidates that a filter passes, in their order.
 
-
-def tnw4_4(candidates, limits, packed, reference_planes, int gaps, int shift=0, verified=None):
-    """TNW_4(4) (Rizk 4.6.3): rejects where the scores of 4 bases either side sum to more than the limit.
-
-    Candidates with a limit above 7 pass.
+    It takes what the filters of `gassst._core.filters` take, then `gaps`, as `filter_of`, `shift`: a bucket is
+    `2**shift` diagonals, and `verified`: sorted uint64 of `place_key(read_strand, diagonal >> shift)`, the buckets whose
+    bands have been scored, or None.
     """
-    return _bound(keep_tnw4_4, 4, gaps, candidates, limits, packed, reference_planes)
-
-
-def frequency_distance(candidates, limits, packed, reference_planes, int gaps, int shift=0, verified=None):
-    """FD-vec (Rizk 4.6.4): the same with the frequency distances of up to 16 bases either side."""
-    return _bound(keep_fd, 0, gaps, candidates, limits, packed, reference_planes)
-
-
-def tnw4_16(candidates, limits, packed, reference_planes, int gaps, int shift=0, verified=None):
-    """TNW_4(16) (Rizk 4.4.2) of both flanks."""
-    return _bound(keep_tnw4_16, 4, gaps, candidates, limits, packed, reference_planes)
-
-
-def tnw5_full(candidates, limits, packed, reference_planes, int gaps, int shift=0, verified=None):
-    """TNW_5(full) (Rizk 4.6.3) of both flanks."""
-    return _bound(keep_tnw5_full, 5, gaps, candidates, limits, packed, reference_planes)
-
-
-def duplicate(candidates, limits, packed, reference_planes, int gaps=0, int shift=0, verified=None):
-    """isDuplicate (Rizk 4.6.6), made lossless.
-
-    Needs candidates sorted by (read_strand, diagonal, offset). Of those whose seeds lie in one run of equal
-    bases of one diagonal the first stays, its seed grown to the whole run. A candidate of a `verified` bucket is dropped.
-    """
+    cdef Filter one = filter_of(name, gaps)
     cdef job_t job
     cdef const uint64_t[::1] keys
     if not 0 <= shift < 32:
         raise ValueError(f"buckets of 2**{shift} diagonals")
-    job.bucket_shift, job.n_verified = shift, 0
+    job.scores, job.gaps, job.bucket_shift, job.n_verified = one.of.scores, gaps, shift, 0
     if verified is not None and len(verified):
         keys = verified
         job.verified, job.n_verified = &keys[0], keys.shape[0]
-    return run_filter(keep_first, &job, candidates, limits, packed, reference_planes)
+    return run_filter(one.of.keep, &job, candidates, limits, packed, reference_planes)

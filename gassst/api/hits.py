@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gassst.errors import InstallationError
 from gassst.index.reference import Reference, contig_before
+from gassst.model.layouts import SOFT_CLIP
 from gassst.model.read_batch import ReadBatch
 from gassst.model.sam_flags import (
     FIRST_IN_PAIR,
@@ -24,12 +25,12 @@ from gassst.model.sam_flags import (
     SUPPLEMENTARY,
     UNMAPPED,
 )
+from gassst.model.slices import slices
 from gassst.pairing.insert_size import is_primary, reference_spans
 from gassst.search.arrays import BatchResult
 
 OPERATIONS = "MIDNSHP=X"
 """Letters of the operations of a CIGAR, by their numbers in BAM."""
-SOFT_CLIP = 4
 
 
 class Hit(NamedTuple):
@@ -268,9 +269,7 @@ def arrays_of(batch: ReadBatch, result: BatchResult, reference: Reference) -> Hi
     position = hits["position"].astype(np.int64)
     contig = np.where(mapped, contig_before(reference.starts, position), -1)
     start = np.where(mapped, position - reference.starts[contig], -1)
-    n_runs = np.where(mapped, hits["cigar_runs"], 0).astype(np.int64)
-    offsets = _offsets(n_runs)
-    row = np.repeat(hits["cigar_start"].astype(np.int64) - offsets[:-1], n_runs) + np.arange(offsets[-1])
+    row, offsets = slices(hits["cigar_start"], np.where(mapped, hits["cigar_runs"], 0))
     runs = result.cigars[row]
     strand = np.where(mapped, 1 - 2 * (hits["flag"] & REVERSE > 0).astype(np.int8), 0)
     columns = {
@@ -287,7 +286,7 @@ def arrays_of(batch: ReadBatch, result: BatchResult, reference: Reference) -> Hi
         "cigar_lengths": runs >> 4,
         "read_name_text": batch.names,
     }
-    typed = {name: column.astype(_TYPES[name]) for name, column in columns.items()}
+    typed: dict[str, Any] = {name: column.astype(_TYPES[name]) for name, column in columns.items()}
     typed["read_name_offsets"] = batch.name_offsets.astype(np.int64)
     return HitArrays(**typed, cigar_offsets=offsets, names=tuple(reference.names))
 

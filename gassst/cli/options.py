@@ -538,22 +538,24 @@ _SEARCH = (
 
 # --- from arguments to parameters ---------------------------------------------------------------------------
 
+OPTION_KINDS = (
+    MapParams,
+    Scoring,
+    Selection,
+    TagSources,
+    OutputFile,
+    RecordStyle,
+    OutputOptions,
+    DuplicateRules,
+)
+"""The dataclasses whose fields are options of `gassst map`."""
 OPTION_OF = {
     "threads": "-t",
     "duplicates": "--markdup",
     "adapters": "--adapter",
     **{
         field.name: ", ".join(option.flags) if isinstance(option.help, Mapping) else option.flags[0]
-        for kind in (
-            MapParams,
-            Scoring,
-            Selection,
-            TagSources,
-            OutputFile,
-            RecordStyle,
-            OutputOptions,
-            DuplicateRules,
-        )
+        for kind in OPTION_KINDS
         for field, option in options_of(kind)
     },
 }

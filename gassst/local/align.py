@@ -12,8 +12,6 @@ from gassst.model.params import Scoring
 from gassst.search.arrays import Bands, Diagonals
 from gassst.search.host import HostBackend
 
-SOFT_CLIP = 4  # BAM operation
-
 
 def leaving_cost(scoring: Scoring, width: int) -> int:
     """Least loss of an alignment that touches a diagonal and leaves the band of `width` diagonals around it."""

@@ -20,14 +20,7 @@ from gassst._core.local_places import SCORED
 from gassst.local.align import Aligner
 from gassst.local.joint import PAIR_BONUS
 from gassst.local.mates import PairedPlaces, pair_up
-from gassst.local.places import (
-    MUCH_CLIPPED,
-    Lines,
-    Places,
-    line_of_read,
-    of_reads,
-    rank,
-)
+from gassst.local.places import MUCH_CLIPPED, Lines, Places, line_of_read, of_reads, rank
 from gassst.local.reseed import PassedOver, look_again
 from gassst.local.rivals import SeedCoverage, rivals_of, rules, supplementary
 from gassst.model.array_types import I64, Bool

@@ -8,15 +8,7 @@ import numpy as np
 
 from gassst._core import local_places as _local_places
 from gassst.local.align import Aligner
-from gassst.local.places import (
-    MUCH_CLIPPED,
-    Lines,
-    Places,
-    at,
-    line_of_read,
-    overlap,
-    rank,
-)
+from gassst.local.places import MUCH_CLIPPED, Lines, Places, at, line_of_read, overlap, rank
 from gassst.local.reseed import STRIDE, PassedOver, seed_length
 from gassst.model.array_types import I64, Bool
 from gassst.model.rules import optional

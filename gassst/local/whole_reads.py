@@ -13,9 +13,8 @@ import numpy as np
 
 from gassst._core import local_hits as _local_hits
 from gassst._core import local_rows as _local_rows
-from gassst.local.align import SOFT_CLIP
 from gassst.local.places import Aligned
-from gassst.model.layouts import NO_SCORE, NO_SUBOPTIMAL
+from gassst.model.layouts import NO_SCORE, NO_SUBOPTIMAL, SOFT_CLIP
 from gassst.model.params import Scoring
 from gassst.model.rules import optional
 from gassst.search.arrays import BatchResult, GlobalResult

@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from gassst.model.array_types import I64
+from gassst.model.layouts import SOFT_CLIP
 from gassst.model.sam_flags import REVERSE, SECONDARY, SUPPLEMENTARY
 from gassst.search.arrays import BatchResult
-
-SOFT_CLIP = 4  # BAM operation
 
 
 def five_prime_first(result: BatchResult) -> BatchResult:

@@ -9,6 +9,7 @@ from gassst.index.seed_index import SeedIndex
 from gassst.model.array_types import U32
 from gassst.model.params import MapParams
 from gassst.model.sam_flags import FAILED_QC, PROPER_PAIR
+from gassst.model.slices import slices
 from gassst.search.arrays import BatchResult
 
 # bwa-meth's rule of chimeras, which its users filter by: the longest stretch without a gap has less of the read.
@@ -34,10 +35,8 @@ def fail_chimeras(result: BatchResult, lengths: U32, mate: np.ndarray | None) ->
     rows = np.flatnonzero(hits["cigar_runs"] > 0)
     if not rows.size:
         return 0
-    count = hits["cigar_runs"][rows].astype(np.int64)
-    begin = np.cumsum(count) - count
-    at = np.repeat(hits["cigar_start"][rows].astype(np.int64) - begin, count) + np.arange(count.sum())
-    longest = np.maximum.reduceat(np.where(runs[at] & 15 == 0, runs[at] >> 4, 0), begin)
+    at, offsets = slices(hits["cigar_start"][rows], hits["cigar_runs"][rows])
+    longest = np.maximum.reduceat(np.where(runs[at] & 15 == 0, runs[at] >> 4, 0), offsets[:-1])
     short = rows[longest < LEAST_SHARE * lengths[hits["read"][rows]]]
     hits["mapq"][short] = np.minimum(hits["mapq"][short], 1)
     template = hits["read"].astype(np.int64)

@@ -49,6 +49,7 @@ _LINE = "read_strand:u4 begin:i8 end:i8 total:i4 first_diagonal:i8 last_diagonal
 LOCAL_PLACE = np.dtype([tuple(field.split(":")) for field in f"{_PLACE} first_diagonal:i8".split()])
 LOCAL_LINE = np.dtype([tuple(field.split(":")) for field in _LINE.split()])
 
+SOFT_CLIP = 4  # an operation of CIGARs in BAM
 NO_SCORE = 0xFFFF
 NO_SUBOPTIMAL = np.iinfo(np.int32).min
 SAME_PLACE = 10

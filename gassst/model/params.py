@@ -21,10 +21,9 @@ MIN_READ_LENGTH = 15
 SPECIFIC_LENGTH = 20  # of a read that says itself where it lies; no shorter part is cut out of another read
 MAX_GAPS = 248  # eight words of diagonals hold 2 * 248 + 16
 MAX_ERRORS = 255
+STRETCH = 4096  # reads of an input that are judged by one library; batches have whole ones
 EVERY_HIT = 0xFFFFFFFF  # of `MapParams.max_hits`
-MOST_LISTED = (
-    1 << 14
-)  # alignments of a part of a read in local mode; all places of a read are sorted by 15 bits
+MOST_LISTED = 1 << 14  # alignments of a part of a read in local mode; places of a read are sorted by 15 bits
 LEAST_SHARE = 0.8  # of the best score, which an alignment needs to be listed by -k: that of XA of bwa mem
 LONGEST_TEMPLATE = 20_000  # of a pair, in bases; mates further apart are never proper
 ORIENTATIONS = ("fr", "rf", "ff")

@@ -14,8 +14,9 @@ import numpy as np
 from gassst.errors import InputError, UsageError, unreadable
 from gassst.files.whole_file import write_text
 from gassst.index.reference import contig_before
-from gassst.model.params import LONGEST_TEMPLATE, ORIENTATIONS
+from gassst.model.params import LONGEST_TEMPLATE, ORIENTATIONS, STRETCH
 from gassst.model.sam_flags import UNMAPPED
+from gassst.model.slices import slices
 from gassst.model.stats import CONFIDENT
 from gassst.pairing.error_rate import ENOUGH_READS, MOST_BASES, UNKNOWN_LIBRARY, ErrorRate
 from gassst.pairing.orientation import leads, partner_strand, template_length
@@ -23,7 +24,7 @@ from gassst.pairing.orientation import leads, partner_strand, template_length
 # At the head of the input: the same number whatever the batches and threads. A mean of 2,048 pairs lies within a
 # twentieth of a standard deviation. 1,024 place as many mates right; 16,384 cost half as much again for 20,000
 # mates, as these reads are mapped twice (lab/constants.md).
-LEARN_READS = 4096
+LEARN_READS = STRETCH
 ENOUGH_PAIRS = ENOUGH_READS // 2
 # Share of the confident pairs from which on an orientation is one of the library: mate pairs hold fragments that face
 # each other, too.
@@ -239,13 +240,11 @@ def mismatches(hits: np.ndarray, cigars: np.ndarray) -> np.ndarray:
 
 def _bases_of_runs(hits: np.ndarray, cigars: np.ndarray, operations: tuple[int, ...]) -> np.ndarray:
     """int64[h]: bases in the runs of these BAM operations."""
-    runs = hits["cigar_runs"].astype(np.int64)
-    before = np.cumsum(runs) - runs
-    row = np.repeat(hits["cigar_start"].astype(np.int64) - before, runs) + np.arange(runs.sum())
+    row, offsets = slices(hits["cigar_start"], hits["cigar_runs"])
     run = cigars[row]
     covered = np.where(np.isin(run & 15, operations), run >> 4, 0).astype(np.int64)
     total = np.concatenate([[0], np.cumsum(covered)])
-    return total[before + runs] - total[before]
+    return total[offsets[1:]] - total[offsets[:-1]]
 
 
 def is_primary(hits: np.ndarray) -> np.ndarray:

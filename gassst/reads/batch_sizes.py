@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gassst.files.input_progress import size_of
+from gassst.model.params import STRETCH
 
-STRETCH = 4096
-"""Batches have whole stretches of so many reads (`gassst.reads.stretches`), but where they are to be smaller."""
 LEAST, SHARE = STRETCH, 8
 """Reads of the smallest batches: so many, or a part of the largest ones, where each worker gets one of these. Beside
 its reads a batch takes 4 ms, one of pairs 20: as much as one to three thousand reads."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from gassst.model.read_batch import ReadBatch
+from gassst.model.slices import slices
 from gassst.reads.selection import Selection
 from gassst.reads.streams import Unparsed
 
@@ -55,7 +56,6 @@ def without_ends(batch: ReadBatch, selection: Selection) -> ReadBatch:
     begin, end = batch.offsets[:-1].astype(np.int64), batch.offsets[1:].astype(np.int64)
     begin = np.minimum(begin + selection.trim_5, end)
     kept = np.maximum(end - selection.trim_3 - begin, 0)
-    offsets = np.concatenate([[0], np.cumsum(kept)])
-    base = np.repeat(begin - offsets[:-1], kept) + np.arange(offsets[-1])
+    base, offsets = slices(begin, kept)
     quals = None if batch.quals is None else batch.quals[base]
     return replace(batch, bases=batch.bases[base], quals=quals, offsets=offsets.astype(np.uint32))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from gassst.errors import UsageError
 from gassst.model.read_batch import ReadBatch
+from gassst.model.slices import slices
 from gassst.reads.adapters import FIRST_PART, adapter_starts, codes_of
 
 KITS = (
@@ -62,8 +63,7 @@ def _cut(batch: ReadBatch, adapters: tuple[str, ...]) -> ReadBatch:
     # What begins at base 0 is not told from no adapter: its first base is left.
     start = adapter_starts(packed, codes_of(adapters, FIRST_PART), 1).astype(np.int64)
     kept = np.where(start > 0, start, lengths)
-    offsets = np.concatenate([[0], np.cumsum(kept)])
-    base = np.repeat(batch.offsets[:-1].astype(np.int64) - offsets[:-1], kept) + np.arange(offsets[-1])
+    base, offsets = slices(batch.offsets[:-1], kept)
     return replace(
         batch,
         bases=batch.bases[base],

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gassst.model.read_batch import ReadBatch
+from gassst.model.slices import slices
 from gassst.reads.streams import Unparsed
 
 GOLDEN = 0.6180339887498949  # its multiples are spread evenly, and have no period that blocks of an input could have
@@ -104,10 +105,7 @@ def spread(batch: ReadBatch, start: int, stop: int, most: int) -> ReadBatch:
 
 def _bases_of(batch: ReadBatch, rows: np.ndarray) -> ReadBatch:
     """Some reads without names and qualities: what is learned from them needs neither."""
-    starts = batch.offsets[rows].astype(np.int64)
-    lengths = batch.offsets[rows + 1] - starts
-    ends = np.concatenate([[0], np.cumsum(lengths)])
-    base = np.repeat(starts - ends[:-1], lengths) + np.arange(ends[-1])
+    base, ends = slices(batch.offsets[rows], np.diff(batch.offsets)[rows])
     none = np.zeros(len(rows) + 1, np.uint32)
     mate = None if batch.mate is None else batch.mate[rows]
     return ReadBatch(batch.names[:0], none, batch.bases[base], None, ends.astype(np.uint32), mate=mate)

@@ -7,6 +7,7 @@ seed of a candidate. That candidate passes or, at the `duplicate` stage, one tha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from importlib import import_module
 from time import perf_counter_ns
 from typing import Any, NamedTuple
@@ -49,11 +50,8 @@ def _thesis() -> Any:
     return import_module("gassst._core.thesis_filters")
 
 
-def _of_thesis(function: str) -> Filter:
-    def run(candidates: Candidates, batch: Batch) -> Candidates:
-        return Candidates(*getattr(_thesis(), function)(candidates, *batch[:6]))
-
-    return run
+def _of_thesis(name: str, candidates: Candidates, batch: Batch) -> Candidates:
+    return Candidates(*_thesis().passed(name, candidates, *batch[:6]))
 
 
 def _flanks(candidates: Candidates, batch: Batch) -> Candidates:
@@ -83,15 +81,13 @@ def _band32(candidates: Candidates, batch: Batch) -> Candidates:
     return Candidates(*kept)
 
 
-_THESIS = {
-    "tnw4-4": _of_thesis("tnw4_4"),
-    "fd": _of_thesis("frequency_distance"),
-    "duplicate": _of_thesis("duplicate"),
-    "tnw4-16": _of_thesis("tnw4_16"),
-    "tnw5-full": _of_thesis("tnw5_full"),
-}
+_THESIS = "tnw4-4", "fd", "duplicate", "tnw4-16", "tnw5-full"
 # In the order of Rizk's cascade.
-FILTERS: dict[str, Filter] = {**_THESIS, "flanks": _flanks, "band32": _band32}
+FILTERS: dict[str, Filter] = {
+    **{name: partial(_of_thesis, name) for name in _THESIS},
+    "flanks": _flanks,
+    "band32": _band32,
+}
 
 
 BAND_LEAD = DEFAULT_MAX_GAPS + 1

@@ -11,30 +11,16 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 
+from gassst.cli.options import OPTION_KINDS
 from gassst.cli.parser import build_parser, subparser_of
 from gassst.model.options import Option, options_of
-from gassst.model.params import MapParams, Scoring
-from gassst.reads.selection import Selection
-from gassst.reads.tags import TagSources
+from gassst.model.params import MapParams
 from gassst.records.cram import OPTIONS, PROFILES
-from gassst.records.options import DuplicateRules, OutputFile, OutputOptions, RecordStyle
+from gassst.records.options import DuplicateRules
 from gassst.search.filters import FILTERS
 from gassst.tools.arguments import output_path
 
-TABLE: dict[str, Option] = {
-    field.name: option
-    for kind in (
-        MapParams,
-        Scoring,
-        Selection,
-        TagSources,
-        OutputFile,
-        RecordStyle,
-        OutputOptions,
-        DuplicateRules,
-    )
-    for field, option in options_of(kind)
-}
+TABLE: dict[str, Option] = {field.name: option for kind in OPTION_KINDS for field, option in options_of(kind)}
 ADAPTER = "TGGAATTCTCGGGTGCCAAGG"
 CRAM_OPTIONS = [
     f"{name}={value}" for name, form in OPTIONS.items() for value in form.split("|") if "[" not in value
