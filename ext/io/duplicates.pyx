@@ -8,7 +8,7 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort
-from libc.string cimport memcpy, strcmp
+from libc.string cimport memcmp, memcpy, strcmp
 
 from gassst._core.hashing cimport mix
 from gassst._core.sam_flags cimport FIRST_IN_PAIR, NOT_PRIMARY, REVERSE, SECOND_IN_PAIR, UNMAPPED
@@ -178,10 +178,10 @@ cdef class Signer:
                     found += self._put(mates, n_mates, library, n_templates - 1, &first_record, rows, found,
                                        ends, &n_ends, counts)
                     n_mates = 0
+                    if self.n_libraries > 1:
+                        library = self._library_of(&record, &first_record if n_templates else NULL, library)
                     n_templates += 1
                     first_record = record
-                    if self.n_libraries > 1:
-                        library = self._library_of(&record)
                 if n_templates == 0:
                     fits = False
                     break
@@ -202,15 +202,20 @@ cdef class Signer:
         sort_rows(ends_array)
         return templates_array, rows_array, ends_array, counts_array, int(reach)
 
-    cdef uint64_t _library_of(self, const bam_record *record) noexcept nogil:
-        cdef size_t length = 0
+    cdef uint64_t _library_of(self, const bam_record *record, const bam_record *before, uint64_t library) noexcept nogil:
+        """The library of a record; `library` is that of the record before, which is asked for once."""
+        cdef size_t length = 0, length_before = 0
         cdef const uint8_t *text = text_of_tag(record, b"RG", &length)
-        cdef Py_ssize_t last = self.libraries.shape[0] - 1
+        cdef const uint8_t *text_before = NULL if before == NULL else text_of_tag(before, b"RG", &length_before)
         if text == NULL:
-            return self.libraries[last]
-        with gil:
-            name = text[:length]
-            return self.libraries[self.groups.index(name) if name in self.groups else last]
+            return self.libraries[self.libraries.shape[0] - 1]
+        if text_before != NULL and length == length_before and memcmp(text, text_before, length) == 0:
+            return library
+        return self._library_named(text, length)
+
+    cdef uint64_t _library_named(self, const uint8_t *text, size_t length) noexcept with gil:
+        name = text[:length]
+        return self.libraries[self.groups.index(name) if name in self.groups else self.libraries.shape[0] - 1]
 
     cdef void _look(self, const bam_record *record, const uint8_t *tag, end_t *e) noexcept nogil:
         """What the signature of a template takes of one of its primary records."""

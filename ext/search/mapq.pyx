@@ -255,27 +255,29 @@ cdef class Rater:
 
     cdef case_t *find(self, uint64_t what, uint64_t how) except NULL nogil:
         """The case of a place (`place_t`)."""
-        cdef int length = what >> 48, errors = what >> 32 & 0xFFFF, complete = what >> 16 & 0xFFFF, planned = what & 0xFFFF
-        cdef uint64_t at = mix(mix(what) ^ how)
+        cdef uint64_t at = mix(mix(what) ^ how), i
         cdef case_t *case
-        cdef const double[::1] missed
-        cdef int i
         for i in range(4):
             case = self.cases + ((at + i) & (CASES - 1))
             if case.what == what and case.how == how:
                 return case
             if case.how == 0:
                 break
-        with gil:
-            if how & DENSE:
-                seeds = self.looked_densely(length, how >> 16 & 0xFFFF, how & 0xFFFF, complete / PERCENT)
-            else:
-                seeds = self.looked_up(how >> 16 & 0xFFFF, complete, how & 0xFFFF, share_passed_over(planned, complete))
-            missed = np.frombuffer(seeds.missed)
-            case.what, case.how, case.length = what, how, length
-            case.odds, case.lost = self.odds.of_one(errors, length), missed_with(missed, errors)
-            case.alone[0] = case.alone[1] = -1
-            weigh_copies(case, max(length, 1), min(errors, max(length, 1)), seeds.length, missed)  # a mate may be empty
+        return self.made(case, what, how)
+
+    cdef case_t *made(self, case_t *case, uint64_t what, uint64_t how) except NULL with gil:
+        """The same in its place, made anew."""
+        cdef int length = what >> 48, errors = what >> 32 & 0xFFFF, complete = what >> 16 & 0xFFFF, planned = what & 0xFFFF
+        cdef const double[::1] missed
+        if how & DENSE:
+            seeds = self.looked_densely(length, how >> 16 & 0xFFFF, how & 0xFFFF, complete / PERCENT)
+        else:
+            seeds = self.looked_up(how >> 16 & 0xFFFF, complete, how & 0xFFFF, share_passed_over(planned, complete))
+        missed = np.frombuffer(seeds.missed)
+        case.what, case.how, case.length = what, how, length
+        case.odds, case.lost = self.odds.of_one(errors, length), missed_with(missed, errors)
+        case.alone[0] = case.alone[1] = -1
+        weigh_copies(case, max(length, 1), min(errors, max(length, 1)), seeds.length, missed)  # a mate may be empty
         return case
 
     cdef double unseen(self, const case_t *one, const case_t *two, int known) noexcept nogil:

@@ -79,6 +79,7 @@ cdef class Rater:
     cdef room_t places
 
     cdef case_t *find(self, uint64_t what, uint64_t how) except NULL nogil
+    cdef case_t *made(self, case_t *case, uint64_t what, uint64_t how) except NULL with gil
     cdef double unseen(self, const case_t *one, const case_t *two, int known) noexcept nogil
     cdef double unseen_alone(self, const place_t *place) except -1 nogil
     cdef double unseen_pair(self, const place_t *one, const place_t *two, double wrong) except -1 nogil

@@ -144,7 +144,8 @@ class SearchPlan:
         log2 of the diagonals in a bucket: 5 where they share a word with the gaps, else 4. The same for all reads.
     gaps : int
         Gap bases up to which no alignment of any read is missed.
-    errors, words : uint16/uint8[MAX_READ_LENGTH + 1]
+    known_lengths, errors, words : bool/uint16/uint8[MAX_READ_LENGTH + 1]
+        Whether the arrays hold the plan of a length; most errors, and words of a band.
     spectrum : Spectrum
         Of the genome.
     letters : float
@@ -187,7 +188,7 @@ class SearchPlan:
         self.disjoint = np.zeros((self.MAX_STAGES, size), np.uint16)
         self.affordable = math.ceil(math.log(max(n_bases, 4), letters))
         self.caps = np.array([self.occurrence_cap(w) for w in range(k + 17)], np.uint32)
-        self._known = np.zeros(size, bool)
+        self.known_lengths = np.zeros(size, bool)
         self._of_length: dict[int, tuple[LengthPlan, np.ndarray]] = {}
         # Asked for the same few hundred in every batch; by a proxy, for a plan is to end with its last reference.
         self.missed = lru_cache(maxsize=1 << 16)(partial(SearchPlan._missed, proxy(self)))
@@ -200,18 +201,13 @@ class SearchPlan:
         """As `workers.forks.ForkAware`."""
         self._lock = threading.Lock()
 
-    @property
-    def known_lengths(self) -> np.ndarray:
-        """bool[MAX_READ_LENGTH + 1]: lengths whose plans the arrays hold."""
-        return self._known
-
     def prepare(self, lengths: np.ndarray) -> None:
         """Fill the arrays for every length of `lengths` (uint32[n])."""
         present = np.flatnonzero(np.bincount(lengths, minlength=1))
-        if self._known[present].all():
+        if self.known_lengths[present].all():
             return
         with self._lock:
-            for m in present[~self._known[present]]:
+            for m in present[~self.known_lengths[present]]:
                 self._store(int(m), self.plan(int(m)))
 
     def rater(self, library: ErrorRate) -> Rater:
@@ -248,7 +244,7 @@ class SearchPlan:
                 self.lost[i, m] = missed[i - 1, likely]
                 self.lost_of_mates[i, m] = missed[i - 1, max(likely, 1)]
                 self.settled[i, m] = settled[i - 1]
-        self._known[m] = True
+        self.known_lengths[m] = True
 
     def _likely_errors(self, m: int) -> int:
         """Most errors that a read of `m` bases is expected to have and still score what is asked for."""
