@@ -81,6 +81,7 @@ SOURCES = {
     "anchors": "index/anchors.pyx",
     "reads": "ext/io/reads.pyx",
     "error_cycles": "ext/io/error_cycles.pyx",
+    "counts": "ext/io/counts.pyx",
     "filters": "ext/search/filters.pyx",
     "thesis_filters": "ext/thesis/thesis_filters.pyx",
     "bookkeeping": "ext/search/bookkeeping.pyx",

@@ -10,14 +10,11 @@ import numpy as np
 
 from gassst._core import proper_pairs as _proper_pairs
 from gassst.gpu.choose import Extender
-from gassst.index.reference import Reference
 from gassst.local.realign import realign
 from gassst.local.whole_reads import with_whole_reads
 from gassst.mapping.five_prime import five_prime_first
-from gassst.model.params import LONGEST_TEMPLATE
-from gassst.model.sam_flags import SECONDARY, UNMAPPED
-from gassst.model.stats import CONFIDENT, Stats
-from gassst.pairing.insert_size import InsertModel, is_primary, pair_templates, reference_spans
+from gassst.model.stats import Stats
+from gassst.pairing.insert_size import InsertModel
 from gassst.search import paired, single
 from gassst.search.arrays import BatchResult, GlobalResult
 from gassst.search.context import BatchContext, PairContext
@@ -102,23 +99,6 @@ def _opened(
     with bands:
         yield kind(context, bands, stats)
     stats.extension += bands.times
-
-
-def count_places(
-    stats: Stats, result: BatchResult, reference: Reference, mate: np.ndarray | None, orientation: str
-) -> None:
-    """Count the coverage of the reference and, of pairs in this orientation, the template lengths."""
-    hits = result.hits
-    spans = reference_spans(hits, result.cigars)
-    counted = hits["flag"] & (UNMAPPED | SECONDARY) == 0
-    stats.count_coverage(hits["position"][counted].astype(np.int64), spans[counted], reference)
-    if mate is not None:
-        primary = is_primary(hits)
-        rows, spans, first = hits[primary], spans[primary], np.flatnonzero(mate == 1)
-        a, b = rows[first], rows[first + 1]
-        lengths = pair_templates(orientation, a, b, spans[first], spans[first + 1], reference.starts)
-        is_sure = np.minimum(a["mapq"], b["mapq"]) >= CONFIDENT
-        stats.count_templates(lengths[is_sure & (lengths > 0) & (lengths <= LONGEST_TEMPLATE)])
 
 
 def _report(backend: HostBackend, found: GlobalResult, pairs: PairContext | None) -> BatchResult:

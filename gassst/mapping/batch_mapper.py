@@ -12,7 +12,7 @@ from gassst.index.lookup import WholeIndex
 from gassst.index.reference import Reference
 from gassst.index.seed_index import SeedIndex
 from gassst.mapping import read_through
-from gassst.mapping.batch import count_places, map_batch
+from gassst.mapping.batch import map_batch
 from gassst.mapping.meth import fail_chimeras
 from gassst.mapping.one_read import OneReadSearch
 from gassst.model.conversions import conversions_of
@@ -102,12 +102,12 @@ class BatchMapper:
             result = read_through.put_back(result, context, packed)
         if params.meth is not None:
             stats.proper -= fail_chimeras(result, packed.lengths, batch.mate)
-        stats.count_reads(context.lengths, result.summary, result.quality)
+        stats.count_reads(result.hits, result.summary, context.lengths)
         stats.too_long = batch.longer_than(params.longest_read)
         stats.bases += len(batch.bases) - int(context.lengths.sum())
         if self.counts_details:
             stats.count_cycles(result.hits, result.cigars, self.index.reference.planes, packed)
-            count_places(stats, result, self.index.reference, batch.mate, insert.orientation)
+            stats.count_places(result.hits, result.cigars, self.index.reference, batch.mate, insert)
         return result, stats
 
     @property

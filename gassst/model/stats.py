@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gassst._core import counts as _counts
 from gassst._core.error_cycles import errors_by_cycle
 from gassst.errors import InputError, unreadable
 from gassst.files.whole_file import write_text
 from gassst.model.funnel import Funnel, count_of
 from gassst.model.layouts import NO_SCORE
-from gassst.model.params import MIN_READ_LENGTH
+from gassst.model.params import LONGEST_TEMPLATE, MIN_READ_LENGTH
 from gassst.model.times import Times
 
 if TYPE_CHECKING:
@@ -191,17 +192,14 @@ class Stats:
         """A context that adds the time its block takes to a stage."""
         return _Timer(self.nanoseconds, stage)
 
-    def count_reads(self, lengths: np.ndarray, summary: np.ndarray, quality: np.ndarray) -> None:
-        """Count the reads of a batch: `lengths` uint32[n], `summary` READ_SUMMARY[n], `quality` uint8[n]."""
+    def count_reads(self, hits: np.ndarray, summary: np.ndarray, lengths: np.ndarray) -> None:
+        """Count the reads of a batch: `hits` HIT[h], `summary` READ_SUMMARY[n], `lengths` uint32[n]."""
         self.reads += len(lengths)
-        self.bases += int(lengths.sum())
-        self.too_short += int(np.count_nonzero(lengths < MIN_READ_LENGTH))
-        mapped = summary["best"] != NO_SCORE
-        self.mapped += int(mapped.sum())
-        self.confident += int((quality[mapped] >= CONFIDENT).sum())
-        for counter, values in ((self.errors, summary["best"][mapped]), (self.mapq, quality[mapped])):
-            counts = np.bincount(values)
-            counter.update({v: int(counts[v]) for v in np.flatnonzero(counts).tolist()})
+        counted = _counts.count_reads(hits, summary, lengths, MIN_READ_LENGTH, CONFIDENT)
+        for name, number in zip(("bases", "too_short", "mapped", "confident"), counted, strict=False):
+            setattr(self, name, getattr(self, name) + number)
+        _add(self.errors, counted[-2])
+        _add(self.mapq, counted[-1])
 
     def count_copies(self, copies: np.ndarray | None, summary: np.ndarray) -> None:
         """Count what collapsed reads stand for: `copies` int64[n], `summary` READ_SUMMARY[n]."""
@@ -214,24 +212,23 @@ class Stats:
         with self.timed("cycles"):
             reads = packed.planes, packed.plane_start, packed.lengths
             cycles, damage = errors_by_cycle(hits, cigars, planes, *reads)
-            self.cycles = _sum_of_cycles(self.cycles, cycles)
-            self.damage = _sum_of_cycles(self.damage, damage)
+            self.cycles = _sum(self.cycles, cycles)
+            self.damage = _sum(self.damage, damage)
 
-    def count_templates(self, lengths: np.ndarray) -> None:
-        """Count pairs by template length, int64[p], all positive."""
-        counts = np.bincount(lengths)
-        self.inserts.update({n: int(counts[n]) for n in np.flatnonzero(counts).tolist()})
+    def count_places(
+        self, hits: np.ndarray, cigars: np.ndarray, reference: Reference, mate: np.ndarray | None, insert: Any
+    ) -> None:
+        """Count aligned bases and, of pairs in the orientation of `insert` (InsertModel), template lengths.
 
-    def count_coverage(self, start: np.ndarray, span: np.ndarray, reference: Reference) -> None:
-        """Count aligned bases: `start` and `span` int64[h] of alignments, in the coordinate of the reference."""
-        # One contig after the other: the gaps between contigs hold no bases, and would look like uncovered ones.
-        ends = np.cumsum(reference.lengths)
-        contig = np.searchsorted(reference.starts, start, side="right") - 1
-        inside = start - (reference.starts + reference.lengths - ends)[contig]
-        edges = np.linspace(0, ends[-1], WINDOWS + 1).astype(np.int64)
-        self.windows = _sum_of_counts(self.windows, _bases_between(edges, inside, span))
-        edges = np.append(reference.starts, reference.total)
-        self.contigs = _sum_of_counts(self.contigs, _bases_between(edges, start, span))
+        `mate` (uint8[n]) is that of the batch, the others are as for `count_cycles`.
+        """
+        starts, lengths = reference.starts, reference.lengths
+        edges = np.linspace(0, lengths.sum(), WINDOWS + 1).astype(np.int64)
+        windows, contigs = _counts.count_coverage(hits, cigars, starts, lengths, edges)
+        self.windows, self.contigs = _sum(self.windows, windows), _sum(self.contigs, contigs)
+        if mate is not None:
+            pairs = mate, starts, insert, CONFIDENT, LONGEST_TEMPLATE
+            _add(self.inserts, _counts.count_templates(hits, cigars, *pairs))
 
     def add_work_of(self, other: Stats) -> None:
         """Add what was done and how long it took, not the reads for which it was done."""
@@ -249,10 +246,10 @@ class Stats:
             getattr(self, name).update(getattr(other, name))
         self.extension += other.extension
         self.funnel += other.funnel
-        self.cycles = _sum_of_cycles(self.cycles, other.cycles)
-        self.damage = _sum_of_cycles(self.damage, other.damage)
-        self.windows = _sum_of_counts(self.windows, other.windows)
-        self.contigs = _sum_of_counts(self.contigs, other.contigs)
+        self.cycles = _sum(self.cycles, other.cycles)
+        self.damage = _sum(self.damage, other.damage)
+        self.windows = _sum(self.windows, other.windows)
+        self.contigs = _sum(self.contigs, other.contigs)
         return self
 
     def as_dict(self) -> dict[str, Any]:
@@ -328,46 +325,20 @@ class Stats:
         write_text(path, self.as_json())
 
 
-def _sum_of_counts(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Sum of two arrays of one length, either of which may be empty; neither is changed."""
-    return a + b if len(a) == len(b) else a if len(a) else b
-
-
-def _bases_between(edges: np.ndarray, start: np.ndarray, span: np.ndarray) -> np.ndarray:
-    """Bases of intervals between neighbouring edges.
-
-    An interval has max(0, x - start) - max(0, x - end) bases before a coordinate x.
-
-    Parameters
-    ----------
-    edges : int64[k]
-        Ascending.
-    start, span : int64[h]
-        Of the intervals.
-
-    Returns
-    -------
-    int64[k - 1]
-    """
-
-    def before(points: np.ndarray) -> np.ndarray:
-        points = np.sort(points)
-        sums = np.append(0, np.cumsum(points))
-        n = np.searchsorted(points, edges)
-        return n * edges - sums[n]
-
-    return np.diff(before(start) - before(start + span))
-
-
 def damage_table(values: dict[str, dict[str, list[int]]]) -> np.ndarray:
     """int64[d, 2, 4] as of `Stats.damage`, of what `as_dict` has made of it. Raises KeyError, and as `count_of`."""
     columns = [[list(map(count_of, values[end][name])) for name in DAMAGE_COUNTS] for end in ENDS]
     return np.array(columns, np.int64).reshape(len(ENDS), len(DAMAGE_COUNTS), -1).transpose(2, 0, 1).copy()
 
 
-def _sum_of_cycles(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Sum of two counts by cycle or distance, as long as the longer one; neither is changed."""
+def _sum(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Sum of two arrays of counts, as long as the longer one; neither is changed."""
     longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
     total = longer.copy()
     total[: len(shorter)] += shorter
     return total
+
+
+def _add(counter: Counter[int], counts: np.ndarray) -> None:
+    """Add int64[k] counts, by their number."""
+    counter.update({n: int(counts[n]) for n in np.flatnonzero(counts).tolist()})

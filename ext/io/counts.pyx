@@ -1,0 +1,133 @@
+"""What statistics tell of a batch: reads by errors and mapping quality, what alignments cover, template lengths."""
+
+import numpy as np
+
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
+
+from gassst._core.cigar cimport cigar_span
+from gassst._core.contigs cimport contigs_before
+from gassst._core.layouts cimport NO_SCORE, hit_t, read_summary_t
+from gassst._core.orientation cimport leads, partner_strand, template_length, window_of, window_t
+from gassst._core.sam_flags cimport SECONDARY, UNMAPPED
+
+
+def count_reads(const hit_t[::1] hits, const read_summary_t[::1] summary, const uint32_t[::1] lengths, int shortest,
+                int confident):
+    """Reads by what became of them.
+
+    Parameters
+    ----------
+    hits : HIT[h]
+        Of every read, in order, the primary first.
+    summary : READ_SUMMARY[n]
+    lengths : uint32[n]
+    shortest : int
+        Bases of the shortest read that is mapped.
+    confident : int
+        Mapping quality from which on a read counts as placed with confidence.
+
+    Returns
+    -------
+    bases, too_short, mapped, confident : int
+    errors : int64[most + 1]
+        Mapped reads by errors.
+    mapq : int64[256]
+        Mapped reads by mapping quality.
+    """
+    cdef Py_ssize_t n = lengths.shape[0], i
+    cdef int64_t bases = 0, too_short = 0, mapped = 0, sure = 0
+    cdef uint16_t most = 0
+    cdef const read_summary_t *read
+    with nogil:
+        for i in range(n):
+            bases += lengths[i]
+            too_short += lengths[i] < <uint32_t>shortest
+            if summary[i].best != NO_SCORE:
+                most = max(most, summary[i].best)
+    errors_array, mapq_array = np.zeros(most + 1, np.int64), np.zeros(256, np.int64)
+    cdef int64_t[::1] errors = errors_array, mapq = mapq_array
+    with nogil:
+        for i in range(hits.shape[0]):
+            if i and hits[i].read == hits[i - 1].read:
+                continue
+            read = &summary[hits[i].read]
+            if read.best != NO_SCORE:
+                mapped += 1
+                sure += hits[i].mapq >= confident
+                errors[read.best] += 1
+                mapq[hits[i].mapq] += 1
+    return bases, too_short, mapped, sure, errors_array, mapq_array
+
+
+def count_coverage(const hit_t[::1] hits, const uint32_t[::1] cigars, const int64_t[::1] starts,
+                   const int64_t[::1] lengths, const int64_t[::1] edges):
+    """Aligned bases of the reference, of primary and supplementary alignments.
+
+    Parameters
+    ----------
+    hits : HIT[h]
+        Each within its contig.
+    cigars : uint32[]
+    starts, lengths : int64[c]
+        Of the contigs.
+    edges : int64[w + 1]
+        Of windows over all contigs, one after the other: the gaps between contigs hold no bases, and would look like
+        uncovered ones.
+
+    Returns
+    -------
+    windows : int64[w]
+    contigs : int64[c]
+    """
+    cdef Py_ssize_t n = lengths.shape[0], w = edges.shape[0] - 1, i, c, at
+    cdef int64_t begin, end, span
+    windows_array, contigs_array = np.zeros(w, np.int64), np.zeros(n, np.int64)
+    before_array = np.cumsum(lengths) - lengths
+    cdef const int64_t[::1] before = before_array
+    cdef int64_t[::1] windows = windows_array, contigs = contigs_array
+    with nogil:
+        for i in range(hits.shape[0]):
+            if hits[i].flag & (UNMAPPED | SECONDARY):
+                continue
+            span = cigar_span(&cigars[hits[i].cigar_start], hits[i].cigar_runs)
+            c = contigs_before(&starts[0], n, hits[i].position) - 1
+            contigs[c] += span
+            begin = before[c] + hits[i].position - starts[c]
+            end = min(begin + span, edges[w])
+            at = <Py_ssize_t>contigs_before(&edges[0], w, begin) - 1
+            while begin < end:
+                windows[at] += min(end, edges[at + 1]) - begin
+                at += 1
+                begin = edges[at]
+    return windows_array, contigs_array
+
+
+def count_templates(const hit_t[::1] hits, const uint32_t[::1] cigars, const uint8_t[::1] mate,
+                    const int64_t[::1] starts, insert, int confident, Py_ssize_t longest):
+    """int64[longest + 1]: pairs by template length.
+
+    Of mates that are both mapped with confidence, on one contig, in the orientation of the library. `mate` uint8[n] is
+    of the batch, `starts` int64[c] of the contigs; the others are as for `count_reads` and `count_coverage`.
+    """
+    cdef Py_ssize_t i, c = starts.shape[0]
+    cdef int64_t template
+    cdef const hit_t *a = NULL
+    cdef const hit_t *b
+    cdef window_t w = window_of(insert)
+    counts_array = np.zeros(longest + 1, np.int64)
+    cdef int64_t[::1] counts = counts_array
+    with nogil:
+        for i in range(hits.shape[0]):
+            b = &hits[i]
+            if (i and b.read == hits[i - 1].read) or mate[b.read] == 0:
+                continue
+            if mate[b.read] == 1:
+                a = b
+            elif (not (a.flag | b.flag) & UNMAPPED and b.strand == partner_strand(&w, a.strand)
+                  and min(a.mapq, b.mapq) >= confident
+                  and contigs_before(&starts[0], c, a.position) == contigs_before(&starts[0], c, b.position)):
+                template = template_length(leads(&w, a.strand, True), cigar_span(&cigars[a.cigar_start], a.cigar_runs),
+                                           cigar_span(&cigars[b.cigar_start], b.cigar_runs), a.position, b.position)
+                if 0 < template <= longest:
+                    counts[template] += 1
+    return counts_array

@@ -1,0 +1,28 @@
+import numpy as np
+from numpy.typing import NDArray
+
+from gassst.pairing.insert_size import InsertModel
+
+def count_reads(
+    hits: NDArray[np.void],
+    summary: NDArray[np.void],
+    lengths: NDArray[np.uint32],
+    shortest: int,
+    confident: int,
+) -> tuple[int, int, int, int, NDArray[np.int64], NDArray[np.int64]]: ...
+def count_coverage(
+    hits: NDArray[np.void],
+    cigars: NDArray[np.uint32],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    edges: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+def count_templates(
+    hits: NDArray[np.void],
+    cigars: NDArray[np.uint32],
+    mate: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    insert: InsertModel,
+    confident: int,
+    longest: int,
+) -> NDArray[np.int64]: ...

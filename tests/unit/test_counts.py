@@ -1,0 +1,102 @@
+"""What statistics count of a batch, against one row after the other in Python."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from gassst.model.layouts import HIT, NO_SCORE, READ_SUMMARY
+from gassst.model.sam_flags import REVERSE, SECONDARY, SUPPLEMENTARY, UNMAPPED
+from gassst.model.stats import Stats
+from gassst.pairing.insert_size import InsertModel
+
+STARTS, LENGTHS = np.array([64, 400, 1300]), np.array([200, 700, 3333])
+MATES = [(1, 2), (1, 2), (0,)]
+
+
+class Contigs:
+    starts, lengths = STARTS, LENGTHS
+
+
+def batch(seed, groups=80):
+    """Rows of reads: `mate` of each, lists of (contig, place, strand, flag, MAPQ, CIGAR), and summaries."""
+    rng = np.random.default_rng(seed)
+    mate = [m for _ in range(groups) for m in MATES[rng.integers(3)]]
+    rows, runs = [], []
+    summary = np.zeros(len(mate), READ_SUMMARY)
+    for read in range(len(mate)):
+        is_mapped = rng.random() < 0.8
+        summary["best"][read] = rng.integers(0, 9) if is_mapped else NO_SCORE
+        for row in range(int(rng.integers(1, 4)) if is_mapped else 1):
+            cigar = [int(x) << 4 | op for x, op in ((5, 4), (rng.integers(9, 60), 0), (3, 2), (2, 1), (8, 0))]
+            contig, strand = int(rng.integers(3)), int(rng.integers(2))
+            place = int(rng.integers(0, LENGTHS[contig] - 80))
+            flag = REVERSE * strand + (int(rng.choice([SECONDARY, SUPPLEMENTARY])) if row else 0)
+            if not is_mapped:
+                cigar, contig, place, flag = [], 0, 0, UNMAPPED
+            position = int(STARTS[contig]) + place if is_mapped else 0
+            mapq = int(rng.integers(0, 61)) if is_mapped else 0
+            rows.append((read, position, len(runs), len(cigar), 0, flag, mapq, strand, 0, 0, 0))
+            runs += cigar
+    return np.array(mate, np.uint8), np.array(rows, HIT), np.array(runs, np.uint32), summary
+
+
+def covered(hit, cigars):
+    runs = cigars[hit["cigar_start"] : hit["cigar_start"] + hit["cigar_runs"]]
+    return sum(int(run) >> 4 for run in runs if run & 15 in (0, 2))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_reads(seed):
+    _, hits, _, summary = batch(seed)
+    lengths = np.random.default_rng(seed).integers(0, 40, len(summary)).astype(np.uint32)
+    stats = Stats()
+    stats.count_reads(hits, summary, lengths)
+    first = {}
+    for hit in hits:
+        first.setdefault(int(hit["read"]), int(hit["mapq"]))
+    mapped = {r: mapq for r, mapq in first.items() if summary["best"][r] != NO_SCORE}
+    assert (stats.reads, stats.bases, stats.mapped) == (len(summary), lengths.sum(), len(mapped))
+    assert stats.too_short == sum(int(n) < 15 for n in lengths)
+    assert stats.confident == sum(mapq >= 20 for mapq in mapped.values())
+    assert stats.mapq == Counter(mapped.values())
+    assert stats.errors == Counter(int(summary["best"][r]) for r in mapped)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_coverage(seed):
+    _, hits, cigars, _ = batch(seed)
+    stats = Stats()
+    stats.count_places(hits, cigars, Contigs, None, None)
+    bases, contigs = np.zeros(LENGTHS.sum(), int), np.zeros(3, int)
+    for hit in hits:
+        if not hit["flag"] & (UNMAPPED | SECONDARY):
+            contig = int((hit["position"] >= STARTS).sum()) - 1
+            at = int(hit["position"] - STARTS[contig] + LENGTHS[:contig].sum())
+            bases[at : at + covered(hit, cigars)] += 1
+            contigs[contig] += covered(hit, cigars)
+    edges = [i * len(bases) // len(stats.windows) for i in range(len(stats.windows) + 1)]
+    assert stats.windows.tolist() == [bases[a:b].sum() for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    assert stats.contigs.tolist() == contigs.tolist()
+
+
+@pytest.mark.parametrize("orientation", ["fr", "rf", "ff"])
+def test_templates(orientation):
+    mate, hits, cigars, _ = batch(7, 900)
+    stats = Stats()
+    stats.count_places(hits, cigars, Contigs, mate, InsertModel.given(orientation, 300, 50))
+    expected, first = Counter(), {}
+    for hit in hits:
+        first.setdefault(int(hit["read"]), hit)
+    for read in np.flatnonzero(mate == 1).tolist():
+        a, b = first[read], first[read + 1]
+        contig = [int((hit["position"] >= STARTS).sum()) for hit in (a, b)]
+        same = int(a["strand"]) == int(b["strand"])
+        if (a["flag"] | b["flag"]) & UNMAPPED or contig[0] != contig[1] or same != (orientation == "ff"):
+            continue
+        is_left = {"fr": a["strand"] == 0, "rf": a["strand"] == 1, "ff": a["strand"] == 0}[orientation]
+        left, right = (a, b) if is_left else (b, a)
+        length = int(right["position"]) + covered(right, cigars) - int(left["position"])
+        if min(a["mapq"], b["mapq"]) >= 20 and length > 0:
+            expected[length] += 1
+    assert expected and stats.inserts == expected
