@@ -9,8 +9,8 @@ from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.errno cimport EIO, errno
 from libc.stdint cimport INT32_MAX, INT32_MIN, UINT16_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
-from libc.string cimport memchr, memcmp, memcpy, memset, strlen
+from libc.stdlib cimport free, malloc, strtoll
+from libc.string cimport memchr, memcmp, memcpy, memset, strchr, strcspn, strncmp
 
 from pysam.libcalignedsegment cimport makeAlignedSegment
 from pysam.libcalignmentfile cimport AlignmentHeader
@@ -49,9 +49,6 @@ cdef extern from *:
 cdef extern from "htslib/sam.h" nogil:  # before 0.24, pysam calls a header bam_hdr_t, lacks these
     # or says that they return nothing.
     int hts_idx_finish(hts_idx_t *index, uint64_t final_offset)
-    int sam_hdr_nref(const void *header)
-    int64_t sam_hdr_tid2len(const void *header, int tid)
-    const char *sam_hdr_tid2name(const void *header, int tid)
 
 cdef extern from "strand_bases.h" nogil:
     ctypedef struct reference_bases:
@@ -454,8 +451,8 @@ cdef class RecordBuilder:
 
     Parameters
     ----------
-    header : pysam.AlignmentHeader
-        With one @SQ a contig, in order.
+    header : str
+        Text of the SAM header, with one @SQ a contig, in order, SN before LN.
     reference : ReferenceArrays
     style : RecordStyle
 
@@ -467,7 +464,8 @@ cdef class RecordBuilder:
 
     cdef target_t c
     cdef contig_name *names
-    cdef readonly AlignmentHeader header
+    cdef bytes text  # the header; names of contigs point into it
+    cdef AlignmentHeader parsed
     cdef readonly object meth  # the library, as `MapParams.meth`
     cdef tuple keep
     cdef contig_name *groups
@@ -476,8 +474,8 @@ cdef class RecordBuilder:
     # the C library gets it from the system.
     cdef byte_buffer spare[SPARE]
 
-    def __cinit__(self, AlignmentHeader header not None, reference, style):
-        self.header = header
+    def __cinit__(self, str header not None, reference, style):
+        self.text = header.encode()
         self._take_contigs(reference.starts, reference.lengths, reference.planes)
         self._take_exceptions(reference.exception_start, reference.exception_length, reference.exception_code)
         self.c.eqx, self.c.xa = style.eqx, style.xa
@@ -498,6 +496,18 @@ cdef class RecordBuilder:
         free(self.groups)
         for i in range(SPARE):
             free(self.spare[i].data)
+
+    @property
+    def header(self):
+        """What htslib makes of the header: its own files and records need it. It takes 5 us a contig."""
+        if self.parsed is None:
+            self.parsed = AlignmentHeader.from_text(self.text.decode())
+        return self.parsed
+
+    @property
+    def lengths(self):
+        """int64[c], bases of the contigs."""
+        return np.asarray(self.keep[1])
 
     cdef byte_buffer *_spare(self, bint largest) noexcept:
         """The largest or the smallest of the spare memory."""
@@ -526,7 +536,7 @@ cdef class RecordBuilder:
         if planes.shape[1] != 3:
             raise ValueError("reference planes must be uint64[n, 3]")
         self._check_contigs(starts, lengths, planes.shape[0])
-        self._name_contigs(starts.shape[0])
+        self._name_contigs(lengths)
         self.keep = (starts, lengths, planes)
         if starts.shape[0]:
             self.c.starts, self.c.lengths = &starts[0], &lengths[0]
@@ -544,11 +554,11 @@ cdef class RecordBuilder:
     cdef _check_contigs(self, const int64_t[::1] starts, const int64_t[::1] lengths, int64_t rows):
         cdef int64_t end = 0
         cdef Py_ssize_t i
-        if starts.shape[0] != lengths.shape[0] or starts.shape[0] != sam_hdr_nref(self.header.ptr):
-            raise ValueError("contig starts, contig lengths and header are not of the same number of contigs")
+        if starts.shape[0] != lengths.shape[0]:
+            raise ValueError("contig starts and contig lengths are not of the same number of contigs")
         for i in range(starts.shape[0]):
-            if starts[i] < end or lengths[i] < 0 or lengths[i] != sam_hdr_tid2len(self.header.ptr, <int>i):
-                raise ValueError(f"contig {i}: overlaps the one before, or its length is not the header's")
+            if starts[i] < end or lengths[i] < 0:
+                raise ValueError(f"contig {i}: overlaps the one before, or has a negative length")
             end = starts[i] + lengths[i]
         if starts.shape[0] and end > 64 * rows:
             raise ValueError("reference planes end before the last contig")
@@ -564,15 +574,24 @@ cdef class RecordBuilder:
             self.c.longest_read_group = max(self.c.longest_read_group, self.groups[i].length)
         self.c.read_groups, self.c.n_read_groups = self.groups, len(names)
 
-    cdef _name_contigs(self, size_t n):
-        cdef size_t i
+    cdef _name_contigs(self, const int64_t[::1] lengths):
+        """Find the contigs of the header, which must have these lengths."""
+        cdef const char *at = PyBytes_AS_STRING(self.text)
+        cdef Py_ssize_t n = lengths.shape[0], i = 0
         self.names = <contig_name *>malloc((n + 1) * sizeof(contig_name))
         if self.names == NULL:
             raise MemoryError("no memory for the names of contigs")
-        for i in range(n):
-            self.names[i].text = sam_hdr_tid2name(self.header.ptr, <int>i)
-            self.names[i].length = strlen(self.names[i].text)
-            self.c.longest_name = max(self.c.longest_name, self.names[i].length)
+        while at != NULL:
+            if strncmp(at, b"@SQ\t", 4) == 0:
+                if i == n or not find_contig(at, &self.names[i], lengths[i]):
+                    raise ValueError(f"contig {i}: the header has another name, another length or more contigs")
+                self.c.longest_name = max(self.c.longest_name, self.names[i].length)
+                i += 1
+            at = strchr(at, c"\n")
+            if at != NULL:
+                at += 1
+        if i < n:
+            raise ValueError(f"the header has {i} contigs of {n}")
         self.c.names, self.c.n_contigs = self.names, n
 
     def encode(self, HitBatch batch not None, *, bint bam, bint skip_unmapped=False, bint paf=False):
@@ -614,12 +633,13 @@ cdef class RecordBuilder:
         cdef bam1_t *record = bam_init1()
         cdef int status = open_cursor(&c, &batch.c, &self.c, batch.longest)
         memset(&work, 0, sizeof(byte_buffer))
+        cdef AlignmentHeader header = self.header
         segments = []
         try:
             while status == BUILT and record != NULL:
                 status = next_bam1(&c, record, &work)
                 if status == BUILT:
-                    segments.append(makeAlignedSegment(record, self.header))
+                    segments.append(makeAlignedSegment(record, header))
         finally:
             free(c.memory)
             free(work.data)
@@ -628,6 +648,22 @@ cdef class RecordBuilder:
         if record == NULL or status != END:
             _raise_status(status if record != NULL else NO_MEMORY, c.row)
         return segments
+
+
+cdef bint find_contig(const char *line, contig_name *name, int64_t length) noexcept nogil:
+    """Whether a line @SQ has a name, SN, which is then found, and this length, LN."""
+    cdef bint is_long = False
+    cdef size_t width
+    name.length = 0
+    while line[0] == c"@" or line[0] == c"\t":
+        line += 1
+        width = strcspn(line, b"\t\n")
+        if strncmp(line, b"SN:", 3) == 0:
+            name.text, name.length = line + 3, width - 3
+        elif strncmp(line, b"LN:", 3) == 0:
+            is_long = strtoll(line + 3, NULL, 10) == length
+        line += width
+    return is_long and name.length > 0
 
 
 cdef size_t usual_size(const batch_t *batch, bint bam) noexcept nogil:
@@ -651,13 +687,14 @@ cdef class CramWriter:
     cdef bam1_t *record
     cdef byte_buffer work
     cdef RecordBuilder builder
+    cdef AlignmentHeader header
     cdef int fd
 
     def __cinit__(self, RecordBuilder builder not None, int fd, name, str mode not None, int threads=0,
                   reference=None):
         encoded_name, encoded_mode = os.fsencode(name), mode.encode()
         cdef int code
-        self.builder, self.fd = builder, fd
+        self.builder, self.header, self.fd = builder, builder.header, fd
         self.stream = hdopen(fd, b"w")
         if self.stream == NULL:
             code = errno
@@ -679,7 +716,7 @@ cdef class CramWriter:
         if not failed:
             errno = 0
             with nogil:
-                failed = sam_hdr_write(self.file, self.builder.header.ptr)
+                failed = sam_hdr_write(self.file, self.header.ptr)
         if not failed and reference is not None:  # behind the header, where htslib would put its path
             failed = hts_set_fai_filename(self.file, reference)
         if failed:
@@ -710,7 +747,7 @@ cdef class CramWriter:
             while status == BUILT and not failed:
                 status = next_bam1(&c, self.record, &self.work)
                 if status == BUILT:
-                    failed = sam_write1(self.file, self.builder.header.ptr, self.record) < 0
+                    failed = sam_write1(self.file, self.header.ptr, self.record) < 0
                     written += not failed
             free(c.memory)
         if failed:

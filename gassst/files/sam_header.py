@@ -24,16 +24,21 @@ def program_line(
     return "\t".join(fields)
 
 
+def lines_of(header: str, kind: str) -> list[str]:
+    """Lines of a kind such as "@RG". A pattern that begins with "^" would be tried at every letter of the header."""
+    return re.findall(rf"\n({kind}\t[^\n]*)", "\n" + header)
+
+
 def with_lines(header: str, lines: Sequence[str]) -> str:
     """The header with more lines before ours of the program. Fields of @SQ are added to those of the contig.
 
     Lines of @HD are left out: how records are sorted is known here. Raises UsageError for what is no line of a header,
     or names a contig that is not there or has another length.
     """
+    if not lines:
+        return header
     kept = header.rstrip("\n").split("\n")
-    contigs = (
-        {_fields(line)["SN"]: i for i, line in enumerate(kept) if line.startswith("@SQ\t")} if lines else {}
-    )
+    contigs = {_fields(line)["SN"]: i for i, line in enumerate(kept) if line.startswith("@SQ\t")}
     more = []
     for line in lines:
         if not re.fullmatch(r"@CO\t.*|@[A-Za-z]{2}(\t[A-Za-z][A-Za-z0-9]:[^\t]+)+", line):

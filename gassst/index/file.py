@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from gassst._core import bus_error
 from gassst.errors import IndexFormatError, unreadable
 from gassst.index import verified
-from gassst.index.reference import FRONT, GAP, MAX_POSITIONS, TAIL, Reference, is_contig_name
+from gassst.index.reference import FRONT, GAP, MAX_POSITIONS, TAIL, Reference, are_contig_names
 from gassst.model.params import CONVERSIONS
 from gassst.workers.forks import watch_forks
 
@@ -300,11 +300,13 @@ class Metadata:
 
     def _sound(self) -> list[tuple[str, bool]]:
         """Whether each field can be; later ones are looked at only where those before are sound."""
-        lengths = _is_list(self.lengths, lambda n: _is_int(n, 1, MAX_POSITIONS))
+        lengths = _are_ints(self.lengths, 1, MAX_POSITIONS)
         contigs = len(self.lengths) if lengths else -1
-        names = _is_list(self.names, is_contig_name) and len(set(self.names)) == contigs == len(self.names)
-        md5 = _is_list(self.md5, _is_md5) and len(self.md5) == contigs
-        total = FRONT + TAIL - GAP + sum(n + GAP for n in self.lengths) if lengths else -1
+        names = _are_texts(self.names) and are_contig_names(self.names)
+        names = names and len(set(self.names)) == contigs == len(self.names)
+        md5 = _are_texts(self.md5) and set(map(len, self.md5)) == {32} and len(self.md5) == contigs
+        md5 = md5 and not "".join(self.md5).strip("0123456789abcdef")
+        total = FRONT + TAIL - GAP + sum(self.lengths) + GAP * contigs if lengths else -1
         step = type(self.step) is int and self.step in MIN_K
         return [
             ("step", step),
@@ -314,7 +316,7 @@ class Metadata:
             ("names", names),
             ("md5", md5),
             ("fasta_bytes", self.fasta_bytes is None or _is_int(self.fasta_bytes, 0, 1 << 62)),
-            ("alt", self.alt is None or _is_list(self.alt, lambda n: _is_int(n, 0, contigs - 1))),
+            ("alt", self.alt is None or _are_ints(self.alt, 0, contigs - 1)),
             ("parts", self.parts is None or (step and self._parts_follow())),
         ]
 
@@ -322,9 +324,8 @@ class Metadata:
         """Whether each part begins where the one before ends, and the last one where all k-mers do."""
         end = 0
         assert self.parts is not None
-        if not _is_list(
-            self.parts, lambda row: _is_list(row, lambda n: _is_int(n, 0, 1 << 62)) and len(row) == 4
-        ):
+        rows = self.parts
+        if type(rows) is not list or not all(_are_ints(row, 0, 1 << 62) and len(row) == 4 for row in rows):
             return False
         for first, last, *_ in self.parts:
             if (
@@ -371,12 +372,15 @@ def _is_int(value: object, least: int, most: int) -> bool:
     return type(value) is int and least <= value <= most
 
 
-def _is_list(value: object, holds: Any) -> bool:
-    return isinstance(value, list) and all(map(holds, value))
+def _are_ints(value: object, least: int, most: int) -> bool:
+    """Whether it is a list of such integers. Of millions each look counts, so `map` takes them."""
+    if type(value) is not list or not set(map(type, value)) <= {int}:
+        return False
+    return not value or least <= min(value) and max(value) <= most
 
 
-def _is_md5(value: object) -> bool:
-    return isinstance(value, str) and re.fullmatch("[0-9a-f]{32}", value) is not None
+def _are_texts(value: object) -> bool:
+    return type(value) is list and set(map(type, value)) <= {str}
 
 
 # --- check --------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -32,7 +32,7 @@ MAX_CONTIG = 2**31 - 1
 """Bases of a contig that SAM and BAM can hold."""
 
 # SAM's reference names: printable, but none of \\ , " ' ` ( ) [ ] { } < >, and neither * nor = at the beginning.
-_CONTIG_NAME = re.compile(r"[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*")
+_NO_NAMES = re.compile(r"[^0-9A-Za-z!#$%&*+./:;=?@^_|~\n-]|\n[*=\n]")
 
 _LETTERS = np.frombuffer(b"ACGT", np.uint8)
 _BASES = b"ACGTURYSWKMBDHVN"
@@ -139,7 +139,7 @@ class Reference:
 
         packer, lengths, md5 = _Packer(), dict[str, int](), []
         for name, text in contigs:
-            if not is_contig_name(name):
+            if not are_contig_names([name]):
                 raise InputError(f"{source}: contig {name!r}: SAM does not allow this name")
             if name in lengths:
                 raise InputError(f"{source}: contig {name}: two contigs have this name")
@@ -316,9 +316,10 @@ def _read_fasta(
         yield name, sequence
 
 
-def is_contig_name(name: object) -> bool:
-    """Whether SAM allows this name of a reference sequence."""
-    return isinstance(name, str) and _CONTIG_NAME.fullmatch(name) is not None
+def are_contig_names(names: Sequence[str]) -> bool:
+    """Whether SAM allows these names of reference sequences."""
+    lines = "\n".join(["", *names, ""])
+    return lines.count("\n") == len(names) + 1 and _NO_NAMES.search(lines) is None
 
 
 def _contig_name(header: bytes, source: str, line: int) -> str:
@@ -326,7 +327,7 @@ def _contig_name(header: bytes, source: str, line: int) -> str:
     if not words:
         raise InputError(f"{source}: line {line}: a contig without a name")
     name = words[0].decode("utf-8", "backslashreplace")
-    if not is_contig_name(name):
+    if not are_contig_names([name]):
         raise InputError(f"{source}: line {line}: contig {name!r}: SAM does not allow this name")
     return name
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from gassst.errors import InputError, UsageError
+from gassst.files.sam_header import lines_of
 from gassst.files.source import name_of
 from gassst.reads.first_reads import first_line
 
@@ -72,11 +73,7 @@ def fields_of(line: str) -> dict[str, str]:
 
 def read_group_ids(header_text: str) -> list[str]:
     """The IDs of all read groups of a SAM header, in order."""
-    return [
-        fields_of(line)["ID"]
-        for line in header_text.split("\n")
-        if line.startswith("@RG\t") and "\tID:" in line
-    ]
+    return [fields_of(line)["ID"] for line in lines_of(header_text, "@RG") if "\tID:" in line]
 
 
 def read_groups(texts: str | Sequence[str] | None, inputs: int) -> ReadGroups:

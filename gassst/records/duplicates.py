@@ -39,11 +39,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from gassst._core import duplicates as compiled
 from gassst._core.duplicates import Signer, Ties
 from gassst.errors import UsageError
+from gassst.files.sam_header import lines_of
 from gassst.reads.groups import fields_of
 from gassst.records.options import DuplicateRules
 from gassst.records.sorted_runs import SAMPLE, AnyRun, Run, read_bytes
@@ -77,7 +78,7 @@ class Libraries:
     @classmethod
     def of(cls, header_text: str, within: str) -> Libraries:
         """Those of a SAM header."""
-        lines = [fields_of(line) for line in header_text.split("\n") if line.startswith("@RG\t")]
+        lines = [fields_of(line) for line in lines_of(header_text, "@RG")]
         lines = [fields for fields in lines if "ID" in fields]
         found = [_name_of(fields, within) for fields in [*lines, {}]]
         names = list(dict.fromkeys(found))
@@ -90,7 +91,7 @@ def _name_of(fields: dict[str, str], within: str) -> str:
     return fields.get("LB" if within == "library" else "ID", UNKNOWN_LIBRARY)
 
 
-def signer_for(rules: DuplicateRules, libraries: Libraries, lengths: Sequence[int]) -> Signer:
+def signer_for(rules: DuplicateRules, libraries: Libraries, lengths: ArrayLike) -> Signer:
     """What signs batches, for contigs of these lengths. Raises UsageError for too many contigs or libraries."""
     groups = [group.encode() for group in libraries.groups]
     of_group = np.array(libraries.of_group, np.uint32)
@@ -435,7 +436,9 @@ class DuplicateSearch:
         self._on_disk.append((RowsOnDisk.of(names[0], widths[0]), RowsOnDisk.of(names[1], widths[1])))
         return sum(array.nbytes for pair in taken for array in pair)
 
-    def find(self, in_order: InOrder, records: Shared[list[AnyRun]], lengths: Sequence[int]) -> None:
+    def find(
+        self, in_order: InOrder, records: Shared[list[AnyRun]], lengths: Sequence[int] | NDArray[np.int64]
+    ) -> None:
         """Judge all templates, on contigs of these lengths; `records` are looked at where names decide."""
         size = self._templates // 8 + 1
         self._bits = np.zeros(size, np.uint8), np.zeros(size, np.uint8)

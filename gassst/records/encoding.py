@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import struct
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -190,11 +191,15 @@ class CramFormat:
             self._file.abort()
 
 
-def bam_header(text: str, names: Iterable[str], lengths: Iterable[int]) -> bytes:
-    """The header of a BAM file: the text of SAM, and the contigs in binary form."""
+def bam_header(text: str) -> bytes:
+    """The header of a BAM file: the text of SAM, and its contigs in binary form."""
     encoded = text.encode()
-    contigs = list(zip(names, lengths, strict=True))
-    parts = [b"BAM\1", struct.pack("<i", len(encoded)), encoded, struct.pack("<i", len(contigs))]
-    for name, length in contigs:
-        parts += [struct.pack("<i", len(name) + 1), name.encode(), b"\0", struct.pack("<i", length)]
+    contigs = contigs_of(encoded)
+    parts = [struct.pack("<4si", b"BAM\1", len(encoded)), encoded, struct.pack("<i", len(contigs))]
+    parts += [struct.pack(f"<i{len(name)}sxi", len(name) + 1, name, int(length)) for name, length in contigs]
     return b"".join(parts)
+
+
+def contigs_of(header: bytes) -> list[tuple[bytes, bytes]]:
+    """Names and lengths in a SAM header, whose lines @SQ begin with them, as ours and htslib's do."""
+    return re.findall(rb"\n@SQ\tSN:([^\t\n]+)\tLN:(\d+)", b"\n" + header)

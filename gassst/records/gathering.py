@@ -350,12 +350,11 @@ class _Gatherer:
         if not self._is_sorted:
             if self.file_format == self._parts[0].file_format == "sam":
                 return PiecesFormat([self._header.encode()])
-            head = bam_header(self._header, self._contigs.references, self._contigs.lengths)
-            return PiecesFormat(bgzf.blocks(head, self._deflate), bgzf.END_OF_FILE)
+            return PiecesFormat(bgzf.blocks(bam_header(self._header), self._deflate), bgzf.END_OF_FILE)
         is_output = self.file_format == "bam"
         common = (
-            self._contigs, self._header, self._level, self._destination, self._workers, self._options.sort_memory,
-            is_output,
+            self._contigs.lengths, self._header, self._level, self._destination, self._workers,
+            self._options.sort_memory, is_output,
         )  # fmt: skip
         if search is None:
             return SortedBamFormat(*common)

@@ -49,7 +49,7 @@ class MarkedBamFormat(SortedBamFormat):
         return on_disk, freed + self._duplicates.spill(self._file, self._in_order)
 
     def _marking(self, runs: Shared[list[AnyRun]]) -> Shared[Marking]:
-        self._duplicates.find(self._in_order, runs, self._contigs.lengths)
+        self._duplicates.find(self._in_order, runs, self._lengths)
         return self._workers.share(self._duplicates.marking)
 
     def _remove_runs(self) -> None:

@@ -9,13 +9,12 @@ are sorted stably. So records that tie stay in the order of the input.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pysam
 from numpy.typing import NDArray
 
 import gassst.files.htslib  # noqa: F401 - before the compiled modules that link its htslib
@@ -97,9 +96,9 @@ class SortedBamFormat(PlainFile):
 
     Parameters
     ----------
-    contigs : pysam.AlignmentHeader
+    lengths : sequence of int
+        Bases of the contigs.
     header : str
-        Its text.
     level : int or None
         Of compression, as `AlignmentWriter` takes it.
     destination : AlignmentDestination
@@ -114,7 +113,7 @@ class SortedBamFormat(PlainFile):
 
     def __init__(
         self,
-        contigs: pysam.AlignmentHeader,
+        lengths: Sequence[int] | NDArray[np.int64],
         header: str,
         level: int | None,
         destination: AlignmentDestination,
@@ -122,7 +121,7 @@ class SortedBamFormat(PlainFile):
         memory: int = SORT_MEMORY,
         indexed: bool = True,
     ):
-        self._contigs, self.header = contigs, header
+        self._lengths, self.header = lengths, header
         self._level = bgzf.DEFAULT_LEVEL if level is None else level
         self._destination, self._workers, self._memory = destination, workers, memory
         self._indexed = indexed
@@ -149,12 +148,7 @@ class SortedBamFormat(PlainFile):
 
     def close(self) -> None:
         self._end_spill()
-        contigs = self._contigs
-        head = list(
-            bgzf.blocks(
-                bam_header(self.header, contigs.references, contigs.lengths), bgzf.deflater(self._level)
-            )
-        )
+        head = list(bgzf.blocks(bam_header(self.header), bgzf.deflater(self._level)))
         self._put(head)
         at = sum(map(len, head))
         index_path = self._destination.index_path if self._indexed else None
@@ -169,8 +163,8 @@ class SortedBamFormat(PlainFile):
 
     def _write_indexed(self, at: int) -> BamIndex:
         """Writes all records from a byte of the file on, and returns the index, which a thread makes meanwhile."""
-        longest = max(self._contigs.lengths, default=0)
-        index = BamIndex(self._contigs.nreferences, longest, longest > MAX_BAI_CONTIG, at)
+        longest = max(self._lengths, default=0)
+        index = BamIndex(len(self._lengths), longest, longest > MAX_BAI_CONTIG, at)
         added: deque[Future[None]] = deque()
         with ThreadPoolExecutor(1, thread_name_prefix="gassst-indexer") as indexer:
             for part in self._merged():

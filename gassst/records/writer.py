@@ -12,11 +12,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pysam
 
 import gassst.files.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.records import HitBatch, RecordBuilder
@@ -47,6 +47,7 @@ from gassst.records.encoding import (
     PiecesFormat,
     SamEncoder,
     bam_header,
+    contigs_of,
 )
 from gassst.records.options import FORMATS, DuplicateRules, OutputOptions, RecordStyle
 from gassst.records.sorting import RunEncoder, SortedBamFormat
@@ -56,6 +57,8 @@ from gassst.workers.base import Workers
 from gassst.workers.threads import ThreadWorkers
 
 if TYPE_CHECKING:
+    import pysam
+
     from gassst._core.records import Reads
     from gassst.records.duplicates import DuplicateCounts, DuplicateSearch
 
@@ -120,9 +123,9 @@ def header_of(
 
 
 def _contig_lines(names: Sequence[str], lengths: Sequence[int], md5s: Sequence[str] | None) -> Iterator[str]:
-    seen = set()
-    for i, (name, length) in enumerate(zip(names, lengths, strict=True)):
-        if not re.fullmatch(r"[!-)+-<>-~][!-~]*", name):
+    is_name, seen = re.compile(r"[!-)+-<>-~][!-~]*").fullmatch, set[str]()
+    for name, length, md5 in zip(names, lengths, md5s or repeat(""), strict=md5s is not None):
+        if not is_name(name):
             raise InputError(
                 f"reference {name!r}: SAM allows printable names that do not begin with '*' or '='"
             )
@@ -133,32 +136,30 @@ def _contig_lines(names: Sequence[str], lengths: Sequence[int], md5s: Sequence[s
                 f"reference {name!r}: SAM allows 1 to {MAX_CONTIG} bases per contig, not {length}"
             )
         seen.add(name)
-        yield f"@SQ\tSN:{name}\tLN:{length}" + (f"\tM5:{md5s[i]}" if md5s is not None else "")
+        yield f"@SQ\tSN:{name}\tLN:{length}\tM5:{md5}" if md5 else f"@SQ\tSN:{name}\tLN:{length}"
 
 
 def in_coordinate_order(header_text: str) -> str:
     """The header, whose records come sorted instead of grouped by read."""
-    first, *others = header_text.split("\n")
+    first, _, others = header_text.partition("\n")
     fields = [field for field in first.split("\t") if not field.startswith(("SO:", "GO:"))]
     if fields[0] != "@HD":
         return header_text
-    return "\n".join(["\t".join([*fields, "SO:coordinate"]), *others])
+    return "\t".join([*fields, "SO:coordinate"]) + "\n" + others
 
 
 def with_note(header_text: str, note: str) -> str:
     """The header, whose line of this program says what else was done."""
-    lines = header_text.split("\n")
-    return "\n".join(f"{line}\tDS:{note}" if line.startswith("@PG\tID:gassst\t") else line for line in lines)
+    return re.sub(r"\n@PG\tID:gassst\t[^\n]*", lambda line: f"{line[0]}\tDS:{note}", header_text)
 
 
 def record_builder(
     header_text: str, reference: ReferenceArrays, style: RecordStyle | None = None
 ) -> RecordBuilder:
     """What makes records for this header and reference; the read groups are those of the header."""
-    header = pysam.AlignmentHeader.from_text(header_text)
     verify(style := style or RecordStyle())
     style = replace(style, read_groups=tuple(read_group_ids(header_text)))
-    return RecordBuilder(header, reference, style)
+    return RecordBuilder(header_text, reference, style)
 
 
 def to_aligned_segments(
@@ -270,7 +271,7 @@ class RecordEncoder:
         from gassst.records.marking import SignedRunEncoder
 
         libraries = Libraries.of(self.header, rules.within)
-        return SignedRunEncoder(signer_for(rules, libraries, self.builder.header.lengths))
+        return SignedRunEncoder(signer_for(rules, libraries, self.builder.lengths))
 
     def encode(
         self,
@@ -370,8 +371,9 @@ class AlignmentWriter:
             if options.coverage_path is not None:
                 from gassst.records.coverage import CoverageFile
 
+                names = [name.decode() for name, _ in contigs_of(header.encode())]
                 places = np.asarray(reference.starts), np.asarray(reference.lengths)
-                self._beside.append(CoverageFile(options.coverage_path, builder.header.references, *places))
+                self._beside.append(CoverageFile(options.coverage_path, names, *places))
             if options.duplicates is not None and self._duplicates is not None:
                 from gassst.records.duplicate_metrics import metrics_files
 
@@ -394,16 +396,16 @@ class AlignmentWriter:
         """Sorted BAM: the output itself, or what samtools makes it of."""
         is_output = self.encoder.file_format == "bam"
         level = options.level if is_output else None
-        contigs, memory = self.encoder.builder.header, options.sort_memory
+        lengths, memory = self.encoder.builder.lengths, options.sort_memory
         rules = options.duplicates
         if rules is None:
-            return SortedBamFormat(contigs, header, level, destination, workers, memory, is_output)
+            return SortedBamFormat(lengths, header, level, destination, workers, memory, is_output)
         from gassst.records.duplicates import DuplicateSearch, Libraries
         from gassst.records.marking import MarkedBamFormat
 
         self._duplicates = DuplicateSearch(rules, Libraries.of(header, rules.within))
         return MarkedBamFormat(
-            self._duplicates, contigs, header, level, destination, workers, memory, is_output
+            self._duplicates, lengths, header, level, destination, workers, memory, is_output
         )
 
     def _cram(self, destination: AlignmentDestination, reference: ReferenceArrays) -> CramTarget:
@@ -414,10 +416,10 @@ class AlignmentWriter:
         if not self.encoder.is_unsorted_bam:
             yield b"" if self.encoder.file_format == "paf" else header.encode()
             return
-        contigs, level = self.encoder.builder.header, self.encoder.options.level
+        level = self.encoder.options.level
         level = bgzf.DEFAULT_LEVEL if level is None else level
         deflate = bgzf.deflater(level if self.encoder.summed_part is None else 0)
-        yield from bgzf.blocks(bam_header(header, contigs.references, contigs.lengths), deflate)
+        yield from bgzf.blocks(bam_header(header), deflate)
 
     def write(self, encoded: Encoded) -> int:
         """Writes the records of a batch and returns how many."""

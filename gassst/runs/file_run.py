@@ -19,7 +19,7 @@ from gassst.files.destination import Destination
 from gassst.files.inflate import Inflaters
 from gassst.files.input_progress import InputProgress
 from gassst.files.input_size import fastq_bytes
-from gassst.files.sam_header import with_lines
+from gassst.files.sam_header import lines_of, with_lines
 from gassst.files.slices import LanePart
 from gassst.mapping.batch_mapper import BatchMapper
 from gassst.model.options import deciding
@@ -314,7 +314,7 @@ class FileRun:
         reference = mapper.reference
         facts["reference"] = {"names": reference.names, "lengths": reference.lengths.tolist()}
         facts["seconds"] = round(time.monotonic() - self._began, 3)
-        facts["read_groups"] = [fields_of(x) for x in self._header.splitlines() if x.startswith("@RG")]
+        facts["read_groups"] = [fields_of(line) for line in lines_of(self._header, "@RG")]
         facts["libraries"] = self._run.libraries.facts()
         facts["parameters"]["batch_size"] = self._batch_size
         if total.pairs or insert.pairs:  # a shard may have no read
