@@ -35,6 +35,21 @@ typedef struct {
     int16_t padding[32];
 } fold_parameters;
 
+/* Weights at 37 degrees of what lies beside a stem, indexed as above, and energies of hairpins by unpaired bases. */
+typedef struct {
+    double kt; /* in .01 kcal/mol */
+    const double *hairpin;
+    double mismatch_multi[128], mismatch_exterior[128], dangle5[32], dangle3[32];
+} fold_weights;
+
+/* Structures and their energies, which the caller frees; `is_full` once there are more than `most`, or no memory. */
+typedef struct {
+    char *texts;
+    int32_t *energies;
+    int64_t count, room, most;
+    int is_full;
+} fold_found;
+
 typedef struct {
     const fold_parameters *parameters;
     const int32_t *hairpin; /* by unpaired bases */
@@ -56,6 +71,19 @@ typedef struct {
 extern LANES_HIDDEN const fold_kernels *const fold_tables[];
 /* The same in 32 bits, one sequence at a time. */
 extern LANES_HIDDEN const fold_kernels fold_wide;
+
+/* Probabilities [n][n] of pairs i < j of one sequence, whose least free energy is known; returns the free energy of all
+ * structures together. `memory` has fold_ensemble_memory(n) bytes. */
+LANES_HIDDEN double fold_probabilities(const fold_job *, int64_t number, double least, const fold_weights *, double *memory,
+                                       double *probabilities);
+/* All structures of one sequence up to `range` above the least energy. `memory` has fold_memory(n, 1) bytes, `text` [n]. */
+LANES_HIDDEN void fold_suboptimal(const fold_job *, int64_t number, int32_t range, void *memory, char *text,
+                                  fold_found *found);
+
+static inline size_t fold_ensemble_memory(int64_t n)
+{
+    return (size_t)(6 * (n + 1) * (n + 1) + 7 * (n + 2)) * sizeof(double);
+}
 
 /* Bytes for sequences of n bases: six matrices, two rows of M's parts, codes, F. */
 static inline size_t fold_memory(int64_t n, int32_t lanes)

@@ -1,6 +1,7 @@
 """RNA folding: `fold.h`. Arrays are those of `gassst.fold`, which checks them; `run` releases the GIL."""
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
 
 include "../lanes/tables.pxi"
 
@@ -10,6 +11,18 @@ cdef extern from "fold.h" nogil:
         FOLD_INFINITE
     ctypedef struct fold_parameters:
         pass
+    ctypedef struct fold_weights:
+        double kt
+        const double *hairpin
+        double mismatch_multi[128]
+        double mismatch_exterior[128]
+        double dangle5[32]
+        double dangle3[32]
+    ctypedef struct fold_found:
+        char *texts
+        int32_t *energies
+        int64_t count, room, most
+        int is_full
     ctypedef struct fold_job:
         const fold_parameters *parameters
         const int32_t *hairpin
@@ -25,6 +38,10 @@ cdef extern from "fold.h" nogil:
     const fold_kernels *const *fold_tables
     const fold_kernels fold_wide
     size_t fold_memory(int64_t n, int32_t lanes)
+    size_t fold_ensemble_memory(int64_t n)
+    double fold_probabilities(const fold_job *, int64_t number, double least, const fold_weights *, double *memory,
+                              double *probabilities)
+    void fold_suboptimal(const fold_job *, int64_t number, int32_t range, void *memory, char *text, fold_found *found)
 
 NONE, INFINITE, PARAMETERS = FOLD_NONE, FOLD_INFINITE, sizeof(fold_parameters) // sizeof(int16_t)
 OVERFLOW = -(1 << 31)
@@ -38,6 +55,11 @@ def instruction_sets():
 def memory(int64_t n, int32_t lanes):
     """Bytes that folding takes for sequences of n bases."""
     return fold_memory(n, lanes)
+
+
+def ensemble_memory(int64_t n):
+    """Bytes that probabilities take for a sequence of n bases."""
+    return fold_ensemble_memory(n)
 
 
 cdef class Folder:
@@ -91,3 +113,44 @@ cdef class Folder:
                              <void *>((<size_t>space + 63) & ~<size_t>63), &energy[i], to)
                 i += kernels.lanes
             free(space)
+
+    def probabilities(self, int64_t number, double least, double kt, const double[::1] beside, const double[::1] hairpin,
+                      double[:, ::1] pairs):
+        """Of pairs of one sequence, whose least free energy is known; returns the free energy of all structures.
+
+        `beside` float64[320] has the weights of `fold_weights`, `hairpin` energies by unpaired bases. Energies are in .01
+        kcal/mol.
+        """
+        cdef int64_t n = self.job.offsets[number + 1] - self.job.offsets[number]
+        cdef fold_weights weights
+        cdef double energy
+        cdef double *space
+        if beside.shape[0] != 320 or hairpin.shape[0] < n or pairs.shape[0] != n or pairs.shape[1] != n:
+            raise ValueError("sizes of the arrays of an ensemble")
+        weights.kt, weights.hairpin = kt, &hairpin[0]
+        memcpy(weights.mismatch_multi, &beside[0], 320 * sizeof(double))
+        space = <double *>malloc(fold_ensemble_memory(n))
+        if space == NULL:
+            raise MemoryError("no memory for the matrices of an ensemble")
+        with nogil:
+            energy = fold_probabilities(&self.job, number, least, &weights, space, &pairs[0, 0])
+            free(space)
+        return energy
+
+    def suboptimal(self, int64_t number, int32_t width, int64_t most):
+        """Texts and energies of all structures up to `width` above the best; None if there are more than `most`."""
+        cdef int64_t n = self.job.offsets[number + 1] - self.job.offsets[number], k
+        cdef fold_found found = fold_found(NULL, NULL, 0, 0, most, 0)
+        cdef char *space = <char *>malloc(fold_memory(n, 1) + 64 + n)
+        if space == NULL:
+            raise MemoryError("no memory for the matrices of a fold")
+        try:
+            with nogil:
+                fold_suboptimal(&self.job, number, width, space + n + (-(<size_t>space + n) & 63), space, &found)
+            if found.is_full:
+                return None
+            return [(found.texts[k * n:(k + 1) * n], found.energies[k]) for k in range(found.count)]
+        finally:
+            free(space)
+            free(found.texts)
+            free(found.energies)

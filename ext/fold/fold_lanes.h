@@ -277,11 +277,11 @@ static void FORM(back)(const FORM(way) *w, char *to)
     }
 }
 
-LANES_TARGET static void FORM(fold)(const fold_job *job, int64_t first, int64_t count, int64_t n, void *memory,
-                                    int32_t *energy, char *structure)
+/* All matrices; returns the lowest number of each lane. */
+LANES_TARGET static VEC FORM(filled)(FORM(space) *s, int64_t count)
 {
-    FORM(space) space = {job, first, n, memory}, *s = &space;
-    const int64_t size = n * n;
+    const fold_job *job = s->job;
+    const int64_t n = s->n, size = n * n;
     VEC low = SET(0);
     s->internal = s->pair + size;
     s->one = s->internal + size;
@@ -292,7 +292,7 @@ LANES_TARGET static void FORM(fold)(const fold_job *job, int64_t first, int64_t 
     s->code = s->parts + 2 * n;
     s->exterior = s->code + n;
     for (int l = 0; l < LANES; l++) {
-        const int64_t *at = job->offsets + first + (l < count ? l : count - 1);
+        const int64_t *at = job->offsets + s->first + (l < count ? l : count - 1);
         AT(s->length, l) = (REAL)(at[1] - at[0]);
         for (int64_t i = 0; i < n; i++)
             AT(s->code[i], l) = (REAL)(i < at[1] - at[0] ? job->codes[at[0] + i] : 0);
@@ -305,6 +305,14 @@ LANES_TARGET static void FORM(fold)(const fold_job *job, int64_t first, int64_t 
         const VEC lowest = FORM(fill)(s, i);
         low = SMALLER(low, lowest);
     }
+    return low;
+}
+
+LANES_TARGET static void FORM(fold)(const fold_job *job, int64_t first, int64_t count, int64_t n, void *memory,
+                                    int32_t *energy, char *structure)
+{
+    FORM(space) space = {job, first, n, memory}, *s = &space;
+    const VEC low = FORM(filled)(s, count);
     for (int l = 0; l < LANES && l < count && !*job->stop; l++) {
         const FORM(way) way = {s, l, (int64_t)AT(s->length, l)};
         const int is_narrow = sizeof(REAL) == 2 && AT(low, l) < FOLD_LOWEST;
@@ -313,6 +321,3 @@ LANES_TARGET static void FORM(fold)(const fold_job *job, int64_t first, int64_t 
             FORM(back)(&way, structure + job->offsets[first + l]);
     }
 }
-
-#undef CELL
-#undef LANE

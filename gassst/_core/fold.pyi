@@ -8,6 +8,7 @@ OVERFLOW: int
 
 def instruction_sets() -> list[str]: ...
 def memory(n: int, lanes: int) -> int: ...
+def ensemble_memory(n: int) -> int: ...
 
 class Folder:
     def __init__(
@@ -29,3 +30,13 @@ class Folder:
         energy: NDArray[np.int32],
         structure: NDArray[np.uint8] | None = ...,
     ) -> None: ...
+    def probabilities(
+        self,
+        number: int,
+        least: float,
+        kt: float,
+        beside: NDArray[np.float64],
+        hairpin: NDArray[np.float64],
+        pairs: NDArray[np.float64],
+    ) -> float: ...
+    def suboptimal(self, number: int, width: int, most: int) -> list[tuple[bytes, int]] | None: ...

@@ -1,10 +1,11 @@
-"""RNA secondary structures of least free energy, of many short sequences at a time.
+"""RNA secondary structures of least free energy, and all near it, of many short sequences at a time.
 
 Energies come from an RNAfold parameter file 2.0, which ViennaRNA writes:
 `python -c "import RNA; RNA.params_save('turner2004.par')"`.
 """
 
+from gassst.fold.ensemble import Ensemble, probabilities, suboptimal
 from gassst.fold.folding import Fold, fold, windows
 from gassst.fold.parameters import Parameters
 
-__all__ = ["Fold", "Parameters", "fold", "windows"]
+__all__ = ["Ensemble", "Fold", "Parameters", "fold", "probabilities", "suboptimal", "windows"]

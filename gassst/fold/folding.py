@@ -73,7 +73,7 @@ def fold(
     if parameters is None:
         raise UsageError(ADVICE)
     energies = parameters if isinstance(parameters, Parameters) else Parameters(parameters)
-    codes, offsets = _encoded(sequences)
+    codes, offsets = encoded(sequences)
     found, brackets = fold_codes(codes, offsets, energies, structures, threads, progress)
     text = brackets.tobytes().decode("ascii") if brackets is not None else ""
     at = offsets.tolist()
@@ -153,7 +153,8 @@ def _rearranged(
     return letters[places], begins
 
 
-def _encoded(sequences: Iterable[str | bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def encoded(sequences: Iterable[str | bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Codes 0 to 3 of all sequences, and their offsets."""
     if isinstance(sequences, (str, bytes)):
         raise UsageError("sequences: a list of sequences is wanted, not one")
     parts = list(_texts(sequences))

@@ -42,6 +42,10 @@ NEVER_BAD = (
     "dangle5",
     "dangle3",
 )  # a base beside a stem costs nothing at most
+KT = 1.98717e-1 * 310.15  # at 37 degrees, in .01 kcal/mol
+# Gains below 1 are bent: 0 below LOW, and the gain itself above HIGH, in units of .1 kcal/mol (RNAfold's smoothing).
+SMOOTH, SMOOTH_LOW, SMOOTH_HIGH = 10.0, -1.2283697, 0.8660254
+SMOOTH_HEIGHT, SMOOTH_SHIFT = 0.38490018, 0.34242663
 LENGTHS = ("hairpin", "bulge", "interior")
 SPECIAL = {"Triloops": 5, "Tetraloops": 6, "Hexaloops": 8}
 
@@ -127,6 +131,24 @@ class Parameters:
     def _hairpins(self) -> tuple[NDArray[np.float64], float]:
         misc = self._numbers("Misc")
         return self._numbers("hairpin", LOOPS + 1), float(misc[4]) if len(misc) > 4 else 107.856
+
+    def weights(self, longest: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """float64[320], weights of bases beside a stem, and float64[longest + 1], energies of hairpins, unrounded.
+
+        Where a base beside a stem gains little, RNAfold lets the weight go over into 1 smoothly, and so does this.
+        """
+        gains = []
+        for section in NEVER_BAD:
+            shape, used, wanted = TABLES[section]
+            whole = np.zeros(wanted)
+            whole[1:7] = -self._numbers(section, math.prod(shape)).reshape(shape)[used] / SMOOTH
+            gains.append(whole.reshape(-1))
+        gain = np.concatenate(gains)
+        bent = SMOOTH_HEIGHT * (np.sin(gain - SMOOTH_SHIFT) + 1) ** 2
+        smooth = np.where(gain < SMOOTH_LOW, 0, np.where(gain > SMOOTH_HIGH, gain, bent)) * SMOOTH
+        table, slope = self._hairpins
+        more = table[LOOPS] + slope * np.log(np.arange(LOOPS + 1, longest + 1) / LOOPS)
+        return np.exp(smooth / KT), np.append(table, more)
 
     def hairpins(self, longest: int) -> NDArray[np.int32]:
         """int32[longest + 1], energies of hairpins by their unpaired bases."""

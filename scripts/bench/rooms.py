@@ -95,7 +95,7 @@ def fold() -> None:
     for n in (60, 120, 200):
         several = ["".join(rng.choice(list("ACGU"), n)) for _ in range(320)]
         theirs = best(lambda several=several: [RNA.fold_compound(one).mfe() for one in several[:64]], 1) / 64
-        codes, offsets = folding._encoded(several)
+        codes, offsets = folding.encoded(several)
         for isa in folding.instruction_sets():
             for structures in (True, False):
                 options = (parameters, structures, 1, None, isa)

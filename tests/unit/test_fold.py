@@ -10,7 +10,7 @@ from fold_parameters import PAIRS, energy_of, pairs_of, random_parameters, struc
 
 from gassst.cli import main as cli
 from gassst.errors import GassstError
-from gassst.fold import Parameters, fold, folding, windows
+from gassst.fold import Parameters, fold, folding, parameters, probabilities, suboptimal, windows
 from gassst.fold.files import hairpins_of
 
 HAIRPIN = "GGGGCCCAAGAAAACCAUUGGGCCCC"
@@ -39,6 +39,32 @@ def test_structures_are_the_best_of_all(seed, tmp_path, instruction_set):
         energies = [energy_of(sequence, pairs, tables) for pairs in every]
         assert round(found.energy * 100) == min(e for e in energies if e is not None)
         assert energy_of(sequence, pairs_of(found.structure), tables) == round(found.energy * 100)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_ensembles_are_those_of_all_structures(seed, tmp_path, monkeypatch):
+    monkeypatch.setattr(parameters, "SMOOTH_HIGH", -1.0)  # weights of the energies as they are
+    rng, tables = random.Random(seed), random_parameters(tmp_path / "x.par", seed)
+    several = ["A", "GGAAACGAAAGCGAAAGCACC", *("".join(rng.choices("GCAU", k=n)) for n in (8, 15, 17, 18))]
+    for sequence, ensemble in zip(
+        several, probabilities(several, tmp_path / "x.par", threads=2), strict=True
+    ):
+        every = structures(len(sequence), lambda i, j, s=sequence: s[i] + s[j] in PAIRS)
+        energies = {pairs: energy_of(sequence, pairs, tables) for pairs in every}
+        weights = {pairs: np.exp(-e / parameters.KT) for pairs, e in energies.items() if e is not None}
+        whole, wanted = sum(weights.values()), np.zeros((len(sequence), len(sequence)))
+        for pairs, weight in weights.items():
+            for pair in pairs:
+                wanted[pair] += weight / whole
+        assert np.allclose(ensemble.pairs, wanted, atol=1e-9)
+        assert ensemble.energy == pytest.approx(-parameters.KT / 100 * np.log(whole))
+        best = min(e for e in energies.values() if e is not None)
+        near = sorted((e, pairs) for pairs, e in energies.items() if e is not None and e <= best + 250)
+        found = suboptimal(sequence, tmp_path / "x.par", 2.5)
+        assert [round(one.energy * 100) for one in found] == [e for e, _ in near]
+        assert {frozenset(pairs_of(one.structure)) for one in found} == {
+            frozenset(pairs) for _, pairs in near
+        }
 
 
 def test_longer_structures_have_the_energy_that_is_said(random_file, tmp_path, instruction_set):
@@ -82,6 +108,18 @@ def test_energies_are_those_of_viennarna(name, tmp_path):
     several = [
         "".join(rng.choices(rng.choice(["ACGU", "AGGCCU"]), k=rng.randrange(18, 121))) for _ in range(300)
     ]
+    few = [one for one in several if len(one) < 60][:40]
+    settings = rna.md()
+    settings.uniq_ML = 1
+    for sequence, ensemble in zip(few, probabilities(few, tmp_path / "x.par"), strict=True):
+        fc = rna.fold_compound(sequence, settings)
+        fc.exp_params_rescale(fc.mfe()[1])
+        assert ensemble.energy == pytest.approx(fc.pf()[1], abs=1e-4)
+        assert np.allclose(ensemble.pairs, np.array(fc.bpp())[1:, 1:], atol=1e-6)
+        found = [
+            (one.structure, round(one.energy * 100)) for one in suboptimal(sequence, tmp_path / "x.par", 1.5)
+        ]
+        assert sorted(found) == sorted((one.structure, round(one.energy * 100)) for one in fc.subopt(150))
     for sequence, found in zip(several, fold(several, tmp_path / "x.par", threads=2), strict=True):
         fc = rna.fold_compound(sequence)
         assert round(found.energy * 100) == round(fc.mfe()[1] * 100)
@@ -136,6 +174,10 @@ def test_a_damaged_parameter_file_is_one_line(edit, words, random_file, tmp_path
         (lambda path: fold([5], path), "must be str or bytes"),
         (lambda path: fold(["A" * 30_001], path), "has 30,001 bases"),
         (lambda path: fold(["ACGU"], path, threads=0), "threads"),
+        (lambda path: probabilities(["ACGU"]), "ViennaRNA writes one"),
+        (lambda path: suboptimal("ACGU", path, -1), "range of energies"),
+        (lambda path: suboptimal("A" * 1001, path), "1,000 at most"),
+        (lambda path: suboptimal("GC" * 30, path, 99.0, 10), "more than 10 structures"),
     ],
 )
 def test_bad_input_is_one_line(call, words, random_file):

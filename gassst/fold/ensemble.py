@@ -1,0 +1,116 @@
+"""More than one structure of a sequence: `probabilities` and `suboptimal`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gassst._core.fold import Folder, ensemble_memory, instruction_sets
+from gassst.errors import InputError, UsageError
+from gassst.fold.folding import ADVICE, CELL_COST, LANE_BASES, Fold, encoded, fold_codes
+from gassst.fold.parameters import KT, Parameters
+from gassst.workers.allocator import available_memory
+from gassst.workers.tasks import Progress, ProgressBar, run_problems, thread_count
+
+OUTSIDE_COST = 40 * CELL_COST  # of a cell of the triangle, whose loops are looked at one by one
+MOST_STRUCTURES = 1_000_000
+MOST_RANGE = 1000.0
+
+
+class Ensemble(NamedTuple):
+    """All structures of a sequence, each weighted by its energy."""
+
+    energy: float
+    """The free energy of all together, in kcal/mol, at 37 degrees."""
+    pairs: NDArray[np.float64]
+    """float64[n, n], the probability that bases i < j pair; 0 elsewhere."""
+
+
+def probabilities(
+    sequences: Iterable[str | bytes],
+    parameters: Parameters | str | os.PathLike[str] | None = None,
+    *,
+    threads: int | None = None,
+    progress: Progress | bool | None = None,
+) -> list[Ensemble]:
+    """Pair probabilities of each sequence, and its ensemble free energy, as of `RNAfold -p -d2`.
+
+    Parameters are those of `fold`. Raises UsageError and InputError as `fold` does.
+    """
+    energies, count = _parameters(parameters), thread_count(threads)
+    codes, offsets = encoded(sequences)
+    lengths = np.diff(offsets).astype(float)
+    bar = ProgressBar(progress, float((lengths**2).sum()) * OUTSIDE_COST)
+    if not len(lengths):
+        bar.finish()
+        return []
+    longest = int(lengths.max())
+    needed = ensemble_memory(longest) * count + int((lengths**2).sum()) * 8
+    if needed > available_memory():
+        raise UsageError(f"probabilities of these sequences take {needed / 2**30:.1f} GiB of memory")
+    least, _ = fold_codes(codes, offsets, energies, False, threads, None)
+    folder = Folder(energies.table, energies.hairpins(longest + 1), codes, offsets, instruction_sets()[0])
+    beside, hairpins = energies.weights(longest + 1)
+    pairs = [np.zeros((int(n), int(n))) for n in lengths]
+    found = np.zeros(len(pairs))
+
+    def run(first: int, last: int) -> None:
+        for k in range(first, last):
+            found[k] = folder.probabilities(k, float(least[k]), KT, beside, hairpins, pairs[k])
+
+    run_problems(lengths**2 * OUTSIDE_COST, run, count, folder.stop, bar)
+    bar.finish()
+    return [Ensemble(energy / 100, one) for energy, one in zip(found.tolist(), pairs, strict=True)]
+
+
+def suboptimal(
+    sequence: str | bytes,
+    parameters: Parameters | str | os.PathLike[str] | None = None,
+    energy_range: float = 1.0,
+    most: int = MOST_STRUCTURES,
+) -> list[Fold]:
+    """All structures within `energy_range` kcal/mol of the best, as of `RNAsubopt -e -d2`, the best first.
+
+    Parameters
+    ----------
+    sequence : str or bytes
+        RNA or DNA of at most 1,000 bases.
+    parameters : path or Parameters
+        An RNAfold parameter file 2.0.
+    energy_range : float
+        From 0 to 1,000 kcal/mol.
+    most : int
+        How many structures there may be.
+
+    Raises
+    ------
+    UsageError
+        For a range that makes no sense, or one with more structures than `most`.
+    InputError
+        As `fold` does.
+    """
+    energies = _parameters(parameters)
+    if not 0 <= energy_range <= MOST_RANGE:
+        raise UsageError(f"the range of energies must be from 0 to {MOST_RANGE:,.0f} kcal/mol")
+    codes, offsets = encoded([sequence])
+    if len(codes) > LANE_BASES:
+        raise InputError(
+            f"sequence 1: has {len(codes):,} bases; suboptimal structures are of {LANE_BASES:,} at most"
+        )
+    folder = Folder(energies.table, energies.hairpins(len(codes) + 1), codes, offsets, instruction_sets()[0])
+    found = folder.suboptimal(0, round(100 * energy_range), most)
+    if found is None:
+        raise UsageError(
+            f"there are more than {most:,} structures within {energy_range} kcal/mol: choose a smaller range"
+        )
+    return [Fold(e / 100, text) for e, text in sorted((e, text.decode("ascii")) for text, e in found)]
+
+
+def _parameters(parameters: Parameters | str | os.PathLike[str] | None) -> Parameters:
+    if parameters is None:
+        raise UsageError(ADVICE)
+    return parameters if isinstance(parameters, Parameters) else Parameters(parameters)
