@@ -57,45 +57,6 @@ cdef uint16_t shared_end(planes_t reads, int64_t one, int64_t other, uint32_t le
     return 0
 
 
-def shared_ends(packed, const int64_t[::1] first, int shortest, int stem, int bases_an_error):
-    """Bases of the fragments that both mates of pairs run through.
-
-    The head of one mate is then all of the fragment, and so is that of the other one, on the opposite strand. Behind
-    it both go on into the stem of an adapter, whose strands are paired: there the mates have the same bases.
-
-    Parameters
-    ----------
-    packed : model.read_batch.PackedReads
-    first : int64[p]
-        Rows of the first mates; the other ones follow them.
-    shortest : int
-        Bases of the shortest fragment that is looked for.
-    stem : int
-        Bases behind it of which one may differ.
-    bases_an_error : int
-        The heads differ in one base of so many at most.
-
-    Returns
-    -------
-    uint16[p]
-        The longest that fits; 0 where none does.
-    """
-    cdef const uint32_t[::1] lengths = packed.lengths, plane_start = packed.plane_start
-    cdef planes_t reads = planes_of(packed.planes)
-    cdef Py_ssize_t p = first.shape[0], i
-    cdef int64_t a, b
-    found_array = np.zeros(p, np.uint16)
-    cdef uint16_t[::1] found = found_array
-    with nogil:
-        for i in range(p):
-            a, b = first[i], first[i] + 1
-            found[i] = shared_end(reads, 64 * <int64_t>plane_start[a], 64 * <int64_t>plane_start[b],
-                                  min(lengths[a], lengths[b]),
-                                  64 * (plane_start[b] + rows_of(lengths[b])) + lengths[b], shortest, stem,
-                                  bases_an_error)
-    return found_array
-
-
 cdef inline uint64_t differs(bases64_t x, int i, uint8_t code) noexcept nogil:
     """1 where base i is not `code`, else 0."""
     return ((x.masked & ~x.high) >> i | (x.low >> i ^ code)
@@ -135,6 +96,12 @@ cdef uint16_t adapter_start(planes_t reads, int64_t base, int64_t m, const adapt
         for a in range(known.number):
             codes = known.codes + a * known.length
             once = twice = 0
+            for j in range(known.first_part >> 1):  # of which one may differ: then the other half does not
+                once |= differ[codes[j]][j]
+                twice |= differ[codes[j + (known.first_part >> 1)]][j + (known.first_part >> 1)]
+            if once & twice == ~<uint64_t>0:
+                continue
+            once = twice = 0
             for j in range(known.first_part):
                 count_one(differ[codes[j]][j], &once, &twice)
             found = ~twice & first_bases(m - known.shortest + 1 - word)
@@ -155,12 +122,14 @@ cdef adapters_t adapters_of(const uint8_t[:, ::1] codes, int first_part, int sho
     return adapters_t(&codes[0, 0], codes.shape[0], codes.shape[1], first_part, shortest, bases_an_error)
 
 
-def adapter_starts(packed, const uint8_t[:, ::1] adapters not None, int first_part, int shortest, int bases_an_error,
-                   int64_t earliest):
-    """Where reads run into a known adapter.
+def fragment_ends(packed, const uint8_t[:, ::1] adapters not None, int first_part, int shortest, int bases_an_error,
+                  int64_t earliest, const uint8_t[::1] mate=None):
+    """Where the fragments of reads end: where both mates run into one adapter, or a read into a known one.
 
-    Of its bases one in `bases_an_error` may differ, and one of its first ones. At the end of a read fewer than these
-    show it, if all are equal.
+    Of the bases of an adapter one in `bases_an_error` may differ, and one of its first ones. At the end of a read fewer
+    than these show it, if all are equal. What two mates show needs no known adapter: the head of one is then all of the
+    fragment, and so is that of the other one, on the opposite strand. Behind it both go on into the stem of an adapter,
+    whose strands are paired: there the mates have the same bases.
 
     Parameters
     ----------
@@ -170,27 +139,36 @@ def adapter_starts(packed, const uint8_t[:, ::1] adapters not None, int first_pa
     first_part : int
         At most 16 and b.
     shortest : int
-        Bases of an adapter that show it at the end of a read.
+        Bases of an adapter that show it at the end of a read, and of a stem, of which one may differ.
     bases_an_error : int
+        Heads of mates differ in one base of so many at most, too.
     earliest : int
-        The first base at which it may begin, 1 or more.
+        Bases of the shortest fragment, 1 or more.
+    mate : uint8[n], optional
+        0 single, 1 first, 2 last mate, which follows its first one. None: all single.
 
     Returns
     -------
     uint16[n]
-        Bases before the adapter; 0 where there is none. Of several the one with the fewest differences counts, of
-        equals the first.
+        Bases of each read that are of its fragment; 0 where nothing shows its end. Of several adapters the one with the
+        fewest differences counts, of equals the first; of mates the longest fragment.
     """
     cdef const uint32_t[::1] lengths = packed.lengths, plane_start = packed.plane_start
     cdef planes_t reads = planes_of(packed.planes)
     cdef adapters_t known = adapters_of(adapters, first_part, shortest, bases_an_error)
     cdef Py_ssize_t i
-    starts_array = np.zeros(lengths.shape[0], np.uint16)
-    cdef uint16_t[::1] starts = starts_array
+    ends_array = np.zeros(lengths.shape[0], np.uint16)
+    cdef uint16_t[::1] ends = ends_array
     with nogil:
         for i in range(lengths.shape[0]):
-            starts[i] = adapter_start(reads, 64 * <int64_t>plane_start[i], lengths[i], &known, earliest)
-    return starts_array
+            if mate is not None and mate[i] == 1:
+                ends[i] = ends[i + 1] = shared_end(
+                    reads, 64 * <int64_t>plane_start[i], 64 * <int64_t>plane_start[i + 1],
+                    min(lengths[i], lengths[i + 1]), 64 * (plane_start[i + 1] + rows_of(lengths[i + 1])) + lengths[i + 1],
+                    <int>earliest, shortest, bases_an_error)
+            if not ends[i]:
+                ends[i] = adapter_start(reads, 64 * <int64_t>plane_start[i], lengths[i], &known, earliest)
+    return ends_array
 
 
 def first_bases_of(packed, const int64_t[::1] rows, const uint16_t[::1] kept):

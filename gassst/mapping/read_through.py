@@ -22,12 +22,14 @@ from gassst.search.context import BatchContext
 
 
 def cut(packed: PackedReads, kept: U16) -> PackedReads:
-    """The reads cut behind `kept` (uint16[n]) bases, whole where that is 0."""
-    if not kept.any():
+    """The reads cut behind `kept` (uint16[n]) bases, whole where that is 0: those keep their planes."""
+    rows = np.flatnonzero(kept)
+    if not rows.size:
         return packed
-    first = np.where(kept, kept, packed.lengths).astype(np.uint16)
-    bases = _read_through.first_bases_of(packed, np.arange(len(packed)), first)
-    return PackedReads(*bases, packed.conversions)
+    lengths, plane_start = packed.lengths.copy(), packed.plane_start.copy()
+    lengths[rows], planes, plane_start[rows] = _read_through.first_bases_of(packed, rows, kept[rows])
+    plane_start[rows] += np.uint32(len(packed.planes) - 1)
+    return PackedReads(lengths, np.concatenate([packed.planes[:-1], planes]), plane_start, packed.conversions)
 
 
 def put_back(result: BatchResult, context: BatchContext, packed: PackedReads) -> BatchResult:

@@ -41,36 +41,11 @@ KNOWN = codes_of(ADAPTERS, 20)
 RULES = FIRST_PART, SHORTEST_ADAPTER, BASES_AN_ERROR
 
 
-def adapter_starts(packed: PackedReads, codes: NDArray[np.uint8], earliest: int) -> NDArray[np.uint16]:
-    """uint16[n]: bases of reads before an adapter of `codes` (uint8[a, b]), at least `earliest`; 0: none."""
-    return _read_through.adapter_starts(packed, codes, *RULES, earliest)
-
-
 @optional(
     "adapters",
     "Cuts reads where they run into an adapter.",
     instead=lambda packed, mate: np.zeros(len(packed), np.uint16),
 )
 def fragment_ends(packed: PackedReads, mate: NDArray[np.uint8] | None) -> NDArray[np.uint16]:
-    """Where the fragments of reads end.
-
-    What two mates show needs no known adapter.
-
-    Parameters
-    ----------
-    packed : PackedReads
-    mate : uint8[n], optional
-        0 single, 1 first, 2 last mate. None: all single.
-
-    Returns
-    -------
-    uint16[n]
-        Bases of each read that are of its fragment; 0 where nothing shows its end.
-    """
-    kept = adapter_starts(packed, KNOWN, SPECIFIC_LENGTH)
-    if mate is not None:
-        first = np.flatnonzero(mate == 1)
-        shared = _read_through.shared_ends(packed, first, SPECIFIC_LENGTH, SHORTEST_ADAPTER, BASES_AN_ERROR)
-        for row in (first, first + 1):
-            kept[row] = np.where(shared, shared, kept[row])
-    return kept
+    """uint16[n]: as the compiled function of this name, by the adapters of usual kits."""
+    return _read_through.fragment_ends(packed, KNOWN, *RULES, SPECIFIC_LENGTH, mate)

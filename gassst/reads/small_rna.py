@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from gassst._core.read_through import fragment_ends
 from gassst.errors import UsageError
 from gassst.model.read_batch import ReadBatch
 from gassst.model.slices import slices
-from gassst.reads.adapters import FIRST_PART, adapter_starts, codes_of
+from gassst.reads.adapters import FIRST_PART, RULES, codes_of
 
 KITS = (
     "TGGAATTCTCGGGTGCCAAGG",  # TruSeq small RNA
@@ -61,7 +62,7 @@ def _cut(batch: ReadBatch, adapters: tuple[str, ...]) -> ReadBatch:
     packed = batch.pack()
     lengths = packed.lengths.astype(np.int64)
     # What begins at base 0 is not told from no adapter: its first base is left.
-    start = adapter_starts(packed, codes_of(adapters, FIRST_PART), 1).astype(np.int64)
+    start = fragment_ends(packed, codes_of(adapters, FIRST_PART), *RULES, 1).astype(np.int64)
     kept = np.where(start > 0, start, lengths)
     base, offsets = slices(batch.offsets[:-1], kept)
     return replace(
