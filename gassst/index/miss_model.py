@@ -5,6 +5,7 @@ An alignment is missed when every seed holds an error. Errors are taken to be sp
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -22,9 +23,29 @@ MISS_ERRORS = 64
 def longest_seed(m: int, r: int, share: float) -> int:
     """Longest seed, at least m // (r + 1), that misses at most `share` of alignments of `m` bases with `r` errors."""
     w = max(1, m // (r + 1))
-    while w < m and missed_shares(m, w + 1, m - w, 1, r + 1)[r] <= share:
+    while w < m and _gap_missed(m, w + 1, r, share) <= share:
         w += 1
     return w
+
+
+def _gap_missed(m: int, w: int, r: int, share: float) -> float:
+    """Share of alignments of `m` bases with `r` errors that leave no `w` bases in a row free of them, or 0 for less.
+
+    By inclusion and exclusion over the gaps between errors. These are negatively associated: where k are expected to be
+    long enough, none is in a share of at most exp(-k).
+    """
+    missed = 1.0
+    for gaps in range(1, min(r + 1, (m - r) // w) + 1):
+        ways = _log_choose(r + 1, gaps) + _log_choose(m - gaps * w, r) - _log_choose(m, r)
+        expected = math.exp(ways)
+        if gaps == 1 and expected > -math.log(share):
+            return 0.0
+        missed += -expected if gaps % 2 else expected
+    return missed
+
+
+def _log_choose(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
 def miss_share(m: int, errors: Any, w: int, count: int) -> Any:
