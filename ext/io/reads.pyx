@@ -7,7 +7,7 @@ from gassst.errors import InputError
 cimport numpy as cnp
 from libc.stddef cimport size_t
 from libc.errno cimport EINTR, errno
-from libc.stdint cimport SIZE_MAX, UINT32_MAX, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport SIZE_MAX, UINT32_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memmove
 
 
@@ -500,30 +500,34 @@ def pass_over(int fd, uint8_t[::1] buffer not None, size_t filled, uint32_t most
     return passed, n, filled, why
 
 
-cdef uint64_t plan_rows(const uint32_t[::1] offsets, uint32_t[::1] lengths, uint32_t[::1] plane_start,
-                        size_t bases, uint32_t longest) except 1:
-    """Fills lengths and plane_start; returns the number of rows of planes, which is even."""
+cdef int64_t plan_rows(const uint32_t[::1] offsets, uint32_t[::1] lengths, uint32_t[::1] plane_start, size_t bases,
+                       uint32_t longest, uint32_t shortest) noexcept nogil:
+    """Fills lengths and plane_start; returns the number of rows of planes, which is even, or -1 for bad offsets."""
     cdef size_t i
-    cdef uint64_t rows = 0
+    cdef int64_t rows = 0
     for i in range(<size_t>lengths.shape[0]):
-        if offsets[i + 1] < offsets[i] or offsets[i + 1] > bases or rows > 0xFFFFFFFF:
-            raise ValueError("offsets must not fall, nor pass the end of the bases")
+        if offsets[i + 1] < offsets[i] or offsets[i + 1] > bases or rows > UINT32_MAX:
+            return -1
         lengths[i] = offsets[i + 1] - offsets[i]
-        if lengths[i] > longest:
+        if not shortest <= lengths[i] <= longest:
             lengths[i] = 0
         plane_start[i] = <uint32_t>rows
-        rows += 2 * ((<uint64_t>lengths[i] + PACK_WORD - 1) // PACK_WORD)
+        rows += 2 * ((<int64_t>lengths[i] + PACK_WORD - 1) // PACK_WORD)
     return rows
 
 
 cdef pack_with(const uint8_t[::1] bases, const uint32_t[::1] offsets, uint32_t longest,
-               const uint8_t[::1] conversions, bint portable):
+               const uint8_t[::1] conversions, uint32_t shortest, bint portable):
     cdef size_t size = bases.shape[0]
     cdef size_t n = offsets.shape[0] - 1 if offsets.shape[0] else 0
     lengths_array = np.empty(n, np.uint32)
     plane_start_array = np.empty(n, np.uint32)
     cdef uint32_t[::1] lengths = lengths_array, plane_start = plane_start_array
-    cdef uint64_t rows = plan_rows(offsets, lengths, plane_start, size, longest)
+    cdef int64_t rows
+    with nogil:
+        rows = plan_rows(offsets, lengths, plane_start, size, longest, shortest)
+    if rows < 0:
+        raise ValueError("offsets must not fall, nor pass the end of the bases")
     # One row of zeros more: 64 bases from any base of the last read on can be read without looking at the end.
     planes_array = np.empty((rows + 1, 3), np.uint64)
     planes_array[rows] = 0
@@ -541,7 +545,7 @@ cdef pack_with(const uint8_t[::1] bases, const uint32_t[::1] offsets, uint32_t l
 
 
 def pack(const uint8_t[::1] bases not None, const uint32_t[::1] offsets not None, uint32_t longest=UINT32_MAX,
-         const uint8_t[::1] conversions=None):
+         const uint8_t[::1] conversions=None, uint32_t shortest=0):
     """Planes of reads and of their reverse complements (`docs/pipeline.md`).
 
     Parameters
@@ -550,8 +554,8 @@ def pack(const uint8_t[::1] bases not None, const uint32_t[::1] offsets not None
         ASCII letters in either case; U counts as T, what is not A, C, G, T or U is masked.
     offsets : uint32[n+1]
         Read i is `bases[offsets[i]:offsets[i + 1]]`.
-    longest : int
-        Reads of more bases are packed as empty ones.
+    longest, shortest : int
+        Reads of more bases, or of fewer, are packed as empty ones.
     conversions : uint8[n], optional
         0 none; 1 C became T: every T may be a C; 2 G became A: every A may be a G.
 
@@ -565,10 +569,10 @@ def pack(const uint8_t[::1] bases not None, const uint32_t[::1] offsets not None
     ValueError
         Offsets that fall or pass the end of the bases.
     """
-    return pack_with(bases, offsets, longest, conversions, False)
+    return pack_with(bases, offsets, longest, conversions, shortest, False)
 
 
 def pack_portable(const uint8_t[::1] bases not None, const uint32_t[::1] offsets not None,
                   uint32_t longest=UINT32_MAX, const uint8_t[::1] conversions=None):
     """`pack` without vector instructions of the processor; tests hold the two against each other."""
-    return pack_with(bases, offsets, longest, conversions, True)
+    return pack_with(bases, offsets, longest, conversions, 0, True)

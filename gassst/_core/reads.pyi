@@ -68,6 +68,7 @@ def pack(
     offsets: NDArray[np.uint32],
     longest: int = ...,
     conversions: NDArray[np.uint8] | None = ...,
+    shortest: int = ...,
 ) -> _Packed: ...
 def pack_portable(
     bases: _Bytes,

@@ -24,13 +24,12 @@ def _optional(name: str) -> ModuleType | None:
 
 _igzip = _optional("isal.igzip_lib")
 _zlib_ng = _optional("zlib_ng.zlib_ng")
-_crc32 = getattr(_optional("isal.isal_zlib"), "crc32", zlib.crc32)
 
 BLOCK_SIZE = 0xFF00  # bytes before compression, as htslib has it: a stored block still fits into 64 KiB
 END_OF_FILE = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 DEFAULT_LEVEL = 1
 
-_MAX_DEFLATED = 0x10000 - 26  # beside header and trailer
+_MAX_DEFLATED = 0x10000 - 18  # beside the header
 _HEADER = struct.Struct(
     "<4BI2BH2B2H"
 )  # magic, method, flags; time; hints; extra: its size, BC, 2, block size - 1
@@ -41,7 +40,9 @@ Deflate = Callable[["Buffer"], bytes]
 
 
 def deflater(level: int = DEFAULT_LEVEL) -> Deflate:
-    """A function that makes raw DEFLATE data of a block; it releases the GIL, and threads may share it.
+    """A function that makes DEFLATE data of a block, with checksum and size behind it as gzip has them.
+
+    It releases the GIL, and threads may share it.
 
     Level 0 stores. Levels 1 to 3 are those of ISA-L: the first is ten times as fast as zlib's level 6 and writes
     7 % more. Levels 4 to 9 are those of zlib-ng. Where one of these libraries is missing, zlib takes its place.
@@ -50,14 +51,14 @@ def deflater(level: int = DEFAULT_LEVEL) -> Deflate:
         return _stored
     igzip = _igzip
     if igzip is not None and level in _LEVELS_OF_ISAL:
-        return lambda data: igzip.compress(data, level, igzip.COMP_DEFLATE)
+        return lambda data: igzip.compress(data, level, igzip.COMP_GZIP_NO_HDR)
     return _deflater_of(_zlib_ng or zlib, level)
 
 
 def _deflater_of(library: ModuleType, level: int) -> Deflate:
     def deflate(data: Buffer) -> bytes:
         stream = library.compressobj(level, library.DEFLATED, -15)
-        return stream.compress(data) + stream.flush()
+        return stream.compress(data) + stream.flush() + _trailer(data)
 
     return deflate
 
@@ -65,7 +66,11 @@ def _deflater_of(library: ModuleType, level: int) -> Deflate:
 def _stored(data: Buffer) -> bytes:
     """One stored block, the last: no more than 65,535 bytes."""
     size = memoryview(data).nbytes
-    return struct.pack("<BHH", 1, size, size ^ 0xFFFF) + bytes(data)
+    return struct.pack("<BHH", 1, size, size ^ 0xFFFF) + bytes(data) + _trailer(data)
+
+
+def _trailer(data: Buffer) -> bytes:
+    return _TRAILER.pack(zlib.crc32(data), memoryview(data).nbytes)
 
 
 def blocks(data: Buffer, deflate: Deflate) -> Iterator[bytes]:
@@ -80,5 +85,4 @@ def block(data: Buffer, deflate: Deflate) -> bytes:
     deflated = deflate(data)
     if len(deflated) > _MAX_DEFLATED:
         deflated = _stored(data)
-    header = _HEADER.pack(31, 139, 8, 4, 0, 0, 255, 6, 66, 67, 2, len(deflated) + 25)
-    return b"".join((header, deflated, _TRAILER.pack(_crc32(data), memoryview(data).nbytes)))
+    return _HEADER.pack(31, 139, 8, 4, 0, 0, 255, 6, 66, 67, 2, len(deflated) + 17) + deflated

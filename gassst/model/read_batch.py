@@ -150,9 +150,7 @@ class ReadBatch:
         are those of `PackedReads`.
         """
         converted = conversions if len(conversions) else None
-        lengths, planes, plane_start = _reads.pack(self.bases, self.offsets, longest, converted)
-        lengths = np.where(lengths < shortest, np.uint32(0), lengths)
-        return PackedReads(lengths, planes, plane_start, conversions)
+        return PackedReads(*_reads.pack(self.bases, self.offsets, longest, converted, shortest), conversions)
 
     def longer_than(self, longest: int) -> int:
         """How many reads have more bases."""
