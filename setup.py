@@ -92,7 +92,7 @@ SOURCES = {
     "stages": "ext/search/stages.pyx",
     "one_read": "ext/search/one_read.pyx",
     "mate_anchors": "ext/pairing/mate_anchors.pyx",
-    "placements": "ext/pairing/placements.pyx",
+    "pair_stages": "ext/pairing/pair_stages.pyx",
     "pair_scoring": "ext/pairing/pair_scoring.pyx",
     "proper_pairs": "ext/pairing/proper_pairs.pyx",
     "read_through": "ext/pairing/read_through.pyx",

@@ -231,12 +231,16 @@ cdef class Stages:
             known = knowledge_t(states.best[r], 0, states.complete[r])
             goes_on[r - first] = (
                 self.seed_count[stage, m] > 0
-                and not (known.best == NO_SCORE and self.lost[stage, m] < self.given_up)
+                and not (known.best == NO_SCORE and self.missed(stage, r) < self.given_up)
                 and needs_stage(&known, self.errors[m], self.strata + self.further, self.settled[stage, m] - self.further)
             )
             active[a] = r
             a += goes_on[r - first]
         return a
+
+    cdef double missed(self, int stage, uint32_t r) noexcept nogil:
+        """Share of the alignments that a read could have that the stages before this one miss."""
+        return self.lost[stage, self.reads.lengths[r]]
 
     cdef int merge_known(self, known_t *known, int room, int start_room, uint32_t first, uint32_t stop) except -1 nogil:
         """Sort the fresh keys of each read into its others. What is known of reads that do not go on is forgotten."""
@@ -286,12 +290,12 @@ cdef class Stages:
                                  top.bucket + top.n)
         self.effort.candidates_ns += now() - t
         # The best supported place tightens the limit, by which the filters reject more of the others.
-        self.score(&top)
+        self.score(&top, NULL)
         n = self.filter(&here, &there, n)
         t = now()
         distinct_buckets(&here, n, self.shift, &top, &found)
         self.effort.candidates_ns += now() - t
-        self.score(&found)
+        self.score(&found, NULL)
         self.note_scored(&top, &found)
         return 0
 
@@ -422,9 +426,12 @@ cdef class Stages:
 
     # --- bands -------------------------------------------------------------------------------------------------------
 
-    cdef int score(self, const buckets_t *buckets) except -1 nogil:
-        """Score the bands of buckets; those within the limits of their reads, which tighten, become places."""
-        cdef Py_ssize_t n = buckets.n, i, k
+    cdef int score(self, const buckets_t *buckets, const uint16_t *bounds) except -1 nogil:
+        """Score the bands of buckets; those within the limits of their reads, which tighten, become places.
+
+        Bands with more errors than `bounds` has for their read may have any number above it. NULL: all errors matter.
+        """
+        cdef Py_ssize_t n = buckets.n, i, k, before
         cdef coordinate_t *first
         cdef uint32_t *read_strand
         cdef uint16_t *edits
@@ -454,8 +461,9 @@ cdef class Stages:
                     first[k] = (<coordinate_t>buckets.bucket[i] << self.shift) - (32 * words - ((1 << self.shift) >> 1))
                     k += 1
             batch = self.bands_at(read_strand, first, <uint32_t>k)
-            self.kernels.score[self.width_rank(words)](&batch, NULL, edits, end)
+            self.kernels.score[self.width_rank(words)](&batch, bounds, edits, end)
             self.effort.calls += 1
+            before = self.n_places
             for i in range(k):
                 r = read_strand[i] >> 1
                 known = knowledge_t(self.states.best[r], self.states.limit[r], 0)
@@ -463,8 +471,13 @@ cdef class Stages:
                     self.states.best[r], self.states.limit[r] = known.best, known.limit
                     places[self.n_places] = place_t(first[i], read_strand[i], end[i], edits[i])
                     self.n_places += 1
+            self.note_places(before)
         self.effort.scored += n
         self.effort.score_ns += now() - began
+        return 0
+
+    cdef int note_places(self, Py_ssize_t before) except -1 nogil:
+        """What bands of one width have added to the first `before` places means nothing more for single reads."""
         return 0
 
     cdef int words_of(self, uint32_t read_strand) noexcept nogil:

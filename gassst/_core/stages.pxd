@@ -1,4 +1,4 @@
-# Of ext/search/stages.pyx, for ext/search/one_read.pyx, which searches a block of one read.
+# Of ext/search/stages.pyx, for one_read.pyx, which searches a block of one read, and for pair_stages.pyx.
 from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from gassst._core.anchors cimport Anchors, KeyBuffer, buckets_t
@@ -96,6 +96,7 @@ cdef class Stages:
     cdef void open_reads(self, const reads_t *reads, const states_t *states) noexcept nogil
     cdef int run_block(self, uint32_t first, uint32_t stop) except -1 nogil
     cdef Py_ssize_t unsettled(self, int stage, uint32_t first, uint32_t stop) except -1 nogil
+    cdef double missed(self, int stage, uint32_t r) noexcept nogil
     cdef int forget(self, known_t *known, int start_room, uint32_t n) except -1 nogil
     cdef int merge_known(self, known_t *known, int room, int start_room, uint32_t first, uint32_t stop) except -1 nogil
     cdef int run_stage(self, int stage, Py_ssize_t a) except -1 nogil
@@ -103,7 +104,8 @@ cdef class Stages:
     cdef int gather(self, Py_ssize_t a) except -1 nogil
     cdef int leave_out(self, Py_ssize_t a) except -1 nogil
     cdef Py_ssize_t filter(self, columns_t *here, columns_t *there, Py_ssize_t n) except -1 nogil
-    cdef int score(self, const buckets_t *buckets) except -1 nogil
+    cdef int score(self, const buckets_t *buckets, const uint16_t *bounds) except -1 nogil
+    cdef int note_places(self, Py_ssize_t before) except -1 nogil
     cdef int words_of(self, uint32_t read_strand) noexcept nogil
     cdef int width_rank(self, int words) noexcept nogil
     cdef band_batch bands_at(self, const uint32_t *read_strand, const coordinate_t *first, uint32_t n) noexcept nogil

@@ -292,26 +292,14 @@ class DeviceBackend:
         kept = int(start[-1])
         read_strand, diagonal = slot.download("columns", places, 2 * kept, np.uint32).reshape(2, kept)
         offset, length = slot.download("scores", scores, 2 * kept, np.uint16).reshape(2, kept)
-        bound = self._bounds(places, kept)
         slot.wait()
         complete, capped = self._columns(columns, "COMPLETE", "CAPPED")
         counted = self.stats
         for a, b in pairwise(batch.first):
             some = slice(start[a], start[b])
-            of_anchors = read_strand[some], diagonal[some], offset[some], length[some], bound[some]
+            of_anchors = read_strand[some], diagonal[some], offset[some], length[some]
             yield Looked(a, *of_anchors, start[a : b + 1], complete[a:b], capped[a:b], counted)
             counted = Stats()
-
-    def _bounds(self, places: Memory, kept: int) -> U16:
-        """Once `wait` has returned, uint16[kept]: what the narrow band says of anchors in the buffer `places`; of none,
-        where it is not the only filter."""
-        slot = self._slot
-        if not self.context.cascade.is_narrow_band:
-            return np.empty(0, np.uint16)
-        bounds = slot.buffer("bounds", 2 * kept)
-        seen = np.uint32(kept), *self._planes, places, bounds
-        slot.launch("bound_anchors", kept, *self._reads, *seen)
-        return slot.download("bounds", bounds, kept, np.uint16)
 
     def collect_anchors(self, anchors: DeviceAnchors, number: U32) -> tuple[I64, Memory, Memory]:
         """Where the anchors of every read begin, int64[n + 1], from `number` uint32[n] of each. And buffers of their

@@ -104,9 +104,6 @@ class Looked(NamedTuple):
         Reads of other requests before these.
     read_strand, diagonal : uint32[c], offset, length : uint16[c]
         As `Anchors` has them; reads count from `before` on.
-    bound : uint16[c]
-        Least errors of the read on the 32 diagonals around each (`filters.band32`), 0 where that decides nothing. Of
-        none, where there are other filters.
     start : int64[n + 1]
         Anchors of read r are start[r] - start[0] .. start[r + 1] - start[0]. Others than those asked for have none.
     complete, capped : uint16[n]
@@ -120,7 +117,6 @@ class Looked(NamedTuple):
     diagonal: U32
     offset: U16
     length: U16
-    bound: U16
     start: I64
     complete: U16
     capped: U16

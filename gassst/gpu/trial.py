@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil, log
 from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst._core.filters import band32
 from gassst._core.stretches import best_stretches
 from gassst.bands.cpu import CpuExtender
 from gassst.gpu.requests import Answer, Densely, Found, Looked, Request, Searched
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
-from gassst.model.array_types import I64, U8, U16, U32, U64
+from gassst.model.array_types import I64, U8, U32, U64
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_pairs, batch_of_records
 from gassst.search import single
-from gassst.search.arrays import Anchors, Candidates, GlobalResult
+from gassst.search.arrays import Anchors, GlobalResult
 from gassst.search.context import BatchContext
 from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.host import HostBackend
@@ -137,8 +136,6 @@ class PairTrial:
     ----------
     expected
         State of the search, and anchors.
-    bound : uint16[c]
-        Of these anchors, as `Looked` has it.
     dense
         A trial of dense seeds, where the search asks for these.
     """
@@ -147,7 +144,6 @@ class PairTrial:
     searched: Searched
     request: Request
     expected: tuple[SearchState, Anchors]
-    bound: U16
     dense: DenseTrial | None
 
     @classmethod
@@ -160,9 +156,8 @@ class PairTrial:
         state = host.initial_state()
         reads = host.unsettled(state, 0)
         anchors = host.gather(host.look_up(state, 0, reads), reads, None)
-        expected, bound = (state, anchors), _least_errors(anchors, context)
         request = Request.for_anchors(context, 0, reads)
-        return cls(context, searched, request, expected, bound, _dense_of(context))
+        return cls(context, searched, request, (state, anchors), _dense_of(context))
 
     @property
     def parts(self) -> list[PairTrial | DenseTrial]:
@@ -174,11 +169,8 @@ class PairTrial:
         if not isinstance(found, Looked):
             return False
         state, anchors = self.expected
-        return (
-            _are_same(found, state, LOOKED)
-            and _are_same(found.anchors(anchors.reads), anchors, ANCHORS)
-            and np.array_equal(found.bound, self.bound)
-        )
+        same = _are_same(found, state, LOOKED)
+        return same and _are_same(found.anchors(anchors.reads), anchors, ANCHORS)
 
 
 def _context_of(
@@ -190,30 +182,6 @@ def _context_of(
 def _dense_of(context: BatchContext) -> DenseTrial | None:
     """Dense seeds are looked up where ends may be clipped."""
     return DenseTrial.of(context) if context.params.mode == "local" else None
-
-
-def _least_errors(anchors: Anchors, context: BatchContext) -> U16:
-    """uint16[c]: the least errors of the read in the narrow band of each anchor, 0 where that decides nothing.
-
-    Of none, where it is not the only filter. The filter tells whether they are within a limit, so they are bisected.
-    """
-    if not context.cascade.is_narrow_band:
-        return np.empty(0, np.uint16)
-    read, number = anchors.read_strand >> 1, np.arange(len(anchors), dtype=np.uint32)
-    # Limits are those of reads: each anchor has a read of its own.
-    packed = replace(
-        context.packed, plane_start=context.packed.plane_start[read], lengths=context.lengths[read]
-    )
-    own = number << np.uint32(1) | anchors.read_strand & np.uint32(1)
-    alone = Candidates(own, anchors.diagonal, anchors.offset, anchors.length)
-    low, high = np.zeros(len(anchors), np.uint16), packed.lengths.astype(np.uint16)
-    for _ in range(int(high.max(initial=0)).bit_length()):
-        middle = (low + high) >> np.uint16(1)
-        (passed, *_), _ = band32(alone, middle, packed, context.reference.planes, 0)
-        passes = np.zeros(len(anchors), bool)
-        passes[passed >> np.uint32(1)] = True
-        low, high = np.where(passes, low, np.minimum(middle + 1, high)), np.where(passes, middle, high)
-    return high.astype(np.uint16)
 
 
 def codes_of(planes: U64, n_rows: int) -> U8:

@@ -21,7 +21,7 @@ from gassst.model.layouts import SAME_PLACE
 from gassst.model.rules import optional
 from gassst.pairing.orientation import leads, partner_strand, partner_window
 from gassst.search.context import BatchContext, PairContext
-from gassst.search.host_pairs import RESCUE_PLACES
+from gassst.search.host import RESCUE_PLACES
 
 # Bases in a row that a band must have in common with a mate to be scored. Of 17,804 bands in the windows of real
 # E. coli mates 780 have them, and all that score 13 or more; of human ones all that score 16 or more

@@ -19,7 +19,6 @@ from gassst.search import paired, single
 from gassst.search.arrays import BatchResult, GlobalResult
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.host import HostBackend
-from gassst.search.host_pairs import HostPairPasses
 
 
 def map_batch(
@@ -82,8 +81,7 @@ def _map_pairs(
 ) -> BatchResult:
     with _opened(context, extender, stats, context.on_device is not None) as backend:
         pairs = PairContext.of(context, mate, insert)
-        found = paired.search(backend, HostPairPasses(context, pairs, stats))
-        return _report(backend, found, pairs)
+        return _report(backend, paired.search(backend, pairs), pairs)
 
 
 @contextmanager

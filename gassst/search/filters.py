@@ -125,11 +125,6 @@ class Cascade:
             steps = _flank_steps(passed, rejected) if name == "flanks" else {name: left}
             _count(counters, steps, entered, elapsed)
 
-    @property
-    def is_narrow_band(self) -> bool:
-        """Whether the narrow band is the only filter: a device can tell beforehand what that says of an anchor."""
-        return self.names == ("band32",)
-
     @classmethod
     def of_run(cls, params: MapParams, plan: SearchPlan) -> Cascade:
         """The filters that the parameters ask for."""

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gassst._core.placements import Placements
-from gassst.model.array_types import I64, U8, U16, U64, Bool
+from gassst.model.array_types import U8, U16
 from gassst.model.layouts import NO_SCORE
 from gassst.search.arrays import Bands, Buckets, Diagonals, KeysByRead, Seen
-from gassst.search.context import BatchContext, PairContext
+from gassst.search.context import BatchContext
 
 
 @dataclass(eq=False, repr=False)
@@ -73,40 +72,3 @@ class SearchState:
     def seen(self) -> Seen:
         """What has been looked at so far, for the mapping qualities."""
         return Seen(self.complete, self.looked, self.planned)
-
-
-@dataclass(eq=False, repr=False)
-class PairState:
-    """What is known so far of the pairs of a batch.
-
-    Attributes
-    ----------
-    placements : Placements
-        Scored places of the mates, and the best concordant pair that they make.
-    open : bool[n]
-        Reads whose pair is not settled.
-    unsettled : int64[q]
-        First mates of the pairs that are open.
-    looked_row : uint8[n]
-        Row of `PairContext.missed`.
-    tried : list of uint64[]
-        Sorted keys of the buckets that this stage must not score again.
-    """
-
-    placements: Placements
-    open: Bool
-    unsettled: I64
-    looked_row: U8
-    tried: list[U64] = field(default_factory=list)
-
-    @classmethod
-    def initial(cls, context: BatchContext, pairs: PairContext) -> PairState:
-        """Of pairs of which no mate was looked up."""
-        n = context.n
-        placements = Placements(pairs.mate, context.lengths, pairs.insert, pairs.borders)
-        return cls(
-            placements=placements,
-            open=np.ones(n, bool),
-            unsettled=pairs.first,
-            looked_row=np.zeros(n, np.uint8),
-        )

@@ -29,7 +29,7 @@ from gassst.pairing.insert_size import InsertModel
 from gassst.reads.input import open_unparsed
 from gassst.records import writer as sam
 from gassst.runs.run import MappingRun, MappingWork
-from gassst.search import host, state
+from gassst.search import host
 from gassst.search.host import HostBackend
 from gassst.workers.allocator import keep_freed_memory
 from gassst.workers.threads import ThreadWorkers
@@ -37,9 +37,9 @@ from gassst.workers.threads import ThreadWorkers
 COMPILED = "gassst._core."
 # Of classes, by the module that makes objects of them.
 METHODS = {
-    (state, state.Placements): ("add_bands", "windows", "settle"),
     (cpu, cpu.Band): ("score", "profile", "align", "local", "align_local"),
     (host, host.Stages): ("search",),
+    (host, host.PairStages): ("search_pairs",),
     (align, align.LocalAligner): ("known", "score", "align", "look_further", "left_over"),
 }
 

@@ -58,7 +58,7 @@ GROUPS = {
         Varied("LIKELY_ERRORS", "gassst.search.plan", (5, 10, 20), SINGLE),
     ],
     "pairs": [
-        Varied("RESCUE_PLACES", "gassst.search.host_pairs", (16, 64, 256), PAIRS),
+        Varied("RESCUE_PLACES", "gassst.search.host", (16, 64, 256), PAIRS),
         Varied("LEARN_READS", "gassst.pairing.insert_size", (1024, 4096, 16384), PAIRS),
         Varied("LEARN_PART", "gassst.runs.run", (256, 1024, 4096), PAIRS[1:]),
     ],

@@ -34,7 +34,6 @@ CIGAR_H, CONTIGS_H = "ext/common/cigar.h", "ext/common/contigs.h"
 SEEDS, MAPQ = "index/seeds.pyx", "ext/search/mapq.pyx"
 SELECTION, BOOKKEEPING = "ext/search/selection.pyx", "ext/search/bookkeeping.pyx"
 KNOWLEDGE = "gassst/gpu/kernels/knowledge.h"
-MATE_ANCHORS, PLACEMENTS = "ext/pairing/mate_anchors.pyx", "ext/pairing/placements.pyx"
 LOCAL_ALIGNER, TEST_UNGAPPED = "ext/align/local_aligner.pyx", "tests/unit/test_ungapped.py"
 PAIR_SCORING, PROPER_PAIRS = "ext/pairing/pair_scoring.pyx", "ext/pairing/proper_pairs.pyx"
 BUILDER, MATES, FIELDS = "ext/io/record_builder.pxi", "ext/io/record_mates.pxi", "ext/io/bam_fields.h"
@@ -285,24 +284,6 @@ MUTATIONS = [
         "tests/property/test_scoring_extremes.py",
     ),
     # Pairing.
-    Mutation(
-        "pairing: gaps do not widen the window", MATE_ANCHORS,
-        "w.high += slack", "w.high += 0", "tests/unit/test_pairing.py",
-    ),
-    Mutation(
-        "pairing: a bucket that is known counts as fresh", MATE_ANCHORS,
-        "j == some.shape[0] or some[j] != keys[i]", "True", "tests/unit/test_pairing.py",
-    ),
-    Mutation(
-        "pairing: the errors of an equal pair depend on the order", PLACEMENTS,
-        "self.paired_view[read] = max(self.paired_view[read], place.edits)",
-        "self.paired_view[read] = place.edits", "tests/unit/test_pairing.py",
-    ),
-    Mutation(
-        "pairing: mates are looked for on the next contig", PLACEMENTS,
-        "self.borders[contig + 1] - 1 - (length >> 1)", "self.borders[contig + 1] - (length >> 1)",
-        "tests/unit/test_pairing.py",
-    ),
     Mutation(
         "pairing: mates apart weigh as much as a pair", PAIR_SCORING,
         "total += unpaired * sum_a * sum_b", "total += sum_a * sum_b", "tests/unit/test_pairing.py",

@@ -61,9 +61,8 @@ def test_requests_that_are_looked_up_together_do_not_meet(search, index, small_r
     requests = [Request.for_anchors(context, 0, some) for context, some in zip(contexts, reads, strict=True)]
     searched = Searched(contexts[0].plan, contexts[0].cascade, contexts[0].params)
     for request, some, found in zip(requests, reads, search.found(searched, requests), strict=True):
-        together, complete, bound = found.anchors(some), found.complete.copy(), found.bound.copy()
+        together, complete = found.anchors(some), found.complete.copy()
         (alone,) = search.found(searched, [request])
         for name in Anchors.__dataclass_fields__:
             np.testing.assert_array_equal(getattr(together, name), getattr(alone.anchors(some), name))
         np.testing.assert_array_equal(complete, alone.complete)
-        np.testing.assert_array_equal(bound, alone.bound)

@@ -1,7 +1,5 @@
 """Seeds that a device looks up for the host, those of stages and dense ones, lead to the same anchors."""
 
-from dataclasses import replace
-
 import brute_force as bf
 import numpy as np
 import pytest
@@ -16,7 +14,7 @@ from gassst.gpu import seeds as device_seeds
 from gassst.gpu.requests import Request, Searched
 from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_pairs
-from gassst.search.arrays import Anchors, Buckets, Diagonals
+from gassst.search.arrays import Anchors
 from gassst.search.dense import DenseSeeds
 from gassst.search.host import HostBackend
 
@@ -41,41 +39,8 @@ class TestSeeds:
     """Of pairs a device looks seeds up, and the host goes on with the anchors."""
 
     @pytest.mark.parametrize(
-        ("stage", "params"),
-        [(0, {}), (0, {"sensitivity": 5}), (1, {}), (2, {"seed_length": 9})],
+        "params", [{}, {"mode": "global", "filters": ()}, {"seed_length": 9}, {"sensitivity": 5}], ids=str
     )
-    def test_anchors_are_those_of_the_host(self, search, index, small_reads, monkeypatch, stage, params):
-        monkeypatch.setattr(device_seeds, "LEAST_READS", 1)
-        found = [
-            self.looked_up(kind, replace(context_of(index, small_reads, **params), on_device=search), stage)
-            for kind in (device_seeds.SeedsOnDevice, HostBackend)
-        ]
-        (own, own_state, own_stats), (anchors, state, stats) = found
-        assert len(anchors) > 50 and own_stats.nanoseconds["device"] and not stats.nanoseconds["device"]
-        for name in Anchors.__dataclass_fields__:
-            np.testing.assert_array_equal(getattr(own, name), getattr(anchors, name), err_msg=name)
-        for name in ("complete", "capped", "looked", "planned"):
-            np.testing.assert_array_equal(getattr(own_state, name), getattr(state, name), err_msg=name)
-        assert own_stats.occurrences == stats.occurrences > 0
-
-    def looked_up(self, kind, context, stage):
-        """The anchors of every third read; some buckets and diagonals are known."""
-        reads = np.arange(0, context.n, 3, dtype=np.uint32)
-        stats = Stats()
-        with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
-            backend = kind(context, bands, stats)
-            state = backend.initial_state()
-            some = HostBackend(context, bands, Stats())
-            known = some.gather(some.look_up(some.initial_state(), stage, reads), reads, None)
-            fresh = known.read_strand[::5], known.diagonal[::5]
-            state.fresh = [Buckets(fresh[0], fresh[1] >> np.uint32(context.shift))]
-            state.fresh_rejected = [Diagonals(known.read_strand[1::5], known.diagonal[1::5])]
-            backend.merge_scored(state, reads)
-            anchors = backend.gather(backend.look_up(state, stage, reads), reads, state)
-        assert 0 < len(anchors) < len(known)
-        return anchors, state, stats
-
-    @pytest.mark.parametrize("params", [{}, {"mode": "global", "filters": ()}, {"all_hits": True}], ids=str)
     def test_pairs_get_the_same_records(self, search, index, small_pairs, monkeypatch, params):
         monkeypatch.setattr(device_seeds, "LEAST_READS", 9)
         mapper = gassst.Mapper(index, device="none", **params)
@@ -86,17 +51,6 @@ class TestSeeds:
             np.testing.assert_array_equal(mine, true)
         assert own.nanoseconds["device"] and own.occurrences and own.scored == counted.scored
         assert own.candidates == counted.candidates
-
-    def test_bounds_say_what_the_narrow_band_rejects(self, search, index, small_reads):
-        context = context_of(index, small_reads)
-        reads = np.arange(context.n, dtype=np.uint32)
-        found = search.look_up(context, Stats(), reads, 0)
-        anchors = found.anchors(reads)
-        for most in (2, 5, 9):
-            limits = np.full(context.n, most, np.uint16)
-            kept = context.cascade.run(anchors, limits, context.packed, index.reference.planes)
-            assert 0 < len(kept) < len(anchors)
-            np.testing.assert_array_equal(kept.diagonal, anchors.diagonal[found.bound <= most])
 
     def test_an_index_with_steps_is_looked_up_on_the_host(self, search, small_fasta, small_reads):
         context = context_of(gassst.Index.build(small_fasta, step=2), small_reads[:3])

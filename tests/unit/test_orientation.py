@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
-from gassst._core import mate_anchors as _mate_anchors
+from gassst._core import pair_scoring as _pair_scoring
 from gassst._core import proper_pairs as _proper_pairs
 from gassst.index.reference import contig_before
 from gassst.model.layouts import HIT
@@ -15,10 +13,11 @@ from gassst.model.params import ORIENTATIONS
 from gassst.model.sam_flags import PROPER_PAIR
 from gassst.pairing.insert_size import InsertModel, pair_templates
 from gassst.pairing.orientation import leads, partner_strand, partner_window
-from gassst.search.arrays import Anchors
+from gassst.pairing.pair_scoring import PairedReads, PlacesByRead
 
 STARTS = np.array([0, 1000, 1600], np.int64)
 READS = np.arange(2, dtype=np.uint32)
+MATES = np.array([1, 2], np.uint8)
 
 
 @pytest.mark.parametrize("orientation", ORIENTATIONS)
@@ -45,7 +44,7 @@ def test_template_lengths_agree(orientation):
 
 @pytest.mark.parametrize("orientation", ORIENTATIONS)
 def test_windows_of_mates_agree(orientation):
-    """The compiled pass marks a mate at both ends of NumPy's window and on its strand, and none beside it."""
+    """For the compiled choice mates are concordant at both ends of NumPy's window, on its strand, and not beside it."""
     rng = np.random.default_rng(2)
     marked = 0
     for _ in range(100):
@@ -58,17 +57,15 @@ def test_windows_of_mates_agree(orientation):
         first, last = partner_window(leading, diagonal, length, other, insert.low, insert.high)
         for at in (int(first[0]) - 1, int(first[0]), int(last[0]), int(last[0]) + 1):
             for side in (0, 1):
-                anchors = Anchors(
-                    np.array([strand, 2 | side], np.uint32), np.array([3000, at], np.int64),
-                    np.zeros(2, np.uint16), np.full(2, 20, np.uint16), np.arange(3), READS,
-                )  # fmt: skip
-                context = SimpleNamespace(
-                    flip=np.zeros(2, np.uint8), lengths=lengths, plan=SimpleNamespace(gaps=0)
+                strands = np.array([strand, 2 | side], np.uint32)
+                ends = np.array([3000, at]) + lengths
+                places = PlacesByRead(
+                    strands, ends, np.zeros(2, np.uint16), np.zeros(2, np.int32), np.arange(3)
                 )
-                pairs = SimpleNamespace(mate=np.array([1, 2], np.uint8), insert=insert)
-                near = _mate_anchors.mark_near_mates(anchors, context, pairs)
+                reads = PairedReads(lengths, np.zeros(2, np.uint8), np.zeros(2, np.uint64), MATES, insert)
+                _, proper, _, _ = _pair_scoring.choose_pairs(places, np.full(2, 0.1), reads, 60.0, 18.0)
                 inside = first[0] <= at <= last[0] and side == partner_strand(orientation, one)[0]
-                assert near.tolist() == [inside, inside]
+                assert proper.tolist() == [inside, inside]
                 marked += inside
     assert marked == 200
 

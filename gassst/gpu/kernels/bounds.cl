@@ -118,15 +118,3 @@ __kernel void bound_bands(READ_ARGS, uint n_reads, __global const ushort *state,
     if (get_local_id(0) == 0 && rejected)
         atomic_add(counters + REJECTED, rejected);
 }
-
-/* The same least errors of every anchor, as `collect_anchors` has left them; 0 where they decide nothing. */
-__kernel void bound_anchors(READ_ARGS, uint n, REFERENCE_ARGS, __global const uint *columns, __global ushort *bounds)
-{
-    uint i = get_global_id(0);
-    if (i >= n)
-        return;
-    uint read = columns[i] >> 1, length = read_length[read];
-    ulong row = first_base(read_row[read], columns[i] & 1, length) >> 6;
-    long first = narrow_first(columns[n + i], length, reference_rows);
-    bounds[i] = first < 0 ? 0 : (ushort)narrow_band(read_planes + 3 * row, length, reference_planes, first);
-}

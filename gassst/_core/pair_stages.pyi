@@ -1,0 +1,22 @@
+from typing import Any
+
+from gassst._core.stages import Stages
+from gassst.search.context import BatchContext, PairContext
+from gassst.search.state import SearchState
+
+class PairStages(Stages):
+    @property
+    def rescued(self) -> int: ...
+    @property
+    def pairs_ns(self) -> int: ...
+    def search_pairs(
+        self,
+        context: BatchContext,
+        state: SearchState,
+        pairs: PairContext,
+        most_places: int,
+        device: Any,
+        block: int,
+        given_up: float,
+        further: int,
+    ) -> tuple[Any, ...]: ...
