@@ -3,7 +3,7 @@
 Index      the seed index of a reference: build, save, open
 Mapper     maps reads to an index: one read, reads in memory, or files
 Hit        a place of a read, from `Mapper.map_one` and `map_pair`
-HitArrays  the places of many reads as NumPy columns, from `Mapper.map_arrays`
+HitArrays  the places of many reads as NumPy columns, from `Mapper.map_arrays`; its rows are HitRow
 Scoring    scores and penalties of local alignments, for `Mapper`
 Stats      counts and times of a run
 align      alignment of sequences with sequences, without a reference
@@ -26,7 +26,7 @@ from gassst.version import __version__
 
 if TYPE_CHECKING:
     from gassst import align
-    from gassst.api.hits import Hit, HitArrays
+    from gassst.api.hits import Hit, HitArrays, HitRow
     from gassst.api.mapper import Mapper
     from gassst.files.input_progress import InputProgress
     from gassst.index.reference import Reference
@@ -51,6 +51,7 @@ __all__ = [
     "FileOptions",
     "Hit",
     "HitArrays",
+    "HitRow",
     "Index",
     "InputProgress",
     "InsertModel",
@@ -79,6 +80,7 @@ _LAZY = {
     "FileOptions": ("gassst.runs.file_run", "FileOptions"),
     "Hit": ("gassst.api.hits", "Hit"),
     "HitArrays": ("gassst.api.hits", "HitArrays"),
+    "HitRow": ("gassst.api.hits", "HitRow"),
     "Index": ("gassst.index.seed_index", "SeedIndex"),
     "InputProgress": ("gassst.files.input_progress", "InputProgress"),
     "InsertModel": ("gassst.pairing.insert_size", "InsertModel"),

@@ -167,7 +167,7 @@ cdef class OneRead:
         cigar = tuple([(cigar_op(runs[j]), cigar_length(runs[j])) for j in range(found.n_runs)])
         return (self.names[found.contig], start, start + cigar_span(runs, found.n_runs),
                 "-" if found.read_strand & 1 else "+", quality, cigar, found.edits, <int>self.length * self.match - lost, is_primary,
-                False, False)
+                False, False, "", "")
 
     # --- search ------------------------------------------------------------------------------------------------------
 

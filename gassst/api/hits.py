@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,8 @@ class Hit(NamedTuple):
         Another part of a read that is split (flag 0x800).
     is_proper_pair : bool
         Both mates lie as the insert sizes let expect (flag 0x2).
+    MD, cs : str
+        The tags of these names; "" unless `map_one` or `map_pair` was asked for them.
     """
 
     contig: str
@@ -74,6 +76,8 @@ class Hit(NamedTuple):
     is_primary: bool
     is_supplementary: bool = False
     is_proper_pair: bool = False
+    MD: str = ""
+    cs: str = ""
 
     @property
     def cigar(self) -> str:
@@ -124,9 +128,43 @@ class Hit(NamedTuple):
         return f"{place} {kind} MAPQ {self.mapq} {self.cigar} NM {self.nm}"
 
 
+class HitRow(NamedTuple):
+    """A row of `HitArrays`, mapped or not. What only a mapped read has is None where the read is unmapped.
+
+    Attributes
+    ----------
+    read_name : str
+    contig, start, end, strand : str, int, int, str
+        As in `Hit`.
+    mapq : int
+    cigar : str
+    nm, score : int
+        As in `Hit`.
+    flag : int
+        The flags of SAM.
+    is_primary : bool
+        Whether the row stands for its read.
+    """
+
+    read_name: str
+    contig: str | None
+    start: int | None
+    end: int | None
+    strand: Literal["+", "-"] | None
+    mapq: int
+    cigar: str | None
+    nm: int | None
+    score: int | None
+    flag: int
+    is_primary: bool
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class HitArrays:
     """The places of many reads, as columns. Every read has one row at least: its primary hit, or none (`contig` -1).
+
+    `hits[0]` is a `HitRow`, and so is what a loop gives; `hits[10:20]` and `hits[hits.mapq >= 30]` are `HitArrays` of
+    these rows. `pandas.DataFrame(hits)` and `polars.DataFrame(hits)` take it as it is.
 
     Attributes
     ----------
@@ -180,6 +218,34 @@ class HitArrays:
     def __repr__(self) -> str:
         return f"<HitArrays: {len(self)} rows>"
 
+    @overload
+    def __getitem__(self, rows: int) -> HitRow: ...
+    @overload
+    def __getitem__(self, rows: slice | NDArray[Any] | Sequence[int]) -> HitArrays: ...
+    def __getitem__(self, rows: Any) -> Any:
+        """A row by its number, or those that a slice, a mask or numbers choose; reads keep their numbers."""
+        if isinstance(rows, int | np.integer):
+            row = range(len(self))[rows]
+            return next(iter(self[row : row + 1]))
+        chosen = np.arange(len(self))[rows]
+        runs, offsets = slices(self.cigar_offsets[chosen], np.diff(self.cigar_offsets)[chosen])
+        of_rows: dict[str, Any] = {name: column[chosen] for name, column in self.as_dict().items()}
+        of_runs: dict[str, Any] = {name: getattr(self, name)[runs] for name in ("cigar_ops", "cigar_lengths")}
+        return replace(self, **of_rows, **of_runs, cigar_offsets=offsets)
+
+    def __iter__(self) -> Iterator[HitRow]:
+        columns = [column.tolist() for column in self.as_dict().values()]
+        for row, (_, contig, start, end, strand, mapq, nm, score, flag) in enumerate(
+            zip(*columns, strict=True)
+        ):
+            name, is_primary = self.read_name(row), not flag & NOT_PRIMARY
+            if contig < 0:
+                yield HitRow(name, None, None, None, None, mapq, None, None, None, flag, is_primary)
+            else:
+                sign: Literal["+", "-"] = "-" if strand < 0 else "+"
+                place = self.names[contig], start, end, sign
+                yield HitRow(name, *place, mapq, self.cigar(row), nm, score, flag, is_primary)
+
     @property
     def is_primary(self) -> NDArray[np.bool_]:
         """bool[h]: the row that stands for its read, mapped or not."""
@@ -191,7 +257,7 @@ class HitArrays:
         return self.flag & UNMAPPED == 0
 
     def as_dict(self) -> dict[str, NDArray[Any]]:
-        """The columns of one value a row, by name, as `pandas.DataFrame` and `polars.DataFrame` take them.
+        """The columns of one value a row, by name, without a Python object for any of them.
 
         `contig` and `read` are numbers here. `__arrow_c_stream__` exports names, and CIGARs as text.
         """
@@ -257,8 +323,7 @@ def _offsets(sizes: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _reads_of(part: HitArrays) -> int:
-    """Every read has a row, so the last one tells."""
-    return int(part.read[-1]) + 1 if len(part) else 0
+    return len(part.read_name_offsets) - 1
 
 
 def arrays_of(batch: ReadBatch, result: BatchResult, reference: Reference) -> HitArrays:

@@ -10,6 +10,7 @@ from functools import partial
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
+from gassst.api.arguments import taken
 from gassst.api.hits import Hit, HitArrays, arrays_of, hits_of
 from gassst.errors import ParameterError, UsageError
 from gassst.files.distinct import check_distinct, paths_of, with_indexes
@@ -21,7 +22,8 @@ from gassst.index.lookup import IndexParts, WholeIndex
 from gassst.index.seed_index import Index, SeedIndex
 from gassst.mapping.batch_mapper import BatchMapper, device_search, planned
 from gassst.mapping.meth import verify_conversion
-from gassst.model.params import MapOptions, MapParams
+from gassst.model.given import OF_SINGLE_READS, params_of
+from gassst.model.params import MapOptions, MapParams, Scoring
 from gassst.model.read_batch import ReadBatch
 from gassst.model.rules import check_switches
 from gassst.model.stats import Stats
@@ -29,10 +31,13 @@ from gassst.pairing.insert_size import InsertModel
 from gassst.reads.batch_sizes import ALONE, Neighbours
 from gassst.reads.in_memory import batch_of_pairs, batch_of_records, batch_records
 from gassst.reads.input import Paths
+from gassst.reads.selection import Selection
 from gassst.reads.shapes import Read, parts_of
+from gassst.reads.small_rna import Preparation
 from gassst.reads.source import ReadSource, SourceOptions
+from gassst.reads.tags import TagSources
 from gassst.records import writer as sam
-from gassst.records.options import OutputChoices, OutputOptions, RecordStyle
+from gassst.records.options import DuplicateRules, OutputChoices, OutputFile, OutputOptions, RecordStyle
 from gassst.runs.file_run import FileOptions, FileRun, RunOptions, Watch, insert_learned
 from gassst.runs.file_runs import Job, map_all
 from gassst.runs.run import MappingRun, MappingWork
@@ -78,11 +83,14 @@ class Mapper(BatchMapper):
         An index, the file of one, or a FASTA. Of a FASTA the index `REF.gsi` in its folder is used if it is up to date;
         else an index is built in memory, as by `gassst map`. The logger `gassst` says which.
     **options : MapOptions
-        The fields of `gassst.model.params.MapParams`, which help(MapParams) and the page of parameters explain. Of
-        `threads`, `map`, `map_arrays` and `map_file` make use; `map_one` and `map_pair` work in the calling thread.
+        The fields of `gassst.model.params.MapParams`, which help(MapParams) and the page of parameters explain. A long
+        option of `gassst map` will do as well, with underscores: `min_score=40` is `scoring=Scoring(min_score=40)`.
+        `threads` is used by `map`, `map_arrays` and `map_file`; `map_one` and `map_pair` work in the calling thread.
 
     Raises
     ------
+    TypeError
+        An argument of another name.
     ParameterError
         A parameter out of its range.
     UsageError
@@ -110,7 +118,8 @@ class Mapper(BatchMapper):
     @_shows(MapOptions, MapParams)
     def __init__(self, index: Index | str | os.PathLike[str], **options: Unpack[MapOptions]):
         check_switches()
-        verified = MapParams.of(options).verify()
+        given = taken("Mapper", options, MapOptions.__annotations__, (MapParams,), {"scoring": Scoring})
+        verified = params_of(given).verify()
         threads, seed_length, insert = verified.threads, verified.seed_length, verified.insert
         owns_index = not isinstance(index, SeedIndex)
         if not isinstance(index, SeedIndex):
@@ -144,6 +153,10 @@ class Mapper(BatchMapper):
         params = self.params
         mode = params.mode or "default mode"
         return f"<Mapper: {self.index!r}, {mode}, sensitivity {params.sensitivity}, {params.threads} threads>"
+
+    def __dir__(self) -> list[str]:
+        """What belongs to the interface; the fields of `BatchMapper` belong to the engine."""
+        return sorted({*vars(Mapper), "index", "params", "reference", "describe"})
 
     def close(self) -> None:
         """Close the index, if it was given by its path. Then nothing can be mapped any more."""
@@ -235,7 +248,16 @@ class Mapper(BatchMapper):
         if reads2 is not None and interleaved:
             raise UsageError("interleaved pairs come from one source of reads")
         self.index.verify_open()
-        return batch_records(reads1, reads2, self.params.reads_per_batch(), interleaved=interleaved)
+        preparation = self._preparation(reads2 is not None or interleaved)
+        batches = batch_records(reads1, reads2, self.params.reads_per_batch(), interleaved=interleaved)
+        return map(preparation.of, batches)
+
+    def _preparation(self, are_pairs: bool) -> Preparation:
+        """What the preset does to reads before they are mapped. Raises UsageError for pairs that it refuses."""
+        preset = self.params.preset
+        if are_pairs and preset in OF_SINGLE_READS:
+            raise UsageError(f"preset {preset!r} takes single reads: these are pairs")
+        return Preparation.of_preset(preset)
 
     def _segments(self, batches: Iterable[ReadBatch]) -> Iterator[AlignedSegment]:
         style = RecordStyle(meth=self.params.meth)
@@ -263,7 +285,14 @@ class Mapper(BatchMapper):
             parts = [arrays for arrays, _ in results]
         return HitArrays.joined(parts, self.reference.names)
 
-    def map_one(self, read: Read, quality: str | bytes | None = None) -> list[Hit]:
+    def map_one(
+        self,
+        read: Read,
+        quality: str | bytes | None = None,
+        *,
+        MD: bool = False,  # noqa: N803 - as mappy has it
+        cs: bool = False,
+    ) -> list[Hit]:
         """Map one read, in the calling thread.
 
         The hits are those that `map` finds for it as a single read. `map` learns from 64 reads and more how many
@@ -278,6 +307,8 @@ class Mapper(BatchMapper):
             As for `map`: mostly a sequence.
         quality : str or bytes, optional
             Of a sequence alone, ASCII, phred + 33; it decides nothing.
+        MD, cs : bool
+            Fill in these attributes of the hits. This takes a batch of one.
 
         Returns
         -------
@@ -293,15 +324,22 @@ class Mapper(BatchMapper):
         """
         self._watch_index()
         name, sequence, given = parts_of(read, 1)
-        if quality is None and given is None and self.one_read is not None:
+        if quality is None and given is None and self.one_read is not None and not (MD or cs):
             found = self.one_read.places(sequence, Hit._make)
             if found is not None:
                 return found
         if quality is not None:
             given = parts_of((name, sequence, quality), 1)[2]
-        return self._mapped_alone(batch_of_records([(name, sequence, given)]))[0]
+        return self._mapped_alone(batch_of_records([(name, sequence, given)]), MD, cs)[0]
 
-    def map_pair(self, first: Read, second: Read) -> tuple[list[Hit], list[Hit]]:
+    def map_pair(
+        self,
+        first: Read,
+        second: Read,
+        *,
+        MD: bool = False,  # noqa: N803
+        cs: bool = False,
+    ) -> tuple[list[Hit], list[Hit]]:
         """Map one pair, in the calling thread, by the rules of `map`; returns the hits of both mates.
 
         Insert sizes cannot be learned from one pair: they are those given with the parameters (`insert`), else a window
@@ -309,7 +347,7 @@ class Mapper(BatchMapper):
         """
         self._watch_index()
         one, two = parts_of(first, 1, "first"), parts_of(second, 1, "second")
-        hits = self._mapped_alone(batch_of_pairs([one], [(one[0], *two[1:])]))
+        hits = self._mapped_alone(batch_of_pairs([one], [(one[0], *two[1:])]), MD, cs)
         return hits[0], hits[1]
 
     def _watch_index(self) -> None:
@@ -317,10 +355,38 @@ class Mapper(BatchMapper):
         if self.index.integrity is not None:
             self.index.integrity.watch()
 
-    def _mapped_alone(self, batch: ReadBatch) -> list[list[Hit]]:
-        """The hits of each read of a batch, mapped in this thread."""
+    def _mapped_alone(self, batch: ReadBatch, md: bool, cs: bool) -> list[list[Hit]]:
+        """The hits of each read of a batch, mapped in this thread, with the tags that are asked for."""
         result, _ = self.replaced(counts_details=False).map_batch(batch)
-        return hits_of(arrays_of(batch, result, self.reference), len(batch))
+        hits = hits_of(arrays_of(batch, result, self.reference), len(batch))
+        if not (md or cs):
+            return hits
+        style = RecordStyle(meth=self.params.meth, cs=cs)
+        builder = sam.record_builder(self.header_text(), self.reference.arrays, style)
+        segments = sam.to_aligned_segments(batch, *result.rows, builder)
+        mapped = (s for s in segments if not s.is_unmapped)
+        names = [name for name, is_asked in (("MD", md), ("cs", cs)) if is_asked]
+        of_rows: Iterator[dict[str, Any]] = ({name: s.get_tag(name) for name in names} for s in mapped)
+        return [[hit._replace(**next(of_rows)) for hit in of_read] for of_read in hits]
+
+    def seq(self, name: str, start: int = 0, end: int | None = None) -> str:
+        """The bases [start, end) of a contig, in upper case. An `end` behind the contig means all of it.
+
+        Raises UsageError where no contig has this name, and unless 0 <= start <= end.
+        """
+        if name not in self.reference.names:
+            raise UsageError(f"no contig has the name {name!r}")
+        contig = self.reference.names.index(name)
+        length = int(self.reference.lengths[contig])
+        end = length if end is None else min(end, length)
+        if not 0 <= start <= end:
+            raise UsageError(f"contig {name}: {start}..{end} is not within its {length} bases")
+        return self.reference.sequence(contig, start, end).decode()
+
+    @property
+    def seq_names(self) -> list[str]:
+        """The names of the contigs, in the order of the reference."""
+        return list(self.reference.names)
 
     @_shows(FileOptions, FileRun.__init__, ReadSource.of, OutputOptions)
     def map_file(
@@ -329,9 +395,12 @@ class Mapper(BatchMapper):
         output: str | os.PathLike[str] | None = None,
         *,
         progress: Callable[[Stats], None] | None = None,
+        markdup: bool = False,
         **options: Unpack[FileOptions],
     ) -> Stats:
         """Map the reads of one or several files, one after the other, to an alignment file.
+
+        A long option of `gassst map` will do in place of an argument, with underscores: `trim5=3`, `barcode_tag="RX"`.
 
         Parameters
         ----------
@@ -342,6 +411,8 @@ class Mapper(BatchMapper):
             SAM, BAM or CRAM by its extension; None or "-" is standard output.
         progress : callable, optional
             Called with the running totals after every batch.
+        markdup : bool
+            Mark duplicates while records are sorted, by `duplicates` if it is given. Needs `sort`.
         mates : path or list of paths, optional
             Of the second mates, where `reads` holds the first of pairs: as many files, names in the same order.
         interleaved : bool
@@ -389,7 +460,7 @@ class Mapper(BatchMapper):
         Raises
         ------
         TypeError
-            For an argument of another name.
+            For an argument of another name, and for a file that is open already.
         UsageError
             Before any work: `mates` that differ in number from `reads`, one file for both, or `mates` of interleaved
             reads. Also: an output that is an input, two outputs that are one file, duplicates to be marked in a
@@ -397,7 +468,8 @@ class Mapper(BatchMapper):
         InputError, OutputError
             With one line that names file and record. No file is left under the name `output`.
         """
-        make = partial(self._file_run, reads, output, watch=lambda: nullcontext(progress), **options)
+        watch = partial(nullcontext, progress)
+        make = partial(self._file_run, reads, output, markdup=markdup, watch=watch, **options)
         (stats,) = map_all([Job(make, is_file=False)])
         return stats
 
@@ -432,18 +504,22 @@ class Mapper(BatchMapper):
         output: str | os.PathLike[str] | None = None,
         *,
         mates: Paths | None = None,
+        markdup: bool = False,
         watch: Watch = nullcontext,
         neighbours: Neighbours = ALONE,
         **options: Any,
     ) -> FileRun:
         """A run that has not begun. `options` are those of `map_file`."""
+        options = taken("map_file", options, FileOptions.__annotations__, *_OF_FILES)
+        if markdup:
+            options["duplicates"] = options.get("duplicates") or DuplicateRules()
+        are_pairs = mates is not None or options.get("interleaved", False)
+        options = {"preparation": self._preparation(are_pairs)} | options
         reads, mates = paths_of(reads), None if mates is None else paths_of(mates)
         self.index.verify_open()
         of_source, of_run, of_output = (
             _among(options, kind) for kind in (SourceOptions, RunOptions, OutputChoices)
         )
-        if unknown := options.keys() - of_source.keys() - of_run.keys() - of_output.keys():
-            raise TypeError(f"map_file() got an unexpected keyword argument {min(unknown)!r}")
         writing = OutputOptions(threads=self.params.threads, meth=self.params.meth, **of_output)
         written = [*with_indexes(output), *writing.unmapped.paths]
         if writing.coverage_path is not None:
@@ -487,6 +563,12 @@ class LateMapper(Mapper):
         if is_late(device):
             return LateExtender(planes, device or "auto", threads)
         return super()._extender(planes, device, threads)
+
+
+_OF_FILES = (
+    (OutputFile, RecordStyle, OutputOptions),
+    {"duplicates": DuplicateRules, "tags": TagSources, "selection": Selection},
+)
 
 
 def _among(options: dict[str, Any], kind: type) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from gassst.cli import habits
 from gassst.cli.options import (
-    OF_SINGLE_READS,
     duplicate_rules,
     given,
     in_options,
@@ -18,6 +17,7 @@ from gassst.cli.options import (
 )
 from gassst.cli.reports import verify_reports
 from gassst.errors import ParameterError, UsageError
+from gassst.model.given import OF_SINGLE_READS
 from gassst.model.params import MapParams
 from gassst.reads.selection import Selection
 from gassst.reads.tags import TagSources

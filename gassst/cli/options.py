@@ -15,8 +15,9 @@ from dataclasses import Field, fields
 from typing import TYPE_CHECKING, Any
 
 from gassst.errors import ParameterError, UsageError, unreadable
+from gassst.model.given import params_of
 from gassst.model.options import MACHINE, Option, options_of
-from gassst.model.params import ANCIENT, EVERY_HIT, SMALL_RNA, MapParams, Scoring
+from gassst.model.params import EVERY_HIT, MapParams, Scoring
 from gassst.reads.selection import Selection
 from gassst.reads.tags import TagSources
 from gassst.records.options import DuplicateRules, OutputFile, OutputOptions, RecordStyle
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from gassst.reads.small_rna import Preparation
 
 MOST_XA = 5  # positions beside the primary one that --xa alone lists, as bwa mem does
-OF_SINGLE_READS = ("small-rna", "ancient")
-"""Presets that refuse pairs."""
 
 # --- types of values ----------------------------------------------------------------------------------------
 
@@ -439,14 +438,6 @@ def _add_duplicates(group: Any) -> None:
 def _add_alignment(group: Any) -> None:
     add = group.add_argument
     add(
-        "--preset",
-        choices=("hic", "small-rna", "ancient"),
-        help="Set several options for a kind of data. For Hi-C, hic is -5, -P and --no-rescue. "
-        f"small-rna is --strata, -k {SMALL_RNA['max_hits']}, -p 94, -s 3 and the --adapter of usual kits. A collapsed "
-        "read (name_x12) counts as often as its name says. For merged reads of ancient DNA, ancient is --mode global "
-        f"and --min-length {ANCIENT['min_length']}.",
-    )
-    add(
         "--meth",
         dest="is_meth",
         action="store_true",
@@ -569,32 +560,26 @@ def in_options(error: ParameterError) -> UsageError:
 
 def map_params(args: argparse.Namespace) -> MapParams:
     """The parameters among the arguments of `gassst map`. Raises UsageError."""
-    params = given(args, MapParams)
+    usual = {field.name: field.default for field in fields(MapParams)}
+    params = given(args, MapParams)  # argparse gives a flag its default, which a preset may set otherwise
+    params = {
+        name: value for name, value in params.items() if not isinstance(value, bool) or value != usual[name]
+    }
     if args.is_meth:
         params = {"meth": "directional"} | params
     if getattr(args, "xa", False) and args.max_hits in (None, 1) and not args.all_hits and not args.strata:
         # One of them is primary, and one more shows that there are too many.
         params["max_hits"], args.most_xa = MOST_XA + 2, MOST_XA
-    if args.preset == "hic":
-        params |= {"pairing": False, "mate_rescue": False, "five_prime": True}
-    if args.preset == "small-rna":
-        params = SMALL_RNA | params | {"strata": True}
-    if args.preset == "ancient":
-        params = ANCIENT | params
-    if params["strata"]:
-        if params.get("mode") == "local":
-            raise UsageError("--strata aligns reads end to end: it does not go with --mode local")
-        params = {"max_hits": EVERY_HIT} | params | {"all_hits": True}
-    return MapParams.of({**params, "threads": args.threads, "scoring": Scoring(**given(args, Scoring))})
+    if (params.get("strata") or args.preset == "small-rna") and params.get("mode") == "local":
+        raise UsageError("--strata aligns reads end to end: it does not go with --mode local")
+    return params_of({**params, "threads": args.threads, "scoring": Scoring(**given(args, Scoring))})
 
 
 def preparation(args: argparse.Namespace) -> Preparation:
     """What is done to reads before they are mapped, among the arguments of `gassst map`. Raises UsageError."""
-    from gassst.reads.small_rna import KITS, Preparation
+    from gassst.reads.small_rna import Preparation
 
-    is_small = args.preset == "small-rna"
-    adapters = args.adapter if args.adapter is not None else KITS if is_small else ()
-    return Preparation(adapters, collapsed=is_small).verify()
+    return Preparation.of_preset(args.preset, args.adapter).verify()
 
 
 def header_lines(args: argparse.Namespace) -> tuple[str, ...]:

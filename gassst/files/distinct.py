@@ -41,7 +41,8 @@ def paths_of(paths: Path | Iterable[Path]) -> list[Path]:
         or isinstance(paths, Iterator | bytes | bytearray)
         or hasattr(paths, "read")
     ):
-        raise TypeError(f"neither a path nor a list of paths: {type(paths).__name__}")
+        is_file = " (an open file: give its path)" if hasattr(paths, "read") else ""
+        raise TypeError(f"neither a path nor a list of paths: {type(paths).__name__}{is_file}")
     found = list(paths)
     for path in found:
         if not isinstance(path, (str, os.PathLike)):

@@ -169,6 +169,10 @@ class SeedIndex:
     def __repr__(self) -> str:
         return f"<Index: {self.path or 'in memory'}, {self.reference.described}>"
 
+    def __dir__(self) -> list[str]:
+        """What belongs to the interface; the arrays, and what searches ask of them, belong to the engine."""
+        return [name for name in super().__dir__() if name not in _OF_ENGINE]
+
     def close(self) -> None:
         """Give the memory of the file back. Nothing can be mapped to the index any more; closing again does nothing."""
         if not self._is_closed:
@@ -305,6 +309,10 @@ class SeedIndex:
             part.check()
 
 
+_OF_ENGINE = {
+    "table", "positions", "following", "parts", "converted", "conversion", "cut_bases", "kmers", "letters", "plan_k",
+    "integrity", "verify_open", "drop_from_memory", "fasta_bytes", "fasta_path",
+}  # fmt: skip
 Index = SeedIndex
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
@@ -42,7 +41,7 @@ DEFAULT_FILTERS: tuple[str, ...] = (AUTO,)
 
 
 NO_DEVICE = "none"  # of `MapParams.device`
-SMALL_RNA: dict[str, Any] = {"min_identity": 94.0, "max_hits": 50, "sensitivity": 3}
+SMALL_RNA: dict[str, Any] = {"min_identity": 94.0, "max_hits": 50, "sensitivity": 3, "strata": True}
 """What --preset small-rna means unless it is said otherwise: up to 16 bases no error, up to 33 one."""
 ANCIENT: dict[str, Any] = {"mode": "global", "min_length": 30}
 """The same of --preset ancient: clipped ends would hide the damage, and shorter reads fit somewhere by chance."""
@@ -148,6 +147,15 @@ class MapParams:
         "A in their mates; pbat is the reverse. Of a non-directional one, each template shows it itself "
         "(default: directional).",
         values=one_of(*METH_LIBRARIES),
+        group="alignment",
+    )
+    preset: Literal["hic", "small-rna", "ancient"] | None = option(
+        None,
+        "--preset",
+        "Set several options for a kind of data. For Hi-C, hic is -5, -P and --no-rescue. small-rna is --strata, -k "
+        f"{SMALL_RNA['max_hits']}, -p 94, -s 3 and the --adapter of usual kits; a collapsed read (name_x12) counts as "
+        f"its name says. For merged ancient DNA, ancient is --mode global and --min-length {ANCIENT['min_length']}.",
+        values=one_of("hic", "small-rna", "ancient"),
         group="alignment",
     )
     mode: Literal["global", "local"] | None = option(
@@ -304,12 +312,6 @@ class MapParams:
     threads: int = field(default_factory=usable_threads, metadata={"group": MACHINE})
     scoring: Scoring = DEFAULT_SCORING
 
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> MapParams:
-        """The parameters with these options. By default all cores map, and no device where methylation is."""
-        given = {name: value for name, value in options.items() if value is not None}
-        return cls(**({"device": NO_DEVICE} if "meth" in given else {}) | given)
-
     def reads_per_batch(
         self, processes: int = 1, on_device: bool = False, is_served: bool = False, is_ready: bool = False
     ) -> int:
@@ -339,9 +341,8 @@ class MapParams:
     @property
     def longest_read(self) -> int:
         """Bases of the longest read that a search takes."""
-        if self.mode != "local":
-            return MAX_READ_LENGTH
-        return min(MAX_READ_LENGTH, MAX_LOCAL_SCORE // self.scoring.match)
+        most = MAX_READ_LENGTH
+        return min(most, MAX_LOCAL_SCORE // self.scoring.match) if self.mode == "local" else most
 
     @property
     def reports_whole_reads(self) -> bool:
@@ -365,8 +366,6 @@ class MapParams:
     def verify(self) -> MapParams:
         """Return self; raise ParameterError on the first value out of its range."""
         is_meth = self.meth is not None
-        if not isinstance(self.scoring, Scoring):
-            raise ParameterError("scoring", "must be a gassst.Scoring")
         verify(self)
         checks = (
             ("threads", THREADS.hold(self.threads), THREADS.complaint),
@@ -389,6 +388,7 @@ class MapOptions(TypedDict, total=False):
     """The fields of `MapParams`, as arguments of `Mapper`. Of `threads`, None is the default, too."""
 
     meth: Literal["directional", "non-directional", "pbat"] | None
+    preset: Literal["hic", "small-rna", "ancient"] | None
     mode: Literal["global", "local"] | None
     min_identity: float | None
     min_length: int | None

@@ -39,6 +39,12 @@ class Preparation:
     adapters: tuple[str, ...] = ()
     collapsed: bool = False
 
+    @classmethod
+    def of_preset(cls, preset: str | None, adapters: tuple[str, ...] | None = None) -> Preparation:
+        """What a preset does, with other adapters where they are given."""
+        is_small = preset == "small-rna"
+        return cls((KITS if is_small else ()) if adapters is None else adapters, collapsed=is_small)
+
     def verify(self) -> Preparation:
         """Return self. Raises UsageError for an adapter that is too short, or that has other letters."""
         for adapter in self.adapters:

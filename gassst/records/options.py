@@ -130,7 +130,7 @@ class OutputFile:
         verify(self)
         if self.duplicates is not None:
             if not self.sort:
-                raise ParameterError("duplicates", "are marked during sorting: they need `sort`")
+                raise ParameterError("duplicates", "are marked during sorting: markdup needs sort=True")
             self.duplicates.verify()
         return self
 

@@ -104,7 +104,7 @@ def test_arguments_of_map_file_are_those_that_it_passes_on():
         parameters = inspect.signature(function).parameters.items()
         assert types_of(kind) == {name: one.annotation for name, one in parameters if name not in others}
     shown = inspect.signature(gassst.Mapper.map_file).parameters
-    assert shown.keys() == {"self", "reads", "output", "progress", *FileOptions.__annotations__}
+    assert shown.keys() == {"self", "reads", "output", "progress", "markdup", *FileOptions.__annotations__}
 
 
 def types_of(kind: type) -> dict[str, str]:
