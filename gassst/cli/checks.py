@@ -158,7 +158,7 @@ def samples_of(args: argparse.Namespace) -> list[Sample]:
     for what, is_told in told.items():
         if is_told:
             raise UsageError(f"--sheet names the {what}: no other arguments do")
-    return read_sheet(args.sheet)
+    return read_sheet(args.sheet, args.format)
 
 
 def _may_hold_pairs(sample: Sample, interleaved: bool) -> bool:

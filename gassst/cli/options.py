@@ -240,7 +240,8 @@ def _add_input(group: Any) -> None:
         "--sheet",
         metavar="FILE.csv",
         type=file_path,
-        help="Map many samples with one index: a table with the columns sample, lane, R1, R2 and output.",
+        help="Map many samples with one index: a table (CSV or TSV) with the columns sample, R1, R2, lane and output, "
+        "or a sheet of nf-core (sample, fastq_1, fastq_2). Without a column output, SAMPLE.bam is written.",
     )
     add(
         "--skip-existing",

@@ -66,7 +66,7 @@ def _of_map(args: argparse.Namespace, files: Files) -> Files:
     if args.output == "-":
         outputs.remove("-")  # the default: the sheet names the outputs
     with suppress(InputError):
-        for sample in read_sheet(args.sheet):
+        for sample in read_sheet(args.sheet, args.format):
             inputs += [*sample.reads, *(sample.mates or [])]
             outputs += [*with_indexes(sample.output), *filter(None, [sample.metrics])]
     return Files(inputs, outputs)

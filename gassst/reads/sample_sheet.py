@@ -1,14 +1,17 @@
-"""A sheet of samples: which files are lanes of which output, as CSV."""
+"""A sheet of samples: which files are lanes of which output, as CSV or TSV."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gassst.errors import InputError, UsageError, unreadable
 from gassst.reads.groups import ReadGroups, read_groups
 
-REQUIRED = ("sample", "lane", "R1", "R2", "output")
+REQUIRED = ("sample", "R1")
+USUAL = ("lane", "R2", "output")
+NF_CORE = {"fastq_1": "R1", "fastq_2": "R2"}
+"""Columns of the sheets of nf-core, by their names here."""
 OPTIONAL = {"library": "LB", "platform": "PL", "unit": "PU"}
 METRICS = "metrics"  # column of the files for metrics of duplicates, optional too
 
@@ -44,11 +47,14 @@ class Sample:
     metrics: str | None = None
 
 
-def read_sheet(path: str) -> list[Sample]:
+def read_sheet(path: str, suffix: str | None = None) -> list[Sample]:
     """The samples of a sheet, in the order of their first rows.
 
-    The first row names the columns: `REQUIRED`, in any order, and of `OPTIONAL` and `METRICS` what is wanted. R2 is
-    empty for single reads. Rows of one output are its lanes. Empty rows, and those that begin with #, are passed over.
+    The first row names the columns, separated by commas or by tabs: `REQUIRED`, in any order, and of `USUAL`,
+    `OPTIONAL` and `METRICS` what is wanted. R2 is empty for single reads. Rows of one output are its lanes, which are
+    numbered where no column names them. Without a column of outputs, it is the sample's name and `suffix`, by default
+    bam. Empty rows, and those that begin with #, are passed over; so are columns that are not known in a sheet of
+    nf-core, which has fastq_1 and fastq_2 for R1 and R2.
 
     Raises
     ------
@@ -59,7 +65,10 @@ def read_sheet(path: str) -> list[Sample]:
 
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
-            rows = list(_rows(path, csv.reader(file)))
+            text = file.readlines()
+        head = next((line for line in text if line.strip() and not line.startswith("#")), "")
+        lines = csv.reader(text, delimiter="\t" if "\t" in head else ",")
+        rows = list(_rows(path, lines, suffix or "bam"))
     except OSError as error:
         raise unreadable(path, error) from error
     except (UnicodeDecodeError, csv.Error) as error:
@@ -69,10 +78,17 @@ def read_sheet(path: str) -> list[Sample]:
     outputs: dict[str, list[SheetRow]] = {}
     for row in rows:
         outputs.setdefault(row.output, []).append(row)
-    return [_sample(path, lanes) for lanes in outputs.values()]
+    return [_sample(path, _numbered(lanes)) for lanes in outputs.values()]
 
 
-def _rows(path: str, lines: Iterator[list[str]]) -> Iterator[SheetRow]:
+def _numbered(lanes: list[SheetRow]) -> list[SheetRow]:
+    """The lanes of an output, with numbers where none of several is named."""
+    if len(lanes) == 1 or any(row.lane for row in lanes):
+        return lanes
+    return [replace(row, lane=str(number)) for number, row in enumerate(lanes, 1)]
+
+
+def _rows(path: str, lines: Iterator[list[str]], suffix: str) -> Iterator[SheetRow]:
     columns: list[str] | None = None
     for line, cells in enumerate(lines, 1):
         cells = [cell.strip() for cell in cells]
@@ -85,28 +101,37 @@ def _rows(path: str, lines: Iterator[list[str]]) -> Iterator[SheetRow]:
             raise InputError(f"{path}: line {line}: a NUL, which is not allowed in file names")
         if len(cells) != len(columns):
             raise InputError(f"{path}: line {line}: {len(cells)} cells, but {len(columns)} columns")
-        yield _row(path, line, dict(zip(columns, cells, strict=True)))
+        yield _row(path, line, dict(zip(columns, cells, strict=True)), suffix)
 
 
 def _columns(path: str, line: int, names: list[str]) -> list[str]:
+    is_nf_core = "fastq_1" in names
+    names = [NF_CORE.get(name, name) for name in names]
     for name in REQUIRED:
         if name not in names:
-            raise InputError(
-                f"{path}: line {line}: no column {name}; the first row names {', '.join(REQUIRED)}"
-            )
+            usual = ", ".join((*REQUIRED, *USUAL))
+            raise InputError(f"{path}: line {line}: no column {name}; the first row names {usual}")
     for name in names:
-        if name not in (*REQUIRED, *OPTIONAL, METRICS) or names.count(name) > 1:
+        is_known = is_nf_core or name in (*REQUIRED, *USUAL, *OPTIONAL, METRICS)
+        if not is_known or names.count(name) > 1:
             raise InputError(f"{path}: line {line}: column {name!r} is unknown or given twice")
     return names
 
 
-def _row(path: str, line: int, cells: dict[str, str]) -> SheetRow:
+def _row(path: str, line: int, cells: dict[str, str], suffix: str) -> SheetRow:
+    sample = cells["sample"]
+    if "output" not in cells and sample:
+        if "/" in sample or sample.startswith("-"):
+            raise InputError(f"{path}: line {line}: {sample!r} is not a file name: add a column output")
+        cells["output"] = f"{sample}.{suffix}"
     for name in ("sample", "R1", "output"):
-        if not cells[name]:
+        if not cells.get(name):
             raise InputError(f"{path}: line {line}: {name} is empty")
     extra = {key: cells[name] for name, key in OPTIONAL.items() if cells.get(name)}
-    sample, lane, first, second, output = (cells[name] for name in REQUIRED)
-    return SheetRow(line, sample, lane, first, second, output, extra, cells.get(METRICS) or None)
+    lane, second = cells.get("lane", ""), cells.get("R2", "")
+    return SheetRow(
+        line, sample, lane, cells["R1"], second, cells["output"], extra, cells.get(METRICS) or None
+    )
 
 
 def _sample(path: str, lanes: list[SheetRow]) -> Sample:

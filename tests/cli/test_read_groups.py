@@ -149,6 +149,24 @@ def test_a_sheet_is_as_many_runs(small_index, lanes, tmp_path, monkeypatch, capf
     assert "two.sam" in (tmp_path / "all.html").read_text()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sample,fastq_1,fastq_2,strandedness\none,0.fq,1.fq,auto\none,2.fq,3.fq,auto\n",
+        "R2\tsample\tR1\n1.fq\tone\t0.fq\n3.fq\tone\t2.fq\n",
+        "sample,R1,R2,lane,output\none,0.fq,1.fq,1,one.sam\none,2.fq,3.fq,2,one.sam\n",
+    ],
+)
+def test_sheets_of_nf_core_with_tabs_and_without_lanes(small_index, lanes, tmp_path, monkeypatch, text):
+    """Each is the run that names the files itself."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "samples.csv").write_text(text)
+    assert run(small_index, "--sheet", "samples.csv", "-O", "sam") == 0
+    groups = [f"-R@RG\\tID:one.{lane}\\tSM:one\\tLB:one\\tPL:ILLUMINA" for lane in "12"]
+    assert run(small_index, "-1", "0.fq", "2.fq", "-2", "1.fq", "3.fq", *groups, "-o", "1.sam") == 0
+    assert lines_without_program("one.sam") == lines_without_program("1.sam")
+
+
 def test_samples_of_a_sheet_share_their_processes(small_index, lanes, tmp_path, monkeypatch, capfd):
     """Each sample has its own header, format and read group; single reads and pairs take turns."""
     monkeypatch.chdir(tmp_path)
@@ -197,7 +215,8 @@ def test_samples_before_a_fault_are_complete(small_index, lanes, tmp_path, monke
     ("text", "message"),
     [
         ("", "names no samples"),
-        ("sample,lane,R1,R2\n", "line 1: no column output"),
+        ("sample,lane,R2,output\n", "line 1: no column R1"),
+        ("sample,R1\n../a,0.fq\n", "line 2: '../a' is not a file name: add a column output"),
         ("sample,lane,R1,R2,output,colour\n", "line 1: column 'colour' is unknown"),
         (COLUMNS + "a,L1,0.fq\n", "line 2: 3 cells, but 5 columns"),
         (COLUMNS + "a,L1,,1.fq,a.bam\n", "line 2: R1 is empty"),
