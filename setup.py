@@ -33,7 +33,7 @@ REQUIREMENTS = [
     "pyopencl>=2024.1",
     "xopen>=2.1",
     "backports.zstd; python_version < '3.14'",
-    "shtab>=1.7",
+    "shtab>=1.13",
     "isal>=1.6.1; platform_machine in 'x86_64 AMD64 aarch64 arm64'",
     "zlib-ng>=0.4.1; platform_machine in 'x86_64 AMD64 aarch64 arm64'",
 ]

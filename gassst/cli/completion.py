@@ -6,12 +6,13 @@ import argparse
 
 from gassst.tools.arguments import PATHS
 
-SHELLS = ("bash", "zsh", "tcsh")
+SHELLS = ("bash", "zsh", "fish", "tcsh")
 EXAMPLES = """\
 to install it for one user:
   bash  gassst completion bash > ~/.local/share/bash-completion/completions/gassst
   zsh   gassst completion zsh > ~/.zfunc/_gassst
         (with `fpath+=~/.zfunc; autoload -Uz compinit; compinit` in ~/.zshrc)
+  fish  gassst completion fish > ~/.config/fish/completions/gassst.fish
   tcsh  gassst completion tcsh > ~/.gassst.completion.csh
         (with `source ~/.gassst.completion.csh` in ~/.tcshrc)
 """

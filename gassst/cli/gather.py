@@ -38,6 +38,8 @@ def main(args: argparse.Namespace) -> int:
         raise UsageError("--stats, --report and --multiqc need --part-stats, which they add up")
     verify_reports(args)
     duplicates = duplicate_rules(args)
+    from gassst.cli.console import STDERR
+    from gassst.cli.summary import summary
     from gassst.files.whole_file import held_text
     from gassst.model.stats import Stats
     from gassst.records.gathering import GatherOptions, complete, gather, verify
@@ -69,6 +71,8 @@ def main(args: argparse.Namespace) -> int:
 
         gather(parts, args.output, options, workers, write_reports)
     log.info("%s: %s", args.output, number_of(len(parts), "part"))
+    if stats is not None and not args.quiet:
+        STDERR.say(summary(stats))
     return 0
 
 

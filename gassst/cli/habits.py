@@ -140,6 +140,13 @@ def note_on_batches(bases_at_once: str | None) -> str:
     return f"-K {bases_at_once} is ignored: records do not depend on batches"
 
 
+def note_on_stdout(output: str, sort: bool, file_format: str | None) -> str:
+    """A remark where sorted records go to standard output, which samtools sort writes as BAM, else ''."""
+    if output != "-" or not sort or file_format is not None:
+        return ""
+    return "standard output is SAM; -O bam writes BAM, and so does -o with a name that ends in .bam"
+
+
 def note_on_mode(mode: str | None, min_identity: float | None, is_single: bool) -> str:
     """A remark where an option that limits whole reads has chosen the mode, else ''."""
     if mode is not None or min_identity is None or not is_single:

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gassst.cli.checks import check_map, verified_params
-from gassst.cli.habits import note_on_max_hits, note_on_mode
+from gassst.cli.habits import note_on_max_hits, note_on_mode, note_on_stdout
 from gassst.cli.options import add_map_options, duplicate_rules, given, header_lines, preparation
 from gassst.cli.reports import reports
 from gassst.cli.start import log_start
@@ -191,6 +191,8 @@ def _map(
     from gassst.reads.shards import Shard
 
     if note := note_on_max_hits(params.max_hits):
+        log.info(note)
+    if note := note_on_stdout(samples[0].output, args.sort, args.format):
         log.info(note)
     is_single = samples[0].mates is None and not args.interleaved
     if not params.exhaustive and (note := note_on_mode(params.mode, params.min_identity, is_single)):

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 MOST_LIBRARIES = 8  # rows
 
 
-def summary(stats: Stats, seconds: float) -> str:
-    """A short table of a run that took `seconds`."""
+def summary(stats: Stats, seconds: float | None = None) -> str:
+    """A short table of a run that took `seconds`; None for parts that several machines have mapped."""
     rows = [
         ("reads", f"{stats.reads:,}", ""),
         ("mapped", f"{stats.mapped:,}", _percent(stats.mapped, stats.reads)),
@@ -46,8 +46,9 @@ def summary(stats: Stats, seconds: float) -> str:
     rows += _libraries(stats.run)
     if stats.duplicates:
         rows.append(("duplicates", f"{stats.duplicates:,}", _percent(stats.duplicates, stats.mapped)))
-    speed = f"{stats.reads / seconds:,.0f} reads/s" if seconds > 0 else ""
-    rows.append(("mapping time", f"{seconds:.2f} s" if seconds < 60 else clock(seconds), speed))
+    if seconds is not None:
+        speed = f"{stats.reads / seconds:,.0f} reads/s" if seconds > 0 else ""
+        rows.append(("mapping time", f"{seconds:.2f} s" if seconds < 60 else clock(seconds), speed))
     return "\n".join(f"{name:<14}{value:>14}  {note}".rstrip() for name, value, note in rows)
 
 

@@ -226,3 +226,12 @@ def test_help_imports_nothing_heavy(argv):
     environment = {**os.environ, "PYTHONPATH": path}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "is_said"), [(["--sort"], True), (["--sort", "-O", "sam"], False), ([], False)]
+)
+def test_sorted_records_on_stdout_are_said_to_be_sam(run, small_index, small_fastq, options, is_said):
+    code, text, error = run("map", small_index, small_fastq, "--device", "none", *options)
+    assert code == 0 and text.startswith("@HD")
+    assert ("standard output is SAM; -O bam writes BAM" in error) == is_said

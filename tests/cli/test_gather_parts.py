@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -97,12 +98,17 @@ def test_parts_are_one_run(run, parts, whole, tmp_path):
     code, error = run(
         "gather", *parts, "-o", tmp_path / "x.bam", "--part-stats", *counts, "--stats", tmp_path / "x.json"
     )
-    assert (code, error) == (0, f"gassst: {tmp_path}/x.bam: 3 parts\n")
+    assert code == 0 and error.startswith(f"gassst: {tmp_path}/x.bam: 3 parts\n")
+    assert "mapping time" not in error
     assert lines_of(tmp_path / "x.bam") == lines_of(whole)
     found, expected = (
         json.loads(path.read_text()) for path in (tmp_path / "x.json", whole.with_suffix(".json"))
     )
     assert found["run"]["shards"] == 3
+    said = dict(re.findall(r"^(reads|mapped|pairs) +([\d,]+)", error, re.M))
+    assert {name: int(text.replace(",", "")) for name, text in said.items()} == {
+        name: expected[name] for name in ("reads", "mapped", "pairs")
+    }
     assert found["run"]["insert"] == expected["run"]["insert"]
     assert expected["run"]["insert"]["pairs"] > 100
     for counts in (found, expected):

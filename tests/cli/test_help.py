@@ -189,6 +189,12 @@ def test_no_option_can_be_abbreviated(run, command):
 # --- completion ---------------------------------------------------------------------------------------------
 
 
+def test_fish_is_told_commands_and_options(run):
+    code, text, _ = run("completion", "fish")
+    assert code == 0 and "complete -c gassst" in text
+    assert all(word in text for word in ("-a map", "min-identity"))
+
+
 def test_files_and_only_files_complete_as_files():
     suffixes = (
         ".fa", ".fq", ".bam", ".txt", ".fa[.gz]", ".fq[.gz]", ".gz", ".gsi", ".json", ".html", ".png", ".vcf",
@@ -222,7 +228,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
         ("gassst map ref.gsi -1 rea", ["reads.fq"]),
         ("gassst map ref.gsi reads.fq -o re", ["reads.fq", "ref.fa", "ref.gsi"]),
         ("gassst evaluate --truth rea", ["reads.fq"]),
-        ("gassst completion ", ["bash", "tcsh", "zsh"]),
+        ("gassst completion ", ["bash", "fish", "tcsh", "zsh"]),
     ],
 )
 def test_bash_completes(run, tmp_path, line, completed):
