@@ -20,6 +20,8 @@ typedef struct {
     int64_t nodes;
     const float *steps;    /* [nodes + 1][8]: MM IM DM BM into the node, MI II at it, MD DD into it */
     const float *emission; /* [nodes + 1][32] */
+    const int8_t *bytes;   /* [nodes + 1][32], emissions for `filter`, in thirds of a bit */
+    int is_small;          /* whether all letters are below 15 */
     const uint8_t *codes;
     const int64_t *offsets;
     const volatile int32_t *stop;
@@ -32,6 +34,10 @@ typedef struct {
     int (*usable)(void);
     int32_t lanes;
     void (*score[2])(const profile_job *, int64_t first, int64_t count, void *rows, double *logs);
+    /* The best ungapped stretches (HMMER's first filter), in lanes of 8 bits: likewise, at most `filter_lanes`, and infinity
+     * where they are too narrow. */
+    int32_t filter_lanes;
+    void (*filter)(const profile_job *, int64_t first, int64_t count, void *rows, double *logs);
 } profile_kernels;
 
 extern LANES_HIDDEN const profile_kernels *const profile_tables[];

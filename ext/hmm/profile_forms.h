@@ -16,8 +16,15 @@
 #undef KIND
 #undef INT
 
+#include "profile_filter.h"
+
 static const profile_kernels ISA_(kernels) = {
     LANES_HEAD,
     LANES_BYTES ? LANES_BYTES / 4 : 1,
     {ISA_(score_largest_F32), ISA_(score_sum_F32)},
+    FILTER_LANES,
+    ISA_(filter),
 };
+#undef FILTER_LANES
+#undef FILTER_UNIT
+#undef FILTER_BASE

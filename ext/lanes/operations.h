@@ -14,6 +14,8 @@
 #undef MAX_I32
 #undef MIN_I32
 #undef ADD_I16
+#undef MAX_I8
+#undef ADD_I8
 #undef EQUAL_I16
 #undef EQUAL_I32
 #undef LANES_VECTOR
@@ -24,6 +26,7 @@
 #endif
 typedef LANES_VECTOR(float) ISA_(F32);
 typedef LANES_VECTOR(double) ISA_(F64);
+typedef LANES_VECTOR(int8_t) ISA_(I8);
 typedef LANES_VECTOR(int16_t) ISA_(I16);
 typedef LANES_VECTOR(int32_t) ISA_(I32);
 typedef LANES_VECTOR(int64_t) ISA_(I64);
@@ -38,6 +41,8 @@ typedef LANES_VECTOR(int64_t) ISA_(I64);
 #define MAX_I32(a, b) ((ISA_(I32))_mm512_max_epi32((__m512i)(a), (__m512i)(b)))
 #define MIN_I32(a, b) ((ISA_(I32))_mm512_min_epi32((__m512i)(a), (__m512i)(b)))
 #define ADD_I16(a, b) ((ISA_(I16))_mm512_adds_epi16((__m512i)(a), (__m512i)(b)))
+#define MAX_I8(a, b) ((ISA_(I8))_mm512_max_epi8((__m512i)(a), (__m512i)(b)))
+#define ADD_I8(a, b) ((ISA_(I8))_mm512_adds_epi8((__m512i)(a), (__m512i)(b)))
 #define EQUAL_I16(a, b, yes, no)                                                                         \
     ((ISA_(I16))_mm512_mask_blend_epi16(_mm512_cmpeq_epi16_mask((__m512i)(a), (__m512i)(b)), (__m512i)(no), \
                                         (__m512i)(yes)))
@@ -54,6 +59,8 @@ typedef LANES_VECTOR(int64_t) ISA_(I64);
 #define MAX_I32(a, b) ((ISA_(I32))_mm256_max_epi32((__m256i)(a), (__m256i)(b)))
 #define MIN_I32(a, b) ((ISA_(I32))_mm256_min_epi32((__m256i)(a), (__m256i)(b)))
 #define ADD_I16(a, b) ((ISA_(I16))_mm256_adds_epi16((__m256i)(a), (__m256i)(b)))
+#define MAX_I8(a, b) ((ISA_(I8))_mm256_max_epi8((__m256i)(a), (__m256i)(b)))
+#define ADD_I8(a, b) ((ISA_(I8))_mm256_adds_epi8((__m256i)(a), (__m256i)(b)))
 #define EQUAL_I16(a, b, yes, no) \
     ((ISA_(I16))_mm256_blendv_epi8((__m256i)(no), (__m256i)(yes), _mm256_cmpeq_epi16((__m256i)(a), (__m256i)(b))))
 #define EQUAL_I32(a, b, yes, no) \
@@ -64,6 +71,7 @@ typedef LANES_VECTOR(int64_t) ISA_(I64);
 #else
 #define LANES_CHOOSE(T, B, test, yes, no) ((test) ? (yes) : (no))
 #endif
+#define MAX_I8(a, b) LANES_CHOOSE(ISA_(I8), ISA_(I8), (a) > (b), a, b)
 #define MAX_I32(a, b) LANES_CHOOSE(ISA_(I32), ISA_(I32), (a) > (b), a, b)
 #define MIN_I32(a, b) LANES_CHOOSE(ISA_(I32), ISA_(I32), (a) < (b), a, b)
 #define EQUAL_I16(a, b, yes, no) LANES_CHOOSE(ISA_(I16), ISA_(I16), (a) == (b), yes, no)
@@ -75,6 +83,7 @@ typedef LANES_VECTOR(int64_t) ISA_(I64);
 #define MIN_F64(a, b) ((ISA_(F64))_mm_min_pd((__m128d)(a), (__m128d)(b)))
 #define MAX_I16(a, b) ((ISA_(I16))_mm_max_epi16((__m128i)(a), (__m128i)(b)))
 #define MIN_I16(a, b) ((ISA_(I16))_mm_min_epi16((__m128i)(a), (__m128i)(b)))
+#define ADD_I8(a, b) ((ISA_(I8))_mm_adds_epi8((__m128i)(a), (__m128i)(b)))
 #define ADD_I16(a, b) ((ISA_(I16))_mm_adds_epi16((__m128i)(a), (__m128i)(b)))
 #else
 #define MAX_F32(a, b) LANES_CHOOSE(ISA_(F32), ISA_(I32), (a) > (b), a, b)
@@ -84,18 +93,22 @@ typedef LANES_VECTOR(int64_t) ISA_(I64);
 #define MAX_I16(a, b) LANES_CHOOSE(ISA_(I16), ISA_(I16), (a) > (b), a, b)
 #define MIN_I16(a, b) LANES_CHOOSE(ISA_(I16), ISA_(I16), (a) < (b), a, b)
 #if defined(__ARM_NEON) && LANES_BYTES
+#define ADD_I8(a, b) ((ISA_(I8))vqaddq_s8((int8x16_t)(a), (int8x16_t)(b)))
 #define ADD_I16(a, b) ((ISA_(I16))vqaddq_s16((int16x8_t)(a), (int16x8_t)(b)))
 #else
-static inline ISA_(I16) ISA_(saturated)(ISA_(I16) a, ISA_(I16) b)
-{
-    const int16_t most = INT16_MAX;
-    for (int l = 0; l < (int)(sizeof a / sizeof most); l++) {
-        const int sum = ((int16_t *)&a)[l] + ((int16_t *)&b)[l];
-        ((int16_t *)&a)[l] = (int16_t)(sum > most ? most : sum < -most - 1 ? -most - 1 : sum);
+#define LANES_SATURATED(name, T, V, most)                                               \
+    static inline V name(V a, V b)                                                      \
+    {                                                                                   \
+        for (int l = 0; l < (int)(sizeof a / sizeof(T)); l++) {                         \
+            const int sum = ((T *)&a)[l] + ((T *)&b)[l];                                \
+            ((T *)&a)[l] = (T)(sum > most ? most : sum < -most - 1 ? -most - 1 : sum);  \
+        }                                                                               \
+        return a;                                                                       \
     }
-    return a;
-}
-#define ADD_I16(a, b) ISA_(saturated)(a, b)
+LANES_SATURATED(ISA_(saturated_8), int8_t, ISA_(I8), INT8_MAX)
+LANES_SATURATED(ISA_(saturated_16), int16_t, ISA_(I16), INT16_MAX)
+#define ADD_I8(a, b) ISA_(saturated_8)(a, b)
+#define ADD_I16(a, b) ISA_(saturated_16)(a, b)
 #endif
 #endif
 #endif
@@ -146,6 +159,33 @@ LANES_ALWAYS LANES_TARGET ISA_(F32) ISA_(lookup_single)(const float *table, ISA_
     ISA_(F32) found = {0};
     for (int l = 0; l < (int)(sizeof index / sizeof *table); l++)
         ((float *)&found)[l] = table[((int32_t *)&index)[l]];
+    return found;
+#endif
+}
+
+/* Likewise of a table of 32 bytes; of its second half nothing is wanted if `is_small`. */
+LANES_ALWAYS LANES_TARGET ISA_(I8) ISA_(lookup_byte)(const int8_t *table, int is_small, ISA_(I8) index)
+{
+#if LANES_BYTES == 64
+    const __m512i i = (__m512i)index;
+    const __m512i low = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128((const void *)table)), i);
+    if (is_small)
+        return (ISA_(I8))low;
+    return (ISA_(I8))_mm512_mask_shuffle_epi8(
+        low, _mm512_test_epi8_mask(i, _mm512_set1_epi8(16)),
+        _mm512_broadcast_i32x4(_mm_loadu_si128((const void *)(table + 16))), i);
+#elif LANES_BYTES == 32
+    const __m256i i = (__m256i)index;
+    const __m256i low = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)table)), i);
+    if (is_small)
+        return (ISA_(I8))low;
+    return (ISA_(I8))_mm256_blendv_epi8(
+        low, _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)(table + 16))), i),
+        _mm256_slli_epi16(i, 3));
+#else
+    ISA_(I8) found = index;
+    for (int l = 0; l < (int)sizeof index; l++)
+        ((int8_t *)&found)[l] = table[((int8_t *)&index)[l] & (is_small ? 15 : 31)];
     return found;
 #endif
 }

@@ -1,6 +1,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
+PATH: int
+SUM: int
+FILTER: int
+
 def instruction_sets() -> list[str]: ...
 
 class Scorer:
@@ -8,11 +12,14 @@ class Scorer:
         self,
         steps: NDArray[np.float32],
         emission: NDArray[np.float32],
+        thirds: NDArray[np.int8],
         codes: NDArray[np.uint8],
         offsets: NDArray[np.int64],
+        kind: int,
+        is_small: bool,
         instruction_set: str,
     ) -> None: ...
     @property
     def lanes(self) -> int: ...
     def stop(self) -> None: ...
-    def run(self, first: int, last: int, is_sum: bool, logs: NDArray[np.float64]) -> None: ...
+    def run(self, first: int, last: int, logs: NDArray[np.float64]) -> None: ...

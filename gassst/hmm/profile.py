@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst._core.profile import Scorer, instruction_sets
+from gassst._core.profile import FILTER, PATH, SUM, Scorer, instruction_sets
 from gassst.errors import InputError, MissingFileError, UsageError
 from gassst.workers.tasks import Progress, ProgressBar, run_problems, thread_count
 
@@ -48,6 +49,18 @@ ALPHABETS = {"amino": AMINO, "DNA": "ACGT", "RNA": "ACGU"}
 STEPS = 7  # M->M M->I M->D I->M I->I D->M D->D of a node
 PAST = 31  # the code behind the end of a sequence
 MOST_BASES = 1 << 24
+PASSING = 0.02  # of random sequences that pass the filter, as in HMMER
+
+
+class Hits(NamedTuple):
+    """Sequences that belong to a family, the best first."""
+
+    numbers: NDArray[np.int64]
+    """int64[m], their numbers, from 0."""
+    bits: Floats
+    """float64[m], as of `Profile.forward`."""
+    e_values: Floats
+    """float64[m], as of `Profile.e_values`."""
 
 
 class Profile:
@@ -156,7 +169,8 @@ class Profile:
         Sequences are text, in capitals or not; X of proteins and N of DNA stand for any letter. Raises InputError for a
         sequence that is empty or has other letters, UsageError for threads that make no sense.
         """
-        return self._bits(sequences, True, threads, progress)
+        texts = self._texts(sequences)
+        return self._bits(texts, SUM, threads, progress)
 
     def viterbi(
         self,
@@ -166,7 +180,8 @@ class Profile:
         progress: Progress | bool | None = None,
     ) -> Floats:
         """As `forward`, of the most probable alignment alone."""
-        return self._bits(sequences, False, threads, progress)
+        texts = self._texts(sequences)
+        return self._bits(texts, PATH, threads, progress)
 
     def e_values(self, bits: NDArray[np.float64], database: int | None = None) -> Floats:
         """float64[n]: how many of `database` random sequences would have such a `forward` score.
@@ -179,32 +194,72 @@ class Profile:
         found = np.exp(-slope * np.maximum(np.asarray(bits, float) - tau, 0))
         return found * (found.size if database is None else database)
 
-    def _bits(
+    def search(
         self,
         sequences: Iterable[str | bytes],
-        is_sum: bool,
-        threads: int | None,
-        progress: Progress | bool | None,
+        e_value: float = 10.0,
+        *,
+        threads: int | None = None,
+        progress: Progress | bool | None = None,
+    ) -> Hits:
+        """Sequences with an E-value of at most `e_value`, by their `forward` score.
+
+        Only sequences whose best stretches without gaps score as those of 2 % of random ones are scored further, as in
+        HMMER. So a sequence may be missing that `forward` would find: one that scores by many gaps alone.
+        Sequences and errors are those of `forward`. Raises UsageError for an E-value of 0 or less, and InputError for a
+        file without STATS LOCAL MSV or FORWARD.
+        """
+        if not e_value > 0:
+            raise UsageError(f"e_value: {e_value} is not above 0")
+        if "MSV" not in self._statistics:
+            self._fail("has no STATS LOCAL MSV: hmmbuild of HMMER 3 writes it")
+        texts = self._texts(sequences)
+        mu, slope = self._statistics["MSV"]
+        passing = mu - np.log(-np.log1p(-PASSING)) / slope
+        kept = np.flatnonzero(self._bits(texts, FILTER, threads, progress) >= passing)
+        bits = self._bits([texts[k] for k in kept.tolist()], SUM, threads, None)
+        values = self.e_values(bits, len(texts))
+        best = np.flatnonzero(values <= e_value)
+        best = best[np.argsort(-bits[best], kind="stable")]
+        return Hits(kept[best], bits[best], values[best])
+
+    def _bits(
+        self, texts: list[bytes], kind: int, threads: int | None, progress: Progress | bool | None
     ) -> Floats:
         count = thread_count(threads)
-        parts = self._codes(sequences)
-        if not parts:
-            return np.empty(0)
-        lengths = np.array([len(part) for part in parts])
+        lengths = np.fromiter(map(len, texts), np.int64, len(texts))
         order = np.argsort(lengths, kind="stable")
-        codes = np.concatenate([parts[i] for i in order.tolist()])
+        codes = np.frombuffer(b"".join([texts[k] for k in order.tolist()]).translate(self._table), np.uint8)
+        bar = ProgressBar(progress, float(lengths.sum()) * len(self) * 2)
+        if not texts:
+            bar.finish()
+            return np.empty(0)
+        if codes.max() == PAST:
+            self._refuse(texts)
+        steps, emission = self.odds()
         with np.errstate(divide="ignore"):
-            steps, emission = (
-                (table if is_sum else np.log(table)).astype(np.float32) for table in self.odds()
-            )
-        scorer = Scorer(
-            steps, emission, codes, np.append(0, np.cumsum(lengths[order])), instruction_sets()[0]
+            logs_of_steps, logs_of_letters = np.log(steps), np.log(emission)
+        thirds = np.clip(np.rint(np.maximum(logs_of_letters, -99) * (3 / np.log(2))), -128, 127).astype(
+            np.int8
         )
-        logs, cost = np.empty(len(parts)), lengths[order].astype(float) * len(self) * 2
-        bar = ProgressBar(progress, float(cost.sum()))
+        tables = (steps, emission) if kind == SUM else (logs_of_steps, logs_of_letters)
+        scorer = Scorer(
+            tables[0].astype(np.float32),
+            tables[1].astype(np.float32),
+            thirds,
+            codes,
+            np.append(0, np.cumsum(lengths[order])),
+            kind,
+            len(self.alphabet) < 15,
+            instruction_sets()[0],
+        )
+        logs, cost = (
+            np.empty(len(texts)),
+            lengths[order].astype(float) * len(self) * (0.05 if kind == FILTER else 2),
+        )
 
         def run(first: int, last: int) -> None:
-            scorer.run(first, last, is_sum, logs)
+            scorer.run(first, last, logs)
 
         run_problems(cost, run, count, scorer.stop, bar, scorer.lanes)
         bar.finish()
@@ -213,15 +268,23 @@ class Profile:
         n = lengths.astype(float)
         return (found - n * np.log(n / (n + 1)) + np.log(n + 1)) / np.log(2)
 
-    def _codes(self, sequences: Iterable[str | bytes]) -> list[NDArray[np.uint8]]:
-        if isinstance(sequences, (str, bytes)):
-            raise UsageError("sequences: a list of sequences is wanted, not one")
+    @cached_property
+    def _table(self) -> bytes:
+        """The code of each byte, PAST of those that are no letter."""
         table = np.full(256, PAST, np.uint8)
-        letters = self.alphabet + ("X" if self.alphabet == AMINO else "N")
-        for code, letter in enumerate(letters):
+        for code, letter in enumerate(self._letters):
             table[[ord(letter), ord(letter.lower())]] = code
         if self.alphabet != AMINO:
             table[[ord(letter) for letter in "TtUu"]] = 3
+        return table.tobytes()
+
+    @property
+    def _letters(self) -> str:
+        return self.alphabet + ("X" if self.alphabet == AMINO else "N")
+
+    def _texts(self, sequences: Iterable[str | bytes]) -> list[bytes]:
+        if isinstance(sequences, (str, bytes)):
+            raise UsageError("sequences: a list of sequences is wanted, not one")
         found = []
         for number, sequence in enumerate(sequences, 1):
             if not isinstance(sequence, (str, bytes)):
@@ -229,11 +292,15 @@ class Profile:
             text = sequence.encode("latin-1", "replace") if isinstance(sequence, str) else sequence
             if not 1 <= len(text) <= MOST_BASES:
                 raise InputError(f"sequence {number}: has {len(text):,} letters, not 1 to {MOST_BASES:,}")
-            codes = table[np.frombuffer(text, np.uint8)]
-            if codes.max() == PAST:
-                at = int(codes.argmax())
-                raise InputError(
-                    f"sequence {number}: {chr(text[at])!r} at letter {at + 1} is not one of {letters}"
-                )
-            found.append(codes)
+            found.append(text)
         return found
+
+    def _refuse(self, texts: list[bytes]) -> NoReturn:
+        """Names the first letter that is none."""
+        for number, text in enumerate(texts, 1):
+            at = text.translate(self._table).find(PAST)
+            if at >= 0:
+                raise InputError(
+                    f"sequence {number}: {chr(text[at])!r} at letter {at + 1} is not one of {self._letters}"
+                )
+        raise AssertionError

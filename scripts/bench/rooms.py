@@ -128,7 +128,7 @@ def profile() -> None:
         file.flush()
         own = Profile(file.name)
     unfiltered = {"bias_filter": False, "F1": 1.0, "F2": 1.0, "F3": 1.0, "E": 1e9}
-    for call, name in ((own.viterbi, "Viterbi"), (own.forward, "Forward")):
+    for call, name in ((own.search, "search"), (own.viterbi, "Viterbi"), (own.forward, "Forward")):
         mine = best(lambda call=call: call(several, threads=1)) / len(several)
         for options, what in (({}, "pyhmmer"), (unfiltered, "no filters")):
             theirs = best(lambda o=options: list(pyhmmer.hmmsearch(hmm, block, cpus=1, **o)), 1) / len(

@@ -19,6 +19,7 @@ def write_profile(path, alphabet, nodes, seed):
     rng, letters = np.random.default_rng(seed), profile.ALPHABETS[alphabet]
     lines = ["HMMER3/f [made by a test]", "NAME  made", f"LENG  {nodes}", f"ALPH  {alphabet}"]
     lines += [
+        "STATS LOCAL MSV       -8.0000  0.70000",
         "STATS LOCAL FORWARD   -4.0000  0.70000",
         f"HMM {' '.join(letters)}",
         "m->m m->i m->d i->m i->i d->m d->d",
@@ -71,6 +72,43 @@ def plain(p, codes, plus):
     return (c + move - length * np.log(length / (length + 1)) + np.log(length + 1)) / np.log(2)
 
 
+def codes_of(p, several):
+    letters = p.alphabet + ("N" if len(p.alphabet) == 4 else "X")
+    return [[letters.index(letter) for letter in text.upper()] for text in several]
+
+
+def plain_filter(p, codes):
+    """The best stretches without gaps, in whole thirds of a bit, which 8 bits suffice for."""
+    with np.errstate(divide="ignore"):
+        emission = np.maximum(np.rint(np.log2(p.odds()[1]) * 3), -99)
+    nodes, length = len(p), len(codes)
+    move = np.floor(3 * np.log2(3 / (length + 3)) + 0.5)
+    into = move + np.floor(3 * np.log2(2 / (nodes * (nodes + 1))) + 0.5)
+    match, best = np.full(nodes + 1, -999.0), -999.0
+    for code in codes:
+        begin = max(0, best) + into
+        match[1:] = np.maximum(match[:-1], begin) + emission[1:, code]
+        match[0] = -999
+        best = max(best, match.max() - 3)
+    null = length * np.log2(length / (length + 1)) - np.log2(length + 1)
+    return (best + move) / 3 - 3 / np.log(2) - null
+
+
+@pytest.mark.parametrize("alphabet", ["amino", "DNA"])
+def test_the_filter_is_that_of_plain_code(alphabet, tmp_path, instruction_set):
+    best = write_profile(tmp_path / "x.hmm", alphabet, 12, 1)
+    p, rng = Profile(tmp_path / "x.hmm"), np.random.default_rng(2)
+    several = ["".join(rng.choice(list(p.alphabet), rng.integers(1, 90))) for _ in range(150)]
+    several += [best[:6], several[3] + best[2:9] + several[4]]
+    found = p._bits([text.encode() for text in several], profile.FILTER, 2, None)
+    assert np.allclose(found, [plain_filter(p, codes) for codes in codes_of(p, several)], atol=1e-9)
+    assert np.isinf(p._bits([best.encode() * 9], profile.FILTER, 1, None)).all()
+    hits = p.search([*several, best * 3], 1e-3)
+    assert hits.numbers[0] == len(several) and (hits.e_values <= 1e-3).all()
+    assert np.allclose(hits.bits, p.forward([[*several, best * 3][k] for k in hits.numbers]))
+    assert p.search([]).numbers.tolist() == []
+
+
 @pytest.mark.parametrize("alphabet", ["amino", "DNA"])
 def test_scores_are_those_of_plain_code(alphabet, tmp_path, instruction_set):
     best = write_profile(tmp_path / "x.hmm", alphabet, 12, 1)
@@ -80,7 +118,7 @@ def test_scores_are_those_of_plain_code(alphabet, tmp_path, instruction_set):
     several.append(best[:5] + ("X" if alphabet == "amino" else "N") + best[6:])
     with np.errstate(invalid="ignore"):
         for plus, found in ((np.logaddexp, p.forward(several, threads=2)), (np.maximum, p.viterbi(several))):
-            wanted = [plain(p, codes, plus) for codes in p._codes(several)]
+            wanted = [plain(p, codes, plus) for codes in codes_of(p, several)]
             assert np.allclose(found, wanted, atol=2e-3)
     assert p.forward([best * 40])[0] > 100  # numbers were made smaller on the way
     assert np.array_equal(p.forward(several[::-1])[::-1], p.forward(several))
@@ -126,6 +164,10 @@ def test_scores_are_those_of_pyhmmer(alphabet, tmp_path):
     assert all(abs(found[i] - score) < 0.05 for i, score in whole.items()) and len(whole) >= 10
     assert (p.viterbi(several) <= found + 1e-3).all()
     pre = np.array([hits[i].pre_score for i in range(len(several))])
+    usual = next(iter(pyhmmer.hmmsearch(hmm, block, cpus=1, E=1e-3)))
+    assert {int(hit.name) for hit in usual if hit.evalue <= 1e-3} <= set(
+        p.search(several, 1e-3).numbers.tolist()
+    )
     tau, slope = hmm.evalue_parameters.f_tau, hmm.evalue_parameters.f_lambda
     assert np.allclose(np.log(p.e_values(pre, 1)), -slope * (pre - tau), rtol=1e-3)
 
@@ -141,7 +183,9 @@ def test_bad_input_is_one_line(tmp_path):
 
     for call, words in [
         (lambda: Profile("/nowhere/x.hmm"), "no such file"),
-        (lambda: edited("STATS", "STAT")().e_values(np.ones(1)), "no STATS LOCAL FORWARD"),
+        (lambda: edited("LOCAL FORWARD", "LOCAL FORWARDS")().e_values(np.ones(1)), "no STATS LOCAL FORWARD"),
+        (lambda: edited("LOCAL MSV", "LOCAL MSVS")().search(["ACGT"]), "no STATS LOCAL MSV"),
+        (lambda: p.search(["ACGT"], 0), "not above 0"),
         (lambda: p.forward("ACGT"), "a list of sequences"),
         (lambda: p.forward(["ACGT", "ACXT"]), "sequence 2: 'X' at letter 3 is not one of ACGTN"),
         (lambda: p.viterbi([""]), "has 0 letters"),
