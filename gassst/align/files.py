@@ -19,7 +19,7 @@ from gassst.errors import UsageError
 from gassst.files.sam_header import program_line
 from gassst.files.whole_file import whole_file
 from gassst.version import __version__
-from gassst.workers.tasks import Progress
+from gassst.workers.tasks import Progress, is_device
 
 FORMATS = ("tsv", "paf", "sam")
 COLUMNS = [
@@ -65,14 +65,26 @@ class Hit:
 
 
 class Hits:
-    """The best alignments of all queries, block by block."""
+    """The best alignments of all queries, block by block; scores are those of a device where one is named."""
 
-    def __init__(self, queries: Sequences, targets: Sequences, costs: Costs, choice: Choice, threads: int):
+    def __init__(
+        self,
+        queries: Sequences,
+        targets: Sequences,
+        costs: Costs,
+        choice: Choice,
+        threads: int,
+        device: str | None = None,
+    ):
         self.queries, self.targets = queries, targets
         self.strands = [queries]
         if choice.both_strands:
             self.strands.append(reverse_complement(queries))
-        self._costs, self._choice, self._threads = costs, choice, threads
+        self._costs, self._choice, self._threads, self._device = costs, choice, threads, device
+        if is_device(device):
+            from gassst.gpu.platforms import opened
+
+            opened(str(device), threads)  # fails before anything is written
 
     def __call__(self, progress: Progress | None = None) -> Iterator[Hit]:
         """All hits, in the order of the queries, the best first; equal scores in the order of targets and strands."""
@@ -93,7 +105,7 @@ class Hits:
         scores = np.empty((last - first, n * strands), np.int32)
         parts = [_slice(strand, first, last) for strand in self.strands]
         together = np.empty((len(parts) * (last - first), n), np.int32)
-        Product(_joined(parts), self.targets, self._costs, self._threads).run(together, progress)
+        self._score(_joined(parts), together, progress)
         for i in range(strands):
             scores[:, i::strands] = together[i * (last - first) : (i + 1) * (last - first)]
         row, column = self._chosen(scores)
@@ -113,6 +125,15 @@ class Hits:
             before = q
             yield _hit(found[strand], taken[strand], q + first, rank, strand == 1)
             taken[strand] += 1
+
+    def _score(self, queries: Sequences, scores: NDArray[np.int32], progress: Progress | None) -> None:
+        if is_device(self._device):
+            from gassst.align.opencl import DeviceProduct
+
+            product = DeviceProduct(queries, self.targets, self._costs, str(self._device), self._threads)
+            product.run(scores, None, progress)
+        else:
+            Product(queries, self.targets, self._costs, self._threads).run(scores, progress)
 
     def _chosen(self, scores: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Rows and columns of the best scores of each row, ordered by row, score and column."""

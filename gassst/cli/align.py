@@ -28,6 +28,7 @@ SCORED = {
     "best": 1,
     "min_score": None,
     "both_strands": False,
+    "device": None,
 }
 
 
@@ -106,6 +107,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="Also align the reverse complements of the queries, for DNA.",
     )
+    add(
+        "--device",
+        metavar="DEV",
+        help="Compute the scores on this OpenCL device, as map --device names it, or with :all behind it on all of its "
+        "kind (default: compiled code). Alignments of the best are the host's.",
+    )
     add_common(parser)
 
 
@@ -131,7 +138,8 @@ def main(args: argparse.Namespace) -> int:
     )
     costs.verify(int(queries.lengths.max()), int(targets.lengths.max()))
     check_format(queries, targets, form)
-    hits = Hits(queries, targets, costs, Choice(args.best, args.min_score, args.both_strands), args.threads)
+    choice = Choice(args.best, args.min_score, args.both_strands)
+    hits = Hits(queries, targets, costs, choice, args.threads, args.device)
     log_start(args)
     start = time.perf_counter()
     with Progress(quiet=args.quiet) as progress:

@@ -49,6 +49,14 @@ def test_best_targets_on_both_strands(world):
     assert [row[1:3] for row in rows[2:]] == [["0", "24"]] * 2
 
 
+@pytest.mark.device("cpu")
+def test_a_device_writes_the_same(world):
+    options = ("--both-strands", "--best", 0, "-q")
+    assert world(*options, "--device", "cpu") == world(*options)
+    code, out, error = world("--device", "no such device", "-q")
+    assert code != 0 and "no such device" in error and not out
+
+
 def test_paf(world, tmp_path):
     assert world("-o", tmp_path / "x.paf", "--both-strands", "--best", 2, "--min-score", 100)[0] == 0
     rows = [line.split("\t") for line in (tmp_path / "x.paf").read_text().splitlines()]
