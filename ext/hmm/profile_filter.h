@@ -11,6 +11,8 @@ static int ISA_(thirds)(double logs)
 LANES_TARGET static void ISA_(filter)(const profile_job *job, int64_t first, int64_t count, void *memory, double *logs)
 {
     const int64_t nodes = job->nodes, *at = job->offsets + first;
+    const int8_t *scores = job->bytes; /* copied, as what is written to rows might lie anywhere else */
+    const int is_small = job->is_small;
     ISA_(I8) *match = memory, into = {0}, best, begin;
     const ISA_(I8) zero = {0}, none = zero + (int8_t)-128, half = zero + (int8_t)-3;
     const ISA_(I8) base = zero + (int8_t)FILTER_BASE;
@@ -32,11 +34,11 @@ LANES_TARGET static void ISA_(filter)(const profile_job *job, int64_t first, int
             ((int8_t *)&letter)[l] = i < of[1] - of[0] ? (int8_t)job->codes[of[0] + i] : PROFILE_LETTERS - 1;
         }
         for (int64_t k = 1; k <= nodes; k++) {
-            const ISA_(I8) score = ISA_(lookup_byte)(job->bytes + PROFILE_LETTERS * k, job->is_small, letter);
-            const ISA_(I8) larger = MAX_I8(before, begin);
+            const ISA_(I8) score = ISA_(lookup_byte)(scores + PROFILE_LETTERS * k, is_small, letter);
+            const ISA_(I8) larger = MAX_I8(before, begin), now = ADD_I8(larger, score);
             before = match[k];
-            match[k] = ADD_I8(larger, score);
-            end = MAX_I8(end, match[k]);
+            match[k] = now;
+            end = MAX_I8(end, now);
         }
         end = ADD_I8(end, half);
         best = MAX_I8(best, end);
