@@ -48,7 +48,7 @@ def best_stretches(const uint32_t[::1] read_strand, const coordinate_t[::1] diag
     cdef stretch_t best
     with nogil:
         for i in range(k):
-            best = stretch_of_read(bases, reads, read_strand[i], diagonal[i], lengths, plane_start, costs)
+            best = stretch_of_read(bases, reads, read_strand[i], diagonal[i], lengths, plane_start, costs, INT32_MIN)
             found[0, i], found[1, i] = best.total, best.begin << 16 | best.end
     return found.base
 
@@ -59,7 +59,7 @@ cdef struct group_t:
     stretch_t best          # on its diagonal
 
 
-def promising_buckets(anchors, context, Py_ssize_t most, stretches=None):
+def promising_buckets(anchors, context, Py_ssize_t most, stretches=None, const int32_t[::1] least=None):
     """The buckets of each read that may hold its best local alignment, a rival of that, or one of another part.
 
     A bucket is judged by the best ungapped stretch on the diagonal of its longest anchor. Bases that seeds cover say
@@ -76,6 +76,8 @@ def promising_buckets(anchors, context, Py_ssize_t most, stretches=None):
         Buckets for each base of a read. One is left out where so many better stretches hold its own one's middle.
     stretches : uint32[2, c], optional
         Of the anchors, where they are known, as `DenselyLooked` has them.
+    least : int32[n], optional
+        Of each read, what a stretch scores at least. Anchors on other diagonals are left out.
 
     Returns
     -------
@@ -91,7 +93,8 @@ def promising_buckets(anchors, context, Py_ssize_t most, stretches=None):
     cdef planes_t bases = planes_of(context.reference.planes), strands = planes_of(packed.planes)
     cdef costs_t costs = costs_of(scoring)
     cdef int shift = context.shift
-    cdef Py_ssize_t a = start.shape[0] - 1, i, j, g, n, k = 0, m, first, behind
+    cdef Py_ssize_t a = start.shape[0] - 1, i, j, g, n, k = 0, m, first, behind, row
+    cdef int32_t at_least
     cdef group_t group
     cdef bint are_known = stretches is not None
     cdef const uint32_t[:, ::1] known = stretches
@@ -106,25 +109,30 @@ def promising_buckets(anchors, context, Py_ssize_t most, stretches=None):
         raise MemoryError
     with nogil:
         for i in range(a):
-            n, j = 0, start[i]
-            while j < start[i + 1]:
-                group = group_t(j, stretch_t(0, 0, 0))
-                while (j < start[i + 1] and read_strand[j] == read_strand[group.row]
-                       and diagonal[j] >> shift == diagonal[group.row] >> shift):
-                    if length[j] > length[group.row]:
-                        group.row = j
-                    j += 1
-                groups[n] = group
-                if not are_known:
-                    prefetch_read(bases, diagonal[group.row])
-                n += 1
+            n = 0
+            at_least = INT32_MIN if least is None or start[i] == start[i + 1] else least[read_strand[start[i]] >> 1]
+            for j in range(start[i], start[i + 1]):
+                if least is not None:
+                    prefetch_read(bases, diagonal[min(j + AHEAD, start[i + 1] - 1)])
+                    group.best.total = <int32_t>known[0, j] if are_known else stretch_of_read(
+                        bases, strands, read_strand[j], diagonal[j], lengths, plane_start, costs, at_least).total
+                    if group.best.total < at_least:
+                        continue
+                row = groups[n - 1].row if n else j
+                if n == 0 or read_strand[j] != read_strand[row] or diagonal[j] >> shift != diagonal[row] >> shift:
+                    groups[n] = group_t(j, stretch_t(0, 0, 0))
+                    if not are_known:
+                        prefetch_read(bases, diagonal[j])
+                    n += 1
+                elif length[j] > length[row]:
+                    groups[n - 1].row = j
             for g in range(n if n > most else 0):
                 j = groups[g].row
                 if are_known:
                     groups[g].best = stretch_t(<int32_t>known[0, j], known[1, j] >> 16, known[1, j] & 0xffff)
                 else:
                     groups[g].best = stretch_of_read(bases, strands, read_strand[j], diagonal[j], lengths, plane_start,
-                                                     costs)
+                                                     costs, INT32_MIN)
             for g in range(n):
                 keys[0, g] = <uint64_t>(~<uint32_t>groups[g].best.total) << 32 | <uint64_t>g
             if n > most:
@@ -148,7 +156,7 @@ def promising_buckets(anchors, context, Py_ssize_t most, stretches=None):
 
 cdef inline stretch_t stretch_of_read(planes_t bases, planes_t strands, uint32_t read_strand, coordinate_t diagonal,
                                       const uint32_t[::1] lengths, const uint32_t[::1] plane_start,
-                                      costs_t costs) noexcept nogil:
+                                      costs_t costs, int32_t least) noexcept nogil:
     cdef uint32_t r = read_strand >> 1
     cdef int64_t m = lengths[r]
-    return best_stretch(bases, diagonal, strands, first_base(plane_start[r], read_strand, m), m, costs, INT32_MIN)
+    return best_stretch(bases, diagonal, strands, first_base(plane_start[r], read_strand, m), m, costs, least)

@@ -1,4 +1,4 @@
-from gassst.model.array_types import I64, U32
+from gassst.model.array_types import I32, I64, U32
 from gassst.search.arrays import Anchors
 from gassst.search.context import BatchContext
 
@@ -8,4 +8,5 @@ def promising_buckets(
     context: BatchContext,
     most: int,
     stretches: U32 | None = None,
+    least: I32 | None = None,
 ) -> tuple[U32, I64]: ...

@@ -10,7 +10,6 @@ Places compare by their score with the bonus for each end that is reached; AS an
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -21,9 +20,9 @@ from gassst.local.align import Aligner
 from gassst.local.joint import PAIR_BONUS
 from gassst.local.mates import PairedPlaces, pair_up
 from gassst.local.places import MUCH_CLIPPED, Lines, Places, line_of_read, of_reads, rank
-from gassst.local.reseed import PassedOver, look_again
-from gassst.local.rivals import SeedCoverage, rivals_of, rules, supplementary
-from gassst.model.array_types import I64, Bool
+from gassst.local.reseed import STRIDE, PassedOver, diagonals_of_copies, look_again, seed_length
+from gassst.local.rivals import SeedCoverage, rivals_of, supplementary
+from gassst.model.array_types import I32, I64, U32, Bool
 from gassst.model.layouts import NO_SCORE, RATING, SAME_PLACE
 from gassst.model.params import LEAST_SHARE, Scoring
 from gassst.model.rules import optional
@@ -33,23 +32,6 @@ from gassst.search.context import BatchContext, PairContext
 from gassst.search.host import HostBackend, unmapped_rows
 from gassst.search.plan import EXTRA_STRATA
 from gassst.search.tandem_copies import beside_copies
-
-
-class Looked(NamedTuple):
-    """What a batch of `n` reads is known to have.
-
-    Attributes
-    ----------
-    primary : Lines
-        Of the reads that were not settled at once.
-    places : Places
-    passed_over : PassedOver
-        Of the reads that dense seeds were looked up for.
-    """
-
-    primary: Lines
-    places: Places
-    passed_over: PassedOver
 
 
 def realign(backend: HostBackend, found: GlobalResult, pairs: PairContext | None) -> BatchResult:
@@ -87,19 +69,20 @@ class _Realignment:
         is_lucky = np.abs(primary.last_diagonal - primary.first_diagonal) > self.context.plan.gaps
         far[primary.read] = is_lucky | (primary.clipped(lengths) >= MUCH_CLIPPED)
         decided = self._decided(primary, far)
-        known = Looked(primary, places, PassedOver.none(n))
+        known = primary, places, PassedOver.none(n)
         if far.any():
             known = self._look_up(known, far)
         # A mate may vouch for what scores less than -T.
         paired_reads = np.zeros(n, bool) if self.pairs is None else self.pairs.paired
-        known = known._replace(primary=self._reportable(known.primary, paired_reads))
-        paired = PairedPlaces.none(n, known.primary, known.places)
+        primary, places, passed_over = known
+        primary = self._reportable(primary, paired_reads)
+        paired = PairedPlaces.none(n, primary, places)
         if self.pairs is not None:
-            paired = pair_up(self.aligner, self.pairs, decided, known.primary, known.places)
+            paired = pair_up(self.aligner, self.pairs, decided, primary, places)
             paired = self._concordant(self.pairs, paired, decided)
         primary, places = paired.primary, paired.places
         parts = supplementary(self.aligner, places.take(far[places.read]), primary.take(far[primary.read]))
-        return self._report(paired, parts, SeedCoverage(far, found.seen, known.passed_over), decided)
+        return self._report(paired, parts, SeedCoverage(far, found.seen, passed_over), decided)
 
     def _decided(self, primary: Lines, far: Bool) -> Bool:
         """bool[n]: mates of the pairs that stay where the search of whole reads has placed them.
@@ -121,13 +104,14 @@ class _Realignment:
         "Looks up seeds at every fifth base of reads that fit at one end only.",
         instead=lambda self, known, reads: known,
     )
-    def _look_up(self, known: Looked, reads: Bool) -> Looked:
+    def _look_up(
+        self, known: tuple[Lines, Places, PassedOver], reads: Bool
+    ) -> tuple[Lines, Places, PassedOver]:
         """What is known with the places that dense seeds of some `reads` (bool[n]) lead to."""
         primary, places, passed_over = known
         rows = np.flatnonzero(reads).astype(np.uint32)
         promising, found = look_again(self.backend, rows, SCORED)
-        primary, places = self.aligner.look_further(primary, places, reads, promising)
-        return Looked(primary, places, passed_over.put(rows, found))
+        return *self.aligner.look_further(primary, places, reads, promising), passed_over.put(rows, found)
 
     def _reportable(self, lines: Lines, decided: Bool) -> Lines:
         """Those with the least score that is asked for (-T), to which a concordant mate (bool[n]) adds its worth."""
@@ -146,17 +130,12 @@ class _Realignment:
         concordant &= of_reads(paired.primary, self.context.n)[pairs.partner]
         return replace(paired, primary=self._reportable(paired.primary, concordant))
 
-    # --- places --------------------------------------------------------------------------------------------------
-
     def _known_places(self) -> tuple[Lines, Places]:
         """The places that the search found, and the alignment of the best one of every read."""
-        found, context, scoring = self.found, self.context, self.scoring
-        each = scoring.match + scoring.mismatch
+        found, context, each = self.found, self.context, self.scoring.match + self.scoring.mismatch
         # Those that a mate can make up for.
         rows, given = _local_places.known_places(found, -(-PAIR_BONUS // each), context.flip)
         return self.aligner.known(found.bands, rows, given)
-
-    # --- rows ----------------------------------------------------------------------------------------------------
 
     def _report(
         self, paired: PairedPlaces, parts: Lines, seed_coverage: SeedCoverage, decided: Bool
@@ -174,7 +153,7 @@ class _Realignment:
         # What the search of whole reads says holds for alignments of whole reads, and for what pairs decide.
         by_score = (primary.hits["cigar_runs"] > 1) | ~primary.given | seed_coverage.reseeded[primary.read]
         own = np.flatnonzero(by_score & ~joined[primary.read])
-        some, how = primary.take(own), (seed_coverage, rules(context))
+        some, how = primary.take(own), (seed_coverage, (seed_length(context), STRIDE, MUCH_CLIPPED))
         rated = self.found.rated.view(np.uint8).copy().view(RATING)  # NumPy copies structs field by field
         rated[some.read] = context.rater.lines(context, some, of_primary.take(own), *how)
         if self.pairs is not None:
@@ -193,9 +172,9 @@ class _Realignment:
         lines.hits["mapq"][further] = context.rater.lines(context, *of_parts, *how, ends)["mapq"]
         others = lines.take(np.empty(0, np.int64))
         if context.params.most_hits > 1:
-            reads = np.flatnonzero(of_reads(lines, context.n)).astype(np.uint32)
-            promising, _ = look_again(self.backend, reads, max(SCORED, context.params.most_hits))
-            places = self.aligner.with_further(places, promising)
+            copies = diagonals_of_copies(self.backend, np.unique(lines.read), self._least_stretches(lines))
+            for promising in copies:
+                places = self.aligner.with_further(places, promising)
             rivals, behind, of_line = rivals_of(context, lines, places)
             others = self._secondary(places, behind, of_line, lines)
         table = _local_rows.summarise(context.n, lines, rivals)
@@ -205,18 +184,33 @@ class _Realignment:
         summary["n_reported"] = np.where(summary["best"] == NO_SCORE, 0, n_reported)
         return BatchResult(hits, summary, self.aligner.cigars, table[context.n :])
 
+    def _least_listed(self, score: np.ndarray, read_strand: U32) -> I64:
+        """int64[k]: least scores of what is listed beside lines of such scores."""
+        least = self.aligner.least_scores(read_strand)
+        share = 0.0 if self.context.params.all_hits else LEAST_SHARE
+        return np.maximum(least, np.ceil(share * score).astype(np.int64))
+
+    def _least_stretches(self, lines: Lines) -> I32:
+        """int32[n]: least score of the longest part between gaps of an alignment that is listed beside a read's lines.
+
+        The more gaps it has, the less need each part score; but each of them costs what the parts have to make up for.
+        """
+        scoring, n, m = self.scoring, self.context.n, self.context.lengths.astype(np.int64)
+        least = np.full(n, np.iinfo(np.int32).max, np.int64)
+        np.minimum.at(least, lines.read, self._least_listed(lines.hits["score"], lines.read_strand))
+        gap = max(1, min(map(sum, zip(scoring.gap_open, scoring.gap_extend, strict=True))))
+        gaps = np.maximum(m * scoring.match - least, 0) // gap
+        return np.minimum(least, (least + gaps * gap) // (gaps + 1)).astype(np.int32)
+
     def _secondary(self, places: Places, rows: I64, of_line: I64, lines: Lines) -> Lines:
         """The next best places of each line, as many as were asked for.
 
         `rows` int64[m]: rivals among the places, by line (`of_line` int64[m]). That of several lines is the first's.
         """
-        params, score = self.context.params, lines.hits["score"]
         rows, once = np.unique(rows, return_index=True)
         order = np.argsort(once)
         rivals, of_line = places.take(rows[order]), of_line[once[order]]
-        enough = rivals.score >= self.aligner.least_scores(rivals.read_strand)
-        if not params.all_hits:
-            enough &= rivals.score >= LEAST_SHARE * score[of_line]
+        enough = rivals.score >= self._least_listed(lines.hits["score"][of_line], rivals.read_strand)
         others = self.aligner.align_places(rivals.take(enough), lines.hits["part"][of_line[enough]])
         others = others.take(others.hits["score"] >= self.aligner.least_scores(others.read_strand))
         others.hits["flag"] |= SECONDARY
@@ -226,7 +220,7 @@ class _Realignment:
         others, of_part = others.take(order), of_part[order]
         new = _are_new(others, lines)
         others, of_part = others.take(new), of_part[new]
-        return others.take(rank(of_part) < params.most_hits - 1)
+        return others.take(rank(of_part) < self.context.params.most_hits - 1)
 
 
 def _are_new(lines: Lines, known: Lines) -> Bool:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
-from gassst._core import stretches as _stretches
-from gassst.model.array_types import F64, I64, U32
+from gassst._core.local_places import SCORED
+from gassst._core.stretches import promising_buckets
+from gassst.model.array_types import F64, I32, I64, U32
+from gassst.model.params import LEAST_SHARE
 from gassst.search.arrays import Diagonals
 from gassst.search.context import BatchContext
 from gassst.search.dense import DenseSeeds
@@ -19,16 +22,10 @@ STRIDE = 5
 SPECIFIC = 4  # bases by which a seed is longer than one that occurs once by chance; 2 and 6 place fewer right
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class PassedOver:
-    """Bases at which seeds begin that occur too often, of `n` reads.
+class PassedOver(NamedTuple):
+    """Bases at which seeds begin that occur too often, of `n` reads: how many (float64[n]).
 
-    Attributes
-    ----------
-    bases : float64[n]
-        How many.
-    first, end : int64[n]
-        They lie among the bases first .. end - 1 of the read as sequenced.
+    They lie among the bases first .. end - 1 (int64[n]) of the read as sequenced.
     """
 
     bases: F64
@@ -52,11 +49,30 @@ def seed_length(context: BatchContext) -> int:
     return min(context.plan.affordable + SPECIFIC, context.index.longest_seed)
 
 
+def _dense_seeds(context: BatchContext) -> DenseSeeds:
+    length = seed_length(context)
+    return DenseSeeds(length, STRIDE, context.plan.occurrence_cap(length))
+
+
 def look_again(backend: HostBackend, reads: U32, most: int) -> tuple[Diagonals, PassedOver]:
     """At most so many promising diagonals of each of `reads` (uint32[a], ascending), and what was passed over."""
-    context, length = backend.context, seed_length(backend.context)
-    seeds = DenseSeeds(length, STRIDE, context.plan.occurrence_cap(length))
-    looked = backend.look_densely(reads, seeds)
-    promising = _stretches.promising_buckets(looked.anchors, context, most, looked.stretches)
+    looked = backend.look_densely(reads, _dense_seeds(backend.context))
+    promising = promising_buckets(looked.anchors, backend.context, most, looked.stretches)
     end = np.where(looked.last < 0, looked.first, looked.last + STRIDE)
     return Diagonals(*promising), PassedOver(looked.clipped.astype(np.float64) * STRIDE, looked.first, end)
+
+
+def diagonals_of_copies(backend: HostBackend, reads: U32, least: I32) -> Iterator[Diagonals]:
+    """Diagonals of each of `reads` (uint32[a], ascending) on which an ungapped stretch scores `least` (int32[n]).
+
+    A copy that scores LEAST_SHARE has one of the disjoint seeds without an error. Of reads of which several occur too
+    often, dense ones are looked up. Of all copies that score -T there is no such seed.
+    """
+    context = backend.context
+    params, scoring = context.params, context.params.scoring
+    most, loss = max(SCORED, params.most_hits), (1 - LEAST_SHARE) * scoring.match
+    disjoint = DenseSeeds(context.index.longest_seed, 0, 0, int((scoring.match + scoring.mismatch) / loss))
+    for seeds in (disjoint, _dense_seeds(context))[params.all_hits :]:
+        looked = backend.look_densely(reads, seeds)
+        yield Diagonals(*promising_buckets(looked.anchors, context, most, looked.stretches, least))
+        reads = reads[looked.clipped > 1]

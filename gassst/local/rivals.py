@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from gassst._core import local_places as _local_places
 from gassst.local.align import Aligner
 from gassst.local.places import MUCH_CLIPPED, Lines, Places, at, line_of_read, overlap, rank
-from gassst.local.reseed import STRIDE, PassedOver, seed_length
+from gassst.local.reseed import PassedOver
 from gassst.model.array_types import I64, Bool
 from gassst.model.rules import optional
 from gassst.search.arrays import Seen
 from gassst.search.context import BatchContext
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Rivals:
-    """The next best place beside each line.
-
-    Attributes
-    ----------
-    total, score : int32[k]
-    count : int64[k]
-        Places with that total.
-    """
+class Rivals(NamedTuple):
+    """The next best place beside each line: its `total` and `score` (int32[k]), how many have that total (int64[k])."""
 
     total: np.ndarray
     score: np.ndarray
-    count: I64
+    count: I64  # type: ignore[assignment]
 
     def take(self, index: np.ndarray) -> Rivals:
         """The rows at `index`."""
@@ -42,28 +34,12 @@ def rivals_of(context: BatchContext, lines: Lines, places: Places) -> tuple[Riva
     return Rivals(total, score, count), order, of_line
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class SeedCoverage:
-    """What was looked at of the `n` reads of a batch.
-
-    Attributes
-    ----------
-    reseeded : bool[n]
-        Reads that were looked up with dense seeds.
-    seen : search.arrays.Seen
-        Of the others.
-    passed_over : PassedOver
-        Of those that were looked up.
-    """
+class SeedCoverage(NamedTuple):
+    """What was looked at: bool[n], reads with dense seeds, and what was `passed_over` of them; of others `seen`."""
 
     reseeded: Bool
     seen: Seen
     passed_over: PassedOver
-
-
-def rules(context: BatchContext) -> tuple[int, int, int]:
-    """Bases of a dense seed, and from one to the next; longest end that errors may hide."""
-    return seed_length(context), STRIDE, MUCH_CLIPPED
 
 
 @optional(

@@ -16,22 +16,28 @@ from gassst.search.plan import SearchPlan, SeedRows
 class DenseSeeds(NamedTuple):
     """Seeds of `length` bases, each a `stride` behind the one before, on both strands.
 
-    `occurrences`: of a seed that are looked at, at most.
+    `occurrences`: of a seed that are looked at, at most. `disjoint`: if not 0, there is one seed, and another one for
+    each so many bases. They are as long as disjoint ones can be, at most `length`, and occur as the plan allows.
     """
 
     length: int
     stride: int
     occurrences: int
+    disjoint: int = 0
 
     def rows(self) -> SeedRows:
         """Their plan by read length."""
         m = np.arange(MAX_READ_LENGTH + 1)
+        every = np.ones(m.size, np.uint16)
+        if self.disjoint:
+            pieces = (m // self.disjoint + 1).astype(np.uint16)
+            return SeedRows(np.minimum(m // pieces, self.length).astype(np.uint16), pieces, every)
         count = np.where(m >= self.length, (m - self.length) // self.stride + 1, 0).astype(np.uint16)
-        return SeedRows(np.full(m.size, self.length, np.uint16), count, np.ones(m.size, np.uint16))
+        return SeedRows(np.full(m.size, self.length, np.uint16), count, every)
 
     def caps(self, plan: SearchPlan) -> U32:
         """Most occurrences by seed length."""
-        return np.full_like(plan.caps, self.occurrences)
+        return plan.caps if self.disjoint else np.full_like(plan.caps, self.occurrences)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

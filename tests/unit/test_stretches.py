@@ -111,11 +111,17 @@ def test_promising_buckets_are_rivals_and_other_parts(strand):
         params=SimpleNamespace(scoring=Scoring()),
     )
 
-    def found(most):
-        strands, diagonals = promising_buckets(anchors, context, most)
+    def found(most, least=None):
+        least = None if least is None else np.array([least], np.int32)
+        strands, diagonals = promising_buckets(anchors, context, most, None, least)
         assert (strands == strand).all()
         return sorted(np.searchsorted(diagonal, diagonals).tolist())
 
     assert found(32) == [0, 1, 2, 3, 4]
     assert found(2) == [0, 1, 2]
     assert found(1) == [0, 1]
+    # With the bonus of an end they score some 85, 45, 80, 18 and 23.
+    assert found(32, 18) == [0, 1, 2, 3, 4]
+    assert found(32, 40) == [0, 1, 2]
+    assert found(32, 60) == [0, 2] and found(1, 60) == [0]
+    assert found(32, 99) == []
