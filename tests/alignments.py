@@ -208,7 +208,7 @@ def edit_cost(read, reference, position, runs):
 
 def gotoh(reads, reference, starts, width, scoring, from_first):
     """(H, I, D) int32[longest + 1, n, B] in the bands; row 0 is before the read. `from_first`: all alignments begin
-    with the first base, which brings the bonus; else anywhere, without it."""
+    with the first base, which brings the bonus; else behind it."""
     diagonals = np.arange(width, dtype=np.int32)
     shape = max(map(len, reads)) + 1, len(reads), width
     h, insertion, deletion = (np.full(shape, NEVER, np.int32) for _ in range(3))
@@ -217,7 +217,7 @@ def gotoh(reads, reference, starts, width, scoring, from_first):
     for i, (base, facing) in enumerate(facing_rows(reads, reference, starts, width)):
         s = np.where(facing == base, np.int32(scoring.match), np.int32(-scoring.mismatch))
         s[(facing == MASKED) | (base == MASKED)] = -1
-        before = h[i] if from_first else np.maximum(h[i], 0)
+        before = np.maximum(h[i], 0) if i and not from_first else h[i]
         into = insertion[i + 1]
         into[:, :-1] = np.maximum(h[i][:, 1:] - open_i, insertion[i][:, 1:]) - longer_i
         most = np.maximum(before + s, into)
@@ -233,7 +233,7 @@ def local_textbook(reads, reference, starts, width, scoring, together=32):
     found = []
     for at in range(0, len(reads), together):
         some, first = reads[at : at + together], starts[at : at + together]
-        ways = [gotoh(some, reference, first, width, scoring, from_first) for from_first in (True, False)]
+        ways = [gotoh(some, reference, first, width, scoring, from_first) for from_first in (False, True)]
         for p, read in enumerate(some):
             matrices = [tuple(matrix[: len(read) + 1, p] for matrix in way) for way in ways]
             found.append(best_local(read, reference, int(first[p]), scoring, matrices))
@@ -241,14 +241,14 @@ def local_textbook(reads, reference, starts, width, scoring, together=32):
 
 
 def best_local(read, reference, start, scoring, ways):
-    """`ways`: (H, I, D) of the read from its first base, and from anywhere."""
+    """`ways`: (H, I, D) of the read from behind its first base, and from that."""
     best = None
-    for from_first, matrices in zip((True, False), ways, strict=True):
+    for from_first, matrices in zip((False, True), ways, strict=True):
         ends = matrices[0][1:].copy()
         ends[-1] += scoring.clip
         total = int(ends.max())
         if total > 0 and (best is None or total > best[0]):
-            rows = int(np.flatnonzero((ends == total).any(axis=1))[-1]) + 1
+            rows = int(np.flatnonzero((ends == total).any(axis=1))[0]) + 1
             best = total, from_first, rows, int(ends[rows - 1].argmax()), matrices
     if best is None:
         return None
@@ -267,11 +267,11 @@ def local_path(read, reference, start, scoring, from_first, i, c, matrices):
             facing = reference[at] if at < len(reference) else MASKED
             s = scoring.match if facing == read[i - 1] else -scoring.mismatch
             s = -1 if MASKED in (facing, read[i - 1]) else s
-            before = h[i - 1, c] if from_first else max(h[i - 1, c], 0)
+            before = max(h[i - 1, c], 0) if i > 1 and not from_first else h[i - 1, c]
             if h[i, c] == before + s:
                 ops.append("M")
                 i -= 1
-                if not from_first and h[i, c] < 0:
+                if not from_first and h[i, c] <= 0:
                     break
                 continue
             state = "I" if h[i, c] == insertion[i, c] else "D"

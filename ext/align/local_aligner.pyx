@@ -464,7 +464,7 @@ cdef class LocalAligner:
                 p.score = p.total = 0
                 p.reached = 0
                 if end[m + j]:
-                    first, last = end[j] & 1, end[m + j] == self.length_of(p.read_strand)
+                    first, last = ~end[j] & 1, end[m + j] == self.length_of(p.read_strand)
                     p.total = end[j] >> 1
                     p.score, p.reached = p.total - bonus * (first + last), <uint8_t>(first | last << 1)
                 p.strand_end, p.diagonal = end[m + j], firsts[j] + end[2 * m + j]
@@ -687,7 +687,8 @@ cdef class LocalAligner:
             while i < self.n_places and place[i].read_strand >> 1 == line[l].read_strand >> 1:
                 away = llabs(place[i].diagonal - line[l].last_diagonal)
                 if (place[i].read_strand == line[l].read_strand
-                        and away <= max(<int64_t>place[i].width, 64 * <int64_t>words[line[l].read_strand >> 1])):
+                        and away <= max(place[i].width, 64 * <int64_t>words[line[l].read_strand >> 1],
+                                    llabs(line[l].last_diagonal - line[l].first_diagonal))):
                     crowded |= away > 0
                     rows[n] = i
                     n += 1

@@ -99,19 +99,18 @@ cdef void expand(const uint32_t *cigar, Py_ssize_t runs, planes_t reference, pla
 
 cdef void cut(int64_t contig_start, int64_t contig_end, int32_t bonus, bint at_start, bint at_end,
               alignment_t *a) noexcept nogil:
-    """Of what lies inside the contig keep the stretch with the best score, the longest one of equals."""
+    """Of what lies inside the contig keep the stretch with the best score, the shortest one of equals."""
     cdef int64_t at = a.position
     cdef int32_t running = 0, best = 0, total
     cdef Py_ssize_t c, begin = 0
-    cdef bint open = False
     a.first = a.to = 0
     for c in range(a.n):
         if at >= contig_start and at < contig_end:
-            if not open or running < 0:
-                begin, running, open = c, bonus if at_start and c == 0 else 0, True
+            if running <= 0:
+                begin, running = c, bonus if at_start and c == 0 else 0
             running += a.columns[c].score
             total = running + (bonus if at_end and c == a.n - 1 else 0)
-            if total > 0 and total >= best:
+            if total > best:
                 best, a.first, a.to = total, begin, c + 1
         at += a.columns[c].op != CIGAR_INSERTION
 

@@ -261,8 +261,8 @@ cdef class OneRead:
         batch = self.stages.bands_at(&place.read_strand, &first, 1)
         ends.key, ends.rows, ends.end = &key, &rows, &end
         self.stages.kernels.local_score(&batch, <const local_scoring *>&self.costs[0], width, &ends)
-        # A key is twice the total, and 1 where the first base is aligned.
-        return (key & 1 and rows == self.length and first + end == diagonal
+        # A key is twice the total, and odd where the first base is clipped.
+        return (not key & 1 and rows == self.length and first + end == diagonal
                 and key >> 1 == <int>self.length * self.match + self.perfect_ends - loss)
 
     cdef bint is_plain(self, int64_t diagonal, int64_t first) noexcept nogil:

@@ -66,6 +66,6 @@ def aligned(
 def _without_bonus(handle: ReadsHandle, read_strand: U32, ends: U16, scoring: Scoring) -> tuple[I32, U8]:
     """Scores in `ends` uint16[3, n] of local.h: halved, less the bonus of each end that is reached; and which are."""
     some = ends[1] > 0
-    first, last = some & (ends[0] & 1 > 0), some & (ends[1] == handle.lengths[read_strand >> 1])
+    first, last = some & (ends[0] & 1 == 0), some & (ends[1] == handle.lengths[read_strand >> 1])
     score = np.where(some, (ends[0] >> 1).astype(np.int32) - scoring.clip * (1 * first + last), 0)
     return score.astype(np.int32), (first + 2 * last).astype(np.uint8)

@@ -129,3 +129,25 @@ def test_more_gaps_never_score_less():
         found = np.array([total(records[False, i]) for i in range(len(reads))])
         assert (found >= before).all(), (gaps, np.flatnonzero(found < before))
         before = found
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_the_clipped_form_of_a_read_is_no_rival_of_it(paired):
+    """Reads of unique bases over one long deletion, which scores only a little more than to clip what is behind it."""
+    rng = np.random.default_rng(11)
+    genome = rng.choice(BASES, 30_000)
+    index = gassst.Index.build(Reference.from_sequences([("a", genome.tobytes())]))
+    reads, mates = [], []
+    for size in range(55, 73):
+        at = int(rng.integers(1000, 28_000))
+        reads.append(np.concatenate([genome[at - 76 : at], genome[at + size :][:74]]))
+        mates.append(complement(genome[at + size + 174 :][:150]))
+    files = [
+        [(f"r{i}", read.tobytes().decode(), None) for i, read in enumerate(some)] for some in (reads, mates)
+    ]
+    mapper = (
+        gassst.Mapper(index, insert=INSERT, device="none") if paired else gassst.Mapper(index, device="none")
+    )
+    found = [hit for hit in mapper.map(*files[: 1 + paired]) if not hit.flag & 0x900]
+    for size, hit in enumerate(found[:: 1 + paired], 55):
+        assert (2, size) in hit.cigar and hit.mapq >= 50, (hit.cigarstring, hit.mapq)

@@ -200,7 +200,7 @@ def test_alignments_go_on_behind_the_cut(strand, runs, position, expected):
 
 
 def best_by_trying(read, genome, position, inside):
-    """(score, begin, end) of the best part of an ungapped alignment, the longest of equals, over all of them."""
+    """(score, begin, end) of the best part of an ungapped alignment, the shortest of equals, over all of them."""
     columns = [
         None
         if not inside(position + j)
@@ -219,9 +219,9 @@ def best_by_trying(read, genome, position, inside):
                 break
             score += columns[end - 1]
             total = score + SCORING.clip * ((begin == 0) + (end == len(read)))
-            best = max(best, (total, end - begin, score, begin))
+            best = max(best, (total, begin - end, score, -begin))
     _, length, score, begin = best
-    return score, begin, begin + length
+    return score, -begin, -begin - length
 
 
 def test_alignments_of_cut_reads_become_those_of_whole_ones():

@@ -14,7 +14,7 @@
  * the row is two operations a cell. none(i) is the loss of an alignment that begins here, behind i clipped bases, the
  * bonus among it. An alignment that ends here loses, in the end, the bases behind it and the other bonus.
  *
- * Scores are doubled, and the lowest bit says that the alignment begins with the first base: so of equal scores one
+ * Scores are doubled, and the lowest bit says that the alignment begins behind the first base: so of equal scores one
  * that does is preferred, and both bonuses can be told from the score.
  *
  * With LOCAL_BYTES lanes are bytes: twice as many pairs side by side. What an alignment loses that begins behind clipped
@@ -22,9 +22,9 @@
  * grow along an alignment; a pair that loses more is to be aligned with 16 bits, where `limit` is more than any alignment
  * loses and `local_scoring` is small enough (gassst/model/params.py).
  *
- * Ties, in this order: begins with the first base; ends later in the read; ends on a lower diagonal; walking back,
+ * Ties, in this order: begins behind the first base; ends earlier in the read; ends on a lower diagonal; walking back,
  * a diagonal step, else an insertion, else a deletion, so gaps come as far left as they can; a gap goes on rather
- * than begins; an alignment goes on rather than begins. */
+ * than begins; an alignment begins rather than goes on. So an end is reached only where that scores more. */
 #undef LOCAL_MOST
 #undef LOCAL_PARTS
 #if LOCAL_BYTES
@@ -44,7 +44,7 @@
 #define LOCAL_INSERTION 2   /* H is I */
 #define LOCAL_I_OPENS 4     /* I is a gap's first base */
 #define LOCAL_D_OPENS 8
-#define LOCAL_BEGINS 16     /* nothing before the diagonal step is worth it */
+#define LOCAL_GOES_ON 16    /* what is before the diagonal step is worth it */
 #define LOCAL_EQUAL 32      /* both bases are */
 
 #include "local_types.h"
@@ -188,7 +188,7 @@ BAND_FN void local_reset(const local_costs *costs, u32 width, local_state *state
 {
     const local_vec infinite = LOCAL_SET(costs->limit);
     for (u32 c = 0; c < width; c++) {
-        state->h[c] = LOCAL_SET(0);
+        state->h[c] = LOCAL_SET(1);
         state->insertion[c] = infinite;
     }
     state->h[width] = state->insertion[width] = infinite;
@@ -212,15 +212,15 @@ BAND_FN local_vec local_behind(const local_lanes *lanes, const local_costs *cost
     return LOCAL_LOAD(loss);
 }
 
-/* The best of row `row`, which is on diagonal `at`, becomes the best so far unless it is less. */
+/* The best of row `row`, which is on diagonal `at`, becomes the best so far if it is more. */
 BAND_FN void local_note(const local_lanes *lanes, const local_costs *costs, u32 row, local_vec best, local_vec at,
                         local_state *state)
 {
     local_vec behind = local_behind(lanes, costs, row + 1), none = LOCAL_SET(LOCAL_MOST);
     best = LOCAL_IF_EQUAL(behind, none, none, LOCAL_ADD(best, behind));
-    state->rows[0] = LOCAL_IF_GREATER(best, state->best, state->rows[0], LOCAL_SET((row + 1) & 255));
-    state->rows[1] = LOCAL_IF_GREATER(best, state->best, state->rows[1], LOCAL_SET((row + 1) >> 8));
-    state->end = LOCAL_IF_GREATER(best, state->best, state->end, at);
+    state->rows[0] = LOCAL_IF_GREATER(state->best, best, LOCAL_SET((row + 1) & 255), state->rows[0]);
+    state->rows[1] = LOCAL_IF_GREATER(state->best, best, LOCAL_SET((row + 1) >> 8), state->rows[1]);
+    state->end = LOCAL_IF_GREATER(state->best, best, at, state->end);
     state->best = LOCAL_MIN(state->best, best);
 }
 
@@ -233,8 +233,8 @@ BAND_FN void local_row(const local_block *block, const local_lanes *lanes, const
     const local_vec zero = LOCAL_SET(0), mismatch = LOCAL_SET(costs->mismatch), unknown = LOCAL_SET(costs->masked);
     const local_vec open_d = LOCAL_SET(costs->open_deletion), extend_d = LOCAL_SET(costs->extend_deletion);
     const local_vec open_i = LOCAL_SET(costs->open_insertion), extend_i = LOCAL_SET(costs->extend_insertion);
-    const int begins = (int)row * costs->base + costs->bonus + 1;
-    const local_vec none = LOCAL_SET(begins < costs->limit ? begins : costs->limit);
+    const int begins = (int)row * costs->base + costs->bonus;
+    const local_vec none = LOCAL_SET(row && begins < costs->limit ? begins : costs->limit);
     const local_vec code = block->read[r];
     const local_vec ambiguous = masked ? code & (code >> LOCAL_SET(2)) & LOCAL_SET(LOCAL_HIGH) : zero;
     const local_vec base = masked ? code ^ (ambiguous | ambiguous << LOCAL_SET(2)) : code;
@@ -254,7 +254,7 @@ BAND_FN void local_row(const local_block *block, const local_lanes *lanes, const
             local_vec flags = LOCAL_MARK_EQUAL(opens, h, diagonal, LOCAL_DIAGONAL);
             flags = LOCAL_MARK_EQUAL(flags, h, insertion, LOCAL_INSERTION);
             flags = LOCAL_MARK_GREATER(flags, longer, newer, LOCAL_I_OPENS);
-            flags = LOCAL_MARK_GREATER(flags, before, none, LOCAL_BEGINS);
+            flags = LOCAL_MARK_GREATER(flags, none, before, LOCAL_GOES_ON);
             flags = LOCAL_MARK_EQUAL(flags, facing, base, LOCAL_EQUAL);
             LOCAL_STORE_BYTES(flags, trace + (u64)c * LOCAL_TILE);
             opens = LOCAL_IF_GREATER(extended, opened, LOCAL_SET(LOCAL_D_OPENS), zero);
@@ -343,7 +343,7 @@ BAND_FN void local_walk(const local_paths *paths, u32 width, u32 pair, coordinat
         BAND_GLOBAL const u8 *cell = trace + (i - 1) * stride + (u64)c * LOCAL_TILE;
         u32 flags = *cell, before = i;
         if (state == 0) {
-            for (; i > 0 && ((flags = *cell) & (LOCAL_DIAGONAL | LOCAL_BEGINS)) == LOCAL_DIAGONAL; cell -= stride, i--)
+            for (; i > 0 && !(~(flags = *cell) & (LOCAL_DIAGONAL | LOCAL_GOES_ON)); cell -= stride, i--)
                 edits += !(flags & LOCAL_EQUAL);
             if (i > 0 && (flags & LOCAL_DIAGONAL)) { /* the alignment begins with this step */
                 edits += !(flags & LOCAL_EQUAL);

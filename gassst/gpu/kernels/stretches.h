@@ -15,8 +15,8 @@ typedef struct {
     int begin, end;
 } stretch_t;
 
-/* The stretch with the highest total; of equals one that reaches the end of the read, else the first. Where none has
- * `least`, any stretch. A masked base scores -1. */
+/* The stretch with the highest total; of equals the first, without what scores nothing. Where none has `least`, any
+ * stretch. A masked base scores -1. */
 static stretch_t best_stretch(planes_t reference, int64_t diagonal, planes_t reads, int64_t first, int m, costs_t costs,
                               int32_t least)
 {
@@ -33,7 +33,7 @@ static stretch_t best_stretch(planes_t reference, int64_t diagonal, planes_t rea
                 best.total = running, best.begin = begin, best.end = at;
             running -= unknown >> (at - word) & 1 ? 1 : costs.mismatch;
             behind = at + 1;
-            if (running < 0)
+            if (running <= 0)
                 running = 0, begin = behind;
             const int32_t most = running + (m - behind) * costs.match + costs.bonus;
             if ((best.total > most ? best.total : most) < least)
@@ -41,7 +41,7 @@ static stretch_t best_stretch(planes_t reference, int64_t diagonal, planes_t rea
         }
     }
     running += (m - behind) * costs.match + costs.bonus;
-    if (running >= best.total && m > begin)
+    if (running > best.total && m > begin)
         best.total = running, best.begin = begin, best.end = m;
     return best;
 }
