@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from gassst.index.reference import contig_before
 from gassst.model.params import LONGEST_TEMPLATE, ORIENTATIONS, STRETCH
 from gassst.model.sam_flags import UNMAPPED
 from gassst.model.slices import slices
-from gassst.model.stats import CONFIDENT
 from gassst.pairing.error_rate import ENOUGH_READS, MOST_BASES, UNKNOWN_LIBRARY, ErrorRate
 from gassst.pairing.orientation import leads, partner_strand, template_length
 
@@ -32,7 +31,6 @@ CLEAR_SHARE = 0.05
 MIN_SD = 2.0
 RATES = 1e-12, 1 - 1e-12  # of a file: of fewer than 10^12 bases no rate beyond is learned
 REFERENCE_RUNS = (0, 2)  # BAM operations M and D
-GAP_RUNS = (1, 2)  # I and D
 
 
 @dataclass(frozen=True)
@@ -160,35 +158,19 @@ def _is_within(value: Any, least: float, most: float, *kinds: type) -> bool:
     return type(value) in kinds and least <= value <= most
 
 
-class PairSample(NamedTuple):
-    """What some reads teach.
-
-    Attributes
-    ----------
-    templates : int64[q]
-        Template lengths of the pairs with two confident mates.
-    mismatches, aligned : int64[k]
-        Of sure single reads, and of mates of sure ones: bases that differ from the reference, and reference bases that
-        they cover. Whether a mate is sure itself does not matter, or those with many mismatches would be missing.
-    """
-
-    templates: np.ndarray
-    mismatches: np.ndarray
-    aligned: np.ndarray
-
-
 def learned_insert(
-    orientations: Sequence[str], samples: Sequence[PairSample], damage: tuple[float, ...] = ()
+    orientations: Sequence[str], samples: Sequence[tuple[np.ndarray, ...]], damage: tuple[float, ...] = ()
 ) -> InsertModel:
     """What the reads of a library teach, by the orientation that most of them have; and by others that are clear.
 
-    `samples`: of the same reads, by each of the `orientations`. The first one stands where all have too few.
+    `samples`: of the same reads (`runs.libraries.PairSample`), by each of the `orientations`. The first one stands
+    where all have too few.
     `damage`: as `error_rate.deamination` has it.
     """
-    order = sorted(range(len(samples)), key=lambda i: -len(samples[i].templates))
-    least = max(ENOUGH_PAIRS, CLEAR_SHARE * sum(len(sample.templates) for sample in samples))
+    order = sorted(range(len(samples)), key=lambda i: -len(samples[i][0]))
+    least = max(ENOUGH_PAIRS, CLEAR_SHARE * sum(len(sample[0]) for sample in samples))
     model = None
-    for i in reversed([i for i in order if len(samples[i].templates) >= least] or [0]):
+    for i in reversed([i for i in order if len(samples[i][0]) >= least] or [0]):
         templates, mismatched, aligned = samples[i]
         errors = ErrorRate.learned(mismatched, aligned, damage)
         model = replace(InsertModel.learned(orientations[i], templates), errors=errors, also=model)
@@ -196,49 +178,12 @@ def learned_insert(
     return model
 
 
-def pair_sample(
-    orientation: str, mate: np.ndarray, hits: np.ndarray, cigars: np.ndarray, starts: np.ndarray
-) -> PairSample:
-    """What single reads teach, and pairs whose mates lie on one contig, in this orientation.
-
-    Parameters
-    ----------
-    orientation : str
-    mate : uint8[n]
-        Of the reads: 0 single, 1 first, 2 last mate. Mates are neighbours.
-    hits : HIT[h]
-        Of reads mapped each on its own, the primary of every read among them.
-    cigars : uint32[]
-        The runs that hits point to.
-    starts : int64[c]
-        Contig starts.
-    """
-    primary = hits[is_primary(hits)]
-    spans = reference_spans(primary, cigars)
-    first = np.flatnonzero(mate == 1)
-    a, b = first, first + 1
-    pairs = primary[a], primary[b], spans[a], spans[b], starts
-    template = pair_templates(orientation, *pairs)
-    fits = (template > 0) & (template <= LONGEST_TEMPLATE)
-    if orientation == "rf":  # mates that overlap face each other
-        fits &= pair_templates("fr", *pairs) <= 0
-    sure = primary["mapq"] >= CONFIDENT
-    taught = np.r_[np.flatnonzero(sure & (mate == 0)), a[fits & sure[b]], b[fits & sure[a]]]
-    both = fits & sure[a] & sure[b]
-    return PairSample(template[both], mismatches(primary[taught], cigars), spans[taught])
-
-
 def reference_spans(hits: np.ndarray, cigars: np.ndarray) -> np.ndarray:
     """int64[h]: reference bases that hits (HIT[h]) cover; `cigars` uint32[] are the runs that they point to."""
-    return _bases_of_runs(hits, cigars, REFERENCE_RUNS)
+    return bases_of_runs(hits, cigars, REFERENCE_RUNS)
 
 
-def mismatches(hits: np.ndarray, cigars: np.ndarray) -> np.ndarray:
-    """int64[h]: errors of hits (HIT[h]) that are no gaps."""
-    return hits["edits"].astype(np.int64) - _bases_of_runs(hits, cigars, GAP_RUNS)
-
-
-def _bases_of_runs(hits: np.ndarray, cigars: np.ndarray, operations: tuple[int, ...]) -> np.ndarray:
+def bases_of_runs(hits: np.ndarray, cigars: np.ndarray, operations: tuple[int, ...]) -> np.ndarray:
     """int64[h]: bases in the runs of these BAM operations."""
     row, offsets = slices(hits["cigar_start"], hits["cigar_runs"])
     run = cigars[row]

@@ -16,15 +16,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gassst.model.params import LONGEST_TEMPLATE
 from gassst.model.stats import CONFIDENT, Stats
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate, deamination
 from gassst.pairing.insert_size import (
     MIN_SD,
     InsertModel,
-    PairSample,
+    bases_of_runs,
     is_primary,
     learned_insert,
-    mismatches,
     pair_templates,
     reference_spans,
 )
@@ -46,11 +46,68 @@ APART = 0.1
 deviations away, or twice the errors of 1 % in reads of 70 bases."""
 
 
+GAP_RUNS = (1, 2)  # BAM operations I and D
+
+
 class Library(NamedTuple):
     """A library of a run, and how many reads were judged by it."""
 
     model: InsertModel
     reads: int
+
+
+class PairSample(NamedTuple):
+    """What some reads teach.
+
+    Attributes
+    ----------
+    templates : int64[q]
+        Template lengths of the pairs with two confident mates.
+    mismatches, aligned : int64[k]
+        Of sure single reads, and of mates of sure ones: bases that differ from the reference, and reference bases that
+        they cover. Whether a mate is sure itself does not matter, or those with many mismatches would be missing.
+    """
+
+    templates: np.ndarray
+    mismatches: np.ndarray
+    aligned: np.ndarray
+
+
+def pair_sample(
+    orientation: str, mate: np.ndarray, hits: np.ndarray, cigars: np.ndarray, starts: np.ndarray
+) -> PairSample:
+    """What single reads teach, and pairs whose mates lie on one contig, in this orientation.
+
+    Parameters
+    ----------
+    orientation : str
+    mate : uint8[n]
+        Of the reads: 0 single, 1 first, 2 last mate. Mates are neighbours.
+    hits : HIT[h]
+        Of reads mapped each on its own, the primary of every read among them.
+    cigars : uint32[]
+        The runs that hits point to.
+    starts : int64[c]
+        Contig starts.
+    """
+    primary = hits[is_primary(hits)]
+    spans = reference_spans(primary, cigars)
+    first = np.flatnonzero(mate == 1)
+    a, b = first, first + 1
+    pairs = primary[a], primary[b], spans[a], spans[b], starts
+    template = pair_templates(orientation, *pairs)
+    fits = (template > 0) & (template <= LONGEST_TEMPLATE)
+    if orientation == "rf":  # mates that overlap face each other
+        fits &= pair_templates("fr", *pairs) <= 0
+    sure = primary["mapq"] >= CONFIDENT
+    taught = np.r_[np.flatnonzero(sure & (mate == 0)), a[fits & sure[b]], b[fits & sure[a]]]
+    both = fits & sure[a] & sure[b]
+    return PairSample(template[both], mismatches(primary[taught], cigars), spans[taught])
+
+
+def mismatches(hits: np.ndarray, cigars: np.ndarray) -> np.ndarray:
+    """int64[h]: errors of hits (HIT[h]) that are no gaps."""
+    return hits["edits"].astype(np.int64) - bases_of_runs(hits, cigars, GAP_RUNS)
 
 
 def library_of(

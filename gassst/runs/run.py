@@ -18,7 +18,7 @@ from gassst.mapping.batch_mapper import BatchMapper, planned
 from gassst.model.params import MAX_READ_LENGTH
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats
-from gassst.pairing.insert_size import LEARN_READS, InsertModel, PairSample, pair_sample
+from gassst.pairing.insert_size import LEARN_READS, InsertModel
 from gassst.reads.doubts import doubts_of
 from gassst.reads.streams import Unparsed
 from gassst.reads.stretches import Stretches, between_templates, joined, spread, whole_stretches
@@ -27,10 +27,12 @@ from gassst.runs.libraries import (
     PROBED,
     Libraries,
     Library,
+    PairSample,
     Probe,
     joined_results,
     library_of,
     own_library,
+    pair_sample,
 )
 from gassst.search.arrays import BatchResult
 from gassst.workers.base import Shared, Workers

@@ -11,7 +11,8 @@ import pytest
 from gassst.errors import InputError
 from gassst.model.layouts import HIT
 from gassst.model.params import LONGEST_TEMPLATE, ORIENTATIONS
-from gassst.pairing.insert_size import ENOUGH_PAIRS, InsertModel, pair_sample
+from gassst.pairing.insert_size import ENOUGH_PAIRS, InsertModel
+from gassst.runs.libraries import pair_sample
 
 
 @pytest.mark.parametrize("mean, sd", [(180, 15), (350, 50), (550, 90), (3000, 400)])

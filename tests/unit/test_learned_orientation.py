@@ -6,7 +6,8 @@ import pytest
 
 import gassst
 from gassst.index.reference import Reference
-from gassst.pairing.insert_size import ENOUGH_PAIRS, InsertModel, PairSample, learned_insert
+from gassst.pairing.insert_size import ENOUGH_PAIRS, InsertModel, learned_insert
+from gassst.runs.libraries import PairSample
 
 M = 60
 
