@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.math cimport exp
+from libc.math cimport exp, log
 from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 
@@ -10,7 +10,8 @@ from gassst._core.contigs cimport contigs_before
 from gassst._core.coordinates cimport KEY_ROW_BITS, KEY_ROW_MASK, coordinate_t, place_key
 from gassst._core.hashing cimport mix
 from gassst._core.key_sort cimport sort_keys
-from gassst._core.orientation cimport leads, partner_strand, partner_window, template_length, window_of, window_t
+from gassst._core.orientation cimport leads, partner_strand, partner_window, template_length
+from gassst._core.orientation cimport window_t, windows_of, windows_t
 
 cdef extern from *:
     """
@@ -64,8 +65,9 @@ cdef struct mate_t:
 
 
 cdef struct insert_t:
-    window_t window
-    double mean, sd
+    windows_t windows  # of each orientation of the library
+    double[3] mean, sd
+    double[3] weight   # of a pair whose template length is the mean, relative to a library of the first one alone
     double unpaired_phred
     double edit_phred
 
@@ -156,8 +158,10 @@ def choose_pairs(places, const double[::1] odds, reads, double unpaired_phred, d
     cdef int64_t[::1] primary = primary_array
     cdef uint8_t[::1] proper = proper_array, decided = decided_array
     cdef double[::1] wrong = wrong_array
-    insert.window, insert.unpaired_phred, insert.edit_phred = window_of(reads.insert), unpaired_phred, edit_phred
-    insert.mean, insert.sd = reads.insert.mean, reads.insert.sd
+    insert.windows, insert.unpaired_phred, insert.edit_phred = windows_of(reads.insert), unpaired_phred, edit_phred
+    for i, (library, share) in enumerate(reads.insert.shares):
+        insert.mean[i], insert.sd[i] = library.mean, library.sd
+        insert.weight[i] = share * insert.sd[0] / library.sd
     for r in range(n):
         widest = max(widest, start[r + 1] - start[r])
         if start[r] < start[r + 1]:
@@ -179,7 +183,10 @@ def choose_pairs(places, const double[::1] odds, reads, double unpaired_phred, d
                                       lengths[r + i], flip[r + i], odds[r + i])
                     mates[i].best = fewest_errors(&mates[i])
                 options.n = 0
-                status = list_pairs(&mates[0], &mates[1], &insert, &keys, &options)
+                sort_places(&mates[0], mates[0].flip, keys.a, keys.scratch)
+                sort_places(&mates[1], False, keys.b, keys.scratch)
+                for i in range(insert.windows.n):
+                    status |= list_pairs(&mates[0], &mates[1], &insert, <int>i, &keys, &options)
                 if status:
                     break
                 proper[r] = proper[r + 1] = choose_pair(&mates[0], &mates[1], &options, &insert,
@@ -229,26 +236,26 @@ cdef void sort_places(const mate_t *mate, bint flip, uint64_t *keys, uint64_t *s
     sort_keys(keys, scratch, mate.n)
 
 
-cdef int list_pairs(const mate_t *a, const mate_t *b, const insert_t *insert, const sorted_t *keys,
+cdef int list_pairs(const mate_t *a, const mate_t *b, const insert_t *insert, int which, const sorted_t *keys,
                     options_t *options) noexcept nogil:
-    """All concordant pairs of places of two mates, in the order of the first mate's canonical orientation; -1 when out
-    of memory."""
+    """All pairs of places of two mates that are concordant in one orientation of the library, in the order of the first
+    mate's canonical orientation; -1 when out of memory."""
     cdef Py_ssize_t i, j, own, other
     cdef Py_ssize_t[2] from_b
     cdef int64_t lo, hi, d
     cdef bint reverse, strand, leading
     cdef double z, weight
-    sort_places(a, a.flip, keys.a, keys.scratch)
-    sort_places(b, False, keys.b, keys.scratch)
+    cdef const window_t *window = &insert.windows.each[which]
+    cdef double rarer = -log(insert.weight[which]) / PHRED_TO_LOG
     from_b[0], from_b[1] = 0, 0
     while from_b[1] < b.n and keys.b[from_b[1]] >> 63 == 0:
         from_b[1] += 1
     for i in range(a.n):
         own = keys.a[i] & KEY_ROW_MASK
         reverse = a.read_strand[own] & 1
-        strand = partner_strand(&insert.window, reverse)
-        leading = leads(&insert.window, reverse, True)
-        partner_window(&insert.window, leading, a.length, b.length, a.end[own] - a.length, &lo, &hi)
+        strand = partner_strand(window, reverse)
+        leading = leads(window, reverse, True)
+        partner_window(window, leading, a.length, b.length, a.end[own] - a.length, &lo, &hi)
         lo, hi = lo + b.length, hi + b.length
         j = from_b[strand]
         while j < b.n and <bint>(keys.b[j] >> 63) == strand:
@@ -265,10 +272,10 @@ cdef int list_pairs(const mate_t *a, const mate_t *b, const insert_t *insert, co
                 continue
             d = template_length(leading, a.length, b.length, a.end[own] - a.length,
                                 b.end[other] - b.length)
-            z = (d - insert.mean) / insert.sd
-            weight = likelihood(a, own) * likelihood(b, other) * exp(-0.5 * z * z)
+            z = (d - insert.mean[which]) / insert.sd[which]
+            weight = insert.weight[which] * likelihood(a, own) * likelihood(b, other) * exp(-0.5 * z * z)
             if add_option(options, <int32_t>own, <int32_t>other,
-                          insert.edit_phred * (a.edits[own] + b.edits[other]) + SQUARE_TO_PHRED * z * z, weight):
+                          insert.edit_phred * (a.edits[own] + b.edits[other]) + SQUARE_TO_PHRED * z * z + rarer, weight):
                 return -1
     return 0
 

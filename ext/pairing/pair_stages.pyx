@@ -22,7 +22,7 @@ from gassst._core.coordinates cimport coordinate_t, place_key, place_of_key, str
 from gassst._core.filters cimport columns_t
 from gassst._core.key_sort cimport first_from, sort_keys, sort_nearly
 from gassst._core.layouts cimport NO_SCORE
-from gassst._core.orientation cimport leads, partner_strand, partner_window, window_of, window_t
+from gassst._core.orientation cimport leads, partner_strand, partner_window, window_t, windows_of, windows_t
 from gassst._core.rooms cimport enlarged, room_t
 from gassst._core.stages cimport ACTIVE, BUCKETS, GOES_ON, PLACES, REJECTED_STARTS, SCORED_STARTS, STARTS, Stages, place_t
 
@@ -86,7 +86,7 @@ cdef class PairStages(Stages):
     cdef const int64_t[::1] borders, rank
     cdef const double[:, :, ::1] missed_of_row
     cdef const double[:, ::1] lost_of_mates
-    cdef window_t window, wide      # `wide`: as gaps may move an alignment away from its seed
+    cdef windows_t windows, wide    # `wide`: as gaps may move an alignment away from its seed
     cdef int most_places
     cdef double pair_missed
     cdef uint32_t stop              # of the block
@@ -120,9 +120,7 @@ cdef class PairStages(Stages):
         """
         self.mate, self.rescuable, self.borders = pairs.mate, pairs.rescuable.view(np.uint8), pairs.borders
         self.missed_of_row, self.rank = pairs.missed, pairs.length_rank
-        self.window = self.wide = window_of(pairs.insert)
-        self.wide.low -= self.gaps
-        self.wide.high += self.gaps
+        self.windows, self.wide = windows_of(pairs.insert), windows_of(pairs.insert, self.gaps)
         self.most_places, self.device, self.given = most_places, device, None
         self.rescued = self.pairs_ns = 0
         return self.search(context, state, block if device is None else max(context.n, 1), given_up, further)
@@ -275,6 +273,7 @@ cdef class PairStages(Stages):
         cdef const coordinate_t *diagonal = self.anchors.columns.diagonal
         cdef int64_t bounds[2][3]  # of both mates: where the canonical strands begin and end
         cdef run_t own, other
+        cdef const window_t *w
         cdef Py_ssize_t i, j
         cdef int strand
         cdef uint32_t read
@@ -293,9 +292,11 @@ cdef class PairStages(Stages):
                     bounds[j][1] += 1
             for strand in range(2):
                 own = run_on_strand(diagonal, near, &bounds[0][strand ^ flip[read]], self.reads.lengths[read])
-                other = run_on_strand(diagonal, near, &bounds[1][partner_strand(&self.wide, strand) ^ flip[read + 1]],
-                                      self.reads.lengths[read + 1])
-                found |= mark_near(&self.wide, leads(&self.wide, strand, True), &own, &other)
+                for j in range(self.wide.n):
+                    w = &self.wide.each[j]
+                    other = run_on_strand(diagonal, near, &bounds[1][partner_strand(w, strand) ^ flip[read + 1]],
+                                          self.reads.lengths[read + 1])
+                    found |= mark_near(w, leads(w, strand, True), &own, &other)
         self.pairs_ns += now() - began
         return found
 
@@ -416,7 +417,8 @@ cdef class PairStages(Stages):
         self.placed = <placed_t *>enlarged(&self.memory[PLACED], (self.n_placed + k) * sizeof(placed_t))
         self.merge_places(new, k, at)
         for i in range(k):
-            self.pair_up(&self.placed[at[i]])
+            for j in range(self.windows.n):
+                self.pair_up(&self.windows.each[j], &self.placed[at[i]])
         for i in range(before, before + n):
             read = places[i].read_strand >> 1
             self.states.limit[read] = self.limit_of(read)
@@ -460,9 +462,9 @@ cdef class PairStages(Stages):
     cdef uint32_t other(self, uint32_t read) noexcept nogil:
         return read + 1 if self.mate[read] == 1 else read - 1
 
-    cdef uint32_t other_strand(self, const placed_t *place) noexcept nogil:
+    cdef uint32_t other_strand(self, const window_t *w, const placed_t *place) noexcept nogil:
         """`read_strand` of the mate in a concordant pair."""
-        return self.other(strand_of_key(place.key) >> 1) << 1 | partner_strand(&self.window, strand_of_key(place.key) & 1)
+        return self.other(strand_of_key(place.key) >> 1) << 1 | partner_strand(w, strand_of_key(place.key) & 1)
 
     cdef void partners(self, const window_t *w, const placed_t *place, int64_t *lo, int64_t *hi) noexcept nogil:
         """Diagonals of the mate within the window of a place and on its contig."""
@@ -476,15 +478,15 @@ cdef class PairStages(Stages):
         lo[0] = max(lo[0], self.borders[contig] - (length >> 1))
         hi[0] = min(hi[0], self.borders[contig + 1] - 1 - (length >> 1))
 
-    cdef void pair_up(self, placed_t *place) noexcept nogil:
-        cdef uint32_t read = strand_of_key(place.key) >> 1, other = self.other(read), run = self.other_strand(place)
+    cdef void pair_up(self, const window_t *w, placed_t *place) noexcept nogil:
+        cdef uint32_t read = strand_of_key(place.key) >> 1, other = self.other(read), run = self.other_strand(w, place)
         cdef uint32_t *least = &self.mates[min(read, other)].least
         cdef mate_t *own = &self.mates[read]
         cdef mate_t *its = &self.mates[other]
         cdef uint32_t errors
         cdef Py_ssize_t i, end
         cdef int64_t lo, hi, length = self.reads.lengths[other]
-        self.partners(&self.window, place, &lo, &hi)
+        self.partners(w, place, &lo, &hi)
         i, end = self.first_place(run, lo, length), self.starts[run + 1]
         while i < end and diagonal_of(&self.placed[i], length) <= hi:
             place.rescued = self.placed[i].rescued = 1
@@ -534,8 +536,9 @@ cdef class PairStages(Stages):
         """
         cdef int limit = self.states.best[read]
         cdef int64_t lo, hi, b
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, j
         cdef placed_t *place
+        cdef const window_t *w
         if self.mates[read].paired != NO_SCORE:
             limit = max(limit, self.mates[read].paired)
         if self.places_within(read, limit) > self.most_places:
@@ -548,11 +551,13 @@ cdef class PairStages(Stages):
             if place.edits > limit or place.rescued:
                 continue
             place.rescued = 1
-            self.partners(&self.wide, place, &lo, &hi)
-            lo = max(lo, 0)
-            if lo <= hi:
-                for b in range(lo >> self.shift, (hi >> self.shift) + 1):
-                    self.add_key(self.other_strand(place), <uint32_t>b)
+            for j in range(self.wide.n):
+                w = &self.wide.each[j]
+                self.partners(w, place, &lo, &hi)
+                lo = max(lo, 0)
+                if lo <= hi:
+                    for b in range(lo >> self.shift, (hi >> self.shift) + 1):
+                        self.add_key(self.other_strand(w, place), <uint32_t>b)
         return 0
 
     cdef int places_within(self, uint32_t read, int limit) noexcept nogil:

@@ -20,6 +20,21 @@ cdef inline window_t window_of(insert) except *:
     return window_t(insert.code, insert.low, insert.high)
 
 
+cdef struct windows_t:
+    window_t each[3]  # at most one of each orientation
+    int n
+
+
+cdef inline windows_t windows_of(insert, int64_t slack=0) except *:
+    """Of all orientations of an InsertModel, each wider by `slack` diagonals on both sides."""
+    cdef windows_t windows
+    windows.n = 0
+    for library in insert.libraries:
+        windows.each[windows.n] = window_t(library.code, library.low - slack, library.high + slack)
+        windows.n += 1
+    return windows
+
+
 cdef inline int64_t template_length(bint leading, int64_t own, int64_t other, int64_t diagonal,
                                     int64_t other_diagonal) noexcept nogil:
     return other_diagonal + other - diagonal if leading else diagonal + own - other_diagonal

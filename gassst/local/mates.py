@@ -90,15 +90,17 @@ def _beside_guides(
 ) -> Places:
     """Places of `wanted` mates (bool[n]) in the windows that the known places of `aligned` mates leave (bool[n]).
 
-    Mates with a `known` candidate in such a window are not looked for in it.
+    Mates with a `known` candidate in such a window are not looked for around that guide.
     """
     guides = known.take(aligned[known.read] & wanted[pairs.partner[known.read]])
-    mates, (low, high, strand) = pairs.partner[guides.read], _windows(aligner.context, pairs, guides)
-    lonely = np.flatnonzero((low <= high) & ~any_within(known, 2 * mates + strand, low, high))
-    if not lonely.size:
+    mates, windows = pairs.partner[guides.read], _windows(aligner.context, pairs, guides)
+    low, high, strand = windows
+    is_known = any_within(known, 2 * mates[:, None] + strand, low, high).any(axis=1, keepdims=True)
+    guide, library = np.nonzero((low <= high) & ~is_known)
+    if not guide.size:
         return Places.none()
-    windows = np.stack([low[lonely], high[lonely], strand[lonely]])
-    bands = _mate_anchors.bands_in_windows(mates[lonely], windows, aligner.context, RESCUE_PLACES, RUN)
+    windows = np.ascontiguousarray(windows[:, guide, library])
+    bands = _mate_anchors.bands_in_windows(mates[guide], windows, aligner.context, RESCUE_PLACES, RUN)
     found = aligner.score_bands(*bands)
     return found.take(found.score >= aligner.least_scores(found.read_strand, PAIR_BONUS))
 
@@ -125,8 +127,9 @@ def _moved(aligner: Aligner, choice: Joint, rows: I64, primary: Lines, places: P
     return PairedPlaces(primary, places, reads[both].astype(np.uint32), wrong)
 
 
-def _windows(context: BatchContext, pairs: PairContext, guides: Places) -> tuple[I64, I64, I64]:
-    """First and last diagonal and strand that each of the guides leaves the mate, int64[k] each.
+def _windows(context: BatchContext, pairs: PairContext, guides: Places) -> I64:
+    """int64[3, k, l]: first and last diagonal and strand that each of the guides leaves the mate, by each of the `l`
+    orientations of the library.
 
     A window ends where the contig of the guide does.
     """
@@ -134,10 +137,14 @@ def _windows(context: BatchContext, pairs: PairContext, guides: Places) -> tuple
     partner, diagonal = pairs.partner[read], guides.diagonal
     length, other = (context.lengths[r].astype(np.int64) for r in (read, partner))
     strand = (guides.read_strand & 1).astype(np.int64)
-    insert, reference = pairs.insert, context.reference
-    leading = leads(insert.orientation, strand, pairs.mate[read].astype(np.int64))
-    low, high = partner_window(leading, diagonal, length, other, insert.low, insert.high)
+    reference = context.reference
     contig = contig_before(reference.starts, diagonal + guides.strand_end - 1)
-    low = np.maximum(low, reference.starts[contig] - other)
-    high = np.minimum(high, reference.starts[contig] + reference.lengths[contig])
-    return low, high, partner_strand(insert.orientation, strand)
+    first, end = reference.starts[contig] - other, reference.starts[contig] + reference.lengths[contig]
+    windows = []
+    for each in pairs.insert.libraries:
+        leading = leads(each.orientation, strand, pairs.mate[read].astype(np.int64))
+        low, high = partner_window(leading, diagonal, length, other, each.low, each.high)
+        windows.append(
+            [np.maximum(low, first), np.minimum(high, end), partner_strand(each.orientation, strand)]
+        )
+    return np.moveaxis(np.array(windows), 0, 2)

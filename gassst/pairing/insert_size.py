@@ -49,7 +49,7 @@ class InsertModel:
     errors : ErrorRate
         Of the first reads. `UNKNOWN_LIBRARY` where nothing was learned: then every read speaks for itself.
     also : InsertModel or None
-        Of a further orientation that the library has: such pairs are proper, too.
+        Of a further orientation that the library has, in fewer pairs.
     """
 
     orientation: str
@@ -65,6 +65,12 @@ class InsertModel:
     def libraries(self) -> list[InsertModel]:
         """This one, and those of further orientations."""
         return [self] if self.also is None else [self, *self.also.libraries]
+
+    @property
+    def shares(self) -> list[tuple[InsertModel, float]]:
+        """Those, each with its share of the pairs."""
+        pairs = [max(library.pairs, 1) for library in self.libraries]
+        return [(library, n / sum(pairs)) for library, n in zip(self.libraries, pairs, strict=True)]
 
     @classmethod
     def given(cls, orientation: str, mean: float, sd: float) -> InsertModel:
@@ -84,9 +90,7 @@ class InsertModel:
 
     @classmethod
     def learned(cls, orientation: str, templates: np.ndarray) -> InsertModel:
-        """From template lengths (int[n]); robust: quartiles tell which of them are outliers."""
-        if len(templates) < ENOUGH_PAIRS:
-            return cls.assumed(orientation)
+        """From template lengths (int[n > 0]); robust: quartiles tell which of them are outliers."""
         q1, q3 = np.percentile(templates, [25, 75])
         spread = max(q3 - q1, 1.0)
         core = templates[(templates >= q1 - 2 * spread) & (templates <= q3 + 2 * spread)]
@@ -173,7 +177,13 @@ def learned_insert(
     for i in reversed([i for i in order if len(samples[i][0]) >= least] or [0]):
         templates, mismatched, aligned = samples[i]
         errors = ErrorRate.learned(mismatched, aligned, damage)
-        model = replace(InsertModel.learned(orientations[i], templates), errors=errors, also=model)
+        enough = len(templates) >= ENOUGH_PAIRS
+        one = (
+            InsertModel.learned(orientations[i], templates)
+            if enough
+            else InsertModel.assumed(orientations[i])
+        )
+        model = replace(one, errors=errors, also=model)
     assert model is not None
     return model
 

@@ -20,7 +20,7 @@ from gassst.model.params import LONGEST_TEMPLATE
 from gassst.model.stats import CONFIDENT, Stats
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate, deamination
 from gassst.pairing.insert_size import (
-    MIN_SD,
+    CLEAR_SHARE,
     InsertModel,
     bases_of_runs,
     is_primary,
@@ -174,21 +174,11 @@ class Probe:
         return judges_inserts and self._has_other_pairs(self._of_pair == stretch, model)
 
     def _has_other_pairs(self, pairs: np.ndarray, model: InsertModel) -> bool:
-        found = {each: lengths[pairs] for each, lengths in self._lengths.items()}
-        found = {each: np.sort(lengths[lengths > 0]) for each, lengths in found.items()}
-        orientation = max(found, key=lambda each: len(found[each]))
-        templates = found[orientation].tolist()
-        if len(templates) < FEW:
-            return False
-        if orientation != model.orientation or not model.pairs:
-            return True
-        n = len(templates)
-        low, high = templates[n // 4], templates[3 * n // 4]
-        reach = 2 * max(high - low, 1)
-        core = [length for length in templates if low - reach <= length <= high + reach]
-        mean = math.fsum(core) / len(core)
-        sd = math.sqrt(math.fsum((length - mean) ** 2 for length in core) / len(core))
-        return 2 * n * _sizes_apart(mean, sd, model) > ALARM
+        own, n = None, 0
+        for each, lengths in self._lengths.items():
+            if len(templates := lengths[pairs & (lengths > 0)]):
+                own, n = replace(InsertModel.learned(each, templates), also=own), n + len(templates)
+        return own is not None and n >= FEW and (not model.pairs or 2 * n * _pairs_apart(own, model) > ALARM)
 
 
 def own_library(learned: InsertModel, first: InsertModel, length: int, judges_inserts: bool) -> InsertModel:
@@ -205,19 +195,31 @@ def own_library(learned: InsertModel, first: InsertModel, length: int, judges_in
 
 def are_apart(one: InsertModel, other: InsertModel, length: int) -> bool:
     """Whether reads of so many bases, or their pairs, are much better explained by the library that they are of."""
-    if one.orientation != other.orientation or (one.pairs > 0) != (other.pairs > 0):
+    if (one.pairs > 0) != (other.pairs > 0):
         return True
-    if one.pairs and _sizes_apart(one.mean, one.sd, other) > APART:
+    if one.pairs and _pairs_apart(one, other) > APART:
         return True
     if UNKNOWN_LIBRARY in (one.errors, other.errors):
         return one.errors != other.errors
     return _errors_apart(one.errors.rate, length, other.errors) > APART
 
 
-def _sizes_apart(mean: float, sd: float, model: InsertModel) -> float:
+def _pairs_apart(own: InsertModel, model: InsertModel) -> float:
+    """Nats by which a pair is better explained by its own library than by another.
+
+    A pair in an orientation that the other does not have is as likely as it can be there without being noticed.
+    """
+    known, nats = {library.orientation: (library, share) for library, share in model.shares}, 0.0
+    for one, share in own.shares:
+        library, expected = known.get(one.orientation, (None, CLEAR_SHARE))
+        nats += share * (math.log(share / expected) + (_sizes_apart(one, library) if library else 0))
+    return nats
+
+
+def _sizes_apart(own: InsertModel, model: InsertModel) -> float:
     """Nats by which normal template lengths are better explained by their own mean and deviation than by a model's."""
-    sd = max(sd, MIN_SD)
-    return math.log(model.sd / sd) + (sd**2 + (mean - model.mean) ** 2) / (2 * model.sd**2) - 0.5
+    sd, apart = own.sd, own.mean - model.mean
+    return math.log(model.sd / sd) + (sd**2 + apart**2) / (2 * model.sd**2) - 0.5
 
 
 def _errors_apart(rate: float, bases: int, errors: ErrorRate) -> float:
@@ -298,6 +300,8 @@ def _is_one(model: InsertModel, known: InsertModel, length: int) -> bool:
 
 def library_text(library: dict[str, Any]) -> str:
     """One of `run["libraries"]` in short."""
-    sizes = "{orientation} {mean:.0f} +- {sd:.0f}, ".format(**library) if library["pairs"] else ""
-    rate = library["errors"]["rate"]
+    rate, sizes, of_pairs = library["errors"]["rate"], "", library
+    while of_pairs and of_pairs["pairs"]:
+        sizes += "{orientation} {mean:.0f} +- {sd:.0f}, ".format(**of_pairs)
+        of_pairs = of_pairs["also"]
     return f"{sizes}errors " + (f"{rate:.2%} of bases" if rate < 0.5 else "unknown")

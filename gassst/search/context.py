@@ -184,7 +184,7 @@ class PairContext:
         partner[first + 1] -= 1
         is_present = np.bincount(lengths, minlength=1) > 0
         present = np.flatnonzero(is_present)
-        window_bases = insert.high - insert.low + 2 * plan.gaps
+        window_bases = sum(each.high - each.low + 2 * plan.gaps for each in insert.libraries)
         return cls(
             insert=insert,
             mate=mate,

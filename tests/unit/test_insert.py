@@ -11,7 +11,7 @@ import pytest
 from gassst.errors import InputError
 from gassst.model.layouts import HIT
 from gassst.model.params import LONGEST_TEMPLATE, ORIENTATIONS
-from gassst.pairing.insert_size import ENOUGH_PAIRS, InsertModel
+from gassst.pairing.insert_size import ENOUGH_PAIRS, InsertModel, learned_insert
 from gassst.runs.libraries import pair_sample
 
 
@@ -32,7 +32,8 @@ def test_outliers_do_not_move_what_is_learned(mean, sd, share):
 
 @pytest.mark.parametrize("n", [0, 1, ENOUGH_PAIRS - 1])
 def test_too_few_pairs_teach_nothing(n):
-    model = InsertModel.learned("rf", np.full(n, 7000))
+    none = np.empty(0, np.int64)
+    model = learned_insert(["rf"], [(np.full(n, 7000), none, none)])
     assert model == InsertModel.assumed("rf")
     assert model.pairs == 0
     assert model.low == 1

@@ -155,13 +155,21 @@ def split_reads(genome, rng, n, errors):
     return found
 
 
-def test_blocks_of_two_libraries_by_turns(index, genome):
+@pytest.mark.parametrize("size", [STRETCH, 3 * STRETCH // 4, STRETCH // 8])
+def test_blocks_of_two_libraries_by_turns(index, genome, size):
+    """A stretch may hold a border, or several blocks: the mates of both libraries are looked for."""
     blocks = [
-        pairs(genome, i, STRETCH, **(HEADS["apart"] if i % 2 else BODY), name=f"{'ab'[i % 2]}{i}.")
-        for i in range(6)
+        pairs(genome, i, size, **(HEADS["apart"] if i % 2 else BODY), name=f"{'ab'[i % 2]}{i}.")
+        for i in range(6 * STRETCH // size)
     ]
     records = mapped(index, [pair for block in blocks for pair in block])
     assert proper(records, "a") > 0.98 and proper(records, "b") > 0.98
+    for name in "ab":
+        of_library = [pair for i, block in enumerate(blocks) if "ab"[i % 2] == name for pair in block]
+        alone = {(r.query_name, r.is_read1): r for r in mapped(index, of_library)}
+        some = [r for r in records if r.query_name.startswith(name)]
+        same = [r.reference_start == alone[r.query_name, r.is_read1].reference_start for r in some]
+        assert np.mean(same) > 0.99
 
 
 def changing(genome):
@@ -290,6 +298,8 @@ def model(mean=300.0, sd=30.0, rate=0.01, orientation="fr"):
         (model(rate=0.03), True),
         (model(rate=None), True),
         (model(orientation="rf"), True),
+        (replace(model(), also=model(orientation="rf")), True),
+        (replace(model(), also=replace(model(orientation="rf"), pairs=20)), False),
     ],
 )
 def test_what_makes_two_libraries(other, apart):
