@@ -293,3 +293,20 @@ def test_the_picture(tmp_path, suffix):
         run(path, "--plot", tmp_path / "o.xyz")
     with pytest.raises(OutputError):
         run(path, "--plot", tmp_path / "no" / f"o.{suffix}")
+
+
+def test_bins_without_errors_are_not_drawn_as_overconfident():
+    """Ten right alignments with MAPQ 60 say nothing against it; one wrong of ten with MAPQ 30 does."""
+    figure = pytest.importorskip("matplotlib.figure", reason="matplotlib is not installed")
+    axes = figure.Figure().subplots()
+    rows = [
+        {"mapq": 60, "alignments": 10, "wrong": 0},
+        {"mapq": 5, "alignments": 4000, "wrong": 0},
+        {"mapq": 30, "alignments": 10, "wrong": 1},
+    ]
+    evaluate._plot_calibration(axes, rows)
+    places = {one.get_label(): one.get_offsets().tolist() for one in axes.collections}
+    clean = next(value for label, value in places.items() if label.startswith("no error seen"))
+    assert len(clean) == 2 and all(height >= mapq for mapq, height in clean)
+    ((mapq, height),) = places["measured"]
+    assert mapq == 30 and height < 15
