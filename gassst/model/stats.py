@@ -174,19 +174,22 @@ class Stats:
 
     @classmethod
     def of_runs(cls, runs: dict[str, Stats]) -> Stats:
-        """The sum of several runs of one mapper, by output; `run["samples"]` has the main counts of each."""
+        """The sum of several runs of one mapper, by output; `run["samples"]` has the counts of each."""
         total = cls()
         for stats in runs.values():
             total += stats
             total.run = {key: value for key, value in stats.run.items() if key not in OF_ONE_RUN}
         total.run["seconds"] = sum(stats.run.get("seconds", 0.0) for stats in runs.values())
         total.run["extension"] = asdict(total.extension)
-        counts = ("reads", "mapped", "confident", "pairs", "proper")
-        total.run["samples"] = {
-            output: {name: getattr(stats, name) for name in counts} | {"insert": stats.run.get("insert")}
-            for output, stats in runs.items()
-        }
+        total.run["samples"] = {output: stats._as_sample() for output, stats in runs.items()}
         return total
+
+    def _as_sample(self) -> dict[str, Any]:
+        """What `as_dict` of a sum says of one sample: its counts, read groups and insert sizes."""
+        counts = self.as_dict()
+        kept = {name: counts[name] for name in (*TOTALS, "errors", "mapq", "inserts", "cycles")}
+        kept["coverage"] = {"windows": counts["coverage"]["windows"]}
+        return kept | {"insert": self.run.get("insert"), "read_groups": self.run.get("read_groups", [])}
 
     def timed(self, stage: str) -> AbstractContextManager[None]:
         """A context that adds the time its block takes to a stage."""

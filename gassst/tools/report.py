@@ -1,7 +1,7 @@
 """Report of mapping runs: one HTML page that needs nothing else, neither network nor script nor font.
 
 It shows the numbers of `Stats.as_dict()`; every plot comes with a table of its values. Of several runs it shows the
-same side by side (`gassst.tools.report_compare`).
+same side by side (`gassst.tools.report_compare`), and of a sheet its samples (`gassst.tools.report_sheet`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gassst.errors import UsageError
 from gassst.files.whole_file import write_text
 from gassst.model.stats import CONFIDENT, CYCLE_COUNTS, DAMAGE_COUNTS
 from gassst.runs.libraries import library_text
-from gassst.tools import report_compare
+from gassst.tools import report_compare, report_sheet
 from gassst.tools.arguments import file_path, output_path
 from gassst.tools.report_numbers import FUNNEL, STAGES, WORK, Numbers, read_stats
 from gassst.tools.report_page import facts, page, panel, percent, plot_and_table, table, text_of, tiles
@@ -271,6 +271,8 @@ PANELS = (
     _run,
 )
 
+PANELS_OF_SHEET = (_filters, _stages, _work, _run)  # what samples may be summed up for
+
 
 def render(stats: dict[str, Any], source: str = "statistics") -> str:
     """The page for the dict of `Stats.as_dict()`; InputError for another, UsageError without matplotlib."""
@@ -281,6 +283,10 @@ def render(stats: dict[str, Any], source: str = "statistics") -> str:
 
 def _page(numbers: Numbers) -> str:
     command = str(numbers.run.get("command", ""))
+    if len(numbers.samples) > 1:
+        of_all = [section(numbers) for section in PANELS_OF_SHEET]
+        content = [*report_sheet.sections(numbers), *of_all]
+        return page("Mapping report", command, report_sheet.overview(numbers), content)
     return page("Mapping report", command, _overview(numbers), [section(numbers) for section in PANELS])
 
 

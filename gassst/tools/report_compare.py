@@ -39,7 +39,7 @@ def render(runs: dict[str, Numbers]) -> str:
         _figures(runs),
         _plot(runs, "Mapping quality", qualities, "MAPQ", "% of reads with at least this"),
         _plot(runs, "Edit distance", edits, "errors of the best alignment", "% of mapped reads"),
-        _plot(runs, "Mismatches by cycle", _mismatches, "cycle", "% of reads"),
+        _plot(runs, "Mismatches by cycle", mismatches, "cycle", "% of reads"),
         _plot(
             runs, "C>T by distance from the 5' end", partial(damage, 0, 0), "bases from the 5' end", "% of C"
         ),
@@ -47,7 +47,7 @@ def render(runs: dict[str, Numbers]) -> str:
             runs, "G>A by distance from the 3' end", partial(damage, 1, 1), "bases from the 3' end", "% of G"
         ),
         _plot(runs, "Insert sizes", insert_sizes, "template length, bases", "% of pairs"),
-        _plot(runs, "Coverage", _coverage, "% of the reference", "coverage / its mean"),
+        _plot(runs, "Coverage", coverage, "% of the reference", "coverage / its mean"),
         _stages(runs),
         _parameters(runs),
     ]
@@ -104,7 +104,8 @@ def edits(run: Numbers) -> Curve:
     return np.array(list(run.errors), np.int64), 100 * counts / max(int(counts.sum()), 1)
 
 
-def _mismatches(run: Numbers) -> Curve:
+def mismatches(run: Numbers) -> Curve:
+    """Share of the reads with a mismatch by cycle, in percent."""
     reads, mismatches = (run.cycles[:, column] if len(run.cycles) else np.zeros(0) for column in (0, 1))
     return np.arange(1, len(reads) + 1), 100 * mismatches / np.maximum(reads, 1)
 
@@ -125,7 +126,7 @@ def insert_sizes(run: Numbers) -> Curve:
     return 10 * np.arange(len(counts)), 100 * counts / pairs.sum()
 
 
-def _coverage(run: Numbers) -> Curve:
+def coverage(run: Numbers) -> Curve:
     """Relative to the mean: runs of different size, and references of different length, share a scale."""
     windows = run.windows
     if not windows.sum():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -69,7 +69,9 @@ class Numbers:
     windows, contigs : int64[w], int64[c]
         Aligned bases by window of the reference and by contig.
     run : dict
-        `Stats.run`.
+        `Stats.run`, without the samples.
+    samples : dict of str to Numbers
+        Those of a sheet, by output.
     """
 
     counts: dict[str, int]
@@ -84,6 +86,7 @@ class Numbers:
     windows: np.ndarray
     contigs: np.ndarray
     run: dict[str, Any]
+    samples: dict[str, Numbers] = field(default_factory=dict)
 
     @classmethod
     def from_dict(cls, stats: dict[str, Any], source: str = "statistics") -> Numbers:
@@ -105,9 +108,17 @@ class Numbers:
                 _histogram(stats.get("inserts", {})),
                 *_coverage(stats.get("coverage", {}), stats.get("run", {}).get("reference", {})),
                 _run(stats.get("run", {})),
+                cls._samples(stats.get("run", {}).get("samples", {}), source),
             )
         except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
             raise InputError(f"{source}: not what `gassst map --stats` writes ({error!r})") from None
+
+    @classmethod
+    def _samples(cls, samples: dict[str, Any], source: str) -> dict[str, Numbers]:
+        return {
+            str(output): cls.from_dict({**one, "run": {"read_groups": one["read_groups"]}}, source)
+            for output, one in samples.items()
+        }
 
     @property
     def sample(self) -> str:
@@ -198,7 +209,8 @@ def _run(run: dict[str, Any]) -> dict[str, Any]:
         }
     if "seconds" in run:
         known["seconds"] = float(run["seconds"])
-    return {**run, **{name: value for name, value in known.items() if name in run}}
+    found = {**run, **{name: value for name, value in known.items() if name in run}}
+    return {name: value for name, value in found.items() if name != "samples"}
 
 
 def read_stats(path: str | os.PathLike[str]) -> Numbers:

@@ -63,6 +63,11 @@ summary { cursor: pointer; color: var(--muted); font-size: .9rem; padding: .35re
 }
 .facts dt { color: var(--muted) }
 .facts dd { overflow-wrap: anywhere }
+.small { display: grid; grid-template-columns: repeat(auto-fill, minmax(8rem, 1fr)); gap: .75rem 1.25rem }
+.small svg { height: 3rem }
+.small polyline { fill: none; stroke: var(--blue); stroke-width: 1.3; vector-effect: non-scaling-stroke }
+.small .floor { stroke: var(--line); vector-effect: non-scaling-stroke }
+.small figcaption { font-size: .8rem; color: var(--muted); overflow-wrap: anywhere }
 .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
 @media (max-width: 30rem) {
   .tiles div:last-child:nth-child(odd) { grid-column: 1/-1 }
@@ -113,6 +118,14 @@ def text_of(value: Any) -> str:
     """A parameter as people read it."""
     if value is None or isinstance(value, bool):
         return "not given" if value is None else "yes" if value else "no"
+    if isinstance(value, dict):
+        given = {name: each for name, each in value.items() if each is not None}
+        return (
+            ", ".join(f"{str(name).replace('_', ' ')} {text_of(each)}" for name, each in given.items())
+            or "none"
+        )
+    if isinstance(value, float):
+        return f"{value:.4g}"
     if isinstance(value, (list, tuple)):
         return ", ".join(map(str, value)) or "none"
     return f"{value:,}" if isinstance(value, int) else str(value)
@@ -148,7 +161,7 @@ def plot_and_table(plot: str, table: str) -> str:
 
 
 def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A table whose first column names its rows: int with commas, float with two digits, text."""
+    """A table whose first column names its rows: int with commas, float with two digits, text, None."""
     titles = "".join(f'<th scope="col">{escape(title)}</th>' for title in head)
     body = "\n".join(
         f'<tr><th scope="row">{escape(str(first))}</th>{"".join(map(_cell, rest))}</tr>'
@@ -162,6 +175,8 @@ def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> s
 
 
 def _cell(value: Any) -> str:
+    if value is None:
+        return "<td>–</td>"
     if isinstance(value, str):
         return f'<td class="text">{escape(value)}</td>'
     return f"<td>{value:,}</td>" if isinstance(value, int) else f"<td>{value:,.2f}</td>"

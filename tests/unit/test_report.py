@@ -447,3 +447,76 @@ def test_runs_side_by_side(runs):
         assert title in page.headings and page.tables[title][0][1:] == ["again", "mouse"]
     differ = {row[0]: row[1:] for row in page.tables["Parameters that differ"][1:]}
     assert differ["sensitivity (parameters)"] == ["0", "2"] and "mode (effective)" not in differ
+
+
+# The samples of a sheet
+
+
+@pytest.fixture(scope="module")
+def sheet(small_fasta, small_index, tmp_path_factory):
+    """A folder with two libraries of pairs and one of single reads, mapped by a sheet."""
+    folder = tmp_path_factory.mktemp("sheet")
+    rows = ["sample,R1,R2,output"]
+    for name, size in {"short": 200, "long": 500, "single": 0}.items():
+        mates = [folder / f"{name}{i}.fq" for i in (1, 2)[: 2 if size else 1]]
+        pairs = ["--pairs", f"{size},15"] if size else []
+        options = ["-n", "200", "-l", "70", "-e", "0.01", *pairs, "--seed", str(size)]
+        assert main(["simulate", str(small_fasta), *options, *(f"-o{path}" for path in mates)]) == 0
+        rows.append(",".join([name, *map(str, mates), *([] if size else [""]), str(folder / f"{name}.bam")]))
+    (folder / "s.csv").write_text("\n".join(rows) + "\n")
+    words = [
+        "--device",
+        "none",
+        "--sort",
+        "--markdup",
+        "--stats",
+        folder / "s.json",
+        "--report",
+        folder / "s.html",
+    ]
+    assert main(["map", "-q", str(small_index), "--sheet", str(folder / "s.csv"), *map(str, words)]) == 0
+    return folder
+
+
+def test_the_report_of_a_sheet_has_a_row_for_each_sample(sheet):
+    text = (sheet / "s.html").read_text(encoding="utf-8")
+    head, *rows = Page(text).tables["Samples"]
+    assert [row[0] for row in rows] == ["short", "long", "single"]
+    for name, row in zip(("short", "long", "single"), rows, strict=True):
+        shown = dict(zip(head, row, strict=True))
+        with pysam.AlignmentFile(sheet / f"{name}.bam", check_sq=False) as file:
+            records = [r for r in file if not r.is_secondary and not r.is_supplementary]
+        mapped = [r for r in records if not r.is_unmapped]
+        share = {
+            "mapped, %": len(mapped) / len(records),
+            "MAPQ ≥ 20, %": sum(r.mapping_quality >= 20 for r in mapped) / len(records),
+        }
+        if name != "single":
+            share["proper pairs, %"] = sum(r.is_proper_pair for r in records) / len(records)
+        assert int(shown["reads"]) == len(records)
+        assert {key: float(shown[key]) for key in share} == pytest.approx(
+            {key: 100 * value for key, value in share.items()}, abs=0.006
+        )
+        errors = sum(r.get_tag("NM") for r in mapped) / len(mapped)
+        assert float(shown["errors per mapped read"]) == pytest.approx(errors, abs=0.006)
+    inserts = [row[head.index("insert size, median")] for row in rows]
+    assert abs(int(inserts[0]) - 200) < 10 and abs(int(inserts[1]) - 500) < 10 and inserts[2] == "–"
+
+
+def test_no_histogram_of_a_sheet_adds_up_libraries(sheet):
+    text = (sheet / "s.html").read_text(encoding="utf-8")
+    page = Page(text)
+    assert "{'" not in text and "{&#x27;" not in text  # no dict of Python
+    assert not {"Insert sizes", "Edit distance", "Mapping quality", "Coverage"} & set(page.tables)
+    for title in ("Insert sizes", "Mismatches by cycle", "Coverage"):
+        assert page.headings.count(title) == 1
+    assert text.count("<figcaption>short</figcaption>") == 3
+    assert report.render(json.loads((sheet / "s.json").read_text())) == text
+
+
+def test_small_plots_end_where_their_library_does(sheet):
+    text = (sheet / "s.html").read_text(encoding="utf-8")
+    panel = text.partition('id="small-insert"')[2].partition("</section>")[0]
+    ends = [part.partition('"')[0].split() for part in panel.split('points="')[1:]]
+    short, long, single = (float(points[-1].partition(",")[0]) if points else 0 for points in ends)
+    assert 0.3 * long < short < 0.6 * long and long == 100 and single == 0
