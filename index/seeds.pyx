@@ -360,15 +360,17 @@ cdef class Seeds:
         cdef const uint8_t[::1] flip = context.flip, conversions = context.packed.conversions
         cdef const uint16_t[::1] seed_length = rows.length, seed_count = rows.number, seed_every = rows.every
         cdef Py_ssize_t a = active.shape[0]
+        cdef int longest = context.index.longest_seed
         cdef reads_t reads
         self.step = context.index.step
         if a == 0:
-            self.fill(&reads, NULL, 0, NULL, NULL, NULL, context.index.longest_seed)
+            self.fill(&reads, NULL, 0, NULL, NULL, NULL, longest)
             return
         reads.planes, reads.n = planes_of(planes), lengths.shape[0]
         reads.plane_start, reads.lengths, reads.flip = &plane_start[0], &lengths[0], &flip[0]
         reads.conversions = &conversions[0] if conversions.shape[0] else NULL
-        self.fill(&reads, &active[0], a, &seed_length[0], &seed_count[0], &seed_every[0], context.index.longest_seed)
+        with nogil:
+            self.fill(&reads, &active[0], a, &seed_length[0], &seed_count[0], &seed_every[0], longest)
 
     cdef int fill(self, const reads_t *reads, const uint32_t *active, Py_ssize_t a, const uint16_t *seed_length,
                   const uint16_t *seed_count, const uint16_t *seed_every, int longest) except -1 nogil:

@@ -87,8 +87,9 @@ def name_mates(hit_t[::1] hits, const uint32_t[::1] cigars, const uint8_t[::1] m
     cdef double mean = insert.mean
     cdef window_t w = window_of(insert)
     cdef const uint32_t *runs = &cigars[0] if cigars.shape[0] else NULL
-    for i in range(h):
-        widest += (hits[i].flag & SECONDARY) != 0
+    with nogil:
+        for i in range(h):
+            widest += (hits[i].flag & SECONDARY) != 0
     if not widest:
         return
     widest = int(np.bincount(np.asarray(hits)["read"]).max())

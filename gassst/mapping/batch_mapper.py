@@ -6,6 +6,8 @@ import sys
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
+import numpy as np
+
 from gassst.gpu.choose import Extender, LateExtender
 from gassst.index.file import Integrity
 from gassst.index.lookup import WholeIndex
@@ -103,7 +105,7 @@ class BatchMapper:
         if params.meth is not None:
             stats.proper -= fail_chimeras(result, packed.lengths, batch.mate)
         stats.count_reads(result.hits, result.summary, context.lengths)
-        stats.too_long = batch.longer_than(params.longest_read)
+        stats.too_long = int(np.count_nonzero(np.diff(batch.offsets) > params.longest_read))
         stats.bases += len(batch.bases) - int(context.lengths.sum())
         if self.counts_details:
             stats.count_cycles(result.hits, result.cigars, self.index.reference.planes, packed)

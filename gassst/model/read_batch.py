@@ -152,10 +152,6 @@ class ReadBatch:
         converted = conversions if len(conversions) else None
         return PackedReads(*_reads.pack(self.bases, self.offsets, longest, converted, shortest), conversions)
 
-    def longer_than(self, longest: int) -> int:
-        """How many reads have more bases."""
-        return int(np.count_nonzero(np.diff(self.offsets) > longest))
-
 
 def take_batch(parser: _reads.RecordParser) -> ReadBatch:
     """The batch of the records that a parser holds; the parser begins another one."""

@@ -145,7 +145,6 @@ class SearchPlan:
     gaps : int
         Gap bases up to which no alignment of any read is missed.
     known_lengths, errors, words : bool/uint16/uint8[MAX_READ_LENGTH + 1]
-        Whether the arrays hold the plan of a length; most errors, and words of a band.
     spectrum : Spectrum
         Of the genome.
     letters : float
