@@ -1,18 +1,25 @@
 #!/usr/bin/env python3
 """Where the CPU time of one batch goes: every compiled function, and Python and NumPy around them.
 
-    scripts/bench/batch_profile.py REF.gsi READS.fq [MATES.fq] [--repeats 6] [--batch READS] [--device cpu]
+    scripts/bench/batch_profile.py REF.gsi READS.fq [MATES.fq] [--repeats 6] [--batch READS] [--device cpu] [--lock]
 
 The first batch is parsed once, and mapped and made into SAM again and again in one thread, with compiled code alone.
 Beside a `--device` that searches what it can, asking it is one line: on a machine of its own another process does that.
 Times are by the CPU clock of that thread, in ms a batch; compiled functions run without the GIL. Of processes that
 share a machine take the least of several.
+
+With `--lock` every line also says how much of its time holds the lock of the interpreter, and how often that is taken:
+a library (Linux, made by `cc`) looks at the clock where compiled code gives it up and takes it again.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
+import os
+import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -44,11 +51,60 @@ METHODS = {
 }
 
 
+# The functions of CPython around its lock, as libpython's and as extension modules call them.
+PROBE = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdint.h>
+#include <time.h>
+static __thread int64_t without, since, taken;
+static int64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+void *PyEval_SaveThread(void)
+{
+    void *(*save)(void) = (void *(*)(void))dlsym(RTLD_NEXT, "PyEval_SaveThread");
+    void *state = save();
+    since = now();
+    return state;
+}
+void PyEval_RestoreThread(void *state)
+{
+    void (*restore)(void *) = (void (*)(void *))dlsym(RTLD_NEXT, "PyEval_RestoreThread");
+    without += since ? now() - since : 0;
+    since = 0;
+    taken++;
+    restore(state);
+}
+int64_t locked_ns(void) { return now() - without; }
+int64_t locks_taken(void) { return taken; }
+"""
+ASKED = "GASSST_LOCK_PROBE"
+
+
+def with_probe(argv: list[str]) -> ctypes.CDLL:
+    """The probe; begins this program anew where the process does not have it yet."""
+    if ASKED in os.environ:
+        probe = ctypes.CDLL(os.environ[ASKED])
+        probe.locked_ns.restype = probe.locks_taken.restype = ctypes.c_int64
+        return probe
+    path = os.path.join(tempfile.mkdtemp(), "probe.so")
+    command = ["cc", "-O2", "-shared", "-fPIC", "-x", "c", "-", "-o", path, "-ldl"]
+    subprocess.run(command, input=PROBE.encode(), check=True)
+    return os.execve(sys.executable, [sys.executable, *argv], {**os.environ, ASKED: path, "LD_PRELOAD": path})
+
+
 class Clock:
     """Adds up the CPU time of calls; those inside of others count with the outer one."""
 
-    def __init__(self) -> None:
+    def __init__(self, probe: ctypes.CDLL | None = None) -> None:
         self.ns: Counter[str] = Counter()
+        self.locked: Counter[str] = Counter()
+        self.taken: Counter[str] = Counter()
+        self._probe = probe
         self.calls: Counter[str] = Counter()
         self._inside = False
 
@@ -58,15 +114,26 @@ class Clock:
         def call(*args: Any, **kwargs: Any) -> Any:
             if self._inside:
                 return function(*args, **kwargs)
-            self._inside, start = True, time.thread_time_ns()
+            self._inside, start = True, self.now()
             try:
                 return function(*args, **kwargs)
             finally:
-                self.ns[name] += time.thread_time_ns() - start
+                self.add(name, start)
                 self.calls[name] += 1
                 self._inside = False
 
         return call
+
+    def now(self) -> tuple[int, int, int]:
+        """CPU time of this thread, that with the lock, and how often that was taken."""
+        probe = self._probe
+        locked = (0, 0) if probe is None else (probe.locked_ns(), probe.locks_taken())
+        return time.thread_time_ns(), *locked
+
+    def add(self, name: str, start: tuple[int, int, int]) -> None:
+        """Count what has passed since `start`."""
+        for counter, a, b in zip((self.ns, self.locked, self.taken), start, self.now(), strict=True):
+            counter[name] += b - a
 
     def watch(self) -> None:
         """Time the compiled functions, wherever they are imported, and the methods that do most of the work."""
@@ -110,7 +177,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--mode", choices=("global", "local"), help="(default: that of gassst map)")
     parser.add_argument("--batch", type=int, help="reads (default: those of one thread)")
     parser.add_argument("--device", help="that searches, as gassst devices names it (default: none)")
+    parser.add_argument("--lock", action="store_true", help="say what holds the lock")
     args = parser.parse_args(argv)
+    probe = with_probe(sys.argv) if args.lock else None
     keep_freed_memory()  # as a run does
     mapper = gassst.Mapper(args.index, threads=1, device="none", mode=args.mode).replaced(
         counts_details=False
@@ -129,20 +198,25 @@ def main(argv: list[str] | None = None) -> int:
     with closing(open_unparsed(args.reads[0], args.reads[1] if paired else None, size)) as batches:
         batch = next(batches).parsed()
     insert = learned(work, args.reads, size) if paired else mapper.insert
-    clock = Clock()
+    clock = Clock(probe)
     clock.watch()
     work.map(batch, insert, finish)
-    clock.ns.clear()
-    clock.calls.clear()
-    start = time.thread_time_ns()
+    counters = clock.ns, clock.locked, clock.taken
+    for counter in (*counters, clock.calls):
+        counter.clear()
+    start = clock.now()
     for _ in range(args.repeats):
         work.map(batch, insert, finish)
-    total = time.thread_time_ns() - start
-    clock.ns["Python and NumPy"] = total - clock.ns.total()
-    clock.ns["all"], clock.calls["all"] = total, args.repeats
+    clock.add("all", start)
+    for counter in counters:
+        counter["Python and NumPy"] = 2 * counter["all"] - counter.total()
+    total, clock.calls["all"] = clock.ns["all"], args.repeats
     for name, ns in clock.ns.most_common():
-        calls = clock.calls[name] / args.repeats
-        print(f"{name:<36} {ns / args.repeats / 1e6:8.2f} ms {100 * ns / total:5.1f} % {calls:7.1f} calls")
+        calls, taken = clock.calls[name] / args.repeats, clock.taken[name] / args.repeats
+        lock = f" {clock.locked[name] / args.repeats / 1e6:8.2f} ms, {taken:6.0f} times" if args.lock else ""
+        print(
+            f"{name:<36} {ns / args.repeats / 1e6:8.2f} ms {100 * ns / total:5.1f} % {calls:7.1f} calls{lock}"
+        )
     return 0
 
 
