@@ -210,16 +210,16 @@ cdef class PairStages(Stages):
     # --- candidates --------------------------------------------------------------------------------------------------
 
     cdef int look_up(self, int stage, Py_ssize_t a) except -1 nogil:
-        """On the device where it takes these reads: then the anchors are `given`."""
-        if self.device is not None:
-            with gil:
-                active = np.asarray(<const uint32_t[:a]><const uint32_t *>self.rooms[ACTIVE].p).copy()
-                found = self.device.anchors_of(active, stage)
-                self.given = None if found is None else found[0]
-                if found is not None:
-                    self.note_looked(stage, active, found[1], found[2])
-                    return 0
-        return Stages.look_up(self, stage, a)
+        return 0 if self.device is not None and self.asks_device(stage, a) else Stages.look_up(self, stage, a)
+
+    cdef int asks_device(self, int stage, Py_ssize_t a) except -1 with gil:
+        """Whether the device takes these reads: then the anchors are `given`."""
+        active = np.asarray(<const uint32_t[:a]><const uint32_t *>self.rooms[ACTIVE].p).copy()
+        found = self.device.anchors_of(active, stage)
+        self.given = None if found is None else found[0]
+        if found is not None:
+            self.note_looked(stage, active, found[1], found[2])
+        return found is not None
 
     cdef int note_looked(self, int stage, const uint32_t[::1] active, const uint16_t[::1] complete,
                          const uint16_t[::1] capped) except -1:
