@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
@@ -276,6 +277,7 @@ class FileRun:
         Raises as `Mapper.map_file`, also what `calls` raises; then no file is left.
         """
         self._began = time.monotonic()
+        self._date = time.strftime("%Y-%m-%d %H:%M:%S %z")
         total = Stats()
         with self._watch() as progress, self._writer(crew.workers) as writer:
             for call in calls:
@@ -313,6 +315,9 @@ class FileRun:
         facts["effective"] = _effective(mapper, total)
         reference = mapper.reference
         facts["reference"] = {"names": reference.names, "lengths": reference.lengths.tolist()}
+        facts["index"] = mapper.index.path
+        facts["host"] = socket.gethostname()
+        facts["date"] = self._date
         facts["seconds"] = round(time.monotonic() - self._began, 3)
         facts["read_groups"] = [fields_of(line) for line in lines_of(self._header, "@RG")]
         facts["libraries"] = self._run.libraries.facts()

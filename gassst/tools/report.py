@@ -7,6 +7,7 @@ same side by side (`gassst.tools.report_compare`), and of a sheet its samples (`
 from __future__ import annotations
 
 import argparse
+import os
 from typing import Any
 
 import numpy as np
@@ -18,15 +19,47 @@ from gassst.runs.libraries import library_text
 from gassst.tools import report_compare, report_sheet
 from gassst.tools.arguments import file_path, output_path
 from gassst.tools.report_numbers import FUNNEL, STAGES, WORK, Numbers, read_stats
-from gassst.tools.report_page import facts, page, panel, percent, plot_and_table, table, text_of, tiles
-from gassst.tools.report_plots import bars, curves, ranking, rates, require_matplotlib, svg, two_ends
+from gassst.tools.report_page import (
+    facts,
+    folded,
+    page,
+    panel,
+    percent,
+    plot_and_table,
+    table,
+    text_of,
+    tiles,
+)
+from gassst.tools.report_plots import (
+    along,
+    bars,
+    curves,
+    ranking,
+    rates,
+    require_matplotlib,
+    svg,
+    two_ends,
+    usual_top,
+)
 
 NOT_SHOWN = (
     "reference",
     "read_groups",
     "libraries",
     "seconds",
+    "command",
+    "date",
+    "host",
+    "index",
+    "version",
 )  # parts of `Stats.run` that are shown in other ways
+GROUPS = {
+    "run": "Machine",
+    "parameters": "Parameters given",
+    "effective": "Parameters used",
+    "insert": "Insert sizes expected",
+    "extension": "Alignment in bands",
+}
 MOST_CONTIGS = 50
 MOST_UNSEEN = 0.5  # % of reads that a plot may leave out
 
@@ -90,15 +123,17 @@ def _coverage(numbers: Numbers) -> str:
     title, size = "Coverage", bases / len(numbers.windows)
     depth = numbers.windows / size
     middle = (np.arange(len(depth)) + 0.5) * size / 1e6
-    drawing = curves({"": (middle, depth)}, "all contigs one after the other, Mb", "reads that cover a base")
-    plot = svg("coverage", title, drawing)
     contigs = numbers.run["reference"]
+    drawing = along(middle, depth, dict(zip(contigs["names"], contigs["lengths"], strict=True)))
+    plot = svg("coverage", title, drawing)
     rows = [
         (name, length, int(aligned), int(aligned) / max(length, 1))
         for name, length, aligned in zip(contigs["names"], contigs["lengths"], numbers.contigs, strict=True)
     ]
     rows = sorted(rows, key=lambda row: -row[1])
     note = f"Mean coverage of {len(depth)} windows of {size:,.0f} bases, by primary and supplementary alignments."
+    if depth.max() > usual_top(depth):
+        note += f" Peaks of up to {depth.max():,.0f} reach beyond the plot."
     if len(rows) > MOST_CONTIGS:
         note += f" The table has the {MOST_CONTIGS} longest of {len(rows):,} contigs."
     head = ("contig", "bases", "aligned bases", "coverage")
@@ -161,7 +196,7 @@ def _errors_by_cycle(numbers: Numbers) -> str:
 
 
 def _damage(numbers: Numbers) -> str:
-    if not numbers.damage.any():
+    if not numbers.is_damaged:
         return ""
     title = "Damage"
     plot = svg("damage", title, two_ends(numbers.damage_percent))
@@ -243,17 +278,17 @@ def _libraries(numbers: Numbers) -> str:
 
 
 def _run(numbers: Numbers) -> str:
-    """All that is known of the run: its simple facts, then each group of them."""
+    """What the head of the page does not say of the run: its simple facts, then each group of them."""
     shown = {name: value for name, value in numbers.run.items() if name not in NOT_SHOWN}
-    simple = {"sample": numbers.sample} if numbers.sample else {}
-    simple |= {name: value for name, value in shown.items() if not isinstance(value, dict)}
+    simple = {name: value for name, value in shown.items() if not isinstance(value, dict)}
     groups = {name: value for name, value in shown.items() if isinstance(value, dict)}
     panels = []
     for i, (group, values) in enumerate({"run": simple, **groups}.items()):
         write = _extension_text if group == "extension" else lambda _, value: text_of(value)
-        texts = {name.replace("_", " "): write(name, value) for name, value in values.items()}
+        given = {name: value for name, value in values.items() if value is not None}
+        texts = {name.replace("_", " "): write(name, value) for name, value in given.items()}
         if texts:
-            panels.append(panel(f"run-{i}", group.capitalize(), "", facts(texts), wide=i == 0))
+            panels.append(panel(f"run-{i}", GROUPS.get(group, group), "", facts(texts)))
     return "\n".join(panels)
 
 
@@ -265,13 +300,27 @@ PANELS = (
     _insert_sizes,
     _libraries,
     _coverage,
-    _filters,
-    _stages,
-    _work,
-    _run,
 )
+DETAILS = (_run, _stages, _filters, _work)
+"""Panels that few readers need: they are folded, and hold for the sum of a sheet, too."""
 
-PANELS_OF_SHEET = (_filters, _stages, _work, _run)  # what samples may be summed up for
+
+def _head(numbers: Numbers) -> str:
+    """What ran where, on what: facts as HTML."""
+    run, bases = numbers.run, numbers.reference_bases
+    contigs = len(run.get("reference", {}).get("names", []))
+    size = f"{contigs:,} {'contig' if contigs == 1 else 'contigs'}, {bases:,} bases" if bases else ""
+    reference = ": ".join(filter(None, (os.path.basename(str(run.get("index") or "")), size)))
+    known = {
+        "sample": "" if numbers.samples else numbers.sample,
+        "reference": reference,
+        "date": run.get("date"),
+        "host": run.get("host"),
+        "threads": run.get("parameters", {}).get("threads"),
+        "version": run.get("version"),
+        "command": run.get("command"),
+    }
+    return facts({name: str(value) for name, value in known.items() if value})
 
 
 def render(stats: dict[str, Any], source: str = "statistics") -> str:
@@ -282,12 +331,12 @@ def render(stats: dict[str, Any], source: str = "statistics") -> str:
 
 
 def _page(numbers: Numbers) -> str:
-    command = str(numbers.run.get("command", ""))
     if len(numbers.samples) > 1:
-        of_all = [section(numbers) for section in PANELS_OF_SHEET]
-        content = [*report_sheet.sections(numbers), *of_all]
-        return page("Mapping report", command, report_sheet.overview(numbers), content)
-    return page("Mapping report", command, _overview(numbers), [section(numbers) for section in PANELS])
+        top, panels = report_sheet.overview(numbers), report_sheet.sections(numbers)
+    else:
+        top, panels = _overview(numbers), [section(numbers) for section in PANELS]
+    details = folded("Parameters, time and work of the run", [section(numbers) for section in DETAILS])
+    return page("Mapping report", _head(numbers), top, [*panels, details])
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -40,18 +40,16 @@ def render(runs: dict[str, Numbers]) -> str:
         _plot(runs, "Mapping quality", qualities, "MAPQ", "% of reads with at least this"),
         _plot(runs, "Edit distance", edits, "errors of the best alignment", "% of mapped reads"),
         _plot(runs, "Mismatches by cycle", mismatches, "cycle", "% of reads"),
-        _plot(
-            runs, "C>T by distance from the 5' end", partial(damage, 0, 0), "bases from the 5' end", "% of C"
-        ),
-        _plot(
-            runs, "G>A by distance from the 3' end", partial(damage, 1, 1), "bases from the 3' end", "% of G"
-        ),
         _plot(runs, "Insert sizes", insert_sizes, "template length, bases", "% of pairs"),
         _plot(runs, "Coverage", coverage, "% of the reference", "coverage / its mean"),
-        _stages(runs),
-        _parameters(runs),
     ]
-    return page(f"{len(runs)} mapping runs", "", "", sections)
+    if any(run.is_damaged for run in runs.values()):
+        five, three = "C>T by distance from the 5' end", "G>A by distance from the 3' end"
+        sections += [
+            _plot(runs, five, partial(damage, 0, 0), "bases from the 5' end", "% of C"),
+            _plot(runs, three, partial(damage, 1, 1), "bases from the 3' end", "% of G"),
+        ]
+    return page(f"{len(runs)} mapping runs", "", "", [*sections, _parameters(runs), _stages(runs)])
 
 
 def _figures(runs: dict[str, Numbers]) -> str:

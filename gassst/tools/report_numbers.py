@@ -37,6 +37,7 @@ STAGES = {
     "encode": "records made",
     "write": "records written",
 }
+LEAST_DAMAGE = 0.01  # share of the bases at an end, beyond the share inside
 FUNNEL = {
     "in": "in",
     "out": "out",
@@ -146,6 +147,18 @@ class Numbers:
     def damage_percent(self) -> np.ndarray:
         """Shares C>T and G>A in percent, float64[d, 2, 2], by distance from the 5' and from the 3' end."""
         return 100 * self.damage[:, :, 1::2] / np.maximum(self.damage[:, :, ::2], 1)
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether more bases are deaminated at an end of the reads than inside: C>T at either, or G>A at the 3' end."""
+        inside = self.damage[len(self.damage) // 2 :].sum(0)
+        for end, kind in ((0, 0), (1, 0), (1, 1)):
+            of, changed = self.damage[:1, end, 2 * kind : 2 * kind + 2].sum(0).tolist()
+            usual, among = int(inside[end, 2 * kind + 1]), max(int(inside[end, 2 * kind]), 1)
+            expected = of * usual / among
+            if changed - expected > max(LEAST_DAMAGE * of, 5 * (expected + 1) ** 0.5):
+                return True
+        return False
 
     @property
     def median_insert(self) -> int:

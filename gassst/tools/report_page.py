@@ -30,7 +30,11 @@ body {
 h1 { font-size: 1.5rem; margin: 0 }
 h2 { font-size: 1.05rem; margin: 0 0 .25rem }
 p { margin: 0 0 .5rem; color: var(--muted); font-size: .9rem }
-header code { display: block; margin: .5rem 0 1rem; overflow-wrap: anywhere; font-size: .85rem }
+header .facts {
+  display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); gap: 0 2.5rem;
+  margin: .5rem 0 1rem;
+}
+header .facts > :last-child { grid-column: 1/-1 }
 dl, dd, figure { margin: 0 }
 .tiles {
   display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .75rem;
@@ -97,7 +101,7 @@ PAGE = Template("""<!DOCTYPE html>
 <style>$style</style>
 </head>
 <body>
-<header><h1>$title</h1>$command</header>
+<header><h1>$title</h1>$head</header>
 <main>
 $tiles
 <div class="panels">
@@ -131,11 +135,19 @@ def text_of(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def page(title: str, command: str, tiles: str, panels: Iterable[str]) -> str:
-    """The whole page; `tiles` and `panels` are HTML, `title` and `command` are text."""
-    code = f"<code>{escape(command)}</code>" if command else ""
+def page(title: str, head: str, tiles: str, panels: Iterable[str]) -> str:
+    """The whole page; `title` is text, the others are HTML."""
     content = "\n".join(filter(None, panels))
-    return PAGE.substitute(style=STYLE, title=escape(title), command=code, tiles=tiles, panels=content)
+    return PAGE.substitute(style=STYLE, title=escape(title), head=head, tiles=tiles, panels=content)
+
+
+def folded(title: str, panels: Iterable[str]) -> str:
+    """Panels behind a line of text, by which they are shown."""
+    content = "\n".join(filter(None, panels))
+    summary = f"<summary>{escape(title)}</summary>"
+    return (
+        f'<details class="wide">{summary}\n<div class="panels">{content}</div></details>' if content else ""
+    )
 
 
 def tiles(values: Iterable[tuple[str, str, str]]) -> str:

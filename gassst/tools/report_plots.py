@@ -29,6 +29,8 @@ VARIABLES = {
 }
 # Of several lines in one plot: no two share both a colour and a dash.
 LINES = [(colour, dash) for dash in ("-", "--") for colour in (BLUE, ORANGE, GREEN, PINK, GOLD, SKY, PURPLE)]
+MOST_LETTERS = 14  # of the name of a contig in a plot
+LEAST_WIDTH = 0.035  # share of the axis that a contig takes to be named
 WIDTH = 4.2  # inches: letters of 9.5 points stay readable where a phone shows the plot 350 pixels wide
 PLOT_STYLE = {
     "font.size": 9.5,
@@ -183,6 +185,42 @@ def curves(
         axes.yaxis.set_major_formatter(plain)
         if len(lines) > 1:
             figure.legend(loc="outside upper center", ncols=2)
+
+    return draw
+
+
+def usual_top(depth: np.ndarray) -> float:
+    """Where a plot of depth ends, float[w] by window; infinite where most windows are empty."""
+    return 4 * float(np.percentile(depth, 95)) or np.inf
+
+
+def along(x: np.ndarray, depth: np.ndarray, contigs: dict[str, int]) -> Callable[[Any], None]:
+    """Depth along contigs that lie one after the other, `x` in Mb; names where there is room for them.
+
+    The axis ends above the usual depth: one repeat would flatten all the rest.
+    """
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        axes.plot(x, depth, color=BLUE, linewidth=1.2)
+        ends = np.cumsum(list(contigs.values())) / 1e6
+        middles = ends - np.array(list(contigs.values())) / 2e6
+        names = [name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1]}…" for name in contigs]
+        named = [i for i, size in enumerate(contigs.values()) if size >= LEAST_WIDTH * 1e6 * ends[-1]]
+        if len(contigs) == 1:
+            axes.set_xlabel(f"{names[0]}, Mb")
+        elif not named:
+            axes.set_xlabel("all contigs one after the other, Mb")
+        else:
+            axes.set_xticks(middles[named], [names[i] for i in named], rotation=90)
+            axes.tick_params(axis="x", length=0)
+            axes.grid(False, axis="x")
+            for i in named:
+                axes.axvline(ends[i], color=LINE, linewidth=0.6)
+        axes.set_ylabel("reads that cover a base")
+        axes.margins(x=0.01)
+        axes.set_ylim(0, max(1.08 * min(float(depth.max()), usual_top(depth)), 1e-9))
+        axes.yaxis.set_major_formatter(plain)
 
     return draw
 

@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 STATS, TARGET = ROOT / "docs" / "report.json", ROOT / "docs" / "report.png"
 DATA = ROOT / "tests" / "data"
 GROUP = r"@RG\tID:1\tSM:ecoli\tLB:ecoli\tPL:ILLUMINA"
+HOST = "node07"  # for that of the machine that draws
 DIGEST = "page"  # the key in the picture
 SIZE = 1200, 1000
 COLOURS = 128
@@ -52,9 +53,9 @@ def map_pairs(stats: Path) -> None:
         files = ["ref.gsi", "R1.fq.gz", "R2.fq.gz", "-o", "run.bam", "--stats", "run.json"]
         for command in (["index", "ref.fa.gz", "-o", "ref.gsi"], ["map", *files, "-R", GROUP]):
             subprocess.run([*gassst, *command, "-t", "2"], check=True, cwd=folder, env=environment)
-        stats.write_text(
-            json.dumps(json.loads(Path(folder, "run.json").read_text()), separators=(",", ":")) + "\n"
-        )
+        counts = json.loads(Path(folder, "run.json").read_text())
+        counts["run"]["host"] = HOST
+        stats.write_text(json.dumps(counts, separators=(",", ":")) + "\n")
 
 
 def draw(page: str, target: Path) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
+import socket
 import sys
 from collections import Counter
 from contextlib import suppress
+from datetime import datetime
 from html.parser import HTMLParser
 
 import numpy as np
@@ -23,6 +26,7 @@ from gassst.model.layouts import HIT
 from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_records
 from gassst.tools import report
+from gassst.tools.report_plots import along, svg
 
 MISMATCHES, INSERTIONS, DELETIONS = 1, 2, 3
 UNMAPPED, REVERSE, SECONDARY, SUPPLEMENTARY = 0x4, 0x10, 0x100, 0x800
@@ -265,7 +269,7 @@ def test_ids_are_unique_and_found(text, page):
     used |= {part.partition(")")[0] for part in text.split("url(#")[1:]}
     labels = [value.split() for _, name, value in page.attributes if name == "aria-labelledby"]
     assert used | {part for value in labels for part in value} <= set(ids)
-    assert used and len(labels) == text.count("<svg ") == 6
+    assert used and len(labels) == text.count("<svg ") == 5
 
 
 @pytest.fixture
@@ -404,6 +408,56 @@ def test_pairs_have_their_figures(runs, page_of_pairs):
     assert shown["sample"] == "mouse" and shown["mode"] == "local" and shown["read length"] == "80"
     assert shown["Wall time"] == f"{stats['run']['seconds']:,.1f} s"
     assert shown["Coverage, remark"] == "of 60,000 bases, on average"
+
+
+def test_the_head_of_the_page_says_what_ran_where(runs, page_of_pairs):
+    run, shown = json.loads((runs / "pairs.json").read_text())["run"], page_of_pairs.definitions
+    assert datetime.strptime(run["date"], "%Y-%m-%d %H:%M:%S %z")
+    assert (shown["date"], shown["host"]) == (run["date"], socket.gethostname())
+    assert shown["threads"] == str(run["parameters"]["threads"])
+    assert shown["reference"] == "small.gsi: 3 contigs, 60,000 bases"
+
+
+def test_what_few_readers_need_is_folded_and_says_what_is_known(runs, page_of_pairs):
+    text = (runs / "pairs.html").read_text()
+    first, _, folded = text.partition('<details class="wide">')
+    assert 'id="insert-sizes"' in first and all(
+        f'id="{name}"' in folded for name in ("stages", "work", "run-0")
+    )
+    assert not any(word in first for word in ("cascade", "anchors", "kernel", "seed_length"))
+    assert "not given" not in text and not re.search(
+        r"\d\.\d{9}", re.sub("<svg.*?</svg>", "", text, flags=re.DOTALL)
+    )
+    assert page_of_pairs.definitions["scoring"].startswith("match 1, mismatch 4, gap open 6, 6")
+
+
+@pytest.mark.parametrize(
+    ("contigs", "seen", "unseen"),
+    [
+        ({"one": 500}, ["one, Mb"], []),
+        ({"wide": 90_000, "a" * 30: 50_000, "narrow": 500}, ["wide", "a" * 13 + "…"], ["narrow"]),
+        ({f"c{i}": 500 for i in range(100)}, ["all contigs one after the other, Mb"], ["c1"]),
+    ],
+)
+def test_coverage_names_the_contigs_that_are_wide_enough(contigs, seen, unseen):
+    plot = svg("p", "p", along(np.arange(10) / 100, np.ones(10), contigs))
+    assert all(f">{name}</text>" in plot for name in seen)
+    assert not any(f">{name}</text>" in plot for name in unseen)
+
+
+@pytest.mark.parametrize(
+    ("of", "changed", "is_there"), [(1000, 300, True), (1000, 25, False), (10, 2, False), (0, 0, False)]
+)
+@pytest.mark.parametrize("place", [("five_prime", "C"), ("three_prime", "C"), ("three_prime", "G")])
+def test_damage_is_shown_where_there_is_some(stats, undrawn, place, of, changed, is_there):
+    """2 % of all bases are changed, and more at one end; of ten bases two may be chance."""
+    ends = {
+        end: {kind: [20 if ">" in kind else 1000] * 25 for kind in ("C", "C>T", "G", "G>A")}
+        for end in ("five_prime", "three_prime")
+    }
+    end, base = place
+    ends[end][base][0], ends[end]["C>T" if base == "C" else "G>A"][0] = of, changed
+    assert ("Damage" in Page(report.render({**stats, "damage": ends})).headings) == is_there
 
 
 def test_insert_sizes_are_those_of_the_records(runs, page_of_pairs):
