@@ -35,6 +35,7 @@ header .facts {
   margin: .5rem 0 1rem;
 }
 header .facts > :last-child { grid-column: 1/-1 }
+header .facts div { grid-template-columns: 5.5rem 1fr }
 dl, dd, figure { margin: 0 }
 .tiles {
   display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .75rem;
