@@ -17,7 +17,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -230,9 +230,10 @@ class Bench:
         log.warning("%s: %s; it is left out from here on", name, why)
 
 
-def compare(bench: Bench, tools: dict[str, tuple[str, ...]], kinds: Sequence[Kind]) -> list[dict[str, Any]]:
+def compare(
+    bench: Bench, tools: dict[str, tuple[str, ...]], kinds: Sequence[Kind]
+) -> Iterator[dict[str, Any]]:
     """Every mapper on every kind of reads: sets with their `runs` by mapper. Raises WorkerError where gassst fails."""
-    sets = []
     for kind in kinds:
         reads, runs = bench.simulate(kind), {}
         for name, program in tools.items():
@@ -246,8 +247,7 @@ def compare(bench: Bench, tools: dict[str, tuple[str, ...]], kinds: Sequence[Kin
                 )
             elif name == "gassst":
                 raise WorkerError(f"gassst itself fails: {bench.failures[name]}")
-        sets.append({"name": reads.name, "reads": reads.number, **asdict(kind), "runs": runs})
-    return sets
+        yield {"name": reads.name, "reads": reads.number, **asdict(kind), "runs": runs}
 
 
 def tools_of(meth: bool) -> dict[str, Tool]:
@@ -326,6 +326,7 @@ def main(args: argparse.Namespace) -> int:
     tools, missing = choose_tools(args.tools, args.meth)
     for name, why in missing.items():
         log.info("%s: %s", name, why)
+    kinds = METH_KINDS if args.meth else KINDS
     folder = args.folder or tempfile.gettempdir()
     try:
         scratch = Scratch(folder, "bench")
@@ -335,24 +336,33 @@ def main(args: argparse.Namespace) -> int:
         reference = Path(scratch.file("reference.fa"))
         _copy_plain(args.reference, reference)
         bench = Bench(reference.parent, args.threads, args.number, args.seed, args.timeout, args.meth)
-        sets = compare(bench, tools, METH_KINDS if args.meth else KINDS)
-        versions = {name: version(tools_of(args.meth)[name], program) for name, program in tools.items()}
+        result: dict[str, Any] = {
+            "reference": os.path.basename(args.reference),
+            "meth": args.meth,
+            "threads": args.threads,
+            "versions": {
+                name: version(tools_of(args.meth)[name], program) for name, program in tools.items()
+            },
+            "sets": [],
+        }
+        is_printed = bool({args.output, args.json} & {"-", "/dev/stdout"})
+        for one in compare(bench, tools, kinds):
+            result["sets"].append(one)
+            result["not_run"] = missing | bench.failures
+            if not is_printed or len(result["sets"]) == len(kinds):
+                _write(args, result)
     finally:
         scratch.remove()
-    result = {
-        "reference": os.path.basename(args.reference),
-        "meth": args.meth,
-        "threads": args.threads,
-        "versions": versions,
-        "not_run": missing | bench.failures,
-        "sets": sets,
-    }
+    if not is_printed:
+        print(bench_page.text(result))
+    return 0
+
+
+def _write(args: argparse.Namespace, result: dict[str, Any]) -> None:
+    """The sets up to now: what stops a long run leaves those behind."""
     write_text(args.output, bench_page.render(result))
     if args.json:
         write_text(args.json, json.dumps(result, indent=1) + "\n")
-    if not {args.output, args.json} & {"-", "/dev/stdout"}:
-        print(bench_page.text(result))
-    return 0
 
 
 def _copy_plain(source: str, target: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gassst.cli.main import main
+from gassst.errors import WorkerError
 from gassst.tools import bench
 from gassst.tools.bench import Kind, Usage, measured
 
@@ -120,6 +121,23 @@ def test_mappers_are_compared_and_failures_named(on_path, small_fasta, tmp_path,
     text = page.read_text(encoding="utf-8")
     assert text.count("<svg ") == 1 and "out of cheese" in text and "not on PATH" in text
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.html", "b.json", "bin"]
+
+
+def test_sets_are_written_as_they_come(on_path, small_fasta, tmp_path, monkeypatch):
+    monkeypatch.setattr(bench, "KINDS", (Kind(80, 0.02), Kind(60, 0.01)))
+    simulate = bench.Bench.simulate
+
+    def fails(self, kind):
+        if kind.length == 60:
+            raise WorkerError("no more reads")
+        return simulate(self, kind)
+
+    monkeypatch.setattr(bench.Bench, "simulate", fails)
+    page, figures = tmp_path / "b.html", tmp_path / "b.json"
+    asked = ["--tools", "gassst", "-n", 100, "-t", 1, "--folder", tmp_path]
+    assert run(small_fasta, *asked, "-o", page, "--json", figures)[0] == 1
+    assert [one["name"] for one in json.loads(figures.read_text())["sets"]] == ["80 bp 2 %"]
+    assert "80 bp 2 %" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("threads", [1, 2])
