@@ -36,6 +36,7 @@ SELECTION, BOOKKEEPING = "ext/search/selection.pyx", "ext/search/bookkeeping.pyx
 KNOWLEDGE = "gassst/gpu/kernels/knowledge.h"
 LOCAL_ALIGNER, TEST_UNGAPPED = "ext/align/local_aligner.pyx", "tests/unit/test_ungapped.py"
 PAIR_SCORING, PROPER_PAIRS = "ext/pairing/pair_scoring.pyx", "ext/pairing/proper_pairs.pyx"
+PAIR_STAGES, PLAIN_PAIRS = "ext/pairing/pair_stages.pyx", "tests/property/test_pair_stages.py"
 BUILDER, MATES, FIELDS = "ext/io/record_builder.pxi", "ext/io/record_mates.pxi", "ext/io/bam_fields.h"
 RECORD_ENDS, SORTING = "ext/io/record_ends.h", "ext/io/record_sorting.pxi"
 DUPLICATES, DUPLICATES_PY = "ext/io/duplicates.pyx", "gassst/records/duplicates.py"
@@ -284,6 +285,28 @@ MUTATIONS = [
         "tests/property/test_scoring_extremes.py",
     ),
     # Pairing.
+    Mutation(
+        "pairs: an anchor at the end of the window is not near", PAIR_STAGES,
+        "while marked < other.size and other.diagonal[marked] <= hi:",
+        "while marked < other.size and other.diagonal[marked] < hi:", PLAIN_PAIRS,
+    ),
+    Mutation(
+        "pairs: only the mate that misses more counts", PAIR_STAGES,
+        "unseen = own + its", "unseen = max(own, its)", PLAIN_PAIRS,
+    ),
+    Mutation(
+        "pairs: the last bucket of a window is left out", PAIR_STAGES,
+        "range(lo >> self.shift, (hi >> self.shift) + 1)", "range(lo >> self.shift, hi >> self.shift)", PLAIN_PAIRS,
+    ),
+    Mutation(
+        "pairs: the limit forgets the place in the pair", PAIR_STAGES,
+        "needed = max(needed, self.mates[read].paired)", "needed = max(needed, 0)", PLAIN_PAIRS,
+    ),
+    Mutation(
+        "pairs: the errors of an equal pair depend on the order", PAIR_STAGES,
+        "own.paired, its.paired = max(own.paired, place.edits), max(its.paired, self.placed[i].edits)",
+        "own.paired, its.paired = place.edits, self.placed[i].edits", PLAIN_PAIRS,
+    ),
     Mutation(
         "pairing: mates apart weigh as much as a pair", PAIR_SCORING,
         "total += unpaired * sum_a * sum_b", "total += sum_a * sum_b", "tests/unit/test_pairing.py",
