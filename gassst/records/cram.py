@@ -6,6 +6,7 @@ import logging
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, NamedTuple
 
@@ -29,6 +30,7 @@ OPTIONS = {
 PROFILES = ("fast", "normal", "small", "archive")
 """Names and values, as regular expressions, of those options of htslib that change the form of the file alone."""
 VERSION = "3.0"  # unless another is asked for: GATK 4.6.2, Picard 3.3 and htslib 1.11 do not read 3.1
+EMBEDDED = ("embed_ref", "embed_ref=1")
 AT_ONCE = 1 << 22  # bases of a contig that are written at once
 
 
@@ -75,6 +77,17 @@ class CramOptions:
         options += [] if self.level is None else [f"level={self.level}"]
         options += [] if against_reference or not self.is_against_reference else ["no_ref=1"]
         return "".join(f",{option}" for option in options)
+
+
+def warn_of_packed(fasta: str, options: CramOptions) -> None:
+    """A warning where samtools will not find bases by UR: it reads a compressed FASTA as BGZF alone."""
+    if not options.is_against_reference or any(option in EMBEDDED for option in options.given):
+        return
+    with suppress(OSError), open(fasta, "rb") as file:
+        head = file.read(18)
+        if head[:2] == b"\x1f\x8b" and head[12:14] != b"BC":
+            text = "%s is gzip, not BGZF: samtools reads the CRAM with -T and an unpacked FASTA, or one from bgzip"
+            log.warning(text, fasta)
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ from gassst.reads.shards import PartOfRun, Shard, key_of
 from gassst.reads.source import ReadSource, SourceOptions
 from gassst.records import writer as sam
 from gassst.records.coverage import Covered
+from gassst.records.cram import CramOptions, warn_of_packed
 from gassst.records.encoding import Encoded
 from gassst.records.options import OutputChoices, OutputOptions
 from gassst.runs.device import RunDevice
@@ -163,6 +164,8 @@ class FileRun:
         # Parts of a run have one header, wherever their machines keep the FASTA.
         is_cram = sam.output_format(Destination(output), options.format) == "cram" and shard is None
         fasta = mapper.index.fasta if is_cram else None
+        if fasta is not None:
+            warn_of_packed(fasta, CramOptions(tuple(options.format_options)))
         self._header = sam.header_of(
             mapper.reference,
             source.header_groups,
