@@ -5,7 +5,7 @@ Told by what an object has, so that none of the packages they come from is impor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 Text: TypeAlias = str | bytes | bytearray
@@ -88,7 +88,7 @@ def each_parts(reads: Iterable[Any], source: str = "reads") -> Iterator[Parts]:
     """`parts_of` of every read. TypeError at once where `reads` is a text (a path, or one sequence), an open file,
     or a set or dictionary.
     """
-    if isinstance(reads, (*_TEXT, Set, Mapping)) or hasattr(reads, "readline"):
+    if isinstance(reads, (*_TEXT, set, frozenset, Mapping)) or hasattr(reads, "readline"):
         raise TypeError(
             f"{source} is a {type(reads).__name__}, not an iterable of reads: map_file maps files by their paths"
         )
