@@ -6,7 +6,6 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
-from gassst._core.alignments cimport contigs_t
 from gassst._core.cigar cimport (
     CIGAR_DELETION,
     CIGAR_INSERTION,
@@ -17,7 +16,7 @@ from gassst._core.cigar cimport (
     cigar_push,
     cigar_span,
 )
-from gassst._core.contigs cimport contig_near
+from gassst._core.contigs cimport contig_near, contigs_t
 from gassst._core.coordinates cimport coordinate_t
 from gassst._core.costs cimport costs_of, costs_t
 from gassst._core.layouts cimport NO_SCORE, hit_t, local_line_t

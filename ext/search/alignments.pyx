@@ -1,25 +1,54 @@
 """From scored bands to the alignments that are reported.
 
-`local_minima` finds every alignment of an exhaustive search, `ungapped_diagonal` settles what needs no traceback,
-`hits_from_bands` turns tracebacks into hits, `reported_rows` adds the unmapped reads.
+`local_minima` finds every alignment of an exhaustive search, `ungapped_diagonal` settles what needs no traceback, and
+`Traces` aligns the places of whole reads, and makes the rows of a batch.
 """
 
 import numpy as np
 
-from libc.stdint cimport UINT32_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy, memset
 
-from gassst._core.alignments cimport contigs_t  # its own: named, so that the build sees a change
-from gassst._core.cigar cimport CIGAR_DELETION, CIGAR_INSERTION, CIGAR_MATCH, cigar_length, cigar_op, cigar_push
-from gassst._core.contigs cimport contig_near
+from gassst._core.alignments cimport (  # its own: named, so that the build sees a change
+    CIGARS,
+    FEWEST,
+    HITS,
+    N_ROOMS,
+    PAIRS,
+    PATHS,
+    PLACES,
+    PROFILE,
+    ROWS,
+    RUNS,
+    path_t,
+)
+from gassst._core.banded cimport Band, band_batch, band_paths
+from gassst._core.cigar cimport (
+    CIGAR_DELETION,
+    CIGAR_INSERTION,
+    CIGAR_MATCH,
+    CIGAR_SOFT_CLIP,
+    cigar_length,
+    cigar_op,
+    cigar_push,
+)
+from gassst._core.clock cimport now
+from gassst._core.contigs cimport contig_near, contigs_t
 from gassst._core.coordinates cimport coordinate_t
+from gassst._core.costs cimport costs_of
 from gassst._core.intrinsics cimport trailing_zeros
-from gassst._core.layouts cimport NO_SCORE, hit_t, rating_t
+from gassst._core.layouts cimport NO_SCORE, NO_SUBOPTIMAL, hit_t, rating_t, read_summary_t
+from gassst._core.local_hits cimport inside
+from gassst._core.mapq cimport Rater, reads_of
 from gassst._core.planes cimport (AHEAD, bases64_t, bases_at, count_differences, differences, first_base,
                                   first_bases, planes_of, planes_t, prefetch_read)
+from gassst._core.rooms cimport enlarged
 from gassst._core.sam_flags cimport REVERSE, SECONDARY, UNMAPPED
+from gassst._core.seeds cimport reads_t
+from gassst._core.selection cimport place_t
 
-from gassst.model.layouts import HIT
+from gassst.model.layouts import HIT, READ_SUMMARY
 
 
 def local_minima(const uint16_t[:, ::1] profile, const uint32_t[::1] read_strand, const coordinate_t[::1] band_start,
@@ -114,49 +143,13 @@ def local_minima(const uint16_t[:, ::1] profile, const uint32_t[::1] read_strand
     return np.concatenate(band_list), np.concatenate(end_list), np.concatenate(reach_list)
 
 
-def ungapped_diagonals(bands, context):
-    """The diagonal of an ungapped alignment with as few errors as the best one of each band.
-
-    An ungapped alignment is preferred to gapped ones with as many errors. The leftmost optimal end may lie before the
-    ungapped one: a mismatch in the last base can be had as an insertion. So `reach` further diagonals are tried.
-
-    Parameters
-    ----------
-    bands : search.arrays.Bands
-        h scored bands. Read: `read_strand`, `band_start`, `end`, `edits`, `reach`.
-    context : search.context.BatchContext
-        Read: `reference.planes`, `packed`.
-
-    Returns
-    -------
-    int64[h]
-        0 where no alignment with so few errors is ungapped.
-    """
-    cdef const uint32_t[::1] read_strand = bands.read_strand
-    cdef const coordinate_t[::1] band_start = bands.band_start
-    cdef const uint16_t[::1] end = bands.end, edits = bands.edits, reach = bands.reach
-    cdef const uint32_t[::1] plane_start = context.packed.plane_start, lengths = context.packed.lengths
-    cdef planes_t reference = planes_of(context.reference.planes), reads = planes_of(context.packed.planes)
-    cdef Py_ssize_t h = read_strand.shape[0], i
-    cdef uint32_t r, m
-    cdef int64_t first
-    found_array = np.zeros(h, np.int64)
-    cdef coordinate_t[::1] found = found_array
-    with nogil:
-        for i in range(h):
-            if i + AHEAD < h:
-                first = band_start[i + AHEAD] + end[i + AHEAD]
-                prefetch_read(reference, first)
-            r = read_strand[i] >> 1
-            m = lengths[r]
-            first = 64 * (plane_start[r] + (read_strand[i] & 1) * ((<int64_t>m + 63) >> 6))
-            found[i] = ungapped_diagonal(reference, band_start[i] + end[i], reads, first, m, edits[i], reach[i])
-    return found_array
-
-
 cdef coordinate_t ungapped_diagonal(planes_t reference, coordinate_t diagonal, planes_t reads, int64_t first, int64_t m,
                                     int edits, uint32_t reach) noexcept nogil:
-    """`ungapped_diagonals` of one band: of m bases from `first` on, and the diagonals from this one to `reach` behind it."""
+    """The diagonal of an ungapped alignment of m bases from `first` on with so few `edits`, the best of a band; or 0.
+
+    An ungapped alignment is preferred to gapped ones with as many errors. The leftmost optimal end, `diagonal`, may lie
+    before the ungapped one: a mismatch in the last base can be had as an insertion. So `reach` more diagonals are tried.
+    """
     cdef uint32_t shift
     for shift in range(reach + 1):
         if count_differences(reference, diagonal + shift, reads, first, m, edits) == edits:
@@ -170,7 +163,7 @@ def losses(bands, context):
     Parameters
     ----------
     bands : search.arrays.Bands
-        h scored bands, as for `ungapped_diagonals`. With a gap no error counts as deaminated.
+        h scored bands. With a gap no error counts as deaminated.
     context : search.context.BatchContext
         Read: `library.cost`, `library.costs`, `reference.planes`, `packed`.
 
@@ -181,12 +174,12 @@ def losses(bands, context):
     """
     cdef const uint16_t[:, :, ::1] costs = context.library.costs
     cdef const uint32_t[::1] read_strand = bands.read_strand
-    cdef const uint16_t[::1] edits = bands.edits
-    cdef const coordinate_t[::1] ungapped = ungapped_diagonals(bands, context)
+    cdef const coordinate_t[::1] band_start = bands.band_start
+    cdef const uint16_t[::1] end = bands.end, edits = bands.edits, reach = bands.reach
     cdef const uint32_t[::1] plane_start = context.packed.plane_start, lengths = context.packed.lengths
     cdef planes_t reference = planes_of(context.reference.planes), reads = planes_of(context.packed.planes)
     cdef Py_ssize_t i
-    cdef int64_t cost = context.library.cost, m, at, first, five, three, inside = costs.shape[0] - 1
+    cdef int64_t cost = context.library.cost, m, at, first, ungapped, five, three, most = costs.shape[0] - 1
     cdef uint64_t left, known, c_to_t
     cdef bases64_t a, b
     cdef int kind, reverse
@@ -196,8 +189,9 @@ def losses(bands, context):
         for i in range(read_strand.shape[0]):
             lost[i], m, reverse = cost * edits[i], lengths[read_strand[i] >> 1], read_strand[i] & 1
             first = first_base(plane_start[read_strand[i] >> 1], read_strand[i], m)
-            for at in range(0, m if ungapped[i] else 0, 64):
-                a, b = bases_at(reference, ungapped[i] + at), bases_at(reads, first + at)
+            ungapped = ungapped_diagonal(reference, band_start[i] + end[i], reads, first, m, edits[i], reach[i])
+            for at in range(0, m if ungapped else 0, 64):
+                a, b = bases_at(reference, ungapped + at), bases_at(reads, first + at)
                 known = first_bases(m - at) & ~(a.masked | b.masked)
                 c_to_t = known & a.low & ~a.high & b.low & b.high
                 left = c_to_t | known & ~a.low & a.high & ~(b.low | b.high)
@@ -207,7 +201,7 @@ def losses(bands, context):
                     three = m - 1 - five
                     if reverse:
                         five, three = three, five
-                    lost[i] += min(costs[min(five, inside), 0, kind], costs[min(three, inside), 1, kind]) - cost
+                    lost[i] += min(costs[min(five, most), 0, kind], costs[min(three, most), 1, kind]) - cost
                     left &= left - 1
     return lost_array
 
@@ -349,113 +343,359 @@ cdef inline bint bases_differ(planes_t reference, int64_t at, planes_t reads, in
     return differences(bases_at(reference, at), bases_at(reads, base)) & 1
 
 
-def hits_from_bands(bands, const coordinate_t[::1] ungapped, traced, context):
-    """Hits and CIGARs of the reported alignments.
+cdef class Traces:
+    """Aligns the places of whole reads in an index, for the thread that it belongs to. Its memory is used again.
 
-    Parameters
+    Attributes
     ----------
-    bands : search.arrays.Bands
-        k bands in output order. Read: `read_strand`, `edits`.
-    ungapped : int64[k]
-        From `ungapped_diagonals`: what is not 0 needs no traceback.
-    traced : search.arrays.Traced
-        The tracebacks of the others, in the same order.
-    context : search.context.BatchContext
-        Read: `lengths`, `packed`, `reference.planes`, `reference.starts`, `reference.lengths`.
-
-    Returns
-    -------
-    hits : HIT[k]
-        `flag` holds the strand only; `mapq` is 0.
-    cigars : uint32[]
-        Of alignments with as many errors, the same end and no further diagonal those with the fewest gaps.
-
-    Raises
-    ------
-    MemoryError
+    scored, traced : int
+        Of the last call: bands that were scored, and in which alignments were walked back.
+    calls, pairs, kernel : int
+        Calls of kernels of the host, in how many bands, and their nanoseconds.
     """
-    cdef const uint32_t[::1] read_strand = bands.read_strand, lengths = context.lengths
-    cdef const uint16_t[::1] edits = bands.edits, traced_runs = traced.n_runs
-    cdef const coordinate_t[::1] traced_diagonal = traced.diagonal
-    cdef const uint32_t[::1] traced_start = traced.start, traced_cigars = traced.cigars
-    cdef const int64_t[::1] contig_starts = context.reference.starts, contig_lengths = context.reference.lengths
-    cdef Py_ssize_t k = read_strand.shape[0], i, t = 0, n_runs = 0, runs = 0
-    cdef Py_ssize_t room = 3 * k + 2 * traced_cigars.shape[0] + 2 * traced_start.shape[0]
-    cdef const uint32_t[::1] plane_start = context.packed.plane_start
-    cdef planes_t reference = planes_of(context.reference.planes), reads = planes_of(context.packed.planes)
-    cdef uint32_t[::1] fewest = np.empty(2 * int(traced.n_runs.max(initial=0)) + 1, np.uint32)
-    cdef int64_t m
-    hits_array = np.zeros(k, HIT)
-    cigars_array = np.empty(max(room, 1), np.uint32)
-    cdef hit_t[::1] hits = hits_array
-    cdef uint32_t[::1] cigars = cigars_array
-    cdef contigs_t contigs = contigs_t(&contig_starts[0], &contig_lengths[0], contig_starts.shape[0])
-    cdef uint32_t whole
-    cdef int64_t position
-    cdef const uint32_t *cigar
-    with nogil:
+
+    def __cinit__(self, index):
+        cdef const uint64_t[:, ::1] planes = index.reference.planes
+        memset(self.rooms, 0, sizeof(self.rooms))
+        self.starts, self.lengths = index.reference.starts, index.reference.lengths
+        self.reference = planes_of(planes)
+        self.contigs = contigs_t(&self.starts[0], &self.lengths[0], self.starts.shape[0])
+
+    def __dealloc__(self):
+        for i in range(N_ROOMS):
+            free(self.rooms[i].p)
+
+    def rows(self, found, context, handle, Py_ssize_t most_cells, local=None):
+        """The reported places of a batch as alignments, with a row for every unmapped read.
+
+        Parameters
+        ----------
+        found : search.arrays.GlobalResult
+            Of n reads.
+        context : search.context.BatchContext
+            Read: `packed`, `rater`, `params`.
+        handle : bands.base.ReadsHandle or None
+            The reads, where they are open. Kernels of the host are called without the interpreter's lock. None: a device
+            has aligned all places (`found.traced`).
+        most_cells : int
+            Of bands that are walked back at once.
+        local : search.arrays.BatchResult, optional
+            Rows of the batch with clipped ends. Only reads that have no place there are aligned. Bases that hang over the
+            end of a contig are clipped where that scores more, and scores are affine.
+
+        Returns
+        -------
+        hits : HIT[h]
+            The first row of each read is primary.
+        summary : READ_SUMMARY[n]
+        cigars : uint32[]
+            Of alignments with as many errors, the same end and no further diagonal those with the fewest gaps.
+
+        Raises
+        ------
+        ValueError
+            A band has no such alignment.
+        """
+        cdef const int64_t[::1] rows = found.rows, start = found.start
+        cdef const uint32_t[::1] read_strand = found.bands.read_strand, runs
+        cdef const coordinate_t[::1] band_start = found.bands.band_start
+        cdef const uint16_t[::1] end = found.bands.end, edits = found.bands.edits, reach = found.bands.reach
+        cdef const uint8_t[::1] words = found.bands.words
+        cdef const rating_t[::1] rated = found.rated
+        cdef const hit_t[::1] others = np.empty(0, HIT) if local is None else local.hits
+        # Of structs each field would be copied on its own.
+        summary_array = (found if local is None else local).summary.view(np.uint8).copy().view(READ_SUMMARY)
+        cdef read_summary_t[::1] summary = summary_array
+        cdef const read_summary_t[::1] whole = found.summary
+        cdef Py_ssize_t n = start.shape[0] - 1, r, i, j, k = 0, h = 0, traced = 0
+        cdef bint centred = context.params.exhaustive, with_local = local is not None
+        cdef place_t *place
+        cdef hit_t *hit
+        cdef rating_t rating
+        if n == 0:
+            return np.empty(0, HIT), summary_array, np.empty(0, np.uint32)
+        self.open_reads(handle, reads_of(context.packed), context.rater)
+        self.most_cells, self.costs = most_cells, costs_of(context.params.scoring)
+        if with_local:
+            runs = local.cigars
+            self.n_runs = runs.shape[0]
+            enlarged(&self.rooms[CIGARS], self.n_runs * sizeof(uint32_t))
+            if self.n_runs:
+                memcpy(self.rooms[CIGARS].p, &runs[0], self.n_runs * sizeof(uint32_t))
+        with nogil:
+            place = <place_t *>enlarged(&self.rooms[PLACES], rows.shape[0] * sizeof(place_t))
+            for r in range(n):
+                if with_local and summary[r].best != NO_SCORE:
+                    continue
+                for j in range(start[r], start[r + 1]):
+                    i = rows[j]
+                    place[k] = place_t(band_start[i], read_strand[i], end[i], edits[i], reach[i], words[i])
+                    k += 1
+                traced += start[r] < start[r + 1]
+        if found.traced is None:
+            with nogil:
+                self.align(place, k, centred)
+        else:
+            self.take(found.traced[0], found.traced[1])
+        hits_array = np.empty(k + (others.shape[0] if with_local else n) - traced, HIT)
+        cdef hit_t[::1] hits = hits_array
+        with nogil:
+            hit = self.finish(place, k)
+            i = j = 0
+            for r in range(n):
+                if start[r] == start[r + 1] or with_local and summary[r].best != NO_SCORE:
+                    if not with_local:
+                        memset(&hits[h], 0, sizeof(hit_t))
+                        hits[h].read, hits[h].flag = <uint32_t>r, UNMAPPED
+                        h += 1
+                    while j < others.shape[0] and others[j].read == r:
+                        hits[h] = others[j]
+                        h, j = h + 1, j + 1
+                    continue
+                while j < others.shape[0] and others[j].read == r:
+                    j += 1
+                rating = rated[r]
+                hit[i].mapq = self.rate(&rating, &hit[i])
+                if with_local:
+                    summary[r] = whole[r]
+                    self.clip_and_score(&hit[i], start[r + 1] - start[r], &summary[r])
+                for traced in range(start[r + 1] - start[r]):
+                    hits[h] = hit[i]
+                    hits[h].flag |= SECONDARY if traced else 0
+                    h, i = h + 1, i + 1
+        cigars_array = np.empty(self.n_runs, np.uint32)
+        cdef uint32_t[::1] cigars = cigars_array
+        if self.n_runs:
+            memcpy(&cigars[0], self.rooms[CIGARS].p, self.n_runs * sizeof(uint32_t))
+        return hits_array, summary_array, cigars_array
+
+    cdef int open_reads(self, handle, reads_t reads, Rater rater) except -1:
+        """Take the reads of a batch, which must outlive what is asked for them."""
+        cdef Band band
+        self.handle, self.kernels, self.reads, self.rater = handle, NULL, reads, rater
+        self.n_runs = self.scored = self.traced = self.calls = self.pairs = self.kernel = 0
+        host = getattr(handle, "band", None)
+        if host is not None:
+            band = host
+            self.kernels = band.kernels
+        return 0
+
+    cdef int take(self, const coordinate_t[::1] ungapped, others) except -1:
+        """The alignments that a device has made, as in `GlobalResult.traced`."""
+        cdef const coordinate_t[::1] diagonal = others.diagonal
+        cdef const uint32_t[::1] start = others.start, runs = others.cigars
+        cdef const uint16_t[::1] n_runs = others.n_runs
+        cdef Py_ssize_t i, j = 0
+        cdef path_t *path = <path_t *>enlarged(&self.rooms[PATHS], ungapped.shape[0] * sizeof(path_t))
+        enlarged(&self.rooms[RUNS], runs.shape[0] * sizeof(uint32_t))
+        if runs.shape[0]:
+            memcpy(self.rooms[RUNS].p, &runs[0], runs.shape[0] * sizeof(uint32_t))
+        for i in range(ungapped.shape[0]):
+            path[i] = path_t(ungapped[i], 0, 0)
+            if ungapped[i] == 0:
+                path[i] = path_t(diagonal[j], start[j], n_runs[j])
+                j += 1
+        return 0
+
+    cdef int align(self, place_t *place, Py_ssize_t k, bint centred) except -1 nogil:
+        """Align k places: fills PATHS. Where bands are `centred`, they may move."""
+        cdef path_t *path = <path_t *>enlarged(&self.rooms[PATHS], k * sizeof(path_t))
+        cdef Py_ssize_t *row = <Py_ssize_t *>enlarged(&self.rooms[ROWS], 2 * k * sizeof(Py_ssize_t))
+        cdef Py_ssize_t *some = row + k
+        cdef Py_ssize_t i, gapped = 0, m, walked = 0
+        cdef uint32_t r, length
+        cdef int width
         for i in range(k):
-            if ungapped[i]:
-                position = ungapped[i]
-                whole = lengths[read_strand[i] >> 1] << 4
-                cigar, runs = &whole, 1
+            if i + AHEAD < k:
+                prefetch_read(self.reference, place[i + AHEAD].first + place[i + AHEAD].end)
+            r = place[i].read_strand >> 1
+            length = self.reads.lengths[r]
+            path[i] = path_t(ungapped_diagonal(
+                self.reference, place[i].first + place[i].end, self.reads.planes,
+                first_base(self.reads.plane_start[r], place[i].read_strand, length), length, place[i].edits,
+                place[i].reach), 0, 0)
+            row[gapped] = i
+            gapped += path[i].position == 0
+        for width in range(4):
+            m = 0
+            for i in range(gapped):
+                if place[row[i]].words == 1 << width:
+                    some[m] = row[i]
+                    m += 1
+                if m and (i == gapped - 1 or m << width + 6 >= self.most_cells):
+                    walked = self.walk(place, some, <uint32_t>m, width, centred, walked)
+                    m = 0
+        return 0
+
+    cdef Py_ssize_t walk(self, place_t *place, const Py_ssize_t *row, uint32_t m, int width, bint centred,
+                         Py_ssize_t walked) except -1 nogil:
+        """Walk m bands of a width back, their runs behind the `walked` ones; returns how many these are then."""
+        cdef path_t *path = <path_t *>self.rooms[PATHS].p
+        cdef coordinate_t *first = <coordinate_t *>enlarged(&self.rooms[PAIRS], m * 24)
+        cdef uint32_t *strands = <uint32_t *>(first + m)
+        cdef uint32_t *slots = strands + m
+        cdef uint16_t *end = <uint16_t *>(slots + m)
+        cdef uint16_t *edits = end + m
+        cdef uint16_t *start = edits + m
+        cdef uint16_t *n_runs = start + m
+        cdef uint32_t slot_end = 0, longest = 0, j
+        cdef int64_t began = now()
+        cdef band_batch batch
+        cdef band_paths paths
+        if centred:
+            self.centre(place, row, m, width)
+        for j in range(m):
+            first[j], strands[j] = place[row[j]].first, place[row[j]].read_strand
+            end[j], edits[j] = place[row[j]].end, place[row[j]].edits
+            longest = max(longest, self.reads.lengths[strands[j] >> 1])
+            slot_end += 2 * <uint32_t>edits[j] + 1
+            slots[j] = slot_end
+        paths.end, paths.edits, paths.slot_end, paths.start, paths.n_runs = end, edits, slots, start, n_runs
+        paths.runs = <uint32_t *>enlarged(&self.rooms[RUNS], (walked + slot_end) * sizeof(uint32_t)) + walked
+        self.traced += m
+        if self.kernels == NULL:
+            with gil:
+                self.ask_device(m, width, &paths)
+        else:
+            batch = self.bands_at(strands, first, m)
+            if self.kernels.align[width](&batch, &paths, longest):
+                with gil:
+                    raise MemoryError("no memory for the traceback")
+            self.note(m, began)
+        for j in range(m):
+            if n_runs[j] == NO_SCORE:
+                with gil:
+                    raise ValueError(f"a band has no alignment with {edits[j]} errors on diagonal {end[j]}")
+            path[row[j]] = path_t(first[j] + start[j], walked + slots[j] - n_runs[j], n_runs[j])
+        return walked + slot_end
+
+    cdef int centre(self, place_t *place, const Py_ssize_t *row, uint32_t m, int width) except -1 nogil:
+        """Move m bands of a width so that each has its end in the middle.
+
+        Of several bands that hold a place any may have come first. At its edge some of the equally good alignments are
+        missing, in the middle none is, so which of them is walked depends on the place alone. A band stays where it is
+        if the moved one has fewer errors: no seed led there.
+        """
+        cdef coordinate_t *first = <coordinate_t *>self.rooms[PAIRS].p
+        cdef uint32_t *strands = <uint32_t *>(first + m)
+        cdef uint16_t middle = 32 << width
+        cdef uint16_t *errors = <uint16_t *>enlarged(&self.rooms[PROFILE], m * (<size_t>128 << width))
+        cdef int64_t began = now()
+        cdef band_batch batch
+        cdef uint32_t j
+        for j in range(m):
+            first[j], strands[j] = place[row[j]].first + place[row[j]].end - middle, place[row[j]].read_strand
+        self.scored += m
+        if self.kernels == NULL:
+            with gil:
+                copy_in(errors, self.handle.profile(*self.pairs_of(m, width)))
+        else:
+            batch = self.bands_at(strands, first, m)
+            self.kernels.profile[width](&batch, <uint64_t *>errors)
+            self.note(m, began)
+        for j in range(m):
+            if errors[(<size_t>j * 2 + 1) * middle] == place[row[j]].edits:
+                place[row[j]].first, place[row[j]].end = first[j], middle
+        return 0
+
+    cdef band_batch bands_at(self, const uint32_t *read_strand, const coordinate_t *first, uint32_t m) noexcept nogil:
+        cdef band_batch batch
+        batch.reference, batch.reference_rows = self.reference.words, self.reference.rows
+        batch.reads, batch.read_row, batch.read_length = self.reads.planes.words, self.reads.plane_start, self.reads.lengths
+        batch.read_strand, batch.band_start, batch.n = read_strand, first, m
+        return batch
+
+    cdef void note(self, uint32_t m, int64_t began) noexcept nogil:
+        self.calls += 1
+        self.pairs += m
+        self.kernel += now() - began
+
+    cdef tuple pairs_of(self, uint32_t m, int width):
+        """As `bands.base.ReadsHandle` takes them."""
+        cdef coordinate_t *first = <coordinate_t *>self.rooms[PAIRS].p
+        cdef uint32_t *strands = <uint32_t *>(first + m)
+        return np.asarray(<uint32_t[:m]>strands), np.asarray(<coordinate_t[:m]>first), 1 << width
+
+    cdef int ask_device(self, uint32_t m, int width, const band_paths *paths) except -1:
+        """As the kernels of the host."""
+        cdef uint32_t j
+        ends = np.asarray(<uint16_t[:m]><uint16_t *>paths.end), np.asarray(<uint16_t[:m]><uint16_t *>paths.edits)
+        starts, cigars, cigar_start, n_runs = self.handle.align(*self.pairs_of(m, width), *ends)
+        copy_in(paths.start, starts)
+        copy_in(paths.n_runs, n_runs)
+        copy_in(paths.runs, cigars)
+        copy_in(<void *>paths.slot_end, cigar_start + n_runs)
+        return 0
+
+    cdef hit_t *finish(self, const place_t *place, Py_ssize_t k) except NULL nogil:
+        """The hits of k places that were aligned; their `flag` holds the strand only. Adds their runs to CIGARS."""
+        cdef hit_t *hit = <hit_t *>enlarged(&self.rooms[HITS], k * sizeof(hit_t))
+        cdef const path_t *path = <const path_t *>self.rooms[PATHS].p
+        cdef const uint32_t *runs = <const uint32_t *>self.rooms[RUNS].p
+        cdef uint32_t *fewest
+        cdef uint32_t *cigars
+        cdef Py_ssize_t i, n
+        cdef uint32_t r, m
+        cdef int64_t position
+        for i in range(k):
+            r = place[i].read_strand >> 1
+            m, position, n = self.reads.lengths[r], path[i].position, path[i].n_runs
+            fewest = <uint32_t *>enlarged(&self.rooms[FEWEST], (2 * n + 1) * sizeof(uint32_t))
+            if n == 0:
+                fewest[0], n = m << 4 | CIGAR_MATCH, 1
             else:
-                position = traced_diagonal[t]
-                cigar, runs = &traced_cigars[traced_start[t]], traced_runs[t]
-                t += 1
-                m = lengths[read_strand[i] >> 1]
-                runs = fewest_gaps(cigar, runs, &fewest[0], &position, reference, reads,
-                                   first_base(plane_start[read_strand[i] >> 1], read_strand[i], m), m)
-                if runs < 0:
-                    break
-                cigar = &fewest[0]
-            hits[i].read = read_strand[i] >> 1
-            hits[i].strand = read_strand[i] & 1
-            hits[i].flag = REVERSE * (read_strand[i] & 1)
-            hits[i].edits = edits[i]
-            hits[i].score = -<int32_t>edits[i]
-            hits[i].cigar_start = <uint32_t>n_runs
-            fit_contig(cigar, &runs, &position, lengths[read_strand[i] >> 1], &contigs, &cigars[n_runs])
-            hits[i].position = position
-            hits[i].cigar_runs = <uint16_t>runs
-            n_runs += runs
-    if runs < 0:
-        raise MemoryError
-    return hits_array, cigars_array[:n_runs].copy()
+                n = fewest_gaps(runs + path[i].first_run, n, fewest, &position, self.reference, self.reads.planes,
+                                first_base(self.reads.plane_start[r], place[i].read_strand, m), m)
+                if n < 0:
+                    with gil:
+                        raise MemoryError("no memory for the traceback")
+            # What a contig cuts has two runs more.
+            cigars = <uint32_t *>enlarged(&self.rooms[CIGARS], (self.n_runs + n + 4) * sizeof(uint32_t)) + self.n_runs
+            fit_contig(fewest, &n, &position, m, &self.contigs, cigars)
+            hit[i] = hit_t(r, position, <uint32_t>self.n_runs, <uint16_t>n, place[i].edits,
+                           REVERSE * (place[i].read_strand & 1), 0, place[i].read_strand & 1, -<int32_t>place[i].edits, 0, 0)
+            self.n_runs += n
+        return hit
+
+    cdef uint8_t rate(self, rating_t *rating, const hit_t *hit) noexcept nogil:
+        """The quality of a hit that has this rating, with the copies beside it."""
+        self.rater.cap_beside(rating, self.reference, &self.reads, hit.read << 1 | hit.strand, hit.position, 0,
+                              self.reads.lengths[hit.read], hit.edits)
+        return rating.mapq
+
+    cdef void clip_and_score(self, hit_t *hit, Py_ssize_t n, read_summary_t *summary) noexcept nogil:
+        """Score the n hits of a read as those with clipped ends, and give its summary scores.
+
+        Bases over the end of a contig are clipped where that scores more: whole reads have an insertion there, which is
+        nowhere else the first or the last run. The next best place is not aligned: each of its errors counts as a
+        mismatch. It never scores more than the first.
+        """
+        cdef uint32_t *runs
+        cdef uint32_t m = self.reads.lengths[hit.read], length
+        cdef int64_t base, rival
+        cdef Py_ssize_t i, j
+        cdef hit_t counted
+        for i in range(n):
+            runs = <uint32_t *>self.rooms[CIGARS].p + hit[i].cigar_start
+            for j in range(hit[i].cigar_runs):
+                length = cigar_length(runs[j])
+                if (j in (0, hit[i].cigar_runs - 1) and cigar_op(runs[j]) == CIGAR_INSERTION and self.costs.bonus
+                        < self.costs.open_gap[CIGAR_INSERTION] + <int64_t>length * self.costs.extend_gap[CIGAR_INSERTION]):
+                    runs[j] = length << 4 | CIGAR_SOFT_CLIP
+                    hit[i].edits -= <uint16_t>length
+            base = first_base(self.reads.plane_start[hit[i].read], hit[i].read << 1 | hit[i].strand, m)
+            inside(runs, hit[i].cigar_runs, self.reference, self.reads.planes, base, hit[i].position, &self.costs, &counted)
+            hit[i].score = counted.score
+        summary.suboptimal = NO_SUBOPTIMAL
+        if summary.n_best > 1:
+            summary.suboptimal = hit.score
+        elif summary.second != NO_SCORE:
+            rival = <int64_t>m * self.costs.match - summary.second * <int64_t>(self.costs.match + self.costs.mismatch)
+            summary.suboptimal = <int32_t>min(rival, hit.score)
+        summary.n_reported = <uint32_t>n
 
 
-def reported_rows(const hit_t[::1] hits, const int64_t[::1] start, const rating_t[::1] rated):
-    """The rows of all reads: the first of each is primary, and an unmapped read has one.
-
-    Parameters
-    ----------
-    hits : HIT[k]
-        Without those of unmapped reads.
-    start : int64[n + 1]
-        Hits of read r are start[r] .. start[r + 1].
-    rated : RATING[n]
-        Of the primaries.
-
-    Returns
-    -------
-    HIT[h]
-    """
-    cdef Py_ssize_t n = rated.shape[0], r, i, h = 0
-    for r in range(n):
-        h += max(start[r + 1] - start[r], 1)
-    rows_array = np.zeros(h, HIT)
-    cdef hit_t[::1] rows = rows_array
-    h = 0
-    with nogil:
-        for r in range(n):
-            if start[r] == start[r + 1]:
-                rows[h].read, rows[h].flag = <uint32_t>r, UNMAPPED
-                h += 1
-            for i in range(start[r], start[r + 1]):
-                rows[h] = hits[i]
-                if i > start[r]:
-                    rows[h].flag |= SECONDARY
-                else:
-                    rows[h].mapq = rated[r].mapq
-                h += 1
-    return rows_array
+cdef int copy_in(void *to, array) except -1:
+    cdef const uint8_t[::1] bytes_of = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    memcpy(to, &bytes_of[0], bytes_of.shape[0])
+    return 0

@@ -17,6 +17,7 @@ from libc.stdint cimport UINT8_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
+from gassst._core.coordinates cimport coordinate_t
 from gassst._core.hashing cimport mix
 from gassst._core.layouts cimport NO_SCORE, hit_t, rating_t, read_summary_t
 from gassst._core.mapq cimport (  # its own: named, so that the build sees a change
@@ -26,10 +27,20 @@ from gassst._core.mapq cimport (  # its own: named, so that the build sees a cha
     pair_t,
     place_t,
 )
-from gassst._core.planes cimport bases64_t, bases_at, count_bits, first_bases, planes_of, planes_t, unknown_bases
+from gassst._core.planes cimport (
+    bases64_t,
+    bases_at,
+    count_bits,
+    first_base,
+    first_bases,
+    planes_of,
+    planes_t,
+    unknown_bases,
+)
 from gassst._core.rooms cimport enlarged
 from gassst._core.seeds cimport reads_t
 from gassst._core.stages cimport states_t
+from gassst._core.tandem cimport rivals_beside
 from gassst.model.layouts import RATING
 from gassst.model.params import MAX_READ_LENGTH
 
@@ -45,6 +56,10 @@ cdef double AS_LIKELY = 0.8
 cdef enum:
     CASES = 1 << 14     # that are kept, each in one of the places that its hash names
     PAIRS = 1 << 12     # pairs of cases that are kept
+
+cdef enum:  # copies of a tandem repeat
+    LEAST_BESIDE_COPIES = 10    # qualities below it are not compared with them
+    MOST_BESIDE = 6             # mismatches of a copy that counts, beyond those of the place
 
 cdef uint64_t LOOKED_UP = <uint64_t>1 << 62, DENSE = <uint64_t>1 << 63  # of `place_t.how`
 
@@ -232,10 +247,12 @@ cdef class Rater:
 
     The `plan` says what seeds miss, and what the genome is like; the shares of its spectrum belong to so many bases
     (`lengths`). A copy is near up to so many `further` errors. `looked_densely`: `index.miss_model.dense_seeds`.
+    `beside`: whether the copies of a tandem repeat beside a place count.
     """
 
-    def __cinit__(self, plan, Odds odds, lengths, int further, looked_densely):
-        self.looked_up, self.looked_densely, self.odds, self.further = plan.looked_up, looked_densely, odds, further
+    def __cinit__(self, plan, Odds odds, lengths, int further, looked_densely, bint beside=True):
+        self.looked_up, self.looked_densely, self.odds = plan.looked_up, looked_densely, odds
+        self.further, self.beside = further, beside
         self.shares = plan.spectrum.shares.astype(np.float64)
         self.log_lengths, self.letters, self.n_bases = np.log(lengths), plan.letters, plan.n_bases
         self.no_mate.missed[0] = self.no_mate.both[0] = self.no_mate.lost = 1
@@ -546,22 +563,45 @@ cdef class Rater:
                     cap(&one, rated[r].mapq, AS_WHOLE)
                 rated[r] = one
 
-    def beside_copies(self, rating_t[::1] rated, const int64_t[::1] rows, const uint16_t[::1] count,
-                      const uint16_t[::1] errors, const double[::1] loss, const int64_t[::1] aligned):
-        """Cap the qualities in `rows` (int64[k]) of `rated` by the copies of a tandem repeat.
+    def beside_copies(self, rating_t[::1] rated, const int64_t[::1] rows, const uint32_t[::1] read_strand,
+                      const coordinate_t[::1] diagonal, const int64_t[::1] begin, const int64_t[::1] end,
+                      const double[::1] loss, context):
+        """Cap the qualities in `rows` (int64[k]) of `rated` by the copies of a tandem repeat beside places.
 
-        Of each place: the `count` of copies beside it, 0 for none, and their mismatches (`errors`); the `loss` of the
-        place, in mismatches, and its `aligned` bases.
+        Parameters
+        ----------
+        read_strand : uint32[k], diagonal : int64[k]
+            The places.
+        begin, end : int64[k]
+            Bases begin .. end - 1 of the strand are aligned there.
+        loss : float64[k]
+            Against an alignment without errors, in mismatches.
+        context : search.context.BatchContext
+            Read: `packed`, `reference.planes`.
         """
         cdef Py_ssize_t i
+        cdef reads_t reads
+        cdef planes_t reference = planes_of(context.reference.planes)
+        if rows.shape[0] == 0:
+            return
+        reads = reads_of(context.packed)
         with nogil:
-            for i in range(count.shape[0]):
-                if count[i]:
-                    cap(&rated[rows[i]], self.of_copies(count[i], errors[i], loss[i], aligned[i]), TANDEM)
+            for i in range(rows.shape[0]):
+                self.cap_beside(&rated[rows[i]], reference, &reads, read_strand[i], diagonal[i], begin[i], end[i], loss[i])
 
-    cdef uint8_t of_copies(self, int count, int errors, double loss, int64_t aligned) noexcept nogil:
-        """The quality that so many copies with so many mismatches allow."""
-        return phred(count * pow(self.odds.of_one(<int64_t>ceil(loss), aligned), fmax(errors - loss, 0)))
+    cdef void cap_beside(self, rating_t *rating, planes_t reference, const reads_t *reads, uint32_t read_strand,
+                         int64_t diagonal, int64_t begin, int64_t end, double loss) noexcept nogil:
+        """Cap the quality of a place by the copies beside it, as `beside_copies` does."""
+        cdef uint32_t r = read_strand >> 1
+        cdef int64_t m = reads.lengths[r], first = first_base(reads.plane_start[r], read_strand, m)
+        cdef uint16_t errors = NO_SCORE, count
+        if not self.beside or rating.mapq < LEAST_BESIDE_COPIES:
+            return
+        count = rivals_beside(reference, diagonal + begin, reads.planes, first + begin, end - begin, m,
+                              <int>ceil(loss) + MOST_BESIDE, &errors)
+        if count:
+            cap(rating, phred(count * pow(self.odds.of_one(<int64_t>ceil(loss), end - begin), fmax(errors - loss, 0))),
+                TANDEM)
 
 
 cdef inline double over_within(const lines_t *lines, uint32_t r, int64_t begin, int64_t end) noexcept nogil:

@@ -11,20 +11,19 @@ from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-from gassst._core.alignments cimport contigs_t, fewest_gaps, fit_contig, ungapped_diagonal
-from gassst._core.banded cimport band_batch, band_paths, local_ends, local_scoring
+from gassst._core.alignments cimport CIGARS, Traces, ungapped_diagonal
+from gassst._core.banded cimport band_batch, local_ends, local_scoring
 from gassst._core.coordinates cimport coordinate_t
 from gassst._core.cigar cimport cigar_length, cigar_op, cigar_span
-from gassst._core.layouts cimport NO_SCORE, NO_SUBOPTIMAL, rating_t, read_summary_t
-from gassst._core.contigs cimport contig_near
+from gassst._core.layouts cimport NO_SCORE, NO_SUBOPTIMAL, hit_t, rating_t, read_summary_t
+from gassst._core.contigs cimport contig_near, contigs_before, contigs_t
 from gassst._core.mapq cimport Rater, place_t as rated_t
-from gassst._core.planes cimport bases_at, first_bases, planes_t
+from gassst._core.planes cimport bases_at, first_base, first_bases, planes_t
 from gassst._core.read_through cimport adapter_start, adapters_of, adapters_t
 from gassst._core.rooms cimport enlarged, room_t
 from gassst._core.seeds cimport orient_read, reads_t
-from gassst._core.selection cimport choice_t, read_bands_t, scratch_t, select_places
-from gassst._core.stages cimport PLACES, Stages, place_t, states_t
-from gassst._core.tandem cimport rivals_beside
+from gassst._core.selection cimport choice_t, place_t, read_bands_t, scratch_t, select_places
+from gassst._core.stages cimport PLACES, Stages, states_t
 
 cdef extern from "pack.h" nogil:
     void pack_read(const uint8_t *bases, const uint8_t *end, uint32_t length, uint64_t *rows, int portable,
@@ -33,18 +32,9 @@ cdef extern from "pack.h" nogil:
 cdef enum:  # what memory is for
     SORTING
     ROWS
-    RUNS
-    FOUND
+    CHOSEN
     PLANES
     N_ROOMS
-
-
-cdef struct found_t:
-    # An alignment: its contig, first base in the concatenated reference, runs in `RUNS`, and errors.
-    Py_ssize_t contig, first_run, n_runs
-    int64_t position
-    uint32_t read_strand
-    uint16_t edits
 
 
 cdef class OneRead:
@@ -69,7 +59,6 @@ cdef class OneRead:
     cdef Rater rater
     cdef list names
     cdef planes_t reads
-    cdef contigs_t contigs
     cdef bint is_local
     cdef int longest, free_errors, match, error_cost, least_score, perfect_ends
     cdef bint any_perfect
@@ -78,10 +67,9 @@ cdef class OneRead:
     cdef const uint8_t[:, ::1] adapter_codes
     cdef adapters_t adapters
     cdef int specific
-    cdef int shortest, margin, least_beside, most_beside
+    cdef int shortest, margin
     cdef uint32_t max_hits
     cdef const uint8_t[::1] known_length
-    cdef const int64_t[::1] starts, lengths
     # The read at hand.
     cdef uint64_t *planes
     cdef uint32_t length, row
@@ -91,18 +79,16 @@ cdef class OneRead:
     cdef read_summary_t summary
     # What it needs, kept for the next one.
     cdef Stages stages
+    cdef Traces traces
     cdef room_t rooms[N_ROOMS]
-    cdef Py_ssize_t n_found
+    cdef hit_t *found
 
     def __cinit__(self, index, plan, cascade, rules, str instruction_set, uint32_t max_hits):
         memset(self.rooms, 0, sizeof(self.rooms))
         self.plan, self.names = plan, list(index.reference.names)
-        self.starts, self.lengths = index.reference.starts, index.reference.lengths
-        self.contigs = contigs_t(&self.starts[0], &self.lengths[0], self.starts.shape[0])
         self.known_length = plan.known_lengths.view(np.uint8)
         self.max_hits, self.shortest = max_hits, rules.shortest
         self.margin = rules.margin
-        self.least_beside, self.most_beside = rules.least_beside, rules.most_beside
         self.rater = plan.rater(rules.library)
         self.is_local, self.longest = rules.is_local, rules.longest
         self.free_errors, self.match, self.error_cost = rules.free_errors, rules.match, rules.error_cost
@@ -113,6 +99,8 @@ cdef class OneRead:
         _, first_part, shortest, bases_an_error = rules.adapters
         self.adapters = adapters_of(self.adapter_codes, first_part, shortest, bases_an_error)
         self.stages = Stages(index, None, cascade, plan, rules.margin, instruction_set)
+        self.traces = Traces(index)
+        self.traces.kernels, self.traces.rater = self.stages.kernels, self.rater
         self.stages.given_up = 1.0 if self.is_local else 0.0  # a read that the first stage does not place is not clear
         self.row = 0
 
@@ -138,7 +126,8 @@ cdef class OneRead:
         """
         cdef Py_ssize_t i
         cdef bint usable
-        cdef int quality = 0
+        cdef rating_t rating
+        cdef uint8_t quality = 0
         cdef list made = []
         if not self.shortest <= bases.shape[0] <= self.longest:
             return None
@@ -149,25 +138,26 @@ cdef class OneRead:
             usable = not (self.is_local and adapter_start(self.reads, 0, self.length, &self.adapters, self.specific))
             if usable:
                 self.stages.run_block(0, 1)
-            usable = usable and self.choose() and self.is_settled() and self.align()
+            usable = usable and self.choose() and self.is_settled()
+            if usable and self.summary.n_reported:
+                self.align(&rating)
+                quality = self.traces.rate(&rating, self.found)
         if not usable:
             return None
-        if self.n_found:
-            quality = self.quality()
-        for i in range(self.n_found):
+        for i in range(self.summary.n_reported):
             made.append(make(self.place(i, 0 if i else quality, i == 0)))
         return made
 
     cdef tuple place(self, Py_ssize_t i, int quality, bint is_primary):
         """The fields of a `hits.Hit`."""
-        cdef const found_t *found = <const found_t *>self.rooms[FOUND].p + i
-        cdef const uint32_t *runs = <const uint32_t *>self.rooms[RUNS].p + found.first_run
-        cdef int64_t start = found.position - self.starts[found.contig]
-        cdef int lost = found.edits * self.error_cost
-        cigar = tuple([(cigar_op(runs[j]), cigar_length(runs[j])) for j in range(found.n_runs)])
-        return (self.names[found.contig], start, start + cigar_span(runs, found.n_runs),
-                "-" if found.read_strand & 1 else "+", quality, cigar, found.edits, <int>self.length * self.match - lost, is_primary,
-                False, False, "", "")
+        cdef const hit_t *hit = self.found + i
+        cdef const uint32_t *runs = <const uint32_t *>self.traces.rooms[CIGARS].p + hit.cigar_start
+        cdef Py_ssize_t contig = contigs_before(self.traces.contigs.starts, self.traces.contigs.n, hit.position) - 1
+        cdef int64_t start = hit.position - self.traces.contigs.starts[contig]
+        cigar = tuple([(cigar_op(runs[j]), cigar_length(runs[j])) for j in range(hit.cigar_runs)])
+        return (self.names[contig], start, start + cigar_span(runs, hit.cigar_runs), "-" if hit.strand else "+", quality, cigar,
+                hit.edits, <int>self.length * self.match - hit.edits * self.error_cost, is_primary, False, False,
+                "", "")
 
     # --- search ------------------------------------------------------------------------------------------------------
 
@@ -188,6 +178,7 @@ cdef class OneRead:
         reads = reads_t(self.reads, &self.row, &self.length, &self.flip, NULL, 1)
         states = states_t(&self.best, &self.limit, &self.complete, &self.planned, &self.looked, &self.capped)
         self.stages.open_reads(&reads, &states)
+        self.traces.reads = reads
 
     # --- choice and alignment ----------------------------------------------------------------------------------------
 
@@ -229,14 +220,21 @@ cdef class OneRead:
     cdef bint is_settled(self) noexcept nogil:
         """Whether the places of whole reads are those to report: where ends may be clipped, only of clear reads."""
         cdef const read_summary_t *s = &self.summary
+        cdef const place_t *place
         cdef int score = <int>self.length * self.match - s.best * self.error_cost
+        cdef int64_t first
+        cdef coordinate_t diagonal
         if not self.is_local:
             return True
-        if s.n_reported != 1:
+        if s.n_reported != 1 or (s.best > 0 if s.n_best > 1 else s.second != NO_SCORE):
             return False
         if score < self.least_score and not (self.any_perfect and s.best == 0):
             return False
-        return s.best == 0 if s.n_best > 1 else s.second == NO_SCORE
+        place = <const place_t *>self.stages.rooms[PLACES].p + (<const int64_t *>self.rooms[ROWS].p)[0]
+        first = first_base(0, place.read_strand, self.length)
+        diagonal = ungapped_diagonal(self.stages.reference, place.first + place.end, self.reads, first, self.length,
+                                     place.edits, place.reach)
+        return diagonal and self.is_plain(diagonal, first) and self.is_best(place, diagonal)
 
     cdef bint is_best(self, const place_t *place, coordinate_t diagonal) noexcept nogil:
         """Whether nothing that touches the diagonal scores more than the whole read, or as much: `Aligner.score`.
@@ -268,80 +266,29 @@ cdef class OneRead:
     cdef bint is_plain(self, int64_t diagonal, int64_t first) noexcept nogil:
         """Whether an ungapped alignment lies inside a contig, and no base that faces another is masked."""
         cdef int64_t m = self.length, i, start
-        cdef Py_ssize_t contig = contig_near(self.contigs.starts, self.contigs.lengths, self.contigs.n, diagonal + (m >> 1))
+        cdef const contigs_t *contigs = &self.traces.contigs
+        cdef Py_ssize_t contig = contig_near(contigs.starts, contigs.lengths, contigs.n, diagonal + (m >> 1))
         cdef uint64_t masked = 0
-        start = self.contigs.starts[contig]
-        if diagonal < start or diagonal + m > start + self.contigs.lengths[contig]:
+        start = contigs.starts[contig]
+        if diagonal < start or diagonal + m > start + contigs.lengths[contig]:
             return False
         for i in range(0, m, 64):
             masked |= first_bases(min(m - i, 64)) & (
                 bases_at(self.stages.reference, diagonal + i).masked | bases_at(self.reads, first + i).masked)
         return masked == 0
 
-    cdef bint align(self) except -1 nogil:
-        """`HostBackend.trace_back`: the alignments of the reported places.
-
-        False where a band has no such alignment, and for a read that is not clear.
-        """
+    cdef int align(self, rating_t *rating) except -1 nogil:
+        """The alignments of the reported places, and the rating of the first one but for copies beside it."""
         cdef const place_t *places = <const place_t *>self.stages.rooms[PLACES].p
         cdef const int64_t *rows = <const int64_t *>self.rooms[ROWS].p
-        cdef Py_ssize_t n = self.summary.n_reported, i, n_runs = 0
-        cdef found_t *found = <found_t *>enlarged(&self.rooms[FOUND], (n + 1) * sizeof(found_t))
-        self.n_found = n
-        for i in range(n):
-            if not self.align_place(&places[rows[i]], &found[i], n_runs):
-                return False
-            n_runs += found[i].n_runs
-        return True
-
-    cdef bint align_place(self, const place_t *place, found_t *found, Py_ssize_t first_run) except -1 nogil:
-        cdef uint32_t m = self.length, slot_end = 2 * <uint32_t>place.edits + 1
-        cdef int64_t first = 64 * (<int64_t>(place.read_strand & 1) * ((m + 63) >> 6))
-        cdef coordinate_t diagonal = ungapped_diagonal(self.stages.reference, place.first + place.end, self.reads, first, m,
-                                                   place.edits, place.edits)
-        # What a contig cuts has two runs more; behind them is room for the walk back.
-        cdef size_t room = first_run + 2 * slot_end + 4
-        cdef uint32_t *runs = <uint32_t *>enlarged(&self.rooms[RUNS], room * sizeof(uint32_t))
-        cdef uint32_t *walked = runs + first_run + slot_end + 4
-        cdef uint16_t n_runs = 1, start = 0
-        cdef band_batch batch
-        cdef band_paths paths
-        found.read_strand, found.edits, found.first_run = place.read_strand, place.edits, first_run
-        if self.is_local and not (diagonal and self.is_plain(diagonal, first) and self.is_best(place, diagonal)):
-            return False
-        if diagonal:
-            found.position = diagonal
-            walked[0], found.n_runs = m << 4, 1
-        else:
-            batch = self.stages.bands_at(&place.read_strand, &place.first, 1)
-            paths.end, paths.edits, paths.slot_end = &place.end, &place.edits, &slot_end
-            paths.start, paths.n_runs, paths.runs = &start, &n_runs, walked
-            if self.stages.kernels.align[self.stages.width_rank(self.stages.words[self.length])](&batch, &paths, m):
-                with gil:
-                    raise MemoryError("no memory for the traceback")
-            if n_runs == NO_SCORE:
-                return False
-            found.position = place.first + start
-            found.n_runs = fewest_gaps(walked + slot_end - n_runs, n_runs, walked, &found.position,
-                                       self.stages.reference, self.reads, first, m)
-            if found.n_runs < 0:
-                with gil:
-                    raise MemoryError("no memory for the traceback")
-        found.contig = fit_contig(walked, &found.n_runs, &found.position, m, &self.contigs, runs + first_run)
-        return True
-
-    # --- mapping quality ---------------------------------------------------------------------------------------------
-
-    cdef int quality(self) except -1 nogil:
-        """The mapping quality of the primary (`HostBackend.rate`, `beside_copies`)."""
-        cdef const found_t *primary = <const found_t *>self.rooms[FOUND].p
-        cdef int64_t first = 64 * (<int64_t>(primary.read_strand & 1) * ((self.length + 63) >> 6))
-        cdef uint16_t errors = NO_SCORE, count = 0
+        cdef Py_ssize_t n = self.summary.n_reported, i
+        cdef place_t *chosen = <place_t *>enlarged(&self.rooms[CHOSEN], n * sizeof(place_t))
         cdef rated_t seen
-        cdef rating_t rating
+        for i in range(n):
+            chosen[i] = places[rows[i]]
+        self.traces.n_runs = 0
+        self.traces.align(chosen, n, False)
+        self.found = self.traces.finish(chosen, n)
         self.rater.whole(&self.summary, &self.stages.reads, &self.stages.states, 0, &seen)
-        self.rater.alone(&seen, &rating)
-        if rating.mapq >= self.least_beside:
-            count = rivals_beside(self.stages.reference, primary.position, self.reads, first, self.length, self.length,
-                                  primary.edits + self.most_beside, &errors)
-        return min(rating.mapq, self.rater.of_copies(count, errors, primary.edits, self.length)) if count else rating.mapq
+        self.rater.alone(&seen, rating)
+        return 0

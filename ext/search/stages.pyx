@@ -34,6 +34,7 @@ from gassst._core.layouts cimport NO_SCORE
 from gassst._core.planes cimport planes_of
 from gassst._core.rooms cimport enlarged
 from gassst._core.seeds cimport Seed, Seeds, reads_t, view_of
+from gassst._core.selection cimport place_t
 from gassst._core.stages cimport (  # its own: named, so that the build sees a change
     ACTIVE,
     BANDS,
@@ -52,7 +53,6 @@ from gassst._core.stages cimport (  # its own: named, so that the build sees a c
     STARTS,
     TOLD,
     known_t,
-    place_t,
     states_t,
 )
 
@@ -168,9 +168,9 @@ cdef class Stages:
                 while first < n:
                     self.run_block(first, min(first + block, n))
                     first += block
-        return self.found(lengths)
+        return self.found()
 
-    cdef tuple found(self, const uint32_t[::1] lengths):
+    cdef tuple found(self):
         """The places, as `search` returns them."""
         cdef const place_t *places = <const place_t *>self.rooms[PLACES].p
         cdef Py_ssize_t n = self.n_places, i
@@ -182,7 +182,7 @@ cdef class Stages:
         with nogil:
             for i in range(n):
                 read_strand[i], first[i] = places[i].read_strand, places[i].first
-                end[i], edits[i], words[i] = places[i].end, places[i].edits, self.words[lengths[places[i].read_strand >> 1]]
+                end[i], edits[i], words[i] = places[i].end, places[i].edits, places[i].words
         return (*columns, columns[3])
 
     # --- one block ---------------------------------------------------------------------------------------------------
@@ -469,7 +469,7 @@ cdef class Stages:
                 known = knowledge_t(self.states.best[r], self.states.limit[r], 0)
                 if take_band(&known, edits[i], self.margin):
                     self.states.best[r], self.states.limit[r] = known.best, known.limit
-                    places[self.n_places] = place_t(first[i], read_strand[i], end[i], edits[i])
+                    places[self.n_places] = place_t(first[i], read_strand[i], end[i], edits[i], edits[i], <uint8_t>words)
                     self.n_places += 1
             self.note_places(before)
         self.effort.scored += n

@@ -4,12 +4,8 @@ The search may end before it has seen them, and a band shows its best place alon
 compared with the read. Only reads that repeat bases of their own are: others lie in no tandem repeat of short units.
 """
 
-import numpy as np
+from libc.stdint cimport int64_t, uint16_t, uint64_t
 
-from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
-
-from gassst._core.coordinates cimport coordinate_t
-from gassst._core.layouts cimport NO_SCORE
 from gassst._core.planes cimport (
     ambiguous_bases,
     bases64_t,
@@ -19,7 +15,6 @@ from gassst._core.planes cimport (
     count_differences,
     first_bases,
     funnel_shift,
-    planes_of,
     planes_t,
 )
 from gassst._core.same_place cimport SAME_PLACE
@@ -66,50 +61,12 @@ cdef inline bint shows_repeats(int64_t length) noexcept nogil:
     return length >= REPEATED_BASES + SAME_PLACE + 1
 
 
-def tandem_rivals(const uint32_t[::1] read_strand, const coordinate_t[::1] diagonal, const int64_t[::1] begin,
-                  const int64_t[::1] end, const uint16_t[::1] most, context):
-    """The best ungapped places of parts of reads, 11 to 128 diagonals beside known ones.
-
-    Parameters
-    ----------
-    read_strand : uint32[k], diagonal : int64[k]
-        The known places.
-    begin, end : int64[k]
-        Bases begin .. end - 1 of the strand are aligned there.
-    most : uint16[k]
-        Mismatches of a rival that counts; 0 where none is asked for.
-    context : search.context.BatchContext
-        Read: `lengths`, `packed`, `reference.planes`.
-
-    Returns
-    -------
-    errors : uint16[k]
-        Fewest mismatches of those bases beside the known place; NO_SCORE where no rival counts, or the read repeats
-        nothing.
-    count : uint16[k]
-        Places with so few.
-    """
-    packed = context.packed
-    cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
-    cdef planes_t bases = planes_of(context.reference.planes), reads = planes_of(packed.planes)
-    cdef Py_ssize_t k = read_strand.shape[0], i
-    cdef int64_t first, m, length
-    errors_array, count_array = np.full(k, NO_SCORE, np.uint16), np.zeros(k, np.uint16)
-    cdef uint16_t[::1] errors = errors_array, count = count_array
-    with nogil:
-        for i in range(k):
-            if most[i] == 0:
-                continue
-            m, length = end[i] - begin[i], lengths[read_strand[i] >> 1]
-            first = plane_start[read_strand[i] >> 1] + <int64_t>(read_strand[i] & 1) * ((length + 63) >> 6)
-            first = 64 * first + begin[i]
-            count[i] = rivals_beside(bases, diagonal[i] + begin[i], reads, first, m, length, most[i], &errors[i])
-    return errors_array, count_array
-
-
 cdef uint16_t rivals_beside(planes_t bases, int64_t place, planes_t reads, int64_t first, int64_t m, int64_t length,
                             int limit, uint16_t *errors) noexcept nogil:
-    """`tandem_rivals` of one place: of m bases from `first` on of a read, which lie at `place`; returns the count."""
+    """The best ungapped places of m bases from `first` on of a read of `length` bases, 11 to 128 diagonals beside `place`.
+
+    Returns how many have the fewest mismatches, `errors`, at most `limit`: none where the read repeats nothing.
+    """
     cdef int64_t shift, side, at
     cdef int found
     cdef uint16_t count = 0

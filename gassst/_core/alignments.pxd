@@ -1,19 +1,64 @@
-# Of ext/search/alignments.pyx, for ext/search/one_read.pyx, which aligns one read.
-from libc.stdint cimport int64_t, uint32_t
+# Of ext/search/alignments.pyx, for those that align places without arrays around them.
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 
+from gassst._core.banded cimport band_batch, band_paths, cpu_kernels
+from gassst._core.contigs cimport contigs_t
 from gassst._core.coordinates cimport coordinate_t
+from gassst._core.costs cimport costs_t
+from gassst._core.layouts cimport hit_t, rating_t, read_summary_t
+from gassst._core.mapq cimport Rater
 from gassst._core.planes cimport planes_t
+from gassst._core.rooms cimport room_t
+from gassst._core.seeds cimport reads_t
+from gassst._core.selection cimport place_t
 
 
-cdef struct contigs_t:
-    const int64_t *starts
-    const int64_t *lengths
-    size_t n
+cdef struct path_t:
+    # An alignment: the diagonal on which it begins, and its runs in RUNS; none of an ungapped one.
+    int64_t position
+    Py_ssize_t first_run, n_runs
+
+
+cdef enum:  # what memory is for
+    PLACES
+    PATHS
+    ROWS
+    PAIRS
+    PROFILE
+    RUNS
+    FEWEST
+    CIGARS
+    HITS
+    N_ROOMS
+
+
+cdef class Traces:
+    cdef object handle
+    cdef Rater rater
+    cdef const cpu_kernels *kernels
+    cdef planes_t reference
+    cdef contigs_t contigs
+    cdef costs_t costs
+    cdef reads_t reads
+    cdef const int64_t[::1] starts, lengths
+    cdef room_t rooms[N_ROOMS]
+    cdef Py_ssize_t n_runs, most_cells
+    cdef readonly int64_t scored, traced, calls, pairs, kernel
+
+    cdef int open_reads(self, handle, reads_t reads, Rater rater) except -1
+    cdef int take(self, const coordinate_t[::1] ungapped, others) except -1
+    cdef int align(self, place_t *place, Py_ssize_t k, bint centred) except -1 nogil
+    cdef Py_ssize_t walk(self, place_t *place, const Py_ssize_t *row, uint32_t m, int width, bint centred,
+                         Py_ssize_t walked) except -1 nogil
+    cdef int centre(self, place_t *place, const Py_ssize_t *row, uint32_t m, int width) except -1 nogil
+    cdef band_batch bands_at(self, const uint32_t *read_strand, const coordinate_t *first, uint32_t m) noexcept nogil
+    cdef void note(self, uint32_t m, int64_t began) noexcept nogil
+    cdef tuple pairs_of(self, uint32_t m, int width)
+    cdef int ask_device(self, uint32_t m, int width, const band_paths *paths) except -1
+    cdef hit_t *finish(self, const place_t *place, Py_ssize_t k) except NULL nogil
+    cdef uint8_t rate(self, rating_t *rating, const hit_t *hit) noexcept nogil
+    cdef void clip_and_score(self, hit_t *hit, Py_ssize_t n, read_summary_t *summary) noexcept nogil
 
 
 cdef coordinate_t ungapped_diagonal(planes_t reference, coordinate_t diagonal, planes_t reads, int64_t first, int64_t m,
                                     int edits, uint32_t reach) noexcept nogil
-cdef Py_ssize_t fit_contig(const uint32_t *cigar, Py_ssize_t *n, int64_t *position, int64_t m, const contigs_t *contigs,
-                           uint32_t *out) noexcept nogil
-cdef Py_ssize_t fewest_gaps(const uint32_t *cigar, Py_ssize_t n, uint32_t *runs, int64_t *first, planes_t reference,
-                            planes_t reads, int64_t base, int64_t m) noexcept nogil

@@ -1,7 +1,8 @@
-# Of ext/search/mapq.pyx, for ext/search/one_read.pyx, which rates one read.
+# Of ext/search/mapq.pyx, for those that rate places one by one.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from gassst._core.layouts cimport hit_t, rating_t, read_summary_t
+from gassst._core.planes cimport planes_t
 from gassst._core.rooms cimport room_t
 from gassst._core.seeds cimport reads_t
 from gassst._core.stages cimport states_t
@@ -73,6 +74,7 @@ cdef class Rater:
     cdef const double[::1] log_lengths
     cdef double letters, n_bases
     cdef int further
+    cdef bint beside
     cdef case_t no_mate
     cdef case_t *cases
     cdef pair_t *pairs
@@ -88,4 +90,8 @@ cdef class Rater:
     cdef int line(self, const lines_t *lines, const reads_t *reads, const states_t *states, Py_ssize_t i,
                   place_t *place) except -1 nogil
     cdef int alone(self, const place_t *place, rating_t *rating) except -1 nogil
-    cdef uint8_t of_copies(self, int count, int errors, double loss, int64_t aligned) noexcept nogil
+    cdef void cap_beside(self, rating_t *rating, planes_t reference, const reads_t *reads, uint32_t read_strand,
+                         int64_t diagonal, int64_t begin, int64_t end, double loss) noexcept nogil
+
+
+cdef reads_t reads_of(packed)

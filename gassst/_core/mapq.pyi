@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst.index.miss_model import SeedsLooked
-from gassst.model.array_types import F64, I64, U8, U16, Structs
+from gassst.model.array_types import F64, I64, U8, U32, Structs
 from gassst.search.arrays import Seen
 
 CAPPED_BY: tuple[str, ...]
@@ -27,6 +27,7 @@ class Rater:
         lengths: Sequence[int],
         further: int,
         looked_densely: Callable[[int, int, int, float], SeedsLooked],
+        beside: bool = True,
     ) -> None: ...
     @property
     def kept(self) -> list[dict[str, Any]]: ...
@@ -61,5 +62,13 @@ class Rater:
         window_bases: float,
     ) -> None: ...
     def beside_copies(
-        self, rated: Structs, rows: I64, count: U16, errors: U16, loss: F64, aligned: I64
+        self,
+        rated: Structs,
+        rows: I64,
+        read_strand: U32,
+        diagonal: I64,
+        begin: I64,
+        end: I64,
+        loss: F64,
+        context: Any,
     ) -> None: ...

@@ -5,6 +5,14 @@ from gassst._core.coordinates cimport coordinate_t
 from gassst._core.layouts cimport read_summary_t
 
 
+cdef struct place_t:
+    # A scored band within the limits, as in search.arrays.Bands.
+    coordinate_t first
+    uint32_t read_strand
+    uint16_t end, edits, reach
+    uint8_t words
+
+
 cdef struct choice_t:
     # How the places of a read are chosen.
     int margin          # strata beyond the best that count

@@ -9,13 +9,7 @@ from gassst._core.lookup cimport seed_index_t
 from gassst._core.planes cimport planes_t
 from gassst._core.rooms cimport room_t
 from gassst._core.seeds cimport Seeds, reads_t
-
-
-cdef struct place_t:
-    # A scored band within the limits, as in search.arrays.Bands.
-    coordinate_t first
-    uint32_t read_strand
-    uint16_t end, edits
+from gassst._core.selection cimport place_t
 
 
 cdef struct states_t:
@@ -92,7 +86,7 @@ cdef class Stages:
     cdef Py_ssize_t n_places
     cdef uint32_t first     # read of the block
 
-    cdef tuple found(self, const uint32_t[::1] lengths)
+    cdef tuple found(self)
     cdef void open_reads(self, const reads_t *reads, const states_t *states) noexcept nogil
     cdef int run_block(self, uint32_t first, uint32_t stop) except -1 nogil
     cdef Py_ssize_t unsettled(self, int stage, uint32_t first, uint32_t stop) except -1 nogil

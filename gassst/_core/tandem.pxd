@@ -1,4 +1,4 @@
-# Of ext/search/tandem.pyx, for ext/search/one_read.pyx, which rates one read.
+# Of ext/search/tandem.pyx, for ext/search/mapq.pyx, which rates places.
 from libc.stdint cimport int64_t, uint16_t
 
 from gassst._core.planes cimport planes_t

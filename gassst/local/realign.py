@@ -31,7 +31,6 @@ from gassst.search.arrays import BatchResult, GlobalResult
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.host import HostBackend, unmapped_rows
 from gassst.search.plan import EXTRA_STRATA
-from gassst.search.tandem_copies import beside_copies
 
 
 def realign(backend: HostBackend, found: GlobalResult, pairs: PairContext | None) -> BatchResult:
@@ -162,8 +161,8 @@ class _Realignment:
             known = paired, whole.view(np.uint8), self.found.summary, of_primary
             context.rater.mates(context, rated, *known, *how, self.pairs.window_bases)
         begin, end, loss = _local_rows.parts_of_strands(primary, context.lengths, self.scoring)
-        beside = primary.read_strand, primary.first_diagonal, begin, end
-        beside_copies(rated, primary.read.astype(np.int64), context, beside, loss)
+        beside = primary.read_strand, primary.first_diagonal, begin, end, loss
+        context.rater.beside_copies(rated, primary.read.astype(np.int64), *beside, context)
         lines.hits["mapq"][~is_part] = rated["mapq"][primary.read]
         further = np.flatnonzero(is_part)
         of_parts = lines.take(further), rivals.take(further)

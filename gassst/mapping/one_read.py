@@ -21,7 +21,6 @@ from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate
 from gassst.reads.adapters import KNOWN, RULES
 from gassst.search.filters import Cascade
 from gassst.search.plan import EXTRA_STRATA, SearchPlan
-from gassst.search.tandem_copies import LEAST_BESIDE_COPIES, MOST_BESIDE
 
 T = TypeVar("T")
 # Letters of a read that the compiled search takes as they are; others are for the rules for records.
@@ -72,8 +71,6 @@ class Rules:
     shortest: int = MIN_READ_LENGTH
     margin: int = EXTRA_STRATA
     library: ErrorRate = UNKNOWN_LIBRARY
-    least_beside: int = LEAST_BESIDE_COPIES
-    most_beside: int = MOST_BESIDE
 
     @classmethod
     def of(cls, plan: SearchPlan, params: MapParams) -> Rules:

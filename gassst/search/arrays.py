@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -209,13 +209,6 @@ class GlobalResult:
     proper: Bool
     seen: Seen
     traced: tuple[I64, Traced] | None = None
-
-    def without(self, reads: Bool) -> GlobalResult:
-        """The same, as if nothing had been found of some reads (bool[n])."""
-        count = np.diff(self.start)
-        rows = self.rows[np.repeat(~reads, count)]
-        start = np.concatenate([[0], np.cumsum(np.where(reads, 0, count))])
-        return replace(self, rows=rows, start=start, proper=self.proper & ~reads)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,13 +14,14 @@ from gassst._core import anchors as _anchors
 from gassst._core import bookkeeping as _bookkeeping
 from gassst._core import seeds as _seeds
 from gassst._core import selection as _selection
+from gassst._core.alignments import Traces
 from gassst._core.banded import instruction_sets
 from gassst._core.pair_stages import PairStages
 from gassst._core.stages import Stages
 from gassst.bands.base import ReadsHandle
 from gassst.index.reference import contig_before
 from gassst.model.array_types import COORDINATE, F64, I64, U8, U16, U32, U64, Bool, place_keys
-from gassst.model.layouts import HIT, NO_SCORE, NO_SUBOPTIMAL, RATING, READ_SUMMARY
+from gassst.model.layouts import HIT, NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
 from gassst.model.params import EVERY_HIT
 from gassst.model.rules import rule
 from gassst.model.sam_flags import UNMAPPED
@@ -34,14 +35,12 @@ from gassst.search.arrays import (
     Candidates,
     GlobalResult,
     KeysByRead,
-    Traced,
 )
 from gassst.search.backend import Grouped, Resolved, Selected
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.plan import EXTRA_STRATA, SeedRows
 from gassst.search.state import SearchState
-from gassst.search.tandem_copies import beside_copies
 
 # Reads that go through the stages together.
 BLOCK = 256
@@ -327,65 +326,22 @@ class HostBackend:
         odds = library.odds(errors.astype(np.int64), context.lengths[read]) ** further
         return Selected(rows, start, summary), np.maximum(np.bincount(read, odds, context.n) - 1, 0)
 
-    def trace_back(self, found: GlobalResult) -> BatchResult:
-        """The reported rows as alignments, with a row for every unmapped read."""
-        bands, start = found.bands.take(found.rows), found.start
-        with self.stats.timed("align"):
-            ungapped, traced = found.traced or self._traced(bands)
-            hits, cigars = _alignments.hits_from_bands(bands, ungapped, traced, self.context)
-        mapped = np.flatnonzero(np.diff(start))
-        rated = found.rated.view(np.uint8).copy().view(RATING)
-        primary = start[mapped]
-        length = self.context.lengths[mapped].astype(np.int64)
-        where = bands.read_strand[primary], hits["position"][primary], np.zeros_like(length), length
-        loss = hits["edits"][primary].astype(np.float64)
-        beside_copies(rated, mapped, self.context, where, loss)
-        return BatchResult(_alignments.reported_rows(hits, start, rated), found.summary, cigars)
+    def trace_back(self, found: GlobalResult, local: BatchResult | None = None) -> BatchResult:
+        """The reported rows as alignments, with a row for every unmapped read.
 
-    def _traced(self, bands: Bands) -> tuple[I64, Traced]:
-        """As `GlobalResult.traced`."""
-        ungapped = _alignments.ungapped_diagonals(bands, self.context)
-        gapped = np.flatnonzero(ungapped == 0)
-        if self.context.params.exhaustive:
-            bands = self._centred(bands, gapped)
-        return ungapped, self._trace(bands, gapped)
-
-    def _centred(self, bands: Bands, rows: I64) -> Bands:
-        """The bands with those of `rows` moved so that each has its end in the middle.
-
-        Of several bands that hold a place any may have come first. At its edge some of the equally good alignments are
-        missing, in the middle none is, so which of them is walked depends on the place alone. A band stays where it is
-        if the moved one has fewer errors: no seed led there.
+        With the rows of a batch whose ends may be clipped (`local`) those that have no place there, as wholes.
         """
-        self.stats.scored += rows.size
-        band_start, end = bands.band_start.copy(), bands.end.copy()
-        for words, chosen in _groups(bands.words[rows]):
-            of_width, most = rows[chosen], PROFILE_CELLS // (64 * words)
-            for at in range(0, of_width.size, most):
-                part = of_width[at : at + most]
-                middle = 32 * words
-                first = band_start[part] + end[part] - middle
-                profile = self.bands.profile(bands.read_strand[part], first, words)
-                same = profile[:, middle] == bands.edits[part]
-                band_start[part[same]], end[part[same]] = first[same], middle
-        return replace(bands, band_start=band_start, end=end)
-
-    def _trace(self, bands: Bands, rows: I64) -> Traced:
-        """The tracebacks of `rows` of bands, in their order."""
-        self.stats.traced += rows.size
-        diagonal = np.empty(rows.size, COORDINATE)
-        cigar_start, cigar_runs = np.empty(rows.size, np.uint32), np.empty(rows.size, np.uint16)
-        cigars, offset = [np.empty(0, np.uint32)], 0
-        for words, chosen in _groups(bands.words[rows]):
-            b = bands.take(rows[chosen])
-            first, runs, run_start, n_runs = self.bands.align(
-                b.read_strand, b.band_start, words, b.end, b.edits
-            )
-            diagonal[chosen] = b.band_start + first
-            cigar_start[chosen], cigar_runs[chosen] = run_start + np.uint32(offset), n_runs
-            cigars.append(runs)
-            offset += len(runs)
-        return Traced(diagonal, np.concatenate(cigars), cigar_start, cigar_runs)
+        index = self.context.index
+        traces = self.context.plan.kept("traces", lambda: Traces(index), index)
+        with self.stats.timed("align"):
+            hits, summary, cigars = traces.rows(found, self.context, self.bands, PROFILE_CELLS, local)
+        self.stats.scored += traces.scored
+        self.stats.traced += traces.traced
+        if traces.calls:
+            self.bands.note(traces.calls, traces.pairs, traces.kernel)
+        if local is None:
+            return BatchResult(hits, summary, cigars)
+        return replace(local, hits=hits, summary=summary, cigars=cigars)
 
 
 def _merged(known: KeysByRead, fresh: list[Any], reads: U32) -> KeysByRead:

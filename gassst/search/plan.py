@@ -39,6 +39,7 @@ from gassst.index.miss_model import (
 from gassst.index.spectrum import LENGTHS, Spectrum
 from gassst.model.params import MAX_ERRORS, MAX_GAPS, MAX_READ_LENGTH, MIN_READ_LENGTH, MapParams
 from gassst.model.presets import PRESETS
+from gassst.model.rules import rule
 from gassst.pairing.error_rate import ErrorRate
 from gassst.workers.forks import watch_forks
 
@@ -57,6 +58,9 @@ COPIES = 100
 NOWHERE = 0.005
 # Strata that count beyond the best one: enough to tell how far the second best is.
 EXTRA_STRATA = 2
+TANDEM_COPIES = rule(
+    "tandem-copies", "Bounds the mapping quality of reads in tandem repeats by the copies beside them."
+)
 
 
 Made = TypeVar("Made")
@@ -211,7 +215,7 @@ class SearchPlan:
 
     def rater(self, library: ErrorRate) -> Rater:
         """What rates the places of reads of a library in this thread."""
-        more = LENGTHS, EXTRA_STRATA, dense_seeds
+        more = LENGTHS, EXTRA_STRATA, dense_seeds, TANDEM_COPIES
         return self.kept("rater", lambda: Rater(self, library.table, *more), library.table)
 
     def kept(self, name: str, make: Callable[[], Made], *made_of: object) -> Made:

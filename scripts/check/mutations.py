@@ -359,8 +359,8 @@ MUTATIONS = [
         "FURTHEST = 128 ", "FURTHEST = 127 ", TEST_TANDEM,
     ),
     Mutation(
-        "tandem: a copy counts with one mismatch fewer", "gassst/search/tandem_copies.py",
-        "np.ceil(loss) + MOST_BESIDE,", "np.ceil(loss) + MOST_BESIDE - 1,", TEST_TANDEM,
+        "tandem: a copy counts with one mismatch fewer", MAPQ,
+        "<int>ceil(loss) + MOST_BESIDE,", "<int>ceil(loss) + MOST_BESIDE - 1,", TEST_TANDEM,
     ),
     # Records.
     Mutation(

@@ -7,10 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gassst._core import alignments as _alignments
 from gassst._core import selection as _selection
-from gassst.model.layouts import HIT, NO_SCORE, NO_SUBOPTIMAL, RATING
-from gassst.model.sam_flags import REVERSE, UNMAPPED
+from gassst.model.layouts import NO_SCORE, NO_SUBOPTIMAL
 from gassst.search.arrays import Bands
 from gassst.search.backend import Grouped
 
@@ -122,25 +120,3 @@ def test_the_chosen_row_comes_first(most):
         first = [int(rows[primary[r]])] if counts[r] else []
         others = [i for i in mine if i not in first and edits[i] <= limit[r]]
         assert got[got_start[r] : got_start[r + 1]].tolist() == (first + others)[:most]
-
-
-def test_every_read_has_a_row_and_its_first_is_primary():
-    rng = np.random.default_rng(3)
-    counts = rng.integers(0, 4, READS)
-    start = np.concatenate([[0], np.cumsum(counts)])
-    hits = np.zeros(start[-1], HIT)
-    hits["read"], hits["position"] = np.repeat(np.arange(READS), counts), rng.integers(1, 1000, len(hits))
-    hits["flag"] = REVERSE * rng.integers(0, 2, len(hits))
-    quality = rng.integers(1, 61, READS).astype(np.uint8)
-    rated = np.zeros(READS, RATING)
-    rated["mapq"] = quality
-    rows = _alignments.reported_rows(hits, start, rated)
-    assert rows["read"].tolist() == np.repeat(np.arange(READS), np.maximum(counts, 1)).tolist()
-    for r in range(READS):
-        own, given = rows[rows["read"] == r], hits[start[r] : start[r + 1]]
-        expected = [
-            (q, int(f) | s)
-            for q, f, s in zip([quality[r], 0, 0], given["flag"], [0, 0x100, 0x100], strict=False)
-        ]
-        assert list(zip(own["mapq"], own["flag"], strict=True)) == (expected or [(0, UNMAPPED)])
-        assert own["position"].tolist() == (given["position"].tolist() or [0])

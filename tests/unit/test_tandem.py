@@ -1,19 +1,17 @@
 """Rivals in tandem repeats: found beside a place, against all shifts tried; and what they do to mapping qualities."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
-from rating import rater
+from rating import alike, rater
 
 import gassst
-from gassst._core.tandem import tandem_rivals
+from gassst._core.mapq import qualities
 from gassst.index.reference import Reference
 from gassst.model.layouts import NO_SCORE, RATING
-from gassst.pairing.error_rate import UNKNOWN_LIBRARY
 from gassst.reads.in_memory import batch_of_records
-from gassst.search.tandem_copies import beside_copies
 
+# One more error makes a place hardly less likely, so that a quality tells how many copies there are and how far.
+ODDS = 0.3
 M, UNIT, COPIES, AT = 100, 43, 8, 3000
 NEAREST, FURTHEST = 11, 128
 
@@ -45,6 +43,22 @@ class Context:
         self.reference, self.packed, self.lengths = reference, packed, packed.lengths
 
 
+def capped(strands, diagonal, begin, end, loss, context, quality=60):
+    """Qualities of places that nothing but the copies beside them lowers from `quality`."""
+    rated = np.zeros(len(strands), RATING)
+    rated["mapq"] = quality
+    where = strands, diagonal, begin, end, np.asarray(loss, float)
+    rater([], alike(ODDS)).beside_copies(rated, np.arange(len(strands)), *where, context)
+    return rated["mapq"].tolist()
+
+
+def allowed(errors, count, loss, quality=60):
+    """What so many copies with so many mismatches leave of it."""
+    if count == 0 or quality < 10:
+        return quality
+    return min(quality, int(qualities(np.array([count * ODDS ** max(errors - loss, 0)]))[0]))
+
+
 def test_rivals_beside_a_place_are_counted(world, reference):
     starts = np.array([500, AT + 5, AT + 30, AT + 150, AT + 210])
     packed = batch_of_records(
@@ -52,19 +66,14 @@ def test_rivals_beside_a_place_are_counted(world, reference):
     ).pack()
     strands = np.arange(0, 2 * len(starts), 2, dtype=np.uint32)
     diagonal = (int(reference.starts[0]) + starts).astype(np.int64)
-    begin, end = np.full(len(starts), 10), np.full(len(starts), M)
-    context, most = Context(reference, packed), np.full(len(starts), 50, np.uint16)
-    errors, count = tandem_rivals(strands, diagonal, begin, end, most, context)
-    assert errors[0] == NO_SCORE  # repeats nothing
-    for i, start in enumerate(starts[1:], 1):
-        part = world[start + 10 : start + M]
-        shifts = [s for d in range(NEAREST, FURTHEST + 1) for s in (-d, d)]
-        found = [int((world[start + 10 + s : start + M + s] != part).sum()) for s in shifts]
-        assert errors[i] == min(found)
-        assert count[i] == found.count(min(found))
-    errors, count = tandem_rivals(strands, diagonal, begin, end, 0 * most, context)
-    assert (errors == NO_SCORE).all()
-    assert not count.any()
+    places = strands, diagonal, np.full(len(starts), 10), np.full(len(starts), M)
+    expected = [60]  # repeats nothing
+    for start in starts[1:]:
+        expected.append(allowed(*rivals_by_trying(world, start + 10, M - 10, 6), 0))
+    context = Context(reference, packed)
+    assert capped(*places, np.zeros(len(starts)), context) == expected
+    assert min(expected) < 60
+    assert capped(*places, np.zeros(len(starts)), context, 9) == [9] * len(starts)
 
 
 def rivals_by_trying(text, at, m, most):
@@ -87,39 +96,22 @@ def test_copies_count_up_to_a_limit_of_mismatches_and_of_diagonals(m):
         else:
             text[room - 250 : room + 350] = np.resize(text[: rng.integers(11, 70)], 600)
         others = np.r_[room - 250 : room, room + m : room + 350]
-        some = rng.choice(others, int(rng.integers(0, 25)), replace=False)
+        some = rng.choice(others, int(rng.integers(0, 260)), replace=False)
         text[some] = (text[some] + 1) % 4
     letters = np.array(list("ACGT"))[texts]
     reference = Reference.from_sequences([("c", "".join(letters.ravel()).encode())])
     packed = batch_of_records(
         [(f"r{i}", "".join(t[room : room + m]), None) for i, t in enumerate(letters)]
     ).pack()
-    most, first = rng.integers(0, 7, n).astype(np.uint16), int(reference.starts[0]) + room
+    loss, first = rng.integers(0, 14, n) / 2, int(reference.starts[0]) + room
+    limits = np.ceil(loss).astype(int) + 6
     places = (2 * np.arange(n)).astype(np.uint32), (first + 2 * room * np.arange(n)).astype(np.int64)
     parts = np.zeros(n, np.int64), np.full(n, m)
-    errors, count = tandem_rivals(*places, *parts, most, Context(reference, packed))
-    expected = [
-        rivals_by_trying(text, room, m, limit) if limit else (NO_SCORE, 0)
-        for text, limit in zip(texts, most, strict=True)
-    ]
-    assert list(zip(errors.tolist(), count.tolist(), strict=True)) == expected
-    at_limit = sum(least == limit for (least, _), limit in zip(expected, most, strict=True))
-    assert min(at_limit, sum(least == NO_SCORE for least, _ in expected)) >= 5
-
-
-def test_copies_with_up_to_six_mismatches_more_count(monkeypatch):
-    rated, none, asked = np.zeros(5, RATING), np.zeros(5, np.int64), []
-    rated["mapq"] = 60, 60, 10, 60, 9
-
-    def no_rivals(read_strand, diagonal, begin, end, most, context):
-        asked.extend(most.tolist())
-        return np.zeros(5, np.uint16), np.zeros(5, np.uint16)
-
-    monkeypatch.setattr("gassst._core.tandem.tandem_rivals", no_rivals)
-    context = SimpleNamespace(rater=rater([], UNKNOWN_LIBRARY.table))
-    where = none.astype(np.uint32), none, none, none
-    beside_copies(rated, np.arange(5), context, where, np.array([0.0, 0.2, 1.0, 3.4, 1.0]))
-    assert asked == [6, 7, 7, 10, 0]
+    found = [rivals_by_trying(text, room, m, limit) for text, limit in zip(texts, limits, strict=True)]
+    expected = [allowed(*one, at) for one, at in zip(found, loss, strict=True)]
+    assert capped(*places, *parts, loss, Context(reference, packed)) == expected
+    at_limit = sum(least == limit for (least, _), limit in zip(found, limits, strict=True))
+    assert min(at_limit, sum(least == NO_SCORE for least, _ in found)) >= 5
 
 
 @pytest.mark.parametrize("mode", ["global", "local"])
