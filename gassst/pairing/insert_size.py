@@ -196,9 +196,8 @@ def reference_spans(hits: np.ndarray, cigars: np.ndarray) -> np.ndarray:
 def bases_of_runs(hits: np.ndarray, cigars: np.ndarray, operations: tuple[int, ...]) -> np.ndarray:
     """int64[h]: bases in the runs of these BAM operations."""
     row, offsets = slices(hits["cigar_start"], hits["cigar_runs"])
-    run = cigars[row]
-    covered = np.where(np.isin(run & 15, operations), run >> 4, 0).astype(np.int64)
-    total = np.concatenate([[0], np.cumsum(covered)])
+    run = cigars[row].astype(np.int64)
+    total = np.r_[0, np.cumsum((run >> 4) * (sum(1 << each for each in operations) >> (run & 15) & 1))]
     return total[offsets[1:]] - total[offsets[:-1]]
 
 

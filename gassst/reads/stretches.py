@@ -88,19 +88,23 @@ def between_templates(batch: ReadBatch, at: int) -> int:
     return at + int(0 < at < len(batch) and batch.mate is not None and batch.mate[at] == 2)
 
 
-def spread(batch: ReadBatch, start: int, stop: int, most: int) -> ReadBatch:
-    """About `most` reads of a stretch, or all, from everywhere in it: a library may end within."""
-    n = stop - start
-    if n > most:
-        mates = 1 if batch.mate is None or not batch.mate[start:stop].any() else 2
-        number = np.arange(most // mates)
-        at = start + ((number + number * GOLDEN % 1) * (n * mates / most)).astype(np.int64)
-        rows = at if batch.mate is None else at - (batch.mate[at] == 2)
-        both = rows if batch.mate is None else np.r_[rows, rows[batch.mate[rows] == 1] + 1]
-        rows = np.unique(both)
-    else:
-        rows = np.arange(start, stop)
-    return _bases_of(batch, rows)
+def spread(batch: ReadBatch, stretches: Sequence[tuple[int, int]], most: int) -> tuple[ReadBatch, list[int]]:
+    """About `most` reads of each stretch, or all, from everywhere in it: a library may end within.
+
+    `stretches`: where they begin and end, in their order. Returns the reads, and how many are from each.
+    """
+    chosen = np.zeros(len(batch), bool)
+    for start, stop in stretches:
+        n, at = stop - start, np.arange(start, stop)
+        if n > most:
+            mates = 1 if batch.mate is None or not batch.mate[start:stop].any() else 2
+            number = np.arange(most // mates)
+            at = start + ((number + number * GOLDEN % 1) * (n * mates / most)).astype(np.int64)
+        chosen[at] = True
+    if batch.mate is not None:  # whole pairs
+        chosen[:-1] |= chosen[1:] & (batch.mate[1:] == 2)
+        chosen[1:] |= chosen[:-1] & (batch.mate[:-1] == 1)
+    return _bases_of(batch, np.flatnonzero(chosen)), [int(chosen[a:b].sum()) for a, b in stretches]
 
 
 def _bases_of(batch: ReadBatch, rows: np.ndarray) -> ReadBatch:

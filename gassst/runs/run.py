@@ -21,7 +21,7 @@ from gassst.model.stats import Stats
 from gassst.pairing.insert_size import LEARN_READS, InsertModel
 from gassst.reads.doubts import doubts_of
 from gassst.reads.streams import Unparsed
-from gassst.reads.stretches import Stretches, between_templates, joined, spread, whole_stretches
+from gassst.reads.stretches import Stretches, between_templates, spread, whole_stretches
 from gassst.runs.libraries import (
     LEARNED,
     PROBED,
@@ -154,19 +154,17 @@ class MappingWork:
 
     def _unlike(self, batch: ReadBatch, judged: list[tuple[int, int]], first: InsertModel) -> list[int]:
         """Where the stretches begin that seem to be of another library."""
-        some = [spread(batch, start, stop, PROBED) for start, stop in judged]
-        probed = joined(some).parsed()
+        probed, numbers = spread(batch, judged, PROBED)
         mate = np.zeros(len(probed), np.uint8) if probed.mate is None else probed.mate
-        mapper = self._probers[int(probed.mate is None)]
-        result, _ = mapper.map_batch(replace(probed, mate=None))
-        stretch = np.repeat(np.arange(len(some)), [len(reads) for reads in some])
+        result, _ = self._probers[int(probed.mate is None)].map_batch(replace(probed, mate=None))
+        stretch = np.repeat(np.arange(len(judged)), numbers)
         of_mapper = self.mapper.params.orientations, self.mapper.reference.starts
         probe, sizes = Probe(result, mate, stretch, *of_mapper), self.mapper.params.insert is None
         return [start for i, (start, _) in enumerate(judged) if probe.is_unlike(i, first, sizes)]
 
     def _own(self, batch: ReadBatch, start: int, stop: int, first: InsertModel) -> InsertModel:
         """The library of one stretch."""
-        reads = spread(batch, start, stop, LEARNED)
+        reads, _ = spread(batch, [(start, stop)], LEARNED)
         samples, counts = self._sampled(reads)
         learned = library_of(self.mapper.params.orientations, [samples], [counts])
         length = len(reads.bases) // max(len(reads), 1)
