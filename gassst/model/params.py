@@ -297,8 +297,9 @@ class MapParams:
     batch_size: int | None = option(
         None,
         "--batch-size READS",
-        "Limit the batches of a thread to this many reads (default: 32768, with several processes 24576, more "
-        "beside a GPU). The first and last batches of several threads are smaller.",
+        "Parse this many reads at once in a thread (default: 32768, with several processes 24576, more beside a GPU). "
+        "Mapped are multiples of 4,096: larger numbers are rounded down, smaller batches joined. The first and last "
+        "batches of several threads are smaller.",
         between(1, 1 << 24),  # `_core.reads.MAX_READS`
         group=MACHINE,
     )
@@ -361,7 +362,7 @@ class MapParams:
 
     def for_pairs(self) -> MapParams:
         """The parameters of a run on pairs: their mode is chosen."""
-        return replace(self, mode=self.mode or ("global" if self.all_hits else "local"))
+        return self if self.mode else replace(self, mode="global" if self.all_hits else "local")
 
     def verify(self) -> MapParams:
         """Return self; raise ParameterError on the first value out of its range."""
