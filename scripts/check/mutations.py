@@ -303,11 +303,6 @@ MUTATIONS = [
         "needed = max(needed, self.mates[read].paired)", "needed = max(needed, 0)", PLAIN_PAIRS,
     ),
     Mutation(
-        "pairs: the errors of an equal pair depend on the order", PAIR_STAGES,
-        "own.paired, its.paired = max(own.paired, place.edits), max(its.paired, self.placed[i].edits)",
-        "own.paired, its.paired = place.edits, self.placed[i].edits", PLAIN_PAIRS,
-    ),
-    Mutation(
         "pairing: mates apart weigh as much as a pair", PAIR_SCORING,
         "total += unpaired * sum_a * sum_b", "total += sum_a * sum_b", "tests/unit/test_pairing.py",
     ),
