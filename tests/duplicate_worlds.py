@@ -169,7 +169,7 @@ def marked(templates, path, rules, memory=1 << 30, threads=1, batch=40):
     encoder = SignedRunEncoder(signer_for(rules, libraries, list(CONTIGS.values())))
     search = DuplicateSearch(rules, libraries)
     destination, workers = AlignmentDestination(path, ".bai"), ThreadWorkers(None, threads)
-    target = MarkedBamFormat(search, HEADER, str(HEADER), None, destination, workers, memory)
+    target = MarkedBamFormat(search, HEADER.lengths, str(HEADER), None, destination, workers, memory)
     target.begin(destination.open())
     for first in range(0, len(templates), batch):
         bam = bam_of(templates[first : first + batch], path.with_suffix(".part"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import socket
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
@@ -319,7 +318,7 @@ class FileRun:
         reference = mapper.reference
         facts["reference"] = {"names": reference.names, "lengths": reference.lengths.tolist()}
         facts["index"] = mapper.index.path
-        facts["host"] = socket.gethostname()
+        facts["host"] = os.uname().nodename
         facts["date"] = self._date
         facts["seconds"] = round(time.monotonic() - self._began, 3)
         facts["read_groups"] = [fields_of(line) for line in lines_of(self._header, "@RG")]

@@ -349,8 +349,10 @@ def main(args: argparse.Namespace) -> int:
         for one in compare(bench, tools, kinds):
             result["sets"].append(one)
             result["not_run"] = missing | bench.failures
-            if not is_printed or len(result["sets"]) == len(kinds):
+            if not is_printed:
                 _write(args, result)
+        if is_printed:
+            _write(args, result)
     finally:
         scratch.remove()
     if not is_printed:

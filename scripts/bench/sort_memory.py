@@ -168,7 +168,7 @@ def measure(kind: str, pairs: int, args: argparse.Namespace) -> dict[str, Any]:
             workers, call = ThreadWorkers(None, args.threads), partial(run_of, _signer)
         peak, start = Peak(), time.perf_counter()
         destination = AlignmentDestination(output, ".bai")
-        common = HEADER, str(HEADER), args.level, destination, workers, args.memory
+        common = HEADER.lengths, str(HEADER), args.level, destination, workers, args.memory
         target: Any = SortedBamFormat(*common) if search is None else MarkedBamFormat(search, *common)
         target.begin(destination.open())
         waiting: deque[Any] = deque()

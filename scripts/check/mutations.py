@@ -33,6 +33,7 @@ HOST = "gassst/search/host.py"
 CIGAR_H, CONTIGS_H = "ext/common/cigar.h", "ext/common/contigs.h"
 SEEDS, MAPQ = "index/seeds.pyx", "ext/search/mapq.pyx"
 SELECTION, BOOKKEEPING = "ext/search/selection.pyx", "ext/search/bookkeeping.pyx"
+ALIGNMENTS = "ext/search/alignments.pyx"
 KNOWLEDGE = "gassst/gpu/kernels/knowledge.h"
 LOCAL_ALIGNER, TEST_UNGAPPED = "ext/align/local_aligner.pyx", "tests/unit/test_ungapped.py"
 PAIR_SCORING, PROPER_PAIRS = "ext/pairing/pair_scoring.pyx", "ext/pairing/proper_pairs.pyx"
@@ -236,13 +237,13 @@ MUTATIONS = [
     ),
     # All places.
     Mutation(
-        "all: the band that came first chooses the alignment", HOST,
-        "if self.context.params.exhaustive:\n            bands", "if False:\n            bands",
+        "all: the band that came first chooses the alignment", ALIGNMENTS,
+        "        if centred:\n", "        if False:\n",
         "tests/property/test_lossless.py::test_filters_choose_no_alignment_among_equally_good_ones",
     ),
     Mutation(
-        "all: a band is moved to where fewer errors are", HOST,
-        "same = profile[:, middle] == bands.edits[part]", "same = profile[:, middle] <= bands.edits[part]",
+        "all: a band is moved to where fewer errors are", ALIGNMENTS,
+        "middle] == place[row[j]].edits", "middle] <= place[row[j]].edits",
         "tests/property/test_lossless.py::test_alignments_beside_a_better_one_that_no_seed_leads_to",
     ),
     # Selection.
