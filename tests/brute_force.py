@@ -82,3 +82,16 @@ def repetitive_genome(rng: np.random.Generator, size: int) -> bytes:
             at = int(rng.integers(size - len(copy)))
             genome[at : at + len(copy)] = copy
     return bytes(genome[:size])
+
+
+def template(orientation: str, first: tuple[bool, int, int], last: tuple[bool, int, int]) -> int | None:
+    """Template length of ungapped mates given as (reverse, leftmost coordinate, bases); None: wrong strands."""
+    if (first[0] == last[0]) != (orientation == "ff"):
+        return None
+    forward, reverse = (last, first) if first[0] else (first, last)
+    left, right = {
+        "fr": (forward, reverse),
+        "rf": (reverse, forward),
+        "ff": (last, first) if first[0] else (first, last),
+    }[orientation]
+    return right[1] + right[2] - left[1]

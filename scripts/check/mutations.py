@@ -296,6 +296,10 @@ MUTATIONS = [
         "unseen = own + its", "unseen = max(own, its)", PLAIN_PAIRS,
     ),
     Mutation(
+        "pairs: a mate is given up as if it were alone", PAIR_STAGES,
+        "if self.states.best[other] == NO_SCORE:", "if False:", PLAIN_PAIRS,
+    ),
+    Mutation(
         "pairs: the last bucket of a window is left out", PAIR_STAGES,
         "range(lo >> self.shift, (hi >> self.shift) + 1)", "range(lo >> self.shift, hi >> self.shift)", PLAIN_PAIRS,
     ),

@@ -72,19 +72,6 @@ def fragment_of(rng: np.random.Generator, genome: dict[str, bytes], orientation:
 # --- plain Python ----------------------------------------------------------------------------------------------------
 
 
-def template(orientation: str, first: tuple[bool, int, int], last: tuple[bool, int, int]) -> int | None:
-    """Template length of ungapped mates given as (reverse, leftmost coordinate, bases); None: wrong strands."""
-    if (first[0] == last[0]) != (orientation == "ff"):
-        return None
-    forward, reverse = (last, first) if first[0] else (first, last)
-    left, right = {
-        "fr": (forward, reverse),
-        "rf": (reverse, forward),
-        "ff": (last, first) if first[0] else (first, last),
-    }[orientation]
-    return right[1] + right[2] - left[1]
-
-
 class PlainPlace:
     def __init__(self, reverse: bool, at: int, edits: int):
         self.reverse, self.at, self.edits, self.looked_around = reverse, at, edits, False
@@ -93,8 +80,9 @@ class PlainPlace:
 class PlainPairs:
     """The search that docs/pipeline.md describes, of a batch, with sets and loops."""
 
-    def __init__(self, text, borders, reads, mate, flip, insert_sizes, plan, pairs, most_places):
+    def __init__(self, text, borders, reads, mate, flip, insert_sizes, plan, pairs, most_places, given_up):
         self.text, self.borders, self.insert_sizes = text, borders, insert_sizes
+        self.given_up = given_up
         self.reads, self.mate, self.flip = reads, mate, flip
         self.plan, self.pairs, self.most_places = plan, pairs, most_places
         self.oriented = [(read, bf.reverse_complement(read)) for read in reads]
@@ -191,7 +179,7 @@ class PlainPairs:
         """Whether (reverse, leftmost) of a first mate r and of its last one have a length in one of the windows."""
         ends = [(x[0], x[1], len(self.reads[r + i])) for i, x in enumerate((first, last))]
         for orientation, low, high in self.insert_sizes:
-            length = template(orientation, *ends)
+            length = bf.template(orientation, *ends)
             if length is not None and low - slack <= length <= high + slack:
                 return True
         return False
@@ -302,8 +290,12 @@ class PlainPairs:
     def needs(self, r, stage):
         m, plan = len(self.reads[r]), self.plan
         wanted = min(self.best[r] + plan.preset.strata, int(plan.errors[m]) + 1)
+        missed = plan.lost[stage, m]
+        if self.mate[r] and self.best[self.other(r)] == NO_SCORE:
+            missed = plan.lost_of_mates[stage, m] * plan.lost_of_mates[stage, len(self.reads[self.other(r)])]
         return (
             plan.seed_count[stage, m] > 0
+            and not (self.best[r] == NO_SCORE and missed < self.given_up)
             and self.complete[r] < wanted
             and self.best[r] > plan.settled[stage, m]
         )
@@ -410,9 +402,11 @@ def world(request):
 
 
 @pytest.mark.parametrize(
-    "orientations", [*((one,) for one in ORIENTATIONS), ("fr", "rf"), ("ff", "fr", "rf")], ids="+".join
+    ("orientations", "given_up"),
+    [*(((one,), 0.0) for one in ORIENTATIONS), (("fr", "rf"), 0.02), (("ff", "fr", "rf"), 0.2)],
+    ids=str,
 )
-def test_pairs_have_the_places_of_plain_python(world, orientations):
+def test_pairs_have_the_places_of_plain_python(world, orientations, given_up):
     """Places, what is known of each read, the reads of every stage, and how many bands were scored for it."""
     rng, mapper = np.random.default_rng([world.seed, *map(ord, orientations[0])]), world.mapper
     sizes = [(one, LOW + 20 * i, HIGH - 30 * i) for i, one in enumerate(orientations)]
@@ -429,13 +423,13 @@ def test_pairs_have_the_places_of_plain_python(world, orientations):
     borders = [int(start) - 256 for start in world.index.reference.starts] + [world.index.reference.total]
     plain = PlainPairs(
         text_of(world.index, world.genome), borders, reads, pairs.mate.tolist(), context.flip.tolist(),
-        sizes, mapper.plan, pairs, MOST_PLACES,
+        sizes, mapper.plan, pairs, MOST_PLACES, given_up,
     )  # fmt: skip
     rows = [[plain.anchors_of(r, stage) for stage in range(len(SEEDS))] for r in range(n)]
     given = Given(rows, rng.integers(0, 2, (n, len(SEEDS))), rng.random((n, len(SEEDS))) < 0.05)
     expected = plain.run(given)
     stages, state = stages_of(mapper), SearchState.initial(context)
-    columns = stages.search_pairs(context, state, pairs, MOST_PLACES, given, 64, 0.0, 0)
+    columns = stages.search_pairs(context, state, pairs, MOST_PLACES, given, 64, given_up, 0)
     assert given.asked == expected
     for name in STATE:
         assert getattr(state, name).tolist() == getattr(plain, name), name

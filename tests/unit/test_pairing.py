@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from types import SimpleNamespace
 
+import brute_force as bf
 import numpy as np
 import pytest
 
@@ -17,26 +18,13 @@ from gassst.pairing.pair_scoring import PairedReads, PlacesByRead
 CASES = [(orientation, seed) for orientation in ORIENTATIONS for seed in range(4)]
 
 
-def template(orientation: str, first: tuple[bool, int, int], last: tuple[bool, int, int]) -> int | None:
-    """Template length of ungapped mates given as (reverse, leftmost coordinate, bases); None: wrong strands."""
-    if (first[0] == last[0]) != (orientation == "ff"):
-        return None
-    forward, reverse = (last, first) if first[0] else (first, last)
-    left, right = {
-        "fr": (forward, reverse),
-        "rf": (reverse, forward),
-        "ff": (last, first) if first[0] else (first, last),
-    }[orientation]
-    return right[1] + right[2] - left[1]
-
-
 def model(orientation: str, low: int, high: int) -> InsertModel:
     """Template lengths from `low` to `high`."""
     return InsertModel(orientation, (low + high) / 2, 10.0, low, high)
 
 
 def concordant(orientation, first, last, low, high) -> bool:
-    length = template(orientation, first, last)
+    length = bf.template(orientation, first, last)
     return length is not None and low <= length <= high
 
 
@@ -188,7 +176,7 @@ def weigh(orientation, insert, places, lengths, odds, unpaired, each):
     for i, a in enumerate(first):
         for j, b in enumerate(last):
             likelihood = odds[0] ** (a[2] - best[0]) * odds[1] ** (b[2] - best[1])
-            t = template(orientation, (*a[:2], lengths[0]), (*b[:2], lengths[1]))
+            t = bf.template(orientation, (*a[:2], lengths[0]), (*b[:2], lengths[1]))
             fits = t is not None and insert.low <= t <= insert.high and on_contig(a) == on_contig(b)
             z = (t - insert.mean) / insert.sd if fits else 0.0
             cost = each * (a[2] + b[2]) + (-10 * math.log10(math.exp(-z * z / 2)) if fits else unpaired)
