@@ -252,7 +252,7 @@ cdef Py_ssize_t merge_anchors(const uint64_t *keys, Py_ssize_t n, read_t *read, 
     return m
 
 
-def best_supported(anchors, int shift, const uint8_t[::1] chosen=None):
+def best_supported(anchors, int shift):
     """For every read the bucket whose anchors cover most bases: the likeliest place, scored before all others.
 
     Parameters
@@ -261,8 +261,6 @@ def best_supported(anchors, int shift, const uint8_t[::1] chosen=None):
         c anchors. Read: `read_strand`, `diagonal`, `length`, `start`.
     shift : int
         log2 of the bucket span.
-    chosen : uint8[c], optional
-        1 for the anchors that count, all by default.
 
     Returns
     -------
@@ -274,10 +272,9 @@ def best_supported(anchors, int shift, const uint8_t[::1] chosen=None):
     cdef columns_t columns = columns_of(anchors)
     rs_array, bucket_array = np.empty(a, np.uint32), np.empty(a, np.uint32)
     cdef uint32_t[::1] rs_out = rs_array, bucket_out = bucket_array
-    cdef const uint8_t *counts = &chosen[0] if chosen is not None and chosen.shape[0] else NULL
     with nogil:
         for i in range(a):
-            n += best_bucket(&columns, counts, start[i], start[i + 1], shift, &rs_out[n], &bucket_out[n])
+            n += best_bucket(&columns, NULL, start[i], start[i + 1], shift, &rs_out[n], &bucket_out[n])
     return rs_array[:n].copy(), bucket_array[:n].copy()
 
 

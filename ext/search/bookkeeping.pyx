@@ -13,12 +13,11 @@ from gassst._core.key_sort cimport sort_keys
 from gassst._core.layouts cimport NO_SCORE
 
 
-def unsettled(state, context, Py_ssize_t stage, int margin, partner, double given_up):
+def unsettled(state, context, Py_ssize_t stage, int margin, double given_up):
     """Reads that a stage has seeds for and that need it.
 
     A read without a place is given up where the stages before miss less than `given_up` of the alignments that it could
-    have; of two mates without one, where they miss no more of both together.
-    A single read that is reported as a whole takes all stages until it has a place.
+    have. A read that is reported as a whole takes all stages until it has a place.
 
     Parameters
     ----------
@@ -26,12 +25,10 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
         Read: `best`, `complete`.
     context : search.context.BatchContext
         Of n reads. Read: `lengths`, `errors`, `whole_reads`; of its plan `seed_count`, `settled`, `lost`,
-        `lost_of_mates`, `preset.strata`; of its library `damage`.
+        `preset.strata`; of its library `damage`.
     stage : int
     margin : int
         Errors beyond the best place with which another may be as likely, of a library with damage.
-    partner : int64[n] or None
-        Mates; a single read is its own partner.
     given_up : float
 
     Returns
@@ -46,23 +43,17 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
     cdef const int16_t[::1] settled = plan.settled[stage]
     cdef Py_ssize_t n = lengths.shape[0], r, a = 0
     cdef int further = margin if context.library.damage else 0, strata = plan.preset.strata + further
-    cdef const double[::1] lost = plan.lost[stage], lost_of_mates = plan.lost_of_mates[stage]
-    cdef bint whole = context.whole_reads and partner is None
-    cdef const int64_t[::1] mates = partner
+    cdef const double[::1] lost = plan.lost[stage]
+    cdef bint whole = context.whole_reads
     cdef uint32_t m
-    cdef double missed
     cdef knowledge_t known
     active_array = np.empty(n, np.uint32)
     cdef uint32_t[::1] active = active_array
     with nogil:
         for r in range(n):
             m = lengths[r]
-            if best[r] == NO_SCORE and not whole:
-                missed = lost[m]
-                if mates is not None and mates[r] != r and best[mates[r]] == NO_SCORE:
-                    missed = lost_of_mates[m] * lost_of_mates[lengths[mates[r]]]
-                if missed < given_up:
-                    continue
+            if best[r] == NO_SCORE and not whole and lost[m] < given_up:
+                continue
             known = knowledge_t(best[r], 0, complete[r])
             active[a] = <uint32_t>r
             a += (seed_count[m] > 0) & needs_stage(&known, errors[r], strata, settled[m] - further)

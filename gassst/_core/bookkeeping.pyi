@@ -15,7 +15,6 @@ def unsettled(
     context: BatchContext,
     stage: int,
     margin: int,
-    partner: NDArray[np.int64] | None,
     given_up: float,
 ) -> _U32: ...
 def note_looked(

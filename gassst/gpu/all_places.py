@@ -68,7 +68,7 @@ class AllPlaces(DeviceBackend):
         self._bound_flanks(candidates, state)
         return candidates
 
-    def within_limit(self, bands: DeviceBands, state: DeviceState, extra: int, tighten: bool) -> DeviceBands:
+    def within_limit(self, bands: DeviceBands, state: DeviceState, extra: int) -> DeviceBands:
         """The bands as they are: no minimum is above the limit of its read."""
         return bands
 

@@ -270,7 +270,7 @@ class DeviceBackend:
             self._slot.launch("score_bands", items, *self._reads, *seen, *pairs, words=words)
         yield buckets
 
-    def within_limit(self, bands: DeviceBands, state: DeviceState, extra: int, tighten: bool) -> DeviceBands:
+    def within_limit(self, bands: DeviceBands, state: DeviceState, extra: int) -> DeviceBands:
         reads = bands.reads
         which = self._n, np.uint32(reads.size), reads.numbers, np.int32(bands.is_top), bands.bands
         columns = bands.pairs, np.uint32(bands.room), bands.found, np.int32(extra)

@@ -78,13 +78,13 @@ class HostBackend:
         """The state of the batch before anything was looked up."""
         return SearchState.initial(self.context)
 
-    def unsettled(self, state: SearchState, stage: int, partner: I64 | None = None) -> U32:
+    def unsettled(self, state: SearchState, stage: int) -> U32:
         """Reads, ascending, that have seeds in this stage and still need them (`presets.Preset`).
 
         Where ends may be clipped, a read without a place is given up once any whole-read alignment worth reporting
-        would have been found. With a `partner` (int64[n]), an alignment of either mate would do.
+        would have been found.
         """
-        return _bookkeeping.unsettled(state, self.context, stage, EXTRA_STRATA, partner, self._given_up)
+        return _bookkeeping.unsettled(state, self.context, stage, EXTRA_STRATA, self._given_up)
 
     @property
     def seeds_on_device(self) -> Any:
@@ -204,15 +204,10 @@ class HostBackend:
                 candidates, state.limit, *seen, counters=funnel, rejected=state.fresh_rejected
             )
 
-    def take(self, candidates: Candidates, chosen: U8) -> Candidates:
-        """The candidates marked 1 in `chosen` uint8[c]."""
+    def best_supported(self, anchors: Anchors) -> Buckets:
+        """The bucket of every read whose seeds cover most bases."""
         with self.stats.timed("candidates"):
-            return candidates.take(np.flatnonzero(chosen.view(bool)))
-
-    def best_supported(self, anchors: Anchors, chosen: U8 | None = None) -> Buckets:
-        """The bucket of every read whose seeds cover most bases, among the chosen anchors."""
-        with self.stats.timed("candidates"):
-            return Buckets(*_anchors.best_supported(anchors, self.context.shift, chosen))
+            return Buckets(*_anchors.best_supported(anchors, self.context.shift))
 
     def buckets(self, candidates: Candidates, known: Buckets | None) -> Buckets:
         """The distinct buckets of candidates, without the known ones."""
@@ -230,23 +225,20 @@ class HostBackend:
         for w, rows in _groups(words):
             yield w, buckets.read_strand[rows], first[rows]
 
-    def score(self, buckets: Buckets, limit: U16 | None = None) -> Iterator[Bands]:
-        """The scored bands of buckets, one group for each band width.
-
-        `limit` uint16[n]: bands with more errors than that of their read may have any number above it.
-        """
+    def score(self, buckets: Buckets) -> Iterator[Bands]:
+        """The scored bands of buckets, one group for each band width."""
         for words, read_strand, first in self._by_words(buckets):
             with self.stats.timed("score"):
-                edits, end = self.bands.score(read_strand, first, words, limit)
+                edits, end = self.bands.score(read_strand, first, words)
             yield Bands(read_strand, first, end, edits, np.full(len(first), words, np.uint8), edits)
 
-    def within_limit(self, bands: Bands, state: SearchState, extra: int, tighten: bool) -> Bands:
-        """The bands within the limits of their reads. Changes `best` of the state.
+    def within_limit(self, bands: Bands, state: SearchState, extra: int) -> Bands:
+        """The bands within the limits of their reads. Changes `best` and `limit` of the state.
 
-        A limit is at most `extra` errors above the best while the pass runs; `tighten` keeps it so.
+        A limit is at most `extra` errors above the best.
         """
-        limit = state.limit if tighten else state.limit.copy()
-        return bands.take(_bookkeeping.within_limit(bands.read_strand, bands.edits, state.best, limit, extra))
+        columns = bands.read_strand, bands.edits, state.best, state.limit
+        return bands.take(_bookkeeping.within_limit(*columns, extra))
 
     def all_minima(self, buckets: Buckets) -> Iterator[Bands]:
         """Every alignment within the error limit in the bands of buckets."""

@@ -48,13 +48,11 @@ def run_stage(
         # What a stage before found of these reads is found again, with all that is as good.
         backend.forget(state, reads)
         minima = backend.all_minima(backend.buckets(survivors, None))
-        state.bands += [backend.within_limit(bands, state, MAX_ERRORS, tighten=True) for bands in minima]
+        state.bands += [backend.within_limit(bands, state, MAX_ERRORS) for bands in minima]
         return
 
     def scored(buckets: Buckets) -> list[Scored]:
-        return [
-            backend.within_limit(one, state, EXTRA_STRATA, tighten=True) for one in backend.score(buckets)
-        ]
+        return [backend.within_limit(one, state, EXTRA_STRATA) for one in backend.score(buckets)]
 
     # The best supported place tightens the limit, by which the filters reject more of the others.
     top_buckets = backend.best_supported(anchors)

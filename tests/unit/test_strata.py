@@ -82,20 +82,16 @@ def test_unsettled_by_strata_and_by_share(rng):
     seed_count = np.array([0, 2, 3, 4], np.uint16)
     settled = np.array([-1, 1, 0, 2], np.int16)
     lost = np.array([1, 0.2, 0.1, 0.02])
-    lost_of_mates = np.array([1, 0.3, 0.1, 0.1])
     plan = SimpleNamespace(
         seed_count=seed_count[None], settled=settled[None], lost=lost[None],
-        lost_of_mates=lost_of_mates[None], preset=SimpleNamespace(strata=1),
+        preset=SimpleNamespace(strata=1),
     )  # fmt: skip
     state = SimpleNamespace(best=best, complete=complete)
-    mates = np.arange(n) ^ 1
-    mates[-10:] = np.arange(n - 10, n)
-    for partner, given_up, whole, damage in (
-        (None, 0.0, False, ()),
-        (None, 0.1, False, ()),
-        (None, 0.1, True, ()),
-        (mates, 0.05, False, ()),
-        (None, 0.1, False, (0.1,)),
+    for given_up, whole, damage in (
+        (0.0, False, ()),
+        (0.1, False, ()),
+        (0.1, True, ()),
+        (0.1, False, (0.1,)),
     ):
         expected = []
         library = SimpleNamespace(damage=damage)
@@ -106,10 +102,7 @@ def test_unsettled_by_strata_and_by_share(rng):
         for r, m in enumerate(lengths):
             enough = settled[m] - further
             open_strata = complete[r] < min(int(best[r]) + 1 + further, int(errors[r]) + 1)
-            missed = lost[m]
-            if partner is not None and partner[r] != r and best[partner[r]] == NONE:
-                missed = lost_of_mates[m] * lost_of_mates[lengths[partner[r]]]
-            hopeless = best[r] == NONE and missed < given_up and not (whole and partner is None)
+            hopeless = best[r] == NONE and lost[m] < given_up and not whole
             if seed_count[m] and open_strata and best[r] > enough and not hopeless:
                 expected.append(r)
-        assert _bookkeeping.unsettled(state, context, 0, 2, partner, given_up).tolist() == expected
+        assert _bookkeeping.unsettled(state, context, 0, 2, given_up).tolist() == expected
