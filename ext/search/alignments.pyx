@@ -23,7 +23,7 @@ from gassst._core.alignments cimport (  # its own: named, so that the build sees
     RUNS,
     path_t,
 )
-from gassst._core.banded cimport Band, band_batch, band_paths
+from gassst._core.banded cimport Band, band_batch, band_paths, bands_at
 from gassst._core.cigar cimport (
     CIGAR_DELETION,
     CIGAR_INSERTION,
@@ -557,7 +557,7 @@ cdef class Traces:
             with gil:
                 self.ask_device(m, width, &paths)
         else:
-            batch = self.bands_at(strands, first, m)
+            batch = bands_at(&self.reference, &self.reads, strands, first, m)
             if self.kernels.align[width](&batch, &paths, longest):
                 with gil:
                     raise MemoryError("no memory for the traceback")
@@ -590,20 +590,13 @@ cdef class Traces:
             with gil:
                 copy_in(errors, self.handle.profile(*self.pairs_of(m, width)))
         else:
-            batch = self.bands_at(strands, first, m)
+            batch = bands_at(&self.reference, &self.reads, strands, first, m)
             self.kernels.profile[width](&batch, <uint64_t *>errors)
             self.note(m, began)
         for j in range(m):
             if errors[(<size_t>j * 2 + 1) * middle] == place[row[j]].edits:
                 place[row[j]].first, place[row[j]].end = first[j], middle
         return 0
-
-    cdef band_batch bands_at(self, const uint32_t *read_strand, const coordinate_t *first, uint32_t m) noexcept nogil:
-        cdef band_batch batch
-        batch.reference, batch.reference_rows = self.reference.words, self.reference.rows
-        batch.reads, batch.read_row, batch.read_length = self.reads.planes.words, self.reads.plane_start, self.reads.lengths
-        batch.read_strand, batch.band_start, batch.n = read_strand, first, m
-        return batch
 
     cdef void note(self, uint32_t m, int64_t began) noexcept nogil:
         self.calls += 1

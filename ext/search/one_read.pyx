@@ -12,7 +12,7 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from gassst._core.alignments cimport CIGARS, Traces, ungapped_diagonal
-from gassst._core.banded cimport band_batch, local_ends, local_scoring
+from gassst._core.banded cimport band_batch, bands_at, local_ends, local_scoring
 from gassst._core.coordinates cimport coordinate_t
 from gassst._core.cigar cimport cigar_length, cigar_op, cigar_span
 from gassst._core.layouts cimport NO_SCORE, NO_SUBOPTIMAL, hit_t, rating_t, read_summary_t
@@ -256,7 +256,7 @@ cdef class OneRead:
             return False
         width = <uint32_t>self.leaving[w, 0]
         first = diagonal - (width >> 1)
-        batch = self.stages.bands_at(&place.read_strand, &first, 1)
+        batch = bands_at(&self.stages.reference, &self.stages.reads, &place.read_strand, &first, 1)
         ends.key, ends.rows, ends.end = &key, &rows, &end
         self.stages.kernels.local_score(&batch, <const local_scoring *>&self.costs[0], width, &ends)
         # A key is twice the total, and odd where the first base is clipped.

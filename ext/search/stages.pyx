@@ -22,7 +22,7 @@ from gassst._core.anchors cimport (
     keys_t,
     read_t,
 )
-from gassst._core.banded cimport band_batch, kernels_of
+from gassst._core.banded cimport band_batch, bands_at, kernels_of
 from gassst._core.bookkeeping cimport knowledge_t, merge, needs_stage, take_band
 from gassst._core.clock cimport now
 from gassst._core.contigs cimport contigs_before
@@ -460,7 +460,7 @@ cdef class Stages:
                     read_strand[k] = buckets.read_strand[i]
                     first[k] = (<coordinate_t>buckets.bucket[i] << self.shift) - (32 * words - ((1 << self.shift) >> 1))
                     k += 1
-            batch = self.bands_at(read_strand, first, <uint32_t>k)
+            batch = bands_at(&self.reference, &self.reads, read_strand, first, <uint32_t>k)
             self.kernels.score[self.width_rank(words)](&batch, bounds, edits, end)
             self.effort.calls += 1
             before = self.n_places
@@ -487,14 +487,6 @@ cdef class Stages:
     cdef int width_rank(self, int words) noexcept nogil:
         """Of the tables of kernels: log2 of the words of the bands."""
         return (words > 1) + (words > 2) + (words > 4)
-
-    cdef band_batch bands_at(self, const uint32_t *read_strand, const coordinate_t *first, uint32_t n) noexcept nogil:
-        """`n` bands of the open reads, as kernels take them."""
-        cdef band_batch batch
-        batch.reference, batch.reference_rows = self.reference.words, self.reference.rows
-        batch.reads, batch.read_row, batch.read_length = self.reads.planes.words, self.reads.plane_start, self.reads.lengths
-        batch.read_strand, batch.band_start, batch.n = read_strand, first, n
-        return batch
 
     cdef int note_scored(self, const buckets_t *top, const buckets_t *others) except -1 nogil:
         """Buckets that need not be scored again: of each read the best supported one, then the others."""

@@ -51,7 +51,6 @@ cdef class Traces:
     cdef Py_ssize_t walk(self, place_t *place, const Py_ssize_t *row, uint32_t m, int width, bint centred,
                          Py_ssize_t walked) except -1 nogil
     cdef int centre(self, place_t *place, const Py_ssize_t *row, uint32_t m, int width) except -1 nogil
-    cdef band_batch bands_at(self, const uint32_t *read_strand, const coordinate_t *first, uint32_t m) noexcept nogil
     cdef void note(self, uint32_t m, int64_t began) noexcept nogil
     cdef tuple pairs_of(self, uint32_t m, int width)
     cdef int ask_device(self, uint32_t m, int width, const band_paths *paths) except -1

@@ -2,6 +2,8 @@
 from libc.stdint cimport int16_t, uint16_t, uint32_t, uint64_t
 
 from gassst._core.coordinates cimport coordinate_t
+from gassst._core.planes cimport planes_t
+from gassst._core.seeds cimport reads_t
 
 cdef extern from "cpu_kernels.h" nogil:
     ctypedef struct band_batch:
@@ -47,6 +49,16 @@ cdef extern from "cpu_kernels.h" nogil:
                             const local_ends *) noexcept nogil
         int (*local_align)(const band_batch *, const local_scoring *, uint32_t width, const local_ends *,
                            const local_paths *, uint32_t rows) noexcept nogil
+
+
+cdef inline band_batch bands_at(const planes_t *reference, const reads_t *reads, const uint32_t *read_strand,
+                                const coordinate_t *first, uint32_t n) noexcept nogil:
+    """`n` bands of open reads, as kernels take them."""
+    cdef band_batch batch
+    batch.reference, batch.reference_rows = reference.words, reference.rows
+    batch.reads, batch.read_row, batch.read_length = reads.planes.words, reads.plane_start, reads.lengths
+    batch.read_strand, batch.band_start, batch.n = read_strand, first, n
+    return batch
 
 
 cdef const cpu_kernels *kernels_of(str instruction_set) except NULL

@@ -102,5 +102,4 @@ cdef class Stages:
     cdef int note_places(self, Py_ssize_t before) except -1 nogil
     cdef int words_of(self, uint32_t read_strand) noexcept nogil
     cdef int width_rank(self, int words) noexcept nogil
-    cdef band_batch bands_at(self, const uint32_t *read_strand, const coordinate_t *first, uint32_t n) noexcept nogil
     cdef int note_scored(self, const buckets_t *top, const buckets_t *others) except -1 nogil
