@@ -38,15 +38,15 @@ def with_lines(header: str, lines: Sequence[str]) -> str:
     if not lines:
         return header
     kept = header.rstrip("\n").split("\n")
-    contigs = {_fields(line)["SN"]: i for i, line in enumerate(kept) if line.startswith("@SQ\t")}
+    contigs = {fields_of(line)["SN"]: i for i, line in enumerate(kept) if line.startswith("@SQ\t")}
     more = []
     for line in lines:
         if not re.fullmatch(r"@CO\t.*|@[A-Za-z]{2}(\t[A-Za-z][A-Za-z0-9]:[^\t]+)+", line):
             raise UsageError(f"header line {line!r}: must be @CO or XX:value fields, separated by tabs")
-        kind, fields = line[:3], _fields(line)
+        kind, fields = line[:3], fields_of(line)
         if kind == "@SQ":
             at = contigs.get(fields.get("SN", ""))
-            own = {} if at is None else _fields(kept[at])
+            own = {} if at is None else fields_of(kept[at])
             if at is None or fields.get("LN", own["LN"]) != own["LN"]:
                 raise UsageError(f"header line {line!r}: the reference has no such contig")
             kept[at] += "".join(f"\t{key}:{value}" for key, value in fields.items() if key not in own)
@@ -56,5 +56,6 @@ def with_lines(header: str, lines: Sequence[str]) -> str:
     return "\n".join([*kept[:place], *more, *kept[place:]]) + "\n"
 
 
-def _fields(line: str) -> dict[str, str]:
+def fields_of(line: str) -> dict[str, str]:
+    """The fields of a line of a header by their keys."""
     return {field[:2]: field[3:] for field in line.split("\t")[1:]}

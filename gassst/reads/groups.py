@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from gassst.errors import InputError, UsageError
-from gassst.files.sam_header import lines_of
+from gassst.files.sam_header import fields_of, lines_of
 from gassst.files.source import name_of
 from gassst.reads.first_reads import first_line
 
@@ -64,11 +64,6 @@ def parse_read_group(text: str) -> str:
     if "ID" not in keys:
         raise UsageError(f"read group {text!r}: has no ID")
     return line
-
-
-def fields_of(line: str) -> dict[str, str]:
-    """The fields of an @RG line by their keys."""
-    return {field[:2]: field[3:] for field in line.split("\t")[1:]}
 
 
 def read_group_ids(header_text: str) -> list[str]:

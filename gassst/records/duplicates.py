@@ -44,8 +44,7 @@ from numpy.typing import ArrayLike, NDArray
 from gassst._core import duplicates as compiled
 from gassst._core.duplicates import Signer, Ties
 from gassst.errors import UsageError
-from gassst.files.sam_header import lines_of
-from gassst.reads.groups import fields_of
+from gassst.files.sam_header import fields_of, lines_of
 from gassst.records.options import DuplicateRules
 from gassst.records.sorted_runs import SAMPLE, AnyRun, Run, read_bytes
 

@@ -201,5 +201,5 @@ def bam_header(text: str) -> bytes:
 
 
 def contigs_of(header: bytes) -> list[tuple[bytes, bytes]]:
-    """Names and lengths in a SAM header, whose lines @SQ begin with them, as ours and htslib's do."""
-    return re.findall(rb"\n@SQ\tSN:([^\t\n]+)\tLN:(\d+)", b"\n" + header)
+    """Names and lengths in a SAM header; its lines @SQ may have these fields in any order."""
+    return re.findall(rb"\n@SQ(?=[^\n]*\tSN:([^\t\n]+))[^\n]*\tLN:(\d+)", b"\n" + header)

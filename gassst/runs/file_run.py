@@ -19,7 +19,7 @@ from gassst.files.destination import Destination
 from gassst.files.inflate import Inflaters
 from gassst.files.input_progress import InputProgress
 from gassst.files.input_size import fastq_bytes
-from gassst.files.sam_header import lines_of, with_lines
+from gassst.files.sam_header import fields_of, lines_of, with_lines
 from gassst.files.slices import LanePart
 from gassst.mapping.batch_mapper import BatchMapper
 from gassst.model.options import deciding
@@ -28,7 +28,6 @@ from gassst.model.sam_flags import SECONDARY, SUPPLEMENTARY, UNMAPPED
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import LEARN_READS, InsertModel, reference_spans
 from gassst.reads.batch_sizes import ALONE, Neighbours
-from gassst.reads.groups import fields_of
 from gassst.reads.input import ClosableBatches, Paths
 from gassst.reads.shards import PartOfRun, Shard, key_of
 from gassst.reads.source import ReadSource, SourceOptions

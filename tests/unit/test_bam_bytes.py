@@ -152,3 +152,10 @@ def test_no_reads(reference):
     batch = batch_of_records([])
     arrays = sam.HitBatch(batch, np.empty(0, HIT), np.empty(0, READ_SUMMARY), np.empty(0, np.uint32))
     assert [bytes(builder.encode(arrays, bam=b)) for b in (False, True)] == [b"", b""]
+
+
+def test_contigs_of_a_header_whose_fields_are_in_another_order():
+    """As another program may have left it in a part that is gathered."""
+    text = "@HD\tVN:1.6\n@SQ\tLN:7\tM5:x\tSN:a\n@SQ\tSN:b\tM5:LN\tLN:9\n@CO\t@SQ\tSN:c\tLN:1\n"
+    contigs = b"\x02\0\0\0a\0\x07\0\0\0" + b"\x02\0\0\0b\0\x09\0\0\0"
+    assert bam_header(text).endswith(text.encode() + b"\x02\0\0\0" + contigs)
