@@ -145,7 +145,7 @@ cdef class PairStages(Stages):
         return Stages.run_block(self, first, stop)
 
     cdef double missed(self, int stage, uint32_t r) noexcept nogil:
-        """Of two mates without a place: of both together."""
+        """Where neither of two mates has a place, the share is that of both together."""
         cdef uint32_t other
         if self.mate[r]:
             other = self.other(r)

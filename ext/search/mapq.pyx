@@ -283,7 +283,7 @@ cdef class Rater:
         return self.made(case, what, how)
 
     cdef case_t *made(self, case_t *case, uint64_t what, uint64_t how) except NULL with gil:
-        """The same in its place, made anew."""
+        """Computes the case and keeps it in its place."""
         cdef int length = what >> 48, errors = what >> 32 & 0xFFFF, complete = what >> 16 & 0xFFFF, planned = what & 0xFFFF
         cdef const double[::1] missed
         if how & DENSE:
