@@ -41,3 +41,20 @@ def test_compiled_modules_know_words_and_errors_alone():
     known = {"gassst._core", "gassst.errors", "gassst.model"}
     assert {(path, name) for path, name in found if name not in known} == set()
     assert {name for _, name in found} == known
+
+
+def test_rooms_of_dynamic_programmes_are_not_imported_at_start():
+    """Neither the package, nor the mapper, nor a command line that does not name them needs them."""
+    program = (
+        "import sys, gassst, gassst.api, gassst.runs\n"
+        "from gassst.cli import main, map\n"
+        "from gassst.cli.parser import build_parser\n"
+        "gassst.Mapper, gassst.FileOptions, build_parser('map')\n"
+        "print(*sorted(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    rooms = {f"gassst.{room}" for room in ("align", "fold", "hmm", "semiring")}
+    compiled = {f"gassst._core.{name}" for name in ("chain", "fold", "pairwise", "profile", "semiring")}
+    assert "gassst.mapping" in loaded
+    assert loaded & (rooms | compiled) == set()
