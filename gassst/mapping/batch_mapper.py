@@ -83,7 +83,8 @@ class BatchMapper:
         """
         self.index.verify_open()
         stats = Stats()
-        are_mates = self.are_mates or batch.mate is not None
+        mate = None if self.are_mates else batch.mate
+        are_mates = self.are_mates or mate is not None
         params = self.params.for_pairs() if are_mates else self.params.for_single()
         with stats.timed("pack"):
             packed = batch.pack(
@@ -94,22 +95,26 @@ class BatchMapper:
         insert = insert or self.insert
         shown = packed
         if params.mode == "local" or self.cuts:
-            shown = read_through.cut(packed, fragment_ends(packed, batch.mate))
+            shown = read_through.cut(packed, fragment_ends(packed, mate))
         context = BatchContext.of(*searched, shown, self.on_device, whole_reads, insert.errors)
+        if params.strand is not None:
+            reverse = np.full(len(batch), params.strand == "-")
+            reverse ^= (batch.mate == 2) & (params.orientation != "ff")  # no mates: None == 2
+            context = replace(context, packed=shown.on_strand(reverse))
         mapped = map_batch
         if self.index.reference.alt is not None:
             from gassst.mapping.alt import map_batch_with_alt as mapped
-        result = mapped(context, self.extender, stats, batch.mate, insert)
+        result = mapped(context, self.extender, stats, mate, insert)
         if shown is not packed and not self.cuts:
             result = read_through.put_back(result, context, packed)
         if params.meth is not None:
-            stats.proper -= fail_chimeras(result, packed.lengths, batch.mate)
+            stats.proper -= fail_chimeras(result, packed.lengths, mate)
         stats.count_reads(result.hits, result.summary, context.lengths)
         stats.too_long = int(np.count_nonzero(np.diff(batch.offsets) > params.longest_read))
         stats.bases += len(batch.bases) - int(context.lengths.sum())
         if self.counts_details:
             stats.count_cycles(result.hits, result.cigars, self.index.reference.planes, packed)
-            stats.count_places(result.hits, result.cigars, self.index.reference, batch.mate, insert)
+            stats.count_places(result.hits, result.cigars, self.index.reference, mate, insert)
         return result, stats
 
     @property

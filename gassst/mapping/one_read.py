@@ -108,7 +108,7 @@ class OneReadSearch:
         """Whether single reads can be searched so; else they are for the batches."""
         best = not params.exhaustive and index.reference.alt is None
         whole = params.memory is None and not index.parts and not index.converted
-        return best and whole and params.min_length is None
+        return best and whole and params.min_length is None and params.strand is None
 
     def places(self, bases: bytes, make: Callable[[tuple[Any, ...]], T]) -> list[T] | None:
         """What `make` returns of each place, as `_core.one_read.OneRead.hits`; None where a batch must be asked."""

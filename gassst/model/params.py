@@ -197,6 +197,14 @@ class MapParams:
         "if possible, and ALT copies do not lower MAPQ.",
         group="alignment",
     )
+    strand: Literal["+", "-"] | None = option(
+        None,
+        "--strand",
+        "Search one strand only: reads align as they are (+) or as reverse complements (-). Of pairs it is the strand "
+        "of the first mate; the second aligns to the other one, or with --ff to the same (default: both).",
+        values=one_of("+", "-"),
+        group="alignment",
+    )
     max_hits: int = option(
         1,
         "-k, --max-hits K",
@@ -395,6 +403,7 @@ class MapOptions(TypedDict, total=False):
     min_length: int | None
     gaps: int | None
     alt_aware: bool
+    strand: Literal["+", "-"] | None
     max_hits: int
     all_hits: bool
     strata: bool

@@ -45,6 +45,16 @@ class PackedReads:
         """The conversions of some reads (int64[k]): uint8[k], or none."""
         return self.conversions[reads] if len(self.conversions) else self.conversions
 
+    def on_strand(self, reverse: NDArray[np.bool_]) -> PackedReads:
+        """The reads for one strand: the reverse one where `reverse` (bool[n]) is set. The other one is masked."""
+        rows = (self.lengths.astype(np.int64) + 63) >> 6
+        first = self.plane_start + np.where(reverse, 0, rows) - np.cumsum(rows) + rows
+        masked = np.repeat(first, rows) + np.arange(rows.sum())
+        planes = self.planes.copy()
+        # The low bits stay: they tell reads apart where one of several copies is drawn.
+        planes[masked, 1:] = 0, ~np.uint64(0)
+        return replace(self, planes=planes)
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ReadBatch:

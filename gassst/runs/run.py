@@ -156,7 +156,7 @@ class MappingWork:
         """Where the stretches begin that seem to be of another library."""
         probed, numbers = spread(batch, judged, PROBED)
         mate = np.zeros(len(probed), np.uint8) if probed.mate is None else probed.mate
-        result, _ = self._probers[int(probed.mate is None)].map_batch(replace(probed, mate=None))
+        result, _ = self._probers[int(probed.mate is None)].map_batch(probed)
         stretch = np.repeat(np.arange(len(judged)), numbers)
         of_mapper = self.mapper.params.orientations, self.mapper.reference.starts
         probe, sizes = Probe(result, mate, stretch, *of_mapper), self.mapper.params.insert is None
@@ -179,7 +179,7 @@ class MappingWork:
     def _sampled(self, batch: ReadBatch) -> tuple[list[PairSample], Stats]:
         mate = np.zeros(len(batch), np.uint8) if batch.mate is None else batch.mate
         mapper = self._for_best_hits[int(batch.mate is None)]
-        result, counted = mapper.map_batch(replace(batch, mate=None))
+        result, counted = mapper.map_batch(batch)
         of_batch = mate, result.hits, result.cigars, self.mapper.reference.starts
         return [pair_sample(each, *of_batch) for each in self.mapper.params.orientations], counted
 

@@ -50,6 +50,10 @@ class Run:
         ]
         return numbers[0][0], numbers[1][0], numbers[2] * 2, numbers[3] * 2
 
+    def is_reverse(self, key: Key) -> bool:
+        """On which strand --strand looks for a read."""
+        return (self.given["strand"] == "-") ^ (key[1] == 2 and self.given.get("orientation") != "--ff")
+
     @property
     def is_meth(self) -> bool:
         return self.has("is_meth", "meth")
@@ -164,6 +168,8 @@ def _record_faults(
         if record.cigartuples or record.mapping_quality or record.has_tag("NM") or record.is_proper_pair:
             yield "unmapped, with an alignment"
     else:
+        if run.has("strand") and record.is_reverse != run.is_reverse(key_of(record)):
+            yield "on the strand that is not searched"
         yield from _alignment_faults(record, bases, run)
     if record is own and record.is_proper_pair and (mate is None or not mate.is_proper_pair):
         yield "proper with a mate that is not"

@@ -1,0 +1,174 @@
+"""--strand: one strand of the reference is searched, not filtered afterwards."""
+
+import random
+
+import brute_force as bf
+import numpy as np
+import pytest
+from text_bases import reverse_complement
+
+import gassst
+from gassst.cli.main import main
+from gassst.errors import ParameterError
+from gassst.index.reference import Reference
+from gassst.pairing.insert_size import InsertModel
+from gassst.reads.in_memory import batch_of_pairs
+from gassst.runs.run import MappingWork
+
+COPY = slice(5_000, 8_000)
+INVERTED = 20_000  # where the reverse complement of the copy begins
+REVERSE, SECOND, PROPER = 0x10, 0x80, 0x2
+
+
+@pytest.fixture(scope="module")
+def genome():
+    """30 kb, 3 kb of which occur once more on the other strand."""
+    text = bf.random_bases(np.random.default_rng(4), 30_000).decode()
+    return text[:INVERTED] + reverse_complement(text[COPY]) + text[INVERTED + 3_000 :]
+
+
+@pytest.fixture(scope="module")
+def index(genome):
+    return gassst.Index.build(Reference.from_sequences([("c", genome.encode())]))
+
+
+def mapped(index, reads, mates=None, **options):
+    mapper = gassst.Mapper(index, device="none", threads=1, **options)
+    return list(mapper.map(reads) if mates is None else mapper.map(reads, mates))
+
+
+def reads_in(genome, first, n=40, length=80, reverse=False):
+    draw, found = random.Random(6), []
+    for i in range(n):
+        at = first + draw.randrange(2_900)
+        bases = list(genome[at : at + length])
+        bases[40] = "ACGT"["ACGT".index(bases[40]) - 1]
+        bases = "".join(bases)
+        found.append((f"r{i}", reverse_complement(bases) if reverse else bases, None))
+    return found
+
+
+@pytest.mark.parametrize("options", [{}, {"mode": "global"}, {"all_hits": True}, {"max_hits": 5}])
+def test_a_copy_on_the_other_strand_is_no_rival(genome, index, options):
+    reads = reads_in(genome, COPY.start)
+    both = mapped(index, reads, **options)
+    assert max(record.mapping_quality for record in both) < 4
+    for strand, first in (("+", COPY.start), ("-", INVERTED)):
+        found = mapped(index, reads, strand=strand, **options)
+        assert len(found) == len(reads)
+        assert {record.is_reverse for record in found} == {strand == "-"}
+        assert min(record.mapping_quality for record in found) >= 40
+        assert all(first <= record.reference_start < first + 3_000 for record in found)
+        one = gassst.Mapper(index, device="none", threads=1, strand=strand, **options)
+        assert [hit.strand for hit in one.map_one(reads[0][1])] == [strand]
+
+
+@pytest.mark.parametrize("mode", ["local", "global"])
+def test_reads_of_the_other_strand_have_no_position(genome, index, mode):
+    reads = reads_in(genome, 10_000) + reads_in(genome, 12_000, reverse=True)
+    for strand in "+-":
+        found = mapped(index, reads, strand=strand, mode=mode)
+        assert [record.is_unmapped for record in found] == [strand == "-"] * 40 + [strand == "+"] * 40
+
+
+def test_an_adapter_is_cut_on_either_strand(genome, index):
+    adapter = "AGATCGGAAGAGCACACGTCTGAACTCCAGTCA"
+    reads = [(name, bases + adapter, None) for name, bases, _ in reads_in(genome, 12_000, reverse=True)]
+    found = mapped(index, reads, strand="-")
+    assert [str(record) for record in found] == [str(record) for record in mapped(index, reads)]
+    assert {record.cigarstring for record in found} >= {"33S80M"}
+
+
+def pairs_in(genome, first, reverse, orientation="fr", n=300):
+    draw, one, two = random.Random(2), [], []
+    for i in range(n):
+        at, size = first + draw.randrange(2_500), draw.randrange(280, 321)
+        piece = genome[at : at + size]
+        piece = reverse_complement(piece) if reverse else piece
+        last = piece[-70:] if orientation == "ff" else reverse_complement(piece[-70:])
+        one.append((f"p{i}", piece[:70], None))
+        two.append((f"p{i}", last, None))
+    return one, two
+
+
+@pytest.mark.parametrize("mode", ["local", "global"])
+def test_the_strand_of_a_pair_is_that_of_its_first_mate(genome, index, mode):
+    pairs = pairs_in(genome, COPY.start, reverse=False)
+    for strand, first in (("+", COPY.start), ("-", INVERTED)):
+        found = mapped(index, *pairs, strand=strand, mode=mode)
+        assert len(found) == 600
+        for record in found:
+            assert record.flag & PROPER and record.mapping_quality >= 40
+            assert record.is_reverse == ((strand == "-") ^ record.is_read2)
+            assert first <= record.reference_start < first + 3_000
+            assert (record.template_length > 0) == (not record.is_reverse)
+    others = mapped(index, *pairs_in(genome, 10_000, reverse=True), strand="+", mode=mode)
+    assert all(record.is_unmapped for record in others)
+
+
+def test_mates_on_the_same_strand_are_found_where_they_are_expected(genome, index):
+    pairs = pairs_in(genome, COPY.start, reverse=True, orientation="ff")
+    found = mapped(index, *pairs, strand="-", orientation="ff")
+    assert all(record.flag & PROPER and record.is_reverse for record in found)
+    assert all(COPY.start <= record.reference_start < COPY.stop for record in found)
+
+
+def test_further_parts_and_positions_lie_on_that_strand(genome, index):
+    """Of a read in two parts on two strands one is found, and none of the copies on the other."""
+    read = genome[COPY][:80] + reverse_complement(genome[12_000:12_080])
+    expected = {"+": (False, COPY.start), "-": (True, None)}
+    for strand, (reverse, start) in expected.items():
+        found = mapped(index, [("r", read, None)], strand=strand, max_hits=20)
+        assert {record.is_reverse for record in found} == {reverse}
+        assert start in (None, found[0].reference_start)
+    assert len({record.is_reverse for record in mapped(index, [("r", read, None)], max_hits=20)}) == 2
+
+
+def test_converted_reads_too(genome):
+    index = gassst.Index.build(Reference.from_sequences([("c", genome.encode())]), meth=True)
+    reads = [(name, bases.replace("C", "T"), None) for name, bases, _ in reads_in(genome, 12_000)]
+    assert not any(r.is_unmapped for r in mapped(index, reads, strand="+", meth="directional"))
+    assert all(r.is_unmapped for r in mapped(index, reads, strand="-", meth="directional"))
+
+
+@pytest.mark.parametrize("value", ["forward", "*"])
+def test_another_value_is_refused(index, value):
+    with pytest.raises(ParameterError, match="strand must be"):
+        gassst.Mapper(index, device="none", strand=value)
+
+
+def test_on_the_command_line(tmp_path, capfd, genome):
+    (tmp_path / "ref.fa").write_text(f">c\n{genome}\n")
+    (tmp_path / "r.fa").write_text("".join(f">{n}\n{s}\n" for n, s, _ in reads_in(genome, COPY.start)))
+    for strand, flags in (("+", {"0"}), ("-", {"16"})):
+        line = ["map", "-q", "--device", "none", "--strand", strand, "ref.fa", "r.fa"]
+        line[-2:] = [str(tmp_path / name) for name in line[-2:]]
+        assert main(line) == 0
+        records = [text.split("\t") for text in capfd.readouterr().out.splitlines() if text[0] != "@"]
+        assert {record[1] for record in records} == flags
+
+
+def test_pairs_of_converted_reads_are_learned_from_as_they_are_mapped(genome):
+    """A second mate was taken for a first one, whose other letter is converted: few pairs were left."""
+    draw, one, two = random.Random(5), [], []
+    for i in range(200):
+        at = draw.randrange(9_000, 19_000)
+        piece = genome[at : at + 300]
+        piece = (reverse_complement(piece) if i % 2 else piece).replace("C", "T")
+        one.append((f"p{i}", piece[:70], None))
+        two.append((f"p{i}", reverse_complement(piece[-70:]), None))
+    index = gassst.Index.build(Reference.from_sequences([("c", genome.encode())]), meth=True)
+    mapper = gassst.Mapper(index, device="none", meth="directional", insert=(300.0, 30.0))
+    samples, _ = MappingWork(mapper).sample(batch_of_pairs(one, two))
+    assert len(samples[0].templates) >= 190
+    assert InsertModel.learned("fr", samples[0].templates).mean == pytest.approx(300, abs=1)
+
+
+@pytest.mark.device("cpu")
+def test_a_device_searches_that_strand_too(genome, index):
+    reads = reads_in(genome, COPY.start) + reads_in(genome, 12_000, reverse=True)
+    for options in ({"all_hits": True}, {"mode": "global"}):
+        for strand in "+-":
+            found = mapped(index, reads, strand=strand, **options)
+            on_device = list(gassst.Mapper(index, device="cpu", strand=strand, **options).map(reads))
+            assert [str(record) for record in on_device] == [str(record) for record in found]
