@@ -110,15 +110,22 @@ def records_of(gassst_map, tmp_path, monkeypatch):
     return run
 
 
+@pytest.fixture(scope="module")
+def known():
+    """What `expected` has mapped."""
+    return {}
+
+
 @pytest.fixture
-def expected(inputs, records_of):
+def expected(inputs, records_of, known):
     """The records of plain text with mates in one file, by one worker."""
 
     def of(form, shape, *options):
         shape = "interleaved" if shape == "two files" else shape
-        records = records_of(inputs[form, shape], shape, ["file"], *ONE, *options)
-        assert len(records) >= 400
-        return records
+        if (form, shape, options) not in known:
+            known[form, shape, options] = records_of(inputs[form, shape], shape, ["file"], *ONE, *options)
+        assert len(known[form, shape, options]) >= 400
+        return known[form, shape, options]
 
     return of
 
@@ -143,7 +150,8 @@ def test_records_do_not_depend_on_format_way_or_workers(inputs, expected, record
     paths = inputs[form, shape]
     others = ["file"] * (len(paths) - 1)
     records = expected("fa" if form == "fa" else "fq", shape)
-    for way, workers in (("file", ONE), ("file", SEVERAL), ("stdin", SEVERAL), ("pipe", SEVERAL)):
+    stream = "stdin" if shape == "interleaved" else "pipe"
+    for way, workers in (("file", ONE), ("file", SEVERAL), (stream, SEVERAL)):
         assert records_of(paths, shape, [way, *others], *workers) == records
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
+from contextlib import contextmanager
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pysam
@@ -76,14 +77,17 @@ def of_text(text: str, path: Path) -> list[pysam.AlignedSegment]:
         return list(file)
 
 
-def program(*argv: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-    """The command as a process of its own, for what comes by standard input."""
-    code = "import sys; from gassst.cli.main import run; run()"
-    env = os.environ | {"GASSST_OPENCL": "0"}
-    with open(stdin or os.devnull) as file:
-        return subprocess.run(
-            [sys.executable, "-c", code, *argv], stdin=file, capture_output=True, text=True, env=env
-        )
+@contextmanager
+def standard_input(path: str):
+    """This file is standard input, for what reads `sys.stdin` and for what reads /dev/stdin."""
+    kept = os.dup(0)
+    try:
+        with open(path) as file, mock.patch("sys.stdin", file):
+            os.dup2(file.fileno(), 0)
+            yield
+    finally:
+        os.dup2(kept, 0)
+        os.close(kept)
 
 
 GROUP = r"@RG\tID:s1\tSM:s1\tLB:l\tPL:ILLUMINA"
@@ -142,12 +146,9 @@ LINES = {
 def test_line_of_a_public_pipeline(folder, capfd, line):
     words, _, stdin = line.partition(" < ")
     argv = ["mem", *(word.replace("GROUP", GROUP) for word in words.split())]
-    if stdin:
-        done = program(*argv, stdin=stdin)
-        code, out, error = done.returncode, done.stdout, done.stderr
-    else:
+    with standard_input(stdin or os.devnull):
         code = main(argv)
-        out, error = capfd.readouterr()
+    out, error = capfd.readouterr()
     assert code == 0, error
     out = out or Path("found.sam").read_text()
     [of_program] = [x for x in out.splitlines() if x.startswith("@PG\tID:gassst\t")]

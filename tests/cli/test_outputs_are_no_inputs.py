@@ -120,11 +120,19 @@ def test_no_file_is_written_twice(tmp_path, monkeypatch, capsys, command, one, o
 # --- files that no argument names -----------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def parts(small_fasta, tmp_path_factory):
+    """A folder with an index in parts."""
+    folder = tmp_path_factory.mktemp("parts")
+    build_parts(small_fasta, folder / "p.gsi", 2)
+    return folder
+
+
 @pytest.fixture
-def folder(small_fasta, small_fastq, tmp_path, monkeypatch):
+def folder(parts, small_fasta, small_fastq, tmp_path, monkeypatch):
+    shutil.copytree(parts, tmp_path, dirs_exist_ok=True)
     shutil.copy(small_fasta, tmp_path / "g.fa")
     shutil.copy(small_fastq, tmp_path / "r.fq")
-    build_parts(tmp_path / "g.fa", tmp_path / "p.gsi", 2)
     (tmp_path / "s.csv").write_text("sample,lane,R1,R2,output\ns,1,r.fq,,o.bam\n")
     shutil.copy(tmp_path / "g.fa", tmp_path / "w.part1.gsi")
     (tmp_path / "link").symlink_to("p.part1.gsi")

@@ -46,13 +46,12 @@ def test_every_kind_of_record(tmp_path, reference, options, read_group, quals):
     builder = sam.record_builder(
         header_of(reference, read_group), arrays_of(reference), sam.RecordStyle(**options)
     )
-    for seed in range(3):
-        batch = sam.HitBatch(*random_batch(reference, seed, quals=quals))
-        segments = builder.aligned_segments(batch)
-        lines, bam = (builder.encode(batch, bam=b) for b in (False, True))
-        assert lines.records == bam.records == len(segments)
-        assert bytes(lines).decode() == "".join(s.to_string() + "\n" for s in segments)
-        assert bytes(bam) == written_by_htslib(tmp_path / "out.bam", segments, builder.header)
+    batch = sam.HitBatch(*random_batch(reference, OPTIONS.index(options), quals=quals))
+    segments = builder.aligned_segments(batch)
+    lines, bam = (builder.encode(batch, bam=b) for b in (False, True))
+    assert lines.records == bam.records == len(segments)
+    assert bytes(lines).decode() == "".join(s.to_string() + "\n" for s in segments)
+    assert bytes(bam) == written_by_htslib(tmp_path / "out.bam", segments, builder.header)
 
 
 def address_of(records) -> int:

@@ -2,6 +2,7 @@
 
 import gzip
 import struct
+from functools import cache
 
 import numpy as np
 import pytest
@@ -20,11 +21,13 @@ def libraries(request, monkeypatch):
         monkeypatch.setattr(bgzf, "_zlib_ng", None)
 
 
+@cache
 def text(size):
     rng = np.random.default_rng(size)
     return b"".join(b"read%d\t%d\tACGT" % (i, rng.integers(1 << 30)) for i in range(size // 12 + 1))[:size]
 
 
+@cache
 def noise(size):
     return np.random.default_rng(size).integers(0, 256, size, np.uint8).tobytes()
 

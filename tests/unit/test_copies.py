@@ -25,10 +25,10 @@ def copies(m, errors, odds, seeds):
 
 def drawn(rng, n, differences, errors):
     """Errors of n reads at the place and at a copy, and whether a disjoint seed is free of them: int64[n], bool[n]."""
-    order = rng.random((n, M)).argsort(axis=1)
+    order = rng.random((n, M)).argpartition(differences, axis=1)
     differs = np.zeros((n, M), bool)
     np.put_along_axis(differs, order[:, :differences], True, axis=1)
-    order = rng.random((n, M)).argsort(axis=1)
+    order = rng.random((n, M)).argpartition(errors, axis=1)
     is_error = np.zeros((n, M), bool)
     np.put_along_axis(is_error, order[:, :errors], True, axis=1)
     like_copy = differs & is_error & (rng.random((n, M)) < 1 / 3)

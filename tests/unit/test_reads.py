@@ -36,7 +36,7 @@ class Dribble(io.RawIOBase):
     """A stream that gives at most `piece` bytes at once, as pipes do."""
 
     def __init__(self, data, piece):
-        self.rest, self.piece = data, piece
+        self.rest, self.piece = memoryview(data), piece
 
     def readable(self):
         return True

@@ -160,7 +160,7 @@ rng = np.random.default_rng(int(seed))
 first = gassst.Mapper(path, threads=1, device="none")
 records = [line.rstrip().split() for line in open(reads)]
 reads = [(name, bases, None) for name, bases in records]
-for case in range(25):
+for case in range(8):
     at = int(rng.integers(4096, len(data)))
     width = int(rng.choice([1, 8, 4096]))
     damaged = data.copy()

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 from opencl_devices import usable
 
+from gassst.bands import base
 from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError
 from gassst.gpu import drivers, platforms, probe
@@ -68,6 +69,8 @@ def test_a_trial_that_fails_is_a_line(monkeypatch, tmp_path, planes, case):
 
 @pytest.mark.device("cpu")
 def test_wrong_results_are_no_device(monkeypatch):
+    monkeypatch.setattr(base, "WORDS", base.WORDS[:1])  # few kernels are to be built
+    monkeypatch.setattr(base, "WIDTHS", ())
     monkeypatch.setattr("gassst.bands.cpu.CpuExtender", lambda planes: CpuExtender(planes[::-1]))
     answer = probe.run_trial(usable("cpu")[0].index, 1)
     assert answer["device"] is None and "wrong results" in answer["reason"]

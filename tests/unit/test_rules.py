@@ -1,5 +1,6 @@
 """Optional rules of the core: each can be switched off, and a name that no rule has is an error."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -16,12 +17,20 @@ from gassst.model.rules import PURPOSES, VARIABLE
 assert gassst.api.mapper
 
 
-def mapped(index, reads, output, without):
-    command = [sys.executable, "-m", "gassst", "map", str(index), *map(str, reads), "-o", str(output)]
+MAP = """
+import json, sys
+from gassst.cli.main import main
+for argv in json.loads(sys.argv[1]):
+    if code := main(["map", "-q", "-t", "1", "--device", "none", *argv]):
+        sys.exit(code)
+"""
+
+
+def mapped(without, *runs):
+    """Runs of `gassst map` in a process without rules: they are left out as modules are imported."""
+    command = [sys.executable, "-c", MAP, json.dumps([[*map(str, argv)] for argv in runs])]
     environment = {**os.environ, VARIABLE: without}
-    return subprocess.run(
-        [*command, "-q", "-t", "1", "--device", "none"], env=environment, capture_output=True, text=True
-    )
+    return subprocess.run(command, env=environment, capture_output=True, text=True)
 
 
 def test_the_sources_and_the_table_name_the_rules_that_are_registered():
@@ -34,10 +43,11 @@ def test_reads_map_without_a_rule(small_index, small_fastq, tmp_path, name):
     """As single reads and as pairs: every read has its records, and they are sound."""
     other = tmp_path / "other.fq.gz"
     shutil.copy(small_fastq, other)
-    for files in ([small_fastq], [small_fastq, other]):
-        done = mapped(small_index, files, tmp_path / "out.bam", name)
-        assert (done.returncode, done.stderr) == (0, "")
-        with pysam.AlignmentFile(tmp_path / "out.bam", check_sq=False) as file:
+    inputs = {tmp_path / "1.bam": [small_fastq], tmp_path / "2.bam": [small_fastq, other]}
+    done = mapped(name, *([small_index, *files, "-o", output] for output, files in inputs.items()))
+    assert (done.returncode, done.stderr) == (0, "")
+    for output, files in inputs.items():
+        with pysam.AlignmentFile(output, check_sq=False) as file:
             primary = [record for record in file if not record.flag & 0x900]
         with pysam.FastxFile(str(files[0])) as reads:
             assert len(primary) == len(files) * sum(1 for _ in reads)
@@ -45,7 +55,7 @@ def test_reads_map_without_a_rule(small_index, small_fastq, tmp_path, name):
 
 
 def test_a_name_that_no_rule_has_is_an_error(small_index, small_fastq, tmp_path):
-    done = mapped(small_index, [small_fastq], tmp_path / "out.sam", "dense-seeds,no-such-rule")
+    done = mapped("dense-seeds,no-such-rule", [small_index, small_fastq, "-o", tmp_path / "out.sam"])
     assert done.returncode == 2 and not (tmp_path / "out.sam").exists()
     assert len(done.stderr.splitlines()) == 1 and "'no-such-rule'" in done.stderr
 

@@ -489,8 +489,15 @@ except BrokenPipeError:
 """
 
 
-@pytest.mark.parametrize("path", [None, "-", "/dev/stdout"])
-@pytest.mark.parametrize("options", [{"format": "bam"}, {"format": "cram", "sort": True}, {}])
+@pytest.mark.parametrize(
+    "path, options",
+    [
+        (None, {"format": "bam"}),
+        ("/dev/stdout", {"format": "bam"}),
+        ("-", {"format": "cram", "sort": True}),
+        (None, {}),
+    ],
+)
 def test_standard_output(run_child, tmp_path, batch, path, options):
     out, err = run_child(CHILD.format(path=path, times=1, options=options)).communicate()
     assert err == b""
