@@ -178,7 +178,8 @@ cdef class LocalAligner:
         array = np.empty(n, dtype)
         cdef uint8_t[::1] to = array.view(np.uint8)
         if n:
-            memcpy(&to[0], self.rooms[room].p, to.shape[0])
+            with nogil:  # its memory may be touched for the first time
+                memcpy(&to[0], self.rooms[room].p, to.shape[0])
         return array
 
     cdef tuple lines_out(self):
