@@ -1,9 +1,6 @@
 """Local alignments to hits: cut where a contig ends, scored anew from their bases."""
 
-import numpy as np
-
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from gassst._core.cigar cimport (
@@ -17,7 +14,6 @@ from gassst._core.cigar cimport (
     cigar_span,
 )
 from gassst._core.contigs cimport contig_near, contigs_t
-from gassst._core.coordinates cimport coordinate_t
 from gassst._core.costs cimport costs_of, costs_t
 from gassst._core.layouts cimport NO_SCORE, hit_t, local_line_t
 from gassst._core.local_hits cimport (  # its own: named, so that the build sees a change
@@ -25,7 +21,6 @@ from gassst._core.local_hits cimport (  # its own: named, so that the build sees
     ground_t,
 )
 from gassst._core.planes cimport (
-    AHEAD,
     MASKED_BASE,
     base_at,
     bases64_t,
@@ -36,13 +31,10 @@ from gassst._core.planes cimport (
     first_bases,
     planes_of,
     planes_t,
-    prefetch_read,
     unknown_bases,
 )
 from gassst._core.rooms cimport enlarged, room_t
 from gassst._core.sam_flags cimport REVERSE
-
-from gassst.model.layouts import HIT
 
 cdef struct column_t:
     uint8_t op
@@ -225,47 +217,3 @@ cdef Py_ssize_t hit_of(const ground_t *ground, const aligned_t *aligned, bint be
     line.total = hit.score + bonus * (<int32_t>(first == 0) + <int32_t>(last == a.length))
     line.first_diagonal, line.last_diagonal = hit.position - first, hit.position + span - last
     return hit.cigar_runs
-
-
-def hits_from_alignments(aligned, context, bint best_parts=False):
-    """Hits and CIGARs of alignments whose bases are looked at.
-
-    Parameters
-    ----------
-    aligned : local.places.Aligned
-        k alignments.
-    context : search.context.BatchContext
-        Read: `packed`, `reference`, `params.scoring`.
-    best_parts : bool
-        Of every alignment the part with the highest score is kept, and the rest is clipped.
-
-    Returns
-    -------
-    hits : HIT[k]
-        `flag` holds the strand only; `mapq` is 0; no runs where nothing inside a contig is worth aligning.
-    cigars : uint32[]
-    """
-    cdef const uint32_t[::1] read_strand = aligned.read_strand
-    cdef const coordinate_t[::1] position = aligned.position
-    cdef const uint32_t[::1] cigars = aligned.cigars, cigar_start = aligned.start
-    cdef const uint16_t[::1] cigar_runs = aligned.n_runs
-    cdef ground_t ground = ground_of(context)
-    cdef Py_ssize_t k = read_strand.shape[0], i, runs, done = 0
-    cdef room_t room = room_t(NULL, 0)
-    cdef local_line_t line
-    cdef aligned_t one
-    hits_array, cigars_array = np.empty(k, HIT), np.empty(cigars.shape[0] + 2 * k + 1, np.uint32)
-    cdef hit_t[::1] hits = hits_array
-    cdef uint32_t[::1] out = cigars_array
-    try:
-        with nogil:
-            for i in range(k):
-                if i + AHEAD < k:
-                    prefetch_read(ground.reference, position[i + AHEAD])
-                one = aligned_t(read_strand[i], position[i], &cigars[cigar_start[i]], cigar_runs[i], 0, NO_SCORE)
-                runs = hit_of(&ground, &one, best_parts, &room, &out[done], &hits[i], &line)
-                hits[i].cigar_start = <uint32_t>done
-                done += runs
-    finally:
-        free(room.p)
-    return hits_array, cigars_array[:done].copy()

@@ -2,11 +2,14 @@
 
 import numpy as np
 
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy, memset
 
 from gassst._core.cigar cimport CIGAR_MATCH, CIGAR_SOFT_CLIP, cigar_length, cigar_op, cigar_push
-from gassst._core.coordinates cimport coordinate_t
 from gassst._core.intrinsics cimport leading_zeros, trailing_zeros
+from gassst._core.layouts cimport NO_SCORE, hit_t, local_line_t, read_summary_t
+from gassst._core.local_hits cimport aligned_t, ground_of, ground_t, hit_of
 from gassst._core.planes cimport (
     ambiguous_bases,
     bases64_t,
@@ -17,6 +20,8 @@ from gassst._core.planes cimport (
     planes_of,
     planes_t,
 )
+from gassst._core.rooms cimport enlarged, room_t
+from gassst._core.sam_flags cimport NOT_PRIMARY, UNMAPPED
 
 
 cdef inline int64_t rows_of(uint32_t length) noexcept nogil:
@@ -171,92 +176,142 @@ def fragment_ends(packed, const uint8_t[:, ::1] adapters not None, int first_par
     return ends_array
 
 
-def first_bases_of(packed, const int64_t[::1] rows, const uint16_t[::1] kept):
+cdef Py_ssize_t write_first_bases(planes_t reads, int64_t start, uint32_t m, uint32_t kept, uint64_t *planes) noexcept nogil:
+    """The planes of the first bases of a read of `m` bases, of both strands; returns how many rows these are."""
+    cdef int64_t strand, j, words = rows_of(kept), base = 64 * start
+    cdef uint64_t live
+    cdef bases64_t bases
+    for strand in range(2):
+        for j in range(words):
+            bases, live = bases_at(reads, base + 64 * j), first_bases(kept - 64 * j)
+            planes[0], planes[1], planes[2] = bases.low & live, bases.high & live, bases.masked & live
+            planes += 3
+        base += 64 * rows_of(m) + m - kept
+    return 2 * words
+
+
+def cut(packed, const uint16_t[::1] kept):
     """Reads cut behind their first bases.
 
     Parameters
     ----------
-    packed : io.read_batch.PackedReads
-    rows : int64[k]
-        Reads.
-    kept : uint16[k]
-        Bases that are left of each, at most all.
+    packed : model.read_batch.PackedReads
+    kept : uint16[n]
+        Bases that are left of each read, at most all; 0: it stays whole.
 
     Returns
     -------
-    lengths : uint32[k], planes : uint64[w + 1, 3], plane_start : uint32[k]
-        The fields of `PackedReads`.
+    lengths : uint32[n], planes : uint64[w + 1, 3], plane_start : uint32[n]
+        The fields of `PackedReads`. Those that are cut have their planes behind all others, as have empty ones.
     """
-    cdef const uint32_t[::1] lengths = packed.lengths, plane_start = packed.plane_start
+    cdef const uint32_t[::1] old_lengths = packed.lengths, old_start = packed.plane_start
+    cdef const uint64_t[:, ::1] old = packed.planes
     cdef planes_t reads = planes_of(packed.planes)
-    cdef Py_ssize_t k = rows.shape[0], i, strand, j
-    cdef int64_t at = 0, words, base
-    cdef uint32_t m
-    cdef uint64_t live
-    cdef bases64_t bases
-    cut_lengths = np.asarray(kept).astype(np.uint32)
-    words_of = 2 * ((cut_lengths.astype(np.int64) + 63) >> 6)
-    start_array = (np.cumsum(words_of) - words_of).astype(np.uint32)
-    planes_array = np.zeros((int(words_of.sum()) + 1, 3), np.uint64)
+    cdef Py_ssize_t n = kept.shape[0], i
+    cdef int64_t first = old.shape[0] - 1, at = first
+    with nogil:
+        for i in range(n):
+            at += 2 * rows_of(kept[i])
+    lengths_array, start_array = np.empty((2, n), np.uint32)
+    planes_array = np.empty((at + 1, 3), np.uint64)
+    cdef uint32_t[::1] lengths = lengths_array, start = start_array
     cdef uint64_t[:, ::1] planes = planes_array
     with nogil:
-        for i in range(k):
-            m, words = lengths[rows[i]], rows_of(kept[i])
-            for strand in range(2):
-                base = 64 * <int64_t>plane_start[rows[i]]
-                if strand:
-                    base += 64 * rows_of(m) + m - kept[i]
-                for j in range(words):
-                    bases, live = bases_at(reads, base + 64 * j), first_bases(kept[i] - 64 * j)
-                    planes[at, 0], planes[at, 1] = bases.low & live, bases.high & live
-                    planes[at, 2] = bases.masked & live
-                    at += 1
-    return cut_lengths, planes_array, start_array
+        memcpy(&planes[0, 0], &old[0, 0], first * 3 * sizeof(uint64_t))
+        memset(&planes[at, 0], 0, 3 * sizeof(uint64_t))
+        at = first
+        for i in range(n):
+            lengths[i], start[i] = old_lengths[i], old_start[i]
+            if kept[i] or not old_lengths[i]:
+                lengths[i], start[i] = kept[i], <uint32_t>at
+                at += write_first_bases(reads, old_start[i], old_lengths[i], kept[i], &planes[at, 0])
+    return lengths_array, planes_array, start_array
 
 
-def with_tails(hits, const uint32_t[::1] cigars, const uint32_t[::1] tails, bint clipped=False):
-    """Alignments of cut reads as alignments of the whole ones: they go on, without a gap, behind the cut.
+cdef Py_ssize_t with_tail(const uint32_t *cigar, Py_ssize_t runs, bint reverse, uint32_t op, uint32_t tail,
+                          uint32_t *out) noexcept nogil:
+    """The runs of an alignment, and the `tail` of its read as one more (`op`); returns how many these are."""
+    cdef Py_ssize_t j, n = 0
+    if reverse:
+        n = cigar_push(out, n, op, tail)
+    for j in range(runs):
+        n = cigar_push(out, n, cigar_op(cigar[j]), cigar_length(cigar[j]))
+    return n if reverse else cigar_push(out, n, op, tail)
 
-    An alignment that ends before the cut stays, and more is clipped. With `clipped` all of them stay.
+
+def put_back(result, const uint32_t[::1] kept, context):
+    """The hits of cut reads as those of the whole ones.
+
+    An alignment that reaches the cut goes on behind it, without a gap, as far as that raises its score. Of all others
+    the rest of the read is clipped.
 
     Parameters
     ----------
-    hits : HIT[k]
-        Mapped ones. Read: `position`, `strand`, `cigar_start`, `cigar_runs`.
-    cigars : uint32[]
-    tails : uint32[k]
-        Bases that were cut off the read of each hit.
+    result : search.arrays.BatchResult
+    kept : uint32[n]
+        Bases of the cut reads.
+    context : search.context.BatchContext
+        Of the whole reads. Read: `packed`, `reference`, `params.scoring`.
 
     Returns
     -------
-    position : int64[k], cigars : uint32[], start : uint32[k], n_runs : uint16[k]
-        As `local.places.Aligned` has them.
+    hits : HIT[h], summary : READ_SUMMARY[n], cigars : uint32[]
+        The fields of `BatchResult`.
     """
-    position, cigar_start, cigar_runs, reverse = (
-        np.ascontiguousarray(hits[name]) for name in ("position", "cigar_start", "cigar_runs", "strand")
-    )
-    cdef Py_ssize_t k = tails.shape[0], i, j, n, done = 0
-    cdef uint32_t op
-    position_array, start_array, runs_array = position.copy(), np.empty(k, np.uint32), np.empty(k, np.uint16)
-    cigars_array = np.empty(int(cigar_runs.sum(dtype=np.int64)) + k, np.uint32)
-    cdef const uint32_t[::1] first_run = cigar_start
-    cdef const uint16_t[::1] runs = cigar_runs
-    cdef const uint8_t[::1] strand = reverse
-    cdef coordinate_t[::1] position_out = position_array
-    cdef uint32_t[::1] start = start_array, out = cigars_array
-    cdef uint16_t[::1] n_runs = runs_array
+    cdef const hit_t[::1] old = result.hits
+    cdef const uint32_t[::1] cigars = result.cigars
+    cdef ground_t ground = ground_of(context)
+    cdef int32_t least = context.params.scoring.least_score
+    cdef Py_ssize_t first = cigars.shape[0], done = first, i, runs
+    cdef uint32_t tail, op
+    cdef const uint32_t *cigar
+    cdef uint32_t *longer_cigar
+    cdef room_t[2] rooms
+    cdef aligned_t one
+    cdef hit_t longer
+    cdef hit_t *hit
+    cdef local_line_t line
     with nogil:
-        for i in range(k):
-            n, start[i] = 0, <uint32_t>done
-            op = cigar_op(cigars[first_run[i] if strand[i] else first_run[i] + runs[i] - 1])
-            op = CIGAR_MATCH if op == CIGAR_MATCH and not clipped else CIGAR_SOFT_CLIP
-            if strand[i]:
-                n = cigar_push(&out[done], n, op, tails[i])
-                position_out[i] -= tails[i] if op == CIGAR_MATCH else 0
-            for j in range(first_run[i], first_run[i] + runs[i]):
-                n = cigar_push(&out[done], n, cigar_op(cigars[j]), cigar_length(cigars[j]))
-            if not strand[i]:
-                n = cigar_push(&out[done], n, op, tails[i])
-            n_runs[i] = <uint16_t>n
-            done += n
-    return position_array, cigars_array[:done], start_array, runs_array
+        for i in range(old.shape[0]):
+            if ground.lengths[old[i].read] > kept[old[i].read] and not old[i].flag & UNMAPPED:
+                done += old[i].cigar_runs + 3
+    if done == first:
+        return result.hits, result.summary, result.cigars
+    hits_array, summary_array, cigars_array = result.hits.copy(), result.summary.copy(), np.empty(done, np.uint32)
+    cdef hit_t[::1] hits = hits_array
+    cdef read_summary_t[::1] summary = summary_array
+    cdef uint32_t[::1] out = cigars_array
+    memset(&rooms[0], 0, sizeof(rooms))
+    try:
+        with nogil:
+            memcpy(&out[0], &cigars[0], first * sizeof(uint32_t))
+            done = first
+            for i in range(hits.shape[0]):
+                hit = &hits[i]
+                tail = ground.lengths[hit.read] - kept[hit.read]
+                if not tail or hit.flag & UNMAPPED:
+                    continue
+                cigar = &cigars[hit.cigar_start]
+                longer_cigar = <uint32_t *>enlarged(&rooms[0], (hit.cigar_runs + 1) * sizeof(uint32_t))
+                op = cigar_op(cigar[0 if hit.strand else hit.cigar_runs - 1])
+                op = CIGAR_MATCH if op == CIGAR_MATCH else CIGAR_SOFT_CLIP
+                runs = with_tail(cigar, hit.cigar_runs, hit.strand, op, tail, longer_cigar)
+                one = aligned_t(2 * hit.read + hit.strand, hit.position, longer_cigar, runs, 0, NO_SCORE)
+                if hit.strand and op == CIGAR_MATCH:
+                    one.position -= tail
+                hit_of(&ground, &one, True, &rooms[1], &out[done], &longer, &line)
+                # What scores less than is asked for is there for its fragment, which fits as a whole: it stays.
+                if longer.score >= max(hit.score + 1, least):
+                    hit.position, hit.score, hit.edits = longer.position, longer.score, longer.edits
+                    hit.cigar_runs = longer.cigar_runs
+                else:
+                    hit.cigar_runs = <uint16_t>with_tail(cigar, hit.cigar_runs, hit.strand, CIGAR_SOFT_CLIP, tail,
+                                                         &out[done])
+                hit.cigar_start = <uint32_t>done
+                done += hit.cigar_runs
+                if not hit.flag & NOT_PRIMARY:
+                    summary[hit.read].best = hit.edits
+    finally:
+        free(rooms[0].p)
+        free(rooms[1].p)
+    return hits_array, summary_array, cigars_array[:done]

@@ -1,5 +1,7 @@
-from gassst.model.array_types import I64, U8, U16, U32, U64, Structs
+from gassst.model.array_types import U8, U16, U32, U64, Structs
 from gassst.model.read_batch import PackedReads
+from gassst.search.arrays import BatchResult
+from gassst.search.context import BatchContext
 
 def fragment_ends(
     packed: PackedReads,
@@ -10,7 +12,5 @@ def fragment_ends(
     earliest: int,
     mate: U8 | None = None,
 ) -> U16: ...
-def first_bases_of(packed: PackedReads, rows: I64, kept: U16) -> tuple[U32, U64, U32]: ...
-def with_tails(
-    hits: Structs, cigars: U32, tails: U32, clipped: bool = False
-) -> tuple[I64, U32, U32, U16]: ...
+def cut(packed: PackedReads, kept: U16) -> tuple[U32, U64, U32]: ...
+def put_back(result: BatchResult, kept: U32, context: BatchContext) -> tuple[Structs, Structs, U32]: ...

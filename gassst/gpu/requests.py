@@ -12,6 +12,7 @@ from gassst._core import read_through as _read_through
 from gassst.gpu.arrays import STATE
 from gassst.model.array_types import COORDINATE, I32, I64, U8, U16, U32, U64
 from gassst.model.params import MapParams
+from gassst.model.read_batch import PackedReads
 from gassst.model.stats import Stats
 from gassst.search.arrays import Anchors, Bands, GlobalResult, Traced
 from gassst.search.backend import Grouped
@@ -70,11 +71,13 @@ class Request(NamedTuple):
     @classmethod
     def for_dense(cls, context: BatchContext, reads: U32, seeds: DenseSeeds) -> Request:
         """For dense seeds of `reads` (uint32[a], ascending), which alone are sent."""
-        lengths = context.lengths[reads]
-        rows = reads.astype(np.int64), lengths.astype(np.uint16)
-        lengths, planes, plane_start = _read_through.first_bases_of(context.packed, *rows)
-        of_reads = planes, plane_start, lengths, context.flip[reads], np.unique(lengths).astype(np.int64)
-        return cls(*of_reads, DENSE, np.arange(len(reads), dtype=np.uint32), dense=seeds)
+        packed, lengths = context.packed, context.lengths[reads]
+        some = PackedReads(lengths, packed.planes, packed.plane_start[reads])
+        _, planes, plane_start = _read_through.cut(some, lengths.astype(np.uint16))
+        before = np.uint32(len(packed.planes) - 1)
+        of_reads = planes[before:], plane_start - before, lengths, context.flip[reads]
+        rows = np.arange(len(reads), dtype=np.uint32)
+        return cls(*of_reads, np.unique(lengths).astype(np.int64), DENSE, rows, dense=seeds)
 
     @property
     def kind(self) -> tuple[int, DenseSeeds]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from gassst.model.array_types import I64, U16, U32, Bool
+from gassst.model.array_types import I64, U32, Bool
 from gassst.model.layouts import LOCAL_LINE, LOCAL_PLACE
 from gassst.model.params import SPECIFIC_LENGTH, Scoring
 
@@ -74,27 +74,6 @@ class Places(Structs):
         m = lengths[self.read].astype(np.int64)
         reverse = (self.read_strand & 1).astype(bool)
         return np.where(reverse, m - last, first), np.where(reverse, m - first, last)
-
-
-class Aligned(NamedTuple):
-    """Alignments in bands, before they are cut at the ends of contigs.
-
-    Attributes
-    ----------
-    read_strand : uint32[k]
-    position : int64[k]
-        Concatenated coordinate of the first aligned base.
-    cigars : uint32[]
-        Runs, length << 4 | operation.
-    start : uint32[k], n_runs : uint16[k]
-        Runs of alignment i are start[i] .. start[i] + n_runs[i].
-    """
-
-    read_strand: U32
-    position: I64
-    cigars: U32
-    start: U32
-    n_runs: U16
 
 
 class Lines(Structs):

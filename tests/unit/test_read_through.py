@@ -168,9 +168,9 @@ def test_mates_say_more_than_an_adapter():
 
 def test_cut_reads_are_packed_like_short_ones():
     rng = np.random.default_rng(3)
-    reads = [random_bases(rng, size) for size in (150, 64, 65, 300, 21)]
+    reads = [random_bases(rng, size) for size in (150, 64, 65, 300, 21, 0)]
     reads[3] = reads[3][:100] + "N" + reads[3][101:]
-    kept = np.array([64, 63, 0, 130, 20], np.uint16)
+    kept = np.array([64, 63, 0, 130, 20, 0], np.uint16)
     shown = read_through.cut(packed(reads), kept)
     expected = packed([read[: size or None] for read, size in zip(reads, kept.tolist(), strict=True)])
     np.testing.assert_array_equal(shown.lengths, expected.lengths)
@@ -192,11 +192,28 @@ def test_cut_reads_are_packed_like_short_ones():
     ],
 )
 def test_alignments_go_on_behind_the_cut(strand, runs, position, expected):
-    hits = np.zeros(1, HIT)
+    """A read of which each aligned base, and each one behind the cut, is that of the genome."""
+    genome = random_bases(np.random.default_rng(9), 2000)
+    forward, at, first = "", 1000, runs[0][0] * (runs[0][1] == SOFT_CLIP)
+    for length, op in runs:
+        forward += genome[at : at + length] if op == 0 else "A" * length
+        at += length * (op == 0)
+    tail = genome[1000 - first - 60 : 1000 - first] if strand else genome[at : at + 60]
+    forward = tail + forward if strand else forward + tail
+    hits, summary = np.zeros(1, HIT), np.zeros(1, READ_SUMMARY)
     hits["position"], hits["strand"], hits["cigar_runs"], hits["cigar_start"] = 1000, strand, len(runs), 1
+    hits["score"] = sum(length * SCORING.match for length, op in runs if op == 0)
     cigars = np.array([7, *(length << 4 | op for length, op in runs)], np.uint32)
-    at, out, start, n_runs = compiled.with_tails(hits, cigars, np.array([60], np.uint32))
-    assert (at.tolist(), start.tolist(), n_runs.tolist()) == ([position], [0], [len(expected)])
+    whole = packed([reverse_complement(forward) if strand else forward])
+    planes = np.array([*plane_rows(genome), (0, 0, 0)], np.uint64)
+    reference = SimpleNamespace(planes=planes, starts=np.array([0]), lengths=np.array([2000]))
+    context = Context(
+        read_through.cut(whole, np.array([90], np.uint16)), reference, SimpleNamespace(scoring=SCORING)
+    )
+    result = read_through.put_back(BatchResult(hits, summary, cigars), context, whole)
+    (hit,) = result.hits
+    out = result.cigars[hit["cigar_start"] :][: hit["cigar_runs"]]
+    assert hit["position"] == position
     assert [(int(run) >> 4, int(run) & 15) for run in out] == expected
 
 
