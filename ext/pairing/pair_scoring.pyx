@@ -78,7 +78,7 @@ def places_of_rows(found, selected, const uint32_t[::1] lengths, const int64_t[:
     Parameters
     ----------
     found : search.backend.Grouped
-        Read: `bands`, `ends`.
+        Read: `bands`.
     selected : search.backend.Selected
         Read: `rows` int64[k].
     lengths : uint32[n]
@@ -92,11 +92,11 @@ def places_of_rows(found, selected, const uint32_t[::1] lengths, const int64_t[:
         One more than the contig of the middle; what lies before the first border counts as 0.
     """
     cdef const uint32_t[::1] read_strand = found.bands.read_strand
-    cdef const coordinate_t[::1] ends = found.ends
-    cdef const uint16_t[::1] edits = found.bands.edits
+    cdef const coordinate_t[::1] band_start = found.bands.band_start
+    cdef const uint16_t[::1] end = found.bands.end, edits = found.bands.edits
     cdef const int64_t[::1] rows = selected.rows
     cdef Py_ssize_t k = rows.shape[0], i
-    cdef int64_t middle, lowest = 0, highest = -1
+    cdef int64_t m, middle, lowest = 0, highest = -1
     cdef int32_t c = 0
     strand_array, end_array = np.empty(k, np.uint32), np.empty(k, np.int64)
     edits_array, contig_array = np.empty(k, np.uint16), np.empty(k, np.int32)
@@ -106,8 +106,10 @@ def places_of_rows(found, selected, const uint32_t[::1] lengths, const int64_t[:
     cdef int32_t[::1] contig = contig_array
     with nogil:
         for i in range(k):
-            strand_out[i], end_out[i], edits_out[i] = read_strand[rows[i]], ends[rows[i]], edits[rows[i]]
-            middle = end_out[i] - ((lengths[strand_out[i] >> 1] + 1) >> 1)
+            strand_out[i], edits_out[i] = read_strand[rows[i]], edits[rows[i]]
+            m = lengths[strand_out[i] >> 1]
+            end_out[i] = band_start[rows[i]] + end[rows[i]] + m
+            middle = end_out[i] - ((m + 1) >> 1)
             if middle < lowest or middle > highest:
                 c = <int32_t>contigs_before(&borders[0], borders.shape[0], middle)
                 lowest = borders[c - 1] if c else INT64_MIN

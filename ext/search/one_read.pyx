@@ -15,14 +15,14 @@ from gassst._core.alignments cimport CIGARS, Traces, ungapped_diagonal
 from gassst._core.banded cimport band_batch, bands_at, local_ends, local_scoring
 from gassst._core.coordinates cimport coordinate_t
 from gassst._core.cigar cimport cigar_length, cigar_op, cigar_span
-from gassst._core.layouts cimport NO_SCORE, NO_SUBOPTIMAL, hit_t, rating_t, read_summary_t
+from gassst._core.layouts cimport NO_SCORE, hit_t, rating_t, read_summary_t
 from gassst._core.contigs cimport contig_near, contigs_before, contigs_t
 from gassst._core.mapq cimport Rater, place_t as rated_t
 from gassst._core.planes cimport bases_at, first_base, first_bases, planes_t
 from gassst._core.read_through cimport adapter_start, adapters_of, adapters_t
 from gassst._core.rooms cimport enlarged, room_t
 from gassst._core.seeds cimport orient_read, reads_t
-from gassst._core.selection cimport choice_t, place_t, read_bands_t, scratch_t, select_places
+from gassst._core.selection cimport choice_t, place_t, select_places, sought_t
 from gassst._core.stages cimport PLACES, Stages, states_t
 
 cdef extern from "pack.h" nogil:
@@ -67,13 +67,13 @@ cdef class OneRead:
     cdef const uint8_t[:, ::1] adapter_codes
     cdef adapters_t adapters
     cdef int specific
-    cdef int shortest, margin
-    cdef uint32_t max_hits
+    cdef int shortest
+    cdef choice_t choice
     cdef const uint8_t[::1] known_length
     # The read at hand.
     cdef uint64_t *planes
+    cdef sought_t read
     cdef uint32_t length, row
-    cdef uint64_t digest
     cdef uint8_t flip, looked, capped
     cdef uint16_t best, limit, complete, planned
     cdef read_summary_t summary
@@ -87,8 +87,7 @@ cdef class OneRead:
         memset(self.rooms, 0, sizeof(self.rooms))
         self.plan, self.names = plan, list(index.reference.names)
         self.known_length = plan.known_lengths.view(np.uint8)
-        self.max_hits, self.shortest = max_hits, rules.shortest
-        self.margin = rules.margin
+        self.choice, self.shortest = choice_t(rules.margin, max_hits), rules.shortest
         self.rater = plan.rater(rules.library)
         self.is_local, self.longest = rules.is_local, rules.longest
         self.free_errors, self.match, self.error_cost = rules.free_errors, rules.match, rules.error_cost
@@ -138,7 +137,8 @@ cdef class OneRead:
             usable = not (self.is_local and adapter_start(self.reads, 0, self.length, &self.adapters, self.specific))
             if usable:
                 self.stages.run_block(0, 1)
-            usable = usable and self.choose() and self.is_settled()
+                self.choose()
+                usable = self.is_settled()
             if usable and self.summary.n_reported:
                 self.align(&rating)
                 quality = self.traces.rate(&rating, self.found)
@@ -172,7 +172,8 @@ cdef class OneRead:
             self.planes[6 * words + i] = 0
         self.reads.words, self.reads.rows = self.planes, 2 * words + 1
         self.length = m
-        self.flip = orient_read(self.planes, m, &self.digest)
+        self.read.length, self.read.flip = m, orient_read(self.planes, m, &self.read.digest)
+        self.flip = self.read.flip
         self.best, self.limit, self.complete, self.planned = NO_SCORE, self.stages.errors[m], 0, 0
         self.looked = self.capped = 0
         reads = reads_t(self.reads, &self.row, &self.length, &self.flip, NULL, 1)
@@ -182,40 +183,12 @@ cdef class OneRead:
 
     # --- choice and alignment ----------------------------------------------------------------------------------------
 
-    cdef bint choose(self) except -1 nogil:
-        """`selection.select_best`: fills `summary`, and rows of places to report."""
-        cdef Py_ssize_t n = self.stages.n_places, i
-        cdef const place_t *places = <const place_t *>self.stages.rooms[PLACES].p
-        cdef int64_t *rows
-        cdef uint64_t *keys
-        cdef uint32_t *read_strand
-        cdef coordinate_t *ends
-        cdef uint16_t *edits
-        cdef read_bands_t bands
-        cdef choice_t choice = choice_t(self.margin, self.max_hits)
-        cdef scratch_t scratch
-        memset(&self.summary, 0, sizeof(read_summary_t))
-        self.summary.best = self.summary.second = NO_SCORE
-        self.summary.suboptimal = NO_SUBOPTIMAL
-        if n == 0:
-            return True
-        rows = <int64_t *>enlarged(&self.rooms[ROWS], n * sizeof(int64_t))
-        if n == 1:
-            self.summary.best, self.summary.n_best, self.summary.n_reported, rows[0] = places[0].edits, 1, 1, 0
-            return True
-        # 16 bytes of keys, 12 + 2 of columns and 1 of strata for each.
-        keys = <uint64_t *>enlarged(&self.rooms[SORTING], 32 * n)
-        scratch.keys, scratch.sorting = keys, keys + n
-        ends = <coordinate_t *>(keys + 2 * n)
-        read_strand = <uint32_t *>(ends + n)
-        edits = <uint16_t *>(read_strand + n)
-        scratch.stratum = <uint8_t *>(edits + n)
-        for i in range(n):
-            read_strand[i], edits[i] = places[i].read_strand, places[i].edits
-            ends[i] = places[i].first + places[i].end + self.length
-        bands = read_bands_t(read_strand, ends, edits, 0, n, self.flip, self.digest)
-        select_places(&bands, &choice, &scratch, &self.summary, rows)
-        return True
+    cdef int choose(self) except -1 nogil:
+        """Fills `summary`, and rows of places to report."""
+        cdef Py_ssize_t n = self.stages.n_places
+        cdef int64_t *rows = <int64_t *>enlarged(&self.rooms[ROWS], n * sizeof(int64_t))
+        return select_places(<const place_t *>self.stages.rooms[PLACES].p, n, &self.read, &self.choice,
+                             &self.rooms[SORTING], &self.summary, rows)
 
     cdef bint is_settled(self) noexcept nogil:
         """Whether the places of whole reads are those to report: where ends may be clipped, only of clear reads."""

@@ -141,8 +141,10 @@ cdef class Stages:
 
         Returns
         -------
-        tuple
-            Columns of `search.arrays.Bands`: the places within the limits as they were found, block by block.
+        columns : tuple
+            Those of `search.arrays.Bands`: the places within the limits, of each read as they were found.
+        start : int64[n + 1]
+            Places of read r are start[r] .. start[r + 1].
         """
         cdef const uint64_t[:, ::1] planes = context.packed.planes
         cdef const uint32_t[::1] plane_start = context.packed.plane_start, lengths = context.packed.lengths
@@ -168,22 +170,32 @@ cdef class Stages:
                 while first < n:
                     self.run_block(first, min(first + block, n))
                     first += block
-        return self.found()
+        return self.found(n)
 
-    cdef tuple found(self):
+    cdef tuple found(self, Py_ssize_t n_reads):
         """The places, as `search` returns them."""
         cdef const place_t *places = <const place_t *>self.rooms[PLACES].p
-        cdef Py_ssize_t n = self.n_places, i
+        cdef Py_ssize_t n = self.n_places, i, r
+        cdef int64_t to
         columns = tuple(np.empty(n, t) for t in (np.uint32, np.int64, np.uint16, np.uint16, np.uint8))
+        starts = np.zeros(n_reads + 2, np.int64)
+        cdef int64_t[::1] start = starts
         cdef uint32_t[::1] read_strand = columns[0]
         cdef coordinate_t[::1] first = columns[1]
         cdef uint16_t[::1] end = columns[2], edits = columns[3]
         cdef uint8_t[::1] words = columns[4]
         with nogil:
             for i in range(n):
-                read_strand[i], first[i] = places[i].read_strand, places[i].first
-                end[i], edits[i], words[i] = places[i].end, places[i].edits, places[i].words
-        return (*columns, columns[3])
+                start[(places[i].read_strand >> 1) + 2] += 1
+            for r in range(n_reads):
+                start[r + 2] += start[r + 1]
+            for i in range(n):  # start[r + 1] becomes the end of the places of read r
+                r = places[i].read_strand >> 1
+                to = start[r + 1]
+                start[r + 1] += 1
+                read_strand[to], first[to] = places[i].read_strand, places[i].first
+                end[to], edits[to], words[to] = places[i].end, places[i].edits, places[i].words
+        return (*columns, columns[3]), starts[:-1]
 
     # --- one block ---------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from gassst._core.coordinates cimport coordinate_t
 from gassst._core.layouts cimport read_summary_t
+from gassst._core.rooms cimport room_t
 
 
 cdef struct place_t:
@@ -19,23 +20,12 @@ cdef struct choice_t:
     uint32_t max_hits   # most rows of a read
 
 
-cdef struct read_bands_t:
-    # The bands of one read.
-    const uint32_t *read_strand
-    const coordinate_t *end_position
-    const uint16_t *edits
-    int64_t first       # row of the first one
-    Py_ssize_t size
+cdef struct sought_t:
+    # The read whose places are chosen.
+    int64_t length
     bint flip
     uint64_t digest
 
 
-cdef struct scratch_t:
-    # Room for the places of the read with the most bands.
-    uint64_t *keys      # sorted: canonical strand, end, row
-    uint64_t *sorting
-    uint8_t *stratum    # of each place, or UINT8_MAX: at the place of a better row, or reported
-
-
-cdef void select_places(const read_bands_t *bands, const choice_t *choice, const scratch_t *scratch,
-                        read_summary_t *summary, int64_t *rows) noexcept nogil
+cdef int select_places(const place_t *places, Py_ssize_t n, const sought_t *read, const choice_t *choice, room_t *room,
+                       read_summary_t *summary, int64_t *rows) except -1 nogil

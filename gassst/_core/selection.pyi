@@ -1,9 +1,7 @@
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst.search.arrays import Bands
 from gassst.search.backend import Grouped
 from gassst.search.context import BatchContext
 
@@ -14,9 +12,6 @@ _I32 = NDArray[np.int32]
 _I64 = NDArray[np.int64]
 _Structs = NDArray[np.void]
 
-def group_by_read(
-    parts: Sequence[Bands], lengths: _U32
-) -> tuple[tuple[_U32, _I64, _U16, _U16, _U8, _U16], _I64, _I64]: ...
 def select_best(
     found: Grouped, context: BatchContext, margin: int, max_hits: int
 ) -> tuple[_I64, _I64, _Structs]: ...

@@ -86,7 +86,7 @@ cdef class Stages:
     cdef Py_ssize_t n_places
     cdef uint32_t first     # read of the block
 
-    cdef tuple found(self)
+    cdef tuple found(self, Py_ssize_t n_reads)
     cdef void open_reads(self, const reads_t *reads, const states_t *states) noexcept nogil
     cdef int run_block(self, uint32_t first, uint32_t stop) except -1 nogil
     cdef Py_ssize_t unsettled(self, int stage, uint32_t first, uint32_t stop) except -1 nogil

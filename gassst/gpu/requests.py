@@ -245,7 +245,7 @@ class Found(NamedTuple):
             reach,
         )
         bands = Bands(read_strand, *columns)
-        grouped = Grouped(bands, bands.ends(context.lengths), self.start - self.start[0])
+        grouped = Grouped(bands, self.start - self.start[0])
         state = SearchState.initial(context)
         for name, column in zip(STATE, self.state, strict=True):
             getattr(state, name.lower())[:] = column

@@ -146,10 +146,6 @@ class Bands:
         columns = self.read_strand, self.band_start, self.end, self.edits, self.words, self.reach
         return Bands(*_taken(columns, index))
 
-    def ends(self, lengths: U32) -> I64:
-        """int64[h]: coordinates behind the last aligned bases, from the lengths of the reads."""
-        return self.band_start + self.end + lengths[self.read_strand >> 1]
-
 
 class Traced(NamedTuple):
     """Tracebacks of `t` bands.

@@ -26,10 +26,9 @@ class Resolved(NamedTuple):
 
 
 class Grouped(NamedTuple):
-    """Bands grouped by read; `ends` int64[h], coordinates behind the last aligned bases; `start` int64[n + 1]."""
+    """Bands grouped by read: those of read r are `start`[r] .. `start`[r + 1], int64[n + 1]."""
 
     bands: Bands
-    ends: I64
     start: I64
 
 

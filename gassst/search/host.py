@@ -104,11 +104,11 @@ class HostBackend:
         with self._checked_index():
             if pairs is None:
                 stages = plan.kept("stages", lambda: Stages(*made_of, *more), *made_of)
-                found = stages.search(context, state, BLOCK, *asked)
+                columns, start = stages.search(context, state, BLOCK, *asked)
             else:
                 of_pairs = plan.kept("pair_stages", lambda: PairStages(*made_of, *more), *made_of)
                 how = RESCUE_PLACES, self.seeds_on_device, BLOCK
-                found = of_pairs.search_pairs(context, state, pairs, *how, *asked)
+                columns, start = of_pairs.search_pairs(context, state, pairs, *how, *asked)
                 stats.rescued += of_pairs.rescued
                 stats.nanoseconds["pairs"] += of_pairs.pairs_ns
                 stages = of_pairs
@@ -120,7 +120,7 @@ class HostBackend:
         for stage, spent in zip(("seeds", "candidates", "score"), nanoseconds, strict=True):
             stats.nanoseconds[stage] += spent
         context.cascade.count(np.asarray(stages.funnel).tolist(), stats.funnel)
-        return state, self.group([Bands(*found)])
+        return state, Grouped(Bands(*columns), start)
 
     @contextmanager
     def _checked_index(self) -> Iterator[None]:
@@ -265,9 +265,10 @@ class HostBackend:
 
     def group(self, bands: list[Bands]) -> Grouped:
         """All bands, grouped by read, within a read in their order."""
-        with self.stats.timed("select"):
-            columns, ends, start = _selection.group_by_read(bands, self.context.lengths)
-        return Grouped(Bands(*columns), ends, start)
+        found = Bands.concatenate(bands)
+        read = found.read_strand >> 1
+        start = np.append(0, np.cumsum(np.bincount(read, minlength=self.context.n)))
+        return Grouped(found.take(np.argsort(read, kind="stable")), start)
 
     def select_best(self, found: Grouped, max_hits: int) -> Selected:
         """The distinct places of every read, up to `EXTRA_STRATA` errors above the best; the primary of each first."""
@@ -282,7 +283,7 @@ class HostBackend:
         strand = bands.read_strand & 1 ^ context.flip[read]
         key = place_keys(read, bands.band_start + bands.end) << np.uint64(1) | strand
         order = np.argsort(key, kind="stable")
-        found = Grouped(bands.take(order), found.ends[order], found.start)
+        found = Grouped(bands.take(order), found.start)
         edits = found.bands.edits
         summary = summarise_all(read, edits, context.n)
         primary = _primaries(edits, found.start, summary, context.digest)

@@ -29,25 +29,11 @@ def random_bands(rng, n, crowd=60) -> Bands:
     return Bands(*(c.astype(t) for c, t in zip(columns, DTYPES, strict=True)))
 
 
-@pytest.mark.parametrize("sizes", [[], [0], [300], [5, 0, 200, 1]])
-def test_grouped_is_a_stable_sort(sizes):
-    rng = np.random.default_rng(len(sizes))
-    parts = [random_bands(rng, n) for n in sizes]
-    lengths = rng.integers(30, 200, READS).astype(np.uint32)
-    columns, ends, start = _selection.group_by_read(parts, lengths)
+def grouped(parts) -> Grouped:
     whole = Bands.concatenate(parts)
-    order = np.argsort(whole.read_strand >> 1, kind="stable")
-    expected = whole.take(order)
-    for got, column in zip(columns, vars(expected).values(), strict=True):
-        assert got.dtype == column.dtype
-        assert got.tolist() == column.tolist()
-    assert ends.tolist() == expected.ends(lengths).tolist()
-    assert np.diff(start).tolist() == np.bincount(whole.read_strand >> 1, minlength=READS).tolist()
-
-
-def grouped(parts, lengths) -> Grouped:
-    columns, ends, start = _selection.group_by_read(parts, lengths)
-    return Grouped(Bands(*columns), ends, start)
+    read = whole.read_strand >> 1
+    start = np.append(0, np.cumsum(np.bincount(read, minlength=READS)))
+    return Grouped(whole.take(np.argsort(read, kind="stable")), start)
 
 
 def distinct(rows, margin):
@@ -63,12 +49,13 @@ def distinct(rows, margin):
 @pytest.mark.parametrize("margin, max_hits", [(2, 1), (2, 3), (7, 0xFFFFFFFF), (0, 50)])
 def test_selection_is_that_of_the_places_taken_one_by_one(margin, max_hits):
     rng = np.random.default_rng(margin)
-    lengths = np.full(READS, 50, np.uint32)
-    found = grouped([random_bands(rng, 400), random_bands(rng, 300, 3000)], lengths)
-    read_strand, edits, ends, start = found.bands.read_strand, found.bands.edits, found.ends, found.start
+    lengths = rng.integers(30, 200, READS).astype(np.uint32)
+    found = grouped([random_bands(rng, 400), random_bands(rng, 300, 3000)])
+    read_strand, edits, start = found.bands.read_strand, found.bands.edits, found.start
+    ends = found.bands.band_start + found.bands.end  # the same for all of a read: its bases more
     flip = rng.integers(0, 2, READS).astype(np.uint8)
     digest = rng.integers(0, 1 << 62, READS).astype(np.uint64)
-    context = SimpleNamespace(flip=flip, digest=digest)
+    context = SimpleNamespace(lengths=lengths, flip=flip, digest=digest)
     rows, row_start, summary = _selection.select_best(found, context, margin, max_hits)
     several = 0
     for r in range(READS):
@@ -98,8 +85,8 @@ def test_selection_is_that_of_the_places_taken_one_by_one(margin, max_hits):
 
 
 def test_strata_that_make_no_sense_are_refused():
-    nothing = grouped([], np.zeros(1, np.uint32))
-    context = SimpleNamespace(flip=np.zeros(1, np.uint8), digest=np.zeros(1, np.uint64))
+    nothing, none = grouped([]), np.zeros(READS, np.uint64)
+    context = SimpleNamespace(lengths=none.astype(np.uint32), flip=none.astype(np.uint8), digest=none)
     for margin in (-1, 255):
         with pytest.raises(ValueError, match="margin"):
             _selection.select_best(nothing, context, margin, 1)

@@ -37,9 +37,12 @@ def test_places_of_rows_lie_on_the_contig_of_their_middle():
     rng = np.random.default_rng(1)
     borders, n, k = np.array([1000, 1500, 4000, 9000], np.int64), 50, 3000
     lengths = rng.integers(30, 200, n).astype(np.uint32)
-    columns = rng.integers(0, 2 * n, k).astype(np.uint32), rng.integers(200, 10_000, k)
+    read_strand, band_start = rng.integers(0, 2 * n, k).astype(np.uint32), rng.integers(200, 10_000, k)
+    end = rng.integers(0, 128, k).astype(np.uint16)
+    columns = read_strand, band_start + end + lengths[read_strand >> 1]
     edits, rows = rng.integers(0, 9, k).astype(np.uint16), rng.integers(0, k, 2000)
-    found = SimpleNamespace(bands=SimpleNamespace(read_strand=columns[0], edits=edits), ends=columns[1])
+    bands = SimpleNamespace(read_strand=read_strand, band_start=band_start, end=end, edits=edits)
+    found = SimpleNamespace(bands=bands)
     *got, contig = _pair_scoring.places_of_rows(found, SimpleNamespace(rows=rows), lengths, borders)
     for column, expected in zip(got, (*columns, edits), strict=True):
         assert column.tolist() == expected[rows].tolist()
