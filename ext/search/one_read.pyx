@@ -1,8 +1,8 @@
 """One read at a time, for callers that wait for its places: a block of one (`stages.pyx`), without arrays around it.
 
-A read has the places that it has in any batch. Where ends may be clipped, this is for clear reads: one place, no gap,
-and errors that no clipped or gapped alignment betters (`_Realignment._clear` in `gassst/local/realign.py`). The batches
-have to say what becomes of all others.
+A read has the places that it has in any batch. Where ends may be clipped, this is for clear reads: one place or none
+without an error, no gap, and errors that no clipped or gapped alignment betters. The batches have to say what becomes
+of all others.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ from gassst._core.cigar cimport cigar_length, cigar_op, cigar_span
 from gassst._core.layouts cimport NO_SCORE, hit_t, rating_t, read_summary_t
 from gassst._core.contigs cimport contig_near, contigs_before, contigs_t
 from gassst._core.mapq cimport Rater, place_t as rated_t
-from gassst._core.planes cimport bases_at, first_base, first_bases, planes_t
+from gassst._core.planes cimport bases_at, count_bits, first_base, first_bases, planes_t, unknown_bases
 from gassst._core.read_through cimport adapter_start, adapters_of, adapters_t
 from gassst._core.rooms cimport enlarged, room_t
 from gassst._core.seeds cimport orient_read, reads_t
@@ -60,7 +60,7 @@ cdef class OneRead:
     cdef list names
     cdef planes_t reads
     cdef bint is_local
-    cdef int longest, free_errors, match, error_cost, least_score, perfect_ends
+    cdef int longest, breaking, match, error_cost, spared, least_score, perfect_ends
     cdef bint any_perfect
     cdef const int16_t[::1] costs
     cdef const int64_t[:, ::1] leaving
@@ -77,6 +77,7 @@ cdef class OneRead:
     cdef uint8_t flip, looked, capped
     cdef uint16_t best, limit, complete, planned
     cdef read_summary_t summary
+    cdef int loss  # of score, of the first place
     # What it needs, kept for the next one.
     cdef Stages stages
     cdef Traces traces
@@ -90,7 +91,8 @@ cdef class OneRead:
         self.choice, self.shortest = choice_t(rules.margin, max_hits), rules.shortest
         self.rater = plan.rater(rules.library)
         self.is_local, self.longest = rules.is_local, rules.longest
-        self.free_errors, self.match, self.error_cost = rules.free_errors, rules.match, rules.error_cost
+        self.breaking, self.match, self.error_cost = rules.breaking, rules.match, rules.error_cost
+        self.spared = self.error_cost - (self.match + 1)
         self.least_score, self.any_perfect = rules.least_score, rules.any_perfect
         self.perfect_ends = rules.perfect_ends
         self.costs, self.leaving = rules.costs, rules.leaving
@@ -141,7 +143,10 @@ cdef class OneRead:
                 usable = self.is_settled()
             if usable and self.summary.n_reported:
                 self.align(&rating)
-                quality = self.traces.rate(&rating, self.found)
+                self.rater.cap_beside(&rating, self.traces.reference, &self.traces.reads,
+                                      self.found.read << 1 | self.found.strand, self.found.position, 0, self.length,
+                                      self.loss / <double>self.error_cost)
+                quality = rating.mapq
         if not usable:
             return None
         for i in range(self.summary.n_reported):
@@ -156,8 +161,8 @@ cdef class OneRead:
         cdef int64_t start = hit.position - self.traces.contigs.starts[contig]
         cigar = tuple([(cigar_op(runs[j]), cigar_length(runs[j])) for j in range(hit.cigar_runs)])
         return (self.names[contig], start, start + cigar_span(runs, hit.cigar_runs), "-" if hit.strand else "+", quality, cigar,
-                hit.edits, <int>self.length * self.match - hit.edits * self.error_cost, is_primary, False, False,
-                "", "")
+                hit.edits, <int>self.length * self.match - (self.loss if is_primary else hit.edits * self.error_cost),
+                is_primary, False, False, "", "")
 
     # --- search ------------------------------------------------------------------------------------------------------
 
@@ -194,61 +199,62 @@ cdef class OneRead:
         """Whether the places of whole reads are those to report: where ends may be clipped, only of clear reads."""
         cdef const read_summary_t *s = &self.summary
         cdef const place_t *place
-        cdef int score = <int>self.length * self.match - s.best * self.error_cost
-        cdef int64_t first
+        cdef int64_t first, masked
         cdef coordinate_t diagonal
+        self.loss = s.best * self.error_cost
         if not self.is_local:
             return True
-        if s.n_reported != 1 or (s.best > 0 if s.n_best > 1 else s.second != NO_SCORE):
-            return False
-        if score < self.least_score and not (self.any_perfect and s.best == 0):
+        if s.n_best == 0 or s.best > 0 and (s.n_best > 1 or s.second != NO_SCORE):
             return False
         place = <const place_t *>self.stages.rooms[PLACES].p + (<const int64_t *>self.rooms[ROWS].p)[0]
         first = first_base(0, place.read_strand, self.length)
         diagonal = ungapped_diagonal(self.stages.reference, place.first + place.end, self.reads, first, self.length,
                                      place.edits, place.reach)
-        return diagonal and self.is_plain(diagonal, first) and self.is_best(place, diagonal)
+        masked = self.masked_bases(diagonal, first) if diagonal else -1
+        if masked < 0 or masked > 0 and self.spared < 0:
+            return False
+        self.loss -= <int>masked * self.spared
+        if <int>self.length * self.match - self.loss < self.least_score and not (self.any_perfect and self.loss == 0):
+            return False
+        return masked == 0 and self.loss < self.breaking or self.is_best(place, diagonal, s.best * self.error_cost)
 
-    cdef bint is_best(self, const place_t *place, coordinate_t diagonal) noexcept nogil:
-        """Whether nothing that touches the diagonal scores more than the whole read, or as much: `Aligner.score`.
+    cdef bint is_best(self, const place_t *place, coordinate_t diagonal, int expected) noexcept nogil:
+        """Whether nothing scores as much as the whole read in the bands that `LocalAligner.known` looks at.
 
-        A band is wide enough where leaving it costs more than the errors do.
+        These are as wide as what the read is `expected` to lose asks for.
         """
-        cdef int loss = place.edits * self.error_cost
-        cdef uint32_t width = 64 * <uint32_t>self.stages.words[self.length]
-        cdef coordinate_t first
-        cdef uint16_t key = 0, rows = 0, end = 0
+        cdef uint32_t widest = 64 * <uint32_t>self.stages.words[self.length], width
         cdef Py_ssize_t w = 0
-        cdef band_batch batch
-        cdef local_ends ends
-        if place.edits <= self.free_errors:
-            return True
-        while w < self.leaving.shape[0] and self.leaving[w, 1] <= loss:
+        while w < self.leaving.shape[0] and self.leaving[w, 1] <= expected:
             w += 1
-        if w == self.leaving.shape[0] or self.leaving[w, 0] > width:
+        if w == self.leaving.shape[0] or self.leaving[w, 0] > widest:
             return False
         width = <uint32_t>self.leaving[w, 0]
-        first = diagonal - (width >> 1)
-        batch = bands_at(&self.stages.reference, &self.stages.reads, &place.read_strand, &first, 1)
-        ends.key, ends.rows, ends.end = &key, &rows, &end
+        return (self.leads(place, diagonal, diagonal - (width >> 1), width)
+                and (width < widest or self.leads(place, diagonal, place.first, width)))
+
+    cdef bint leads(self, const place_t *place, coordinate_t diagonal, coordinate_t first, uint32_t width) noexcept nogil:
+        """Whether the whole read on a diagonal scores most in a band."""
+        cdef uint16_t key = 0, rows = 0, end = 0
+        cdef band_batch batch = bands_at(&self.stages.reference, &self.stages.reads, &place.read_strand, &first, 1)
+        cdef local_ends ends = local_ends(&key, &rows, &end)
         self.stages.kernels.local_score(&batch, <const local_scoring *>&self.costs[0], width, &ends)
         # A key is twice the total, and odd where the first base is clipped.
         return (not key & 1 and rows == self.length and first + end == diagonal
-                and key >> 1 == <int>self.length * self.match + self.perfect_ends - loss)
+                and key >> 1 == <int>self.length * self.match + self.perfect_ends - self.loss)
 
-    cdef bint is_plain(self, int64_t diagonal, int64_t first) noexcept nogil:
-        """Whether an ungapped alignment lies inside a contig, and no base that faces another is masked."""
-        cdef int64_t m = self.length, i, start
+    cdef int64_t masked_bases(self, int64_t diagonal, int64_t first) noexcept nogil:
+        """How many masked bases an ungapped alignment has on either side; -1 where it is not inside a contig."""
+        cdef int64_t m = self.length, i, masked = 0, start
         cdef const contigs_t *contigs = &self.traces.contigs
         cdef Py_ssize_t contig = contig_near(contigs.starts, contigs.lengths, contigs.n, diagonal + (m >> 1))
-        cdef uint64_t masked = 0
         start = contigs.starts[contig]
         if diagonal < start or diagonal + m > start + contigs.lengths[contig]:
-            return False
+            return -1
         for i in range(0, m, 64):
-            masked |= first_bases(min(m - i, 64)) & (
-                bases_at(self.stages.reference, diagonal + i).masked | bases_at(self.reads, first + i).masked)
-        return masked == 0
+            masked += count_bits(first_bases(min(m - i, 64)) & unknown_bases(
+                bases_at(self.stages.reference, diagonal + i), bases_at(self.reads, first + i)))
+        return masked
 
     cdef int align(self, rating_t *rating) except -1 nogil:
         """The alignments of the reported places, and the rating of the first one but for copies beside it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, NamedTuple, overload
@@ -26,7 +27,7 @@ from gassst.model.sam_flags import (
     UNMAPPED,
 )
 from gassst.model.slices import slices
-from gassst.pairing.insert_size import is_primary, reference_spans
+from gassst.pairing.insert_size import REFERENCE_RUNS, is_primary, reference_spans
 from gassst.search.arrays import BatchResult
 
 OPERATIONS = "MIDNSHP=X"
@@ -413,34 +414,29 @@ def _with_mates(hits: NDArray[Any], mate: NDArray[np.uint8] | None) -> NDArray[n
     return np.where(lone, flag & (0xFFFF ^ PROPER_PAIR), flag).astype(np.uint16)
 
 
-def hits_of(arrays: HitArrays, n_reads: int) -> list[list[Hit]]:
-    """The hits of each of `n_reads` reads, the primary first."""
-    found: list[list[Hit]] = [[] for _ in range(n_reads)]
-    for read, hit in _each(arrays):
-        found[read].append(hit)
-    return found
-
-
-def _each(arrays: HitArrays) -> Iterator[tuple[int, Hit]]:
-    """Read and hit of every mapped row."""
-    offsets = arrays.cigar_offsets.tolist()
-    for row in np.flatnonzero(arrays.is_mapped).tolist():
-        runs = slice(offsets[row], offsets[row + 1])
-        cigar = tuple(zip(arrays.cigar_ops[runs].tolist(), arrays.cigar_lengths[runs].tolist(), strict=True))
-        flag = int(arrays.flag[row])
-        yield (
-            int(arrays.read[row]),
+def hits_of(batch: ReadBatch, result: BatchResult, reference: Reference) -> list[list[Hit]]:
+    """The hits of each read of a batch, the primary first."""
+    found: list[list[Hit]] = [[] for _ in range(len(batch))]
+    for row, flag in zip(result.hits.tolist(), _with_mates(result.hits, batch.mate).tolist(), strict=True):
+        read, position, first, n_runs, nm, _, mapq, _, score, *_ = row
+        if flag & UNMAPPED:
+            continue
+        runs = result.cigars[first : first + n_runs]
+        contig = bisect(reference.starts, position) - 1
+        start = position - int(reference.starts[contig])
+        found[read].append(
             Hit(
-                arrays.names[arrays.contig[row]],
-                int(arrays.start[row]),
-                int(arrays.end[row]),
+                reference.names[contig],
+                start,
+                start + sum(run >> 4 for run in runs.tolist() if run & 15 in REFERENCE_RUNS),
                 "-" if flag & REVERSE else "+",
-                int(arrays.mapq[row]),
-                cigar,
-                int(arrays.nm[row]),
-                int(arrays.score[row]),
+                mapq,
+                tuple((run & 15, run >> 4) for run in runs.tolist()),
+                nm,
+                score,
                 not flag & NOT_PRIMARY,
                 bool(flag & SUPPLEMENTARY),
                 bool(flag & PROPER_PAIR),
             ),
         )
+    return found

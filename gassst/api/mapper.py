@@ -299,7 +299,8 @@ class Mapper(BatchMapper):
         errors a library has, on which mapping qualities depend; of one read alone nothing is known.
 
         Where whole reads are aligned (`mode` "global"), this takes microseconds. Where ends may be clipped, that holds
-        for a read with one position and up to four mismatches; any other takes the milliseconds of a batch.
+        for a read without an error, or with one position and a few mismatches or unknown bases. Any other takes the
+        milliseconds of a batch, and so does every read where further hits are asked for.
 
         Parameters
         ----------
@@ -358,7 +359,7 @@ class Mapper(BatchMapper):
     def _mapped_alone(self, batch: ReadBatch, md: bool, cs: bool) -> list[list[Hit]]:
         """The hits of each read of a batch, mapped in this thread, with the tags that are asked for."""
         result, _ = self.replaced(counts_details=False).map_batch(batch)
-        hits = hits_of(arrays_of(batch, result, self.reference), len(batch))
+        hits = hits_of(batch, result, self.reference)
         if not (md or cs):
             return hits
         style = RecordStyle(meth=self.params.meth, cs=cs)

@@ -147,8 +147,8 @@ def planned(params: MapParams, index: SeedIndex) -> dict[str, Any]:
     """The fields of a mapper that follow from its parameters."""
     plan = SearchPlan(params, index.plan_k, index.reference.unmasked, index.spectrum, index.letters)
     cascade = Cascade.of_run(params, plan)
-    suits = OneReadSearch.suits(index, params)
-    one_read = OneReadSearch(index, plan, cascade, params.for_single()) if suits else None
+    single = params.for_single()
+    one_read = OneReadSearch(index, plan, cascade, single) if OneReadSearch.suits(index, single) else None
     return {"params": params, "plan": plan, "cascade": cascade, "one_read": one_read}
 
 

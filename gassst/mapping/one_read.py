@@ -35,8 +35,8 @@ class Rules:
     ----------
     plan : SearchPlan
     is_local : bool
-        Ends may be clipped. Then the search is for clear reads: no other alignment is as good, which holds of itself up
-        to `free_errors`.
+        Ends may be clipped. Then the search is for clear reads: no other alignment is as good, which holds of itself
+        for one that loses less than `breaking`.
     longest : int
         Bases of a read.
     match, error_cost : int
@@ -58,7 +58,7 @@ class Rules:
     plan: SearchPlan
     is_local: bool
     longest: int
-    free_errors: int
+    breaking: int
     match: int
     error_cost: int
     least_score: int
@@ -80,7 +80,7 @@ class Rules:
             plan,
             is_local,
             params.longest_read,
-            free_errors=(breaking_cost(scoring) - 1) // (scoring.match + scoring.mismatch),
+            breaking=breaking_cost(scoring),
             match=scoring.match if is_local else 0,
             error_cost=scoring.match + scoring.mismatch if is_local else 1,
             least_score=scoring.least_score,
@@ -105,8 +105,10 @@ class OneReadSearch:
 
     @staticmethod
     def suits(index: SeedIndex, params: MapParams) -> bool:
-        """Whether single reads can be searched so; else they are for the batches."""
+        """Whether single reads can be searched so, by the parameters for these; else they are for the batches."""
+        # Where ends may be clipped, further places are looked for once more.
         best = not params.exhaustive and index.reference.alt is None
+        best &= params.mode != "local" or params.most_hits == 1
         whole = params.memory is None and not index.parts and not index.converted
         return best and whole and params.min_length is None and params.strand is None
 

@@ -88,7 +88,8 @@ OPTIONS = {
     "band32 alone": {"filters": ("band32",), "seed_length": 11},
     "both": {"filters": ("band32", "flanks"), "min_identity": 92},
     "wide": {"gaps": 60},
-    "local": {"mode": "local", "max_hits": 3},
+    "local": {"mode": "local"},
+    "local, three hits": {"mode": "local", "max_hits": 3},
     "local, cheap gaps": {"mode": "local", "scoring": Scoring(mismatch=9, gap_open=(1, 2), clip=2)},
     "local, matches of 2": {"mode": "local", "scoring": Scoring(match=2, mismatch=3, clip=0, min_score=38)},
 }
@@ -113,7 +114,7 @@ def test_one_read_in_a_genome_of_several_contigs(small_genome, small_reads, step
 
 @pytest.mark.parametrize(
     "options",
-    [{"all_hits": True}, {"memory": 1 << 20}],
+    [{"all_hits": True}, {"memory": 1 << 20}, {"max_hits": 2}, {"all_hits": True, "mode": "local"}],
     ids=str,
 )
 def test_what_one_read_cannot_have_alone_it_has_by_a_batch(small_index, small_reads, options):
@@ -136,6 +137,43 @@ def test_clear_reads_with_clipped_ends_allowed_need_no_batch(small_index, small_
     expected = hits_by_record(mapper.map(reads))
     monkeypatch.setattr(gassst.Mapper, "map_batch", lambda *_: 1 / 0)
     assert [mapper.map_one(read) for read in reads] == expected
+
+
+def test_reads_with_unknown_bases_or_an_exact_copy_elsewhere_need_no_batch(
+    tandem_index, tandem_genome, monkeypatch
+):
+    """An N costs less than a mismatch. A read without an error has no better place, whatever others there are."""
+    mapper = gassst.Mapper(tandem_index, device="none", mode="local")
+    rng = random.Random(5)
+    reads = []
+    for i in range(60):
+        read = list(tandem_genome[(at := rng.randrange(1_000, 3_800)) : at + 150].decode())
+        for j in rng.sample(range(20, 130), i % 4):
+            read[j] = "N"
+        if i % 3 == 0:
+            read[75] = {"A": "C", "C": "G", "G": "T", "T": "A"}.get(read[75], "A")
+        reads.append("".join(read))
+    copied = len(tandem_genome) - 1_600
+    reads += [tandem_genome[at : at + 120].decode() for at in range(copied - 600, copied + 600, 7)]
+    expected = hits_by_record(mapper.map(reads))
+    batch = gassst.Mapper.map_batch
+    asked = []
+    monkeypatch.setattr(gassst.Mapper, "map_batch", lambda *args: asked.append(1) or batch(*args))
+    assert [mapper.map_one(read) for read in reads] == expected
+    assert len(asked) < 10
+
+
+def test_further_hits_of_a_clear_read_are_found(tandem_genome):
+    """A copy with so many differences that the search of whole reads does not look for it."""
+    copy = bytearray(tandem_genome[1_000:1_400])
+    for i in range(10, len(copy), 22):
+        copy[i] = ord("ACGT"["TACG".index(chr(copy[i]))])
+    index = gassst.Index.build(Reference.from_sequences([("t", tandem_genome + copy)]), threads=1)
+    read = tandem_genome[1_100:1_250].decode()
+    for options in ({"max_hits": 3}, {"all_hits": True}):
+        mapper = gassst.Mapper(index, device="none", mode="local", **options)
+        assert [mapper.map_one(read)] == hits_by_record(mapper.map([read]))
+        assert len(mapper.map_one(read)) == 2
 
 
 def test_reads_of_letters_and_lengths_of_all_kinds(small_index):
