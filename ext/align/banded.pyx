@@ -38,6 +38,16 @@ cdef const cpu_kernels *kernels_of(str instruction_set) except NULL:
     raise ValueError(f"this processor has no {instruction_set!r}")
 
 
+def fit(const uint64_t[:, ::1] planes, const uint32_t[::1] plane_start, const uint32_t[::1] lengths):
+    """Whether packed reads lie within their planes: the fields of `PackedReads`."""
+    cdef Py_ssize_t r
+    cdef bint inside = plane_start.shape[0] == lengths.shape[0]
+    if inside:
+        for r in range(lengths.shape[0]):
+            inside &= plane_start[r] + 2 * ((<int64_t>lengths[r] + 63) >> 6) <= planes.shape[0]
+    return inside
+
+
 cdef class Band:
     """The batch that all functions work on: reference, reads, and the pairs of one call.
 

@@ -11,8 +11,8 @@ from gassst._core.orientation cimport leads, partner_strand, template_length, wi
 from gassst._core.sam_flags cimport SECONDARY, UNMAPPED
 
 
-def count_reads(const hit_t[::1] hits, const read_summary_t[::1] summary, const uint32_t[::1] lengths, int shortest,
-                int confident):
+def count_reads(const hit_t[::1] hits, const read_summary_t[::1] summary, const uint32_t[::1] lengths,
+                const uint32_t[::1] offsets, int shortest, int longest, int confident):
     """Reads by what became of them.
 
     Parameters
@@ -21,27 +21,30 @@ def count_reads(const hit_t[::1] hits, const read_summary_t[::1] summary, const 
         Of every read, in order, the primary first.
     summary : READ_SUMMARY[n]
     lengths : uint32[n]
-    shortest : int
-        Bases of the shortest read that is mapped.
+        As they were searched.
+    offsets : uint32[n + 1]
+        Of their bases.
+    shortest, longest : int
+        Bases of the shortest and of the longest read that is mapped.
     confident : int
         Mapping quality from which on a read counts as placed with confidence.
 
     Returns
     -------
-    bases, too_short, mapped, confident : int
+    too_short, too_long, mapped, confident : int
     errors : int64[most + 1]
         Mapped reads by errors.
     mapq : int64[256]
         Mapped reads by mapping quality.
     """
     cdef Py_ssize_t n = lengths.shape[0], i
-    cdef int64_t bases = 0, too_short = 0, mapped = 0, sure = 0
+    cdef int64_t too_short = 0, too_long = 0, mapped = 0, sure = 0
     cdef uint16_t most = 0
     cdef const read_summary_t *read
     with nogil:
         for i in range(n):
-            bases += lengths[i]
             too_short += lengths[i] < <uint32_t>shortest
+            too_long += offsets[i + 1] - offsets[i] > <uint32_t>longest
             if summary[i].best != NO_SCORE:
                 most = max(most, summary[i].best)
     errors_array, mapq_array = np.zeros(most + 1, np.int64), np.zeros(256, np.int64)
@@ -56,7 +59,7 @@ def count_reads(const hit_t[::1] hits, const read_summary_t[::1] summary, const 
                 sure += hits[i].mapq >= confident
                 errors[read.best] += 1
                 mapq[hits[i].mapq] += 1
-    return bases, too_short, mapped, sure, errors_array, mapq_array
+    return too_short, too_long, mapped, sure, errors_array, mapq_array
 
 
 def count_coverage(const hit_t[::1] hits, const uint32_t[::1] cigars, const int64_t[::1] starts,

@@ -209,9 +209,13 @@ def cut(packed, const uint16_t[::1] kept):
     cdef planes_t reads = planes_of(packed.planes)
     cdef Py_ssize_t n = kept.shape[0], i
     cdef int64_t first = old.shape[0] - 1, at = first
+    cdef bint are_whole = True
     with nogil:
         for i in range(n):
             at += 2 * rows_of(kept[i])
+            are_whole &= not kept[i] and old_lengths[i] > 0
+    if are_whole:
+        return packed.lengths, packed.planes, packed.plane_start
     lengths_array, start_array = np.empty((2, n), np.uint32)
     planes_array = np.empty((at + 1, 3), np.uint64)
     cdef uint32_t[::1] lengths = lengths_array, start = start_array
@@ -259,6 +263,7 @@ def put_back(result, const uint32_t[::1] kept, context):
         The fields of `BatchResult`.
     """
     cdef const hit_t[::1] old = result.hits
+    cdef const read_summary_t[::1] old_summary = result.summary
     cdef const uint32_t[::1] cigars = result.cigars
     cdef ground_t ground = ground_of(context)
     cdef int32_t least = context.params.scoring.least_score
@@ -277,13 +282,16 @@ def put_back(result, const uint32_t[::1] kept, context):
                 done += old[i].cigar_runs + 3
     if done == first:
         return result.hits, result.summary, result.cigars
-    hits_array, summary_array, cigars_array = result.hits.copy(), result.summary.copy(), np.empty(done, np.uint32)
+    hits_array, summary_array = np.empty_like(result.hits), np.empty_like(result.summary)
+    cigars_array = np.empty(done, np.uint32)
     cdef hit_t[::1] hits = hits_array
     cdef read_summary_t[::1] summary = summary_array
     cdef uint32_t[::1] out = cigars_array
     memset(&rooms[0], 0, sizeof(rooms))
     try:
         with nogil:
+            memcpy(&hits[0], &old[0], old.shape[0] * sizeof(hit_t))
+            memcpy(&summary[0], &old_summary[0], old_summary.shape[0] * sizeof(read_summary_t))
             memcpy(&out[0], &cigars[0], first * sizeof(uint32_t))
             done = first
             for i in range(hits.shape[0]):

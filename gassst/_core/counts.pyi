@@ -7,7 +7,9 @@ def count_reads(
     hits: NDArray[np.void],
     summary: NDArray[np.void],
     lengths: NDArray[np.uint32],
+    offsets: NDArray[np.uint32],
     shortest: int,
+    longest: int,
     confident: int,
 ) -> tuple[int, int, int, int, NDArray[np.int64], NDArray[np.int64]]: ...
 def count_coverage(

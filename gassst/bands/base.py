@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gassst._core.banded import pack_cigars
+from gassst._core.banded import fit, pack_cigars
 from gassst.model.array_types import COORDINATE, I16, I64, U16, U32
 from gassst.model.params import Scoring
 from gassst.model.read_batch import PackedReads
@@ -58,8 +58,7 @@ class ReadsHandle(ABC):
         self.planes = np.ascontiguousarray(packed.planes, np.uint64).reshape(-1, 3)
         self.plane_start = u32(packed.plane_start)
         self.lengths = u32(packed.lengths)
-        ends = self.plane_start.astype(np.int64) + 2 * ((self.lengths.astype(np.int64) + 63) // 64)
-        if len(self.plane_start) != len(self.lengths) or (len(ends) and ends.max() > len(self.planes)):
+        if not fit(self.planes, self.plane_start, self.lengths):
             raise ValueError("plane_start, lengths and planes of the packed reads do not fit")
 
     def __enter__(self) -> Self:

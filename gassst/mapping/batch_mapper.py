@@ -109,9 +109,8 @@ class BatchMapper:
             result = read_through.put_back(result, context, packed)
         if params.meth is not None:
             stats.proper -= fail_chimeras(result, packed.lengths, mate)
-        stats.count_reads(result.hits, result.summary, context.lengths)
-        stats.too_long = int(np.count_nonzero(np.diff(batch.offsets) > params.longest_read))
-        stats.bases += len(batch.bases) - int(context.lengths.sum())
+        found = result.hits, result.summary
+        stats.count_reads(*found, context.lengths, batch.offsets, params.longest_read)
         if self.counts_details:
             stats.count_cycles(result.hits, result.cigars, self.index.reference.planes, packed)
             stats.count_places(result.hits, result.cigars, self.index.reference, mate, insert)

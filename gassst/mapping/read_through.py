@@ -18,7 +18,10 @@ from gassst.search.context import BatchContext
 
 def cut(packed: PackedReads, kept: U16) -> PackedReads:
     """The reads cut behind `kept` (uint16[n]) bases, whole where that is 0: those keep their planes."""
-    return PackedReads(*_read_through.cut(packed, kept), packed.conversions) if kept.any() else packed
+    lengths, planes, plane_start = _read_through.cut(packed, kept)
+    return (
+        packed if planes is packed.planes else PackedReads(lengths, planes, plane_start, packed.conversions)
+    )
 
 
 def put_back(result: BatchResult, context: BatchContext, packed: PackedReads) -> BatchResult:

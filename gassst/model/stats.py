@@ -195,11 +195,15 @@ class Stats:
         """A context that adds the time its block takes to a stage."""
         return _Timer(self.nanoseconds, stage)
 
-    def count_reads(self, hits: np.ndarray, summary: np.ndarray, lengths: np.ndarray) -> None:
-        """Count the reads of a batch: `hits` HIT[h], `summary` READ_SUMMARY[n], `lengths` uint32[n]."""
+    def count_reads(
+        self, hits: np.ndarray, summary: np.ndarray, lengths: np.ndarray, offsets: np.ndarray, longest: int
+    ) -> None:
+        """Count the reads of a batch: `hits` HIT[h], `summary` READ_SUMMARY[n]; `lengths` uint32[n], as they were
+        searched, of at most `longest` bases; `offsets` uint32[n + 1] of their bases in the batch."""
         self.reads += len(lengths)
-        counted = _counts.count_reads(hits, summary, lengths, MIN_READ_LENGTH, CONFIDENT)
-        for name, number in zip(("bases", "too_short", "mapped", "confident"), counted, strict=False):
+        self.bases += int(offsets[-1] - offsets[0])
+        counted = _counts.count_reads(hits, summary, lengths, offsets, MIN_READ_LENGTH, longest, CONFIDENT)
+        for name, number in zip(("too_short", "too_long", "mapped", "confident"), counted, strict=False):
             setattr(self, name, getattr(self, name) + number)
         _add(self.errors, counted[-2])
         _add(self.mapq, counted[-1])

@@ -222,7 +222,8 @@ class BatchResult:
     @property
     def rows(self) -> tuple[Structs, Structs, U32]:
         """Hits, summaries of reads and of parts, and CIGARs, as encoders take them."""
-        return self.hits, np.concatenate([self.summary, self.parts]), self.cigars
+        summary = np.concatenate([self.summary, self.parts]) if len(self.parts) else self.summary
+        return self.hits, summary, self.cigars
 
     def hits_behind(self, runs: int, parts: int) -> Structs:
         """HIT[h]: a copy of the hits, for a result that has so many CIGAR runs and parts before these."""

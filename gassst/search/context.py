@@ -96,14 +96,8 @@ class BatchContext:
         library: ErrorRate = UNKNOWN_LIBRARY,
     ) -> BatchContext:
         """The context of a batch; the plan learns the lengths of its reads."""
-        lengths = packed.lengths
-        plan.prepare(lengths)
-        words = plan.words[lengths]
-        lead = 32 * words.astype(np.uint32) - np.uint32((1 << plan.shift) >> 1)
-        flip, digest = _seeds.orient(packed.planes, packed.plane_start, lengths)
-        of_reads = plan.errors[lengths], words, lead, flip, digest
         more = None, on_device, whole_reads, library
-        return cls(index, lookup, plan, cascade, params, packed, *of_reads, *more)
+        return cls(index, lookup, plan, cascade, params, packed, *_seeds.of_reads(packed, plan), *more)
 
     def of_reads(self, packed: PackedReads) -> BatchContext:
         """The context of other reads, on the host."""

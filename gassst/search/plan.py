@@ -207,8 +207,6 @@ class SearchPlan:
     def prepare(self, lengths: np.ndarray) -> None:
         """Fill the arrays for every length of `lengths` (uint32[n])."""
         present = np.flatnonzero(np.bincount(lengths, minlength=1))
-        if self.known_lengths[present].all():
-            return
         with self._lock:
             for m in present[~self.known_lengths[present]]:
                 self._store(int(m), self.plan(int(m)))

@@ -50,13 +50,15 @@ def covered(hit, cigars):
 def test_reads(seed):
     _, hits, _, summary = batch(seed)
     lengths = np.random.default_rng(seed).integers(0, 40, len(summary)).astype(np.uint32)
-    stats = Stats()
-    stats.count_reads(hits, summary, lengths)
+    stats, whole = Stats(), lengths + np.arange(len(lengths), dtype=np.uint32) % 3
+    offsets = np.concatenate([[0], np.cumsum(whole)]).astype(np.uint32)
+    stats.count_reads(hits, summary, lengths, offsets, longest=35)
     first = {}
     for hit in hits:
         first.setdefault(int(hit["read"]), int(hit["mapq"]))
     mapped = {r: mapq for r, mapq in first.items() if summary["best"][r] != NO_SCORE}
-    assert (stats.reads, stats.bases, stats.mapped) == (len(summary), lengths.sum(), len(mapped))
+    assert (stats.reads, stats.bases, stats.mapped) == (len(summary), whole.sum(), len(mapped))
+    assert stats.too_long == sum(int(n) > 35 for n in whole)
     assert stats.too_short == sum(int(n) < 15 for n in lengths)
     assert stats.confident == sum(mapq >= 20 for mapq in mapped.values())
     assert stats.mapq == Counter(mapped.values())
