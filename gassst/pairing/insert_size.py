@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -91,10 +92,14 @@ class InsertModel:
     @classmethod
     def learned(cls, orientation: str, templates: np.ndarray) -> InsertModel:
         """From template lengths (int[n > 0]); robust: quartiles tell which of them are outliers."""
-        q1, q3 = np.percentile(templates, [25, 75])
+        known = sorted(
+            templates.tolist()
+        )  # a few, of which NumPy asks one by one for the lock of the interpreter
+        q1, q3 = (_between(known, share * (len(known) - 1)) for share in (0.25, 0.75))
         spread = max(q3 - q1, 1.0)
-        core = templates[(templates >= q1 - 2 * spread) & (templates <= q3 + 2 * spread)]
-        mean, sd = float(core.mean()), max(float(core.std()), MIN_SD)
+        core = known[bisect_left(known, q1 - 2 * spread) : bisect_right(known, q3 + 2 * spread)]
+        n, total, squares = len(core), sum(core), sum(size * size for size in core)
+        mean, sd = total / n, max(math.sqrt(n * squares - total * total) / n, MIN_SD)
         low = max(1, math.floor(min(q1 - 3 * spread, mean - 4 * sd)))
         high = min(LONGEST_TEMPLATE, math.ceil(max(q3 + 3 * spread, mean + 4 * sd)))
         return cls(orientation, mean, sd, low, high, len(templates))
@@ -204,6 +209,12 @@ def bases_of_runs(hits: np.ndarray, cigars: np.ndarray, operations: tuple[int, .
 def is_primary(hits: np.ndarray) -> np.ndarray:
     """bool[h]: the first row of every read."""
     return np.r_[True, hits["read"][1:] != hits["read"][:-1]][: len(hits)]
+
+
+def _between(values: Sequence[int], at: float) -> float:
+    """The value at a place between two of them, on the line through these."""
+    below = int(at)
+    return values[below] + (values[math.ceil(at)] - values[below]) * (at - below)
 
 
 def pair_templates(

@@ -11,7 +11,7 @@ import pytest
 from gassst.errors import InputError
 from gassst.model.layouts import HIT
 from gassst.model.params import LONGEST_TEMPLATE, ORIENTATIONS
-from gassst.pairing.insert_size import ENOUGH_PAIRS, InsertModel, learned_insert
+from gassst.pairing.insert_size import ENOUGH_PAIRS, MIN_SD, InsertModel, learned_insert
 from gassst.runs.libraries import pair_sample
 
 
@@ -28,6 +28,17 @@ def test_outliers_do_not_move_what_is_learned(mean, sd, share):
     assert max(1, mean - 8 * sd) <= model.low <= mean - 3 * sd
     assert mean + 3 * sd <= model.high <= mean + 8 * sd
     assert model.pairs == 4000
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 32, 501])
+def test_quartiles_are_those_of_numpy(n):
+    sizes = np.random.default_rng(n).normal(300, 60, n).astype(np.int64)
+    model = InsertModel.learned("fr", sizes)
+    q1, q3 = np.percentile(sizes, [25, 75])
+    spread = max(q3 - q1, 1.0)
+    core = sizes[(sizes >= q1 - 2 * spread) & (sizes <= q3 + 2 * spread)]
+    assert (model.mean, model.sd) == pytest.approx((core.mean(), max(core.std(), MIN_SD)))
+    assert model.low == max(1, np.floor(min(q1 - 3 * spread, model.mean - 4 * model.sd)))
 
 
 @pytest.mark.parametrize("n", [0, 1, ENOUGH_PAIRS - 1])
