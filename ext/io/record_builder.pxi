@@ -105,7 +105,7 @@ cdef struct cursor_t:
     part_t part            # of the row at hand
     mate_t mate
     size_t mate_start         # first row of the other read of a pair
-    bint skip_unmapped
+    int least_mapq         # of a read with records, or of its mate; 0: of any that is mapped, -1: of all
     oriented_t strands[2]  # of the group's read, made when first needed
     oriented_t mate_strand
     uint64_t *mismatch
@@ -122,6 +122,7 @@ cdef int open_cursor(cursor_t *c, const batch_t *batch, const target_t *target,
     memset(c, 0, sizeof(cursor_t))
     c.batch = batch
     c.target = target
+    c.least_mapq = -1
     c.memory = malloc(rows * (10 * sizeof(uint64_t) + 3 * 64) + 2 * runs * sizeof(uint32_t))
     if c.memory == NULL:
         return NO_MEMORY
@@ -544,13 +545,18 @@ cdef int complete(const record_t *r, byte_buffer *out, record_form form) noexcep
     return BUILT
 
 
-cdef inline bint left_out(const cursor_t *c, const hit_t *hit) noexcept nogil:
-    """Rows without a record: unmapped reads that nobody wants, and what tag XA of their part lists.
+cdef inline bint is_wanted(const cursor_t *c, size_t primary) noexcept nogil:
+    cdef const hit_t *hit = c.batch.hits + primary
+    return (-1 if hit.flag & BAM_FUNMAP else <int>hit.mapq) >= c.least_mapq
 
-    An unmapped read with a mapped mate stays: a paired record without its mate is invalid (Picard: MATE_NOT_FOUND).
+
+cdef inline bint left_out(const cursor_t *c, const hit_t *hit) noexcept nogil:
+    """Rows without a record: those of reads that nobody wants, and what tag XA of their part lists.
+
+    The mate of a wanted read stays: a paired record without its mate is invalid (Picard: MATE_NOT_FOUND).
     """
-    if c.skip_unmapped and hit.flag & BAM_FUNMAP:
-        return c.mate.hit == NULL or c.mate.hit.flag & BAM_FUNMAP
+    if not is_wanted(c, c.group_start) and (c.mate.hit == NULL or not is_wanted(c, c.mate_start)):
+        return True
     return c.target.xa and c.row > c.group_start and is_secondary(hit)
 
 

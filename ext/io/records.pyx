@@ -594,8 +594,11 @@ cdef class RecordBuilder:
             raise ValueError(f"the header has {i} contigs of {n}")
         self.c.names, self.c.n_contigs = self.names, n
 
-    def encode(self, HitBatch batch not None, *, bint bam, bint skip_unmapped=False, bint paf=False):
-        """The records of a batch in order as BAM or as lines of SAM or PAF, those of flag 4 left out if so asked.
+    def encode(self, HitBatch batch not None, *, bint bam, int least_mapq=-1, bint paf=False):
+        """The records of a batch in order as BAM or as lines of SAM or PAF.
+
+        Without those of reads of which neither the primary record nor their mate's has `least_mapq`, where an unmapped
+        one has -1.
 
         Returns
         -------
@@ -615,7 +618,7 @@ cdef class RecordBuilder:
         encoded.c = self._lent()
         with nogil:
             status = open_cursor(&c, &batch.c, &self.c, batch.longest)
-            c.skip_unmapped = skip_unmapped
+            c.least_mapq = least_mapq
             if status == BUILT and not grow_buffer(&encoded.c, usual_size(&batch.c, bam)):
                 status = NO_MEMORY
             while status == BUILT:
@@ -733,8 +736,8 @@ cdef class CramWriter:
             bam_destroy1(self.record)
         free(self.work.data)
 
-    def write(self, HitBatch batch not None, *, bint skip_unmapped=False):
-        """Writes the records of a batch in order, without those of flag 4 if so asked; returns how many."""
+    def write(self, HitBatch batch not None, *, int least_mapq=-1):
+        """Writes the records of a batch in order, as `RecordBuilder.encode` chooses them; returns how many."""
         cdef cursor_t c
         cdef size_t written = 0
         cdef int status, failed = 0
@@ -743,7 +746,7 @@ cdef class CramWriter:
         errno = 0
         with nogil:
             status = open_cursor(&c, &batch.c, &self.builder.c, batch.longest)
-            c.skip_unmapped = skip_unmapped
+            c.least_mapq = least_mapq
             while status == BUILT and not failed:
                 status = next_bam1(&c, self.record, &self.work)
                 if status == BUILT:

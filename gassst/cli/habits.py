@@ -53,6 +53,7 @@ HINTS = {
     "--bam": "A name that ends in .bam, or -O bam, gives BAM.",
     "--norc": "--strand + searches the forward strand alone (--norc of bowtie2).",
     "--nofw": "--strand - searches the reverse strand alone (--nofw of bowtie2).",
+    "-m": "--unique omits reads with several positions (-m 1 of bowtie); the summary counts them.",
     "--MD": "The MD tag is always written.",
     "--seed": "Nothing is random here (--seed of bowtie2 and minimap2). The seed length is set by -w.",
     "--no-mixed": "Every mate is reported, paired or not (--no-mixed of bowtie2). Proper pairs have flag 0x2.",

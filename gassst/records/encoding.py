@@ -176,11 +176,11 @@ class CramFormat:
             self._builder, fd, self._target.destination.name, f"wc{form}", self._threads, fasta
         )
 
-    def write(self, payload: tuple[HitBatch, bool]) -> int:
+    def write(self, payload: tuple[HitBatch, int]) -> int:
         if self._file is None:
             raise ValueError("write to a closed file")
-        batch, skip_unmapped = payload
-        return self._file.write(batch, skip_unmapped=skip_unmapped)
+        batch, least_mapq = payload
+        return self._file.write(batch, least_mapq=least_mapq)
 
     def close(self) -> None:
         if self._file is not None:

@@ -246,6 +246,12 @@ class OutputOptions(RecordStyle, OutputFile):
         "--no-unmapped",
         "Omit unmapped reads. A pair is omitted only if both mates are unmapped.",
     )
+    unique: bool = option(
+        False,
+        "--unique",
+        "Omit reads without a single best position: unmapped ones, and those that fit several equally well (MAPQ 0). A "
+        "pair is omitted only if both mates are such.",
+    )
     unmapped_path: str | os.PathLike[str] | None = option(
         None,
         "--unmapped FILE.fq.gz",
@@ -271,7 +277,12 @@ class OutputOptions(RecordStyle, OutputFile):
     def facts(self) -> tuple[object, ...]:
         """What of these options the records of a part depend on, and their order."""
         style = tuple(getattr(self, each.name) for each in fields(RecordStyle))
-        return (*style, self.sort, self.no_unmapped)
+        return (*style, self.sort, self.no_unmapped, self.unique)
+
+    @property
+    def least_mapq(self) -> int:
+        """Of reads with records: 0 of any that is mapped, -1 of all."""
+        return 1 if self.unique else 0 if self.no_unmapped else -1
 
     @property
     def unmapped(self) -> Unmapped:
@@ -302,6 +313,7 @@ class OutputChoices(TypedDict, total=False):
     mark_secondary: bool
     secondary_seq: bool
     no_unmapped: bool
+    unique: bool
     unmapped_path: str | os.PathLike[str] | None
     unmapped_mates_path: str | os.PathLike[str] | None
     unmapped_either: bool

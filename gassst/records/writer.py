@@ -282,12 +282,12 @@ class RecordEncoder:
     ) -> Encoded:
         """The records of a batch, ready for `AlignmentWriter.write`. `HitBatch` says what the arrays are."""
         batch = HitBatch(reads, hits, summaries, cigars, conversions_of(reads, self.options.meth))
-        unmapped, skipped = self.options.unmapped.encode(batch, reads, hits), self.options.no_unmapped
+        unmapped, least_mapq = self.options.unmapped.encode(batch, reads, hits), self.options.least_mapq
         if self._encoder is None:
-            return Encoded((batch, skipped), unmapped)
+            return Encoded((batch, least_mapq), unmapped)
         bam = self.options.sort or self.is_unsorted_bam
         is_paf = self.file_format == "paf"
-        records = self.builder.encode(batch, bam=bam, skip_unmapped=skipped, paf=is_paf)
+        records = self.builder.encode(batch, bam=bam, least_mapq=least_mapq, paf=is_paf)
         is_summed = self.summed_part is not None
         found = RecordSum.of(records, self.file_format) if is_summed else RecordSum()
         return Encoded(self._encoder.encode(records), unmapped, found)

@@ -90,11 +90,11 @@ class Shell:
         with pysam.AlignmentFile(str(path), check_sq=False, reference_filename=str(fasta)) as file:
             records = list(file)
         texts = {name: (self.folder / given[name]).read_text() for name in OF_RUN if name in given}
-        if "stats" in texts:
+        if "stats" in texts and "unique" not in given:  # counts are of all reads
             faults += faults_of_counts(json.loads(texts["stats"]), records, run)
         if "</html>" not in texts.get("report", "</html>") or not json.loads(texts.get("multiqc", "1")):
             faults.append("a report is cut")
-        if "unmapped_path" in given:
+        if "unmapped_path" in given and "unique" not in given:
             files = [self.folder / given[name] for name in OF_UNMAPPED[:2] if name in given]
             faults += faults_of_unmapped(files, {key_of(r) for r in records if not r.is_unmapped}, run)
         for fault in faults:

@@ -132,8 +132,10 @@ def _named(
 def _missing(primary: Mapping[Key, pysam.AlignedSegment], run: Run) -> Iterator[str]:
     for key in run.reads:
         kept = [primary[k] for k in (key, _mate(key)) if k in primary]
-        if key not in primary and (kept or not run.has("no_unmapped")):
+        if key not in primary and (kept or not run.has("no_unmapped", "unique")):
             yield f"{key[0]}: mate {key[1]} has no primary record"
+        if run.has("unique") and kept and not any(record.mapping_quality for record in kept):
+            yield f"{key[0]}: no unique position, and written"
         if run.has("no_unmapped") and kept and all(record.is_unmapped for record in kept):
             yield f"{key[0]}: unmapped, and written"
 

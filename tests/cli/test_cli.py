@@ -421,7 +421,7 @@ def test_options_of_records_are_those_of_the_writer(gassst_map, small_fastq, mon
     monkeypatch.setattr(sam.AlignmentWriter, "__init__", lambda *a: (seen.append(a[4]), init(*a))[1])
     options = {
         "--eqx": "eqx", "--xa": "xa", "-Y": "soft_clip_supplementary", "--mark-secondary": "mark_secondary",
-        "--no-unmapped": "no_unmapped", "--sort": "sort", "--secondary-seq": "secondary_seq",
+        "--no-unmapped": "no_unmapped", "--sort": "sort", "--secondary-seq": "secondary_seq", "--unique": "unique",
     }  # fmt: skip
     assert gassst_map(small_fastq)[0] == 0
     assert not any(getattr(seen[0], name) for name in options.values())

@@ -97,6 +97,7 @@ ANOTHER_WAY = [
     ("REF READS --dovetail", "Mates that extend past each other are proper pairs"),
     ("REF READS --sam", "SAM is written by default"),
     ("REF READS --norc", "--strand + searches the forward strand"),
+    ("REF READS -m 1", "--unique omits reads with several positions"),
     ("REF READS --nofw", "--strand - searches the reverse strand"),
     ("REF READS -L 5,6", "two equal numbers"),
     ("REF READS -v 3", "-v takes no number"),
