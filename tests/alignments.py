@@ -21,6 +21,7 @@ MASKED = 4
 INFINITE = 30000  # errors
 NEVER = -(10**6)  # score
 LETTERS = np.frombuffer(b"ACGTN", np.uint8)
+COMPLEMENT = np.array([3, 2, 1, 0, MASKED], np.uint8)
 SCORINGS = {
     "bwa": Scoring(),
     "no bonus": Scoring(clip=0),
@@ -42,16 +43,20 @@ def planes_of(codes):
 
 
 def reverse_complement(codes):
-    return np.where(codes == MASKED, MASKED, 3 - codes.astype(int))[::-1].astype(np.uint8)
+    return COMPLEMENT[codes[::-1]]
 
 
 def pack(reads):
     """Reads (arrays of codes) as PackedReads has them."""
-    rows = [planes_of(strand) for read in reads for strand in (read, reverse_complement(read))]
-    counts = np.array([2 * -(-len(read) // 64) for read in reads], np.uint32)
+    words = np.array([-(-len(read) // 64) for read in reads], np.uint32)
+    codes = np.zeros((len(reads), 2, 64 * int(words.max())), np.uint8)
+    for row, read in zip(codes, reads, strict=True):
+        row[0, : len(read)], row[1, : len(read)] = read, reverse_complement(read)
+    planes = planes_of(codes.reshape(-1)).reshape(len(reads), 2, -1, 3)
+    inside = np.arange(planes.shape[2]) < words[:, None]
     return SimpleNamespace(
-        planes=np.concatenate(rows),
-        plane_start=(np.cumsum(counts) - counts).astype(np.uint32),
+        planes=planes[np.repeat(inside[:, None], 2, axis=1)],
+        plane_start=2 * (np.cumsum(words) - words).astype(np.uint32),
         lengths=np.array([len(read) for read in reads], np.uint32),
         conversions=np.empty(0, np.uint8),
     )

@@ -207,9 +207,9 @@ def test_sorting_and_marking_stay_within_their_memory(script, tmp_path, kind, mo
     monkeypatch.setattr("gassst.records.duplicates.RANGE_ROWS", 1000)
     for name in ("sorted_runs", "duplicates"):
         monkeypatch.setattr(f"gassst.records.{name}.SAMPLE", 16)
-    pairs = 60_000
+    pairs = 45_000
     args = argparse.Namespace(
-        folder=tmp_path, processes=1, threads=1, level=1, memory=2 << 20, again=0.3, md5=False
+        folder=tmp_path, processes=1, threads=1, level=1, memory=3 << 19, again=0.3, md5=False
     )
     tracemalloc.start()
     try:
@@ -292,9 +292,8 @@ def test_curves_count_what_evaluate_counts(script, tmp_path):
     )
     again = results_of(curves, "ancient", *paths, *options, "--resume", tmp_path / "out.json")
     assert again["sets"] == result["sets"]  # times among them: nothing was mapped again
-    other = results_of(
-        curves, "ancient", *paths, *options, "--seed", 7, "--resume", tmp_path / "out.json"
-    )  # other reads under the same names
+    few = "-n", 50, "--foreign", 20, *options[4:], "--seed", 7, "--resume", tmp_path / "out.json"
+    other = results_of(curves, "ancient", *paths, *few)  # other reads under the same names
     assert [one["seed"] for one in other["sets"]] == [7] * 4
     (row,) = [line for line in curves.cells(result).splitlines() if line.startswith("| one ")]
     assert f"{own['right20'] / 3:.2f}" in row

@@ -58,33 +58,38 @@ def test_why_programs_flag_different_templates():
 # --- calibration --------------------------------------------------------------------------------------------
 
 
-def test_calibration_counts_every_read_of_every_set(genome, tmp_path):
+def test_calibration_counts_every_read_of_every_set(genome, tmp_path, capsys):
     reads, found = tmp_path / "reads", tmp_path / "found.json"
-    options = ["--reads", reads, "-n", 600, "--models", "uniform", "illumina", "--json", found]
-    said = script("check/calibration.py", genome[0], *options).stdout
+
+    def printed(*arguments):
+        calibration.main([*map(str, arguments)])
+        return capsys.readouterr().out
+
+    options = ["--reads", reads, "-n", 600, "--models", "illumina", "--json", found]
+    said = printed(genome[0], *options)
     cells = json.loads(found.read_text())["cells"]
-    assert list(cells) == [
-        f"g {model} {kind}" for model in ("uniform", "illumina") for kind in calibration.KINDS
-    ]
+    assert list(cells) == [f"g illumina {kind}" for kind in calibration.KINDS]
     assert "all single" in said and "all pairs" in said
     # Of a genome without repeats all lie where they belong.
     for counts in cells.values():
         wrong, right = np.array(counts).T
         assert 1000 < right.sum() <= 1200 and wrong.sum() < 10
     before = sorted(reads.iterdir())
-    assert script("check/calibration.py", genome[0], *options).stdout == said
+    assert printed(genome[0], *options) == said
     assert sorted(reads.iterdir()) == before
-    assert script("check/calibration.py", "--show", found).stdout.count("pairs") == 3
+    assert printed("--show", found).count("pairs") == 2
 
 
-def test_strains_are_as_far_from_their_references_as_they_say(genome, tmp_path):
+def test_strains_are_as_far_from_their_references_as_they_say(genome, tmp_path, monkeypatch):
     bases = np.frombuffer(b"ACGT" * 50_000, np.uint8)
     other = strains.changed(np.random.default_rng(1), bases, 0.03)
     assert 0.028 < (bases != other).mean() < 0.032 and np.isin(other, bases).all()
     found = tmp_path / "out.json"
-    script("check/strains.py", genome[0], "-n", 200, "--json", found)
+    monkeypatch.setattr(strains, "AWAY", (0.005, 0.03))
+    monkeypatch.setattr(strains, "LENGTHS", (72,))
+    strains.main([str(genome[0]), "-n", "200", "--json", str(found)])
     cells = json.loads(found.read_text())["cells"]
-    assert list(cells)[:3] == ["0.5 % 72 single", "0.5 % 72 pairs", "0.5 % 100 single"] and len(cells) == 16
+    assert list(cells) == ["0.5 % 72 single", "0.5 % 72 pairs", "3 % 72 single", "3 % 72 pairs"]
     assert all(150 < np.sum(counts) <= 200 for counts in cells.values())
 
 

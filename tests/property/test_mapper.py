@@ -261,11 +261,9 @@ def test_what_auto_stands_for_is_counted(tmp_path, small_index, small_reads, opt
         assert left[0] > left[-1] > 0
 
 
-@pytest.mark.parametrize("sensitivity", [0, 2])
-def test_capped_seeds_are_chosen_alike_on_both_strands(sensitivity):
+def test_capped_seeds_are_chosen_alike_on_both_strands():
     """Inverted repeats, where seeds of both strands occur equally often, too often."""
-    different = 0
-    for seed in range(8):
+    for seed in range(4):
         rng = np.random.default_rng(seed)
         unit = bf.random_bases(rng, int(rng.choice([2, 6, 31])))
         unit += bf.reverse_complement(unit)
@@ -275,13 +273,14 @@ def test_capped_seeds_are_chosen_alike_on_both_strands(sensitivity):
         index = gassst.Index.build(
             Reference.from_sequences([("a", repeats), ("b", bf.random_bases(rng, 2000))])
         )
-        mapper = gassst.Mapper(index, device="none", sensitivity=sensitivity, max_hits=5, mode="global")
-        starts = rng.integers(0, len(repeats) - 160, 12)
+        starts = rng.integers(0, len(repeats) - 160, 24)
         reads = [bf.mutate(rng, repeats[at : at + 104], int(rng.integers(7)))[:100] for at in starts]
         reads = [read for read in reads if read != bf.reverse_complement(read)]
-        fields = []
-        for oriented in (reads, [bf.reverse_complement(read) for read in reads]):
-            lines = records(mapper, [(str(i), read.decode(), None) for i, read in enumerate(oriented)])
-            fields.append([line.split("\t")[2:6] for line in lines])
-        different += fields[0] != fields[1]
-    assert different == 0
+        turned = [bf.reverse_complement(read) for read in reads]
+        for sensitivity in (0, 2):
+            mapper = gassst.Mapper(index, device="none", sensitivity=sensitivity, max_hits=5, mode="global")
+            fields = []
+            for oriented in (reads, turned):
+                lines = records(mapper, [(str(i), read.decode(), None) for i, read in enumerate(oriented)])
+                fields.append([line.split("\t")[2:6] for line in lines])
+            assert fields[0] == fields[1], (seed, sensitivity)

@@ -359,8 +359,7 @@ def test_what_lies_whole_in_an_exact_copy_has_no_quality(copies, mode, singles):
     assert min(found[key][0].mapq for key in unique) >= 20
 
 
-@pytest.mark.parametrize("sensitivity", [0, 1, 2, 3, 5])
-def test_a_pair_inside_a_repeat_of_too_many_copies_is_not_believed(sensitivity):
+def test_a_pair_inside_a_repeat_of_too_many_copies_is_not_believed():
     """More copies than the seeds look at."""
     rng = np.random.default_rng(3)
     element = bf.random_bases(rng, 500)
@@ -370,8 +369,9 @@ def test_a_pair_inside_a_repeat_of_too_many_copies_is_not_believed(sensitivity):
     for i in range(24):
         at = int(rng.integers(700)) * 580 + 80 + int(rng.integers(200))
         fragments.append((f"p{i}", *fragment_at(rng, genome, at, 290, errors=(i % 3, i % 2))))
-    found = mapped(index, fragments, sensitivity=sensitivity)
-    assert all(rows[0].mapq <= 3 for rows in found.values() if rows)
+    for sensitivity in (0, 1, 2, 3, 5):
+        found = mapped(index, fragments, sensitivity=sensitivity)
+        assert all(rows[0].mapq <= 3 for rows in found.values() if rows), sensitivity
 
 
 @pytest.mark.parametrize("sensitivity", [1, 2, 3])

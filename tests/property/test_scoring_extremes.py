@@ -24,7 +24,10 @@ LEAST_SCORES = [0, 32767]
 GAPS = [((0, 0), (1, 1)), ((1000, 1000), (1000, 1000)), ((0, 1000), (1000, 1)), ((1000, 0), (1, 1000))]
 SCORINGS = [
     {"match": match, "mismatch": mismatch, "gap_open": opened, "gap_extend": longer, "clip": clip}
-    for match, mismatch, (opened, longer), clip in product((1, 10), (0, 1000), GAPS, (0, 1000))
+    for i, (match, mismatch, (opened, longer), clip) in enumerate(
+        product((1, 10), (0, 1000), GAPS, (0, 1000))
+    )
+    if i.bit_count() % 2  # half of them: of any three options all ends meet
 ]
 
 
