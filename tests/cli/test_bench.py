@@ -140,10 +140,10 @@ def test_sets_are_written_as_they_come(on_path, small_fasta, tmp_path, monkeypat
     assert "80 bp 2 %" in page.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_mappers_of_bisulfite_reads(on_path, small_fasta, tmp_path, monkeypatch, threads):
+@pytest.mark.parametrize("threads, kind", [(1, Kind(80, 0.02)), (2, Kind(60, 0.01, True))], ids=str)
+def test_mappers_of_bisulfite_reads(on_path, small_fasta, tmp_path, monkeypatch, threads, kind):
     """Reads are converted, and mappers of plain reads do not run."""
-    monkeypatch.setattr(bench, "METH_KINDS", (Kind(80, 0.02), Kind(60, 0.01, True)))
+    monkeypatch.setattr(bench, "METH_KINDS", (kind,))
     scripts = {"bwameth.py": BWA_METH, "bismark": BISMARK, "bismark_genome_preparation": PREPARE, "bwa": GOOD}
     for name, text in scripts.items():
         on_path(name, text)

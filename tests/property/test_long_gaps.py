@@ -124,7 +124,7 @@ def test_more_gaps_never_score_less():
     reads = [r for kind in ("deletion", "insertion") for r in reads_with_gaps(kind, 150, 1)]
     reads = [r for r in reads if best_total(r) >= 50]
     before = np.zeros(len(reads), int)
-    for gaps in range(249):
+    for gaps in [*range(48), *range(48, 249, 5)]:
         records = mapped(reads, gaps=gaps)
         found = np.array([total(records[False, i]) for i in range(len(reads))])
         assert (found >= before).all(), (gaps, np.flatnonzero(found < before))

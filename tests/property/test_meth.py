@@ -12,6 +12,7 @@ from text_bases import reverse_complement
 
 import gassst
 from gassst._core.banded import Band, instruction_sets
+from gassst.cli.main import main
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.in_memory import batch_of_records
 
@@ -357,17 +358,16 @@ def test_the_file_keeps_both_sets_of_seeds(tmp_path):
         (["map", "--meth-tags", "bismark", "ref.gsi", "r.fa", "-o", "out.sam"], "--meth-tags needs --meth"),
     ],
 )
-def test_what_is_refused(tmp_path, arguments, complaint):
+def test_what_is_refused(tmp_path, monkeypatch, capfd, arguments, complaint):
+    monkeypatch.chdir(tmp_path)
     genome = genome_of(3_000, 15)
     index_of(tmp_path, genome).save(tmp_path / "ref.meth.gsi")
     gassst.Index.build(str(tmp_path / "ref.fa")).save(tmp_path / "ref.gsi")
     (tmp_path / "r.fa").write_text(f">r\n{genome[:100]}\n")
     (tmp_path / "alt.txt").write_text("c0\n")
     before = sorted(path.name for path in tmp_path.iterdir())
-    run = subprocess.run(
-        [sys.executable, "-m", "gassst", *arguments, "-q"], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert run.returncode != 0
-    [line] = run.stderr.splitlines()
+    capfd.readouterr()
+    assert main([*arguments, "-q"]) != 0
+    [line] = capfd.readouterr().err.splitlines()
     assert complaint in line
     assert sorted(path.name for path in tmp_path.iterdir()) == before

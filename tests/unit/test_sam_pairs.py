@@ -368,7 +368,7 @@ def merged(runs):
     return out
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(pairs, switches)
 def test_what_random_templates_say(tmp_path_factory, templates, options):
     path = tmp_path_factory.mktemp("pairs") / "out.bam"

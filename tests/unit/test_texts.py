@@ -80,10 +80,10 @@ def test_single_reads_and_errors_are_the_same(tmp_path, monkeypatch, spoil, size
     assert cut == described(open_reads(path, batch_size=size))
 
 
-@pytest.mark.usefixtures("origin")
 @pytest.mark.parametrize("second", [None, *SPOILED])
 @pytest.mark.parametrize("first", ["whole", "no marker", "cut short"])
-@pytest.mark.parametrize("size", [2, 34, 142])
+@pytest.mark.parametrize("origin, size", [("file", 2), ("stream", 34), ("file", 142)], indirect=["origin"])
+@pytest.mark.usefixtures("origin")
 def test_pairs_and_errors_are_the_same(tmp_path, monkeypatch, first, second, size):
     paths = tmp_path / "one", tmp_path / "two"
     paths[0].write_bytes(SPOILED[first](fastq(150, 1, "/1")))
