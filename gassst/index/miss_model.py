@@ -20,9 +20,12 @@ MISS_ERRORS = 64
 
 
 @lru_cache(maxsize=4096)
-def longest_seed(m: int, r: int, share: float) -> int:
-    """Longest seed, at least m // (r + 1), that misses at most `share` of alignments of `m` bases with `r` errors."""
-    w = max(1, m // (r + 1))
+def longest_seed(m: int, r: int, share: float, least: int = 1) -> int:
+    """Longest seed that misses at most `share` of alignments of `m` bases with `r` errors.
+
+    It has m // (r + 1) bases at least, and `least`.
+    """
+    w = max(least, m // (r + 1))
     while w < m and _gap_missed(m, w + 1, r, share) <= share:
         w += 1
     return w
@@ -114,17 +117,20 @@ def stage_miss(m: int, errors: int, stage: Stage) -> float:
     return float(_missed_by_seeds(m, stage, most)[errors])
 
 
+def missed_by(m: int, stage: Stage, most: int) -> np.ndarray:
+    """Share of alignments of `m` bases that the seeds of a stage miss, by errors: float64[most]."""
+    missed, errors = np.ones(most), np.arange(min(m, most))
+    if stage.disjoint:
+        missed[: len(errors)] = miss_share(m, errors, stage.length, stage.looked_up)
+    else:
+        missed[: len(errors)] = _missed_by_seeds(m, stage, most - 1)
+    return missed
+
+
 @lru_cache(maxsize=4096)
 def stage_misses(m: int, stages: tuple[Stage, ...], most: int = MISS_ERRORS) -> np.ndarray:
-    """Share of alignments of `m` bases that the seeds of each stage miss, by errors: float64[stages, most]."""
-    misses = np.ones((len(stages), most))
-    errors = np.arange(min(m, most))
-    for row, stage in zip(misses[:, : len(errors)], stages, strict=True):
-        if stage.disjoint:
-            row[:] = miss_share(m, errors, stage.length, stage.looked_up)
-        else:
-            row[:] = _missed_by_seeds(m, stage, most - 1)
-    return misses
+    """`missed_by` each stage: float64[stages, most]."""
+    return np.array([missed_by(m, stage, most) for stage in stages]).reshape(-1, most)
 
 
 @optional(

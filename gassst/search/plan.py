@@ -32,6 +32,7 @@ from gassst.index.miss_model import (
     dense_seeds,
     longest_seed,
     miss_share,
+    missed_by,
     settled_errors,
     stage_miss,
     stage_misses,
@@ -101,16 +102,21 @@ def cheapest_path(open_after: np.ndarray, cost: np.ndarray, is_last: np.ndarray,
     most : int
         Stages of a list.
     """
-    total, paths = cost, [[i] for i in range(len(cost))]
-    follows = open_after[:, None] > open_after
+    total, ways = cost, []
+    follows, every = open_after[:, None] > open_after, np.arange(len(cost))
     for _ in range(most - 1):
         through = np.where(follows, total[:, None] + open_after[:, None] * cost, np.inf)
         before = through.argmin(axis=0)
-        paths = [
-            [*paths[before[i]], i] if through[before[i], i] < total[i] else paths[i] for i in range(len(cost))
-        ]
-        total = np.minimum(total, through.min(axis=0))
-    return paths[np.where(is_last, total, np.inf).argmin()]
+        cheaper = through[before, every] < total
+        if not cheaper.any():
+            break
+        ways.append(np.where(cheaper, before, -1))
+        total = np.minimum(total, through[before, every])
+    path = [int(np.where(is_last, total, np.inf).argmin())]
+    for before in reversed(ways):
+        if before[path[0]] >= 0:
+            path.insert(0, int(before[path[0]]))
+    return path
 
 
 def _shares(m: int, rate: float, errors: int) -> np.ndarray:
@@ -263,10 +269,6 @@ class SearchPlan:
         gaps = min(errors, self.gaps)
         return LengthPlan(errors, gaps, band_words(gaps, self.shift), tuple(self._stages(m, errors)))
 
-    def _cost(self, stage: Stage) -> float:
-        """What a stage costs: lookups of a seed on both strands, and the places they lead to, at the same price."""
-        return stage.looked_up * (1 + COPIES / stage.length + 2 * float(self.by_chance(stage.length)))
-
     def by_chance(self, w: Any) -> Any:
         """How often a seed of `w` bases occurs by chance on one strand: the one place that knows of letters."""
         return self.n_bases / self.letters**w
@@ -319,7 +321,7 @@ class SearchPlan:
             lossless = m // (errors + 1)
             if lossless >= affordable and (self.params.strata or self.preset.occurrences is None):
                 return min(longest, lossless)
-        return min(longest, max(longest_seed(m, errors, MISS_SHARE), affordable))
+        return min(longest, longest_seed(m, errors, MISS_SHARE, affordable))
 
     def _stages(self, m: int, errors: int) -> list[Stage]:
         if m < MIN_READ_LENGTH:
@@ -350,18 +352,33 @@ class SearchPlan:
             stages += [Stage(w, m - w + 1, False, every) for every in range(w, 0, -1)]
         number = np.arange(errors + 1)
         share = np.where(number <= m // LIKELY_ERRORS, 1 / (1 + number), 0.0)
-        missed = stage_misses(m, tuple(stages), errors + 1)
-        settled = settled_errors(missed, self.preset.missed)
-        by_strata = [stage.number - self.preset.strata if stage.disjoint else -1 for stage in stages]
-        settled = np.maximum(settled, by_strata)
-        settles = ((1 - missed) * (number <= settled[:, None])) @ share / share.sum()
-        open_after = 1 - (1 - NOWHERE) * settles
-        open_after[-1] = -1.0  # it ends every list
-        lost = (missed - missed[-1]) @ _shares(m, 1 / LIKELY_ERRORS, errors + 1)
-        cost = np.array([self._cost(stage) for stage in stages])
-        is_last = lost <= MISS_SHARE * self.preset.missed
-        is_last[-1] = True
-        return [stages[i] for i in cheapest_path(open_after, cost, is_last, stages_at_most)]
+        likely = _shares(m, 1 / LIKELY_ERRORS, errors + 1)
+        fewest_missed = missed_by(m, stages[-1], errors + 1)
+        by_strata = np.array(
+            [stage.number - self.preset.strata if stage.disjoint else -1 for stage in stages]
+        )
+        # Lookups of a seed on both strands, and the places they lead to, at the same price.
+        price = {w: 1 + COPIES / w + 2 * float(self.by_chance(w)) for w in {stage.length for stage in stages}}
+        cost = np.array([stage.looked_up * price[stage.length] for stage in stages])
+        order, stop = np.argsort(cost, kind="stable"), 0
+        open_after, is_last = np.empty(len(stages)), np.zeros(len(stages), bool)
+        while stop < len(stages):
+            start, stop = stop, min(stop + self.MAX_STAGES, len(stages))
+            some = order[start:stop]
+            missed = stage_misses(m, tuple(stages[i] for i in some.tolist()), errors + 1)
+            settled = np.maximum(settled_errors(missed, self.preset.missed), by_strata[some])
+            settles = ((1 - missed) * (number <= settled[:, None])) @ share / share.sum()
+            open_after[some] = 1 - (1 - NOWHERE) * settles
+            is_last[some] = (missed - fewest_missed) @ likely <= MISS_SHARE * self.preset.missed
+            if stop == len(stages):  # the densest one ends every list
+                open_after[-1], is_last[-1] = -1.0, True
+            # A list with dearer stages costs less if it ends with this one, unless a cheaper one leaves no more open.
+            least = np.minimum.accumulate(np.append(2.0, open_after[order[:stop]]))[start:-1]
+            if (is_last[some] & (open_after[some] < least)).any():
+                break
+        known = np.sort(order[:stop])
+        path = cheapest_path(open_after[known], cost[known], is_last[known], stages_at_most)
+        return [stages[known[i]] for i in path]
 
     def occurrence_cap(self, w: int) -> int:
         """Occurrences above which a seed of `w` bases is passed over at this sensitivity level."""

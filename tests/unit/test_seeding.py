@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, pairwise, permutations
+from math import comb
 
 import numpy as np
 import pytest
@@ -109,6 +110,45 @@ def test_the_cheapest_path_is_the_cheapest_of_all(seed):
     found = cheapest_path(open_after, cost, is_last, most)
     assert tuple(found) in paths
     assert expected(found) == pytest.approx(min(map(expected, paths)))
+
+
+@pytest.mark.parametrize("m", [60, 100, 320, 700, 1600])
+@pytest.mark.parametrize("level", [1, 2, 3])
+def test_no_list_of_stages_costs_less(m, level):
+    """Of all stages, of which a plan looks at some: the dearer ones are in no cheapest list."""
+    n_bases, letters = 14_000_000, 4.0
+    plan = SearchPlan(MapParams(sensitivity=level), 11, n_bases)
+    of_length, preset = plan.plan(m), plan.preset
+    errors, w = of_length.errors, plan.shortest_seed(m, of_length.errors)
+    stages = [Stage(min(m // s, 27), s, True) for s in range(3, m // w + 1)]
+    stages += [Stage(w, m - w + 1, False, every) for every in range(1, w + 1)]
+    weight = [1 / (1 + e) if e <= m // 10 else 0 for e in range(errors + 1)]
+    likely = [comb(m, e) * 0.1**e * 0.9 ** (m - e) for e in range(errors + 1)]
+    missed = {stage: [stage_miss(m, e, stage) for e in range(errors + 1)] for stage in stages}
+    densest = Stage(w, m - w + 1, False, 1)
+
+    def left_open(stage):
+        shown = [stage.disjoint and e <= stage.number - preset.strata for e in range(errors + 1)]
+        settled = [x for x, s, y in zip(weight, shown, missed[stage], strict=True) if s or y <= preset.missed]
+        found = [1 - y for s, y in zip(shown, missed[stage], strict=True) if s or y <= preset.missed]
+        return 1 - 0.995 * sum(x * y for x, y in zip(settled, found, strict=True)) / sum(weight)
+
+    def may_end(stage):
+        lost = sum(p * (x - y) for p, x, y in zip(likely, missed[stage], missed[densest], strict=True))
+        return stage == densest or lost <= 0.01 * preset.missed * sum(likely)
+
+    cost = {s: s.looked_up * (1 + 100 / s.length + 2 * n_bases / letters**s.length) for s in stages}
+    left = {stage: left_open(stage) for stage in stages} | {densest: -1.0}
+    rest: dict[Stage, float] = {}
+    for stage in sorted(stages, key=left.__getitem__):  # what is to come behind each, at least
+        behind = [left[stage] * cost[s] + rest[s] for s in rest if left[s] < left[stage]]
+        rest[stage] = min([*behind, *([0.0] if may_end(stage) else [])])
+    expected = sum(
+        cost[s] * before
+        for s, before in zip(of_length.stages, [1.0, *(left[s] for s in of_length.stages)], strict=False)
+    )
+    assert may_end(of_length.stages[-1])
+    assert expected == pytest.approx(min(cost[stage] + rest[stage] for stage in stages), rel=1e-9)
 
 
 @pytest.mark.parametrize("stage", [(3, 10, False, 1), (3, 10, False, 4), (5, 8, False, 3), (4, 3, False, 1)])
