@@ -24,6 +24,7 @@ from gassst._core.rooms cimport enlarged, room_t
 from gassst._core.seeds cimport orient_read, reads_t
 from gassst._core.selection cimport choice_t, place_t, select_places, sought_t
 from gassst._core.stages cimport PLACES, Stages, states_t
+from gassst.model.params import MIN_READ_LENGTH, SPECIFIC_LENGTH
 
 cdef extern from "pack.h" nogil:
     void pack_read(const uint8_t *bases, const uint8_t *end, uint32_t length, uint64_t *rows, int portable,
@@ -47,12 +48,18 @@ cdef class OneRead:
     plan : seeding.plan.SearchPlan
     cascade : search.filters.Cascade
         Of filters among `FILTERS`.
-    rules : one_read.Rules
-        What the modules above this one say of a read.
+    params : model.params.MapParams
+        Of single reads. In mode "local" the search is for clear reads.
     instruction_set : str
         One of `banded.instruction_sets()`.
-    max_hits : int
-        Most places reported.
+    margin : int
+        Errors beyond the best place with which others are kept.
+    library : pairing.error_rate.ErrorRate
+    adapters : tuple
+        Codes of the known ones, uint8[a, b], and `reads.adapters.RULES`: a read with one of them is not clear.
+    ends : tuple
+        The penalties as the local kernel takes them, int16[7]; widths of bands, and what an alignment loses at least that
+        leaves them, int64[widths, 2]; least loss of one with a gap or a clipped end.
     """
 
     cdef object plan
@@ -66,8 +73,6 @@ cdef class OneRead:
     cdef const int64_t[:, ::1] leaving
     cdef const uint8_t[:, ::1] adapter_codes
     cdef adapters_t adapters
-    cdef int specific
-    cdef int shortest
     cdef choice_t choice
     cdef const uint8_t[::1] known_length
     # The read at hand.
@@ -84,22 +89,21 @@ cdef class OneRead:
     cdef room_t rooms[N_ROOMS]
     cdef hit_t *found
 
-    def __cinit__(self, index, plan, cascade, rules, str instruction_set, uint32_t max_hits):
+    def __cinit__(self, index, plan, cascade, params, str instruction_set, int margin, library, adapters, ends):
         memset(self.rooms, 0, sizeof(self.rooms))
-        self.plan, self.names = plan, list(index.reference.names)
+        self.plan, self.names, scoring = plan, list(index.reference.names), params.scoring
         self.known_length = plan.known_lengths.view(np.uint8)
-        self.choice, self.shortest = choice_t(rules.margin, max_hits), rules.shortest
-        self.rater = plan.rater(rules.library)
-        self.is_local, self.longest = rules.is_local, rules.longest
-        self.breaking, self.match, self.error_cost = rules.breaking, rules.match, rules.error_cost
+        self.choice, self.longest = choice_t(margin, params.max_hits), params.longest_read
+        self.rater, self.is_local = plan.rater(library), params.mode == "local"
+        self.match = scoring.match if self.is_local else 0
+        self.error_cost = scoring.match + scoring.mismatch if self.is_local else 1
         self.spared = self.error_cost - (self.match + 1)
-        self.least_score, self.any_perfect = rules.least_score, rules.any_perfect
-        self.perfect_ends = rules.perfect_ends
-        self.costs, self.leaving = rules.costs, rules.leaving
-        self.adapter_codes, self.specific = rules.adapters[0], rules.specific
-        _, first_part, shortest, bases_an_error = rules.adapters
+        self.least_score, self.any_perfect = scoring.least_score, scoring.min_score is None
+        self.costs, self.leaving, self.breaking = ends
+        self.perfect_ends = 2 * scoring.clip
+        self.adapter_codes, first_part, shortest, bases_an_error = adapters
         self.adapters = adapters_of(self.adapter_codes, first_part, shortest, bases_an_error)
-        self.stages = Stages(index, None, cascade, plan, rules.margin, instruction_set)
+        self.stages = Stages(index, None, cascade, plan, margin, instruction_set)
         self.traces = Traces(index)
         self.traces.kernels, self.traces.rater = self.stages.kernels, self.rater
         self.stages.given_up = 1.0 if self.is_local else 0.0  # a read that the first stage does not place is not clear
@@ -129,14 +133,15 @@ cdef class OneRead:
         cdef bint usable
         cdef rating_t rating
         cdef uint8_t quality = 0
+        cdef int specific = SPECIFIC_LENGTH
         cdef list made = []
-        if not self.shortest <= bases.shape[0] <= self.longest:
+        if not MIN_READ_LENGTH <= bases.shape[0] <= self.longest:
             return None
         if not self.known_length[bases.shape[0]]:
             self.plan.prepare(np.array([bases.shape[0]], np.uint32))
         with nogil:
             self.begin(&bases[0], <uint32_t>bases.shape[0])
-            usable = not (self.is_local and adapter_start(self.reads, 0, self.length, &self.adapters, self.specific))
+            usable = not (self.is_local and adapter_start(self.reads, 0, self.length, &self.adapters, specific))
             if usable:
                 self.stages.run_block(0, 1)
                 self.choose()

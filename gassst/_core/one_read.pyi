@@ -7,6 +7,15 @@ _T = TypeVar("_T")
 
 class OneRead:
     def __init__(
-        self, index: Any, plan: Any, cascade: Any, rules: Any, instruction_set: str, max_hits: int
+        self,
+        index: Any,
+        plan: Any,
+        cascade: Any,
+        params: Any,
+        instruction_set: str,
+        margin: int,
+        library: Any,
+        adapters: Any,
+        ends: Any,
     ) -> None: ...
     def hits(self, bases: Buffer, make: Callable[[tuple[Any, ...]], _T]) -> list[_T] | None: ...
