@@ -13,31 +13,45 @@
 
 #include "tables.h"
 
-enum { PROFILE_LETTERS = 32, PROFILE_STEPS = 8 };
+enum { PROFILE_LETTERS = 32, PROFILE_STEPS = 8, PROFILE_UNITS = 4096 };
 
-/* Numbers are odds, or their logarithms. */
+/* Of `trace`: what is impossible; where a cell comes from: bits 0 and 1 of a match, 2 of an insertion, 3 of a deletion. */
+enum { TRACE_LOW = -(1 << 30), TRACE_FROM = 3, TRACE_INSERTION = 4, TRACE_DELETION = 8 };
+
+/* Numbers are odds, or their logarithms; the end of the model, where it is not local, is in `exits`. */
 typedef struct {
-    int64_t nodes;
-    const float *steps;    /* [nodes + 1][8]: MM IM DM BM into the node, MI II at it, MD DD into it */
-    const float *emission; /* [nodes + 1][32] */
-    const int8_t *bytes;   /* [nodes + 1][32], emissions for `filter`, in thirds of a bit */
-    int is_small;          /* whether all letters are below 15 */
+    int64_t nodes, exits;      /* a hit ends at node `exits` or behind it */
+    const float *steps;        /* [nodes + 1][8]: MM IM DM BM into the node, MI II at it, MD DD into it */
+    const float *emission;     /* [nodes + 1][32] */
+    const int16_t *small;      /* [nodes + 1][8], then [nodes + 1][32], the same in 500ths of a bit */
+    const int32_t *whole;      /* [8][nodes + 1], then [32][nodes + 1], the same in PROFILE_UNITS of a natural logarithm */
+    const int8_t *bytes;       /* [nodes + 1][32], emissions for `filter`, in thirds of a bit */
+    int is_small;              /* whether all letters are below 15 */
     const uint8_t *codes;
     const int64_t *offsets;
     const volatile int32_t *stop;
 } profile_job;
 
-/* Natural logarithms of the odds of sequences first .. first + count - 1, at most a vector of them: the most probable path,
- * or the sum over all. `rows` has 3 (nodes + 1) vectors and begins with a cache line. */
+/* The most probable stretch: bases begin .. end - 1 with nodes first .. last, and its operations (M, I, D) from the last. */
+typedef struct {
+    int64_t begin, end, first, last, count;
+    int is_deleted; /* whether it ends so */
+    double log;     /* natural logarithm of its odds */
+    char *operations;
+} profile_path;
+
+enum { PROFILE_PATH, PROFILE_SUM, PROFILE_NARROW, PROFILE_FILTER, PROFILE_KINDS };
+
+/* Natural logarithms of the odds of sequences first .. first + count - 1, at most `lanes` of them: the most probable path,
+ * the sum over all; the path in lanes of 16 bits, and the best ungapped stretches (HMMER's first filter) in 8 bits, which
+ * are infinite where these are too narrow. `rows` has 3 (nodes + 1) vectors and begins with a cache line. */
 typedef struct {
     const char *name;
     int (*usable)(void);
-    int32_t lanes;
-    void (*score[2])(const profile_job *, int64_t first, int64_t count, void *rows, double *logs);
-    /* The best ungapped stretches (HMMER's first filter), in lanes of 8 bits: likewise, at most `filter_lanes`, and infinity
-     * where they are too narrow. */
-    int32_t filter_lanes;
-    void (*filter)(const profile_job *, int64_t first, int64_t count, void *rows, double *logs);
+    int32_t lanes[PROFILE_KINDS];
+    void (*score[PROFILE_KINDS])(const profile_job *, int64_t first, int64_t count, void *rows, double *logs);
+    /* `memory` has 6 (nodes + 1) int32 and (nodes + 1) bytes for each base, `path` nodes and bases for its operations. */
+    void (*trace)(const profile_job *, int64_t number, void *memory, profile_path *path);
 } profile_kernels;
 
 extern LANES_HIDDEN const profile_kernels *const profile_tables[];

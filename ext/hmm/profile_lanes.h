@@ -1,41 +1,58 @@
 /* Odds of sequences under a profile (profile.h), for one sum (numbers.h). */
 #define LARGE 0x1p40f /* sums above it are divided by 2^64, which leaves room for a row of growth */
 #define DOWN 0x1p-64f
+#if NARROW
+#define UNIT (500 / 0.69314718055994530942)
+#define BASE 12000 /* as in HMMER */
+#define LOOKUP(table, letter) ISA_(lookup)(table, PROFILE_LETTERS, letter)
+#else
+#define UNIT 1
+#define BASE NUMBER(1.0f)
+#define LOOKUP(table, letter) ISA_(lookup_single)(table, letter)
+#endif
 
 LANES_TARGET static void FORM(score)(const profile_job *job, int64_t first, int64_t count, void *memory, double *logs)
 {
-    const int64_t nodes = job->nodes, *at = job->offsets + first;
+    const int64_t nodes = job->nodes, exits = job->exits, *at = job->offsets + first;
     VEC *match = memory, *insertion = match + nodes + 1, *deletion = insertion + nodes + 1;
-    VEC loop, move, b, c = SET(NOTHING), j = c, n = SET(NUMBER(1.0f));
-    const VEC none = c, half = SET(NUMBER(0.5f));
-    BITS length;
+    VEC loop = {0}, move = {0}, b, c = SET(NOTHING), j = c, n = SET(BASE);
+    const VEC none = c, half = SET(UNIT * NUMBER(0.5));
+#if NARROW
+    const REAL *steps = job->small, *emission = steps + PROFILE_STEPS * (nodes + 1);
+#else
+    const REAL *steps = job->steps, *emission = job->emission;
+    BITS length = {0};
     int32_t exponent[LANES_BYTES ? LANES_BYTES / 4 : 1] = {0};
+#endif
     int64_t longest = 0;
     for (int l = 0; l < LANES; l++) {
         const int64_t *of = at + (l < count ? l : count - 1), bases = of[1] - of[0];
         longest = bases > longest ? bases : longest;
+#if !NARROW /* where loops would be rounded to nothing */
         AT(length, l) = (INT)bases;
         AT(loop, l) = (REAL)NUMBER((double)bases / (bases + 3));
-        AT(move, l) = (REAL)NUMBER(3.0 / (bases + 3));
+#endif
+        AT(move, l) = (REAL)(UNIT * NUMBER(3.0 / (bases + 3)));
     }
     for (int64_t k = 0; k <= nodes; k++)
         match[k] = insertion[k] = deletion[k] = none;
     b = TIMES(n, move);
     for (int64_t i = 0; i < longest && !*job->stop; i++) {
         VEC match_before = none, insertion_before = none, deletion_before = none, now = none, deleted = none, end = none;
-        BITS letter, live;
+        BITS letter = {0};
         for (int l = 0; l < LANES; l++) {
             const int64_t *of = at + (l < count ? l : count - 1);
             AT(letter, l) = i < of[1] - of[0] ? job->codes[of[0] + i] : PROFILE_LETTERS - 1;
         }
         for (int64_t k = 1; k <= nodes; k++) {
-            const float *s = job->steps + PROFILE_STEPS * k;
-            const VEC odds = ISA_(lookup_single)(job->emission + PROFILE_LETTERS * k, letter);
+            const REAL *s = steps + PROFILE_STEPS * k;
+            const VEC odds = LOOKUP(emission + PROFILE_LETTERS * k, letter);
             const VEC into = PLUS(PLUS(TIMES(match_before, SET(s[0])), TIMES(insertion_before, SET(s[1]))),
                                   PLUS(TIMES(deletion_before, SET(s[2])), TIMES(b, SET(s[3]))));
             deleted = PLUS(TIMES(now, SET(s[6])), TIMES(deleted, SET(s[7])));
             now = TIMES(into, odds);
-            end = PLUS(end, PLUS(now, deleted));
+            if (k >= exits)
+                end = PLUS(end, PLUS(now, deleted));
             match_before = match[k];
             insertion_before = insertion[k];
             deletion_before = deletion[k];
@@ -43,9 +60,12 @@ LANES_TARGET static void FORM(score)(const profile_job *job, int64_t first, int6
             insertion[k] = PLUS(TIMES(match_before, SET(s[4])), TIMES(insertion_before, SET(s[5])));
             deletion[k] = deleted;
         }
-        live = length > (BITS)(length * 0 + (INT)i);
         j = PLUS(TIMES(j, loop), TIMES(end, half));
-        c = IF(live, PLUS(TIMES(c, loop), TIMES(end, half)), c);
+#if NARROW /* where no letter is left, nothing ends */
+        c = j;
+#else
+        c = IF(length > (BITS)(length * 0 + (INT)i), PLUS(TIMES(c, loop), TIMES(end, half)), c);
+#endif
         n = TIMES(n, loop);
         b = TIMES(PLUS(n, j), move);
 #if !LOGS
@@ -67,12 +87,20 @@ LANES_TARGET static void FORM(score)(const profile_job *job, int64_t first, int6
         }
 #endif
     }
-    for (int l = 0; l < LANES && l < count; l++)
-#if LOGS
+    for (int l = 0; l < LANES && l < count; l++) {
+#if NARROW
+        logs[l] = (AT(c, l) + AT(move, l) - BASE) / UNIT - 2; /* loops take e^-2 */
+        if (AT(c, l) >= INT16_MAX + AT(half, l))
+            logs[l] = INFINITY;
+#elif LOGS
         logs[l] = (double)AT(c, l) + AT(move, l) + exponent[l];
 #else
         logs[l] = log((double)AT(c, l) * AT(move, l)) + exponent[l] * 0.69314718055994530942;
 #endif
+    }
 }
 #undef LARGE
 #undef DOWN
+#undef UNIT
+#undef BASE
+#undef LOOKUP

@@ -44,6 +44,7 @@ COMMANDS = {
     "fold": Command(
         "gassst.cli.fold", "Fold RNA: structures of least free energy, of sequences or of windows."
     ),
+    "hmm": Command("gassst.cli.hmm", "Search reads or proteins for members of a family, by its profile HMM."),
     "simulate": Command("gassst.tools.simulate", "Simulate reads with known origin from a genome."),
     "evaluate": Command("gassst.tools.evaluate", "Measure how well simulated reads were mapped."),
     "report": Command("gassst.tools.report", "Make a web page about a run from its --stats file."),

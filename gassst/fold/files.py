@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst.errors import InputError, UsageError
+from gassst.files.batches import Record, batches, named
 from gassst.files.whole_file import whole_file
 from gassst.fold.folding import CODES, LANE_BASES, fold, fold_codes, windows
 from gassst.fold.parameters import Parameters
 
 BATCH_BASES = 1 << 22  # that are folded between two looks at the output
 Show = Callable[[None], object]
-Records = Iterable[tuple[str, bytes]]
+Records = Iterable[Record]
 HEAD = "contig\tstart\tend\tstrand\tenergy\tstructure\n"
 
 
@@ -50,22 +51,14 @@ def write_folds(
     """Name, length, energy and structure of each sequence; returns how many were folded, and lines."""
     count = 0
     with whole_file(path) as file:
-        for batch in _batches(records):
-            try:
+        for batch in batches(records, BATCH_BASES):
+            with named(batch):
                 found = fold([text for _, text in batch], parameters, threads=threads)
-            except InputError as error:
-                raise InputError(_named(str(error), batch)) from None
             for (name, text), one in zip(batch, found, strict=True):
                 _put(file, f"{name}\t{len(text)}\t{one.energy:.2f}\t{one.structure}\n")
             count += len(batch)
             show(None)
     return count, count
-
-
-def _named(message: str, batch: list[tuple[str, bytes]]) -> str:
-    """Names the sequence that a message gives the number of."""
-    number, _, rest = message.removeprefix("sequence ").partition(":")
-    return f"sequence {batch[int(number) - 1][0]}:{rest}"
 
 
 def write_scan(
@@ -168,19 +161,6 @@ def hairpins_of(structure: str, least: int) -> list[tuple[int, int]]:
             has_one_loop = not inner or (len(inner) == 1 and inner[0] is not None)
             stack[-1][1].append((i, j) if has_one_loop else None)
     return [stem for stem in found if stem is not None and stem[1] - stem[0] + 1 >= least]
-
-
-def _batches(records: Records) -> Iterator[list[tuple[str, bytes]]]:
-    batch: list[tuple[str, bytes]] = []
-    bases = 0
-    for record in records:
-        batch.append(record)
-        bases += len(record[1])
-        if bases >= BATCH_BASES:
-            yield batch
-            batch, bases = [], 0
-    if batch:
-        yield batch
 
 
 def _put(file: IO[bytes], line: str) -> None:

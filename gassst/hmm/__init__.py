@@ -9,6 +9,6 @@ The pair hidden Markov model of reads and haplotypes is another one: `gassst.ali
 
 from gassst.hmm.model import Model
 from gassst.hmm.notation import read_model
-from gassst.hmm.profile import Profile
+from gassst.hmm.profile import Alignment, Hits, Profile
 
-__all__ = ["Model", "Profile", "read_model"]
+__all__ = ["Alignment", "Hits", "Model", "Profile", "read_model"]

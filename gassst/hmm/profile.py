@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst._core.profile import FILTER, PATH, SUM, Scorer, instruction_sets
+from gassst._core.profile import FILTER, NARROW, PATH, SUM, UNITS, Scorer, instruction_sets
 from gassst.errors import InputError, MissingFileError, UsageError
+from gassst.workers.allocator import available_memory
 from gassst.workers.tasks import Progress, ProgressBar, run_problems, thread_count
 
 Floats = NDArray[np.float64]
@@ -46,10 +48,14 @@ AMINO_FREQUENCIES = (
 )
 """Of Swiss-Prot 50.8, the background of HMMER 3."""
 ALPHABETS = {"amino": AMINO, "DNA": "ACGT", "RNA": "ACGU"}
+ANY = {AMINO: "XBJZOU", "ACGT": "NRYSWKMBDHV", "ACGU": "NRYSWKMBDHV"}  # score as any letter on average
+MODES = ("local", "global")
+LEAST = -1024.0  # of natural logarithms in whole numbers: what is impossible
 STEPS = 7  # M->M M->I M->D I->M I->I D->M D->D of a node
 PAST = 31  # the code behind the end of a sequence
 MOST_BASES = 1 << 24
-PASSING = 0.02  # of random sequences that pass the filter, as in HMMER
+PASSING = {"MSV": (FILTER, 0.02), "VITERBI": (NARROW, 0.001)}  # of random sequences that pass, as in HMMER
+COSTS = {PATH: 2.0, SUM: 2.0, NARROW: 1.0, FILTER: 0.05}  # of a cell, beside an alignment's
 
 
 class Hits(NamedTuple):
@@ -63,11 +69,29 @@ class Hits(NamedTuple):
     """float64[m], as of `Profile.e_values`."""
 
 
+class Alignment(NamedTuple):
+    """The most probable alignment of one stretch of a sequence with a profile."""
+
+    bits: float
+    """As of `Profile.viterbi`, if the sequence had this hit alone; -inf where there is none."""
+    begin: int
+    """Of the sequence, from 0."""
+    end: int
+    """Behind the last letter."""
+    model_begin: int
+    """Of the nodes, from 0."""
+    model_end: int
+    """Behind the last node."""
+    cigar: str
+    """As in SAM, with soft clips: M for letters of nodes, I for letters between them, D for nodes that are left out."""
+
+
 class Profile:
     """A profile hidden Markov model, read from a file of HMMER 3 (the first model in it).
 
-    Scores are those of HMMER without filters and without corrections for biased composition: local to the model and the
-    sequence, several hits in one. There is neither hmmbuild here nor a list of domains: pyhmmer has both.
+    Scores are those of HMMER without filters and without corrections for biased composition: local to the sequence,
+    several hits in one. `mode` "local" is local to the model, too, "global" takes hits from its first node to its last.
+    There is neither hmmbuild here nor a list of domains: pyhmmer has both.
 
     Raises
     ------
@@ -104,6 +128,7 @@ class Profile:
             self._fail("has no alphabet (ALPH) of DNA, RNA or amino, or no length (LENG)")
         self.name, self.alphabet = head.get("NAME", self.path), ALPHABETS[head["ALPH"]]
         self._statistics = statistics
+        self._made: dict[str, tuple[Any, ...]] = {}
         nodes, letters = int(head["LENG"]), len(self.alphabet)
         next(body, "")
         rows = [line.split() for line in body]
@@ -134,7 +159,7 @@ class Profile:
             self._fail(f"{count} numbers are wanted, not `{' '.join(words)[:40]}`")
         return found
 
-    def odds(self) -> tuple[Floats, Floats]:
+    def odds(self, mode: str = "local") -> tuple[Floats, Floats]:
         """Steps float64[nodes + 1, 8], as `profile.h` has them, and odds of letters float64[nodes + 1, 32]."""
         n, t = len(self), self._steps
         occupied = np.empty(n + 1)
@@ -143,7 +168,11 @@ class Profile:
             occupied[k] = occupied[k - 1] * (t[k - 1, 0] + t[k - 1, 1]) + (1 - occupied[k - 1]) * t[k - 1, 5]
         steps = np.zeros((n + 1, 8))
         steps[2:, 0], steps[2:, 1], steps[2:, 2] = t[1:n, 0], t[1:n, 3], t[1:n, 5]
-        steps[1:, 3] = occupied[1:] / (occupied[1:] * np.arange(n, 0, -1)).sum()
+        if mode == "local":
+            steps[1:, 3] = occupied[1:] / (occupied[1:] * np.arange(n, 0, -1)).sum()
+        else:
+            steps[1, 3] = t[0, 0]
+            steps[2:, 3] = t[0, 2] * np.cumprod(np.append(1, t[1 : n - 1, 6])) * t[1:n, 5]
         steps[1:n, 4], steps[1:n, 5] = t[1:n, 1], t[1:n, 4]
         steps[2:, 6], steps[2:, 7] = t[1:n, 2], t[1:n, 6]
         frequencies = np.array(AMINO_FREQUENCIES) if self.alphabet == AMINO else np.full(4, 0.25)
@@ -160,28 +189,65 @@ class Profile:
     def forward(
         self,
         sequences: Iterable[str | bytes],
+        mode: str = "local",
         *,
         threads: int | None = None,
         progress: Progress | bool | None = None,
     ) -> Floats:
         """float64[n], bit scores of sequences: the sum over all alignments, against the background.
 
-        Sequences are text, in capitals or not; X of proteins and N of DNA stand for any letter. Raises InputError for a
-        sequence that is empty or has other letters, UsageError for threads that make no sense.
+        Sequences are text, in capitals or not. X of proteins and N of DNA stand for any letter, and so do the other
+        letters of IUPAC that stand for several. Raises InputError for a sequence that is empty or has other letters,
+        UsageError for a mode that there is not, or threads that make no sense.
         """
-        texts = self._texts(sequences)
-        return self._bits(texts, SUM, threads, progress)
+        return self._bits(self._texts(sequences), SUM, threads, progress, mode)
 
     def viterbi(
         self,
         sequences: Iterable[str | bytes],
+        mode: str = "local",
         *,
         threads: int | None = None,
         progress: Progress | bool | None = None,
     ) -> Floats:
         """As `forward`, of the most probable alignment alone."""
+        return self._bits(self._texts(sequences), PATH, threads, progress, mode)
+
+    def align(
+        self,
+        sequences: Iterable[str | bytes],
+        mode: str = "local",
+        *,
+        threads: int | None = None,
+        progress: Progress | bool | None = None,
+    ) -> list[Alignment]:
+        """The most probable alignment of each sequence with one stretch of the model, or with all of it.
+
+        Bits are within 0.05 of those of single hits. Raises what `forward` raises, and UsageError where sequences times
+        nodes take too much memory.
+        """
         texts = self._texts(sequences)
-        return self._bits(texts, PATH, threads, progress)
+        needed = max(map(len, texts), default=0) * (len(self) + 1) * thread_count(threads)
+        if needed > available_memory():
+            raise UsageError(f"alignments of these sequences take {needed / 2**30:.1f} GiB of memory")
+        found: list[Any] = [None] * len(texts)
+
+        def one(scorer: Scorer, first: int, last: int, _: Floats) -> None:
+            for k in range(first, last):
+                found[k] = scorer.align(k)
+
+        order, _ = self._run(texts, PATH, threads, progress, mode, one)
+        aligned = [Alignment(-np.inf, 0, 0, 0, 0, "")] * len(texts)
+        for k, (log, begin, end, first, last, operations) in zip(order.tolist(), found, strict=True):
+            if not operations:
+                continue
+            lead = first - 1 if mode == "global" else 0  # nodes left out before the first letter are one step
+            runs = [(len(list(run)), chr(what)) for what, run in groupby(operations[::-1])]
+            runs = [(begin, "S"), (lead, "D"), *runs, (len(texts[k]) - end, "S")]
+            bits = float(_bits_of(np.array(log), np.array(len(texts[k]))))
+            cigar = "".join(f"{count}{what}" for count, what in runs if count)
+            aligned[k] = Alignment(bits, begin, end, first - 1 - lead, last, cigar)
+        return aligned
 
     def e_values(self, bits: NDArray[np.float64], database: int | None = None) -> Floats:
         """float64[n]: how many of `database` random sequences would have such a `forward` score.
@@ -204,76 +270,122 @@ class Profile:
     ) -> Hits:
         """Sequences with an E-value of at most `e_value`, by their `forward` score.
 
-        Only sequences whose best stretches without gaps score as those of 2 % of random ones are scored further, as in
-        HMMER. So a sequence may be missing that `forward` would find: one that scores by many gaps alone.
-        Sequences and errors are those of `forward`. Raises UsageError for an E-value of 0 or less, and InputError for a
-        file without STATS LOCAL MSV or FORWARD.
+        As in HMMER, two filters come first. One lets sequences pass whose best stretches without gaps score as those of
+        2 % of random ones, the other those whose best alignment scores as that of one in 1,000. So a sequence may be
+        missing that scores by many weak alignments alone. Sequences and errors are those of `forward`. Raises
+        UsageError for an E-value of 0 or less, and InputError for a file without STATS LOCAL MSV, VITERBI or FORWARD.
         """
         if not e_value > 0:
             raise UsageError(f"e_value: {e_value} is not above 0")
-        if "MSV" not in self._statistics:
-            self._fail("has no STATS LOCAL MSV: hmmbuild of HMMER 3 writes it")
         texts = self._texts(sequences)
-        mu, slope = self._statistics["MSV"]
-        passing = mu - np.log(-np.log1p(-PASSING)) / slope
-        kept = np.flatnonzero(self._bits(texts, FILTER, threads, progress) >= passing)
-        bits = self._bits([texts[k] for k in kept.tolist()], SUM, threads, None)
+        kept, bits = self.passing(texts, threads=threads, progress=progress)
         values = self.e_values(bits, len(texts))
         best = np.flatnonzero(values <= e_value)
         best = best[np.argsort(-bits[best], kind="stable")]
         return Hits(kept[best], bits[best], values[best])
 
+    def passing(
+        self,
+        sequences: Iterable[str | bytes],
+        *,
+        threads: int | None = None,
+        progress: Progress | bool | None = None,
+    ) -> tuple[NDArray[np.int64], Floats]:
+        """The sequences that `search` scores, as int64[m], and their `forward` scores; errors are those of `search`."""
+        texts = self._texts(sequences)
+        kept = np.arange(len(texts))
+        for name, (kind, share) in PASSING.items():
+            if name not in self._statistics:
+                self._fail(f"has no STATS LOCAL {name}: hmmbuild of HMMER 3 writes it")
+            mu, slope = self._statistics[name]
+            least = mu - np.log(-np.log1p(-share)) / slope
+            bits = self._bits([texts[k] for k in kept.tolist()], kind, threads, progress)
+            kept, progress = kept[bits >= least], None
+        return kept, self._bits([texts[k] for k in kept.tolist()], SUM, threads, None)
+
     def _bits(
-        self, texts: list[bytes], kind: int, threads: int | None, progress: Progress | bool | None
+        self,
+        texts: list[bytes],
+        kind: int,
+        threads: int | None,
+        progress: Progress | bool | None,
+        mode: str = "local",
     ) -> Floats:
-        count = thread_count(threads)
-        lengths = np.fromiter(map(len, texts), np.int64, len(texts))
-        order = np.argsort(lengths, kind="stable")
-        codes = np.frombuffer(b"".join([texts[k] for k in order.tolist()]).translate(self._table), np.uint8)
-        bar = ProgressBar(progress, float(lengths.sum()) * len(self) * 2)
-        if not texts:
-            bar.finish()
-            return np.empty(0)
-        if codes.max() == PAST:
-            self._refuse(texts)
-        steps, emission = self.odds()
-        with np.errstate(divide="ignore"):
-            logs_of_steps, logs_of_letters = np.log(steps), np.log(emission)
-        thirds = np.clip(np.rint(np.maximum(logs_of_letters, -99) * (3 / np.log(2))), -128, 127).astype(
-            np.int8
-        )
-        tables = (steps, emission) if kind == SUM else (logs_of_steps, logs_of_letters)
-        scorer = Scorer(
-            tables[0].astype(np.float32),
-            tables[1].astype(np.float32),
-            thirds,
-            codes,
-            np.append(0, np.cumsum(lengths[order])),
-            kind,
-            len(self.alphabet) < 15,
-            instruction_sets()[0],
-        )
-        logs, cost = (
-            np.empty(len(texts)),
-            lengths[order].astype(float) * len(self) * (0.05 if kind == FILTER else 2),
-        )
-
-        def run(first: int, last: int) -> None:
-            scorer.run(first, last, logs)
-
-        run_problems(cost, run, count, scorer.stop, bar, scorer.lanes)
-        bar.finish()
+        order, logs = self._run(texts, kind, threads, progress, mode, Scorer.run)
         found = np.empty_like(logs)
         found[order] = logs
-        n = lengths.astype(float)
-        return (found - n * np.log(n / (n + 1)) + np.log(n + 1)) / np.log(2)
+        return _bits_of(found, np.fromiter(map(len, texts), float, len(texts)))
+
+    def _run(
+        self,
+        texts: list[bytes],
+        kind: int,
+        threads: int | None,
+        progress: Progress | bool | None,
+        mode: str,
+        call: Callable[[Scorer, int, int, Floats], object],
+    ) -> tuple[NDArray[np.int64], Floats]:
+        """Sequences in the order of their lengths, and what `call` writes for each of them."""
+        if mode not in MODES:
+            raise UsageError(f"mode {mode!r}: must be local or global")
+        count = thread_count(threads)
+        lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+        order, logs = np.argsort(lengths, kind="stable"), np.zeros(len(texts))
+        cost = lengths[order].astype(float) * len(self) * COSTS[kind]
+        bar = ProgressBar(progress, float(cost.sum()))
+        if texts:
+            letters = b"".join([texts[k] for k in order.tolist()]).translate(self._table)
+            codes = np.frombuffer(letters, np.uint8)
+            if codes.max() == PAST:
+                self._refuse(texts)
+            offsets = np.append(0, np.cumsum(lengths[order]))
+            logs_of, odds_of, small, whole, thirds = self._tables_of(mode)
+            steps, emission = odds_of if kind == SUM else logs_of
+            scorer = Scorer(
+                steps,
+                emission,
+                small,
+                whole,
+                thirds,
+                codes,
+                offsets,
+                1 if mode == "local" else len(self),
+                kind,
+                len(self.alphabet) < 15,
+                instruction_sets()[0],
+            )
+
+            def run(first: int, last: int) -> None:
+                call(scorer, first, last, logs)
+
+            run_problems(cost, run, count, scorer.stop, bar, 1 if call is not Scorer.run else scorer.lanes)
+        bar.finish()
+        return order, logs
+
+    def _tables_of(self, mode: str) -> tuple[Any, ...]:
+        """Steps and odds: logarithms, as they are, 500ths of a bit, `UNITS` of logarithms, thirds of a bit."""
+        if mode not in self._made:
+            odds = self.odds(mode)
+            with np.errstate(divide="ignore"):
+                logs = [np.log(table) for table in odds]
+            both = [np.maximum(table, LEAST) for table in logs]
+            small = [np.maximum(table * (500 / np.log(2)), -32768) for table in both]
+            thirds = np.clip(both[1] * (3 / np.log(2)), -128, 127)
+            self._made[mode] = (
+                [table.astype(np.float32) for table in logs],
+                [table.astype(np.float32) for table in odds],
+                np.rint(np.concatenate([table.ravel() for table in small])).astype(np.int16),
+                np.rint(np.concatenate([table.T.ravel() for table in both]) * UNITS).astype(np.int32),
+                np.rint(thirds).astype(np.int8),
+            )
+        return self._made[mode]
 
     @cached_property
     def _table(self) -> bytes:
         """The code of each byte, PAST of those that are no letter."""
         table = np.full(256, PAST, np.uint8)
-        for code, letter in enumerate(self._letters):
-            table[[ord(letter), ord(letter.lower())]] = code
+        for code, letters in enumerate([*self.alphabet, ANY[self.alphabet]]):
+            table[[ord(letter) for letter in letters + letters.lower()]] = code
         if self.alphabet != AMINO:
             table[[ord(letter) for letter in "TtUu"]] = 3
         return table.tobytes()
@@ -304,3 +416,9 @@ class Profile:
                     f"sequence {number}: {chr(text[at])!r} at letter {at + 1} is not one of {self._letters}"
                 )
         raise AssertionError
+
+
+def _bits_of(logs: Floats, lengths: Floats) -> Floats:
+    """Against random letters of a length of that mean."""
+    odds = logs - lengths * np.log(lengths / (lengths + 1)) + np.log(lengths + 1)
+    return np.asarray(odds / np.log(2))

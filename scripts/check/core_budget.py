@@ -41,6 +41,7 @@ DYNAMIC = {
         "gassst/hmm/*.py",
         "gassst/cli/hmm.py",
         "tests/unit/test_hmm*.py",
+        "tests/hmm_*.py",
         "tests/unit/test_profile*.py",
     ),
     "semiring": ("ext/semiring/*", "gassst/semiring/*.py", "tests/unit/test_semiring.py"),

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import pytest
 from fold_parameters import random_parameters
 from forked import Ended, run_forked
+from hmm_profiles import write_profile
 
 from gassst.cli import main as cli
 from gassst.cli.parser import COMMANDS, build_parser, subparser_of
@@ -40,6 +41,7 @@ INPUTS = {
     "split": ["-q", "-t", "2", "{reads}"],
     "align": ["-q", "{few}", "{ref}", "--mode", "semiglobal"],
     "fold": ["-q", "{few}", "--parameters", "{energies}"],
+    "hmm": ["search", "-q", "-E", "1e99", "{family}", "{few}"],
     "simulate": ["{ref}", "-n", "100", "-l", "80", "-e", "0.02"],
     "evaluate": ["{bam}"],
     "report": ["{stats}"],
@@ -131,7 +133,7 @@ def world(small_fasta, small_index, tmp_path_factory) -> World:
         "simulated": folder / "simulated.fq", "first": folder / "first.fq", "second": folder / "second.fq",
         "reads": folder / "reads.fq", "few": folder / "few.fq", "bam": folder / "reads.bam",
         "stats": folder / "stats.json", "part": folder / "part.bam", "part_stats": folder / "part.json",
-        "energies": folder / "x.par",
+        "energies": folder / "x.par", "family": folder / "x.hmm",
     }  # fmt: skip
     named = {name: os.fspath(path) for name, path in files.items()}
     steps = [
@@ -157,9 +159,11 @@ def world(small_fasta, small_index, tmp_path_factory) -> World:
             *["fold", "-q", named["simulated"], "--parameters", named["energies"]],
             *["-o", os.fspath(folder / "x.tsv")],
         ],
+        ["hmm", "search", "-q", named["family"], named["simulated"], "-o", os.fspath(folder / "x.tsv")],
         ["split", "-q", named["simulated"], "-o", os.fspath(folder / "x.fq.gz")],
     ]  # fmt: skip
     random_parameters(files["energies"], 1)
+    write_profile(files["family"], "DNA", 20, 1, means=(-99, -99, -99))  # all reads are members
     for argv in steps:
         assert cli.main(argv) == 0
     nowhere = b"@nowhere\n" + b"ACGGT" * 20 + b"\n+\n" + b"I" * 100 + b"\n"

@@ -200,7 +200,7 @@ def test_fish_is_told_commands_and_options(run):
 def test_files_and_only_files_complete_as_files():
     suffixes = (
         ".fa", ".fq", ".bam", ".txt", ".fa[.gz]", ".fq[.gz]", ".gz", ".gsi", ".json", ".html", ".png", ".vcf",
-        ".csv", ".bedGraph", ".tsv", ".par",
+        ".csv", ".bedGraph", ".tsv", ".par", ".hmm",
     )  # fmt: skip
     wrong = []
     for name, (_, action) in EVERY.items():

@@ -7,6 +7,7 @@ import io
 
 import pytest
 from fold_parameters import random_parameters
+from hmm_profiles import write_profile
 
 from gassst.cli.console import LONGEST_MESSAGE, one_line
 from gassst.files import fasta
@@ -19,6 +20,7 @@ COMMANDS = {
     "align": ["align", "FILE", "FILE", "-o", "o.tsv"],
     "find": ["align", "FILE", "good.fa", "--find", "1", "-o", "o.tsv"],
     "fold": ["fold", "FILE", "--parameters", "x.par", "-o", "o.tsv"],
+    "hmm": ["hmm", "search", "x.hmm", "FILE", "-o", "o.tsv"],
     "simulate": ["simulate", "FILE", "-n", "5", "-l", "50", "-e", "0.1", "-o", "o.fq"],
 }
 
@@ -30,6 +32,7 @@ def test_a_line_without_end(command, begin, run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "good.fa").write_text(">r\nACGTACGTACGTACGTACGT\n")
     random_parameters(tmp_path / "x.par", 1)
+    write_profile(tmp_path / "x.hmm", "DNA", 5, 1)
     whole = gzip.compress(BEGINS[begin] + b"x" * (fasta.LONGEST_LINE + (1 << 24)), 1)
     (tmp_path / "n.fa.gz").write_bytes(whole[: len(whole) * 9 // 10])
     code, _, error = run(*(word.replace("FILE", "n.fa.gz") for word in COMMANDS[command]))
@@ -41,7 +44,7 @@ def test_a_line_without_end(command, begin, run, tmp_path, monkeypatch):
             f"n.fa.gz: line {1 + 2 * begin.startswith('second')}: a line of more than 16777216 bytes\n"
         )
     assert len(error) < 1000
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["good.fa", "n.fa.gz", "x.par"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["good.fa", "n.fa.gz", "x.hmm", "x.par"]
 
 
 @pytest.mark.parametrize("block", [1, 2, 3, 7, 1 << 22])

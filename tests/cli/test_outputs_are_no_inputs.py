@@ -41,7 +41,7 @@ def command_line(command: str, *given: tuple[argparse.Action, str]) -> list[str]
     places, options = [], []
     for action in subparser_of(build_parser(command), command)._actions:
         if not action.option_strings and (action.dest in paths or action.required):
-            places.append(paths.get(action.dest, f"other.{action.dest}"))
+            places.append(paths.get(action.dest, [*(action.choices or [f"other.{action.dest}"])][0]))
         elif action.required and action.dest not in paths:
             options += values(action, "other" if action.type is output_path else "1")
     for action, path in given:

@@ -8,6 +8,7 @@ import shlex
 
 import pytest
 from fold_parameters import random_parameters
+from hmm_profiles import write_profile
 
 from gassst.cli import progress
 from gassst.cli.console import ERASE_LINE, Console
@@ -121,12 +122,15 @@ def test_every_command_that_takes_threads_begins_so(run, small_fasta, small_inde
     few.write_text(">a\nACGGTTCATGACGATTCA\n")
     energies = tmp_path / "x.par"
     random_parameters(energies, 1)
+    family = tmp_path / "x.hmm"
+    write_profile(family, "DNA", 5, 1)
     commands = [
         ["index", small_fasta, "-o", tmp_path / "x.gsi"],
         ["gather", part, "-o", tmp_path / "whole.bam"],
         ["split", reads, "-o", tmp_path / "reads.fq.gz"],
         ["align", few, few, "-o", tmp_path / "out.tsv"],
         ["fold", few, "--parameters", energies, "-o", tmp_path / "fold.tsv"],
+        ["hmm", "search", family, few, "-o", tmp_path / "hmm.tsv"],
     ]
     for command in commands:
         code, _, error = run(*command, "-t", "1")

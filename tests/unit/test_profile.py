@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
+from hmm_profiles import write_profile
 
+from gassst.cli.main import main
 from gassst.errors import GassstError
-from gassst.hmm import Profile, profile
+from gassst.hmm import Profile, files, profile
 
 
 @pytest.fixture(params=profile.instruction_sets())
@@ -14,42 +18,10 @@ def instruction_set(request, monkeypatch):
     monkeypatch.setattr(profile, "instruction_sets", lambda: [request.param])
 
 
-def write_profile(path, alphabet, nodes, seed):
-    """A file of HMMER 3 with random probabilities: small ones for gaps, and a letter that each node prefers."""
-    rng, letters = np.random.default_rng(seed), profile.ALPHABETS[alphabet]
-    lines = ["HMMER3/f [made by a test]", "NAME  made", f"LENG  {nodes}", f"ALPH  {alphabet}"]
-    lines += [
-        "STATS LOCAL MSV       -8.0000  0.70000",
-        "STATS LOCAL FORWARD   -4.0000  0.70000",
-        f"HMM {' '.join(letters)}",
-        "m->m m->i m->d i->m i->i d->m d->d",
-    ]
-
-    def row(numbers):
-        return " ".join("*" if p == 0 else f"{-np.log(p):.5f}" for p in numbers)
-
-    preferred = ""
-    for k in range(nodes + 1):
-        emission = rng.dirichlet(np.full(len(letters), 0.3))
-        preferred += letters[int(emission.argmax())] if k else ""
-        if k:
-            lines.append(
-                f"{k} {row(np.maximum(emission, 1e-4) / np.maximum(emission, 1e-4).sum())} {k} x - -"
-            )
-        lines.append(row(np.full(len(letters), 1 / len(letters))))
-        match, insertion = rng.dirichlet([30, 1, 1]), rng.dirichlet([3, 1])
-        deletion = rng.dirichlet([3, 1]) if 0 < k < nodes else [1, 0]
-        if k == nodes:
-            match = [match[0] + match[2], match[1], 0]
-        lines.append(row([*match, *insertion, *deletion]))
-    path.write_text("\n".join([*lines, "//", ""]))
-    return preferred
-
-
-def plain(p, codes, plus):
+def plain(p, codes, plus, mode="local"):
     """Bits, by the recurrences of Eddy (2011) in double precision; `plus` is np.logaddexp or np.maximum."""
     with np.errstate(divide="ignore"):
-        steps, emission = (np.log(table) for table in p.odds())
+        steps, emission = (np.log(table) for table in p.odds(mode))
     nodes, length = len(p), len(codes)
     loop, move, none = np.log(length / (length + 3)), np.log(3 / (length + 3)), np.full(nodes + 1, -np.inf)
     match, insertion, deletion = none, none, none
@@ -64,7 +36,8 @@ def plain(p, codes, plus):
             )
             new_match[k] = into + emission[k, code]
             new_deletion[k] = plus(new_match[k - 1] + s[6], new_deletion[k - 1] + s[7])
-            end = plus(end, plus(new_match[k], new_deletion[k]))
+            if mode == "local" or k == nodes:
+                end = plus(end, plus(new_match[k], new_deletion[k]))
         insertion = plus(match + steps[:, 4], insertion + steps[:, 5])
         match, deletion = new_match, new_deletion
         j, c, n = plus(j + loop, end + np.log(0.5)), plus(c + loop, end + np.log(0.5)), n + loop
@@ -122,6 +95,84 @@ def test_scores_are_those_of_plain_code(alphabet, tmp_path, instruction_set):
             assert np.allclose(found, wanted, atol=2e-3)
     assert p.forward([best * 40])[0] > 100  # numbers were made smaller on the way
     assert np.array_equal(p.forward(several[::-1])[::-1], p.forward(several))
+
+
+def aligned_score(p, mode, codes, a):
+    """Bits of an alignment, from its CIGAR alone; the sequence must have this hit and no other."""
+    with np.errstate(divide="ignore"):
+        steps, emission = (np.log(table) for table in p.odds(mode))
+    length, k, i, total, state = len(codes), a.model_begin, 0, 0.0, "B"
+    for count, what in re.findall(r"(\d+)([SMID])", a.cigar):
+        for _ in range(int(count)):
+            k += what in "MD"
+            i += what in "SMI"
+            if what == "S" or (state == "B" and what == "D"):
+                continue  # nodes left out before the first letter are one step
+            step = {"BM": 3, "MM": 0, "IM": 1, "DM": 2, "MI": 4, "II": 5, "MD": 6, "DD": 7}[state + what]
+            total += steps[k, step] + (emission[k, codes[i - 1]] if what == "M" else 0)
+            state = what
+    assert i == length and k == a.model_end
+    loops = (length - (a.end - a.begin)) * np.log(length / (length + 3))
+    total += loops + 2 * np.log(3 / (length + 3)) + np.log(0.5)
+    return (total - length * np.log(length / (length + 1)) + np.log(length + 1)) / np.log(2)
+
+
+@pytest.mark.parametrize("mode", profile.MODES)
+@pytest.mark.parametrize("alphabet", ["amino", "DNA"])
+def test_alignments_have_the_score_of_the_best_path(alphabet, mode, tmp_path, instruction_set):
+    best = write_profile(tmp_path / "x.hmm", alphabet, 14, 3)
+    p, rng = Profile(tmp_path / "x.hmm"), np.random.default_rng(4)
+
+    def some(k):
+        return "".join(rng.choice(list(p.alphabet), k))
+
+    several = [
+        some(9) + best + some(5),
+        best[:7] + some(2) + best[7:],
+        some(3) + best[:6] + best[9:],
+        best[4:],
+    ]
+    several += [best[:5] + best[6:9] + some(1) + best[10:], some(20) + best[:12] + some(20), best[2:]]
+    scores, found = p.viterbi(several, mode), p.align(several, mode, threads=2)
+    for text, codes, bits, a in zip(several, codes_of(p, several), scores, found, strict=True):
+        assert aligned_score(p, mode, codes, a) == pytest.approx(a.bits, abs=0.01)
+        assert a.bits < bits + 0.01
+        clips = [int(n) for n in re.findall(r"^(\d+)S|(\d+)S$", a.cigar) for n in n if n]
+        assert sum(clips) == len(text) - (a.end - a.begin)
+        assert mode == "local" or (a.model_begin, a.model_end) == (0, 14)
+    alone = [abs(a.bits - bits) < 0.01 for a, bits in zip(found, scores, strict=True)]
+    assert sum(alone) >= 5  # the others score more by a second hit
+    assert re.fullmatch(r"\d+M2I\d+M", found[1].cigar) and (
+        mode == "local" or re.fullmatch(r"3S\dM3D\dM", found[2].cigar)
+    )
+    ends = p.align([best[k:] for k in range(1, 12)] + [best[:k] for k in range(3, 14)], "global")
+    assert any(re.match(r"\d+D", a.cigar) for a in ends) and any(a.cigar.endswith("D") for a in ends)
+    assert p.align([]) == []
+
+
+@pytest.mark.parametrize("alphabet", ["amino", "DNA"])
+def test_scores_of_whole_models_are_those_of_plain_code(alphabet, tmp_path, instruction_set):
+    best = write_profile(tmp_path / "x.hmm", alphabet, 12, 1)
+    p, rng = Profile(tmp_path / "x.hmm"), np.random.default_rng(2)
+    several = ["".join(rng.choice(list(p.alphabet), k)) for k in (1, 2, 13, 60)] + [best, best[2:11] + best]
+    with np.errstate(invalid="ignore"):
+        for plus, call in ((np.logaddexp, p.forward), (np.maximum, p.viterbi)):
+            wanted = [plain(p, codes, plus, "global") for codes in codes_of(p, several)]
+            assert np.allclose(call(several, "global"), wanted, atol=2e-3)
+
+
+@pytest.mark.parametrize("alphabet", ["amino", "DNA"])
+def test_narrow_lanes_are_near_wide_ones(alphabet, tmp_path, instruction_set):
+    """Loops take e^-2 there, whatever their number, and what is too large for 16 bits is infinite."""
+    best = write_profile(tmp_path / "x.hmm", alphabet, 12, 1)
+    p, rng = Profile(tmp_path / "x.hmm"), np.random.default_rng(2)
+    several = ["".join(rng.choice(list(p.alphabet), k)).encode() for k in range(100, 170)]
+    several += [several[k][:50] + best.encode() + several[k][50:] for k in range(5)]
+    wide = p.viterbi(several)
+    narrow = p._bits(several, profile.NARROW, 1, None)
+    assert ((narrow - wide > 0) & (narrow - wide < 1.5)).all()
+    best = write_profile(tmp_path / "x.hmm", alphabet, 60, 1)
+    assert np.isinf(Profile(tmp_path / "x.hmm")._bits([best.encode()], profile.NARROW, 1, None)).all()
 
 
 def test_e_values_are_of_the_file(tmp_path):
@@ -205,3 +256,70 @@ def test_bad_input_is_one_line(tmp_path):
         with pytest.raises(GassstError, match=words) as caught:
             edited(a, b)()
         assert "\n" not in str(caught.value)
+
+
+@pytest.fixture
+def search(tmp_path, capfd):
+    """Runs `gassst hmm search` over a family and sequences; returns code, rows and what is said."""
+
+    def call(records, *options, alphabet="DNA"):
+        best = write_profile(tmp_path / "x.hmm", alphabet, 20, 1)
+        text = "".join(f">{name}\n{sequence}\n" for name, sequence in records(best))
+        (tmp_path / "x.fa").write_text(text)
+        code = main(["hmm", "search", str(tmp_path / "x.hmm"), str(tmp_path / "x.fa"), *options])
+        out, error = capfd.readouterr()
+        return code, [line.split("\t") for line in out.splitlines()], error
+
+    return call
+
+
+def test_the_command_writes_a_table(search, tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "BATCH_LETTERS", 100)  # several batches
+
+    def records(best):
+        turned = best[::-1].translate(str.maketrans("ACGT", "TGCA"))
+        return [
+            ("no", "AC" * 30),
+            ("in", f"GG{best}T"),
+            ("back", f"A{turned}CCC"),
+            ("part", best[:17]),
+            ("no2", "G" * 60),
+        ]
+
+    code, rows, error = search(records, "-E", "0.1", "-q")
+    p = Profile(tmp_path / "x.hmm")
+    assert code == 0 and error == "" and rows[0][0] == "sequence"
+    assert [(row[0], row[2], *row[5:]) for row in rows[1:]] == [
+        ("in", "+", "2", "22", "0", "20", "2S20M1S"),
+        ("back", "-", "1", "21", "0", "20", "3S20M1S"),
+        ("part", "+", "0", "17", "0", "17", "17M"),
+    ]
+    texts = [text for _, text in records(write_profile(tmp_path / "x.hmm", "DNA", 20, 1))]
+    bits = p.forward([texts[1], texts[3]])
+    assert [float(rows[k][4]) for k in (1, 3)] == pytest.approx(bits, abs=0.01)
+    assert [float(rows[k][3]) for k in (1, 3)] == pytest.approx(p.e_values(bits, 10), rel=0.01)
+    forward = search(records, "-E", "0.1", "-q", "--strand", "forward")[1]
+    assert [row[0] for row in forward[1:]] == ["in", "part"]
+    assert float(forward[1][3]) == pytest.approx(float(rows[1][3]) / 2, rel=0.01)
+    for threads in "12":
+        assert search(records, "-E", "0.1", "-q", "-t", threads)[1] == rows
+
+
+def test_proteins_have_one_strand(search):
+    code, rows, error = search(lambda best: [("a", best), ("b", "MKVW" * 9)], "-E", "1e-3", alphabet="amino")
+    assert code == 0 and [row[:3] for row in rows[1:]] == [["a", "20", "+"]] and "1 hit found" in error
+
+
+@pytest.mark.parametrize(
+    ("sequence", "options", "words"),
+    [
+        ("ACJT", [], "sequence odd: 'J' at letter 3"),
+        ("ACGT", ["-E", "0"], "E-value must be above 0, not 0.0"),
+    ],
+)
+def test_the_command_says_what_is_wrong_in_one_line(search, tmp_path, sequence, options, words):
+    output = tmp_path / "o.tsv"
+    code, _, error = search(
+        lambda best: [("good", best), ("odd", sequence)], "-q", "-o", str(output), *options
+    )
+    assert code != 0 and words in error and error.count("\n") == 1 and not output.exists()

@@ -1,0 +1,82 @@
+/* The most probable alignment of one sequence: one stretch of it with the model (profile.h). */
+
+/* A row of cells, and where each comes from; returns the best match that a hit may end with. */
+LANES_TARGET static int32_t ISA_(trace_row)(const profile_job *job, const int32_t *restrict emission, int32_t begin,
+                                        const int32_t *restrict m, int32_t *restrict match, uint8_t *restrict marks)
+{
+    const int64_t nodes = job->nodes, size = nodes + 1;
+    const int32_t *restrict s = job->whole, *x = m + size, *d = x + size;
+    int32_t *restrict insertion = match + size, *restrict deletion = insertion + size, best = TRACE_LOW;
+    for (int64_t k = 1; k <= nodes; k++) {
+        const int32_t a = m[k - 1] + s[k], b = x[k - 1] + s[size + k], c = d[k - 1] + s[2 * size + k];
+        const int32_t e = begin + s[3 * size + k], ab = a >= b ? a : b, ce = c >= e ? c : e;
+        const int32_t into = (ab >= ce ? ab : ce) + emission[k], f = m[k] + s[4 * size + k], g = x[k] + s[5 * size + k];
+        const int32_t from_ab = b > a ? 1 : 0, from_ce = e > c ? 3 : 2;
+        match[k] = into > TRACE_LOW ? into : TRACE_LOW;
+        insertion[k] = f >= g ? f : g;
+        marks[k] = (uint8_t)((ab >= ce ? from_ab : from_ce) + (g > f ? TRACE_INSERTION : 0));
+    }
+    int32_t one = match[0], deleted = deletion[0];
+    for (int64_t k = 1; k <= nodes; k++) {
+        const int32_t f = one + s[6 * size + k], g = deleted + s[7 * size + k];
+        deleted = f >= g ? f : g;
+        deletion[k] = deleted;
+        one = match[k];
+    }
+    for (int64_t k = 1; k <= nodes; k++)
+        marks[k] += deletion[k] > match[k - 1] + s[6 * size + k] ? TRACE_DELETION : 0;
+    for (int64_t k = job->exits; k <= nodes; k++)
+        best = match[k] > best ? match[k] : best;
+    return best;
+}
+
+LANES_TARGET static void ISA_(trace)(const profile_job *job, int64_t number, void *memory, profile_path *path)
+{
+    const int64_t n = job->offsets[number + 1] - job->offsets[number], nodes = job->nodes, size = nodes + 1;
+    const double loop = log((double)n / (n + 3));
+    int32_t *rows = memory, best = TRACE_LOW;
+    uint8_t *marks = (uint8_t *)(rows + 6 * size);
+    int64_t i, k;
+    for (k = 0; k < 6 * size; k++)
+        rows[k] = TRACE_LOW;
+    path->end = path->last = path->count = 0;
+    for (i = 0; i < n && !*job->stop; i++) {
+        int32_t *now = rows + (i & 1) * 3 * size;
+        const int32_t *emission = job->whole + (PROFILE_STEPS + job->codes[job->offsets[number] + i]) * size;
+        const int32_t left = (int32_t)(loop * (double)(n - 1 - i) * PROFILE_UNITS);
+        const int32_t match = ISA_(trace_row)(job, emission, (int32_t)(loop * (double)i * PROFILE_UNITS),
+                                              rows + (~i & 1) * 3 * size, now, marks + i * size);
+        const int is_deleted = job->exits == nodes && now[2 * size + nodes] > match;
+        const int32_t score = (is_deleted ? now[2 * size + nodes] : match) + left;
+        if (score > best) {
+            best = score;
+            path->end = i + 1;
+            path->is_deleted = is_deleted;
+            for (path->last = job->exits; !is_deleted && now[path->last] < match; path->last++)
+                ;
+        }
+    }
+    path->log = best / (double)PROFILE_UNITS + 2 * log(3.0 / (n + 3)) + log(0.5);
+    char now = path->is_deleted ? 'D' : 'M';
+    for (i = path->end - 1, k = path->last; i >= 0 && !*job->stop; path->count++) {
+        const uint8_t *mark = marks + i * size;
+        path->operations[path->count] = now;
+        path->begin = i;
+        path->first = k;
+        if (now == 'M') {
+            const int from = mark[k] & TRACE_FROM;
+            i--, k--;
+            if (from == 3) {
+                path->count++;
+                return;
+            }
+            now = "MID"[from];
+        } else if (now == 'I') {
+            now = mark[k] & TRACE_INSERTION ? 'I' : 'M';
+            i--;
+        } else {
+            now = mark[k] & TRACE_DELETION ? 'D' : 'M';
+            k--;
+        }
+    }
+}
