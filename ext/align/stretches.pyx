@@ -112,27 +112,27 @@ def promising_buckets(anchors, context, Py_ssize_t most, stretches=None, const i
             n = 0
             at_least = INT32_MIN if least is None or start[i] == start[i + 1] else least[read_strand[start[i]] >> 1]
             for j in range(start[i], start[i + 1]):
-                if least is not None:
+                group = group_t(j, stretch_t(0, 0, 0))
+                if are_known:
+                    group.best = stretch_t(<int32_t>known[0, j], known[1, j] >> 16, known[1, j] & 0xffff)
+                elif least is not None:
                     prefetch_read(bases, diagonal[min(j + AHEAD, start[i + 1] - 1)])
-                    group.best.total = <int32_t>known[0, j] if are_known else stretch_of_read(
-                        bases, strands, read_strand[j], diagonal[j], lengths, plane_start, costs, at_least).total
-                    if group.best.total < at_least:
-                        continue
+                    group.best = stretch_of_read(bases, strands, read_strand[j], diagonal[j], lengths, plane_start, costs,
+                                                 at_least)
+                if group.best.total < at_least:
+                    continue
                 row = groups[n - 1].row if n else j
                 if n == 0 or read_strand[j] != read_strand[row] or diagonal[j] >> shift != diagonal[row] >> shift:
-                    groups[n] = group_t(j, stretch_t(0, 0, 0))
+                    groups[n] = group
                     if not are_known:
                         prefetch_read(bases, diagonal[j])
                     n += 1
                 elif length[j] > length[row]:
-                    groups[n - 1].row = j
-            for g in range(n if n > most else 0):
+                    groups[n - 1] = group
+            for g in range(n if n > most and least is None and not are_known else 0):
                 j = groups[g].row
-                if are_known:
-                    groups[g].best = stretch_t(<int32_t>known[0, j], known[1, j] >> 16, known[1, j] & 0xffff)
-                else:
-                    groups[g].best = stretch_of_read(bases, strands, read_strand[j], diagonal[j], lengths, plane_start,
-                                                     costs, INT32_MIN)
+                groups[g].best = stretch_of_read(bases, strands, read_strand[j], diagonal[j], lengths, plane_start, costs,
+                                                 INT32_MIN)
             for g in range(n):
                 keys[0, g] = <uint64_t>(~<uint32_t>groups[g].best.total) << 32 | <uint64_t>g
             if n > most:
@@ -145,7 +145,7 @@ def promising_buckets(anchors, context, Py_ssize_t most, stretches=None, const i
                 behind = first + group.best.end - group.best.begin
                 if n > most and held[(first + behind) >> 1] >= most:
                     continue
-                for g in range(first, behind):
+                for g in range(first, behind if n > most else first):
                     held[g] += 1
                 strand_out[k] = read_strand[group.row]
                 diagonal_out[k] = diagonal[group.row]
