@@ -61,6 +61,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "as 4G. Building needs memory for one of them (default: all in REF.gsi).",
     )
     add(
+        "--rename",
+        action="store_true",
+        help="Change names of contigs that SAM forbids: _ replaces commas, brackets, quotes and so on, and a name "
+        "that occurs again gets a number.",
+    )
+    add(
         "--meth",
         action="store_true",
         help="Index for gassst map --meth: seeds of both strands as bisulfite leaves them, in REF.meth.gsi.",
@@ -89,7 +95,11 @@ def main(args: argparse.Namespace) -> int:
     start = time.perf_counter()
     with Progress(quiet=args.quiet) as progress:
         how = (args.threads, args.alt, args.step)
-        heard: Any = {"told": partial(_show, progress), "sized": partial(_say_size, output)}
+        heard: Any = {
+            "told": partial(_show, progress),
+            "sized": partial(_say_size, output),
+            "rename": args.rename,
+        }
         if args.parts is None:
             index = SeedIndex.build(args.reference, *how, **heard, meth=args.meth)
             index.save(output)

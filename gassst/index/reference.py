@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,6 +20,7 @@ from gassst.files.fasta import fasta_stretches
 from gassst.files.inflate import open_input
 from gassst.model.params import INDEX_STEPS
 
+log = logging.getLogger("gassst")
 FRONT = 4608
 """Masked bases before the first contig: the longest read and the widest band fit in, whichever of its ends maps."""
 GAP = 512
@@ -31,8 +34,10 @@ MAX_TOTAL = max(INDEX_STEPS) * MAX_POSITIONS
 MAX_CONTIG = 2**31 - 1
 """Bases of a contig that SAM and BAM can hold."""
 
+RENAME = "; `gassst index --rename` changes it"
 # SAM's reference names: printable, but none of \\ , " ' ` ( ) [ ] { } < >, and neither * nor = at the beginning.
 _NO_NAMES = re.compile(r"[^0-9A-Za-z!#$%&*+./:;=?@^_|~\n-]|\n[*=\n]")
+_NOT_IN_NAMES = re.compile(r"[^0-9A-Za-z!#$%&*+./:;=?@^_|~-]|^[*=]")
 
 _LETTERS = np.frombuffer(b"ACGT", np.uint8)
 _BASES = b"ACGTURYSWKMBDHVN"
@@ -116,16 +121,23 @@ class Reference:
         return ReferenceArrays(self.planes, self.starts, self.lengths, *self.exceptions)
 
     @classmethod
-    def from_fasta(cls, path: str | os.PathLike[str], told: Callable[[str], None] | None = None) -> Reference:
+    def from_fasta(
+        cls, path: str | os.PathLike[str], told: Callable[[str], None] | None = None, rename: bool = False
+    ) -> Reference:
         """Read FASTA, plain or compressed by its content; lower case, IUPAC letters and CRLF are fine.
 
         Raises InputError, naming file, contig and line. Errors are a character that is not a base, text before the
         first header, and a file without contigs. So are a contig without bases or without a name, a name that SAM
         forbids, and two contigs of one name. A damaged or cut file, a contig that BAM cannot hold,
         and more than 2^34 - 4 padded bases are errors, too.
-        `told` is called with how much has been read.
+        `told` is called with how much has been read. With `rename`, names that SAM forbids are changed: `_` stands for
+        what they may not contain, and a name that occurs again gets a number.
         """
-        return cls._assemble(_read_fasta(path, told), os.fspath(path))
+        renamed = _Renamed(os.fspath(path)) if rename else None
+        reference = cls._assemble(_read_fasta(path, told, renamed), os.fspath(path))
+        if renamed is not None:
+            renamed.say(len(reference.names))
+        return reference
 
     @classmethod
     def from_sequences(cls, contigs: Iterable[tuple[str, bytes]], source: str = "reference") -> Reference:
@@ -142,7 +154,7 @@ class Reference:
             if not are_contig_names([name]):
                 raise InputError(f"{source}: contig {name!r}: SAM does not allow this name")
             if name in lengths:
-                raise InputError(f"{source}: contig {name}: two contigs have this name")
+                raise InputError(f"{source}: contig {name}: two contigs have this name{RENAME}")
             if not text:
                 raise InputError(f"{source}: contig {name}: no sequence")
             if len(text) > MAX_CONTIG:
@@ -175,6 +187,7 @@ class Reference:
         except OSError as error:
             raise unreadable(os.fspath(path), error) from error
         names = {words[0] for words in lines if words}
+        names |= {_NOT_IN_NAMES.sub("_", name) for name in names}  # as an index may have renamed them
         alt = np.array([name in names for name in self.names])
         if not alt.any():
             raise InputError(f"{os.fspath(path)}: it does not name any contig of the reference")
@@ -291,8 +304,33 @@ def padded_total(path: str | os.PathLike[str]) -> int:
     return FRONT + TAIL - GAP + bases + contigs * GAP
 
 
+class _Renamed:
+    """Changes names that SAM forbids, and counts them."""
+
+    def __init__(self, path: str):
+        self._path, self._taken, self._changed, self._example = path, Counter[str](), 0, ""
+
+    def __call__(self, name: str) -> str:
+        new = plain = _NOT_IN_NAMES.sub("_", name)
+        while self._taken[new]:
+            self._taken[plain] += 1
+            new = f"{plain}_{self._taken[plain]}"
+        self._taken[new] = 1
+        if new != name:
+            self._changed += 1
+            self._example = self._example or f"{name} is {new}"
+        return new
+
+    def say(self, contigs: int) -> None:
+        log.info(
+            "%s: %d of %d contigs renamed: %s", self._path, self._changed, contigs, self._example or "none"
+        )
+
+
 def _read_fasta(
-    path: str | os.PathLike[str], told: Callable[[str], None] | None = None
+    path: str | os.PathLike[str],
+    told: Callable[[str], None] | None = None,
+    renamed: Callable[[str], str] | None = None,
 ) -> Iterator[tuple[str, bytearray]]:
     """Contigs of a file: name and clean upper-case sequence, which may be empty."""
     source = os.fspath(path)
@@ -304,7 +342,7 @@ def _read_fasta(
             if is_header:
                 if name is not None:
                     yield name, sequence
-                name, sequence = _contig_name(text, source, line), bytearray()
+                name, sequence = _contig_name(text, source, line, renamed), bytearray()
             elif name is not None:
                 sequence += _clean(text, source, name, line)
                 size += len(text)
@@ -322,13 +360,15 @@ def are_contig_names(names: Sequence[str]) -> bool:
     return lines.count("\n") == len(names) + 1 and _NO_NAMES.search(lines) is None
 
 
-def _contig_name(header: bytes, source: str, line: int) -> str:
+def _contig_name(header: bytes, source: str, line: int, renamed: Callable[[str], str] | None = None) -> str:
     words = header[1:].split(None, 1)
     if not words:
         raise InputError(f"{source}: line {line}: a contig without a name")
     name = words[0].decode("utf-8", "backslashreplace")
+    if renamed is not None:
+        return renamed(name)
     if not are_contig_names([name]):
-        raise InputError(f"{source}: line {line}: contig {name!r}: SAM does not allow this name")
+        raise InputError(f"{source}: line {line}: contig {name!r}: SAM does not allow this name{RENAME}")
     return name
 
 

@@ -115,6 +115,7 @@ class SeedIndex:
         told: Callable[[str], None] | None = None,
         sized: Callable[[int, int], None] | None = None,
         meth: bool = False,
+        rename: bool = False,
     ) -> SeedIndex:
         """Index a reference, or a FASTA file, with `threads` threads (all that this process may use if None).
 
@@ -131,10 +132,12 @@ class SeedIndex:
         `meth` makes an index for reads of which bisulfite or enzymes converted bases, and for no others. It has two
         sets of seeds (`index.converted`), and raises UsageError with another step than 1 and for a reference with ALT
         contigs.
+
+        `rename` changes names of contigs that SAM forbids, as `Reference.from_fasta` does.
         """
         if meth and step not in (1, None):
             raise UsageError("an index for methylation has the position of every base: step must be 1")
-        source = Source.of(reference, threads, alt, 1 if meth else step, told)
+        source = Source.of(reference, threads, alt, 1 if meth else step, told, rename)
         step = source.step
         if sized is not None:
             seeds = bytes_of_seeds(source.k, step, sampled(source.reference, step))
@@ -334,6 +337,7 @@ class Source:
         alt: str | os.PathLike[str] | None,
         step: int | None,
         told: Told | None = None,
+        rename: bool = False,
     ) -> Source:
         """As `SeedIndex.build` takes them, and with its errors."""
         if step not in (None, *INDEX_STEPS):
@@ -347,7 +351,7 @@ class Source:
             fasta_bytes = _regular_size(source)
             if step is not None and (fasta_bytes or 0) > step * MAX_POSITIONS and _is_plain(source):
                 _fitting_step(padded_total(source), step, source)  # before minutes go into the rest
-            reference = Reference.from_fasta(reference, told)
+            reference = Reference.from_fasta(reference, told, rename)
             alt = alt or alt_list(source)
         if alt is not None:
             reference = reference.with_alt(alt)
