@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+from functools import cache
 
 import pytest
 from fold_parameters import random_parameters
@@ -25,15 +26,20 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@cache
+def packed(begin):
+    return gzip.compress(BEGINS[begin] + b"x" * (fasta.LONGEST_LINE + (1 << 24)), 1)
+
+
 @pytest.mark.parametrize("begin", BEGINS)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_a_line_without_end(command, begin, run, tmp_path, monkeypatch):
     """What is said of it comes before its end is looked for: the rest of the file is damaged."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "good.fa").write_text(">r\nACGTACGTACGTACGTACGT\n")
     random_parameters(tmp_path / "x.par", 1)
     write_profile(tmp_path / "x.hmm", "DNA", 5, 1)
-    whole = gzip.compress(BEGINS[begin] + b"x" * (fasta.LONGEST_LINE + (1 << 24)), 1)
+    whole = packed(begin)
     (tmp_path / "n.fa.gz").write_bytes(whole[: len(whole) * 9 // 10])
     code, _, error = run(*(word.replace("FILE", "n.fa.gz") for word in COMMANDS[command]))
     assert code == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shutil
 import subprocess
 import sys
 import zlib
@@ -30,12 +31,18 @@ def copy(small_index, tmp_path) -> Path:
     return path
 
 
-@pytest.fixture
-def stepped(small_fasta, tmp_path) -> Path:
+@pytest.fixture(scope="module")
+def made(small_fasta, tmp_path_factory) -> Path:
     """An index of every fourth base."""
-    path = tmp_path / "step4.gsi"
+    path = tmp_path_factory.mktemp("made") / "step4.gsi"
     SeedIndex.build(small_fasta, step=4).save(path)
     return path
+
+
+@pytest.fixture
+def stepped(made, tmp_path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copy(made, tmp_path))
 
 
 def sealed(page: bytearray) -> bytes:

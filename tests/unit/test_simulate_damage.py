@@ -43,7 +43,7 @@ def expected(distance):
 
 @pytest.mark.parametrize("protocol", ["double", "single"])
 def test_deaminated_bases_have_their_shares_by_distance_from_the_ends(tmp_path, genome, protocol):
-    options = ("-n", 40_000, "-l", 90, "-e", 0, "--inserts", "30,90")
+    options = ("-n", 16_000, "-l", 90, "-e", 0, "--inserts", "30,90")
     damage = "--damage", f"{protocol},{END},{DECAY},{INSIDE}"
     seen, deaminated = Counter(), Counter()
     for bases, template in simulated(tmp_path, genome, *options, *damage):
