@@ -4,10 +4,10 @@ import numpy as np
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
 
-from gassst._core.cigar cimport cigar_span
+from gassst._core.cigar cimport CIGAR_DELETION, CIGAR_INSERTION, cigar_length, cigar_op, cigar_span
 from gassst._core.contigs cimport contigs_before
 from gassst._core.layouts cimport NO_SCORE, hit_t, read_summary_t
-from gassst._core.orientation cimport leads, partner_strand, template_length, window_of, window_t
+from gassst._core.orientation cimport FR, RF, leads, partner_strand, template_length, window_of, window_t
 from gassst._core.sam_flags cimport SECONDARY, UNMAPPED
 
 
@@ -134,3 +134,78 @@ def count_templates(const hit_t[::1] hits, const uint32_t[::1] cigars, const uin
                 if 0 < template <= longest:
                     counts[template] += 1
     return counts_array
+
+
+def reads_of_stretches(const hit_t[::1] hits, const uint32_t[::1] cigars, const uint8_t[::1] mate,
+                       const int64_t[::1] starts, list numbers, list orientations, int confident):
+    """What the reads of each stretch of a batch show, each of them mapped on its own.
+
+    Of a few reads, so the lock of the interpreter stays where it is.
+
+    Parameters
+    ----------
+    hits, cigars, mate, starts, confident
+        As for `count_templates`.
+    numbers : list of int
+        Reads of each stretch, in their order.
+    orientations : list of int
+        Those a library may have.
+
+    Returns
+    -------
+    list of (int, int, int, list of list of int)
+        Of each stretch: reads that teach, single ones with a place that is sure and mates whose sure places make a
+        pair; their mismatches, and the reference bases that they cover; the template lengths, by orientation. Mates
+        that overlap face each other.
+    """
+    cdef Py_ssize_t c = starts.shape[0], i = 0
+    cdef int64_t template, facing
+    cdef int64_t[3] seen  # reads, mismatches, bases
+    cdef const hit_t *a = NULL
+    cdef const hit_t *b
+    cdef uint32_t r = 0, end = 0
+    cdef bint fits
+    cdef window_t w
+    w.low = w.high = 0
+    stretches = []
+    for number in numbers:
+        end += number
+        seen[0] = seen[1] = seen[2] = 0
+        templates = [[] for _ in orientations]
+        while r < end:
+            b = &hits[i]
+            if mate[r] == 1:
+                a = b
+            elif mate[r] == 0 and b.mapq >= confident:
+                teach(b, &cigars[b.cigar_start], seen)
+            elif (mate[r] == 2 and min(a.mapq, b.mapq) >= confident and not (a.flag | b.flag) & UNMAPPED
+                  and contigs_before(&starts[0], c, a.position) == contigs_before(&starts[0], c, b.position)):
+                fits, facing = False, 0
+                for orientation, lengths in zip(orientations, templates):
+                    w.orientation = orientation
+                    if b.strand != partner_strand(&w, a.strand) or w.orientation == RF and facing > 0:
+                        continue
+                    template = template_length(
+                        leads(&w, a.strand, True), cigar_span(&cigars[a.cigar_start], a.cigar_runs),
+                        cigar_span(&cigars[b.cigar_start], b.cigar_runs), a.position, b.position)
+                    facing = template if w.orientation == FR else facing
+                    if template > 0:
+                        lengths.append(template)
+                        fits = True
+                if fits:
+                    teach(a, &cigars[a.cigar_start], seen)
+                    teach(b, &cigars[b.cigar_start], seen)
+            r += 1
+            while i < hits.shape[0] and hits[i].read < r:
+                i += 1
+        stretches.append((seen[0], seen[1], seen[2], templates))
+    return stretches
+
+
+cdef void teach(const hit_t *hit, const uint32_t *cigar, int64_t *seen) noexcept:
+    """Count a read, its mismatches, and the reference bases that it covers."""
+    cdef Py_ssize_t j
+    seen[0], seen[1], seen[2] = seen[0] + 1, seen[1] + hit.edits, seen[2] + cigar_span(cigar, hit.cigar_runs)
+    for j in range(hit.cigar_runs):
+        if cigar_op(cigar[j]) in (CIGAR_INSERTION, CIGAR_DELETION):
+            seen[1] -= cigar_length(cigar[j])

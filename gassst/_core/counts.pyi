@@ -28,3 +28,12 @@ def count_templates(
     confident: int,
     longest: int,
 ) -> NDArray[np.int64]: ...
+def reads_of_stretches(
+    hits: NDArray[np.void],
+    cigars: NDArray[np.uint32],
+    mate: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    numbers: list[int],
+    orientations: list[int],
+    confident: int,
+) -> list[tuple[int, int, int, list[list[int]]]]: ...

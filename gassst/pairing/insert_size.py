@@ -90,11 +90,9 @@ class InsertModel:
         return cls(orientation, 350.0, 150.0, 1, 1000)
 
     @classmethod
-    def learned(cls, orientation: str, templates: np.ndarray) -> InsertModel:
-        """From template lengths (int[n > 0]); robust: quartiles tell which of them are outliers."""
-        known = sorted(
-            templates.tolist()
-        )  # a few, of which NumPy asks one by one for the lock of the interpreter
+    def learned(cls, orientation: str, templates: Sequence[int]) -> InsertModel:
+        """From template lengths; robust: quartiles tell which of them are outliers."""
+        known = sorted(templates)
         q1, q3 = (_between(known, share * (len(known) - 1)) for share in (0.25, 0.75))
         spread = max(q3 - q1, 1.0)
         core = known[bisect_left(known, q1 - 2 * spread) : bisect_right(known, q3 + 2 * spread)]
@@ -184,7 +182,7 @@ def learned_insert(
         errors = ErrorRate.learned(mismatched, aligned, damage)
         enough = len(templates) >= ENOUGH_PAIRS
         one = (
-            InsertModel.learned(orientations[i], templates)
+            InsertModel.learned(orientations[i], templates.tolist())
             if enough
             else InsertModel.assumed(orientations[i])
         )

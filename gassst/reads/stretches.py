@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 import numpy as np
 
 from gassst.model.read_batch import ReadBatch
-from gassst.model.slices import slices
 from gassst.reads.streams import Unparsed
 
 GOLDEN = 0.6180339887498949  # its multiples are spread evenly, and have no period that blocks of an input could have
@@ -93,26 +93,33 @@ def spread(batch: ReadBatch, stretches: Sequence[tuple[int, int]], most: int) ->
 
     `stretches`: where they begin and end, in their order. Returns the reads, and how many are from each.
     """
-    chosen = np.zeros(len(batch), bool)
+    rows: list[int] = []
+    numbers: list[int] = []
     for start, stop in stretches:
-        n, at = stop - start, np.arange(start, stop)
+        n = stop - start
+        at = list(range(start, stop))
+        mate = b"" if batch.mate is None else batch.mate[start:stop].tobytes()
         if n > most:
-            mates = 1 if batch.mate is None or not batch.mate[start:stop].any() else 2
-            number = np.arange(most // mates)
-            at = start + ((number + number * GOLDEN % 1) * (n * mates / most)).astype(np.int64)
-        chosen[at] = True
-    if batch.mate is not None:  # whole pairs
-        chosen[:-1] |= chosen[1:] & (batch.mate[1:] == 2)
-        chosen[1:] |= chosen[:-1] & (batch.mate[:-1] == 1)
-    return _bases_of(batch, np.flatnonzero(chosen)), [int(chosen[a:b].sum()) for a, b in stretches]
+            mates = 2 if any(mate) else 1
+            at = [start + int((i + i * GOLDEN % 1) * (n * mates / most)) for i in range(most // mates)]
+        chosen = set(at)
+        if mate:  # whole pairs
+            chosen.update(i + (mate[i - start] == 1) - (mate[i - start] == 2) for i in at)
+        rows += sorted(chosen)
+        numbers.append(len(chosen))
+    return _bases_of(batch, rows), numbers
 
 
-def _bases_of(batch: ReadBatch, rows: np.ndarray) -> ReadBatch:
+def _bases_of(batch: ReadBatch, rows: list[int]) -> ReadBatch:
     """Some reads without names and qualities: what is learned from them needs neither."""
-    base, ends = slices(batch.offsets[rows], np.diff(batch.offsets)[rows])
+    begins, ends = (batch.offsets[np.array(rows, np.int64) + behind].tolist() for behind in (0, 1))
+    text = batch.bases.data
+    bases = b"".join([text[begin:end] for begin, end in zip(begins, ends, strict=True)])
+    offsets = [0, *accumulate(end - begin for begin, end in zip(begins, ends, strict=True))]
     none = np.zeros(len(rows) + 1, np.uint32)
     mate = None if batch.mate is None else batch.mate[rows]
-    return ReadBatch(batch.names[:0], none, batch.bases[base], None, ends.astype(np.uint32), mate=mate)
+    of_bases = np.frombuffer(bases, np.uint8), None, np.array(offsets, np.uint32)
+    return ReadBatch(batch.names[:0], none, *of_bases, mate=mate)
 
 
 def joined(batches: Sequence[Unparsed]) -> Unparsed:

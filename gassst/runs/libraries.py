@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gassst.model.params import LONGEST_TEMPLATE
+from gassst._core import counts as _counts
+from gassst.model.params import LONGEST_TEMPLATE, ORIENTATIONS
 from gassst.model.stats import CONFIDENT, Stats
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate, deamination
 from gassst.pairing.insert_size import (
@@ -121,63 +122,50 @@ def library_of(
     return learned_insert(orientations, by_orientation, deamination(total.cycles, total.damage))
 
 
-class Probe:
-    """What a few reads of every stretch of a batch show.
+class Probe(NamedTuple):
+    """What a few reads of a stretch show, as `_core.counts.reads_of_stretches` says."""
 
-    Parameters
-    ----------
-    result : BatchResult
-        Of the reads, each mapped on its own.
-    mate : uint8[n]
-        0 single, 1 first, 2 last mate.
-    stretch : int64[n]
-        Which stretch each is of.
-    orientations : sequence of str
-    starts : int64[c]
-        Contig starts.
-    """
+    reads: int
+    mismatches: int
+    bases: int
+    templates: dict[str, list[int]]
+    """Their lengths, by orientation."""
 
-    def __init__(
-        self,
+    @classmethod
+    def of(
+        cls,
         result: BatchResult,
         mate: np.ndarray,
-        stretch: np.ndarray,
+        numbers: list[int],
         orientations: Sequence[str],
         starts: np.ndarray,
-    ):
-        rows = result.hits[is_primary(result.hits)]
-        spans = reference_spans(rows, result.cigars)
-        sure = rows["mapq"] >= CONFIDENT
-        first = np.flatnonzero(mate == 1)
-        pairs = rows[first], rows[first + 1], spans[first], spans[first + 1], starts
-        both = sure[first] & sure[first + 1]
-        self._lengths = {each: np.where(both, pair_templates(each, *pairs), 0) for each in orientations}
-        if "rf" in self._lengths and "fr" in self._lengths:  # mates that overlap face each other
-            self._lengths["rf"][self._lengths["fr"] > 0] = 0
-        self._of_pair = stretch[first]
-        fits = np.any([lengths > 0 for lengths in self._lengths.values()], axis=0)
-        taught = sure & (mate == 0)
-        taught[first] = taught[first + 1] = fits
-        self._errors = np.where(taught, mismatches(rows, result.cigars), 0)
-        self._bases, self._of_read = np.where(taught, spans, 0), stretch
+    ) -> list[Probe]:
+        """Of each stretch, from the `result` of mapping so many reads of each on their own.
 
-    def is_unlike(self, stretch: int, model: InsertModel, judges_inserts: bool) -> bool:
-        """Whether the library hardly explains the reads of a stretch."""
-        of_read = self._of_read == stretch
-        bases = self._bases[of_read]
-        reads = int(np.count_nonzero(bases))
-        if reads >= FEW:
-            total = int(bases.sum())
-            surprise = _errors_apart(int(self._errors[of_read].sum()) / total, total, model.errors)
+        `mate` uint8[n]: 0 single, 1 first, 2 last mate; `starts` int64[c] of the contigs.
+        """
+        codes = [ORIENTATIONS.index(each) for each in orientations]
+        found = _counts.reads_of_stretches(
+            result.hits, result.cigars, mate, starts, numbers, codes, CONFIDENT
+        )
+        return [
+            cls(reads, mismatches, bases, dict(zip(orientations, sizes, strict=True)))
+            for reads, mismatches, bases, sizes in found
+        ]
+
+    def is_unlike(self, model: InsertModel, judges_inserts: bool) -> bool:
+        """Whether the library hardly explains the reads of the stretch."""
+        if self.reads >= FEW:
+            surprise = _errors_apart(self.mismatches / self.bases, self.bases, model.errors)
             if 2 * surprise > ALARM:
                 return True
-        return judges_inserts and self._has_other_pairs(self._of_pair == stretch, model)
+        return judges_inserts and self._has_other_pairs(model)
 
-    def _has_other_pairs(self, pairs: np.ndarray, model: InsertModel) -> bool:
+    def _has_other_pairs(self, model: InsertModel) -> bool:
         own, n = None, 0
-        for each, lengths in self._lengths.items():
-            if len(templates := lengths[pairs & (lengths > 0)]):
-                own, n = replace(InsertModel.learned(each, templates), also=own), n + len(templates)
+        for each, lengths in self.templates.items():
+            if lengths:
+                own, n = replace(InsertModel.learned(each, lengths), also=own), n + len(lengths)
         return own is not None and n >= FEW and (not model.pairs or 2 * n * _pairs_apart(own, model) > ALARM)
 
 

@@ -157,10 +157,10 @@ class MappingWork:
         probed, numbers = spread(batch, judged, PROBED)
         mate = np.zeros(len(probed), np.uint8) if probed.mate is None else probed.mate
         result, _ = self._probers[int(probed.mate is None)].map_batch(probed)
-        stretch = np.repeat(np.arange(len(judged)), numbers)
         of_mapper = self.mapper.params.orientations, self.mapper.reference.starts
-        probe, sizes = Probe(result, mate, stretch, *of_mapper), self.mapper.params.insert is None
-        return [start for i, (start, _) in enumerate(judged) if probe.is_unlike(i, first, sizes)]
+        probes, sizes = Probe.of(result, mate, numbers, *of_mapper), self.mapper.params.insert is None
+        stretches = zip(judged, probes, strict=True)
+        return [start for (start, _), probe in stretches if probe.is_unlike(first, sizes)]
 
     def _own(self, batch: ReadBatch, start: int, stop: int, first: InsertModel) -> InsertModel:
         """The library of one stretch."""

@@ -5,6 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from gassst._core import counts
 from gassst.model.layouts import HIT, NO_SCORE, READ_SUMMARY
 from gassst.model.sam_flags import REVERSE, SECONDARY, SUPPLEMENTARY, UNMAPPED
 from gassst.model.stats import Stats
@@ -82,23 +83,63 @@ def test_coverage(seed):
     assert stats.contigs.tolist() == contigs.tolist()
 
 
+def template_of(a, b, orientation, cigars):
+    """Template length of two mates that are sure of their places, 0 or less where they make no pair."""
+    contig = [int((hit["position"] >= STARTS).sum()) for hit in (a, b)]
+    same = int(a["strand"]) == int(b["strand"])
+    if (a["flag"] | b["flag"]) & UNMAPPED or contig[0] != contig[1] or same != (orientation == "ff"):
+        return 0
+    is_left = {"fr": a["strand"] == 0, "rf": a["strand"] == 1, "ff": a["strand"] == 0}[orientation]
+    left, right = (a, b) if is_left else (b, a)
+    length = int(right["position"]) + covered(right, cigars) - int(left["position"])
+    return length if min(a["mapq"], b["mapq"]) >= 20 else 0
+
+
+def primaries(hits):
+    first = {}
+    for hit in hits:
+        first.setdefault(int(hit["read"]), hit)
+    return first
+
+
 @pytest.mark.parametrize("orientation", ["fr", "rf", "ff"])
 def test_templates(orientation):
     mate, hits, cigars, _ = batch(7, 900)
     stats = Stats()
     stats.count_places(hits, cigars, Contigs, mate, InsertModel.given(orientation, 300, 50))
-    expected, first = Counter(), {}
-    for hit in hits:
-        first.setdefault(int(hit["read"]), hit)
-    for read in np.flatnonzero(mate == 1).tolist():
-        a, b = first[read], first[read + 1]
-        contig = [int((hit["position"] >= STARTS).sum()) for hit in (a, b)]
-        same = int(a["strand"]) == int(b["strand"])
-        if (a["flag"] | b["flag"]) & UNMAPPED or contig[0] != contig[1] or same != (orientation == "ff"):
-            continue
-        is_left = {"fr": a["strand"] == 0, "rf": a["strand"] == 1, "ff": a["strand"] == 0}[orientation]
-        left, right = (a, b) if is_left else (b, a)
-        length = int(right["position"]) + covered(right, cigars) - int(left["position"])
-        if min(a["mapq"], b["mapq"]) >= 20 and length > 0:
-            expected[length] += 1
+    first = primaries(hits)
+    lengths = [
+        template_of(first[read], first[read + 1], orientation, cigars) for read in np.flatnonzero(mate == 1)
+    ]
+    expected = Counter(length for length in lengths if length > 0)
     assert expected and stats.inserts == expected
+
+
+def test_reads_of_stretches():
+    """Of three stretches: sure single reads, sure mates of a template, their mismatches and bases."""
+    mate, hits, cigars, _ = batch(8, 900)
+    hits["edits"] = 5 + np.arange(len(hits)) % 7  # of which gaps are 5
+    first, orientations = primaries(hits), ["fr", "rf", "ff"]
+    ends = [0, 301 - (mate[301] == 2), 302, len(mate)]
+    ends[2] += mate[302] == 2
+    numbers = np.diff(ends).tolist()
+    found = counts.reads_of_stretches(hits, cigars, mate, STARTS, numbers, [0, 1, 2], 20)
+    everything = []
+    for begin, end, got in zip(ends[:-1], ends[1:], found, strict=True):
+        taught, templates = [], [[], [], []]
+        for read in range(begin, end):
+            if mate[read] == 0 and first[read]["mapq"] >= 20:
+                taught.append(first[read])
+            elif mate[read] == 1:
+                both = first[read], first[read + 1]
+                lengths = [template_of(*both, orientation, cigars) for orientation in orientations]
+                if lengths[0] > 0:
+                    lengths[1] = 0
+                for of_orientation, length in zip(templates, lengths, strict=True):
+                    of_orientation += [length] if length > 0 else []
+                taught += both if max(lengths) > 0 else []
+        mismatches = sum(int(hit["edits"]) - 5 for hit in taught)
+        bases = sum(covered(hit, cigars) for hit in taught)
+        assert got == (len(taught), mismatches, bases, templates)
+        everything += templates
+    assert min(map(len, everything[6:])) > 5
