@@ -259,8 +259,8 @@ MUTATIONS = [
     ),
     Mutation(
         "selection: places are sorted by strand, not by canonical strand", SELECTION,
-        "place_key((bands.read_strand[i] & 1) ^ bands.flip, ",
-        "place_key(bands.read_strand[i] & 1, ", "tests/unit/test_bands.py",
+        "place_key((places[i].read_strand & 1) ^ read.flip, ",
+        "place_key(places[i].read_strand & 1, ", "tests/unit/test_bands.py",
     ),
     Mutation(
         "selection: the second best may lie beyond the margin", SELECTION,
