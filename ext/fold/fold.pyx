@@ -39,8 +39,9 @@ cdef extern from "fold.h" nogil:
     const fold_kernels fold_wide
     size_t fold_memory(int64_t n, int32_t lanes)
     size_t fold_ensemble_memory(int64_t n)
-    double fold_probabilities(const fold_job *, int64_t number, double least, const fold_weights *, double *memory,
-                              double *probabilities)
+    double fold_ensemble(const fold_job *, int64_t number, int is_best, double least, const fold_weights *, double *memory,
+                         double *pairs)
+    int32_t fold_with_pair(const fold_job *, int64_t number, int64_t i, int64_t j, void *memory, char *text)
     void fold_suboptimal(const fold_job *, int64_t number, int32_t range, void *memory, char *text, fold_found *found)
 
 NONE, INFINITE, PARAMETERS = FOLD_NONE, FOLD_INFINITE, sizeof(fold_parameters) // sizeof(int16_t)
@@ -114,9 +115,10 @@ cdef class Folder:
                 i += kernels.lanes
             free(space)
 
-    def probabilities(self, int64_t number, double least, double kt, const double[::1] beside, const double[::1] hairpin,
-                      double[:, ::1] pairs):
-        """Of pairs of one sequence, whose least free energy is known; returns the free energy of all structures.
+    def ensemble(self, int64_t number, bint is_best, double least, double kt, const double[::1] beside,
+                 const double[::1] hairpin, double[:, ::1] pairs):
+        """Probabilities of pairs of one sequence, whose least free energy is known; returns the free energy of all
+        structures. If `is_best`, how far the best structure with each pair is below the best of all, and its energy.
 
         `beside` float64[320] has the weights of `fold_weights`, `hairpin` energies by unpaired bases. Energies are in .01
         kcal/mol.
@@ -133,9 +135,26 @@ cdef class Folder:
         if space == NULL:
             raise MemoryError("no memory for the matrices of an ensemble")
         with nogil:
-            energy = fold_probabilities(&self.job, number, least, &weights, space, &pairs[0, 0])
+            energy = fold_ensemble(&self.job, number, is_best, least, &weights, space, &pairs[0, 0])
             free(space)
         return energy
+
+    def with_pair(self, int64_t number, int64_t i, int64_t j):
+        """Text and energy of the best structure with the pair (i, j), which must be able to pair."""
+        cdef int64_t n = self.job.offsets[number + 1] - self.job.offsets[number]
+        cdef int32_t energy
+        cdef char *space
+        if not 0 <= i < j < n:
+            raise ValueError("bases of a pair")
+        space = <char *>malloc(fold_memory(n, 1) + 64 + n)
+        if space == NULL:
+            raise MemoryError("no memory for the matrices of a fold")
+        try:
+            with nogil:
+                energy = fold_with_pair(&self.job, number, i, j, space + n + (-(<size_t>space + n) & 63), space)
+            return space[:n], energy
+        finally:
+            free(space)
 
     def suboptimal(self, int64_t number, int32_t width, int64_t most):
         """Texts and energies of all structures up to `width` above the best; None if there are more than `most`."""

@@ -4,7 +4,11 @@ typedef struct {
     const fold_job *job;
     int64_t first, n;
     VEC *pair, *internal, *one, *three, *bulge, *multi, *parts, *code, *exterior, length;
+    int64_t first_base, last_base; /* of a pair that there must be, or 0 */
 } FORM(space);
+
+/* What the pair (i, j) gains because there must be one. */
+#define GAIN(i, j) (sizeof(REAL) > 2 && (j) == s->last_base && (i) == s->first_base ? FOLD_FORCED : 0)
 
 #define CELL(matrix, i, j) (s->matrix[(i) * s->n + (j)])
 
@@ -105,7 +109,7 @@ LANES_TARGET static VEC FORM(fill)(const FORM(space) *s, int64_t i)
             best = FORM(pairs)(s, i, j, type, in, terminal);
             ends = ADD(terminal, LOOK(p->mismatch_multi, 128, turned << 4 | last << 2 | after));
             best = SMALLER(best, ADD(inner[j - 1], ADD(ends, SET(p->closing + p->branch))));
-            best = IF(type == zero, infinite, best);
+            best = ADD(IF(type == zero, infinite, best), SET(-GAIN(i, j)));
         }
         CELL(pair, i, j) = best;
         CELL(internal, i, j) = ADD(best, LOOK(p->mismatch_internal, 128, out));
@@ -239,7 +243,7 @@ static void FORM(pair_back)(const FORM(way) *w, int64_t i, int64_t j, char *to)
     const FORM(space) *s = w->s;
     const fold_parameters *p = s->job->parameters;
     for (;;) {
-        const int energy = LANE(pair, i, j);
+        const int energy = LANE(pair, i, j) + GAIN(i, j);
         int64_t k, l = -1;
         to[i] = '(';
         to[j] = ')';

@@ -30,13 +30,15 @@ class Folder:
         energy: NDArray[np.int32],
         structure: NDArray[np.uint8] | None = ...,
     ) -> None: ...
-    def probabilities(
+    def ensemble(
         self,
         number: int,
+        is_best: bool,
         least: float,
         kt: float,
         beside: NDArray[np.float64],
         hairpin: NDArray[np.float64],
         pairs: NDArray[np.float64],
     ) -> float: ...
+    def with_pair(self, number: int, i: int, j: int) -> tuple[bytes, int]: ...
     def suboptimal(self, number: int, width: int, most: int) -> list[tuple[bytes, int]] | None: ...

@@ -13,7 +13,7 @@ from gassst.errors import UsageError
 from gassst.tools.arguments import file_path, output_path
 
 log = logging.getLogger("gassst")
-WINDOW, STEP = 120, 20
+WINDOW, STEP, DEPTH = 120, 20, 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,6 +41,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Take energies from this RNAfold parameter file 2.0. ViennaRNA writes one: "
         "python -c \"import RNA; RNA.params_save('turner2004.par')\".",
     )
+    add(
+        "--probabilities",
+        type=float,
+        metavar="P",
+        help="Instead, write each pair of bases whose probability is P or more: name, both bases from 0, probability.",
+    )
+    add(
+        "--suboptimal",
+        type=float,
+        metavar="KCAL",
+        help="Write all structures up to this much above the best, as `RNAsubopt -e`.",
+    )
+    add(
+        "--zuker",
+        type=float,
+        metavar="KCAL",
+        help="Write a best structure for each pair of bases, up to this much above the best, as `RNAsubopt -z`.",
+    )
     add("--scan", action="store_true", help="Fold windows of each sequence, on both strands.")
     add("--window", type=int, default=WINDOW, metavar="N", help="Set the bases of a window.")
     add("--step", type=int, default=STEP, metavar="N", help="Begin a window every N bases.")
@@ -56,20 +74,44 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KCAL",
         help="Leave out windows whose energy lies above this one.",
     )
+    add(
+        "--regions",
+        type=file_path,
+        metavar="READS.bam",
+        help="Fold only windows that overlap a stack of reads in this SAM, BAM or CRAM, as of --preset small-rna.",
+    )
+    add(
+        "--depth",
+        type=int,
+        default=DEPTH,
+        metavar="N",
+        help="Take stretches that N primary alignments cover as stacks.",
+    )
     add_common(parser)
 
 
 def main(args: argparse.Namespace) -> int:
     """Run `gassst fold`. Raises UsageError, InputError, OutputError."""
+    tasks = ("scan", "probabilities", "suboptimal", "zuker")
+    chosen = [f"--{task}" for task in tasks if getattr(args, task) not in (None, False)]
+    if len(chosen) > 1:
+        raise UsageError(f"{chosen[0]} and {chosen[1]} are two tasks: choose one")
+    if args.probabilities is not None and not 0 < args.probabilities <= 1:
+        raise UsageError("--probabilities must be above 0 and at most 1")
     if not args.scan and (args.hairpins is not None or args.max_energy is not None):
         raise UsageError("--hairpins and --max-energy go with --scan")
     if not args.scan and (args.window, args.step) != (WINDOW, STEP):
         raise UsageError("--window and --step go with --scan")
+    if args.regions is None and args.depth != DEPTH:
+        raise UsageError("--depth goes with --regions")
+    if args.regions is not None and (not args.scan or args.depth < 1):
+        raise UsageError("--regions goes with --scan, and --depth must be 1 or more")
     check_threads(args.threads)
     from gassst.align.alphabets import DNA
     from gassst.align.sequences import each_text
     from gassst.cli.progress import Progress
-    from gassst.fold.files import Scan, write_folds, write_scan
+    from gassst.fold.ensemble import suboptimal, zuker
+    from gassst.fold.files import Scan, stacks, write_folds, write_pairs, write_scan, write_suboptimal
     from gassst.fold.folding import ADVICE
     from gassst.fold.parameters import Parameters
 
@@ -79,6 +121,11 @@ def main(args: argparse.Namespace) -> int:
     parameters = Parameters(args.parameters)
     scan = Scan(args.window, args.step, args.hairpins, args.max_energy) if args.scan else None
     log_start(args)
+    if scan is not None and args.regions is not None:
+        from gassst.tools.truth import read_alignments
+
+        alignments = read_alignments(args.regions)
+        scan.regions = stacks(((a.contigs, a.start - 1, a.end) for a in alignments), args.depth)
     start = time.perf_counter()
     with Progress(quiet=args.quiet) as progress:
 
@@ -86,10 +133,18 @@ def main(args: argparse.Namespace) -> int:
             progress.show(share, lambda seconds: f"{seconds:.0f} s so far")
 
         records, threads = each_text(args.sequences, DNA, args.sequences), args.threads
-        if scan is None:
-            done, written = write_folds(records, args.output, parameters, threads, show)
-        else:
+        if scan is not None:
             done, written = write_scan(records, args.output, parameters, scan, threads, show)
+        elif args.probabilities is not None:
+            done, written = write_pairs(records, args.output, parameters, args.probabilities, threads, show)
+        elif args.suboptimal is not None:
+            done, written = write_suboptimal(
+                records, args.output, parameters, suboptimal, args.suboptimal, show
+            )
+        elif args.zuker is not None:
+            done, written = write_suboptimal(records, args.output, parameters, zuker, args.zuker, show)
+        else:
+            done, written = write_folds(records, args.output, parameters, threads, show)
     seconds = time.perf_counter() - start
     what = "sequence" if scan is None else "window"
     log.info("%s folded, %s written, %.1f s", number_of(done, what), number_of(written, "line"), seconds)

@@ -1,4 +1,4 @@
-"""More than one structure of a sequence: `probabilities` and `suboptimal`."""
+"""More than one structure of a sequence: `probabilities`, `suboptimal` and `zuker`."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def probabilities(
 
     def run(first: int, last: int) -> None:
         for k in range(first, last):
-            found[k] = folder.probabilities(k, float(least[k]), KT, beside, hairpins, pairs[k])
+            found[k] = folder.ensemble(k, False, float(least[k]), KT, beside, hairpins, pairs[k])
 
     run_problems(lengths**2 * OUTSIDE_COST, run, count, folder.stop, bar)
     bar.finish()
@@ -93,6 +93,52 @@ def suboptimal(
     InputError
         As `fold` does.
     """
+    folder, *_ = _one(sequence, parameters, energy_range)
+    found = folder.suboptimal(0, round(100 * energy_range), most)
+    if found is None:
+        raise UsageError(
+            f"there are more than {most:,} structures within {energy_range} kcal/mol: choose a smaller range"
+        )
+    return [Fold(e / 100, text) for e, text in sorted((e, text.decode("ascii")) for text, e in found)]
+
+
+def zuker(
+    sequence: str | bytes,
+    parameters: Parameters | str | os.PathLike[str] | None = None,
+    energy_range: float = 1.0,
+) -> list[Fold]:
+    """For each pair of bases, a best structure that has it, within `energy_range` kcal/mol of the best of all.
+
+    These are Zuker's suboptimal structures (1989), as of `RNAsubopt -z`: few, and unlike one another. Each is listed
+    once, the best first, and for pairs that no structure before it has. There is none where no bases pair.
+    Parameters and errors are those of `suboptimal`.
+    """
+    folder, energies, n = _one(sequence, parameters, energy_range)
+    beside, hairpins = energies.weights(n + 1, True)
+    above = np.zeros((n, n))
+    folder.ensemble(0, True, 0.0, KT, beside, hairpins, above)
+    above = -above
+    first, last = np.nonzero(above <= 100 * energy_range)
+    order = np.argsort(above[first, last], kind="stable")
+    found, seen = list[Fold](), set[tuple[int, int]]()
+    for i, j in zip(first[order].tolist(), last[order].tolist(), strict=True):
+        if (i, j) in seen:
+            continue
+        text, energy = folder.with_pair(0, i, j)
+        structure, stack = text.decode("ascii"), list[int]()
+        for k, mark in enumerate(structure):
+            if mark == "(":
+                stack.append(k)
+            elif mark == ")":
+                seen.add((stack.pop(), k))
+        found.append(Fold(energy / 100, structure))
+    return found
+
+
+def _one(
+    sequence: str | bytes, parameters: Parameters | str | os.PathLike[str] | None, energy_range: float
+) -> tuple[Folder, Parameters, int]:
+    """What folds a sequence, its energies, and how many bases it has."""
     energies = _parameters(parameters)
     if not 0 <= energy_range <= MOST_RANGE:
         raise UsageError(f"the range of energies must be from 0 to {MOST_RANGE:,.0f} kcal/mol")
@@ -101,13 +147,8 @@ def suboptimal(
         raise InputError(
             f"sequence 1: has {len(codes):,} bases; suboptimal structures are of {LANE_BASES:,} at most"
         )
-    folder = Folder(energies.table, energies.hairpins(len(codes) + 1), codes, offsets, instruction_sets()[0])
-    found = folder.suboptimal(0, round(100 * energy_range), most)
-    if found is None:
-        raise UsageError(
-            f"there are more than {most:,} structures within {energy_range} kcal/mol: choose a smaller range"
-        )
-    return [Fold(e / 100, text) for e, text in sorted((e, text.decode("ascii")) for text, e in found)]
+    hairpins = energies.hairpins(len(codes) + 1)
+    return Folder(energies.table, hairpins, codes, offsets, instruction_sets()[0]), energies, len(codes)
 
 
 def _parameters(parameters: Parameters | str | os.PathLike[str] | None) -> Parameters:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,14 @@ from numpy.typing import NDArray
 from gassst.errors import InputError, UsageError
 from gassst.files.batches import Record, batches, named
 from gassst.files.whole_file import whole_file
-from gassst.fold.folding import CODES, LANE_BASES, fold, fold_codes, windows
+from gassst.fold.ensemble import probabilities
+from gassst.fold.folding import CODES, LANE_BASES, Fold, fold, fold_codes, windows
 from gassst.fold.parameters import Parameters
 
 BATCH_BASES = 1 << 22  # that are folded between two looks at the output
+PAIR_BASES = 1 << 14  # likewise, of probabilities, which take bytes by the square of a length
+Stacks = dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]
+"""Of each contig, where stretches begin and end, in order."""
 Show = Callable[[None], object]
 Records = Iterable[Record]
 HEAD = "contig\tstart\tend\tstrand\tenergy\tstructure\n"
@@ -33,6 +37,8 @@ class Scan:
         if hairpins is not None and not 5 <= hairpins <= window:
             raise UsageError(f"--hairpins must be 5 to {window} bases, those of the window")
         self.window, self.step, self.hairpins, self.max_energy = window, step, hairpins, max_energy
+        self.regions: Stacks | None = None
+        """Where windows are folded, or None: all over."""
 
 
 class Found(NamedTuple):
@@ -61,6 +67,51 @@ def write_folds(
     return count, count
 
 
+def write_pairs(
+    records: Records,
+    path: str | os.PathLike[str],
+    parameters: Parameters,
+    least: float,
+    threads: int,
+    show: Show,
+) -> tuple[int, int]:
+    """Name, both bases from 0, and probability of each pair that has `least` or more; returns sequences and lines."""
+    count = lines = 0
+    with whole_file(path) as file:
+        for batch in batches(records, PAIR_BASES):
+            with named(batch):
+                found = probabilities([text for _, text in batch], parameters, threads=threads)
+            for (name, _), one in zip(batch, found, strict=True):
+                for i, j in zip(*np.nonzero(one.pairs >= least), strict=True):
+                    _put(file, f"{name}\t{i}\t{j}\t{one.pairs[i, j]:.6f}\n")
+                    lines += 1
+            count += len(batch)
+            show(None)
+    return count, lines
+
+
+def write_suboptimal(
+    records: Records,
+    path: str | os.PathLike[str],
+    parameters: Parameters,
+    search: Callable[[bytes, Parameters, float], list[Fold]],
+    energy_range: float,
+    show: Show,
+) -> tuple[int, int]:
+    """The table of `write_folds` with all that `search` finds, `suboptimal` or `zuker`."""
+    count = lines = 0
+    with whole_file(path) as file:
+        for record in records:
+            name, text = record
+            with named([record]):
+                found = search(text, parameters, energy_range)
+            for one in found:
+                _put(file, f"{name}\t{len(text)}\t{one.energy:.2f}\t{one.structure}\n")
+            count, lines = count + 1, lines + len(found)
+            show(None)
+    return count, lines
+
+
 def write_scan(
     records: Records,
     path: str | os.PathLike[str],
@@ -82,7 +133,7 @@ def write_scan(
         for name, text in records:
             codes = CODES[np.frombuffer(text, np.uint8)]
             longest = max(longest, len(codes))
-            for begins in _parts(codes, scan):
+            for begins in _parts(name, codes, scan):
                 found = _windows(codes, begins, parameters, scan, threads)
                 done += 2 * len(begins)
                 for one in found:
@@ -99,11 +150,32 @@ def write_scan(
     return done, lines
 
 
-def _parts(codes: NDArray[np.uint8], scan: Scan) -> Iterator[NDArray[np.int64]]:
+def stacks(alignments: Iterable[tuple[Any, Any, Any]], depth: int) -> Stacks:
+    """Stretches that `depth` alignments or more cover, of arrays of their contigs, begins and ends."""
+    found: dict[str, list[NDArray[np.int64]]] = {}
+    for contig, begin, end in alignments:
+        for name in set(contig.tolist()) - {""}:
+            found.setdefault(name, []).append(np.stack([begin, end])[:, contig == name])
+    regions = {}
+    for name, parts in found.items():
+        begin, end = np.concatenate(parts, axis=1)
+        at = np.concatenate([begin, end])
+        order = np.argsort(at, kind="stable")  # a begin comes before an end: neighbours join
+        covered = np.cumsum(np.repeat([1, -1], len(begin))[order]) >= depth
+        changes = np.flatnonzero(np.diff(covered, prepend=False))
+        regions[name] = at[order][changes[::2]], at[order][changes[1::2]]
+    return regions
+
+
+def _parts(name: str, codes: NDArray[np.uint8], scan: Scan) -> Iterator[NDArray[np.int64]]:
     """Where windows without other letters begin, some at a time."""
     begins = windows(len(codes), scan.window, scan.step)
     others = np.append(0, np.cumsum(codes > 3))
     begins = begins[others[begins + scan.window] == others[begins]] if len(begins) else begins
+    if scan.regions is not None:
+        first, last = scan.regions.get(name, (begins[:0], begins[:0]))
+        at = np.searchsorted(last, begins, "right")  # the first stack that ends behind a window's begin
+        begins = begins[np.append(first, np.iinfo(np.int64).max)[at] < begins + scan.window]
     size = max(1, BATCH_BASES // scan.window)
     for first in range(0, len(begins), size):
         yield begins[first : first + size]

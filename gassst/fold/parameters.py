@@ -132,9 +132,10 @@ class Parameters:
         misc = self._numbers("Misc")
         return self._numbers("hairpin", LOOPS + 1), float(misc[4]) if len(misc) > 4 else 107.856
 
-    def weights(self, longest: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def weights(self, longest: int, is_best: bool = False) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """float64[320], weights of bases beside a stem, and float64[longest + 1], energies of hairpins, unrounded.
 
+        For the best structures, energies of bases beside a stem with the sign turned, and of hairpins, rounded.
         Where a base beside a stem gains little, RNAfold lets the weight go over into 1 smoothly, and so does this.
         """
         gains = []
@@ -144,6 +145,8 @@ class Parameters:
             whole[1:7] = -self._numbers(section, math.prod(shape)).reshape(shape)[used] / SMOOTH
             gains.append(whole.reshape(-1))
         gain = np.concatenate(gains)
+        if is_best:
+            return np.maximum(np.rint(gain * SMOOTH), 0), self.hairpins(longest).astype(float)
         bent = SMOOTH_HEIGHT * (np.sin(gain - SMOOTH_SHIFT) + 1) ** 2
         smooth = np.where(gain < SMOOTH_LOW, 0, np.where(gain > SMOOTH_HIGH, gain, bent)) * SMOOTH
         table, slope = self._hairpins

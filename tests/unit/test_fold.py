@@ -10,8 +10,8 @@ from fold_parameters import PAIRS, energy_of, pairs_of, random_parameters, struc
 
 from gassst.cli import main as cli
 from gassst.errors import GassstError
-from gassst.fold import Parameters, fold, folding, parameters, probabilities, suboptimal, windows
-from gassst.fold.files import hairpins_of
+from gassst.fold import Parameters, fold, folding, parameters, probabilities, suboptimal, windows, zuker
+from gassst.fold.files import hairpins_of, stacks
 
 HAIRPIN = "GGGGCCCAAGAAAACCAUUGGGCCCC"
 
@@ -26,6 +26,15 @@ def random_file(tmp_path_factory):
     path = tmp_path_factory.mktemp("par") / "random.par"
     random_parameters(path, 1)
     return path
+
+
+def best_with_pairs(found):
+    """The least energy of those that have each pair."""
+    least = {}
+    for pairs, energy in found:
+        for pair in pairs:
+            least[pair] = min(energy, least.get(pair, energy))
+    return least
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -65,6 +74,14 @@ def test_ensembles_are_those_of_all_structures(seed, tmp_path, monkeypatch):
         assert {frozenset(pairs_of(one.structure)) for one in found} == {
             frozenset(pairs) for _, pairs in near
         }
+        with_pair = best_with_pairs((pairs, e) for pairs, e in energies.items() if e is not None)
+        several_best = zuker(sequence, tmp_path / "x.par", 1000)
+        pairs = [(tuple(pairs_of(one.structure)), round(one.energy * 100)) for one in several_best]
+        assert best_with_pairs(pairs) == with_pair
+        assert all(energy_of(sequence, each, tables) == e for each, e in pairs)
+        assert len(set(pairs)) == len(pairs) <= len(with_pair)
+        some = zuker(sequence, tmp_path / "x.par", 2.0)
+        assert some == [one for one in several_best if round(one.energy * 100) <= best + 200]
 
 
 def test_longer_structures_have_the_energy_that_is_said(random_file, tmp_path, instruction_set):
@@ -120,6 +137,14 @@ def test_energies_are_those_of_viennarna(name, tmp_path):
             (one.structure, round(one.energy * 100)) for one in suboptimal(sequence, tmp_path / "x.par", 1.5)
         ]
         assert sorted(found) == sorted((one.structure, round(one.energy * 100)) for one in fc.subopt(150))
+        own = zuker(sequence, tmp_path / "x.par", 1000)
+        every = rna.zukersubopt(sequence)
+        theirs = [every.get(k) for k in range(every.size())]
+        theirs, mine = (
+            best_with_pairs((pairs_of(one.structure), round(one.energy * 100)) for one in each)
+            for each in (theirs, own)
+        )
+        assert mine == theirs
     for sequence, found in zip(several, fold(several, tmp_path / "x.par", threads=2), strict=True):
         fc = rna.fold_compound(sequence)
         assert round(found.energy * 100) == round(fc.mfe()[1] * 100)
@@ -214,6 +239,22 @@ def test_the_command_writes_a_table(run, tmp_path, random_file):
     assert code == 0 and out == f"a\t26\t{best.energy:.2f}\t{best.structure}\nc\t4\t0.00\t....\n"
 
 
+def test_the_command_writes_more_than_one_structure(run, tmp_path, random_file):
+    (tmp_path / "x.fa").write_text(f">a one\n{HAIRPIN}\n>c\nACGU\n")
+    for option, call in (("--suboptimal", suboptimal), ("--zuker", zuker)):
+        code, out, error = run(option, 1.5)
+        found = [f"a\t26\t{one.energy:.2f}\t{one.structure}" for one in call(HAIRPIN, random_file, 1.5)]
+        assert code == 0 and [line for line in out.splitlines() if line.startswith("a")] == found
+        assert len(found) > 1 and "2 sequences folded" in error
+    code, out, _ = run("--probabilities", 0.3, "-q")
+    pairs = probabilities([HAIRPIN], random_file)[0].pairs
+    rows = [line.split("\t") for line in out.splitlines()]
+    assert code == 0 and [(int(i), int(j)) for _, i, j, _ in rows] == [
+        *zip(*np.nonzero(pairs >= 0.3), strict=True)
+    ]
+    assert all(float(p) == pytest.approx(pairs[int(i), int(j)], abs=1e-6) for _, i, j, p in rows) and rows
+
+
 def test_the_command_scans(run, tmp_path, random_file):
     code, out, error = run("--scan", "--window", 26, "--step", 5, "-o", tmp_path / "w.tsv")
     rows = [line.split("\t") for line in (tmp_path / "w.tsv").read_text().splitlines()]
@@ -231,10 +272,46 @@ def test_the_command_scans(run, tmp_path, random_file):
     assert all(int(bed[2]) - int(bed[1]) >= 20 and bed[5] in "+-" and float(bed[3]) < 100 for bed in beds)
 
 
+def test_stacks_are_where_reads_lie_one_upon_another():
+    rng = np.random.default_rng(1)
+    for depth in (1, 2, 5):
+        begin = rng.integers(0, 80, 60)
+        end, contig = begin + rng.integers(1, 12, 60), rng.choice(np.array(["a", "b", ""], object), 60)
+        found = stacks([(contig[:20], begin[:20], end[:20]), (contig[20:], begin[20:], end[20:])], depth)
+        for name in "ab":
+            covered = np.zeros(100, int)
+            for i in np.flatnonzero(contig == name):
+                covered[begin[i] : end[i]] += 1
+            marked = np.zeros(100, bool)
+            for i, j in zip(*found[name], strict=True):
+                assert not marked[max(i - 1, 0) : j].any()
+                marked[i:j] = True
+            assert np.array_equal(marked, covered >= depth)
+
+
+def test_the_command_scans_under_stacks(run, tmp_path):
+    reads = [("r", 0, 45, 20)] * 3 + [("r", 16, 100, 9)] * 2 + [("s", 256, 10, 9)] * 9 + [("u", 4, 0, 0)]
+    rows = [
+        f"{name}\t{flag}\t{'b' if at else '*'}\t{at}\t9\t{f'{n}M' if n else '*'}\t*\t0\t0\t{'A' * (n or 3)}\t*\n"
+        for name, flag, at, n in reads
+    ]
+    (tmp_path / "x.sam").write_text("@SQ\tSN:b\tLN:127\n" + "".join(rows))
+    options = ["--scan", "--window", 10, "--step", 5, "--regions", tmp_path / "x.sam", "--depth", 3, "-q"]
+    code, out, _ = run(*options)
+    assert code == 0
+    assert sorted({int(line.split("\t")[1]) for line in out.splitlines()[1:]}) == [35, 40, 45, 50, 55, 60]
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         (("--hairpins", 63), "go with --scan"),
+        (("--scan", "--zuker", 1), "--scan and --zuker are two tasks"),
+        (("--depth", 3), "--depth goes with --regions"),
+        (("--regions", __file__), "--regions goes with --scan"),
+        (("--scan", "--regions", __file__), "test_fold.py: "),
+        (("--probabilities", 0), "above 0 and at most 1"),
+        (("--suboptimal", -1), "must be from 0 to 1,000"),
         (("--window", 63), "go with --scan"),
         (("--scan", "--window", 4), "--window must be"),
         (("--scan", "--step", 0), "--step 1"),
