@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, NamedTuple, overload
@@ -414,24 +413,25 @@ def _with_mates(hits: NDArray[Any], mate: NDArray[np.uint8] | None) -> NDArray[n
     return np.where(lone, flag & (0xFFFF ^ PROPER_PAIR), flag).astype(np.uint16)
 
 
-def hits_of(batch: ReadBatch, result: BatchResult, reference: Reference) -> list[list[Hit]]:
-    """The hits of each read of a batch, the primary first."""
-    found: list[list[Hit]] = [[] for _ in range(len(batch))]
-    for row, flag in zip(result.hits.tolist(), _with_mates(result.hits, batch.mate).tolist(), strict=True):
-        read, position, first, n_runs, nm, _, mapq, _, score, *_ = row
+def hits_of(n_reads: int, result: BatchResult, reference: Reference) -> list[list[Hit]]:
+    """The hits of each read of a batch of so many, the primary first."""
+    found: list[list[Hit]] = [[] for _ in range(n_reads)]
+    contigs = contig_before(reference.starts, result.hits["position"]).tolist()
+    for (read, position, first, n_runs, nm, flag, mapq, _, score, *_), contig in zip(
+        result.hits.tolist(), contigs, strict=True
+    ):
         if flag & UNMAPPED:
             continue
-        runs = result.cigars[first : first + n_runs]
-        contig = bisect(reference.starts, position) - 1
+        runs = result.cigars[first : first + n_runs].tolist()
         start = position - int(reference.starts[contig])
         found[read].append(
             Hit(
                 reference.names[contig],
                 start,
-                start + sum(run >> 4 for run in runs.tolist() if run & 15 in REFERENCE_RUNS),
+                start + sum(run >> 4 for run in runs if run & 15 in REFERENCE_RUNS),
                 "-" if flag & REVERSE else "+",
                 mapq,
-                tuple((run & 15, run >> 4) for run in runs.tolist()),
+                tuple((run & 15, run >> 4) for run in runs),
                 nm,
                 score,
                 not flag & NOT_PRIMARY,

@@ -359,7 +359,7 @@ class Mapper(BatchMapper):
     def _mapped_alone(self, batch: ReadBatch, md: bool, cs: bool) -> list[list[Hit]]:
         """The hits of each read of a batch, mapped in this thread, with the tags that are asked for."""
         result, _ = self.replaced(counts_details=False).map_batch(batch)
-        hits = hits_of(batch, result, self.reference)
+        hits = hits_of(len(batch), result, self.reference)
         if not (md or cs):
             return hits
         style = RecordStyle(meth=self.params.meth, cs=cs)

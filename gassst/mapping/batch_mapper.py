@@ -85,7 +85,8 @@ class BatchMapper:
         stats = Stats()
         mate = None if self.are_mates else batch.mate
         are_mates = self.are_mates or mate is not None
-        params = self.params.for_pairs() if are_mates else self.params.for_single()
+        chosen = "for_pairs" if are_mates else "for_single"
+        params = self.plan.kept(chosen, getattr(self.params, chosen), self.params)
         with stats.timed("pack"):
             packed = batch.pack(
                 params.longest_read, params.min_length or 0, conversions_of(batch, params.meth)
