@@ -99,7 +99,6 @@ SOURCES = {
     "banded": "ext/align/banded.pyx",
     "local_hits": "ext/align/local_hits.pyx",
     "local_places": "ext/align/local_places.pyx",
-    "local_rows": "ext/align/local_rows.pyx",
     "local_aligner": "ext/align/local_aligner.pyx",
     "stretches": "ext/align/stretches.pyx",
     "pairwise": "ext/pairwise/pairwise.pyx",

@@ -10,7 +10,9 @@ base to its last. Most reads of a good run do, and they need no band at all.
 
 import numpy as np
 
-from libc.stdint cimport INT32_MAX, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.math cimport ceil
+from libc.stdint cimport INT16_MAX, INT32_MAX, UINT8_MAX
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, llabs
 from libc.string cimport memcpy, memset
 
@@ -19,24 +21,19 @@ from gassst._core.banded cimport Band, band_batch, cpu_kernels, local_ends, loca
 from gassst._core.cigar cimport CIGAR_MATCH, CIGAR_SOFT_CLIP, cigar_push
 from gassst._core.clock cimport now
 from gassst._core.contigs cimport contigs_before
-from gassst._core.coordinates cimport coordinate_t
+from gassst._core.coordinates cimport KEY_ROW_BITS, KEY_ROW_MASK, coordinate_t, place_key
 from gassst._core.costs cimport costs_t
-from gassst._core.layouts cimport NO_SCORE, hit_t, local_line_t, local_place_t
+from gassst._core.layouts cimport NO_SCORE, NO_SUBOPTIMAL, hit_t, local_line_t, local_place_t, rating_t, read_summary_t
 from gassst._core.local_hits cimport aligned_t, ground_of, ground_t, hit_of
-from gassst._core.local_places cimport best_rows
-from gassst._core.planes cimport (
-    AHEAD,
-    bases64_t,
-    bases_at,
-    count_bits,
-    differences,
-    first_base,
-    first_bases,
-    planes_t,
-    prefetch_read,
-    unknown_bases,
-)
+from gassst._core.key_sort cimport sort_keys
+from gassst._core.local_places cimport aligned_for_certain, best_rows, overlap, rival_t, rivals_of, stretch_of_read_t
+from gassst._core.mapq cimport Rater, coverage_t, over_t, place_t, states_of
+from gassst._core.planes cimport AHEAD, bases64_t, bases_at, count_bits, differences, first_base, first_bases
+from gassst._core.planes cimport planes_t, prefetch_read, unknown_bases
 from gassst._core.rooms cimport enlarged, room_t
+from gassst._core.sam_flags cimport SECONDARY, SUPPLEMENTARY, UNMAPPED
+from gassst._core.same_place cimport SAME_PLACE
+from gassst._core.seeds cimport reads_t
 
 cdef extern from "stretches.h" nogil:
     ctypedef struct stretch_t:
@@ -46,7 +43,8 @@ cdef extern from "stretches.h" nogil:
                            int32_t least)
 
 
-from gassst.model.layouts import HIT, LOCAL_LINE, LOCAL_PLACE
+from gassst.model.layouts import HIT, LOCAL_LINE, LOCAL_PLACE, RATING, READ_SUMMARY
+from gassst.model.params import LEAST_SHARE
 
 
 cdef enum:  # what memory is for
@@ -68,12 +66,42 @@ cdef enum:  # what memory is for
     CIGARS
     HITS
     LINES
+    KNOWN
+    PRIMARY
+    FAR
+    FREE
+    PARTS
+    REPORTED
+    RATED
+    MATES
+    OVER
+    RIVALS
+    TAKEN
+    FURTHER
+    KEYS
+    ORDER
     SCRATCH
     N_ROOMS
 
 cdef enum:
     WHOLE = 3               # both ends of a read are reached
     PLAIN = 0               # in the place of a width: a read along its diagonal
+
+
+cdef struct row_t:
+    # An alignment, and the next best place for its part of the read.
+    hit_t hit
+    local_line_t line
+    rival_t rival
+
+
+cdef struct part_t:
+    # The primary line of a split read, or a further part of one.
+    row_t row
+    Py_ssize_t split            # of the read, among those that are split
+    Py_ssize_t before           # the part that was found before, -1 for none
+    # Of a primary line: the part that was found last, and its places in KNOWN.
+    Py_ssize_t newest, places, places_end
 
 
 cdef struct path_t:
@@ -107,14 +135,15 @@ cdef inline bint repeats(const local_place_t *place, const local_place_t *other)
 
 
 cdef class LocalAligner:
-    """The local alignments of one batch. It owns their CIGAR runs, and memory that is used again from call to call.
+    """The local alignments of one batch of n reads. It owns what is known of them, and memory that is used again.
 
-    Places and lines are in the order of their reads, before and after.
+    First `known`, then perhaps `look_further`, then `report`; where next best places are wanted, `with_further`,
+    `further_places` and `add_further`; then `rows`. Places and lines are in the order of their reads.
 
     Parameters
     ----------
     context : search.context.BatchContext
-        Read: `packed`, `flip`, `digest`, `reference`, `params.scoring`.
+        Read: `packed`, `flip`, `digest`, `reference`, `params`.
     handle : bands.base.ReadsHandle
         Its reads, where they are open. Kernels of the host are called without the interpreter's lock.
     scoring : int16[7]
@@ -123,6 +152,10 @@ cdef class LocalAligner:
         Of bands, ascending, and the least loss of an alignment that leaves each.
     breaking : int
         Least loss of an alignment with a gap or a clipped end.
+    much_clipped : int
+        Clipped bases from which a read is looked up once more, and may have further parts.
+    mate_bonus : int
+        What a concordant mate adds to a score.
 
     Attributes
     ----------
@@ -142,11 +175,17 @@ cdef class LocalAligner:
     cdef const uint8_t *flip
     cdef const uint64_t *digest
     cdef room_t rooms[N_ROOMS]
-    cdef Py_ssize_t n_places, n_lines, n_runs
+    cdef Py_ssize_t n, n_places, n_known, n_lines, n_runs, n_reported, n_further
+    # Split reads and all parts, places that are left for parts, and how many parts there were a round ago.
+    cdef Py_ssize_t n_split, n_parts, n_free, found_before
+    cdef int32_t least_score, gap, mate_bonus, most
+    cdef bint is_asked
+    cdef double share
+    cdef int64_t much_clipped
     cdef readonly int64_t breaking, scored, traced, calls, pairs, kernel
 
     def __cinit__(self, context, handle, const int16_t[::1] scoring, const int64_t[::1] widths,
-                  const int64_t[::1] leaving, int64_t breaking):
+                  const int64_t[::1] leaving, int64_t breaking, int64_t much_clipped, int32_t mate_bonus):
         cdef Band band
         memset(self.rooms, 0, sizeof(self.rooms))
         self.context, self.handle, self.doubled, self.breaking = context, handle, np.asarray(scoring), breaking
@@ -162,6 +201,12 @@ cdef class LocalAligner:
             self.kernels, self.batch = band.kernels, band.batch
         memcpy(&self.costs, &scoring[0], sizeof(local_scoring))
         self.widths, self.leaving = widths, leaving
+        self.much_clipped, self.mate_bonus, self.n = much_clipped, mate_bonus, len(context.packed.lengths)
+        params = context.params
+        scores = params.scoring
+        self.least_score, self.is_asked = scores.least_score, scores.min_score is not None
+        self.gap = max(1, min(map(sum, zip(scores.gap_open, scores.gap_extend))))
+        self.most, self.share = params.most_hits, 0 if params.all_hits else LEAST_SHARE
         self.least_gap = min(self.costs.open_deletion, self.costs.open_insertion) // 2  # of a gap's first base
 
     def __dealloc__(self):
@@ -188,8 +233,10 @@ cdef class LocalAligner:
 
     # --- what is asked -----------------------------------------------------------------------------------------------
 
-    def known(self, bands, const int64_t[::1] rows, const uint8_t[::1] given, bint stay):
-        """The best places that touch the diagonals of alignments of whole reads, and those beside them (`widen`).
+    def known(self, bands, const int64_t[::1] rows, const uint8_t[::1] given, bint stay, int64_t gaps):
+        """Know the best places that touch the diagonals of alignments of whole reads, and those beside them (`widen`).
+
+        The best one of every read is aligned, which makes its primary line.
 
         Parameters
         ----------
@@ -199,12 +246,14 @@ cdef class LocalAligner:
         stay : bool
             Whether no place may score more than the given one. Of a damaged library that is the likeliest place: that
             another one scores more, as it has no deaminated base, is no reason.
+        gaps : int
+            Most gap bases of an alignment that the search cannot miss.
 
         Returns
         -------
-        LOCAL_PLACE[]
-        HIT[l], LOCAL_LINE[l]
-            The alignment of the best place of every read.
+        uint32[a]
+            Reads to look up once more: without an alignment, with much of it clipped, or with more gap bases. With so
+            many the search may have missed a better place.
         """
         cdef const uint32_t[::1] read_strand = bands.read_strand
         cdef const coordinate_t[::1] band_start = bands.band_start
@@ -216,7 +265,13 @@ cdef class LocalAligner:
         cdef int64_t gap = (max(costs.open_gap[1], costs.open_gap[2]) + max(costs.extend_gap[1], costs.extend_gap[2])
                             + costs.match)
         cdef local_place_t *place
+        cdef const row_t *primary
+        cdef const local_line_t *line
         cdef uint16_t *turn
+        cdef uint8_t *far
+        cdef Py_ssize_t a = 0
+        reads_array = np.empty(self.n, np.uint32)
+        cdef uint32_t[::1] reads = reads_array
         with nogil:
             place = self.open_targets(k)
             turn = <uint16_t *>self.rooms[TURNS].p
@@ -245,8 +300,21 @@ cdef class LocalAligner:
             self.widen()
             if stay:
                 self.let_given_lead()
+            self.rooms[KNOWN], self.rooms[PLACES] = self.rooms[PLACES], self.rooms[KNOWN]
+            self.n_known = self.n_places
             self.align_best(NULL)
-        return self.copy_of(PLACES, self.n_places, LOCAL_PLACE), *self.lines_out()
+            self.open_primary()
+            self.keep_lines()
+            primary = <const row_t *>self.rooms[PRIMARY].p
+            far = <uint8_t *>enlarged(&self.rooms[FAR], self.n)
+            for i in range(self.n):
+                line = &primary[i].line
+                far[i] = (primary[i].hit.cigar_runs == 0 or self.clipped(line) >= self.much_clipped
+                          or llabs(line.last_diagonal - line.first_diagonal) > gaps)
+                if far[i]:
+                    reads[a] = <uint32_t>i
+                    a += 1
+        return reads_array[:a]
 
     def score(self, const uint32_t[::1] read_strand, const coordinate_t[::1] diagonal,
               const coordinate_t[::1] band_start, const int64_t[::1] width, const int64_t[::1] begin,
@@ -284,17 +352,9 @@ cdef class LocalAligner:
         return self.copy_of(PLACES, self.n_places, LOCAL_PLACE)
 
     def align(self, const local_place_t[::1] places, const uint32_t[::1] part=None):
-        """The alignments of places in their order, without those that a contig's end leaves nothing of.
+        """HIT[l], LOCAL_LINE[l]: the alignments of places (LOCAL_PLACE[k]) in their order.
 
-        Parameters
-        ----------
-        places : LOCAL_PLACE[k]
-        part : uint32[k], optional
-            The parts of their reads that they are of; by default the first ones.
-
-        Returns
-        -------
-        HIT[l], LOCAL_LINE[l]
+        Without those that a contig's end leaves nothing of. `part` uint32[k]: the parts of reads that they are of.
         """
         cdef Py_ssize_t i
         cdef hit_t *hits
@@ -309,93 +369,226 @@ cdef class LocalAligner:
                 self.drop_empty()
         return self.lines_out()
 
-    def with_further(self, const local_place_t[::1] places, const uint32_t[::1] read_strand,
-                     const coordinate_t[::1] diagonal):
-        """LOCAL_PLACE[]: the places, and the best ones that touch further diagonals, as in `look_further`."""
-        self.score_promising(places, read_strand, diagonal)
-        return self.copy_of(PLACES, self.n_places, LOCAL_PLACE)
-
-    cdef int score_promising(self, const local_place_t[::1] places, const uint32_t[::1] read_strand,
-                             const coordinate_t[::1] diagonal) except -1:
-        """Fills PLACES with the best ones that touch further diagonals, and the places."""
-        cdef int32_t least = self.context.params.scoring.least_score
-        self.score(read_strand, diagonal, np.asarray(diagonal) - self.widths[0] // 2,
-                   *2 * [np.full(diagonal.shape[0], self.widths[0])])
+    def with_further(self, const uint32_t[::1] read_strand, const coordinate_t[::1] diagonal):
+        """Know the best places, too, that touch further diagonals (uint32[d], int64[d]), as `look_further`."""
+        cdef Py_ssize_t k = diagonal.shape[0], i
+        cdef uint16_t width = <uint16_t>self.widths[0]
+        cdef local_place_t *place
         with nogil:
-            self.merge_places(places, least)
-        return 0
+            place = self.open_targets(k)
+            for i in range(k):
+                self.aim(&place[i], read_strand[i], diagonal[i], diagonal[i] - (width >> 1), width, False)
+                (<uint16_t *>self.rooms[TURNS].p)[i] = width
+            self.by_width(place, <uint16_t *>self.rooms[TURNS].p, k, NULL)
+            self.keep_found()
+            self.widen()
+            self.merge_places()
 
-    def look_further(self, const local_place_t[::1] places, const hit_t[::1] hits, const local_line_t[::1] lines,
-                     const uint8_t[::1] far, const uint32_t[::1] read_strand, const coordinate_t[::1] diagonal):
-        """Reads again with the best places that touch further diagonals.
+    def look_further(self, const uint32_t[::1] read_strand, const coordinate_t[::1] diagonal):
+        """Align reads that are to be looked up once more again, with the best places that touch further diagonals.
 
-        Of a read that is split near a diagonal, the part on it is a place of its own. Where several places lie in the
-        band of the line of a read, it is found out where they begin.
-
-        Parameters
-        ----------
-        places : LOCAL_PLACE[k]
-        hits : HIT[l], lines : LOCAL_LINE[l]
-            One a read at most.
-        far : uint8[n]
-            The reads.
-        read_strand : uint32[d], diagonal : int64[d]
-            Of these reads.
-
-        Returns
-        -------
-        LOCAL_PLACE[]
-        HIT[], LOCAL_LINE[]
-            Those of the other reads, and the new ones.
+        Of a read that is split near a diagonal (uint32[d], int64[d]), the part on it is a place of its own. Where
+        several places lie in the band of the line of a read, it is found out where they begin.
         """
         cdef const uint8_t[::1] words = self.context.words
-        cdef Py_ssize_t i, j = 0, done = 0
-        cdef const hit_t *new_hits
-        cdef const local_line_t *new_lines
-        self.score_promising(places, read_strand, diagonal)
-        hits_array, lines_array = np.empty(far.shape[0], HIT), np.empty(far.shape[0], LOCAL_LINE)
-        cdef hit_t[::1] hits_out = hits_array
-        cdef local_line_t[::1] lines_out = lines_array
+        cdef const uint8_t *far = <const uint8_t *>self.rooms[FAR].p
+        cdef row_t *row = <row_t *>self.rooms[PRIMARY].p
+        cdef Py_ssize_t i
+        self.with_further(read_strand, diagonal)
         with nogil:
-            self.align_best(&far[0])
+            self.align_best(far)
             self.note_begun(&words[0])
-            new_hits, new_lines = <const hit_t *>self.rooms[HITS].p, <const local_line_t *>self.rooms[LINES].p
-            for i in range(lines.shape[0] + 1):  # the line of a read is either an old one or a new one
-                while j < self.n_lines and (i == lines.shape[0] or new_lines[j].read_strand < lines[i].read_strand):
-                    hits_out[done], lines_out[done] = new_hits[j], new_lines[j]
-                    j, done = j + 1, done + 1
-                if i < lines.shape[0] and not far[lines[i].read_strand >> 1]:
-                    hits_out[done], lines_out[done] = hits[i], lines[i]
-                    done += 1
-        return self.copy_of(PLACES, self.n_places, LOCAL_PLACE), hits_array[:done], lines_array[:done]
+            for i in range(self.n):
+                if far[i]:
+                    row[i].hit.cigar_runs = 0
+            self.keep_lines()
 
-    def left_over(self, const local_line_t[::1] lines, const local_place_t[::1] places):
-        """The best ungapped alignments of what lines, one a read at most, leave over, on the diagonals of places.
+    @property
+    def places(self):
+        """LOCAL_PLACE[k]: all that are known."""
+        return self.copy_of(KNOWN, self.n_known, LOCAL_PLACE)
 
-        Two parts of a read on one diagonal are one place, which has one alignment, and so are parts that score as much
-        with a gap between them.
+    def lines(self, pairs=None):
+        """HIT[l], LOCAL_LINE[l]: the primary lines.
 
-        Returns
-        -------
-        HIT[l], LOCAL_LINE[l]
-            Read by read: first those before each line, then those behind it.
+        Those that score less than -T even beside a concordant mate are dropped, where there are `pairs`.
         """
-        cdef int32_t least = self.context.params.scoring.least_score
-        cdef Py_ssize_t k = places.shape[0], l, i, first = 0, stop = 0
-        cdef int side
+        cdef const uint8_t[::1] mate = None if pairs is None else pairs.mate
+        cdef const row_t *row = <const row_t *>self.rooms[PRIMARY].p
+        cdef hit_t *hits
+        cdef local_line_t *lines
+        cdef Py_ssize_t i
         self.n_lines = 0
         with nogil:
-            for l in range(lines.shape[0]):
-                first = stop
-                while first < k and places[first].read_strand >> 1 < lines[l].read_strand >> 1:
-                    first += 1
-                stop = first
-                while stop < k and places[stop].read_strand >> 1 == lines[l].read_strand >> 1:
-                    stop += 1
-                for side in range(2):
-                    for i in range(first, stop):
-                        self.add_stretch(&places[i], &lines[l], side, least)
+            if mate is not None and self.n:
+                self.drop_low(&mate[0], NULL)
+            hits = <hit_t *>enlarged(&self.rooms[HITS], self.n * sizeof(hit_t))
+            lines = <local_line_t *>enlarged(&self.rooms[LINES], self.n * sizeof(local_line_t))
+            for i in range(self.n):
+                if row[i].hit.cigar_runs:
+                    hits[self.n_lines], lines[self.n_lines] = row[i].hit, row[i].line
+                    self.n_lines += 1
         return self.lines_out()
+
+    def know(self, const local_place_t[::1] places, const hit_t[::1] hits, const local_line_t[::1] lines,
+             const uint8_t[::1] far=None):
+        """Know these places (LOCAL_PLACE[k]) and lines (HIT[l], LOCAL_LINE[l]) alone, both read by read.
+
+        The first line of a read is the primary one, the others are further parts. `far` uint8[n]: reads to look up once
+        more; by default they stay the same.
+        """
+        cdef row_t *row
+        cdef local_place_t *known
+        cdef Py_ssize_t i
+        if far is not None and self.n:
+            memcpy(enlarged(&self.rooms[FAR], self.n), &far[0], self.n)
+        with nogil:
+            self.n_known = places.shape[0]
+            known = <local_place_t *>enlarged(&self.rooms[KNOWN], self.n_known * sizeof(local_place_t))
+            for i in range(self.n_known):
+                known[i] = places[i]
+            row = self.open_primary()
+            for i in range(hits.shape[0]):
+                if row[hits[i].read].hit.cigar_runs:
+                    self.new_part()[0] = part_t(row_t(hits[i], lines[i], rival_t(0, 0, 0)), hits[i].read, -1, 0, 0, 0)
+                else:
+                    row[hits[i].read].hit, row[hits[i].read].line = hits[i], lines[i]
+
+    cdef row_t *open_primary(self) except NULL nogil:
+        """Memory for a primary line of each read, which has none yet."""
+        cdef row_t *row = <row_t *>enlarged(&self.rooms[PRIMARY], self.n * sizeof(row_t))
+        cdef Py_ssize_t i
+        self.n_parts = self.n_split = 0
+        for i in range(self.n):
+            row[i].hit.cigar_runs = 0
+        return row
+
+    cdef void keep_lines(self) noexcept nogil:
+        """Make what was aligned last the primary lines of its reads."""
+        cdef const hit_t *hits = <const hit_t *>self.rooms[HITS].p
+        cdef const local_line_t *lines = <const local_line_t *>self.rooms[LINES].p
+        cdef row_t *row = <row_t *>self.rooms[PRIMARY].p
+        cdef Py_ssize_t i
+        for i in range(self.n_lines):
+            row[hits[i].read].hit, row[hits[i].read].line = hits[i], lines[i]
+
+    # --- further parts -----------------------------------------------------------------------------------------------
+
+    cdef int add_parts(self) except -1 nogil:
+        """Align parts of split reads that better ones leave over.
+
+        The best of the places that no line of a read overlaps is its next part, if it scores enough. In the end the
+        best ungapped alignment beside the primary line is one more, on the diagonals of all places: two parts of a read
+        on one diagonal are one place, with one alignment, and so are parts that score as much with a gap between them.
+        """
+        cdef Py_ssize_t split
+        self.open_parts()
+        while self.add_round():
+            pass
+        for split in range(self.n_split):
+            self.add_left_over(split)
+        return 0
+
+    cdef int open_parts(self) except -1 nogil:
+        """The primary lines of split reads, and in FREE their places that score enough."""
+        cdef const row_t *row = <const row_t *>self.rooms[PRIMARY].p
+        cdef const uint8_t *far = <const uint8_t *>self.rooms[FAR].p
+        cdef const local_place_t *known = <const local_place_t *>self.rooms[KNOWN].p
+        cdef local_place_t *place = <local_place_t *>enlarged(&self.rooms[FREE], self.n_known * sizeof(local_place_t))
+        cdef Py_ssize_t r, first, j = 0
+        cdef part_t *part
+        self.n_parts = self.n_free = self.found_before = 0
+        for r in range(self.n):
+            if not far[r] or row[r].hit.cigar_runs == 0 or self.clipped(&row[r].line) < self.much_clipped:
+                continue
+            while j < self.n_known and known[j].read_strand >> 1 < r:
+                j += 1
+            first = j
+            while j < self.n_known and known[j].read_strand >> 1 == r:
+                if known[j].score >= self.least_score:
+                    place[self.n_free] = known[j]
+                    self.n_free += 1
+                j += 1
+            part = self.new_part()
+            part[0] = part_t(row[r], self.n_parts - 1, -1, self.n_parts - 1, first, j)
+        self.n_split = self.n_parts
+        return 0
+
+    cdef part_t *new_part(self) except NULL nogil:
+        self.n_parts += 1
+        return <part_t *>enlarged(&self.rooms[PARTS], self.n_parts * sizeof(part_t)) + self.n_parts - 1
+
+    cdef bint add_round(self) except -1 nogil:
+        """Add a part of each read that got one before and has places left; whether there were any."""
+        cdef local_place_t *place = <local_place_t *>self.rooms[FREE].p
+        cdef const part_t *split = <const part_t *>self.rooms[PARTS].p
+        cdef const part_t *newest
+        cdef Py_ssize_t i, kept = 0, at = 0
+        cdef int64_t *rows
+        for i in range(self.n_free):
+            while split[at].row.line.read_strand >> 1 < place[i].read_strand >> 1:
+                at += 1
+            newest = split + split[at].newest
+            if split[at].newest >= self.found_before and not overlap(
+                    aligned_for_certain(&place[i], self.length_of(place[i].read_strand), self.ground.costs.match),
+                    newest.row.line.begin, newest.row.line.end):
+                place[kept] = place[i]
+                kept += 1
+        self.n_free, self.found_before, self.n_lines = kept, self.n_parts, 0
+        if kept:
+            rows = <int64_t *>enlarged(&self.rooms[ROWS], kept * sizeof(int64_t))
+            self.align_rows(place, rows,
+                            best_rows(place, kept, NULL, self.flip, self.digest, &self.rooms[SCRATCH], rows))
+            self.drop_empty()
+            at = 0
+            for i in range(self.n_lines):
+                while ((<const part_t *>self.rooms[PARTS].p)[at].row.hit.read
+                       < (<const hit_t *>self.rooms[HITS].p)[i].read):
+                    at += 1
+                if self.is_left_over(at, i):
+                    self.add_part(at, i)
+        return kept > 0
+
+    cdef bint is_left_over(self, Py_ssize_t split, Py_ssize_t i) noexcept nogil:
+        """Whether line i scores enough, and has some bases, other ones than the lines of the read so far."""
+        cdef const part_t *part = <const part_t *>self.rooms[PARTS].p
+        cdef const local_line_t *line = <const local_line_t *>self.rooms[LINES].p + i
+        cdef Py_ssize_t j = part[split].newest
+        if line.end <= line.begin or (<const hit_t *>self.rooms[HITS].p)[i].score < self.least_score:
+            return False
+        while j >= 0 and not overlap(stretch_of_read_t(line.begin, line.end), part[j].row.line.begin,
+                                     part[j].row.line.end):
+            j = part[j].before
+        return j < 0
+
+    cdef int add_part(self, Py_ssize_t split, Py_ssize_t i) except -1 nogil:
+        """Make line i the newest part of a split read."""
+        cdef part_t *part = self.new_part()
+        cdef part_t *first = <part_t *>self.rooms[PARTS].p + split
+        part.row.hit = (<const hit_t *>self.rooms[HITS].p)[i]
+        part.row.line = (<const local_line_t *>self.rooms[LINES].p)[i]
+        part.split, part.before, first.newest = split, first.newest, self.n_parts - 1
+        return 0
+
+    cdef int add_left_over(self, Py_ssize_t split) except -1 nogil:
+        """Add the best ungapped alignment of what the primary line leaves over, before it or behind it."""
+        cdef const part_t *primary = <const part_t *>self.rooms[PARTS].p + split
+        cdef const local_place_t *place = <const local_place_t *>self.rooms[KNOWN].p
+        cdef const hit_t *hits
+        cdef Py_ssize_t i, best = -1
+        cdef int side
+        self.n_lines = 0
+        for side in range(2):
+            for i in range(primary.places, primary.places_end):
+                if place[i].score >= self.least_score:
+                    self.add_stretch(&place[i], &primary.row.line, side)
+        hits = <const hit_t *>self.rooms[HITS].p
+        for i in range(self.n_lines):
+            if self.is_left_over(split, i) and (best < 0 or hits[i].score > hits[best].score):
+                best = i
+        if best >= 0:
+            self.add_part(split, best)
+        return 0
 
     # --- scores ------------------------------------------------------------------------------------------------------
 
@@ -405,6 +598,10 @@ cdef class LocalAligner:
     cdef inline int64_t first_of(self, uint32_t read_strand) noexcept nogil:
         """The first base of a strand in the planes of the reads."""
         return first_base(self.ground.plane_start[read_strand >> 1], read_strand, self.length_of(read_strand))
+
+    cdef inline int64_t clipped(self, const local_line_t *line) noexcept nogil:
+        """Bases of its read that a line leaves out."""
+        return self.length_of(line.read_strand) - (line.end - line.begin)
 
     cdef inline int64_t perfect(self, uint32_t read_strand) noexcept nogil:
         """Total of an alignment without an error."""
@@ -637,10 +834,11 @@ cdef class LocalAligner:
         self.n_places = done
         return 0
 
-    cdef int merge_places(self, const local_place_t[::1] known, int32_t least) except -1 nogil:
-        """Add known places before those in PLACES, read by read, of which only new and good ones stay."""
+    cdef int merge_places(self) except -1 nogil:
+        """Know those in PLACES, too, read by read, of which only new and good ones stay."""
+        cdef const local_place_t *known = <const local_place_t *>self.rooms[KNOWN].p
         cdef const local_place_t *new = <const local_place_t *>self.rooms[PLACES].p
-        cdef Py_ssize_t k = known.shape[0], n = self.n_places, i = 0, j, first, done = 0
+        cdef Py_ssize_t k = self.n_known, n = self.n_places, i = 0, j, first, done = 0
         cdef local_place_t *out = <local_place_t *>enlarged(&self.rooms[SCRATCH], (k + n) * sizeof(local_place_t))
         cdef uint32_t r
         for j in range(n):
@@ -648,7 +846,7 @@ cdef class LocalAligner:
             while i < k and known[i].read_strand >> 1 <= r:
                 out[done] = known[i]
                 i, done = i + 1, done + 1
-            if new[j].score + (self.ground.costs.bonus if self.hangs_over(&new[j]) else 0) < least:
+            if new[j].score + (self.ground.costs.bonus if self.hangs_over(&new[j]) else 0) < self.least_score:
                 continue
             first = i
             while first and known[first - 1].read_strand >> 1 == r and not repeats(&new[j], &known[first - 1]):
@@ -656,10 +854,9 @@ cdef class LocalAligner:
             if first == 0 or known[first - 1].read_strand >> 1 != r:
                 out[done] = new[j]
                 done += 1
-        if i < k:
-            memcpy(out + done, &known[i], (k - i) * sizeof(local_place_t))
-        self.rooms[PLACES], self.rooms[SCRATCH] = self.rooms[SCRATCH], self.rooms[PLACES]
-        self.n_places = done + k - i
+        memcpy(out + done, known + i, (k - i) * sizeof(local_place_t))
+        self.rooms[KNOWN], self.rooms[SCRATCH] = self.rooms[SCRATCH], self.rooms[KNOWN]
+        self.n_known = done + k - i
         return 0
 
     cdef bint hangs_over(self, const local_place_t *place) noexcept nogil:
@@ -675,7 +872,7 @@ cdef class LocalAligner:
 
     cdef int note_begun(self, const uint8_t *words) except -1 nogil:
         """Set where places begin of which several lie in the band of the line of their read."""
-        cdef local_place_t *place = <local_place_t *>self.rooms[PLACES].p
+        cdef local_place_t *place = <local_place_t *>self.rooms[KNOWN].p
         cdef const local_line_t *line = <const local_line_t *>self.rooms[LINES].p
         cdef int64_t *rows = <int64_t *>self.rooms[ROWS].p
         cdef Py_ssize_t n_lines = self.n_lines, n_runs = self.n_runs, i = 0, l, n = 0, first
@@ -685,7 +882,7 @@ cdef class LocalAligner:
             while place[i].read_strand >> 1 < line[l].read_strand >> 1:
                 i += 1
             first, crowded = n, False
-            while i < self.n_places and place[i].read_strand >> 1 == line[l].read_strand >> 1:
+            while i < self.n_known and place[i].read_strand >> 1 == line[l].read_strand >> 1:
                 away = llabs(place[i].diagonal - line[l].last_diagonal)
                 if (place[i].read_strand == line[l].read_strand
                         and away <= max(place[i].width, 64 * <int64_t>words[line[l].read_strand >> 1],
@@ -746,11 +943,11 @@ cdef class LocalAligner:
         return 0
 
     cdef int align_best(self, const uint8_t *chosen) except -1 nogil:
-        """Align the best place of every read, or of the chosen ones."""
-        cdef const local_place_t *place = <const local_place_t *>self.rooms[PLACES].p
-        cdef int64_t *rows = <int64_t *>enlarged(&self.rooms[ROWS], self.n_places * sizeof(int64_t))
+        """Align the best known place of every read, or of the chosen ones."""
+        cdef const local_place_t *place = <const local_place_t *>self.rooms[KNOWN].p
+        cdef int64_t *rows = <int64_t *>enlarged(&self.rooms[ROWS], self.n_known * sizeof(int64_t))
         self.n_lines = 0
-        self.align_rows(place, rows, best_rows(place, self.n_places, chosen, self.flip, self.digest,
+        self.align_rows(place, rows, best_rows(place, self.n_known, chosen, self.flip, self.digest,
                                                &self.rooms[SCRATCH], rows))
         self.drop_empty()
         return 0
@@ -782,8 +979,7 @@ cdef class LocalAligner:
         self.n_lines += 1
         return 0
 
-    cdef int add_stretch(self, const local_place_t *place, const local_line_t *line, int side,
-                         int32_t least) except -1 nogil:
+    cdef int add_stretch(self, const local_place_t *place, const local_line_t *line, int side) except -1 nogil:
         """The best ungapped alignment on the diagonal of a place, of the bases of its strand on one side of a line."""
         cdef int64_t m = self.length_of(place.read_strand), begin = 0, end = line.begin
         cdef costs_t costs = self.ground.costs
@@ -798,8 +994,8 @@ cdef class LocalAligner:
         if end - begin < m:
             costs.bonus = 0
         best = best_stretch(self.ground.reference, place.diagonal + begin, self.ground.reads,
-                            self.first_of(place.read_strand) + begin, <int>(end - begin), costs, least)
-        if best.total < least or best.end == best.begin:
+                            self.first_of(place.read_strand) + begin, <int>(end - begin), costs, self.least_score)
+        if best.total < self.least_score or best.end == best.begin:
             return 0
         n = cigar_push(&runs[0], n, CIGAR_SOFT_CLIP, <uint32_t>(begin + best.begin))
         n = cigar_push(&runs[0], n, CIGAR_MATCH, <uint32_t>(best.end - best.begin))
@@ -817,3 +1013,407 @@ cdef class LocalAligner:
                 hits[kept], lines[kept] = hits[i], lines[i]
                 kept += 1
         self.n_lines = kept
+
+    # --- what is reported --------------------------------------------------------------------------------------------
+
+    @property
+    def ratings(self):
+        """RATING[n + p]: of each read, and of each further part."""
+        return self.copy_of(RATED, self.n + self.n_parts - self.n_split, RATING)
+
+    def decided(self, found, pairs, int strata):
+        """Mates of the pairs that stay where the search of whole reads has placed them.
+
+        Their places are the best ones by score, too. No other one is known with up to `strata` more errors, or the mate
+        has told which of several places without an error it is.
+
+        Parameters
+        ----------
+        found : search.arrays.GlobalResult
+        pairs : search.context.PairContext
+
+        Returns
+        -------
+        uint8[n]
+        """
+        cdef const read_summary_t[::1] summary = found.summary
+        cdef const uint8_t[::1] proper = found.proper.view(np.uint8), mate = pairs.mate
+        cdef const int64_t[::1] partner = pairs.partner
+        cdef const row_t *row = <const row_t *>self.rooms[PRIMARY].p
+        cdef const uint8_t *far = <const uint8_t *>self.rooms[FAR].p
+        cdef const read_summary_t *one
+        cdef uint8_t *stays
+        cdef Py_ssize_t r
+        decided_array = np.empty(self.n, np.uint8)
+        cdef uint8_t[::1] decided = decided_array
+        with nogil:
+            stays = <uint8_t *>enlarged(&self.rooms[TAKEN], self.n)
+            for r in range(self.n):
+                one = &summary[r]
+                stays[r] = (row[r].hit.cigar_runs and row[r].line.given and not far[r]
+                            and (one.best == 0
+                                 or one.n_best < 2 and (one.second == NO_SCORE or one.second > one.best + strata))
+                            and row[r].hit.score >= self.least_reported(<uint32_t>r, self.mate_bonus if mate[r] else 0))
+            for r in range(self.n):
+                decided[r] = proper[r] and stays[r] and stays[partner[r]]
+        return decided_array
+
+    cdef int drop_low(self, const uint8_t *vouched, const int64_t *partner) except -1 nogil:
+        """Without primary lines that score too little. A mate vouches for some reads: one with a line, if not NULL."""
+        cdef row_t *row = <row_t *>self.rooms[PRIMARY].p
+        cdef uint8_t *is_aligned = <uint8_t *>enlarged(&self.rooms[KEYS], self.n)
+        cdef Py_ssize_t r
+        for r in range(self.n):
+            is_aligned[r] = row[r].hit.cigar_runs > 0
+        for r in range(self.n):
+            if is_aligned[r] and row[r].hit.score < self.least_reported(<uint32_t>r, self.mate_bonus if vouched[r] and (
+                    partner == NULL or is_aligned[partner[r]]) else 0):
+                row[r].hit.cigar_runs = 0
+        return 0
+
+    cdef inline int64_t least_reported(self, uint32_t r, int32_t bonus=0) noexcept nogil:
+        """The least score of a read that is reported (-T): unless it is asked for, that of all its bases is enough."""
+        cdef int64_t least = self.least_score - bonus
+        return least if self.is_asked else min(self.length_of(2 * r) * self.ground.costs.match, least)
+
+    cdef inline int64_t least_listed(self, const hit_t *hit) noexcept nogil:
+        """The least score of what is listed beside an alignment."""
+        return max(self.least_reported(hit.read), <int64_t>ceil(self.share * hit.score))
+
+    # --- qualities ---------------------------------------------------------------------------------------------------
+
+    def report(self, found, const uint32_t[::1] reseeded, passed_over, seeds, bint split, pairs=None,
+               const uint8_t[::1] decided=None, const uint32_t[::1] joined=None, const double[::1] wrong=None):
+        """Choose what is reported of each read, and give it its mapping quality.
+
+        Parameters
+        ----------
+        found : search.arrays.GlobalResult
+            Read: `summary`, `proper`, `seen`; `rated`, which holds where the search has placed a whole read for good.
+        reseeded : uint32[a], passed_over : local.reseed.PassedOver
+            Reads with dense seeds, and what was passed over of these.
+        seeds : tuple of int
+            Bases of a dense seed, and from one to the next.
+        split : bool
+            Whether reads are split into parts.
+        pairs : search.context.PairContext, optional
+            With `decided` (uint8[n]), mates that keep the quality that the search gave them, and those that are rated
+            together, `joined` (uint32[j]) and `wrong` (float64[n]) as `local.mates.PairedPlaces` has them.
+        """
+        cdef Rater rater = self.context.rater
+        cdef const rating_t[::1] rated = found.rated
+        cdef const read_summary_t[::1] summary = found.summary
+        cdef const uint8_t[::1] proper = found.proper.view(np.uint8)
+        cdef const int64_t[::1] partner
+        cdef Py_ssize_t n_joined = 0
+        cdef double window = 0
+        cdef const double[::1] bases = passed_over.bases
+        cdef const int64_t[::1] first = passed_over.first, end = passed_over.end
+        cdef const costs_t *costs = &self.ground.costs
+        cdef coverage_t seen
+        cdef reads_t reads
+        cdef rating_t *rating
+        cdef place_t *mates
+        cdef place_t place
+        cdef row_t **row
+        cdef const row_t *primary = NULL
+        cdef uint8_t *vouched
+        cdef Py_ssize_t i, j = 0
+        cdef uint32_t r
+        cdef bint is_joined
+        self.n_reported = self.n_further = 0
+        if self.n == 0:
+            return
+        if pairs is not None:
+            partner, n_joined, window = pairs.partner, joined.shape[0], pairs.window_bases
+        reads = reads_t(self.ground.reads, self.ground.plane_start, self.ground.lengths, NULL, NULL, self.n)
+        seen = coverage_t(states_of(found.seen), NULL, costs.match, costs.match + costs.mismatch,
+                          <int>self.much_clipped, seeds[0], seeds[1])
+        with nogil:
+            vouched = <uint8_t *>enlarged(&self.rooms[TAKEN], self.n)
+            memset(vouched, False, self.n)
+            if decided is not None:
+                memcpy(vouched, &decided[0], self.n)
+            for i in range(n_joined):
+                vouched[joined[i]] = True
+            self.drop_low(vouched, &partner[0] if pairs is not None else NULL)
+            if split:
+                self.add_parts()
+            row = self.number_parts()
+            self.compare(NULL)
+            seen.over = self.passed_over(reseeded, bases, first, end)
+            rating = <rating_t *>enlarged(&self.rooms[RATED], (self.n + self.n_parts - self.n_split) * sizeof(rating_t))
+            memcpy(rating, &rated[0], self.n * sizeof(rating_t))
+            mates = <place_t *>enlarged(&self.rooms[MATES], n_joined * sizeof(place_t))
+            for i in range(n_joined):
+                mates[i].how = 0
+            for i in range(self.n_reported):
+                r = row[i].hit.read
+                if row[i].hit.part:
+                    rater.line(&row[i].hit, &row[i].line, &row[i].rival, &primary.line, &reads, &seen, &place)
+                    rater.alone(&place, &rating[self.summary_of(&row[i].hit)])
+                    continue
+                primary = row[i]
+                while j < n_joined and joined[j] < r:
+                    j += 1
+                is_joined = j < n_joined and joined[j] == r
+                # What the search of whole reads says holds for alignments of whole reads, and for what pairs decide.
+                if is_joined or not vouched[r] and (row[i].hit.cigar_runs > 1 or not row[i].line.given
+                                                    or seen.over[r].reseeded):
+                    rater.line(&row[i].hit, &row[i].line, &row[i].rival, &row[i].line, &reads, &seen, &place)
+                    if is_joined:
+                        mates[j] = place
+                    else:
+                        rater.alone(&place, &rating[r])
+            for i in range(n_joined):
+                if mates[i].how == 0:  # it has no line
+                    rater.whole(&summary[joined[i]], &reads, &seen.states, joined[i], &mates[i])
+                    mates[i].chance = 0
+            for i in range(n_joined):
+                r = joined[i]
+                # Mates of concordant pairs of whole reads have been weighed in more places: the lower quality holds.
+                rater.mate(&mates[i], &mates[i ^ 1], wrong[r], window,
+                           rating[r].mapq if proper[r] and not seen.over[r].reseeded
+                           and not seen.over[partner[r]].reseeded else UINT8_MAX, &rating[r])
+            for i in range(self.n_reported):
+                if row[i].hit.part == 0:
+                    self.cap_beside(rater, &reads, row[i], &rating[row[i].hit.read])
+                row[i].hit.mapq = rating[self.summary_of(&row[i].hit)].mapq
+
+    cdef row_t **number_parts(self) except NULL nogil:
+        """All alignments to report, read by read, the primary one first."""
+        cdef part_t *part = <part_t *>self.rooms[PARTS].p
+        cdef row_t *primary = <row_t *>self.rooms[PRIMARY].p
+        cdef Py_ssize_t n = self.n_parts - self.n_split, i, r, j = 0
+        cdef uint64_t *keys = <uint64_t *>enlarged(&self.rooms[KEYS], 2 * n * sizeof(uint64_t))
+        cdef row_t **row = <row_t **>enlarged(&self.rooms[REPORTED], (self.n + n) * sizeof(row_t *))
+        cdef row_t *one
+        for i in range(n):
+            keys[i] = <uint64_t>part[self.n_split + i].split << 32 | <uint64_t>(self.n_split + i)
+        sort_keys(keys, keys + n, n)
+        for r in range(self.n):
+            if primary[r].hit.cigar_runs:
+                row[self.n_reported] = &primary[r]
+                self.n_reported += 1
+            while j < n and part[<uint32_t>keys[j]].row.hit.read == r:
+                one = row[self.n_reported] = &part[<uint32_t>keys[j]].row
+                j += 1
+                one.hit.part, one.hit.flag = <uint32_t>j, one.hit.flag | SUPPLEMENTARY
+                self.n_reported += 1
+        return row
+
+    cdef inline size_t summary_of(self, const hit_t *hit) noexcept nogil:
+        """The row of the summary of a read, or of its part."""
+        return self.n + hit.part - 1 if hit.part else hit.read
+
+    cdef over_t *passed_over(self, const uint32_t[::1] reads, const double[::1] bases, const int64_t[::1] first,
+                             const int64_t[::1] end) except NULL nogil:
+        """What dense seeds of some reads have shown, for each read."""
+        cdef over_t *over = <over_t *>enlarged(&self.rooms[OVER], self.n * sizeof(over_t))
+        cdef Py_ssize_t i
+        memset(over, 0, self.n * sizeof(over_t))
+        for i in range(reads.shape[0]):
+            over[reads[i]] = over_t(bases[i], first[i], end[i], True)
+        return over
+
+    cdef void cap_beside(self, Rater rater, const reads_t *reads, const row_t *row, rating_t *rating) noexcept nogil:
+        """Cap the quality of a primary alignment by copies of a tandem repeat beside it."""
+        cdef const costs_t *costs = &self.ground.costs
+        cdef const local_line_t *line = &row.line
+        cdef int64_t span = line.end - line.begin, begin = line.begin
+        if line.read_strand & 1:
+            begin = self.length_of(line.read_strand) - line.end
+        rater.cap_beside(rating, self.ground.reference, reads, line.read_strand, line.first_diagonal, begin,
+                         begin + span, (span * costs.match - row.hit.score) / <double>(costs.match + costs.mismatch))
+
+    cdef Py_ssize_t compare(self, uint32_t *listed) except -1 nogil:
+        """Note the rivals of all alignments. Unless `listed` is NULL, list those to be reported; returns how many.
+
+        It has room for the rows and the parts of all places. One that is a rival of several parts is the first's.
+        """
+        cdef row_t **row = <row_t **>self.rooms[REPORTED].p
+        cdef const local_place_t *place = <const local_place_t *>self.rooms[KNOWN].p
+        cdef uint8_t *taken = <uint8_t *>enlarged(&self.rooms[ORDER], self.n_known)
+        cdef const int64_t *order
+        cdef Py_ssize_t k = self.n_known, i, j, at, n, first = 0, stop = 0, done = 0
+        cdef uint32_t r
+        if listed != NULL:
+            memset(taken, False, k)
+        for i in range(self.n_reported):
+            r = row[i].hit.read
+            if i == 0 or r != row[i - 1].hit.read:
+                first = stop
+                while first < k and place[first].read_strand >> 1 < r:
+                    first += 1
+                stop = first
+                while stop < k and place[stop].read_strand >> 1 == r:
+                    stop += 1
+            n = rivals_of(&row[i].line, place + first, stop - first, self.length_of(2 * r), self.ground.costs.match,
+                          &self.rooms[RIVALS], &row[i].rival)
+            if listed == NULL:
+                continue
+            order = <const int64_t *>self.rooms[RIVALS].p
+            for j in range(n):
+                at = first + order[j]
+                if not taken[at]:
+                    taken[at] = True
+                    if place[at].score >= self.least_listed(&row[i].hit):
+                        listed[done], listed[k + done] = <uint32_t>at, row[i].hit.part
+                        done += 1
+        return done
+
+    # --- next best places --------------------------------------------------------------------------------------------
+
+    def least_stretches(self):
+        """Of which reads next best places are wanted, and what the longest part between their gaps scores at least.
+
+        The more gaps there are, the less need each part score; but each costs what the parts have to make up for.
+        Returns uint32[a] and int32[n].
+        """
+        cdef row_t **row = <row_t **>self.rooms[REPORTED].p
+        cdef Py_ssize_t i, a = 0
+        cdef int64_t score, gaps
+        cdef uint32_t r
+        reads_array, least_array = np.empty(self.n_reported, np.uint32), np.full(self.n, INT32_MAX, np.int32)
+        cdef uint32_t[::1] reads = reads_array
+        cdef int32_t[::1] least = least_array
+        with nogil:
+            for i in range(self.n_reported):
+                r = row[i].hit.read
+                if a == 0 or reads[a - 1] != r:
+                    reads[a] = r
+                    a += 1
+                score = self.least_listed(&row[i].hit)
+                gaps = max(self.length_of(2 * r) * self.ground.costs.match - score, 0) // self.gap
+                score = min(score, (score + gaps * self.gap) // (gaps + 1))
+                least[r] = <int32_t>min(least[r], score)
+        return reads_array[:a], least_array
+
+    def further_places(self):
+        """LOCAL_PLACE[c], uint32[c]: the next best places of each alignment that score enough, and its part of a read.
+
+        By alignment, total (highest first), strand and diagonal. They are its rivals from now on.
+        """
+        cdef Py_ssize_t c = 0
+        listed_array = np.empty((2, self.n_known), np.uint32)
+        cdef uint32_t[:, ::1] listed = listed_array
+        if self.n_known:
+            with nogil:
+                c = self.compare(&listed[0, 0])
+        return np.take(self.places, listed_array[0, :c]), listed_array[1, :c]
+
+    def add_further(self, const hit_t[::1] hits, const local_line_t[::1] lines):
+        """Take as many alignments of further places (HIT[k], LOCAL_LINE[k]) as are wanted of each part, the best first.
+
+        Not those that begin or end where a better one of their read does.
+        """
+        cdef row_t **row = <row_t **>self.rooms[REPORTED].p
+        cdef Py_ssize_t k = hits.shape[0], i = 0, j, first, stop = 0
+        with nogil:
+            enlarged(&self.rooms[FURTHER], k * sizeof(hit_t))
+            while i < k:
+                j = i
+                while j < k and hits[j].read == hits[i].read:
+                    j += 1
+                while row[stop].hit.read < hits[i].read:
+                    stop += 1
+                first = stop
+                while stop < self.n_reported and row[stop].hit.read == hits[i].read:
+                    stop += 1
+                self.add_of_read(row + first, stop - first, &hits[i], &lines[i], j - i)
+                i = j
+
+    cdef int add_of_read(self, row_t **row, Py_ssize_t known, const hit_t *hits, const local_line_t *lines,
+                         Py_ssize_t k) except -1 nogil:
+        """Of the k further alignments of a read, which has so many `known` ones."""
+        cdef uint64_t *keys = <uint64_t *>enlarged(&self.rooms[KEYS], 4 * (known + k) * sizeof(uint64_t))
+        cdef uint64_t *order = <uint64_t *>enlarged(&self.rooms[ORDER], k * sizeof(uint64_t))
+        cdef uint8_t *is_new = <uint8_t *>enlarged(&self.rooms[TAKEN], known + k)
+        cdef hit_t *further = <hit_t *>self.rooms[FURTHER].p
+        cdef const local_line_t *line
+        cdef Py_ssize_t i, j, n = 0, m, least, rank = 0
+        cdef uint32_t part = 0
+        for i in range(k):
+            if hits[i].score >= self.least_reported(hits[i].read):
+                order[n] = (<uint64_t>hits[i].part << KEY_ROW_BITS + 16
+                            | <uint64_t>(INT16_MAX - lines[i].total) << KEY_ROW_BITS | <uint64_t>i)
+                n += 1
+        sort_keys(order, keys, n)
+        m = known + n
+        for i in range(2 * m):
+            j = i >> 1
+            line = &row[j].line if j < known else &lines[order[j - known] & KEY_ROW_MASK]
+            keys[i] = place_key(line.read_strand & 1, line.last_diagonal if i & 1 else line.first_diagonal)
+            keys[i] = keys[i] << KEY_ROW_BITS | j
+        sort_keys(keys, keys + 2 * m, 2 * m)
+        memset(is_new, True, m)
+        i = 0
+        while i < 2 * m:
+            j, least = i, keys[i] & KEY_ROW_MASK
+            while j + 1 < 2 * m and (keys[j + 1] >> KEY_ROW_BITS) - (keys[j] >> KEY_ROW_BITS) <= SAME_PLACE:
+                j += 1
+                least = min(least, <Py_ssize_t>(keys[j] & KEY_ROW_MASK))
+            while i <= j:
+                is_new[keys[i] & KEY_ROW_MASK] &= <Py_ssize_t>(keys[i] & KEY_ROW_MASK) == least
+                i += 1
+        for i in range(n):
+            j = order[i] & KEY_ROW_MASK
+            rank = rank if i and hits[j].part == part else 0
+            part = hits[j].part
+            if is_new[known + i] and rank < self.most - 1:
+                further[self.n_further] = hits[j]
+                further[self.n_further].flag |= SECONDARY
+                self.n_further, rank = self.n_further + 1, rank + 1
+        return 0
+
+    # --- rows ----------------------------------------------------------------------------------------------------
+
+    def rows(self):
+        """The rows of all reads in order, and what is to be said of each read and of each further part.
+
+        Returns
+        -------
+        HIT[h]
+            Of each read its primary alignment, its further parts, their next best places; or that it is unmapped.
+        READ_SUMMARY[n + p]
+            Part i is row n + i - 1. `second` is not known, nor `n_reported` of parts.
+        """
+        cdef row_t **row = <row_t **>self.rooms[REPORTED].p
+        cdef const hit_t *further = <const hit_t *>self.rooms[FURTHER].p
+        cdef Py_ssize_t i = 0, f = 0, at = 0, first, unmapped = self.n, r
+        cdef bint tied
+        cdef const rival_t *rival
+        cdef read_summary_t *one
+        table_array = np.empty(self.n + self.n_parts - self.n_split, READ_SUMMARY)
+        cdef read_summary_t[::1] table = table_array
+        with nogil:
+            for r in range(table.shape[0]):
+                table[r] = read_summary_t(NO_SCORE, NO_SCORE, 0, 0, 0, NO_SUBOPTIMAL)
+            for i in range(self.n_reported):
+                one, rival = &table[self.summary_of(&row[i].hit)], &row[i].rival
+                tied = rival.total >= row[i].line.total and rival.count > 0
+                one.best = row[i].hit.edits
+                one.n_best = <uint32_t>(1 + (rival.count if tied else 0))
+                one.n_second = <uint32_t>(0 if tied else rival.count)
+                # A rival that would score more but for the ends that it does not reach is no better.
+                one.suboptimal = (min(rival.score, row[i].hit.score) if rival.total <= row[i].line.total
+                                  else rival.score)
+                unmapped -= row[i].hit.part == 0
+        hits_array = np.empty(self.n_reported + self.n_further + unmapped, HIT)
+        cdef hit_t[::1] hits = hits_array
+        with nogil:
+            i = 0
+            for r in range(self.n):
+                first = at
+                while i < self.n_reported and row[i].hit.read == r:
+                    hits[at] = row[i].hit
+                    i, at = i + 1, at + 1
+                while f < self.n_further and further[f].read == r:
+                    hits[at] = further[f]
+                    f, at = f + 1, at + 1
+                table[r].n_reported = <uint32_t>(at - first)
+                if at == first:
+                    memset(&hits[at], 0, sizeof(hit_t))
+                    hits[at].read, hits[at].flag = <uint32_t>r, UNMAPPED
+                    at += 1
+        return hits_array, table_array

@@ -1,4 +1,4 @@
-"""Places of reads with local ends, compared: the best of each read, the rivals of its alignment, those in a window.
+"""Places of reads with local ends, compared: the best of each read, the rivals of its alignment.
 
 Passes over all places of a batch, of which a read has one or a hundred; in NumPy each of them was a dozen passes.
 """
@@ -7,11 +7,15 @@ import numpy as np
 
 from libc.stdint cimport INT16_MAX, INT32_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
-from libc.string cimport memcpy
 
 from gassst._core.coordinates cimport COORDINATE_BITS, coordinate_t, place_key
 from gassst._core.key_sort cimport sort_keys
 from gassst._core.layouts cimport local_line_t, local_place_t
+from gassst._core.local_places cimport (  # its own: named, so that the build sees a change
+    overlap,
+    rival_t,
+    stretch_of_read_t,
+)
 from gassst._core.rooms cimport enlarged, room_t
 from gassst._core.same_place cimport SAME_PLACE, same_place
 
@@ -108,42 +112,26 @@ cdef struct tied_t:
     int64_t row
 
 
-def best_of(const local_place_t[::1] places, context):
-    """The best place of every read.
-
-    Of equals the given one, else one drawn by the hash of the read's bases. Of those on one diagonal, which are one
-    place, the given one, else the one in the leftmost band.
-
-    Parameters
-    ----------
-    places : LOCAL_PLACE[k]
-        Read by read.
-    context : search.context.BatchContext
-        Read: `flip`, `digest`.
-
-    Returns
-    -------
-    int64[m]
-        Rows, by read.
-    """
-    cdef const uint8_t[::1] flip = context.flip
-    cdef const uint64_t[::1] digest = context.digest
+def best_of(const local_place_t[::1] places, const uint8_t[::1] flip, const uint64_t[::1] digest):
+    """int64[m]: rows of the best places of all reads among `places` (LOCAL_PLACE[k]), as `best_rows`."""
     cdef room_t room = room_t(NULL, 0)
-    cdef Py_ssize_t k = places.shape[0], m = 0
-    rows_array = np.empty(k, np.int64)
+    cdef Py_ssize_t m = 0
+    rows_array = np.empty(places.shape[0], np.int64)
     cdef int64_t[::1] rows = rows_array
-    try:
-        if k:
-            with nogil:
-                m = best_rows(&places[0], k, NULL, &flip[0], &digest[0], &room, &rows[0])
-    finally:
+    if places.shape[0]:
+        with nogil:
+            m = best_rows(&places[0], places.shape[0], NULL, &flip[0], &digest[0], &room, &rows[0])
         free(room.p)
     return rows_array[:m]
 
 
 cdef Py_ssize_t best_rows(const local_place_t *places, Py_ssize_t k, const uint8_t *chosen, const uint8_t *flip,
                           const uint64_t *digest, room_t *room, int64_t *rows) except -1 nogil:
-    """As `best_of`, of all reads or, where `chosen` is not NULL, of some. Returns how many. `room` is used."""
+    """The best place of every read or, where `chosen` is not NULL, of some: their rows. Returns how many. `room` is used.
+
+    Of equals the given one, else one drawn by the hash of the read's bases. Of those on one diagonal, which are one
+    place, the given one, else the one in the leftmost band.
+    """
     cdef Py_ssize_t i = 0, j, first, count, done = 0
     cdef uint32_t r
     cdef int32_t most
@@ -201,96 +189,43 @@ cdef inline bint on_a_diagonal_of(coordinate_t diagonal, const local_line_t *lin
     return same_place(diagonal, line.first_diagonal) or same_place(diagonal, line.last_diagonal)
 
 
-cdef inline bint is_rival(const local_place_t *place, int64_t m, int32_t match, const local_line_t *line) noexcept nogil:
-    """Whether a place, of a read of m bases, is another place for the same bases as the line: half of the shorter
-    stretch."""
+cdef stretch_of_read_t aligned_for_certain(const local_place_t *place, int64_t m, int32_t match) noexcept nogil:
+    """Which bases of a read of m bases a place aligns for certain, by its score."""
     cdef int64_t end = place.strand_end, begin = 0
+    if not place.reached & 1:
+        begin = max(0, end - whole_bases(place.score, match))
+    return stretch_of_read_t(m - end, m - begin) if place.read_strand & 1 else stretch_of_read_t(begin, end)
+
+
+cdef inline bint is_rival(const local_place_t *place, int64_t m, int32_t match, const local_line_t *line) noexcept nogil:
+    """Whether a place, of a read of m bases, is another place for the same bases as the line."""
     if (place.read_strand == line.read_strand
             and (on_a_diagonal_of(place.diagonal, line) or on_a_diagonal_of(place.first_diagonal, line))):
         return False
-    if not place.reached & 1:
-        begin = max(0, end - whole_bases(place.score, match))
-    if place.read_strand & 1:
-        begin, end = m - end, m - begin
-    return 2 * (min(end, line.end) - max(begin, line.begin)) >= min(end - begin, line.end - line.begin)
+    return overlap(aligned_for_certain(place, m, match), line.begin, line.end)
 
 
-def rivals(const local_line_t[::1] lines, const local_place_t[::1] places, context):
-    """Of every line the next best places for the same part of the read.
+cdef Py_ssize_t rivals_of(const local_line_t *line, const local_place_t *places, Py_ssize_t n, int64_t m,
+                          int32_t match, room_t *room, rival_t *rival) except -1 nogil:
+    """Which of the n places of a read of m bases are the next best ones for the part of it that a line aligns.
 
-    Parameters
-    ----------
-    lines : LOCAL_LINE[l], places : LOCAL_PLACE[k]
-        Read by read; fewer than 32768 places of a read.
-    context : search.context.BatchContext
-        Of n reads. Read: `lengths`, `params.scoring.match`.
-
-    Returns
-    -------
-    total, score : int32[l], count : int64[l]
-        Of the next best place, and how many there are with that total that are not within 10 diagonals of one another.
-    order : int64[m]
-        Rows of all rivals, by line, total (highest first), strand, diagonal.
-    of_line : int64[m]
-        Their lines. A place may be a rival of several parts.
-
-    Raises
-    ------
-    ValueError
-        A read has too many places.
+    Their rows are put into `room`, int64 each, by total (highest first), strand and diagonal. Returns how many.
     """
-    cdef const uint32_t[::1] lengths = context.lengths
-    cdef int32_t match = context.params.scoring.match
-    cdef const local_place_t *own
-    cdef Py_ssize_t k = places.shape[0], n_lines = lines.shape[0], first = 0, stop = 0, done = 0, i, l, n
-    cdef uint32_t r
-    cdef room_t rooms[2]
-    cdef int64_t *order
-    cdef uint64_t *keys
-    best_array, count_array = np.zeros((2, n_lines), np.int32), np.zeros((2, n_lines), np.int64)
-    cdef int32_t[:, ::1] best = best_array
-    cdef int64_t[:, ::1] count = count_array
-    rooms[0], rooms[1] = room_t(NULL, 0), room_t(NULL, 0)
-    try:
-        with nogil:
-            order = <int64_t *>enlarged(&rooms[0], 0)
-            for l in range(n_lines):
-                r = lines[l].read_strand >> 1
-                if l == 0 or r != lines[l - 1].read_strand >> 1:
-                    first = stop
-                    while first < k and places[first].read_strand >> 1 < r:
-                        first += 1
-                    stop = first
-                    while stop < k and places[stop].read_strand >> 1 == r:
-                        stop += 1
-                order = <int64_t *>enlarged(&rooms[0], (done + stop - first) * sizeof(int64_t))
-                n = 0
-                for i in range(first, stop):
-                    if is_rival(&places[i], lengths[r], match, &lines[l]):
-                        order[done + n] = i
-                        n += 1
-                if n >> ROW_BITS:
-                    with gil:
-                        raise ValueError("too many places of one read")
-                best[1, l] = INT32_MIN  # no rival
-                if n:
-                    keys = <uint64_t *>enlarged(&rooms[1], 3 * n * sizeof(uint64_t))
-                    sort_by_total(order + done, n, &places[0], keys, <int64_t *>(keys + 2 * n))
-                    own = &places[order[done]]
-                    best[0, l], best[1, l] = own.total, own.score
-                    count[0, l], count[1, l] = count_with_total(own.total, order + done, n, &places[0]), n
-                    done += n
-        order_array = np.empty(done, np.int64)
-        copied(order_array, order)
-    finally:
-        free(rooms[0].p)
-        free(rooms[1].p)
-    return *best_array, count_array[0], order_array, np.repeat(np.arange(n_lines), count_array[1])
-
-
-cdef void copied(int64_t[::1] to, const int64_t *rows) noexcept:
-    if to.shape[0]:
-        memcpy(&to[0], rows, to.shape[0] * sizeof(int64_t))
+    cdef int64_t *order = <int64_t *>enlarged(room, 4 * n * sizeof(int64_t))
+    cdef Py_ssize_t i, found = 0
+    rival[0] = rival_t(0, INT32_MIN, 0)
+    for i in range(n):
+        if is_rival(&places[i], m, match, line):
+            order[found] = i
+            found += 1
+    if found >> ROW_BITS:
+        with gil:
+            raise ValueError("too many places of one read")
+    if found:
+        sort_by_total(order, found, places, <uint64_t *>(order + n), order + 3 * n)
+        rival.total, rival.score = places[order[0]].total, places[order[0]].score
+        rival.count = count_with_total(rival.total, order, found, places)
+    return found
 
 
 cdef inline int64_t whole_bases(int32_t score, int32_t match) noexcept nogil:

@@ -19,11 +19,12 @@ from libc.string cimport memset
 
 from gassst._core.coordinates cimport coordinate_t
 from gassst._core.hashing cimport mix
-from gassst._core.layouts cimport NO_SCORE, hit_t, rating_t, read_summary_t
+from gassst._core.layouts cimport NO_SCORE, hit_t, local_line_t, rating_t, read_summary_t
+from gassst._core.local_places cimport rival_t
 from gassst._core.mapq cimport (  # its own: named, so that the build sees a change
     DIFFERENCES,
     case_t,
-    lines_t,
+    coverage_t,
     pair_t,
     place_t,
 )
@@ -371,9 +372,9 @@ cdef class Rater:
         place.capped_by = NOBODY
         return 0
 
-    cdef int line(self, const lines_t *lines, const reads_t *reads, const states_t *states, Py_ssize_t i,
-                  place_t *place) except -1 nogil:
-        """The place of a part of a read.
+    cdef int line(self, const hit_t *hit, const local_line_t *line, const rival_t *rival, const local_line_t *beside,
+                  const reads_t *reads, const coverage_t *seen, place_t *place) except -1 nogil:
+        """The place of a part of a read, and its rivals. `beside`: the primary line of the read, of which it is no part.
 
         Errors are those that cost what the alignment loses. A wrong place leaves out what errors hide of the true one, so
         ends count as errors. A long one is an adapter or a bad tail, unless seeds of the read were passed over: then the
@@ -381,42 +382,42 @@ cdef class Rater:
         passed over than it aligns: those have many places in the reference, and all of them score more. What the primary
         line aligns is no such end of a further part.
         """
-        cdef uint32_t r = lines.read_strand[i] >> 1
-        cdef int64_t m = reads.lengths[r], begin = lines.begin[i], end = lines.end[i], span = max(end - begin, 1)
-        cdef int64_t clipped = m - (end - begin), before_end = min(lines.beside_end[i], begin)
-        cdef int64_t behind_begin = max(lines.beside_begin[i], end), before = max(before_end - lines.beside_begin[i], 0)
-        cdef int64_t hidden = clipped - before - max(lines.beside_end[i] - behind_begin, 0)
+        cdef uint32_t r = line.read_strand >> 1
+        cdef int64_t m = reads.lengths[r], begin = line.begin, end = line.end, span = max(end - begin, 1)
+        cdef int64_t clipped = m - (end - begin), before_end = min(beside.end, begin)
+        cdef int64_t behind_begin = max(beside.begin, end), before = max(before_end - beside.begin, 0)
+        cdef int64_t hidden = clipped - before - max(beside.end - behind_begin, 0)
         cdef int64_t longer = max(begin - before, hidden - begin + before)
-        cdef int64_t cost = lines.error_cost, lost = (end - begin) * lines.match - lines.hits[i].score
-        cdef double over = over_within(lines, r, begin, end), further
-        cdef double elsewhere = (lines.passed_over[r] - over - over_within(lines, r, lines.beside_begin[i], before_end)
-                                 - over_within(lines, r, behind_begin, lines.beside_end[i]))
+        cdef int64_t cost = seen.error_cost, lost = (end - begin) * seen.match - hit.score
+        cdef double over = over_within(seen, r, begin, end), further
+        cdef double elsewhere = (seen.over[r].bases - over - over_within(seen, r, beside.begin, before_end)
+                                 - over_within(seen, r, behind_begin, beside.end))
         cdef uint64_t aligned, errors
-        if longer > lines.much_clipped and lines.passed_over[r] == 0:
+        if longer > seen.much_clipped and seen.over[r].bases == 0:
             hidden -= longer
         aligned = <uint64_t>(span + hidden)
-        errors = <uint64_t>min(max(rounded_up((span + hidden) * lines.match - lines.hits[i].score, cost), 0), span + hidden)
+        errors = <uint64_t>min(max(rounded_up((span + hidden) * seen.match - hit.score, cost), 0), span + hidden)
         place.what = aligned << 48 | errors << 32
-        if lines.reseeded[r]:
+        if seen.over[r].reseeded:
             place.passed_over = fmin(over / span, 1)
             place.what |= <uint64_t>hundredths(place.passed_over) << 16
-            place.how = DENSE | lines.seed_length << 16 | lines.stride
+            place.how = DENSE | seen.seed_length << 16 | seen.stride
         else:
-            place.passed_over = share_passed_over(states.planned[r], states.complete[r])
-            place.what |= <uint64_t>states.complete[r] << 16 | states.planned[r]
-            place.how = LOOKED_UP | <uint64_t>m << 16 | states.looked[r]
+            place.passed_over = share_passed_over(seen.states.planned[r], seen.states.complete[r])
+            place.what |= <uint64_t>seen.states.complete[r] << 16 | seen.states.planned[r]
+            place.how = LOOKED_UP | <uint64_t>m << 16 | seen.states.looked[r]
         place.odds = self.find(place.what, place.how).odds
-        further = max(lines.total[i] - lines.rival_total[i], 0) / <double>cost
-        place.known = lines.rivals[i] * pow(place.odds, further)
-        place.near = lines.rivals[i] > 0 and further <= self.further
+        further = max(line.total - rival.total, 0) / <double>cost
+        place.known = rival.count * pow(place.odds, further)
+        place.near = rival.count > 0 and further <= self.further
         # Chance may choose any part of a read.
         place.chance = (clipped + 1) * hits_of_a_base(
             span, max(rounded_up(lost, cost), 0),
             word_letters(reads.planes, 64 * <int64_t>reads.plane_start[r] + begin, end - begin, self.letters))
         place.capped_by = NOBODY
-        if lines.reseeded[r] and elsewhere > span:
+        if seen.over[r].reseeded and elsewhere > span:
             place.capped_by = ELSEWHERE
-        elif lines.rivals[i] > 0 and lines.total[i] <= lines.rival_total[i]:
+        elif rival.count > 0 and line.total <= rival.total:
             place.capped_by = TIE
         return 0
 
@@ -426,6 +427,20 @@ cdef class Rater:
         rate(rating)
         if place.capped_by != NOBODY:
             cap(rating, 0, place.capped_by)
+        return 0
+
+    cdef int mate(self, const place_t *place, const place_t *other, double wrong, double window, uint8_t most,
+                  rating_t *rating) except -1 nogil:
+        """Rate a mate that was placed beside the other one, on `window` diagonals, with a quality of `most` as a whole.
+
+        The other known pairs of places weigh `wrong`, by the scores of both mates. Beside these, both mates may lie in
+        copies that no seed led to, or one of them may fit near the other by chance.
+        """
+        rating.known, rating.unseen = wrong, self.unseen_pair(place, other, wrong)
+        # A mate that chance has put beside one of several places has chosen it.
+        rating.chance = (place.chance + (other.chance if place.near else 0)) * window / 2
+        rate(rating)
+        cap(rating, most, AS_WHOLE)
         return 0
 
     # --- for Python --------------------------------------------------------------------------------------------------
@@ -482,116 +497,12 @@ cdef class Rater:
                     self.alone(&places[r], &rated[r])
         return rated_array
 
-    def lines(self, context, lines, rivals, coverage, seeds, beside=None):
-        """RATING[k]: of alignments of parts of reads (local.places.Lines) that no mate vouches for.
-
-        `rivals` and `coverage` are as in local.rivals. `seeds`: bases of a dense one, and from one to the next; longest
-        end that errors may hide. `beside` int64[k], int64[k]: of further parts, where the primary line of the read begins
-        and ends.
-        """
-        cdef Py_ssize_t k = len(lines.hits), i
-        cdef place_t place
-        cdef lines_t columns
-        cdef reads_t reads
-        cdef states_t states
-        rated_array = np.zeros(k, RATING)
-        cdef rating_t[::1] rated = rated_array
-        if k == 0:
-            return rated_array
-        reads, states = reads_of(context.packed), states_of(coverage.seen)
-        columns = lines_of(lines, rivals, coverage, context, seeds, beside)
-        with nogil:
-            for i in range(k):
-                self.line(&columns, &reads, &states, i, &place)
-                self.alone(&place, &rated[i])
-        return rated_array
-
-    def mates(self, context, rating_t[::1] rated, paired, const uint8_t[::1] whole, const read_summary_t[::1] summary,
-              rivals, coverage, seeds, double window_bases):
-        """Rate mates that were placed together.
-
-        Other known pairs of places are weighed by the scores of both mates. Beside these, both mates may lie in copies
-        that no seed led to, or one of them may fit near the other by chance.
-
-        Parameters
-        ----------
-        context, rivals, coverage, seeds
-            As for `lines`; rivals are those of the primary lines.
-        rated : RATING[n]
-            Changed: the rows of `paired.joined`.
-        paired : local.mates.PairedPlaces
-            Mates without a line fit as wholes, and have the place that the search chose (`summary` READ_SUMMARY[n]).
-        whole : uint8[n]
-            Mates that fit as wholes have been weighed in more places by the search: the lower quality holds.
-        window_bases : float
-            Diagonals on which a mate may lie.
-        """
-        cdef const uint32_t[::1] joined = paired.joined, read_strand = paired.primary.read_strand
-        cdef const double[::1] wrong = paired.wrong
-        cdef const int64_t[::1] at = np.searchsorted(paired.joined, paired.primary.read)
-        cdef Py_ssize_t n = joined.shape[0], k = read_strand.shape[0], i
-        cdef place_t *places
-        cdef place_t *mate
-        cdef lines_t columns
-        cdef reads_t reads
-        cdef states_t states
-        cdef rating_t one
-        cdef uint32_t r
-        if n == 0:
-            return
-        reads, states = reads_of(context.packed), states_of(coverage.seen)
-        if k:
-            columns = lines_of(paired.primary, rivals, coverage, context, seeds)
-        with nogil:
-            places = <place_t *>enlarged(&self.places, n * sizeof(place_t))
-            for i in range(n):
-                places[i].how = 0
-            for i in range(k):
-                if at[i] < n and joined[at[i]] == read_strand[i] >> 1:
-                    self.line(&columns, &reads, &states, i, &places[at[i]])
-            for i in range(n):
-                if places[i].how == 0:
-                    self.whole(&summary[joined[i]], &reads, &states, joined[i], &places[i])
-                    places[i].chance = 0
-            for i in range(n):
-                r, mate = joined[i], &places[i ^ 1]
-                one.known, one.unseen = wrong[r], self.unseen_pair(&places[i], mate, wrong[r])
-                # A mate that chance has put beside one of several places has chosen it.
-                one.chance = (places[i].chance + (mate.chance if places[i].near else 0)) * window_bases / 2
-                rate(&one)
-                if whole[r]:
-                    cap(&one, rated[r].mapq, AS_WHOLE)
-                rated[r] = one
-
-    def beside_copies(self, rating_t[::1] rated, const int64_t[::1] rows, const uint32_t[::1] read_strand,
-                      const coordinate_t[::1] diagonal, const int64_t[::1] begin, const int64_t[::1] end,
-                      const double[::1] loss, context):
-        """Cap the qualities in `rows` (int64[k]) of `rated` by the copies of a tandem repeat beside places.
-
-        Parameters
-        ----------
-        read_strand : uint32[k], diagonal : int64[k]
-            The places.
-        begin, end : int64[k]
-            Bases begin .. end - 1 of the strand are aligned there.
-        loss : float64[k]
-            Against an alignment without errors, in mismatches.
-        context : search.context.BatchContext
-            Read: `packed`, `reference.planes`.
-        """
-        cdef Py_ssize_t i
-        cdef reads_t reads
-        cdef planes_t reference = planes_of(context.reference.planes)
-        if rows.shape[0] == 0:
-            return
-        reads = reads_of(context.packed)
-        with nogil:
-            for i in range(rows.shape[0]):
-                self.cap_beside(&rated[rows[i]], reference, &reads, read_strand[i], diagonal[i], begin[i], end[i], loss[i])
-
     cdef void cap_beside(self, rating_t *rating, planes_t reference, const reads_t *reads, uint32_t read_strand,
                          int64_t diagonal, int64_t begin, int64_t end, double loss) noexcept nogil:
-        """Cap the quality of a place by the copies beside it, as `beside_copies` does."""
+        """Cap the quality of a place by the copies of a tandem repeat beside it.
+
+        Bases begin .. end - 1 of the strand are aligned there. `loss`: in mismatches, against an alignment without errors.
+        """
         cdef uint32_t r = read_strand >> 1
         cdef int64_t m = reads.lengths[r], first = first_base(reads.plane_start[r], read_strand, m)
         cdef uint16_t errors = NO_SCORE, count
@@ -604,10 +515,10 @@ cdef class Rater:
                 TANDEM)
 
 
-cdef inline double over_within(const lines_t *lines, uint32_t r, int64_t begin, int64_t end) noexcept nogil:
+cdef inline double over_within(const coverage_t *seen, uint32_t r, int64_t begin, int64_t end) noexcept nogil:
     """How many of some bases of a read begin seeds that were passed over, if these are spread evenly."""
-    cdef int64_t common = min(end, lines.over_end[r]) - max(begin, lines.over_from[r])
-    return lines.passed_over[r] * max(common, 0) / max(lines.over_end[r] - lines.over_from[r], 1)
+    cdef int64_t common = min(end, seen.over[r].end) - max(begin, seen.over[r].first)
+    return seen.over[r].bases * max(common, 0) / max(seen.over[r].end - seen.over[r].first, 1)
 
 
 cdef inline int64_t rounded_up(int64_t a, int64_t b) noexcept nogil:
@@ -626,23 +537,6 @@ cdef states_t states_of(seen):
     cdef uint16_t[::1] complete = seen.complete, planned = seen.planned
     cdef uint8_t[::1] looked = seen.looked
     return states_t(NULL, NULL, &complete[0], &planned[0], &looked[0], NULL)
-
-
-cdef lines_t lines_of(lines, rivals, coverage, context, seeds, beside=None):
-    """Of k > 0 lines; what holds the arrays must outlive the view."""
-    cdef const hit_t[::1] hits = lines.hits
-    cdef const uint32_t[::1] read_strand = lines.read_strand
-    cdef const int64_t[::1] begin = lines.begin, end = lines.end, count = rivals.count
-    cdef const int64_t[::1] beside_begin, beside_end
-    beside_begin, beside_end = beside or (begin, end)
-    cdef const int32_t[::1] total = lines.total, rival_total = rivals.total
-    cdef const uint8_t[::1] reseeded = coverage.reseeded.view(np.uint8)
-    cdef const double[::1] passed_over = coverage.passed_over.bases
-    cdef const int64_t[::1] over_from = coverage.passed_over.first, over_end = coverage.passed_over.end
-    scoring = context.params.scoring
-    return lines_t(&hits[0], &read_strand[0], &begin[0], &end[0], &beside_begin[0], &beside_end[0], &total[0],
-                   &rival_total[0], &count[0], &reseeded[0], &passed_over[0], &over_from[0], &over_end[0], scoring.match, scoring.match + scoring.mismatch,
-                   seeds[2], seeds[0], seeds[1])
 
 
 cdef uint8_t phred(double others) noexcept nogil:

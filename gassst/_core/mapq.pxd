@@ -1,7 +1,8 @@
 # Of ext/search/mapq.pyx, for those that rate places one by one.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from gassst._core.layouts cimport hit_t, rating_t, read_summary_t
+from gassst._core.layouts cimport hit_t, local_line_t, rating_t, read_summary_t
+from gassst._core.local_places cimport rival_t
 from gassst._core.planes cimport planes_t
 from gassst._core.rooms cimport room_t
 from gassst._core.seeds cimport reads_t
@@ -41,21 +42,17 @@ cdef struct place_t:
     uint8_t capped_by   # who says that it has no quality
 
 
-cdef struct lines_t:
-    # Alignments of parts of reads, their rivals, and what dense seeds have shown of the reads.
-    const hit_t *hits
-    const uint32_t *read_strand
-    const int64_t *begin
-    const int64_t *end
-    const int64_t *beside_begin     # of the primary line of the read
-    const int64_t *beside_end
-    const int32_t *total
-    const int32_t *rival_total
-    const int64_t *rivals
-    const uint8_t *reseeded
-    const double *passed_over
-    const int64_t *over_from
-    const int64_t *over_end
+cdef struct over_t:
+    # Of a read with dense seeds: at how many bases among first .. end - 1 those begin that occur too often.
+    double bases
+    int64_t first, end
+    bint reseeded
+
+
+cdef struct coverage_t:
+    # What the search has looked at, and dense seeds of each read; costs of alignments.
+    states_t states
+    const over_t *over
     int match, error_cost, much_clipped
     uint64_t seed_length, stride
 
@@ -87,11 +84,14 @@ cdef class Rater:
     cdef double unseen_pair(self, const place_t *one, const place_t *two, double wrong) except -1 nogil
     cdef int whole(self, const read_summary_t *summary, const reads_t *reads, const states_t *states, uint32_t r,
                    place_t *place) except -1 nogil
-    cdef int line(self, const lines_t *lines, const reads_t *reads, const states_t *states, Py_ssize_t i,
-                  place_t *place) except -1 nogil
+    cdef int line(self, const hit_t *hit, const local_line_t *line, const rival_t *rival, const local_line_t *beside,
+                  const reads_t *reads, const coverage_t *seen, place_t *place) except -1 nogil
+    cdef int mate(self, const place_t *place, const place_t *other, double wrong, double window, uint8_t most,
+                  rating_t *rating) except -1 nogil
     cdef int alone(self, const place_t *place, rating_t *rating) except -1 nogil
     cdef void cap_beside(self, rating_t *rating, planes_t reference, const reads_t *reads, uint32_t read_strand,
                          int64_t diagonal, int64_t begin, int64_t end, double loss) noexcept nogil
 
 
 cdef reads_t reads_of(packed)
+cdef states_t states_of(seen)

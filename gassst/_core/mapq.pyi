@@ -1,11 +1,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from gassst.index.miss_model import SeedsLooked
-from gassst.model.array_types import F64, I64, U8, U32, Structs
+from gassst.model.array_types import F64, I64, U8, Structs
 from gassst.search.arrays import Seen
 
 CAPPED_BY: tuple[str, ...]
@@ -40,35 +37,3 @@ class Rater:
         pairs: Any = None,
         decided: U8 | None = None,
     ) -> Structs: ...
-    def lines(
-        self,
-        context: Any,
-        lines: Any,
-        rivals: Any,
-        coverage: Any,
-        seeds: tuple[int, int, int],
-        beside: tuple[I64, I64] | None = None,
-    ) -> Structs: ...
-    def mates(
-        self,
-        context: Any,
-        rated: Structs,
-        paired: Any,
-        whole: U8,
-        summary: NDArray[np.void],
-        rivals: Any,
-        coverage: Any,
-        seeds: tuple[int, int, int],
-        window_bases: float,
-    ) -> None: ...
-    def beside_copies(
-        self,
-        rated: Structs,
-        rows: I64,
-        read_strand: U32,
-        diagonal: I64,
-        begin: I64,
-        end: I64,
-        loss: F64,
-        context: Any,
-    ) -> None: ...

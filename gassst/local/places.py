@@ -104,10 +104,6 @@ class Lines(Structs):
         order = np.argsort(hits["read"], kind="stable")
         return cls.of(hits.take(order), rows.take(order))
 
-    def clipped(self, lengths: U32) -> I64:
-        """int64[k]: bases that are not aligned."""
-        return lengths[self.read] - (self.end - self.begin)
-
     def mismatches(self, scoring: Scoring) -> I64:
         """int64[k]: as many as cost what each loses against an alignment of the same bases without errors."""
         lost = (self.end - self.begin) * scoring.match - self.hits["score"]
@@ -125,13 +121,6 @@ def joined(arrays: list[np.ndarray]) -> np.ndarray:
     if dtype.names is None:
         return np.concatenate(arrays)
     return np.concatenate([a.view(np.dtype((np.void, dtype.itemsize))) for a in arrays]).view(dtype)
-
-
-def rank(sorted_ids: np.ndarray) -> np.ndarray:
-    """int64[k]: index of each row within its run of equal ids."""
-    index = np.arange(len(sorted_ids))
-    new = np.r_[True, sorted_ids[1:] != sorted_ids[:-1]] if len(sorted_ids) else np.empty(0, bool)
-    return index - np.maximum.accumulate(np.where(new, index, 0)) if len(index) else index
 
 
 def at(column: np.ndarray, index: np.ndarray) -> I64:

@@ -23,9 +23,9 @@ SPECIFIC = 4  # bases by which a seed is longer than one that occurs once by cha
 
 
 class PassedOver(NamedTuple):
-    """Bases at which seeds begin that occur too often, of `n` reads: how many (float64[n]).
+    """Bases at which seeds begin that occur too often, of some reads: how many (float64[a]).
 
-    They lie among the bases first .. end - 1 (int64[n]) of the read as sequenced.
+    They lie among the bases first .. end - 1 (int64[a]) of the read as sequenced.
     """
 
     bases: F64
@@ -33,15 +33,9 @@ class PassedOver(NamedTuple):
     end: I64
 
     @classmethod
-    def none(cls, n: int) -> PassedOver:
+    def none(cls, a: int) -> PassedOver:
         """Of reads of which no seed was passed over."""
-        return cls(np.zeros(n), np.zeros(n, np.int64), np.zeros(n, np.int64))
-
-    def put(self, reads: U32, some: PassedOver) -> PassedOver:
-        """A copy with what is known of some reads."""
-        bases, first, end = self.bases.copy(), self.first.copy(), self.end.copy()
-        bases[reads], first[reads], end[reads] = some.bases, some.first, some.end
-        return PassedOver(bases, first, end)
+        return cls(np.zeros(a), *np.zeros((2, a), np.int64))
 
 
 def seed_length(context: BatchContext) -> int:

@@ -10,8 +10,7 @@ import numpy as np
 
 from gassst._core import proper_pairs as _proper_pairs
 from gassst.gpu.choose import Extender
-from gassst.local.realign import realign
-from gassst.local.whole_reads import with_whole_reads
+from gassst.local.realign import realign, with_whole_reads
 from gassst.mapping.five_prime import five_prime_first
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel

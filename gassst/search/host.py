@@ -20,11 +20,10 @@ from gassst._core.pair_stages import PairStages
 from gassst._core.stages import Stages
 from gassst.bands.base import ReadsHandle
 from gassst.index.reference import contig_before
-from gassst.model.array_types import COORDINATE, F64, I64, U8, U16, U32, U64, Bool, place_keys
-from gassst.model.layouts import HIT, NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
+from gassst.model.array_types import COORDINATE, F64, I64, U8, U16, U32, U64, place_keys
+from gassst.model.layouts import NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
 from gassst.model.params import EVERY_HIT
 from gassst.model.rules import rule
-from gassst.model.sam_flags import UNMAPPED
 from gassst.model.stats import Stats
 from gassst.model.times import Times
 from gassst.search.arrays import (
@@ -353,14 +352,6 @@ def without_contigs(anchors: Anchors, context: BatchContext) -> Anchors:
     assert context.left_out is not None
     seed = anchors.diagonal + anchors.offset
     return anchors.keep(~context.left_out[contig_before(context.reference.starts, seed)])
-
-
-def unmapped_rows(reads: Bool) -> np.ndarray:
-    """HIT rows of the unmapped reads, bool[n]."""
-    rows = np.flatnonzero(reads)
-    blank = np.zeros(rows.size, HIT)
-    blank["read"], blank["flag"] = rows, UNMAPPED
-    return blank
 
 
 def _groups(words: U8) -> Iterator[tuple[int, Any]]:

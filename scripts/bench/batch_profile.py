@@ -47,7 +47,10 @@ METHODS = {
     (cpu, cpu.Band): ("score", "profile", "align", "local", "align_local"),
     (host, host.Stages): ("search",),
     (host, host.PairStages): ("search_pairs",),
-    (align, align.LocalAligner): ("known", "score", "align", "look_further", "left_over"),
+    (align, align.LocalAligner): (
+        *("known", "look_further", "report", "rows", "score", "align", "decided", "know"),
+        *("with_further", "least_stretches", "further_places", "add_further"),
+    ),
 }
 
 

@@ -36,6 +36,7 @@ SELECTION, BOOKKEEPING = "ext/search/selection.pyx", "ext/search/bookkeeping.pyx
 ALIGNMENTS = "ext/search/alignments.pyx"
 KNOWLEDGE = "gassst/gpu/kernels/knowledge.h"
 LOCAL_ALIGNER, TEST_UNGAPPED = "ext/align/local_aligner.pyx", "tests/unit/test_ungapped.py"
+LOCAL_REPORT = "tests/unit/test_local_report.py"
 PAIR_SCORING, PROPER_PAIRS = "ext/pairing/pair_scoring.pyx", "ext/pairing/proper_pairs.pyx"
 PAIR_STAGES, PLAIN_PAIRS = "ext/pairing/pair_stages.pyx", "tests/property/test_pair_stages.py"
 BUILDER, MATES, FIELDS = "ext/io/record_builder.pxi", "ext/io/record_mates.pxi", "ext/io/bam_fields.h"
@@ -281,9 +282,20 @@ MUTATIONS = [
         "+ (costs.match + 1) * count_bits(masked)", "", TEST_UNGAPPED,
     ),
     Mutation(
-        "local: an alignment of no bases is a part of a read", "gassst/local/rivals.py",
-        "free = lines.end > lines.begin", "free = lines.end >= 0",
-        "tests/property/test_scoring_extremes.py",
+        "local: an alignment of no bases is a part of a read", LOCAL_ALIGNER,
+        "line.end <= line.begin or", "", "tests/property/test_scoring_extremes.py",
+    ),
+    Mutation(
+        "local: a part may overlap all but the newest one", LOCAL_ALIGNER,
+        "j = part[j].before", "j = -1", "tests/unit/test_further_parts.py",
+    ),
+    Mutation(
+        "local: a place is listed for each part that it is a rival of", LOCAL_ALIGNER,
+        "taken[at] = True", "taken[at] = False", LOCAL_REPORT,
+    ),
+    Mutation(
+        "local: what ends where a better alignment does is listed", LOCAL_ALIGNER,
+        "if is_new[known + i] and rank", "if rank", LOCAL_REPORT,
     ),
     # Pairing.
     Mutation(
@@ -325,16 +337,16 @@ MUTATIONS = [
         "w.low <= template <= w.high and not", "w.low <= template < w.high and not", "tests/unit/test_proper.py",
     ),
     Mutation(
-        "pairing: a mate is decided alone", "gassst/local/realign.py",
-        "self.found.proper & stays & stays[self.pairs.partner]", "self.found.proper & stays", PAIR_QUALITY,
+        "pairing: a mate is decided alone", LOCAL_ALIGNER,
+        "proper[r] and stays[r] and stays[partner[r]]", "proper[r] and stays[r]", PAIR_QUALITY,
     ),
     Mutation(
         "pairing: the chance of a mate with several places is its own", MAPQ,
-        "(mate.chance if places[i].near else 0)", "0", PAIR_QUALITY,
+        "(other.chance if place.near else 0)", "0", PAIR_QUALITY,
     ),
     Mutation(
         "pairing: chance has half of the window for mates that are placed by their scores", MAPQ,
-        "* window_bases / 2", "* window_bases / 4", PAIR_QUALITY,
+        "* window / 2", "* window / 4", PAIR_QUALITY,
     ),
     Mutation(
         "pairing: chance has two windows for a short mate", "gassst/search/context.py",

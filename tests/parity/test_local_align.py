@@ -21,8 +21,8 @@ from gassst._core import local_places as _local_places
 from gassst.bands.base import WIDTHS
 from gassst.bands.cpu import CpuExtender
 from gassst.local.align import Aligner, leaving_cost
-from gassst.local.places import Places
-from gassst.model.params import Scoring
+from gassst.local.places import Lines, Places
+from gassst.model.params import MapParams, Scoring
 from gassst.model.stats import Stats
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY
 from gassst.search.arrays import Bands
@@ -38,7 +38,7 @@ def make_aligner(handle, packed, reference, scoring, ends=None):
     contigs = SimpleNamespace(planes=planes_of(reference), starts=ends[:-1], lengths=np.diff(ends))
     n = len(packed.lengths)
     context = SimpleNamespace(
-        params=SimpleNamespace(scoring=scoring), lengths=packed.lengths, packed=packed, reference=contigs,
+        params=MapParams(scoring=scoring), lengths=packed.lengths, packed=packed, reference=contigs,
         library=UNKNOWN_LIBRARY,
         flip=np.zeros(n, np.uint8), digest=np.zeros(n, np.uint64),
     )  # fmt: skip
@@ -125,7 +125,7 @@ def test_what_touches_a_diagonal_is_aligned_as_in_a_wide_band(backend, case, wid
     aligner = make_aligner(handle, packed, case.reference, case.scoring)
     places = scored(aligner, case, width)
     guess = {16: 0, 64: leaving_cost(case.scoring, 32), 256: leaving_cost(case.scoring, 128)}[width]
-    lines, cigars = lines_in_bands(aligner, case, guess), aligner.cigars
+    lines, cigars = lines_in_bands(aligner, case, guess), aligner.compiled.cigars
     compared = 0
     for hit, line_total, total, truth, read, c in zip(
         lines.hits, lines.total, places.total, case.truth, case.reads, case.diagonal, strict=True
@@ -165,8 +165,9 @@ def test_what_loses_too_little_for_a_gap_needs_no_band(backend, case):
     bands = Bands(
         case.read_strand, start, np.full(k, 32, np.uint16), np.array(edits, np.uint16), words, reach
     )
-    lines, places = aligner.known(bands, np.arange(k), np.ones(k, bool))
-    cigars, with_bands = aligner.cigars, aligner.compiled.scored
+    aligner.compiled.known(bands, np.arange(k), np.ones(k, np.uint8), False, 15)
+    lines, places = Lines.of(*aligner.compiled.lines()), Places.of(aligner.compiled.places)
+    cigars, with_bands = aligner.compiled.cigars, aligner.compiled.scored
     assert 0 < with_bands < k
     in_bands = Places.of(
         aligner.compiled.score(
@@ -180,7 +181,7 @@ def test_what_loses_too_little_for_a_gap_needs_no_band(backend, case):
         assert (getattr(places, name) == getattr(in_bands, name))[at_once].all()
     assert 0 < aligner.compiled.traced < k and len(lines.read) == k
     others = lines_in_bands(aligner, case, aligner.compiled.breaking)
-    their_cigars = aligner.cigars
+    their_cigars = aligner.compiled.cigars
     for name in ("total", "begin", "end", "first_diagonal", "last_diagonal"):
         assert (getattr(lines, name) == getattr(others, name))[at_once].all()
     for line, other in zip(lines.hits[at_once], others.hits[at_once], strict=True):
@@ -209,7 +210,7 @@ def test_alignments_end_where_their_contig_does(backend, case):
         handle, packed, case.reference, case.scoring, [0, *np.unique(cut), len(case.reference)]
     )
     lines = lines_in_bands(aligner, case, aligner.compiled.breaking)
-    cigars = aligner.cigars
+    cigars = aligner.compiled.cigars
     for hit, begin, end in zip(lines.hits, lines.begin, lines.end, strict=True):
         read = oriented(case.reads, 2 * hit["read"])
         path = decode(cigars, hit["cigar_start"], hit["cigar_runs"])

@@ -9,17 +9,13 @@ from types import SimpleNamespace
 import brute_force as bf
 import numpy as np
 import pytest
-from rating import rater, seen_of
+from rating import lines_of, rater, report_of
 
 import gassst
 from gassst._core.reads import pack
 from gassst.index.miss_model import NO_SEEDS
 from gassst.index.reference import Reference
-from gassst.local.places import Lines
-from gassst.local.reseed import PassedOver
-from gassst.local.rivals import Rivals, SeedCoverage
-from gassst.model.layouts import HIT
-from gassst.model.params import MAX_READ_LENGTH, Scoring
+from gassst.model.params import MAX_READ_LENGTH
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY
 
 
@@ -29,15 +25,9 @@ def letters(words: list[bytes], begin=None, end=None, most: float = 4.0) -> list
     offsets = np.cumsum([0, *lengths]).astype(np.uint32)
     _, planes, plane_start = pack(np.frombuffer(b"".join(words), np.uint8), offsets, MAX_READ_LENGTH, None)
     packed = SimpleNamespace(lengths=np.array(lengths, np.uint32), planes=planes, plane_start=plane_start)
-    context = SimpleNamespace(packed=packed, params=SimpleNamespace(scoring=Scoring()))
     begin, end = np.array(begin or [0] * k), np.array(end or lengths)
-    hits, none = np.zeros(k, HIT), np.zeros(k, np.int64)
-    hits["score"] = end - begin
-    strand, total = 2 * np.arange(k, dtype=np.uint32), hits["score"].astype(np.int32)
-    lines = Lines(hits, strand, begin, end, total, none, none, np.ones(k, bool))
-    coverage = SeedCoverage(np.zeros(k, bool), seen_of([0] * k), PassedOver.none(k))
-    some = rater([NO_SEEDS], UNKNOWN_LIBRARY.table, letters=most)
-    rated = some.lines(context, lines, Rivals(total, total, none), coverage, (16, 5, 20))
+    lines = lines_of(np.arange(k), begin, end, end - begin, cigar_runs=2)
+    rated = report_of(rater([NO_SEEDS], UNKNOWN_LIBRARY.table, letters=most), packed, lines).ratings
     aligned = end - begin
     ways = rated["chance"] / 2 / (lengths - aligned + 1)
     return ((1 / ways) ** (1 / np.maximum(aligned, 1))).tolist()

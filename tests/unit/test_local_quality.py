@@ -2,13 +2,10 @@
 
 import numpy as np
 import pytest
-from rating import context_of
+from rating import lines_of, packed_of, report_of, rivals_of
 
 from gassst.index.spectrum import Spectrum
-from gassst.local.places import MUCH_CLIPPED, Lines
-from gassst.local.reseed import STRIDE, PassedOver
-from gassst.local.rivals import Rivals, SeedCoverage
-from gassst.model.layouts import HIT
+from gassst.local.reseed import PassedOver
 from gassst.model.params import MapParams
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY
 from gassst.search.arrays import Seen
@@ -36,21 +33,19 @@ def rated(
     primary=None,
 ):
     """Of one line: bases begin .. end - 1 of `length` ones; `primary`: those of the line of which it is a part."""
-    hits = np.zeros(1, HIT)
-    hits["score"] = end - begin - 5 * edits
-    total = hits["score"].astype(np.int32)
-    place = (np.zeros(1, np.int64),) * 2
-    lines = Lines(
-        hits, np.zeros(1, np.uint32), np.array([begin]), np.array([end]), total, *place, np.ones(1, bool)
-    )
     plan = SearchPlan(MapParams(), 11, n_bases, spectrum(alone))
     plan.prepare(np.array([length], np.uint32))
     seen = Seen(*(np.array([n], kind) for n, kind in ((complete, np.uint16), (3, np.uint8), (4, np.uint16))))
-    passed_over = PassedOver(np.array([float(over)]), np.zeros(1, np.int64), np.array([length]))
-    coverage = SeedCoverage(np.array([dense]), seen, passed_over)
-    known = Rivals(total - np.int32(behind), total - np.int32(behind), np.array([rivals]))
-    rater, beside = plan.rater(UNKNOWN_LIBRARY), primary and (np.array(primary[:1]), np.array(primary[1:]))
-    return rater.lines(context_of([length]), lines, known, coverage, (16, STRIDE, MUCH_CLIPPED), beside)[0]
+    passed_over = PassedOver(
+        np.full(int(dense), float(over)), np.zeros(int(dense), np.int64), np.full(int(dense), length)
+    )
+    score = end - begin - 5 * edits
+    line = lines_of([0], begin, end, score, cigar_runs=2)
+    places = rivals_of(line, rivals, score - behind)
+    first, parts = (lines_of([0], *primary, 1), line) if primary else (line, None)
+    seen_by = {"reseeded": [dense], "passed_over": passed_over}
+    rater = plan.rater(UNKNOWN_LIBRARY)
+    return report_of(rater, packed_of([length]), first, places, parts, seen, **seen_by).ratings[-1]
 
 
 def quality(*line, **seen):

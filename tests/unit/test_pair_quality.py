@@ -8,15 +8,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from rating import context_of, summaries
+from rating import aligner_of, lines_of, packed_of, report_of, rivals_of, summaries
 
 from gassst.index.spectrum import Spectrum
-from gassst.local.mates import PairedPlaces
-from gassst.local.places import MUCH_CLIPPED, Lines, Places
-from gassst.local.realign import _Realignment
-from gassst.local.reseed import STRIDE, PassedOver
-from gassst.local.rivals import Rivals, SeedCoverage
-from gassst.model.layouts import HIT, NO_SCORE, RATING, READ_SUMMARY
+from gassst.local.places import Places
+from gassst.model.layouts import NO_SCORE, READ_SUMMARY
 from gassst.model.params import MapParams
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY
 from gassst.search.arrays import Seen
@@ -33,42 +29,27 @@ def plan_of(lengths, n_bases=10**7):
     return plan
 
 
-def lines_of(read, begin, end, score, given):
-    """Alignments of the bases begin .. end - 1 of reads."""
-    hits = np.zeros(len(read), HIT)
-    hits["score"], hits["cigar_runs"] = score, 1
-    place = np.zeros(len(read), np.int64)
-    strand = (2 * read).astype(np.uint32)
-    return Lines(hits, strand, begin, end, hits["score"].astype(np.int32), place, place, given)
-
-
-def pairs_of(n):
-    return SimpleNamespace(partner=np.arange(n) ^ 1, paired=np.ones(n, bool), window_bases=WINDOW)
-
-
 def test_a_pair_is_decided_where_both_mates_are():
     rng, n = np.random.default_rng(3), 4000
     summary = np.zeros(n, READ_SUMMARY)
     summary["best"], summary["n_best"] = rng.choice([0, 2], n), rng.choice([1, 1, 1, 2], n)
     summary["second"] = np.where(rng.random(n) < 0.7, NO_SCORE, summary["best"] + rng.integers(1, 5, n))
     aligned = np.sort(rng.choice(n, 9 * n // 10, replace=False))
-    score, given = rng.choice([100, 29], aligned.size, p=[0.9, 0.1]), rng.random(aligned.size) < 0.9
+    score, given = rng.choice([100, 12], aligned.size, p=[0.9, 0.1]), rng.random(aligned.size) < 0.9
     whole = np.zeros(aligned.size, np.int64), np.full(aligned.size, M)
     primary, far = lines_of(aligned, *whole, score, given), rng.random(n) < 0.1
     proper = np.repeat(rng.random(n // 2) < 0.8, 2)
-    realignment = SimpleNamespace(
-        pairs=pairs_of(n),
-        context=SimpleNamespace(n=n),
-        found=SimpleNamespace(summary=summary, proper=proper),
-        _reportable=lambda lines, _: lines.take(lines.hits["score"] >= 30),
-    )
-    decided = _Realignment._decided(realignment, primary, far)
+    found = SimpleNamespace(summary=summary, proper=proper)
+    aligner = aligner_of(packed_of([M] * n))
+    aligner.know(Places.none().rows, primary.hits, primary.rows, far.view(np.uint8))
+    pairs = SimpleNamespace(partner=np.arange(n) ^ 1, mate=np.tile([1, 2], n // 2).astype(np.uint8))
+    decided = aligner.decided(found, pairs, 2)
 
     line = {int(read): row for row, read in enumerate(aligned)}
 
     def stays(read):
         one, row = summary[read], line.get(read)
-        if row is None or not given[row] or score[row] < 30 or far[read]:
+        if row is None or not given[row] or score[row] < 13 or far[read]:
             return False
         further = int(one["second"]) - int(one["best"]) if one["second"] != NO_SCORE else None
         near = one["n_best"] > 1 or (further is not None and further <= 2)
@@ -101,14 +82,11 @@ def test_a_mate_is_as_doubtful_as_what_chance_may_have_put_beside_it():
     near, plan = rng.random(n) < 0.5, plan_of([M])
     lines = lines_of(read, np.zeros(n, np.int64), aligned, aligned - 5 * errors, np.ones(n, bool))
     known = np.repeat(rng.choice([0.0, 1e-3], n // 2), 2)
-    summary = summaries(errors)
     seen = Seen(*(np.full(n, k, kind) for k, kind in ((3, np.uint16), (1, np.uint8), (3, np.uint16))))
-    rivals = Rivals(lines.total - np.int32(5), lines.total - np.int32(5), near.astype(np.int64))
-    paired = PairedPlaces(lines, Places.none(), read.astype(np.uint32), known)
-    rated, none = np.zeros(n, RATING), np.zeros(n, bool)
-    coverage = SeedCoverage(none, seen, PassedOver.none(n))
-    found = context_of([M] * n), rated, paired, none.view(np.uint8), summary, rivals, coverage
-    plan.rater(UNKNOWN_LIBRARY).mates(*found, (28, STRIDE, MUCH_CLIPPED), WINDOW)
+    places = rivals_of(lines, near.astype(int), lines.total - 5)
+    of_pairs = {"joined": read, "wrong": known, "window_bases": WINDOW, "summary": summaries(errors)}
+    rater = plan.rater(UNKNOWN_LIBRARY)
+    rated = report_of(rater, packed_of([M] * n), lines, places, seen=seen, **of_pairs).ratings
     chance = [chance_of(int(m), int(e), M - int(m)) for m, e in zip(aligned, errors, strict=True)]
     for i in range(n):
         assert rated["mapq"][i] == quality_of(known[i] + chance[i] + near[i] * chance[i ^ 1]), i

@@ -1,21 +1,14 @@
 """The best ungapped alignment on a diagonal, against all stretches tried one by one; what it says of a read."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from gassst._core.stretches import best_stretches, promising_buckets
-from gassst.bands.cpu import CpuExtender
 from gassst.index.reference import Reference
-from gassst.local.align import Aligner
-from gassst.local.places import Lines, Places
-from gassst.model.layouts import HIT
 from gassst.model.params import Scoring
-from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_records
-from gassst.search.host import HostBackend
 
 
 def score(read, reference, scoring):
@@ -50,11 +43,9 @@ def test_the_best_stretch_is_found(scoring, length, masked):
     packed = batch_of_records([(f"r{i}", read, None) for i, read in enumerate(reads)]).pack()
     context = SimpleNamespace(
         lengths=packed.lengths, packed=packed, reference=reference, params=SimpleNamespace(scoring=scoring),
-        flip=np.zeros(60, np.uint8), digest=np.zeros(60, np.uint64),
     )  # fmt: skip
     k = len(reads)
-    strands, behind_all = np.arange(0, 2 * k, 2, dtype=np.uint32), np.full(k, length)
-    lines = Lines(np.zeros(k, HIT), strands, behind_all, behind_all, *np.zeros((4, k), np.int64))
+    strands = np.arange(0, 2 * k, 2, dtype=np.uint32)
     for at in (places, np.full(k, 1850)):
         facing = [genome[i : i + length] for i in at]
         best = np.array([textbook(np.array(list(r)), f, scoring) for r, f in zip(reads, facing, strict=True)])
@@ -64,16 +55,6 @@ def test_the_best_stretch_is_found(scoring, length, masked):
         # Short runs at an end of the read, with its bonus alone, are passed over.
         exact = best >= scoring.mismatch + scoring.clip
         np.testing.assert_array_equal(total[exact], best[exact])
-        on_diagonals = Places(strands, diagonal, *np.zeros((5, k), np.int64), diagonal, np.zeros(k), diagonal)
-        for least in (1, 30):
-            context.params.scoring = replace(scoring, min_score=least)
-            handle = CpuExtender(reference.planes).open_reads(packed)
-            found = Aligner(HostBackend(context, handle, Stats())).left_over(lines, on_diagonals)
-            assert found.read.tolist() == np.flatnonzero(total >= least).tolist()
-            for i, begin, end in zip(found.read, found.begin, found.end, strict=True):
-                bonus = scoring.clip * (int(begin == 0) + int(end == length))
-                each = score(np.array(list(reads[i])), facing[i], scoring)
-                assert each[begin:end].sum() + bonus == total[i]
 
 
 @pytest.mark.parametrize("strand", [0, 1])

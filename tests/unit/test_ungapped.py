@@ -9,6 +9,7 @@ from alignments import SCORINGS, local_textbook, make_reference, pack, planes_of
 from gassst.bands.cpu import CpuExtender
 from gassst.local.align import Aligner
 from gassst.local.places import Places
+from gassst.model.params import MapParams
 from gassst.model.stats import Stats
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY
 from gassst.search.arrays import Bands
@@ -64,7 +65,7 @@ def bands_of(reference, reads, at, scoring):
     contig = np.zeros(1, np.int64), np.array([len(reference)])
     contigs = SimpleNamespace(planes=planes_of(reference), starts=contig[0], lengths=contig[1])
     context = SimpleNamespace(
-        lengths=packed.lengths, packed=packed, reference=contigs, params=SimpleNamespace(scoring=scoring),
+        lengths=packed.lengths, packed=packed, reference=contigs, params=MapParams(scoring=scoring),
         library=UNKNOWN_LIBRARY,
         flip=np.zeros(k, np.uint8), digest=np.zeros(k, np.uint64),
     )  # fmt: skip
@@ -133,9 +134,10 @@ def test_what_needs_no_band_is_the_best_alignment(case):
     clear = np.array([(read != MASKED).all() for read in case.reads])
     clear &= [(case.reference[at : at + LENGTH] != MASKED).all() for at in case.at]
     clear &= edits * (scoring.match + scoring.mismatch) < aligner.compiled.breaking
-    _, places = aligner.known(bands, rows[clear], np.ones(clear.sum(), bool))
+    aligner.compiled.known(bands, rows[clear], np.ones(clear.sum(), np.uint8), False, 15)
+    places = Places.of(aligner.compiled.places)
     assert aligner.compiled.scored == 0 and clear.sum() > 20
     whole = LENGTH * scoring.match + 2 * scoring.clip - edits * (scoring.match + scoring.mismatch)
     assert (places.total == whole[clear]).all() and (places.total == case.truth[0][clear]).all()
-    aligner.known(bands, rows[~clear], np.ones((~clear).sum(), bool))
+    aligner.compiled.known(bands, rows[~clear], np.ones((~clear).sum(), np.uint8), False, 15)
     assert aligner.compiled.scored >= (~clear).sum()
