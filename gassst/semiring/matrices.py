@@ -107,7 +107,11 @@ def closure(a: ArrayLike, semiring: Semiring = "min-plus", *, threads: int | Non
 
 
 def _each_block(run: Any, rows: int, cells: float, threads: int) -> None:
-    """`run(first, last + 1)` for all blocks of rows."""
+    """`run(first, last + 1)` for all blocks of rows. One thread is this one, whose cache has the matrix."""
+    if threads == 1:
+        for i in range(rows // BLOCK):
+            run(i, i + 1)
+        return
     work = np.full(rows // BLOCK, cells / 8)  # a cell takes an eighth of that of an alignment
     run_problems(work, run, threads, lambda: None, ProgressBar(None, 1.0))
 
