@@ -1,4 +1,5 @@
 #include "best_sweep.h"
+#include "tables.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -158,51 +159,57 @@ int64_t best_sweep(const best_block *b)
     return done;
 }
 
+/* One row after another; pointers are copies, as what is written might lie anywhere else. */
+LANES_ALWAYS int32_t plain_tile(const best_tile *t, const uint8_t *blocked, uint8_t *trace, int32_t wanted, int32_t *row,
+                                int32_t *column)
+{
+    const best_scoring *scoring = t->scoring;
+    const int32_t first = scoring->first, extend = scoring->extend, columns = t->columns;
+    const uint8_t *target = t->target;
+    best_line *line = t->bottom;
+    int32_t best = 0, corner = t->corner;
+    for (int32_t j = 0; j < columns; j++)
+        line[j] = t->top[j];
+    for (int32_t i = 0; i < t->rows; i++) {
+        const int32_t *scores = scoring->matrix + t->query[i] * scoring->letters;
+        int32_t diagonal = corner, target_gap = t->left[i].gap;
+        corner = t->left[i].h;
+        for (int32_t j = 0; j < columns; j++) {
+            const size_t place = (size_t)i * columns + j;
+            const int32_t query_gap = line[j].gap, sum = diagonal + scores[target[j]];
+            const int32_t pair = blocked && blocked[place] ? 0 : sum > 0 ? sum : 0;
+            const int32_t larger = target_gap > pair ? target_gap : pair, h = query_gap > larger ? query_gap : larger;
+            const int32_t opened = h - first, on_target = target_gap - extend, on_query = query_gap - extend;
+            if (trace) {
+                uint8_t from = pair > 0 ? FROM_PAIR : FROM_NONE;
+                from = target_gap > pair ? FROM_TARGET_GAP : from;
+                from = query_gap > larger ? FROM_QUERY_GAP : from;
+                trace[place] = (uint8_t)(from | (opened < on_target ? TARGET_GAP_GOES_ON : 0) |
+                                         (opened < on_query ? QUERY_GAP_GOES_ON : 0));
+                if (h == wanted && (*column < 0 || j < *column))
+                    *row = i, *column = j;
+            }
+            target_gap = opened < on_target ? on_target : opened;
+            diagonal = line[j].h;
+            line[j].h = h;
+            line[j].gap = opened < on_query ? on_query : opened;
+            best = h > best ? h : best;
+        }
+        t->right[i].h = line[columns - 1].h;
+        t->right[i].gap = best_open_gap(target_gap);
+    }
+    for (int32_t j = 0; j < columns; j++)
+        line[j].gap = best_open_gap(line[j].gap);
+    return best;
+}
+
 int32_t best_plain_tile(const best_tile *t, const uint8_t *blocked, uint8_t *trace, int32_t wanted, int32_t *row,
                         int32_t *column)
 {
-    const best_scoring *scoring = t->scoring;
-    const int32_t first = scoring->first, extend = scoring->extend, letters = scoring->letters;
-    int32_t best = 0, corner = t->corner;
     *row = *column = -1;
-    for (int32_t j = 0; j < t->columns; j++)
-        t->bottom[j] = t->top[j];
-    for (int32_t i = 0; i < t->rows; i++) {
-        const int32_t *scores = scoring->matrix + t->query[i] * letters;
-        int32_t diagonal = corner, target_gap = t->left[i].gap;
-        corner = t->left[i].h;
-        for (int32_t j = 0; j < t->columns; j++) {
-            const size_t place = (size_t)i * t->columns + j;
-            const int32_t query_gap = t->bottom[j].gap;
-            const int32_t pair = blocked && blocked[place] ? 0 : diagonal + scores[t->target[j]];
-            int32_t h = pair > 0 ? pair : 0;
-            uint8_t from = pair > 0 ? FROM_PAIR : FROM_NONE;
-            if (target_gap > h)
-                h = target_gap, from = FROM_TARGET_GAP;
-            if (query_gap > h)
-                h = query_gap, from = FROM_QUERY_GAP;
-            if (h - first < target_gap - extend)
-                target_gap -= extend, from |= TARGET_GAP_GOES_ON;
-            else
-                target_gap = h - first;
-            diagonal = t->bottom[j].h;
-            t->bottom[j].h = h;
-            if (h - first < query_gap - extend)
-                t->bottom[j].gap = query_gap - extend, from |= QUERY_GAP_GOES_ON;
-            else
-                t->bottom[j].gap = h - first;
-            best = h > best ? h : best;
-            if (trace)
-                trace[place] = from;
-            if (h == wanted && (*column < 0 || j < *column))
-                *row = i, *column = j;
-        }
-        t->right[i].h = t->bottom[t->columns - 1].h;
-        t->right[i].gap = best_open_gap(target_gap);
-    }
-    for (int32_t j = 0; j < t->columns; j++)
-        t->bottom[j].gap = best_open_gap(t->bottom[j].gap);
-    return best;
+    if (trace)
+        return blocked ? plain_tile(t, blocked, trace, wanted, row, column) : plain_tile(t, NULL, trace, wanted, row, column);
+    return plain_tile(t, blocked, NULL, wanted, row, column);
 }
 
 int32_t best_walk(const uint8_t *trace, int32_t columns, int32_t *row, int32_t *column, int32_t *state,
