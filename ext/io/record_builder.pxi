@@ -41,6 +41,7 @@ cdef struct target_t:
     reference_bases bases
     const int64_t *starts
     const int64_t *lengths
+    const uint8_t *circular  # by contig; NULL where none is
     const contig_name *names
     size_t longest_name
     size_t n_contigs
@@ -339,7 +340,7 @@ cdef int describe(record_t *r, cursor_t *c, const hit_t *hit, record_form form) 
     r.core.flag = record_flag(c, hit)
     if form != SAM_LINE:
         r.core.bin = <uint16_t>hts_reg2bin(place.position, place.position + (place.span if place.span else 1), 14, 5)
-    place_mate(&r.core, hit, &place, &c.mate)
+    place_mate(&r.core, c, hit, &place)
     r.core.runs = 0
     if mapped:
         compare(c, hit, oriented(batch, &c.strands[reverse], hit.read, reverse))

@@ -49,22 +49,56 @@ cdef inline int64_t outer_end(const placement_t *place, const hit_t *hit) noexce
     return place.position + place.span - 1 if hit.flag & BAM_FREVERSE else place.position
 
 
-cdef int64_t template_length(const hit_t *hit, const placement_t *place, const mate_t *mate) noexcept nogil:
-    """From 5' end to 5' end, both included; positive when the mate's is further right, as bwa has it."""
-    cdef int64_t distance
+cdef int64_t beyond_origin(const cursor_t *c, size_t row, const hit_t *hit, const placement_t *place) noexcept nogil:
+    """How far the 5' end lies beyond the border of a circular contig that the alignment reaches with another part.
+
+    The rows of the read begin at `row`. Negative before the first base.
+    """
+    cdef bint reverse = (hit.flag & BAM_FREVERSE) != 0
+    cdef int64_t length = c.target.lengths[place.tid]
+    cdef const hit_t *other
+    cdef placement_t there
+    if (place.position + place.span if reverse else length - place.position) != length:
+        return 0
+    while row < c.batch.n_hits and c.batch.hits[row].read == hit.read:
+        other = c.batch.hits + row
+        row += 1
+        if other == hit or is_secondary(other) or (other.flag ^ hit.flag) & BAM_FREVERSE:
+            continue
+        if locate(c, other, &there) != BUILT or there.tid != place.tid:
+            continue
+        if reverse and there.position == 0:
+            return there.span
+        if not reverse and there.position + there.span == length:
+            return -there.span
+    return 0
+
+
+cdef int64_t template_length(const cursor_t *c, const hit_t *hit, const placement_t *place) noexcept nogil:
+    """From 5' end to 5' end, both included; positive when the mate's is further right, as bwa has it.
+
+    On a circular contig it is counted the shorter way round.
+    """
+    cdef const mate_t *mate = &c.mate
+    cdef int64_t distance, length
     if (hit.flag | mate.hit.flag) & BAM_FUNMAP or place.tid != mate.place.tid:
         return 0
     distance = outer_end(&mate.place, mate.hit) - outer_end(place, hit)
+    if c.target.circular != NULL and c.target.circular[place.tid]:
+        length = c.target.lengths[place.tid]
+        distance += beyond_origin(c, c.mate_start, mate.hit, &mate.place)
+        distance -= beyond_origin(c, c.group_start, hit, place)
+        distance -= length * ((2 * distance > length) - (2 * distance < -length))
     return distance + (distance > 0) - (distance < 0)
 
 
-cdef inline void place_mate(record_core *core, const hit_t *hit, const placement_t *place,
-                            const mate_t *mate) noexcept nogil:
+cdef inline void place_mate(record_core *core, const cursor_t *c, const hit_t *hit, const placement_t *place) noexcept nogil:
+    cdef const mate_t *mate = &c.mate
     if mate.hit == NULL:
         core.mate_tid, core.mate_position, core.template_length = -1, -1, 0
     else:
         core.mate_tid, core.mate_position = mate.place.tid, mate.place.position
-        core.template_length = template_length(hit, place, mate)
+        core.template_length = template_length(c, hit, place)
 
 
 cdef inline uint8_t *put_mate_tags(uint8_t *to, const mate_t *mate, bint text) noexcept nogil:

@@ -478,6 +478,8 @@ cdef class RecordBuilder:
         self.text = header.encode()
         self._take_contigs(reference.starts, reference.lengths, reference.planes)
         self._take_exceptions(reference.exception_start, reference.exception_length, reference.exception_code)
+        if reference.circular is not None:
+            self._take_circular(reference.circular.view(np.uint8))
         self.c.eqx, self.c.xa = style.eqx, style.xa
         self.c.most_xa, self.c.xs_always = style.most_xa, style.xs_always
         self.c.soft_clip_supplementary, self.c.mark_secondary = style.soft_clip_supplementary, style.mark_secondary
@@ -550,6 +552,12 @@ cdef class RecordBuilder:
             self.c.bases.exception_start, self.c.bases.exception_length = &start[0], &length[0]
             self.c.bases.exception_code = &code[0]
             self.c.bases.n_exceptions = start.shape[0]
+
+    cdef _take_circular(self, const uint8_t[::1] circular):
+        if <size_t>circular.shape[0] != self.c.n_contigs:
+            raise ValueError("not one value of circular for each contig")
+        self.keep += (circular,)
+        self.c.circular = &circular[0] if circular.shape[0] else NULL
 
     cdef _check_contigs(self, const int64_t[::1] starts, const int64_t[::1] lengths, int64_t rows):
         cdef int64_t end = 0

@@ -38,6 +38,7 @@ from gassst.reads.source import ReadSource, SourceOptions
 from gassst.reads.tags import TagSources
 from gassst.records import writer as sam
 from gassst.records.options import DuplicateRules, OutputChoices, OutputFile, OutputOptions, RecordStyle
+from gassst.runs.circular import over_origin
 from gassst.runs.file_run import FileOptions, FileRun, RunOptions, Watch, insert_learned
 from gassst.runs.file_runs import Job, map_all
 from gassst.runs.run import MappingRun, MappingWork
@@ -358,7 +359,8 @@ class Mapper(BatchMapper):
 
     def _mapped_alone(self, batch: ReadBatch, md: bool, cs: bool) -> list[list[Hit]]:
         """The hits of each read of a batch, mapped in this thread, with the tags that are asked for."""
-        result, _ = self.replaced(counts_details=False).map_batch(batch)
+        result, counted = self.replaced(counts_details=False).map_batch(batch)
+        result = over_origin(self, batch, result, self.insert, counted)
         hits = hits_of(len(batch), result, self.reference)
         if not (md or cs):
             return hits

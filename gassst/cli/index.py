@@ -61,6 +61,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "as 4G. Building needs memory for one of them (default: all in REF.gsi).",
     )
     add(
+        "--circular",
+        metavar="NAME[,NAME]|all",
+        type=lambda text: text.split(","),
+        default=(),
+        help="Say which contigs are circular. Reads over their origin get both parts, and pairs over it their true "
+        "template length.",
+    )
+    add(
         "--rename",
         action="store_true",
         help="Change names of contigs that SAM forbids: _ replaces commas, brackets, quotes and so on, and a name "
@@ -99,6 +107,7 @@ def main(args: argparse.Namespace) -> int:
             "told": partial(_show, progress),
             "sized": partial(_say_size, output),
             "rename": args.rename,
+            "circular": args.circular,
         }
         if args.parts is None:
             index = SeedIndex.build(args.reference, *how, **heard, meth=args.meth)

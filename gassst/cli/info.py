@@ -71,8 +71,9 @@ def _of_index(path: str) -> Rows:
         yield "bases", str(int(reference.lengths.sum()))
         alt = set() if reference.alt is None else set(reference.alt.nonzero()[0].tolist())
         yield "ALT contigs", str(len(alt))
+        circular = () if reference.circular is None else reference.circular.nonzero()[0].tolist()
         for i, (name, length) in enumerate(zip(reference.names, reference.lengths.tolist(), strict=True)):
-            yield "contig", f"{name}\t{length}" + "\tALT" * (i in alt)
+            yield "contig", f"{name}\t{length}" + "\tALT" * (i in alt) + "\tcircular" * (i in circular)
 
 
 def _of_alignments(path: str) -> Rows:

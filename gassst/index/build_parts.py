@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import IO
 
@@ -49,12 +50,13 @@ def build_parts(
     told: Told | None = None,
     sized: Sized | None = None,
     rename: bool = False,
+    circular: Sequence[str] = (),
 ) -> SeedIndex:
     """Index a reference, and write the index in parts of about equal size: `path`, and `part_path` of each.
 
     Parameters
     ----------
-    reference, threads, alt, step, told, sized, rename
+    reference, threads, alt, step, told, sized, rename, circular
         As for `SeedIndex.build`.
     path : path
         Of the index. It holds the reference, 3 bits a base, and is what runs are given.
@@ -76,7 +78,7 @@ def build_parts(
         raise OutputError(f"{name}: not a regular file")
     if parts is not None and not 1 <= parts <= MAX_PARTS:
         raise UsageError(f"parts: {parts} is not from 1 to {MAX_PARTS}")
-    source = Source.of(reference, threads, alt, step, told, rename)
+    source = Source.of(reference, threads, alt, step, told, rename, circular)
     k, step, reference = source.k, source.step, source.reference
     cut = cut_bases(k, step, reference.total)
     counted = Counted.of(reference, k, source.threads, step, least=cut)

@@ -273,6 +273,7 @@ class Metadata:
     fasta_bytes: int | None
     step: int
     alt: list[int] | None = None
+    circular: list[int] | None = None
     parts: list[list[int]] | None = None
     """Of an index in parts: first k-mer, k-mer behind the last, positions, CRC-32 of the header, one row a part."""
 
@@ -286,7 +287,7 @@ class Metadata:
         if "part" in fields:
             whole = re.sub(r"[.]part\d+(?=[.]\w+$)", "", path)
             raise IndexFormatError(f"{path}: a part of an index: name the whole one, such as {whole}")
-        wanted = ("k", "total", "names", "lengths", "md5", "fasta_bytes", "alt")
+        wanted = ("k", "total", "names", "lengths", "md5", "fasta_bytes", "alt", "circular")
         values: dict[str, Any] = {name: fields.get(name) for name in wanted}
         values["step"] = fields.get("step") if version in (STEP_VERSION, PARTS_VERSION) else 1
         values["parts"] = fields.get("parts") if version == PARTS_VERSION else None
@@ -317,6 +318,7 @@ class Metadata:
             ("md5", md5),
             ("fasta_bytes", self.fasta_bytes is None or _is_int(self.fasta_bytes, 0, 1 << 62)),
             ("alt", self.alt is None or _are_ints(self.alt, 0, contigs - 1)),
+            ("circular", self.circular is None or _are_ints(self.circular, 0, contigs - 1)),
             ("parts", self.parts is None or (step and self._parts_follow())),
         ]
 
@@ -337,13 +339,12 @@ class Metadata:
             end = last
         return end == 4**self.k
 
-    @property
-    def alt_contigs(self) -> NDArray[np.bool_] | None:
-        """bool[c], contigs that are ALT; None where none is."""
-        if not self.alt:
+    def mask(self, ordinals: list[int] | None) -> NDArray[np.bool_] | None:
+        """bool[c], the contigs with these ordinals; None where none is."""
+        if not ordinals:
             return None
         mask = np.zeros(len(self.lengths), bool)
-        mask[self.alt] = True
+        mask[ordinals] = True
         return mask
 
 

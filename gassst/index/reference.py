@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gassst._core import seed_index as _seed_index
-from gassst.errors import InputError, unreadable
+from gassst.errors import InputError, UsageError, unreadable
 from gassst.files.fasta import fasta_stretches
 from gassst.files.inflate import open_input
 from gassst.model.params import INDEX_STEPS
@@ -81,6 +81,7 @@ class ReferenceArrays(NamedTuple):
     exception_start: NDArray[np.int64]
     exception_length: NDArray[np.uint32]
     exception_code: NDArray[np.uint8]
+    circular: NDArray[np.bool_] | None = None  # [contigs]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,6 +106,8 @@ class Reference:
     exceptions: Exceptions = field(repr=False)
     alt: NDArray[np.bool_] | None = field(default=None, repr=False)
     """bool[c], contigs that are ALT; None where none is."""
+    circular: NDArray[np.bool_] | None = field(default=None, repr=False)
+    """bool[c], contigs whose last base is followed by their first one; None where none is."""
 
     @property
     def described(self) -> str:
@@ -118,7 +121,7 @@ class Reference:
     @property
     def arrays(self) -> ReferenceArrays:
         """What records need of it."""
-        return ReferenceArrays(self.planes, self.starts, self.lengths, *self.exceptions)
+        return ReferenceArrays(self.planes, self.starts, self.lengths, *self.exceptions, self.circular)
 
     @classmethod
     def from_fasta(
@@ -192,6 +195,16 @@ class Reference:
         if not alt.any():
             raise InputError(f"{os.fspath(path)}: it does not name any contig of the reference")
         return replace(self, alt=alt)
+
+    def with_circular(self, names: Sequence[str]) -> Reference:
+        """This reference, with the contigs of these names marked as circular; "all" names all.
+
+        Raises UsageError for a name that no contig has.
+        """
+        for name in names:
+            if name not in (*self.names, "all"):
+                raise UsageError(f"circular: no contig has the name {name!r}")
+        return replace(self, circular=np.array([name in names or "all" in names for name in self.names]))
 
     @cached_property
     def unmasked(self) -> int:

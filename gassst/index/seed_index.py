@@ -116,6 +116,7 @@ class SeedIndex:
         sized: Callable[[int, int], None] | None = None,
         meth: bool = False,
         rename: bool = False,
+        circular: Sequence[str] = (),
     ) -> SeedIndex:
         """Index a reference, or a FASTA file, with `threads` threads (all that this process may use if None).
 
@@ -133,11 +134,12 @@ class SeedIndex:
         sets of seeds (`index.converted`), and raises UsageError with another step than 1 and for a reference with ALT
         contigs.
 
-        `rename` changes names of contigs that SAM forbids, as `Reference.from_fasta` does.
+        `rename` changes names of contigs that SAM forbids, as `Reference.from_fasta` does. `circular` names contigs
+        that are circular, as for `Reference.with_circular`.
         """
         if meth and step not in (1, None):
             raise UsageError("an index for methylation has the position of every base: step must be 1")
-        source = Source.of(reference, threads, alt, 1 if meth else step, told, rename)
+        source = Source.of(reference, threads, alt, 1 if meth else step, told, rename, circular)
         step = source.step
         if sized is not None:
             seeds = bytes_of_seeds(source.k, step, sampled(source.reference, step))
@@ -338,6 +340,7 @@ class Source:
         step: int | None,
         told: Told | None = None,
         rename: bool = False,
+        circular: Sequence[str] = (),
     ) -> Source:
         """As `SeedIndex.build` takes them, and with its errors."""
         if step not in (None, *INDEX_STEPS):
@@ -355,6 +358,8 @@ class Source:
             alt = alt or alt_list(source)
         if alt is not None:
             reference = reference.with_alt(alt)
+        if circular:
+            reference = reference.with_circular(circular)
         if not reference.unmasked:
             raise InputError(f"{source}: it contains no A, C, G or T")
         step = _fitting_step(reference.total, step, source)
@@ -408,6 +413,8 @@ def reference_sections(
     }
     if reference.alt is not None:
         metadata["alt"] = np.flatnonzero(reference.alt).tolist()
+    if reference.circular is not None:
+        metadata["circular"] = np.flatnonzero(reference.circular).tolist()
     start, length, code = reference.exceptions
     arrays: tuple[NDArray[Any], ...] = reference.planes, start.astype(exception_type(step)), length, code
     return {"metadata": json_section(metadata), **dict(zip(REFERENCE_ARRAYS, arrays, strict=True))}
@@ -664,7 +671,8 @@ def _reference_of(sections: dict[str, Section], metadata: Metadata, path: str) -
         exceptions=Exceptions(
             array["exception_start"].astype(np.int64), array["exception_length"], array["exception_code"]
         ),
-        alt=metadata.alt_contigs,
+        alt=metadata.mask(metadata.alt),
+        circular=metadata.mask(metadata.circular),
     )
 
 

@@ -150,7 +150,7 @@ class CramTarget:
 
     def _written(self, contig: _Contig, file: IO[bytes]) -> bool:
         """Write the bases of a contig. False where the FASTA that was indexed has other ones: U for T."""
-        exceptions = Exceptions(*self.reference[3:])
+        exceptions = Exceptions(*self.reference[3:6])
         import hashlib  # as in `Reference`: 3 ms that few runs need
 
         digest = hashlib.md5(usedforsecurity=False)

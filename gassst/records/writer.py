@@ -75,12 +75,14 @@ def header(
     alt: npt.NDArray[np.bool_] | None = None,
     fasta: str | None = None,
     made_from: str = "",
+    circular: npt.NDArray[np.bool_] | None = None,
 ) -> str:
     """SAM header text.
 
     `sort_order` is "unsorted" (records grouped by read: GO:query) or "coordinate". `read_group` has one line or several
     as bwa takes them (`@RG\\tID:x\\tSM:y`, tabs real or written as backslash and t). `comments` are whole @CO lines.
-    Contigs of `alt` (bool[c]) get AH:*, as from bwa. `fasta` is the file of their sequences, for UR.
+    Contigs of `alt` (bool[c]) get AH:*, as from bwa, and those of `circular` (bool[c]) TP:circular. `fasta` is the file
+    of their sequences, for UR.
     `made_from` is the value of the tag `MADE_FROM`.
     Raises `UsageError` for a bad read group, `InputError` for a contig that SAM cannot hold.
     """
@@ -89,7 +91,10 @@ def header(
     uri = None if fasta is None else as_uri(fasta)
     place = "" if uri is None else f"\tUR:{uri}"
     contigs = [line + place for line in _contig_lines(reference_names, lengths, md5s)]
-    lines += contigs if alt is None else [f"{x}\tAH:*" if y else x for x, y in zip(contigs, alt, strict=True)]
+    for contigs_with, tag in ((alt, "\tAH:*"), (circular, "\tTP:circular")):
+        if contigs_with is not None:
+            contigs = [line + tag * bool(has) for line, has in zip(contigs, contigs_with, strict=True)]
+    lines += contigs
     groups = [read_group] if isinstance(read_group, str) else read_group or ()
     lines += map(parse_read_group, groups)
     lines.append(program_line(program_version, command_line, made_from=made_from))
@@ -119,6 +124,7 @@ def header_of(
         reference.alt,
         fasta,
         made_from,
+        reference.circular,
     )
 
 

@@ -22,6 +22,7 @@ from gassst.pairing.insert_size import LEARN_READS, InsertModel
 from gassst.reads.doubts import doubts_of
 from gassst.reads.streams import Unparsed
 from gassst.reads.stretches import Stretches, between_templates, spread, whole_stretches
+from gassst.runs.circular import over_origin
 from gassst.runs.libraries import (
     LEARNED,
     PROBED,
@@ -126,7 +127,7 @@ class MappingWork:
         for start, stop, library in parts:
             part = batch if len(parts) == 1 else batch.part(start, stop)
             result, counted = self.mapper.map_batch(part, library)
-            results.append(result)
+            results.append(over_origin(self.mapper, part, result, library, counted))
             stats += counted
             stats.libraries.append(Library(library, stop - start))
         result = joined_results(results)

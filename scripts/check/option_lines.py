@@ -61,7 +61,7 @@ VALUES: dict[str, Sequence[str]] = {
 PLACED = {
     *("first", "second", "sheet", "reference", "interleaved", "single", "shard", "output", "part_stats"),
     *("skip_existing", "insert_model", "device", "help", "help_all", argparse.SUPPRESS),
-    *("dask", "dask_jobs", "dask_shards", "dask_stage"),
+    *("dask", "dask_jobs", "dask_shards", "dask_stage", "circular"),
 }
 """Arguments that say what goes in and out: a case places them. Clusters are tried by scripts/check/fuzz.py, OpenCL by
 the tests of parity."""
