@@ -261,17 +261,6 @@ def test_unclear_pairs_are_refused_before_any_work(no_work, gassst_map, argv, co
     assert message in only_line(error)
 
 
-@pytest.mark.parametrize("which", ["-1", "-2"])
-def test_output_over_a_file_of_pairs(no_work, gassst_map, tmp_path, which):
-    paths = {"-1": tmp_path / "a.fq", "-2": tmp_path / "b.fq"}
-    for path in paths.values():
-        path.write_text(GOOD)
-    argv = [part for option in paths.items() for part in option]
-    code, _, error = gassst_map(*argv, "-O", "sam", "-o", paths[which])
-    assert (code, paths[which].read_text()) == (2, GOOD)
-    assert "named twice" in only_line(error)
-
-
 @pytest.mark.parametrize(
     "line",
     [
