@@ -7,9 +7,12 @@ from gassst.errors import InputError
 cimport numpy as cnp
 from libc.stddef cimport size_t
 from libc.errno cimport EINTR, errno
+from libc.math cimport fmod
 from libc.stdint cimport SIZE_MAX, UINT32_MAX, int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memmove
+from libc.string cimport memcpy, memmove
 
+
+cdef double GOLDEN = 0.6180339887498949  # its multiples are spread evenly, and have no period that an input could have
 
 cdef extern from "<unistd.h>" nogil:
     ssize_t read(int fd, void *buffer, size_t count)
@@ -437,6 +440,60 @@ cdef enum why_t:
     IS_TOO_LONG = -3
 
 PASSED, STRAY, AT_END, TOO_LONG = IS_PASSED, IS_STRAY, IS_AT_END, IS_TOO_LONG
+
+
+def spread(const uint8_t[::1] bases, const uint32_t[::1] offsets, const uint8_t[::1] mate, list stretches, int most):
+    """Some reads of each stretch of a batch, from everywhere in it, and their mates.
+
+    Of a few reads, so the lock of the interpreter stays where it is.
+
+    Parameters
+    ----------
+    bases, offsets, mate
+        Of the `ReadBatch`.
+    stretches : list of (int, int)
+        Where they begin and end, in their order.
+    most : int
+        Reads of each, about; of a shorter one all.
+
+    Returns
+    -------
+    bases : uint8[], offsets : uint32[k + 1], mate : uint8[k] or None, numbers : list of int
+        The reads, and how many are from each stretch.
+    """
+    cdef int64_t start, stop, n, i, at, first, behind, last, k = 0, reads = 0
+    cdef int mates
+    rows_array = np.empty(2 * most * len(stretches) + 1, np.int64)
+    cdef int64_t[::1] rows = rows_array
+    numbers = []
+    for start, stop in stretches:
+        n, last, reads, mates = stop - start, -1, k, 1
+        for i in range(start, stop if mate is not None else start):
+            if mate[i]:
+                mates = 2
+                break
+        for i in range(min(n, most // mates) if n > most else n):
+            at = start + i
+            if n > most:
+                at = start + <int64_t>((i + fmod(i * GOLDEN, 1)) * (<double>(n * mates) / most))
+            first, behind = at, at + 1
+            if mate is not None:
+                first, behind = at - (mate[at] == 2), at + 1 + (mate[at] == 1)
+            while first < behind:
+                if first > last:
+                    rows[k], last, k = first, first, k + 1
+                first += 1
+        numbers.append(k - reads)
+    offsets_array = np.zeros(k + 1, np.uint32)
+    cdef uint32_t[::1] ends = offsets_array
+    for i in range(k):
+        ends[i + 1] = ends[i] + offsets[rows[i] + 1] - offsets[rows[i]]
+    bases_array = np.empty(ends[k], np.uint8)
+    cdef uint8_t[::1] out = bases_array
+    for i in range(k):
+        if ends[i + 1] > ends[i]:
+            memcpy(&out[ends[i]], &bases[offsets[rows[i]]], ends[i + 1] - ends[i])
+    return bases_array, offsets_array, None if mate is None else np.asarray(mate)[rows_array[:k]], numbers
 
 
 def pass_over(int fd, uint8_t[::1] buffer not None, size_t filled, uint32_t most, size_t enough):

@@ -63,6 +63,13 @@ def cut(data: _Bytes, most: int, enough: int = ...) -> tuple[int, int, bool]: ..
 def pass_over(
     fd: int, buffer: memoryview, filled: int, most: int, enough: int
 ) -> tuple[int, int, int, int]: ...
+def spread(
+    bases: _Bytes,
+    offsets: NDArray[np.uint32],
+    mate: NDArray[np.uint8] | None,
+    stretches: list[tuple[int, int]],
+    most: int,
+) -> tuple[NDArray[np.uint8], NDArray[np.uint32], NDArray[np.uint8] | None, list[int]]: ...
 def pack(
     bases: _Bytes,
     offsets: NDArray[np.uint32],

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 
 import numpy as np
 
+from gassst._core import reads as _reads
 from gassst.model.read_batch import ReadBatch
 from gassst.reads.streams import Unparsed
-
-GOLDEN = 0.6180339887498949  # its multiples are spread evenly, and have no period that blocks of an input could have
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -88,38 +86,16 @@ def between_templates(batch: ReadBatch, at: int) -> int:
     return at + int(0 < at < len(batch) and batch.mate is not None and batch.mate[at] == 2)
 
 
-def spread(batch: ReadBatch, stretches: Sequence[tuple[int, int]], most: int) -> tuple[ReadBatch, list[int]]:
+def spread(batch: ReadBatch, stretches: list[tuple[int, int]], most: int) -> tuple[ReadBatch, list[int]]:
     """About `most` reads of each stretch, or all, from everywhere in it: a library may end within.
 
-    `stretches`: where they begin and end, in their order. Returns the reads, and how many are from each.
+    `stretches`: where they begin and end, in their order. Returns the reads, without names and qualities, and how many
+    are from each.
     """
-    rows: list[int] = []
-    numbers: list[int] = []
-    for start, stop in stretches:
-        n = stop - start
-        at = list(range(start, stop))
-        mate = b"" if batch.mate is None else batch.mate[start:stop].tobytes()
-        if n > most:
-            mates = 2 if any(mate) else 1
-            at = [start + int((i + i * GOLDEN % 1) * (n * mates / most)) for i in range(most // mates)]
-        chosen = set(at)
-        if mate:  # whole pairs
-            chosen.update(i + (mate[i - start] == 1) - (mate[i - start] == 2) for i in at)
-        rows += sorted(chosen)
-        numbers.append(len(chosen))
-    return _bases_of(batch, rows), numbers
-
-
-def _bases_of(batch: ReadBatch, rows: list[int]) -> ReadBatch:
-    """Some reads without names and qualities: what is learned from them needs neither."""
-    begins, ends = (batch.offsets[np.array(rows, np.int64) + behind].tolist() for behind in (0, 1))
-    text = batch.bases.data
-    bases = b"".join([text[begin:end] for begin, end in zip(begins, ends, strict=True)])
-    offsets = [0, *accumulate(end - begin for begin, end in zip(begins, ends, strict=True))]
-    none = np.zeros(len(rows) + 1, np.uint32)
-    mate = None if batch.mate is None else batch.mate[rows]
-    of_bases = np.frombuffer(bases, np.uint8), None, np.array(offsets, np.uint32)
-    return ReadBatch(batch.names[:0], none, *of_bases, mate=mate)
+    of_reads = batch.bases, batch.offsets, batch.mate
+    bases, offsets, mate, numbers = _reads.spread(*of_reads, stretches, most)
+    none = np.zeros(len(offsets), np.uint32)
+    return ReadBatch(batch.names[:0], none, bases, None, offsets, mate=mate), numbers
 
 
 def joined(batches: Sequence[Unparsed]) -> Unparsed:
