@@ -13,7 +13,7 @@ from gassst.index.spectrum import LENGTHS, Spectrum
 from gassst.local.align import Aligner
 from gassst.local.joint import PAIR_BONUS
 from gassst.local.places import Lines, Places
-from gassst.local.reseed import STRIDE, PassedOver
+from gassst.local.reseed import STRIDE
 from gassst.model.layouts import HIT, LOCAL_LINE, NO_SCORE, RATING, READ_SUMMARY
 from gassst.model.params import MAX_READ_LENGTH, MapParams, Scoring
 from gassst.model.stats import Stats
@@ -23,6 +23,8 @@ from gassst.search.plan import EXTRA_STRATA
 
 # Every two neighbours occur once, so that no base foretells the next: each is worth four letters.
 UNIT = b"AACAGATCCGCTGGTT"
+UNKEPT = SimpleNamespace(kept=lambda name, make, *made_of: make())
+"""A plan that keeps nothing."""
 
 
 def packed_of(lengths):
@@ -84,7 +86,8 @@ def aligner_of(packed, rater=None, params=None):
     reference = SimpleNamespace(planes=masked, starts=np.zeros(1, np.int64), lengths=np.full(1, 256))
     context = SimpleNamespace(
         n=n, lengths=packed.lengths, packed=packed, reference=reference, rater=rater,
-        params=params or MapParams(mode="local"), flip=np.zeros(n, np.uint8), digest=np.zeros(n, np.uint64),
+        params=params or MapParams(mode="local"), plan=UNKEPT,
+        flip=np.zeros(n, np.uint8), digest=np.zeros(n, np.uint64),
     )  # fmt: skip
     return Aligner(HostBackend(context, None, Stats()), PAIR_BONUS).compiled
 
@@ -103,7 +106,7 @@ def report_of(rater, packed, primary, places=None, parts=None, seen=None, **more
         seen=seen_of([0] * n) if seen is None else seen,
     )
     reseeded = np.flatnonzero(more.get("reseeded", np.zeros(n))).astype(np.uint32)
-    passed_over = more.get("passed_over", PassedOver.none(len(reseeded)))
+    passed_over = more.get("passed_over")
     pairs = SimpleNamespace(partner=np.arange(n) ^ 1, window_bases=more.get("window_bases", 0))
     joined, decided = np.asarray(more.get("joined", []), np.uint32), np.zeros(n, np.uint8)
     mates = pairs, more.get("decided", decided), joined, more.get("wrong", np.zeros(n))

@@ -135,17 +135,14 @@ cdef inline bint repeats(const local_place_t *place, const local_place_t *other)
 
 
 cdef class LocalAligner:
-    """The local alignments of one batch of n reads. It owns what is known of them, and memory that is used again.
+    """The local alignments of one batch of n reads after the other, in memory that is used again.
 
-    First `known`, then perhaps `look_further`, then `report`; where next best places are wanted, `with_further`,
-    `further_places` and `add_further`; then `rows`. Places and lines are in the order of their reads.
+    First `open` and `known`, then perhaps `look_further`, then `report`; where next best places are wanted,
+    `with_further`, `further_places` and `add_further`; then `rows`. Places and lines are in the order of their reads.
 
     Parameters
     ----------
-    context : search.context.BatchContext
-        Read: `packed`, `flip`, `digest`, `reference`, `params`.
-    handle : bands.base.ReadsHandle
-        Its reads, where they are open. Kernels of the host are called without the interpreter's lock.
+    params : model.params.MapParams
     scoring : int16[7]
         As the kernels take it: `bands.base.doubled`.
     widths, leaving : int64[w]
@@ -157,12 +154,8 @@ cdef class LocalAligner:
     mate_bonus : int
         What a concordant mate adds to a score.
 
-    Attributes
-    ----------
-    scored, traced : int
-        Bands that were scored, and in which alignments were walked back.
-    calls, pairs, kernel : int
-        Calls of kernels of the host, in how many bands, and their nanoseconds.
+    Attributes, of the batch: bands that were `scored`, and in which alignments were `traced` back; `calls` of the
+    host's kernels, of how many bands (`pairs`), and their nanoseconds (`kernel`).
     """
 
     cdef object context, handle, host, doubled
@@ -184,30 +177,35 @@ cdef class LocalAligner:
     cdef int64_t much_clipped
     cdef readonly int64_t breaking, scored, traced, calls, pairs, kernel
 
-    def __cinit__(self, context, handle, const int16_t[::1] scoring, const int64_t[::1] widths,
-                  const int64_t[::1] leaving, int64_t breaking, int64_t much_clipped, int32_t mate_bonus):
-        cdef Band band
+    def __cinit__(self, params, const int16_t[::1] scoring, const int64_t[::1] widths, const int64_t[::1] leaving,
+                  int64_t breaking, int64_t much_clipped, int32_t mate_bonus):
         memset(self.rooms, 0, sizeof(self.rooms))
-        self.context, self.handle, self.doubled, self.breaking = context, handle, np.asarray(scoring), breaking
-        self.ground = ground_of(context)
-        cdef const uint8_t[::1] flip = context.flip
-        cdef const uint64_t[::1] digest = context.digest
-        if flip.shape[0]:
-            self.flip, self.digest = &flip[0], &digest[0]
-        self.kernels = NULL
-        self.host = getattr(handle, "band", None)
-        if self.host is not None:
-            band = self.host
-            self.kernels, self.batch = band.kernels, band.batch
+        scores = params.scoring
+        self.doubled, self.breaking = np.asarray(scoring), breaking
         memcpy(&self.costs, &scoring[0], sizeof(local_scoring))
         self.widths, self.leaving = widths, leaving
-        self.much_clipped, self.mate_bonus, self.n = much_clipped, mate_bonus, len(context.packed.lengths)
-        params = context.params
-        scores = params.scoring
+        self.much_clipped, self.mate_bonus = much_clipped, mate_bonus
         self.least_score, self.is_asked = scores.least_score, scores.min_score is not None
         self.gap = max(1, min(map(sum, zip(scores.gap_open, scores.gap_extend))))
         self.most, self.share = params.most_hits, 0 if params.all_hits else LEAST_SHARE
         self.least_gap = min(self.costs.open_deletion, self.costs.open_insertion) // 2  # of a gap's first base
+
+    def open(self, context, handle):
+        """Begin with a batch (search.context.BatchContext), or None; its reads are open (bands.base.ReadsHandle)."""
+        cdef Band band
+        cdef const uint8_t[::1] flip
+        cdef const uint64_t[::1] digest
+        self.context, self.handle, self.host, self.kernels = context, handle, getattr(handle, "band", None), NULL
+        self.n = self.n_runs = self.scored = self.traced = self.calls = self.pairs = self.kernel = 0
+        if context is None:
+            return
+        self.ground, self.n = ground_of(context), len(context.packed.lengths)
+        flip, digest = context.flip, context.digest
+        if self.n:
+            self.flip, self.digest = &flip[0], &digest[0]
+        if self.host is not None:
+            band = self.host
+            self.kernels, self.batch = band.kernels, band.batch
 
     def __dealloc__(self):
         for i in range(N_ROOMS):
@@ -319,7 +317,7 @@ cdef class LocalAligner:
     def score(self, const uint32_t[::1] read_strand, const coordinate_t[::1] diagonal,
               const coordinate_t[::1] band_start, const int64_t[::1] width, const int64_t[::1] begin,
               bint beside=True):
-        """The best places that touch diagonals.
+        """LOCAL_PLACE[]: the best places that touch diagonals, and those `beside` them (`widen`).
 
         Where nothing is proved in a narrow band the best one anywhere in the widest is taken.
 
@@ -329,12 +327,6 @@ cdef class LocalAligner:
             Read by read; the first diagonals of the widest bands.
         width, begin : int64[k]
             Diagonals of the widest band, and of the one to begin with.
-        beside : bool
-            As `known`. Else one place for each diagonal, as it is.
-
-        Returns
-        -------
-        LOCAL_PLACE[]
         """
         cdef Py_ssize_t k = read_strand.shape[0], i
         cdef local_place_t *place
@@ -1090,7 +1082,7 @@ cdef class LocalAligner:
         ----------
         found : search.arrays.GlobalResult
             Read: `summary`, `proper`, `seen`; `rated`, which holds where the search has placed a whole read for good.
-        reseeded : uint32[a], passed_over : local.reseed.PassedOver
+        reseeded : uint32[a], passed_over : local.reseed.PassedOver or None
             Reads with dense seeds, and what was passed over of these.
         seeds : tuple of int
             Bases of a dense seed, and from one to the next.
@@ -1107,8 +1099,8 @@ cdef class LocalAligner:
         cdef const int64_t[::1] partner
         cdef Py_ssize_t n_joined = 0
         cdef double window = 0
-        cdef const double[::1] bases = passed_over.bases
-        cdef const int64_t[::1] first = passed_over.first, end = passed_over.end
+        cdef const double[::1] bases
+        cdef const int64_t[::1] first, end
         cdef const costs_t *costs = &self.ground.costs
         cdef coverage_t seen
         cdef reads_t reads
@@ -1124,6 +1116,7 @@ cdef class LocalAligner:
         self.n_reported = self.n_further = 0
         if self.n == 0:
             return
+        bases, first, end = passed_over or (None, None, None)
         if pairs is not None:
             partner, n_joined, window = pairs.partner, joined.shape[0], pairs.window_bases
         reads = reads_t(self.ground.reads, self.ground.plane_start, self.ground.lengths, NULL, NULL, self.n)
@@ -1213,7 +1206,9 @@ cdef class LocalAligner:
         cdef Py_ssize_t i
         memset(over, 0, self.n * sizeof(over_t))
         for i in range(reads.shape[0]):
-            over[reads[i]] = over_t(bases[i], first[i], end[i], True)
+            over[reads[i]].reseeded = True
+            if bases is not None:
+                over[reads[i]] = over_t(bases[i], first[i], end[i], True)
         return over
 
     cdef void cap_beside(self, Rater rater, const reads_t *reads, const row_t *row, rating_t *rating) noexcept nogil:

@@ -2,6 +2,7 @@ from typing import Any
 
 from gassst.local.reseed import PassedOver
 from gassst.model.array_types import F64, I16, I32, I64, U8, U32, Structs
+from gassst.model.params import MapParams
 from gassst.search.arrays import Bands
 
 class LocalAligner:
@@ -25,8 +26,7 @@ class LocalAligner:
     def ratings(self) -> Structs: ...
     def __init__(
         self,
-        context: Any,
-        handle: Any,
+        params: MapParams,
         scoring: I16,
         widths: I64,
         leaving: I64,
@@ -34,6 +34,7 @@ class LocalAligner:
         much_clipped: int,
         mate_bonus: int,
     ) -> None: ...
+    def open(self, context: Any, handle: Any) -> None: ...
     def known(self, bands: Bands, rows: I64, given: U8, stay: bool, gaps: int) -> U32: ...
     def score(
         self,
@@ -54,7 +55,7 @@ class LocalAligner:
         self,
         found: Any,
         reseeded: U32,
-        passed_over: PassedOver,
+        passed_over: PassedOver | None,
         seeds: tuple[int, int],
         split: bool,
         pairs: Any = None,

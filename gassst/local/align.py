@@ -8,7 +8,7 @@ from gassst._core.local_aligner import LocalAligner
 from gassst.bands.base import WIDTHS, doubled
 from gassst.local.places import MUCH_CLIPPED, Lines, Places
 from gassst.model.array_types import I64, U8, U32
-from gassst.model.params import Scoring
+from gassst.model.params import MapParams, Scoring
 from gassst.search.host import HostBackend
 
 
@@ -24,15 +24,22 @@ def breaking_cost(scoring: Scoring) -> int:
     return min(leaving_cost(scoring, 2), scoring.clip + scoring.match)
 
 
+def _compiled(params: MapParams, mate_bonus: int) -> LocalAligner:
+    scoring = params.scoring
+    leaving = np.array([leaving_cost(scoring, width) for width in WIDTHS])
+    costs = doubled(scoring), np.array(WIDTHS), leaving, breaking_cost(scoring)
+    return LocalAligner(params, *costs, MUCH_CLIPPED, mate_bonus)
+
+
 class Aligner:
     """The local alignments of one batch, read by read. `mate_bonus`: what a concordant mate adds to a score."""
 
     def __init__(self, backend: HostBackend, mate_bonus: int = 0):
         self.backend, self.context = backend, backend.context
         self.scoring, self.lengths = self.context.params.scoring, self.context.lengths
-        leaving = np.array([leaving_cost(self.scoring, width) for width in WIDTHS])
-        costs = doubled(self.scoring), np.array(WIDTHS), leaving, breaking_cost(self.scoring)
-        self.compiled = LocalAligner(self.context, backend.bands, *costs, MUCH_CLIPPED, mate_bonus)
+        params = self.context.params
+        self.compiled = self.context.plan.kept("aligner", lambda: _compiled(params, mate_bonus), params)
+        self.compiled.open(self.context, backend.bands)
 
     def least_scores(self, read_strand: U32, bonus: int = 0) -> I64:
         """int64[k]: the least score that is reported (-T). Unless one is asked for, a read too short for it needs its
@@ -60,3 +67,4 @@ class Aligner:
         self.backend.stats.scored += done.scored
         self.backend.stats.traced += done.traced
         self.backend.bands.note(done.calls, done.pairs, done.kernel)
+        done.open(None, None)

@@ -46,7 +46,7 @@ def _realigned(aligner: Aligner, found: GlobalResult, pairs: PairContext | None)
     stay = bool(context.library.damage)
     reads = compiled.known(found.bands, rows, given.view(np.uint8), stay, context.plan.gaps)
     decided = None if pairs is None else compiled.decided(found, pairs, EXTRA_STRATA)
-    passed_over = _look_up(aligner, reads) if reads.size else PassedOver.none(0)
+    passed_over = _look_up(aligner, reads) if reads.size else None
     dense = reads, passed_over, (seed_length(context), STRIDE), SPLIT
     if pairs is None or decided is None:
         compiled.report(found, *dense)
@@ -67,7 +67,7 @@ def _realigned(aligner: Aligner, found: GlobalResult, pairs: PairContext | None)
 @optional(
     "dense-seeds",
     "Looks up seeds at every fifth base of reads that fit at one end only.",
-    instead=lambda aligner, reads: PassedOver.none(len(reads)),
+    instead=lambda aligner, reads: None,
 )
 def _look_up(aligner: Aligner, reads: U32) -> PassedOver:
     """Make the places known that dense seeds of some `reads` (uint32[a]) lead to."""

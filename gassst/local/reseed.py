@@ -32,11 +32,6 @@ class PassedOver(NamedTuple):
     first: I64
     end: I64
 
-    @classmethod
-    def none(cls, a: int) -> PassedOver:
-        """Of reads of which no seed was passed over."""
-        return cls(np.zeros(a), *np.zeros((2, a), np.int64))
-
 
 def seed_length(context: BatchContext) -> int:
     """How many bases a seed has."""

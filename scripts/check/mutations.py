@@ -282,10 +282,6 @@ MUTATIONS = [
         "+ (costs.match + 1) * count_bits(masked)", "", TEST_UNGAPPED,
     ),
     Mutation(
-        "local: an alignment of no bases is a part of a read", LOCAL_ALIGNER,
-        "line.end <= line.begin or", "", "tests/property/test_scoring_extremes.py",
-    ),
-    Mutation(
         "local: a part may overlap all but the newest one", LOCAL_ALIGNER,
         "j = part[j].before", "j = -1", "tests/unit/test_further_parts.py",
     ),

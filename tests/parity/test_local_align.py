@@ -16,6 +16,7 @@ from alignments import (
     pack,
     planes_of,
 )
+from rating import UNKEPT
 
 from gassst._core import local_places as _local_places
 from gassst.bands.base import WIDTHS
@@ -39,7 +40,7 @@ def make_aligner(handle, packed, reference, scoring, ends=None):
     n = len(packed.lengths)
     context = SimpleNamespace(
         params=MapParams(scoring=scoring), lengths=packed.lengths, packed=packed, reference=contigs,
-        library=UNKNOWN_LIBRARY,
+        library=UNKNOWN_LIBRARY, plan=UNKEPT,
         flip=np.zeros(n, np.uint8), digest=np.zeros(n, np.uint64),
     )  # fmt: skip
     return Aligner(HostBackend(context, handle, Stats()))

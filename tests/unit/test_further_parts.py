@@ -4,13 +4,12 @@ from types import SimpleNamespace
 
 import numpy as np
 from alignments import pack, planes_of, reverse_complement
-from rating import alike, rater, seen_of, summaries
+from rating import UNKEPT, alike, rater, seen_of, summaries
 
 from gassst.bands.cpu import CpuExtender
 from gassst.index.miss_model import NO_SEEDS
 from gassst.local.align import Aligner
 from gassst.local.places import Lines, Places
-from gassst.local.reseed import PassedOver
 from gassst.model.layouts import RATING
 from gassst.model.params import MapParams
 from gassst.model.sam_flags import SUPPLEMENTARY
@@ -77,6 +76,7 @@ def test_parts_are_what_better_ones_leave_over():
     context = SimpleNamespace(
         packed=packed, lengths=packed.lengths, reference=contigs, params=MapParams(mode="local"), n=READS,
         flip=np.zeros(READS, np.uint8), digest=np.zeros(READS, np.uint64), rater=rater([NO_SEEDS], alike(0.01)),
+        plan=UNKEPT,
     )  # fmt: skip
     handle = CpuExtender(contigs.planes).open_reads(packed)
     aligner = Aligner(HostBackend(context, handle, Stats()))
@@ -94,7 +94,7 @@ def test_parts_are_what_better_ones_leave_over():
         rated=np.zeros(READS, RATING), summary=summaries(np.zeros(READS)), proper=np.zeros(READS, bool),
         seen=seen_of([0] * READS),
     )  # fmt: skip
-    aligner.compiled.report(found, np.empty(0, np.uint32), PassedOver.none(0), (16, 5), True)
+    aligner.compiled.report(found, np.empty(0, np.uint32), None, (16, 5), True)
     hits, table = aligner.compiled.rows()
     cigars, parts = aligner.compiled.cigars, hits[hits["flag"] & SUPPLEMENTARY > 0]
     assert parts["part"].tolist() == list(range(1, len(parts) + 1)) and len(table) == READS + len(parts)

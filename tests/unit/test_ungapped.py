@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from alignments import SCORINGS, local_textbook, make_reference, pack, planes_of
+from rating import UNKEPT
 
 from gassst.bands.cpu import CpuExtender
 from gassst.local.align import Aligner
@@ -66,7 +67,7 @@ def bands_of(reference, reads, at, scoring):
     contigs = SimpleNamespace(planes=planes_of(reference), starts=contig[0], lengths=contig[1])
     context = SimpleNamespace(
         lengths=packed.lengths, packed=packed, reference=contigs, params=MapParams(scoring=scoring),
-        library=UNKNOWN_LIBRARY,
+        library=UNKNOWN_LIBRARY, plan=UNKEPT,
         flip=np.zeros(k, np.uint8), digest=np.zeros(k, np.uint64),
     )  # fmt: skip
     handle = CpuExtender(contigs.planes).open_reads(packed)
