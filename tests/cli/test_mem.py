@@ -326,3 +326,77 @@ def test_flags_and_tags_are_those_of_bwa(folder):
     assert len(sure) > PAIRS
     differ = [read for read in sure if found[0][read][1:] != found[1][read][1:]]
     assert len(differ) <= 0.02 * len(sure), differ
+
+
+def primaries(path):
+    with pysam.AlignmentFile(str(path), check_sq=False) as file:
+        return {(r.query_name, r.is_read2): r for r in file if not r.flag & 0x900}
+
+
+ABOUT_MATES = (
+    "next_reference_name",
+    "next_reference_start",
+    "mate_is_unmapped",
+    "mate_is_reverse",
+    "is_proper_pair",
+)
+OF_PAIRS = {name: line for name, line in LINES.items() if "R2.fq" in line or "both.fq" in line}
+
+
+@pytest.fixture
+def sam_of(folder, capfd):
+    """The SAM file of a line."""
+
+    def made(line):
+        words, _, stdin = line.partition(" < ")
+        with standard_input(stdin or os.devnull):
+            assert main(["mem", *(word.replace("GROUP", GROUP) for word in words.split())]) == 0
+        out = capfd.readouterr().out
+        if out:
+            (folder / "found.sam").write_text(out)
+        return folder / "found.sam"
+
+    return made
+
+
+@pytest.mark.external("samtools")
+@pytest.mark.parametrize("line", OF_PAIRS.values(), ids=OF_PAIRS)
+def test_samtools_says_the_same_of_mates(sam_of, folder, line):
+    """`collate | fixmate -m | sort | markdup`: fixmate finds nothing to change, and markdup what it needs."""
+    path = sam_of(line)
+
+    def samtools(*argv):
+        return subprocess.run(
+            ["samtools", *map(str, argv)], check=True, capture_output=True, text=True
+        ).stdout
+
+    samtools("collate", "-o", "c.bam", path)
+    samtools("fixmate", "-m", "c.bam", "f.bam")
+    samtools("sort", "-o", "s.bam", "f.bam")
+    samtools("markdup", "s.bam", "m.bam")
+    samtools("quickcheck", "m.bam")
+    ours, theirs = primaries(path), primaries("f.bam")
+    assert ours.keys() == theirs.keys() == primaries("m.bam").keys()
+    for key, record in ours.items():
+        other = theirs[key]
+        for name in ABOUT_MATES:
+            assert getattr(record, name) == getattr(other, name), (name, str(record), str(other))
+        if not (record.is_unmapped or record.mate_is_unmapped):
+            apart = (
+                0 if record.is_proper_pair else 2
+            )  # where mates face apart, bwa counts from the bases beside
+            assert abs(record.template_length - other.template_length) <= apart
+            assert record.get_tag("MC") == other.get_tag("MC") and record.get_tag("MQ") == other.get_tag("MQ")
+
+
+@pytest.mark.external("samtools", "PicardCommandLine")
+@pytest.mark.parametrize("line", ["nf-core/sarek", "GDC", "bcbio", "juicer", "fgbio", "manual"])
+def test_picard_finds_no_error(sam_of, folder, line):
+    """As GATK checks its input; the date of a read group and the like are no faults of records."""
+    words = LINES[line] if "-R " in LINES[line] else f"-R GROUP {LINES[line]}"
+    pysam.sort("-o", "sorted.bam", str(sam_of(words)))
+    ignored = ("MISSING_PLATFORM_VALUE", "MISSING_READ_GROUP")
+    argv = ["PicardCommandLine", "ValidateSamFile", "I=sorted.bam", "MODE=SUMMARY", "R=genome.fa"]
+    argv += [f"IGNORE={kind}" for kind in ignored]
+    found = subprocess.run(argv, capture_output=True, text=True)
+    assert "No errors found" in found.stdout, found.stdout + found.stderr[-500:]
