@@ -53,7 +53,7 @@ def test_commands_name_options_that_exist_and_are_not_quiet(path):
     if path.suffix == ".xml":
         text = re.search(r"<!\[CDATA\[(.*?)\]\]>", text, re.DOTALL)[1]
     calls = re.findall(
-        r"gassst (index|map|gather)\b(.*?)(?=gassst (?:index|map|gather)\b|\Z)", text, re.DOTALL
+        r"gassst (index|map|mem|gather)\b(.*?)(?=gassst (?:index|map|mem|gather)\b|\Z)", text, re.DOTALL
     )
     assert calls or "include" in text  # a subworkflow calls its modules
     for command, rest in calls:
@@ -114,8 +114,10 @@ def test_the_nf_core_modules_map_and_gather(tmp_path, sort, form, args):
     run("index", fasta="ref.fa.gz", prefix="ref", args=args)
     group = nf_read_group("", reads, id="x", library="l")
     common = {"index": "ref.gsi", "reads": reads, "read_group": group, "sorting": "", "format": "bam"}
+    run("map", **common, args=args, prefix="y", shard="", contigs="--coverage y.coverage.tsv")
+    assert (tmp_path / "y.coverage.tsv").read_text().startswith("contig\t")
     for part in (1, 2):
-        run("map", **common, args=args, prefix=f"x.{part}", shard=f"--shard {part}/2")
+        run("map", **common, args=args, prefix=f"x.{part}", shard=f"--shard {part}/2", contigs="")
     parts = {"parts": "x.1.bam x.2.bam", "part_stats": "x.1.json x.2.json"}
     parts["reference"] = "--reference ref.gsi" if form == "cram" else ""
     run("gather", **parts, sorting="--sort" if sort else "", format=form, prefix="x")
@@ -127,6 +129,26 @@ def test_the_nf_core_modules_map_and_gather(tmp_path, sort, form, args):
     indexes = [*tmp_path.glob(f"x.{form}.*")]
     assert len(indexes) == sort
     assert {file.name for file in tmp_path.glob("x*_mqc.json")} >= {"x_mqc.json", "x_mapq_mqc.json"}
+
+
+def test_the_nf_core_module_of_mem_takes_the_options_of_bwa(tmp_path):
+    (tmp_path / "gassst").write_text(f'#!/bin/sh\nexec {sys.executable} -m gassst "$@"\n')
+    (tmp_path / "gassst").chmod(0o755)
+    path = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": path}
+    shutil.copy(DATA / "phix174.fa.gz", tmp_path / "ref.fa.gz")
+    reads = str(DATA / "phix_SRR1377138_R1.fastq.gz")
+    values = {
+        "args": "-K 100000000 -Y",
+        "task.cpus": "1",
+        "prefix": "x",
+        "index": "ref.fa.gz",
+        "reads": reads,
+    }
+    command = ["bash", "-ec", nf_command("mem", values)]
+    subprocess.run(command, check=True, cwd=tmp_path, env=environment, capture_output=True)
+    with pysam.AlignmentFile(str(tmp_path / "x.bam")) as file:
+        assert all(record.has_tag("XS") for record in file if not record.is_unmapped)
 
 
 # --- Snakemake ------------------------------------------------------------------------------------------------
@@ -164,7 +186,7 @@ def test_the_snakemake_wrappers_run(tmp_path):
         with pysam.AlignmentFile(str(tmp_path / name), check_sq=False) as file:
             header = file.header.to_dict()
         assert (header["HD"]["SO"], header["RG"]) == (order, [group])
-    assert (tmp_path / "mapped" / "a_mqc_versions.yml").exists()
+    assert (tmp_path / "mapped" / "a_mqc_versions.yml").exists() and (tmp_path / "mapped" / "a.tsv").exists()
     assert "gassst: version" in (tmp_path / "logs" / "a.log").read_text()
 
 
@@ -188,7 +210,7 @@ def test_galaxy_takes_built_indexes_from_its_table():
         and "--rg-from-name" in command
     )
     names = {output.get("name") for output in tool.find("outputs")}
-    assert names == {"alignments", "stats", "report", "multiqc"}
+    assert names == {"alignments", "stats", "coverage", "report", "multiqc"}
 
 
 # --- bioconda -------------------------------------------------------------------------------------------------

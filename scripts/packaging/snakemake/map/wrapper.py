@@ -10,7 +10,7 @@ sort = "--sort" if snakemake.params.get("sort", True) else ""  # noqa: F821
 part = snakemake.params.get("shard")  # noqa: F821
 shard = f"--shard {quote(part)}" if part else ""
 log = snakemake.log_fmt_shell(stdout=False, stderr=True)  # noqa: F821
-more = {f"--{name}": snakemake.output.get(name) for name in ("stats", "multiqc")}  # noqa: F821
+more = {f"--{name}": snakemake.output.get(name) for name in ("stats", "multiqc", "coverage")}  # noqa: F821
 files = " ".join(f"{option} {quote(path)}" for option, path in more.items() if path)
 
 # Callers need a read group; reads in BAM or CRAM bring theirs.

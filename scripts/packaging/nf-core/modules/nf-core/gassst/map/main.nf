@@ -18,6 +18,7 @@ process GASSST_MAP {
     tuple val(meta), path("${prefix}.cram"), emit: cram, optional: true
     tuple val(meta), path("${prefix}.{bam,cram}.{bai,csi,crai}"), emit: index, optional: true
     tuple val(meta), path("${prefix}.json"), emit: stats
+    tuple val(meta), path("${prefix}.coverage.tsv"), emit: coverage, optional: true
     tuple val(meta), path("${prefix}*_mqc.json"), emit: multiqc
     tuple val("${task.process}"), val('gassst'), eval("gassst --version | sed -n '1s/gassst //p'"), topic: versions, emit: versions_gassst
 
@@ -30,6 +31,7 @@ process GASSST_MAP {
     def sorting = sort ? '--sort' : ''
     def shard = meta.shard ? "--shard ${meta.shard}" : ''
     prefix = task.ext.prefix ?: "${meta.id}${meta.shard ? ".${meta.shard.tokenize('/')[0]}" : ''}"
+    def contigs = meta.shard ? '' : "--coverage ${prefix}.coverage.tsv"
     // Callers need a read group; reads in BAM or CRAM bring theirs.
     def has_group = args =~ /(^|\s)(-R|--read-group|--rg-from-name)/ || "${reads}" =~ /\.(bam|cram|sam)$/
     def read_group = has_group ? '' : "-R '@RG\\tID:${meta.id}\\tSM:${meta.id}\\tLB:${meta.library ?: meta.id}\\tPL:${meta.platform ?: 'ILLUMINA'}'"
@@ -44,12 +46,13 @@ process GASSST_MAP {
         ${reads} \\
         -o ${prefix}.${format} \\
         --stats ${prefix}.json \\
+        ${contigs} \\
         --multiqc ${prefix}_mqc.json
     """
 
     stub:
     prefix = task.ext.prefix ?: "${meta.id}${meta.shard ? ".${meta.shard.tokenize('/')[0]}" : ''}"
     """
-    touch ${prefix}.${format} ${prefix}.${format}.${format == 'cram' ? 'crai' : 'bai'} ${prefix}.json ${prefix}_mqc.json
+    touch ${prefix}.${format} ${prefix}.${format}.${format == 'cram' ? 'crai' : 'bai'} ${prefix}.json ${prefix}.coverage.tsv ${prefix}_mqc.json
     """
 }
