@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import cache
 from importlib import import_module
 
 import pytest
@@ -68,6 +69,7 @@ def local_minima(edits: list[int], k: int) -> list[int]:
     return found
 
 
+@cache
 def brute_force(patterns, contigs, k, both_strands=True):
     found = []
     for c, contig in enumerate(contigs):
@@ -110,7 +112,7 @@ def world(rng: random.Random, letters: str, sizes, n_patterns: int, lengths, cod
                 pattern[place] = rng.choice(codes)
         turned = "".join(pattern)
         patterns.append(reverse_complement(turned) if rng.random() < 0.5 else turned)
-    return patterns, contigs
+    return tuple(patterns), tuple(contigs)
 
 
 @pytest.fixture(params=["columns", "words", "words, short blocks"])
@@ -166,7 +168,9 @@ def test_many_patterns_in_a_long_text():
         by_pattern.setdefault(pattern, {})[end, strand] = rest
     for p, at in enumerate(starts):
         begin = at - 60
-        for _, end, _, strand, start, edits, cigar in brute_force([patterns[p]], [text[begin : at + 80]], 3):
+        for _, end, _, strand, start, edits, cigar in brute_force(
+            (patterns[p],), (text[begin : at + 80],), 3
+        ):
             if 30 < end < 110:  # of the stretch alone: beyond, it lacks what is beside it
                 assert by_pattern[p][end + begin, strand] == [start + begin, edits, cigar]
     assert len(found) >= len(patterns)
