@@ -278,7 +278,7 @@ class Profile:
         if not e_value > 0:
             raise UsageError(f"e_value: {e_value} is not above 0")
         texts = self._texts(sequences)
-        kept, bits = self.passing(texts, threads=threads, progress=progress)
+        kept, bits = self._passing(texts, threads, progress)
         values = self.e_values(bits, len(texts))
         best = np.flatnonzero(values <= e_value)
         best = best[np.argsort(-bits[best], kind="stable")]
@@ -292,7 +292,11 @@ class Profile:
         progress: Progress | bool | None = None,
     ) -> tuple[NDArray[np.int64], Floats]:
         """The sequences that `search` scores, as int64[m], and their `forward` scores; errors are those of `search`."""
-        texts = self._texts(sequences)
+        return self._passing(self._texts(sequences), threads, progress)
+
+    def _passing(
+        self, texts: list[bytes], threads: int | None, progress: Progress | bool | None
+    ) -> tuple[NDArray[np.int64], Floats]:
         kept = np.arange(len(texts))
         for name, (kind, share) in PASSING.items():
             if name not in self._statistics:
