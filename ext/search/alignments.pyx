@@ -455,7 +455,7 @@ cdef class Traces:
                 while j < others.shape[0] and others[j].read == r:
                     j += 1
                 rating = rated[r]
-                hit[i].mapq = self.rate(&rating, &hit[i])
+                hit[i].mapq = self.rate(&rating, &hit[i], hit[i].edits)
                 if with_local:
                     summary[r] = whole[r]
                     self.clip_and_score(&hit[i], start[r + 1] - start[r], &summary[r])
@@ -650,10 +650,10 @@ cdef class Traces:
             self.n_runs += n
         return hit
 
-    cdef uint8_t rate(self, rating_t *rating, const hit_t *hit) noexcept nogil:
-        """The quality of a hit that has this rating, with the copies beside it."""
+    cdef uint8_t rate(self, rating_t *rating, const hit_t *hit, double loss) noexcept nogil:
+        """The quality of a hit that has this rating, with the copies beside it. `loss`: in mismatches."""
         self.rater.cap_beside(rating, self.reference, &self.reads, hit.read << 1 | hit.strand, hit.position, 0,
-                              self.reads.lengths[hit.read], hit.edits)
+                              self.reads.lengths[hit.read], loss)
         return rating.mapq
 
     cdef void clip_and_score(self, hit_t *hit, Py_ssize_t n, read_summary_t *summary) noexcept nogil:

@@ -1,8 +1,7 @@
 """One read at a time, for callers that wait for its places: a block of one (`stages.pyx`), without arrays around it.
 
-A read has the places that it has in any batch. Where ends may be clipped, this is for clear reads: one place or none
-without an error, no gap, and errors that no clipped or gapped alignment betters. The batches have to say what becomes
-of all others.
+A read has the places that it has in any batch. Where ends may be clipped, this is for clear reads: no gap, and errors
+that no clipped or gapped alignment betters, nor any other place. The batches have to say what becomes of all others.
 """
 
 import numpy as np
@@ -22,7 +21,7 @@ from gassst._core.planes cimport bases_at, count_bits, first_base, first_bases, 
 from gassst._core.read_through cimport adapter_start, adapters_of, adapters_t
 from gassst._core.rooms cimport enlarged, room_t
 from gassst._core.seeds cimport orient_read, reads_t
-from gassst._core.selection cimport choice_t, place_t, select_places, sought_t
+from gassst._core.selection cimport place_t, select_places, sought_t
 from gassst._core.stages cimport PLACES, Stages, states_t
 from gassst.model.params import MIN_READ_LENGTH, SPECIFIC_LENGTH
 
@@ -47,7 +46,6 @@ cdef class OneRead:
         Its arrays, and those of `plan`, are read where they are.
     plan : seeding.plan.SearchPlan
     cascade : search.filters.Cascade
-        Of filters among `FILTERS`.
     params : model.params.MapParams
         Of single reads. In mode "local" the search is for clear reads.
     instruction_set : str
@@ -66,17 +64,14 @@ cdef class OneRead:
     cdef Rater rater
     cdef list names
     cdef planes_t reads
-    cdef bint is_local
+    cdef bint is_local, any_perfect
     cdef int longest, breaking, match, error_cost, spared, least_score, perfect_ends
-    cdef bint any_perfect
     cdef const int16_t[::1] costs
     cdef const int64_t[:, ::1] leaving
     cdef const uint8_t[:, ::1] adapter_codes
     cdef adapters_t adapters
-    cdef choice_t choice
     cdef const uint8_t[::1] known_length
     # The read at hand.
-    cdef uint64_t *planes
     cdef sought_t read
     cdef uint32_t length, row
     cdef uint8_t flip, looked, capped
@@ -93,7 +88,7 @@ cdef class OneRead:
         memset(self.rooms, 0, sizeof(self.rooms))
         self.plan, self.names, scoring = plan, list(index.reference.names), params.scoring
         self.known_length = plan.known_lengths.view(np.uint8)
-        self.choice, self.longest = choice_t(margin, params.max_hits), params.longest_read
+        self.read.margin, self.read.max_hits, self.longest = margin, params.max_hits, params.longest_read
         self.rater, self.is_local = plan.rater(library), params.mode == "local"
         self.match = scoring.match if self.is_local else 0
         self.error_cost = scoring.match + scoring.mismatch if self.is_local else 1
@@ -129,12 +124,10 @@ cdef class OneRead:
             What `make` has returned. None: the batches have to say what becomes of the read, as it is too short or too
             long for a search, is not clear, or has a candidate outside the reference.
         """
-        cdef Py_ssize_t i
         cdef bint usable
         cdef rating_t rating
         cdef uint8_t quality = 0
         cdef int specific = SPECIFIC_LENGTH
-        cdef list made = []
         if not MIN_READ_LENGTH <= bases.shape[0] <= self.longest:
             return None
         if not self.known_length[bases.shape[0]]:
@@ -148,15 +141,10 @@ cdef class OneRead:
                 usable = self.is_settled()
             if usable and self.summary.n_reported:
                 self.align(&rating)
-                self.rater.cap_beside(&rating, self.traces.reference, &self.traces.reads,
-                                      self.found.read << 1 | self.found.strand, self.found.position, 0, self.length,
-                                      self.loss / <double>self.error_cost)
-                quality = rating.mapq
+                quality = self.traces.rate(&rating, self.found, self.loss / <double>self.error_cost)
         if not usable:
             return None
-        for i in range(self.summary.n_reported):
-            made.append(make(self.place(i, 0 if i else quality, i == 0)))
-        return made
+        return [make(self.place(i, 0 if i else quality, i == 0)) for i in range(self.summary.n_reported)]
 
     cdef tuple place(self, Py_ssize_t i, int quality, bint is_primary):
         """The fields of a `hits.Hit`."""
@@ -173,16 +161,13 @@ cdef class OneRead:
 
     cdef int begin(self, const uint8_t *bases, uint32_t m) except -1 nogil:
         cdef uint32_t words = (m + 63) >> 6
-        cdef int i
         cdef reads_t reads
         cdef states_t states
-        self.planes = <uint64_t *>enlarged(&self.rooms[PLANES], 3 * (2 * words + 1) * sizeof(uint64_t))
-        pack_read(bases, bases + m, m, self.planes, 0, 0)
-        for i in range(3):  # seeds at the end of the last row are read beyond it
-            self.planes[6 * words + i] = 0
-        self.reads.words, self.reads.rows = self.planes, 2 * words + 1
-        self.length = m
-        self.read.length, self.read.flip = m, orient_read(self.planes, m, &self.read.digest)
+        cdef uint64_t *planes = <uint64_t *>enlarged(&self.rooms[PLANES], 3 * (2 * words + 1) * sizeof(uint64_t))
+        pack_read(bases, bases + m, m, planes, 0, 0)
+        memset(&planes[6 * words], 0, 3 * sizeof(uint64_t))  # seeds at the end of the last row are read beyond it
+        self.reads.words, self.reads.rows, self.length = planes, 2 * words + 1, m
+        self.read.length, self.read.flip = m, orient_read(planes, m, &self.read.digest)
         self.flip = self.read.flip
         self.best, self.limit, self.complete, self.planned = NO_SCORE, self.stages.errors[m], 0, 0
         self.looked = self.capped = 0
@@ -196,9 +181,8 @@ cdef class OneRead:
     cdef int choose(self) except -1 nogil:
         """Fills `summary`, and rows of places to report."""
         cdef Py_ssize_t n = self.stages.n_places
-        cdef int64_t *rows = <int64_t *>enlarged(&self.rooms[ROWS], n * sizeof(int64_t))
-        return select_places(<const place_t *>self.stages.rooms[PLACES].p, n, &self.read, &self.choice,
-                             &self.rooms[SORTING], &self.summary, rows)
+        return select_places(<const place_t *>self.stages.rooms[PLACES].p, n, &self.read, &self.rooms[SORTING], &self.summary,
+                             <int64_t *>enlarged(&self.rooms[ROWS], n * sizeof(int64_t)))
 
     cdef bint is_settled(self) noexcept nogil:
         """Whether the places of whole reads are those to report: where ends may be clipped, only of clear reads."""
@@ -207,10 +191,8 @@ cdef class OneRead:
         cdef int64_t first, masked
         cdef coordinate_t diagonal
         self.loss = s.best * self.error_cost
-        if not self.is_local:
-            return True
-        if s.n_best == 0 or s.best > 0 and (s.n_best > 1 or s.second != NO_SCORE):
-            return False
+        if not self.is_local or s.n_best == 0:
+            return not self.is_local
         place = <const place_t *>self.stages.rooms[PLACES].p + (<const int64_t *>self.rooms[ROWS].p)[0]
         first = first_base(0, place.read_strand, self.length)
         diagonal = ungapped_diagonal(self.stages.reference, place.first + place.end, self.reads, first, self.length,
@@ -221,39 +203,70 @@ cdef class OneRead:
         self.loss -= <int>masked * self.spared
         if <int>self.length * self.match - self.loss < self.least_score and not (self.any_perfect and self.loss == 0):
             return False
+        if s.best > 0 and (s.n_best > 1 or s.second != NO_SCORE) and not self.leads_others(place):
+            return False
         return masked == 0 and self.loss < self.breaking or self.is_best(place, diagonal, s.best * self.error_cost)
+
+    cdef bint leads_others(self, const place_t *chosen) noexcept nogil:
+        """Whether no other place scores more, in a band that holds all those in which `LocalAligner.known` looks for it.
+
+        It finds the best alignment in the band of the place, and looks around that in a band which costs more to leave
+        than it loses or scores.
+        """
+        cdef const place_t *place = <const place_t *>self.stages.rooms[PLACES].p
+        cdef int64_t total = <int64_t>self.length * self.match + self.perfect_ends
+        cdef Py_ssize_t i, w = self.rank_of_width(total // 2), n = self.leaving.shape[0]
+        cdef int64_t widest = self.leaving[n - 1, 0]
+        cdef uint16_t rows, end
+        if w == n or 2 * (64 * self.stages.words[self.length] + self.stages.errors[self.length]) + self.leaving[w, 0] > widest:
+            return False
+        for i in range(self.stages.n_places):
+            if place + i != chosen and total - self.loss < self.best_in(
+                    &place[i], place[i].first + place[i].end - (widest >> 1), widest, &rows, &end) >> 1:
+                return False
+        return True
 
     cdef bint is_best(self, const place_t *place, coordinate_t diagonal, int expected) noexcept nogil:
         """Whether nothing scores as much as the whole read in the bands that `LocalAligner.known` looks at.
 
         These are as wide as what the read is `expected` to lose asks for.
         """
-        cdef uint32_t widest = 64 * <uint32_t>self.stages.words[self.length], width
-        cdef Py_ssize_t w = 0
-        while w < self.leaving.shape[0] and self.leaving[w, 1] <= expected:
-            w += 1
+        cdef int64_t widest = 64 * <int64_t>self.stages.words[self.length], width
+        cdef Py_ssize_t w = self.rank_of_width(expected)
         if w == self.leaving.shape[0] or self.leaving[w, 0] > widest:
             return False
-        width = <uint32_t>self.leaving[w, 0]
+        width = self.leaving[w, 0]
         return (self.leads(place, diagonal, diagonal - (width >> 1), width)
                 and (width < widest or self.leads(place, diagonal, place.first, width)))
 
-    cdef bint leads(self, const place_t *place, coordinate_t diagonal, coordinate_t first, uint32_t width) noexcept nogil:
+    cdef Py_ssize_t rank_of_width(self, int64_t loss) noexcept nogil:
+        """Of the narrowest band that costs more to leave."""
+        cdef Py_ssize_t w = 0
+        while w < self.leaving.shape[0] and self.leaving[w, 1] <= loss:
+            w += 1
+        return w
+
+    cdef bint leads(self, const place_t *place, coordinate_t diagonal, coordinate_t first, int64_t width) noexcept nogil:
         """Whether the whole read on a diagonal scores most in a band."""
-        cdef uint16_t key = 0, rows = 0, end = 0
-        cdef band_batch batch = bands_at(&self.stages.reference, &self.stages.reads, &place.read_strand, &first, 1)
-        cdef local_ends ends = local_ends(&key, &rows, &end)
-        self.stages.kernels.local_score(&batch, <const local_scoring *>&self.costs[0], width, &ends)
-        # A key is twice the total, and odd where the first base is clipped.
+        cdef uint16_t rows = 0, end = 0, key = self.best_in(place, first, width, &rows, &end)
         return (not key & 1 and rows == self.length and first + end == diagonal
                 and key >> 1 == <int>self.length * self.match + self.perfect_ends - self.loss)
 
+    cdef uint16_t best_in(self, const place_t *place, coordinate_t first, int64_t width, uint16_t *rows,
+                          uint16_t *end) noexcept nogil:
+        """Twice the total of what scores most in a band, and 1 where its first base is clipped; and where it ends."""
+        cdef uint16_t key = 0
+        cdef band_batch batch = bands_at(&self.stages.reference, &self.stages.reads, &place.read_strand, &first, 1)
+        cdef local_ends ends = local_ends(&key, rows, end)
+        self.stages.kernels.local_score(&batch, <const local_scoring *>&self.costs[0], <uint32_t>width, &ends)
+        return key
+
     cdef int64_t masked_bases(self, int64_t diagonal, int64_t first) noexcept nogil:
         """How many masked bases an ungapped alignment has on either side; -1 where it is not inside a contig."""
-        cdef int64_t m = self.length, i, masked = 0, start
+        cdef int64_t m = self.length, i, masked = 0
         cdef const contigs_t *contigs = &self.traces.contigs
         cdef Py_ssize_t contig = contig_near(contigs.starts, contigs.lengths, contigs.n, diagonal + (m >> 1))
-        start = contigs.starts[contig]
+        cdef int64_t start = contigs.starts[contig]
         if diagonal < start or diagonal + m > start + contigs.lengths[contig]:
             return -1
         for i in range(0, m, 64):

@@ -10,7 +10,7 @@ from gassst._core.key_sort cimport sort_keys
 from gassst._core.layouts cimport NO_SCORE, NO_SUBOPTIMAL, read_summary_t
 from gassst._core.rooms cimport enlarged, room_t
 from gassst._core.same_place cimport SAME_PLACE
-from gassst._core.selection cimport choice_t, place_t, sought_t  # its own: named, so that the build sees a change
+from gassst._core.selection cimport place_t, sought_t  # its own: named, so that the build sees a change
 
 from gassst.model.layouts import READ_SUMMARY
 
@@ -52,7 +52,6 @@ def select_best(found, context, int margin, uint32_t max_hits):
     cdef const uint8_t[::1] flip = context.flip
     cdef const uint64_t[::1] digest = context.digest
     cdef Py_ssize_t n = start.shape[0] - 1, r, i, out = 0, size
-    cdef choice_t choice = choice_t(margin, max_hits)
     cdef sought_t read
     cdef room_t rooms[2]
     cdef place_t *places
@@ -71,8 +70,8 @@ def select_best(found, context, int margin, uint32_t max_hits):
                 places = <place_t *>enlarged(&rooms[0], size * sizeof(place_t))
                 for i in range(start[r], start[r + 1]):
                     places[i - start[r]] = place_t(first[i], read_strand[i], end[i], edits[i], edits[i], 0)
-                read = sought_t(lengths[r], flip[r], digest[r])
-                select_places(places, size, &read, &choice, &rooms[1], &summary[r], &rows[out])
+                read = sought_t(lengths[r], flip[r], digest[r], margin, max_hits)
+                select_places(places, size, &read, &rooms[1], &summary[r], &rows[out])
                 row_start[r + 1] = out + summary[r].n_reported
                 while out < row_start[r + 1]:
                     rows[out] += start[r]
@@ -83,8 +82,8 @@ def select_best(found, context, int margin, uint32_t max_hits):
     return rows_array[:out].copy(), row_start_array, summary_array
 
 
-cdef int select_places(const place_t *places, Py_ssize_t n, const sought_t *read, const choice_t *choice, room_t *room,
-                       read_summary_t *summary, int64_t *rows) except -1 nogil:
+cdef int select_places(const place_t *places, Py_ssize_t n, const sought_t *read, room_t *room, read_summary_t *summary,
+                       int64_t *rows) except -1 nogil:
     """`select_best` of one read; rows count from its first place. `room` is used."""
     cdef Py_ssize_t i, k = 0, chosen = 0
     cdef uint32_t best = NO_SCORE, d, kept
@@ -103,7 +102,7 @@ cdef int select_places(const place_t *places, Py_ssize_t n, const sought_t *read
     keys = <uint64_t *>enlarged(room, n * (2 * sizeof(uint64_t) + 1))
     stratum = <uint8_t *>(keys + 2 * n)
     for i in range(n):
-        if places[i].edits <= best + choice.margin:
+        if places[i].edits <= best + read.margin:
             keys[k] = (place_key((places[i].read_strand & 1) ^ read.flip, places[i].first + places[i].end + read.length)
                        << KEY_ROW_BITS | <uint64_t>i)
             k += 1
@@ -121,23 +120,20 @@ cdef int select_places(const place_t *places, Py_ssize_t n, const sought_t *read
     rows[0] = keys[i] & KEY_ROW_MASK
     summary.n_reported = 1
     stratum[i] = UINT8_MAX
-    for d in range(<uint32_t>choice.margin + 1):
+    for d in range(<uint32_t>read.margin + 1):
         if d:
             kept = keep_places(keys, stratum, k, d)
             if kept and summary.second == NO_SCORE:
                 summary.second, summary.n_second = <uint16_t>(best + d), kept
         for i in range(k):
-            if stratum[i] == d and summary.n_reported < choice.max_hits:
+            if stratum[i] == d and summary.n_reported < read.max_hits:
                 rows[summary.n_reported] = keys[i] & KEY_ROW_MASK
                 summary.n_reported += 1
-    summary.suboptimal = suboptimal(summary)
-    return 0
-
-
-cdef inline int32_t suboptimal(const read_summary_t *summary) noexcept nogil:
     if summary.n_best > 1:
-        return -<int32_t>summary.best
-    return NO_SUBOPTIMAL if summary.second == NO_SCORE else -<int32_t>summary.second
+        summary.suboptimal = -<int32_t>best
+    elif summary.second != NO_SCORE:
+        summary.suboptimal = -<int32_t>summary.second
+    return 0
 
 
 cdef uint32_t keep_places(const uint64_t *keys, uint8_t *stratum, Py_ssize_t k, uint8_t d) noexcept nogil:

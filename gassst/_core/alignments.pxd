@@ -55,7 +55,7 @@ cdef class Traces:
     cdef tuple pairs_of(self, uint32_t m, int width)
     cdef int ask_device(self, uint32_t m, int width, const band_paths *paths) except -1
     cdef hit_t *finish(self, const place_t *place, Py_ssize_t k) except NULL nogil
-    cdef uint8_t rate(self, rating_t *rating, const hit_t *hit) noexcept nogil
+    cdef uint8_t rate(self, rating_t *rating, const hit_t *hit, double loss) noexcept nogil
     cdef void clip_and_score(self, hit_t *hit, Py_ssize_t n, read_summary_t *summary) noexcept nogil
 
 

@@ -14,18 +14,14 @@ cdef struct place_t:
     uint8_t words
 
 
-cdef struct choice_t:
-    # How the places of a read are chosen.
-    int margin          # strata beyond the best that count
-    uint32_t max_hits   # most rows of a read
-
-
 cdef struct sought_t:
-    # The read whose places are chosen.
+    # A read, and how its places are chosen.
     int64_t length
     bint flip
     uint64_t digest
+    int margin          # strata beyond the best that count
+    uint32_t max_hits   # most rows
 
 
-cdef int select_places(const place_t *places, Py_ssize_t n, const sought_t *read, const choice_t *choice, room_t *room,
-                       read_summary_t *summary, int64_t *rows) except -1 nogil
+cdef int select_places(const place_t *places, Py_ssize_t n, const sought_t *read, room_t *room, read_summary_t *summary,
+                       int64_t *rows) except -1 nogil

@@ -300,8 +300,8 @@ class Mapper(BatchMapper):
         errors a library has, on which mapping qualities depend; of one read alone nothing is known.
 
         Where whole reads are aligned (`mode` "global"), this takes microseconds. Where ends may be clipped, that holds
-        for a read without an error, or with one position and a few mismatches or unknown bases. Any other takes the
-        milliseconds of a batch, and so does every read where further hits are asked for.
+        for a read without a gap that fits to its ends, and nowhere better. Any other takes the milliseconds of a batch,
+        and so does every read where further hits are asked for.
 
         Parameters
         ----------

@@ -192,9 +192,8 @@ class SearchPlan:
         self.lost = np.ones((self.MAX_STAGES, size))
         self.lost_of_mates = self.lost.copy()
         self.seed_length = np.zeros((self.MAX_STAGES, size), np.uint16)
-        self.seed_count = np.zeros((self.MAX_STAGES, size), np.uint16)
+        self.seed_count, self.disjoint = self.seed_length.copy(), self.seed_length.copy()
         self.seed_every = np.ones((self.MAX_STAGES, size), np.uint16)
-        self.disjoint = np.zeros((self.MAX_STAGES, size), np.uint16)
         self.affordable = math.ceil(math.log(max(n_bases, 4), letters))
         self.caps = np.array([self.occurrence_cap(w) for w in range(k + 17)], np.uint32)
         self.known_lengths = np.zeros(size, bool)
@@ -240,11 +239,7 @@ class SearchPlan:
         self._of_length[m] = plan, missed
         self.errors[m], self.words[m] = plan.errors, plan.words
         for i, stage in enumerate(plan.stages):
-            self.seed_length[i, m], self.seed_count[i, m], self.seed_every[i, m] = (
-                stage.length,
-                stage.number,
-                stage.every,
-            )
+            self.seed_length[i, m], self.seed_count[i, m], _, self.seed_every[i, m] = stage
             self.disjoint[i, m] = stage.number if stage.disjoint else 0
             if i:
                 likely = self._likely_errors(m)
