@@ -46,8 +46,7 @@ def _realigned(aligner: Aligner, found: GlobalResult, pairs: PairContext | None)
     stay = bool(context.library.damage)
     reads = compiled.known(found.bands, rows, given.view(np.uint8), stay, context.plan.gaps)
     decided = None if pairs is None else compiled.decided(found, pairs, EXTRA_STRATA)
-    passed_over = _look_up(aligner, reads) if reads.size else None
-    dense = reads, passed_over, (seed_length(context), STRIDE), SPLIT
+    dense = reads, _look_up(aligner, reads) if reads.size else None, (seed_length(context), STRIDE), SPLIT
     if pairs is None or decided is None:
         compiled.report(found, *dense)
     else:

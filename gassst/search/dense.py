@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -25,10 +26,10 @@ class DenseSeeds(NamedTuple):
     occurrences: int
     disjoint: int = 0
 
+    @lru_cache  # noqa: B019 - holds a few tuples
     def rows(self) -> SeedRows:
         """Their plan by read length."""
-        m = np.arange(MAX_READ_LENGTH + 1)
-        every = np.ones(m.size, np.uint16)
+        m, every = np.arange(MAX_READ_LENGTH + 1), np.ones(MAX_READ_LENGTH + 1, np.uint16)
         if self.disjoint:
             pieces = (m // self.disjoint + 1).astype(np.uint16)
             return SeedRows(np.minimum(m // pieces, self.length).astype(np.uint16), pieces, every)
