@@ -91,7 +91,6 @@ SOURCES = {
     "mapq": "ext/search/mapq.pyx",
     "stages": "ext/search/stages.pyx",
     "one_read": "ext/search/one_read.pyx",
-    "mate_anchors": "ext/pairing/mate_anchors.pyx",
     "pair_stages": "ext/pairing/pair_stages.pyx",
     "pair_scoring": "ext/pairing/pair_scoring.pyx",
     "proper_pairs": "ext/pairing/proper_pairs.pyx",

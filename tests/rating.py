@@ -11,7 +11,7 @@ from gassst._core.reads import pack
 from gassst.index.miss_model import SeedsLooked, dense_seeds
 from gassst.index.spectrum import LENGTHS, Spectrum
 from gassst.local.align import Aligner
-from gassst.local.joint import PAIR_BONUS
+from gassst.local.mates import PAIR_BONUS
 from gassst.local.places import Lines, Places
 from gassst.local.reseed import STRIDE
 from gassst.model.layouts import HIT, LOCAL_LINE, NO_SCORE, RATING, READ_SUMMARY

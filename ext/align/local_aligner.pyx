@@ -30,7 +30,7 @@ from gassst._core.local_places cimport aligned_for_certain, best_rows, overlap, 
 from gassst._core.mapq cimport Rater, coverage_t, over_t, place_t, states_of
 from gassst._core.planes cimport AHEAD, bases64_t, bases_at, count_bits, differences, first_base, first_bases
 from gassst._core.planes cimport planes_t, prefetch_read, unknown_bases
-from gassst._core.rooms cimport enlarged, room_t
+from gassst._core.rooms cimport array_of, enlarged, room_t
 from gassst._core.sam_flags cimport SECONDARY, SUPPLEMENTARY, UNMAPPED
 from gassst._core.same_place cimport SAME_PLACE
 from gassst._core.seeds cimport reads_t
@@ -45,6 +45,9 @@ cdef extern from "stretches.h" nogil:
 
 from gassst.model.layouts import HIT, LOCAL_LINE, LOCAL_PLACE, RATING, READ_SUMMARY
 from gassst.model.params import LEAST_SHARE
+
+
+include "../pairing/joint.pxi"
 
 
 cdef enum:  # what memory is for
@@ -214,20 +217,11 @@ cdef class LocalAligner:
     @property
     def cigars(self):
         """uint32[]: the runs of all alignments made so far; hits point into it."""
-        return self.copy_of(CIGARS, self.n_runs, np.uint32)
-
-    cdef object copy_of(self, int room, Py_ssize_t n, dtype):
-        """What is in a room, as an array."""
-        array = np.empty(n, dtype)
-        cdef uint8_t[::1] to = array.view(np.uint8)
-        if n:
-            with nogil:  # its memory may be touched for the first time
-                memcpy(&to[0], self.rooms[room].p, to.shape[0])
-        return array
+        return array_of(self.rooms[CIGARS].p, self.n_runs, np.uint32)
 
     cdef tuple lines_out(self):
         """HIT[l] and LOCAL_LINE[l] of what was aligned last."""
-        return self.copy_of(HITS, self.n_lines, HIT), self.copy_of(LINES, self.n_lines, LOCAL_LINE)
+        return array_of(self.rooms[HITS].p, self.n_lines, HIT), array_of(self.rooms[LINES].p, self.n_lines, LOCAL_LINE)
 
     # --- what is asked -----------------------------------------------------------------------------------------------
 
@@ -328,20 +322,27 @@ cdef class LocalAligner:
         width, begin : int64[k]
             Diagonals of the widest band, and of the one to begin with.
         """
-        cdef Py_ssize_t k = read_strand.shape[0], i
-        cdef local_place_t *place
-        cdef uint16_t *turn
-        with nogil:
-            place = self.open_targets(k)
-            turn = <uint16_t *>self.rooms[TURNS].p
-            for i in range(k):
-                self.aim(&place[i], read_strand[i], diagonal[i], band_start[i], <uint16_t>width[i], False)
-                turn[i] = <uint16_t>begin[i]
-            self.by_width(place, turn, k, NULL)
-            if beside:
-                self.keep_found()
-                self.widen()
-        return self.copy_of(PLACES, self.n_places, LOCAL_PLACE)
+        cdef Py_ssize_t k = read_strand.shape[0]
+        self.n_places = 0
+        if k:
+            with nogil:
+                self.score_bands(&read_strand[0], &diagonal[0], &band_start[0], &width[0], &begin[0], k, beside)
+        return array_of(self.rooms[PLACES].p, self.n_places, LOCAL_PLACE)
+
+    cdef int score_bands(self, const uint32_t *read_strand, const coordinate_t *diagonal, const coordinate_t *band_start,
+                         const int64_t *width, const int64_t *begin, Py_ssize_t k, bint beside) except -1 nogil:
+        """As `score`, with the places in PLACES."""
+        cdef local_place_t *place = self.open_targets(k)
+        cdef uint16_t *turn = <uint16_t *>self.rooms[TURNS].p
+        cdef Py_ssize_t i
+        for i in range(k):
+            self.aim(&place[i], read_strand[i], diagonal[i], band_start[i], <uint16_t>width[i], False)
+            turn[i] = <uint16_t>begin[i]
+        self.by_width(place, turn, k, NULL)
+        if beside:
+            self.keep_found()
+            self.widen()
+        return 0
 
     def align(self, const local_place_t[::1] places, const uint32_t[::1] part=None):
         """HIT[l], LOCAL_LINE[l]: the alignments of places (LOCAL_PLACE[k]) in their order.
@@ -360,6 +361,43 @@ cdef class LocalAligner:
                         hits[i].part = part[i]
                 self.drop_empty()
         return self.lines_out()
+
+    def pair_up(self, pairs, decided, places, hits, lines, int worth, double edit_phred, Py_ssize_t most, int run):
+        """Place mates together.
+
+        Parameters
+        ----------
+        pairs : search.context.PairContext
+            Read: `mate`, `insert`, `borders`, `rescuable`. Of the context `shift`, `lead`, `words` and `library.table`, too.
+        decided : uint8[n]
+            Mates that keep their places.
+        places : LOCAL_PLACE[k], hits : HIT[l], lines : LOCAL_LINE[l]
+            Read by read, one line a read at most.
+        worth, edit_phred : int, float
+            Score that a concordant mate adds, and what a mismatch costs.
+        most, run : int
+            Buckets of the widest window, and how many bases in a row are equal in a band.
+
+        Returns
+        -------
+        places, primary, joined, wrong
+            As `local.mates.PairedPlaces` has them: LOCAL_PLACE[], HIT[] and LOCAL_LINE[], uint32[j], float64[n].
+        """
+        cdef Joint joint = Joint(self.context, pairs, decided, places, hits, lines, worth, edit_phred, most, run)
+        cdef const coordinate_t *start
+        cdef const int64_t *width
+        with nogil:
+            if joint.list_bands():
+                start, width = <const coordinate_t *>joint.bands.start.p, <const int64_t *>joint.bands.width.p
+                self.score_bands(<const uint32_t *>joint.bands.read_strand.p, start, start, width, width, joint.bands.n,
+                                 True)
+                joint.add(<const local_place_t *>self.rooms[PLACES].p, self.n_places)
+            if joint.choose():
+                self.n_lines = 0
+                self.align_rows(<const local_place_t *>joint.rooms[MOVES].p, NULL, joint.n_moves)
+                self.drop_empty()
+                joint.move(<const hit_t *>self.rooms[HITS].p, <const local_line_t *>self.rooms[LINES].p, self.n_lines)
+        return joint.result
 
     def with_further(self, const uint32_t[::1] read_strand, const coordinate_t[::1] diagonal):
         """Know the best places, too, that touch further diagonals (uint32[d], int64[d]), as `look_further`."""
@@ -398,7 +436,7 @@ cdef class LocalAligner:
     @property
     def places(self):
         """LOCAL_PLACE[k]: all that are known."""
-        return self.copy_of(KNOWN, self.n_known, LOCAL_PLACE)
+        return array_of(self.rooms[KNOWN].p, self.n_known, LOCAL_PLACE)
 
     def lines(self, pairs=None):
         """HIT[l], LOCAL_LINE[l]: the primary lines.
@@ -1011,7 +1049,7 @@ cdef class LocalAligner:
     @property
     def ratings(self):
         """RATING[n + p]: of each read, and of each further part."""
-        return self.copy_of(RATED, self.n + self.n_parts - self.n_split, RATING)
+        return array_of(self.rooms[RATED].p, self.n + self.n_parts - self.n_split, RATING)
 
     def decided(self, found, pairs, int strata):
         """Mates of the pairs that stay where the search of whole reads has placed them.

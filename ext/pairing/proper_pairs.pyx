@@ -71,6 +71,25 @@ cdef inline int64_t template_of(const hit_t *a, const hit_t *b, const uint32_t *
     return template_length(leads(w, a.strand, True), span_of(a, cigars), span_of(b, cigars), a.position, b.position)
 
 
+def pair_templates(const hit_t[::1] hits, const uint32_t[::1] cigars, const int64_t[::1] first,
+                   const int64_t[::1] starts, int orientation):
+    """int64[p]: template lengths of the pairs whose mates are the rows `first` (int64[p]) and those behind them.
+
+    They count in one orientation (index into ORIENTATIONS), and are at most 0 for mates that face the wrong way; 0 where
+    one is unmapped, or on another contig or strand than that asks for. `hits`, `cigars` and `starts` are as for
+    `flag_proper`.
+    """
+    cdef window_t w = window_t(orientation, 0, 0)
+    cdef Py_ssize_t i
+    lengths_array = np.zeros(first.shape[0], np.int64)
+    cdef int64_t[::1] lengths = lengths_array
+    with nogil:
+        for i in range(first.shape[0]):
+            if fit(&hits[first[i]], &hits[first[i] + 1], starts, &w):
+                lengths[i] = template_of(&hits[first[i]], &hits[first[i] + 1], &cigars[0], &w)
+    return lengths_array
+
+
 def name_mates(hit_t[::1] hits, const uint32_t[::1] cigars, const uint8_t[::1] mate, const int64_t[::1] starts, insert):
     """Let secondary alignments of mates name the place of the other one that makes a proper pair, and flag them.
 

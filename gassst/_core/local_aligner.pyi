@@ -1,9 +1,32 @@
+from collections.abc import Iterable
 from typing import Any
 
 from gassst.local.reseed import PassedOver
 from gassst.model.array_types import F64, I16, I32, I64, U8, U32, Structs
 from gassst.model.params import MapParams
 from gassst.search.arrays import Bands
+from gassst.search.context import BatchContext, PairContext
+
+class BandsInWindows:
+    def __init__(self, context: BatchContext, most: int, run: int) -> None: ...
+    def found_in(self, windows: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]: ...
+
+class Joint:
+    @property
+    def result(self) -> tuple[Structs, Structs, Structs, U32, F64]: ...
+    def __init__(
+        self,
+        context: BatchContext,
+        pairs: PairContext,
+        decided: U8,
+        places: Structs,
+        hits: Structs,
+        lines: Structs,
+        worth: int,
+        edit_phred: float,
+        most: int,
+        run: int,
+    ) -> None: ...
 
 class LocalAligner:
     @property
@@ -46,6 +69,18 @@ class LocalAligner:
         beside: bool = ...,
     ) -> Structs: ...
     def align(self, places: Structs, part: U32 | None = ...) -> tuple[Structs, Structs]: ...
+    def pair_up(
+        self,
+        pairs: PairContext,
+        decided: U8,
+        places: Structs,
+        hits: Structs,
+        lines: Structs,
+        worth: int,
+        edit_phred: float,
+        most: int,
+        run: int,
+    ) -> tuple[Structs, Structs, Structs, U32, F64]: ...
     def with_further(self, read_strand: U32, diagonal: I64) -> None: ...
     def look_further(self, read_strand: U32, diagonal: I64) -> None: ...
     def lines(self, pairs: Any = None) -> tuple[Structs, Structs]: ...

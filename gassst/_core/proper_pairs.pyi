@@ -12,6 +12,13 @@ def flag_proper(
     starts: NDArray[np.int64],
     insert: InsertModel,
 ) -> int: ...
+def pair_templates(
+    hits: NDArray[Any],
+    cigars: NDArray[np.uint32],
+    first: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    orientation: int,
+) -> NDArray[np.int64]: ...
 def name_mates(
     hits: NDArray[Any],
     cigars: NDArray[np.uint32],

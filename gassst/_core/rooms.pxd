@@ -1,5 +1,7 @@
 # Memory that grows and is used again; nothing here is to be imported at run time.
+from libc.stdint cimport uint8_t
 from libc.stdlib cimport realloc
+from libc.string cimport memcpy
 
 
 cdef struct room_t:
@@ -18,3 +20,14 @@ cdef inline void *enlarged(room_t *room, size_t bytes) except NULL nogil:
                 raise MemoryError
         room.p, room.bytes = p, bytes
     return room.p
+
+
+cdef inline object array_of(const void *p, Py_ssize_t n, dtype):
+    """What is in memory, as an array."""
+    from numpy import empty
+    array = empty(n, dtype)
+    cdef uint8_t[::1] to = array.view("u1")
+    if n:
+        with nogil:
+            memcpy(&to[0], p, to.shape[0])
+    return array

@@ -7,7 +7,6 @@ import numpy as np
 from gassst._core.local_aligner import LocalAligner
 from gassst.bands.base import WIDTHS, doubled
 from gassst.local.places import MUCH_CLIPPED, Lines, Places
-from gassst.model.array_types import I64, U8, U32
 from gassst.model.params import MapParams, Scoring
 from gassst.search.host import HostBackend
 
@@ -40,22 +39,6 @@ class Aligner:
         params = self.context.params
         self.compiled = self.context.plan.kept("aligner", lambda: _compiled(params, mate_bonus), params)
         self.compiled.open(self.context, backend.bands)
-
-    def least_scores(self, read_strand: U32, bonus: int = 0) -> I64:
-        """int64[k]: the least score that is reported (-T). Unless one is asked for, a read too short for it needs its
-        score without an error.
-
-        `bonus`: what a concordant mate adds to the score.
-        """
-        least = self.scoring.least_score - bonus
-        if self.scoring.min_score is not None:
-            return np.full(len(read_strand), least, np.int64)
-        return np.minimum(self.lengths[read_strand >> 1].astype(np.int64) * self.scoring.match, least)
-
-    def score_bands(self, read_strand: U32, band_start: I64, words: U8) -> Places:
-        """The best places anywhere in bands of 64 * words diagonals, without those that align nothing."""
-        width = 64 * words.astype(np.int64)
-        return Places.of(self.compiled.score(read_strand, band_start, band_start, width, width))
 
     def align_places(self, places: Places) -> Lines:
         """The alignments of places, in their order, without those that a contig's end leaves nothing of."""

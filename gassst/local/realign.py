@@ -14,8 +14,7 @@ import numpy as np
 from gassst._core import local_places as _local_places
 from gassst._core.local_places import SCORED
 from gassst.local.align import Aligner
-from gassst.local.joint import PAIR_BONUS
-from gassst.local.mates import pair_up
+from gassst.local.mates import PAIR_BONUS, pair_up
 from gassst.local.places import Lines, Places
 from gassst.local.reseed import STRIDE, PassedOver, diagonals_of_copies, look_again, seed_length
 from gassst.model.array_types import U32

@@ -14,12 +14,9 @@ import numpy as np
 
 from gassst.errors import InputError, UsageError, unreadable
 from gassst.files.whole_file import write_text
-from gassst.index.reference import contig_before
 from gassst.model.params import LONGEST_TEMPLATE, ORIENTATIONS, STRETCH
-from gassst.model.sam_flags import UNMAPPED
 from gassst.model.slices import slices
 from gassst.pairing.error_rate import ENOUGH_READS, MOST_BASES, UNKNOWN_LIBRARY, ErrorRate
-from gassst.pairing.orientation import leads, partner_strand, template_length
 
 # At the head of the input: the same number whatever the batches and threads. A mean of 2,048 pairs lies within a
 # twentieth of a standard deviation. 1,024 place as many mates right; 16,384 cost half as much again for 20,000
@@ -213,33 +210,3 @@ def _between(values: Sequence[int], at: float) -> float:
     """The value at a place between two of them, on the line through these."""
     below = int(at)
     return values[below] + (values[math.ceil(at)] - values[below]) * (at - below)
-
-
-def pair_templates(
-    orientation: str, a: np.ndarray, b: np.ndarray, span_a: np.ndarray, span_b: np.ndarray, starts: np.ndarray
-) -> np.ndarray:
-    """Template lengths of pairs in this orientation.
-
-    Parameters
-    ----------
-    orientation : str
-    a, b : HIT[p]
-        First and last mates.
-    span_a, span_b : int64[p]
-        Reference bases that they cover.
-    starts : int64[c]
-        Contig starts.
-
-    Returns
-    -------
-    int64[p]
-        At most 0 for mates that face the wrong way; 0 where one is unmapped, or on another contig or strand than the
-        orientation asks for.
-    """
-    contig = [contig_before(starts, mate["position"]) for mate in (a, b)]
-    strand = [mate["strand"].astype(np.int64) for mate in (a, b)]
-    fits = (contig[0] == contig[1]) & ((a["flag"] | b["flag"]) & UNMAPPED == 0)
-    fits &= strand[1] == partner_strand(orientation, strand[0])
-    leading = leads(orientation, strand[0], np.ones(len(a), np.int64))
-    start = [mate["position"].astype(np.int64) for mate in (a, b)]
-    return np.where(fits, template_length(leading, start[0], span_a, start[1], span_b), 0)

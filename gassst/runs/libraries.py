@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gassst._core import counts as _counts
+from gassst._core.proper_pairs import pair_templates
 from gassst.model.params import LONGEST_TEMPLATE, ORIENTATIONS
 from gassst.model.stats import CONFIDENT, Stats
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate, deamination
@@ -26,7 +27,6 @@ from gassst.pairing.insert_size import (
     bases_of_runs,
     is_primary,
     learned_insert,
-    pair_templates,
     reference_spans,
 )
 from gassst.search.arrays import BatchResult
@@ -95,11 +95,11 @@ def pair_sample(
     spans = reference_spans(primary, cigars)
     first = np.flatnonzero(mate == 1)
     a, b = first, first + 1
-    pairs = primary[a], primary[b], spans[a], spans[b], starts
-    template = pair_templates(orientation, *pairs)
+    pairs = primary, cigars, a, starts
+    template = pair_templates(*pairs, ORIENTATIONS.index(orientation))
     fits = (template > 0) & (template <= LONGEST_TEMPLATE)
     if orientation == "rf":  # mates that overlap face each other
-        fits &= pair_templates("fr", *pairs) <= 0
+        fits &= pair_templates(*pairs, ORIENTATIONS.index("fr")) <= 0
     sure = primary["mapq"] >= CONFIDENT
     taught = np.r_[np.flatnonzero(sure & (mate == 0)), a[fits & sure[b]], b[fits & sure[a]]]
     both = fits & sure[a] & sure[b]

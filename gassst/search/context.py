@@ -140,8 +140,6 @@ class PairContext:
     insert : InsertModel
     mate : uint8[n]
         0 single, 1 first, 2 last mate.
-    first : int64[p]
-        Rows of the first mates.
     partner : int64[n]
         Row of the mate; a single read is its own partner.
     borders : int64[c + 1]
@@ -160,7 +158,6 @@ class PairContext:
 
     insert: InsertModel
     mate: U8
-    first: I64
     partner: I64
     borders: I64
     window_bases: int
@@ -182,7 +179,6 @@ class PairContext:
         return cls(
             insert=insert,
             mate=mate,
-            first=first,
             partner=partner,
             borders=borders_of(context.reference),
             window_bases=window_bases,

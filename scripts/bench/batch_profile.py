@@ -48,7 +48,7 @@ METHODS = {
     (host, host.Stages): ("search",),
     (host, host.PairStages): ("search_pairs",),
     (align, align.LocalAligner): (
-        *("known", "look_further", "report", "rows", "score", "align", "decided", "know"),
+        *("known", "look_further", "report", "rows", "score", "align", "decided", "pair_up", "know"),
         *("with_further", "least_stretches", "further_places", "add_further"),
     ),
 }

@@ -39,6 +39,7 @@ LOCAL_ALIGNER, TEST_UNGAPPED = "ext/align/local_aligner.pyx", "tests/unit/test_u
 LOCAL_REPORT = "tests/unit/test_local_report.py"
 PAIR_SCORING, PROPER_PAIRS = "ext/pairing/pair_scoring.pyx", "ext/pairing/proper_pairs.pyx"
 PAIR_STAGES, PLAIN_PAIRS = "ext/pairing/pair_stages.pyx", "tests/property/test_pair_stages.py"
+JOINT, JOINT_PLACES = "ext/pairing/joint.pxi", "tests/unit/test_joint_places.py"
 BUILDER, MATES, FIELDS = "ext/io/record_builder.pxi", "ext/io/record_mates.pxi", "ext/io/bam_fields.h"
 RECORD_ENDS, SORTING = "ext/io/record_ends.h", "ext/io/record_sorting.pxi"
 DUPLICATES, DUPLICATES_PY = "ext/io/duplicates.pyx", "gassst/records/duplicates.py"
@@ -321,7 +322,23 @@ MUTATIONS = [
     ),
     Mutation(
         "pairing: mates on two contigs make a pair", PAIR_SCORING,
-        "b.contig[other] != a.contig[own]", "b.contig[other] == -1", "tests/unit/test_pairing.py",
+        "other.contig != own.contig", "other.contig == -1", "tests/unit/test_pairing.py",
+    ),
+    Mutation(
+        "pairing: each diagonal is a place of its own", JOINT,
+        "place.diagonal - before.diagonal > SAME_PLACE", "place.diagonal > before.diagonal", JOINT_PLACES,
+    ),
+    Mutation(
+        "pairing: mates are looked for in one orientation", JOINT,
+        "windows.n):\n        all.bands.add", "windows.n - 1):\n        all.bands.add", JOINT_PLACES,
+    ),
+    Mutation(
+        "pairing: a place of other bases is a rival", JOINT,
+        "changed |= kept < pair.n[side]", "changed |= kept < 0", JOINT_PLACES,
+    ),
+    Mutation(
+        "pairing: windows of mates go on behind a contig", JOINT,
+        "low[i] = max(low[i], all.starts[contig] - other)", "low[i] = low[i]", JOINT_PLACES,
     ),
     Mutation(
         "pairing: a deletion does not lengthen the template", CIGAR_H,

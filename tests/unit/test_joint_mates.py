@@ -3,8 +3,6 @@
 The oracle scores both mates against every copy of a family with parasail, which knows no bands, seeds or filters.
 """
 
-from types import SimpleNamespace
-
 import numpy as np
 import parasail
 import pytest
@@ -12,10 +10,6 @@ from text_bases import random_bases, reverse_complement
 
 import gassst
 from gassst.index.reference import Reference
-from gassst.local.joint import LAST_DIAGONAL, PAIR_BONUS, any_within, candidates_of
-from gassst.local.places import Places
-from gassst.model.array_types import COORDINATE_BITS
-from gassst.model.layouts import SAME_PLACE
 from gassst.model.params import Scoring
 
 M, INSERT = 100, 260
@@ -192,89 +186,3 @@ def test_a_short_mate_is_looked_for_beside_all_of_seven_copies():
     index, _ = built(copies, rng)
     qualities = [record.mapping_quality for mates in map_pairs(index, pairs) for record in mates]
     assert max(qualities) <= 3
-
-
-ALIGNER = SimpleNamespace(
-    context=SimpleNamespace(n=3), least_scores=lambda read_strand, bonus: np.full(len(read_strand), 30)
-)
-ALL = np.ones(3, bool)
-
-
-def random_places(rng, k):
-    """Of three reads, many of them near each other; totals and places chosen before are often the same."""
-    diagonal = (rng.choice([0, 4000, LAST_DIAGONAL - 300], k) + rng.integers(0, 300, k)).astype(np.int64)
-    total = rng.integers(40, 44, k).astype(np.int32)
-    band = diagonal, np.full(k, 64)
-    ends = np.full(k, 3, np.uint8), np.full(k, 50, np.uint16)
-    columns = rng.integers(0, 6, k).astype(np.uint32), *band, total, total, *ends, diagonal
-    return Places(*columns, rng.random(k) < 0.3, diagonal)
-
-
-def test_candidates_are_of_the_reads_concerned_and_score_enough():
-    """Up to 29 behind the best place of their read, and 30 at least."""
-    rng = np.random.default_rng(7)
-    total = np.tile(np.arange(25, 75, dtype=np.int32), 3)
-    strand, diagonal = np.repeat(np.array([0, 2, 4], np.uint32), 50), 100 * rng.permutation(150)
-    ends = np.full(150, 3, np.uint8), np.full(150, 50, np.uint16)
-    none = np.zeros(150, bool)
-    places = Places(strand, diagonal, np.full(150, 64), total, total, *ends, diagonal, none, diagonal)
-    rows = candidates_of(ALIGNER, np.array([True, False, True]), places)
-    expected = [(s, t) for s in (0, 4) for t in range(74 - PAIR_BONUS, 75)]
-    assert sorted(zip(strand[rows].tolist(), total[rows].tolist(), strict=True)) == expected
-
-
-def places_of(candidates):
-    """Rows of each place: those of one strand, with at most SAME_PLACE diagonals from one to the next."""
-    rows = range(len(candidates.total))
-    keys = [(int(candidates.read_strand[row]), int(candidates.diagonal[row]), row) for row in rows]
-    places, before = [], (-1, 0)
-    for strand, diagonal, row in sorted(keys):
-        if strand != before[0] or diagonal - before[1] > SAME_PLACE:
-            places.append([])
-        places[-1].append(row)
-        before = strand, diagonal
-    return places
-
-
-@pytest.mark.parametrize("k", [0, 1, 2, 30, 200])
-def test_the_best_candidate_of_each_place_is_left(k):
-    """Of equal ones that chosen before, then the one on the first diagonal."""
-    rng = np.random.default_rng(k)
-    for _ in range(30):
-        some = random_places(rng, k)
-        rows = candidates_of(ALIGNER, ALL, some)
-        left = some.take(rows)
-        expected = [
-            min((-some.total[row], not some.given[row], some.diagonal[row]) for row in place)
-            for place in places_of(some)
-        ]
-        found = zip(-left.total, ~left.given, left.diagonal, strict=True)
-        assert [tuple(map(int, row)) for row in found] == [tuple(map(int, row)) for row in expected]
-        keys = left.read_strand.astype(np.int64) << COORDINATE_BITS | left.diagonal
-        assert (np.diff(keys) > 0).all()
-
-
-@pytest.mark.parametrize("k", [0, 1, 50])
-def test_candidates_in_a_window_are_those_on_its_diagonals(k):
-    """Both ends belong to it; what lies outside of the reference is left out of it."""
-    rng = np.random.default_rng(100 + k)
-    some = random_places(rng, k)
-    some = some.take(candidates_of(ALIGNER, ALL, some))
-    n = 2000
-    strand = rng.integers(0, 6, n)
-    low = rng.choice([-200, 0, 3900, LAST_DIAGONAL - 400], n) + rng.integers(0, 500, n)
-    high = low + rng.integers(0, 40, n)
-    if k:  # many windows end at a candidate, at one side or the other
-        row = rng.integers(0, len(some.total), n)
-        end = np.where(np.arange(n) % 2, low, high)
-        shift = some.diagonal[row].astype(np.int64) - end + rng.integers(-1, 2, n)
-        shift[n // 2 :] = 0
-        strand = np.where(shift != 0, some.read_strand[row], strand)
-        low, high = low + shift, high + shift
-    expected = [
-        any(s == w and a <= d <= b for s, d in zip(some.read_strand, some.diagonal.astype(int), strict=True))
-        for w, a, b in zip(strand, low, high, strict=True)
-    ]
-    found = any_within(some, strand, low, high)
-    assert found.tolist() == expected
-    assert not k or 100 < found.sum() < n - 100

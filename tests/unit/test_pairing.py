@@ -10,10 +10,10 @@ import brute_force as bf
 import numpy as np
 import pytest
 
-from gassst._core import mate_anchors as _mate_anchors
 from gassst._core import pair_scoring as _pair_scoring
+from gassst._core.local_aligner import BandsInWindows
+from gassst._core.mapq import Odds
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
-from gassst.pairing.pair_scoring import PairedReads, PlacesByRead
 
 CASES = [(orientation, seed) for orientation in ORIENTATIONS for seed in range(4)]
 
@@ -31,23 +31,6 @@ def concordant(orientation, first, last, low, high) -> bool:
 def flat(rows: list[tuple[int, ...]], *types) -> list[np.ndarray]:
     table = np.array(rows, np.int64).reshape(len(rows), len(types))
     return [np.ascontiguousarray(table[:, i].astype(t)) for i, t in enumerate(types)]
-
-
-def test_places_of_rows_lie_on_the_contig_of_their_middle():
-    rng = np.random.default_rng(1)
-    borders, n, k = np.array([1000, 1500, 4000, 9000], np.int64), 50, 3000
-    lengths = rng.integers(30, 200, n).astype(np.uint32)
-    read_strand, band_start = rng.integers(0, 2 * n, k).astype(np.uint32), rng.integers(200, 10_000, k)
-    end = rng.integers(0, 128, k).astype(np.uint16)
-    columns = read_strand, band_start + end + lengths[read_strand >> 1]
-    edits, rows = rng.integers(0, 9, k).astype(np.uint16), rng.integers(0, k, 2000)
-    bands = SimpleNamespace(read_strand=read_strand, band_start=band_start, end=end, edits=edits)
-    found = SimpleNamespace(bands=bands)
-    *got, contig = _pair_scoring.places_of_rows(found, SimpleNamespace(rows=rows), lengths, borders)
-    for column, expected in zip(got, (*columns, edits), strict=True):
-        assert column.tolist() == expected[rows].tolist()
-    middle = got[1].astype(np.int64) - ((lengths[got[0] >> 1] + 1) >> 1)
-    assert contig.tolist() == np.searchsorted(borders, middle, side="right").tolist()
 
 
 # --- bands in windows ----------------------------------------------------------------------------------------------
@@ -124,17 +107,17 @@ def test_bands_in_windows_that_have_bases_in_a_row(run):
                 there = np.where((at >= 0) & (at < 2000), reference[np.clip(at, 0, 1999)], 4)
                 equal = "".join("=" if a == b < 4 else "x" for a, b in zip(read, there, strict=True))
                 if "=" * run in equal:
-                    expected.append((2 * r + strand, begin, int(words[r])))
+                    expected.append((2 * r + strand, begin, 64 * int(words[r])))
                     break
-    got = _mate_anchors.bands_in_windows(np.arange(n), windows, context, most, run)
-    assert list(zip(*(column.tolist() for column in got), strict=True)) == expected
+    windows = [(2 * r + int(strand), int(low), int(high)) for r, (low, high, strand) in enumerate(windows.T)]
+    bands = BandsInWindows(context, most, run)
+    assert bands.found_in(windows) == expected
     assert expected
     # A read may have several windows, in any order.
     some = expected[0][0] >> 1, expected[-1][0] >> 1
-    again = np.array([some[1], some[0], 3, some[1]])
-    got = _mate_anchors.bands_in_windows(again, windows[:, again].copy(), context, most, run)
+    again = some[1], some[0], 3, some[1]
     of_read = [[band for band in expected if band[0] >> 1 == r] for r in again]
-    assert list(zip(*(column.tolist() for column in got), strict=True)) == sum(of_read, [])
+    assert bands.found_in([windows[r] for r in again]) == sum(of_read, [])
     assert sum(map(bool, of_read)) >= 3
 
 
@@ -156,9 +139,8 @@ def test_what_lies_behind_a_read_is_no_base_of_it():
         lead=np.array([16], np.uint32),
         words=np.ones(1, np.uint8),
     )
-    windows = np.array([[96], [127], [0]])
     for run, bands in ((8, 1), (9, 0)):
-        assert len(_mate_anchors.bands_in_windows(np.zeros(1, int), windows, context, 8, run)[0]) == bands
+        assert len(BandsInWindows(context, 8, run).found_in([(0, 96, 127)])) == bands
 
 
 # --- choose ----------------------------------------------------------------------------------------------------
@@ -167,8 +149,15 @@ def test_what_lies_behind_a_read_is_no_base_of_it():
 BORDER = 2000  # of two contigs
 
 
-def on_contig(place) -> int:
-    return int(place[1] >= BORDER)
+def on_contig(place, length) -> bool:
+    """Whether the middle is on the second contig."""
+    return place[1] + length // 2 >= BORDER
+
+
+def odds_of(errors, length, library):
+    """How much less likely a place is with one error more, in reads of a library (rate, bases) that are all alike."""
+    share = (errors + library[0] * library[1]) / (length + library[1])
+    return share / (3 * max(1 - share, 1 / 3))
 
 
 def weigh(orientation, insert, places, lengths, odds, unpaired, each):
@@ -180,7 +169,11 @@ def weigh(orientation, insert, places, lengths, odds, unpaired, each):
         for j, b in enumerate(last):
             likelihood = odds[0] ** (a[2] - best[0]) * odds[1] ** (b[2] - best[1])
             t = bf.template(orientation, (*a[:2], lengths[0]), (*b[:2], lengths[1]))
-            fits = t is not None and insert.low <= t <= insert.high and on_contig(a) == on_contig(b)
+            fits = (
+                t is not None
+                and insert.low <= t <= insert.high
+                and on_contig(a, lengths[0]) == on_contig(b, lengths[1])
+            )
             z = (t - insert.mean) / insert.sd if fits else 0.0
             cost = each * (a[2] + b[2]) + (-10 * math.log10(math.exp(-z * z / 2)) if fits else unpaired)
             weight = likelihood * (math.exp(-z * z / 2) * fits + u)
@@ -198,16 +191,28 @@ def random_places(rng, size, n):
     return [list(places)[i] for i in rng.permutation(n)]
 
 
-def choose(sides, lengths, mate, odds, digest, flip, insert, unpaired, each=18.0):
+LIBRARY = 0.02, 100.0
+
+
+def choose(sides, lengths, mate, digest, flip, insert, unpaired, each=18.0, library=LIBRARY):
     rows = [(r << 1 | p[0], p[1] + lengths[r], p[2]) for r, side in enumerate(sides) for p in side]
     start = np.concatenate([[0], np.cumsum([len(side) for side in sides])]).astype(np.int64)
-    contig = np.array([on_contig(p) for side in sides for p in side], np.int32)
-    places = PlacesByRead(*flat(rows, np.uint32, np.int64, np.uint16), contig, start)
+    # Among the bands that were found those of a read are in any order.
+    order = np.random.default_rng(len(rows)).permutation(len(rows))
+    strand, ends, edits = (column[order] for column in flat(rows, np.uint32, np.int64, np.uint16))
+    end = np.arange(len(rows), dtype=np.uint16)
+    band_start = ends - end - np.array(lengths)[strand >> 1]
+    bands = SimpleNamespace(read_strand=strand, edits=edits, band_start=band_start.astype(np.int64), end=end)
+    found = SimpleNamespace(bands=bands)
+    selected = SimpleNamespace(rows=np.argsort(order), start=start)
     of_reads = flat(
         [*zip(lengths, flip, digest, mate, strict=True)], np.uint32, np.uint8, np.uint64, np.uint8
     )
-    reads = PairedReads(*of_reads, insert)
-    return _pair_scoring.choose_pairs(places, np.array(odds), reads, unpaired, each), start
+    names = SimpleNamespace(table=Odds(*library, 0.5, 1.0, 1e-300))
+    context = SimpleNamespace(lengths=of_reads[0], flip=of_reads[1], digest=of_reads[2], library=names)
+    borders = np.array([-10_000, BORDER, 1 << 40], np.int64)
+    pairs = SimpleNamespace(mate=of_reads[3], insert=insert, borders=borders)
+    return _pair_scoring.choose_pairs(found, selected, context, pairs, unpaired, each), start
 
 
 @pytest.mark.parametrize("orientation, seed", CASES)
@@ -219,12 +224,16 @@ def test_choice_and_doubt_by_looking_at_every_pair_of_places(orientation, seed):
         lengths = [int(m) for m in rng.integers(30, 150, 2)]
         n = [int(k) for k in rng.choice([1, 1, 2, 5, 12], 2)]
         sides = [random_places(rng, int(rng.choice([500, 4000])), k) for k in n]
-        odds, unpaired = [float(x) for x in rng.uniform(0.001, 0.3, 2)], float(rng.uniform(20, 70))
+        library, unpaired = (
+            (float(rng.uniform(0.003, 0.3)), float(rng.uniform(1, 500))),
+            float(rng.uniform(20, 70)),
+        )
         digest = [int(x) for x in rng.integers(0, 1 << 63, 2)]
         each = float(rng.choice([18.0, 3.6]))  # of an error, of a point of score
         (primary, proper, wrong, decided), start = choose(
-            sides, lengths, (1, 2), odds, digest, rng.integers(0, 2, 2), insert, unpaired, each
+            sides, lengths, (1, 2), digest, rng.integers(0, 2, 2), insert, unpaired, each, library
         )
+        odds = [odds_of(min(p[2] for p in side), m, library) for side, m in zip(sides, lengths, strict=True)]
         table = weigh(orientation, insert, sides, lengths, odds, unpaired, each)
         best = [min(p[2] for p in side) for side in sides]
         alone = each * sum(best) + unpaired
@@ -256,7 +265,7 @@ def test_equal_pairs_are_drawn_and_doubted():
     drawn = set()
     for digest in range(30):
         (primary, proper, wrong, _), _ = choose(
-            sides, (100, 100), (1, 2), (0.01, 0.01), (digest * 7919, digest), (0, 0), insert, 60.0
+            sides, (100, 100), (1, 2), (digest * 7919, digest), (0, 0), insert, 60.0
         )
         a, b = sides[0][primary[0]], sides[1][primary[1] - 3]
         assert b[1] - a[1] == 200
@@ -279,7 +288,7 @@ def test_equal_pairs_are_drawn_and_doubted():
 def test_proper_is_within_the_window_and_on_the_right_strands(last, expected):
     insert = InsertModel.given("fr", 300, 30)  # 180..420
     (_, proper, _, decided), _ = choose(
-        [[(False, 5000, 0)], [last]], (100, 100), (1, 2), (0.01, 0.01), (5, 6), (0, 0), insert, 60.0
+        [[(False, 5000, 0)], [last]], (100, 100), (1, 2), (5, 6), (0, 0), insert, 60.0
     )
     assert proper.tolist() == [expected] * 2
     assert decided.all()
@@ -291,7 +300,7 @@ def test_proper_is_within_the_window_even_where_chance_explains_the_length_bette
     for unpaired in (60.0, 25.0):
         for last, expected in (((True, 5318, 0), 1), ((True, 5322, 0), 0)):
             (_, proper, _, _), _ = choose(
-                [[(False, 5000, 0)], [last]], (100, 100), (1, 2), (0.01, 0.01), (5, 6), (0, 0), insert,
+                [[(False, 5000, 0)], [last]], (100, 100), (1, 2), (5, 6), (0, 0), insert,
                 unpaired,
             )  # fmt: skip
             assert proper.tolist() == [expected] * 2
@@ -301,7 +310,7 @@ def test_a_mate_without_a_place_and_a_single_read_are_not_decided():
     insert = InsertModel.given("fr", 300, 30)
     sides = [[(False, 5000, 0)], [], [(True, 7000, 2), (True, 9000, 2)], [], []]
     (primary, proper, wrong, decided), _ = choose(
-        sides, (100,) * 5, (1, 2, 0, 1, 2), (0.01,) * 5, range(5), (0,) * 5, insert, 60.0
+        sides, (100,) * 5, (1, 2, 0, 1, 2), range(5), (0,) * 5, insert, 60.0
     )
     assert primary.tolist() == [0, -1, 1, -1, -1]
     assert not proper.any()
@@ -314,9 +323,9 @@ def test_choice_beyond_two_billion(top):
     """Coordinates use more than 32 bits."""
     insert = InsertModel.given("fr", 300, 30)
     sides = [[(False, 300, 0), (False, top, 1)], [(True, top + 200, 1), (True, 100_000, 0)]]
-    (primary, proper, _, _), _ = choose(sides, (100, 100), (1, 2), (0.01, 0.01), (5, 6), (0, 0), insert, 60.0)
+    (primary, proper, _, _), _ = choose(sides, (100, 100), (1, 2), (5, 6), (0, 0), insert, 60.0)
     assert (primary.tolist(), proper.tolist()) == ([1, 2], [1, 1])
     middle = 1 << 31
     sides = [[(False, middle - 1000, 0)], [(True, middle + 5000, 0), (True, middle - 800, 0)]]
-    (primary, proper, _, _), _ = choose(sides, (100, 100), (1, 2), (0.01, 0.01), (5, 6), (0, 0), insert, 60.0)
+    (primary, proper, _, _), _ = choose(sides, (100, 100), (1, 2), (5, 6), (0, 0), insert, 60.0)
     assert (primary.tolist(), proper.tolist()) == ([0, 2], [1, 1])

@@ -1,0 +1,528 @@
+# Pairs that whole reads do not decide: the known places of both mates are weighed together, by their scores. Mates are
+# looked for in windows beside each other, in the bands in which some bases in a row fit. Part of local_aligner.pyx.
+
+from libc.math cimport pow
+from libc.stdint cimport INT64_MIN
+
+from gassst._core.costs cimport costs_of
+from gassst._core.mapq cimport Odds
+from gassst._core.orientation cimport leads, partner_strand, partner_window, window_t
+from gassst._core.pair_scoring cimport PairChooser, choice_t
+from gassst._core.planes cimport conversion_of_strand, converted_high, planes_of
+from gassst._core.same_place cimport same_place
+
+from gassst.model.params import MAX_READ_LENGTH
+
+cdef enum:
+    WORD = 8                # bases of a word: its planes are 16 bits
+    WORDS_AT_ONCE = 64 + 1 - WORD   # that begin in 64 bases
+    CHAINS = 1024           # of words with equal hashes
+
+
+cdef struct words_t:
+    # The words of a strand: whether each occurs, and those from each base on, in chains of equal hashes.
+    uint64_t occurs[1024]
+    uint16_t head[CHAINS]   # 1 + the last base of each chain; 0: none
+    uint16_t *at
+    uint16_t *next          # 1 + the base before in the chain; 0: none
+    Py_ssize_t n
+
+
+cdef struct strip_t:
+    # Bands of neighbouring buckets, and which of them are wanted.
+    int64_t start           # first diagonal of the first band
+    int64_t width           # diagonals of each band
+    int64_t n               # bands, 2^shift diagonals apart
+    int shift
+    uint8_t *wanted
+    int64_t found           # how many are
+
+
+cdef inline uint16_t word_of(bases64_t bases, int i) noexcept nogil:
+    """The low bits of the bases i .. i + 7, then the high bits."""
+    return <uint16_t>((bases.low >> i & 0xff) | (bases.high >> i & 0xff) << 8)
+
+
+cdef inline bint is_known(bases64_t bases, int i) noexcept nogil:
+    return bases.masked >> i & 0xff == 0
+
+
+cdef inline int chain_of(uint16_t word) noexcept nogil:
+    return (word ^ word >> 6) & (CHAINS - 1)
+
+
+cdef inline bases64_t as_converted(bases64_t bases, int conversion) noexcept nogil:
+    """Bases as the words of a strand have them, where a base may have been another before its conversion."""
+    if conversion:
+        bases.masked &= ~bases.high
+        bases.high = converted_high(bases.low, bases.high, conversion)
+    return bases
+
+
+cdef void list_words(planes_t reads, int64_t first, int64_t m, int conversion, words_t *words) noexcept nogil:
+    cdef int64_t at = 0
+    cdef int i
+    cdef uint16_t word
+    cdef bases64_t bases
+    memset(words.occurs, 0, sizeof(words.occurs))
+    memset(words.head, 0, sizeof(words.head))
+    words.n = max(m - WORD + 1, 0)
+    while at < words.n:
+        bases = as_converted(bases_at(reads, first + at), conversion)
+        for i in range(<int>min(words.n - at, <int64_t>WORDS_AT_ONCE)):
+            if is_known(bases, i):
+                word = words.at[at + i] = word_of(bases, i)
+                words.occurs[word >> 6] |= <uint64_t>1 << (word & 63)
+                words.next[at + i] = words.head[chain_of(word)]
+                words.head[chain_of(word)] = <uint16_t>(at + i + 1)
+        at += WORDS_AT_ONCE
+
+
+cdef void want(strip_t *strip, int64_t diagonal) noexcept nogil:
+    """The bands that hold a diagonal."""
+    cdef int64_t i = max(diagonal - strip.start - strip.width + (1 << strip.shift), 0) >> strip.shift
+    while i < strip.n and strip.start + (i << strip.shift) <= diagonal:
+        strip.found += not strip.wanted[i]
+        strip.wanted[i] = 1
+        i += 1
+
+
+cdef void find_runs(planes_t reference, planes_t reads, int64_t first, int64_t m, int conversion, int run,
+                    const words_t *words, strip_t *strip) noexcept nogil:
+    """Want the bands that hold a diagonal on which `run` bases of a strand, at least a word, are equal in a row."""
+    cdef int64_t at = max(strip.start, 0), last = strip.start + ((strip.n - 1) << strip.shift) + strip.width + m
+    cdef int64_t known = -1     # diagonal: a copy has many words on one
+    cdef int i
+    cdef Py_ssize_t o
+    cdef uint16_t word
+    cdef bases64_t bases
+    while at < last and strip.found < strip.n:
+        bases = as_converted(bases_at(reference, at), conversion)
+        for i in range(WORDS_AT_ONCE):
+            word = word_of(bases, i)
+            if not words.occurs[word >> 6] >> (word & 63) & 1:
+                continue
+            o = words.head[chain_of(word)]
+            while o:
+                if words.at[o - 1] == word and is_known(bases, i) and at + i - (o - 1) != known:
+                    if o - 1 + run <= m and differences(bases_at(reference, at + i),
+                                                        bases_at(reads, first + o - 1)) & first_bases(run) == 0:
+                        known = at + i - (o - 1)
+                        want(strip, known)
+                o = words.next[o - 1]
+        at += WORDS_AT_ONCE
+
+
+cdef class BandsInWindows:
+    """Bands in windows of reads that may hold an alignment: `run` bases (8 to 64) in a row are equal on a diagonal of
+    theirs. A window of more than `most` buckets has none.
+
+    There are `n`: `read_strand` uint32[n], their first diagonals `start` int64[n], `width` int64[n].
+    """
+
+    cdef object context
+    cdef planes_t reference, strands
+    cdef const uint32_t[::1] lengths, plane_start, lead
+    cdef const uint8_t[::1] words_of_read, conversions
+    cdef uint16_t[:, ::1] of_words
+    cdef uint8_t[::1] wanted
+    cdef words_t words
+    cdef strip_t strip
+    cdef int64_t listed, most
+    cdef int run
+    cdef room_t read_strand, start, width
+    cdef Py_ssize_t n
+
+    def __cinit__(self, context, Py_ssize_t most, int run):
+        packed = self.context = context.packed
+        self.reference, self.strands = planes_of(context.reference.planes), planes_of(packed.planes)
+        self.lengths, self.plane_start, self.conversions = packed.lengths, packed.plane_start, packed.conversions
+        self.lead, self.words_of_read = context.lead, context.words
+        self.of_words, self.wanted = np.empty((2, MAX_READ_LENGTH), np.uint16), np.empty(max(most, 1), np.uint8)
+        self.words.at, self.words.next = &self.of_words[0, 0], &self.of_words[1, 0]
+        self.strip.wanted, self.strip.shift = &self.wanted[0], context.shift
+        self.most, self.run, self.listed = most, run, -1
+
+    def __dealloc__(self):
+        free(self.read_strand.p)
+        free(self.start.p)
+        free(self.width.p)
+
+    cdef int add(self, uint32_t read_strand, int64_t low, int64_t high) except -1 nogil:
+        """Add the bands in a window, of its first to its last diagonal. A read may have several."""
+        cdef strip_t *strip = &self.strip
+        cdef uint32_t r = read_strand >> 1
+        cdef int64_t m = self.lengths[r], first = max(low, 0) >> strip.shift, base, b
+        cdef int conversion = 0
+        if high < max(low, 0) or (high >> strip.shift) - first >= self.most:
+            return 0
+        strip.n, strip.found = (high >> strip.shift) - first + 1, 0
+        strip.start, strip.width = (first << strip.shift) - self.lead[r], 64 * self.words_of_read[r]
+        memset(strip.wanted, 0, strip.n)
+        if self.conversions.shape[0]:
+            conversion = conversion_of_strand(self.conversions[r], read_strand & 1)
+        base = first_base(self.plane_start[r], read_strand, m)
+        if base != self.listed:
+            list_words(self.strands, base, m, conversion, &self.words)
+            self.listed = base
+        find_runs(self.reference, self.strands, base, m, conversion, self.run, &self.words, strip)
+        cdef uint32_t *strands = <uint32_t *>enlarged(&self.read_strand, (self.n + strip.found) * sizeof(uint32_t))
+        cdef coordinate_t *starts = <coordinate_t *>enlarged(&self.start, (self.n + strip.found) * sizeof(coordinate_t))
+        cdef int64_t *widths = <int64_t *>enlarged(&self.width, (self.n + strip.found) * sizeof(int64_t))
+        for b in range(strip.n):
+            if strip.wanted[b]:
+                strands[self.n], starts[self.n] = read_strand, strip.start + (b << strip.shift)
+                widths[self.n] = strip.width
+                self.n += 1
+        return 0
+
+    def found_in(self, windows):
+        """list of tuple: strand, first diagonal and diagonals of each band in windows, which are (strand, first diagonal,
+        last one)."""
+        self.n = 0
+        for read_strand, low, high in windows:
+            self.add(read_strand, low, high)
+        return [((<uint32_t *>self.read_strand.p)[i], (<coordinate_t *>self.start.p)[i], (<int64_t *>self.width.p)[i])
+                for i in range(self.n)]
+
+
+cdef enum:  # what memory is for
+    SORTED
+    MERGED
+    MOVES
+    NEW_HITS
+    NEW_LINES
+    CANDIDATES
+    N_JOINT_ROOMS = CANDIDATES + 2
+
+
+cdef struct pair_t:
+    # Two mates; of each its first place (and behind the last ones), its line or NULL, and the places that it may have.
+    Py_ssize_t read
+    Py_ssize_t[3] first
+    const local_line_t *line[2]
+    Py_ssize_t next_line
+    local_place_t *known[2]
+    Py_ssize_t[2] n
+
+
+cdef class Joint:
+    """The steps of `LocalAligner.pair_up`.
+
+    A mate without a concordant place is looked for in the windows that the insert sizes leave around the places of the
+    other one. Of all concordant pairs of places the best one is taken, if it costs less than it is worth.
+    """
+
+    cdef object arrays, joined_array, wrong_array
+    cdef BandsInWindows bands
+    cdef PairChooser chooser
+    cdef Odds odds
+    cdef costs_t costs
+    cdef int64_t least, worth
+    cdef bint short_fit     # a read too short for the least score needs its score without an error
+    cdef const int64_t[::1] starts, contig_lengths
+    cdef const uint32_t[::1] lengths
+    cdef const uint8_t[::1] mate, flip, decided, rescuable
+    cdef const uint64_t[::1] digest
+    cdef const local_place_t *places
+    cdef const hit_t *hits
+    cdef const local_line_t *lines
+    cdef Py_ssize_t n_places, n_lines, n_moves, n_joined
+    cdef room_t[N_JOINT_ROOMS] rooms
+    cdef uint32_t[::1] joined
+    cdef double[::1] wrong
+
+    def __cinit__(self, context, pairs, const uint8_t[::1] decided, places, hits, lines, int worth, double edit_phred,
+                  Py_ssize_t most, int run):
+        cdef const local_place_t[::1] some_places = places
+        cdef const hit_t[::1] some_hits = hits
+        cdef const local_line_t[::1] some_lines = lines
+        scoring = context.params.scoring
+        self.costs, self.worth = costs_of(scoring), worth
+        self.least, self.short_fit = scoring.least_score - worth, scoring.min_score is None
+        cdef double point = edit_phred / (self.costs.match + self.costs.mismatch)
+        self.bands, self.chooser = BandsInWindows(context, most, run), PairChooser(pairs, worth * point, point)
+        self.odds = context.library.table
+        self.starts, self.contig_lengths = context.reference.starts, context.reference.lengths
+        self.lengths, self.flip, self.digest = context.packed.lengths, context.flip, context.digest
+        self.mate, self.rescuable, self.decided = pairs.mate, pairs.rescuable.view(np.uint8), decided
+        self.arrays = places, hits, lines
+        self.n_places, self.n_lines = some_places.shape[0], some_lines.shape[0]
+        self.places = &some_places[0] if self.n_places else NULL
+        if self.n_lines:
+            self.hits, self.lines = &some_hits[0], &some_lines[0]
+        self.joined_array, self.wrong_array = np.empty(len(decided), np.uint32), np.zeros(len(decided))
+        self.joined, self.wrong = self.joined_array, self.wrong_array
+
+    def __dealloc__(self):
+        for i in range(N_JOINT_ROOMS):
+            free(self.rooms[i].p)
+
+    @property
+    def result(self):
+        """What `local.mates.PairedPlaces` holds: places, hits, lines, joined, wrong."""
+        places, hits, lines = self.arrays
+        if self.places == self.rooms[MERGED].p:
+            places = array_of(self.places, self.n_places, LOCAL_PLACE)
+        if self.lines == self.rooms[NEW_LINES].p:
+            hits, lines = array_of(self.hits, self.n_lines, HIT), array_of(self.lines, self.n_lines, LOCAL_LINE)
+        return places, hits, lines, self.joined_array[:self.n_joined], self.wrong_array
+
+    cdef int list_bands(self) except -1 nogil:
+        """Look for mates beside the places that their partners may have; returns in how many bands, read by read."""
+        cdef pair_t pair
+        cdef Py_ssize_t i
+        cdef int side
+        begin(&pair)
+        while next_pair(self, &pair):
+            list_known(self, &pair)
+            for side in range(2):
+                if pair.line[1 - side] != NULL and self.rescuable[pair.read + side]:
+                    for i in range(pair.n[1 - side]):
+                        look_beside(self, &pair, side, &pair.known[1 - side][i])
+        return <int>self.bands.n
+
+    cdef int add(self, const local_place_t *found, Py_ssize_t n) except -1 nogil:
+        """Put n places, read by read, behind the others of their reads if they score enough."""
+        cdef local_place_t *out = <local_place_t *>enlarged(&self.rooms[MERGED], (self.n_places + n) * sizeof(local_place_t))
+        cdef Py_ssize_t i, at = 0, done = 0
+        for i in range(n):
+            if found[i].score < least_of(self, found[i].read_strand >> 1):
+                continue
+            while at < self.n_places and self.places[at].read_strand >> 1 <= found[i].read_strand >> 1:
+                out[done] = self.places[at]
+                at, done = at + 1, done + 1
+            out[done] = found[i]
+            done += 1
+        if done:
+            memcpy(out + done, self.places + at, (self.n_places - at) * sizeof(local_place_t))
+            self.places, self.n_places = out, done + self.n_places - at
+        return 0
+
+    cdef int choose(self) except -1 nogil:
+        """Choose the places of both mates; returns how many mates are to be aligned elsewhere, in `moves`.
+
+        A place of other bases of the read is no rival of the chosen one, and is not weighed against it.
+        """
+        cdef pair_t pair
+        cdef choice_t choice
+        cdef const local_place_t *place
+        cdef int side
+        begin(&pair)
+        while next_pair(self, &pair):
+            list_known(self, &pair)
+            if pair.n[0] == 0 or pair.n[1] == 0:
+                continue
+            weigh(self, &pair, &choice)
+            if not choice.concordant:
+                continue
+            for side in range(2):
+                place = &pair.known[side][choice.place[side]]
+                self.joined[self.n_joined] = place.read_strand >> 1
+                self.n_joined += 1
+                if not is_of(place, pair.line[side]):
+                    (<local_place_t *>enlarged(&self.rooms[MOVES], (self.n_moves + 1) * sizeof(local_place_t)))[self.n_moves] = place[0]
+                    self.n_moves += 1
+            if leave_rivals(self, &pair, &choice):
+                weigh(self, &pair, &choice)
+            for side in range(2):
+                self.wrong[pair.read + side] = choice.wrong[side]
+        return <int>self.n_moves
+
+    cdef int move(self, const hit_t *hits, const local_line_t *lines, Py_ssize_t n) except -1 nogil:
+        """Put n new lines in the places of those of all mates that move. Pairs that have no two lines are not joined."""
+        cdef Py_ssize_t total = self.n_lines + n, i = 0, j = 0, m = 0, at = 0, done = 0
+        cdef const local_place_t *moves = <const local_place_t *>self.rooms[MOVES].p
+        cdef hit_t *hits_out = <hit_t *>enlarged(&self.rooms[NEW_HITS], total * sizeof(hit_t))
+        cdef local_line_t *out = <local_line_t *>enlarged(&self.rooms[NEW_LINES], total * sizeof(local_line_t))
+        cdef uint32_t read
+        while i < self.n_lines or j < n:
+            if j < n and (i == self.n_lines or lines[j].read_strand >> 1 <= self.lines[i].read_strand >> 1):
+                hits_out[done], out[done] = hits[j], lines[j]
+                j, done = j + 1, done + 1
+                continue
+            read = self.lines[i].read_strand >> 1
+            while m < self.n_moves and moves[m].read_strand >> 1 < read:
+                m += 1
+            if m == self.n_moves or moves[m].read_strand >> 1 != read:
+                hits_out[done], out[done] = self.hits[i], self.lines[i]
+                done += 1
+            i += 1
+        self.hits, self.lines, self.n_lines = hits_out, out, done
+        total, self.n_joined = self.n_joined, 0
+        for i in range(0, total, 2):
+            read = self.joined[i]
+            while at < done and out[at].read_strand >> 1 < read:
+                at += 1
+            if at + 1 < done and out[at].read_strand >> 1 == read and out[at + 1].read_strand >> 1 == read + 1:
+                self.joined[self.n_joined], self.joined[self.n_joined + 1] = read, read + 1
+                self.n_joined += 2
+        return 0
+
+
+cdef inline int64_t least_of(Joint all, uint32_t read) noexcept nogil:
+    """Score that a place needs which a concordant mate makes up for."""
+    return min(<int64_t>all.lengths[read] * all.costs.match, all.least) if all.short_fit else all.least
+
+
+cdef void begin(pair_t *pair) noexcept nogil:
+    pair.read, pair.first[2], pair.next_line = -1, 0, 0
+
+
+cdef bint next_pair(Joint all, pair_t *pair) noexcept nogil:
+    """Go on to the next pair that is not decided, of which one mate has a line."""
+    cdef Py_ssize_t n = all.mate.shape[0], at
+    cdef int side
+    while True:
+        pair.read += 1
+        if pair.read + 1 >= n:
+            return False
+        if all.mate[pair.read] != 1 or all.decided[pair.read]:
+            continue
+        for side in range(2):
+            at = pair.first[2]
+            while at < all.n_places and all.places[at].read_strand >> 1 < pair.read + side:
+                at += 1
+            pair.first[side] = at
+            while at < all.n_places and all.places[at].read_strand >> 1 == pair.read + side:
+                at += 1
+            pair.first[2], at = at, pair.next_line
+            while at < all.n_lines and all.lines[at].read_strand >> 1 < pair.read + side:
+                at += 1
+            pair.next_line, pair.line[side] = at, NULL
+            if at < all.n_lines and all.lines[at].read_strand >> 1 == pair.read + side:
+                pair.line[side] = &all.lines[at]
+        if pair.line[0] != NULL or pair.line[1] != NULL:
+            return True
+
+
+cdef int list_known(Joint all, pair_t *pair) except -1 nogil:
+    """The places that both mates may have, by strand and diagonal.
+
+    A mate can make up for what they score less than the best place of their read. Of places on neighbouring diagonals
+    it is the best one, of equals the one that the search of whole reads chose, else the first.
+    """
+    cdef Py_ssize_t first, k, i, n
+    cdef int side
+    cdef int64_t best, least
+    cdef uint64_t *keys
+    cdef const local_place_t *place
+    cdef const local_place_t *before
+    cdef local_place_t *known
+    for side in range(2):
+        first, k, n, best = pair.first[side], pair.first[side + 1] - pair.first[side], 0, INT64_MIN
+        least = least_of(all, <uint32_t>(pair.read + side))
+        keys = <uint64_t *>enlarged(&all.rooms[SORTED], 2 * k * sizeof(uint64_t))
+        known = pair.known[side] = <local_place_t *>enlarged(&all.rooms[CANDIDATES + side], k * sizeof(local_place_t))
+        for i in range(first, first + k):
+            if all.places[i].score >= least:
+                best = max(best, <int64_t>all.places[i].total)
+        for i in range(k):
+            place = &all.places[first + i]
+            if place.score >= least and place.total >= best - all.worth:
+                keys[n] = place_key(place.read_strand & 1, place.diagonal) << KEY_ROW_BITS | <uint64_t>i
+                n += 1
+        sort_keys(keys, keys + k, n)
+        pair.n[side], before = 0, NULL
+        for i in range(n):
+            place = &all.places[first + <Py_ssize_t>(keys[i] & KEY_ROW_MASK)]
+            if (before == NULL or place.read_strand != before.read_strand
+                    or place.diagonal - before.diagonal > SAME_PLACE):
+                known[pair.n[side]] = place[0]
+                pair.n[side] += 1
+            elif 2 * place.total + place.given > 2 * known[pair.n[side] - 1].total + known[pair.n[side] - 1].given:
+                known[pair.n[side] - 1] = place[0]
+            before = place
+    return 0
+
+
+cdef int look_beside(Joint all, const pair_t *pair, int side, const local_place_t *guide) except -1 nogil:
+    """Add the bands in the windows that a guide leaves the mate on a `side`, if no place that the mate may have is in
+    one of them. A window ends where the contig of the guide does."""
+    cdef int64_t own = all.lengths[pair.read + 1 - side], other = all.lengths[pair.read + side]
+    cdef Py_ssize_t contig = contigs_before(&all.starts[0], all.starts.shape[0], guide.diagonal + guide.strand_end - 1)
+    cdef int64_t[3] low, high
+    cdef uint32_t[3] strand
+    cdef const window_t *window
+    cdef const local_place_t *known
+    cdef Py_ssize_t i, j
+    cdef bint reverse = guide.read_strand & 1
+    contig = contig - 1 if contig else all.starts.shape[0] - 1
+    for i in range(all.chooser.windows.n):
+        window = &all.chooser.windows.each[i]
+        partner_window(window, leads(window, reverse, side == 1), own, other, guide.diagonal, &low[i], &high[i])
+        low[i] = max(low[i], all.starts[contig] - other)
+        high[i] = min(high[i], all.starts[contig] + all.contig_lengths[contig])
+        strand[i] = <uint32_t>(2 * (pair.read + side) + partner_strand(window, reverse))
+        for j in range(pair.n[side]):
+            known = &pair.known[side][j]
+            if known.read_strand == strand[i] and low[i] <= known.diagonal <= high[i]:
+                return 0
+    for i in range(all.chooser.windows.n):
+        all.bands.add(strand[i], low[i], high[i])
+    return 0
+
+
+cdef int weigh(Joint all, const pair_t *pair, choice_t *choice) except -1 nogil:
+    """The best pair of the places of both mates.
+
+    What one point of score says of a place comes from the errors of the line of a mate, or of its best place.
+    """
+    cdef const local_place_t *place
+    cdef const local_line_t *line
+    cdef int64_t m, aligned, errors, each = all.costs.match + all.costs.mismatch
+    cdef Py_ssize_t i
+    cdef int side
+    for side in range(2):
+        line, m = pair.line[side], all.lengths[pair.read + side]
+        all.chooser.open(side, m, all.flip[pair.read + side])
+        for i in range(pair.n[side]):
+            place = &pair.known[side][i]
+            all.chooser.add(side, place.read_strand, place.diagonal + m,
+                            <int>(m * all.costs.match + 2 * all.costs.bonus - place.total))
+        aligned, errors = m, all.chooser.mates[side].best
+        if line != NULL:
+            aligned = line.end - line.begin
+            errors = aligned * all.costs.match - all.hits[line - all.lines].score
+        errors = min((max(errors, 0) + each - 1) // each, aligned)
+        all.chooser.mates[side].odds = pow(all.odds.of_one(errors, aligned), 1 / <double>each)
+    return all.chooser.choose(all.digest[pair.read] + all.digest[pair.read + 1], choice)
+
+
+cdef inline bint is_of(const local_place_t *place, const local_line_t *line) noexcept nogil:
+    """Whether the line of the read is the alignment of a place."""
+    return line != NULL and line.read_strand == place.read_strand and (
+        same_place(line.first_diagonal, place.diagonal) or same_place(line.last_diagonal, place.diagonal))
+
+
+cdef bint share_a_diagonal(const local_place_t *one, const local_place_t *other) noexcept nogil:
+    """Whether one of two places begins or ends where the other one does."""
+    return one.read_strand == other.read_strand and (
+        same_place(one.first_diagonal, other.first_diagonal) or same_place(one.first_diagonal, other.diagonal)
+        or same_place(one.diagonal, other.first_diagonal) or same_place(one.diagonal, other.diagonal))
+
+
+cdef bint leave_rivals(Joint all, pair_t *pair, const choice_t *choice) noexcept nogil:
+    """Take the places away that are no rivals of the chosen ones; returns whether there are any.
+
+    A rival has half of the bases in common that the shorter one aligns for certain, as their scores say.
+    """
+    cdef local_place_t chosen
+    cdef local_place_t *known
+    cdef stretch_of_read_t own, its
+    cdef Py_ssize_t i, kept
+    cdef int64_t m
+    cdef int side
+    cdef bint changed = False
+    for side in range(2):
+        known, kept, m = pair.known[side], 0, all.lengths[pair.read + side]
+        chosen = known[choice.place[side]]
+        own = aligned_for_certain(&chosen, m, all.costs.match)
+        for i in range(pair.n[side]):
+            its = aligned_for_certain(&known[i], m, all.costs.match)
+            if i == choice.place[side] or (overlap(own, its.begin, its.end) and not share_a_diagonal(&chosen, &known[i])):
+                known[kept] = known[i]
+                kept += 1
+        changed |= kept < pair.n[side]
+        pair.n[side] = kept
+    return changed

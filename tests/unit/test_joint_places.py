@@ -1,0 +1,425 @@
+"""Mates that are placed together in one compiled call, against plain Python that looks at every pair of places.
+
+Reads have copies of themselves, or of a part, planted among random bases far from each other. So what a band holds and
+what it scores is known without an alignment.
+"""
+
+import math
+from collections import Counter, defaultdict
+from types import SimpleNamespace
+
+import brute_force as bf
+import numpy as np
+import pytest
+from alignments import MASKED, pack, planes_of, reverse_complement
+from rating import UNKEPT
+
+from gassst._core.mapq import Odds
+from gassst.bands.cpu import CpuExtender
+from gassst.local.align import Aligner
+from gassst.local.mates import PAIR_BONUS, pair_up
+from gassst.local.places import Lines, Places
+from gassst.model.layouts import SAME_PLACE
+from gassst.model.params import MapParams, Scoring
+from gassst.model.stats import Stats
+from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
+from gassst.search.host import HostBackend
+from gassst.search.paired import EDIT_PHRED
+
+SCORING = Scoring(min_score=45)
+LEAST = 45 - PAIR_BONUS
+COST = SCORING.match + SCORING.mismatch
+SHIFT, LEAD, WIDTH = 5, 16, 64
+STARTS, SIZES = np.array([600, 5100, 9700]), np.array([4000, 4100, 3900])
+BORDERS = np.append(STARTS - 256, 14_000)
+APART = 700  # diagonals between two copies of a read: no band holds both
+
+
+def library(rng):
+    """One to three orientations, with template lengths of some hundred bases."""
+    model = None
+    for orientation in rng.permutation(ORIENTATIONS)[: rng.integers(1, 4)]:
+        low, sd = int(rng.integers(150, 500)), float(rng.uniform(5, 60))
+        high = low + int(rng.integers(20, 400))
+        mean, pairs = rng.uniform(low, high), int(rng.integers(1, 2000))
+        model = InsertModel(str(orientation), mean, sd, low, high, pairs, also=model)
+    return model
+
+
+def plant(rng, reference, taken, read, at, others, like=None):
+    """A copy of a read, or of a part of it: (strand, diagonal, begin, end, errors), or None where there is no room."""
+    m, strand = len(read), int(rng.integers(2))
+    begin, end = (
+        (0, m) if rng.random() < 0.5 else ((0, int(rng.integers(46, m - 20))), (m - 50, m))[rng.integers(2)]
+    )
+    errors = int(rng.integers(0, 4)) if (begin, end) == (0, m) else 0
+    if like:
+        strand, _, begin, end, errors = like
+    contig = int(np.searchsorted(STARTS, at, side="right")) - 1
+    if contig < 0 or at < STARTS[contig] + 40 or at + m + 40 > STARTS[contig] + SIZES[contig]:
+        return None
+    if taken[at - 14 : at + m + 14].any() or any(abs(at - other[1]) <= APART for other in others):
+        return None
+    bases = reverse_complement(read) if strand else read
+    copy = bases[begin:end].copy()
+    wrong = 35 + rng.permutation(len(copy) - 70)[:errors] if errors else np.empty(0, int)
+    copy[wrong] = (copy[wrong] + 1) % 4
+    reference[at : at + m] = (bases + 2) % 4
+    reference[at + begin : at + end] = copy
+    taken[at - 14 : at + m + 14] = True
+    return strand, at, begin, end, errors
+
+
+def place_of(copy, m):
+    """What is known of a copy: strand, diagonal, score, total, ends that are reached, bases before its end."""
+    strand, at, begin, end, errors = copy
+    score = (end - begin) * SCORING.match - errors * COST
+    reached = (begin == 0) | (end == m) << 1
+    total = score + SCORING.clip * ((begin == 0) + (end == m))
+    return (strand, at, score, total, int(reached), end, False)
+
+
+def some_world(seed):
+    """Reads, copies of each, what is known of each, and what else a batch has."""
+    rng = np.random.default_rng(seed)
+    insert = library(rng)
+    reference = rng.integers(0, 4, 14_000).astype(np.uint8)
+    for first, last in zip((0, *(STARTS + SIZES)), (*STARTS, 14_000), strict=True):
+        reference[first:last] = MASKED
+    taken, mate, reads, copies, known = reference == MASKED, [], [], [], []
+    for _ in range(7):
+        mate += [0] * int(rng.integers(2)) + [1, 2]
+    sites = np.empty(0)
+    for r, which in enumerate(mate):
+        reads.append(rng.integers(0, 4, rng.integers(96, 120)).astype(np.uint8))
+        copies.append([])
+        sites = rng.integers(600, 13_600, 2) if which != 2 else sites
+        for _ in range(20 * (which == 2)):  # beside a copy of its mate
+            lengths = [len(read) for read in reads[r - 1 :]]
+            for guide in copies[r - 1][:1]:
+                strand, at = int(rng.integers(2)), guide[1] + int(rng.integers(-800, 800))
+                template = template_of(insert, guide, (strand, at), True, lengths)
+                if template is not None and insert.low <= template <= insert.high and len(copies[r]) < 1:
+                    like = strand, at, 0, lengths[1], int(rng.integers(3))
+                    copies[r] += filter(None, [plant(rng, reference, taken, reads[r], at, copies[r], like)])
+        for _ in range(30):
+            at = int(sites[rng.integers(2)] + rng.integers(-700, 700))
+            copy = plant(rng, reference, taken, reads[r], at, copies[r]) if len(copies[r]) < 4 else None
+            copies[r] += [copy] if copy else []
+        for _ in range(
+            10 * (which == 2 and bool(copies[r] and copies[r - 1]))
+        ):  # both once more, as far from each other
+            away, pair = int(rng.integers(-9000, 9000)), (copies[r - 1][0], copies[r][0])
+            again = [
+                plant(rng, reference, taken, reads[s], copy[1] + away, copies[s], copy)
+                for s, copy in zip((r - 1, r), pair, strict=True)
+            ]
+            for s, copy in zip((r - 1, r), again, strict=True):
+                copies[s] += [copy] if copy else []
+            if all(again):
+                break
+    for r, read in enumerate(reads):
+        places = [place_of(copy, len(read)) for copy in copies[r] if rng.random() < 0.6]
+        for strand, at, score, total, *ends, _ in list(places):  # what lies beside is the same place
+            for _ in range(int(rng.integers(3))):
+                less = int(rng.integers(3))
+                beside = strand, at + int(rng.integers(-14, 15)), score - less, total - less, *ends
+                places.append((*beside, bool(rng.integers(2))))
+        known.append([places[i] for i in rng.permutation(len(places))])
+    n = len(mate)
+    return SimpleNamespace(
+        rng=rng, reference=reference, mate=np.array(mate, np.uint8), reads=reads, copies=copies, known=known,
+        insert=insert, decided=rng.random(n) < 0.1, rescuable=rng.random(n) < 0.8,
+        flip=rng.integers(0, 2, n).astype(np.uint8), digest=rng.integers(0, 1 << 60, n).astype(np.uint64),
+        rate=float(rng.uniform(0.001, 0.05)), bases=float(rng.uniform(1, 200)),
+    )  # fmt: skip
+
+
+def rows_of(known):
+    """Places of all reads."""
+    table = [(2 * r + place[0], *place[1:]) for r, places in enumerate(known) for place in places]
+    strand, at, score, total, reached, end, given = (
+        np.array([row[i] for row in table], np.int64) for i in range(7)
+    )
+    return Places(strand, at - 32, np.full(len(table), 64), score, total, reached, end, at, given, at)
+
+
+def aligner_of(world):
+    packed = pack(world.reads)
+    n = len(world.reads)
+    contigs = SimpleNamespace(planes=planes_of(world.reference), starts=STARTS, lengths=SIZES)
+    odds = Odds(world.rate, world.bases, 0.5, 1.0, 1e-300)  # no read is unlike its library
+    context = SimpleNamespace(
+        params=MapParams(scoring=SCORING), lengths=packed.lengths, packed=packed, reference=contigs,
+        library=SimpleNamespace(table=odds), flip=world.flip, digest=world.digest, n=n, shift=SHIFT, plan=UNKEPT,
+        words=np.full(n, WIDTH // 64, np.uint8), lead=np.full(n, LEAD, np.uint32),
+    )  # fmt: skip
+    handle = CpuExtender(contigs.planes).open_reads(packed)
+    return Aligner(HostBackend(context, handle, Stats()))
+
+
+# --- what should come out --------------------------------------------------------------------------------------------
+
+
+def candidates(places):
+    """The best one of each place: of equals that chosen before, then the leftmost."""
+    enough = [p for p in places if p[2] >= LEAST]
+    best = max((p[3] for p in enough), default=0)
+    groups, before = [], None
+    for p in sorted((p for p in enough if p[3] >= best - PAIR_BONUS), key=lambda p: p[:2]):
+        if before is None or p[0] != before[0] or p[1] - before[1] > SAME_PLACE:
+            groups.append([])
+        groups[-1].append(p)
+        before = p
+    return [min(group, key=lambda p: (-p[3], not p[6], p[1])) for group in groups]
+
+
+def template_of(one, guide, mate, is_first, lengths):
+    """Template length of a guide and a mate on (strand, diagonal) in one orientation; None: not its strands."""
+    ends = (guide[0] == 1, guide[1], lengths[0]), (mate[0] == 1, mate[1], lengths[1])
+    return bf.template(one.orientation, *(ends if is_first else ends[::-1]))
+
+
+def looked_for(world, guides, mates, is_first, lengths, copies):
+    """Copies of a mate in the bands of the windows that its guides leave, where none of its places is in one."""
+    found = []
+    for guide in guides:
+        contig = int(np.searchsorted(STARTS, guide[1] + guide[5] - 1, side="right")) - 1
+        on_contig = range(STARTS[contig] - lengths[1], STARTS[contig] + SIZES[contig] + 1)
+        windows = []
+        for one in world.insert.libraries:
+            for strand in (0, 1):
+                lengths_at = [
+                    template_of(one, guide, (strand, guide[1] + d), is_first, lengths) for d in (0, 1)
+                ]
+                if None in lengths_at:
+                    continue
+                by = lengths_at[1] - lengths_at[0]
+                ends = [guide[1] + by * (end - lengths_at[0]) for end in (one.low, one.high)]
+                inside = range(max(min(ends), on_contig[0]), min(max(ends), on_contig[-1]) + 1)
+                windows += [(strand, inside)] if inside else []
+        if any(p[0] == strand and p[1] in inside for p in mates for strand, inside in windows):
+            continue
+        for strand, inside in windows:
+            bands = range(inside[0] >> SHIFT, (inside[-1] >> SHIFT) + 1)
+            found += [
+                copy
+                for copy in copies
+                if copy[0] == strand and any(0 <= copy[1] - (b << SHIFT) + LEAD < WIDTH for b in bands)
+            ]
+    return found
+
+
+def weigh(world, pair, lengths, odds):
+    """Of each pair of places its least cost, its weight, and whether it is concordant."""
+    least = [min(loss(p, m) for p in side) for side, m in zip(pair, lengths, strict=True)]
+    point, shares = EDIT_PHRED / COST, world.insert.shares
+    table = {}
+    for i, a in enumerate(pair[0]):
+        for j, b in enumerate(pair[1]):
+            lost = [loss(p, m) for p, m in zip((a, b), lengths, strict=True)]
+            likelihood = math.prod(o ** (x - y) for o, x, y in zip(odds, lost, least, strict=True))
+            alone = likelihood * 10 ** (-PAIR_BONUS * point / 10)
+            table[i, j] = [math.inf, alone, False]
+            contig = [
+                int(np.searchsorted(BORDERS, p[1] + m // 2, side="right"))
+                for p, m in zip((a, b), lengths, strict=True)
+            ]
+            for one, share in shares:
+                template = template_of(one, a, b, True, lengths)
+                if contig[0] == contig[1] and template is not None and one.low <= template <= one.high:
+                    z, height = (template - one.mean) / one.sd, share * shares[0][0].sd / one.sd
+                    cost = point * sum(lost) - 10 * math.log10(height) + 5 * z * z / math.log(10)
+                    table[i, j][0] = min(table[i, j][0], cost)
+                    table[i, j][1] += likelihood * height * math.exp(-z * z / 2)
+                    table[i, j][2] = True
+    return table, point * (sum(least) + PAIR_BONUS)
+
+
+def loss(place, m):
+    return m * SCORING.match + 2 * SCORING.clip - place[3]
+
+
+def doubt(table, chosen):
+    """What the pairs of places without each of two chosen ones weigh, relative to those with it."""
+    total = sum(weight for _, weight, _ in table.values())
+    own = [sum(row[1] for at, row in table.items() if at[side] == chosen[side]) for side in (0, 1)]
+    return [(total - each) / each for each in own]
+
+
+def part_of(place, m):
+    """Bases of the read as sequenced that a place aligns for certain."""
+    first = 0 if place[4] & 1 else max(0, place[5] - -(-place[2] // SCORING.match))
+    return (m - place[5], m - first) if place[0] else (first, place[5])
+
+
+def is_rival(place, chosen, m):
+    if place == chosen:
+        return True
+    if place[0] == chosen[0] and abs(place[1] - chosen[1]) <= SAME_PLACE:
+        return False
+    (a, b), (c, d) = part_of(place, m), part_of(chosen, m)
+    return 2 * (min(b, d) - max(a, c)) >= min(b - a, d - c)
+
+
+KINDS = (
+    "found", "not found", "concordant", "not", "moved", "stays", "drawn", "by its own", "no rival", "no line",
+    "decided",
+)  # fmt: skip
+
+
+def test_pairs_are_placed_by_all_pairs_of_their_places():
+    seen = Counter()
+    for seed in range(60):
+        check(seed, seen)
+    assert min(seen[kind] for kind in KINDS) >= 5, seen
+
+
+def check(seed, seen):
+    world = some_world(seed)
+    aligner, n, rng = aligner_of(world), len(world.reads), world.rng
+    places = rows_of(world.known)
+    lined = [r for r in range(n) if world.known[r] and rng.random() < 0.8]
+    starts = np.cumsum([0, *(len(known) for known in world.known)])
+    row = np.array([starts[r] + int(rng.integers(len(world.known[r]))) for r in lined], np.int64)
+    primary = aligner.align_places(places.take(row))
+    lines = {int(r): i for i, r in enumerate(primary.read)}
+    partner = np.arange(n)
+    partner[world.mate == 1] += 1
+    partner[world.mate == 2] -= 1
+    world.decided &= world.mate > 0
+    world.decided |= world.decided[partner]
+    pairs = SimpleNamespace(
+        mate=world.mate, insert=world.insert, borders=BORDERS, rescuable=world.rescuable, partner=partner
+    )
+    got = pair_up(aligner, pairs, world.decided, primary, places)
+    read = got.places.read
+    joined, strands = [], defaultdict(lambda: None)
+    for r in range(n):
+        # Known places stay in their order, before those that were found.
+        own = got.places.take(read == r)
+        known = places.take(places.read == r)
+        assert own.rows[: len(known.rows)].tolist() == known.rows.tolist()
+        strands[r] = [(int(s) & 1, int(d)) for s, d in zip(own.read_strand, own.diagonal, strict=True)]
+    assert (np.diff(read.astype(int)) >= 0).all()
+    moved = set()
+    for r in range(n):
+        if world.mate[r] != 1:
+            if world.mate[r] == 0:
+                assert len(strands[r]) == len(world.known[r])
+            continue
+        both, lengths = (r, r + 1), [len(read) for read in world.reads[r : r + 2]]
+        alive = [s in lines for s in both]
+        known = [candidates(world.known[s]) for s in both]
+        if world.decided[r] or not any(alive):
+            seen["decided" if world.decided[r] else "no line"] += 1
+            assert [len(strands[s]) for s in both] == [len(world.known[s]) for s in both]
+            continue
+        everything = []
+        for side, s in enumerate(both):
+            found = []
+            if alive[1 - side] and world.rescuable[s]:
+                guides, mates = known[1 - side], known[side]
+                sizes = lengths[1 - side], lengths[side]
+                found = looked_for(world, guides, mates, side == 1, sizes, world.copies[s])
+                seen["found" if found else "not found"] += 1
+            found = [place_of(copy, lengths[side]) for copy in found]
+            new = strands[s][len(world.known[s]) :]
+            assert set(new) == {p[:2] for p in found}, (
+                world.copies[s],
+                world.known[s],
+                got.places.take(read == s).rows,
+            )
+            everything.append(candidates(world.known[s] + found))
+        if not all(everything):
+            continue
+        odds = []
+        for side, s in enumerate(both):
+            aligned, lost = lengths[side], min(loss(p, lengths[side]) for p in everything[side])
+            if alive[side]:
+                line = primary.take(np.array([lines[s]]))
+                aligned = int(line.end[0] - line.begin[0])
+                lost = aligned * SCORING.match - int(line.hits["score"][0])
+            share = (-(-lost // COST) + world.rate * world.bases) / (aligned + world.bases)
+            odds.append((share / (3 * max(1 - share, 1 / 3))) ** (1 / COST))
+        table, alone = weigh(world, everything, lengths, odds)
+        least = min(alone, min(cost for cost, _, _ in table.values()))
+        best = [at for at, (cost, _, _) in table.items() if cost <= least + 0.009]
+        rest = [at for at, (cost, _, _) in table.items() if least + 0.009 < cost <= least + 0.011]
+        assert not rest, "too near to tell"
+        options = best or [(0, 0)]
+        seen["drawn"] += len(best) > 1
+        if not table[options[0]][2]:
+            seen["not"] += 1
+            assert not set(both) & set(got.joined.tolist())
+            continue
+        seen["by its own"] += not best
+        seen["concordant"] += 1
+        joined += both
+        doubts = []
+        for chosen in options:
+            rivals = [
+                [p for p in side if is_rival(p, side[chosen[i]], lengths[i])]
+                for i, side in enumerate(everything)
+            ]
+            seen["no rival"] += rivals != everything
+            at = [side.index(everything[i][chosen[i]]) for i, side in enumerate(rivals)]
+            doubts.append(
+                (
+                    chosen,
+                    doubt(
+                        weigh(world, rivals, lengths, rivals_odds(world, rivals, lengths, alive, odds))[0], at
+                    ),
+                )
+            )
+        after = Lines.of(got.primary.hits, got.primary.rows)
+        at_line = [int(np.flatnonzero(after.read == s)[0]) for s in both]
+        where = [
+            (
+                int(after.read_strand[i]) & 1,
+                int(after.first_diagonal[i]),
+                int(after.last_diagonal[i]),
+                after.rows[i],
+            )
+            for i in at_line
+        ]
+        matching = []
+        for chosen, wrong in doubts:
+            agrees = True
+            for side, s in enumerate(both):
+                place = everything[side][chosen[side]]
+                strand, first, last, row_of = where[side]
+                # What lies beside a copy has its alignment.
+                agrees &= strand == place[0] and min(abs(first - place[1]), abs(last - place[1])) <= 25
+                old = primary.take(np.array([lines[s]])) if alive[side] else None
+                stays = (
+                    old is not None
+                    and int(old.read_strand[0]) == 2 * s + place[0]
+                    and abs(int(old.first_diagonal[0]) - place[1]) <= SAME_PLACE
+                )
+                agrees &= (not stays) or row_of.tolist() == old.rows[0].tolist()
+            if agrees and got.wrong[list(both)].tolist() == pytest.approx(wrong, rel=1e-6, abs=1e-12):
+                matching.append(chosen)
+        assert matching, (r, doubts, where, got.wrong[list(both)], everything)
+        for side, s in enumerate(both):
+            same = alive[side] and after.rows[at_line[side]].tolist() == primary.rows[lines[s]].tolist()
+            seen["stays" if same else "moved"] += 1
+            moved.add(s)
+    assert got.joined.tolist() == joined
+    assert np.flatnonzero(got.wrong).tolist() == [r for r in np.flatnonzero(got.wrong) if r in joined]
+    for r, i in lines.items():
+        if r not in moved:
+            now = np.flatnonzero(got.primary.read == r)
+            assert got.primary.rows[now].tolist() == [primary.rows[i].tolist()]
+            assert got.primary.hits[now].tolist() == [primary.hits[i].tolist()]
+
+
+def rivals_odds(world, rivals, lengths, alive, odds):
+    """As before; a read without a line has the errors of its best place that is left."""
+    new = []
+    for side, m in enumerate(lengths):
+        share = (-(-min(loss(p, m) for p in rivals[side]) // COST) + world.rate * world.bases) / (
+            m + world.bases
+        )
+        new.append(odds[side] if alive[side] else (share / (3 * max(1 - share, 1 / 3))) ** (1 / COST))
+    return new
