@@ -15,7 +15,7 @@ import numpy as np
 from libc.math cimport ceil, exp, floor, fma, fmax, fmin, log, log10, pow, rint, sqrt
 from libc.stdint cimport UINT8_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from gassst._core.coordinates cimport coordinate_t
 from gassst._core.hashing cimport mix
@@ -25,6 +25,7 @@ from gassst._core.mapq cimport (  # its own: named, so that the build sees a cha
     DIFFERENCES,
     case_t,
     coverage_t,
+    looked_t,
     pair_t,
     place_t,
 )
@@ -178,18 +179,16 @@ cdef inline double log_choose(int64_t n, int64_t k) noexcept nogil:
     return log_factorial[n] - log_factorial[k] - log_factorial[n - k]
 
 
-cdef inline double missed_with(const double[::1] missed, int64_t errors) noexcept nogil:
-    return missed[errors] if errors < missed.shape[0] else 1.0
+cdef inline double missed_with(const looked_t *seeds, int64_t errors) noexcept nogil:
+    return seeds.missed[errors] if errors < seeds.n else 1.0
 
 
-cdef void weigh_copies(case_t *case, int64_t m, int64_t errors, int64_t w, const double[::1] missed) noexcept nogil:
+cdef void weigh_copies(case_t *case, int64_t m, int64_t errors, const looked_t *seeds) noexcept nogil:
     """What copies with each number of differences weigh, relative to a place of `m` bases with `errors`.
 
     Of the differences, `hit` ones lie where the read has errors; of these, `same` errors are the base of the copy.
-    Seeds have `w` bases; `missed` float64[e] is the share of alignments with as many errors that none leads to, 1 of
-    those with more.
     """
-    cdef int64_t differences, hit, same, further, low
+    cdef int64_t differences, hit, same, further, low, w = seeds.length
     cdef double chance, weight, instead, own, both
     cdef double seed_hit[DIFFERENCES]
     memset(case.missed, 0, sizeof(case.missed))
@@ -209,9 +208,9 @@ cdef void weigh_copies(case_t *case, int64_t m, int64_t errors, int64_t w, const
                 instead = seed_hit[differences - hit] * seed_hit[same]
                 instead = errors - same + m * (1 - pow(1 - instead, 1. / w))
                 low = <int64_t>instead
-                both = missed_with(missed, low)
-                both += (instead - low) * (missed_with(missed, low + 1) - both)
-                own = missed_with(missed, errors + further)
+                both = missed_with(seeds, low)
+                both += (instead - low) * (missed_with(seeds, low + 1) - both)
+                own = missed_with(seeds, errors + further)
                 case.missed[differences] += weight * own
                 case.both[differences] += weight * fmin(both, own)
 
@@ -265,6 +264,7 @@ cdef class Rater:
         free(self.cases)
         free(self.pairs)
         free(self.places.p)
+        free(self.missed.p)
 
     @property
     def kept(self):
@@ -283,20 +283,29 @@ cdef class Rater:
                 break
         return self.made(case, what, how)
 
-    cdef case_t *made(self, case_t *case, uint64_t what, uint64_t how) except NULL with gil:
+    cdef case_t *made(self, case_t *case, uint64_t what, uint64_t how) except NULL nogil:
         """Computes the case and keeps it in its place."""
-        cdef int length = what >> 48, errors = what >> 32 & 0xFFFF, complete = what >> 16 & 0xFFFF, planned = what & 0xFFFF
-        cdef const double[::1] missed
-        if how & DENSE:
-            seeds = self.looked_densely(length, how >> 16 & 0xFFFF, how & 0xFFFF, complete / PERCENT)
-        else:
-            seeds = self.looked_up(how >> 16 & 0xFFFF, complete, how & 0xFFFF, share_passed_over(planned, complete))
-        missed = np.frombuffer(seeds.missed)
-        case.what, case.how, case.length = what, how, length
-        case.odds, case.lost = self.odds.of_one(errors, length), missed_with(missed, errors)
+        cdef int64_t length = what >> 48, errors = what >> 32 & 0xFFFF
+        self.look(what, how)
+        case.what, case.how, case.length = what, how, <int>length
+        case.odds, case.lost = self.odds.of_one(errors, length), missed_with(&self.seeds, errors)
         case.alone[0] = case.alone[1] = -1
-        weigh_copies(case, max(length, 1), min(errors, max(length, 1)), seeds.length, missed)  # a mate may be empty
+        weigh_copies(case, max(length, 1), min(errors, max(length, 1)), &self.seeds)  # a mate may be empty
         return case
+
+    cdef int look(self, uint64_t what, uint64_t how) except -1 with gil:
+        """What the seeds of a case miss, which all threads ask of the plan."""
+        cdef int complete = what >> 16 & 0xFFFF, planned = what & 0xFFFF
+        cdef bytes missed
+        if how & DENSE:
+            found = self.looked_densely(<int>(what >> 48), how >> 16 & 0xFFFF, how & 0xFFFF, complete / PERCENT)
+        else:
+            found = self.looked_up(how >> 16 & 0xFFFF, complete, how & 0xFFFF, share_passed_over(planned, complete))
+        self.seeds.length, missed = found
+        self.seeds.n = len(missed) // <Py_ssize_t>sizeof(double)
+        self.seeds.missed = <double *>enlarged(&self.missed, len(missed))
+        memcpy(self.seeds.missed, <const char *>missed, len(missed))
+        return 0
 
     cdef double unseen(self, const case_t *one, const case_t *two, int known) noexcept nogil:
         """What copies weigh that no seed led to, relative to the place of a read and of its mate.

@@ -64,6 +64,13 @@ cdef class Odds:
     cdef double of_one(self, int64_t errors, int64_t length) noexcept nogil
 
 
+cdef struct looked_t:
+    # What the seeds that were looked up of a read miss, as `index.miss_model.SeedsLooked` says.
+    int64_t length          # bases of a seed
+    Py_ssize_t n
+    double *missed          # [n]: share of alignments with as many errors that none leads to, 1 of those with more
+
+
 cdef class Rater:
     cdef object looked_up, looked_densely
     cdef Odds odds
@@ -75,10 +82,12 @@ cdef class Rater:
     cdef case_t no_mate
     cdef case_t *cases
     cdef pair_t *pairs
-    cdef room_t places
+    cdef room_t places, missed
+    cdef looked_t seeds      # of the case that is made
 
     cdef case_t *find(self, uint64_t what, uint64_t how) except NULL nogil
-    cdef case_t *made(self, case_t *case, uint64_t what, uint64_t how) except NULL with gil
+    cdef case_t *made(self, case_t *case, uint64_t what, uint64_t how) except NULL nogil
+    cdef int look(self, uint64_t what, uint64_t how) except -1 with gil
     cdef double unseen(self, const case_t *one, const case_t *two, int known) noexcept nogil
     cdef double unseen_alone(self, const place_t *place) except -1 nogil
     cdef double unseen_pair(self, const place_t *one, const place_t *two, double wrong) except -1 nogil
