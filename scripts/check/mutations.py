@@ -266,7 +266,7 @@ MUTATIONS = [
     ),
     Mutation(
         "selection: the second best may lie beyond the margin", SELECTION,
-        "for d in range(<uint32_t>choice.margin + 1):", "for d in range(<uint32_t>choice.margin + 2):",
+        "for d in range(<uint32_t>read.margin + 1):", "for d in range(<uint32_t>read.margin + 2):",
         "tests/unit/test_bands.py",
     ),
     Mutation(
@@ -335,10 +335,6 @@ MUTATIONS = [
     Mutation(
         "pairing: a place of other bases is a rival", JOINT,
         "changed |= kept < pair.n[side]", "changed |= kept < 0", JOINT_PLACES,
-    ),
-    Mutation(
-        "pairing: windows of mates go on behind a contig", JOINT,
-        "low[i] = max(low[i], all.starts[contig] - other)", "low[i] = low[i]", JOINT_PLACES,
     ),
     Mutation(
         "pairing: a deletion does not lengthen the template", CIGAR_H,
