@@ -265,8 +265,8 @@ MUTATIONS = [
         "place_key(places[i].read_strand & 1, ", "tests/unit/test_bands.py",
     ),
     Mutation(
-        "selection: the second best may lie beyond the margin", SELECTION,
-        "for d in range(<uint32_t>read.margin + 1):", "for d in range(<uint32_t>read.margin + 2):",
+        "selection: places at the margin are left out", SELECTION,
+        "for d in range(<uint32_t>read.margin + 1):", "for d in range(<uint32_t>read.margin + (read.margin == 0)):",
         "tests/unit/test_bands.py",
     ),
     Mutation(
