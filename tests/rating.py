@@ -35,6 +35,13 @@ def packed_of(lengths):
     return SimpleNamespace(lengths=lengths, planes=planes, plane_start=plane_start)
 
 
+def context_of(lengths):
+    """Of such reads."""
+    return SimpleNamespace(
+        n=len(lengths), packed=packed_of(lengths), params=SimpleNamespace(scoring=Scoring())
+    )
+
+
 def alike(odds: float) -> Odds:
     """A library of reads that are all alike, whatever errors they have."""
     rate = 3 * odds / (1 + 3 * odds)
@@ -79,11 +86,12 @@ def rivals_of(lines, count, total):
     return Places(strand, diagonal, zero, total, total, zero, end, diagonal, zero, diagonal)
 
 
-def aligner_of(packed, rater=None, params=None):
+def aligner_of(packed, rater=None, params=None, reference=None):
     """A compiled aligner of such reads, without an index. It can report, but align nothing."""
     n = len(packed.lengths)
-    masked = np.tile(np.array([0, 0, 2**64 - 1], np.uint64), (4, 1))
-    reference = SimpleNamespace(planes=masked, starts=np.zeros(1, np.int64), lengths=np.full(1, 256))
+    if reference is None:
+        masked = np.tile(np.array([0, 0, 2**64 - 1], np.uint64), (4, 1))
+        reference = SimpleNamespace(planes=masked, starts=np.zeros(1, np.int64), lengths=np.full(1, 256))
     context = SimpleNamespace(
         n=n, lengths=packed.lengths, packed=packed, reference=reference, rater=rater,
         params=params or MapParams(mode="local"), plan=UNKEPT,
@@ -95,8 +103,8 @@ def aligner_of(packed, rater=None, params=None):
 def report_of(rater, packed, primary, places=None, parts=None, seen=None, **more):
     """An aligner that has made a report of `primary` lines and `parts`.
 
-    `more`: `params`; attributes of what was found (`rated`, `summary`, `proper`), of the mates (`joined`, `wrong`,
-    `window_bases`, `partner`, `decided`); reads with dense seeds (`reseeded`), what was `passed_over` of them.
+    `more`: `params`, `reference`; attributes of what was found (`rated`, `summary`, `proper`), of the mates (`joined`,
+    `wrong`, `window_bases`, `partner`, `decided`); reads with dense seeds (`reseeded`), what was `passed_over` of them.
     """
     n = len(packed.lengths)
     found = SimpleNamespace(
@@ -112,7 +120,8 @@ def report_of(rater, packed, primary, places=None, parts=None, seen=None, **more
     mates = pairs, more.get("decided", decided), joined, more.get("wrong", np.zeros(n))
     lines = primary if parts is None else Lines.concatenate([primary, parts])
     places = Places.none() if places is None else places
-    report = aligner_of(packed, rater, more.get("params", MapParams(scoring=Scoring(min_score=0))))
+    params = more.get("params", MapParams(scoring=Scoring(min_score=0)))
+    report = aligner_of(packed, rater, params, more.get("reference"))
     report.know(places.rows, lines.hits, lines.rows)
     report.report(found, reseeded, passed_over, (16, STRIDE), False, *mates)
     return report

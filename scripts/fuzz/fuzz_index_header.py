@@ -34,7 +34,8 @@ def one(data: bytes, folder: Path) -> bool:
         metadata = index_file.Metadata.of(sections["metadata"], mapped.version, str(path))
         names = [name for name in index_file.ARRAYS if name in sections]
         index_file.typed_arrays(sections, names, metadata.step, str(path))
-        assert metadata.alt_contigs is None or len(metadata.alt_contigs) == len(metadata.names)
+        for contigs in (metadata.alt, metadata.circular):
+            assert max(contigs or [0]) < len(metadata.names)
     except IndexFormatError:
         return False
     return True

@@ -105,7 +105,8 @@ def test_two_contigs_of_one_name(capfd, tmp_path, small_fastq, command):
     fasta.write_text(">a\nACGT\n>b\nACGT\n>a\nACGT\n")
     assert main([command, str(fasta), *([str(small_fastq)] if command == "map" else [])]) == 1
     error = capfd.readouterr().err.splitlines()[-1]
-    assert error == f"gassst: {fasta}: contig a: two contigs have this name"
+    told = f"{fasta}: contig a: two contigs have this name; `gassst index --rename` changes it"
+    assert error == f"gassst: {told}"
     assert list(tmp_path.iterdir()) == [fasta]
 
 

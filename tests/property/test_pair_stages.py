@@ -429,7 +429,7 @@ def test_pairs_have_the_places_of_plain_python(world, orientations, given_up):
     given = Given(rows, rng.integers(0, 2, (n, len(SEEDS))), rng.random((n, len(SEEDS))) < 0.05)
     expected = plain.run(given)
     stages, state = stages_of(mapper), SearchState.initial(context)
-    columns = stages.search_pairs(context, state, pairs, MOST_PLACES, given, 64, given_up, 0)
+    columns, _ = stages.search_pairs(context, state, pairs, MOST_PLACES, given, 64, given_up, 0)
     assert given.asked == expected
     for name in STATE:
         assert getattr(state, name).tolist() == getattr(plain, name), name
@@ -461,7 +461,7 @@ def test_a_pair_is_searched_as_if_it_were_alone(options):
         """What is found for each mate of each fragment: its places, and what is known of it."""
         context, pairs = searched(mapper, some, insert)
         state = SearchState.initial(context)
-        columns = stages.search_pairs(context, state, pairs, MOST_PLACES, None, block, 0.01, 0)
+        columns, _ = stages.search_pairs(context, state, pairs, MOST_PLACES, None, block, 0.01, 0)
         found = [[] for _ in range(context.n)]
         for read_strand, *place in zip(*(columns[i].tolist() for i in range(4)), strict=True):
             found[read_strand >> 1].append((read_strand & 1, *place))

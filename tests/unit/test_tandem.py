@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from rating import alike, rater
+from rating import alike, lines_of, rater, report_of
 
 import gassst
 from gassst._core.mapq import qualities
 from gassst.index.reference import Reference
 from gassst.model.layouts import NO_SCORE, RATING
+from gassst.model.params import MapParams, Scoring
 from gassst.reads.in_memory import batch_of_records
 
 # One more error makes a place hardly less likely, so that a quality tells how many copies there are and how far.
@@ -38,18 +39,21 @@ def reference(world):
     return Reference.from_sequences([("c", "".join(world).encode())])
 
 
-class Context:
-    def __init__(self, reference, packed):
-        self.reference, self.packed, self.lengths = reference, packed, packed.lengths
+SCORING = Scoring(match=6, mismatch=2, min_score=0)
 
 
-def capped(strands, diagonal, begin, end, loss, context, quality=60):
-    """Qualities of places that nothing but the copies beside them lowers from `quality`."""
-    rated = np.zeros(len(strands), RATING)
+def capped(packed, diagonal, begin, end, loss, reference, quality=60):
+    """Qualities of forward alignments that nothing but the copies beside them lowers from `quality`."""
+    n = len(packed.lengths)
+    rated = np.zeros(n, RATING)
     rated["mapq"] = quality
-    where = strands, diagonal, begin, end, np.asarray(loss, float)
-    rater([], alike(ODDS)).beside_copies(rated, np.arange(len(strands)), *where, context)
-    return rated["mapq"].tolist()
+    score = SCORING.match * (end - begin) - np.asarray(loss) * (SCORING.match + SCORING.mismatch)
+    lines = lines_of(np.arange(n), begin, end, score)
+    lines.rows["first_diagonal"] = lines.rows["last_diagonal"] = diagonal
+    params = MapParams(mode="local", scoring=SCORING)
+    some = rater([], alike(ODDS))
+    report = report_of(some, packed, lines, rated=rated, params=params, reference=reference)
+    return report.rows()[0]["mapq"].tolist()
 
 
 def allowed(errors, count, loss, quality=60):
@@ -64,16 +68,14 @@ def test_rivals_beside_a_place_are_counted(world, reference):
     packed = batch_of_records(
         [(f"r{i}", "".join(world[s : s + M]), None) for i, s in enumerate(starts)]
     ).pack()
-    strands = np.arange(0, 2 * len(starts), 2, dtype=np.uint32)
     diagonal = (int(reference.starts[0]) + starts).astype(np.int64)
-    places = strands, diagonal, np.full(len(starts), 10), np.full(len(starts), M)
+    places = packed, diagonal, np.full(len(starts), 10), np.full(len(starts), M)
     expected = [60]  # repeats nothing
     for start in starts[1:]:
         expected.append(allowed(*rivals_by_trying(world, start + 10, M - 10, 6), 0))
-    context = Context(reference, packed)
-    assert capped(*places, np.zeros(len(starts)), context) == expected
+    assert capped(*places, np.zeros(len(starts)), reference) == expected
     assert min(expected) < 60
-    assert capped(*places, np.zeros(len(starts)), context, 9) == [9] * len(starts)
+    assert capped(*places, np.zeros(len(starts)), reference, 9) == [9] * len(starts)
 
 
 def rivals_by_trying(text, at, m, most):
@@ -105,11 +107,10 @@ def test_copies_count_up_to_a_limit_of_mismatches_and_of_diagonals(m):
     ).pack()
     loss, first = rng.integers(0, 14, n) / 2, int(reference.starts[0]) + room
     limits = np.ceil(loss).astype(int) + 6
-    places = (2 * np.arange(n)).astype(np.uint32), (first + 2 * room * np.arange(n)).astype(np.int64)
-    parts = np.zeros(n, np.int64), np.full(n, m)
+    diagonal, parts = first + 2 * room * np.arange(n), (np.zeros(n, np.int64), np.full(n, m))
     found = [rivals_by_trying(text, room, m, limit) for text, limit in zip(texts, limits, strict=True)]
     expected = [allowed(*one, at) for one, at in zip(found, loss, strict=True)]
-    assert capped(*places, *parts, loss, Context(reference, packed)) == expected
+    assert capped(packed, diagonal, *parts, loss, reference) == expected
     at_limit = sum(least == limit for (least, _), limit in zip(found, limits, strict=True))
     assert min(at_limit, sum(least == NO_SCORE for least, _ in found)) >= 5
 
