@@ -297,8 +297,8 @@ class MapParams:
     processes: int | None = option(
         None,
         "--processes N",
-        "Spread the threads over this many processes (default: one for each thread, for "
-        "single reads one for two threads, and one for a short run).",
+        "Spread the threads over this many processes (default: one for two threads, "
+        "and one for a short run).",
         THREADS,
         group=MACHINE,
     )

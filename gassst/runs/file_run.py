@@ -41,7 +41,7 @@ from gassst.runs.run import MappingRun, MappingWork, most_waiting
 from gassst.search.arrays import BatchResult
 from gassst.version import __version__
 from gassst.workers.base import Workers
-from gassst.workers.layout import THREADS_EACH, THREADS_EACH_OTHERS, processes_for, why_threads
+from gassst.workers.layout import processes_for, why_threads
 from gassst.workers.threads import ThreadWorkers
 
 if TYPE_CHECKING:
@@ -184,10 +184,9 @@ class FileRun:
         is_single = source.mates is None and not source.interleaved
         self._device = RunDevice.of(mapper, is_single, device_process)
         mapper = self._device.mapper
-        shares_processes = is_single and not self._device.is_served
         # The workers of one sample serve the next one, however short it is.
         size = fastq_bytes(source.paths) if neighbours == ALONE else None
-        self._processes = _processes(mapper, self._encoder, shares_processes, size)
+        self._processes = _processes(mapper, self._encoder, size)
         on_device = mapper.on_device is not None
         params = mapper.params.for_single() if is_single else mapper.params.for_pairs()
         served = self._device.is_served, self._device.is_ready
@@ -339,17 +338,13 @@ def insert_learned(run: MappingRun[Any], source: ReadSource) -> InsertModel:
         return run.learn_insert(batches)
 
 
-def _processes(
-    mapper: BatchMapper, encoder: sam.RecordEncoder, shares_processes: bool, size: int | None
-) -> int:
+def _processes(mapper: BatchMapper, encoder: sam.RecordEncoder, size: int | None) -> int:
     """How many processes map: those asked for, or as many as suit the threads, if nothing speaks against it.
 
-    `shares_processes`: whether threads search single reads on the host. That needs the lock of the interpreter least.
     `size`: as `layout.processes_for`.
     """
     params = mapper.params
-    each = THREADS_EACH if shares_processes else THREADS_EACH_OTHERS
-    processes = processes_for(params.threads, params.processes, each, size)
+    processes = processes_for(params.threads, params.processes, size)
     if processes == 1:
         return 1
     why = ""

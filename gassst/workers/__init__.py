@@ -1,9 +1,8 @@
 """Workers: threads of this process, or of several processes that share memory with it.
 
-Threads of one Python process wait for each other, since they share the lock of the interpreter. From about four on
-they lose more by it than they add (lab/workers.md). So a run with many threads spreads
-them over processes of two threads each, and of one for pairs or beside a device. A run submits the same calls to either
-kind of workers.
+Threads of one Python process wait for each other, since they share the lock of the interpreter, and for new pages of
+memory (lab/workers.md). So a run with many threads spreads them over processes of two threads each. A run submits the
+same calls to either kind of workers.
 
 Who owns what
 -------------

@@ -9,25 +9,19 @@ SHORT = 1 << 20
 """Bytes of FASTQ up to which a run takes one process. For 4,000 pairs of 100 bases, 0.9 MB, eight processes took 0.63 s
 of CPU time and eight threads 0.42; for 100 pairs 0.36 and 0.28."""
 THREADS_EACH = 2
-"""Of a process that searches single reads, at most. They wait for each other for 1.5 % of their time. With one thread
-each, 16 threads take 3 % longer, and 32 take 8 to 14 %."""
-THREADS_EACH_OTHERS = 1
-"""The same of one that maps pairs, or has a device search its reads. Two threads of pairs wait for each other for 5 %
-of their time, and three or four for a quarter of it: 4 million mates of human133 took four threads 12.0 s in one
-process, 10.1 in two and 9.2 in four. Beside a device one each is faster: with local ends by 5 to 15 %."""
+"""Of a process, at most. 16 threads map pairs in 3.08 s with two each, 3.17 with four, 3.25 with one, and 3.65 in one
+process; single reads in 3.11, 2.84 and, in one, 3.44. With eight threads four each take 4 to 9 % longer than two."""
 
 
-def processes_for(
-    threads: int, asked: int | None = None, each: int = THREADS_EACH, size: int | None = None
-) -> int:
-    """Processes of `each` threads, or as many as asked for; each has a thread at least. 1 is this process itself.
+def processes_for(threads: int, asked: int | None = None, size: int | None = None) -> int:
+    """Processes of `THREADS_EACH` threads, or as many as asked for; each has a thread at least. 1 is this process.
 
     `size`: bytes of FASTQ of the whole run, where they are known.
     """
     if asked is not None:
         return min(asked, threads)
     is_short = size is not None and size <= SHORT
-    return 1 if is_short else -(-threads // each)
+    return 1 if is_short else -(-threads // THREADS_EACH)
 
 
 def why_threads() -> str:
