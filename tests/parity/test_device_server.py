@@ -330,7 +330,7 @@ def records_without_group(path):
     return [re.sub(r"\tRG:Z:[^\t]*", "", line) for line in lines]
 
 
-def test_beside_a_device_threads_share_no_process(small_index, small_fastq, tmp_path):
+def test_beside_a_device_more_threads_share_the_processes(small_index, small_fastq, tmp_path):
     """Half as many threads again, as some wait for it."""
     command = [
         sys.executable, "-m", "gassst", "map", str(small_index), "-", "-v", "-v", "-t", "5",
@@ -340,7 +340,7 @@ def test_beside_a_device_threads_share_no_process(small_index, small_fastq, tmp_
     environment.pop("GASSST_OPENCL", None)
     for name, layout in (
         ("none", "3 worker processes of 5 threads"),
-        ("gpu", "5 worker processes of 8 threads"),
+        ("gpu", "3 worker processes of 8 threads"),
     ):
         # From a pipe, as so short a file would be mapped by one process.
         reads = small_fastq.read_bytes()
