@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
+from local_columns import Lines, Places
 
 from gassst._core.mapq import Odds, Rater
 from gassst._core.reads import pack
@@ -12,7 +13,6 @@ from gassst.index.miss_model import SeedsLooked, dense_seeds
 from gassst.index.spectrum import LENGTHS, Spectrum
 from gassst.local.align import Aligner
 from gassst.local.mates import PAIR_BONUS
-from gassst.local.places import Lines, Places
 from gassst.local.reseed import STRIDE
 from gassst.model.layouts import HIT, LOCAL_LINE, NO_SCORE, RATING, READ_SUMMARY
 from gassst.model.params import MAX_READ_LENGTH, MapParams, Scoring

@@ -381,7 +381,7 @@ cdef class LocalAligner:
         Returns
         -------
         places, primary, joined, wrong
-            As `local.mates.PairedPlaces` has them: LOCAL_PLACE[], HIT[] and LOCAL_LINE[], uint32[j], float64[n].
+            As `local.mates.pair_up` returns them: LOCAL_PLACE[], HIT[] and LOCAL_LINE[], uint32[j], float64[n].
         """
         cdef Joint joint = Joint(self.context, pairs, decided, places, hits, lines, worth, edit_phred, most, run)
         cdef const coordinate_t *start
@@ -1128,7 +1128,7 @@ cdef class LocalAligner:
             Whether reads are split into parts.
         pairs : search.context.PairContext, optional
             With `decided` (uint8[n]), mates that keep the quality that the search gave them, and those that are rated
-            together, `joined` (uint32[j]) and `wrong` (float64[n]) as `local.mates.PairedPlaces` has them.
+            together, `joined` (uint32[j]) and `wrong` (float64[n]) as `local.mates.pair_up` returns them.
         """
         cdef Rater rater = self.context.rater
         cdef const rating_t[::1] rated = found.rated

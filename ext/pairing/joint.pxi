@@ -260,7 +260,7 @@ cdef class Joint:
 
     @property
     def result(self):
-        """What `local.mates.PairedPlaces` holds: places, hits, lines, joined, wrong."""
+        """What `local.mates.pair_up` returns: places, hits, lines, joined, wrong."""
         places, hits, lines = self.arrays
         if self.places == self.rooms[MERGED].p:
             places = array_of(self.places, self.n_places, LOCAL_PLACE)

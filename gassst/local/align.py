@@ -1,4 +1,4 @@
-"""The aligner of a batch with its costs (`_core.local_aligner`), and places looked for in bands."""
+"""The aligner of a batch with its costs (`_core.local_aligner`)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import numpy as np
 
 from gassst._core.local_aligner import LocalAligner
 from gassst.bands.base import WIDTHS, doubled
-from gassst.local.places import MUCH_CLIPPED, Lines, Places
-from gassst.model.params import MapParams, Scoring
+from gassst.model.params import SPECIFIC_LENGTH, MapParams, Scoring
 from gassst.search.host import HostBackend
+
+# Clipped bases from which a read is looked up once more and may have supplementary alignments: a stretch of 20
+# bases is the shortest that occurs once in a human genome by chance. 10 to 40 place as many right
+# (lab/constants.md), but a split read has no part that is shorter.
+MUCH_CLIPPED = SPECIFIC_LENGTH
 
 
 def leaving_cost(scoring: Scoring, width: int) -> int:
@@ -35,14 +39,9 @@ class Aligner:
 
     def __init__(self, backend: HostBackend, mate_bonus: int = 0):
         self.backend, self.context = backend, backend.context
-        self.scoring, self.lengths = self.context.params.scoring, self.context.lengths
         params = self.context.params
         self.compiled = self.context.plan.kept("aligner", lambda: _compiled(params, mate_bonus), params)
         self.compiled.open(self.context, backend.bands)
-
-    def align_places(self, places: Places) -> Lines:
-        """The alignments of places, in their order, without those that a contig's end leaves nothing of."""
-        return Lines.of(*self.compiled.align(places.rows))
 
     def close(self) -> None:
         """Add what was done to the counts of the backend."""

@@ -7,13 +7,10 @@ of places the best one is taken, if it costs less than `PAIR_BONUS` in score.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from gassst.local.align import Aligner
-from gassst.local.places import Lines, Places
-from gassst.model.array_types import F64, U32, Bool
+from gassst.model.array_types import F64, U8, U32, Structs
 from gassst.model.rules import optional
 from gassst.search.context import PairContext
 from gassst.search.host import RESCUE_PLACES
@@ -27,42 +24,37 @@ PAIR_BONUS = 17
 RUN = 9
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class PairedPlaces:
-    """The primaries of a batch of `n` reads after mates were placed together.
+@optional(
+    "placed-together",
+    "Chooses the places of both mates together, by their scores.",
+    instead=lambda aligner, pairs, decided, *known: (
+        *known,
+        np.empty(0, np.uint32),
+        np.zeros(len(decided)),
+    ),
+)
+def pair_up(
+    aligner: Aligner, pairs: PairContext, decided: U8, places: Structs, hits: Structs, lines: Structs
+) -> tuple[Structs, Structs, Structs, U32, F64]:
+    """Place mates together where the best concordant pair of places costs less than it is worth.
 
-    Attributes
+    Parameters
     ----------
-    primary : Lines
-    places : Places
-        All known places, those found beside mates included.
+    decided : uint8[n]
+        1 for mates that keep their place.
+    places : LOCAL_PLACE[]
+        All that are known, read by read.
+    hits : HIT[l], lines : LOCAL_LINE[l]
+        The primaries.
+
+    Returns
+    -------
+    places, hits, lines
+        The same with places found beside mates, and of mates that were moved.
     joined : uint32[j]
         Reads that lie beside their mate by what the scores of both say; both mates of a pair.
     wrong : float64[n]
         Of the joined: weight of all other known pairs of places, relative to those with the place that is reported.
     """
-
-    primary: Lines
-    places: Places
-    joined: U32
-    wrong: F64
-
-
-@optional(
-    "placed-together",
-    "Chooses the places of both mates together, by their scores.",
-    instead=lambda aligner, pairs, decided, primary, places: PairedPlaces(
-        primary, places, np.empty(0, np.uint32), np.zeros(len(decided))
-    ),
-)
-def pair_up(
-    aligner: Aligner, pairs: PairContext, decided: Bool, primary: Lines, places: Places
-) -> PairedPlaces:
-    """Place mates together where the best concordant pair of places costs less than it is worth.
-
-    `decided` bool[n]: mates that keep their place.
-    """
-    known = decided.view(np.uint8), places.rows, primary.hits, primary.rows
-    limits = PAIR_BONUS, EDIT_PHRED, RESCUE_PLACES, RUN
-    rows, hits, lines, joined, wrong = aligner.compiled.pair_up(pairs, *known, *limits)
-    return PairedPlaces(Lines.of(hits, lines), Places.of(rows), joined, wrong)
+    known = decided, places, hits, lines
+    return aligner.compiled.pair_up(pairs, *known, PAIR_BONUS, EDIT_PHRED, RESCUE_PLACES, RUN)

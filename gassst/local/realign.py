@@ -15,7 +15,6 @@ from gassst._core import local_places as _local_places
 from gassst._core.local_places import SCORED
 from gassst.local.align import Aligner
 from gassst.local.mates import PAIR_BONUS, pair_up
-from gassst.local.places import Lines, Places
 from gassst.local.reseed import STRIDE, PassedOver, diagonals_of_copies, look_again, seed_length
 from gassst.model.array_types import U32
 from gassst.model.layouts import NO_SCORE
@@ -50,10 +49,10 @@ def _realigned(aligner: Aligner, found: GlobalResult, pairs: PairContext | None)
         compiled.report(found, *dense)
     else:
         # A mate may vouch for what scores less than -T, as long as it has an alignment itself.
-        known = Lines.of(*compiled.lines(pairs)), Places.of(compiled.places)
-        paired = pair_up(aligner, pairs, decided.view(bool), *known)
-        compiled.know(paired.places.rows, paired.primary.hits, paired.primary.rows)
-        compiled.report(found, *dense, pairs, decided, paired.joined, paired.wrong)
+        known = compiled.places, *compiled.lines(pairs)
+        places, hits, lines, joined, wrong = pair_up(aligner, pairs, decided, *known)
+        compiled.know(places, hits, lines)
+        compiled.report(found, *dense, pairs, decided, joined, wrong)
     if context.params.most_hits > 1:
         for promising in diagonals_of_copies(aligner.backend, *compiled.least_stretches()):
             compiled.with_further(*promising)

@@ -14,7 +14,6 @@ import numpy as np
 from gassst._core import proper_pairs as _proper_pairs
 from gassst._core.mapq import qualities
 from gassst.gpu.choose import Extender
-from gassst.local.places import joined
 from gassst.mapping.batch import map_batch
 from gassst.model.array_types import I64, U8, Bool, Structs
 from gassst.model.layouts import NO_SCORE
@@ -117,7 +116,7 @@ class _Merge:
         taken = np.zeros(self.context.n, bool)
         taken[hits["read"][moved]] = True
         kept = self.main.hits[~taken[self.main.hits["read"]]]
-        rows = joined([kept, hits[moved], hits[added], hits[behind]])
+        rows = _joined([kept, hits[moved], hits[added], hits[behind]])
         order = np.lexsort((rows["part"], rows["flag"] & SECONDARY, rows["read"]))
         rows = np.take(rows, order)
         summary = self.main.summary.copy()
@@ -169,3 +168,11 @@ class _Merge:
         chosen = chosen[index < room[read]]
         hits["flag"][chosen] = hits["flag"][chosen] & np.uint16(0xFFFF ^ PROPER_PAIR) | np.uint16(SECONDARY)
         return chosen
+
+
+def _joined(arrays: list[np.ndarray]) -> np.ndarray:
+    """np.concatenate, without its copying structs field by field."""
+    dtype = arrays[0].dtype
+    if dtype.names is None:
+        return np.concatenate(arrays)
+    return np.concatenate([a.view(np.dtype((np.void, dtype.itemsize))) for a in arrays]).view(dtype)

@@ -63,7 +63,7 @@ GROUPS = {
         Varied("LEARN_PART", "gassst.runs.run", (256, 1024, 4096), PAIRS[1:]),
     ],
     "clipped": [
-        Varied("MUCH_CLIPPED", "gassst.local.places", (10, 20, 40), CLIPPED),
+        Varied("MUCH_CLIPPED", "gassst.local.align", (10, 20, 40), CLIPPED),
     ],
     "dense seeds": [
         Varied("STRIDE", "gassst.local.reseed", (1, 3, 6), CLIPPED[1:]),

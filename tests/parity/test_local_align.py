@@ -16,13 +16,13 @@ from alignments import (
     pack,
     planes_of,
 )
+from local_columns import Lines, Places, lines_at
 from rating import UNKEPT
 
 from gassst._core import local_places as _local_places
 from gassst.bands.base import WIDTHS
 from gassst.bands.cpu import CpuExtender
 from gassst.local.align import Aligner, leaving_cost
-from gassst.local.places import Lines, Places
 from gassst.model.params import MapParams, Scoring
 from gassst.model.stats import Stats
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY
@@ -55,12 +55,20 @@ def scored(aligner, case, width=WIDTHS[0]):
     )
 
 
+def perfect_scores(aligner):
+    """Of all reads."""
+    return aligner.context.params.scoring.perfect(aligner.context.lengths)
+
+
 def lines_in_bands(aligner, case, guess):
     """The alignments of what touches the diagonals, of places that are said to lose so much (`guess`)."""
-    k, total = len(case.diagonal), aligner.scoring.perfect(aligner.lengths[case.read_strand >> 1]) - guess
+    k, total = (
+        len(case.diagonal),
+        aligner.context.params.scoring.perfect(aligner.context.lengths[case.read_strand >> 1]) - guess,
+    )
     ends = np.zeros(k, np.uint8), np.zeros(k, np.uint16)
     columns = case.band, np.full(k, WIDE), total, total, *ends, case.diagonal, np.ones(k, bool), case.diagonal
-    return aligner.align_places(Places(case.read_strand, *columns))
+    return lines_at(aligner, Places(case.read_strand, *columns))
 
 
 def gapped(rng, bases):
@@ -175,7 +183,10 @@ def test_what_loses_too_little_for_a_gap_needs_no_band(backend, case):
             case.read_strand, diagonal, start, np.full(k, 64), np.full(k, WIDTHS[0]), beside=False
         )
     )
-    at_once = aligner.scoring.perfect(aligner.lengths) - in_bands.total < aligner.compiled.breaking
+    at_once = (
+        aligner.context.params.scoring.perfect(aligner.context.lengths) - in_bands.total
+        < aligner.compiled.breaking
+    )
     at_once &= in_bands.diagonal == diagonal
     assert at_once.sum() > k / 10 and len(places.read) == k
     for name in COLUMNS:

@@ -4,12 +4,12 @@ from types import SimpleNamespace
 
 import numpy as np
 from alignments import pack, planes_of, reverse_complement
+from local_columns import Lines, Places, lines_at
 from rating import UNKEPT, alike, rater, seen_of, summaries
 
 from gassst.bands.cpu import CpuExtender
 from gassst.index.miss_model import NO_SEEDS
 from gassst.local.align import Aligner
-from gassst.local.places import Lines, Places
 from gassst.model.layouts import RATING
 from gassst.model.params import MapParams
 from gassst.model.sam_flags import SUPPLEMENTARY
@@ -87,7 +87,7 @@ def test_parts_are_what_better_ones_leave_over():
     places = Places.of(aligner.compiled.score(*scored))
     order = np.lexsort((-places.total, places.read))
     first = order[np.diff(places.read[order].astype(int), prepend=-1) > 0]
-    primary = aligner.align_places(places.take(first))
+    primary = lines_at(aligner, places.take(first))
     far = rng.random(READS) < 0.9
     aligner.compiled.know(places.rows, primary.hits, primary.rows, far.view(np.uint8))
     found = SimpleNamespace(
@@ -120,7 +120,7 @@ def test_parts_are_what_better_ones_leave_over():
             best = min(
                 own, key=lambda row: (-places.total[row], places.read_strand[row], places.diagonal[row])
             )
-            new: Lines = aligner.align_places(places.take(np.array([best])))
+            new: Lines = lines_at(aligner, places.take(np.array([best])))
             here = (int(new.begin[0]), int(new.end[0]))
             if any(overlap(here, other) for other in lines) or new.hits["score"][0] < LEAST:
                 break

@@ -12,13 +12,13 @@ import brute_force as bf
 import numpy as np
 import pytest
 from alignments import MASKED, pack, planes_of, reverse_complement
+from local_columns import Lines, Places, lines_at
 from rating import UNKEPT
 
 from gassst._core.mapq import Odds
 from gassst.bands.cpu import CpuExtender
 from gassst.local.align import Aligner
 from gassst.local.mates import PAIR_BONUS, pair_up
-from gassst.local.places import Lines, Places
 from gassst.model.layouts import SAME_PLACE
 from gassst.model.params import MapParams, Scoring
 from gassst.model.stats import Stats
@@ -282,7 +282,7 @@ def check(seed, seen):
     lined = [r for r in range(n) if world.known[r] and rng.random() < 0.8]
     starts = np.cumsum([0, *(len(known) for known in world.known)])
     row = np.array([starts[r] + int(rng.integers(len(world.known[r]))) for r in lined], np.int64)
-    primary = aligner.align_places(places.take(row))
+    primary = lines_at(aligner, places.take(row))
     lines = {int(r): i for i, r in enumerate(primary.read)}
     partner = np.arange(n)
     partner[world.mate == 1] += 1
@@ -292,12 +292,14 @@ def check(seed, seen):
     pairs = SimpleNamespace(
         mate=world.mate, insert=world.insert, borders=BORDERS, rescuable=world.rescuable, partner=partner
     )
-    got = pair_up(aligner, pairs, world.decided, primary, places)
-    read = got.places.read
+    known = places.rows, primary.hits, primary.rows
+    rows, hits, lines_after, beside, weights = pair_up(aligner, pairs, world.decided.view(np.uint8), *known)
+    all_places, after = Places.of(rows), Lines.of(hits, lines_after)
+    read = all_places.read
     joined, strands = [], defaultdict(lambda: None)
     for r in range(n):
         # Known places stay in their order, before those that were found.
-        own = got.places.take(read == r)
+        own = all_places.take(read == r)
         known = places.take(places.read == r)
         assert own.rows[: len(known.rows)].tolist() == known.rows.tolist()
         strands[r] = [(int(s) & 1, int(d)) for s, d in zip(own.read_strand, own.diagonal, strict=True)]
@@ -328,7 +330,7 @@ def check(seed, seen):
             assert set(new) == {p[:2] for p in found}, (
                 world.copies[s],
                 world.known[s],
-                got.places.take(read == s).rows,
+                all_places.take(read == s).rows,
             )
             everything.append(candidates(world.known[s] + found))
         if not all(everything):
@@ -351,7 +353,7 @@ def check(seed, seen):
         seen["drawn"] += len(best) > 1
         if not table[options[0]][2]:
             seen["not"] += 1
-            assert not set(both) & set(got.joined.tolist())
+            assert not set(both) & set(beside.tolist())
             continue
         seen["by its own"] += not best
         seen["concordant"] += 1
@@ -372,7 +374,6 @@ def check(seed, seen):
                     ),
                 )
             )
-        after = Lines.of(got.primary.hits, got.primary.rows)
         at_line = [int(np.flatnonzero(after.read == s)[0]) for s in both]
         where = [
             (
@@ -398,20 +399,20 @@ def check(seed, seen):
                     and abs(int(old.first_diagonal[0]) - place[1]) <= SAME_PLACE
                 )
                 agrees &= (not stays) or row_of.tolist() == old.rows[0].tolist()
-            if agrees and got.wrong[list(both)].tolist() == pytest.approx(wrong, rel=1e-6, abs=1e-12):
+            if agrees and weights[list(both)].tolist() == pytest.approx(wrong, rel=1e-6, abs=1e-12):
                 matching.append(chosen)
-        assert matching, (r, doubts, where, got.wrong[list(both)], everything)
+        assert matching, (r, doubts, where, weights[list(both)], everything)
         for side, s in enumerate(both):
             same = alive[side] and after.rows[at_line[side]].tolist() == primary.rows[lines[s]].tolist()
             seen["stays" if same else "moved"] += 1
             moved.add(s)
-    assert got.joined.tolist() == joined
-    assert np.flatnonzero(got.wrong).tolist() == [r for r in np.flatnonzero(got.wrong) if r in joined]
+    assert beside.tolist() == joined
+    assert np.flatnonzero(weights).tolist() == [r for r in np.flatnonzero(weights) if r in joined]
     for r, i in lines.items():
         if r not in moved:
-            now = np.flatnonzero(got.primary.read == r)
-            assert got.primary.rows[now].tolist() == [primary.rows[i].tolist()]
-            assert got.primary.hits[now].tolist() == [primary.hits[i].tolist()]
+            now = np.flatnonzero(after.read == r)
+            assert after.rows[now].tolist() == [primary.rows[i].tolist()]
+            assert after.hits[now].tolist() == [primary.hits[i].tolist()]
 
 
 def rivals_odds(world, rivals, lengths, alive, odds):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from local_columns import Places
 
 from gassst._core import local_places as _local_places
-from gassst.local.places import Places
 
 READS = 30
 

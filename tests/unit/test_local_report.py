@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from local_columns import Lines, Places
 from rating import alike, lines_of, packed_of, rater, report_of
 
 from gassst.index.miss_model import NO_SEEDS
-from gassst.local.places import Lines, Places
 from gassst.model.layouts import NO_SCORE, NO_SUBOPTIMAL, RATING
 from gassst.model.params import MapParams, Scoring
 from gassst.model.sam_flags import SECONDARY, SUPPLEMENTARY, UNMAPPED

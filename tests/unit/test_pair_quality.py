@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from local_columns import Places
 from rating import aligner_of, lines_of, packed_of, report_of, rivals_of, summaries
 
 from gassst.index.spectrum import Spectrum
-from gassst.local.places import Places
 from gassst.model.layouts import NO_SCORE, READ_SUMMARY
 from gassst.model.params import MapParams
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY

@@ -5,11 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from alignments import SCORINGS, local_textbook, make_reference, pack, planes_of
+from local_columns import Places, lines_at
 from rating import UNKEPT
 
 from gassst.bands.cpu import CpuExtender
 from gassst.local.align import Aligner
-from gassst.local.places import Places
 from gassst.model.params import MapParams
 from gassst.model.stats import Stats
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY
@@ -119,12 +119,12 @@ def test_whole_reads_are_told_from_their_score(case):
     places = Places(*columns, at, np.ones(k, bool), at)
     whole = (off == 0) & (reached == 3)
     plain = scoring.perfect(np.full(k, LENGTH)) - places.total < aligner.compiled.breaking
-    lines = aligner.align_places(places.take(whole | plain))
+    lines = lines_at(aligner, places.take(whole | plain))
     assert aligner.compiled.traced == 0 and (lines.hits["cigar_runs"] == 1).all()
     assert (whole & ~plain).sum() > 20
     for row in np.flatnonzero(~whole & ~plain)[:50]:
         before = aligner.compiled.traced
-        aligner.align_places(places.take(np.array([row])))
+        lines_at(aligner, places.take(np.array([row])))
         assert aligner.compiled.traced > before
 
 

@@ -1,4 +1,4 @@
-"""Places and alignments of reads whose ends may be clipped, as parallel columns."""
+"""Local places and alignments of tests as columns."""
 
 from __future__ import annotations
 
@@ -9,12 +9,6 @@ import numpy as np
 
 from gassst.model.array_types import U32
 from gassst.model.layouts import LOCAL_LINE, LOCAL_PLACE
-from gassst.model.params import SPECIFIC_LENGTH
-
-# Clipped bases from which a read is looked up once more and may have supplementary alignments: a stretch of 20
-# bases is the shortest that occurs once in a human genome by chance. 10 to 40 place as many right
-# (lab/constants.md), but a split read has no part that is shorter.
-MUCH_CLIPPED = SPECIFIC_LENGTH
 
 
 class Structs:
@@ -86,7 +80,7 @@ class Lines(Structs):
     @classmethod
     def concatenate(cls, parts: list[Lines]) -> Lines:
         """All rows, those of one read in the order of `parts`."""
-        hits, rows = joined([part.hits for part in parts]), joined([part.rows for part in parts])
+        hits, rows = (np.concatenate([getattr(part, name) for part in parts]) for name in ("hits", "rows"))
         order = np.argsort(hits["read"], kind="stable")
         return cls.of(hits.take(order), rows.take(order))
 
@@ -96,9 +90,6 @@ def numbers(index: np.ndarray) -> np.ndarray:
     return index.nonzero()[0] if index.dtype == bool else index
 
 
-def joined(arrays: list[np.ndarray]) -> np.ndarray:
-    """np.concatenate, without its copying structs field by field."""
-    dtype = arrays[0].dtype
-    if dtype.names is None:
-        return np.concatenate(arrays)
-    return np.concatenate([a.view(np.dtype((np.void, dtype.itemsize))) for a in arrays]).view(dtype)
+def lines_at(aligner: Any, places: Places) -> Lines:
+    """The alignments of places by a `local.align.Aligner`, in their order, where contigs leave anything of them."""
+    return Lines.of(*aligner.compiled.align(places.rows))
