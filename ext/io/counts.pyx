@@ -7,7 +7,8 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
 from gassst._core.cigar cimport CIGAR_DELETION, CIGAR_INSERTION, cigar_length, cigar_op, cigar_span
 from gassst._core.contigs cimport contigs_before
 from gassst._core.layouts cimport NO_SCORE, hit_t, read_summary_t
-from gassst._core.orientation cimport FR, RF, leads, partner_strand, template_length, window_of, window_t
+from gassst._core.mate_hits cimport fit, template_of
+from gassst._core.orientation cimport FR, RF, window_of, window_t
 from gassst._core.sam_flags cimport SECONDARY, UNMAPPED
 
 
@@ -112,7 +113,7 @@ def count_templates(const hit_t[::1] hits, const uint32_t[::1] cigars, const uin
     Of mates that are both mapped with confidence, on one contig, in the orientation of the library. `mate` uint8[n] is
     of the batch, `starts` int64[c] of the contigs; the others are as for `count_reads` and `count_coverage`.
     """
-    cdef Py_ssize_t i, c = starts.shape[0]
+    cdef Py_ssize_t i
     cdef int64_t template
     cdef const hit_t *a = NULL
     cdef const hit_t *b
@@ -126,11 +127,8 @@ def count_templates(const hit_t[::1] hits, const uint32_t[::1] cigars, const uin
                 continue
             if mate[b.read] == 1:
                 a = b
-            elif (not (a.flag | b.flag) & UNMAPPED and b.strand == partner_strand(&w, a.strand)
-                  and min(a.mapq, b.mapq) >= confident
-                  and contigs_before(&starts[0], c, a.position) == contigs_before(&starts[0], c, b.position)):
-                template = template_length(leads(&w, a.strand, True), cigar_span(&cigars[a.cigar_start], a.cigar_runs),
-                                           cigar_span(&cigars[b.cigar_start], b.cigar_runs), a.position, b.position)
+            elif min(a.mapq, b.mapq) >= confident and fit(a, b, starts, &w):
+                template = template_of(a, b, &cigars[0], &w)
                 if 0 < template <= longest:
                     counts[template] += 1
     return counts_array
@@ -158,15 +156,14 @@ def reads_of_stretches(const hit_t[::1] hits, const uint32_t[::1] cigars, const 
         pair; their mismatches, and the reference bases that they cover; the template lengths, by orientation. Mates
         that overlap face each other.
     """
-    cdef Py_ssize_t c = starts.shape[0], i = 0
+    cdef Py_ssize_t i = 0
     cdef int64_t template, facing
     cdef int64_t[3] seen  # reads, mismatches, bases
     cdef const hit_t *a = NULL
     cdef const hit_t *b
     cdef uint32_t r = 0, end = 0
     cdef bint fits
-    cdef window_t w
-    w.low = w.high = 0
+    cdef window_t w = window_t(FR, 0, 0)
     stretches = []
     for number in numbers:
         end += number
@@ -178,16 +175,13 @@ def reads_of_stretches(const hit_t[::1] hits, const uint32_t[::1] cigars, const 
                 a = b
             elif mate[r] == 0 and b.mapq >= confident:
                 teach(b, &cigars[b.cigar_start], seen)
-            elif (mate[r] == 2 and min(a.mapq, b.mapq) >= confident and not (a.flag | b.flag) & UNMAPPED
-                  and contigs_before(&starts[0], c, a.position) == contigs_before(&starts[0], c, b.position)):
+            elif mate[r] == 2 and min(a.mapq, b.mapq) >= confident:
                 fits, facing = False, 0
                 for orientation, lengths in zip(orientations, templates):
                     w.orientation = orientation
-                    if b.strand != partner_strand(&w, a.strand) or w.orientation == RF and facing > 0:
+                    if not fit(a, b, starts, &w) or w.orientation == RF and facing > 0:
                         continue
-                    template = template_length(
-                        leads(&w, a.strand, True), cigar_span(&cigars[a.cigar_start], a.cigar_runs),
-                        cigar_span(&cigars[b.cigar_start], b.cigar_runs), a.position, b.position)
+                    template = template_of(a, b, &cigars[0], &w)
                     facing = template if w.orientation == FR else facing
                     if template > 0:
                         lengths.append(template)

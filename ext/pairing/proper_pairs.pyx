@@ -5,12 +5,11 @@ import numpy as np
 from libc.math cimport fabs
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
-from gassst._core.cigar cimport cigar_span
-from gassst._core.contigs cimport contigs_before
 from gassst._core.coordinates cimport KEY_ROW_BITS, KEY_ROW_MASK, place_key
 from gassst._core.key_sort cimport first_from, sort_keys
 from gassst._core.layouts cimport hit_t
-from gassst._core.orientation cimport leads, partner_strand, template_length, window_of, window_t
+from gassst._core.mate_hits cimport fit, template_of
+from gassst._core.orientation cimport window_of, window_t
 from gassst._core.sam_flags cimport PROPER_PAIR, SECONDARY, SUPPLEMENTARY, UNMAPPED
 
 
@@ -51,24 +50,6 @@ def flag_proper(hit_t[::1] hits, const uint32_t[::1] cigars, const uint8_t[::1] 
                     hits[i].flag |= PROPER_PAIR
                     proper += 1
     return proper
-
-
-cdef inline bint fit(const hit_t *a, const hit_t *b, const int64_t[::1] starts, const window_t *w) noexcept nogil:
-    """Both mates are mapped, on one contig, on the strands that the orientation asks for."""
-    if (a.flag | b.flag) & UNMAPPED or b.strand != partner_strand(w, a.strand):
-        return False
-    return (contigs_before(&starts[0], starts.shape[0], a.position)
-            == contigs_before(&starts[0], starts.shape[0], b.position))
-
-
-cdef inline int64_t span_of(const hit_t *hit, const uint32_t *cigars) noexcept nogil:
-    """Reference bases that an alignment covers."""
-    return cigar_span(cigars + hit.cigar_start, hit.cigar_runs)
-
-
-cdef inline int64_t template_of(const hit_t *a, const hit_t *b, const uint32_t *cigars, const window_t *w) noexcept nogil:
-    """Template length of a first mate and a second one that fit."""
-    return template_length(leads(w, a.strand, True), span_of(a, cigars), span_of(b, cigars), a.position, b.position)
 
 
 def pair_templates(const hit_t[::1] hits, const uint32_t[::1] cigars, const int64_t[::1] first,
