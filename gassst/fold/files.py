@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ Stacks = dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]
 """Of each contig, where stretches begin and end, in order."""
 Show = Callable[[None], object]
 Records = Iterable[Record]
+Result = TypeVar("Result")
 HEAD = "contig\tstart\tend\tstrand\tenergy\tstructure\n"
 
 
@@ -55,16 +56,11 @@ def write_folds(
     records: Records, path: str | os.PathLike[str], parameters: Parameters, threads: int, show: Show
 ) -> tuple[int, int]:
     """Name, length, energy and structure of each sequence; returns how many were folded, and lines."""
-    count = 0
-    with whole_file(path) as file:
-        for batch in batches(records, BATCH_BASES):
-            with named(batch):
-                found = fold([text for _, text in batch], parameters, threads=threads)
-            for (name, text), one in zip(batch, found, strict=True):
-                _put(file, f"{name}\t{len(text)}\t{one.energy:.2f}\t{one.structure}\n")
-            count += len(batch)
-            show(None)
-    return count, count
+
+    def found(texts: list[bytes]) -> list[list[Fold]]:
+        return [[one] for one in fold(texts, parameters, threads=threads)]
+
+    return _written(records, path, BATCH_BASES, found, _structures, show)
 
 
 def write_pairs(
@@ -76,18 +72,15 @@ def write_pairs(
     show: Show,
 ) -> tuple[int, int]:
     """Name, both bases from 0, and probability of each pair that has `least` or more; returns sequences and lines."""
-    count = lines = 0
-    with whole_file(path) as file:
-        for batch in batches(records, PAIR_BASES):
-            with named(batch):
-                found = probabilities([text for _, text in batch], parameters, threads=threads)
-            for (name, _), one in zip(batch, found, strict=True):
-                for i, j in zip(*np.nonzero(one.pairs >= least), strict=True):
-                    _put(file, f"{name}\t{i}\t{j}\t{one.pairs[i, j]:.6f}\n")
-                    lines += 1
-            count += len(batch)
-            show(None)
-    return count, lines
+
+    def found(texts: list[bytes]) -> list[NDArray[np.float64]]:
+        return [one.pairs for one in probabilities(texts, parameters, threads=threads)]
+
+    def lines(name: str, _: bytes, pairs: NDArray[np.float64]) -> Iterator[str]:
+        for i, j in zip(*np.nonzero(pairs >= least), strict=True):
+            yield f"{name}\t{i}\t{j}\t{pairs[i, j]:.6f}\n"
+
+    return _written(records, path, PAIR_BASES, found, lines, show)
 
 
 def write_suboptimal(
@@ -99,17 +92,40 @@ def write_suboptimal(
     show: Show,
 ) -> tuple[int, int]:
     """The table of `write_folds` with all that `search` finds, `suboptimal` or `zuker`."""
-    count = lines = 0
+
+    def found(texts: list[bytes]) -> list[list[Fold]]:
+        return [search(text, parameters, energy_range) for text in texts]
+
+    return _written(records, path, 1, found, _structures, show)
+
+
+def _structures(name: str, text: bytes, found: list[Fold]) -> Iterator[str]:
+    for one in found:
+        yield f"{name}\t{len(text)}\t{one.energy:.2f}\t{one.structure}\n"
+
+
+def _written(
+    records: Records,
+    path: str | os.PathLike[str],
+    size: int,
+    found: Callable[[list[bytes]], list[Result]],
+    lines: Callable[[str, bytes, Result], Iterable[str]],
+    show: Show,
+) -> tuple[int, int]:
+    """Write the `lines` of what is `found` of sequences, of `size` bases or a few more at once; returns how many
+    sequences and lines."""
+    count = written = 0
     with whole_file(path) as file:
-        for record in records:
-            name, text = record
-            with named([record]):
-                found = search(text, parameters, energy_range)
-            for one in found:
-                _put(file, f"{name}\t{len(text)}\t{one.energy:.2f}\t{one.structure}\n")
-            count, lines = count + 1, lines + len(found)
+        for batch in batches(records, size):
+            with named(batch):
+                results = found([text for _, text in batch])
+            for (name, text), result in zip(batch, results, strict=True):
+                for line in lines(name, text, result):
+                    _put(file, line)
+                    written += 1
+            count += len(batch)
             show(None)
-    return count, lines
+    return count, written
 
 
 def write_scan(
