@@ -51,6 +51,7 @@ class _Circular:
     def __init__(self, reference: Reference, scoring: Scoring, batch: ReadBatch, result: BatchResult):
         self.reference, self.scoring, self.batch, self.result = reference, scoring, batch, result
         hits = result.hits
+        self.reads = np.ascontiguousarray(hits["read"])
         self.spans = reference_spans(hits, result.cigars)
         self.contig = np.maximum(contig_before(reference.starts, hits["position"]), 0)
         self.begin = hits["position"] - reference.starts[self.contig]
@@ -88,7 +89,7 @@ class _Circular:
         parts = np.zeros(len(rows), READ_SUMMARY)
         parts["best"], parts["second"], parts["n_best"], parts["n_reported"] = added["edits"], NO_SCORE, 1, 1
         parts["suboptimal"] = NO_SUBOPTIMAL
-        behind = np.searchsorted(hits["read"], added["read"], "right")
+        behind = np.searchsorted(self.reads, added["read"], "right")
         order = np.argsort(np.r_[2 * np.arange(len(hits)), 2 * behind - 1], kind="stable")
         together = np.take(np.concatenate([hits, added]), order)
         return replace(
@@ -100,8 +101,8 @@ class _Circular:
         )
 
     def _rows_of_read(self, row: int) -> range:
-        reads = self.result.hits["read"]
-        return range(*np.searchsorted(reads, [reads[row], reads[row] + 1]).tolist())
+        read = self.reads[row]
+        return range(*np.searchsorted(self.reads, [read, read + 1]).tolist())
 
     def _other_part(self, side: int, row: int) -> int | None:
         """The row of the same read that goes on beyond the border, if the search has found it."""
