@@ -1298,7 +1298,7 @@ cdef class LocalAligner:
     # --- next best places --------------------------------------------------------------------------------------------
 
     def least_stretches(self):
-        """Of which reads next best places are wanted, and what the longest part between their gaps scores at least.
+        """Say of which reads next best places are wanted, and what the longest part between their gaps scores at least.
 
         The more gaps there are, the less need each part score; but each costs what the parts have to make up for.
         Returns uint32[a] and int32[n].
@@ -1358,7 +1358,7 @@ cdef class LocalAligner:
 
     cdef int add_of_read(self, row_t **row, Py_ssize_t known, const hit_t *hits, const local_line_t *lines,
                          Py_ssize_t k) except -1 nogil:
-        """Of the k further alignments of a read, which has so many `known` ones."""
+        """`add_further` of one read, which has so many `known` alignments."""
         cdef uint64_t *keys = <uint64_t *>enlarged(&self.rooms[KEYS], 4 * (known + k) * sizeof(uint64_t))
         cdef uint64_t *order = <uint64_t *>enlarged(&self.rooms[ORDER], k * sizeof(uint64_t))
         cdef uint8_t *is_new = <uint8_t *>enlarged(&self.rooms[TAKEN], known + k)

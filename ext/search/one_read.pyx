@@ -240,7 +240,7 @@ cdef class OneRead:
                 and (width < widest or self.leads(place, diagonal, place.first, width)))
 
     cdef Py_ssize_t rank_of_width(self, int64_t loss) noexcept nogil:
-        """Of the narrowest band that costs more to leave."""
+        """Return the rank of the narrowest band that costs more to leave."""
         cdef Py_ssize_t w = 0
         while w < self.leaving.shape[0] and self.leaving[w, 1] <= loss:
             w += 1

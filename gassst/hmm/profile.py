@@ -75,11 +75,11 @@ class Alignment(NamedTuple):
     bits: float
     """As of `Profile.viterbi`, if the sequence had this hit alone; -inf where there is none."""
     begin: int
-    """Of the sequence, from 0."""
+    """First letter of the sequence that is aligned, from 0."""
     end: int
     """Behind the last letter."""
     model_begin: int
-    """Of the nodes, from 0."""
+    """First node that is aligned, from 0."""
     model_end: int
     """Behind the last node."""
     cigar: str
