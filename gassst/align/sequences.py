@@ -5,6 +5,7 @@ They come from lists of text, arrays of codes, records of pysam, dnaio or Biopyt
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from gassst.errors import InputError, UsageError
 from gassst.files.fasta import bounded_line, fasta_stretches
 from gassst.files.inflate import open_input
 
+log = logging.getLogger("gassst")
 MAX_LETTERS_EACH = (1 << 31) - 1
 """Of one sequence: places are int32."""
 
@@ -71,9 +73,9 @@ def read_sequences(source: Any, alphabet: Alphabet, what: str = "sequences") -> 
     Parameters
     ----------
     source : path, iterable, Sequences
-        A str or a path names a FASTA or FASTQ file, compressed or not. Items of an iterable are str, bytes, arrays of
-        codes, (name, sequence) or (name, sequence, quality), or records with `sequence`, `query_sequence` or `seq`. An
-        array uint8[n, length] is n sequences.
+        A str or a path names a FASTA or FASTQ file, compressed or not. Its records without letters are left out,
+        with a warning. Items of an iterable are str, bytes, arrays of codes, (name, sequence) or (name, sequence,
+        quality), or records with `sequence`, `query_sequence` or `seq`. An array uint8[n, length] is n sequences.
     alphabet : Alphabet
         Lower case is read as upper case.
     what : str
@@ -82,7 +84,8 @@ def read_sequences(source: Any, alphabet: Alphabet, what: str = "sequences") -> 
     Raises
     ------
     InputError
-        When there is no sequence; for an empty one, a letter outside the alphabet, and a file that is cut or damaged.
+        When there is no sequence; for an empty one of an iterable, a letter outside the alphabet, and a file that is
+        cut or damaged.
     UsageError
         For an item that is not a sequence.
     """
@@ -258,14 +261,17 @@ def _text(name: str | bytes) -> str:
 
 
 def _file_records(path: str) -> Iterator[_Record]:
+    empty = 0
     with open_input(path) as file:
         start = file.peek(1)[:1]  # type: ignore[attr-defined]
-        if start == b">":
-            yield from _fasta(file, path)
-        elif start == b"@":
-            yield from _fastq(file, path)
-        elif start:
+        if start not in (b">", b"@", b""):
             raise InputError(f"{path}: neither FASTA nor FASTQ: it begins with {start.decode('latin-1')!r}")
+        for record in _fastq(file, path) if start == b"@" else _fasta(file, path) if start else ():
+            if record[1]:
+                yield record
+            empty += not record[1]
+    if empty:
+        log.warning("%s: records without letters: %d; they are left out", path, empty)
 
 
 def _fasta(file: IO[bytes], path: str) -> Iterator[_Record]:

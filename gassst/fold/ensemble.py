@@ -45,9 +45,9 @@ def probabilities(
     codes, offsets = encoded(sequences)
     lengths = np.diff(offsets).astype(float)
     bar = ProgressBar(progress, float((lengths**2).sum()) * OUTSIDE_COST)
-    if not len(lengths):
+    if not len(codes):
         bar.finish()
-        return []
+        return [Ensemble(0.0, np.zeros((0, 0)))] * len(lengths)
     longest = int(lengths.max())
     needed = ensemble_memory(longest) * count + int((lengths**2).sum()) * 8
     if needed > available_memory():
@@ -59,7 +59,7 @@ def probabilities(
     found = np.zeros(len(pairs))
 
     def run(first: int, last: int) -> None:
-        for k in range(first, last):
+        for k in (np.flatnonzero(lengths[first:last]) + first).tolist():
             found[k] = folder.ensemble(k, False, float(least[k]), KT, beside, hairpins, pairs[k])
 
     run_problems(lengths**2 * OUTSIDE_COST, run, count, folder.stop, bar)
@@ -78,7 +78,7 @@ def suboptimal(
     Parameters
     ----------
     sequence : str or bytes
-        RNA or DNA of at most 1,000 bases.
+        RNA or DNA of 1 to 1,000 bases.
     parameters : path or Parameters
         An RNAfold parameter file 2.0.
     energy_range : float
@@ -143,9 +143,9 @@ def _one(
     if not 0 <= energy_range <= MOST_RANGE:
         raise UsageError(f"the range of energies must be from 0 to {MOST_RANGE:,.0f} kcal/mol")
     codes, offsets = encoded([sequence])
-    if len(codes) > LANE_BASES:
+    if not 1 <= len(codes) <= LANE_BASES:
         raise InputError(
-            f"sequence 1: has {len(codes):,} bases; suboptimal structures are of {LANE_BASES:,} at most"
+            f"sequence 1: has {len(codes):,} bases; suboptimal structures are of 1 to {LANE_BASES:,}"
         )
     hairpins = energies.hairpins(len(codes) + 1)
     return Folder(energies.table, hairpins, codes, offsets, instruction_sets()[0]), energies, len(codes)

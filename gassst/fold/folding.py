@@ -67,8 +67,8 @@ def fold(
     UsageError
         For no parameters, threads that make no sense, and sequences that memory does not suffice for.
     InputError
-        For a parameter file that is missing, cut short or damaged; for a sequence that is empty, too long, or has
-        another letter.
+        For a parameter file that is missing, cut short or damaged; for a sequence that is too long, or has another
+        letter.
     """
     if parameters is None:
         raise UsageError(ADVICE)
@@ -100,9 +100,9 @@ def fold_codes(
     """Energies in .01 kcal/mol, and brackets as bytes beside `codes`, of sequences of codes 0 to 3."""
     count, lengths = thread_count(threads), np.diff(offsets)
     bar = ProgressBar(progress, float((lengths.astype(float) ** 2).sum()) * 2 * CELL_COST)
-    if not len(lengths):
+    if not len(codes):
         bar.finish()
-        return np.empty(0, np.int32), np.empty(0, np.uint8) if structures else None
+        return np.zeros(len(lengths), np.int32), codes if structures else None
     order = np.argsort(lengths, kind="stable")
     sorted_codes, sorted_offsets = _rearranged(codes, offsets, order)
     longest = int(lengths.max())
@@ -175,6 +175,6 @@ def _texts(sequences: Iterable[str | bytes]) -> Iterator[bytes]:
         if not isinstance(sequence, (str, bytes)):
             raise UsageError(f"sequence {number}: must be str or bytes, not {type(sequence).__name__}")
         text = sequence.encode("latin-1", "replace") if isinstance(sequence, str) else sequence
-        if not 1 <= len(text) <= MOST_BASES:
-            raise InputError(f"sequence {number}: has {len(text):,} bases, not 1 to {MOST_BASES:,}")
+        if len(text) > MOST_BASES:
+            raise InputError(f"sequence {number}: has {len(text):,} bases; {MOST_BASES:,} are the limit")
         yield text

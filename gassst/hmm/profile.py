@@ -197,8 +197,8 @@ class Profile:
         """float64[n], bit scores of sequences: the sum over all alignments, against the background.
 
         Sequences are text, in capitals or not. X of proteins and N of DNA stand for any letter, and so do the other
-        letters of IUPAC that stand for several. Raises InputError for a sequence that is empty or has other letters,
-        UsageError for a mode that there is not, or threads that make no sense.
+        letters of IUPAC that stand for several. A sequence of no letters has -inf. Raises InputError for one that has
+        other letters, UsageError for a mode that there is not, or threads that make no sense.
         """
         return self._bits(self._texts(sequences), SUM, threads, progress, mode)
 
@@ -230,7 +230,7 @@ class Profile:
         needed = max(map(len, texts), default=0) * (len(self) + 1) * thread_count(threads)
         if needed > available_memory():
             raise UsageError(f"alignments of these sequences take {needed / 2**30:.1f} GiB of memory")
-        found: list[Any] = [None] * len(texts)
+        found: list[Any] = [(0,) * 5 + (b"",)] * len(texts)
 
         def one(scorer: Scorer, first: int, last: int, _: Floats) -> None:
             for k in range(first, last):
@@ -334,10 +334,10 @@ class Profile:
             raise UsageError(f"mode {mode!r}: must be local or global")
         count = thread_count(threads)
         lengths = np.fromiter(map(len, texts), np.int64, len(texts))
-        order, logs = np.argsort(lengths, kind="stable"), np.zeros(len(texts))
+        order, logs = np.argsort(lengths, kind="stable"), np.full(len(texts), -np.inf)
         cost = lengths[order].astype(float) * len(self) * COSTS[kind]
         bar = ProgressBar(progress, float(cost.sum()))
-        if texts:
+        if lengths.any():
             letters = b"".join([texts[k] for k in order.tolist()]).translate(self._table)
             codes = np.frombuffer(letters, np.uint8)
             if codes.max() == PAST:
@@ -406,8 +406,10 @@ class Profile:
             if not isinstance(sequence, (str, bytes)):
                 raise UsageError(f"sequence {number}: must be str or bytes, not {type(sequence).__name__}")
             text = sequence.encode("latin-1", "replace") if isinstance(sequence, str) else sequence
-            if not 1 <= len(text) <= MOST_BASES:
-                raise InputError(f"sequence {number}: has {len(text):,} letters, not 1 to {MOST_BASES:,}")
+            if len(text) > MOST_BASES:
+                raise InputError(
+                    f"sequence {number}: has {len(text):,} letters; {MOST_BASES:,} are the limit"
+                )
             found.append(text)
         return found
 
@@ -424,5 +426,5 @@ class Profile:
 
 def _bits_of(logs: Floats, lengths: Floats) -> Floats:
     """Against random letters of a length of that mean."""
-    odds = logs - lengths * np.log(lengths / (lengths + 1)) + np.log(lengths + 1)
+    odds = logs - lengths * np.log(np.maximum(lengths, 1) / (lengths + 1)) + np.log(lengths + 1)
     return np.asarray(odds / np.log(2))

@@ -77,6 +77,17 @@ def test_files(tmp_path, compress):
     assert found.names == ["one", "two"] and found.qualities == [b"@II", b"!"]
 
 
+@pytest.mark.parametrize("content", [b">a\n>b\nAC\n>c\n\n", b"@a\n\n+\n\n@b\nAC\n+\nII\n@c\n\n+\n\n"])
+def test_records_without_letters_are_left_out(tmp_path, caplog, content):
+    path = tmp_path / "x"
+    path.write_bytes(content)
+    assert align.read_sequences(path, align.DNA).names == ["b"]
+    assert [place.contig for place in align.find(["AC"], path, 0)] == ["b"]
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{path}: records without letters: 2; they are left out"
+    ] * 2
+
+
 @pytest.mark.parametrize(
     "source, message",
     [
@@ -105,7 +116,7 @@ def test_what_is_no_sequence(source):
     [
         (b"", "no sequence"),
         (b"ACGT\n", "neither FASTA nor FASTQ"),
-        (b">x\n>y\nA\n", r"sequence 1 \(x\): it is empty"),
+        (b">x\n>y\n", "no sequence"),
         (b"@x\nAC\n+\nI\n", "1 qualities for 2 letters"),
         (b"@x\nAC\nII\n@y\n", "record 1 is not FASTQ"),
         # Its bytes hold the time, which must not get into the name of the test.

@@ -156,6 +156,15 @@ def test_dna_and_small_letters_are_read(random_file):
     assert fold([], random_file) == []
 
 
+def test_what_has_no_bases_has_no_energy(random_file):
+    assert fold([""], random_file) == fold([""], random_file, structures=False) == [(0, "")]
+    several = ["", HAIRPIN, ""]
+    assert fold(several, random_file) == [(0, ""), *fold([HAIRPIN], random_file), (0, "")]
+    found = [probabilities(some, random_file) for some in (several, [""])]
+    assert [[one.pairs.shape for one in some] for some in found] == [[(0, 0), (26, 26), (0, 0)], [(0, 0)]]
+    assert [one.energy for one in found[0]] == [0, probabilities([HAIRPIN], random_file)[0].energy, 0]
+
+
 def test_windows_reach_the_end():
     assert windows(10, 4, 3).tolist() == [0, 3, 6] and windows(9, 4, 3).tolist() == [0, 3, 5]
     assert windows(3, 4, 1).tolist() == [] and windows(4, 4, 1).tolist() == [0]
@@ -194,14 +203,14 @@ def test_a_damaged_parameter_file_is_one_line(edit, words, random_file, tmp_path
         (lambda path: fold(["ACGU"]), "ViennaRNA writes one"),
         (lambda path: fold(["ACGU"], "/nowhere/x.par"), "no such file"),
         (lambda path: fold(["ACGU", "ACGN"], path), "sequence 2: 'N' at base 4 is not one of ACGU"),
-        (lambda path: fold([""], path), "sequence 1: has 0 bases"),
         (lambda path: fold("ACGU", path), "a list of sequences"),
         (lambda path: fold([5], path), "must be str or bytes"),
         (lambda path: fold(["A" * 30_001], path), "has 30,001 bases"),
         (lambda path: fold(["ACGU"], path, threads=0), "threads"),
         (lambda path: probabilities(["ACGU"]), "ViennaRNA writes one"),
         (lambda path: suboptimal("ACGU", path, -1), "range of energies"),
-        (lambda path: suboptimal("A" * 1001, path), "1,000 at most"),
+        (lambda path: suboptimal("A" * 1001, path), "has 1,001 bases; suboptimal structures are of 1 to"),
+        (lambda path: zuker("", path), "has 0 bases"),
         (lambda path: suboptimal("GC" * 30, path, 99.0, 10), "more than 10 structures"),
     ],
 )
@@ -233,8 +242,9 @@ def run(tmp_path, capfd, random_file):
 
 
 def test_the_command_writes_a_table(run, tmp_path, random_file):
-    (tmp_path / "x.fa").write_text(f">a one\n{HAIRPIN}\n>c\nACGU\n")
-    code, out, _ = run("-q")
+    (tmp_path / "x.fa").write_text(f">a one\n{HAIRPIN}\n>b\n>c\nACGU\n")
+    code, out, error = run("-q")
+    assert "records without letters: 1" in error
     best = fold([HAIRPIN], Parameters(random_file))[0]
     assert code == 0 and out == f"a\t26\t{best.energy:.2f}\t{best.structure}\nc\t4\t0.00\t....\n"
 

@@ -79,7 +79,8 @@ def test_the_filter_is_that_of_plain_code(alphabet, tmp_path, instruction_set):
     hits = p.search([*several, best * 3], 1e-3)
     assert hits.numbers[0] == len(several) and (hits.e_values <= 1e-3).all()
     assert np.allclose(hits.bits, p.forward([[*several, best * 3][k] for k in hits.numbers]))
-    assert p.search([]).numbers.tolist() == []
+    assert p.search([]).numbers.tolist() == p.search([""]).numbers.tolist() == []
+    assert p.search(["", best * 3, ""]).numbers.tolist() == [1]
 
 
 @pytest.mark.parametrize("alphabet", ["amino", "DNA"])
@@ -95,6 +96,9 @@ def test_scores_are_those_of_plain_code(alphabet, tmp_path, instruction_set):
             assert np.allclose(found, wanted, atol=2e-3)
     assert p.forward([best * 40])[0] > 100  # numbers were made smaller on the way
     assert np.array_equal(p.forward(several[::-1])[::-1], p.forward(several))
+    for texts in ([""], ["", best, ""]):
+        for found in (p.forward(texts), p.viterbi(texts), np.array([a.bits for a in p.align(texts)])):
+            assert np.array_equal(np.isinf(found), [not text for text in texts])
 
 
 def aligned_score(p, mode, codes, a):
@@ -239,7 +243,6 @@ def test_bad_input_is_one_line(tmp_path):
         (lambda: p.search(["ACGT"], 0), "not above 0"),
         (lambda: p.forward("ACGT"), "a list of sequences"),
         (lambda: p.forward(["ACGT", "ACXT"]), "sequence 2: 'X' at letter 3 is not one of ACGTN"),
-        (lambda: p.viterbi([""]), "has 0 letters"),
         (lambda: p.viterbi([1]), "must be str or bytes"),
     ]:
         with pytest.raises(GassstError, match=words) as caught:
@@ -283,12 +286,15 @@ def test_the_command_writes_a_table(search, tmp_path, monkeypatch):
             ("in", f"GG{best}T"),
             ("back", f"A{turned}CCC"),
             ("part", best[:17]),
+            ("empty", ""),
             ("no2", "G" * 60),
         ]
 
     code, rows, error = search(records, "-E", "0.1", "-q")
     p = Profile(tmp_path / "x.hmm")
-    assert code == 0 and error == "" and rows[0][0] == "sequence"
+    assert (
+        code == 0 and error.endswith("without letters: 1; they are left out\n") and rows[0][0] == "sequence"
+    )
     assert [(row[0], row[2], *row[5:]) for row in rows[1:]] == [
         ("in", "+", "2", "22", "0", "20", "2S20M1S"),
         ("back", "-", "1", "21", "0", "20", "3S20M1S"),
