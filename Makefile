@@ -38,13 +38,12 @@ $(VENV)/.lint: | $(VENV)/.made
 	$(BIN)/python -m pip install --quiet ruff mypy numpy
 	@touch $@
 
-# The tables and figures of lab/thesis.md; mappers are found on PATH. With other genomes and reads:
+# The tables of lab/thesis.md; mappers are found on PATH. With other genomes and reads:
 #     make thesis THESIS_GENOME=human.fa THESIS_REAL='--real "50 bp=yeast.fa,reads.fq.gz"'
 THESIS_GENOME ?= tests/data/ecoli_k12_mg1655.fa.gz
 THESIS_REAL ?= --real "100 bp=tests/data/ecoli_k12_mg1655.fa.gz,tests/data/ecoli_ERR022075_R1.fastq.gz"
 thesis: $(VENV)/.installed
-	$(BIN)/python scripts/bench/thesis.py $(THESIS_GENOME) $(THESIS_REAL) --json lab/data/thesis.json
-	$(BIN)/python scripts/bench/make_benchmarks.py
+	$(BIN)/python scripts/bench/thesis.py $(THESIS_GENOME) $(THESIS_REAL) --json build/thesis.json
 
 # Programs behind a mapper, on records of gassst and of bwa mem; docs/benchmarks/field.md. Those on PATH are run.
 # ROWS="snippy hic": these alone. HUMAN: FASTA of one chromosome, by default that of Debian's vt-examples.

@@ -20,7 +20,6 @@ import itertools
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -30,7 +29,6 @@ from harness import (
     Elapsed,
     benchmark_parser,
     describe_machine,
-    pyplot,
     run,
     share,
     table,
@@ -54,9 +52,6 @@ from gassst.search.arrays import Buckets
 from gassst.search.filters import AUTO_FILTERS, FILTERS, Batch, Candidates, Cascade
 from gassst.search.host import HostBackend
 from gassst.workers.thread_count import usable_threads
-
-# Parts of the program and ends of a candidate, in the order of the pipeline: that of the bars of a plot.
-PARTS = "pack", "upload", "seeds", "candidates", *FILTERS, "same band", "score", "select", "align", "aligned"
 
 
 @dataclass
@@ -356,18 +351,6 @@ def report(result: dict[str, Any]) -> str:
     return "\n".join(parts + ([ranking_table(result)] if result["ranking"] else []))
 
 
-def stacked_bars(axes: Any, labels: list[str], columns: list[dict[str, float]], ylabel: str) -> None:
-    colours = pyplot().get_cmap("tab20").colors
-    bottom = np.zeros(len(columns))
-    present = set().union(*columns)
-    for name in (name for name in PARTS if name in present):
-        heights = np.array([column.get(name, 0.0) for column in columns])
-        axes.bar(labels, heights, bottom=bottom, label=name, color=colours[PARTS.index(name)])
-        bottom += heights
-    axes.set(ylabel=ylabel, ylim=(0, 100))
-    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
-
-
 def discarded(result: dict[str, Any], chain: dict[str, Any]) -> dict[str, float]:
     """Share of all candidates that each step discards, in %."""
     steps = {name: r["in"] - r["out"] for name, r in chain["steps"].items()}
@@ -375,19 +358,6 @@ def discarded(result: dict[str, Any], chain: dict[str, Any]) -> dict[str, float]
     steps["same band"] = chain["left"] - bands["in"]
     steps["score"], steps["aligned"] = bands["in"] - bands["out"], bands["out"]
     return {name: share(n, result["candidates"]) for name, n in steps.items()}
-
-
-def plot(results: list[dict[str, Any]], path: str) -> None:
-    """Bars as in Rizk Figures 4.4 (candidates discarded) and 4.5 (time), one for each data set and chain."""
-    plt = pyplot()
-    pairs = [(result, chain) for result in results for chain in result["chains"]]
-    labels = ["\n".join((Path(r["reads"]).name, *(c["order"] or ["no filter"]))) for r, c in pairs]
-    figure, (upper, lower) = plt.subplots(2, 1, figsize=(5 + 2 * len(pairs), 11), layout="constrained")
-    stacked_bars(upper, labels, [discarded(r, c) for r, c in pairs], "candidates discarded, %")
-    times = [c["mapper"]["parts"] for _, c in pairs]
-    shares = [{name: share(ns, sum(parts.values())) for name, ns in parts.items()} for parts in times]
-    stacked_bars(lower, labels, shares, "time, %")
-    figure.savefig(path)
 
 
 def parse_orders(text: str) -> list[tuple[str, ...]]:
@@ -401,7 +371,7 @@ def parse_orders(text: str) -> list[tuple[str, ...]]:
 
 def build_parser() -> argparse.ArgumentParser:
     default = ";".join((",".join(AUTO_FILTERS), ",".join(FILTERS), "none"))
-    p = benchmark_parser(__doc__, plot=True)
+    p = benchmark_parser(__doc__)
     add = p.add_argument
     add("index", metavar="REF.gsi", help="index, or a FASTA")
     add("reads", nargs="+", metavar="READS.fq")
@@ -439,8 +409,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     print(published())
     thesis = {"table_4_3": rizk.TABLE_4_3, "table_4_4": rizk.TABLE_4_4}
     write_json(args.json, {"data_sets": results, "published": thesis})
-    if args.plot:
-        plot(results, args.plot)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,8 @@ from gassst.cli.main import main as command
 from gassst.errors import GassstError
 from gassst.workers.thread_count import usable_threads
 
+LINE = 2000  # of a JSON file
+
 
 def _cpu_model() -> str:
     try:
@@ -112,15 +114,11 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "")
     return "\n".join(([title] if title else []) + lines) + "\n"
 
 
-def benchmark_parser(description: str | None, *, plot: bool = False) -> argparse.ArgumentParser:
+def benchmark_parser(description: str | None) -> argparse.ArgumentParser:
     """A parser with the options that benchmarks share."""
     formatter = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=description, formatter_class=formatter)
     parser.add_argument("--json", metavar="FILE", help="also write machine and results there")
-    if plot:
-        parser.add_argument(
-            "--plot", metavar="FILE", help="draw a figure (.png, .svg, .pdf); needs matplotlib"
-        )
     return parser
 
 
@@ -128,7 +126,21 @@ def write_json(path: str | None, results: dict[str, Any]) -> None:
     """`results` and the machine to `path`, if there is one."""
     if path:
         report = {"machine": machine(), "command": _shared_command(), **results}
-        Path(path).write_text(json.dumps(report, indent=1, default=_plain) + "\n")
+        Path(path).write_text(laid_out(json.loads(json.dumps(report, default=_plain))) + "\n")
+
+
+def laid_out(value: Any, indent: int = 0) -> str:
+    """JSON with a row of a table on each line."""
+    line = json.dumps(value)
+    parts = (
+        list(value.values() if isinstance(value, dict) else value) if isinstance(value, dict | list) else []
+    )
+    if len(line) <= LINE or not any(isinstance(part, dict | list) for part in parts):
+        return line
+    names = [f"{json.dumps(name)}: " for name in value] if isinstance(value, dict) else [""] * len(parts)
+    rows = [name + laid_out(part, indent + 1) for name, part in zip(names, parts, strict=True)]
+    pad = "\n" + " " * (indent + 1)
+    return line[0] + pad + f",{pad}".join(rows) + pad[:-1] + line[-1]
 
 
 def _shared_command() -> list[str]:
@@ -143,18 +155,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} is no JSON")
-
-
-def pyplot() -> Any:
-    """matplotlib.pyplot that draws to files; GassstError without matplotlib."""
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise GassstError("--plot needs matplotlib (pip install matplotlib)") from error
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
-    return plt
 
 
 def simulated(

@@ -1,4 +1,4 @@
-"""Fill the tables and plots of the README, docs/benchmarks/*.md, lab/*.md and the guide from lab/data/*.json.
+"""Fill the tables and plots of the README, docs/benchmarks/*.md and the guide from lab/data/*.json.
 
     python scripts/bench/make_benchmarks.py            # rewrites them and the figures beside them
     python scripts/bench/make_benchmarks.py --check    # fails where a page would change
@@ -18,23 +18,18 @@ from tempfile import TemporaryDirectory
 
 import all_places
 import curves
-import mapq_bins
 import mapq_tables
 import peer_tables
 import plots
 import scale_tables
 import split_reads
-import thesis_page
-import turns
-from ablation import HEADER, shown
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "field"))
 import field_tables  # noqa: E402
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 PAGES = README.parent / "docs" / "benchmarks"
-LAB = README.parent / "lab"
-DATA = LAB / "data"
+DATA = README.parent / "lab" / "data"
 ANCIENT = PAGES.with_name("guide") / "ancient-dna.md"
 PLACE = re.compile(r"(<!-- (\w+) (\S+(?: \S+)*) -->\n).*?(<!-- end -->)", re.DOTALL)
 OVERVIEW_LENGTH = 100
@@ -83,15 +78,6 @@ def mapped(result: dict) -> str:
         for one in result["sets"]
     ]
     return peer_tables.markdown(["reads", *names], rows)
-
-
-def ablation(result: dict) -> str:
-    """What each optional rule is worth: the rows of scripts/bench/ablation.py in which something changes."""
-    machine = result["machine"]
-    where = f"Measured {machine['date']} on {machine['cpu']}, {machine['cpus']} CPUs, in one thread"
-    return f"{where}; {result['number']:,} reads or pairs a set.\n\n" + peer_tables.markdown(
-        HEADER, shown(result["rows"])
-    )
 
 
 def scatter(result: dict, figure: Path) -> str:
@@ -143,22 +129,17 @@ def scale(result: dict, figure: Path) -> str:
 # Each takes the results of its files and where its figure goes, if it has one.
 KINDS: dict[str, Callable[..., str]] = {
     "about": lambda result, _: about(result),
-    "sets": lambda result, _: peer_tables.sets(result),
     "pairs": lambda result, _: peer_tables.pairs(result),
     "mapped": lambda result, _: mapped(result),
     "against": lambda result, _: against(result),
     "scatter": scatter,
-    "ablation": lambda result, _: ablation(result),
     "overview": lambda single, paired, figure: overview(single, paired, figure.with_name("overview.svg")),
     "scale": scale,
     "q20": lambda result, _: mapq_tables.at_q20(result["cells"]),
-    "mapq_bins": lambda one, other, _: mapq_bins.table(one["cells"] | other["cells"]),
     "field": lambda result, _: field_tables.about(result),
     "field_behind": lambda result, _: field_tables.behind(result),
     "field_rows": lambda result, _: field_tables.details(result),
-    "turns": lambda result, _: peer_tables.markdown(turns.HEADER, turns.rows(result)),
     "summary": lambda single, paired, _: summary(single, paired),
-    "thesis_about": lambda result, _: thesis_page.about(result),
     "all_places": lambda result, _: all_places.table(result),
     "curve_cells": lambda result, _: curves.cells(result),
     "curve_filters": lambda result, _: curves.filters(result),
@@ -166,14 +147,6 @@ KINDS: dict[str, Callable[..., str]] = {
     "curve_foreign": lambda result, _: curves.foreign(result),
     "curves": curves.shown,
     "split_reads": lambda result, _: split_reads.table(result),
-    "table_4_1": lambda result, _: thesis_page.table_4_1(result),
-    "table_4_2": lambda result, _: thesis_page.table_4_2(result),
-    "table_4_3": lambda result, _: thesis_page.table_4_3(result),
-    "table_4_4": lambda result, _: thesis_page.table_4_4(result),
-    "figure_4_3": thesis_page.figure_4_3,
-    "figure_4_4": thesis_page.figure_4_4,
-    "figure_4_5": thesis_page.figure_4_5,
-    "figure_4_6": thesis_page.figure_4_6,
 }
 
 
@@ -200,7 +173,7 @@ def main(argv: list[str] | None = None) -> int:
         "--check", action="store_true", help="change no page; fail where one is not what its JSON files say"
     )
     args = parser.parse_args(argv)
-    pages = (README, ANCIENT, *sorted(PAGES.glob("*.md")), *sorted(LAB.glob("*.md")))
+    pages = (README, ANCIENT, *sorted(PAGES.glob("*.md")))
     if args.check:
         with TemporaryDirectory() as folder:
             stale = [page.name for page in pages if fill(text := page.read_text(), Path(folder)) != text]

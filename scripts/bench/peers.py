@@ -35,6 +35,7 @@ import peer_agreement
 import peer_tables
 import pysam
 import rizk
+from harness import laid_out
 from peer_agreement import CONFIDENT, TOLERANCE, Placements
 from peer_tools import TOOLS, Job, ReadSet, Tool, find, indexer, version
 from turns import NO_LIMIT, RunFailed, timed
@@ -434,7 +435,7 @@ def main(argv: list[str] | None = None) -> int:
         except (GassstError, RunFailed) as error:
             sys.exit(f"peers: {error}")
     if args.json:
-        args.json.write_text(json.dumps(result, indent=1) + "\n")
+        args.json.write_text(laid_out(result) + "\n")
     print(peer_tables.everything(result))
     return 0
 

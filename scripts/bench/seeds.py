@@ -2,7 +2,7 @@
 """How long seeds may be: alignments they miss (Rizk Figure 4.3), and how often they occur in a real index.
 
     scripts/bench/seeds.py -m 200
-    scripts/bench/seeds.py REF.gsi -m 100 --plot seeds.svg
+    scripts/bench/seeds.py REF.gsi -m 100
 
 An alignment is missed by a seed length when its errors leave no error-free run of that length. The share is
 computed by the model (Rizk 4.6.7) and counted among --samples alignments with errors at random places.
@@ -22,7 +22,6 @@ from harness import (
     benchmark_parser,
     describe_machine,
     numbers,
-    pyplot,
     run,
     table,
     write_json,
@@ -149,31 +148,8 @@ def occurrence_table(results: list[dict[str, Any]]) -> str:
     return table(header, rows, "occurrences of a seed drawn from the index; share above the cap of each -s")
 
 
-def plot(result: dict[str, Any], counted: list[dict[str, Any]], path: str) -> None:
-    """The map of Rizk Figure 4.3, its simulated twin, and occurrences by seed length."""
-    plt = pyplot()
-    figure, axes = plt.subplots(
-        1, 3 if counted else 2, figsize=(5 * (3 if counted else 2), 4.5), layout="constrained"
-    )
-    errors, lengths = result["errors"], result["seed_lengths"]
-    for ax, key in zip(axes, ("model_percent", "simulated_percent"), strict=False):
-        mesh = ax.pcolormesh(errors, lengths, np.array(result[key]), vmin=0, vmax=100, shading="nearest")
-        ax.step(errors, result["certain_seed"], "w--", where="mid", label="misses none")
-        ax.plot(errors, result["longest_seed"], "w.", label="misses at most 1 %")
-        ax.set(xlabel="errors", ylabel="seed length", ylim=(min(lengths), max(lengths)))
-        ax.set_title(f"missed, {key.split('_')[0]}, {result['read_length']} bases")
-        ax.legend(fontsize="small", facecolor="0.6")
-    figure.colorbar(mesh, ax=axes[:2], label="missed, %")
-    if counted:
-        for key in ("mean", "median", "p90", "p99"):
-            axes[2].plot([r["seed_length"] for r in counted], [r[key] for r in counted], ".-", label=key)
-        axes[2].set(xlabel="seed length", ylabel="occurrences", yscale="log")
-        axes[2].legend()
-    figure.savefig(path)
-
-
 def build_parser() -> argparse.ArgumentParser:
-    p = benchmark_parser(__doc__, plot=True)
+    p = benchmark_parser(__doc__)
     p.add_argument("index", nargs="?", metavar="REF.gsi", help="index, or a FASTA, for the occurrences")
     p.add_argument("-m", "--read-length", type=int, default=200, metavar="M", help="(default: %(default)s)")
     p.add_argument("-e", "--errors", type=numbers, metavar="E,..", help="(default: up to 20 %% of the read)")
@@ -198,8 +174,6 @@ def main(argv: Sequence[str] | None = None) -> None:
         counted = [occurrences(index, w, args.seeds) for w in lengths if w <= index.k + 16]
         print(occurrence_table(counted))
     write_json(args.json, {"missed": result, "occurrences": counted})
-    if args.plot:
-        plot(result, counted, args.plot)
 
 
 if __name__ == "__main__":

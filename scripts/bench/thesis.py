@@ -1,11 +1,11 @@
-"""The evidence of Rizk's chapter 4, measured again: Tables 4.1 to 4.4 and Figures 4.3 to 4.6.
+"""The evidence of Rizk's chapter 4, measured again: Tables 4.1 to 4.4.
 
-    python scripts/bench/thesis.py human13.fa -n 20000 --json lab/data/thesis.json \
+    python scripts/bench/thesis.py human13.fa -n 20000 --json build/thesis.json \
         --real "36 bp=ecoli.fa,s36.fq.gz" --real "50 bp=yeast.fa,s50.fq.gz" --real "101 bp=human13.fa,s101.fq.gz"
 
 Simulated reads are of GENOME, in the twelve kinds of Table 4.2. Each set of real reads has a genome of its own. Every
 program runs with one thread, as it did then, and seconds are CPU seconds without those that it takes to start and to
-load the index. `scripts/bench/make_benchmarks.py` fills lab/thesis.md from the JSON file.
+load the index. The tables are printed as lab/thesis.md has them.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import filters
-import numpy as np
 import peer_agreement
 import peers
 import pysam
 import rizk
-import seeds
+import thesis_page
 from harness import benchmark_parser, run, write_json
 from peer_tools import ReadSet
 
@@ -35,9 +34,6 @@ TOOLS = ("bwa", "bwa-mem2", "minibwa", "bowtie2")
 REAL_OPTIONS = ["--mode", "global", "-p", "90"]  # 4.7.3: at most 10 % errors
 QUESTIONABLE = 20  # 4.7.3: a score of another program that is less than this below
 DIFFERENCE_COST = 3  # 4.7.3: matches less three times the differences
-MAP_LENGTH = 200  # of Figure 4.3
-MAP_ERRORS = range(26)
-MAP_SEEDS = range(8, 61)
 PROFILED = ((50, 0.05), (500, 0.05))  # of Table 4.4, which names no error rate
 
 
@@ -184,7 +180,7 @@ def filter_options(number: int, setting: rizk.Settings | None = None) -> argpars
 
 
 def filtering(args: argparse.Namespace, work: Path) -> Iterator[dict[str, Any]]:
-    """What the filters discard of each simulated set, and what they cost (Table 4.4, Figures 4.4 and 4.5)."""
+    """What the filters discard of each simulated set, and what they cost (Table 4.4)."""
     work.mkdir()
     index = load_index(str(args.genome), 1)
     for length, error in peers.GRIDS["thesis"]:
@@ -200,7 +196,7 @@ def filtering(args: argparse.Namespace, work: Path) -> Iterator[dict[str, Any]]:
 
 
 def real_filtering(real: RealSet, args: argparse.Namespace) -> dict[str, Any]:
-    """Table 4.3 and Figure 4.6: what the filters discard of one set of real reads."""
+    """Table 4.3: what the filters discard of one set of real reads."""
     index = load_index(str(real.genome), 1)
     options = filter_options(args.filtered_reads)
     peers.say(f"filters, {real.name}")
@@ -212,17 +208,6 @@ def shortened(result: dict[str, Any]) -> dict[str, Any]:
     chain = result["chains"][0]
     kept = {key: result[key] for key in ("n_reads", "candidates", "mean_length", "mean_limit", "band_ns")}
     return {**kept, "chain": chain, "discarded": filters.discarded(result, chain)}
-
-
-def figure_4_3() -> dict[str, Any]:
-    """Share of alignments of 200 bases that no seed of a length finds, by number of errors (Rizk 4.6.7)."""
-    missed = [[seeds.miss_probability(MAP_LENGTH, errors, w) for errors in MAP_ERRORS] for w in MAP_SEEDS]
-    return {
-        "length": MAP_LENGTH,
-        "errors": [MAP_ERRORS[0], MAP_ERRORS[-1]],
-        "seeds": [MAP_SEEDS[0], MAP_SEEDS[-1]],
-        "missed": np.round(missed, 5).tolist(),
-    }
 
 
 def measure(args: argparse.Namespace, work: Path) -> dict[str, Any]:
@@ -240,8 +225,7 @@ def measure(args: argparse.Namespace, work: Path) -> dict[str, Any]:
         "table_4_1": [table_4_1(real, args, work / f"real{i}") for i, real in enumerate(args.real)],
         "table_4_2": table_4_2(args, work / "simulated"),
         "table_4_3": [real_filtering(real, args) for real in args.real],
-        "figure_4_3": figure_4_3(),
-        "figure_4_4": list(filtering(args, work / "filters")),
+        "filters": list(filtering(args, work / "filters")),
     }
 
 
@@ -282,6 +266,7 @@ def main(argv: list[str] | None = None) -> None:
     vars(args).update(threads=1, rounds=1, seed=1, pairs=None, agree_with=None)
     with tempfile.TemporaryDirectory(prefix="thesis-", dir=args.work) as folder:
         result = measure(args, Path(folder))
+    print(thesis_page.everything(result))
     write_json(args.json, result)
 
 

@@ -1,13 +1,9 @@
-"""Tables and figures of lab/thesis.md from the results of `thesis.py`, with the published rows beside."""
+"""The tables of lab/thesis.md from the results of `thesis.py`, with the published rows beside."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import filters
 import peer_tables
-import plots
 import rizk
 from peer_tables import markdown, number
 
@@ -77,7 +73,7 @@ def table_4_4(result: dict) -> str:
             *(step["cpu_ns_each"] for step in one["chain"]["steps"].values()),
             one["band_ns"],
         ]
-        for one in result["figure_4_4"]
+        for one in result["filters"]
         if one["length"] in (50, 500) and one["error"] == 0.05
     }
     rows = []
@@ -89,62 +85,12 @@ def table_4_4(result: dict) -> str:
     )
 
 
-def figure_4_3(result: dict, figure: Path) -> str:
-    """The map of missed alignments, with the seed length below which none is missed."""
-    data = result["figure_4_3"]
-    errors, seeds = (range(low, high + 1) for low, high in (data["errors"], data["seeds"]))
-    pyplot = plots.quiet_pyplot()
-    fig, axis = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
-    levels = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 1]
-    shades = axis.contourf(errors, seeds, data["missed"], levels, cmap="viridis_r")
-    axis.contour(errors, seeds, data["missed"], [0.01], colors=plots.COLOURS["gassst"], linewidths=2)
-    safe = [(x, data["length"] / (x + 1)) for x in errors if data["length"] / (x + 1) <= seeds[-1]]
-    axis.plot(*zip(*safe, strict=True), "k--", label=f"{data['length']} / (errors + 1): none is missed below")
-    axis.plot([], [], color=plots.COLOURS["gassst"], linewidth=2, label="1 % missed")
-    axis.set(xlabel="errors", ylabel="seed length, bases", ylim=(seeds[0], seeds[-1]))
-    axis.legend(loc="upper right")
-    fig.colorbar(shades, label=f"share of alignments of {data['length']} bases missed")
-    text = "share of alignments that a seed misses, by errors and its length"
-    return _shown(fig, figure.with_name("thesis_4_3.svg"), text)
-
-
-def figure_4_4(result: dict, figure: Path) -> str:
-    """What each step discards of all candidates of the simulated sets."""
-    columns = {_kind(one): one["discarded"] for one in result["figure_4_4"]}
-    return _bars(columns, figure.with_name("thesis_4_4.svg"), "candidates discarded by step, simulated")
-
-
-def figure_4_5(result: dict, figure: Path) -> str:
-    """Where the time of a whole run goes."""
-    columns = {}
-    for one in result["figure_4_4"]:
-        parts = one["chain"]["mapper"]["parts"]
-        columns[_kind(one)] = {name: filters.share(ns, sum(parts.values())) for name, ns in parts.items()}
-    return _bars(columns, figure.with_name("thesis_4_5.svg"), "share of time by part, simulated")
-
-
-def figure_4_6(result: dict, figure: Path) -> str:
-    """What each step discards of all candidates of the real sets."""
-    columns = {one["name"]: one["discarded"] for one in result["table_4_3"]}
-    return _bars(columns, figure.with_name("thesis_4_6.svg"), "candidates discarded by step, real reads")
-
-
-def _kind(one: dict) -> str:
-    return f"{one['length']} bp\n{100 * one['error']:g} %"
-
-
-def _bars(columns: dict[str, dict[str, float]], figure: Path, text: str) -> str:
-    fig, axis = plots.quiet_pyplot().subplots(
-        figsize=(max(5.0, 2.5 + 0.7 * len(columns)), 4), layout="constrained"
-    )
-    filters.stacked_bars(axis, list(columns), list(columns.values()), f"{text.split()[0]}, %")
-    return _shown(fig, figure, text)
-
-
-def _shown(fig: Any, figure: Path, text: str) -> str:
-    plots.save(fig, figure)
-    return f"![{text}]({figure.name})"
-
-
 def table_4_2(result: dict) -> str:
+    """Simulated reads, in the shape of the published table."""
     return peer_tables.thesis(result["table_4_2"])
+
+
+def everything(result: dict) -> str:
+    """All tables, with their headings."""
+    tables = {"4.1": table_4_1, "4.2": table_4_2, "4.3": table_4_3, "4.4": table_4_4}
+    return "\n\n".join([about(result), *(f"Table {n}\n\n{shown(result)}" for n, shown in tables.items())])
