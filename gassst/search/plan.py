@@ -53,7 +53,7 @@ MISS_SHARE = 0.01  # thesis: "missing at most 1 %"
 # Bases of a read for each error that it is expected to have at most. 5 to 20 place the same reads right
 # (lab/constants.md).
 LIKELY_ERRORS = 10
-# Places in repeats, beside its own, that a seed of the genome leads to, times its bases (scripts/bench/seed_costs.py).
+# Places in repeats, beside its own, that a seed of the genome leads to, times its bases (lab/constants.md).
 COPIES = 100
 # Share of reads without a place, which pay for every stage. 0.002 to 0.005 make the same stages of 75 and 100 bases.
 NOWHERE = 0.005

@@ -17,7 +17,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -228,12 +228,8 @@ def measure(args: argparse.Namespace, cells: dict[str, Any]) -> None:
             write_json(args.json, {"cells": cells})
 
 
-def show_or_measure(
-    args: argparse.Namespace,
-    measure: Callable[[argparse.Namespace, dict[str, Any]], None],
-    table: Callable[[dict[str, Any]], str],
-) -> None:
-    """Print the table of the cells of JSON files, or of those that are measured. Raises UsageError."""
+def main(argv: Sequence[str] | None = None) -> None:
+    args = parser().parse_args(argv)
     if args.show:
         print(table({name: cell for file in args.show for name, cell in saved(file).items()}))
         return
@@ -243,10 +239,6 @@ def show_or_measure(
     cells = saved(Path(args.json)) if args.json and Path(args.json).exists() else {}
     measure(args, cells)
     print(table(cells))
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    show_or_measure(parser().parse_args(argv), measure, table)
 
 
 if __name__ == "__main__":

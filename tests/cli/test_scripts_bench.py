@@ -12,7 +12,6 @@ from pathlib import Path
 import brute_force as bf
 import numpy as np
 import pytest
-from places import environment
 
 import gassst
 
@@ -131,68 +130,6 @@ def test_chain_counts_are_those_of_the_mapper(filter_results, small_index, small
     }
     assert 1000 < filter_results["candidates"] == steps["tnw4-4"]["in"] == stats.candidates
     assert filter_results["occurrences"] == stats.occurrences
-
-
-# --- mapq_bins ----------------------------------------------------------------------------------------------
-
-
-def test_bins_of_a_small_genome_are_measured_once(script, tmp_path, monkeypatch):
-    monkeypatch.setenv("GASSST_OPENCL", "0")  # as the script does, but for this test alone
-    monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
-    fasta, out = tmp_path / "genome.fa", tmp_path / "bins.json"
-    bases = "".join(np.random.default_rng(1).choice(list("ACGT"), 30_000))
-    fasta.write_text(f">c\n{bases}{bases[:3000]}\n")
-    gassst.Index.build(fasta).save(tmp_path / "genome.gsi")
-    options = [
-        fasta, tmp_path / "genome.gsi", "-n", "300", "--sets", "2", "--lengths", "60", "--errors", "0.02",
-    ]  # fmt: skip
-    cell = results_of(script("mapq_bins"), *options, out)["cells"]["genome 2x60 2 %"]
-    assert [sum(one["wrong"]) + sum(one["right"]) for one in cell["sets"]] == [600, 600]
-    assert cell["sets"][0] != cell["sets"][1]
-    saved = out.read_text()
-    assert results_of(script("mapq_bins"), *options, "--seed", "5", out)["cells"]["genome 2x60 2 %"] == cell
-    assert out.read_text() == saved
-    assert results_of(script("mapq_bins"), *options, "--again", out)["cells"]["genome 2x60 2 %"] == cell
-
-
-def test_pairs_wrong_together_count_once_where_bins_are_judged(script, tmp_path):
-    """Pairs with both mates wrong at MAPQ 22, at 22 and 31, one of them at 22, and none; a wrong pair at 0."""
-    sam = ["@SQ\tSN:c\tLN:9000"]
-    for number, mates in enumerate(
-        (((22, 1), (24, 1)), ((22, 1), (31, 1)), ((22, 1), (60, 0)), ((60, 0), (60, 0)), ((0, 1), (0, 1)))
-    ):
-        for flag, strand_start, (quality, wrong) in zip((0x63, 0x93), (101, 301), mates, strict=True):
-            place = strand_start + 1000 * wrong
-            name = f"s{number},c,101,150,+,0,0,0,301,350,-,0,0,0"
-            sam.append(f"{name}\t{flag}\tc\t{place}\t{quality}\t50M\t*\t0\t0\t*\t*")
-    (tmp_path / "x.sam").write_text("\n".join(sam) + "\n")
-    module = script("mapq_bins")
-    counts = module.counts_of(tmp_path / "x.sam")
-    found = dict(zip(module.TITLES, module.bins_of([counts]), strict=True))
-    at20, at30, at60 = (found[title] for title in ("20-24", "30-34", "60"))
-    assert (at20.wrong, at20.every, at20.error) == (4, 4, pytest.approx(6**0.5))
-    assert (at30.wrong, at30.every, at30.error) == (1, 1, 1)
-    assert (at60.wrong, at60.every, at60.promised) == (0, 3, pytest.approx(3 / 20_000))
-    assert at20.promised == pytest.approx(3 * 10**-2.2 + 10**-2.4)
-
-
-def test_bins_are_off_beyond_two_standard_errors(script):
-    module = script("mapq_bins")
-
-    def off(wrong, error, promised, title="20-24"):
-        return module.is_off(title, module.Bin(wrong, error, promised, 1000))
-
-    assert not off(12, 4, 2)
-    assert off(13, 4, 2)
-    assert off(1, 1, 10.1) and not off(1, 1, 10)
-    assert not off(0, 0, 8) and off(0, 0, 8.1)
-    assert not off(0, 0, 100, "60") and off(10, 1, 3, "60")
-    sets = [{"wrong": [0] * 20 + [28] + [0] * 40, "right": [0] * 20 + [900] + [0] * 40, "both": [0] * 10}]
-    text = module.table({"few": {"pairs": 500_000, "sets": sets}})
-    assert "| few | 1.0 |  |  |  |  | 28/9.3 |" in text and text.endswith("No bin is off.")
-    sets[0]["wrong"][20] = 40
-    text = module.table({"few": {"pairs": 500_000, "sets": sets}})
-    assert "**40/9.4**" in text and text.endswith("| few | 20-24 | 40 ± 6.3 | 9.4 |")
 
 
 # --- sort_memory

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 
 import calibration
 import duplicates
 import mutations
 import numpy as np
 import pytest
-import strains
 from places import ROOT
-from test_scripts_peers import script
 
 import gassst
 
@@ -34,16 +31,6 @@ def genome(tmp_path_factory):
     fasta.write_text(f">c\n{bases}\n")
     gassst.Index.build(fasta).save(index)
     return fasta, index
-
-
-def test_local_alignments_have_the_best_score(genome):
-    done = script("check/local_scores.py", *genome, "-n", 300)
-    assert int(re.search(r"compared (\d+)", done.stdout)[1]) > 270
-
-
-def test_trimmed_reads_lie_where_whole_ones_do(genome):
-    done = script("check/trimmed.py", *genome, "-n", 200)
-    assert "of 400 reads" in done.stdout
 
 
 def test_why_programs_flag_different_templates():
@@ -78,19 +65,6 @@ def test_calibration_counts_every_read_of_every_set(genome, tmp_path, capsys):
     assert printed(genome[0], *options) == said
     assert sorted(reads.iterdir()) == before
     assert printed("--show", found).count("pairs") == 2
-
-
-def test_strains_are_as_far_from_their_references_as_they_say(genome, tmp_path, monkeypatch):
-    bases = np.frombuffer(b"ACGT" * 50_000, np.uint8)
-    other = strains.changed(np.random.default_rng(1), bases, 0.03)
-    assert 0.028 < (bases != other).mean() < 0.032 and np.isin(other, bases).all()
-    found = tmp_path / "out.json"
-    monkeypatch.setattr(strains, "AWAY", (0.005, 0.03))
-    monkeypatch.setattr(strains, "LENGTHS", (72,))
-    strains.main([str(genome[0]), "-n", "200", "--json", str(found)])
-    cells = json.loads(found.read_text())["cells"]
-    assert list(cells) == ["0.5 % 72 single", "0.5 % 72 pairs", "3 % 72 single", "3 % 72 pairs"]
-    assert all(150 < np.sum(counts) <= 200 for counts in cells.values())
 
 
 def test_calibration_marks_bins_that_are_off():
