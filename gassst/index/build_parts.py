@@ -108,10 +108,10 @@ def build_parts(
         sections = reference_sections(reference, k, step, source.fasta_bytes, **more)
         seeds = SeedIndex(reference, k, *counted.sorted(0, 0), step=step, parts=tuple(built))
         sections["spectrum"] = seeds.spectrum.shares
-        write(manifest, sections, PARTS_VERSION)
+        header_crc = write(manifest, sections, PARTS_VERSION)
         names.enter_context(replacing(name, len(rows)))
         stack.close()  # the files take their names
-        return SeedIndex.open(name, check=False)
+        return SeedIndex.open(name, check=False).trust(header_crc)
 
 
 def _read_back(file: IO[bytes], reference: Reference, k: int, step: int, row: list[int]) -> IndexPart:

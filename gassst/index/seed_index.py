@@ -9,7 +9,7 @@ import os
 import stat
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import IO, Any, TypeVar
@@ -248,8 +248,10 @@ class SeedIndex:
             raise OutputError(f"{path}: not a regular file")
         with ExitStack() as names, whole_file(path) as file:
             version = FORMAT_VERSION if self.step == 1 else STEP_VERSION
-            write(file, self._contents(), CONVERTED_VERSION if self.converted else version)
+            header_crc = write(file, self._contents(), CONVERTED_VERSION if self.converted else version)
             names.enter_context(replacing(os.fspath(path)))
+        with suppress(InputError):  # another process has removed it
+            SeedIndex.open(path).trust(header_crc)
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.path is None:
@@ -278,7 +280,8 @@ class SeedIndex:
         path : path
         check : bool, optional
             True: verify all of it now, about a second per gigabyte. None: the first run that maps reads verifies its
-            checksums meanwhile, and fails before its output is complete. False: verify no more than opening reads. In
+            checksums meanwhile, and fails before its output is complete; none does where this user has built it, or
+            run with it, since it was last written to. False: verify no more than opening reads. In
             any case a run fails where the file was overwritten in the meantime.
 
         Raises
@@ -298,6 +301,12 @@ class SeedIndex:
             index.check()
         return index
 
+    def trust(self, header_crc: int) -> SeedIndex:
+        """Note for later runs that this file, whose header has this checksum, is as written. Returns self."""
+        if self.integrity is not None:
+            self.integrity.trust(header_crc)
+        return self
+
     def check(self) -> None:
         """Verify the checksum of every section, where there is a file, and what must hold of any index.
 
@@ -316,7 +325,7 @@ class SeedIndex:
 
 _OF_ENGINE = {
     "table", "positions", "following", "parts", "converted", "conversion", "cut_bases", "kmers", "letters", "plan_k",
-    "integrity", "verify_open", "drop_from_memory", "fasta_bytes", "fasta_path",
+    "integrity", "trust", "verify_open", "drop_from_memory", "fasta_bytes", "fasta_path",
 }  # fmt: skip
 Index = SeedIndex
 

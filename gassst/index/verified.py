@@ -1,4 +1,4 @@
-"""Which index files this user has read whole and found intact, so that each is read once and not by every run.
+"""Which index files this user has written, or read whole and found intact, so that not every run reads them.
 
 A file is known by its device, inode, size and times, and by the checksum of its header. Whatever is written to it, even
 one byte, changes the time of its inode, and it is read again. What is remembered is a text of one line a file in

@@ -9,6 +9,7 @@ import pytest
 
 from gassst.errors import IndexFormatError
 from gassst.index import verified
+from gassst.index.build_parts import build_parts
 from gassst.index.file import Integrity
 from gassst.index.seed_index import SeedIndex
 
@@ -42,6 +43,26 @@ def test_a_file_is_read_once(index, reads, cache):
     for _ in range(3):
         check(index)
     assert len(reads) == 1 and len(cache.read_text().split()) == 1
+
+
+@pytest.mark.parametrize("parts", [None, 3])
+def test_who_builds_an_index_need_not_read_it(small_index, reads, tmp_path, parts):
+    reference, path = SeedIndex.open(small_index).reference, tmp_path / "own.gsi"
+    if parts is None:
+        SeedIndex.build(reference).save(path)
+    else:
+        build_parts(reference, path, parts)
+    check(path)
+    assert not reads
+    os.utime(path)  # as a write would
+    check(path)
+    assert len(reads) >= 1
+
+
+def test_a_file_that_has_taken_the_place_of_what_was_written_is_read(index, reads):
+    SeedIndex.open(index).trust(0)
+    check(index)
+    assert len(reads) == 1
 
 
 def test_what_is_written_later_is_found_although_the_file_looks_as_old(index, reads):
