@@ -104,7 +104,7 @@ def report_of(rater, packed, primary, places=None, parts=None, seen=None, **more
     """An aligner that has made a report of `primary` lines and `parts`.
 
     `more`: `params`, `reference`; attributes of what was found (`rated`, `summary`, `proper`), of the mates (`joined`,
-    `wrong`, `window_bases`, `partner`, `decided`); reads with dense seeds (`reseeded`), what was `passed_over` of them.
+    `wrong`, `window_bases`, `mate`, `decided`); reads with dense seeds (`reseeded`), what was `passed_over` of them.
     """
     n = len(packed.lengths)
     found = SimpleNamespace(
@@ -115,7 +115,9 @@ def report_of(rater, packed, primary, places=None, parts=None, seen=None, **more
     )
     reseeded = np.flatnonzero(more.get("reseeded", np.zeros(n))).astype(np.uint32)
     passed_over = more.get("passed_over")
-    pairs = SimpleNamespace(partner=np.arange(n) ^ 1, window_bases=more.get("window_bases", 0))
+    pairs = SimpleNamespace(
+        mate=np.tile(np.array([1, 2], np.uint8), n)[:n], window_bases=more.get("window_bases", 0)
+    )
     joined, decided = np.asarray(more.get("joined", []), np.uint32), np.zeros(n, np.uint8)
     mates = pairs, more.get("decided", decided), joined, more.get("wrong", np.zeros(n))
     lines = primary if parts is None else Lines.concatenate([primary, parts])

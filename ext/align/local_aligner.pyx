@@ -1068,7 +1068,6 @@ cdef class LocalAligner:
         """
         cdef const read_summary_t[::1] summary = found.summary
         cdef const uint8_t[::1] proper = found.proper.view(np.uint8), mate = pairs.mate
-        cdef const int64_t[::1] partner = pairs.partner
         cdef const row_t *row = <const row_t *>self.rooms[PRIMARY].p
         cdef const uint8_t *far = <const uint8_t *>self.rooms[FAR].p
         cdef const read_summary_t *one
@@ -1085,10 +1084,10 @@ cdef class LocalAligner:
                                  or one.n_best < 2 and (one.second == NO_SCORE or one.second > one.best + strata))
                             and row[r].hit.score >= self.least_reported(<uint32_t>r, self.mate_bonus if mate[r] else 0))
             for r in range(self.n):
-                decided[r] = proper[r] and stays[r] and stays[partner[r]]
+                decided[r] = proper[r] and stays[r] and stays[partner_of(&mate[0], <uint32_t>r)]
         return decided_array
 
-    cdef int drop_low(self, const uint8_t *vouched, const int64_t *partner) except -1 nogil:
+    cdef int drop_low(self, const uint8_t *vouched, const uint8_t *mate) except -1 nogil:
         """Without primary lines that score too little. A mate vouches for some reads: one with a line, if not NULL."""
         cdef row_t *row = <row_t *>self.rooms[PRIMARY].p
         cdef uint8_t *is_aligned = <uint8_t *>enlarged(&self.rooms[KEYS], self.n)
@@ -1097,7 +1096,7 @@ cdef class LocalAligner:
             is_aligned[r] = row[r].hit.cigar_runs > 0
         for r in range(self.n):
             if is_aligned[r] and row[r].hit.score < self.least_reported(<uint32_t>r, self.mate_bonus if vouched[r] and (
-                    partner == NULL or is_aligned[partner[r]]) else 0):
+                    mate == NULL or is_aligned[partner_of(mate, <uint32_t>r)]) else 0):
                 row[r].hit.cigar_runs = 0
         return 0
 
@@ -1134,7 +1133,7 @@ cdef class LocalAligner:
         cdef const rating_t[::1] rated = found.rated
         cdef const read_summary_t[::1] summary = found.summary
         cdef const uint8_t[::1] proper = found.proper.view(np.uint8)
-        cdef const int64_t[::1] partner
+        cdef const uint8_t[::1] mate
         cdef Py_ssize_t n_joined = 0
         cdef double window = 0
         cdef const double[::1] bases
@@ -1156,7 +1155,7 @@ cdef class LocalAligner:
             return
         bases, first, end = passed_over or (None, None, None)
         if pairs is not None:
-            partner, n_joined, window = pairs.partner, joined.shape[0], pairs.window_bases
+            mate, n_joined, window = pairs.mate, joined.shape[0], pairs.window_bases
         reads = reads_t(self.ground.reads, self.ground.plane_start, self.ground.lengths, NULL, NULL, self.n)
         seen = coverage_t(states_of(found.seen), NULL, costs.match, costs.match + costs.mismatch,
                           <int>self.much_clipped, seeds[0], seeds[1])
@@ -1167,7 +1166,7 @@ cdef class LocalAligner:
                 memcpy(vouched, &decided[0], self.n)
             for i in range(n_joined):
                 vouched[joined[i]] = True
-            self.drop_low(vouched, &partner[0] if pairs is not None else NULL)
+            self.drop_low(vouched, &mate[0] if pairs is not None else NULL)
             if split:
                 self.add_parts()
             row = self.number_parts()
@@ -1205,7 +1204,7 @@ cdef class LocalAligner:
                 # Mates of concordant pairs of whole reads have been weighed in more places: the lower quality holds.
                 rater.mate(&mates[i], &mates[i ^ 1], wrong[r], window,
                            rating[r].mapq if proper[r] and not seen.over[r].reseeded
-                           and not seen.over[partner[r]].reseeded else UINT8_MAX, &rating[r])
+                           and not seen.over[partner_of(&mate[0], r)].reseeded else UINT8_MAX, &rating[r])
             for i in range(self.n_reported):
                 if row[i].hit.part == 0:
                     self.cap_beside(rater, &reads, row[i], &rating[row[i].hit.read])

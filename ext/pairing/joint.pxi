@@ -6,7 +6,7 @@ from libc.stdint cimport INT64_MIN
 
 from gassst._core.costs cimport costs_of
 from gassst._core.mapq cimport Odds
-from gassst._core.orientation cimport leads, partner_strand, partner_window, window_t
+from gassst._core.orientation cimport leads, partner_of, partner_strand, partner_window, window_t
 from gassst._core.pair_scoring cimport PairChooser, choice_t
 from gassst._core.planes cimport conversion_of_strand, converted_high, planes_of
 from gassst._core.same_place cimport same_place
@@ -245,7 +245,7 @@ cdef class Joint:
         self.odds = context.library.table
         self.starts, self.contig_lengths = context.reference.starts, context.reference.lengths
         self.lengths, self.flip, self.digest = context.packed.lengths, context.flip, context.digest
-        self.mate, self.rescuable, self.decided = pairs.mate, pairs.rescuable.view(np.uint8), decided
+        self.mate, self.rescuable, self.decided = pairs.mate, pairs.rescuable, decided
         self.arrays = places, hits, lines
         self.n_places, self.n_lines = some_places.shape[0], some_lines.shape[0]
         self.places = &some_places[0] if self.n_places else NULL
@@ -277,7 +277,7 @@ cdef class Joint:
         while next_pair(self, &pair):
             list_known(self, &pair)
             for side in range(2):
-                if pair.line[1 - side] != NULL and self.rescuable[pair.read + side]:
+                if pair.line[1 - side] != NULL and self.rescuable[self.lengths[pair.read + side]]:
                     for i in range(pair.n[1 - side]):
                         look_beside(self, &pair, side, &pair.known[1 - side][i])
         return <int>self.bands.n

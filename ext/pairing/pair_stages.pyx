@@ -22,7 +22,7 @@ from gassst._core.coordinates cimport coordinate_t, place_key, place_of_key, str
 from gassst._core.filters cimport columns_t
 from gassst._core.key_sort cimport first_from, sort_keys, sort_nearly
 from gassst._core.layouts cimport NO_SCORE
-from gassst._core.orientation cimport leads, partner_strand, partner_window, window_t, windows_of, windows_t
+from gassst._core.orientation cimport leads, partner_of, partner_strand, partner_window, window_t, windows_of, windows_t
 from gassst._core.rooms cimport enlarged, room_t
 from gassst._core.stages cimport ACTIVE, BUCKETS, GOES_ON, PLACES, REJECTED_STARTS, SCORED_STARTS, STARTS, Stages, place_t
 
@@ -83,8 +83,8 @@ cdef class PairStages(Stages):
     cdef object device, given
     cdef int64_t gaps
     cdef const uint8_t[::1] mate, rescuable
-    cdef const int64_t[::1] borders, rank
-    cdef const double[:, :, ::1] missed_of_row
+    cdef const int64_t[::1] borders
+    cdef const double[:, :, ::1] missed_after
     cdef const double[:, ::1] lost_of_mates
     cdef windows_t windows, wide    # `wide`: as gaps may move an alignment away from its seed
     cdef int most_places
@@ -118,8 +118,7 @@ cdef class PairStages(Stages):
         device : gpu.seeds.SeedsOnDevice or None
             Looks seeds up where it takes them.
         """
-        self.mate, self.rescuable, self.borders = pairs.mate, pairs.rescuable.view(np.uint8), pairs.borders
-        self.missed_of_row, self.rank = pairs.missed, pairs.length_rank
+        self.mate, self.rescuable, self.borders, self.missed_after = pairs.mate, pairs.rescuable, pairs.borders, pairs.missed
         self.windows, self.wide = windows_of(pairs.insert), windows_of(pairs.insert, self.gaps)
         self.most_places, self.device, self.given = most_places, device, None
         self.rescued = self.pairs_ns = 0
@@ -460,7 +459,7 @@ cdef class PairStages(Stages):
         return <uint16_t>min(most, needed + self.margin)
 
     cdef uint32_t other(self, uint32_t read) noexcept nogil:
-        return read + 1 if self.mate[read] == 1 else read - 1
+        return partner_of(&self.mate[0], read)
 
     cdef uint32_t other_strand(self, const window_t *w, const placed_t *place) noexcept nogil:
         """`read_strand` of the mate in a concordant pair."""
@@ -519,7 +518,7 @@ cdef class PairStages(Stages):
         cdef uint32_t r
         cdef int64_t began = now(), before = self.effort.scored
         for r in range(self.first, self.stop):
-            if (self.mate[r] and self.mates[r].is_open and self.rescuable[self.other(r)]
+            if (self.mate[r] and self.mates[r].is_open and self.rescuable[self.reads.lengths[self.other(r)]]
                     and (goes_on[r] or goes_on[self.other(r)]) and self.states.best[r] != NO_SCORE):
                 self.look_around(r)
         self.pairs_ns += now() - began
@@ -597,8 +596,8 @@ cdef class PairStages(Stages):
         cdef const mate_t *mate = &self.mates[read]
         if self.states.capped[read]:
             return 1.0
-        return self.missed_of_row[mate.looked_row, self.rank[self.reads.lengths[read]],
-                                  min(mate.paired, self.missed_of_row.shape[2] - 1)]
+        return self.missed_after[self.reads.lengths[read], mate.looked_row,
+                                 min(mate.paired, self.missed_after.shape[2] - 1)]
 
 
 cdef inline int64_t diagonal_of(const placed_t *place, int64_t length) noexcept nogil:

@@ -29,6 +29,7 @@ from gassst._core.mapq cimport (  # its own: named, so that the build sees a cha
     pair_t,
     place_t,
 )
+from gassst._core.orientation cimport partner_of
 from gassst._core.planes cimport (
     bases64_t,
     bases_at,
@@ -466,7 +467,7 @@ cdef class Rater:
         wrong : float64[n], optional
             What the other known places weigh, of pairs the other pairs of places. None: as their errors say.
         pairs : search.context.PairContext, optional
-            Read: `partner`, `window_bases`.
+            Read: `mate`, `window_bases`.
         decided : uint8[n], optional
             Reads whose place their pair decided; the others stand alone.
 
@@ -478,7 +479,7 @@ cdef class Rater:
         cdef Py_ssize_t n = summary.shape[0], r
         cdef const double[::1] others = wrong
         cdef const uint8_t[::1] by_pair = decided
-        cdef const int64_t[::1] partner = None if pairs is None else pairs.partner
+        cdef const uint8_t[::1] mates = None if pairs is None else pairs.mate
         # Often only its mate places a short read, or one of low complexity: then the mate's certainty is not its own.
         cdef double window = 0 if pairs is None else pairs.window_bases / 2
         cdef place_t *places
@@ -496,7 +497,7 @@ cdef class Rater:
                 self.whole(&summary[r], &reads, &states, <uint32_t>r, &places[r])
             for r in range(n):
                 if by_pair is not None and by_pair[r]:
-                    mate = &places[partner[r]]
+                    mate = &places[partner_of(&mates[0], <uint32_t>r)]
                     rated[r].known, rated[r].chance = others[r], places[r].chance * window
                     rated[r].unseen = self.unseen_pair(&places[r], mate, others[r])
                     rate(&rated[r])

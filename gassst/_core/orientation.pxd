@@ -1,5 +1,5 @@
 # Where the mate of a read lies in a concordant pair, from ext/common/orientation.h.
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 cdef extern from "orientation.h" nogil:
     cdef enum:
@@ -13,6 +13,11 @@ cdef extern from "orientation.h" nogil:
     bint partner_strand(const window_t *w, bint reverse)
     void partner_window(const window_t *w, bint leading, int64_t own, int64_t other, int64_t diagonal, int64_t *lo,
                         int64_t *hi)
+
+
+cdef inline uint32_t partner_of(const uint8_t *mate, uint32_t r) noexcept nogil:
+    """The row of the mate of a read, by the `mate` of a batch; a single read is its own partner."""
+    return r + (mate[r] == 1) - (mate[r] == 2)
 
 
 cdef inline window_t window_of(insert) except *:

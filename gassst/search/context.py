@@ -11,7 +11,6 @@ import numpy as np
 from gassst._core import seeds as _seeds
 from gassst._core.mapq import Rater, chance_hits
 from gassst.index.lookup import WholeIndex
-from gassst.index.miss_model import MISS_ERRORS
 from gassst.index.reference import GAP, Reference
 from gassst.index.seed_index import SeedIndex
 from gassst.model.array_types import F64, I64, U8, U16, U32, U64, Bool
@@ -140,84 +139,42 @@ class PairContext:
     insert : InsertModel
     mate : uint8[n]
         0 single, 1 first, 2 last mate.
-    partner : int64[n]
-        Row of the mate; a single read is its own partner.
     borders : int64[c + 1]
         Contig i owns the places whose middle lies in borders[i] .. borders[i + 1].
     window_bases : int
         Diagonals on which a mate may lie beside a place of its partner.
-    rescuable : bool[n]
-        Reads to be looked for there. A shorter one would be expected to fit somewhere by chance. None without mate
-        rescue.
-    missed : float64[rows, lengths, MISS_ERRORS]
-        Share of alignments that the seeds looked up so far miss. Rows: 0 nothing was looked up, 1 + the last
-        stage.
-    length_rank : int64[]
-        Index into the second axis of `missed`, by read length.
+    rescuable : uint8[MAX_READ_LENGTH + 1]
+        By length, reads to be looked for there. A shorter one would be expected to fit somewhere by chance. None
+        without mate rescue.
+    missed : float64[MAX_READ_LENGTH + 1, 1 + stages, MISS_ERRORS]
+        `SearchPlan.missed_after`.
     """
 
     insert: InsertModel
     mate: U8
-    partner: I64
     borders: I64
     window_bases: int
-    rescuable: Bool
+    rescuable: U8
     missed: F64
-    length_rank: I64
 
     @classmethod
     def of(cls, context: BatchContext, mate: U8, insert: InsertModel) -> PairContext:
         """The pairs that `mate` (uint8[n] of the ReadBatch) names."""
-        plan, lengths = context.plan, context.lengths
-        first = np.flatnonzero(mate == 1)
-        partner = np.arange(context.n)
-        partner[first] += 1
-        partner[first + 1] -= 1
-        is_present = np.bincount(lengths, minlength=1) > 0
-        present = np.flatnonzero(is_present)
-        window_bases = sum(each.high - each.low + 2 * plan.gaps for each in insert.libraries)
-        return cls(
-            insert=insert,
-            mate=mate,
-            partner=partner,
-            borders=borders_of(context.reference),
-            window_bases=window_bases,
-            rescuable=_long_enough(plan, present, window_bases)[lengths]
-            & (RESCUES and context.params.mate_rescue),
-            missed=missed_by_row(plan, present),
-            length_rank=np.cumsum(is_present) - 1,
-        )
+        plan, reference, is_on = context.plan, context.reference, RESCUES and context.params.mate_rescue
 
-    @property
-    def paired(self) -> Bool:
-        """bool[n]: reads that have a mate."""
-        return self.mate > 0
+        def made() -> PairContext:
+            window_bases = sum(each.high - each.low + 2 * plan.gaps for each in insert.libraries)
+            rescuable = np.full(MAX_READ_LENGTH + 1, is_on, np.uint8)
+            rescuable[:SPECIFIC_LENGTH] = [
+                is_on and long_enough(plan, m, window_bases) for m in range(SPECIFIC_LENGTH)
+            ]
+            borders = np.append(reference.starts - GAP // 2, reference.total)
+            return cls(insert, mate, borders, window_bases, rescuable, plan.missed_after)
+
+        return replace(plan.kept("pairs", made, insert, reference, is_on), mate=mate)
 
 
-def borders_of(reference: Reference) -> I64:
-    """int64[c + 1]: as `PairContext.borders`."""
-    return np.append(reference.starts - GAP // 2, reference.total)
-
-
-def _long_enough(plan: SearchPlan, present: I64, window_bases: int) -> Bool:
-    """bool[MAX_READ_LENGTH + 1]: of the lengths `present`, those that chance seldom finds in a mate's window.
-
-    Reads of `SPECIFIC_LENGTH` bases and more always are.
-    """
-    enough = np.zeros(MAX_READ_LENGTH + 1, bool)
-    enough[SPECIFIC_LENGTH:] = True
-    for m in present[present < SPECIFIC_LENGTH].tolist():
-        # `chance_hits` counts both strands; a mate is looked for on one.
-        enough[m] = chance_hits(m, int(plan.errors[m]), window_bases / 2, plan.letters) <= CHANCE_HITS
-    return enough
-
-
-def missed_by_row(plan: SearchPlan, present: I64) -> F64:
-    """`PairContext.missed` of the lengths `present`, which the plan knows."""
-    rows = np.ones((1 + plan.MAX_STAGES, len(present), MISS_ERRORS))
-    for rank, m in enumerate(present.tolist()):
-        of_length, missed = plan.known(m)
-        if of_length.stages:
-            rows[1 : 1 + len(missed), rank] = missed
-            rows[1 + len(missed) :, rank] = missed[-1]
-    return rows
+def long_enough(plan: SearchPlan, m: int, window_bases: int) -> bool:
+    """Whether chance seldom finds a read of `m` bases in a mate's window, as it never does `SPECIFIC_LENGTH` ones."""
+    # `chance_hits` counts both strands; a mate is looked for on one.
+    return chance_hits(m, plan.most_errors(m), window_bases / 2, plan.letters) <= CHANCE_HITS

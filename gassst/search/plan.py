@@ -168,6 +168,9 @@ class SearchPlan:
     lost_of_mates : float64[stages, MAX_READ_LENGTH + 1]
         The same of each of two mates. They vouch for each other, so one error is likely even where it costs the score
         that is asked for.
+    missed_after : float64[MAX_READ_LENGTH + 1, 1 + stages, MISS_ERRORS]
+        Share of alignments, by errors, in which no stage up to each finds a seed, as the best of them alone would. 1
+        before the first stage.
     seed_length, seed_count, seed_every, disjoint : uint16[stages, MAX_READ_LENGTH + 1]
         As `Stage` has them; `seed_count` is 0 where a length has no such stage, `disjoint` how many disjoint seeds.
     """
@@ -197,7 +200,7 @@ class SearchPlan:
         self.affordable = math.ceil(math.log(max(n_bases, 4), letters))
         self.caps = np.array([self.occurrence_cap(w) for w in range(k + 17)], np.uint32)
         self.known_lengths = np.zeros(size, bool)
-        self._of_length: dict[int, tuple[LengthPlan, np.ndarray]] = {}
+        self.missed_after = np.zeros((size, 1 + self.MAX_STAGES, MISS_ERRORS))
         # Asked for the same few hundred in every batch; by a proxy, for a plan is to end with its last reference.
         self.missed = lru_cache(maxsize=1 << 16)(partial(SearchPlan._missed, proxy(self)))
         self.looked_up = lru_cache(maxsize=1 << 14)(partial(SearchPlan._looked_up, proxy(self)))
@@ -228,15 +231,13 @@ class SearchPlan:
             mine[name] = *made_of, make()
         return mine[name][-1]
 
-    def known(self, m: int) -> tuple[LengthPlan, np.ndarray]:
-        """The plan of a length that was prepared, and float64[stages, MISS_ERRORS]: the share of alignments, by errors,
-        in which no stage up to each finds a seed, as the best of them alone would."""
-        return self._of_length[m]
-
     def _store(self, m: int, plan: LengthPlan) -> None:
         missed = np.minimum.accumulate(stage_misses(m, plan.stages), axis=0)
         settled = settled_errors(stage_misses(m, plan.stages, plan.errors + 1), self.preset.missed)
-        self._of_length[m] = plan, missed
+        self.missed_after[m] = 1
+        if plan.stages:
+            self.missed_after[m, 1 : 1 + len(missed)] = missed
+            self.missed_after[m, 1 + len(missed) :] = missed[-1]
         self.errors[m], self.words[m] = plan.errors, plan.words
         for i, stage in enumerate(plan.stages):
             self.seed_length[i, m], self.seed_count[i, m], _, self.seed_every[i, m] = stage
@@ -260,7 +261,7 @@ class SearchPlan:
 
     def plan(self, m: int) -> LengthPlan:
         """The plan for reads of `m` bases."""
-        errors = self._errors(m)
+        errors = self.most_errors(m)
         gaps = min(errors, self.gaps)
         return LengthPlan(errors, gaps, band_words(gaps, self.shift), tuple(self._stages(m, errors)))
 
@@ -268,7 +269,8 @@ class SearchPlan:
         """How often a seed of `w` bases occurs by chance on one strand: the one place that knows of letters."""
         return self.n_bases / self.letters**w
 
-    def _errors(self, m: int) -> int:
+    def most_errors(self, m: int) -> int:
+        """Most errors of an alignment of a read of `m` bases."""
         if self.params.min_identity is None:
             return default_errors(m, self.n_bases, self.letters)
         return min(MAX_ERRORS, math.floor(m * (100 - self.params.min_identity) / 100 + 1e-9))

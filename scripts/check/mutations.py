@@ -347,7 +347,7 @@ MUTATIONS = [
     ),
     Mutation(
         "pairing: a mate is decided alone", LOCAL_ALIGNER,
-        "proper[r] and stays[r] and stays[partner[r]]", "proper[r] and stays[r]", PAIR_QUALITY,
+        "proper[r] and stays[r] and stays[partner_of(&mate[0], <uint32_t>r)]", "proper[r] and stays[r]", PAIR_QUALITY,
     ),
     Mutation(
         "pairing: the chance of a mate with several places is its own", MAPQ,
@@ -359,7 +359,7 @@ MUTATIONS = [
     ),
     Mutation(
         "pairing: chance has two windows for a short mate", "gassst/search/context.py",
-        "chance_hits(m, int(plan.errors[m]), window_bases / 2", "chance_hits(m, int(plan.errors[m]), window_bases",
+        "chance_hits(m, plan.most_errors(m), window_bases / 2", "chance_hits(m, plan.most_errors(m), window_bases",
         PAIR_QUALITY,
     ),
     # Tandem repeats.

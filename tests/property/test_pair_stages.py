@@ -226,7 +226,7 @@ class PlainPairs:
             if not self.mate[r] or not self.is_open[r] or self.best[r] == NO_SCORE:
                 continue
             other = self.other(r)
-            if not self.pairs.rescuable[other] or not {r, other} & goes_on:
+            if not self.pairs.rescuable[len(self.reads[other])] or not {r, other} & goes_on:
                 continue
             limit = max(self.best[r], self.paired(r) or 0)
             places = [p for p in self.places[r] if p.edits <= limit]
@@ -268,8 +268,8 @@ class PlainPairs:
     def unseen(self, r):
         if self.capped[r]:
             return 1.0
-        of_length = self.pairs.missed[self.looked_row[r], self.pairs.length_rank[len(self.reads[r])]]
-        return of_length[min(self.paired(r), len(of_length) - 1)]
+        of_stage = self.pairs.missed[len(self.reads[r]), self.looked_row[r]]
+        return of_stage[min(self.paired(r), len(of_stage) - 1)]
 
     # stages
 
@@ -418,7 +418,7 @@ def test_pairs_have_the_places_of_plain_python(world, orientations, given_up):
     pairs = replace(
         pairs,
         missed=rng.random(pairs.missed.shape) ** 4,
-        rescuable=pairs.rescuable & (rng.random(n) < 0.8),
+        rescuable=pairs.rescuable & (rng.random(pairs.rescuable.size) < 0.8),
     )
     borders = [int(start) - 256 for start in world.index.reference.starts] + [world.index.reference.total]
     plain = PlainPairs(

@@ -20,7 +20,7 @@ from gassst.bands.cpu import CpuExtender
 from gassst.local.align import Aligner
 from gassst.local.mates import PAIR_BONUS, pair_up
 from gassst.model.layouts import SAME_PLACE
-from gassst.model.params import MapParams, Scoring
+from gassst.model.params import MAX_READ_LENGTH, MapParams, Scoring
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
 from gassst.search.host import HostBackend
@@ -129,7 +129,7 @@ def some_world(seed):
     n = len(mate)
     return SimpleNamespace(
         rng=rng, reference=reference, mate=np.array(mate, np.uint8), reads=reads, copies=copies, known=known,
-        insert=insert, decided=rng.random(n) < 0.1, rescuable=rng.random(n) < 0.8,
+        insert=insert, decided=rng.random(n) < 0.1, rescuable=(rng.random(MAX_READ_LENGTH + 1) < 0.8).astype(np.uint8),
         flip=rng.integers(0, 2, n).astype(np.uint8), digest=rng.integers(0, 1 << 60, n).astype(np.uint64),
         rate=float(rng.uniform(0.001, 0.05)), bases=float(rng.uniform(1, 200)),
     )  # fmt: skip
@@ -284,14 +284,10 @@ def check(seed, seen):
     row = np.array([starts[r] + int(rng.integers(len(world.known[r]))) for r in lined], np.int64)
     primary = lines_at(aligner, places.take(row))
     lines = {int(r): i for i, r in enumerate(primary.read)}
-    partner = np.arange(n)
-    partner[world.mate == 1] += 1
-    partner[world.mate == 2] -= 1
+    partner = np.arange(n) + (world.mate == 1) - (world.mate == 2)
     world.decided &= world.mate > 0
     world.decided |= world.decided[partner]
-    pairs = SimpleNamespace(
-        mate=world.mate, insert=world.insert, borders=BORDERS, rescuable=world.rescuable, partner=partner
-    )
+    pairs = SimpleNamespace(mate=world.mate, insert=world.insert, borders=BORDERS, rescuable=world.rescuable)
     known = places.rows, primary.hits, primary.rows
     rows, hits, lines_after, beside, weights = pair_up(aligner, pairs, world.decided.view(np.uint8), *known)
     all_places, after = Places.of(rows), Lines.of(hits, lines_after)
@@ -320,7 +316,7 @@ def check(seed, seen):
         everything = []
         for side, s in enumerate(both):
             found = []
-            if alive[1 - side] and world.rescuable[s]:
+            if alive[1 - side] and world.rescuable[lengths[side]]:
                 guides, mates = known[1 - side], known[side]
                 sizes = lengths[1 - side], lengths[side]
                 found = looked_for(world, guides, mates, side == 1, sizes, world.copies[s])

@@ -16,7 +16,7 @@ from gassst.model.layouts import NO_SCORE, READ_SUMMARY
 from gassst.model.params import MapParams
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY
 from gassst.search.arrays import Seen
-from gassst.search.context import _long_enough
+from gassst.search.context import long_enough
 from gassst.search.plan import SearchPlan
 
 M, WINDOW = 100, 600  # bases of a mate, and diagonals on which it may lie beside the other
@@ -42,7 +42,7 @@ def test_a_pair_is_decided_where_both_mates_are():
     found = SimpleNamespace(summary=summary, proper=proper)
     aligner = aligner_of(packed_of([M] * n))
     aligner.know(Places.none().rows, primary.hits, primary.rows, far.view(np.uint8))
-    pairs = SimpleNamespace(partner=np.arange(n) ^ 1, mate=np.tile([1, 2], n // 2).astype(np.uint8))
+    pairs = SimpleNamespace(mate=np.tile([1, 2], n // 2).astype(np.uint8))
     decided = aligner.decided(found, pairs, 2)
 
     line = {int(read): row for row, read in enumerate(aligned)}
@@ -100,4 +100,4 @@ def test_a_short_mate_is_looked_for_where_chance_seldom_puts_it_in_the_window(m)
     errors = int(plan.errors[m])
     widest = 0.01 * 4**m / (comb(m, errors) * 8**errors)
     for window, expected in ((0.98 * widest, True), (1.02 * widest, False)):
-        assert _long_enough(plan, np.array([m]), window)[m] == expected
+        assert long_enough(plan, m, window) == expected

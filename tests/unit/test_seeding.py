@@ -173,12 +173,12 @@ def test_seeds_at_every_base_miss_what_the_exact_formula_says(m, w):
 def test_a_plan_knows_what_its_stages_miss():
     plan = SearchPlan(MapParams(), 11, 14_000_000)
     plan.prepare(np.array([12, 100], np.uint32))
-    assert plan.known(12)[1].shape == (0, MISS_ERRORS)
-    of_length, missed = plan.known(100)
-    for i in range(len(of_length.stages)):
+    assert (plan.missed_after[12] == 1).all() and (plan.missed_after[100, 0] == 1).all()
+    stages = plan.plan(100).stages
+    for i in range(plan.MAX_STAGES):
         for errors in range(MISS_ERRORS):
-            best = min(stage_miss(100, errors, stage) for stage in of_length.stages[: i + 1])
-            assert missed[i, errors] == pytest.approx(best, rel=1e-12)
+            best = min(stage_miss(100, errors, stage) for stage in stages[: i + 1])
+            assert plan.missed_after[100, 1 + i, errors] == pytest.approx(best, rel=1e-12)
 
 
 @pytest.mark.parametrize("m", [36, 50, 100, 151])
