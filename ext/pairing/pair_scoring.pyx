@@ -10,10 +10,12 @@ from gassst._core.contigs cimport contigs_before
 from gassst._core.coordinates cimport KEY_ROW_BITS, KEY_ROW_MASK, coordinate_t, place_key
 from gassst._core.hashing cimport mix
 from gassst._core.key_sort cimport sort_keys
+from gassst._core.layouts cimport NO_SCORE, read_summary_t
 from gassst._core.mapq cimport Odds
 from gassst._core.orientation cimport leads, partner_strand, partner_window, template_length, window_t, windows_of
 from gassst._core.pair_scoring cimport choice_t, mate_t, spot_t
 from gassst._core.rooms cimport enlarged
+from gassst._core.selection cimport put_first
 
 cdef extern from *:
     """
@@ -34,26 +36,28 @@ cdef struct option_t:
     double weight
 
 
-def choose_pairs(found, selected, context, pairs, double unpaired_phred, double edit_phred):
-    """The best pair of places of every pair of reads.
+def choose_pairs(found, selected, context, pairs, double unpaired_phred, double edit_phred, int extra, uint32_t most):
+    """The best pair of places of every pair of reads, which lead the rows of their reads.
 
     Parameters
     ----------
     found : search.backend.Grouped
         Of n reads. Read: `bands`.
     selected : search.backend.Selected
-        Read: `rows`, `start`.
+        Read: `rows`, `start`, `summary`, of which `n_reported` changes.
     context : search.context.BatchContext
         Read: `lengths`, `flip`, `digest`, `library.table`.
     pairs : search.context.PairContext
         Read: `mate`, `insert`, `borders`.
     unpaired_phred, edit_phred : float
         What mates that are not concordant cost, and an error of either.
+    extra, most : int
+        Errors beyond the best place of a read with which others are kept, and most rows of a read.
 
     Returns
     -------
-    primary : int64[n]
-        Index into the selected rows of the place chosen for every read; -1 for reads that have none.
+    rows : int64[m], start : int64[n + 1]
+        As those of `selected`, the chosen place of each read first.
     proper : uint8[n]
         1 for mates of a concordant pair.
     wrong : float64[n]
@@ -67,21 +71,22 @@ def choose_pairs(found, selected, context, pairs, double unpaired_phred, double 
     cdef const int64_t[::1] rows = selected.rows, start = selected.start
     cdef const uint8_t[::1] mate = pairs.mate, flip = context.flip
     cdef const uint64_t[::1] digest = context.digest
+    cdef read_summary_t[::1] summary = selected.summary
     cdef PairChooser chooser = PairChooser(pairs, unpaired_phred, edit_phred)
     cdef Odds odds = context.library.table
-    cdef Py_ssize_t n = mate.shape[0], r, i
+    cdef Py_ssize_t n = mate.shape[0], r, i, out = 0
     cdef int side
     cdef choice_t choice
-    primary_array = np.full(n, -1, np.int64)
-    proper_array, decided_array = np.zeros(n, np.uint8), np.zeros(n, np.uint8)
-    wrong_array = np.zeros(n, np.float64)
-    cdef int64_t[::1] primary = primary_array
+    cdef int64_t[::1] primary = np.empty(n, np.int64)
+    rows_array, start_array = np.empty(rows.shape[0] + 1, np.int64), np.empty(n + 1, np.int64)
+    proper_array, decided_array, wrong_array = np.empty(n, np.uint8), np.empty(n, np.uint8), np.empty(n)
+    cdef int64_t[::1] kept = rows_array, kept_start = start_array
     cdef uint8_t[::1] proper = proper_array, decided = decided_array
     cdef double[::1] wrong = wrong_array
     with nogil:
         for r in range(n):
-            if start[r] < start[r + 1]:
-                primary[r] = start[r]
+            primary[r] = start[r] if start[r] < start[r + 1] else -1
+            proper[r], decided[r], wrong[r] = 0, 0, 0
         for r in range(n - 1):
             if mate[r] != 1 or primary[r] < 0 or primary[r + 1] < 0:
                 continue
@@ -96,7 +101,12 @@ def choose_pairs(found, selected, context, pairs, double unpaired_phred, double 
                 decided[r + side], proper[r + side] = 1, choice.concordant
                 primary[r + side] += choice.place[side]
                 wrong[r + side] = choice.wrong[side]
-    return primary_array, proper_array, wrong_array, decided_array
+        kept_start[0] = 0
+        for r in range(n):
+            out += put_first(rows, start[r], start[r + 1], primary[r], edits,
+                             <uint16_t>min(summary[r].best + extra, NO_SCORE), most, &kept[out])
+            kept_start[r + 1], summary[r].n_reported = out, <uint32_t>(out - kept_start[r])
+    return rows_array[:out], start_array, proper_array, wrong_array, decided_array
 
 
 cdef inline double power(double base, int exponent) noexcept nogil:

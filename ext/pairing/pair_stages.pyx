@@ -106,7 +106,7 @@ cdef class PairStages(Stages):
         for i in range(N_MEMORIES):
             free(self.memory[i].p)
 
-    def search_pairs(self, context, state, pairs, int most_places, device, uint32_t block, double given_up,
+    def search_pairs(self, context, pairs, int most_places, device, uint32_t block, double given_up,
                      int further):
         """As `search`.
 
@@ -122,7 +122,7 @@ cdef class PairStages(Stages):
         self.windows, self.wide = windows_of(pairs.insert), windows_of(pairs.insert, self.gaps)
         self.most_places, self.device, self.given = most_places, device, None
         self.rescued = self.pairs_ns = 0
-        return self.search(context, state, block if device is None else max(context.n, 1), given_up, further)
+        return self.search(context, block if device is None else max(context.n, 1), given_up, further)
 
     # --- one block ---------------------------------------------------------------------------------------------------
 

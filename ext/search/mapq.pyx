@@ -486,12 +486,13 @@ cdef class Rater:
         cdef place_t *mate
         cdef reads_t reads
         cdef states_t states
-        rated_array = np.zeros(n, RATING)
+        rated_array = np.empty(n, RATING)
         cdef rating_t[::1] rated = rated_array
         if n == 0:
             return rated_array
         reads, states = reads_of(context.packed), states_of(seen)
         with nogil:
+            memset(&rated[0], 0, n * sizeof(rating_t))
             places = <place_t *>enlarged(&self.places, n * sizeof(place_t))
             for r in range(n):
                 self.whole(&summary[r], &reads, &states, <uint32_t>r, &places[r])

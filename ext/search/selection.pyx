@@ -60,9 +60,9 @@ def select_best(found, context, int margin, uint32_t max_hits):
     summary_array = np.empty(n, READ_SUMMARY)
     cdef read_summary_t[::1] summary = summary_array
     rows_array = np.empty(read_strand.shape[0] + 1, np.int64)
-    row_start_array = np.zeros(n + 1, np.int64)
+    row_start_array = np.empty(n + 1, np.int64)
     cdef int64_t[::1] rows = rows_array, row_start = row_start_array
-    rooms[0], rooms[1] = room_t(NULL, 0), room_t(NULL, 0)
+    rooms[0], rooms[1], row_start[0] = room_t(NULL, 0), room_t(NULL, 0), 0
     try:
         with nogil:
             for r in range(n):
@@ -79,7 +79,7 @@ def select_best(found, context, int margin, uint32_t max_hits):
     finally:
         free(rooms[0].p)
         free(rooms[1].p)
-    return rows_array[:out].copy(), row_start_array, summary_array
+    return rows_array[:out], row_start_array, summary_array
 
 
 cdef int select_places(const place_t *places, Py_ssize_t n, const sought_t *read, room_t *room, read_summary_t *summary,
@@ -181,17 +181,26 @@ def chosen_first(const int64_t[::1] rows, const int64_t[::1] start, const int64_
     -------
     rows : int64[m], start : int64[n + 1]
     """
-    cdef Py_ssize_t n = primary.shape[0], r, i, out = 0
-    rows_array, start_array = np.empty(rows.shape[0], np.int64), np.zeros(n + 1, np.int64)
+    cdef Py_ssize_t n = primary.shape[0], r, out = 0
+    rows_array, start_array = np.empty(rows.shape[0] + 1, np.int64), np.empty(n + 1, np.int64)
     cdef int64_t[::1] kept = rows_array, kept_start = start_array
+    kept_start[0] = 0
     with nogil:
         for r in range(n):
-            if primary[r] >= 0:
-                kept[out] = rows[primary[r]]
-                out += 1
-            for i in range(start[r], start[r + 1]):
-                if i != primary[r] and edits[rows[i]] <= limit[r] and out - kept_start[r] < most:
-                    kept[out] = rows[i]
-                    out += 1
+            out += put_first(rows, start[r], start[r + 1], primary[r], edits, limit[r], most, &kept[out])
             kept_start[r + 1] = out
-    return rows_array[:out].copy(), start_array
+    return rows_array[:out], start_array
+
+
+cdef Py_ssize_t put_first(const int64_t[::1] rows, int64_t start, int64_t stop, int64_t primary,
+                          const uint16_t[::1] edits, uint16_t limit, uint32_t most, int64_t *kept) noexcept nogil:
+    """`chosen_first` of one read; returns how many rows it has."""
+    cdef int64_t i
+    cdef Py_ssize_t n = 0
+    if primary >= 0:
+        kept[0], n = rows[primary], 1
+    for i in range(start, stop):
+        if i != primary and edits[rows[i]] <= limit and n < most:
+            kept[n] = rows[i]
+            n += 1
+    return n

@@ -10,7 +10,7 @@ import numpy as np
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from gassst._core.anchors cimport (
     Anchors,
@@ -122,16 +122,13 @@ cdef class Stages:
         return (self.effort.occurrences, self.effort.candidates, self.effort.scored, self.effort.calls,
                 self.effort.seeds_ns, self.effort.candidates_ns, self.effort.score_ns)
 
-    def search(self, context, state, uint32_t block, double given_up, int further):
+    def search(self, context, uint32_t block, double given_up, int further):
         """Search all reads of a batch.
 
         Parameters
         ----------
         context : search.context.BatchContext
-            Of n reads. Read: `packed`, `flip`, `left_out`.
-        state : search.state.SearchState
-            Of reads of which nothing is known but their `limit`. Changed: `best`, `limit`, `complete`, `capped`,
-            `looked`, `planned`.
+            Of n reads. Read: `packed`, `errors`, `flip`, `left_out`.
         block : int
             Reads of a block.
         given_up : float
@@ -145,13 +142,19 @@ cdef class Stages:
             Those of `search.arrays.Bands`: the places within the limits, of each read as they were found.
         start : int64[n + 1]
             Places of read r are start[r] .. start[r + 1].
+        states : tuple
+            The arrays of `search.state.ReadStates`.
         """
         cdef const uint64_t[:, ::1] planes = context.packed.planes
         cdef const uint32_t[::1] plane_start = context.packed.plane_start, lengths = context.packed.lengths
         cdef const uint8_t[::1] flip = context.flip, conversions = context.packed.conversions
-        cdef uint16_t[::1] best = state.best, limit = state.limit, complete = state.complete, planned = state.planned
-        cdef uint8_t[::1] looked = state.looked, capped = state.capped
+        cdef const uint16_t[::1] errors = context.errors
         cdef uint32_t n = <uint32_t>lengths.shape[0], first = 0
+        shorts, marks = np.empty((4, n), np.uint16), np.empty((2, n), np.uint8)
+        cdef uint16_t[:, ::1] short_of = shorts
+        cdef uint8_t[:, ::1] mark_of = marks
+        starts = np.empty(n + 2, np.int64)
+        cdef int64_t[::1] start = starts
         cdef reads_t reads
         cdef states_t states
         self.n_places, self.given_up, self.further = 0, given_up, further
@@ -162,40 +165,44 @@ cdef class Stages:
             reads = reads_t(planes_of(planes), &plane_start[0], &lengths[0], &flip[0], NULL, n)
             if conversions.shape[0]:
                 reads.conversions = &conversions[0]
-            states = states_t(&best[0], &limit[0], &complete[0], &planned[0], &looked[0], &capped[0])
+            states = states_t(&short_of[0, 0], &short_of[1, 0], &short_of[2, 0], &short_of[3, 0], &mark_of[0, 0],
+                              &mark_of[1, 0])
             self.open_reads(&reads, &states)
             if self.lookup is not None:
                 block = n  # every part of the index is read once a stage
             with nogil:
+                memset(states.best, 0xff, n * sizeof(uint16_t))  # NO_SCORE
+                memcpy(states.limit, &errors[0], n * sizeof(uint16_t))
+                memset(states.complete, 0, 2 * n * sizeof(uint16_t))
+                memset(states.looked, 0, 2 * n)
                 while first < n:
                     self.run_block(first, min(first + block, n))
                     first += block
-        return self.found(n)
+        return self.found(start), starts[:n + 1], (*shorts, *marks)
 
-    cdef tuple found(self, Py_ssize_t n_reads):
-        """The places, as `search` returns them."""
+    cdef tuple found(self, int64_t[::1] start):
+        """The columns of the places. `start` (n + 2) is filled: those of read r are start[r] .. start[r + 1]."""
         cdef const place_t *places = <const place_t *>self.rooms[PLACES].p
         cdef Py_ssize_t n = self.n_places, i, r
         cdef int64_t to
         columns = tuple(np.empty(n, t) for t in (np.uint32, np.int64, np.uint16, np.uint16, np.uint8))
-        starts = np.zeros(n_reads + 2, np.int64)
-        cdef int64_t[::1] start = starts
         cdef uint32_t[::1] read_strand = columns[0]
         cdef coordinate_t[::1] first = columns[1]
         cdef uint16_t[::1] end = columns[2], edits = columns[3]
         cdef uint8_t[::1] words = columns[4]
         with nogil:
+            memset(&start[0], 0, start.shape[0] * sizeof(int64_t))
             for i in range(n):
                 start[(places[i].read_strand >> 1) + 2] += 1
-            for r in range(n_reads):
-                start[r + 2] += start[r + 1]
+            for r in range(2, start.shape[0]):
+                start[r] += start[r - 1]
             for i in range(n):  # start[r + 1] becomes the end of the places of read r
                 r = places[i].read_strand >> 1
                 to = start[r + 1]
                 start[r + 1] += 1
                 read_strand[to], first[to] = places[i].read_strand, places[i].first
                 end[to], edits[to], words[to] = places[i].end, places[i].edits, places[i].words
-        return (*columns, columns[3]), starts[:-1]
+        return *columns, columns[3]
 
     # --- one block ---------------------------------------------------------------------------------------------------
 

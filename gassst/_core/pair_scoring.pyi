@@ -18,4 +18,6 @@ def choose_pairs(
     pairs: PairContext,
     unpaired_phred: float,
     edit_phred: float,
-) -> tuple[_I64, _U8, _F64, _U8]: ...
+    extra: int,
+    most: int,
+) -> tuple[_I64, _I64, _U8, _F64, _U8]: ...

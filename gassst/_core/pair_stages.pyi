@@ -2,7 +2,6 @@ from typing import Any
 
 from gassst._core.stages import Stages
 from gassst.search.context import BatchContext, PairContext
-from gassst.search.state import SearchState
 
 class PairStages(Stages):
     @property
@@ -12,11 +11,10 @@ class PairStages(Stages):
     def search_pairs(
         self,
         context: BatchContext,
-        state: SearchState,
         pairs: PairContext,
         most_places: int,
         device: Any,
         block: int,
         given_up: float,
         further: int,
-    ) -> tuple[tuple[Any, ...], Any]: ...
+    ) -> tuple[tuple[Any, ...], Any, tuple[Any, ...]]: ...

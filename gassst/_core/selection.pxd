@@ -25,3 +25,5 @@ cdef struct sought_t:
 
 cdef int select_places(const place_t *places, Py_ssize_t n, const sought_t *read, room_t *room, read_summary_t *summary,
                        int64_t *rows) except -1 nogil
+cdef Py_ssize_t put_first(const int64_t[::1] rows, int64_t start, int64_t stop, int64_t primary,
+                          const uint16_t[::1] edits, uint16_t limit, uint32_t most, int64_t *kept) noexcept nogil

@@ -13,7 +13,7 @@ from gassst._core.selection cimport place_t
 
 
 cdef struct states_t:
-    # What is known of the reads of a batch, as in search.state.SearchState: each an array by read.
+    # What is known of the reads of a batch, as in search.state.ReadStates: each an array by read.
     uint16_t *best
     uint16_t *limit
     uint16_t *complete
@@ -86,7 +86,7 @@ cdef class Stages:
     cdef Py_ssize_t n_places
     cdef uint32_t first     # read of the block
 
-    cdef tuple found(self, Py_ssize_t n_reads)
+    cdef tuple found(self, int64_t[::1] start)
     cdef void open_reads(self, const reads_t *reads, const states_t *states) noexcept nogil
     cdef int run_block(self, uint32_t first, uint32_t stop) except -1 nogil
     cdef Py_ssize_t unsettled(self, int stage, uint32_t first, uint32_t stop) except -1 nogil

@@ -1,7 +1,6 @@
 from typing import Any
 
 from gassst.search.context import BatchContext
-from gassst.search.state import SearchState
 
 class Stages:
     @property
@@ -18,5 +17,5 @@ class Stages:
         instruction_set: str,
     ) -> None: ...
     def search(
-        self, context: BatchContext, state: SearchState, block: int, given_up: float, further: int
-    ) -> tuple[tuple[Any, ...], Any]: ...
+        self, context: BatchContext, block: int, given_up: float, further: int
+    ) -> tuple[tuple[Any, ...], Any, tuple[Any, ...]]: ...

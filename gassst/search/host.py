@@ -39,7 +39,7 @@ from gassst.search.backend import Grouped, Resolved, Selected
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.plan import EXTRA_STRATA, SeedRows
-from gassst.search.state import SearchState
+from gassst.search.state import ReadStates, SearchState
 
 # Reads that go through the stages together.
 BLOCK = 256
@@ -90,10 +90,9 @@ class HostBackend:
         """What looks up the seeds of pairs in place of the host: `gpu.seeds.SeedsOnDevice`."""
         return None
 
-    def best_places(self, pairs: PairContext | None = None) -> tuple[SearchState, Grouped]:
+    def best_places(self, pairs: PairContext | None = None) -> tuple[ReadStates, Grouped]:
         """The places of all reads up to `EXTRA_STRATA` errors above the best, after as many stages as each needs."""
         context, stats, plan = self.context, self.stats, self.context.plan
-        state = SearchState.initial(context)
         asked = (
             0.0 if context.whole_reads and pairs is None else self._given_up,
             EXTRA_STRATA * bool(context.library.damage),
@@ -103,11 +102,11 @@ class HostBackend:
         with self._checked_index():
             if pairs is None:
                 stages = plan.kept("stages", lambda: Stages(*made_of, *more), *made_of)
-                columns, start = stages.search(context, state, BLOCK, *asked)
+                columns, start, states = stages.search(context, BLOCK, *asked)
             else:
                 of_pairs = plan.kept("pair_stages", lambda: PairStages(*made_of, *more), *made_of)
                 how = RESCUE_PLACES, self.seeds_on_device, BLOCK
-                columns, start = of_pairs.search_pairs(context, state, pairs, *how, *asked)
+                columns, start, states = of_pairs.search_pairs(context, pairs, *how, *asked)
                 stats.rescued += of_pairs.rescued
                 stats.nanoseconds["pairs"] += of_pairs.pairs_ns
                 stages = of_pairs
@@ -119,7 +118,7 @@ class HostBackend:
         for stage, spent in zip(("seeds", "candidates", "score"), nanoseconds, strict=True):
             stats.nanoseconds[stage] += spent
         context.cascade.count(np.asarray(stages.funnel).tolist(), stats.funnel)
-        return state, Grouped(Bands(*columns), start)
+        return ReadStates(*states), Grouped(Bands(*columns), start)
 
     @contextmanager
     def _checked_index(self) -> Iterator[None]:
@@ -293,10 +292,10 @@ class HostBackend:
         summary["n_reported"] = np.diff(start)
         return found, Selected(rows, start, summary)
 
-    def rate(self, state: SearchState, found: Grouped, selected: Selected) -> GlobalResult:
+    def rate(self, state: ReadStates, found: Grouped, selected: Selected) -> GlobalResult:
         """The result of the search of single reads, with mapping qualities. Counts reads with seeds passed over."""
         context, seen = self.context, state.seen()
-        self.stats.capped += int(state.capped.sum())
+        self.stats.capped += state.reads_capped
         wrong = None
         if context.library.damage and not context.params.exhaustive:
             selected, wrong = self._by_likelihood(found, selected)

@@ -13,7 +13,7 @@ from gassst.search.context import BatchContext
 
 
 @dataclass(eq=False, repr=False)
-class SearchState:
+class ReadStates:
     """What is known so far of the `n` reads of a batch.
 
     Attributes
@@ -24,12 +24,37 @@ class SearchState:
         Most errors that still matter.
     complete : uint16[n]
         Every alignment with fewer errors has been seen.
-    capped : uint8[n]
-        1 where a seed was passed over because it occurs too often.
-    looked : uint8[n]
-        Bit s: the seeds of stage s have been looked up.
     planned : uint16[n]
         Most disjoint seeds that were looked up together.
+    looked : uint8[n]
+        Bit s: the seeds of stage s have been looked up.
+    capped : uint8[n]
+        1 where a seed was passed over because it occurs too often.
+    """
+
+    best: U16
+    limit: U16
+    complete: U16
+    planned: U16
+    looked: U8
+    capped: U8
+
+    @property
+    def reads_capped(self) -> int:
+        """How many reads are `capped`."""
+        return len(self.capped) - self.capped.tobytes().count(0)
+
+    def seen(self) -> Seen:
+        """What has been looked at so far, for the mapping qualities."""
+        return Seen(self.complete, self.looked, self.planned)
+
+
+@dataclass(eq=False, repr=False)
+class SearchState(ReadStates):
+    """What the passes know of the reads.
+
+    Attributes
+    ----------
     bands : list of Bands
         Those within the limits, in the order in which they were scored.
     scored : KeysByRead
@@ -42,12 +67,6 @@ class SearchState:
         The same for `rejected`.
     """
 
-    best: U16
-    limit: U16
-    complete: U16
-    capped: U8
-    looked: U8
-    planned: U16
     scored: KeysByRead
     rejected: KeysByRead
     bands: list[Bands] = field(default_factory=list)
@@ -62,13 +81,9 @@ class SearchState:
             best=np.full(n, NO_SCORE, np.uint16),
             limit=context.errors.copy(),
             complete=np.zeros(n, np.uint16),
-            capped=np.zeros(n, np.uint8),
-            looked=np.zeros(n, np.uint8),
             planned=np.zeros(n, np.uint16),
+            looked=np.zeros(n, np.uint8),
+            capped=np.zeros(n, np.uint8),
             scored=KeysByRead.none(n),
             rejected=KeysByRead.none(n),
         )
-
-    def seen(self) -> Seen:
-        """What has been looked at so far, for the mapping qualities."""
-        return Seen(self.complete, self.looked, self.planned)

@@ -22,7 +22,7 @@ from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
 from gassst.reads.in_memory import batch_of_records
 from gassst.search.arrays import Anchors
 from gassst.search.context import BatchContext, PairContext
-from gassst.search.state import SearchState
+from gassst.search.state import ReadStates
 
 SEEDS = [(18, 17), (12, 7), (9, 4)]  # bases of the seeds of each stage, and from one to the next
 LOW, HIGH = 150, 320  # template lengths
@@ -428,8 +428,9 @@ def test_pairs_have_the_places_of_plain_python(world, orientations, given_up):
     rows = [[plain.anchors_of(r, stage) for stage in range(len(SEEDS))] for r in range(n)]
     given = Given(rows, rng.integers(0, 2, (n, len(SEEDS))), rng.random((n, len(SEEDS))) < 0.05)
     expected = plain.run(given)
-    stages, state = stages_of(mapper), SearchState.initial(context)
-    columns, _ = stages.search_pairs(context, state, pairs, MOST_PLACES, given, 64, given_up, 0)
+    stages = stages_of(mapper)
+    columns, _, states = stages.search_pairs(context, pairs, MOST_PLACES, given, 64, given_up, 0)
+    state = ReadStates(*states)
     assert given.asked == expected
     for name in STATE:
         assert getattr(state, name).tolist() == getattr(plain, name), name
@@ -460,8 +461,8 @@ def test_a_pair_is_searched_as_if_it_were_alone(options):
     def search(some, block):
         """What is found for each mate of each fragment: its places, and what is known of it."""
         context, pairs = searched(mapper, some, insert)
-        state = SearchState.initial(context)
-        columns, _ = stages.search_pairs(context, state, pairs, MOST_PLACES, None, block, 0.01, 0)
+        columns, _, states = stages.search_pairs(context, pairs, MOST_PLACES, None, block, 0.01, 0)
+        state = ReadStates(*states)
         found = [[] for _ in range(context.n)]
         for read_strand, *place in zip(*(columns[i].tolist() for i in range(4)), strict=True):
             found[read_strand >> 1].append((read_strand & 1, *place))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import defaultdict
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ import pytest
 from gassst._core import pair_scoring as _pair_scoring
 from gassst._core.local_aligner import BandsInWindows
 from gassst._core.mapq import Odds
+from gassst.model.layouts import READ_SUMMARY
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
 
 CASES = [(orientation, seed) for orientation in ORIENTATIONS for seed in range(4)]
@@ -204,7 +206,8 @@ def choose(sides, lengths, mate, digest, flip, insert, unpaired, each=18.0, libr
     band_start = ends - end - np.array(lengths)[strand >> 1]
     bands = SimpleNamespace(read_strand=strand, edits=edits, band_start=band_start.astype(np.int64), end=end)
     found = SimpleNamespace(bands=bands)
-    selected = SimpleNamespace(rows=np.argsort(order), start=start)
+    rows, summary = np.argsort(order), np.zeros(len(sides), READ_SUMMARY)
+    selected = SimpleNamespace(rows=rows, start=start, summary=summary)
     of_reads = flat(
         [*zip(lengths, flip, digest, mate, strict=True)], np.uint32, np.uint8, np.uint64, np.uint8
     )
@@ -212,7 +215,14 @@ def choose(sides, lengths, mate, digest, flip, insert, unpaired, each=18.0, libr
     context = SimpleNamespace(lengths=of_reads[0], flip=of_reads[1], digest=of_reads[2], library=names)
     borders = np.array([-10_000, BORDER, 1 << 40], np.int64)
     pairs = SimpleNamespace(mate=of_reads[3], insert=insert, borders=borders)
-    return _pair_scoring.choose_pairs(found, selected, context, pairs, unpaired, each), start
+    limits = 0xFFFF, 0xFFFFFFFF
+    led, led_start, *choice = _pair_scoring.choose_pairs(
+        found, selected, context, pairs, unpaired, each, *limits
+    )
+    place = dict(zip(rows.tolist(), range(len(rows)), strict=True))
+    primary = [place[led[i]] if i < j else -1 for i, j in itertools.pairwise(led_start)]
+    assert summary["n_reported"].tolist() == np.diff(led_start).tolist() == np.diff(start).tolist()
+    return (np.array(primary), *choice), start
 
 
 @pytest.mark.parametrize("orientation, seed", CASES)
