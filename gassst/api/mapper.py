@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from gassst.api.arguments import taken
 from gassst.api.hits import Hit, HitArrays, arrays_of, hits_of
+from gassst.bands.cpu import CpuExtender
 from gassst.errors import ParameterError, UsageError
 from gassst.files.distinct import check_distinct, paths_of, with_indexes
 from gassst.files.input_progress import size_of
-from gassst.gpu.choose import Extender, LateExtender, make_extender
+from gassst.gpu.choose import Extender, make_extender
 from gassst.gpu.devices import is_late
 from gassst.index.choice import load_index
 from gassst.index.lookup import IndexParts, WholeIndex
@@ -43,11 +44,10 @@ from gassst.runs.file_run import FileOptions, FileRun, RunOptions, Watch, insert
 from gassst.runs.file_runs import Job, map_all
 from gassst.runs.run import MappingRun, MappingWork
 from gassst.search.arrays import BatchResult
+from gassst.search.context import BatchDevice
 
 if TYPE_CHECKING:
     from pysam import AlignedSegment, AlignmentHeader
-
-    from gassst.gpu.process import DeviceProcess
 
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -112,8 +112,6 @@ class Mapper(BatchMapper):
     ...         print(segment.reference_name, segment.reference_start, segment.cigarstring)
     """
 
-    _device_process: DeviceProcess | None = None
-    """A process that looks for the device already."""
     _owns_index: bool = False
 
     @_shows(MapOptions, MapParams)
@@ -131,20 +129,26 @@ class Mapper(BatchMapper):
             raise ParameterError(
                 "seed_length", f"must be at least {index.shortest_seed} bases for this index in parts"
             )
-        extender = self._extender(index.reference.planes, verified.device, threads)
+        parts, of_params = _looked_up(index, verified), planned(verified, index)
+        extender, device = self._backends(index, parts, of_params)
         facing = verified.orientations[0]
         super().__init__(
             index=index,
-            **planned(verified, index),
+            **of_params,
             insert=InsertModel.given(facing, *insert) if insert else InsertModel.assumed(facing),
-            parts=_looked_up(index, verified),
+            parts=parts,
             extender=extender,
-            on_device=device_search(index, extender, verified),
+            on_device=device,
         )
         object.__setattr__(self, "_owns_index", owns_index)
 
-    def _extender(self, planes: Any, device: str | None, threads: int) -> Extender:
-        return make_extender(planes, device=device, threads=threads)
+    def _backends(
+        self, index: SeedIndex, parts: WholeIndex, of_params: dict[str, Any]
+    ) -> tuple[Extender, BatchDevice | None]:
+        """What aligns bands, and what searches beside the host; `of_params` are the fields of `planned`."""
+        params = of_params["params"]
+        extender = make_extender(index.reference.planes, device=params.device, threads=params.threads)
+        return extender, device_search(index, extender, params)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy in another process opens the index and the device again. TypeError where the index has no file."""
@@ -532,17 +536,7 @@ class Mapper(BatchMapper):
         indexes = [self.index.path, *(part.path for part in self.index.parts)]
         check_distinct(written, [*indexes, options.get("reference"), *reads, *(mates or [])])
         source = ReadSource.of(reads, mates, threads=self.params.threads, meth=self.params.meth, **of_source)
-        process = self._device_process
-        return FileRun(
-            self,
-            source,
-            output,
-            writing,
-            device_process=process,
-            watch=watch,
-            neighbours=neighbours,
-            **of_run,
-        )
+        return FileRun(self, source, output, writing, watch=watch, neighbours=neighbours, **of_run)
 
     def learn_insert(self, source: ReadSource) -> InsertModel:
         """The insert sizes, and the rate of errors, that every run on these reads learns from the first of them.
@@ -555,17 +549,17 @@ class Mapper(BatchMapper):
 class LateMapper(Mapper):
     """A mapper that looks for a GPU while it maps: so does `gassst map`."""
 
-    def beside(self, device_process: DeviceProcess | None) -> LateMapper:
-        """This mapper, which tells the first of its runs that suits to a process that looks for the device already.
+    def _backends(
+        self, index: SeedIndex, parts: WholeIndex, of_params: dict[str, Any]
+    ) -> tuple[Extender, BatchDevice | None]:
+        params = of_params["params"]
+        if not is_late(params.device):
+            return super()._backends(index, parts, of_params)
+        from gassst.gpu.late import LateSearch
+        from gassst.gpu.requests import Searched
 
-        Runs that follow find the index on the device. Whoever made `device_process` ends it.
-        """
-        return self.replaced(_device_process=device_process)
-
-    def _extender(self, planes: Any, device: str | None, threads: int) -> Extender:
-        if is_late(device):
-            return LateExtender(planes, device or "auto", threads)
-        return super()._extender(planes, device, threads)
+        searched = Searched(of_params["plan"], of_params["cascade"], params)
+        return CpuExtender(index.reference.planes), LateSearch(index, parts, searched)
 
 
 _OF_FILES = (

@@ -9,7 +9,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -60,8 +60,7 @@ def main(args: argparse.Namespace) -> int:
         if not samples:
             return 0
     params = _with_device_that_pays(args, params, samples)
-    with ExitStack() as stack:
-        return _map(args, params, samples, options_for, _device_started(args, params, samples, stack))
+    return _map(args, params, samples, options_for)
 
 
 def _options_of(args: argparse.Namespace, params: MapParams) -> OptionsFor:
@@ -150,38 +149,11 @@ def _with_device_that_pays(args: argparse.Namespace, params: MapParams, samples:
     return params
 
 
-def _device_started(
-    args: argparse.Namespace, params: MapParams, samples: list[Sample], stack: ExitStack
-) -> Any:
-    """A process that looks for the device while this one imports and opens what it needs; None where none is of use.
-
-    `stack` ends it.
-    """
-    from gassst.gpu.devices import is_late, is_named
-    from gassst.workers.layout import why_threads
-
-    if not is_late(params.device) or why_threads():
-        return None
-    is_here = args.dask is None
-    from gassst.gpu.start import start
-
-    is_used = is_here and not params.exhaustive
-    if not is_named(params.device) and not is_used:
-        return None
-
-    try:
-        process = start(params.device, params.threads)
-    except OSError:  # the run will say so
-        return None
-    return stack.enter_context(closing(process))
-
-
 def _map(
     args: argparse.Namespace,
     params: MapParams,
     samples: list[Sample],
     options_for: OptionsFor,
-    started: Any,
 ) -> int:
     from gassst.cli.console import STDERR
     from gassst.cli.summary import internals, summary
@@ -206,7 +178,7 @@ def _map(
 
         runs = map_on_cluster(args, params, samples, options_for)
     else:
-        runs = _mapped_here(args, params, samples, options_for, shard, started)
+        runs = _mapped_here(args, params, samples, options_for, shard)
     seconds = time.monotonic() - start
     stats = Stats.of_runs(runs) if args.sheet else runs[args.output]
     if args.dask is None:  # on a cluster, the runs are those of other machines
@@ -226,14 +198,13 @@ def _mapped_here(
     samples: list[Sample],
     options_for: OptionsFor,
     shard: Shard | None,
-    started: Any,
 ) -> dict[str, Stats]:
     """What was mapped on this machine, one sample after the other, by output."""
     from gassst.api.mapper import LateMapper
     from gassst.files.input_progress import InputProgress
 
     index = load_index(args.index, args.threads, args.check, params.meth is not None, args.as_bwa)
-    mapper = LateMapper(index, **vars(params)).beside(started)
+    mapper = LateMapper(index, **vars(params))
     log_start(args, index)
     if args.as_bwa:  # pipelines look for this line of bwa
         alt = index.reference.alt

@@ -3,7 +3,7 @@
 Both run the recurrences of `gassst/gpu/kernels` and return the same bytes, so a run may change from one to the
 other. All threads share an extender; a `ReadsHandle` belongs to the thread that uses it.
 
-Without a name that is compiled code. The command line then looks for a GPU beside it (`gassst.gpu.process`), which
+Without a name that is compiled code. The command line then looks for a GPU beside it (`gassst.gpu.late`), which
 searches whole batches.
 """
 
@@ -11,17 +11,13 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from gassst.bands.base import ReadsHandle
 from gassst.bands.cpu import CpuExtender
 from gassst.model.array_types import U64
 from gassst.model.read_batch import PackedReads
 from gassst.model.times import Times
-
-if TYPE_CHECKING:
-    from gassst.gpu.device import Engine
 
 log = logging.getLogger("gassst")
 
@@ -44,49 +40,6 @@ class Extender(Protocol):
     def open_reads(self, packed: PackedReads) -> ReadsHandle:
         """`packed` has planes uint64[w, 3], plane_start uint32[n], lengths uint32[n]."""
         ...
-
-
-class LateExtender:
-    """A named device that is looked for when it is first needed: its start and trial take longer than a short run.
-
-    As `make_extender` makes it, which may then raise DeviceError.
-    """
-
-    def __init__(self, reference_planes: U64, device: str, threads: int):
-        self.compiled = CpuExtender(reference_planes)
-        self.device = device
-        self._threads = threads
-        self._made: Extender | None = None
-        self._lock = threading.Lock()
-
-    @property
-    def made(self) -> Extender:
-        """The extender of the device."""
-        with self._lock:
-            if self._made is None:
-                self._made = make_extender(self.compiled.reference, self.device, self._threads)
-            return self._made
-
-    @property
-    def name(self) -> str:
-        return self.made.name
-
-    @property
-    def counters(self) -> Times:
-        return Times() if self._made is None else self._made.counters
-
-    @property
-    def engine(self) -> Engine | None:
-        """Of the device, None where compiled code stands in for it."""
-        return getattr(self.made, "engine", None)
-
-    def describe(self) -> str:
-        if self._made is None:
-            return f"device {self.device}, not used up to now"
-        return self._made.describe()
-
-    def open_reads(self, packed: PackedReads) -> ReadsHandle:
-        return self.made.open_reads(packed)
 
 
 def make_extender(

@@ -6,11 +6,15 @@ misses the caches. What follows needs no index, and goes on where it is.
 
 from __future__ import annotations
 
-from gassst.gpu.asked import asked_of
+from typing import TYPE_CHECKING, cast
+
 from gassst.model.array_types import U16, U32
 from gassst.search.arrays import Anchors
 from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.host import HostBackend
+
+if TYPE_CHECKING:
+    from gassst.gpu.search import DeviceSearch
 
 # Reads for which a device is asked, at least: it answers after some milliseconds, in which the host looks up as many.
 LEAST_READS = 2048
@@ -20,6 +24,10 @@ LEAST_DENSE = 8
 
 class SeedsOnDevice(HostBackend):
     """The passes on the host; the device of the context looks seeds up."""
+
+    @property
+    def _device(self) -> DeviceSearch:
+        return cast("DeviceSearch", self.context.on_device)
 
     @property
     def seeds_on_device(self) -> SeedsOnDevice:
@@ -33,7 +41,7 @@ class SeedsOnDevice(HostBackend):
         """
         if len(reads) < LEAST_READS:
             return None
-        found = asked_of(self.context).look_up(self.context, self.stats, reads, stage)
+        found = self._device.look_up(self.context, self.stats, reads, stage)
         if found is None:
             return None
         self.stats.add_work_of(found.counted)
@@ -42,10 +50,10 @@ class SeedsOnDevice(HostBackend):
     def note_host(self, reads: int, nanoseconds: int) -> None:
         """The host has looked up the seeds of reads that the device did not take."""
         if reads >= LEAST_READS:
-            asked_of(self.context).note_host(reads, nanoseconds)
+            self._device.note_host(reads, nanoseconds)
 
     def look_densely(self, reads: U32, seeds: DenseSeeds) -> DenselyLooked:
         found = None
         if len(reads) >= LEAST_DENSE:
-            found = asked_of(self.context).look_densely(self.context, self.stats, reads, seeds)
+            found = self._device.look_densely(self.context, self.stats, reads, seeds)
         return super().look_densely(reads, seeds) if found is None else found

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gassst.gpu.choose import Extender, LateExtender
+from gassst.gpu.choose import Extender
 from gassst.index.file import Integrity
 from gassst.index.lookup import WholeIndex
 from gassst.index.reference import Reference
@@ -155,9 +155,9 @@ def planned(params: MapParams, index: SeedIndex) -> dict[str, Any]:
 def device_search(index: SeedIndex, extender: Extender, params: MapParams) -> BatchDevice | None:
     """The search on the device of an extender; the index goes there with the first batch.
 
-    None where the device is not known yet, for an index in parts, and on a CPU unless all places are asked for.
+    None for an index in parts, and on a CPU unless all places are asked for.
     """
-    engine = None if isinstance(extender, LateExtender) else getattr(extender, "engine", None)
+    engine = getattr(extender, "engine", None)
     if engine is None or index.parts or index.converted:
         return None
     if engine.info.type == "cpu" and not params.exhaustive:

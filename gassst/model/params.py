@@ -321,21 +321,13 @@ class MapParams:
     threads: int = field(default_factory=usable_threads, metadata={"group": MACHINE})
     scoring: Scoring = DEFAULT_SCORING
 
-    def reads_per_batch(
-        self, processes: int = 1, on_device: bool = False, is_served: bool = False, is_ready: bool = False
-    ) -> int:
+    def reads_per_batch(self, processes: int = 1, on_device: bool = False) -> int:
         """`batch_size`, or what suits so many processes: small batches cost more per read, large ones memory.
 
-        A device that searches whole batches (`on_device`) needs more of them at once. One that a process drives
-        (`is_served`) gets those of several processes together, and small ones go there sooner once it is ready. Where
-        the host makes local ends most of the work stays there, and batches are the usual ones. A device that `is_ready`
-        from the beginning gets large ones: no worker is at one of them on the host when the others could be there.
+        A device that searches whole batches (`on_device`) needs more of them at once.
         """
         usual = 32_768 if processes == 1 else 24_576
-        if is_served and processes > 1:
-            early = usual if self.mode == "local" else 16_384
-            return self.batch_size or (98_304 if is_ready else early)
-        return self.batch_size or (49_152 if on_device or is_served else usual)
+        return self.batch_size or (49_152 if on_device else usual)
 
     @property
     def exhaustive(self) -> bool:

@@ -7,9 +7,9 @@ import os
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
@@ -36,17 +36,12 @@ from gassst.records.coverage import Covered
 from gassst.records.cram import CramOptions, warn_of_packed
 from gassst.records.encoding import Encoded
 from gassst.records.options import OutputChoices, OutputOptions
-from gassst.runs.device import RunDevice
 from gassst.runs.run import MappingRun, MappingWork, most_waiting
 from gassst.search.arrays import BatchResult
 from gassst.version import __version__
 from gassst.workers.base import Workers
 from gassst.workers.layout import processes_for, why_threads
 from gassst.workers.threads import ThreadWorkers
-
-if TYPE_CHECKING:
-    from gassst.gpu.process import DeviceProcess
-    from gassst.gpu.server import DeviceServer
 
 log = logging.getLogger("gassst")
 
@@ -81,30 +76,21 @@ class Crew(NamedTuple):
     work : MappingWork
         What all workers have.
     workers : Workers
-    server : gpu.server.DeviceServer or None
-        The process that drives the device.
     """
 
     work: MappingWork
     workers: Workers
-    server: DeviceServer | None
 
     @property
     def most_waiting(self) -> int:
         """As `run.most_waiting`."""
         return most_waiting(self.workers, self.work.mapper.params.threads)
 
-    @property
-    def is_settled(self) -> bool:
-        """Whether it is known if a device searches: batches of a run that begins before that are small."""
-        server = self.server
-        return server is None or self.work.mapper.on_device is not server or server.process.is_settled
-
     def end_run(self) -> None:
         """A run is over. Raises DeviceError where a device that was named cannot be had, or has failed."""
-        if self.server is not None:
-            self.server.verify()
-            log.debug("%s", self.server.settle())
+        device = self.work.mapper.on_device
+        if device is not None:
+            device.end_run()
 
 
 class FileRun:
@@ -118,8 +104,6 @@ class FileRun:
     options : OutputOptions
     command_line, made_from, header_lines, details, shard, insert, head, input_progress
         As of `Mapper.map_file`.
-    device_process : DeviceProcess, optional
-        One that looks for the device already.
     watch : callable
         Makes the context in which the run is written. That gives what is called with the running totals after every
         batch, or None.
@@ -147,7 +131,6 @@ class FileRun:
         insert: InsertModel | None = None,
         head: InsertModel | None = None,
         input_progress: InputProgress | None = None,
-        device_process: DeviceProcess | None = None,
         watch: Watch = nullcontext,
         neighbours: Neighbours = ALONE,
     ):
@@ -182,15 +165,12 @@ class FileRun:
             self._header = sam.with_note(self._header, str(PartOfRun(shard, self._key(mapper))))
         self._encoder = sam.RecordEncoder.of(output, self._header, mapper.reference.arrays, options)
         is_single = source.mates is None and not source.interleaved
-        self._device = RunDevice.of(mapper, is_single, device_process)
-        mapper = self._device.mapper
+        device = None if mapper.on_device is None else mapper.on_device.for_run(not is_single)
+        mapper = mapper.replaced(on_device=device)
         # The workers of one sample serve the next one, however short it is.
         size = fastq_bytes(source.paths) if neighbours == ALONE else None
         self._processes = _processes(mapper, self._encoder, size)
-        on_device = mapper.on_device is not None
-        params = mapper.params.for_single() if is_single else mapper.params.for_pairs()
-        served = self._device.is_served, self._device.is_ready
-        self._batch_size = params.reads_per_batch(self._processes, on_device, *served)
+        self._batch_size = mapper.params.reads_per_batch(self._processes, device is not None)
         self._mapper = mapper if details else mapper.replaced(counts_details=False)
 
     def _parts_of(self, shard: Shard) -> list[LanePart]:
@@ -213,27 +193,17 @@ class FileRun:
     @property
     def needs(self) -> tuple[object, ...]:
         """What a crew must have for this run: runs that tell something equal can share one."""
-        mapper, device = self._mapper, self._device
-        of_device = device.is_late, device.is_served, device.with_mates
-        return mapper.index, mapper.params, mapper.counts_details, self._processes, of_device
+        mapper = self._mapper
+        return mapper.index, mapper.params, mapper.counts_details, self._processes, mapper.on_device
 
     @contextmanager
     def crew(self) -> Iterator[Crew]:
-        """Who maps this run, and those after it that need the same; processes end with the context.
-
-        Raises DeviceError for a device that was named and cannot be had.
-        """
-        mapper, threads = self._mapper, self._mapper.params.threads
-        with ExitStack() as stack:
-            server = self._device.server()
-            if server is not None:  # forked before the workers, which inherit its pipes
-                stack.enter_context(closing(server))
-            if server is not None and self._device.is_served:
-                mapper, threads = mapper.replaced(on_device=server), server.threads
-                server.admit()
-            work = MappingWork(mapper)
-            workers = stack.enter_context(closing(_workers(work, self._processes, threads)))
-            yield Crew(work, workers, server)
+        """Who maps this run, and those after it that need the same; processes end with the context."""
+        work, device, threads = MappingWork(self._mapper), self._mapper.on_device, self._mapper.params.threads
+        if device is not None:
+            threads += device.more_threads
+        with closing(_workers(work, self._processes, threads)) as workers:
+            yield Crew(work, workers)
 
     def open(self, crew: Crew) -> None:
         """Open the reads. `close` must follow. Raises InputError."""
@@ -350,7 +320,7 @@ def _processes(mapper: BatchMapper, encoder: sam.RecordEncoder, size: int | None
     why = ""
     if params.memory is not None:
         why = "--memory bounds what one process keeps of the index"
-    elif not isinstance(mapper.extender, CpuExtender):
+    elif mapper.on_device is not None or not isinstance(mapper.extender, CpuExtender):
         why = "an OpenCL device has one owner"
     elif encoder.file_format == "cram" and not encoder.options.sort:
         why = "htslib makes CRAM from what is in its own process"

@@ -76,7 +76,7 @@ class _Chain:
                 for number, call in enumerate(run.calls(crew)):
                     yield _Step(run, call)
                     may_begin = len(opened) == 1 and bool(self._jobs) and self._jobs[0].is_file
-                    if may_begin and number >= busy and crew.is_settled:
+                    if may_begin and number >= busy:
                         opened.append(_outcome(lambda: self._next_opened(first, crew, begins=True)))
                 run.close()
                 yield _Step(None, None)

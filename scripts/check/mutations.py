@@ -43,11 +43,7 @@ JOINT, JOINT_PLACES = "ext/pairing/joint.pxi", "tests/unit/test_joint_places.py"
 BUILDER, MATES, FIELDS = "ext/io/record_builder.pxi", "ext/io/record_mates.pxi", "ext/io/bam_fields.h"
 RECORD_ENDS, SORTING = "ext/io/record_ends.h", "ext/io/record_sorting.pxi"
 DUPLICATES, DUPLICATES_PY = "ext/io/duplicates.pyx", "gassst/records/duplicates.py"
-SORTING_PY, FILE_RUN, RUN_DEVICE = (
-    "gassst/records/sorting.py",
-    "gassst/runs/file_run.py",
-    "gassst/runs/device.py",
-)
+SORTING_PY, FILE_RUN, LATE = "gassst/records/sorting.py", "gassst/runs/file_run.py", "gassst/gpu/late.py"
 
 LOSSLESS = "tests/property/test_filters.py::test_no_filter_rejects_an_alignment_within_the_limit"
 MANY_PLACES = "tests/property/test_filters.py::test_narrow_bands_at_many_places_of_one_read"
@@ -566,9 +562,9 @@ MUTATIONS = [
         "tests/cli/test_gather_parts.py",
     ),
     Mutation(
-        "run: a device process serves two runs", RUN_DEVICE,
-        "is_new = self.started is None or self.started.can_be_told", "is_new = True",
-        "tests/parity/test_device_server.py::test_a_process_that_has_ended_serves_no_other_sample",
+        "run: a batch waits behind others for a device, though the host is free", LATE,
+        "(self._waiting + reads) * search.pace", "reads * search.pace",
+        "tests/parity/test_device_late.py::TestPace",
     ),
 ]  # fmt: skip
 

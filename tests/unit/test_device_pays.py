@@ -12,6 +12,7 @@ from gassst.cli import map as map_command
 from gassst.cli.main import main
 from gassst.files.input_size import fastq_bytes
 from gassst.gpu.device_pays import ALL, PAIRS, SINGLE, device_pays, index_bases, task_of
+from gassst.gpu.late import LateSearch
 from gassst.model.params import MapParams
 
 READ = 250  # bytes of a read of 100 bases in FASTQ
@@ -92,19 +93,12 @@ def test_bases_of_an_index_come_from_its_header(small_index, small_fasta, tmp_pa
 
 @pytest.fixture
 def started(monkeypatch, tmp_path):
-    """What device runs have started, beside a driver of a GPU that is registered; nothing is there to be started."""
+    """What device runs look for, beside a driver of a GPU that is registered; nobody finds one."""
     (tmp_path / "gpu.icd").write_text("libgpu.so.1\n")
     monkeypatch.setenv("OCL_ICD_VENDORS", str(tmp_path))
     monkeypatch.delenv("GASSST_OPENCL", raising=False)
     devices = []
-
-    def start(device, *rest):
-        devices.append(device)
-        raise OSError("no process")
-
-    monkeypatch.setattr("gassst.gpu.start.start", start)
-    for module in ("gassst.workers.layout", "gassst.runs.device"):  # other tests may have left threads
-        monkeypatch.setattr(f"{module}.why_threads", str)
+    monkeypatch.setattr(LateSearch, "for_run", lambda late, _: devices.append(late.device))
     return devices
 
 
@@ -124,7 +118,7 @@ def test_a_long_run_starts_one(started, monkeypatch, small_index, small_fastq, t
         del started[:]
         out = str(tmp_path / "a.sam")
         assert main(["map", str(small_index), *reads, *mates, "-t", "1", "-o", out, "-q"]) == 0
-        assert started and set(started) <= {"auto", None}
+        assert started == ["gpu"]
 
 
 def test_a_named_device_in_a_short_run_is_slower(
@@ -137,7 +131,7 @@ def test_a_named_device_in_a_short_run_is_slower(
     base = ["map", str(small_index), str(small_fastq), "-t", "1", "-o", str(tmp_path / "a.sam")]
     assert main([*base, "--device", "gpu"]) == 0
     assert caplog.text.count("the host alone is faster for so few reads (--device none)") == 1
-    assert said == ["gpu"] and started == ["gpu"]
+    assert said == ["gpu"]
     caplog.clear()
     monkeypatch.setattr("gassst.gpu.device_pays.COST", -1e9)
     assert main([*base, "--device", "gpu"]) == 0

@@ -29,7 +29,6 @@ def done(value):
 
 class Crew:
     most_waiting = 3
-    is_settled = True
 
 
 class Run:
@@ -104,14 +103,6 @@ def test_files_are_begun_while_workers_are_busy_with_the_run_before():
     assert list(mapped(*runs, is_file=False)) == ["a", "b", "c"]
     where = said.index("close a")
     assert said[where : where + 5] == ["close a", "complete a", "open b", "write b", "begin b"]
-
-
-def test_files_are_not_begun_before_it_is_known_whether_a_device_searches(monkeypatch):
-    said = []
-    runs = [Run("a", said, batches=9), Run("b", said, batches=9)]
-    monkeypatch.setattr(Crew, "is_settled", property(lambda _: "submit 6 a" in said))
-    assert list(mapped(*runs)) == ["a", "b"]
-    assert said.index("open b") == said.index("take 6 a") + 1 == said.index("begin b") - 1
 
 
 def test_runs_that_need_others_wait_for_those_before():

@@ -96,7 +96,7 @@ def test_arguments_of_map_file_are_those_that_it_passes_on():
     own = "threads", "read_groups", "meth"  # of the mapper, and of the header
     of_output = {f.name: f.type for f in fields(OutputOptions) if f.name not in own}
     assert types_of(OutputChoices) == of_output
-    ours = "self", "mapper", "source", "output", "options", "device_process", "watch", "neighbours"
+    ours = "self", "mapper", "source", "output", "options", "watch", "neighbours"
     for kind, function, others in (
         (SourceOptions, ReadSource.of, ("reads", "mates", "threads", "meth")),
         (RunOptions, FileRun.__init__, ours),

@@ -1,0 +1,229 @@
+"""A device that a thread looks for while the host maps already: that of `gassst map` where it uses a GPU.
+
+Until the device is ready, and where it has more to do than the host needs time for, batches are searched on the host.
+Drivers may crash or hang, so another process tries the device first (`gpu.probe`).
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from gassst.errors import DeviceError
+from gassst.gpu.devices import is_named
+from gassst.gpu.index import IN_FLIGHT, SOURCES, SOURCES_OF_ALL
+from gassst.gpu.requests import Looked, Searched
+from gassst.gpu.search import DeviceSearch, is_looked_up, is_searched, is_taken, paced
+from gassst.gpu.trial import PairTrial, Trial
+from gassst.index.lookup import WholeIndex
+from gassst.index.seed_index import SeedIndex
+from gassst.model.array_types import U32
+from gassst.model.stats import Stats
+from gassst.search.arrays import GlobalResult
+from gassst.search.context import BatchContext
+from gassst.search.dense import DenselyLooked, DenseSeeds
+
+log = logging.getLogger("gassst")
+T = TypeVar("T")
+
+
+class LateSearch:
+    """The search of whole batches on a device that is looked for once a run can use it (`search.context.BatchDevice`).
+
+    It raises DeviceError where a device that was named has failed; the host goes on without any other.
+
+    Parameters
+    ----------
+    index : SeedIndex
+    lookup : WholeIndex
+    searched : Searched
+        Of all runs: `device` and `threads` of its parameters are used, too. Without a name it is any GPU.
+
+    Attributes
+    ----------
+    turns : Semaphore
+        Held by the threads that compute, as many as were asked for. One that waits for the device gives its turn up.
+    more_threads : int
+        Threads of a run beyond these.
+    """
+
+    more_threads = IN_FLIGHT
+
+    def __init__(self, index: SeedIndex, lookup: WholeIndex, searched: Searched):
+        params = searched.params
+        self.named = is_named(params.device)
+        self.device = str(params.device).lower() if self.named else "gpu"
+        self.turns = threading.Semaphore(params.threads)
+        self._index, self._lookup, self._searched, self._params = index, lookup, searched, params
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._found, self._settled = threading.Event(), threading.Event()
+        self._search: DeviceSearch | None = None  # once it is ready
+        self._error: DeviceError | None = None
+        self._is_told = False
+        self._host_pace, self._waiting = 0.0, 0
+        self._taken = self._left = 0  # reads, since the last run has ended
+        self._account = ""
+
+    # --- runs ----------------------------------------------------------------------------------------------------
+
+    def for_run(self, with_mates: bool) -> LateSearch | None:
+        """This, or None for a run that has no use for it. The thread starts with the first run that has."""
+        if not self._suits(with_mates):
+            if self.named and not self._is_told:
+                self._is_told = True
+                log.info(
+                    "device %s: neither seeds are looked up nor reads searched there in such a run",
+                    self.device,
+                )
+                self._tried()
+            return None
+        if self._thread is None:
+            name, of_run = "gassst-device", (with_mates,)
+            self._thread = threading.Thread(target=self._start, args=of_run, name=name, daemon=True)
+            self._thread.start()
+        return self
+
+    def _suits(self, with_mates: bool) -> bool:
+        if self._index.reference.alt is not None:
+            return False
+        if with_mates:
+            return is_looked_up(self._index, self._lookup)
+        return is_searched(self._params, self._index, self._lookup, self._searched.cascade)
+
+    def end_run(self) -> None:
+        """A run is over. Raises DeviceError where the device was named, and cannot be had or has failed."""
+        if self.named:
+            self._found.wait()
+        error = self._error
+        if error is not None and self.named:
+            raise error
+        if error is not None and not self._is_told:
+            self._is_told = True
+            level = logging.WARNING if self._found.is_set() else logging.DEBUG
+            log.log(level, "%s; the host has gone on without it", error)
+        where = "on the host"
+        if self._search is not None:
+            where = (
+                f"on the device once it was ready: {self._taken:,} reads, and {self._left:,} on the host, "
+                "which was free sooner"
+            )
+        elif error is None:
+            where = "on the host: the device was not ready in time"
+        self._account = f"search {where} ({self.device})"
+        self._taken = self._left = 0
+        log.debug("%s", self._account)
+
+    def describe(self) -> str:
+        """One line for people, of the run that ended last."""
+        return self._account
+
+    # --- the thread ----------------------------------------------------------------------------------------------
+
+    def _tried(self) -> str | None:
+        from gassst.gpu.probe import tried
+
+        return tried(self.device, self._params.threads).device
+
+    def _start(self, with_mates: bool) -> None:
+        """Find the device, put the index there, and have it search what the host knows."""
+        try:
+            self._search = self._started(with_mates)
+        except DeviceError as error:
+            self._error = DeviceError(str(error).splitlines()[0])
+        except BaseException as error:
+            self._error = DeviceError(f"device {self.device}: {type(error).__name__}: {error}")
+        finally:
+            self._settled.set()
+            if self._error is not None and self.named:
+                self._found.set()
+
+    def _started(self, with_mates: bool) -> DeviceSearch | None:
+        """The search, None where the index does not fit. Raises DeviceError."""
+        from gassst.gpu import platforms
+        from gassst.gpu.device import Engine
+
+        began = time.monotonic()
+        info, device = platforms.choose(self._tried(), self._params.threads)
+        found = time.monotonic() - began
+        self._found.set()
+        index, params = self._index, self._params
+        params = params.for_pairs() if with_mates else params.for_single()
+        make: Callable[[SeedIndex, Searched], Trial | PairTrial] = PairTrial.of if with_mates else Trial.of
+        trial = make(index, self._searched._replace(params=params))
+        sources = SOURCES_OF_ALL if params.exhaustive and not with_mates else SOURCES
+        search = DeviceSearch(index, Engine(info, device, index.reference.planes), sources=sources)
+        if search.on_device() is None:
+            return None
+        search.warm_up(trial)
+        ready = time.monotonic() - began
+        log.debug("%s: found in %.2f s, ready in %.2f s", info.name, found, ready)
+        return search
+
+    # --- batches -------------------------------------------------------------------------------------------------
+
+    def search(self, context: BatchContext, stats: Stats) -> GlobalResult | None:
+        """As `DeviceSearch.search`. Where all places are wanted it waits until the device is ready, or will never be:
+        a batch takes the host longer."""
+        if not is_taken(context):
+            return None
+        if context.params.exhaustive:
+            with self._turn_given_up():
+                self._settled.wait()
+        return self._asked(context.n, lambda search: search.search(context, stats))
+
+    def look_up(self, context: BatchContext, stats: Stats, reads: U32, stage: int) -> Looked | None:
+        """As `DeviceSearch.look_up`."""
+        return self._asked(len(reads), lambda search: search.look_up(context, stats, reads, stage))
+
+    def look_densely(
+        self, context: BatchContext, stats: Stats, reads: U32, seeds: DenseSeeds
+    ) -> DenselyLooked | None:
+        """As `DeviceSearch.look_densely`."""
+        # Few reads, which cost the host far more than others.
+        return self._asked(0, lambda search: search.look_densely(context, stats, reads, seeds))
+
+    def note_host(self, reads: int, nanoseconds: int) -> None:
+        """The host has searched reads that the device did not take."""
+        self._host_pace = paced(self._host_pace, reads, nanoseconds)
+
+    def _asked(self, reads: int, ask: Callable[[DeviceSearch], T | None]) -> T | None:
+        """What the device answers about so many reads; None while it is not ready, and where the host is faster."""
+        search = self._search
+        if self._error is not None and self.named:
+            raise self._error
+        if search is None or self._error is not None:
+            return None
+        with self._lock:
+            is_host_faster = 0 < reads * self._host_pace < (self._waiting + reads) * search.pace
+            self._left += reads * is_host_faster
+            self._waiting += reads * (not is_host_faster)
+        if is_host_faster:
+            return None
+        found = None
+        try:
+            with self._turn_given_up():
+                found = ask(search)
+        except DeviceError as error:
+            self._error = DeviceError(str(error).splitlines()[0])
+            if self.named:
+                raise
+        finally:
+            with self._lock:
+                self._waiting -= reads
+                self._taken += reads * (found is not None)
+                self._left += reads * (found is None)
+        return found
+
+    @contextmanager
+    def _turn_given_up(self) -> Iterator[None]:
+        """While this thread waits for the device, another one may compute."""
+        self.turns.release()
+        try:
+            yield
+        finally:
+            self.turns.acquire()

@@ -1,0 +1,283 @@
+"""A device that a thread looks for while the host maps: no run waits for it, and how it fails."""
+
+import gzip
+import logging
+import os
+import re
+import subprocess
+import sys
+import threading
+from types import SimpleNamespace
+
+import pytest
+from opencl_devices import usable
+
+import gassst
+from gassst.api.mapper import LateMapper
+from gassst.cli.main import main
+from gassst.errors import DeviceError
+from gassst.gpu import late as late_module
+from gassst.gpu import seeds as device_seeds
+from gassst.gpu.index import IN_FLIGHT
+from gassst.gpu.late import LateSearch
+from gassst.gpu.search import FIRST_PACE, paced
+
+
+def batch(reads, exhaustive=False):
+    """As much of a BatchContext as is looked at here."""
+    return SimpleNamespace(n=reads, params=SimpleNamespace(exhaustive=exhaustive))
+
+
+class Ready:
+    """A DeviceSearch that needs `pace` ns a read."""
+
+    def __init__(self, pace=FIRST_PACE, meanwhile=lambda: None):
+        self.pace, self.meanwhile = pace, meanwhile
+
+    def search(self, context, stats):
+        self.meanwhile()
+        return context
+
+
+@pytest.fixture(scope="module")
+def index(small_index):
+    return gassst.Index.open(small_index)
+
+
+@pytest.fixture
+def any_batch(monkeypatch):
+    """Batches of these tests are no more than `batch` makes."""
+    monkeypatch.setattr(late_module, "is_taken", lambda _: True)
+
+
+@pytest.fixture(autouse=True)
+def a_driver(monkeypatch):
+    """As beside a GPU, in this process."""
+    monkeypatch.setattr("gassst.gpu.devices.why_no_accelerator", str)
+    monkeypatch.delenv("GASSST_OPENCL", raising=False)
+
+
+def late_of(index, device, search=None, **params) -> LateSearch:
+    """That of a run; ready, if there is a search."""
+    late = LateMapper(index, device=device, **params).on_device
+    late._search = search
+    return late
+
+
+@pytest.mark.usefixtures("any_batch")
+class TestPace:
+    def test_a_batch_goes_where_it_is_done_first(self, index):
+        search = Ready(100)
+        late = late_of(index, "gpu", search)
+        assert late.search(batch(100), None)  # the host has not been measured
+        late.note_host(1000, 4_000_000)
+        assert late.search(batch(100), None)
+        late._waiting = 4000
+        assert late.search(batch(100), None) is None
+        search.pace = 90
+        assert late.search(batch(100), None)
+        assert (late._taken, late._left, late._waiting) == (300, 100, 4000)
+
+    def test_a_few_slow_reads_say_little(self):
+        pace = paced(0.0, 1000, 100_000)
+        assert pace == 100 and paced(pace, 1, 100_000) == pytest.approx(150)
+        assert paced(pace, 1000, 50_000) == 50
+
+
+@pytest.mark.usefixtures("any_batch")
+class TestTurns:
+    def test_a_thread_that_waits_for_the_device_gives_its_turn(self, index):
+        done = threading.Event()
+        late = late_of(index, "gpu", Ready(meanwhile=lambda: done.wait(60)), threads=1)
+
+        def other():
+            with late.turns:
+                done.set()
+
+        thread = threading.Thread(target=other)
+        with late.turns:
+            thread.start()
+            assert late.search(batch(9), None) and done.is_set()
+            assert not late.turns.acquire(blocking=False)
+        thread.join()
+
+    def test_more_threads_than_compute(self, index, small_fastq, monkeypatch):
+        monkeypatch.setattr(LateSearch, "_start", lambda *_: None)
+        mapper = LateMapper(index, device="gpu", threads=3)
+        run = mapper._file_run(small_fastq)
+        with run.crew() as crew:
+            assert crew.workers.threads == 3 + IN_FLIGHT == 3 + mapper.on_device.more_threads
+
+
+@pytest.mark.usefixtures("any_batch")
+class TestStart:
+    @pytest.mark.parametrize("device", ["auto", "gpu"])
+    def test_nobody_waits_for_a_device_that_is_looked_for(self, index, device, monkeypatch):
+        """But for all places: the host would take longer."""
+        go_on = threading.Event()
+        monkeypatch.setattr(LateSearch, "_tried", lambda _: go_on.wait(60) and None)
+        late = late_of(index, device)
+        assert late.for_run(False) is late and late.for_run(True) is late
+        assert late.search(batch(9), None) is None and not late._settled.is_set()
+        if device == "auto":
+            late.end_run()
+            assert "not ready in time" in late.describe()
+            all_places = threading.Thread(target=late.search, args=(batch(9, exhaustive=True), None))
+            all_places.start()
+            assert all_places.is_alive()
+            go_on.set()
+            all_places.join()
+        go_on.set()
+        late._settled.wait()
+
+    @pytest.mark.parametrize("device", ["auto", "gpu"])
+    def test_one_that_fails_is_told_of_once(self, index, device, monkeypatch, caplog):
+        def fail(_):
+            raise DeviceError("OpenCL: the trial run ended by SIGSEGV\nmore")
+
+        monkeypatch.setattr(LateSearch, "_tried", fail)
+        late = late_of(index, device)
+        late.for_run(False)
+        late._settled.wait()
+        caplog.set_level(logging.DEBUG, "gassst")
+        if device == "gpu":
+            for call in (late.end_run, lambda: late.search(batch(9), None)):
+                with pytest.raises(DeviceError, match=r"SIGSEGV$"):
+                    call()
+            return
+        for _ in range(2):
+            assert late.search(batch(9), None) is None
+            late.end_run()
+        (line,) = (record for record in caplog.records if "gone on" in record.message)
+        assert line.levelno == logging.DEBUG  # it was not found: nobody needs to know
+
+    @pytest.mark.parametrize("device", ["auto", "gpu"])
+    def test_one_that_fails_later_ends_a_run_that_named_it(self, index, device, caplog):
+        def lost():
+            raise DeviceError("the device is lost")
+
+        late = late_of(index, device, Ready(meanwhile=lost))
+        late._found.set()
+        if device == "gpu":
+            for _ in range(2):
+                with pytest.raises(DeviceError, match="lost"):
+                    late.search(batch(9), None)
+            return
+        assert late.search(batch(9), None) is None
+        late.end_run()
+        late.end_run()
+        (line,) = caplog.records
+        assert line.levelno == logging.WARNING and "the host has gone on without it" in line.message
+
+    @pytest.mark.parametrize("params", [{"all_hits": True, "strata": True}, {"filters": ("fd",)}], ids=str)
+    def test_a_run_without_use_for_it_starts_none(self, index, params, monkeypatch, caplog):
+        """One that was named must be there nevertheless."""
+        caplog.set_level(logging.INFO, "gassst")
+        tried = []
+        monkeypatch.setattr(LateSearch, "_tried", lambda late: tried.append(late.device))
+        for device in ("auto", "gpu", "gpu"):
+            late = late_of(index, device, **params)
+            assert late.for_run(False) is None and late.for_run(False) is None
+        assert tried == ["gpu", "gpu"] and caplog.text.count("neither seeds are looked up") == 2
+        assert late.for_run(True) is late  # seeds of pairs
+
+
+@pytest.fixture
+def ready(monkeypatch):
+    """Runs find a device of these tests ready, and use it though it may be slower; lists what each has found."""
+    begun, for_run = [], LateSearch.for_run
+
+    def when_ready(late, with_mates):
+        late.device = usable()[0].type
+        found = for_run(late, with_mates)
+        late._settled.wait()
+        assert late._error is None
+        begun.append(late._search)
+        return found
+
+    monkeypatch.setattr(LateSearch, "for_run", when_ready)
+    monkeypatch.setattr(LateSearch, "_tried", lambda _: usable()[0].index)  # `probe` has its own tests
+    monkeypatch.setattr(LateSearch, "note_host", lambda *_: None)
+    monkeypatch.setattr(device_seeds, "LEAST_READS", 1)
+    return begun
+
+
+@pytest.mark.device
+@pytest.mark.parametrize("kind", ["single", "pairs"])
+def test_samples_of_a_sheet_share_the_device(small_index, small_fastq, tmp_path, kind, ready, caplog):
+    caplog.set_level(logging.DEBUG, "gassst")
+    reads = mates_of(small_fastq, tmp_path) if kind == "pairs" else [small_fastq]
+    columns = f"{reads[0]},{reads[1] if kind == 'pairs' else ''}"
+    rows = [f"{i},L1,{columns},{tmp_path / f'{i}.sam'}" for i in range(3)]
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text("\n".join(["sample,lane,R1,R2,output", *rows]) + "\n")
+    options = ["-t", "3", "--batch-size", "100", "-v", "-v", "--device", "gpu"]
+    assert main(["map", str(small_index), "--sheet", str(sheet), *options]) == 0
+    assert len(ready) == 3 and len({id(search) for search in ready}) == 1
+    searched = re.findall(r"once it was ready: ([0-9,]+) reads, and 0 on the host", caplog.text)
+    alone = ["map", str(small_index), *map(str, reads), "-o", str(tmp_path / "alone.sam"), "-t", "1"]
+    assert main([*alone, "--device", "none", "-q"]) == 0
+    expected = records_without_group(tmp_path / "alone.sam")
+    assert sum(int(reads.replace(",", "")) for reads in searched) >= 3 * len(expected)
+    assert all(records_without_group(tmp_path / f"{i}.sam") == expected for i in range(3))
+
+
+@pytest.mark.device
+def test_all_places_are_found_there(small_index, small_fastq, tmp_path, ready):
+    records = []
+    for device in ("gpu", "none"):
+        path = tmp_path / f"{device}.sam"
+        argv = ["map", str(small_index), str(small_fastq), "-o", str(path), "-t", "2", "--all", "-p", "90"]
+        assert main([*argv, "--device", device, "-q"]) == 0
+        records.append(records_without_group(path))
+    assert records[0] == records[1] and len(ready) == 1
+
+
+def mates_of(path, folder):
+    """Two files: of each read its first 60 bases, and its last 60 on the other strand."""
+    lines, paths = gzip.decompress(path.read_bytes()).decode().split(), [folder / "1.fq", folder / "2.fq"]
+    other = str.maketrans("ACGT", "TGCA")
+    for i, path in enumerate(paths):
+        parts = (
+            (name, bases[:60] if i == 0 else bases[-60:][::-1].translate(other))
+            for name, bases in zip(lines[::4], lines[1::4], strict=True)
+        )
+        path.write_text("".join(f"{name}\n{bases}\n+\n{'I' * len(bases)}\n" for name, bases in parts))
+    return paths
+
+
+def records_without_group(path):
+    lines = [line for line in path.read_text().splitlines() if not line.startswith("@")]
+    return [re.sub(r"\tRG:Z:[^\t]*", "", line) for line in lines]
+
+
+def without_drivers(folder):
+    environment = {**os.environ, "OCL_ICD_VENDORS": str(folder), "OPENCL_VENDOR_PATH": str(folder)}
+    environment.pop("GASSST_OPENCL", None)
+    return environment
+
+
+@pytest.mark.parametrize("more", [[], ["--all", "--strata"]], ids=["searched there", "mapped on the host"])
+def test_a_gpu_that_is_not_there_ends_the_run_in_one_line(small_index, small_fastq, tmp_path, more):
+    """It is looked for while reads are mapped already."""
+    output = tmp_path / "out.sam"
+    command = [sys.executable, "-m", "gassst", "map", str(small_index), str(small_fastq), "-q"]
+    done = subprocess.run(
+        [*command, *more, "--device", "gpu", "-o", str(output)],
+        env=without_drivers(tmp_path),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode != 0 and not output.exists()
+    assert len(done.stderr.splitlines()) == 1 and "OpenCL" in done.stderr
+
+
+def test_a_gpu_that_nobody_named_may_fail(small_index, small_fastq, tmp_path):
+    """Its driver is registered, so it may be tried; the host maps all reads."""
+    (tmp_path / "none.icd").write_text("libnone.so\n")
+    output = tmp_path / "out.sam"
+    command = [sys.executable, "-m", "gassst", "map", str(small_index), str(small_fastq), "-q"]
+    done = subprocess.run(
+        [*command, "-o", str(output)], env=without_drivers(tmp_path), capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "") and output.exists()
