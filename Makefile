@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # What an editable install is made from; a change of other Python files needs no new one.
 SOURCES := setup.py pyproject.toml gassst/version.py scripts/packaging/metadata.py $(shell find gassst ext index -name '*.pyx' -o -name '*.px[di]' -o -name '*.[ch]')
 
-.PHONY: demo test lint docs docs-check same-records thesis field ablation sanitize fuzz fuzz-options clean
+.PHONY: demo test lint docs docs-check same-records thesis field ablation sanitize fuzz fuzz-options man clean
 
 # V=1 says what ran where, too.
 demo: $(VENV)/.installed
@@ -83,6 +83,11 @@ $(VENV)/.fuzz: $(VENV)/.tested
 # The site, in build/site; a warning is an error.
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
+# The manual page, in build/gassst.1: from the options, as docs/guide/options.md is.
+man: $(VENV)/.docs $(VENV)/.installed
+	$(BIN)/argparse-manpage --pyfile scripts/docs/options_page.py --function whole_parser --prog gassst \
+	    --project-name gassst --format single-commands-section --output build/gassst.1
 
 # What the documentation tells its readers to type runs, its figures are those of the JSON files, and its English is plain.
 docs-check: $(VENV)/.docs $(VENV)/.tested

@@ -336,7 +336,7 @@ class BuildExtensions(build_ext):
 
 
 class BuildPython(build_py):
-    """Names the commit of a development build. An editable install runs the source, which no build sees change."""
+    """Names the commit of a development build. An editable install runs the source, which looks for it itself."""
 
     def run(self):
         super().run()

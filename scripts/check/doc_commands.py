@@ -4,8 +4,10 @@
     python scripts/check/doc_commands.py docs/guide/pairs.md     # these pages
 
 Bash runs the lines after `$ ` of every ```console block; Python runs every ```python block. The blocks of a page share
-a folder with the files of `DATA` and their index. Lines without `$ ` are shown output and not compared. A block for a
-program or a module that is not installed is left out, with a note. Blocks marked `sh` and `text` are for reading only.
+a folder with the files of `DATA` and their index. Lines without `$ ` are what the block prints, in this order, perhaps
+with others between: numbers within the rounding of the page, `..` for anything, and seconds and reads/s as they may be.
+A block for a program or a module that is not installed is left out, with a note. Blocks marked `sh` and `text` are for
+reading only.
 """
 
 from __future__ import annotations
@@ -46,15 +48,17 @@ OPTIONAL = ("samtools", "bcftools", "bwa", "bowtie2")
 IMPORT = re.compile(r"^(?:import|from) (\w+)", re.MULTILINE)
 BLOCK = re.compile(r"^( *)```(console|python)[^\n]*\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
 SECONDS = 300
+CLOCK = {"s", "reads/s"}  # units of what differs from run to run
 CLOSED_PIPE = 128 + signal.SIGPIPE  # of what `head` reads from, unless that is quicker
 
 
 class Block(NamedTuple):
-    """`language` is "console" or "python"; `line` where the block begins in its page."""
+    """`language` is "console" or "python"; `line` where the block begins in its page; `shown` its output there."""
 
     language: str
     line: int
     code: str
+    shown: list[str]
 
     @property
     def missing(self) -> list[str]:
@@ -69,21 +73,52 @@ def blocks(text: str) -> Iterator[Block]:
     for match in BLOCK.finditer(text):
         indent, language, body = match.groups()
         lines = [line.removeprefix(indent) for line in body.splitlines()]
-        code = "\n".join(commands(lines) if language == "console" else lines)
-        yield Block(language, text.count("\n", 0, match.start()) + 1, code)
+        typed, shown = parted(lines) if language == "console" else (lines, [])
+        yield Block(language, text.count("\n", 0, match.start()) + 1, "\n".join(typed), shown)
 
 
-def commands(lines: list[str]) -> Iterator[str]:
-    """What follows `$ `, with lines continued by a backslash."""
+def parted(lines: list[str]) -> tuple[list[str], list[str]]:
+    """What follows `$ `, with lines continued by a backslash; and the other lines, which are output."""
+    typed: list[str] = []
+    shown: list[str] = []
     continued = False
     for line in lines:
         if continued or line.startswith("$ "):
-            yield line if continued else line[2:]
+            typed.append(line if continued else line[2:])
             continued = line.endswith("\\")
+        elif line.strip():
+            shown.append(line)
+    return typed, shown
+
+
+def unlike(shown: list[str], printed: str) -> str | None:
+    """The first line of a page that the output lacks, behind the line that was the last to fit."""
+    left = iter(printed.splitlines())
+    return next((line for line in shown if not any(fits(line, other) for other in left)), None)
+
+
+def fits(line: str, other: str) -> bool:
+    """Whether the line of a page says what the other one does."""
+    words, others = line.split(), other.split()
+    is_timed = [unit in CLOCK for unit in [*words[1:], ""]]
+    return len(words) == len(others) and all(
+        timed or same(word, one) for word, one, timed in zip(words, others, is_timed, strict=True)
+    )
+
+
+def same(word: str, other: str) -> bool:
+    if word == other or ".." in word:
+        return re.fullmatch(re.escape(word).replace(r"\.\.", ".*"), other) is not None
+    try:
+        number, exact = (float(each.replace(",", "").rstrip("%")) for each in (word, other))
+    except ValueError:
+        return False
+    decimals = len(word.rstrip("%").partition(".")[2])
+    return abs(number - exact) <= 0.5000001 / 10**decimals
 
 
 def run(block: Block, folder: Path) -> str | None:
-    """None, or what a failed block wrote."""
+    """None, or what a block wrote that failed, or that printed something else than its page shows."""
     program = ["bash", "-euo", "pipefail", "-c"] if block.language == "console" else [sys.executable, "-c"]
     paths = [str(folder.parent / "bin"), os.environ.get("PATH", "")]
     # Compiling OpenCL kernels takes longer than these reads.
@@ -100,7 +135,11 @@ def run(block: Block, folder: Path) -> str | None:
         )
     except subprocess.TimeoutExpired:
         return f"not done after {SECONDS} s"
-    return None if done.returncode in (0, CLOSED_PIPE) else done.stdout.decode(errors="replace")[-2000:]
+    printed = done.stdout.decode(errors="replace")
+    if done.returncode not in (0, CLOSED_PIPE):
+        return printed[-2000:]
+    line = unlike(block.shown, printed)
+    return None if line is None else f"this line of the page is not printed: {line}\n{printed[-2000:]}"
 
 
 def check(page: Path, world: Path) -> int:

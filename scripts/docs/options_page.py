@@ -53,9 +53,14 @@ TABLE_OF_TAGS = re.compile(r"\| tag \| meaning \| option \|\n(\|.*\n)+")
 OF_THIS_MACHINE = re.compile(r", here \d+")
 
 
+def whole_parser() -> argparse.ArgumentParser:
+    """The parser with the options of all commands; `make man` makes a manual page of it."""
+    return build_parser(*COMMANDS)
+
+
 def page() -> str:
     """The text of the whole page."""
-    parser = build_parser(*COMMANDS)
+    parser = whole_parser()
     return "\n".join(
         [HEAD, *(line for name in COMMANDS for line in section(name, subparser_of(parser, name)))]
     )

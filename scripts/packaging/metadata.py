@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import runpy
-import subprocess
 
 VERSION_FILE = "gassst/version.py"
 PAPER = "https://doi.org/10.1093/bioinformatics/btq485"
@@ -23,27 +22,8 @@ def repository() -> str:
 
 
 def built_version() -> str:
-    """The version of a build in this folder: that of the source. A checkout on the way to a release adds its commit.
-
-    `0.2.1.dev3+gabc1234` is the third commit after the one that began 0.2.1.dev0, and ends in `.dirty` where files
-    of the checkout differ from it.
-    """
-    version = str(runpy.run_path(VERSION_FILE)["__version__"])
-    if not version.endswith(".dev0"):
-        return version  # a release, or an sdist, which has the commit already
-    begin = _git("log", "-1", "--format=%H", "--", VERSION_FILE)
-    commit = _git("describe", "--always", "--dirty=.dirty", "--abbrev=7", "--exclude=*")
-    if not begin or not commit:
-        return version
-    return f"{version[:-1]}{_git('rev-list', '--count', f'{begin}..HEAD')}+g{commit}"
-
-
-def _git(*arguments: str) -> str:
-    """What git prints; "" without git or a checkout."""
-    try:
-        return subprocess.run(["git", *arguments], capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return ""
+    """The version of a build in this folder: that of the source, with its commit on the way to a release."""
+    return str(runpy.run_path(VERSION_FILE)["__version__"])
 
 
 def with_version(source: str, version: str) -> str:

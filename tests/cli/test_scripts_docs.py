@@ -168,3 +168,17 @@ def test_the_copy_button_copies_commands_without_prompts():
         copied = "".join(text for kind, text in tokens if STANDARD_TYPES.get(kind) not in hidden)
         assert not re.search(r"^\$ ", copied, re.M), block
         assert copied.strip(), block
+
+
+# --- doc_commands -------------------------------------------------------------------------------------------
+
+
+def test_what_a_page_shows_is_compared_with_what_is_printed():
+    docs = load("check/doc_commands")
+    [block] = docs.blocks("```console\n$ a \\\n  b\nx  1.5 %\n\n$ c\ny..  2 s\n```\n")
+    assert (block.code, block.shown) == ("a \\\n  b\nc", ["x  1.5 %", "y..  2 s"])
+    assert docs.unlike(block.shown, "x\t1.46 %\nbetween\nyes 77.1 s\n") is None
+    assert docs.unlike(block.shown, "x 1.56 %\nyes 2 s\n") == "x  1.5 %"
+    assert docs.unlike(block.shown, "yes 2 s\nx 1.5 %\n") == "y..  2 s"
+    assert docs.unlike(["n  2,043  98%"], "n 2043 98.2%") is None
+    assert docs.unlike(["n  2,043"], "n 2044") == "n  2,043" == docs.unlike(["n  2,043"], "n 2,043 more")

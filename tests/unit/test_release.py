@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+import subprocess
 import tomllib
 from importlib import metadata
 from pathlib import Path
@@ -116,9 +117,35 @@ def as_numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
 
 
-def packaging(monkeypatch, **environment: str):
-    for name in ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_SHA"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    return runpy.run_path(str(PACKAGING / "metadata.py"))
+def test_a_checkout_on_the_way_to_a_release_names_its_commit(tmp_path):
+    """On a branch, with packed references, and at no branch; a copy without git, or a release, names none."""
+    source = tmp_path / "gassst" / "version.py"
+    source.parent.mkdir()
+    text = re.sub(
+        '__version__ = ".*"', '__version__ = "9.9.9.dev0"', (ROOT / "gassst/version.py").read_text()
+    )
+    source.write_text(text)
+
+    def git(*words: str) -> str:
+        identity = ["-c", "user.name=a", "-c", "user.email=b"]
+        done = subprocess.run(
+            ["git", *identity, *words], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        return done.stdout.strip()
+
+    def version() -> str:
+        return runpy.run_path(str(source))["__version__"]
+
+    assert version() == "9.9.9.dev0"
+    git("init", "-q")
+    assert version() == "9.9.9.dev0"
+    git("add", "gassst/version.py")
+    git("commit", "-qm", "One")
+    expected = f"9.9.9.dev0+g{git('rev-parse', 'HEAD')[:7]}"
+    assert version() == expected
+    git("pack-refs", "--all")
+    assert version() == expected
+    git("checkout", "-q", "--detach")
+    assert version() == expected
+    source.write_text(text.replace("9.9.9.dev0", "9.9.9"))
+    assert version() == "9.9.9"
