@@ -280,7 +280,7 @@ class SeedIndex:
         path : path
         check : bool, optional
             True: verify all of it now, about a second per gigabyte. None: the first run that maps reads verifies its
-            checksums meanwhile, and fails before its output is complete; none does where this user has built it, or
+            checksums meanwhile, and fails before its output is complete. None does where this user has built it, or
             run with it, since it was last written to. False: verify no more than opening reads. In
             any case a run fails where the file was overwritten in the meantime.
 
@@ -302,7 +302,7 @@ class SeedIndex:
         return index
 
     def trust(self, header_crc: int) -> SeedIndex:
-        """Note for later runs that this file, whose header has this checksum, is as written. Returns self."""
+        """Note for later runs that this file, whose header this is the checksum of, is as written. Returns self."""
         if self.integrity is not None:
             self.integrity.trust(header_crc)
         return self
