@@ -86,18 +86,6 @@ def band_errors(sequences, windows, start, lengths, before, after):
     return row.min(axis=0)
 
 
-def square_score(read, reference):
-    """Least errors of any path from the corner of the square to the last base of the read or of the reference."""
-    row = np.arange(len(reference) + 1)
-    last = [row[-1]]
-    for i, base in enumerate(read, 1):
-        best = np.minimum(row[:-1] + (np.asarray(reference) != base), row[1:] + 1)
-        shifts = np.arange(len(reference) + 1)
-        row = np.minimum.accumulate(np.concatenate([[i], best]) - shifts) + shifts
-        last.append(row[-1])
-    return int(min(*row, *last))
-
-
 @cache
 def word_score(x, y):
     """Best semi-global score of two words of equal length: any path to the right column or the bottom row."""

@@ -14,7 +14,6 @@
 #define BOUND_AND_NOT(a, b) BOUND_TERNARY(__typeof__(a), a, b, b, 0x30)
 #define BOUND_AND_NOR(a, b, c) BOUND_TERNARY(__typeof__(a), a, b, c, 0x10)
 #define BOUND_MIN_I8(a, b) ((__typeof__(a))_mm512_min_epi8((__m512i)(a), (__m512i)(b)))
-#define BOUND_MIN_I16(a, b) ((__typeof__(a))_mm512_min_epi16((__m512i)(a), (__m512i)(b)))
 #define BOUND_MIN_I32(a, b) ((__typeof__(a))_mm512_min_epi32((__m512i)(a), (__m512i)(b)))
 #define BOUND_LOW_32(a, b) ((__typeof__(a))_mm512_unpacklo_epi32((__m512i)(a), (__m512i)(b)))
 #define BOUND_HIGH_32(a, b) ((__typeof__(a))_mm512_unpackhi_epi32((__m512i)(a), (__m512i)(b)))
@@ -22,8 +21,6 @@
 #define BOUND_HIGH_64(a, b) ((__typeof__(a))_mm512_unpackhi_epi64((__m512i)(a), (__m512i)(b)))
 #include "bound_lanes.h"
 #include "bound_band.h"
-#include "bound_flanks.h"
-
 #include "bound_table.h"
 #else
 typedef int not_for_this_processor; /* C wants at least one declaration */

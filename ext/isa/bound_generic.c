@@ -5,6 +5,4 @@
 #define BOUND_TARGET
 #include "bound_lanes.h"
 #include "bound_band.h"
-#include "bound_flanks.h"
-
 #include "bound_table.h"

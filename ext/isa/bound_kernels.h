@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "filter_job.h"
-#include "flanks.h"
 
 #if defined(__GNUC__) && defined(__x86_64__)
 #define BOUND_X86
@@ -33,28 +32,12 @@ typedef struct {
     const uint64_t *reads, *reference;
 } band_planes_of;
 
-/* One side of the seed of each of n candidates: planes of up to 16 bases of the read and of what they face, in the order of
-   the bases, and the rows behind the end of the read, counted from the seed on. */
-typedef struct {
-    uint16_t read_low[BOUND_BLOCK], read_high[BOUND_BLOCK], low[BOUND_BLOCK], high[BOUND_BLOCK], over[BOUND_BLOCK];
-} flank_side;
-
-typedef struct {
-    flank_side left, right;
-    uint16_t limit[BOUND_BLOCK];
-} flank_block;
-
-/* Which bound rejects a candidate first. */
-enum { FLANK_PASSES, FLANK_TNW4, FLANK_FREQUENCY, FLANK_SQUARE, FLANK_STAGES };
-
 typedef struct bound_kernels {
     const char *name;
     int (*usable)(void); /* does this processor have the instructions? */
     /* Least errors of the read in each of n narrow bands, or of its first rows where these are more than its limit. The
        caller makes sure that the bands lie inside the reference; those of one read should lie beside one another. */
     void (*band)(const band_planes_of *planes, const band_site *sites, int n, uint16_t *errors);
-    /* By which of the bounds of its flanks each of n candidates is rejected: rejected_by[BOUND_BLOCK]. */
-    void (*flanks)(const flank_block *block, int n, uint16_t *rejected_by);
 } bound_kernels;
 
 #if defined(__GNUC__)

@@ -17,7 +17,6 @@
 #ifndef BOUND_MIN_I8 /* comparing vectors makes a mask */
 #define BOUND_MIN_(a, b, mask) (((a) & (mask)) | ((b) & ~(mask)))
 #define BOUND_MIN_I8(a, b) BOUND_MIN_(a, b, (a) < (b))
-#define BOUND_MIN_I16(a, b) BOUND_MIN_(a, b, (a) < (b))
 #define BOUND_MIN_I32(a, b) BOUND_MIN_(a, b, (a) < (b))
 #endif
 #ifndef BOUND_LOW_32 /* vectors of four words */

@@ -12,5 +12,4 @@ const bound_kernels BOUND_TABLE(BOUND_NAME) = {
     BOUND_TEXT(BOUND_NAME),
     BOUND_USABLE(BOUND_NAME),
     band_bounds,
-    flank_bounds,
 };

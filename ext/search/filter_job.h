@@ -28,7 +28,6 @@ typedef struct {
     int64_t n_verified;
     int bucket_shift;
     const struct bound_kernels *kernels;
-    int64_t *rejections;       /* by each bound of the flanks */
 } job_t;
 
 INLINE int smaller(int a, int b) { return a < b ? a : b; }

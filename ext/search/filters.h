@@ -13,10 +13,7 @@
 
 #include "bound_kernels.h"
 #include "filter_job.h"
-#include "flanks.h"
 #include "planes.h"
-
-enum { SEEDS_KNOWN = 64 /* of a read, whose flanks are kept for the next candidates */ };
 
 /* ---- Vector kernels ----------------------------------------------------------------------------------- */
 
@@ -93,94 +90,6 @@ static int64_t keep_band(const job_t *job)
             to.diagonal[kept] = rejected_diagonal[i - kept] = from.diagonal[i];
             to.offset[kept] = from.offset[i], to.length[kept] = from.length[i];
             kept += passes;
-        }
-    }
-    return kept;
-}
-
-/* The flanks of a read at one of its seeds. */
-typedef struct {
-    uint64_t seed;       /* read strand, offset and length */
-    int bases;           /* in both flanks together */
-    uint16_t left_low, left_high, left_over, right_low, right_high, right_over;
-} read_flanks;
-
-INLINE uint16_t rows_from(int n)
-{
-    return n < FLANK ? (uint16_t)(0xFFFFu << n) : 0;
-}
-
-static read_flanks flanks_of_read(const job_t *job, const strand_t *strand, int offset, int end, uint64_t seed)
-{
-    const flanks_t f = flanks_at(job->reads, 64 * (int64_t)strand->row, offset, end);
-    const int behind = (int)strand->length - end;
-    return (read_flanks){seed, smaller(FLANK, offset) + smaller(FLANK, behind),
-                         (uint16_t)f.left.low, (uint16_t)f.left.high, rows_from(offset),
-                         (uint16_t)f.right.low, (uint16_t)f.right.high, rows_from(behind)};
-}
-
-/* Asks for what `flanks_at` loads of the reference of the candidate AHEAD, unless its seed is longer than 32 bases. */
-INLINE void prefetch_flanks(const job_t *job, const columns_t *from, int64_t i)
-{
-    const int64_t next = i + AHEAD < job->n ? i + AHEAD : job->n - 1;
-    const int64_t first = from->diagonal[next] + from->offset[next] - FLANK;
-    const uint64_t *words = job->reference.words + 3 * (first >> 6);
-    __builtin_prefetch(words);
-    __builtin_prefetch(words + 4);
-}
-
-INLINE void put_flanks(const read_flanks *read, flanks_t reference, int limit, int lane, flank_block *block)
-{
-    block->left.read_low[lane] = read->left_low, block->left.read_high[lane] = read->left_high;
-    block->right.read_low[lane] = read->right_low, block->right.read_high[lane] = read->right_high;
-    block->left.over[lane] = read->left_over, block->right.over[lane] = read->right_over;
-    block->left.low[lane] = (uint16_t)reference.left.low, block->left.high[lane] = (uint16_t)reference.left.high;
-    block->right.low[lane] = (uint16_t)reference.right.low, block->right.high[lane] = (uint16_t)reference.right.high;
-    block->limit[lane] = (uint16_t)limit;
-}
-
-/* Candidates that the bounds of their flanks do not reject. Not looked at are those whose flanks are too short to be
-   rejected. Adds how many each bound rejects to `job->rejections`. -2 - i where candidate i lies outside the reads or the
-   reference. */
-static int64_t keep_flanks(const job_t *job)
-{
-    const columns_t from = job->candidates, to = job->kept; /* so that no store makes them be loaded again */
-    const int64_t bases = 64 * job->reference.rows;
-    strand_t strand = {.read_strand = UINT32_MAX};
-    int64_t kept = 0;
-    uint32_t rows[BOUND_BLOCK];
-    uint16_t rejected_by[BOUND_BLOCK];
-    flank_block block = {.limit = {0}};
-    read_flanks known[SEEDS_KNOWN];
-    for (int i = 0; i < SEEDS_KNOWN; i++)
-        known[i].seed = UINT64_MAX;
-    for (int64_t start = 0; start < job->n; start += BOUND_BLOCK) {
-        const int64_t stop = start + BOUND_BLOCK < job->n ? start + BOUND_BLOCK : job->n;
-        int n = 0, next = 0;
-        for (int64_t i = start; i < stop; i++) {
-            const int offset = from.offset[i], end = offset + from.length[i];
-            const uint64_t seed = (uint64_t)from.read_strand[i] << 32 | (uint32_t)offset << 16 | from.length[i];
-            read_flanks *read = &known[offset % SEEDS_KNOWN];
-            prefetch_flanks(job, &from, i);
-            if (from.read_strand[i] != strand.read_strand)
-                strand = strand_of(job, from.read_strand[i]);
-            if (!strand.is_there | (end > strand.length) | (from.diagonal[i] < 0) |
-                (from.diagonal[i] + strand.length > bases))
-                return -2 - i;
-            if (read->seed != seed)
-                *read = flanks_of_read(job, &strand, offset, end, seed);
-            rows[n] = (uint32_t)i;
-            put_flanks(read, flanks_at(job->reference, from.diagonal[i], offset, end), (int)strand.limit, n, &block);
-            n += strand.limit < read->bases;
-        }
-        job->kernels->flanks(&block, n, rejected_by);
-        for (int64_t i = start; i < stop; i++) {
-            const int seen = next < n && rows[next] == (uint32_t)i, stage = seen ? rejected_by[next] : FLANK_PASSES;
-            next += seen;
-            job->rejections[stage]++;
-            to.read_strand[kept] = from.read_strand[i], to.diagonal[kept] = from.diagonal[i];
-            to.offset[kept] = from.offset[i], to.length[kept] = from.length[i];
-            kept += stage == FLANK_PASSES;
         }
     }
     return kept;

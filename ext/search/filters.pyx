@@ -8,7 +8,6 @@ from gassst._core.planes cimport planes_of, planes_t
 
 
 from gassst._core.filters cimport (  # its own: named, so that the build sees a change
-    FLANK_STAGES,
     bound_kernels,
     columns_t,
     filter_t,
@@ -18,7 +17,6 @@ from gassst._core.filters cimport (  # its own: named, so that the build sees a 
 
 cdef extern from "filters.h" nogil:
     int64_t keep_band(const job_t *job)
-    int64_t keep_flanks(const job_t *job)
     const bound_kernels *const *bound_tables
     int BOUND_TABLES
 
@@ -70,11 +68,9 @@ cdef class Filter:
 
 
 def filter_of(str name, int gaps):
-    """The `Filter` called "flanks" or "band32", for alignments with up to `gaps` gap bases."""
+    """The `Filter` called "band32", for alignments with up to `gaps` gap bases."""
     cdef Filter one = Filter()
     one.of = filter_t(keep_band, NULL, gaps, True)
-    if name == "flanks":
-        one.of = filter_t(keep_flanks, NULL, gaps, False)
     return one
 
 
@@ -115,10 +111,11 @@ cdef int use_kernels(job_t *job, str instruction_set) except -1:
     raise ValueError(f"this processor has no {instruction_set!r}")
 
 
-def flanks(candidates, limits, packed, reference_planes, str instruction_set=None):
-    """Bounds on up to 16 bases either side, in one pass (`ext/isa/bound_flanks.h`): TNW_4(4), FD-vec, and the exact score.
+def band32(candidates, limits, packed, reference_planes, int gaps, str instruction_set=None):
+    """Least errors of the whole read on the 32 diagonals around the candidate (`ext/isa/bound_band.h`).
 
-    Rejects where the two sides of one bound sum to more than the limit. Like all filters it takes
+    Rejects where these are more than the limit, and no alignment within the limit and with up to `gaps` gap bases
+    leaves the 32 diagonals. Like all filters it takes
 
     * `candidates`: read_strand uint32[n], diagonal int64[n], offset uint16[n], length uint16[n],
     * `limits`: uint16[n_reads], most errors of each read,
@@ -127,22 +124,6 @@ def flanks(candidates, limits, packed, reference_planes, str instruction_set=Non
 
     and this one `instruction_set`: one of `instruction_sets()`. Raises ValueError for another, or where lengths of arrays
     do not fit together, and IndexError where a candidate is not inside its read or the reference.
-
-    Returns the four arrays of the candidates that pass, and int64[4]: how many pass, and how many each bound rejects
-    that no bound before it does.
-    """
-    cdef job_t job
-    cdef int64_t[::1] rejections = np.zeros(FLANK_STAGES, np.int64)
-    job.gaps, job.rejections = 0, &rejections[0]
-    use_kernels(&job, instruction_set)
-    return run_filter(keep_flanks, &job, candidates, limits, packed, reference_planes), rejections.base
-
-
-def band32(candidates, limits, packed, reference_planes, int gaps, str instruction_set=None):
-    """Least errors of the whole read on the 32 diagonals around the candidate (`ext/isa/bound_band.h`).
-
-    Rejects where these are more than the limit, and no alignment within the limit and with up to `gaps` gap bases
-    leaves the 32 diagonals. `instruction_set`: one of `instruction_sets()`, else ValueError.
 
     Returns the four arrays of the candidates that pass, and read_strand uint32[r] and diagonal int64[r] of the
     others.

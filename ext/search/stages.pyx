@@ -78,8 +78,8 @@ cdef class Stages:
 
     Attributes
     ----------
-    funnel : int64[filters, 3 + FLANK_STAGES]
-        Of the last search: candidates into and out of each filter, nanoseconds, and what each of its steps rejected.
+    funnel : int64[filters, 3]
+        Of the last search: candidates into and out of each filter, and nanoseconds.
 
     Raises
     ------
@@ -106,10 +106,10 @@ cdef class Stages:
         self.n_filters = len(cascade.names)
         if self.n_filters > MOST_FILTERS:
             raise ValueError(f"{self.n_filters} filters")
-        self.funnel = np.zeros((self.n_filters, 3 + FLANK_STAGES), np.int64)
+        self.funnel = np.zeros((self.n_filters, 3), np.int64)
         for i, one in enumerate(cascade.compiled()):
             self.filters[i] = (<Filter>one).of
-        self.job.reference, self.job.bucket_shift, self.job.rejections = self.reference, cascade.shift, self.rejections
+        self.job.reference, self.job.bucket_shift = self.reference, cascade.shift
         use_kernels(&self.job, None)
 
     def __dealloc__(self):
@@ -409,13 +409,12 @@ cdef class Stages:
         cdef columns_t swapped
         cdef uint64_t *keys
         cdef int64_t kept, j, began
-        cdef int i, k
+        cdef int i
         for i in range(self.n_filters):
             if n == 0:
                 break
             began = now()
             self.job.n, self.job.candidates, self.job.kept = n, here[0], there[0]
-            memset(self.rejections, 0, sizeof(self.rejections))
             if self.filters[i].tells_rejected:
                 self.job.rejected_diagonal = <coordinate_t *>enlarged(
                     &self.rooms[TOLD], (sizeof(coordinate_t) + sizeof(uint32_t)) * (n + 1))
@@ -436,8 +435,6 @@ cdef class Stages:
             self.funnel[i, 0] += n
             self.funnel[i, 1] += kept
             self.funnel[i, 2] += now() - began
-            for k in range(FLANK_STAGES):
-                self.funnel[i, 3 + k] += self.rejections[k]
             swapped = here[0]
             here[0], there[0] = there[0], swapped
             n = kept

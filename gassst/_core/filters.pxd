@@ -5,8 +5,6 @@ from gassst._core.coordinates cimport coordinate_t
 from gassst._core.planes cimport planes_t
 
 cdef extern from "bound_kernels.h" nogil:
-    enum:
-        FLANK_STAGES
     ctypedef struct bound_kernels:
         const char *name
         int (*usable)() noexcept nogil
@@ -33,7 +31,6 @@ cdef extern from "filter_job.h" nogil:
         int64_t n_verified
         int bucket_shift
         const bound_kernels *kernels
-        int64_t *rejections
 
 
 # How many candidates pass, -1 where there is no memory, -2 - i where candidate i lies outside the reads or the reference.

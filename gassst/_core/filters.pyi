@@ -1,8 +1,5 @@
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from gassst.model.array_types import I64, U16, U32, U64
 from gassst.search.arrays import Candidates
 
@@ -20,13 +17,6 @@ class Filter: ...
 
 def filter_of(name: str, gaps: int) -> Filter: ...
 def instruction_sets() -> list[str]: ...
-def flanks(
-    candidates: Candidates,
-    limits: U16,
-    packed: _Packed,
-    reference_planes: U64,
-    instruction_set: str | None = None,
-) -> tuple[_Columns, NDArray[np.int64]]: ...
 def band32(
     candidates: Candidates,
     limits: U16,

@@ -4,7 +4,7 @@ from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from gassst._core.anchors cimport Anchors, KeyBuffer, buckets_t
 from gassst._core.banded cimport band_batch, cpu_kernels
 from gassst._core.coordinates cimport coordinate_t
-from gassst._core.filters cimport FLANK_STAGES, columns_t, filter_t, job_t
+from gassst._core.filters cimport columns_t, filter_t, job_t
 from gassst._core.lookup cimport seed_index_t
 from gassst._core.planes cimport planes_t
 from gassst._core.rooms cimport room_t
@@ -64,7 +64,6 @@ cdef class Stages:
     cdef const cpu_kernels *kernels
     cdef job_t job
     cdef filter_t filters[MOST_FILTERS]
-    cdef int64_t rejections[FLANK_STAGES]
     cdef int n_filters, margin, strata, shift, stages, longest_seed, further
     cdef double given_up
     cdef const uint16_t[::1] errors

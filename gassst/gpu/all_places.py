@@ -1,7 +1,7 @@
 """The search for all places of single reads on an OpenCL device, tracebacks included (`gassst/gpu/kernels/places.cl`).
 
 The schedule is that of the host (`search.single`). Limits never fall, so the narrow band rejects occurrences before
-they become anchors; the flanks look at what is left. The same anchors pass as on the host, where the flanks come first.
+they become anchors. The same anchors pass as on the host.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class AllPlaces(DeviceBackend):
         return DeviceAnchors(reads, size, anchors, owner, kept, nowhere)
 
     def filter(self, candidates: DeviceAnchors, state: DeviceState) -> DeviceAnchors:
-        self._bound_flanks(candidates, state)
+        self._listed(candidates)  # for their number
         return candidates
 
     def within_limit(self, bands: DeviceBands, state: DeviceState, extra: int) -> DeviceBands:
@@ -175,8 +175,6 @@ class AllPlaces(DeviceBackend):
 
     def _count(self, counts: dict[str, int]) -> None:
         stats = self.stats
-        stats.candidates += counts["FILTERED"]
+        stats.candidates += counts["LISTED"]
         self._count_bands(counts["BANDS"])
         stats.funnel.count("band32", counts["ANCHORS"], counts["PASSED"], 0)
-        if "flanks" in self.context.cascade.names:
-            self._count_flanks(counts)

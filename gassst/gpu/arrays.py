@@ -43,10 +43,6 @@ COUNTERS = (
     "CANDIDATES",  # anchors, merged, without the known ones
     "TOP_BUCKETS",
     "LISTED",  # anchors for the narrow band
-    "FILTERED",  # anchors for the flanks; behind it those that each of three bounds rejects
-    "BY_TNW4",
-    "BY_FREQUENCY",
-    "BY_SQUARE",
     "REJECTED",  # by the narrow band
     "BANDS",
     "PASSED",  # occurrences that the narrow band lets pass, where all places are wanted

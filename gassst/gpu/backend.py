@@ -29,11 +29,9 @@ from gassst.gpu.device import OutOfDeviceMemory
 from gassst.gpu.index import SOURCES, Slot
 from gassst.gpu.requests import DENSE, SEARCH, Answer, Found, Looked, Request, Searched
 from gassst.model.array_types import I64, U16, U32
-from gassst.model.params import MAX_ERRORS
 from gassst.model.stats import Stats
 from gassst.model.times import Times
 from gassst.search import single
-from gassst.search.filters import FLANK_STEPS
 
 if TYPE_CHECKING:
     from gassst.gpu.device import Memory
@@ -214,22 +212,18 @@ class DeviceBackend:
         slot, cascade, counters = self._slot, self.context.cascade, candidates.reads.counters
         if not cascade.names:
             return candidates
-        listed = self._bound_flanks(candidates, state)
-        if "band32" in cascade.names:
-            seen = self._n, state.columns, *self._planes, np.uint32(cascade.gaps)
-            bands = candidates.owner, listed, candidates.anchors, counters
-            slot.launch("bound_bands", min(candidates.size, ITEMS), *self._reads, *seen, *bands)
+        listed = self._listed(candidates)
+        seen = self._n, state.columns, *self._planes, np.uint32(cascade.gaps)
+        bands = candidates.owner, listed, candidates.anchors, counters
+        slot.launch("bound_bands", min(candidates.size, ITEMS), *self._reads, *seen, *bands)
         return candidates
 
-    def _bound_flanks(self, candidates: DeviceAnchors, state: DeviceState) -> Memory:
-        """Drops the anchors that the flanks reject, and lists the others in a buffer of uint32[]."""
-        # Without the flanks no limit is low enough for them, and all anchors are listed.
-        most = np.int32(MAX_ERRORS if "flanks" in self.context.cascade.names else -1)
-        listed = self._slot.buffer("listed", 4 * candidates.size)
-        seen = self._n, state.columns, *self._planes
-        anchors = np.uint32(candidates.size), candidates.owner, most, candidates.anchors
-        out = listed, candidates.reads.counters
-        self._slot.launch("bound_flanks", candidates.size, *self._reads, *seen, *anchors, *out)
+    def _listed(self, candidates: DeviceAnchors) -> Memory:
+        """Those that were not dropped, in a buffer of uint32[]."""
+        listed, size = self._slot.buffer("listed", 4 * candidates.size), candidates.size
+        self._slot.launch(
+            "list_anchors", size, np.uint32(size), candidates.anchors, listed, candidates.reads.counters
+        )
         return listed
 
     def buckets(self, candidates: DeviceAnchors, known: DeviceBands | None) -> DeviceBands:
@@ -382,8 +376,6 @@ class DeviceBackend:
         stats, names = self.stats, self.context.cascade.names
         stats.candidates += counts["CANDIDATES"]
         self._count_bands(counts["TOP_BUCKETS"] + counts["BANDS"])
-        if "flanks" in names:
-            self._count_flanks(counts)
         if "band32" in names:
             stats.funnel.count("band32", counts["LISTED"], counts["LISTED"] - counts["REJECTED"], 0)
 
@@ -391,9 +383,3 @@ class DeviceBackend:
         self.stats.scored += scored
         self.stats.traced += traced
         self.stats.extension += Times(device_scored=scored, device_traced=traced)
-
-    def _count_flanks(self, counts: dict[str, int]) -> None:
-        left = counts["FILTERED"]
-        for step, by in zip(FLANK_STEPS, ("BY_TNW4", "BY_FREQUENCY", "BY_SQUARE"), strict=True):
-            self.stats.funnel.count(step, left, left - counts[by], 0)
-            left -= counts[by]

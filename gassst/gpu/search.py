@@ -41,9 +41,9 @@ log = logging.getLogger("gassst")
 
 FIRST_PACE = 250.0  # ns a read; what a device is taken for until it is known. An H100 needs 60
 
-CASCADES = ((), ("flanks",), ("band32",), ("flanks", "band32"))
-"""Filters that the device has, in the order that it has them in."""
-CASCADES_OF_ALL = CASCADES[2:]
+CASCADES = ((), ("band32",))
+"""Filters that the device has."""
+CASCADES_OF_ALL = CASCADES[1:]
 """Where all places are wanted."""
 
 

@@ -247,9 +247,8 @@ class MapParams:
     filters: tuple[str, ...] = option(
         DEFAULT_FILTERS,
         "--filters F1,F2,..",
-        "Run these filters in this order before alignment; 'auto' runs those that save time (band32; with --all "
-        f"flanks,band32), 'none' runs none (default: {','.join(DEFAULT_FILTERS)}). They reject only candidates beyond "
-        "the error limit.",
+        "Run these filters in this order before alignment; 'auto' runs band32, 'none' runs none "
+        f"(default: {','.join(DEFAULT_FILTERS)}). They reject only candidates beyond the error limit.",
         group="sensitivity",
     )
     insert: tuple[float, float] | None = option(

@@ -22,15 +22,9 @@ from gassst.model.params import AUTO, MapParams
 from gassst.search.arrays import Candidates, Diagonals
 from gassst.search.plan import DEFAULT_MAX_GAPS, SearchPlan
 
-# What the one pass of `flanks` counts: candidates that its bounds leave, one after another.
-FLANK_STEPS = ("flanks-tnw4", "flanks-fd", "flanks-nw16")
-
 
 class Batch(NamedTuple):
-    """What filters look at besides the candidates, and what they tell besides those that pass.
-
-    `rejected` takes the diagonals that `band32` rejects, `steps` what each step of a filter with several leaves.
-    """
+    """What filters look at besides the candidates. `rejected` takes the diagonals that `band32` rejects."""
 
     limits: NDArray[np.uint16]
     packed: Any
@@ -39,7 +33,6 @@ class Batch(NamedTuple):
     shift: int
     verified: NDArray[np.uint64] | None
     rejected: list[Diagonals] | None
-    steps: dict[str, int] | None
 
 
 Filter = Callable[[Candidates, Batch], Candidates]
@@ -54,26 +47,6 @@ def _of_thesis(name: str, candidates: Candidates, batch: Batch) -> Candidates:
     return Candidates(*_thesis().passed(name, candidates, *batch[:6]))
 
 
-def _flanks(candidates: Candidates, batch: Batch) -> Candidates:
-    kept, (passed, *rejected) = _filters.flanks(candidates, *batch[:3])
-    if batch.steps is not None:
-        batch.steps.update(_flank_steps(passed, rejected))
-    return Candidates(*kept)
-
-
-def _flank_steps(passed: int, rejected: list[int]) -> dict[str, int]:
-    """How many candidates each of `FLANK_STEPS` leaves, from how many pass and how many each step rejects."""
-    left = passed + sum(rejected) - np.cumsum(rejected)
-    return dict(zip(FLANK_STEPS, left.tolist(), strict=True))
-
-
-def _count(counters: Funnel, steps: dict[str, int], entered: int, elapsed: int) -> None:
-    """Count the steps of one pass, each with how many it leaves. They share its time, which stands with the first."""
-    for step, left in steps.items():
-        counters.count(step, entered, left, elapsed)
-        entered, elapsed = left, 0
-
-
 def _band32(candidates: Candidates, batch: Batch) -> Candidates:
     kept, rejected = _filters.band32(candidates, *batch[:4])
     if batch.rejected is not None:
@@ -85,7 +58,6 @@ _THESIS = "tnw4-4", "fd", "duplicate", "tnw4-16", "tnw5-full"
 # In the order of Rizk's cascade.
 FILTERS: dict[str, Filter] = {
     **{name: partial(_of_thesis, name) for name in _THESIS},
-    "flanks": _flanks,
     "band32": _band32,
 }
 
@@ -94,21 +66,19 @@ BAND_LEAD = DEFAULT_MAX_GAPS + 1
 """Diagonals of the narrow band before the candidate's own. It decides where no alignment leaves it by so many gaps."""
 
 # What "auto" stands for where the best places are wanted. A narrow band costs a third of a band and rejects three in
-# five to nineteen in twenty. Looking at the flanks before costs as much (lab/sensitivity.md).
+# five to nineteen in twenty (lab/sensitivity.md).
 AUTO_FILTERS = ("band32",)
-# Where all places are wanted, limits are tight and chance has led to 98 in 100 candidates or more.
-AUTO_FILTERS_OF_ALL = ("flanks", "band32")
 
 
 class Cascade:
     """Filters run one after another, in the order given.
 
-    `names` from `FILTERS`, or "auto" for those of `auto`; `gaps`, the most gap bases an alignment may have;
+    `names` from `FILTERS`, or "auto" for `AUTO_FILTERS`; `gaps`, the most gap bases an alignment may have;
     `shift`: a bucket of the `duplicate` stage is `2**shift` diagonals. Raises UsageError for an unknown name.
     """
 
-    def __init__(self, names: Iterable[str], gaps: int, shift: int = 0, auto: tuple[str, ...] = AUTO_FILTERS):
-        self.names = tuple(n for name in names for n in (auto if name == AUTO else (name,)))
+    def __init__(self, names: Iterable[str], gaps: int, shift: int = 0):
+        self.names = tuple(n for name in names for n in (AUTO_FILTERS if name == AUTO else (name,)))
         self.gaps = gaps
         self.shift = shift
         for name in self.names:
@@ -121,15 +91,13 @@ class Cascade:
 
     def count(self, passes: list[list[int]], counters: Funnel) -> None:
         """Add what each filter has counted in compiled code, a row of `_core.stages.Stages.funnel` each."""
-        for name, (entered, left, elapsed, passed, *rejected) in zip(self.names, passes, strict=True):
-            steps = _flank_steps(passed, rejected) if name == "flanks" else {name: left}
-            _count(counters, steps, entered, elapsed)
+        for name, counts in zip(self.names, passes, strict=True):
+            counters.count(name, *counts)
 
     @classmethod
     def of_run(cls, params: MapParams, plan: SearchPlan) -> Cascade:
         """The filters that the parameters ask for."""
-        auto = AUTO_FILTERS_OF_ALL if params.exhaustive and params.meth is None else AUTO_FILTERS
-        return cls(params.filters, plan.gaps, plan.shift, auto)
+        return cls(params.filters, plan.gaps, plan.shift)
 
     def run(
         self,
@@ -148,14 +116,11 @@ class Cascade:
         Counts are added to `counters`; to `rejected`, the diagonals on which no seed leads to an alignment
         within the limit.
         """
-        steps: dict[str, int] = {}
-        seen = limits, packed, reference_planes, self.gaps, self.shift, verified
-        batch = Batch(*seen, rejected, steps)
+        batch = Batch(limits, packed, reference_planes, self.gaps, self.shift, verified, rejected)
         for name in self.names:
             entered, start = len(candidates), perf_counter_ns()
             candidates = FILTERS[name](candidates, batch)
             elapsed = perf_counter_ns() - start
             if counters is not None:
-                _count(counters, steps or {name: len(candidates)}, entered, elapsed)
-            steps.clear()
+                counters.count(name, entered, len(candidates), elapsed)
         return candidates

@@ -28,7 +28,7 @@ TESTS_FAILED = 1  # exit status of pytest
 
 FILTERS_H, PLANES_H = "ext/search/filters.h", "gassst/gpu/kernels/planes.h"
 THESIS_H = "ext/thesis/thesis_filters.h"
-BOUND_BAND, BOUND_FLANKS = "ext/isa/bound_band.h", "ext/isa/bound_flanks.h"
+BOUND_BAND = "ext/isa/bound_band.h"
 HOST = "gassst/search/host.py"
 CIGAR_H, CONTIGS_H = "ext/common/cigar.h", "ext/common/contigs.h"
 SEEDS, MAPQ = "index/seeds.pyx", "ext/search/mapq.pyx"
@@ -51,7 +51,6 @@ PAIR_QUALITY = "tests/unit/test_pair_quality.py"
 TANDEM, TEST_TANDEM = "ext/search/tandem.pyx", "tests/unit/test_tandem.py"
 MAPQ_INPUTS = "tests/property/test_mapq_inputs.py"
 NARROW_BANDS = "tests/property/test_narrow_bands.py"
-MANY_SEEDS = "tests/property/test_filters.py::test_flanks_of_many_seeds_of_one_read"
 RECURSION = "tests/property/test_filters.py::test_tiled_score_is_the_recursion"
 COUNTING = "tests/property/test_filters.py::test_frequency_distance_is_counting"
 WHOLE_TILE = "tests/property/test_filters.py::test_a_gap_of_a_whole_tile_costs_its_bases"
@@ -194,26 +193,6 @@ MUTATIONS = [
     Mutation(
         "band32: a band that begins with a word has a row too few", BOUND_BAND,
         "queue->left[i] = site.length;", "queue->left[i] = site.length - !(site.at & 63);", NARROW_BANDS,
-    ),
-    Mutation(
-        "flanks: an alignment at the limit is rejected", BOUND_FLANKS,
-        "a.square + b.square > limit", "a.square + b.square >= limit", LOSSLESS,
-    ),
-    Mutation(
-        "flanks: the left flank is not mirrored", BOUND_FLANKS,
-        "flank_mirrored(flank_open(&block->left, start))", "flank_open(&block->left, start)", LOSSLESS,
-    ),
-    Mutation(
-        "flanks: those of another seed of the read are taken", FILTERS_H,
-        "if (read->seed != seed)", "if (read->seed >> 32 != seed >> 32)", MANY_SEEDS,
-    ),
-    Mutation(
-        "flanks: those of a seed of another length are taken", FILTERS_H,
-        "(uint32_t)offset << 16 | from.length[i]", "(uint32_t)offset << 16", MANY_SEEDS,
-    ),
-    Mutation(
-        "flanks: bases behind the end of the read count", "gassst/gpu/kernels/flank_bounds.h",
-        "BOUND_OR_NOT(p->over, differ)", "~differ", LOSSLESS,
     ),
     Mutation(
         "search: the diagonal beside a rejected one is left out", "index/anchors.pyx",

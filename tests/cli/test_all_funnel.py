@@ -4,7 +4,7 @@ import json
 
 from gassst.cli.main import main
 
-STEPS = ["flanks-tnw4", "flanks-fd", "flanks-nw16", "band32"]
+STEPS = ["band32"]
 
 
 def test_the_funnel_of_a_default_run(small_index, small_fastq, tmp_path):

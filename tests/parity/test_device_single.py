@@ -27,11 +27,11 @@ class TestDeviceSearch:
         [
             {},
             {"filters": (), "max_hits": 7},
-            {"filters": ("flanks",), "sensitivity": 0},
+            {"sensitivity": 0},
             {"filters": ("band32",), "min_identity": 70, "seed_length": 8},
             {"sensitivity": 5, "min_identity": 85},
         ],
-        ids=["auto", "no filter", "flanks", "band32, short seeds", "all occurrences"],
+        ids=["auto", "no filter", "fewest seeds", "band32, short seeds", "all occurrences"],
     )
     def test_it_finds_what_the_host_finds(self, search, index, small_reads, params):
         context = context_of(index, small_reads, **params)

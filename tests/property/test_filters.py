@@ -15,7 +15,6 @@ from oracles import (
     mutate,
     pack_planes,
     pack_reads,
-    square_score,
     tiled_score,
     word_score,
 )
@@ -23,9 +22,9 @@ from oracles import (
 from gassst._core import filters as _filters
 from gassst._core.thesis_filters import score_table
 from gassst.model.array_types import COORDINATE_BITS
-from gassst.search.filters import FILTERS, FLANK_STEPS, Batch, Candidates, Cascade, Funnel
+from gassst.search.filters import FILTERS, Batch, Candidates, Cascade, Funnel
 
-DEFAULTS = {"shift": 0, "verified": None, "rejected": None, "steps": None}
+DEFAULTS = {"shift": 0, "verified": None, "rejected": None}
 BOUNDS = [name for name in FILTERS if name != "duplicate"]
 
 
@@ -380,61 +379,6 @@ def test_narrow_bands_at_many_places_of_one_read(instruction_set):
     assert 0.1 < passes.mean() < 0.9
 
 
-def flank_steps(cases, read, offset, length, limit):
-    """Which of the three bounds rejects a candidate first, 0 for none."""
-    row, end = cases.sequences[read] % MASKED, offset + length
-    facing = cases.windows[read] % MASKED
-    seed = cases.start + offset
-    sides = [
-        (tuple(row[:offset][::-1].tolist()), tuple(facing[seed - 16 : seed][::-1].tolist())),
-        (tuple(row[end:].tolist()), tuple(facing[seed + length : seed + length + 16].tolist())),
-    ]
-    sums = [
-        sum(square_score(a[:4], b[:4]) for a, b in sides),
-        sum(composition_distance(a[:16], b[: len(a)]) for a, b in sides),
-        sum(square_score(a[:16], b) for a, b in sides),
-    ]
-    assert max(sums) == sums[2]  # the last bound is never below the others
-    return next((i for i, bound in enumerate(sums, 1) if bound > limit), 0)
-
-
-@pytest.mark.parametrize("instruction_set", _filters.instruction_sets())
-def test_flanks_of_any_length_side_by_side(instruction_set):
-    rng = np.random.default_rng(16)
-    n, m = 1001, 60
-    cases = random_cases(rng, n, m, 30, 8, 4)
-    length = rng.integers(4, 40, n)
-    offset = rng.integers(0, m - length + 1)
-    limits = rng.integers(0, 9, n)
-    candidates, seen = cases.candidates(offset, length), cases.batch(limits, 4)[:3]
-    steps = np.array([flank_steps(cases, i, offset[i], length[i], limits[i]) for i in range(n)])
-    kept, counts = _filters.flanks(candidates, *seen, instruction_set)
-    assert kept[0].tolist() == candidates.read_strand[steps == 0].tolist()
-    assert counts.tolist() == np.bincount(steps, minlength=4).tolist() and counts.min() > 20
-
-
-@pytest.mark.parametrize("instruction_set", _filters.instruction_sets())
-def test_flanks_of_many_seeds_of_one_read(instruction_set):
-    """Of all offsets and several lengths, in any order: those of a read at one seed say nothing of another."""
-    rng = np.random.default_rng(17)
-    n, m = 900, 150
-    cases = random_cases(rng, 4, m, 70, 8, 4)
-    read = np.sort(rng.integers(0, 4, n))
-    length = rng.choice([8, 9, 12], n)
-    offset = np.where(rng.random(n) < 0.5, rng.integers(0, m - length + 1), 70)
-    some = cases.candidates(0, 1).take(read)
-    candidates = Candidates(
-        some.read_strand, some.diagonal, offset.astype(np.uint16), length.astype(np.uint16)
-    )
-    limits = np.array([3, 5, 8, 10])
-    steps = np.array([flank_steps(cases, r, offset[i], length[i], limits[r]) for i, r in enumerate(read)])
-    kept, counts = _filters.flanks(candidates, *cases.batch(limits, 4)[:3], instruction_set)
-    assert kept[0].tolist() == candidates.read_strand[steps == 0].tolist()
-    assert kept[2].tolist() == candidates.offset[steps == 0].tolist()
-    assert counts.tolist() == np.bincount(steps, minlength=4).tolist()
-    assert 20 < counts[0] < n - 20
-
-
 def test_no_narrow_band_on_a_processor_without_it():
     cases = random_cases(np.random.default_rng(2), 5, 60, 20, 12, 4)
     with pytest.raises(ValueError, match="'sse5'"):
@@ -557,7 +501,7 @@ def test_order_counts_and_table():
     candidates, batch, funnel = cases.candidates(20, 12), cases.batch(3, 3), Funnel()
     kept = Cascade(FILTERS, 3).run(candidates, *batch[:3], counters=funnel)
     assert list(funnel.stages) == [
-        "tnw4-4", "fd", "duplicate", "tnw4-16", "tnw5-full", *FLANK_STEPS, "band32",
+        "tnw4-4", "fd", "duplicate", "tnw4-16", "tnw5-full", "band32",
     ]  # fmt: skip
     rows = list(funnel.as_dict().values())
     assert rows[0]["in"] == 2000 and rows[-1]["out"] == len(kept) < 2000

@@ -150,7 +150,7 @@ def all_records(index: gassst.Index, reads: list[bytes], errors: int, **options)
 @pytest.fixture(params=_filters.instruction_sets())
 def vector_code(request, monkeypatch):
     """The vector code of an instruction set in the filters."""
-    for name in ("flanks", "band32"):
+    for name in ("band32",):
         kernel = partial(getattr(_filters, name), instruction_set=request.param)
         monkeypatch.setattr(f"gassst.search.filters._filters.{name}", kernel)
 

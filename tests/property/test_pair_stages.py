@@ -442,7 +442,7 @@ def test_pairs_have_the_places_of_plain_python(world, orientations, given_up):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"sensitivity": 1, "filters": ("flanks", "band32")}, {"gaps": 20}], ids=str
+    "options", [{}, {"sensitivity": 1, "filters": ("fd", "band32")}, {"gaps": 20}], ids=str
 )
 def test_a_pair_is_searched_as_if_it_were_alone(options):
     """In blocks of any size, in any order, with its mates in either order, and in other batches."""

@@ -60,7 +60,7 @@ def assert_same(one, other):
         ({"mode": "global"}, 2),
         ({"mode": "global", "sensitivity": 5, "min_identity": 85}, 4),
         ({"sensitivity": 0, "filters": ("tnw4-4", "fd", "duplicate", "tnw4-16", "tnw5-full")}, 1),
-        ({"filters": ("flanks", "band32"), "gaps": 40, "min_identity": 70}, 1),
+        ({"filters": ("fd", "band32"), "gaps": 40, "min_identity": 70}, 1),
         ({"filters": ()}, 1),
         ({"memory": 1 << 20}, 1),
     ],

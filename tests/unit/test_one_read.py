@@ -86,7 +86,7 @@ OPTIONS = {
     "sensitivity 5": {"sensitivity": 5, "max_hits": 2},
     "no filter": {"filters": ()},
     "band32 alone": {"filters": ("band32",), "seed_length": 11},
-    "both": {"filters": ("band32", "flanks"), "min_identity": 92},
+    "both": {"filters": ("band32", "fd"), "min_identity": 92},
     "wide": {"gaps": 60},
     "local": {"mode": "local"},
     "local, three hits": {"mode": "local", "max_hits": 3},

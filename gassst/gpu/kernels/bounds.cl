@@ -1,57 +1,15 @@
-/* Lower bounds on the errors of anchors, one anchor a work-item: flank_bounds.h, and the narrow band of
- * ext/isa/bound_band.h. They say the same of every anchor. */
-#define FLANK 16 /* bases a side that the short filters look at */
-#include "flank_bounds.h"
+/* Least errors of anchors, one anchor a work-item, in the narrow band of ext/isa/bound_band.h. They say the same of every
+ * anchor. */
 
-/* The bounds of one flank, whose first base is `base` of the read and `at` of the reference; n bases are left. */
-static flank_bounds_t flank_bounds(planes_t reads, long base, planes_t reference, long at, int n, int mirrored)
+/* Lists the live anchors: listed uint[]. */
+__kernel void list_anchors(uint n_anchors, __global const ulong *anchors, __global uint *listed, __global uint *counters)
 {
-    bases64_t a = bases_at(reads, base), b = bases_at(reference, at);
-    flank_planes p = {a.low, a.high, b.low, b.high, n < FLANK ? (ushort)(0xFFFFu << n) : 0};
-    if (mirrored)
-        p = flank_mirrored(p);
-    return flank_bounds_of(&p);
-}
-
-/* Lists the live anchors that the bounds of their flanks do not reject: listed uint[]. The others are dropped. Not looked at
- * are those with a limit above `most`. */
-__kernel void bound_flanks(READ_ARGS, uint n_reads, __global const ushort *state, REFERENCE_ARGS, uint n_anchors,
-                           __global const uint *owner, int most, __global ulong *anchors, __global uint *listed,
-                           __global uint *counters)
-{
-    planes_t reads = READS, reference = REFERENCE;
-    __local uint sums[GROUP], rejected[4];
-    uint i = get_global_id(0), item = get_local_id(0);
-    if (item < 4)
-        rejected[item] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    ulong anchor = i < n_anchors ? anchors[i] : ANCHOR_DROPPED;
-    int is_live = anchor_fate(anchor) == ANCHOR_LIVE, passes = is_live;
-    if (is_live) {
-        uint read = owner[i], length = read_length[read];
-        int offset = anchor_offset(anchor), end = offset + anchor_length(anchor), limit = STATE(LIMIT, read);
-        atomic_inc(rejected);
-        if (limit <= most && limit < min(FLANK, offset) + min(FLANK, (int)length - end)) {
-            long own = first_base(read_row[read], anchor_strand(anchor) ^ read_flip[read], length);
-            long at = anchor_diagonal(anchor);
-            flank_bounds_t a = flank_bounds(reads, own + offset - FLANK, reference, at + offset - FLANK, offset, 1);
-            flank_bounds_t b = flank_bounds(reads, own + end, reference, at + end, (int)length - end, 0);
-            uint by = a.tnw4 + b.tnw4 > limit             ? 1
-                      : a.frequency + b.frequency > limit ? 2
-                      : a.square + b.square > limit       ? 3
-                                                          : 0;
-            if (by) {
-                atomic_inc(rejected + by);
-                passes = 0;
-                anchors[i] = anchor | ANCHOR_DROPPED;
-            }
-        }
-    }
-    uint at = reserve(passes, sums, counters + LISTED, counters + OVERFLOW);
-    if (passes)
+    __local uint sums[GROUP];
+    uint i = get_global_id(0);
+    int is_live = i < n_anchors && anchor_fate(anchors[i]) == ANCHOR_LIVE;
+    uint at = reserve(is_live, sums, counters + LISTED, counters + OVERFLOW);
+    if (is_live)
         listed[at] = i;
-    if (item < 4 && rejected[item])
-        atomic_add(counters + FILTERED + item, rejected[item]);
 }
 
 /* Least errors of the read on the 32 diagonals around the anchor. */
