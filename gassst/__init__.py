@@ -11,7 +11,8 @@ errors     what can go wrong; `errors.GassstError` is the base of all
 
 Signatures also name the types Read and Paths; MapOptions and FileOptions, the keyword arguments of `Mapper` and of
 `Mapper.map_file`; TagSources, Selection, ReadGroups, DuplicateRules, Preparation, Shard and InputProgress, which the
-latter accepts; ReadSource and InsertModel, of `Mapper.learn_insert`; and Reference and Spectrum, of an index.
+latter accepts; MapParams, of `Mapper.params`; ReadSource and InsertModel, of `Mapper.learn_insert`; and Reference and
+Spectrum, of an index.
 
 >>> gassst.Index.build("ref.fa").save("ref.gsi")
 >>> with gassst.Mapper("ref.gsi", threads=4) as mapper:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from gassst.index.reference import Reference
     from gassst.index.seed_index import SeedIndex as Index
     from gassst.index.spectrum import Spectrum
-    from gassst.model.params import MapOptions, Scoring
+    from gassst.model.params import MapOptions, MapParams, Scoring
     from gassst.model.stats import Stats
     from gassst.pairing.insert_size import InsertModel
     from gassst.reads.groups import ReadGroups
@@ -56,6 +57,7 @@ __all__ = [
     "InputProgress",
     "InsertModel",
     "MapOptions",
+    "MapParams",
     "Mapper",
     "Paths",
     "Preparation",
@@ -85,6 +87,7 @@ _LAZY = {
     "InputProgress": ("gassst.files.input_progress", "InputProgress"),
     "InsertModel": ("gassst.pairing.insert_size", "InsertModel"),
     "MapOptions": ("gassst.model.params", "MapOptions"),
+    "MapParams": ("gassst.model.params", "MapParams"),
     "Mapper": ("gassst.api.mapper", "Mapper"),
     "Paths": ("gassst.reads.input", "Paths"),
     "Preparation": ("gassst.reads.small_rna", "Preparation"),

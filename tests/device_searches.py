@@ -2,6 +2,7 @@
 
 import brute_force as bf
 import numpy as np
+from engines import engine
 
 import gassst
 from gassst.bands.cpu import CpuExtender
@@ -91,7 +92,7 @@ def search_of(engine, folder, genome):
     """The search on a device of a genome, and a mapper of the host, with seeds of 20 bases."""
     fasta = folder / "hard.fa"
     fasta.write_bytes(b"".join(b">%s\n%s\n" % (n.encode(), s) for n, s in genome.items()))
-    mapper = gassst.Mapper(gassst.Index.build(fasta), device="none", seed_length=20, insert=(400, 30))
+    mapper = engine(gassst.Index.build(fasta), device="none", seed_length=20, insert=(400, 30))
     info, device, planes = engine.info, engine.device, mapper.index.reference.planes
     return DeviceSearch(mapper.index, Engine(info, device, planes), SPLIT), mapper
 
@@ -111,7 +112,7 @@ def with_bases(text, places):
 
 
 def pair_context(index, batch, params):
-    mapper = gassst.Mapper(index, device="none", **params)
+    mapper = engine(index, device="none", **params)
     searched = Searched(mapper.plan, mapper.cascade, mapper.params.for_pairs())
     context = BatchContext.of(index, mapper.parts, *searched, batch.pack())
     return context, batch.mate
@@ -129,7 +130,7 @@ def with_adapters(reads):
 
 
 def context_of(index, reads, **params) -> BatchContext:
-    mapper = gassst.Mapper(index, device="none", **params)
+    mapper = engine(index, device="none", **params)
     packed = batch_of_records(reads).pack(mapper.params.longest_read)
     searched = index, mapper.parts, mapper.plan, mapper.cascade, mapper.params
     return BatchContext.of(*searched, packed, whole_reads=mapper.params.reports_whole_reads)

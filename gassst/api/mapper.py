@@ -5,46 +5,35 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from gassst.api.arguments import taken
+from gassst.api.engine import make_engine
+from gassst.api.files import map_files, preparation_of
 from gassst.api.hits import Hit, HitArrays, arrays_of, hits_of
-from gassst.bands.cpu import CpuExtender
-from gassst.errors import ParameterError, UsageError
-from gassst.files.distinct import check_distinct, paths_of, with_indexes
-from gassst.files.input_progress import size_of
-from gassst.gpu.choose import Extender, make_extender
-from gassst.gpu.devices import is_late
+from gassst.errors import UsageError
 from gassst.index.choice import load_index
-from gassst.index.lookup import IndexParts, WholeIndex
+from gassst.index.reference import Reference
 from gassst.index.seed_index import Index, SeedIndex
-from gassst.mapping.batch_mapper import BatchMapper, device_search, planned
-from gassst.mapping.meth import verify_conversion
-from gassst.model.given import OF_SINGLE_READS, params_of
+from gassst.mapping.batch_mapper import BatchMapper
+from gassst.model.given import params_of
 from gassst.model.params import MapOptions, MapParams, Scoring
 from gassst.model.read_batch import ReadBatch
-from gassst.model.rules import check_switches
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
-from gassst.reads.batch_sizes import ALONE, Neighbours
 from gassst.reads.in_memory import batch_of_pairs, batch_of_records, batch_records
 from gassst.reads.input import Paths
-from gassst.reads.selection import Selection
 from gassst.reads.shapes import Read, parts_of
-from gassst.reads.small_rna import Preparation
-from gassst.reads.source import ReadSource, SourceOptions
-from gassst.reads.tags import TagSources
+from gassst.reads.source import ReadSource
 from gassst.records import writer as sam
-from gassst.records.options import DuplicateRules, OutputChoices, OutputFile, OutputOptions, RecordStyle
+from gassst.records.options import OutputOptions, RecordStyle
 from gassst.runs.circular import over_origin
-from gassst.runs.file_run import FileOptions, FileRun, RunOptions, Watch, insert_learned
-from gassst.runs.file_runs import Job, map_all
+from gassst.runs.file_run import FileOptions, FileRun, insert_learned
 from gassst.runs.run import MappingRun, MappingWork
 from gassst.search.arrays import BatchResult
-from gassst.search.context import BatchDevice
 
 if TYPE_CHECKING:
     from pysam import AlignedSegment, AlignmentHeader
@@ -71,8 +60,7 @@ def _shows(options: type, *kinds: Callable[..., Any]) -> Callable[[_Function], _
     return shown
 
 
-@dataclass(frozen=True, init=False, eq=False)
-class Mapper(BatchMapper):
+class Mapper:
     """Maps reads to an indexed reference.
 
     A mapper never changes once it is made: any number of threads and of runs can share it, before and after a fork. It
@@ -84,8 +72,8 @@ class Mapper(BatchMapper):
         An index, the file of one, or a FASTA. Of a FASTA the index `REF.gsi` in its folder is used if it is up to date;
         else an index is built in memory, as by `gassst map`. The logger `gassst` says which.
     **options : MapOptions
-        The fields of `gassst.model.params.MapParams`, which help(MapParams) and the page of parameters explain. A long
-        option of `gassst map` will do as well, with underscores: `min_score=40` is `scoring=Scoring(min_score=40)`.
+        The fields of `gassst.MapParams`, which its help and the page of parameters explain. A long option of `gassst
+        map` will do as well, with underscores: `min_score=40` is `scoring=Scoring(min_score=40)`.
         `threads` is used by `map`, `map_arrays` and `map_file`; `map_one` and `map_pair` work in the calling thread.
 
     Raises
@@ -112,43 +100,35 @@ class Mapper(BatchMapper):
     ...         print(segment.reference_name, segment.reference_start, segment.cigarstring)
     """
 
-    _owns_index: bool = False
+    __slots__ = ("__weakref__", "_engine", "_owned")
 
     @_shows(MapOptions, MapParams)
     def __init__(self, index: Index | str | os.PathLike[str], **options: Unpack[MapOptions]):
-        check_switches()
         given = taken("Mapper", options, MapOptions.__annotations__, (MapParams,), {"scoring": Scoring})
         verified = params_of(given).verify()
-        threads, seed_length, insert = verified.threads, verified.seed_length, verified.insert
-        owns_index = not isinstance(index, SeedIndex)
+        self._owned = not isinstance(index, SeedIndex)
         if not isinstance(index, SeedIndex):
-            index = load_index(os.fspath(index), threads, meth=verified.meth is not None)
-        index.verify_open()
-        verify_conversion(index, verified)
-        if seed_length is not None and seed_length < index.shortest_seed:
-            raise ParameterError(
-                "seed_length", f"must be at least {index.shortest_seed} bases for this index in parts"
-            )
-        parts, of_params = _looked_up(index, verified), planned(verified, index)
-        extender, device = self._backends(index, parts, of_params)
-        facing = verified.orientations[0]
-        super().__init__(
-            index=index,
-            **of_params,
-            insert=InsertModel.given(facing, *insert) if insert else InsertModel.assumed(facing),
-            parts=parts,
-            extender=extender,
-            on_device=device,
-        )
-        object.__setattr__(self, "_owns_index", owns_index)
+            index = load_index(os.fspath(index), verified.threads, meth=verified.meth is not None)
+        self._engine = make_engine(index, verified)
 
-    def _backends(
-        self, index: SeedIndex, parts: WholeIndex, of_params: dict[str, Any]
-    ) -> tuple[Extender, BatchDevice | None]:
-        """What aligns bands, and what searches beside the host; `of_params` are the fields of `planned`."""
-        params = of_params["params"]
-        extender = make_extender(index.reference.planes, device=params.device, threads=params.threads)
-        return extender, device_search(index, extender, params)
+    @property
+    def index(self) -> Index:
+        """The index that reads are mapped to."""
+        return self._engine.index
+
+    @property
+    def params(self) -> MapParams:
+        """The parameters, as they are used."""
+        return self._engine.params
+
+    @property
+    def reference(self) -> Reference:
+        """The reference of the index."""
+        return self.index.reference
+
+    def describe(self, command_line: str | None = None) -> dict[str, Any]:
+        """What runs: version, command, device and parameters, as `Stats.run` has them."""
+        return self._engine.describe(command_line)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy in another process opens the index and the device again. TypeError where the index has no file."""
@@ -159,13 +139,9 @@ class Mapper(BatchMapper):
         mode = params.mode or "default mode"
         return f"<Mapper: {self.index!r}, {mode}, sensitivity {params.sensitivity}, {params.threads} threads>"
 
-    def __dir__(self) -> list[str]:
-        """What belongs to the interface; the fields of `BatchMapper` belong to the engine."""
-        return sorted({*vars(Mapper), "index", "params", "reference", "describe"})
-
     def close(self) -> None:
         """Close the index, if it was given by its path. Then nothing can be mapped any more."""
-        if self._owns_index:
+        if self._owned:
             self.index.close()
 
     def __enter__(self) -> Mapper:
@@ -253,16 +229,9 @@ class Mapper(BatchMapper):
         if reads2 is not None and interleaved:
             raise UsageError("interleaved pairs come from one source of reads")
         self.index.verify_open()
-        preparation = self._preparation(reads2 is not None or interleaved)
+        preparation = preparation_of(self.params, reads2 is not None or interleaved)
         batches = batch_records(reads1, reads2, self.params.reads_per_batch(), interleaved=interleaved)
         return map(preparation.of, batches)
-
-    def _preparation(self, are_pairs: bool) -> Preparation:
-        """What the preset does to reads before they are mapped. Raises UsageError for pairs that it refuses."""
-        preset = self.params.preset
-        if are_pairs and preset in OF_SINGLE_READS:
-            raise UsageError(f"preset {preset!r} takes single reads: these are pairs")
-        return Preparation.of_preset(preset)
 
     def _segments(self, batches: Iterable[ReadBatch]) -> Iterator[AlignedSegment]:
         style = RecordStyle(meth=self.params.meth)
@@ -271,7 +240,7 @@ class Mapper(BatchMapper):
         def segments_of(_: BatchMapper, batch: ReadBatch, result: BatchResult) -> list[AlignedSegment]:
             return sam.to_aligned_segments(batch, *result.rows, builder)
 
-        work = MappingWork(self.replaced(counts_details=False))
+        work = MappingWork(replace(self._engine, counts_details=False))
         with closing(MappingRun(work, segments_of).results(batches)) as results:
             for segments, _ in results:
                 yield from segments
@@ -284,7 +253,7 @@ class Mapper(BatchMapper):
         Parameters and errors are those of `map`, but that all errors come at once.
         """
         batches = self._batches(reads1, reads2, interleaved)
-        work = MappingWork(self.replaced(counts_details=False))
+        work = MappingWork(replace(self._engine, counts_details=False))
         run = MappingRun(work, lambda mapper, batch, result: arrays_of(batch, result, mapper.reference))
         with closing(run.results(batches)) as results:
             parts = [arrays for arrays, _ in results]
@@ -330,8 +299,8 @@ class Mapper(BatchMapper):
         """
         self._watch_index()
         name, sequence, given = parts_of(read, 1)
-        if quality is None and given is None and self.one_read is not None and not (MD or cs):
-            found = self.one_read.places(sequence, Hit._make)
+        if quality is None and given is None and self._engine.one_read is not None and not (MD or cs):
+            found = self._engine.one_read.places(sequence, Hit._make)
             if found is not None:
                 return found
         if quality is not None:
@@ -363,8 +332,9 @@ class Mapper(BatchMapper):
 
     def _mapped_alone(self, batch: ReadBatch, md: bool, cs: bool) -> list[list[Hit]]:
         """The hits of each read of a batch, mapped in this thread, with the tags that are asked for."""
-        result, counted = self.replaced(counts_details=False).map_batch(batch)
-        result = over_origin(self, batch, result, self.insert, counted)
+        engine = self._engine
+        result, counted = replace(engine, counts_details=False).map_batch(batch)
+        result = over_origin(engine, batch, result, engine.insert, counted)
         hits = hits_of(len(batch), result, self.reference)
         if not (md or cs):
             return hits
@@ -476,8 +446,8 @@ class Mapper(BatchMapper):
             With one line that names file and record. No file is left under the name `output`.
         """
         watch = partial(nullcontext, progress)
-        make = partial(self._file_run, reads, output, markdup=markdup, watch=watch, **options)
-        (stats,) = map_all([Job(make, is_file=False)])
+        sample = {"reads": reads, "output": output, "markdup": markdup, "watch": watch, **options}
+        (stats,) = map_files(self._engine, [sample])
         return stats
 
     def map_files(self, samples: Sequence[dict[str, Any]]) -> Iterator[Stats]:
@@ -497,87 +467,14 @@ class Mapper(BatchMapper):
         UsageError, InputError, OutputError
             As `map_file`, of the first sample with a fault.
         """
-        last, jobs = len(samples) - 1, []
-        for i, sample in enumerate(samples):
-            neighbours = Neighbours(before=i > 0, behind=i < last)
-            inputs = [*paths_of(sample["reads"]), *paths_of(sample.get("mates") or [])]
-            is_file = all(size_of(os.fspath(path)) is not None for path in inputs)
-            jobs.append(Job(partial(self._file_run, **sample, neighbours=neighbours), is_file))
-        return map_all(jobs)
-
-    def _file_run(
-        self,
-        reads: Paths,
-        output: str | os.PathLike[str] | None = None,
-        *,
-        mates: Paths | None = None,
-        markdup: bool = False,
-        watch: Watch = nullcontext,
-        neighbours: Neighbours = ALONE,
-        **options: Any,
-    ) -> FileRun:
-        """A run that has not begun. `options` are those of `map_file`."""
-        options = taken("map_file", options, FileOptions.__annotations__, *_OF_FILES)
-        if markdup:
-            options["duplicates"] = options.get("duplicates") or DuplicateRules()
-        are_pairs = mates is not None or options.get("interleaved", False)
-        options = {"preparation": self._preparation(are_pairs)} | options
-        reads, mates = paths_of(reads), None if mates is None else paths_of(mates)
-        self.index.verify_open()
-        of_source, of_run, of_output = (
-            _among(options, kind) for kind in (SourceOptions, RunOptions, OutputChoices)
-        )
-        writing = OutputOptions(threads=self.params.threads, meth=self.params.meth, **of_output)
-        written = [*with_indexes(output), *writing.unmapped.paths]
-        if writing.coverage_path is not None:
-            written.append(writing.coverage_path)
-        if writing.duplicates is not None and writing.duplicates.metrics_path is not None:
-            written.append(writing.duplicates.metrics_path)
-        indexes = [self.index.path, *(part.path for part in self.index.parts)]
-        check_distinct(written, [*indexes, options.get("reference"), *reads, *(mates or [])])
-        source = ReadSource.of(reads, mates, threads=self.params.threads, meth=self.params.meth, **of_source)
-        return FileRun(self, source, output, writing, watch=watch, neighbours=neighbours, **of_run)
+        return map_files(self._engine, samples)
 
     def learn_insert(self, source: ReadSource) -> InsertModel:
         """The insert sizes, and the rate of errors, that every run on these reads learns from the first of them.
 
         The model that was given with the parameters, where there is one. Raises InputError.
         """
-        return insert_learned(MappingRun(MappingWork(self), lambda *_: None), source)
-
-
-class LateMapper(Mapper):
-    """A mapper that looks for a GPU while it maps: so does `gassst map`."""
-
-    def _backends(
-        self, index: SeedIndex, parts: WholeIndex, of_params: dict[str, Any]
-    ) -> tuple[Extender, BatchDevice | None]:
-        params = of_params["params"]
-        if not is_late(params.device):
-            return super()._backends(index, parts, of_params)
-        from gassst.gpu.late import LateSearch
-        from gassst.gpu.requests import Searched
-
-        searched = Searched(of_params["plan"], of_params["cascade"], params)
-        return CpuExtender(index.reference.planes), LateSearch(index, parts, searched)
-
-
-_OF_FILES = (
-    (OutputFile, RecordStyle, OutputOptions),
-    {"duplicates": DuplicateRules, "tags": TagSources, "selection": Selection},
-)
-
-
-def _among(options: dict[str, Any], kind: type) -> dict[str, Any]:
-    """The options that a `TypedDict` names."""
-    return {name: options[name] for name in kind.__annotations__ if name in options}
-
-
-def _looked_up(index: SeedIndex, params: MapParams) -> WholeIndex:
-    """The index as a run looks seeds up in it."""
-    if index.parts or index.converted or params.memory is not None:
-        return IndexParts(index, params.memory)
-    return WholeIndex(index)
+        return insert_learned(MappingRun(MappingWork(self._engine), lambda *_: None), source)
 
 
 def _reopened(index: SeedIndex, params: MapParams) -> Mapper:

@@ -200,16 +200,17 @@ def _mapped_here(
     shard: Shard | None,
 ) -> dict[str, Stats]:
     """What was mapped on this machine, one sample after the other, by output."""
-    from gassst.api.mapper import LateMapper
+    from gassst.api.engine import make_engine
+    from gassst.api.files import map_files
     from gassst.files.input_progress import InputProgress
 
     index = load_index(args.index, args.threads, args.check, params.meth is not None, args.as_bwa)
-    mapper = LateMapper(index, **vars(params))
+    engine = make_engine(index, params, late=True)
     log_start(args, index)
     if args.as_bwa:  # pipelines look for this line of bwa
         alt = index.reference.alt
         log.info("read %d ALT contigs", 0 if alt is None else alt.sum())
-    log.debug("extension: %s", mapper.extender.describe())
+    log.debug("extension: %s", engine.extender.describe())
     details = bool(args.stats or args.report or args.multiqc)
 
     def described(sample: Sample) -> dict[str, Any]:
@@ -225,7 +226,7 @@ def _mapped_here(
             **options_for(sample),
         }
 
-    counted = mapper.map_files([described(sample) for sample in samples])
+    counted = map_files(engine, [described(sample) for sample in samples])
     return {sample.output: stats for sample, stats in zip(samples, counted, strict=True)}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict, dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -29,8 +29,6 @@ from gassst.search.context import BatchContext, BatchDevice
 from gassst.search.filters import Cascade
 from gassst.search.plan import SearchPlan
 from gassst.version import __version__
-
-SameMapper = TypeVar("SameMapper", bound="BatchMapper")
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,19 +56,13 @@ class BatchMapper:
     are_mates: bool = False
     """Whether reads are mates although they are mapped one by one: each gets what it would get beside its partner."""
 
-    def replaced(self: SameMapper, **fields: Any) -> SameMapper:
-        """A mapper with other values of these fields; it shares all else, the index and the device among it."""
-        other = object.__new__(type(self))  # `copy` goes by `__reduce__`, which would open the device again
-        vars(other).update({**vars(self), **fields})
-        return other
-
-    def for_best_hits(self: SameMapper, are_mates: bool) -> SameMapper:
+    def for_best_hits(self, are_mates: bool) -> BatchMapper:
         """This mapper without `all_hits`, in the mode of pairs or of single reads: it looks for the best place of every
         read only."""
         params = self.params.for_pairs() if are_mates else self.params.for_single()
         params = replace(params, all_hits=False, strata=False)
         shows_damage = not are_mates and params.meth is None
-        return self.replaced(**planned(params, self.index), counts_details=shows_damage, are_mates=are_mates)
+        return replace(self, **planned(params, self.index), counts_details=shows_damage, are_mates=are_mates)
 
     def map_batch(self, batch: ReadBatch, insert: InsertModel | None = None) -> tuple[BatchResult, Stats]:
         """Map one batch in the calling thread.

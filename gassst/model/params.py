@@ -330,7 +330,7 @@ class MapParams:
 
     @property
     def exhaustive(self) -> bool:
-        """Whether every place of whole reads is searched for. Local mode looks for the best ones first."""
+        """Whether every position of whole reads is searched for. Local mode looks for the best ones first."""
         return self.all_hits and self.mode != "local"
 
     @property

@@ -166,12 +166,12 @@ class FileRun:
         self._encoder = sam.RecordEncoder.of(output, self._header, mapper.reference.arrays, options)
         is_single = source.mates is None and not source.interleaved
         device = None if mapper.on_device is None else mapper.on_device.for_run(not is_single)
-        mapper = mapper.replaced(on_device=device)
+        mapper = replace(mapper, on_device=device)
         # The workers of one sample serve the next one, however short it is.
         size = fastq_bytes(source.paths) if neighbours == ALONE else None
         self._processes = _processes(mapper, self._encoder, size)
         self._batch_size = mapper.params.reads_per_batch(self._processes, device is not None)
-        self._mapper = mapper if details else mapper.replaced(counts_details=False)
+        self._mapper = mapper if details else replace(mapper, counts_details=False)
 
     def _parts_of(self, shard: Shard) -> list[LanePart]:
         """What the shard has of each lane."""

@@ -198,7 +198,7 @@ class MappingWork:
 def _prober(mapper: BatchMapper) -> BatchMapper:
     """Reads are cut where they run into an adapter, but not clipped."""
     params = replace(mapper.params, mode="global")
-    return mapper.replaced(**planned(params, mapper.index), on_device=None, counts_details=False, cuts=True)
+    return replace(mapper, **planned(params, mapper.index), on_device=None, counts_details=False, cuts=True)
 
 
 class MappingRun(Generic[Finished]):

@@ -19,7 +19,7 @@ import argparse
 import itertools
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from unittest.mock import patch
 
@@ -42,6 +42,7 @@ from gassst.bands.cpu import CpuExtender
 from gassst.cli.options import parse_filters
 from gassst.errors import UsageError
 from gassst.index.choice import load_index
+from gassst.mapping.batch_mapper import BatchMapper
 from gassst.model.params import MAX_READ_LENGTH
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats
@@ -131,7 +132,7 @@ class StepResult:
 class Experiment:
     """Recorded calls of one read file, and the filters, chains and kernels run on them."""
 
-    def __init__(self, mapper: Mapper, calls: list[Call], repeat: int):
+    def __init__(self, mapper: BatchMapper, calls: list[Call], repeat: int):
         self.calls, self.repeat = calls, repeat
         self.words = mapper.plan.words
         self.cpu = CpuExtender(mapper.index.reference.planes)
@@ -196,7 +197,7 @@ class Experiment:
         return sorted(found)
 
 
-def map_batches(mapper: Mapper, batches: list[ReadBatch]) -> Stats:
+def map_batches(mapper: BatchMapper, batches: list[ReadBatch]) -> Stats:
     """The mapper's own counts and times, batch after batch in this thread."""
     total = Stats()
     for batch in batches:
@@ -226,9 +227,9 @@ def run_dataset(path: str, index: Any, args: Any) -> dict[str, Any]:
         "all_hits": args.all, "mode": "global",
     }  # fmt: skip
     batches = list(first_reads(path, args.reads_limit, args.batch_size))
-    mapper = Mapper(index, filters=args.record, **options)
+    mapper = Mapper(index, filters=args.record, **options)._engine
     recorder = RecordingCascade(mapper.cascade.names, mapper.cascade.gaps, mapper.cascade.shift)
-    mapper = mapper.replaced(cascade=recorder)
+    mapper = replace(mapper, cascade=recorder)
     with patch.object(HostBackend, "best_places", by_passes):
         recorded = map_batches(mapper, batches)
     experiment = Experiment(mapper, recorder.calls, args.repeat)
@@ -243,7 +244,7 @@ def run_dataset(path: str, index: Any, args: Any) -> dict[str, Any]:
     }  # fmt: skip
     result["chains"] = [run_chain(order, experiment, band_ns) for order in args.orders]
     for chain, order in zip(result["chains"], args.orders, strict=True):
-        whole = Mapper(index, filters=order, **options)
+        whole = Mapper(index, filters=order, **options)._engine
         stats, elapsed = timed(map_batches, whole, batches, cpu_clock=time.process_time_ns)
         chain["mapper"] = {"wall_ns": elapsed.wall, "cpu_ns": elapsed.cpu, "parts": time_shares(stats)}
         chain["mapper"].update(mapped=stats.mapped, scored=stats.scored, device=whole.extender.describe())

@@ -31,7 +31,7 @@ def ways(args: argparse.Namespace) -> dict[str, Callable[[str], Any]]:
     found: dict[str, Callable[[str], Any]] = {
         "map_one": mappers["global"].map_one,
         "map_one, local": mappers["local"].map_one,
-        "a batch of one": lambda read: mappers["global"].map_batch(batch_of_records([read])),
+        "a batch of one": lambda read: mappers["global"]._engine.map_batch(batch_of_records([read])),
         "map": lambda read: list(mappers["global"].map([read])),
     }
     if args.fasta:

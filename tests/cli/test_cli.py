@@ -19,11 +19,11 @@ from log_start import behind_start
 from places import environment
 
 from gassst import errors
-from gassst.api import mapper
 from gassst.cli.main import main
 from gassst.cli.options import parse_size
 from gassst.files import bgzf
 from gassst.index import seed_index
+from gassst.mapping.batch_mapper import BatchMapper
 from gassst.records import writer as sam
 
 RECORD = "@r{0}\nACGTACGTACGTACGTACGTACGTACGTACGTACGT\n+\nIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIII\n"
@@ -554,7 +554,7 @@ def test_what_happens_in_a_thread_is_one_line(
     def fail(*_):
         raise error
 
-    monkeypatch.setattr(mapper.Mapper, "map_batch", fail)
+    monkeypatch.setattr(BatchMapper, "map_batch", fail)
     got, _, text = gassst_map(small_fastq, "-o", tmp_path / "out.bam")
     assert got == code
     assert only_line(text).startswith(message)
@@ -565,7 +565,7 @@ def test_a_bug_keeps_its_traceback(gassst_map, monkeypatch, small_fastq, tmp_pat
     def fail(*_):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(mapper.Mapper, "map_batch", fail)
+    monkeypatch.setattr(BatchMapper, "map_batch", fail)
     with pytest.raises(ZeroDivisionError):
         gassst_map(small_fastq, "-o", tmp_path / "out.bam")
     assert list(tmp_path.iterdir()) == []

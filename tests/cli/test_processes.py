@@ -20,8 +20,8 @@ from test_cli import (
     process,
 )
 
-from gassst.api import mapper
 from gassst.files.writing import WriteBehind
+from gassst.mapping.batch_mapper import BatchMapper
 
 TWO = ("-t", "4", "--processes", "2")
 LAYOUTS = [("-t", "3", "--processes", "1"), ("-t", "2", "--processes", "2"), (*TWO, "--batch-size", "70")]
@@ -182,7 +182,7 @@ def test_a_damaged_record_is_one_line(gassst_map, tmp_path, sort):
 def test_a_worker_that_fails_ends_the_run_with_one_line(
     gassst_map, monkeypatch, small_fastq, tmp_path, how, message, sort
 ):
-    monkeypatch.setattr(mapper.Mapper, "map_batch", how)
+    monkeypatch.setattr(BatchMapper, "map_batch", how)
     code, _, error = gassst_map(small_fastq, *TWO, "--batch-size", "50", "-o", tmp_path / "out.bam", *sort)
     assert code == 1
     assert message in only_line(error)

@@ -10,10 +10,11 @@ import threading
 from types import SimpleNamespace
 
 import pytest
+from engines import late_engine
 from opencl_devices import usable
 
 import gassst
-from gassst.api.mapper import LateMapper
+from gassst.api.files import file_run
 from gassst.cli.main import main
 from gassst.errors import DeviceError
 from gassst.gpu import late as late_module
@@ -59,7 +60,7 @@ def a_driver(monkeypatch):
 
 def late_of(index, device, search=None, **params) -> LateSearch:
     """That of a run; ready, if there is a search."""
-    late = LateMapper(index, device=device, **params).on_device
+    late = late_engine(index, device=device, **params).on_device
     late._search = search
     return late
 
@@ -103,10 +104,10 @@ class TestTurns:
 
     def test_more_threads_than_compute(self, index, small_fastq, monkeypatch):
         monkeypatch.setattr(LateSearch, "_start", lambda *_: None)
-        mapper = LateMapper(index, device="gpu", threads=3)
-        run = mapper._file_run(small_fastq)
+        engine = late_engine(index, device="gpu", threads=3)
+        run = file_run(engine, small_fastq)
         with run.crew() as crew:
-            assert crew.workers.threads == 3 + IN_FLIGHT == 3 + mapper.on_device.more_threads
+            assert crew.workers.threads == 3 + IN_FLIGHT == 3 + engine.on_device.more_threads
 
 
 @pytest.mark.usefixtures("any_batch")

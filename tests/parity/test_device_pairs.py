@@ -1,10 +1,12 @@
 """Pairs of which a device looks up the seeds get the records that they get on the host."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from device_searches import assert_same_rows, context_of, hard_search, pairs_of, sizes_asked
+from engines import engine
 
-import gassst
 from gassst.gpu import search as device
 from gassst.gpu import seeds as device_seeds
 from gassst.gpu.requests import Request, Searched
@@ -22,7 +24,7 @@ def funnel_of(stats):
 
 def assert_same_records(search, mapper, batch):
     expected, counted = mapper.map_batch(batch)
-    found, own = mapper.replaced(on_device=search).map_batch(batch)
+    found, own = replace(mapper, on_device=search).map_batch(batch)
     assert_same_rows(found, expected)
     for name in ("occurrences", "candidates", "scored", "rescued"):
         assert getattr(own, name) == getattr(counted, name), name
@@ -43,7 +45,7 @@ def assert_same_records(search, mapper, batch):
 )
 def test_pairs_of_every_orientation(search, index, small_genome, monkeypatch, params, insert):
     asked = sizes_asked(monkeypatch, device.DeviceSearch, "look_up", 3)
-    mapper = gassst.Mapper(index, device="none", insert=insert[1:], orientation=insert[0], **params)
+    mapper = engine(index, device="none", insert=insert[1:], orientation=insert[0], **params)
     assert_same_records(search, mapper, pairs_of(small_genome, insert[0]))
     assert len(asked) > 1 and asked[0] > asked[1]
 

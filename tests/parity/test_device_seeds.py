@@ -1,9 +1,12 @@
 """Seeds that a device looks up for the host, those of stages and dense ones, lead to the same anchors."""
 
+from dataclasses import replace
+
 import brute_force as bf
 import numpy as np
 import pytest
 from device_searches import assert_same_rows, context_of, pairs_of, sizes_asked, with_adapters
+from engines import engine
 
 import gassst
 from gassst._core.stretches import promising_buckets
@@ -43,10 +46,10 @@ class TestSeeds:
     )
     def test_pairs_get_the_same_records(self, search, index, small_pairs, monkeypatch, params):
         monkeypatch.setattr(device_seeds, "LEAST_READS", 9)
-        mapper = gassst.Mapper(index, device="none", **params)
+        mapper = engine(index, device="none", **params)
         batch = small_pairs
         expected, counted = mapper.map_batch(batch)
-        found, own = mapper.replaced(on_device=search).map_batch(batch)
+        found, own = replace(mapper, on_device=search).map_batch(batch)
         for mine, true in zip(found.rows, expected.rows, strict=True):
             np.testing.assert_array_equal(mine, true)
         assert own.nanoseconds["device"] and own.occurrences and own.scored == counted.scored
@@ -105,9 +108,9 @@ class TestDenseLook:
         for mate in range(0, len(batch), 5):
             at = slice(int(batch.offsets[mate]), int(batch.offsets[mate]) + 45)
             batch.bases[at] = np.random.default_rng(mate).choice(np.frombuffer(b"ACGT", np.uint8), 45)
-        mapper = gassst.Mapper(index, device="none")
+        mapper = engine(index, device="none")
         expected, _ = mapper.map_batch(batch)
         asked = sizes_asked(monkeypatch, device.DeviceSearch, "look_densely", 3)
-        found, own = mapper.replaced(on_device=search).map_batch(batch)
+        found, own = replace(mapper, on_device=search).map_batch(batch)
         assert_same_rows(found, expected)
         assert sum(asked) > 20 and own.nanoseconds["device"]

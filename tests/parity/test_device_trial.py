@@ -4,6 +4,7 @@ import brute_force as bf
 import numpy as np
 import pytest
 from device_searches import SPLIT
+from engines import engine
 
 import gassst
 from gassst.errors import DeviceError
@@ -15,7 +16,7 @@ from gassst.gpu.trial import PairTrial, Trial
 
 
 def trial_of(index, kind=PairTrial, **params):
-    mapper = gassst.Mapper(index, device="none", **params)
+    mapper = engine(index, device="none", **params)
     of_reads = mapper.params.for_pairs() if kind is PairTrial else mapper.params.for_single()
     return kind.of(index, Searched(mapper.plan, mapper.cascade, of_reads))
 

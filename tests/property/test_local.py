@@ -291,9 +291,9 @@ def test_what_is_asked_of_scores_holds_for_every_read(local_mapper, poor):
     assert all(s.is_unmapped for s in primaries(asked, reads))
     assert [asked.map_one(bases) for _, bases, _ in reads] == [[]] * len(reads)
     assert all(s.is_mapped for s in primaries(local_mapper(scoring=Scoring(min_score=25)), reads))
-    mates = local_mapper(pairing=False).map_batch(batch_of_pairs(reads[:60], reads[:60]))[0]
+    mates = local_mapper(pairing=False)._engine.map_batch(batch_of_pairs(reads[:60], reads[:60]))[0]
     assert (mates.hits["flag"] & 0x4).all()
-    short = local_mapper(pairing=False).map_batch(batch_of_pairs(reads[60:], reads[60:]))[0]
+    short = local_mapper(pairing=False)._engine.map_batch(batch_of_pairs(reads[60:], reads[60:]))[0]
     assert not (short.hits["flag"] & 0x4).any()
 
 
@@ -347,7 +347,7 @@ def test_memory_in_parts_gives_the_whole(local_mapper, mixed, baseline):
 @pytest.mark.device("cpu")
 def test_devices_change_nothing(local_mapper, mixed, baseline):
     mapper = local_mapper(max_hits=3, device="cpu")
-    assert mapper.extender.name == "opencl"
+    assert mapper._engine.extender.name == "opencl"
     assert [s.to_string() for s in mapper.map(mixed)] == baseline
 
 
@@ -383,14 +383,14 @@ def test_nothing_below_the_least_score_is_mapped(index, pairs):
         mapper = gassst.Mapper(
             index, mode="local", device="none", insert=(300.0, 15.0), scoring=Scoring(min_score=least)
         )
-        hits = mapper.map_batch(batch_of_pairs(first, last))[0].hits
+        hits = mapper._engine.map_batch(batch_of_pairs(first, last))[0].hits
         mapped = hits[hits["flag"] & 0x4 == 0]
         assert mapped["score"].min() >= least - PAIR_BONUS
         assert (mapped["flag"][mapped["score"] < least] & 0x2).all()
         lengths = np.array([k for _, _, k in truth])
         mates = np.isin(np.arange(1, 2 * len(lengths), 2), mapped["read"])
         assert mates[lengths >= least + 5 - PAIR_BONUS].all()
-        alone = mapper.map_batch(batch_of_records(last))[0].hits
+        alone = mapper._engine.map_batch(batch_of_records(last))[0].hits
         assert alone["score"][alone["flag"] & 0x4 == 0].min(initial=least) >= least
 
 
@@ -398,7 +398,7 @@ def test_a_mate_is_found_near_its_partner(index, pairs):
     first, last, truth = pairs
     scoring = Scoring(min_score=19)
     mapper = gassst.Mapper(index, mode="local", device="none", insert=(300.0, 15.0), scoring=scoring)
-    result, stats = mapper.map_batch(batch_of_pairs(first, last))
+    result, stats = mapper._engine.map_batch(batch_of_pairs(first, last))
     hits, starts = result.hits, index.reference.starts
     primary = hits[np.r_[True, hits["read"][1:] != hits["read"][:-1]]]
     mates = primary[1::2]
@@ -419,9 +419,9 @@ def test_a_mate_is_found_near_its_partner(index, pairs):
 def test_a_pairs_result_does_not_depend_on_its_batch(index, pairs):
     first, last, _ = pairs
     mapper = gassst.Mapper(index, mode="local", device="none", insert=(300.0, 15.0))
-    whole = mapper.map_batch(batch_of_pairs(first, last))[0]
+    whole = mapper._engine.map_batch(batch_of_pairs(first, last))[0]
     for i in range(0, 200, 25):
-        alone = mapper.map_batch(batch_of_pairs(first[i : i + 1], last[i : i + 1]))[0]
+        alone = mapper._engine.map_batch(batch_of_pairs(first[i : i + 1], last[i : i + 1]))[0]
         rows = whole.hits[whole.hits["read"] // 2 == i]
         for column in ("position", "flag", "mapq", "score", "edits", "cigar_runs"):
             assert alone.hits[column].tolist() == rows[column].tolist()

@@ -89,7 +89,7 @@ def test_all_hits_are_those_of_brute_force(genome, indexes, length, errors, step
         min_identity=identity,
         device="none",
     )
-    assert mapper.plan.plan(length).errors == errors
+    assert mapper._engine.plan.plan(length).errors == errors
     found = reported(mapper.map([(str(i), r.decode(), None) for i, r in enumerate(reads)]))
     total, problems = compare(reads, genome, found, errors)
     assert not problems, f"{len(problems)} of {total}\n" + "\n".join(problems[:10])

@@ -15,6 +15,7 @@ import gassst
 from gassst.errors import UsageError
 from gassst.index.lookup import IndexParts
 from gassst.index.reference import Reference
+from gassst.mapping.batch_mapper import BatchMapper
 from gassst.model.stats import TOTALS
 from gassst.reads.in_memory import batch_of_records
 from gassst.search.host import HostBackend
@@ -49,7 +50,7 @@ def test_threads_and_batches_change_nothing(small_index, small_reads, baseline, 
 def test_both_backends_give_the_same_records(monkeypatch, small_index, small_reads, baseline):
     monkeypatch.delenv("GASSST_OPENCL", raising=False)
     mapper = gassst.Mapper(small_index, device=usable()[0].index, max_hits=5)
-    assert mapper.extender.name == "opencl"
+    assert mapper._engine.extender.name == "opencl"
     assert records(mapper, small_reads) == baseline
 
 
@@ -61,8 +62,8 @@ def test_saved_index_is_the_fresh_one_and_parts_are_the_whole(small_fasta, small
         == saved
     )
     in_parts = gassst.Mapper(small_index, device="none", **options)
-    in_parts = in_parts.replaced(parts=IndexParts(in_parts.index, memory=60_000))
-    assert len(list(in_parts.parts._parts())) > 7
+    in_parts._engine = replace(in_parts._engine, parts=IndexParts(in_parts.index, memory=60_000))
+    assert len(list(in_parts._engine.parts._parts())) > 7
     assert records(in_parts, small_reads) == saved
 
 
@@ -74,7 +75,7 @@ def test_seeds_that_are_known_are_those_looked_up_again(small_index, small_reads
 
     def rows() -> list[str]:
         mapper = gassst.Mapper(small_index, device="none", sensitivity=sensitivity, insert=(9_000.0, 4_000.0))
-        found = [mapper.map_batch(b)[0] for b in (singles, pairs)]
+        found = [mapper._engine.map_batch(b)[0] for b in (singles, pairs)]
         return [array.tobytes() for result in found for array in (result.hits, result.cigars)]
 
     known = rows()
@@ -179,13 +180,13 @@ def test_details_are_counted_where_they_are_asked_for(small_index, small_fastq, 
 @pytest.fixture
 def batches_seen(monkeypatch) -> list:
     """The batches that a mapper is given from here on."""
-    seen, map_batch = [], gassst.Mapper.map_batch
+    seen, map_batch = [], BatchMapper.map_batch
 
     def spy(self, batch, insert=None):
         seen.append(batch)
         return map_batch(self, batch, insert)
 
-    monkeypatch.setattr(gassst.Mapper, "map_batch", spy)
+    monkeypatch.setattr(BatchMapper, "map_batch", spy)
     return seen
 
 

@@ -13,6 +13,7 @@ from math import ceil, comb, exp, lgamma
 import brute_force as bf
 import numpy as np
 import pytest
+from engines import engine
 
 import gassst
 from gassst._core.mapq import Rater
@@ -73,7 +74,7 @@ def index(genome):
 @pytest.fixture(scope="module", params=[0, 2])
 def searched(request, index, reads):
     """The context of the reads, what was found, and what was counted."""
-    mapper = gassst.Mapper(index, mode="global", device="none", sensitivity=request.param)
+    mapper = engine(index, mode="global", device="none", sensitivity=request.param)
     packed = batch_of_records([(str(i), read.decode(), None) for i, read in enumerate(reads)]).pack()
     context = BatchContext.of(index, mapper.parts, mapper.plan, mapper.cascade, mapper.params, packed)
     stats = Stats()

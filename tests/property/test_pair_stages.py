@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import brute_force as bf
 import numpy as np
 import pytest
+from engines import engine
 
 import gassst
 from gassst._core.banded import instruction_sets
@@ -395,7 +396,7 @@ def world(request):
     genome = genome_of(rng)
     index = gassst.Index.build(Reference.from_sequences(genome.items()), threads=1)
     options = {"gaps": 3}, {"sensitivity": 1, "gaps": 20}, {}
-    mapper = gassst.Mapper(
+    mapper = engine(
         index, device="none", mode="global", filters=(), min_identity=85, **options[request.param]
     )
     return SimpleNamespace(seed=request.param, genome=genome, index=index, mapper=mapper)
@@ -453,7 +454,7 @@ def test_a_pair_is_searched_as_if_it_were_alone(options):
         for name, part in zip((f"{i}a", f"{i}b"), genome_of(rng).values(), strict=True)
     }
     index = gassst.Index.build(Reference.from_sequences(genome.items()), threads=1)
-    mapper = gassst.Mapper(index, device="none", **options)
+    mapper = engine(index, device="none", **options)
     fragments = [fragment_of(rng, genome, "fr") for _ in range(120)]
     insert = insert_of([("fr", LOW, HIGH)])
     stages = stages_of(mapper)

@@ -42,7 +42,7 @@ def batch_of(fragments: Iterable[Fragment], singles: bool = False) -> ReadBatch:
 
 def run_of(mapper: gassst.Mapper) -> MappingRun:
     """A run that yields each batch beside its result."""
-    return MappingRun(MappingWork(mapper), lambda _, batch, result: (batch, result))
+    return MappingRun(MappingWork(mapper._engine), lambda _, batch, result: (batch, result))
 
 
 def places(
@@ -186,13 +186,13 @@ def test_batches_and_threads_change_nothing(world, baseline, size, threads):
 @pytest.mark.device("cpu")
 def test_devices_change_nothing(world, baseline):
     opencl = gassst.Mapper(world.index, device="cpu", mode="global", insert=INSERT, max_hits=3)
-    assert opencl.extender.name == "opencl"
+    assert opencl._engine.extender.name == "opencl"
     assert places(opencl, [batch_of(world.fragments)]) == baseline
 
 
 def test_parts_of_the_index_change_nothing(world, baseline):
     in_parts = gassst.Mapper(world.index, device="none", mode="global", insert=INSERT, max_hits=3)
-    in_parts = in_parts.replaced(parts=IndexParts(in_parts.index, memory=60_000))
+    in_parts._engine = replace(in_parts._engine, parts=IndexParts(in_parts.index, memory=60_000))
     assert places(in_parts, [batch_of(world.fragments)]) == baseline
 
 
@@ -670,7 +670,7 @@ def test_in_repeats_a_pair_depends_on_nothing_but_itself(seed):
 
     mapper = gassst.Mapper(index, device="none", orientation=orientation, **{"mode": "global", **params})
     assert places(mapper, [batch_of([f]) for f in fragments]) == expected
-    mapper = mapper.replaced(parts=IndexParts(mapper.index, memory=20_000))
+    mapper._engine = replace(mapper._engine, parts=IndexParts(mapper.index, memory=20_000))
     assert places(mapper, [batch_of(fragments[::-1])]) == expected
     assert_pairs_agree(fragments, expected)
     alone = mapped(index, fragments, singles=True, orientation=orientation, **params)

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from engines import engine
 
 import gassst
 from gassst.bands.cpu import CpuExtender
@@ -70,7 +71,7 @@ def test_a_block_of_any_size_finds_what_the_passes_find(
     small_genome, mixed_reads, options, step, monkeypatch
 ):
     index = gassst.Index.build(Reference.from_sequences(small_genome.items()), threads=1, step=step)
-    mapper = gassst.Mapper(index, device="none", **options)
+    mapper = engine(index, device="none", **options)
     packed = batch_of_records(mixed_reads, 4000).pack()
     searched = mapper.index, mapper.parts, mapper.plan, mapper.cascade, mapper.params.for_single()
     context = BatchContext.of(*searched, packed, whole_reads=mapper.params.mode == "local")

@@ -212,7 +212,7 @@ def learned(
 ) -> tuple[float, ...]:
     """What a run learns of deamination from these reads."""
     mate = np.tile(np.array([1, 2], np.uint8), len(reads) // 2) if are_mates else None
-    run = MappingRun(MappingWork(mapper), lambda *_: None)
+    run = MappingRun(MappingWork(mapper._engine), lambda *_: None)
     return run.learn_insert([replace(batch_of_records(reads), mate=mate)]).errors.damage
 
 

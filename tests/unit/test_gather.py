@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from engines import engine
 
-import gassst
 from gassst.model.array_types import COORDINATE_BITS
 from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_records
@@ -20,7 +20,7 @@ def keys_of(read_strand, place, n):
 
 @pytest.mark.parametrize("kind", ["scored", "rejected"])
 def test_known_places_are_left_out_and_nothing_else(small_index, small_reads, kind):
-    mapper = gassst.Mapper(small_index, device="none")
+    mapper = engine(small_index, device="none")
     packed = batch_of_records(small_reads[:60], 4000).pack()
     context = BatchContext.of(mapper.index, mapper.parts, mapper.plan, mapper.cascade, mapper.params, packed)
     with mapper.extender.open_reads(packed) as bands:

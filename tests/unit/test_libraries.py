@@ -130,8 +130,8 @@ def test_parts_of_reads_in_a_batch_of_two_libraries(index, genome):
     mapper = gassst.Mapper(index, device="none", threads=1, max_hits=3)
     batch = batch_of_records([(str(i), read.decode(), None) for i, read in enumerate(head + body)])
     parts = batch.part(0, len(head)), batch.part(len(head), len(batch))
-    models = mapper.insert, replace(mapper.insert, errors=ErrorRate(0.04, 1e6))
-    alone = [mapper.map_batch(part, model)[0] for part, model in zip(parts, models, strict=True)]
+    models = mapper._engine.insert, replace(mapper._engine.insert, errors=ErrorRate(0.04, 1e6))
+    alone = [mapper._engine.map_batch(part, model)[0] for part, model in zip(parts, models, strict=True)]
     both = joined_results(alone)
     assert min(len(result.parts) for result in alone) > 50
     style = sam.RecordStyle(more_tags=("NH",))

@@ -1,7 +1,6 @@
 """A mapper never changes; a run owns what does: insert sizes, threads and the order of batches."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import FrozenInstanceError
 from itertools import zip_longest
 
 import numpy as np
@@ -68,15 +67,15 @@ def test_threads_share_a_mapper(mapper, libraries):
 
 
 def test_a_mapper_cannot_be_changed(mapper):
-    for name in ("index", "params", "plan", "insert", "parts", "extender", "another"):
-        with pytest.raises(FrozenInstanceError):
+    for name in ("index", "params", "reference", "another"):
+        with pytest.raises(AttributeError):
             setattr(mapper, name, None)
 
 
 def test_results_come_in_order_and_are_finished_in_the_workers(mapper, libraries):
     first, _ = libraries[0]
     batches = [batch_of_records(first[i : i + 10]) for i in range(0, 300, 10)]
-    work = MappingWork(mapper)
+    work = MappingWork(mapper._engine)
     run = MappingRun(work, lambda _, batch, result: [batch.name(int(hit)) for hit in result.hits["read"]])
     names = [name for found, _ in run.results(batches) for name in found]
     assert names == [name for name, _, _ in first]
@@ -90,7 +89,7 @@ def test_what_finishing_raises_is_raised_in_its_turn(mapper, libraries):
             raise RuntimeError("cannot finish")
         return batch.name(0)
 
-    results = MappingRun(MappingWork(mapper), finish).results(
+    results = MappingRun(MappingWork(mapper._engine), finish).results(
         batch_of_records(first[i : i + 10]) for i in range(0, 300, 10)
     )
     assert [next(results)[0], next(results)[0]] == ["p0", "p10"]
@@ -107,7 +106,7 @@ def test_a_head_of_several_parts_is_cut_between_pairs(genome):
     for size in (1 << 15, 100):
         mapper = gassst.Mapper(index, device="none", threads=2, batch_size=size)
         mixed = [single, *(read for pair in zip(first, second, strict=True) for read in pair)]
-        run = MappingRun(MappingWork(mapper), lambda *_: None)
+        run = MappingRun(MappingWork(mapper._engine), lambda *_: None)
         list(run.results(batch_records(mixed, batch_size=size, interleaved=True)))
         models.append(run.insert)
     assert models[0] == models[1]

@@ -15,6 +15,7 @@ import gassst
 from gassst import Scoring
 from gassst.api.hits import Hit, HitArrays
 from gassst.index.reference import Reference
+from gassst.mapping.batch_mapper import BatchMapper
 
 
 @pytest.fixture(autouse=True)
@@ -119,7 +120,7 @@ def test_one_read_in_a_genome_of_several_contigs(small_genome, small_reads, step
 )
 def test_what_one_read_cannot_have_alone_it_has_by_a_batch(small_index, small_reads, options):
     mapper = gassst.Mapper(small_index, device="none", **options)
-    assert mapper.one_read is None
+    assert mapper._engine.one_read is None
     expected = hits_by_record(mapper.map(small_reads[:60]))
     assert [mapper.map_one((name, read, quality)) for name, read, quality in small_reads[:60]] == expected
 
@@ -135,7 +136,7 @@ def test_clear_reads_with_clipped_ends_allowed_need_no_batch(small_index, small_
             read[i] = {"A": "C", "C": "G", "G": "T", "T": "A"}[read[i]]
         reads.append("".join(read))
     expected = hits_by_record(mapper.map(reads))
-    monkeypatch.setattr(gassst.Mapper, "map_batch", lambda *_: 1 / 0)
+    monkeypatch.setattr(BatchMapper, "map_batch", lambda *_: 1 / 0)
     assert [mapper.map_one(read) for read in reads] == expected
 
 
@@ -159,9 +160,9 @@ def test_reads_with_unknown_bases_or_with_rivals_need_no_batch(tandem_index, tan
             (read[:60] + bytes(b"ACGT"[i - 1] for i in map(b"ACGT".index, read[60:61])) + read[61:]).decode(),
         ]
     expected = hits_by_record(mapper.map(reads))
-    batch = gassst.Mapper.map_batch
+    batch = BatchMapper.map_batch
     asked = []
-    monkeypatch.setattr(gassst.Mapper, "map_batch", lambda *args: asked.append(1) or batch(*args))
+    monkeypatch.setattr(BatchMapper, "map_batch", lambda *args: asked.append(1) or batch(*args))
     assert [mapper.map_one(read) for read in reads] == expected
     assert len(asked) < 10
 

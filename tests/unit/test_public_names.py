@@ -86,6 +86,17 @@ def test_public_types_have_their_place_on_the_pages():
     assert {f"{module}.{attribute}" for module, attribute in gassst._LAZY.values()} <= set(shown)
 
 
+@pytest.mark.parametrize("name", ["Mapper", "Index"])
+def test_an_object_shows_what_its_page_has(name, small_index):
+    """No name of the engine, which a user would meet in a notebook."""
+    index = gassst.Index.open(small_index)
+    shown = gassst.Mapper(index, device="none") if name == "Mapper" else index
+    page = (API_PAGES / "index.md").read_text()
+    members = set(re.findall(r"\w+", re.search(rf"## gassst\.{name}\n.*?\[(.*?)\]", page, re.DOTALL)[1]))
+    assert {one for one in dir(shown) if not one.startswith("_")} == members
+    assert name == "Index" or {one for one in vars(gassst.Mapper) if not one.startswith("_")} == members
+
+
 def test_public_names_are_documented_and_there():
     assert all(getattr(gassst, name) is not None for name in gassst.__all__)
     assert all(name in gassst.__doc__ for name in gassst.__all__ if not name.startswith("_"))

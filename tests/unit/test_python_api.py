@@ -326,7 +326,8 @@ def test_a_mapper_works_in_a_forked_child_whatever_its_parent_was_at(small_index
     mapper = gassst.Mapper(index, device="none")
     reads = [sequence for _, sequence, _ in small_reads[:30]]
     index.integrity._verdict = threading.current_thread()  # begun, and never over
-    assert index.integrity._lock.acquire() and mapper.extender._lock.acquire() and mapper.plan._lock.acquire()
+    engine = mapper._engine
+    assert all(one._lock.acquire() for one in (index.integrity, engine.extender, engine.plan))
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe()
     child = context.Process(target=mapped_in_child, args=(mapper, reads, there))
@@ -381,6 +382,6 @@ def test_what_the_check_of_the_index_finds_comes_with_a_later_read(small_index, 
     read = small_reads[1][1]
     mapper.map_one(read)
     with pytest.raises(gassst.errors.IndexFormatError):
-        mapper.integrity.wait()
+        mapper.index.integrity.wait()
     with pytest.raises(gassst.errors.IndexFormatError, match="damaged index"):
         mapper.map_one(read)

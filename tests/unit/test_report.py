@@ -118,13 +118,13 @@ def mapped(small_index, small_reads) -> Stats:
     mapper, total = Mapper(small_index, device="none", filters=("fd",)), Stats()
     for reads in (small_reads[:150], small_reads[150:], [("tiny", "ACGT", None)]):
         batch = batch_of_records(reads)
-        result, stats = mapper.map_batch(batch)
+        result, stats = mapper._engine.map_batch(batch)
         packed, planes = batch.pack(), mapper.index.reference.planes
         stats.cycles = stats.cycles[:0]
         stats.count_cycles(result.hits, result.cigars, planes, packed)
         total += stats
     total.run = mapper.describe("gassst map small.gsi small.fq.gz")
-    total.run["extension"] = vars(mapper.extender.counters)
+    total.run["extension"] = vars(mapper._engine.extender.counters)
     return total
 
 
@@ -282,7 +282,7 @@ def test_no_reads(small_index):
     shown = Page(report.render(Stats().as_dict()))
     assert (shown.definitions["Reads"], shown.definitions["Mapped"]) == ("0", "–")
     batch = batch_of_records([("random", "ACGT", None)])
-    result, stats = Mapper(small_index, device="none").map_batch(batch)
+    result, stats = Mapper(small_index, device="none")._engine.map_batch(batch)
     stats.count_cycles(result.hits, result.cigars, np.zeros((1, 3), np.uint64), batch.pack())
     shown = Page(report.render(stats.as_dict()))
     assert (shown.definitions["Reads"], shown.definitions["Mapped"]) == ("1", "0.00\xa0%")

@@ -159,7 +159,7 @@ def test_pairs_of_converted_reads_are_learned_from_as_they_are_mapped(genome):
         two.append((f"p{i}", reverse_complement(piece[-70:]), None))
     index = gassst.Index.build(Reference.from_sequences([("c", genome.encode())]), meth=True)
     mapper = gassst.Mapper(index, device="none", meth="directional", insert=(300.0, 30.0))
-    samples, _ = MappingWork(mapper).sample(batch_of_pairs(one, two))
+    samples, _ = MappingWork(mapper._engine).sample(batch_of_pairs(one, two))
     assert len(samples[0].templates) >= 190
     assert InsertModel.learned("fr", samples[0].templates).mean == pytest.approx(300, abs=1)
 
