@@ -3,28 +3,22 @@
 
     scripts/bench/filters.py REF.gsi READS.fq [READS.fq ..] --orders "tnw4-4,fd,duplicate;none"
 
-Prints the tables of Rizk 4.7.4 (4.3: share filtered; 4.4: time for one candidate) with his figures beside
-them. One run of the mapper with --record's filters, in one thread, records what enters the cascade; every
-filter and every chain then runs on those same candidates. Times are CPU times of the thread, the least of
---repeat runs; wall-clock times are in the JSON.
-
-What is left goes to the extender as distinct bands of diagonals, so a chain costs its filters and its bands.
---band-ns says what a band costs where it is scored (default: as measured here, CPU backend, one thread).
---rank N runs every order of every subset of the filters and lists the N cheapest.
+Prints the share filtered and the time for one candidate, as Rizk's Tables 4.3 and 4.4 do. One run of the mapper with
+--record's filters, in one thread, records what enters the cascade; every filter and every chain then runs on those same
+candidates. Times are CPU times of the thread, the least of --repeat runs; wall-clock times are in the JSON. What is
+left goes to the extender as distinct bands of diagonals, so a chain costs its filters and its bands.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-import rizk
 from harness import (
     Elapsed,
     benchmark_parser,
@@ -156,11 +150,6 @@ class Experiment:
             survivors.append(left)
         return steps, survivors
 
-    def count_bands(self, survivors: list[Candidates]) -> int:
-        """Bands that the extender would be given."""
-        pairs = zip(self.calls, survivors, strict=True)
-        return sum(len(rs) for call, left in pairs for rs, _, _ in call.bands(left, self.words))
-
     def score(self, survivors: list[Candidates]) -> StepResult:
         """The bands of survivors, scored by the CPU backend in this thread; those within their limits are left."""
         step = StepResult("score")
@@ -174,28 +163,6 @@ class Experiment:
                     step.elapsed += min(elapsed for _, elapsed in runs)
         return step
 
-    def all_orders(self, band_ns: float) -> list[tuple[float, tuple[str, ...], int, int]]:
-        """(CPU ns in all, order, CPU ns of filters, bands) of orders of any of the filters, cheapest first.
-
-        An order of which the beginning alone costs more than the best whole one found so far is left out.
-        """
-        found: list[tuple[float, tuple[str, ...], int, int]] = []
-
-        def extend(order: tuple[str, ...], spent: int, left: list[Candidates]) -> None:
-            bands = self.count_bands(left)
-            found.append((spent + bands * band_ns, order, spent, bands))
-            for name in set(FILTERS) - set(order):
-                cost, survivors = Elapsed(), []
-                for call, candidates in zip(self.calls, left, strict=True):
-                    passed, elapsed = self._filter(name, candidates, call.batch)
-                    survivors.append(passed)
-                    cost += elapsed
-                if spent + cost.cpu < min(found)[0]:
-                    extend((*order, name), spent + cost.cpu, survivors)
-
-        extend((), 0, [call.candidates for call in self.calls])
-        return sorted(found)
-
 
 def map_batches(mapper: BatchMapper, batches: list[ReadBatch]) -> Stats:
     """The mapper's own counts and times, batch after batch in this thread."""
@@ -203,14 +170,6 @@ def map_batches(mapper: BatchMapper, batches: list[ReadBatch]) -> Stats:
     for batch in batches:
         total += mapper.map_batch(batch)[1]
     return total
-
-
-def time_shares(stats: Stats) -> dict[str, int]:
-    """Wall-clock nanoseconds by part of the program (Rizk Figure 4.5), the order that of the pipeline."""
-    filters = {name: stage.nanoseconds for name, stage in stats.funnel.stages.items()}
-    before = {name: stats.nanoseconds.get(name, 0) for name in ("pack", "upload", "seeds", "candidates")}
-    after = {name: ns for name, ns in stats.nanoseconds.items() if name not in before}
-    return {**before, **filters, **after}
 
 
 def _mean_limit(calls: list[Call]) -> float:
@@ -222,7 +181,7 @@ def _mean_limit(calls: list[Call]) -> float:
 def run_dataset(path: str, index: Any, args: Any) -> dict[str, Any]:
     """Everything measured on one read file, as written to JSON."""
     options = {
-        "threads": 1, "device": args.device, "batch_size": args.batch_size, "min_identity": args.min_identity,
+        "threads": 1, "device": "none", "batch_size": args.batch_size, "min_identity": args.min_identity,
         "gaps": args.gaps, "sensitivity": args.sensitivity, "seed_length": args.seed_length,
         "all_hits": args.all, "mode": "global",
     }  # fmt: skip
@@ -234,25 +193,14 @@ def run_dataset(path: str, index: Any, args: Any) -> dict[str, Any]:
         recorded = map_batches(mapper, batches)
     experiment = Experiment(mapper, recorder.calls, args.repeat)
     score = experiment.score([call.candidates for call in recorder.calls])
-    band_ns = args.band_ns or score.each
     result: dict[str, Any] = {
-        "reads": path, "n_reads": recorded.reads, "occurrences": recorded.occurrences, "band_ns": band_ns,
+        "reads": path, "n_reads": recorded.reads, "occurrences": recorded.occurrences, "band_ns": score.each,
         "candidates": experiment.candidates, "mean_length": recorded.bases / max(1, recorded.reads),
         "mean_limit": _mean_limit(recorder.calls),
         "alone": {name: experiment.chain([name])[0][0].as_dict() for name in FILTERS},
         "score": score.as_dict(),
     }  # fmt: skip
-    result["chains"] = [run_chain(order, experiment, band_ns) for order in args.orders]
-    for chain, order in zip(result["chains"], args.orders, strict=True):
-        whole = Mapper(index, filters=order, **options)._engine
-        stats, elapsed = timed(map_batches, whole, batches, cpu_clock=time.process_time_ns)
-        chain["mapper"] = {"wall_ns": elapsed.wall, "cpu_ns": elapsed.cpu, "parts": time_shares(stats)}
-        chain["mapper"].update(mapped=stats.mapped, scored=stats.scored, device=whole.extender.describe())
-    ranked = experiment.all_orders(band_ns)[: args.rank] if args.rank else []
-    result["ranking"] = [
-        {"order": order, "cpu_ns_in_all": total, "cpu_ns_filters": spent, "bands": bands}
-        for total, order, spent, bands in ranked
-    ]
+    result["chains"] = [run_chain(order, experiment, score.each) for order in args.orders]
     return result
 
 
@@ -266,17 +214,6 @@ def run_chain(order: tuple[str, ...], experiment: Experiment, band_ns: float) ->
         "left": sum(map(len, survivors)), "score": score.as_dict(),
         "cpu_ns_filters": filters, "cpu_ns_in_all": filters + score.entered * band_ns,
     }  # fmt: skip
-
-
-def published() -> str:
-    """Rizk Tables 4.3 and 4.4."""
-    names = (*rizk.FILTERS, "NW")
-    shares = [[name, *(rizk.TABLE_4_3[data][i] for data in rizk.TABLE_4_3)] for i, name in enumerate(names)]
-    times = [[name, *(rizk.TABLE_4_4[data][i] for data in rizk.TABLE_4_4)] for i, name in enumerate(names)]
-    return "\n".join((
-        table(["step filter %", *rizk.TABLE_4_3], shares, "Published: Rizk Table 4.3, at most 3, 4, 7 errors"),
-        table(["ns for one hit", *rizk.TABLE_4_4], times, "Published: Rizk Table 4.4, one core at 2.8 GHz"),
-    ))  # fmt: skip
 
 
 def alone_table(result: dict[str, Any]) -> str:
@@ -301,46 +238,6 @@ def chain_table(result: dict[str, Any], chain: dict[str, Any]) -> str:
     return table(header, rows, f"chain {','.join(chain['order']) or 'none'}")
 
 
-def _pays_above(chain: dict[str, Any], all_bands: int) -> float | None:
-    """ns a band must cost for the chain to be cheaper than no filters, None if it saves no band."""
-    saved = all_bands - chain["score"]["in"]
-    return chain["cpu_ns_filters"] / saved if saved > 0 else None
-
-
-def summary_table(result: dict[str, Any]) -> str:
-    """What every chain costs for one candidate of those recorded, and the mapper's own run with it."""
-    n = max(1, result["candidates"])
-    rows = []
-    for chain in result["chains"]:
-        whole = chain["mapper"]
-        rows.append([
-            ",".join(chain["order"]) or "none", chain["cpu_ns_filters"] / n, chain["score"]["in"] / n,
-            chain["cpu_ns_in_all"] / n, _pays_above(chain, result["score"]["in"]), whole["cpu_ns"] / 1e9,
-            whole["wall_ns"] / 1e9,
-        ])  # fmt: skip
-    costs = ["filters ns", "bands", "with bands ns", "pays above ns a band"]
-    title = f"for one candidate, {result['band_ns']:.0f} ns a scored band; the whole mapper, one thread"
-    return table(["chain", *costs, "mapper CPU s", "wall s"], rows, title)
-
-
-def ranking_table(result: dict[str, Any]) -> str:
-    n = max(1, result["candidates"])
-    rows = [
-        [",".join(r["order"]) or "none", r["cpu_ns_filters"] / n, r["bands"] / n, r["cpu_ns_in_all"] / n]
-        for r in result["ranking"]
-    ]
-    return table(["cheapest orders", "filters ns", "bands", "with bands ns"], rows)
-
-
-def parts_table(result: dict[str, Any]) -> str:
-    """Share of the mapper's time by part (Figure 4.5), one column for each chain."""
-    runs = [chain["mapper"]["parts"] for chain in result["chains"]]
-    names = list(dict.fromkeys(name for parts in runs for name in parts))
-    rows = [[name, *(share(parts.get(name, 0), sum(parts.values())) for parts in runs)] for name in names]
-    header = ["share of time %", *(",".join(chain["order"]) or "none" for chain in result["chains"])]
-    return table(header, rows)
-
-
 def report(result: dict[str, Any]) -> str:
     head = (
         f"{result['reads']}: {result['n_reads']:,} reads of {result['mean_length']:.0f} bases, "
@@ -348,17 +245,7 @@ def report(result: dict[str, Any]) -> str:
         f"limit {result['mean_limit']:.1f} errors\n"
     )
     chains = (chain_table(result, chain) for chain in result["chains"])
-    parts = [head, alone_table(result), *chains, summary_table(result), parts_table(result)]
-    return "\n".join(parts + ([ranking_table(result)] if result["ranking"] else []))
-
-
-def discarded(result: dict[str, Any], chain: dict[str, Any]) -> dict[str, float]:
-    """Share of all candidates that each step discards, in %."""
-    steps = {name: r["in"] - r["out"] for name, r in chain["steps"].items()}
-    bands = chain["score"]
-    steps["same band"] = chain["left"] - bands["in"]
-    steps["score"], steps["aligned"] = bands["in"] - bands["out"], bands["out"]
-    return {name: share(n, result["candidates"]) for name, n in steps.items()}
+    return "\n".join([head, alone_table(result), *chains])
 
 
 def parse_orders(text: str) -> list[tuple[str, ...]]:
@@ -386,9 +273,6 @@ def build_parser() -> argparse.ArgumentParser:
     )
     add("--reads-limit", type=int, default=20_000, metavar="N", help="first reads of each file (%(default)s)")
     add("--repeat", type=int, default=3, metavar="N", help="the fastest of N runs counts (%(default)s)")
-    add("--band-ns", type=float, metavar="NS", help="what a scored band costs (default: as measured)")
-    add("--rank", type=int, default=0, metavar="N", help="also run all orders, list the N cheapest")
-    add("--device", default="none", help="of the whole mapper's runs (default: %(default)s)")
     add("--batch-size", type=int, default=16384, metavar="READS")
     add("-w", "--seed-length", type=int, metavar="W")
     add("-p", "--min-identity", type=float, metavar="P")
@@ -407,9 +291,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     for path in args.reads:
         results.append(run_dataset(path, index, args))
         print(report(results[-1]), flush=True)
-    print(published())
-    thesis = {"table_4_3": rizk.TABLE_4_3, "table_4_4": rizk.TABLE_4_4}
-    write_json(args.json, {"data_sets": results, "published": thesis})
+    write_json(args.json, {"data_sets": results})
 
 
 if __name__ == "__main__":

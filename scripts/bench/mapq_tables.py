@@ -1,6 +1,7 @@
 """Reads placed right, Q20 sensitivity and accuracy, and bins of MAPQ, with standard errors over several sets.
 
     python scripts/bench/mapq_tables.py human13.fa human13.gsi --bwa-mem2 IDX --minibwa IDX --json out.json
+    python scripts/bench/mapq_tables.py human13.fa human13.gsi --libraries adapters --lengths 150 --errors 0.005
     python scripts/bench/mapq_tables.py --show out.json [more.json ..]
 
 Simulates sets of pairs, or of single reads with --single, for every length and rate of errors, each with a seed of its
@@ -12,6 +13,7 @@ that the JSON file holds already is not computed again, so a run that was stoppe
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import subprocess
@@ -31,6 +33,12 @@ GASSST = (sys.executable, "-m", "gassst")
 CONFIDENT, MOST = 20, 60
 # Bins of MAPQ of which wrong and promised alignments are counted.
 BINS = ((1, 4), (5, 9), (10, 14), (15, 19), (20, 24), (25, 29), (30, 34), (35, 39), (40, 59), (60, 60))
+LIBRARIES = {
+    "clean": (),
+    "adapters": ("--inserts", "40,145", "--adapter", "nextera"),
+    "bad ends": ("--inserts", "40,400", "--adapter", "truseq", "--bad-tails", "0.1", "--poly-g", "0.05"),
+}
+"""Options of `gassst simulate`: inserts that run into an adapter, and bad tails and poly-G besides."""
 FIGURES = {
     "right": "right %",
     "sensitivity": "right at Q20 %",
@@ -39,11 +47,13 @@ FIGURES = {
 }
 
 
-def simulate(args: argparse.Namespace, length: int, error: float, seed: int, folder: Path) -> list[str]:
+def simulate(
+    args: argparse.Namespace, library: str, length: int, error: float, seed: int, folder: Path
+) -> list[str]:
     """The FASTQ files of one set."""
     files = [str(folder / f"reads_{mate}.fq") for mate in ((1,) if args.single else (1, 2))]
     size = ["-n", str(args.number), "-l", str(length), "-e", str(error)]
-    size += [] if args.single else ["--pairs", args.pairs]
+    size += LIBRARIES[library] or ([] if args.single else ["--pairs", args.pairs])
     outputs = [word for file in files for word in ("-o", file)]
     subprocess.run([*GASSST, "simulate", args.reference, *size, "--seed", str(seed), *outputs], check=True)
     return files
@@ -165,8 +175,9 @@ def at_q20(cells: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def cell_name(args: argparse.Namespace, length: int, error: float) -> str:
-    return f"{Path(args.reference).stem} {'' if args.single else '2x'}{length} {100 * error:g} %"
+def cell_name(args: argparse.Namespace, library: str, length: int, error: float) -> str:
+    kind = "" if library == "clean" else f", {library}"
+    return f"{Path(args.reference).stem} {'' if args.single else '2x'}{length} {100 * error:g} %{kind}"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -182,6 +193,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--seed", type=int, default=7001, help="of the first set; the next ones follow [7001]")
     p.add_argument("--lengths", type=int, nargs="+", default=[50, 100, 150])
     p.add_argument("--errors", type=float, nargs="+", default=[0.005, 0.01, 0.02, 0.05])
+    p.add_argument("--libraries", nargs="+", choices=LIBRARIES, default=["clean"])
     p.add_argument("--pairs", default="300,30", metavar="MEAN,SD", help="insert size [300,30]")
     p.add_argument(
         "--again", action="store_true", help="gassst alone maps the sets of the cells in the JSON file again"
@@ -202,30 +214,29 @@ def saved(file: Path) -> dict[str, Any]:
 
 def measure(args: argparse.Namespace, cells: dict[str, Any]) -> None:
     """Fill `cells`, changed in place, and save them after each."""
-    for length in args.lengths:
-        for error in args.errors:
-            name = cell_name(args, length, error)
-            tools, known = commands(args), cells.get(name)
-            if known and not args.again:
-                continue
-            if known:
-                args.number, args.seed, args.pairs = known["pairs"], known["first_seed"], known["insert"]
-                args.sets, tools = len(known["tools"]["gassst"]), {"gassst": tools["gassst"]}
-            found: dict[str, list[dict[str, Any]]] = {tool: [] for tool in tools}
-            for seed in range(args.seed, args.seed + args.sets):
-                with tempfile.TemporaryDirectory() as scratch:
-                    folder = Path(scratch)
-                    reads = simulate(args, length, error, seed, folder)
-                    for tool, command in tools.items():
-                        found[tool].append(counts_of(command, reads, folder / "out.sam"))
-            cells[name] = {
-                "pairs": args.number,
-                "first_seed": args.seed,
-                "insert": args.pairs,
-                "tools": (known or {"tools": {}})["tools"] | found,
-            }
-            print(table({name: cells[name]}), flush=True)
-            write_json(args.json, {"cells": cells})
+    for library, length, error in itertools.product(args.libraries, args.lengths, args.errors):
+        name = cell_name(args, library, length, error)
+        tools, known = commands(args), cells.get(name)
+        if known and not args.again:
+            continue
+        if known:
+            args.number, args.seed, args.pairs = known["pairs"], known["first_seed"], known["insert"]
+            args.sets, tools = len(known["tools"]["gassst"]), {"gassst": tools["gassst"]}
+        found: dict[str, list[dict[str, Any]]] = {tool: [] for tool in tools}
+        for seed in range(args.seed, args.seed + args.sets):
+            with tempfile.TemporaryDirectory() as scratch:
+                folder = Path(scratch)
+                reads = simulate(args, library, length, error, seed, folder)
+                for tool, command in tools.items():
+                    found[tool].append(counts_of(command, reads, folder / "out.sam"))
+        cells[name] = {
+            "pairs": args.number,
+            "first_seed": args.seed,
+            "insert": args.pairs,
+            "tools": (known or {"tools": {}})["tools"] | found,
+        }
+        print(table({name: cells[name]}), flush=True)
+        write_json(args.json, {"cells": cells})
 
 
 def main(argv: Sequence[str] | None = None) -> None:

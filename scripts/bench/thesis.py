@@ -174,7 +174,7 @@ def filter_options(number: int, setting: rizk.Settings | None = None) -> argpars
     """Of `filters.run_dataset`: the thesis's filters alone, on every candidate. Without a setting: 90 % (4.7.5)."""
     w, p, g, s = setting or (None, 90, None, 2)
     return argparse.Namespace(
-        orders=[rizk.FILTERS], record=(), reads_limit=number, repeat=1, band_ns=None, rank=0, device="none",
+        orders=[rizk.FILTERS], record=(), reads_limit=number, repeat=1,
         batch_size=16384, seed_length=w, min_identity=p, gaps=g, sensitivity=s, all=False,
     )  # fmt: skip
 
@@ -205,9 +205,8 @@ def real_filtering(real: RealSet, args: argparse.Namespace) -> dict[str, Any]:
 
 def shortened(result: dict[str, Any]) -> dict[str, Any]:
     """One chain and its figures, without folders."""
-    chain = result["chains"][0]
     kept = {key: result[key] for key in ("n_reads", "candidates", "mean_length", "mean_limit", "band_ns")}
-    return {**kept, "chain": chain, "discarded": filters.discarded(result, chain)}
+    return {**kept, "chain": result["chains"][0]}
 
 
 def measure(args: argparse.Namespace, work: Path) -> dict[str, Any]:

@@ -115,7 +115,7 @@ CHAIN = "tnw4-4,fd,duplicate,tnw4-16"
 @pytest.fixture(scope="module")
 def filter_results(script, small_index, small_fastq, tmp_path_factory):
     out = tmp_path_factory.mktemp("filters") / "filters.json"
-    options = ("--repeat", 1, "--rank", 3, "--band-ns", 85, "-s", 5, "--record", CHAIN)
+    options = ("--repeat", 1, "-s", 5, "--record", CHAIN)
     orders = f"{CHAIN};fd,tnw5-full;none"
     results = results_of(script("filters"), small_index, small_fastq, "--orders", orders, *options, out)
     return results["data_sets"][0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import calibration
-import duplicates
 import mutations
 import numpy as np
 import pytest
@@ -31,15 +30,6 @@ def genome(tmp_path_factory):
     fasta.write_text(f">c\n{bases}\n")
     gassst.Index.build(fasta).save(index)
     return fasta, index
-
-
-def test_why_programs_flag_different_templates():
-    """Two of one set that tie; a pair on one strand; and one that only one program flags."""
-    place, tandem = ((0, 5, False), (0, 90, True)), ((0, 5, False), (0, 9, False))
-    templates = {"a": (place, 50), "b": (place, 50), "c": (place, 40), "d": (tandem, 50), "e": (tandem, 9)}
-    assert duplicates.reasons({"a", "c"}, {"b", "c"}, templates) == {"tie": 2}
-    assert duplicates.reasons({"a", "c", "e"}, {"a", "c"}, templates) == {"one strand": 1}
-    assert duplicates.reasons({"a", "c"}, {"a", "b"}, templates) == {"no reason": 2}
 
 
 # --- calibration --------------------------------------------------------------------------------------------
