@@ -21,7 +21,6 @@ enum {
     FOLD_NONE = INT16_MIN,  /* of a hairpin that has no energy of its own */
     FOLD_INFINITE = 16000,  /* in 16 bits */
     FOLD_LOWEST = -15000,   /* a lane below it is done again: infinity and this are more than any hairpin */
-    FOLD_FORCED = 10000000, /* what a pair gains that a structure must have, in 32 bits */
 };
 
 /* Indexes: mismatches [type][5' side][3' side] as seen from within the loop; int11, int21, int22 [type][turned type of the
@@ -74,19 +73,20 @@ extern LANES_HIDDEN const fold_kernels *const fold_tables[];
 extern LANES_HIDDEN const fold_kernels fold_wide;
 
 /* Probabilities [n][n] of pairs i < j of one sequence, whose least free energy is known; returns the free energy of all
- * structures together. If `is_best`, how far the best structure with each pair is below the best of all (0 or less), and the
- * least free energy; weights are then energies whose sign is turned. `memory` has fold_ensemble_memory(n) bytes. */
-LANES_HIDDEN double fold_ensemble(const fold_job *, int64_t number, int is_best, double least, const fold_weights *,
-                                  double *memory, double *pairs);
-/* The best structure with the pair (i, j); returns its energy. `memory` has fold_memory(n, 1) bytes, `text` [n]. */
-LANES_HIDDEN int32_t fold_with_pair(const fold_job *, int64_t number, int64_t i, int64_t j, void *memory, char *text);
+ * structures together. `memory` has fold_ensemble_memory(n) bytes. */
+LANES_HIDDEN double fold_ensemble(const fold_job *, int64_t number, double least, const fold_weights *, double *memory,
+                                  double *pairs);
 /* All structures of one sequence up to `range` above the least energy. `memory` has fold_memory(n, 1) bytes, `text` [n]. */
 LANES_HIDDEN void fold_suboptimal(const fold_job *, int64_t number, int32_t range, void *memory, char *text,
                                   fold_found *found);
+/* Of them a best one for each pair that none before it has, the best first. Weights are energies whose sign is turned;
+ * `memory` has fold_ensemble_memory(n) bytes more. */
+LANES_HIDDEN void fold_zuker(const fold_job *, int64_t number, int32_t range, const fold_weights *, void *memory, char *text,
+                             fold_found *found);
 
 static inline size_t fold_ensemble_memory(int64_t n)
 {
-    return (size_t)(6 * (n + 1) * (n + 1) + 7 * (n + 2)) * sizeof(double);
+    return (size_t)(6 * (n + 1) * (n + 1) + 6 * (n + 2)) * sizeof(double);
 }
 
 /* Bytes for sequences of n bases: six matrices, two rows of M's parts, codes, F. */

@@ -39,10 +39,10 @@ cdef extern from "fold.h" nogil:
     const fold_kernels fold_wide
     size_t fold_memory(int64_t n, int32_t lanes)
     size_t fold_ensemble_memory(int64_t n)
-    double fold_ensemble(const fold_job *, int64_t number, int is_best, double least, const fold_weights *, double *memory,
-                         double *pairs)
-    int32_t fold_with_pair(const fold_job *, int64_t number, int64_t i, int64_t j, void *memory, char *text)
+    double fold_ensemble(const fold_job *, int64_t number, double least, const fold_weights *, double *memory, double *pairs)
     void fold_suboptimal(const fold_job *, int64_t number, int32_t range, void *memory, char *text, fold_found *found)
+    void fold_zuker(const fold_job *, int64_t number, int32_t range, const fold_weights *, void *memory, char *text,
+                    fold_found *found)
 
 NONE, INFINITE, PARAMETERS = FOLD_NONE, FOLD_INFINITE, sizeof(fold_parameters) // sizeof(int16_t)
 OVERFLOW = -(1 << 31)
@@ -115,57 +115,53 @@ cdef class Folder:
                 i += kernels.lanes
             free(space)
 
-    def ensemble(self, int64_t number, bint is_best, double least, double kt, const double[::1] beside,
-                 const double[::1] hairpin, double[:, ::1] pairs):
-        """Probabilities of pairs of one sequence, whose least free energy is known; returns the free energy of all
-        structures. If `is_best`, how far the best structure with each pair is below the best of all, and its energy.
-
-        `beside` float64[320] has the weights of `fold_weights`, `hairpin` energies by unpaired bases. Energies are in .01
-        kcal/mol.
-        """
-        cdef int64_t n = self.job.offsets[number + 1] - self.job.offsets[number]
+    cdef fold_weights weights(self, int64_t n, double kt, const double[::1] beside, const double[::1] hairpin) except *:
+        """`beside` float64[320] has the weights of `fold_weights`, `hairpin` energies by unpaired bases."""
         cdef fold_weights weights
-        cdef double energy
-        cdef double *space
-        if beside.shape[0] != 320 or hairpin.shape[0] < n or pairs.shape[0] != n or pairs.shape[1] != n:
-            raise ValueError("sizes of the arrays of an ensemble")
+        if beside.shape[0] != 320 or hairpin.shape[0] < n:
+            raise ValueError("sizes of the arrays of weights")
         weights.kt, weights.hairpin = kt, &hairpin[0]
         memcpy(weights.mismatch_multi, &beside[0], 320 * sizeof(double))
+        return weights
+
+    def ensemble(self, int64_t number, double least, double kt, const double[::1] beside, const double[::1] hairpin,
+                 double[:, ::1] pairs):
+        """Probabilities of pairs of one sequence, whose least free energy is known; returns the free energy of all
+        structures. Energies are in .01 kcal/mol."""
+        cdef int64_t n = self.job.offsets[number + 1] - self.job.offsets[number]
+        cdef fold_weights weights = self.weights(n, kt, beside, hairpin)
+        cdef double energy
+        cdef double *space
+        if pairs.shape[0] != n or pairs.shape[1] != n:
+            raise ValueError("sizes of the arrays of an ensemble")
         space = <double *>malloc(fold_ensemble_memory(n))
         if space == NULL:
             raise MemoryError("no memory for the matrices of an ensemble")
         with nogil:
-            energy = fold_ensemble(&self.job, number, is_best, least, &weights, space, &pairs[0, 0])
+            energy = fold_ensemble(&self.job, number, least, &weights, space, &pairs[0, 0])
             free(space)
         return energy
 
-    def with_pair(self, int64_t number, int64_t i, int64_t j):
-        """Text and energy of the best structure with the pair (i, j), which must be able to pair."""
-        cdef int64_t n = self.job.offsets[number + 1] - self.job.offsets[number]
-        cdef int32_t energy
-        cdef char *space
-        if not 0 <= i < j < n:
-            raise ValueError("bases of a pair")
-        space = <char *>malloc(fold_memory(n, 1) + 64 + n)
-        if space == NULL:
-            raise MemoryError("no memory for the matrices of a fold")
-        try:
-            with nogil:
-                energy = fold_with_pair(&self.job, number, i, j, space + n + (-(<size_t>space + n) & 63), space)
-            return space[:n], energy
-        finally:
-            free(space)
-
-    def suboptimal(self, int64_t number, int32_t width, int64_t most):
-        """Texts and energies of all structures up to `width` above the best; None if there are more than `most`."""
-        cdef int64_t n = self.job.offsets[number + 1] - self.job.offsets[number], k
+    def suboptimal(self, int32_t width, int64_t most, const double[::1] beside=None, const double[::1] hairpin=None):
+        """Texts and energies of all structures of the first sequence up to `width` above the best; None if there are more
+        than `most`. Where there are weights, which are energies whose sign is turned, those of `fold_zuker`."""
+        cdef int64_t n = self.job.offsets[1], k
         cdef fold_found found = fold_found(NULL, NULL, 0, 0, most, 0)
-        cdef char *space = <char *>malloc(fold_memory(n, 1) + 64 + n)
+        cdef bint is_zuker = beside is not None
+        cdef fold_weights weights
+        cdef char *space
+        if is_zuker:
+            weights = self.weights(n, 1, beside, hairpin)
+        space = <char *>malloc(fold_memory(n, 1) + 64 + n + is_zuker * fold_ensemble_memory(n))
         if space == NULL:
             raise MemoryError("no memory for the matrices of a fold")
+        cdef void *matrices = space + n + (-(<size_t>space + n) & 63)
         try:
             with nogil:
-                fold_suboptimal(&self.job, number, width, space + n + (-(<size_t>space + n) & 63), space, &found)
+                if is_zuker:
+                    fold_zuker(&self.job, 0, width, &weights, matrices, space, &found)
+                else:
+                    fold_suboptimal(&self.job, 0, width, matrices, space, &found)
             if found.is_full:
                 return None
             return [(found.texts[k * n:(k + 1) * n], found.energies[k]) for k in range(found.count)]

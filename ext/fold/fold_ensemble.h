@@ -1,5 +1,5 @@
-/* Probabilities of pairs, or how far the best structure with a pair is from the best of all: fold_wide.c includes this
- * behind fold_lanes.h for each of the two sums, whose energies of loops it takes. The including file sets OWN(name), ADD2(a,
+/* All structures of a sequence together, and those with each pair, or the best of them: fold_wide.c includes this behind
+ * fold_lanes.h for each of the two sums, whose energies of loops it takes. The including file sets OWN(name), ADD2(a,
  * b), TIMES2(a, b), OVER(a, b), NONE, ONE and WEIGHT(energy, kt); numbers are weights, or energies whose sign is turned.
  *
  * Parts of multiloops are divided in one way only, by the first stem of (i, l): M(i, j) has a stem at least, P(i, j) two.
@@ -42,12 +42,20 @@ static double OWN(stem_weight)(const OWN(ensemble) *e, int64_t i, int64_t j, int
                                   : ONE);
 }
 
+/* The end of a multiloop that (i, j) closes. */
+static double OWN(end_weight)(const OWN(ensemble) *e, int64_t i, int64_t j)
+{
+    const int turned = FORM(type)(e->way, j, i);
+    return TIMES3(e->closing, OWN(weight)(e, FORM(terminal)(e->way, turned)),
+                  e->weights->mismatch_multi[turned << 4 | FORM(base)(e->way, j - 1) << 2 | FORM(base)(e->way, i + 1)]);
+}
+
 /* The weights of what the pair (i, j) closes, added; of each, its share is handed on. */
 static double OWN(closed)(const OWN(ensemble) *e, int64_t i, int64_t j, double share)
 {
     const FORM(way) *way = e->way;
     const fold_job *job = way->s->job;
-    const int turned = FORM(type)(way, j, i), special = FORM(special)(way->s, i, j, 0);
+    const int special = FORM(special)(way->s, i, j, 0);
     double energy = FORM(hairpin)(way, i, j), sum, part;
     if (special == FOLD_NONE && j - i > 4)
         energy += e->weights->hairpin[j - i - 1] - job->hairpin[j - i - 1];
@@ -60,8 +68,7 @@ static double OWN(closed)(const OWN(ensemble) *e, int64_t i, int64_t j, double s
             MORE(sum, part);
             MORE(OF(by_pair, k, l), TIMES2(share, part));
         }
-    part = TIMES2(TIMES3(e->closing, OWN(weight)(e, FORM(terminal)(way, turned)), OF(parts, i + 1, j - 1)),
-                  e->weights->mismatch_multi[turned << 4 | FORM(base)(way, j - 1) << 2 | FORM(base)(way, i + 1)]);
+    part = TIMES2(OWN(end_weight)(e, i, j), OF(parts, i + 1, j - 1));
     MORE(OF(by_parts, i + 1, j - 1), TIMES2(share, part));
     return ADD2(sum, part);
 }
@@ -126,23 +133,17 @@ static void OWN(outside)(const OWN(ensemble) *e, int64_t i)
             OWN(closed)(e, i, j, OVER(OF(by_pair, i, j), OF(pair, i, j)));
 }
 
-/* The share of each pair in the whole [n][n]; returns the weight of all. */
-static double OWN(pairs)(const fold_job *job, int64_t number, double least, const fold_weights *weights, double *memory,
-                         double *shares)
+/* What the whole has by way of each part. `memory` has 6 (n + 1)^2 + 5 (n + 2) numbers. */
+static OWN(ensemble) OWN(whole)(const FORM(way) *way, double least, const fold_weights *weights, double *memory)
 {
-    const int64_t n = job->offsets[number + 1] - job->offsets[number], size = (n + 1) * (n + 1);
-    double *room = memory + 6 * size, *scale = room + 5 * (n + 2);
-    int32_t *codes = (int32_t *)(scale + n + 2);
-    FORM(space) space = {.job = job, .n = n, .code = codes};
-    const FORM(way) way = {&space, 0, n};
-    OWN(ensemble) ensemble = {&way, weights, scale}, *e = &ensemble;
-    for (int64_t i = 0; i < 6 * size + 5 * (n + 2); i++)
+    const fold_job *job = way->s->job;
+    const int64_t n = way->length, size = (n + 1) * (n + 1);
+    double *room = memory + 6 * size, *scale = room + 4 * (n + 2);
+    OWN(ensemble) ensemble = {way, weights, scale, .n = n}, *e = &ensemble;
+    for (int64_t i = 0; i < 6 * size + 4 * (n + 2); i++)
         memory[i] = NONE;
-    for (int64_t i = 0; i < n; i++)
-        codes[i] = job->codes[job->offsets[number] + i];
     for (int64_t i = 0; i <= n + 1; i++)
         scale[i] = WEIGHT(-least * i / n, weights->kt);
-    e->n = n;
     e->pair = memory, e->multi = e->pair + size, e->parts = e->multi + size;
     e->by_pair = e->parts + size, e->by_multi = e->by_pair + size, e->by_parts = e->by_multi + size;
     e->exterior = room, e->by_exterior = room + (n + 2), e->stems = room + 2 * (n + 2), e->singles = room + 3 * (n + 2);
@@ -154,9 +155,7 @@ static double OWN(pairs)(const fold_job *job, int64_t number, double least, cons
     e->by_exterior[0] = ONE;
     for (int64_t i = 0; i < n && !*job->stop; i++)
         OWN(outside)(e, i);
-    for (int64_t i = 0; i < n; i++)
-        memcpy(shares + i * n, &OF(by_pair, i, 0), (size_t)n * sizeof(double));
-    return e->exterior[0];
+    return ensemble;
 }
 #undef OF
 #undef MORE

@@ -4,11 +4,7 @@ typedef struct {
     const fold_job *job;
     int64_t first, n;
     VEC *pair, *internal, *one, *three, *bulge, *multi, *parts, *code, *exterior, length;
-    int64_t first_base, last_base; /* of a pair that there must be, or 0 */
 } FORM(space);
-
-/* What the pair (i, j) gains because there must be one. */
-#define GAIN(i, j) (sizeof(REAL) > 2 && (j) == s->last_base && (i) == s->first_base ? FOLD_FORCED : 0)
 
 #define CELL(matrix, i, j) (s->matrix[(i) * s->n + (j)])
 
@@ -109,7 +105,7 @@ LANES_TARGET static VEC FORM(fill)(const FORM(space) *s, int64_t i)
             best = FORM(pairs)(s, i, j, type, in, terminal);
             ends = ADD(terminal, LOOK(p->mismatch_multi, 128, turned << 4 | last << 2 | after));
             best = SMALLER(best, ADD(inner[j - 1], ADD(ends, SET(p->closing + p->branch))));
-            best = ADD(IF(type == zero, infinite, best), SET(-GAIN(i, j)));
+            best = IF(type == zero, infinite, best);
         }
         CELL(pair, i, j) = best;
         CELL(internal, i, j) = ADD(best, LOOK(p->mismatch_internal, 128, out));
@@ -243,7 +239,7 @@ static void FORM(pair_back)(const FORM(way) *w, int64_t i, int64_t j, char *to)
     const FORM(space) *s = w->s;
     const fold_parameters *p = s->job->parameters;
     for (;;) {
-        const int energy = LANE(pair, i, j) + GAIN(i, j);
+        const int energy = LANE(pair, i, j);
         int64_t k, l = -1;
         to[i] = '(';
         to[j] = ')';
@@ -264,11 +260,11 @@ static void FORM(pair_back)(const FORM(way) *w, int64_t i, int64_t j, char *to)
     }
 }
 
-static void FORM(back)(const FORM(way) *w, char *to)
+/* All from i on. */
+static void FORM(back)(const FORM(way) *w, int64_t i, char *to)
 {
     const FORM(space) *s = w->s;
-    memset(to, '.', (size_t)w->length);
-    for (int64_t i = 0; i < w->length; i++) {
+    for (; i < w->length; i++) {
         const int energy = (int)AT(s->exterior[i], w->lane);
         if ((int)AT(s->exterior[i + 1], w->lane) == energy)
             continue;
@@ -321,7 +317,9 @@ LANES_TARGET static void FORM(fold)(const fold_job *job, int64_t first, int64_t 
         const FORM(way) way = {s, l, (int64_t)AT(s->length, l)};
         const int is_narrow = sizeof(REAL) == 2 && AT(low, l) < FOLD_LOWEST;
         energy[l] = is_narrow ? INT32_MIN : (int32_t)AT(s->exterior[0], l);
-        if (structure && !is_narrow)
-            FORM(back)(&way, structure + job->offsets[first + l]);
+        if (structure && !is_narrow) {
+            memset(structure + job->offsets[first + l], '.', (size_t)way.length);
+            FORM(back)(&way, 0, structure + job->offsets[first + l]);
+        }
     }
 }

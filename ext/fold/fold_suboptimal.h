@@ -29,10 +29,8 @@ static void go_on(const search_t *b, todo_t first, int slack, int more)
         b->text[first.i] = b->text[first.j] = '.';
 }
 
-static void keep(const search_t *b, int slack)
+static void keep(fold_found *f, const char *text, int64_t n, int32_t energy)
 {
-    fold_found *f = b->found;
-    const int64_t n = b->way->length;
     if (f->count == f->room) {
         const int64_t room = f->count ? 2 * f->count : 16;
         char *texts = realloc(f->texts, (size_t)(room * n));
@@ -44,8 +42,8 @@ static void keep(const search_t *b, int slack)
             return;
         f->room = room;
     }
-    memcpy(f->texts + f->count * n, b->text, (size_t)n);
-    f->energies[f->count++] = b->limit - slack;
+    memcpy(f->texts + f->count * n, text, (size_t)n);
+    f->energies[f->count++] = energy;
     f->is_full = f->count > f->most;
 }
 
@@ -57,7 +55,7 @@ static void divide(const search_t *b, const todo_t *todo, int slack)
     if (b->found->is_full || *s->job->stop)
         return;
     if (!todo || (todo->kind == WHOLE && todo->i >= w->length)) {
-        keep(b, slack);
+        keep(b->found, b->text, w->length, b->limit - slack);
         return;
     }
     const int64_t i = todo->i, j = todo->j;
@@ -106,15 +104,4 @@ void fold_suboptimal(const fold_job *job, int64_t number, int32_t range, void *m
     const search_t search = {&way, found, text, (int)space.exterior[0] + range};
     memset(text, '.', (size_t)n);
     divide(&search, &(todo_t){WHOLE, 0, 0, NULL}, range);
-}
-
-/* See fold.h. */
-int32_t fold_with_pair(const fold_job *job, int64_t number, int64_t i, int64_t j, void *memory, char *text)
-{
-    const int64_t n = job->offsets[number + 1] - job->offsets[number];
-    FORM(space) space = {job, number, n, memory, .first_base = i, .last_base = j};
-    const FORM(way) way = {&space, 0, n};
-    FORM(filled)(&space, 1);
-    FORM(back)(&way, text);
-    return (int32_t)space.exterior[0] + FOLD_FORCED;
 }

@@ -33,12 +33,16 @@ class Folder:
     def ensemble(
         self,
         number: int,
-        is_best: bool,
         least: float,
         kt: float,
         beside: NDArray[np.float64],
         hairpin: NDArray[np.float64],
         pairs: NDArray[np.float64],
     ) -> float: ...
-    def with_pair(self, number: int, i: int, j: int) -> tuple[bytes, int]: ...
-    def suboptimal(self, number: int, width: int, most: int) -> list[tuple[bytes, int]] | None: ...
+    def suboptimal(
+        self,
+        width: int,
+        most: int,
+        beside: NDArray[np.float64] | None = None,
+        hairpin: NDArray[np.float64] | None = None,
+    ) -> list[tuple[bytes, int]] | None: ...

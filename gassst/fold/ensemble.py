@@ -60,7 +60,7 @@ def probabilities(
 
     def run(first: int, last: int) -> None:
         for k in (np.flatnonzero(lengths[first:last]) + first).tolist():
-            found[k] = folder.ensemble(k, False, float(least[k]), KT, beside, hairpins, pairs[k])
+            found[k] = folder.ensemble(k, float(least[k]), KT, beside, hairpins, pairs[k])
 
     run_problems(lengths**2 * OUTSIDE_COST, run, count, folder.stop, bar)
     bar.finish()
@@ -93,13 +93,7 @@ def suboptimal(
     InputError
         As `fold` does.
     """
-    folder, *_ = _one(sequence, parameters, energy_range)
-    found = folder.suboptimal(0, round(100 * energy_range), most)
-    if found is None:
-        raise UsageError(
-            f"there are more than {most:,} structures within {energy_range} kcal/mol: choose a smaller range"
-        )
-    return [Fold(e / 100, text) for e, text in sorted((e, text.decode("ascii")) for text, e in found)]
+    return _near(sequence, parameters, energy_range, most, False)
 
 
 def zuker(
@@ -113,32 +107,16 @@ def zuker(
     once, the best first, and for pairs that no structure before it has. There is none where no bases pair.
     Parameters and errors are those of `suboptimal`.
     """
-    folder, energies, n = _one(sequence, parameters, energy_range)
-    beside, hairpins = energies.weights(n + 1, True)
-    above = np.zeros((n, n))
-    folder.ensemble(0, True, 0.0, KT, beside, hairpins, above)
-    above = -above
-    first, last = np.nonzero(above <= 100 * energy_range)
-    order = np.argsort(above[first, last], kind="stable")
-    found, seen = list[Fold](), set[tuple[int, int]]()
-    for i, j in zip(first[order].tolist(), last[order].tolist(), strict=True):
-        if (i, j) in seen:
-            continue
-        text, energy = folder.with_pair(0, i, j)
-        structure, stack = text.decode("ascii"), list[int]()
-        for k, mark in enumerate(structure):
-            if mark == "(":
-                stack.append(k)
-            elif mark == ")":
-                seen.add((stack.pop(), k))
-        found.append(Fold(energy / 100, structure))
-    return found
+    return _near(sequence, parameters, energy_range, MOST_STRUCTURES, True)
 
 
-def _one(
-    sequence: str | bytes, parameters: Parameters | str | os.PathLike[str] | None, energy_range: float
-) -> tuple[Folder, Parameters, int]:
-    """What folds a sequence, its energies, and how many bases it has."""
+def _near(
+    sequence: str | bytes,
+    parameters: Parameters | str | os.PathLike[str] | None,
+    energy_range: float,
+    most: int,
+    is_zuker: bool,
+) -> list[Fold]:
     energies = _parameters(parameters)
     if not 0 <= energy_range <= MOST_RANGE:
         raise UsageError(f"the range of energies must be from 0 to {MOST_RANGE:,.0f} kcal/mol")
@@ -148,7 +126,15 @@ def _one(
             f"sequence 1: has {len(codes):,} bases; suboptimal structures are of 1 to {LANE_BASES:,}"
         )
     hairpins = energies.hairpins(len(codes) + 1)
-    return Folder(energies.table, hairpins, codes, offsets, instruction_sets()[0]), energies, len(codes)
+    folder = Folder(energies.table, hairpins, codes, offsets, instruction_sets()[0])
+    weights = energies.weights(len(codes) + 1, True) if is_zuker else ()
+    found = folder.suboptimal(round(100 * energy_range), most, *weights)
+    if found is None:
+        raise UsageError(
+            f"there are more than {most:,} structures within {energy_range} kcal/mol: choose a smaller range"
+        )
+    found.sort(key=lambda one: one[1])
+    return [Fold(e / 100, text.decode("ascii")) for text, e in found]
 
 
 def _parameters(parameters: Parameters | str | os.PathLike[str] | None) -> Parameters:

@@ -84,6 +84,29 @@ def test_ensembles_are_those_of_all_structures(seed, tmp_path, monkeypatch):
         assert some == [one for one in several_best if round(one.energy * 100) <= best + 200]
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_structures_around_a_pair_have_the_energy_that_is_said(seed, tmp_path):
+    """Loops with many stems, on both sides of a pair."""
+    rng, tables = random.Random(seed), random_parameters(tmp_path / "x.par", seed)
+    sequence = "".join("G" + "".join(rng.choices("ACGU", k=9)) + "C" for _ in range(8))
+    found, most, seen = zuker(sequence, tmp_path / "x.par", 1000), 0, set()
+    for one in found:
+        pairs = pairs_of(one.structure)
+        assert energy_of(sequence, pairs, tables) == round(one.energy * 100)
+        assert not seen.issuperset(pairs)
+        seen |= set(pairs)
+        most = max(most, *(sum(pairs_within(pair, pairs)) for pair in pairs))
+    assert (
+        most > 2 and len(found) > 100 and [one.energy for one in found] == sorted(one.energy for one in found)
+    )
+
+
+def pairs_within(outer, pairs):
+    """Whether each pair lies directly within another."""
+    inside = [pair for pair in pairs if outer[0] < pair[0] and pair[1] < outer[1]]
+    return [not any(a < i and j < b for a, b in inside) for i, j in inside]
+
+
 def test_longer_structures_have_the_energy_that_is_said(random_file, tmp_path, instruction_set):
     """Groups of different lengths, and lanes that are not full; all loops occur."""
     rng, tables = random.Random(5), random_parameters(tmp_path / "x.par", 5)
