@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 from local_columns import Lines, Places
 
-from gassst._core.mapq import Odds, Rater
+from gassst._core.mapq import Cases, Odds, Rater
 from gassst._core.reads import pack
 from gassst.index.miss_model import SeedsLooked, dense_seeds
 from gassst.index.spectrum import LENGTHS, Spectrum
@@ -62,7 +62,7 @@ def rater(
         letters=letters,
         n_bases=n_bases,
     )
-    return Rater(plan, odds, LENGTHS, EXTRA_STRATA, dense_seeds)
+    return Rater(plan, Cases(plan, odds, LENGTHS, dense_seeds), EXTRA_STRATA)
 
 
 def lines_of(read, begin, end, score, given=True, **hit):

@@ -5,17 +5,24 @@ places by chance. `rating_t` keeps each term. All rules that lower a quality go 
 
 Copies: one of the reported place is as far from it as the spectrum of the genome says (`gassst.index.spectrum`). How
 many errors the read has there, and whether the seeds that led to the reported place lead to the copy, too, is exact.
-Most reads are like others before them: what copies weigh is kept by case, for the thread that a `Rater` belongs to.
+Most reads are like others before them: what copies weigh is kept by case, once for all threads (`Cases`).
 """
 
 from math import comb
 
 import numpy as np
 
+from cpython.pythread cimport (
+    WAIT_LOCK,
+    PyThread_acquire_lock,
+    PyThread_allocate_lock,
+    PyThread_free_lock,
+    PyThread_release_lock,
+)
 from libc.math cimport ceil, exp, floor, fma, fmax, fmin, log, log10, pow, rint, sqrt
 from libc.stdint cimport UINT8_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from gassst._core.coordinates cimport coordinate_t
 from gassst._core.hashing cimport mix
@@ -58,7 +65,7 @@ cdef double AS_LIKELY = 0.8
 
 cdef enum:
     CASES = 1 << 14     # that are kept, each in one of the places that its hash names
-    PAIRS = 1 << 12     # pairs of cases that are kept
+    PAIRS = 1 << 12     # pairs of cases that a thread keeps
 
 cdef enum:  # copies of a tandem repeat
     LEAST_BESIDE_COPIES = 10    # qualities below it are not compared with them
@@ -241,71 +248,90 @@ cdef inline int hundredths(double share) noexcept nogil:
     return <int>low + (rest > 0) if rest != 0 and most - low == 0.5 else <int>rint(most)
 
 
-# --- ratings ---------------------------------------------------------------------------------------------------------
+# --- cases -----------------------------------------------------------------------------------------------------------
 
-cdef class Rater:
-    """Rates places for the thread that it belongs to.
+cdef extern from *:
+    """
+    #define load_acquire(at) __atomic_load_n(at, __ATOMIC_ACQUIRE)
+    #define store_release(at, value) __atomic_store_n(at, value, __ATOMIC_RELEASE)
+    """
+    uint64_t load_acquire(uint64_t *at) nogil
+    void store_release(uint64_t *at, uint64_t value) nogil
+
+
+cdef class Cases:
+    """What copies weigh in each case that was met, for all threads that rate places of one library by one plan.
 
     The `plan` says what seeds miss, and what the genome is like; the shares of its spectrum belong to so many bases
-    (`lengths`). A copy is near up to so many `further` errors. `looked_densely`: `index.miss_model.dense_seeds`.
-    `beside`: whether the copies of a tandem repeat beside a place count.
+    (`lengths`). `looked_densely`: `index.miss_model.dense_seeds`. A case that is kept stays as it is: `how`, which is
+    never 0, is written last, under a lock, and readers need none.
     """
 
-    def __cinit__(self, plan, Odds odds, lengths, int further, looked_densely, bint beside=True):
+    def __cinit__(self, plan, Odds odds, lengths, looked_densely):
         self.looked_up, self.looked_densely, self.odds = plan.looked_up, looked_densely, odds
-        self.further, self.beside = further, beside
-        self.shares = plan.spectrum.shares.astype(np.float64)
-        self.log_lengths, self.letters, self.n_bases = np.log(lengths), plan.letters, plan.n_bases
+        self.shares, self.log_lengths = plan.spectrum.shares.astype(np.float64), np.log(lengths)
         self.no_mate.missed[0] = self.no_mate.both[0] = self.no_mate.lost = 1
-        self.cases, self.pairs = <case_t *>calloc(CASES, sizeof(case_t)), <pair_t *>calloc(PAIRS, sizeof(pair_t))
-        if self.cases == NULL or self.pairs == NULL:
+        self.cases, self.lock = <case_t *>calloc(CASES, sizeof(case_t)), PyThread_allocate_lock()
+        if self.cases == NULL or self.lock == NULL:
             raise MemoryError
 
     def __dealloc__(self):
         free(self.cases)
-        free(self.pairs)
-        free(self.places.p)
-        free(self.missed.p)
+        if self.lock != NULL:
+            PyThread_free_lock(self.lock)
 
     @property
     def kept(self):
         """Each case that is kept, as a dict."""
         return [self.cases[i] for i in range(CASES) if self.cases[i].how]
 
-    cdef case_t *find(self, uint64_t what, uint64_t how) except NULL nogil:
-        """The case of a place (`place_t`)."""
+    cdef case_t *slot(self, uint64_t what, uint64_t how, uint64_t *found) noexcept nogil:
+        """Where the case of a place is kept (`found` is not 0), or may be; NULL where others are in all its places."""
         cdef uint64_t at = mix(mix(what) ^ how), i
         cdef case_t *case
         for i in range(4):
             case = self.cases + ((at + i) & (CASES - 1))
-            if case.what == what and case.how == how:
+            found[0] = load_acquire(&case.how)
+            if found[0] == 0 or found[0] == how and case.what == what:
                 return case
-            if case.how == 0:
-                break
-        return self.made(case, what, how)
+        return NULL
 
-    cdef case_t *made(self, case_t *case, uint64_t what, uint64_t how) except NULL nogil:
-        """Computes the case and keeps it in its place."""
+    cdef const case_t *find(self, uint64_t what, uint64_t how, case_t *own) except NULL nogil:
+        """The case of a place (`place_t`); in the caller's `own` one where no room is left to keep it."""
+        cdef uint64_t found
+        cdef case_t *case = self.slot(what, how, &found)
+        if case != NULL and found:
+            return case
+        if own.what != what or own.how != how:
+            self.make(own, what, how)
+        PyThread_acquire_lock(self.lock, WAIT_LOCK)
+        case = self.slot(what, how, &found)
+        if case != NULL and not found:
+            own.how = 0
+            case[0] = own[0]
+            store_release(&case.how, how)
+            own.how = how
+        PyThread_release_lock(self.lock)
+        return own if case == NULL else case
+
+    cdef int make(self, case_t *case, uint64_t what, uint64_t how) except -1 with gil:
+        """Computes a case."""
         cdef int64_t length = what >> 48, errors = what >> 32 & 0xFFFF
-        self.look(what, how)
-        case.what, case.how, case.length = what, how, <int>length
-        case.odds, case.lost = self.odds.of_one(errors, length), missed_with(&self.seeds, errors)
-        case.alone[0] = case.alone[1] = -1
-        weigh_copies(case, max(length, 1), min(errors, max(length, 1)), &self.seeds)  # a mate may be empty
-        return case
-
-    cdef int look(self, uint64_t what, uint64_t how) except -1 with gil:
-        """What the seeds of a case miss, which all threads ask of the plan."""
-        cdef int complete = what >> 16 & 0xFFFF, planned = what & 0xFFFF
+        cdef int complete = what >> 16 & 0xFFFF, planned = what & 0xFFFF, near
         cdef bytes missed
+        cdef looked_t seeds
         if how & DENSE:
-            found = self.looked_densely(<int>(what >> 48), how >> 16 & 0xFFFF, how & 0xFFFF, complete / PERCENT)
+            found = self.looked_densely(<int>length, how >> 16 & 0xFFFF, how & 0xFFFF, complete / PERCENT)
         else:
             found = self.looked_up(how >> 16 & 0xFFFF, complete, how & 0xFFFF, share_passed_over(planned, complete))
-        self.seeds.length, missed = found
-        self.seeds.n = len(missed) // <Py_ssize_t>sizeof(double)
-        self.seeds.missed = <double *>enlarged(&self.missed, len(missed))
-        memcpy(self.seeds.missed, <const char *>missed, len(missed))
+        seeds.length, missed = found
+        seeds.n, seeds.missed = len(missed) // <Py_ssize_t>sizeof(double), <const double *><const char *>missed
+        with nogil:
+            case.what, case.how, case.length = what, how, <int>length
+            case.odds, case.lost = self.odds.of_one(errors, length), missed_with(&seeds, errors)
+            weigh_copies(case, max(length, 1), min(errors, max(length, 1)), &seeds)  # a mate may be empty
+            for near in range(2):
+                case.alone[near] = self.unseen(case, &self.no_mate, 2 * near)
         return 0
 
     cdef double unseen(self, const case_t *one, const case_t *two, int known) noexcept nogil:
@@ -345,23 +371,39 @@ cdef class Rater:
             hidden += missed * two.missed[d] - both * two.both[d]
         return fmax(hidden, 0) / fmax(1 - one.lost * two.lost, 1e-9)
 
+
+# --- ratings ---------------------------------------------------------------------------------------------------------
+
+cdef class Rater:
+    """Rates places for the thread that it belongs to.
+
+    A copy is near up to so many `further` errors. `beside`: whether the copies of a tandem repeat beside a place count.
+    """
+
+    def __cinit__(self, plan, Cases cases, int further, bint beside=True):
+        self.cases, self.odds, self.further, self.beside = cases, cases.odds, further, beside
+        self.letters, self.n_bases = plan.letters, plan.n_bases
+        self.pairs = <pair_t *>calloc(PAIRS, sizeof(pair_t))
+        if self.pairs == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.pairs)
+        free(self.places.p)
+
     cdef double unseen_alone(self, const place_t *place) except -1 nogil:
         """The same of a read without a mate; of more copies where seeds were passed over."""
-        cdef case_t *case = self.find(place.what, place.how)
         cdef double over = place.passed_over
-        if case.alone[place.near] < 0:
-            case.alone[place.near] = self.unseen(case, &self.no_mate, 2 * place.near)
-        return case.alone[place.near] * (1 + PASSED_OVER * over / fmax(1 - over, 1 / PASSED_OVER))
+        return self.cases.find(place.what, place.how, &self.one).alone[place.near] * (1 + PASSED_OVER * over / fmax(1 - over, 1 / PASSED_OVER))
 
     cdef double unseen_pair(self, const place_t *one, const place_t *two, double wrong) except -1 nogil:
         """The same of a mate and its partner; the other known pairs of places weigh `wrong`."""
         cdef uint64_t known = 2 if wrong > UNKNOWN else one.near + two.near
         cdef uint64_t key = mix(mix(mix(mix(one.what) ^ one.how) ^ two.what) ^ two.how) & ~<uint64_t>3 | known + 1
         cdef pair_t *pair = self.pairs + (key >> 2 & (PAIRS - 1))
-        cdef case_t case
         if pair.key != key:
-            case = self.find(one.what, one.how)[0]  # the other one may take its place
-            pair[0] = pair_t(key, self.unseen(&case, self.find(two.what, two.how), <int>known))
+            pair[0] = pair_t(key, self.cases.unseen(self.cases.find(one.what, one.how, &self.one),
+                                                    self.cases.find(two.what, two.how, &self.two), <int>known))
         return pair.unseen
 
     # --- places ------------------------------------------------------------------------------------------------------
@@ -373,7 +415,7 @@ cdef class Rater:
         cdef int further = 0 if summary.second == NO_SCORE else summary.second - <int>best
         place.what = m << 48 | best << 32 | <uint64_t>states.complete[r] << 16 | states.planned[r]
         place.how = LOOKED_UP | m << 16 | states.looked[r]
-        place.odds = self.find(place.what, place.how).odds
+        place.odds = self.cases.find(place.what, place.how, &self.one).odds
         place.known = max(<double>summary.n_best, 1) - 1 + summary.n_second * pow(place.odds, further)
         place.near = summary.n_best > 1 or 0 < further <= self.further
         place.passed_over = share_passed_over(states.planned[r], states.complete[r])
@@ -416,7 +458,7 @@ cdef class Rater:
             place.passed_over = share_passed_over(seen.states.planned[r], seen.states.complete[r])
             place.what |= <uint64_t>seen.states.complete[r] << 16 | seen.states.planned[r]
             place.how = LOOKED_UP | <uint64_t>m << 16 | seen.states.looked[r]
-        place.odds = self.find(place.what, place.how).odds
+        place.odds = self.cases.find(place.what, place.how, &self.one).odds
         further = max(line.total - rival.total, 0) / <double>cost
         place.known = rival.count * pow(place.odds, further)
         place.near = rival.count > 0 and further <= self.further

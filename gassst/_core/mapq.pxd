@@ -1,4 +1,5 @@
 # Of ext/search/mapq.pyx, for those that rate places one by one.
+from cpython.pythread cimport PyThread_type_lock
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from gassst._core.layouts cimport hit_t, local_line_t, rating_t, read_summary_t
@@ -21,7 +22,7 @@ cdef struct case_t:
     double lost                 # share of reads with so many errors of which no seed leads to the place
     double missed[DIFFERENCES]  # where no seed leads to the copy
     double both[DIFFERENCES]    # where none leads to it nor to the place
-    double alone[2]             # `unseen` without a mate, without and with a near copy that is known; -1: not yet
+    double alone[2]             # `unseen` without a mate, without and with a near copy that is known
 
 
 cdef struct pair_t:
@@ -68,27 +69,34 @@ cdef struct looked_t:
     # What the seeds that were looked up of a read miss, as `index.miss_model.SeedsLooked` says.
     int64_t length          # bases of a seed
     Py_ssize_t n
-    double *missed          # [n]: share of alignments with as many errors that none leads to, 1 of those with more
+    const double *missed    # [n]: share of alignments with as many errors that none leads to, 1 of those with more
 
 
-cdef class Rater:
-    cdef object looked_up, looked_densely
+cdef class Cases:
+    cdef object __weakref__, looked_up, looked_densely
     cdef Odds odds
     cdef const double[:, :, :, ::1] shares
     cdef const double[::1] log_lengths
+    cdef case_t no_mate
+    cdef case_t *cases
+    cdef PyThread_type_lock lock
+
+    cdef case_t *slot(self, uint64_t what, uint64_t how, uint64_t *found) noexcept nogil
+    cdef const case_t *find(self, uint64_t what, uint64_t how, case_t *own) except NULL nogil
+    cdef int make(self, case_t *case, uint64_t what, uint64_t how) except -1 with gil
+    cdef double unseen(self, const case_t *one, const case_t *two, int known) noexcept nogil
+
+
+cdef class Rater:
+    cdef readonly Cases cases
+    cdef Odds odds
     cdef double letters, n_bases
     cdef int further
     cdef bint beside
-    cdef case_t no_mate
-    cdef case_t *cases
+    cdef case_t one, two     # that could not be kept
     cdef pair_t *pairs
-    cdef room_t places, missed
-    cdef looked_t seeds      # of the case that is made
+    cdef room_t places
 
-    cdef case_t *find(self, uint64_t what, uint64_t how) except NULL nogil
-    cdef case_t *made(self, case_t *case, uint64_t what, uint64_t how) except NULL nogil
-    cdef int look(self, uint64_t what, uint64_t how) except -1 with gil
-    cdef double unseen(self, const case_t *one, const case_t *two, int known) noexcept nogil
     cdef double unseen_alone(self, const place_t *place) except -1 nogil
     cdef double unseen_pair(self, const place_t *one, const place_t *two, double wrong) except -1 nogil
     cdef int whole(self, const read_summary_t *summary, const reads_t *reads, const states_t *states, uint32_t r,

@@ -16,18 +16,20 @@ class Odds:
     ) -> None: ...
     def of(self, errors: I64, lengths: I64) -> F64: ...
 
-class Rater:
+class Cases:
     def __init__(
         self,
         plan: Any,
         odds: Odds,
         lengths: Sequence[int],
-        further: int,
         looked_densely: Callable[[int, int, int, float], SeedsLooked],
-        beside: bool = True,
     ) -> None: ...
     @property
     def kept(self) -> list[dict[str, Any]]: ...
+
+class Rater:
+    cases: Cases
+    def __init__(self, plan: Any, cases: Cases, further: int, beside: bool = True) -> None: ...
     def wholes(
         self,
         context: Any,

@@ -19,11 +19,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import zip_longest
 from typing import Any, NamedTuple, TypeVar
-from weakref import proxy
+from weakref import WeakValueDictionary, proxy
 
 import numpy as np
 
-from gassst._core.mapq import Rater, chance_hits
+from gassst._core.mapq import Cases, Odds, Rater, chance_hits
 from gassst.index.miss_model import (
     MISS_ERRORS,
     NO_SEEDS,
@@ -204,6 +204,7 @@ class SearchPlan:
         # Asked for the same few hundred in every batch; by a proxy, for a plan is to end with its last reference.
         self.missed = lru_cache(maxsize=1 << 16)(partial(SearchPlan._missed, proxy(self)))
         self.looked_up = lru_cache(maxsize=1 << 14)(partial(SearchPlan._looked_up, proxy(self)))
+        self._cases: WeakValueDictionary[Odds, Cases] = WeakValueDictionary()
         self._of_thread = threading.local()
         self._lock = threading.Lock()
         watch_forks(self)
@@ -221,8 +222,19 @@ class SearchPlan:
 
     def rater(self, library: ErrorRate) -> Rater:
         """What rates the places of reads of a library in this thread."""
-        more = LENGTHS, EXTRA_STRATA, dense_seeds, TANDEM_COPIES
-        return self.kept("rater", lambda: Rater(self, library.table, *more), library.table)
+        return self.kept(
+            "rater",
+            lambda: Rater(self, self._cases_of(library.table), EXTRA_STRATA, TANDEM_COPIES),
+            library.table,
+        )
+
+    def _cases_of(self, odds: Odds) -> Cases:
+        """What all threads know of the copies of such reads."""
+        with self._lock:
+            cases = self._cases.get(odds)
+            if cases is None:
+                cases = self._cases[odds] = Cases(self, odds, LENGTHS, dense_seeds)
+            return cases
 
     def kept(self, name: str, make: Callable[[], Made], *made_of: object) -> Made:
         """What `make` returns, made once in this thread for as long as it is `made_of` the same things."""

@@ -16,7 +16,7 @@ import pytest
 from engines import engine
 
 import gassst
-from gassst._core.mapq import Rater
+from gassst._core.mapq import Cases, Rater
 from gassst.bands.cpu import CpuExtender
 from gassst.index.miss_model import dense_seeds
 from gassst.index.reference import Reference
@@ -223,9 +223,9 @@ def weights_of(m, errors, odds, missed):
 def test_copies_weigh_what_their_sums_say(searched, library):
     context, found, _ = searched
     plan, kinds = context.plan, set()
-    rater = Rater(plan, library.table, LENGTHS, EXTRA_STRATA, dense_seeds)
+    rater = Rater(plan, Cases(plan, library.table, LENGTHS, dense_seeds), EXTRA_STRATA)
     rater.wholes(context, found.summary, found.seen)
-    kept = {(case["what"], case["how"] & (1 << 62) - 1): case for case in rater.kept}
+    kept = {(case["what"], case["how"] & (1 << 62) - 1): case for case in rater.cases.kept}
     for i, m in enumerate(context.lengths.tolist()):
         best, looked = int(found.summary["best"][i]), int(found.seen.looked[i])
         errors, complete, planned = best % NO_SCORE, int(found.seen.complete[i]), int(found.seen.planned[i])

@@ -19,7 +19,7 @@ def copies(m, errors, odds, seeds):
     """Weighs the copies of one read."""
     some = rater([seeds], alike(odds))
     some.wholes(context_of([m]), summaries([errors]), seen_of([0]))
-    [case] = some.kept
+    [case] = some.cases.kept
     return SimpleNamespace(**{name: np.array(case[name]) for name in ("missed", "both", "lost")})
 
 
