@@ -135,17 +135,18 @@ def count_templates(const hit_t[::1] hits, const uint32_t[::1] cigars, const uin
 
 
 def reads_of_stretches(const hit_t[::1] hits, const uint32_t[::1] cigars, const uint8_t[::1] mate,
-                       const int64_t[::1] starts, list numbers, list orientations, int confident):
-    """What the reads of each stretch of a batch show, each of them mapped on its own.
-
-    Of a few reads, so the lock of the interpreter stays where it is.
+                       const int64_t[::1] starts, const int64_t[::1] rows, list numbers, list orientations,
+                       int confident):
+    """What some reads of each stretch of a batch show. Of a few, so the lock of the interpreter stays where it is.
 
     Parameters
     ----------
     hits, cigars, mate, starts, confident
         As for `count_templates`.
+    rows : int64[k]
+        Which reads, ascending; mates are neighbours.
     numbers : list of int
-        Reads of each stretch, in their order.
+        How many of these each stretch has, in their order.
     orientations : list of int
         Those a library may have.
 
@@ -156,12 +157,12 @@ def reads_of_stretches(const hit_t[::1] hits, const uint32_t[::1] cigars, const 
         pair; their mismatches, and the reference bases that they cover; the template lengths, by orientation. Mates
         that overlap face each other.
     """
-    cdef Py_ssize_t i = 0
+    cdef Py_ssize_t i = 0, j = 0, end = 0
     cdef int64_t template, facing
     cdef int64_t[3] seen  # reads, mismatches, bases
     cdef const hit_t *a = NULL
     cdef const hit_t *b
-    cdef uint32_t r = 0, end = 0
+    cdef uint32_t r
     cdef bint fits
     cdef window_t w = window_t(FR, 0, 0)
     stretches = []
@@ -169,7 +170,10 @@ def reads_of_stretches(const hit_t[::1] hits, const uint32_t[::1] cigars, const 
         end += number
         seen[0] = seen[1] = seen[2] = 0
         templates = [[] for _ in orientations]
-        while r < end:
+        for j in range(j, end):
+            r = <uint32_t>rows[j]
+            while hits[i].read < r:
+                i += 1
             b = &hits[i]
             if mate[r] == 1:
                 a = b
@@ -189,9 +193,7 @@ def reads_of_stretches(const hit_t[::1] hits, const uint32_t[::1] cigars, const 
                 if fits:
                     teach(a, &cigars[a.cigar_start], seen)
                     teach(b, &cigars[b.cigar_start], seen)
-            r += 1
-            while i < hits.shape[0] and hits[i].read < r:
-                i += 1
+        j = end
         stretches.append((seen[0], seen[1], seen[2], templates))
     return stretches
 

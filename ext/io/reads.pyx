@@ -458,8 +458,8 @@ def spread(const uint8_t[::1] bases, const uint32_t[::1] offsets, const uint8_t[
 
     Returns
     -------
-    bases : uint8[], offsets : uint32[k + 1], mate : uint8[k] or None, numbers : list of int
-        The reads, and how many are from each stretch.
+    bases : uint8[], offsets : uint32[k + 1], mate : uint8[k] or None, rows : int64[k], numbers : list of int
+        The reads, which they are, and how many are from each stretch.
     """
     cdef int64_t start, stop, n, i, at, first, behind, last, k = 0, reads = 0
     cdef int mates
@@ -493,7 +493,8 @@ def spread(const uint8_t[::1] bases, const uint32_t[::1] offsets, const uint8_t[
     for i in range(k):
         if ends[i + 1] > ends[i]:
             memcpy(&out[ends[i]], &bases[offsets[rows[i]]], ends[i + 1] - ends[i])
-    return bases_array, offsets_array, None if mate is None else np.asarray(mate)[rows_array[:k]], numbers
+    rows_array = rows_array[:k]
+    return bases_array, offsets_array, None if mate is None else np.asarray(mate)[rows_array], rows_array, numbers
 
 
 def pass_over(int fd, uint8_t[::1] buffer not None, size_t filled, uint32_t most, size_t enough):

@@ -33,6 +33,7 @@ def reads_of_stretches(
     cigars: NDArray[np.uint32],
     mate: NDArray[np.uint8],
     starts: NDArray[np.int64],
+    rows: NDArray[np.int64],
     numbers: list[int],
     orientations: list[int],
     confident: int,

@@ -69,7 +69,7 @@ def spread(
     mate: NDArray[np.uint8] | None,
     stretches: list[tuple[int, int]],
     most: int,
-) -> tuple[NDArray[np.uint8], NDArray[np.uint32], NDArray[np.uint8] | None, list[int]]: ...
+) -> tuple[NDArray[np.uint8], NDArray[np.uint32], NDArray[np.uint8] | None, NDArray[np.int64], list[int]]: ...
 def pack(
     bases: _Bytes,
     offsets: NDArray[np.uint32],

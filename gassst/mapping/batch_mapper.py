@@ -51,8 +51,6 @@ class BatchMapper:
     """What searches whole batches beside the host."""
     counts_details: bool = True
     """Whether `map_batch` counts what statistics alone show: errors by cycle, coverage and template lengths."""
-    cuts: bool = False
-    """Whether reads are cut where their fragment ends, although whole ones are aligned, and stay so."""
     are_mates: bool = False
     """Whether reads are mates although they are mapped one by one: each gets what it would get beside its partner."""
 
@@ -87,7 +85,7 @@ class BatchMapper:
         whole_reads = params.reports_whole_reads and not are_mates
         insert = insert or self.insert
         shown = packed
-        if params.mode == "local" or self.cuts:
+        if params.mode == "local":
             shown = read_through.cut(packed, fragment_ends(packed, mate))
         context = BatchContext.of(*searched, shown, self.on_device, whole_reads, insert.errors)
         if params.strand is not None:
@@ -98,7 +96,7 @@ class BatchMapper:
         if self.index.reference.alt is not None:
             from gassst.mapping.alt import map_batch_with_alt as mapped
         result = mapped(context, self.extender, stats, mate, insert)
-        if shown is not packed and not self.cuts:
+        if shown is not packed:
             result = read_through.put_back(result, context, packed)
         if params.meth is not None:
             stats.proper -= fail_chimeras(result, packed.lengths, mate)

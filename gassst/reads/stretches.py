@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -51,6 +52,10 @@ class Stretches:
             found.append(between_templates(batch, min(end, len(batch))))
         return found
 
+    def judged(self, batch: ReadBatch) -> list[tuple[int, int]]:
+        """Where those of its stretches begin and end that the run has not learned its library from."""
+        return list(pairwise(self.bounds(batch)))[int(self.is_head) :]
+
 
 def whole_stretches(batches: Iterable[Unparsed], size: int) -> Iterator[Stretches]:
     """The reads of the batches in batches of whole stretches. Where they are such already, nothing is parsed here.
@@ -86,16 +91,18 @@ def between_templates(batch: ReadBatch, at: int) -> int:
     return at + int(0 < at < len(batch) and batch.mate is not None and batch.mate[at] == 2)
 
 
-def spread(batch: ReadBatch, stretches: list[tuple[int, int]], most: int) -> tuple[ReadBatch, list[int]]:
+def spread(
+    batch: ReadBatch, stretches: list[tuple[int, int]], most: int
+) -> tuple[ReadBatch, np.ndarray, list[int]]:
     """About `most` reads of each stretch, or all, from everywhere in it: a library may end within.
 
-    `stretches`: where they begin and end, in their order. Returns the reads, without names and qualities, and how many
-    are from each.
+    `stretches`: where they begin and end, in their order. Returns the reads, without names and qualities, which
+    reads of the batch they are (int64[k]), and how many are from each.
     """
     of_reads = batch.bases, batch.offsets, batch.mate
-    bases, offsets, mate, numbers = _reads.spread(*of_reads, stretches, most)
+    bases, offsets, mate, rows, numbers = _reads.spread(*of_reads, stretches, most)
     none = np.zeros(len(offsets), np.uint32)
-    return ReadBatch(batch.names[:0], none, bases, None, offsets, mate=mate), numbers
+    return ReadBatch(batch.names[:0], none, bases, None, offsets, mate=mate), rows, numbers
 
 
 def joined(batches: Sequence[Unparsed]) -> Unparsed:

@@ -1,8 +1,8 @@
 """The libraries of a run: that of the first reads, and those of stretches that are unlike it.
 
-A few reads from everywhere in a stretch are mapped, each on its own and as a whole. If the first library hardly
-explains them, more reads are mapped, as the first ones were, and the stretch gets a library of its own. So what a read
-is judged by depends on the first reads of the input and on its own stretch, on nothing else.
+A few reads from everywhere in a stretch are looked at once they are mapped. If the first library hardly explains them,
+more reads are mapped, as the first ones were, and the stretch gets a library of its own. So what a read is judged by
+depends on the first reads of the input and on its own stretch, on nothing else.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from gassst.search.arrays import BatchResult
 log = logging.getLogger("gassst")
 
 PROBED = 64
-"""Reads of a stretch that are looked at in any case: 3 to 3.5 % of the CPU time of clean pairs of 100 bases."""
+"""Reads of a stretch that are looked at."""
 LEARNED = 1024
 """Reads of a stretch that its own library is learned from, as many as place mates right (lab/constants.md)."""
 TYPICAL_READ = 100  # bases, where nothing tells
@@ -136,17 +136,18 @@ class Probe(NamedTuple):
         cls,
         result: BatchResult,
         mate: np.ndarray,
+        rows: np.ndarray,
         numbers: list[int],
         orientations: Sequence[str],
         starts: np.ndarray,
     ) -> list[Probe]:
-        """Of each stretch, from the `result` of mapping so many reads of each on their own.
+        """Of each stretch, from the `result` of a batch: so many of the reads `rows` (int64[k]) of each.
 
         `mate` uint8[n]: 0 single, 1 first, 2 last mate; `starts` int64[c] of the contigs.
         """
         codes = [ORIENTATIONS.index(each) for each in orientations]
         found = _counts.reads_of_stretches(
-            result.hits, result.cigars, mate, starts, numbers, codes, CONFIDENT
+            result.hits, result.cigars, mate, starts, rows, numbers, codes, CONFIDENT
         )
         return [
             cls(reads, mismatches, bases, dict(zip(orientations, sizes, strict=True)))

@@ -9,12 +9,12 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain, islice, pairwise
+from itertools import chain, islice
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from gassst.mapping.batch_mapper import BatchMapper, planned
+from gassst.mapping.batch_mapper import BatchMapper
 from gassst.model.params import MAX_READ_LENGTH
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats
@@ -101,6 +101,9 @@ class MappingWork:
 
     def __init__(self, mapper: BatchMapper):
         self.mapper = mapper
+        self._changes = (
+            False  # whether the batch before had stretches unlike the first library, in any thread
+        )
 
     def map(
         self, batch: ReadBatch | Unparsed, insert: InsertModel, finish: Shared[Finish[Finished]]
@@ -122,11 +125,17 @@ class MappingWork:
         with stats.timed("parse"):
             batch = batch.parsed()
         stats.renamed, stats.left_out, stats.doubts = batch.renamed, batch.left_out, doubts_of(batch)
-        parts = [(0, len(batch), insert)] if stretches is None else self._libraries(stretches, batch, insert)
+        judged = [] if stretches is None else stretches.judged(batch)
+        # What is unlike the first library is mapped once more. Where that was so before, some reads are mapped first.
+        found = None if self._changes else self.mapper.map_batch(batch, insert)
+        parts = self._libraries(batch, judged, insert, found and found[0])
+        self._changes = any(library is not insert for *_, library in parts)
+        if self._changes:
+            found = None
         results = []
         for start, stop, library in parts:
             part = batch if len(parts) == 1 else batch.part(start, stop)
-            result, counted = self.mapper.map_batch(part, library)
+            result, counted = found or self.mapper.map_batch(part, library)
             results.append(over_origin(self.mapper, part, result, library, counted))
             stats += counted
             stats.libraries.append(Library(library, stop - start))
@@ -138,34 +147,41 @@ class MappingWork:
         return finished, stats
 
     def _libraries(
-        self, stretches: Stretches, batch: ReadBatch, first: InsertModel
+        self, batch: ReadBatch, judged: list[tuple[int, int]], first: InsertModel, found: BatchResult | None
     ) -> list[tuple[int, int, InsertModel]]:
-        """The parts of a batch by the library that each is judged by, `first` where it is not unlike that."""
-        bounds = stretches.bounds(batch)
-        judged = list(pairwise(bounds))[int(stretches.is_head) :]
-        parts = [(0, bounds[1], first)] if stretches.is_head and len(bounds) > 1 else []
-        others = dict.fromkeys(self._unlike(batch, judged, first)) if judged else {}
+        """The parts of a batch by the library that each is judged by, `first` where it is not unlike that.
+
+        `judged`: where stretches begin and end. `found`: what the first library makes of the batch, if that is known.
+        """
+        unlike = self._unlike(batch, judged, first, found) if judged else []
+        if not unlike:
+            return [(0, len(batch), first)]
+        parts = [(0, judged[0][0], first)] if judged[0][0] else []
         for start, stop in judged:
-            library = self._own(batch, start, stop, first) if start in others else first
+            library = self._own(batch, start, stop, first) if start in unlike else first
             if parts and parts[-1][2] is library:
                 parts[-1] = parts[-1][0], stop, library
             else:
                 parts.append((start, stop, library))
-        return parts or [(0, 0, first)]
+        return parts
 
-    def _unlike(self, batch: ReadBatch, judged: list[tuple[int, int]], first: InsertModel) -> list[int]:
+    def _unlike(
+        self, batch: ReadBatch, judged: list[tuple[int, int]], first: InsertModel, found: BatchResult | None
+    ) -> list[int]:
         """Where the stretches begin that seem to be of another library."""
-        probed, numbers = spread(batch, judged, PROBED)
-        mate = np.zeros(len(probed), np.uint8) if probed.mate is None else probed.mate
-        result, _ = self._probers[int(probed.mate is None)].map_batch(probed)
+        probed, rows, numbers = spread(batch, judged, PROBED)
+        if found is None:
+            batch, rows, found = probed, np.arange(len(rows)), self.mapper.map_batch(probed, first)[0]
+        mate = np.zeros(len(batch), np.uint8) if batch.mate is None else batch.mate
         of_mapper = self.mapper.params.orientations, self.mapper.reference.starts
-        probes, sizes = Probe.of(result, mate, numbers, *of_mapper), self.mapper.params.insert is None
+        probes = Probe.of(found, mate, rows, numbers, *of_mapper)
+        judges_inserts = self.mapper.params.insert is None
         stretches = zip(judged, probes, strict=True)
-        return [start for (start, _), probe in stretches if probe.is_unlike(first, sizes)]
+        return [start for (start, _), probe in stretches if probe.is_unlike(first, judges_inserts)]
 
     def _own(self, batch: ReadBatch, start: int, stop: int, first: InsertModel) -> InsertModel:
         """The library of one stretch."""
-        reads, _ = spread(batch, [(start, stop)], LEARNED)
+        reads, *_ = spread(batch, [(start, stop)], LEARNED)
         samples, counts = self._sampled(reads)
         learned = library_of(self.mapper.params.orientations, [samples], [counts])
         length = len(reads.bases) // max(len(reads), 1)
@@ -188,17 +204,6 @@ class MappingWork:
     def _for_best_hits(self) -> tuple[BatchMapper, BatchMapper]:
         """The mappers that sample mates and single reads."""
         return self.mapper.for_best_hits(are_mates=True), self.mapper.for_best_hits(are_mates=False)
-
-    @cached_property
-    def _probers(self) -> tuple[BatchMapper, BatchMapper]:
-        """The same for a few reads: they are aligned as wholes, which costs a third."""
-        return _prober(self._for_best_hits[0]), _prober(self._for_best_hits[1])
-
-
-def _prober(mapper: BatchMapper) -> BatchMapper:
-    """Reads are cut where they run into an adapter, but not clipped."""
-    params = replace(mapper.params, mode="global")
-    return replace(mapper, **planned(params, mapper.index), on_device=None, counts_details=False, cuts=True)
 
 
 class MappingRun(Generic[Finished]):

@@ -96,7 +96,7 @@ def test_a_part_goes_on_where_the_one_before_it_ends():
 def test_a_sample_is_of_whole_pairs_from_everywhere():
     reads = [(f"p{i // 2}", "ACGT" * 5, None) for i in range(2000)]
     (batch,) = batch_records(reads, batch_size=2000, interleaved=True)
-    some, numbers = spread(batch, [(400, 1000), (1000, 1600)], 50)
+    some, _, numbers = spread(batch, [(400, 1000), (1000, 1600)], 50)
     assert numbers == [50, 50]
     assert some.mate is not None and some.mate.tolist() == [1, 2] * 50
     alone = batch_of_records([(str(i), "A" * (10 + i // 10), None) for i in range(1000)])
