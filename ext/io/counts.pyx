@@ -42,15 +42,16 @@ def count_reads(const hit_t[::1] hits, const read_summary_t[::1] summary, const 
     cdef int64_t too_short = 0, too_long = 0, mapped = 0, sure = 0
     cdef uint16_t most = 0
     cdef const read_summary_t *read
-    with nogil:
-        for i in range(n):
-            too_short += lengths[i] < <uint32_t>shortest
-            too_long += offsets[i + 1] - offsets[i] > <uint32_t>longest
-            if summary[i].best != NO_SCORE:
-                most = max(most, summary[i].best)
-    errors_array, mapq_array = np.zeros(most + 1, np.int64), np.zeros(256, np.int64)
+    for i in range(n):
+        too_short += lengths[i] < <uint32_t>shortest
+        too_long += offsets[i + 1] - offsets[i] > <uint32_t>longest
+        if summary[i].best != NO_SCORE:
+            most = max(most, summary[i].best)
+    errors_array, mapq_array = np.empty(most + 1, np.int64), np.empty(256, np.int64)
     cdef int64_t[::1] errors = errors_array, mapq = mapq_array
     with nogil:
+        errors[:] = 0
+        mapq[:] = 0
         for i in range(hits.shape[0]):
             if i and hits[i].read == hits[i - 1].read:
                 continue

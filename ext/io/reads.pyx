@@ -581,9 +581,7 @@ cdef pack_with(const uint8_t[::1] bases, const uint32_t[::1] offsets, uint32_t l
     lengths_array = np.empty(n, np.uint32)
     plane_start_array = np.empty(n, np.uint32)
     cdef uint32_t[::1] lengths = lengths_array, plane_start = plane_start_array
-    cdef int64_t rows
-    with nogil:
-        rows = plan_rows(offsets, lengths, plane_start, size, longest, shortest)
+    cdef int64_t rows = plan_rows(offsets, lengths, plane_start, size, longest, shortest)
     if rows < 0:
         raise ValueError("offsets must not fall, nor pass the end of the bases")
     # One row of zeros more: 64 bases from any base of the last read on can be read without looking at the end.

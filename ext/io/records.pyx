@@ -213,9 +213,8 @@ cdef _check_offsets(const uint32_t[::1] offsets, size_t size, str what):
     cdef bint ascending = True
     if not offsets.shape[0]:
         raise ValueError(f"{what}: no offsets")
-    with nogil:
-        for i in range(offsets.shape[0] - 1):
-            ascending = ascending and offsets[i] <= offsets[i + 1]
+    for i in range(offsets.shape[0] - 1):
+        ascending = ascending and offsets[i] <= offsets[i + 1]
     if not ascending or offsets[offsets.shape[0] - 1] > size:
         raise ValueError(f"{what}: offsets descend or exceed the {size} bytes they point into")
 
@@ -228,11 +227,10 @@ cdef _check_mates(const uint8_t[::1] mate, Py_ssize_t n):
         return
     if mate.shape[0] != n:
         raise ValueError("mates and reads are not of the same number")
-    with nogil:
-        for i in range(n):
-            paired = paired and mate[i] <= 2
-            paired = paired and (mate[i] == 1) == (i + 1 < n and mate[i + 1] == 2)
-            paired = paired and not (i == 0 and mate[i] == 2)
+    for i in range(n):
+        paired = paired and mate[i] <= 2
+        paired = paired and (mate[i] == 1) == (i + 1 < n and mate[i + 1] == 2)
+        paired = paired and not (i == 0 and mate[i] == 2)
     if not paired:
         raise ValueError("the mates of a pair must be neighbours, 1 and 2")
 

@@ -162,10 +162,12 @@ def fragment_ends(packed, const uint8_t[:, ::1] adapters not None, int first_par
     cdef planes_t reads = planes_of(packed.planes)
     cdef adapters_t known = adapters_of(adapters, first_part, shortest, bases_an_error)
     cdef Py_ssize_t i
-    ends_array = np.zeros(lengths.shape[0], np.uint16)
+    ends_array = np.empty(lengths.shape[0], np.uint16)
     cdef uint16_t[::1] ends = ends_array
     with nogil:
         for i in range(lengths.shape[0]):
+            if mate is None or mate[i] != 2:
+                ends[i] = 0
             if mate is not None and mate[i] == 1:
                 ends[i] = ends[i + 1] = shared_end(
                     reads, 64 * <int64_t>plane_start[i], 64 * <int64_t>plane_start[i + 1],
@@ -210,10 +212,9 @@ def cut(packed, const uint16_t[::1] kept):
     cdef Py_ssize_t n = kept.shape[0], i
     cdef int64_t first = old.shape[0] - 1, at = first
     cdef bint are_whole = True
-    with nogil:
-        for i in range(n):
-            at += 2 * rows_of(kept[i])
-            are_whole &= not kept[i] and old_lengths[i] > 0
+    for i in range(n):
+        at += 2 * rows_of(kept[i])
+        are_whole &= not kept[i] and old_lengths[i] > 0
     if are_whole:
         return packed.lengths, packed.planes, packed.plane_start
     lengths_array, start_array = np.empty((2, n), np.uint32)
@@ -276,10 +277,9 @@ def put_back(result, const uint32_t[::1] kept, context):
     cdef hit_t longer
     cdef hit_t *hit
     cdef local_line_t line
-    with nogil:
-        for i in range(old.shape[0]):
-            if ground.lengths[old[i].read] > kept[old[i].read] and not old[i].flag & UNMAPPED:
-                done += old[i].cigar_runs + 3
+    for i in range(old.shape[0]):
+        if ground.lengths[old[i].read] > kept[old[i].read] and not old[i].flag & UNMAPPED:
+            done += old[i].cigar_runs + 3
     if done == first:
         return result.hits, result.summary, result.cigars
     hits_array, summary_array = np.empty_like(result.hits), np.empty_like(result.summary)
