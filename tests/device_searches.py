@@ -7,7 +7,6 @@ from engines import engine
 import gassst
 from gassst.bands.cpu import CpuExtender
 from gassst.gpu.device import Engine
-from gassst.gpu.requests import Request, Searched
 from gassst.gpu.search import DeviceSearch
 from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_pairs, batch_of_records
@@ -88,19 +87,19 @@ def hard_pairs(rng):
     return genome, batch_of_pairs(*mates)
 
 
-def search_of(engine, folder, genome):
+def search_of(opencl, folder, genome):
     """The search on a device of a genome, and a mapper of the host, with seeds of 20 bases."""
     fasta = folder / "hard.fa"
     fasta.write_bytes(b"".join(b">%s\n%s\n" % (n.encode(), s) for n, s in genome.items()))
     mapper = engine(gassst.Index.build(fasta), device="none", seed_length=20, insert=(400, 30))
-    info, device, planes = engine.info, engine.device, mapper.index.reference.planes
+    info, device, planes = opencl.info, opencl.device, mapper.index.reference.planes
     return DeviceSearch(mapper.index, Engine(info, device, planes), SPLIT), mapper
 
 
-def hard_search(engine, folder):
+def hard_search(opencl, folder):
     """The same of the genome of `hard_pairs`, and the pairs."""
     genome, batch = hard_pairs(np.random.default_rng(4))
-    return *search_of(engine, folder, genome), batch
+    return *search_of(opencl, folder, genome), batch
 
 
 def with_bases(text, places):
@@ -113,7 +112,7 @@ def with_bases(text, places):
 
 def pair_context(index, batch, params):
     mapper = engine(index, device="none", **params)
-    searched = Searched(mapper.plan, mapper.cascade, mapper.params.for_pairs())
+    searched = mapper.plan, mapper.cascade, mapper.params.for_pairs()
     context = BatchContext.of(index, mapper.parts, *searched, batch.pack())
     return context, batch.mate
 
@@ -134,19 +133,6 @@ def context_of(index, reads, **params) -> BatchContext:
     packed = batch_of_records(reads).pack(mapper.params.longest_read)
     searched = index, mapper.parts, mapper.plan, mapper.cascade, mapper.params
     return BatchContext.of(*searched, packed, whole_reads=mapper.params.reports_whole_reads)
-
-
-def assert_all_same(search: DeviceSearch, contexts: list[BatchContext]) -> None:
-    searched = Searched(contexts[0].plan, contexts[0].cascade, contexts[0].params)
-    counted = Stats()
-    requests = [Request.of(context) for context in contexts]
-    results = []
-    for context, found in zip(contexts, search.found(searched, requests), strict=True):
-        assert found is not None
-        results.append(found.result(context, counted))
-    for context, result in zip(contexts, results, strict=True):
-        assert_same_result(result, expected(context)[0])
-    assert counted.scored == sum(expected(context)[1].scored for context in contexts)
 
 
 def assert_same(search: DeviceSearch, context: BatchContext) -> None:

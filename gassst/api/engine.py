@@ -35,10 +35,9 @@ def make_engine(index: SeedIndex, params: MapParams, late: bool = False) -> Batc
     on_device: BatchDevice | None
     if late and is_late(params.device):
         from gassst.gpu.late import LateSearch
-        from gassst.gpu.requests import Searched
 
         extender = CpuExtender(index.reference.planes)
-        on_device = LateSearch(index, parts, Searched(of_params["plan"], of_params["cascade"], params))
+        on_device = LateSearch(index, parts, of_params["plan"], of_params["cascade"], params)
     else:
         extender = make_extender(index.reference.planes, device=params.device, threads=params.threads)
         on_device = device_search(index, extender, params)

@@ -6,18 +6,15 @@ they become anchors. The same anchors pass as on the host.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from gassst.gpu.arrays import GROUP, STATE, DeviceAnchors, DeviceBands, DeviceReads, DeviceSeeds, DeviceState
 from gassst.gpu.backend import ITEMS, SORTING, DeviceBackend
+from gassst.gpu.found import Found, TracedRows
 from gassst.gpu.index import SOURCES_OF_ALL
-from gassst.gpu.requests import Found, TracedRows
 from gassst.model.array_types import I64
-from gassst.model.stats import Stats
 
 if TYPE_CHECKING:
     from gassst.gpu.device import Memory
@@ -40,7 +37,7 @@ class Rows(NamedTuple):
 
 
 class AllPlaces(DeviceBackend):
-    """The passes of one stage of seeds, for requests of the whole search; the filters have the narrow band."""
+    """The passes of one stage of seeds; the filters have the narrow band."""
 
     sources = SOURCES_OF_ALL
 
@@ -74,27 +71,22 @@ class AllPlaces(DeviceBackend):
 
     # --- back to the host ----------------------------------------------------------------------------------------
 
-    def collect(self, state: DeviceState) -> Iterator[Found]:
-        """What was found of every request: all minima, in the order of `select_all`, and their alignments."""
-        slot, batch = self._slot, self.context
+    def collect(self, state: DeviceState) -> Found:
+        """What was found: all minima, in the order of `select_all`, and their alignments."""
+        slot, n = self._slot, self.context.n
         start, rows = self._minima(state)
         h = rows.n
-        *paths, packed, stops = self._traced(rows, [int(start[at]) for at in batch.first])
+        *paths, packed, n_cigars = self._traced(rows)
         read_strand, first = slot.download("columns", rows.places, 2 * h, np.uint32).reshape(2, h)
         edits, end, reach = slot.download("scores", rows.scores, 3 * h, np.uint16).reshape(3, h)
         diagonals, run_start = (slot.download(f"path{i}", paths[i], h, np.uint32) for i in range(2))
         n_runs = slot.download("n_runs", paths[2], h, np.uint16)
-        cigars = slot.download("cigars", packed, stops[-1], np.uint32)
-        columns = slot.download("state", state.columns, len(STATE) * batch.n, np.uint16)
+        cigars = slot.download("cigars", packed, n_cigars, np.uint32)
+        columns = slot.download("state", state.columns, len(STATE) * n, np.uint16)
         slot.wait()
-        of_state, counted = columns.reshape(len(STATE), batch.n), self.stats
-        for (a, b), (from_run, to_run) in zip(pairwise(batch.first), pairwise(stops), strict=True):
-            some = slice(start[a], start[b])
-            bands = read_strand[some], first[some], edits[some], end[some], start[a : b + 1]
-            of_rows = diagonals[some], run_start[some], n_runs[some]
-            traced = TracedRows(reach[some], *of_rows, cigars[from_run:to_run])
-            yield Found(a, *bands, [column[a:b] for column in of_state], counted, traced)
-            counted = Stats()
+        traced = TracedRows(*(each.copy() for each in (reach, diagonals, run_start, n_runs, cigars)))
+        bands = read_strand.copy(), first.copy(), edits.copy(), end.copy()
+        return Found(*bands, start, columns.reshape(len(STATE), n).copy(), traced)
 
     def _minima(self, state: DeviceState) -> tuple[I64, Rows]:
         """All minima, and where those of each read begin among them: int64[n + 1]."""
@@ -106,7 +98,7 @@ class AllPlaces(DeviceBackend):
         reads = bands.reads
         counts = self._counts(reads.stage)
         self._count(counts)
-        n, widths = counts["BANDS"], np.unique(batch.plan.words[batch.present]).tolist()
+        n, widths = counts["BANDS"], np.unique(batch.plan.words[self.present]).tolist()
         stride = DIAGONALS * max(widths, default=1)
         profile, minima, before = (
             slot.buffer(name, size * n)
@@ -134,15 +126,14 @@ class AllPlaces(DeviceBackend):
         slot.launch("order_minima", h, self._flips, following, state.number, *of_rows)
         return start, Rows(h, ordered, ordered_scores, reads.counters, reads.stage)
 
-    def _traced(self, rows: Rows, first: list[int]) -> tuple[Memory, Memory, Memory, Memory, list[int]]:
-        """The alignments of all rows. `first`: rows of request i are first[i] .. first[i + 1].
+    def _traced(self, rows: Rows) -> tuple[Memory, Memory, Memory, Memory, int]:
+        """The alignments of all rows.
 
-        Returns buffers: uint32[h] of the diagonals on which they begin; uint32[h], where their runs begin among those
-        of their request; uint16[h], how many they are, 0 for ungapped ones; and uint32[] of the runs. Those of request
-        i are stops[i] .. stops[i + 1], which comes last.
+        Returns buffers: uint32[h] of the diagonals on which they begin; uint32[h], where their runs begin; uint16[h],
+        how many they are, 0 for ungapped ones; and uint32[] of the runs, how many of which comes last.
         """
         slot, h = self._slot, np.uint32(rows.n)
-        plan, requests = self.context.plan, len(first) - 1
+        plan = self.context.plan
         diagonals, n_runs = slot.buffer("diagonals", 4 * rows.n), slot.buffer("n_runs", 2 * rows.n)
         gapped, run_start = slot.buffer("gapped", 8 * rows.n), slot.buffer("run_start", 4 * rows.n)
         out = diagonals, n_runs, gapped, rows.counters
@@ -151,8 +142,8 @@ class AllPlaces(DeviceBackend):
         n, room = counts["GAPPED"], counts["RUNS"]
         self._count_bands(n, n)  # each is scored in a band of its own first
         longest, widths = (
-            int(self.context.present.max()),
-            np.unique(plan.words[self.context.present]).tolist(),
+            int(self.present.max()),
+            np.unique(plan.words[self.present]).tolist(),
         )
         of_item = 16 * max(widths) * longest
         items = -(-min(n, max(TRACE_BYTES // of_item, 1)) // GROUP) * GROUP
@@ -165,13 +156,12 @@ class AllPlaces(DeviceBackend):
             slot.launch("trace_gapped", items, *seen, *of_rows, *to, words=words)
         which = slot.buffer("which", 4 * rows.n)
         slot.launch("number_gapped", n, np.uint32(n), gapped, which)
-        totals, packed = slot.filled("totals", 4 * requests), slot.buffer("packed", 4 * room)
-        for i, (a, b) in enumerate(pairwise(first)):
-            mine = np.uint32(a), np.uint32(b - a), np.uint32(i), h, gapped, which, n_runs, runs
-            slot.launch("pack_runs", b - a, *mine, totals, run_start, packed, rows.counters)
-        number = slot.download("totals", totals, requests, np.uint32)
+        total, packed = slot.filled("total", 4), slot.buffer("packed", 4 * room)
+        of_runs = gapped, which, n_runs, runs, total, run_start, packed, rows.counters
+        slot.launch("pack_runs", rows.n, h, *of_runs)
+        number = slot.download("total", total, 1, np.uint32)
         self._counts(rows.stage)  # raises where a band was not what it was found to be
-        return diagonals, run_start, n_runs, packed, [0, *np.cumsum(number, dtype=np.int64).tolist()]
+        return diagonals, run_start, n_runs, packed, int(number[0])
 
     def _count(self, counts: dict[str, int]) -> None:
         stats = self.stats

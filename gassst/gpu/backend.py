@@ -3,19 +3,17 @@
 From packed reads to the bands within the limits everything stays on the device. A stage comes back to the host twice:
 for the number of reads that take part, and for that of the anchors. Places are selected and rated on the host.
 
-A read is searched on its own, so batches of several workers are searched as one: a launch, and a wait, cost the same
-for 20,000 reads as for 200,000.
+A launch, and a wait, cost the same for 20,000 reads as for 200,000.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import reduce
-from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from gassst._core import read_through as _read_through
 from gassst.gpu.arrays import (
     COUNTERS,
     STATE,
@@ -26,12 +24,18 @@ from gassst.gpu.arrays import (
     DeviceState,
 )
 from gassst.gpu.device import OutOfDeviceMemory
+from gassst.gpu.found import Found, Looked
 from gassst.gpu.index import SOURCES, Slot
-from gassst.gpu.requests import DENSE, SEARCH, Answer, Found, Looked, Request, Searched
-from gassst.model.array_types import I64, U16, U32
+from gassst.model.array_types import COORDINATE, I64, U8, U16, U32, U64
+from gassst.model.params import MapParams
+from gassst.model.read_batch import PackedReads
 from gassst.model.stats import Stats
 from gassst.model.times import Times
 from gassst.search import single
+from gassst.search.arrays import Anchors
+from gassst.search.context import BatchContext
+from gassst.search.filters import Cascade
+from gassst.search.plan import SearchPlan
 
 if TYPE_CHECKING:
     from gassst.gpu.device import Memory
@@ -44,28 +48,52 @@ ITEMS = 1 << 18
 """Work-items at most where the device alone knows how many there would be."""
 
 
-class DeviceBatch:
-    """Reads that a device searches together, of several requests of one kind.
+class DeviceBatch(NamedTuple):
+    """Reads that a device searches: a batch, or some reads of one; what they are searched by.
 
     Attributes
     ----------
-    first : list of int
-        Reads of request i are first[i] .. first[i + 1].
-    present : int64[]
-        Their distinct lengths.
+    plan, cascade, params
+        As `BatchContext` has them.
+    planes, plane_start, lengths
+        As `PackedReads` has them.
+    flip : uint8[n]
     """
 
-    def __init__(self, searched: Searched, requests: Sequence[Request]):
-        self.plan, self.cascade, self.params = searched
-        self.requests = requests
-        self.first = [0, *accumulate(len(each.lengths) for each in requests)]
-        self.present = reduce(np.union1d, [each.present for each in requests])
-        self.plan.prepare(self.present)
+    plan: SearchPlan
+    cascade: Cascade
+    params: MapParams
+    planes: U64
+    plane_start: U32
+    lengths: U32
+    flip: U8
+
+    @classmethod
+    def of(cls, context: BatchContext) -> DeviceBatch:
+        """All reads of a batch."""
+        packed = context.packed
+        searched = context.plan, context.cascade, context.params
+        return cls(*searched, packed.planes, packed.plane_start, packed.lengths, context.flip)
+
+    @classmethod
+    def of_some(cls, context: BatchContext, reads: U32) -> DeviceBatch:
+        """Some reads (uint32[a], ascending), without the planes of the others."""
+        packed, lengths = context.packed, context.lengths[reads]
+        some = PackedReads(lengths, packed.planes, packed.plane_start[reads])
+        _, planes, plane_start = _read_through.cut(some, lengths.astype(np.uint16))
+        before = np.uint32(len(packed.planes) - 1)
+        searched = context.plan, context.cascade, context.params
+        return cls(*searched, planes[before:], plane_start - before, lengths, context.flip[reads])
 
     @property
     def n(self) -> int:
         """Reads."""
-        return self.first[-1]
+        return len(self.lengths)
+
+    @property
+    def present(self) -> I64:
+        """int64[]: their distinct lengths."""
+        return np.flatnonzero(np.bincount(self.lengths, minlength=1))
 
 
 class DeviceBackend:
@@ -82,35 +110,24 @@ class DeviceBackend:
     """Names the sources of the kernels."""
 
     def __init__(self, batch: DeviceBatch, slot: Slot):
-        self.context, self.stats = batch, Stats()
+        self.context, self.stats, self.present = batch, Stats(), batch.present
         self._slot, self._index = slot, slot.index
-        requests = batch.requests
-        is_small = requests[0].stage == DENSE
-        *self._plans, self._caps = slot.begin(batch.plan, batch.n, is_small, self.sources)
-        rows = slot.pinned("read_row", batch.n, np.uint32)
-        row = 0
-        for each, first in zip(requests, batch.first, strict=False):
-            np.add(each.plane_start, np.uint32(row), out=rows[first : first + len(each.lengths)])
-            row += len(each.planes)
+        *self._plans, self._caps = slot.begin(batch.plan, self.sources)
         self._reads = [
-            slot.upload("read_planes", *(each.planes.ravel() for each in requests)),
-            np.uint64(sum(len(each.planes) for each in requests)),
-            slot.upload_pinned("read_row", rows),
-            slot.upload("read_length", *(each.lengths for each in requests)),
-            slot.upload("read_flip", *(each.flip for each in requests)),
+            slot.upload("read_planes", batch.planes.ravel()),
+            np.uint64(len(batch.planes)),
+            slot.upload("read_row", batch.plane_start),
+            slot.upload("read_length", batch.lengths),
+            slot.upload("read_flip", batch.flip),
         ]
         self._lengths, self._flips = self._reads[3:]
         self._n, self._shift = np.uint32(batch.n), np.uint32(batch.plan.shift)
         self._planes = self._index.engine.planes, np.uint64(len(self._index.engine.reference))
         self._counters = slot.filled("counters", COUNTERS_BYTES * batch.plan.MAX_STAGES)
 
-    def answers(self) -> Iterator[Answer]:
-        """What was found of every request."""
-        stage = self.context.requests[0].stage
-        if stage == SEARCH:
-            yield from self.collect(single.run_stages(self))
-        else:
-            yield from self.looked_up(stage)
+    def searched(self) -> Found:
+        """What the whole search finds."""
+        return self.collect(single.run_stages(self))
 
     # --- seeds ---------------------------------------------------------------------------------------------------
 
@@ -123,7 +140,7 @@ class DeviceBackend:
     def unsettled(self, state: DeviceState, stage: int) -> DeviceReads:
         slot, plan, columns = self._slot, self.context.plan, self._plans[stage]
         counters, active = self._counters_of(stage), slot.buffer(f"active{stage}", 4 * self.context.n)
-        if not plan.seed_count[stage, self.context.present].any():
+        if not plan.seed_count[stage, self.present].any():
             return DeviceReads(stage, 0, active, counters, columns)
         strata = np.uint32(plan.preset.strata)
         of_reads = self._lengths, columns, state.columns, counters, active
@@ -146,7 +163,7 @@ class DeviceBackend:
         return found
 
     def look_up(self, state: DeviceState, stage: int, reads: DeviceReads) -> DeviceSeeds:
-        rows, present = self.context.plan.rows(stage), self.context.present
+        rows, present = self.context.plan.rows(stage), self.present
         width = 2 * int((-(-rows.number[present].astype(np.int64) // rows.every[present])).max())
         return self.look_up_width(state, stage, reads, width, self._caps)
 
@@ -259,7 +276,7 @@ class DeviceBackend:
         reads = buckets.reads
         count = np.uint32(COUNTERS.index("ACTIVE" if buckets.is_top else "BANDS"))
         pairs = buckets.pairs, np.uint32(buckets.room), reads.counters, count, buckets.found
-        for words in np.unique(self.context.plan.words[self.context.present]).tolist():
+        for words in np.unique(self.context.plan.words[self.present]).tolist():
             items, seen = min(buckets.room, ITEMS), (reads.plan, *self._planes)
             self._slot.launch("score_bands", items, *self._reads, *seen, *pairs, words=words)
         yield buckets
@@ -274,38 +291,33 @@ class DeviceBackend:
 
     # --- back to the host ----------------------------------------------------------------------------------------
 
-    def looked_up(self, stage: int) -> Iterator[Looked]:
-        """The anchors of a stage of the reads that every request asks about."""
-        slot, batch, state = self._slot, self.context, self.initial_state()
-        reads = self.asked(stage)
-        anchors = self.gather(self.look_up(state, stage, reads), reads, state)
-        segment = slot.download("segment", anchors.segment, 2 * batch.n, np.uint32)
-        columns = slot.download("state", state.columns, len(STATE) * batch.n, np.uint16)
-        slot.wait()
-        start, places, scores = self.collect_anchors(anchors, segment[1::2])
-        kept = int(start[-1])
-        read_strand, diagonal = slot.download("columns", places, 2 * kept, np.uint32).reshape(2, kept)
-        offset, length = slot.download("scores", scores, 2 * kept, np.uint16).reshape(2, kept)
-        slot.wait()
+    def looked_up(self, reads: U32, stage: int) -> Looked:
+        """What the seeds of a stage of some reads (uint32[a], ascending) lead to."""
+        slot, state = self._slot, self.initial_state()
+        asked = slot.upload("asked", reads)
+        of_stage = DeviceReads(stage, len(reads), asked, self._counters_of(stage), self._plans[stage])
+        anchors = self.gather(self.look_up(state, stage, of_stage), of_stage, state)
+        columns = slot.download("state", state.columns, len(STATE) * self.context.n, np.uint16)
+        found, _ = self.anchors_of_reads(anchors, reads)
         complete, capped = self._columns(columns, "COMPLETE", "CAPPED")
-        counted = self.stats
-        for a, b in pairwise(batch.first):
-            some = slice(start[a], start[b])
-            of_anchors = read_strand[some], diagonal[some], offset[some], length[some]
-            yield Looked(a, *of_anchors, start[a : b + 1], complete[a:b], capped[a:b], counted)
-            counted = Stats()
+        return Looked(found, complete[reads], capped[reads])
 
-    def collect_anchors(self, anchors: DeviceAnchors, number: U32) -> tuple[I64, Memory, Memory]:
-        """Where the anchors of every read begin, int64[n + 1], from `number` uint32[n] of each. And buffers of their
-        columns: uint32[2, c] of read strands and diagonals, uint16[2, c] of offsets and lengths."""
-        slot = self._slot
-        start, following = self._starts("next", number)
+    def anchors_of_reads(self, anchors: DeviceAnchors, reads: U32) -> tuple[Anchors, Memory]:
+        """The anchors of these reads on the host; and a buffer of uint32[2, c], read strands and diagonals."""
+        slot, n = self._slot, self.context.n
+        segment = slot.download("segment", anchors.segment, 2 * n, np.uint32)
+        slot.wait()
+        start, following = self._starts("next", segment[1::2])
         kept = int(start[-1])
         places, scores = slot.buffer("columns", 8 * kept), slot.buffer("scores", 4 * kept)
         where = anchors.owner, self._flips, anchors.segment, anchors.anchors
         to = following, np.uint32(kept), places, scores
         slot.launch("collect_anchors", anchors.size, np.uint32(anchors.size), *where, *to)
-        return start, places, scores
+        read_strand, diagonal = slot.download("columns", places, 2 * kept, np.uint32).reshape(2, kept)
+        offset, length = slot.download("scores", scores, 2 * kept, np.uint16).reshape(2, kept)
+        slot.wait()
+        columns = read_strand.copy(), diagonal.astype(COORDINATE), offset.copy(), length.copy()
+        return Anchors(*columns, np.append(start[reads], start[-1]), reads), places
 
     def _columns(self, state: U16, *names: str) -> list[U16]:
         """Columns of the state by name, as they were downloaded."""
@@ -322,22 +334,11 @@ class DeviceBackend:
         np.copyto(following, start[:-1], casting="unsafe")
         return start, self._slot.upload_pinned(name, following)
 
-    def asked(self, stage: int) -> DeviceReads:
-        """The reads whose seeds of a stage every request asks for."""
-        slot, batch = self._slot, self.context
-        size, at = sum(len(each.reads) for each in batch.requests), 0
-        numbers = slot.pinned("asked", size, np.uint32)
-        for each, first in zip(batch.requests, batch.first, strict=False):
-            np.add(each.reads, np.uint32(first), out=numbers[at : at + len(each.reads)])
-            at += len(each.reads)
-        held = slot.upload_pinned("asked", numbers)
-        return DeviceReads(stage, size, held, self._counters_of(stage), self._plans[stage])
-
     def _counters_of(self, stage: int) -> Memory:
         return self._slot.part(self._counters, COUNTERS_BYTES * stage, COUNTERS_BYTES)
 
-    def collect(self, state: DeviceState) -> Iterator[Found]:
-        """What was found of every request. The bands of a read come in the order of its stages."""
+    def collect(self, state: DeviceState) -> Found:
+        """What was found. The bands of a read come in the order of its stages."""
         slot, batch, stages = self._slot, self.context, self.context.plan.MAX_STAGES
         number = slot.download("number", state.number, batch.n, np.uint32)
         columns = slot.download("state", state.columns, len(STATE) * batch.n, np.uint16)
@@ -345,15 +346,10 @@ class DeviceBackend:
         slot.wait()
         for anchors in state.stages:
             self._count(self._counts_in(counters, anchors.reads.stage))
-        start, found_bands = self._collected(state.bands, number)
-        read_strand, first, edits, end = found_bands
+        start, (read_strand, first, edits, end) = self._collected(state.bands, number)
         slot.wait()
-        of_state, counted = columns.reshape(len(STATE), batch.n), self.stats
-        for a, b in pairwise(batch.first):
-            bands = slice(start[a], start[b])
-            found = read_strand[bands], first[bands], edits[bands], end[bands], start[a : b + 1]
-            yield Found(a, *found, [column[a:b] for column in of_state], counted)
-            counted = Stats()
+        bands = read_strand.copy(), first.copy(), edits.copy(), end.copy()
+        return Found(*bands, start, columns.reshape(len(STATE), batch.n).copy())
 
     def _collected(self, bands: list[DeviceBands], number: U32) -> tuple[I64, tuple[U32, U32, U16, U16]]:
         """Where the bands of every read begin that are kept, `number` uint32[n] of each; and once `wait` has returned

@@ -45,8 +45,6 @@ IN_FLIGHT = 2
 """Batches on the device at once: while the host prepares a command of one, the other runs."""
 WORK_BYTES = 1 << 30
 """Of a batch in flight, at least. A batch that needs more gets more while there is some."""
-MOST_AHEAD = 1 << 28
-"""Bytes of a buffer, at most, that are taken ahead of need."""
 SPARE_SHARE = 0.06
 """Of the device's memory, for its driver and for the alignments."""
 
@@ -103,8 +101,6 @@ class DeviceIndex:
         self.fit = fit(index, engine.info.memory, allocation or engine.device.max_mem_alloc_size)
         if self.fit.why:
             raise OutOfDeviceMemory(f"the index does not fit {engine.info.name}: {self.fit.why}")
-        self.reads_at_once = 0
-        """Of the largest batches that will come; 0 where nobody knows."""
         fitted = f"-DINDEX_PARTS={self.fit.parts}", f"-DPART_BITS={self.fit.part_bits}"
         self._options = " ".join([*fitted, *definitions()])
         self._by_words: dict[int, tuple[str, ...]] = {}
@@ -114,7 +110,7 @@ class DeviceIndex:
             buffers = iter(engine.given_all(all_pieces, lambda: engine.program(sources, self.of_words(1))))
         self.table, self.positions, self.following = ([next(buffers) for _ in cut] for cut in pieces)
         self.slots = [Slot(self) for _ in range(IN_FLIGHT)]
-        self._idle: queue.LifoQueue[Slot] = queue.LifoQueue()
+        self._idle: queue.SimpleQueue[Slot] = queue.SimpleQueue()  # in turn: a trial is put to each of them
         for slot in self.slots:
             self._idle.put(slot)
 
@@ -152,25 +148,16 @@ class Slot(Processing):
         self.index = index
         self._plan: tuple[SearchPlan, int] | None = None
         self._dense: tuple[SearchPlan, DenseSeeds] | None = None
-        self._scale = 1.5
 
-    def begin(
-        self, plan: SearchPlan, reads: int, is_small: bool = False, sources: tuple[Path, ...] = SOURCES
-    ) -> list[Memory]:
-        """A batch of so many reads: buffers of the plan, of the columns of every stage, and of the caps.
-
-        What the batch needs is taken for the largest one at once, as far as that is known; of the plan all is known.
-        `is_small`: a batch of a kind that is never large. `sources`: of its kernels.
-        """
+    def begin(self, plan: SearchPlan, sources: tuple[Path, ...] = SOURCES) -> list[Memory]:
+        """A batch, whose kernels have these sources: buffers of the plan, of the columns of every stage, and of the
+        caps."""
         self.paths = sources
-        self._scale = 1.0
-        buffers = self._of_plan(plan)
-        self._scale = 1.5 if is_small else max(self.index.reads_at_once / reads, 1.5)
-        return buffers
+        return self._of_plan(plan)
 
     def room(self, size: int) -> int:
-        """As much for each read of a larger batch."""
-        return max(min(int(size * self._scale), max(size + size // 2, MOST_AHEAD)), 256)
+        """Half as much more: the next batch may be larger."""
+        return max(size + size // 2, 256)
 
     def buffer(self, name: str, size: int) -> Memory:
         held = self.buffers.get(name)

@@ -15,17 +15,20 @@ from typing import TypeVar
 
 from gassst.errors import DeviceError
 from gassst.gpu.devices import is_named
+from gassst.gpu.found import Looked
 from gassst.gpu.index import IN_FLIGHT, SOURCES, SOURCES_OF_ALL
-from gassst.gpu.requests import Looked, Searched
 from gassst.gpu.search import DeviceSearch, is_looked_up, is_searched, is_taken, paced
-from gassst.gpu.trial import PairTrial, Trial
+from gassst.gpu.trial import Trial
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
 from gassst.model.array_types import U32
+from gassst.model.params import MapParams
 from gassst.model.stats import Stats
 from gassst.search.arrays import GlobalResult
 from gassst.search.context import BatchContext
 from gassst.search.dense import DenselyLooked, DenseSeeds
+from gassst.search.filters import Cascade
+from gassst.search.plan import SearchPlan
 
 log = logging.getLogger("gassst")
 T = TypeVar("T")
@@ -40,8 +43,8 @@ class LateSearch:
     ----------
     index : SeedIndex
     lookup : WholeIndex
-    searched : Searched
-        Of all runs: `device` and `threads` of its parameters are used, too. Without a name it is any GPU.
+    plan, cascade, params
+        Of all runs, as `BatchContext` has them. Without the name of a device it is any GPU.
 
     Attributes
     ----------
@@ -53,12 +56,14 @@ class LateSearch:
 
     more_threads = IN_FLIGHT
 
-    def __init__(self, index: SeedIndex, lookup: WholeIndex, searched: Searched):
-        params = searched.params
+    def __init__(
+        self, index: SeedIndex, lookup: WholeIndex, plan: SearchPlan, cascade: Cascade, params: MapParams
+    ):
         self.named = is_named(params.device)
         self.device = str(params.device).lower() if self.named else "gpu"
         self.turns = threading.Semaphore(params.threads)
-        self._index, self._lookup, self._searched, self._params = index, lookup, searched, params
+        self._index, self._lookup, self._plan, self._cascade = index, lookup, plan, cascade
+        self._params = params
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._found, self._settled = threading.Event(), threading.Event()
@@ -93,7 +98,7 @@ class LateSearch:
             return False
         if with_mates:
             return is_looked_up(self._index, self._lookup)
-        return is_searched(self._params, self._index, self._lookup, self._searched.cascade)
+        return is_searched(self._params, self._index, self._lookup, self._cascade)
 
     def end_run(self) -> None:
         """A run is over. Raises DeviceError where the device was named, and cannot be had or has failed."""
@@ -147,19 +152,17 @@ class LateSearch:
         from gassst.gpu import platforms
         from gassst.gpu.device import Engine
 
-        began = time.monotonic()
-        info, device = platforms.choose(self._tried(), self._params.threads)
+        began, index, params = time.monotonic(), self._index, self._params
+        params = params.for_pairs() if with_mates else params.for_single()
+        trial = Trial.of(index, self._plan, self._cascade, params, with_mates)
+        info, device = platforms.choose(self._tried(), params.threads)
         found = time.monotonic() - began
         self._found.set()
-        index, params = self._index, self._params
-        params = params.for_pairs() if with_mates else params.for_single()
-        make: Callable[[SeedIndex, Searched], Trial | PairTrial] = PairTrial.of if with_mates else Trial.of
-        trial = make(index, self._searched._replace(params=params))
         sources = SOURCES_OF_ALL if params.exhaustive and not with_mates else SOURCES
         search = DeviceSearch(index, Engine(info, device, index.reference.planes), sources=sources)
         if search.on_device() is None:
             return None
-        search.warm_up(trial)
+        trial.put_to(search)
         ready = time.monotonic() - began
         log.debug("%s: found in %.2f s, ready in %.2f s", info.name, found, ready)
         return search

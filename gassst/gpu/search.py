@@ -4,29 +4,19 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from time import perf_counter_ns
+from typing import TypeVar
 
-from gassst.errors import DeviceError
 from gassst.gpu.all_places import AllPlaces
 from gassst.gpu.backend import DeviceBackend, DeviceBatch
 from gassst.gpu.dense import DenseLook
 from gassst.gpu.device import Engine, OutOfDeviceMemory
+from gassst.gpu.found import Looked
 from gassst.gpu.index import IN_FLIGHT, SOURCES, DeviceIndex, Slot
-from gassst.gpu.requests import (
-    DENSE,
-    SEARCH,
-    Answer,
-    Densely,
-    Found,
-    Looked,
-    Request,
-    Searched,
-    copied,
-)
-from gassst.gpu.trial import PairTrial, Trial
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
 from gassst.model.array_types import U32
@@ -38,6 +28,8 @@ from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.filters import Cascade
 
 log = logging.getLogger("gassst")
+Passes = TypeVar("Passes", bound=DeviceBackend)
+T = TypeVar("T")
 
 FIRST_PACE = 250.0  # ns a read; what a device is taken for until it is known. An H100 needs 60
 
@@ -75,14 +67,6 @@ def paced(known: float, reads: int, nanoseconds: float) -> float:
     """
     pace = nanoseconds / max(reads, 1)
     return pace if known == 0 else min(pace, 1.5 * known)
-
-
-def _backend(searched: Searched, requests: Sequence[Request], slot: Slot) -> DeviceBackend:
-    """For requests of one kind."""
-    search = AllPlaces if searched.params.exhaustive else DeviceBackend
-    kinds = {DENSE: DenseLook, SEARCH: search}
-    kind = kinds.get(requests[0].stage, DeviceBackend)
-    return kind(DeviceBatch(searched, requests), slot)
 
 
 class DeviceSearch:
@@ -134,15 +118,18 @@ class DeviceSearch:
         """What `search.single.search` finds in a batch."""
         if not is_taken(context):
             return None
-        found = self.ask(context, stats, Request.of(context))
-        return found.result(context, stats) if isinstance(found, Found) else None
+        kind = AllPlaces if context.params.exhaustive else DeviceBackend
+        batch = DeviceBatch.of(context)
+        found = self._asked(stats, context.n, lambda slot: kind(batch, slot), kind.searched)
+        return None if found is None else found.result(context, stats)
 
     def look_up(self, context: BatchContext, stats: Stats, reads: U32, stage: int) -> Looked | None:
-        """The seeds of a stage of some reads (uint32[a], ascending)."""
+        """What the seeds of a stage of some reads (uint32[a], ascending) lead to."""
         if not is_looked_up(context.index, context.lookup):
             return None
-        found = self.ask(context, stats, Request.for_anchors(context, stage, reads))
-        return found if isinstance(found, Looked) else None
+        batch = DeviceBatch.of(context)
+        backend = partial(DeviceBackend, batch)
+        return self._asked(stats, len(reads), backend, lambda passes: passes.looked_up(reads, stage))
 
     def look_densely(
         self, context: BatchContext, stats: Stats, reads: U32, seeds: DenseSeeds
@@ -150,8 +137,8 @@ class DeviceSearch:
         """What dense seeds of some reads (uint32[a], ascending) lead to."""
         if context.left_out is not None or not is_looked_up(context.index, context.lookup):
             return None
-        found = self.ask(context, stats, Request.for_dense(context, reads, seeds))
-        return found.looked(reads) if isinstance(found, Densely) else None
+        batch = DeviceBatch.of_some(context, reads)
+        return self._asked(stats, 0, partial(DenseLook, batch), lambda passes: passes.looked(seeds, reads))
 
     def on_device(self) -> DeviceIndex | None:
         """The index on the device; None, with one warning, where it does not fit."""
@@ -164,58 +151,27 @@ class DeviceSearch:
                     log.warning("%s; the search continues on the host", error)
             return self._on_device
 
-    def warm_up(self, trial: Trial | PairTrial) -> None:
-        """Search in every slot what a trial asks for: the first search loads kernels and takes memory.
+    def _asked(
+        self, stats: Stats, reads: int, passes: Callable[[Slot], Passes], ask: Callable[[Passes], T]
+    ) -> T | None:
+        """What these passes find, on a slot; None where there is no room.
 
-        Raises DeviceError where the host finds something else.
+        `reads`: how many are asked about; 0 where the work counts neither for the run nor for the pace.
         """
         device = self.on_device()
         if device is None:
-            return
+            return None
         try:
-            with self.engine.errors():
-                for slot in device.slots:
-                    for part in trial.parts:
-                        for found in _backend(part.searched, [part.request], slot).answers():
-                            if not part.is_met_by(found):
-                                raise DeviceError(f"OpenCL device {self.engine.info.name}: wrong results")
-        except OutOfDeviceMemory as error:  # the batches that come will say what does not fit
-            log.debug("%s", error)
-
-    def ask(self, context: BatchContext, stats: Stats, request: Request) -> Answer | None:
-        """The answer to a request, of the kind that it asks for."""
-        began = perf_counter_ns()
-        searched, answer = Searched(context.plan, context.cascade, context.params), None
-        for found in self.found(searched, [request]):
-            answer = copied(found)
-        stats.nanoseconds["device"] += perf_counter_ns() - began
-        return answer
-
-    def found(self, searched: Searched, requests: Sequence[Request]) -> Iterator[Answer | None]:
-        """What was found of every request, which must be of one kind; None where there is no room.
-
-        Those for the whole search must suit `is_taken`.
-
-        They are searched together where that fits. What is found lies in memory that is used again: it must be copied
-        before the next is asked for.
-        """
-        device = self.on_device()
-        if device is None:
-            yield from (None for _ in requests)
-            return
-        try:
-            with device.slot() as slot, self.engine.errors():
+            with stats.timed("device"), device.slot() as slot, self.engine.errors():
                 began = perf_counter_ns()
-                yield from _backend(searched, requests, slot).answers()
-                if requests[0].stage != DENSE:
-                    spent, reads = perf_counter_ns() - began, sum(each.n_asked for each in requests)
-                    self.pace = paced(self.pace, reads, spent / IN_FLIGHT)
+                backend = passes(slot)
+                found = ask(backend)
         except OutOfDeviceMemory as error:
-            if len(requests) > 1:
-                for request in requests:
-                    yield from self.found(searched, [request])
-                return
             if not self._told:
                 self._told = True
                 log.warning("%s: searching on the host", error)
-            yield None
+            return None
+        if reads:
+            self.pace = paced(self.pace, reads, (perf_counter_ns() - began) / IN_FLIGHT)
+            stats.add_work_of(backend.stats)
+        return found

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from gassst.model.array_types import U16, U32
-from gassst.search.arrays import Anchors
+from gassst.gpu.found import Looked
+from gassst.model.array_types import U32
 from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.host import HostBackend
 
@@ -33,19 +33,14 @@ class SeedsOnDevice(HostBackend):
     def seeds_on_device(self) -> SeedsOnDevice:
         return self
 
-    def anchors_of(self, reads: U32, stage: int) -> tuple[Anchors, U16, U16] | None:
+    def anchors_of(self, reads: U32, stage: int) -> Looked | None:
         """What the seeds of a stage of `reads` (uint32[a], ascending) hit, sorted and merged by diagonal.
 
-        With it `complete` and `capped` of these seeds alone (uint16[a] each), as `SearchState` has them. None: the
-        host has to look them up.
+        None: the host has to look them up.
         """
         if len(reads) < LEAST_READS:
             return None
-        found = self._device.look_up(self.context, self.stats, reads, stage)
-        if found is None:
-            return None
-        self.stats.add_work_of(found.counted)
-        return found.anchors(reads), found.complete[reads], found.capped[reads]
+        return self._device.look_up(self.context, self.stats, reads, stage)
 
     def note_host(self, reads: int, nanoseconds: int) -> None:
         """The host has looked up the seeds of reads that the device did not take."""

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import replace
 from math import ceil, log
 from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gassst._core.stretches import best_stretches
+from gassst.bands.base import ReadsHandle
 from gassst.bands.cpu import CpuExtender
-from gassst.gpu.requests import Answer, Densely, Found, Looked, Request, Searched
+from gassst.errors import DeviceError
+from gassst.gpu.found import Looked
+from gassst.gpu.search import DeviceSearch
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
-from gassst.model.array_types import I64, U8, U32, U64
-from gassst.model.read_batch import ReadBatch
+from gassst.model.array_types import U8, U64
+from gassst.model.params import MapParams
 from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_pairs, batch_of_records
 from gassst.search import single
-from gassst.search.arrays import Anchors, GlobalResult
+from gassst.search.arrays import GlobalResult
 from gassst.search.context import BatchContext
-from gassst.search.dense import DenselyLooked, DenseSeeds
+from gassst.search.dense import DenseSeeds
+from gassst.search.filters import Cascade
 from gassst.search.host import HostBackend
-from gassst.search.state import SearchState
+from gassst.search.plan import SearchPlan
 
 READS, ROWS = 512, 2
 """Pieces, and rows of 64 bases of each."""
@@ -36,152 +42,97 @@ DENSELY = 4
 OCCURRENCES = 2
 """Of a dense seed, so that some are passed over."""
 COMPLEMENT = np.array([3, 2, 1, 0, 4, 5], np.uint8)
-LOOKED = "complete", "capped"
-PASSED_OVER = "clipped", "first", "last"
-ANCHORS = ("read_strand", "diagonal", "offset", "length", "start")
-RESULT = (
-    "rows",
-    "start",
-    "summary",
-    "rated",
-    "bands.read_strand",
-    "bands.band_start",
-    "bands.end",
-    "bands.edits",
+ANCHORS = tuple(
+    f"anchors.{name}" for name in ("read_strand", "diagonal", "offset", "length", "start", "reads")
 )
+LOOKED = attrgetter(*ANCHORS, "complete", "capped")
+LOOKED_DENSELY = attrgetter(*ANCHORS, "clipped", "first", "last", "stretches")
+BANDS = tuple(f"bands.{name}" for name in ("read_strand", "band_start", "end", "edits"))
+PLACES = attrgetter("rows", "start", "summary", "rated", *BANDS)
+Columns = tuple[NDArray[np.generic], ...]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class DenseTrial:
-    """A request of dense seeds of some reads (uint32[a]), and what the host finds.
+class Trial(NamedTuple):
+    """Questions to a device, each with the arrays that the host finds. An answer None is that of a device without
+    room."""
 
-    The stretches are expected on the diagonals of the host's anchors.
-    """
-
-    reads: U32
-    searched: Searched
-    request: Request
-    expected: DenselyLooked
-    stretches: I64
+    questions: list[tuple[Callable[[DeviceSearch], Columns | None], Columns]]
 
     @classmethod
-    def of(cls, context: BatchContext) -> DenseTrial:
-        """Of every so manieth read of a batch, with seeds of which one in a few occurs more than once by chance."""
-        reads = np.arange(0, context.n, DENSELY, dtype=np.uint32)
-        by_chance = ceil(log(max(context.reference.unmasked, 4), 4))
-        seeds = DenseSeeds(min(by_chance, context.index.longest_seed), 5, OCCURRENCES)
-        expected = HostBackend(context, None, Stats()).look_densely(reads, seeds)
-        read_strand, diagonal = expected.anchors.read_strand, expected.anchors.diagonal
-        stretches = best_stretches(read_strand, diagonal, context)
-        request = Request.for_dense(context, reads, seeds)
-        searched = Searched(context.plan, context.cascade, context.params)
-        return cls(reads, searched, request, expected, stretches)
+    def of(
+        cls, index: SeedIndex, plan: SearchPlan, cascade: Cascade, params: MapParams, with_mates: bool
+    ) -> Trial:
+        """Of a run over single reads, whose search must suit `search.is_searched`; or over pairs, whose seeds must suit
+        `search.is_looked_up`."""
+        fragments = codes_of(index.reference.planes, FRAGMENT_ROWS if with_mates else ROWS)
+        if with_mates:
+            first, last = fragments[:, :MATE], COMPLEMENT[fragments[:, : -MATE - 1 : -1]]
+            batch = batch_of_pairs(records_of(first), records_of(last))
+        else:
+            batch = batch_of_records(records_of(fragments))
+        whole_reads = params.reports_whole_reads and not with_mates
+        searched = index, WholeIndex(index), plan, cascade, params
+        context = BatchContext.of(*searched, batch.pack(), whole_reads=whole_reads)
+        if not with_mates:
+            return cls([_whole(context)])
+        return cls([_seeds(context)] + [_dense_seeds(context)] * (params.mode == "local"))
 
-    def is_met_by(self, found: Answer | None) -> bool:
-        """Whether a device has found the same."""
-        if not isinstance(found, Densely):
-            return False
-        looked = found.looked(self.reads)
-        return (
-            _are_same(looked.anchors, self.expected.anchors, ANCHORS)
-            and _are_same(looked, self.expected, PASSED_OVER)
-            and looked.stretches is not None
-            and np.array_equal(looked.stretches, self.stretches)
-        )
+    def put_to(self, search: DeviceSearch) -> None:
+        """Ask a device, in every slot: the first search loads kernels and takes memory.
 
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Trial:
-    """A request of single reads, and what the host finds. No search of single reads asks a device for dense seeds."""
-
-    context: BatchContext
-    searched: Searched
-    request: Request
-    expected: GlobalResult
-    rows: tuple[NDArray[np.generic], ...]
-    """The alignments are expected so, where the device makes those, too (`BatchResult.rows`)."""
-
-    @classmethod
-    def of(cls, index: SeedIndex, searched: Searched) -> Trial:
-        """In an index. All is searched, which must suit `device.is_searched`."""
-        batch = batch_of_records(records_of(codes_of(index.reference.planes, ROWS)))
-        context = _context_of(index, searched, batch, searched.params.reports_whole_reads)
-        with CpuExtender(index.reference.planes).open_reads(context.packed) as bands:
-            backend = HostBackend(context, bands, Stats())
-            expected = single.search(backend)
-            rows = backend.trace_back(expected).rows if searched.params.exhaustive else ()
-        return cls(context, searched, Request.of(context), expected, rows)
-
-    @property
-    def parts(self) -> list[Trial]:
-        """What is asked: this alone."""
-        return [self]
-
-    def is_met_by(self, found: Answer | None) -> bool:
-        """Whether a device has found the same."""
-        if not isinstance(found, Found):
-            return False
-        result = found.result(self.context, Stats())
-        if not _are_same(result, self.expected, RESULT):
-            return False
-        rows = HostBackend(self.context, None, Stats()).trace_back(result).rows if self.rows else ()
-        return all(map(np.array_equal, rows, self.rows))
+        Raises DeviceError where it finds something else.
+        """
+        device = search.on_device()
+        for _ in device.slots if device else ():
+            for ask, expected in self.questions:
+                found = ask(search)
+                if found is not None and not all(map(np.array_equal, found, expected)):
+                    raise DeviceError(f"OpenCL device {search.engine.info.name}: wrong results")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class PairTrial:
-    """A request of the seeds of pairs, and what the host finds.
+def _whole(context: BatchContext) -> tuple[Callable[[DeviceSearch], Columns | None], Columns]:
+    """The whole search of single reads, and the rows of all places where these are wanted."""
 
-    Attributes
-    ----------
-    expected
-        State of the search, and anchors.
-    dense
-        A trial of dense seeds, where the search asks for these.
-    """
+    def columns(result: GlobalResult, bands: ReadsHandle | None) -> Columns:
+        if not context.params.exhaustive:
+            return PLACES(result)
+        return *PLACES(result), *HostBackend(context, bands, Stats()).trace_back(result).rows
 
-    context: BatchContext
-    searched: Searched
-    request: Request
-    expected: tuple[SearchState, Anchors]
-    dense: DenseTrial | None
+    def ask(search: DeviceSearch) -> Columns | None:
+        found = search.search(context, Stats())
+        return None if found is None else columns(found, None)
 
-    @classmethod
-    def of(cls, index: SeedIndex, searched: Searched) -> PairTrial:
-        """In an index, which must suit `device.is_looked_up`."""
-        fragments = codes_of(index.reference.planes, FRAGMENT_ROWS)
-        first, last = fragments[:, :MATE], COMPLEMENT[fragments[:, : -MATE - 1 : -1]]
-        context = _context_of(index, searched, batch_of_pairs(records_of(first), records_of(last)))
-        host = HostBackend(context, None, Stats())
-        state = host.initial_state()
-        reads = host.unsettled(state, 0)
-        anchors = host.gather(host.look_up(state, 0, reads), reads, None)
-        request = Request.for_anchors(context, 0, reads)
-        return cls(context, searched, request, (state, anchors), _dense_of(context))
-
-    @property
-    def parts(self) -> list[PairTrial | DenseTrial]:
-        """What is asked, one after the other."""
-        return [self] if self.dense is None else [self, self.dense]
-
-    def is_met_by(self, found: Answer | None) -> bool:
-        """Whether a device has found the same."""
-        if not isinstance(found, Looked):
-            return False
-        state, anchors = self.expected
-        same = _are_same(found, state, LOOKED)
-        return same and _are_same(found.anchors(anchors.reads), anchors, ANCHORS)
+    with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
+        return ask, columns(single.search(HostBackend(context, bands, Stats())), bands)
 
 
-def _context_of(
-    index: SeedIndex, searched: Searched, batch: ReadBatch, whole_reads: bool = False
-) -> BatchContext:
-    return BatchContext.of(index, WholeIndex(index), *searched, batch.pack(), whole_reads=whole_reads)
+def _seeds(context: BatchContext) -> tuple[Callable[[DeviceSearch], Columns | None], Columns]:
+    """The first seeds of pairs."""
+    host = HostBackend(context, None, Stats())
+    state = host.initial_state()
+    reads = host.unsettled(state, 0)
+    anchors = host.gather(host.look_up(state, 0, reads), reads, None)
+
+    def ask(search: DeviceSearch) -> Columns | None:
+        found = search.look_up(context, Stats(), reads, 0)
+        return None if found is None else LOOKED(found)
+
+    return ask, LOOKED(Looked(anchors, state.complete[reads], state.capped[reads].astype(np.uint16)))
 
 
-def _dense_of(context: BatchContext) -> DenseTrial | None:
-    """Dense seeds are looked up where ends may be clipped."""
-    return DenseTrial.of(context) if context.params.mode == "local" else None
+def _dense_seeds(context: BatchContext) -> tuple[Callable[[DeviceSearch], Columns | None], Columns]:
+    """Dense seeds, which are looked up where ends may be clipped. One in a few occurs more than once by chance."""
+    reads = np.arange(0, context.n, DENSELY, dtype=np.uint32)
+    by_chance = ceil(log(max(context.reference.unmasked, 4), 4))
+    seeds = DenseSeeds(min(by_chance, context.index.longest_seed), 5, OCCURRENCES)
+    expected = HostBackend(context, None, Stats()).look_densely(reads, seeds)
+    stretches = best_stretches(expected.anchors.read_strand, expected.anchors.diagonal, context)
+
+    def ask(search: DeviceSearch) -> Columns | None:
+        found = search.look_densely(context, Stats(), reads, seeds)
+        return None if found is None else LOOKED_DENSELY(found)
+
+    return ask, LOOKED_DENSELY(replace(expected, stretches=stretches.astype(np.uint32)))
 
 
 def codes_of(planes: U64, n_rows: int) -> U8:
@@ -201,7 +152,3 @@ def records_of(codes: U8) -> list[tuple[str, bytes, None]]:
     return [
         (str(i), read.tobytes(), None) for i, read in enumerate(np.frombuffer(b"ACGTNN", np.uint8)[codes])
     ]
-
-
-def _are_same(a: object, b: object, names: tuple[str, ...]) -> bool:
-    return all(np.array_equal(attrgetter(name)(a), attrgetter(name)(b)) for name in names)

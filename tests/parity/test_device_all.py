@@ -8,9 +8,7 @@ from opencl_devices import usable
 
 import gassst
 from gassst.bands.cpu import CpuExtender
-from gassst.gpu.requests import Request, Searched
 from gassst.gpu.search import DeviceSearch
-from gassst.gpu.trial import Trial
 from gassst.model.stats import Stats
 from gassst.search import single
 from gassst.search.host import HostBackend
@@ -24,24 +22,13 @@ def on_host(context):
         return backend.trace_back(single.search(backend)), counts
 
 
-def rows_of(found, context, counts):
-    """The rows of what a device has found: nothing is aligned on the host."""
-    no_bands = None
-    return HostBackend(context, no_bands, counts).trace_back(found.result(context, counts))
-
-
-def assert_all_places(search: DeviceSearch, contexts, least: int = 1) -> None:
-    searched = Searched(contexts[0].plan, contexts[0].cascade, contexts[0].params)
-    counts, expected_counts, rows = Stats(), Stats(), 0
-    founds = search.found(searched, [Request.of(context) for context in contexts])
-    for context, found in zip(contexts, founds, strict=True):
-        assert found is not None
-        mine = rows_of(found, context, counts)
-        true, of_host = on_host(context)
-        expected_counts.add_work_of(of_host)
-        assert_same_rows(mine, true)
-        rows += len(true.hits)
-    assert rows >= least
+def assert_all_places(search: DeviceSearch, context, least: int = 1) -> None:
+    counts = Stats()
+    found = search.search(context, counts)
+    mine = HostBackend(context, None, counts).trace_back(found)  # nothing is aligned on the host
+    true, expected_counts = on_host(context)
+    assert_same_rows(mine, true)
+    assert len(true.hits) >= least
     for name in ("occurrences", "scored", "traced"):
         assert getattr(counts, name) == getattr(expected_counts, name), name
     if not expected_counts.funnel.stages:
@@ -64,14 +51,14 @@ def assert_all_places(search: DeviceSearch, contexts, least: int = 1) -> None:
 )
 def test_it_finds_what_the_host_finds(search, index, small_reads, params):
     some = [*small_reads, *with_adapters(small_reads[:60])]
-    assert_all_places(search, [context_of(index, some, all_hits=True, **params)], len(some))
+    assert_all_places(search, context_of(index, some, all_hits=True, **params), len(some))
 
 
 def test_reads_of_many_lengths(search, index, small_reads):
     """Bands of one, two and more words, and reads too short for a seed."""
     some = [(n, s[: 8 + i % 5 * 24], None) for i, (n, s, _) in enumerate(small_reads)]
     long = [(f"long{i}", "".join(s for _, s, _ in small_reads[i : i + 6]), None) for i in range(12)]
-    assert_all_places(search, [context_of(index, [*some, *long], all_hits=True, min_identity=70)])
+    assert_all_places(search, context_of(index, [*some, *long], all_hits=True, min_identity=70))
 
 
 def test_repeats(engine, tmp_path):
@@ -84,7 +71,7 @@ def test_repeats(engine, tmp_path):
     reads = [(f"r{i}", (unit * 6)[i : i + 60], None) for i in range(40)]
     reads += [(f"c{i}", copies[7 * i : 7 * i + 60], None) for i in range(100)]
     context = context_of(mapper.index, reads, all_hits=True, min_identity=85, sensitivity=5)
-    assert_all_places(search, [context], 4000)
+    assert_all_places(search, context, 4000)
 
 
 def test_places_that_only_their_order_or_the_middle_of_a_band_decides(engine, tmp_path):
@@ -103,12 +90,7 @@ def test_places_that_only_their_order_or_the_middle_of_a_band_decides(engine, tm
         for at in range(0, len(each) - 60, 3):
             reads.append((f"s{i}_{at}", bf.mutate(rng, each[at : at + 60].encode(), 5).decode(), None))
     context = context_of(mapper.index, reads, all_hits=True, min_identity=80, sensitivity=5, seed_length=5)
-    assert_all_places(search, [context], 4000)
-
-
-def test_requests_that_are_searched_together_do_not_meet(search, index, small_reads):
-    parts = small_reads[:70], [("short", "ACGT", None)], small_reads[300:310], small_reads[70:200]
-    assert_all_places(search, [context_of(index, part, all_hits=True, min_identity=90) for part in parts])
+    assert_all_places(search, context, 4000)
 
 
 def test_batches_of_all_and_of_the_best_places_follow_each_other(search, index, small_reads):
@@ -118,16 +100,6 @@ def test_batches_of_all_and_of_the_best_places_follow_each_other(search, index, 
         with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
             backend = HostBackend(context, bands, Stats())
             assert_same_rows(backend.trace_back(found), backend.trace_back(single.search(backend)))
-
-
-def test_a_trial_compares_alignments(search, index, small_reads, monkeypatch):
-    context = context_of(index, small_reads[:60], all_hits=True, min_identity=90)
-    trial = Trial.of(index, Searched(context.plan, context.cascade, context.params))
-    search.warm_up(trial)
-    (found,) = search.found(trial.searched, [trial.request])
-    assert trial.is_met_by(found)
-    traced = found.traced._replace(diagonal=found.traced.diagonal + np.uint32(1))
-    assert not trial.is_met_by(found._replace(traced=traced))
 
 
 @pytest.mark.device

@@ -2,15 +2,12 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
-from device_searches import assert_same_rows, context_of, hard_search, pairs_of, sizes_asked
+from device_searches import assert_same_rows, hard_search, pairs_of, sizes_asked
 from engines import engine
 
 from gassst.gpu import search as device
 from gassst.gpu import seeds as device_seeds
-from gassst.gpu.requests import Request, Searched
-from gassst.search.arrays import Anchors
 
 
 @pytest.fixture(autouse=True)
@@ -54,17 +51,3 @@ def test_copies_borders_and_seeds_passed_over(engine, tmp_path):
     """Pairs that fit two places alike, mates on either side of a border, and elements of many copies."""
     counted = assert_same_records(*hard_search(engine, tmp_path))
     assert counted.capped > 20 and counted.funnel.stages["band32"].entered > 100
-
-
-def test_requests_that_are_looked_up_together_do_not_meet(search, index, small_reads):
-    parts = (0, 50), (50, 51), (51, 180)
-    contexts = [context_of(index, small_reads[a:b]) for a, b in parts]
-    reads = [np.arange(0, context.n, 2, dtype=np.uint32) for context in contexts]
-    requests = [Request.for_anchors(context, 0, some) for context, some in zip(contexts, reads, strict=True)]
-    searched = Searched(contexts[0].plan, contexts[0].cascade, contexts[0].params)
-    for request, some, found in zip(requests, reads, search.found(searched, requests), strict=True):
-        together, complete = found.anchors(some), found.complete.copy()
-        (alone,) = search.found(searched, [request])
-        for name in Anchors.__dataclass_fields__:
-            np.testing.assert_array_equal(getattr(together, name), getattr(alone.anchors(some), name))
-        np.testing.assert_array_equal(complete, alone.complete)

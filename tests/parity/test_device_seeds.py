@@ -11,10 +11,8 @@ from engines import engine
 import gassst
 from gassst._core.stretches import promising_buckets
 from gassst.bands.cpu import CpuExtender
-from gassst.gpu import requests as device_requests
 from gassst.gpu import search as device
 from gassst.gpu import seeds as device_seeds
-from gassst.gpu.requests import Request, Searched
 from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_pairs
 from gassst.search.arrays import Anchors
@@ -74,18 +72,6 @@ class TestDenseLook:
         found = search.look_densely(small_context, Stats(), reads, seeds)
         self.assert_same(found, small_context, reads, seeds)
         assert len(found.anchors) > 50 and (found.clipped > 0).any() == (seeds.occurrences < 64)
-
-    def test_requests_together(self, search, index, small_reads):
-        seeds = DenseSeeds(10, 3, 20)
-        contexts = [
-            context_of(index, small_reads[a:b], mode="local") for a, b in ((0, 50), (50, 51), (51, 180))
-        ]
-        reads = [np.arange(0, context.n, 2, dtype=np.uint32) for context in contexts]
-        searched = Searched(contexts[0].plan, contexts[0].cascade, contexts[0].params)
-        requests = [Request.for_dense(*each, seeds) for each in zip(contexts, reads, strict=True)]
-        answers = [device_requests.copied(each) for each in search.found(searched, requests)]
-        for found, context, some in zip(answers, contexts, reads, strict=True):
-            self.assert_same(found.looked(some), context, some, seeds)
 
     def assert_same(self, found, context, reads, seeds):
         with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:

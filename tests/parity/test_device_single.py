@@ -1,10 +1,11 @@
 """The search of single reads on a device finds what the host finds: bands, places, qualities, and what they cost."""
 
 import logging
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from device_searches import SPLIT, assert_all_same, assert_same, context_of, with_adapters
+from device_searches import SPLIT, assert_same, context_of, with_adapters
 
 from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError
@@ -12,10 +13,8 @@ from gassst.gpu import arrays as device_arrays
 from gassst.gpu import device as opencl_device
 from gassst.gpu import index as device_index
 from gassst.gpu import search as device
-from gassst.gpu.device import Engine, OutOfDeviceMemory
-from gassst.gpu.requests import Request, Searched
+from gassst.gpu.device import Engine
 from gassst.gpu.search import DeviceSearch
-from gassst.gpu.trial import Trial
 from gassst.model.stats import Stats
 from gassst.search import single
 from gassst.search.host import HostBackend
@@ -47,9 +46,8 @@ class TestDeviceSearch:
         """Reads without a place are left to the search by local score."""
         context = context_of(index, with_adapters(small_reads), mode="local", **params)
         assert_same(search, context)
-        (found,) = search.found(
-            Searched(context.plan, context.cascade, context.params), [Request.of(context)]
-        )
+        with search.on_device().slot() as slot:
+            found = device.DeviceBackend(device.DeviceBatch.of(context), slot).searched()
         with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
             state = single.run_stages(HostBackend(context, bands, Stats()))
         for name, column in zip(device_arrays.STATE, found.state, strict=True):
@@ -60,25 +58,6 @@ class TestDeviceSearch:
         monkeypatch.setattr(opencl_device, "COPIED", 4096)
         assert_same(DeviceSearch(index, engine, SPLIT), context_of(index, small_reads[:40]))
 
-    def test_a_search_before_the_first_changes_nothing(self, search, index, small_reads):
-        context = context_of(index, small_reads[:60])
-        search.warm_up(Trial.of(index, Searched(context.plan, context.cascade, context.params)))
-        assert_same(search, context)
-
-    def test_a_device_that_finds_other_places_is_not_used(self, search, index, small_reads, monkeypatch):
-        context = context_of(index, small_reads[:60])
-        collect = device.DeviceBackend.collect
-
-        def wrong(backend, state):
-            for found in collect(backend, state):
-                assert len(found.edits) > 100
-                found.edits[50] += 1
-                yield found
-
-        monkeypatch.setattr(device.DeviceBackend, "collect", wrong)
-        with pytest.raises(DeviceError, match="wrong results"):
-            search.warm_up(Trial.of(index, Searched(context.plan, context.cascade, context.params)))
-
     def test_one_read_and_reads_without_seeds(self, search, index, small_reads):
         assert_same(search, context_of(index, small_reads[:1]))
         assert_same(search, context_of(index, [("short", "ACGTACGT", None), ("masked", "N" * 60, None)]))
@@ -87,27 +66,11 @@ class TestDeviceSearch:
         for some in (small_reads[:9], small_reads[100:300], small_reads[9:40]):
             assert_same(search, context_of(index, some))
 
-    def test_requests_that_are_searched_together_do_not_meet(self, search, index, small_reads):
-        requests = [
-            small_reads[:70],
-            [("short", "ACGTACGT", None)],
-            small_reads[300:310],
-            small_reads[70:200],
-        ]
-        contexts = [context_of(index, reads) for reads in requests]
-        assert_all_same(search, contexts)
-
-    def test_requests_without_room_for_all_are_searched_alone(self, search, index, small_reads, monkeypatch):
-        contexts = [context_of(index, reads) for reads in (small_reads[:200], small_reads[200:400])]
-        alone = device.DeviceBackend.__init__
-
-        def one_fits(backend, batch, slot):
-            if len(batch.requests) > 1:
-                raise OutOfDeviceMemory("two are too many")
-            alone(backend, batch, slot)
-
-        monkeypatch.setattr(device.DeviceBackend, "__init__", one_fits)
-        assert_all_same(search, contexts)
+    def test_batches_of_several_threads_do_not_meet(self, search, index, small_reads):
+        parts = small_reads[:70], [("masked", "N" * 60, None)], small_reads[300:310], small_reads[70:200]
+        contexts = [context_of(index, reads) for reads in parts]
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda context: assert_same(search, context), 2 * contexts))
 
     @pytest.mark.parametrize("params", [{"all_hits": True, "strata": True}, {"filters": ("fd",)}])
     def test_other_searches_are_left_to_the_host(self, search, index, small_reads, params):

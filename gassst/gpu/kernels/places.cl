@@ -334,20 +334,16 @@ __kernel void number_gapped(uint n, __global const uint *gapped, __global uint *
         which[gapped[i]] = i;
 }
 
-/* The runs of rows first .. first + n - 1, those of one request, behind the runs of the requests before: packed uint[]. Where
- * each row's begin among those of its request: start uint[h]. `totals` uint[]: runs by request. */
-__kernel void pack_runs(uint first, uint n, uint request, uint h, __global const uint *gapped, __global const uint *which,
-                        __global const ushort *n_runs, __global const uint *runs, __global uint *totals,
-                        __global uint *start, __global uint *packed, __global uint *counters)
+/* The runs of all rows side by side: packed uint[]. Where each row's begin: start uint[h]. `total`: of how many runs. */
+__kernel void pack_runs(uint h, __global const uint *gapped, __global const uint *which, __global const ushort *n_runs,
+                        __global const uint *runs, __global uint *total, __global uint *start, __global uint *packed,
+                        __global uint *counters)
 {
     __local uint sums[GROUP];
-    uint i = get_global_id(0), row = first + i, own = i < n ? n_runs[row] : 0, before = 0;
-    uint at = reserve(own, sums, totals + request, counters + OVERFLOW);
-    for (uint r = 0; r < request; r++)
-        before += totals[r];
-    if (i >= n)
+    uint row = get_global_id(0), own = row < h ? n_runs[row] : 0, at = reserve(own, sums, total, counters + OVERFLOW);
+    if (row >= h)
         return;
     start[row] = at;
     for (uint j = 0, from = own ? gapped[h + which[row]] - own : 0; j < own; j++)
-        packed[before + at + j] = runs[from + j];
+        packed[at + j] = runs[from + j];
 }
