@@ -7,7 +7,7 @@ import numpy as np
 import pysam
 
 from gassst.files.destination import AlignmentDestination
-from gassst.records.duplicates import DuplicateSearch, Libraries, signer_for
+from gassst.records.duplicates import DuplicateSearch, LibraryNames, signer_for
 from gassst.records.marking import MarkedBamFormat, SignedRunEncoder
 from gassst.workers.threads import ThreadWorkers
 
@@ -165,7 +165,7 @@ def bam_of(templates, path):
 
 def marked(templates, path, rules, memory=1 << 30, threads=1, batch=40):
     """Write the sorted file `path` with duplicates marked; returns its counts."""
-    libraries = Libraries.of(str(HEADER), rules.within)
+    libraries = LibraryNames.of(str(HEADER), rules.within)
     encoder = SignedRunEncoder(signer_for(rules, libraries, list(CONTIGS.values())))
     search = DuplicateSearch(rules, libraries)
     destination, workers = AlignmentDestination(path, ".bai"), ThreadWorkers(None, threads)

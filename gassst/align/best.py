@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst._core.best import Tiles, instruction_sets
-from gassst.align.blocks import Geometry, Matrix, compiled_pass
+from gassst.align.blocks import BlockMatrix, Geometry, compiled_pass
 from gassst.align.gaps import gap_costs
 from gassst.align.matrices import Matrix as Scores
 from gassst.align.matrices import MatrixLike, substitution_matrix, unknown_letters
@@ -114,7 +114,7 @@ def best(
     tiles = Tiles(scores.scores.astype(np.int32), gaps.first, gaps.extend, instruction_sets()[0])
     if not on_device:
         geometry = Geometry.of(len(first), len(second), gaps, largest, workers)
-        filled = Matrix(first, second, gaps, tiles, geometry)
+        filled = BlockMatrix(first, second, gaps, tiles, geometry)
         bar = ProgressBar(progress, float(len(first)) * len(second))
         compiled_pass(filled, workers, bar.add)
         bar.finish()

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst._core.best import MOST_ROWS, Tiles
-from gassst.align.blocks import Codes, Geometry, Matrix, compiled_pass
+from gassst.align.blocks import BlockMatrix, Codes, Geometry, compiled_pass
 from gassst.align.gaps import Gaps
 from gassst.errors import DeviceError
 from gassst.gpu.device import Device, Processing
@@ -31,7 +31,7 @@ IN_FLIGHT = 64  # waves between two waits for the device, and so between two loo
 TRIAL = 2 * MOST_ROWS  # letters of both sequences that are computed twice: four tiles
 
 
-class Part(NamedTuple):
+class Columns(NamedTuple):
     """What one device computes: columns of blocks, the first and the one after the last; and its chunks."""
 
     begin: int
@@ -41,7 +41,7 @@ class Part(NamedTuple):
     """Whether the one chunk begins in the part before."""
 
 
-def parts_of(geometry: Geometry, devices: int) -> list[Part]:
+def columns_of(geometry: Geometry, devices: int) -> list[Columns]:
     """Of about the same number of columns each, no more than there are blocks."""
     columns, chunk = geometry.block_grid[1], geometry.chunk_blocks
     chunks = -(-columns // chunk)
@@ -49,11 +49,11 @@ def parts_of(geometry: Geometry, devices: int) -> list[Part]:
     if chunks > 1:
         ends = [chunks * (i + 1) // count for i in range(count)]
         return [
-            Part(begin * chunk, min(end * chunk, columns), end - begin, False)
+            Columns(begin * chunk, min(end * chunk, columns), end - begin, False)
             for begin, end in zip([0, *ends], ends, strict=False)
         ]
     ends = [columns * (i + 1) // count for i in range(count)]
-    return [Part(begin, end, 1, begin > 0) for begin, end in zip([0, *ends], ends, strict=False)]
+    return [Columns(begin, end, 1, begin > 0) for begin, end in zip([0, *ends], ends, strict=False)]
 
 
 class _Lines:
@@ -91,7 +91,7 @@ def device_pass(
     threads: int,
     progress: Progress | bool | None = None,
     geometry: Geometry | None = None,
-) -> Matrix:
+) -> BlockMatrix:
     """The matrix as `compiled_pass` leaves it, by all devices that `device` names.
 
     `geometry` is by default that of `Geometry.of_device`; its tiles are 512 x 512. Raises DeviceError, also where the
@@ -101,8 +101,8 @@ def device_pass(
     geometry = geometry or Geometry.of_device(len(query), len(target), gaps, int(scores.max()), len(found))
     if geometry.tile_columns != MOST_ROWS or geometry.tile_rows != MOST_ROWS:
         raise ValueError("tiles of a device")
-    matrix = Matrix(query, target, gaps, tiles, geometry)
-    parts = parts_of(geometry, len(found))
+    matrix = BlockMatrix(query, target, gaps, tiles, geometry)
+    parts = columns_of(geometry, len(found))
     bar, lines = ProgressBar(progress, float(len(parts))), _Lines(len(parts))
 
     def run(index: int) -> None:
@@ -153,17 +153,19 @@ class Waves(Processing):
             *["-DNVIDIA"] * device.is_nvidia,
         )
 
-    def verify(self, matrix: Matrix) -> None:
+    def verify(self, matrix: BlockMatrix) -> None:
         """Raises DeviceError where the device and compiled code differ in the first letters."""
         query, target, gaps = matrix.query[:TRIAL], matrix.target[:TRIAL], matrix.gaps
         geometry = Geometry.of_device(len(query), len(target), gaps, int(self.scores.max()))
-        expected, found = (Matrix(query, target, gaps, matrix.tiles, geometry) for _ in range(2))
+        expected, found = (BlockMatrix(query, target, gaps, matrix.tiles, geometry) for _ in range(2))
         compiled_pass(expected, 1, lambda cells: None)
-        self.compute(found, (0, parts_of(geometry, 1)), _Lines(1), ProgressBar(None, 1.0))
+        self.compute(found, (0, columns_of(geometry, 1)), _Lines(1), ProgressBar(None, 1.0))
         if not np.array_equal(found.best, expected.best):
             raise DeviceError(f"OpenCL device {self.device.info.name} computes wrong scores")
 
-    def compute(self, matrix: Matrix, place: tuple[int, list[Part]], lines: _Lines, bar: ProgressBar) -> None:
+    def compute(
+        self, matrix: BlockMatrix, place: tuple[int, list[Columns]], lines: _Lines, bar: ProgressBar
+    ) -> None:
         """Everything of one part, `place` is its number among all."""
         cl, queue, geometry = self.cl, self.queue, matrix.geometry
         index, parts = place
@@ -227,7 +229,7 @@ class Waves(Processing):
         matrix.best[:, first_tile:end_tile] = found
 
     def _continue(
-        self, matrix: Matrix, part: Part, rows: tuple[int, int], onto: tuple[Memory, Memory]
+        self, matrix: BlockMatrix, part: Columns, rows: tuple[int, int], onto: tuple[Memory, Memory]
     ) -> None:
         """Puts the line left of these rows of tiles, and the corners of the first tiles, onto the device."""
         line = matrix.down[part.begin]

@@ -171,7 +171,7 @@ def longest_span(rows: int, gaps: Gaps, largest: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Matrix:
+class BlockMatrix:
     """Two sequences, their scores, and what the passes know of their matrix.
 
     Attributes
@@ -275,7 +275,7 @@ Job = tuple[int, int, bool]
 """Row and column of a block, and whether it is the warm-up of the chunk that begins there."""
 
 
-def compiled_pass(matrix: Matrix, threads: int, done: Callable[[float], object]) -> None:
+def compiled_pass(matrix: BlockMatrix, threads: int, done: Callable[[float], object]) -> None:
     """All blocks on threads, each as soon as those that it needs are done; `done` is told of the cells."""
     geometry = matrix.geometry
     begins = set(geometry.chunk_begins)

@@ -21,7 +21,7 @@ from gassst.files.whole_file import whole_file
 from gassst.version import __version__
 from gassst.workers.tasks import Progress, is_device
 
-FORMATS = ("tsv", "paf", "sam")
+ALIGNMENT_FORMATS = ("tsv", "paf", "sam")
 COLUMNS = [
     "query",
     "query_begin",
@@ -46,7 +46,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Hit:
+class AlignmentRow:
     """One alignment: numbers of the sequences, its place among those of the query, and where it lies.
 
     Places of the query are those of the strand that is aligned.
@@ -64,7 +64,7 @@ class Hit:
     runs: NDArray[np.uint32]
 
 
-class Hits:
+class BestAlignments:
     """The best alignments of all queries, block by block; scores are those of a device where one is named."""
 
     def __init__(
@@ -86,7 +86,7 @@ class Hits:
 
             opened(str(device), threads)  # fails before anything is written
 
-    def __call__(self, progress: Progress | None = None) -> Iterator[Hit]:
+    def __call__(self, progress: Progress | None = None) -> Iterator[AlignmentRow]:
         """All hits, in the order of the queries, the best first; equal scores in the order of targets and strands."""
         whole = float(self.queries.lengths.sum())
         done = 0.0
@@ -100,7 +100,7 @@ class Hits:
         for first in range(0, len(self.queries), step):
             yield first, min(first + step, len(self.queries))
 
-    def _block(self, first: int, last: int, progress: Progress | None) -> Iterator[Hit]:
+    def _block(self, first: int, last: int, progress: Progress | None) -> Iterator[AlignmentRow]:
         n, strands = len(self.targets), len(self.strands)
         scores = np.empty((last - first, n * strands), np.int32)
         parts = [_slice(strand, first, last) for strand in self.strands]
@@ -148,11 +148,13 @@ class Hits:
         return row, column
 
 
-def _hit(found: Alignments, i: int, query: int, rank: int, reverse: bool) -> Hit:
+def _hit(found: Alignments, i: int, query: int, rank: int, reverse: bool) -> AlignmentRow:
     query_begin, query_end = int(found.query_begin[i]), int(found.query_end[i])
     target_begin, target_end = int(found.target_begin[i]), int(found.target_end[i])
     ends = query_begin, query_end, target_begin, target_end
-    return Hit(query, int(found.target[i]), rank, reverse, int(found.score[i]), *ends, found.runs_of(i))
+    return AlignmentRow(
+        query, int(found.target[i]), rank, reverse, int(found.score[i]), *ends, found.runs_of(i)
+    )
 
 
 def _slice(sequences: Sequences, first: int, last: int) -> Sequences:
@@ -183,13 +185,13 @@ def _part(progress: Progress | None, start: float, size: float) -> Progress | No
 
 
 def write_hits(
-    hits: Hits,
+    hits: BestAlignments,
     path: str | os.PathLike[str],
     form: str,
     command_line: str = "",
     progress: Progress | None = None,
 ) -> int:
-    """Write all hits in one of `FORMATS`; returns how many. "-" is standard output.
+    """Write all hits in one of `ALIGNMENT_FORMATS`; returns how many. "-" is standard output.
 
     Raises OutputError, and UsageError for SAM of proteins or of targets that share a name.
     """
@@ -219,7 +221,9 @@ def _put(file: IO[bytes], lines: Iterable[str]) -> None:
     file.write("".join(f"{line}\n" for line in lines).encode())
 
 
-def _writers(hits: Hits, form: str, command_line: str) -> tuple[list[str], Callable[[Hit], str]]:
+def _writers(
+    hits: BestAlignments, form: str, command_line: str
+) -> tuple[list[str], Callable[[AlignmentRow], str]]:
     if form == "tsv":
         return ["\t".join(COLUMNS)], lambda hit: _tsv_line(hits, hit)
     if form == "paf":
@@ -237,7 +241,7 @@ def _cigar(runs: NDArray[np.uint32]) -> str:
     return "".join(f"{run >> 4}{'MID'[run & 15]}" for run in runs.tolist())
 
 
-def _forward(hits: Hits, hit: Hit) -> tuple[int, int]:
+def _forward(hits: BestAlignments, hit: AlignmentRow) -> tuple[int, int]:
     """Begin and end on the query as it was given."""
     if not hit.reverse:
         return hit.query_begin, hit.query_end
@@ -245,7 +249,7 @@ def _forward(hits: Hits, hit: Hit) -> tuple[int, int]:
     return length - hit.query_end, length - hit.query_begin
 
 
-def _tsv_line(hits: Hits, hit: Hit) -> str:
+def _tsv_line(hits: BestAlignments, hit: AlignmentRow) -> str:
     begin, end = _forward(hits, hit)
     fields = (hits.queries.names[hit.query], begin, end, "+-"[hit.reverse], hits.targets.names[hit.target])
     return "\t".join(
@@ -253,7 +257,7 @@ def _tsv_line(hits: Hits, hit: Hit) -> str:
     )
 
 
-def _paf_line(hits: Hits, hit: Hit) -> str:
+def _paf_line(hits: BestAlignments, hit: AlignmentRow) -> str:
     begin, end = _forward(hits, hit)
     matches, _ = _counts(hits, hit)
     query, target = hits.queries, hits.targets
@@ -265,7 +269,7 @@ def _paf_line(hits: Hits, hit: Hit) -> str:
     return "\t".join(map(str, fields))
 
 
-def _sam_line(hits: Hits, hit: Hit) -> str:
+def _sam_line(hits: BestAlignments, hit: AlignmentRow) -> str:
     strand = hits.strands[hit.reverse]
     name, text = strand.names[hit.query], strand.text(hit.query)
     qualities = strand.qualities[hit.query] if strand.qualities else None
@@ -283,7 +287,7 @@ def _sam_line(hits: Hits, hit: Hit) -> str:
     return "\t".join(map(str, fields))
 
 
-def _counts(hits: Hits, hit: Hit) -> tuple[int, int]:
+def _counts(hits: BestAlignments, hit: AlignmentRow) -> tuple[int, int]:
     """Equal letters beside each other; and letters that differ or have none beside them."""
     query, target = hits.strands[hit.reverse][hit.query], hits.targets[hit.target]
     i, j, matches, edits = hit.query_begin, hit.target_begin, 0, 0

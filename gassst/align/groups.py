@@ -115,7 +115,7 @@ def _order(first: I64, second: I64) -> I64:
     return np.arange(len(key)) if (key[1:] >= key[:-1]).all() else np.argsort(key, kind="stable")
 
 
-def parts_of(groups: Groups, cells: float) -> list[Groups]:
+def split_groups(groups: Groups, cells: float) -> list[Groups]:
     """The same groups, in several runs of about `cells` each."""
     count = min(len(groups.base), max(1, round(groups.cells / cells)))
     if count <= 1:

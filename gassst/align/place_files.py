@@ -15,7 +15,7 @@ from gassst.files.sam_header import program_line
 from gassst.files.whole_file import whole_file
 from gassst.version import __version__
 
-FORMATS = ("tsv", "bed", "sam")
+PLACE_FORMATS = ("tsv", "bed", "sam")
 COLUMNS = ["pattern", "contig", "start", "end", "strand", "edits", "cigar"]
 NO_MAPQ = 255
 
@@ -23,7 +23,7 @@ NO_MAPQ = 255
 def write_places(
     search: Search, text: Any, path: str | os.PathLike[str], form: str, command_line: str = ""
 ) -> int:
-    """Write all places of a text in one of `FORMATS`; returns how many. "-" is standard output.
+    """Write all places of a text in one of `PLACE_FORMATS`; returns how many. "-" is standard output.
 
     A table and BED are written as places are found. SAM is written at the end, the fewest edits of each pattern first,
     since its header lists the contigs; a pattern without a place has an unmapped record. Raises UsageError for SAM of

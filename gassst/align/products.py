@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gassst._core.pairwise import OVERFLOW, Job, instruction_sets
 from gassst.align.gaps import gap_costs
-from gassst.align.groups import SPARSE_SHARE, Groups, pair_groups, parts_of
+from gassst.align.groups import SPARSE_SHARE, Groups, pair_groups, split_groups
 from gassst.align.matrices import MatrixLike, substitution_matrix, table_of
 from gassst.align.modes import mode_flags
 from gassst.align.scoring import Costs, prepare
@@ -332,7 +332,7 @@ class Product:
                     found, alone = pair_groups(self._costs, these, lanes, pairs)
                     share = sum(group.cells for group in found) / (THREAD_TASKS * self._threads)
                     cells = min(TASK_CELLS, max(LEAST_CELLS, share))
-                    groups += [(these, part) for group in found for part in parts_of(group, cells)]
+                    groups += [(these, part) for group in found for part in split_groups(group, cells)]
                     chosen = mine[alone]
                 self._run_each(out, slot[chosen], query[chosen], target[chosen], bar)
             self._run_groups(groups, out, bar or ProgressBar(None, 1))

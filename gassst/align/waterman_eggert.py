@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst._core.best import walk
-from gassst.align.blocks import Lines, Matrix
+from gassst.align.blocks import BlockMatrix, Lines
 
 NONE, PAIR, TARGET_GAP = 0, 1, 2  # steps of `walk`; 3 is a gap that uses up the query
 KEPT_BLOCKS = 4  # whose lines between tiles are kept, for each thread where these bytes suffice
@@ -60,7 +60,7 @@ class WatermanEggert:
     the same.
     """
 
-    def __init__(self, matrix: Matrix, threads: int = 1):
+    def __init__(self, matrix: BlockMatrix, threads: int = 1):
         self.matrix = matrix
         geometry = matrix.geometry
         line_bytes = 8 * geometry.block_rows * geometry.block_columns

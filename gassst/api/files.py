@@ -13,7 +13,7 @@ from gassst.errors import UsageError
 from gassst.files.distinct import check_distinct, paths_of, with_indexes
 from gassst.files.input_progress import size_of
 from gassst.mapping.batch_mapper import BatchMapper
-from gassst.model.given import OF_SINGLE_READS
+from gassst.model.given import SINGLE_READ_PRESETS
 from gassst.model.params import MapParams
 from gassst.model.stats import Stats
 from gassst.reads.batch_sizes import ALONE, Neighbours
@@ -24,7 +24,7 @@ from gassst.reads.source import ReadSource, SourceOptions
 from gassst.reads.tags import TagSources
 from gassst.records.options import DuplicateRules, OutputChoices, OutputFile, OutputOptions, RecordStyle
 from gassst.runs.file_run import FileOptions, FileRun, RunOptions, Watch
-from gassst.runs.file_runs import Job, map_all
+from gassst.runs.file_runs import PlannedRun, map_all
 
 _OF_FILES = (
     (OutputFile, RecordStyle, OutputOptions),
@@ -40,14 +40,14 @@ def map_files(engine: BatchMapper, samples: Sequence[dict[str, Any]]) -> Iterato
         inputs = [*paths_of(sample["reads"]), *paths_of(sample.get("mates") or [])]
         is_file = all(size_of(os.fspath(path)) is not None for path in inputs)
         make = partial(file_run, engine, **sample, neighbours=neighbours)
-        jobs.append(Job(make, is_file))
+        jobs.append(PlannedRun(make, is_file))
     return map_all(jobs)
 
 
 def preparation_of(params: MapParams, are_pairs: bool) -> Preparation:
     """What the preset does to reads before they are mapped. Raises UsageError for pairs that it refuses."""
     preset = params.preset
-    if are_pairs and preset in OF_SINGLE_READS:
+    if are_pairs and preset in SINGLE_READ_PRESETS:
         raise UsageError(f"preset {preset!r} takes single reads: these are pairs")
     return Preparation.of_preset(preset)
 

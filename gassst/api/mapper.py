@@ -26,7 +26,7 @@ from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.in_memory import batch_of_pairs, batch_of_records, batch_records
 from gassst.reads.input import Paths
-from gassst.reads.shapes import Read, parts_of
+from gassst.reads.shapes import Read, fields_of_read
 from gassst.reads.source import ReadSource
 from gassst.records import writer as sam
 from gassst.records.options import OutputOptions, RecordStyle
@@ -298,13 +298,13 @@ class Mapper:
             Also on a later call: the file of the index is checked while the first ones run.
         """
         self._watch_index()
-        name, sequence, given = parts_of(read, 1)
+        name, sequence, given = fields_of_read(read, 1)
         if quality is None and given is None and self._engine.one_read is not None and not (MD or cs):
             found = self._engine.one_read.places(sequence, Hit._make)
             if found is not None:
                 return found
         if quality is not None:
-            given = parts_of((name, sequence, quality), 1)[2]
+            given = fields_of_read((name, sequence, quality), 1)[2]
         return self._mapped_alone(batch_of_records([(name, sequence, given)]), MD, cs)[0]
 
     def map_pair(
@@ -321,7 +321,7 @@ class Mapper:
         wide enough for any usual library. Parameters and errors are those of `map_one`.
         """
         self._watch_index()
-        one, two = parts_of(first, 1, "first"), parts_of(second, 1, "second")
+        one, two = fields_of_read(first, 1, "first"), fields_of_read(second, 1, "second")
         hits = self._mapped_alone(batch_of_pairs([one], [(one[0], *two[1:])]), MD, cs)
         return hits[0], hits[1]
 

@@ -17,7 +17,7 @@ from gassst.tools.arguments import file_path, output_path
 log = logging.getLogger("gassst")
 MODES = ("local", "global", "semiglobal")
 FREE_ENDS = ("both", "query", "target")
-FORMATS = ("tsv", "paf", "bed", "sam")
+OUTPUT_FORMATS = ("tsv", "paf", "bed", "sam")
 # Options that --find has no use for.
 SCORED = {
     "mode": "local",
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Write the alignments to this file. Its suffix sets the format: .tsv, .sam, and .paf, or .bed with "
         "--find. A dash means a table on stdout.",
     )
-    add("-O", "--format", choices=FORMATS, help="Write this format, regardless of the suffix of -o.")
+    add("-O", "--format", choices=OUTPUT_FORMATS, help="Write this format, regardless of the suffix of -o.")
     add(
         "--find",
         type=int,
@@ -124,7 +124,7 @@ def main(args: argparse.Namespace) -> int:
     if args.best < 0:
         raise UsageError("--best must be 0 or more")
     check_threads(args.threads)
-    from gassst.align.files import Choice, Hits, check_format, write_hits
+    from gassst.align.files import BestAlignments, Choice, check_format, write_hits
     from gassst.align.gaps import gap_costs
     from gassst.align.matrices import substitution_matrix
     from gassst.align.modes import mode_flags
@@ -139,7 +139,7 @@ def main(args: argparse.Namespace) -> int:
     costs.verify(int(queries.lengths.max()), int(targets.lengths.max()))
     check_format(queries, targets, form)
     choice = Choice(args.best, args.min_score, args.both_strands)
-    hits = Hits(queries, targets, costs, choice, args.threads, args.device)
+    hits = BestAlignments(queries, targets, costs, choice, args.threads, args.device)
     log_start(args)
     start = time.perf_counter()
     with Progress(quiet=args.quiet) as progress:
@@ -191,7 +191,7 @@ def _counts(seconds: float) -> str:
 
 def _format(args: argparse.Namespace) -> str:
     """The format asked for. Raises UsageError for a suffix that names none, and one that the run does not write."""
-    allowed = [form for form in FORMATS if form != ("bed" if args.find is None else "paf")]
+    allowed = [form for form in OUTPUT_FORMATS if form != ("bed" if args.find is None else "paf")]
     if args.format is not None:
         if args.format not in allowed:
             raise UsageError(f"-O {args.format}: {'only with' if args.find is None else 'not with'} --find")

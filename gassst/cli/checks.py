@@ -17,7 +17,7 @@ from gassst.cli.options import (
 )
 from gassst.cli.reports import verify_reports
 from gassst.errors import ParameterError, UsageError
-from gassst.model.given import OF_SINGLE_READS
+from gassst.model.given import SINGLE_READ_PRESETS
 from gassst.model.params import MapParams
 from gassst.reads.selection import Selection
 from gassst.reads.tags import TagSources
@@ -110,7 +110,7 @@ def _holds_alignments(path: str) -> bool:
 
 def check_single(args: argparse.Namespace, params: MapParams, samples: list[Sample]) -> None:
     """Raise UsageError for pairs where only single reads have a meaning."""
-    named = f"--preset {args.preset}" if args.preset in OF_SINGLE_READS else ""
+    named = f"--preset {args.preset}" if args.preset in SINGLE_READ_PRESETS else ""
     wanted = named or ("--strata" if params.strata else "")
     wanted = wanted or ("--adapter" if preparation(args).adapters else "")
     if wanted and (args.interleaved or any(sample.mates is not None for sample in samples)):

@@ -121,8 +121,8 @@ def add_options(group: Any, kind: type, of: str = "") -> None:
             target = exclusive[option.excludes]
         for flags, settings in _arguments(field, option):
             target.add_argument(*flags, **settings)
-        if field.name in BEHIND:
-            BEHIND[field.name](target)
+        if field.name in ARGUMENTS_AFTER:
+            ARGUMENTS_AFTER[field.name](target)
 
 
 def _arguments(field: Field[Any], option: Option) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
@@ -160,7 +160,7 @@ def given(args: argparse.Namespace, kind: Any) -> dict[str, Any]:
 # --- the options, group by group ----------------------------------------------------------------------------
 
 
-BEHIND: dict[str, Callable[[Any], None]] = {
+ARGUMENTS_AFTER: dict[str, Callable[[Any], None]] = {
     "all_hits": lambda target: target.add_argument(
         "--best",
         action="store_true",

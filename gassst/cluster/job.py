@@ -16,7 +16,7 @@ from gassst.reads.source import ReadSource
 
 
 @dataclass(frozen=True)
-class Job:
+class ClusterRun:
     """What every task of a run knows.
 
     Attributes

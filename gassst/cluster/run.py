@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from gassst.cluster.client import require_dask
-from gassst.cluster.job import Job
+from gassst.cluster.job import ClusterRun
 from gassst.cluster.tasks import Progress, TaskRun, lost_scheduler
 from gassst.errors import UsageError
 from gassst.files import interrupt
@@ -117,7 +117,7 @@ def map(  # as Mapper.map
         with lost_scheduler(client):
             shards = SHARDS_PER_THREAD * max(sum(client.nthreads().values()), 1)
     with _folder_beside(target) as folder:
-        job = Job(
+        job = ClusterRun(
             index=os.path.abspath(index),
             reads=tuple(paths),
             mates=None if others is None else tuple(others),
@@ -128,7 +128,7 @@ def map(  # as Mapper.map
             stage=None if stage is None else os.fspath(stage),
         )
         with TaskRun.on(client, job) as run:
-            head = run.result_of(Job.learn_insert) if insert is None else None
+            head = run.result_of(ClusterRun.learn_insert) if insert is None else None
             stats = run.results_of_shards(insert, head, progress)
         parts = complete([job.part(number) for number in range(1, shards + 1)])
         with closing(ThreadWorkers(None, threads)) as workers:

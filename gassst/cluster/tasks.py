@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from gassst.api.mapper import Mapper
 from gassst.cluster.client import lost_errors
-from gassst.cluster.job import Job
+from gassst.cluster.job import ClusterRun
 from gassst.errors import GassstError, OutputError, UsageError, WorkerError
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
@@ -33,7 +33,7 @@ Progress = Callable[[Stats, float], None]
 class WorkerState:
     """A plugin of Dask: what a worker process keeps for the tasks of one run. The index is opened by the first."""
 
-    def __init__(self, name: str, job: Job):
+    def __init__(self, name: str, job: ClusterRun):
         self.name, self.job = name, job
 
     def setup(self, worker: Any) -> None:
@@ -63,7 +63,7 @@ class Outcome:
 
 
 def _call(name: str, call: Callable[..., Any], arguments: tuple[Any, ...]) -> Outcome:
-    """A task: a method of `Job` with the mapper of this process. An error that a user can cause is no failure of Dask,
+    """A task: a method of `ClusterRun` with the mapper of this process. An error of the user is no failure of Dask,
     which would have it tried here again.
     """
     from distributed import get_worker
@@ -89,12 +89,12 @@ class _Task:
 class TaskRun:
     """The tasks of one job: submitted, and tried elsewhere where a worker fails."""
 
-    def __init__(self, client: Client, name: str, job: Job):
+    def __init__(self, client: Client, name: str, job: ClusterRun):
         self._client, self._name, self._job = client, name, job
 
     @classmethod
     @contextmanager
-    def on(cls, client: Client, job: Job) -> Iterator[TaskRun]:
+    def on(cls, client: Client, job: ClusterRun) -> Iterator[TaskRun]:
         """The workers of a cluster get what tasks need, and forget it in the end."""
         from distributed import WorkerPlugin
 
@@ -119,7 +119,7 @@ class TaskRun:
                 if client.status == "running":
                     client.unregister_worker_plugin(name)
 
-    def result_of(self, call: Callable[[Job, Mapper], T]) -> T:
+    def result_of(self, call: Callable[[ClusterRun, Mapper], T]) -> T:
         """What one task returns."""
         [(_, result)] = self._results([_Task(call, ())])
         found: T = result
@@ -130,7 +130,7 @@ class TaskRun:
     ) -> list[Stats]:
         """The counts of all shards, in order."""
         job = self._job
-        tasks = [_Task(Job.map_shard, (number, insert, head)) for number in range(1, job.shards + 1)]
+        tasks = [_Task(ClusterRun.map_shard, (number, insert, head)) for number in range(1, job.shards + 1)]
         found: dict[int, Stats] = {}
         total = Stats()
         for task, stats in self._results(tasks):

@@ -97,7 +97,7 @@ def _zstd_decoder() -> Decoder:
     return decoder
 
 
-class Format(NamedTuple):
+class Compression(NamedTuple):
     """How streams of a format begin, what decodes one, and in units of how many zeros they may be padded (0: none)."""
 
     magic: tuple[bytes, ...]
@@ -105,23 +105,23 @@ class Format(NamedTuple):
     padding: int
 
 
-FORMATS = {
-    "gz": Format((b"\x1f\x8b",), _inflater, 1),
-    "bz2": Format((b"BZh",), bz2.BZ2Decompressor, 0),
-    "xz": Format((b"\xfd7zXZ\x00",), lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ), 4),
+COMPRESSIONS = {
+    "gz": Compression((b"\x1f\x8b",), _inflater, 1),
+    "bz2": Compression((b"BZh",), bz2.BZ2Decompressor, 0),
+    "xz": Compression((b"\xfd7zXZ\x00",), lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ), 4),
     # Frames, and the skippable ones, with which pzstd begins.
-    "zst": Format(
+    "zst": Compression(
         (b"\x28\xb5\x2f\xfd", *(bytes([n]) + b"\x2a\x4d\x18" for n in range(0x50, 0x60))),
         _zstd_decoder,
         0,
     ),
 }
-MAGIC_SIZE = max(len(magic) for form in FORMATS.values() for magic in form.magic)
+MAGIC_SIZE = max(len(magic) for form in COMPRESSIONS.values() for magic in form.magic)
 
 
 def format_of(head: bytes) -> str | None:
     """The compression of data that begin with `head`, of MAGIC_SIZE bytes where there are as many."""
-    return next((name for name, form in FORMATS.items() if head.startswith(form.magic)), None)
+    return next((name for name, form in COMPRESSIONS.items() if head.startswith(form.magic)), None)
 
 
 def is_bgzf(header: bytes) -> bool:
@@ -160,7 +160,7 @@ class Decompressed(io.RawIOBase):
 
     def __init__(self, stream: Any, kind: str, allow_truncated: bool = False, unended: bool = False) -> None:
         self._read, self._kind, self._allow_truncated = stream.readinto, kind, allow_truncated
-        self._format = FORMATS[kind]
+        self._format = COMPRESSIONS[kind]
         self._buffer = memoryview(bytearray(BLOCK))
         self._input = self._buffer[:0]  # what no decoder has been given yet
         self._decoder: Decoder | None = None

@@ -24,7 +24,7 @@ CHAIN = 8  # blocks that follow each other show that a block begins where the fi
 AT_ONCE = 1 << 20  # bytes of a file
 
 
-class Place(NamedTuple):
+class VirtualOffset(NamedTuple):
     """A point of a file: the byte where a block begins, and the byte of its text; of a plain file (byte, 0)."""
 
     block: int
@@ -34,8 +34,8 @@ class Place(NamedTuple):
 class Slice(NamedTuple):
     """What lies from one place up to another."""
 
-    start: Place
-    end: Place
+    start: VirtualOffset
+    end: VirtualOffset
 
     @property
     def size(self) -> int:
@@ -93,9 +93,9 @@ class SeekableText:
         self.close()
 
     @property
-    def end(self) -> Place:
+    def end(self) -> VirtualOffset:
         """Behind the last byte."""
-        return Place(self.size)
+        return VirtualOffset(self.size)
 
     def bytes_at(self, start: int, size: int) -> bytes:
         """Bytes of the file, fewer at its end. Raises InputError."""
@@ -104,18 +104,18 @@ class SeekableText:
         except OSError as error:
             raise unreadable(self.path, error) from error
 
-    def near(self, byte: int) -> Place:
+    def near(self, byte: int) -> VirtualOffset:
         """The first place at or behind a byte from which text can be read.
 
         In BGZF it is where a block begins: a header that a chain of others follows, each as far on as the one before
         says, up to `CHAIN` of them or the end of the file.
         """
         if byte <= 0 or byte >= self.size or not self.is_bgzf:
-            return Place(min(max(byte, 0), self.size))
+            return VirtualOffset(min(max(byte, 0), self.size))
         data = self.bytes_at(byte, (CHAIN + 1) * MOST_BLOCK)
         for match in re.finditer(rb"\x1f\x8b\x08", data[: MOST_BLOCK + 2]):
             if self._is_chain(data, match.start(), byte + len(data) == self.size):
-                return Place(byte + match.start())
+                return VirtualOffset(byte + match.start())
         if len(data) < MOST_BLOCK:  # the last block began before
             return self.end
         raise InputError(f"{self.path}: no block of BGZF begins after byte {byte}: damaged, or not BGZF")
@@ -133,7 +133,7 @@ class SeekableText:
                 return False
         return True
 
-    def texts_before(self, end: Place) -> Iterator[bytes]:
+    def texts_before(self, end: VirtualOffset) -> Iterator[bytes]:
         """All text before a place, in pieces. Raises InputError."""
         at = 0
         while at < end.block:
@@ -150,7 +150,7 @@ class SeekableText:
         if end.within:
             yield self.block_text(end.block)[0][: end.within]
 
-    def text_from(self, start: Place) -> TextFrom:
+    def text_from(self, start: VirtualOffset) -> TextFrom:
         """The text from a place on."""
         return TextFrom(self, start)
 
@@ -173,7 +173,7 @@ class TextFrom:
         What is here. `more` adds to it.
     """
 
-    def __init__(self, file: SeekableText, start: Place):
+    def __init__(self, file: SeekableText, start: VirtualOffset):
         self._file, self._start = file, start
         self._next = start.block  # byte of the file
         self.data = bytearray()
@@ -240,13 +240,17 @@ class TextFrom:
             if not self.more():
                 return len(self.data)
 
-    def place(self, at: int) -> Place:
+    def place(self, at: int) -> VirtualOffset:
         """The place of `data[at]`; where that is not there, the end of the file."""
         if not self.reach(at + 1):
             return self._file.end
         i = bisect_right(self._texts, at) - 1
         within = at - self._texts[i]
-        return Place(self._blocks[i], within) if self._file.is_bgzf else Place(self._blocks[i] + within)
+        return (
+            VirtualOffset(self._blocks[i], within)
+            if self._file.is_bgzf
+            else VirtualOffset(self._blocks[i] + within)
+        )
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ class Scan:
         """Where windows are folded, or None: all over."""
 
 
-class Found(NamedTuple):
+class FoldedWindow(NamedTuple):
     """A window, or a hairpin within one: where it begins and ends on the forward strand, from 0, and its structure."""
 
     begin: int
@@ -208,7 +208,7 @@ def _strands(
 
 def _windows(
     codes: NDArray[np.uint8], begins: NDArray[np.int64], parameters: Parameters, scan: Scan, threads: int
-) -> list[Found]:
+) -> list[FoldedWindow]:
     """Folded windows; or their hairpins, each once, folded without what lies around them."""
     places = [(a, a + scan.window, strand) for a in begins.tolist() for strand in "+-"]
     found = _folded(codes, places, parameters, threads)
@@ -224,13 +224,13 @@ def _windows(
 
 def _folded(
     codes: NDArray[np.uint8], places: list[tuple[int, int, str]], parameters: Parameters, threads: int
-) -> list[Found]:
+) -> list[FoldedWindow]:
     bases, offsets = _strands(codes, places)
     energy, brackets = fold_codes(bases, offsets, parameters, True, threads, None)
     assert brackets is not None
     text, at = brackets.tobytes().decode("ascii"), offsets.tolist()
     rows = zip(places, energy.tolist(), at[:-1], at[1:], strict=True)
-    return [Found(*place, e / 100, text[a:b]) for place, e, a, b in rows]
+    return [FoldedWindow(*place, e / 100, text[a:b]) for place, e, a, b in rows]
 
 
 def hairpins_of(structure: str, least: int) -> list[tuple[int, int]]:

@@ -24,9 +24,9 @@ from gassst.index.parts import IndexPart, part_path, replacing
 from gassst.index.reference import Reference
 from gassst.index.seed_index import (
     Counted,
+    IndexSource,
     SeedIndex,
     Sized,
-    Source,
     Told,
     bytes_of_seeds,
     json_section,
@@ -78,7 +78,7 @@ def build_parts(
         raise OutputError(f"{name}: not a regular file")
     if parts is not None and not 1 <= parts <= MAX_PARTS:
         raise UsageError(f"parts: {parts} is not from 1 to {MAX_PARTS}")
-    source = Source.of(reference, threads, alt, step, told, rename, circular)
+    source = IndexSource.of(reference, threads, alt, step, told, rename, circular)
     k, step, reference = source.k, source.step, source.reference
     cut = cut_bases(k, step, reference.total)
     counted = Counted.of(reference, k, source.threads, step, least=cut)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Piece(Protocol):
+class SeedTables(Protocol):
     """What holds seeds: an index, or a part of one."""
 
     @property
@@ -24,15 +24,15 @@ class Piece(Protocol):
     def drop_from_memory(self) -> None: ...
 
 
-class Whole(Piece, Protocol):
+class Whole(SeedTables, Protocol):
     """As `seed_index.SeedIndex`, which measures its genome by these lookups."""
 
     @property
     def step(self) -> int: ...
     @property
-    def parts(self) -> tuple[Piece, ...]: ...
+    def parts(self) -> tuple[SeedTables, ...]: ...
     @property
-    def converted(self) -> tuple[Piece, ...]: ...
+    def converted(self) -> tuple[SeedTables, ...]: ...
 
 
 class WholeIndex:
@@ -57,7 +57,7 @@ class WholeIndex:
             for part, lo, hi in self._parts():
                 seeds.copy_positions(part, lo, hi)
 
-    def _parts(self) -> Iterator[tuple[Piece, int, int]]:
+    def _parts(self) -> Iterator[tuple[SeedTables, int, int]]:
         """What holds each part, its first k-mer, and that of the next."""
         yield self.index, *self.index.kmers
 
@@ -88,7 +88,7 @@ class IndexParts(WholeIndex):
             for lo, hi in pairwise(_bounds(part, memory))
         ]
 
-    def _parts(self) -> Iterator[tuple[Piece, int, int]]:
+    def _parts(self) -> Iterator[tuple[SeedTables, int, int]]:
         """With limited memory a part is dropped when the next is asked for."""
         for piece in self._pieces:
             yield piece
@@ -96,7 +96,7 @@ class IndexParts(WholeIndex):
                 piece[0].drop_from_memory()
 
 
-def _bounds(part: Piece, memory: int | None) -> list[int]:
+def _bounds(part: SeedTables, memory: int | None) -> list[int]:
     """Where to cut what one file holds, so that each piece takes half of the memory: k-mers, with both ends."""
     size = part.table.nbytes + part.positions.nbytes + part.following.nbytes
     n = 1 if memory is None else max(1, -(-size // (memory // 2)))

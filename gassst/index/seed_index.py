@@ -139,7 +139,7 @@ class SeedIndex:
         """
         if meth and step not in (1, None):
             raise UsageError("an index for methylation has the position of every base: step must be 1")
-        source = Source.of(reference, threads, alt, 1 if meth else step, told, rename, circular)
+        source = IndexSource.of(reference, threads, alt, 1 if meth else step, told, rename, circular)
         step = source.step
         if sized is not None:
             seeds = bytes_of_seeds(source.k, step, sampled(source.reference, step))
@@ -331,7 +331,7 @@ Index = SeedIndex
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class IndexSource:
     """What an index is built from, verified: the reference, and how."""
 
     reference: Reference
@@ -350,7 +350,7 @@ class Source:
         told: Told | None = None,
         rename: bool = False,
         circular: Sequence[str] = (),
-    ) -> Source:
+    ) -> IndexSource:
         """As `SeedIndex.build` takes them, and with its errors."""
         if step not in (None, *INDEX_STEPS):
             raise UsageError(f"step: {step} is not 1, 2 or 4")

@@ -12,7 +12,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "small-rna": SMALL_RNA,
     "ancient": ANCIENT,
 }
-OF_SINGLE_READS = ("small-rna", "ancient")
+SINGLE_READ_PRESETS = ("small-rna", "ancient")
 """Presets that refuse pairs."""
 
 

@@ -36,7 +36,7 @@ def batch_records(
     Raises
     ------
     TypeError
-        Of what is no read, as `shapes.parts_of`.
+        Of what is no read, as `shapes.fields_of_read`.
     InputError
         As `batch_of_records` and `batch_of_pairs`.
     """

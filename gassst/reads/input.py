@@ -22,7 +22,7 @@ from gassst.model.read_batch import MAX_BATCH_BASES, MAX_LENGTH, ReadBatch, veri
 from gassst.reads.alignment_input import AlignmentInput
 from gassst.reads.batch_sizes import ALONE, BatchSizes, Neighbours
 from gassst.reads.groups import NO_GROUPS, ReadGroups
-from gassst.reads.selected import Range, without_ends
+from gassst.reads.selected import TemplateRange, without_ends
 from gassst.reads.selection import ALL, Selection
 from gassst.reads.small_rna import NOTHING, Preparation
 from gassst.reads.streams import FileAccess, ReadOptions, Unparsed, batches_of_file, batches_of_pair
@@ -198,7 +198,7 @@ def _files(
     preparation: Preparation = NOTHING,
     selection: Selection = ALL,
 ) -> Generator[Unparsed, None, None]:
-    wanted = Range(selection)
+    wanted = TemplateRange(selection)
     for i, (lane, part) in enumerate(_parts_of_lanes(len(paths), parts)):
         if wanted.is_over:
             return
@@ -230,7 +230,7 @@ def _files_of_pairs(
     selection: Selection = ALL,
 ) -> Generator[Unparsed, None, None]:
     options = options._replace(reads=whole_pairs(options.reads))
-    wanted = Range(selection)
+    wanted = TemplateRange(selection)
     for i, (lane, part) in enumerate(_parts_of_lanes(len(lanes), parts)):
         if wanted.is_over:
             return

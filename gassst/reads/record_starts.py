@@ -15,7 +15,7 @@ import struct
 from typing import NamedTuple, Protocol
 
 from gassst.errors import InputError
-from gassst.files.slices import Place, SeekableText, TextFrom
+from gassst.files.slices import SeekableText, TextFrom, VirtualOffset
 from gassst.reads.alignment_input import SAM_HEADER
 
 MOST_NAME = 254  # bytes, as of parsed reads
@@ -37,7 +37,7 @@ class Record(NamedTuple):
 class Records(Protocol):
     """A format of records."""
 
-    begin: Place
+    begin: VirtualOffset
     """Where the first record of the file is."""
 
     def first(self, text: TextFrom) -> int | None:
@@ -49,14 +49,14 @@ class Records(Protocol):
     def at(self, text: TextFrom, start: int) -> Record | None:
         """The record that begins at `start`; None at the end of the text."""
 
-    def reads_before(self, file: SeekableText, place: Place) -> int:
+    def reads_before(self, file: SeekableText, place: VirtualOffset) -> int:
         """How many reads begin before a place, which is that of a record."""
 
 
 class Lines:
     """FASTQ or FASTA."""
 
-    begin = Place(0)
+    begin = VirtualOffset(0)
 
     def __init__(self, file: SeekableText, marker: bytes):
         self._path, self.marker = file.path, marker
@@ -94,7 +94,7 @@ class Lines:
                 end = text.line_end(end)
         return Record(end, name)
 
-    def reads_before(self, file: SeekableText, place: Place) -> int:
+    def reads_before(self, file: SeekableText, place: VirtualOffset) -> int:
         if self.marker == b"@":
             return sum(text.count(b"\n") for text in file.texts_before(place)) // 4
         count, last = 0, b"\n"
@@ -120,7 +120,7 @@ class Bam:
 
     def __init__(self, file: SeekableText):
         self._path = file.path
-        text = file.text_from(Place(0))
+        text = file.text_from(VirtualOffset(0))
         try:
             self.header, self._contigs = _header(text)
         except struct.error:
@@ -153,7 +153,7 @@ class Bam:
             raise InputError(f"{self._path}: no record of BAM near byte {text.place(start).block}: damaged")
         return record
 
-    def reads_before(self, file: SeekableText, place: Place) -> int:
+    def reads_before(self, file: SeekableText, place: VirtualOffset) -> int:
         text, at, count = file.text_from(self.begin), 0, 0
         while text.place(at) < place and (record := self.at(text, at)) is not None:
             count += record.is_read
@@ -198,7 +198,7 @@ def _header(text: TextFrom) -> tuple[bytes, int]:
 
 def records_of(file: SeekableText) -> Records:
     """The format of a file, by its first bytes. Raises InputError for any but FASTQ, FASTA and BAM."""
-    text = file.text_from(Place(0))
+    text = file.text_from(VirtualOffset(0))
     text.reach(4)
     head = bytes(text.data[:100])
     if head.startswith(b"BAM\1") and file.is_bgzf:

@@ -13,7 +13,7 @@ from gassst.reads.selection import Selection
 from gassst.reads.streams import Unparsed
 
 
-class Range:
+class TemplateRange:
     """Goes through the batches of all lanes, and counts templates until the range is over."""
 
     def __init__(self, selection: Selection):

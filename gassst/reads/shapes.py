@@ -62,7 +62,7 @@ SHAPES = "a sequence, (name, sequence[, quality]), or a record of dnaio, pysam o
 _TEXT = (str, bytes, bytearray)
 
 
-def parts_of(read: Any, number: int, source: str = "reads") -> Parts:
+def fields_of_read(read: Any, number: int, source: str = "reads") -> Parts:
     """Name, sequence and quality of the read with this number, from 1, of its source.
 
     Raises TypeError for what is none of the shapes of `Read`; it names number and type.
@@ -85,14 +85,14 @@ def parts_of(read: Any, number: int, source: str = "reads") -> Parts:
 
 
 def each_parts(reads: Iterable[Any], source: str = "reads") -> Iterator[Parts]:
-    """`parts_of` of every read. TypeError at once where `reads` is a text (a path, or one sequence), an open file,
+    """`fields_of_read` of every read. TypeError at once where `reads` is a text (a path or a sequence), an open file,
     or a set or dictionary.
     """
     if isinstance(reads, (*_TEXT, set, frozenset, Mapping)) or hasattr(reads, "readline"):
         raise TypeError(
             f"{source} is a {type(reads).__name__}, not an iterable of reads: map_file maps files by their paths"
         )
-    return (parts_of(read, number, source) for number, read in enumerate(reads, 1))
+    return (fields_of_read(read, number, source) for number, read in enumerate(reads, 1))
 
 
 def _of_sequence(read: Sequence[Any], number: int, source: str) -> Parts:

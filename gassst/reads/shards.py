@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from itertools import repeat
 
 from gassst.errors import UsageError, unreadable
-from gassst.files.slices import LanePart, Place, SeekableText, Slice, TextFrom
+from gassst.files.slices import LanePart, SeekableText, Slice, TextFrom, VirtualOffset
 from gassst.reads.record_starts import Bam, Lines, Records, records_of
 from gassst.reads.record_sums import RecordSum
 
@@ -149,7 +149,7 @@ def digest_of(path: str) -> str:
     return hashlib.sha256(b"%d:%d:" % (size, len(first)) + first + last).hexdigest()[:16]
 
 
-def parts_of(
+def slices_of(
     shard: Shard,
     reads: Sequence[str],
     mates: Sequence[str] | None = None,
@@ -217,7 +217,7 @@ class _Lane:
         first = self._records[0]
         return first.header if isinstance(first, Bam) else b""
 
-    def cut(self, byte: int) -> tuple[tuple[Place, ...], int]:
+    def cut(self, byte: int) -> tuple[tuple[VirtualOffset, ...], int]:
         """The cut at a byte of the first file, in each file, and the reads before it, if they matter."""
         if byte <= 0:
             return self.begin, 0
@@ -252,7 +252,7 @@ class _Lane:
             start = text.forget(record.end)
         return None, count
 
-    def _mate(self, text: TextFrom, start: int, place: Place) -> Place:
+    def _mate(self, text: TextFrom, start: int, place: VirtualOffset) -> VirtualOffset:
         """Where the mate is of the first record behind a cut."""
         names = _names(self._records[0], text, start)
         if len(set(names)) == len(names):
@@ -261,7 +261,7 @@ class _Lane:
                 return found
         return self._counted(place)
 
-    def _named(self, names: list[bytes], byte: int) -> Place | None:
+    def _named(self, names: list[bytes], byte: int) -> VirtualOffset | None:
         """Where reads of these names begin in the second file: the nearest place to the share before `byte`."""
         file, records = self._files[1], self._records[1]
         if not isinstance(records, Lines):
@@ -277,7 +277,7 @@ class _Lane:
             step += 1
         return None
 
-    def _counted(self, place: Place) -> Place:
+    def _counted(self, place: VirtualOffset) -> VirtualOffset:
         """The cut in the second file behind as many records as lie before `place` in the first."""
         count, _ = _passed(self._files[0], self._records[0], until=place)
         return _passed(self._files[1], self._records[1], count)[1]
@@ -304,7 +304,9 @@ def _names(records: Records, text: TextFrom, start: int) -> list[bytes]:
     return names
 
 
-def _named_in(file: SeekableText, records: Lines, names: list[bytes], begin: int, end: int) -> Place | None:
+def _named_in(
+    file: SeekableText, records: Lines, names: list[bytes], begin: int, end: int
+) -> VirtualOffset | None:
     """Where reads of these names begin, if that is between two bytes of the file."""
     text = file.text_from(file.near(begin))
     last = file.near(end)
@@ -328,10 +330,10 @@ def _named_in(file: SeekableText, records: Lines, names: list[bytes], begin: int
 
 
 def _passed(
-    file: SeekableText, records: Records, most: int | None = None, until: Place | None = None
-) -> tuple[int, Place]:
+    file: SeekableText, records: Records, most: int | None = None, until: VirtualOffset | None = None
+) -> tuple[int, VirtualOffset]:
     """How many records the file begins with, up to `most` or to a place; and the place behind them."""
-    text, at, count = file.text_from(Place(0)), 0, 0
+    text, at, count = file.text_from(VirtualOffset(0)), 0, 0
     while count != most and (until is None or text.place(at) < until):
         record = records.at(text, at)
         if record is None:

@@ -17,7 +17,7 @@ from gassst.reads.batch_sizes import ALONE, Neighbours
 from gassst.reads.groups import NO_GROUP, ReadGroups, read_groups
 from gassst.reads.input import ClosableBatches, Paths, open_unparsed
 from gassst.reads.selection import ALL, Selection
-from gassst.reads.shards import Shard, digest_of, parts_of
+from gassst.reads.shards import Shard, digest_of, slices_of
 from gassst.reads.small_rna import NOTHING, Preparation
 from gassst.reads.tags import NO_TAGS, TagSources
 
@@ -114,13 +114,13 @@ class ReadSource:
 
     def parts(self, shard: Shard, stretch: int | None = None) -> list[LanePart]:
         """What a part has of each lane, in whole stretches of reads. Raises UsageError, InputError as
-        `shards.parts_of`.
+        `shards.slices_of`.
         """
         if self.selection.is_range:
             raise UsageError(
                 f"--shard {shard}: parts are made of all reads, not of those of --skip and --upto"
             )
-        return parts_of(shard, self.reads, self.mates, self.interleaved, stretch)
+        return slices_of(shard, self.reads, self.mates, self.interleaved, stretch)
 
     def batches(
         self,

@@ -58,7 +58,7 @@ NEAR = 256  # records between two that are looked at are read with them
 
 
 @dataclass(frozen=True)
-class Libraries:
+class LibraryNames:
     """What templates are parted by.
 
     Attributes
@@ -75,7 +75,7 @@ class Libraries:
     groups: tuple[str, ...]
 
     @classmethod
-    def of(cls, header_text: str, within: str) -> Libraries:
+    def of(cls, header_text: str, within: str) -> LibraryNames:
         """Those of a SAM header."""
         lines = [fields_of(line) for line in lines_of(header_text, "@RG")]
         lines = [fields for fields in lines if "ID" in fields]
@@ -90,7 +90,7 @@ def _name_of(fields: dict[str, str], within: str) -> str:
     return fields.get("LB" if within == "library" else "ID", UNKNOWN_LIBRARY)
 
 
-def signer_for(rules: DuplicateRules, libraries: Libraries, lengths: ArrayLike) -> Signer:
+def signer_for(rules: DuplicateRules, libraries: LibraryNames, lengths: ArrayLike) -> Signer:
     """What signs batches, for contigs of these lengths. Raises UsageError for too many contigs or libraries."""
     groups = [group.encode() for group in libraries.groups]
     of_group = np.array(libraries.of_group, np.uint32)
@@ -394,7 +394,7 @@ class DuplicateSearch:
     Parameters
     ----------
     rules : DuplicateRules
-    libraries : Libraries
+    libraries : LibraryNames
 
     Attributes
     ----------
@@ -402,7 +402,7 @@ class DuplicateSearch:
         Complete after `find`.
     """
 
-    def __init__(self, rules: DuplicateRules, libraries: Libraries):
+    def __init__(self, rules: DuplicateRules, libraries: LibraryNames):
         self.counts = DuplicateCounts(libraries.names)
         self._rules = rules
         self._templates = 0

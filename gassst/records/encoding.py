@@ -49,10 +49,10 @@ class Pieces:
 
 
 class Encoder(Protocol):
-    """Makes of records what the `Format` of the same kind writes; used by workers, and never changed."""
+    """Makes of records what the `RecordWriter` of the same kind writes; used by workers, and never changed."""
 
     def encode(self, records: EncodedRecords) -> Any:
-        """What `Format.write` takes."""
+        """What `RecordWriter.write` takes."""
 
 
 class SamEncoder:
@@ -72,7 +72,7 @@ class BamEncoder:
         return Pieces(records.records, list(bgzf.blocks(records, self._deflate)))
 
 
-class Format(Protocol):
+class RecordWriter(Protocol):
     """How records become a file, in one thread and in the order of the records."""
 
     def begin(self, fd: int) -> None:
@@ -88,7 +88,7 @@ class Format(Protocol):
         """Close the file as it is; as a stream it must not look complete."""
 
 
-class PlainFile:
+class DescriptorFile:
     """What the formats without htslib share: a file descriptor that finished bytes go to."""
 
     _fd: int | None = None
@@ -108,7 +108,7 @@ class PlainFile:
             self._release()
 
 
-class PiecesFormat(PlainFile):
+class PiecesFormat(DescriptorFile):
     """SAM and BAM: a header, pieces of records, and what marks the end.
 
     With `ahead`, so many calls of `write` may return before a thread has written their records.

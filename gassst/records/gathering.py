@@ -73,14 +73,14 @@ WhenJoined = Callable[["DuplicateCounts | None"], None]
 
 
 @dataclass(frozen=True)
-class Part:
+class ShardFile:
     """A file that `gassst map --shard` has written.
 
     Attributes
     ----------
     path : str
     file_format : str
-        One of `records.FORMATS`.
+        One of `RECORD_FORMATS`.
     header : str
     place : PartOfRun
         Which part it is.
@@ -92,7 +92,7 @@ class Part:
     place: PartOfRun
 
     @classmethod
-    def of(cls, path: str) -> Part:
+    def of(cls, path: str) -> ShardFile:
         """Raises InputError for a file that cannot be read, is no part, or is cut short."""
         QuietHtslib.enter()
         try:
@@ -150,15 +150,15 @@ def _bytes_of(path: str, start: int, size: int) -> bytes:
         return file.read(size)
 
 
-def complete(paths: Sequence[str]) -> list[Part]:
+def complete(paths: Sequence[str]) -> list[ShardFile]:
     """All parts of one run, in the order of the reads.
 
     Raises
     ------
     InputError
-        One is missing, there twice, or of another run or form; or as `Part.of`.
+        One is missing, there twice, or of another run or form; or as `ShardFile.of`.
     """
-    parts = sorted((Part.of(path) for path in paths), key=lambda part: part.place.shard.number)
+    parts = sorted((ShardFile.of(path) for path in paths), key=lambda part: part.place.shard.number)
     first = parts[0]
     of = first.place.shard.of
     for before, part in zip(parts, parts[1:], strict=False):
@@ -196,7 +196,7 @@ class GatherOptions(OutputFile):
 
 
 def gather(
-    parts: Sequence[Part],
+    parts: Sequence[ShardFile],
     output: str,
     options: GatherOptions,
     workers: Workers,
@@ -238,7 +238,7 @@ def verify(output: str, options: GatherOptions) -> str:
 class _Gatherer:
     def __init__(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[ShardFile],
         output: str,
         options: GatherOptions,
         workers: Workers,
@@ -307,10 +307,10 @@ class _Gatherer:
             beside: list[FileBeside] = []
             if options.duplicates is not None:
                 from gassst.records.duplicate_metrics import metrics_files
-                from gassst.records.duplicates import DuplicateSearch, Libraries
+                from gassst.records.duplicates import DuplicateSearch, LibraryNames
 
                 search = DuplicateSearch(
-                    options.duplicates, Libraries.of(self._header, options.duplicates.within)
+                    options.duplicates, LibraryNames.of(self._header, options.duplicates.within)
                 )
                 beside = metrics_files(options.duplicates, search.counts)
             for file in beside:
@@ -377,9 +377,9 @@ class _Gatherer:
             return
         signer: Signer | None = None
         if search is not None and self._options.duplicates is not None:
-            from gassst.records.duplicates import Libraries, signer_for
+            from gassst.records.duplicates import LibraryNames, signer_for
 
-            libraries = Libraries.of(self._header, self._options.duplicates.within)
+            libraries = LibraryNames.of(self._header, self._options.duplicates.within)
             signer = signer_for(self._options.duplicates, libraries, self._contigs.lengths)
         waiting: deque[Future[Any]] = deque()
         for part in self._parts:
@@ -394,7 +394,7 @@ class _Gatherer:
         while waiting:
             yield waiting.popleft().result()
 
-    def _records_of(self, part: Part, path: str) -> Generator[tuple[bytes, int], None, None]:
+    def _records_of(self, part: ShardFile, path: str) -> Generator[tuple[bytes, int], None, None]:
         """Those of a part, which is BAM at this path, as of `_chunks_of`; all of them are checked by the end."""
         lengths = np.array(self._contigs.lengths, np.int64)
         found = RecordSum()
@@ -405,7 +405,7 @@ class _Gatherer:
         part.verify(found, "bam")
 
     @contextmanager
-    def _as_bam(self, part: Part) -> Iterator[str]:
+    def _as_bam(self, part: ShardFile) -> Iterator[str]:
         """The path of the part as BAM."""
         if part.file_format == "bam":
             yield part.path
@@ -419,7 +419,7 @@ class _Gatherer:
         os.unlink(path)
 
 
-def _gathered_header(part: Part, options: GatherOptions, is_sorted: bool) -> str:
+def _gathered_header(part: ShardFile, options: GatherOptions, is_sorted: bool) -> str:
     """That of a run on one machine, and a line of this program."""
     text = part.place.removed_from(part.header)
     text = in_coordinate_order(text) if is_sorted else text
@@ -433,7 +433,7 @@ def _gathered_header(part: Part, options: GatherOptions, is_sorted: bool) -> str
 # --- what is copied -----------------------------------------------------------------------------------------
 
 
-def _check_lines(part: Part) -> None:
+def _check_lines(part: ShardFile) -> None:
     """Raise InputError unless a part in SAM has the records that were mapped."""
     if part.place.file_format != "sam":
         return

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gassst.records.unmapped import Unmapped
 
 MORE_TAGS = ("X0", "X1", "NH", "HI")
-FORMATS = ("sam", "bam", "cram", "paf")
+RECORD_FORMATS = ("sam", "bam", "cram", "paf")
 WITHIN = ("library", "read-group", "file")
 OPTICAL_DISTANCE = 100  # Picard's default
 SORT_MEMORY = 2 << 30
@@ -100,7 +100,10 @@ class OutputFile:
     """
 
     format: Literal["sam", "bam", "cram", "paf"] | None = option(
-        None, "-O, --format", "Write this format, regardless of the suffix of -o.", values=one_of(*FORMATS)
+        None,
+        "-O, --format",
+        "Write this format, regardless of the suffix of -o.",
+        values=one_of(*RECORD_FORMATS),
     )
     level: int | None = option(
         None,

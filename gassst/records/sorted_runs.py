@@ -192,7 +192,7 @@ def read_bytes(path: str, start: int, size: int) -> NDArray[np.uint8]:
 AnyRun = Run | RunOnDisk
 
 
-class Range(NamedTuple):
+class RecordRange(NamedTuple):
     """Records that follow each other in the order of all runs, by the part of each run that holds some.
 
     Attributes
@@ -214,7 +214,7 @@ class Range(NamedTuple):
         ]
 
 
-def ranges(runs: Sequence[AnyRun], records: int) -> Iterator[Range]:
+def ranges(runs: Sequence[AnyRun], records: int) -> Iterator[RecordRange]:
     """All records in ranges of about so many that follow each other.
 
     A range begins with the first record of one key, or with that of a later run: however many records tie, no run has
@@ -233,7 +233,7 @@ def ranges(runs: Sequence[AnyRun], records: int) -> Iterator[Range]:
     table = table[:, np.argsort(table[0], kind="stable")]
     begins = np.flatnonzero(np.diff(table[0], prepend=-1, append=-1))
     for begin, end in zip(begins[:-1].tolist(), begins[1:].tolist(), strict=True):
-        yield Range(*table[1:, begin:end])
+        yield RecordRange(*table[1:, begin:end])
 
 
 def _splitters(runs: Sequence[AnyRun], records: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:

@@ -22,9 +22,9 @@ from gassst._core.records import BamIndex, EncodedRecords, index_entries
 from gassst.files import bgzf
 from gassst.files.destination import MAX_BAI_CONTIG, AlignmentDestination
 from gassst.files.scratch import Scratch
-from gassst.records.encoding import PlainFile, bam_header
+from gassst.records.encoding import DescriptorFile, bam_header
 from gassst.records.options import SORT_MEMORY
-from gassst.records.sorted_runs import AnyRun, Range, Run, RunOnDisk, ranges
+from gassst.records.sorted_runs import AnyRun, RecordRange, Run, RunOnDisk, ranges
 from gassst.workers.base import Shared, Workers
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class RunEncoder:
 # --- calls of workers ---------------------------------------------------------------------------------------
 
 
-def spilled(_work: object, runs: Shared[list[Run]], part: Range, path: str) -> RunOnDisk:
+def spilled(_work: object, runs: Shared[list[Run]], part: RecordRange, path: str) -> RunOnDisk:
     """A range of runs in memory, as a run on disk. Raises OSError."""
     return RunOnDisk.written(path, Run.merged(part.pieces(runs.value)))
 
@@ -69,7 +69,7 @@ class Compressed(NamedTuple):
 
 
 def compressed(
-    _work: object, runs: Shared[list[AnyRun]], part: Range, marking: Shared[Marking] | None, level: int
+    _work: object, runs: Shared[list[AnyRun]], part: RecordRange, marking: Shared[Marking] | None, level: int
 ) -> Compressed:
     """The records of a range, merged and marked, in blocks. Raises OSError."""
     pieces = part.pieces(runs.value)
@@ -89,7 +89,7 @@ def compressed(
 # --- the file -----------------------------------------------------------------------------------------------
 
 
-class SortedBamFormat(PlainFile):
+class SortedBamFormat(DescriptorFile):
     """BAM in the order of coordinates, with an index.
 
     `header` may be changed until `close` writes it.

@@ -43,13 +43,13 @@ from gassst.records.encoding import (
     CramFormat,
     Encoded,
     Encoder,
-    Format,
     PiecesFormat,
+    RecordWriter,
     SamEncoder,
     bam_header,
     contigs_of,
 )
-from gassst.records.options import FORMATS, DuplicateRules, OutputOptions, RecordStyle
+from gassst.records.options import RECORD_FORMATS, DuplicateRules, OutputOptions, RecordStyle
 from gassst.records.sorting import RunEncoder, SortedBamFormat
 from gassst.records.unmapped import FileBeside, UnmappedFiles
 from gassst.version import __version__
@@ -201,7 +201,7 @@ class RecordEncoder:
     Attributes
     ----------
     file_format : str
-        One of `FORMATS`.
+        One of `RECORD_FORMATS`.
     header : str
         The text, whose sort order is that of the records.
     builder : RecordBuilder
@@ -273,10 +273,10 @@ class RecordEncoder:
         return SamEncoder() if self.file_format in ("sam", "paf") else None
 
     def _signed(self, rules: DuplicateRules) -> Encoder:
-        from gassst.records.duplicates import Libraries, signer_for
+        from gassst.records.duplicates import LibraryNames, signer_for
         from gassst.records.marking import SignedRunEncoder
 
-        libraries = Libraries.of(self.header, rules.within)
+        libraries = LibraryNames.of(self.header, rules.within)
         return SignedRunEncoder(signer_for(rules, libraries, self.builder.lengths))
 
     def encode(
@@ -359,7 +359,7 @@ class AlignmentWriter:
         self._duplicates: DuplicateSearch | None = None
         self._beside: list[FileBeside] = []
         self._sum = RecordSum()
-        self._format: Format
+        self._format: RecordWriter
         if sort:
             if workers is None:
                 workers = self._own_workers = ThreadWorkers(None, max(1, threads))
@@ -398,7 +398,7 @@ class AlignmentWriter:
 
     def _sorted_format(
         self, header: str, options: OutputOptions, destination: AlignmentDestination, workers: Workers
-    ) -> Format:
+    ) -> RecordWriter:
         """Sorted BAM: the output itself, or what samtools makes it of."""
         is_output = self.encoder.file_format == "bam"
         level = options.level if is_output else None
@@ -406,10 +406,10 @@ class AlignmentWriter:
         rules = options.duplicates
         if rules is None:
             return SortedBamFormat(lengths, header, level, destination, workers, memory, is_output)
-        from gassst.records.duplicates import DuplicateSearch, Libraries
+        from gassst.records.duplicates import DuplicateSearch, LibraryNames
         from gassst.records.marking import MarkedBamFormat
 
-        self._duplicates = DuplicateSearch(rules, Libraries.of(header, rules.within))
+        self._duplicates = DuplicateSearch(rules, LibraryNames.of(header, rules.within))
         return MarkedBamFormat(
             self._duplicates, lengths, header, level, destination, workers, memory, is_output
         )
@@ -507,10 +507,10 @@ class AlignmentWriter:
 
 
 def output_format(destination: Destination, asked: str | None) -> str:
-    """One of `FORMATS`: what is asked for, else what the name says; UsageError where neither tells."""
-    if asked is not None and asked not in FORMATS:
+    """One of `RECORD_FORMATS`: what is asked for, else what the name says; UsageError where neither tells."""
+    if asked is not None and asked not in RECORD_FORMATS:
         raise UsageError(f"output format {asked!r}: must be sam, bam, cram or paf")
     extension = os.path.splitext(destination.path)[1][1:].lower()
-    if asked is None and extension not in FORMATS and not destination.is_stream:
+    if asked is None and extension not in RECORD_FORMATS and not destination.is_stream:
         raise UsageError(f"output {destination.name}: name it .sam, .bam, .cram or .paf, or state the format")
-    return asked or (extension if extension in FORMATS else "sam")
+    return asked or (extension if extension in RECORD_FORMATS else "sam")

@@ -68,7 +68,7 @@ class FileOptions(SourceOptions, OutputChoices, RunOptions, total=False):
     mates: Paths | None
 
 
-class Crew(NamedTuple):
+class RunWorkers(NamedTuple):
     """Who maps the batches of runs that need the same.
 
     Attributes
@@ -197,21 +197,21 @@ class FileRun:
         return mapper.index, mapper.params, mapper.counts_details, self._processes, mapper.on_device
 
     @contextmanager
-    def crew(self) -> Iterator[Crew]:
+    def crew(self) -> Iterator[RunWorkers]:
         """Who maps this run, and those after it that need the same; processes end with the context."""
         work, device, threads = MappingWork(self._mapper), self._mapper.on_device, self._mapper.params.threads
         if device is not None:
             threads += device.more_threads
         with closing(_workers(work, self._processes, threads)) as workers:
-            yield Crew(work, workers)
+            yield RunWorkers(work, workers)
 
-    def open(self, crew: Crew) -> None:
+    def open(self, crew: RunWorkers) -> None:
         """Open the reads. `close` must follow. Raises InputError."""
         self._batches = self._opened(crew)
         finish = RecordsOf(self._encoder.spec, self._encoder)
         self._run = MappingRun(crew.work, finish, crew.workers, self._insert, self._head_for(crew))
 
-    def begin(self, crew: Crew) -> None:
+    def begin(self, crew: RunWorkers) -> None:
         """Read the first reads, and have insert sizes learned from them. Raises InputError."""
         assert self._batches is not None
         # Who shows how far the run has come is told of every batch.
@@ -224,7 +224,7 @@ class FileRun:
         if self._batches is not None:
             self._batches.close()
 
-    def _opened(self, crew: Crew) -> ClosableBatches:
+    def _opened(self, crew: RunWorkers) -> ClosableBatches:
         """What the run reads. Raises InputError."""
         # In one process no text has to be copied for workers, so the reader inflates.
         inflaters = Inflaters(crew.workers) if self._processes > 1 else None
@@ -232,7 +232,7 @@ class FileRun:
         progress, neighbours = self._input_progress, self._neighbours
         return self._source.batches(size, threads, progress, self._parts, inflaters, neighbours)
 
-    def calls(self, crew: Crew) -> Generator[MappedBatch, None, None]:
+    def calls(self, crew: RunWorkers) -> Generator[MappedBatch, None, None]:
         """Has the batches mapped, each when the next call is asked for: `write` makes the file of them.
 
         Begins, unless the run has begun. Raises InputError.
@@ -241,7 +241,7 @@ class FileRun:
             self.begin(crew)
         yield from self._run.calls(crew.workers)
 
-    def write(self, crew: Crew, calls: Iterable[MappedBatch]) -> Stats:
+    def write(self, crew: RunWorkers, calls: Iterable[MappedBatch]) -> Stats:
         """Write what becomes of all the `calls` of this run, in their order.
 
         Raises as `Mapper.map_file`, also what `calls` raises; then no file is left.
@@ -265,7 +265,7 @@ class FileRun:
         total.run = self._facts(total, crew.work.mapper, self._run.insert)
         return total
 
-    def _head_for(self, crew: Crew) -> InsertModel | None:
+    def _head_for(self, crew: RunWorkers) -> InsertModel | None:
         """What a shard is to know of the first reads of all, if the library is not given."""
         if self._shard is None or self._insert is not None or self._head is not None:
             return self._head

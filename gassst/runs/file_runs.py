@@ -17,11 +17,11 @@ from itertools import groupby
 from typing import NamedTuple
 
 from gassst.model.stats import Stats
-from gassst.runs.file_run import Crew, FileRun, MappedBatch
+from gassst.runs.file_run import FileRun, MappedBatch, RunWorkers
 from gassst.runs.run import in_order
 
 
-class Job(NamedTuple):
+class PlannedRun(NamedTuple):
     """A run that is to be made. Where all that it reads is files, that may be while the one before is read.
 
     A stream may not be there before the one before it has been read to its end.
@@ -41,7 +41,7 @@ class _Step(NamedTuple):
         return self.call is None or self.call.done()
 
 
-def map_all(jobs: Iterable[Job]) -> Generator[Stats, None, None]:
+def map_all(jobs: Iterable[PlannedRun]) -> Generator[Stats, None, None]:
     """Map the runs in their order, and yield what each has counted once its file is complete.
 
     What goes wrong with a run is raised after the runs before it are complete. Raises as `Mapper.map_file`.
@@ -57,7 +57,7 @@ def map_all(jobs: Iterable[Job]) -> Generator[Stats, None, None]:
 class _Chain:
     """Runs that share a crew, as far as they go."""
 
-    def __init__(self, jobs: Iterable[Job]):
+    def __init__(self, jobs: Iterable[PlannedRun]):
         self._jobs = deque(jobs)
         self._left: FileRun | None = None  # one that needs another crew
 
@@ -66,7 +66,7 @@ class _Chain:
         run, self._left = self._left, None
         return self._jobs.popleft().make() if run is None and self._jobs else run
 
-    def steps(self, first: FileRun, crew: Crew) -> Generator[_Step, None, None]:
+    def steps(self, first: FileRun, crew: RunWorkers) -> Generator[_Step, None, None]:
         """The steps of the first run, and of those after it that need the same crew."""
         opened: deque[Future[FileRun | None]] = deque([_outcome(lambda: _opened(first, crew))])
         try:
@@ -88,7 +88,7 @@ class _Chain:
                 if outcome.exception() is None and (run := outcome.result()) is not None:
                     run.close()
 
-    def _next_opened(self, first: FileRun, crew: Crew, begins: bool = False) -> FileRun | None:
+    def _next_opened(self, first: FileRun, crew: RunWorkers, begins: bool = False) -> FileRun | None:
         """The next run, opened, and begun if it `begins` early.
 
         None where it needs another crew than the first one, or there is none.
@@ -100,7 +100,7 @@ class _Chain:
         return None
 
 
-def _opened(run: FileRun, crew: Crew, begins: bool = False) -> FileRun:
+def _opened(run: FileRun, crew: RunWorkers, begins: bool = False) -> FileRun:
     try:
         run.open(crew)
         if begins:

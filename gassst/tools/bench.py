@@ -30,7 +30,7 @@ from gassst.files.whole_file import write_text
 from gassst.tools import bench_page
 from gassst.tools.arguments import add_seed, file_path, output_path
 from gassst.tools.evaluate import evaluate
-from gassst.tools.mappers import METH_TOOLS, TOOLS, Job, ReadSet, Tool, find, indexer, version
+from gassst.tools.mappers import METH_TOOLS, TOOLS, MapperRun, ReadSet, Tool, find, indexer, version
 from gassst.tools.report_plots import require_matplotlib
 from gassst.workers.children import adopting_orphans, die_with_parent
 from gassst.workers.thread_count import MAX_THREADS
@@ -191,7 +191,7 @@ class Bench:
     def run(self, name: str, program: tuple[str, ...], reads: ReadSet) -> dict[str, Any] | None:
         """The figures of one mapper on one set of reads; None where it failed, and for good."""
         tool, home = tools_of(self.meth)[name], self.folder / name
-        job = Job(program, home, self.threads, reads)
+        job = MapperRun(program, home, self.threads, reads)
         if not home.exists() or tool.per_length:
             shutil.rmtree(home, ignore_errors=True)
             home.mkdir()

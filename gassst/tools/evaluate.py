@@ -27,8 +27,8 @@ from gassst.tools.arguments import file_path, output_path
 from gassst.tools.pair_tally import PairTally
 from gassst.tools.report_plots import require_matplotlib
 from gassst.tools.truth import (
-    Alignments,
     NameFormat,
+    PrimaryRecords,
     Truth,
     TruthTable,
     detect,
@@ -39,7 +39,7 @@ from gassst.tools.truth import (
 MATES = ("single", "first", "second")
 
 
-def is_correct(found: Alignments, truth: Truth, tolerance: int) -> np.ndarray:
+def is_correct(found: PrimaryRecords, truth: Truth, tolerance: int) -> np.ndarray:
     """bool[n]: on the true contig and strand, and the first base of the read no more than `tolerance` bases off.
 
     A read on the reverse strand begins where its alignment ends. Where that is not known its start is compared.
@@ -62,7 +62,7 @@ class Tally:
     unmapped: np.ndarray = field(default_factory=lambda: np.zeros(3, dtype=np.int64))
     pairs: PairTally = field(default_factory=PairTally)
 
-    def add(self, found: Alignments, correct: np.ndarray, source: str) -> None:
+    def add(self, found: PrimaryRecords, correct: np.ndarray, source: str) -> None:
         """Counts primary records. Raises InputError, naming `source`, for two of the same mate."""
         is_mapped = (found.flags & UNMAPPED) == 0
         cells = (found.mate * 256 + found.mapq) * 2 + correct

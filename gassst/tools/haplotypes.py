@@ -139,7 +139,7 @@ def _carriers(rng: np.random.Generator, n: int, haplotypes: int) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Sample:
+class SampleGenome:
     """What is sequenced: all haplotypes in one Genome, and its map to the reference.
 
     From `at[i]` on, sample position p lies at reference position `to[i] + slope[i] * (p - at[i])`; slope 0 is
@@ -162,12 +162,12 @@ class Sample:
         return self.to[i] + self.slope[i] * (positions - self.at[i])
 
 
-def unchanged(reference: Genome) -> Sample:
+def unchanged(reference: Genome) -> SampleGenome:
     """The reference itself."""
-    return Sample(reference, np.zeros(1, np.int64), np.zeros(1, np.int64), np.ones(1, np.int64))
+    return SampleGenome(reference, np.zeros(1, np.int64), np.zeros(1, np.int64), np.ones(1, np.int64))
 
 
-def apply(reference: Genome, variants: Variants) -> Sample:
+def apply(reference: Genome, variants: Variants) -> SampleGenome:
     """The haplotypes that `variants` make of the reference."""
     parts = [_haplotype(reference, variants, np.flatnonzero(carried)) for carried in variants.carried.T]
     offsets = np.concatenate(([0], np.cumsum([len(codes) for codes, *_ in parts])))
@@ -180,7 +180,7 @@ def apply(reference: Genome, variants: Variants) -> Sample:
         np.concatenate([codes for codes, *_ in parts]),
     )
     at = np.concatenate([at + offset for (_, at, _, _), offset in zip(parts, offsets, strict=False)])
-    return Sample(genome, at, *(np.concatenate([part[column] for part in parts]) for column in (2, 3)))
+    return SampleGenome(genome, at, *(np.concatenate([part[column] for part in parts]) for column in (2, 3)))
 
 
 def _haplotype(

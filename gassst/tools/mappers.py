@@ -38,7 +38,7 @@ class ReadSet:
 
 
 @dataclass(frozen=True)
-class Job:
+class MapperRun:
     """One run: the program, the reference and the index in `folder`, and the reads it is for."""
 
     program: tuple[str, ...]
@@ -64,12 +64,12 @@ class Job:
         return str(self.threads)
 
 
-Command = Callable[[Job, str], list[str]]
+Command = Callable[[MapperRun, str], list[str]]
 
 
 @dataclass(frozen=True)
 class Tool:
-    """`index` and `map` give the arguments from a Job (and the output file); None: no index is kept.
+    """`index` and `map` give the arguments from a MapperRun (and the output file); None: no index is kept.
 
     A tool that `writes` does not use stdout. `per_length`: the index hangs on the read length. `pairs`: maps
     pairs, from two files. `suffix`: what it puts behind the stem of the output, for pairs.
@@ -78,7 +78,7 @@ class Tool:
     programs: tuple[str, ...]
     get: str
     version: tuple[str, ...]
-    index: Callable[[Job], list[str]] | None
+    index: Callable[[MapperRun], list[str]] | None
     map: Command
     writes: bool = False
     per_length: bool = False
@@ -86,7 +86,7 @@ class Tool:
     pairs: bool = True
     suffix: str = ""
 
-    def output(self, job: Job, out: Path) -> Path:
+    def output(self, job: MapperRun, out: Path) -> Path:
         """The file that the tool writes where it is asked for `out`."""
         return out.with_name(out.stem + self.suffix + out.suffix) if job.reads.mates else out
 
@@ -112,24 +112,24 @@ def _minibwa(*kind: str) -> Tool:
     )
 
 
-def _bwa_index(job: Job) -> list[str]:
+def _bwa_index(job: MapperRun) -> list[str]:
     return ["index", "-p", job.index, job.reference]
 
 
-def _bwa_map(job: Job, out: str) -> list[str]:
+def _bwa_map(job: MapperRun, out: str) -> list[str]:
     return ["mem", "-t", job.t, job.index, *job.fastq]
 
 
-def _strobealign_map(job: Job, out: str) -> list[str]:
+def _strobealign_map(job: MapperRun, out: str) -> list[str]:
     return ["--use-index", "-r", str(job.reads.length), "-t", job.t, "-o", out, job.reference, *job.fastq]
 
 
-def _bowtie2_reads(job: Job, single: str = "-U") -> list[str]:
+def _bowtie2_reads(job: MapperRun, single: str = "-U") -> list[str]:
     options = ["-1", "-2"] if job.reads.mates else [single]
     return [word for pair in zip(options, job.fastq, strict=True) for word in pair]
 
 
-def _bismark_map(job: Job, out: str) -> list[str]:
+def _bismark_map(job: MapperRun, out: str) -> list[str]:
     # Bismark takes the name of its output, without what it adds, and two threads of Bowtie 2 or more.
     threads = ["-p", job.t] if job.threads > 1 else []
     where = ["--sam", "-B", Path(out).stem, "-o", str(Path(out).parent), "--temp_dir", str(job.folder)]

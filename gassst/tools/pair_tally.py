@@ -9,7 +9,7 @@ import numpy as np
 
 from gassst.errors import InputError
 from gassst.model.sam_flags import PROPER_PAIR, UNMAPPED
-from gassst.tools.truth import Alignments
+from gassst.tools.truth import PrimaryRecords
 
 MAPPED, IS_PROPER, CORRECT = 1, 2, 4
 
@@ -25,7 +25,7 @@ class PairTally:
     one_right: int = 0
     waiting: dict[str, tuple[int, int]] = field(default_factory=dict)
 
-    def add(self, found: Alignments, correct: np.ndarray, source: str) -> None:
+    def add(self, found: PrimaryRecords, correct: np.ndarray, source: str) -> None:
         """Counts the primary records of mates. Raises InputError, naming `source`, for two of one mate."""
         is_mapped = (found.flags & UNMAPPED) == 0
         proper = is_mapped & ((found.flags & PROPER_PAIR) != 0)

@@ -27,7 +27,7 @@ from gassst.tools.haplotypes import (
     BASES,
     GEOMETRIC,
     Genome,
-    Sample,
+    SampleGenome,
     apply,
     plant,
     read_fasta,
@@ -213,7 +213,7 @@ class Simulator:
     """
 
     reference: Genome
-    sample: Sample
+    sample: SampleGenome
     length: int
     profile: Uniform | Fitted
     indel_share: float
@@ -479,7 +479,9 @@ def main(args: argparse.Namespace) -> int:
     return 0
 
 
-def make_sample(reference: Genome, args: argparse.Namespace, vcf: CompressedFile | None = None) -> Sample:
+def make_sample(
+    reference: Genome, args: argparse.Namespace, vcf: CompressedFile | None = None
+) -> SampleGenome:
     """The reference, or the haplotypes with planted variants, which are written to `vcf`."""
     if not (args.snp_rate or args.indel_rate or vcf):
         return unchanged(reference)

@@ -29,7 +29,7 @@ _GASSST_MATE = r"(\d+),(\d+),([+-]),\d+,\d+,\d+"
 
 
 @dataclass(frozen=True)
-class Alignments:
+class PrimaryRecords:
     """Primary records: `names` list, `contigs` object[n]; `flags`, `mapq`, `start`, `end` int64[n].
 
     `start` (1-based) and `end` count clipped bases as if they were aligned. Unmapped records have contig ''.
@@ -52,8 +52,8 @@ class Alignments:
         return np.where(self.flags & REVERSE, -1, 1)
 
 
-def read_alignments(path: str) -> Iterator[Alignments]:
-    """Yields Alignments of up to CHUNK primary records of a SAM, BAM or CRAM file. Raises InputError."""
+def read_alignments(path: str) -> Iterator[PrimaryRecords]:
+    """Yields PrimaryRecords of up to CHUNK primary records of a SAM, BAM or CRAM file. Raises InputError."""
     QuietHtslib.enter()
     try:
         with closing(AlignmentReader(_opened(path), path)) as reader:
@@ -65,7 +65,7 @@ def read_alignments(path: str) -> Iterator[Alignments]:
                 if not names:
                     return
                 flags, contig, start, end, mapq = places.T
-                yield Alignments(names, flags, contigs[contig], start, end, mapq)
+                yield PrimaryRecords(names, flags, contigs[contig], start, end, mapq)
     except OSError as error:
         raise unreadable(path, error) from None
     except ValueError as error:
@@ -150,7 +150,7 @@ class NameFormat:
     pattern: re.Pattern[str]
     to_truth: Callable[[Columns, np.ndarray], Truth]
 
-    def truth(self, found: Alignments, source: str) -> Truth:
+    def truth(self, found: PrimaryRecords, source: str) -> Truth:
         """Truth of each record. Raises InputError for a name of another form."""
         columns = self.pattern.findall("\n".join(found.names))
         if len(columns) != len(found.names):
@@ -165,7 +165,7 @@ def _format(name: str, pattern: str, to_truth: Callable[[Columns, np.ndarray], T
     return NameFormat(name, re.compile(rf"^{pattern}(?:/[12])?$", re.MULTILINE), to_truth)
 
 
-FORMATS = (
+NAME_FORMATS = (
     _format("gassst", rf"s\d+,([^,\n]+),{_GASSST_MATE}", _gassst),
     _format("gassst (pairs)", rf"s\d+,([^,\n]+),{_GASSST_MATE},{_GASSST_MATE}", _gassst_pair),
     _format(
@@ -179,11 +179,11 @@ FORMATS = (
 
 
 def detect(name: str, source: str) -> NameFormat:
-    """The form of a read name. Raises InputError if it is none of FORMATS."""
-    for form in FORMATS:
+    """The form of a read name. Raises InputError if it is none of NAME_FORMATS."""
+    for form in NAME_FORMATS:
         if form.pattern.search(name):
             return form
-    known = ", ".join(form.name for form in FORMATS)
+    known = ", ".join(form.name for form in NAME_FORMATS)
     raise InputError(f"{source}: read {name!r} is not named in the style of any of {known}; see --truth")
 
 
@@ -195,7 +195,7 @@ class TruthTable:
     index: dict[tuple[str, int], int]
     places: Truth
 
-    def truth(self, found: Alignments, source: str) -> Truth:
+    def truth(self, found: PrimaryRecords, source: str) -> Truth:
         """Truth of each record. Raises InputError for a read that the table lacks."""
         try:
             which = [self.index[key] for key in _keys(found)]
@@ -206,7 +206,7 @@ class TruthTable:
         return Truth(places.contig[which], places.start[which], places.end[which], places.strand[which])
 
 
-def _keys(found: Alignments) -> Iterator[tuple[str, int]]:
+def _keys(found: PrimaryRecords) -> Iterator[tuple[str, int]]:
     return zip((re.sub(r"/[12]$", "", name) for name in found.names), found.mate.tolist(), strict=True)
 
 

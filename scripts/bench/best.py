@@ -24,7 +24,7 @@ from gassst._core.best import Tiles, instruction_sets
 from gassst.align import match_matrix, read_sequences
 from gassst.align.alphabets import DNA
 from gassst.align.best_device import device_pass
-from gassst.align.blocks import Geometry, Matrix, compiled_pass
+from gassst.align.blocks import BlockMatrix, Geometry, compiled_pass
 from gassst.align.gaps import Gaps
 from gassst.align.waterman_eggert import WatermanEggert
 from gassst.errors import UsageError
@@ -67,7 +67,7 @@ def measure(
         filled = device_pass(query, target, gaps, matrix.scores, tiles, device, threads)
     else:
         geometry = Geometry.of(len(query), len(target), gaps, 2, threads)
-        filled = Matrix(query, target, gaps, tiles, geometry)
+        filled = BlockMatrix(query, target, gaps, tiles, geometry)
         compiled_pass(filled, threads, lambda cells: None)
     passed, passed_cpu = time.perf_counter() - wall, time.process_time() - cpu
     scores: list[int] = []

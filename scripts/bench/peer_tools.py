@@ -6,18 +6,18 @@ Yara and RazerS 3 have a limit of errors that the user sets: they are told about
 from __future__ import annotations
 
 from gassst.tools import mappers
-from gassst.tools.mappers import Job, ReadSet, Tool, indexer, version
+from gassst.tools.mappers import MapperRun, ReadSet, Tool, indexer, version
 
-__all__ = ["TOOLS", "Job", "ReadSet", "Tool", "find", "indexer", "version"]
+__all__ = ["TOOLS", "MapperRun", "ReadSet", "Tool", "find", "indexer", "version"]
 
 
-def _yara_map(job: Job, out: str) -> list[str]:
+def _yara_map(job: MapperRun, out: str) -> list[str]:
     # Ten per cent is the most it takes; five its default.
     rate = "5" if job.reads.error is not None and job.reads.error <= 0.02 else "10"
     return ["-e", rate, "-t", job.t, "-o", out, job.index, *job.fastq]
 
 
-def _razers3_map(job: Job, out: str) -> list[str]:
+def _razers3_map(job: MapperRun, out: str) -> list[str]:
     # Full sensitivity up to twice the mean number of errors and a little more, one of the best hits.
     error = 0.05 if job.reads.error is None else job.reads.error
     identity = round(100 - min(20.0, max(5.0, 200 * error)), 2)

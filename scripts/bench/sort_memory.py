@@ -32,7 +32,7 @@ from harness import benchmark_parser, describe_machine, numbers, table, write_js
 from gassst.cli.options import parse_size
 from gassst.files.destination import AlignmentDestination
 from gassst.records.duplicate_metrics import metrics_files
-from gassst.records.duplicates import DuplicateSearch, Libraries, Signed, signer_for
+from gassst.records.duplicates import DuplicateSearch, LibraryNames, Signed, signer_for
 from gassst.records.marking import MarkedBamFormat, SignedRun
 from gassst.records.options import DuplicateRules
 from gassst.records.sorted_runs import Run
@@ -158,7 +158,7 @@ def measure(kind: str, pairs: int, args: argparse.Namespace) -> dict[str, Any]:
         output = os.path.join(folder, "out.bam")
         is_metrics = kind == "metrics"
         rules = DuplicateRules(metrics_path=os.path.join(folder, "metrics") if is_metrics else None)
-        libraries = Libraries.of(str(HEADER), rules.within)
+        libraries = LibraryNames.of(str(HEADER), rules.within)
         search = DuplicateSearch(rules, libraries) if kind != "sort" else None
         _signer = None if search is None else signer_for(rules, libraries, HEADER.lengths)
         workers: Any

@@ -21,7 +21,7 @@ import numpy as np
 import pysam
 
 from gassst.errors import GassstError, InputError
-from gassst.tools.truth import Alignments, NameFormat, detect
+from gassst.tools.truth import NameFormat, PrimaryRecords, detect
 
 CONFIDENT = 20
 NOT_PRIMARY, UNMAPPED, REVERSE = 0x900, 0x4, 0x10
@@ -120,7 +120,7 @@ def distance(record: Primary | None, form: NameFormat) -> int:
         return FAR
     strand = -1 if record.flag & REVERSE else 1
     columns = (record.flag, record.contig, record.start, record.end, record.mapq)
-    one = Alignments([record.name], *(np.array([value]) for value in columns))
+    one = PrimaryRecords([record.name], *(np.array([value]) for value in columns))
     truth = form.truth(one, "alignments")
     if truth.contig[0] != record.contig or truth.strand[0] not in (0, strand):
         return FAR

@@ -9,7 +9,7 @@ from gassst._core.best import Tiles, instruction_sets
 from gassst.align import best_device, match_matrix
 from gassst.align.best import _alignment, best
 from gassst.align.best_device import device_pass
-from gassst.align.blocks import Geometry, Matrix, compiled_pass, longest_span
+from gassst.align.blocks import BlockMatrix, Geometry, compiled_pass, longest_span
 from gassst.align.gaps import Gaps
 from gassst.align.waterman_eggert import WatermanEggert
 from gassst.errors import DeviceError, InputError, UsageError
@@ -114,7 +114,9 @@ def test_alignments_are_those_of_the_whole_matrix(instruction_set, kind, threads
         extend = int(rng.integers(1, 3))
         gaps = Gaps(int(rng.integers(0, 6)), extend)
         geometry = small_geometry(rng, len(query), len(target), gaps)
-        matrix = Matrix(query, target, gaps, Tiles(SCORES, gaps.first, extend, instruction_set), geometry)
+        matrix = BlockMatrix(
+            query, target, gaps, Tiles(SCORES, gaps.first, extend, instruction_set), geometry
+        )
         compiled_pass(matrix, 2, lambda cells: None)
         assert peeled(matrix, 9, threads) == by_gotoh(query, target, SCORES, gaps, 9)
 
@@ -129,7 +131,7 @@ def test_any_matrix_of_scores(instruction_set, factor):
         query, target = rng.integers(0, 20, (2, 150)).astype(np.uint8)
         target[40:120] = query[30:110]
         geometry = small_geometry(rng, 150, 150, gaps, int(scores.max()))
-        matrix = Matrix(
+        matrix = BlockMatrix(
             query, target, gaps, Tiles(scores, gaps.first, gaps.extend, instruction_set), geometry
         )
         compiled_pass(matrix, 1, lambda cells: None)
@@ -150,7 +152,7 @@ def test_an_alignment_across_every_border():
     for offset in range(0, 500 - len(planted), 7):
         target = background.copy()
         target[offset : offset + len(planted)] = planted
-        matrix = Matrix(query, target, gaps, tiles, geometry)
+        matrix = BlockMatrix(query, target, gaps, tiles, geometry)
         compiled_pass(matrix, 1, lambda cells: None)
         h = gotoh(query, target, SCORES, gaps, whole)[0][1:, 1:]
         for r, c in np.ndindex(*matrix.best.shape):
@@ -174,7 +176,7 @@ def test_a_device_finds_the_same(monkeypatch, devices, chunk_blocks):
         target[corner - 112 : corner + 128] = query[400:640]
     tiles = Tiles(scores.astype(np.int32), gaps.first, gaps.extend, instruction_sets()[0])
     geometry = Geometry(1200, 5200, 512, 512, 512, 1024, 2048, chunk_blocks)
-    compiled = Matrix(query, target, gaps, tiles, geometry)
+    compiled = BlockMatrix(query, target, gaps, tiles, geometry)
     compiled_pass(compiled, 2, lambda cells: None)
     device = device_pass(query, target, gaps, scores, tiles, "cpu", 2, geometry=geometry)
     for name in ("best", "across", "down"):

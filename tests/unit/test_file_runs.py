@@ -14,7 +14,7 @@ import gassst
 from gassst.errors import InputError, OutputError, UsageError
 from gassst.files.source import Source
 from gassst.records.writer import AlignmentWriter
-from gassst.runs.file_runs import Job, map_all
+from gassst.runs.file_runs import PlannedRun, map_all
 from gassst.runs.run import in_order
 from gassst.search.plan import SearchPlan
 from gassst.workers.processes import ProcessWorkers
@@ -79,7 +79,7 @@ class Run:
 
 
 def mapped(*runs, is_file=True):
-    return map_all([Job(lambda run=run: run, is_file) for run in runs])
+    return map_all([PlannedRun(lambda run=run: run, is_file) for run in runs])
 
 
 def test_the_next_run_is_read_before_the_last_batches_are_done():
@@ -142,7 +142,9 @@ def test_runs_before_one_that_cannot_be_are_complete():
         raise UsageError("b cannot be")
 
     with pytest.raises(UsageError, match="b cannot be"):
-        for stats in map_all([Job(lambda: Run("a", said, batches=9, is_late=True), True), Job(cannot, True)]):
+        for stats in map_all(
+            [PlannedRun(lambda: Run("a", said, batches=9, is_late=True), True), PlannedRun(cannot, True)]
+        ):
             counted.append(stats)
     assert counted == ["a"] and said[-1] == "end of workers"
 

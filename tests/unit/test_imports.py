@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -58,3 +60,14 @@ def test_rooms_of_dynamic_programmes_are_not_imported_at_start():
     compiled = {f"gassst._core.{name}" for name in ("chain", "fold", "pairwise", "profile", "semiring")}
     assert "gassst.mapping" in loaded
     assert loaded & (rooms | compiled) == set()
+
+
+def test_a_class_name_means_one_thing():
+    """`Profile` is public twice, of sequences and of a hidden Markov model, each in its module."""
+    classes = Counter(
+        node.name
+        for path in (ROOT / "gassst").rglob("*.py")
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert {name for name, n in classes.items() if n > 1} <= {"Profile", "Place", "Bands"}

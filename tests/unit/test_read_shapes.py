@@ -11,7 +11,7 @@ from Bio import SeqIO
 
 import gassst
 from gassst.errors import InputError
-from gassst.reads.shapes import parts_of
+from gassst.reads.shapes import fields_of_read
 
 
 @pytest.fixture(scope="module")
@@ -139,5 +139,5 @@ def test_a_path_or_a_sequence_is_no_iterable_of_reads(mapper, text):
 
 def test_parts_are_bytes_and_qualities_of_biopython_are_ascii():
     record = next(SeqIO.parse(io.StringIO("@r one\nACGT\n+\n!I5~\n"), "fastq"))
-    assert parts_of(record, 1) == (b"r", b"ACGT", b"!I5~")
-    assert parts_of("acgt", 4) == (b"4", b"acgt", None)
+    assert fields_of_read(record, 1) == (b"r", b"ACGT", b"!I5~")
+    assert fields_of_read("acgt", 4) == (b"4", b"acgt", None)

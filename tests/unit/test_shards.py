@@ -11,7 +11,7 @@ from gassst.errors import InputError, UsageError
 from gassst.files import bgzf
 from gassst.reads.alignment_input import alignment_inputs
 from gassst.reads.input import open_unparsed
-from gassst.reads.shards import PartOfRun, Shard, parts_of
+from gassst.reads.shards import PartOfRun, Shard, slices_of
 
 PARTS = (1, 2, 3, 7, 100)
 READS = 250
@@ -102,7 +102,7 @@ def in_parts(folder, n, reads, mates=None, interleaved=False):
     paths = [str(folder / x) for x in reads], mates and [str(folder / x) for x in mates]
     found = []
     for i in range(1, n + 1):
-        parts = parts_of(Shard(i, n), *paths, by_template=interleaved)
+        parts = slices_of(Shard(i, n), *paths, by_template=interleaved)
         found.append(read(folder, reads, mates, parts, interleaved))
     return found
 
@@ -175,13 +175,13 @@ def test_what_has_no_parts(folder, tmp_path):
     (tmp_path / "lines").write_text("@a\nAC\nGT\n+\nIIII\n" * 50)
     (tmp_path / "x.sam").write_text("@HD\tVN:1.6\n")
     with pytest.raises(InputError, match="gassst split"):
-        parts_of(Shard(1, 2), [str(tmp_path / "plain.gz")])
+        slices_of(Shard(1, 2), [str(tmp_path / "plain.gz")])
     with pytest.raises(InputError, match="four lines"):
-        parts_of(Shard(1, 2), [str(tmp_path / "lines")])
+        slices_of(Shard(1, 2), [str(tmp_path / "lines")])
     with pytest.raises(InputError, match="no other format"):
-        parts_of(Shard(1, 2), [str(tmp_path / "x.sam")])
+        slices_of(Shard(1, 2), [str(tmp_path / "x.sam")])
     with pytest.raises(UsageError, match="standard input"):
-        parts_of(Shard(1, 2), ["-"])
+        slices_of(Shard(1, 2), ["-"])
 
 
 def test_what_a_header_says_of_its_part():

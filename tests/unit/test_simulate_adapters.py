@@ -9,7 +9,7 @@ import pytest
 from gassst.errors import UsageError
 from gassst.tools import foreign, simulate
 from gassst.tools.evaluate import is_correct
-from gassst.tools.truth import Alignments, Truth, detect
+from gassst.tools.truth import PrimaryRecords, Truth, detect
 
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
 LENGTH = 150
@@ -96,12 +96,12 @@ def test_bad_tails_and_poly_g_have_their_shares(tmp_path, genome):
 def test_a_reverse_read_with_an_adapter_is_judged_by_its_first_base():
     """Clipped bases count as aligned: the start of a reverse read lies an adapter's length before the truth."""
     truth = Truth(np.array(["c", "c"], object), np.array([101, 101]), np.array([190, 190]), np.array([-1, 1]))
-    found = Alignments(
+    found = PrimaryRecords(
         ["a", "b"], np.array([16, 0]), truth.contig, np.array([41, 101]), np.array([190, 250]),
         np.array([60, 60]),
     )  # fmt: skip
     assert is_correct(found, truth, 10).tolist() == [True, True]
-    moved = Alignments(
+    moved = PrimaryRecords(
         ["a", "b"], np.array([16, 0]), truth.contig, np.array([101, 41]), np.array([250, 190]),
         np.array([60, 60]),
     )  # fmt: skip
@@ -110,7 +110,7 @@ def test_a_reverse_read_with_an_adapter_is_judged_by_its_first_base():
 
 def test_where_ends_are_not_known_reverse_reads_are_judged_by_their_start():
     name = "c_101_301_0_1_0_0_0:0:0_0:0:0_1a"
-    found = Alignments(
+    found = PrimaryRecords(
         [name], np.array([0x91]), np.array(["c"], object), np.array([301]), np.array([400]), np.array([60])
     )
     truth = detect(name, "x").truth(found, "x")

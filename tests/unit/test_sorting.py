@@ -14,7 +14,7 @@ from gassst.errors import OutputError
 from gassst.records import sorted_runs as runs
 from gassst.records import sorting
 from gassst.records import writer as sam
-from gassst.records.options import FORMATS
+from gassst.records.options import RECORD_FORMATS
 
 N_BATCHES = 12
 
@@ -68,7 +68,7 @@ def test_order_is_that_of_samtools_ties_included(tmp_path, reference, batches, m
     pysam.quickcheck(str(found))
 
 
-@pytest.mark.parametrize("file_format", [f for f in FORMATS if f != "paf"])
+@pytest.mark.parametrize("file_format", [f for f in RECORD_FORMATS if f != "paf"])
 def test_memory_is_bounded_in_every_format(tmp_path, monkeypatch, reference, batches, file_format):
     """There is one way to sort, whatever the format: records that exceed the memory asked for go to disk."""
     written, whole = [], runs.RunOnDisk.written
