@@ -403,12 +403,11 @@ cdef class Traces:
         cdef const uint8_t[::1] words = found.bands.words
         cdef const rating_t[::1] rated = found.rated
         cdef const hit_t[::1] others = np.empty(0, HIT) if local is None else local.hits
-        # Of structs each field would be copied on its own.
-        summary_array = (found if local is None else local).summary.view(np.uint8).copy().view(READ_SUMMARY)
-        cdef read_summary_t[::1] summary = summary_array
-        cdef const read_summary_t[::1] whole = found.summary
+        cdef const read_summary_t[::1] whole = found.summary, before = (found if local is None else local).summary
         cdef Py_ssize_t n = start.shape[0] - 1, r, i, j, k = 0, h = 0, traced = 0
-        cdef bint centred = context.params.exhaustive, with_local = local is not None
+        summary_array = np.empty(n, READ_SUMMARY)
+        cdef read_summary_t[::1] summary = summary_array
+        cdef bint centred = context.params.exhaustive, with_local = local is not None, is_traced = found.traced is not None
         cdef place_t *place
         cdef hit_t *hit
         cdef rating_t rating
@@ -425,6 +424,7 @@ cdef class Traces:
         with nogil:
             place = <place_t *>enlarged(&self.rooms[PLACES], rows.shape[0] * sizeof(place_t))
             for r in range(n):
+                summary[r] = before[r]
                 if with_local and summary[r].best != NO_SCORE:
                     continue
                 for j in range(start[r], start[r + 1]):
@@ -432,11 +432,12 @@ cdef class Traces:
                     place[k] = place_t(band_start[i], read_strand[i], end[i], edits[i], reach[i], words[i])
                     k += 1
                 traced += start[r] < start[r + 1]
-        if found.traced is None:
-            with nogil:
+            if not is_traced:
                 self.align(place, k, centred)
-        else:
+        if is_traced:
             self.take(found.traced[0], found.traced[1])
+        elif with_local and k == 0:
+            return local.hits, local.summary, local.cigars
         hits_array = np.empty(k + (others.shape[0] if with_local else n) - traced, HIT)
         cdef hit_t[::1] hits = hits_array
         with nogil:

@@ -17,7 +17,6 @@ from gassst.local.align import Aligner
 from gassst.local.mates import PAIR_BONUS, pair_up
 from gassst.local.reseed import STRIDE, PassedOver, diagonals_of_copies, look_again, seed_length
 from gassst.model.array_types import U32
-from gassst.model.layouts import NO_SCORE
 from gassst.model.rules import optional, rule
 from gassst.search.arrays import BatchResult, GlobalResult
 from gassst.search.context import PairContext
@@ -86,5 +85,4 @@ def with_whole_reads(backend: HostBackend, found: GlobalResult, result: BatchRes
     anywhere (`search.plan.CHANCE_HITS`). Added rows are those of --mode global: alignment and mapping quality, which
     was fitted to whole reads. Their scores, and those of the next best places, are affine ones, as in all other rows.
     """
-    lost = (result.summary["best"] == NO_SCORE) & (np.diff(found.start) > 0)
-    return backend.trace_back(found, result) if lost.any() else result
+    return backend.trace_back(found, result)

@@ -52,8 +52,9 @@ def map_batch(
         starts = context.reference.starts
         for library in insert.libraries:
             stats.proper += _proper_pairs.flag_proper(result.hits, result.cigars, mate, starts, library)
-            _proper_pairs.name_mates(result.hits, result.cigars, mate, starts, library)
-        stats.pairs += int(np.count_nonzero(mate == 1))
+            if context.params.max_hits > 1 or context.params.all_hits:
+                _proper_pairs.name_mates(result.hits, result.cigars, mate, starts, library)
+        stats.pairs += mate.tobytes().count(1)
     return result
 
 

@@ -50,18 +50,18 @@ class RangeReader:
 
     def __init__(self, place: FileRange):
         self._place, self.left = place, place.size
-        self._file = self._guarded(open, place.file.path, "rb", buffering=0)
-        info = os.fstat(self._file.fileno())
+        self._fd: int = self._guarded(os.open, place.file.path, os.O_RDONLY | os.O_CLOEXEC)
+        info = os.fstat(self._fd)
         if (info.st_dev, info.st_ino) != (place.file.device, place.file.inode):
             self.close()
             raise self._failure("replaced while it was read")
-        self._guarded(self._file.seek, place.start)
 
     def readinto(self, target: memoryview) -> int:
         """As of raw streams: 0 at the end of the range."""
         if not self.left:
             return 0
-        added: int = self._guarded(self._file.readinto, target[: self.left])
+        at = self._place.start + self._place.size - self.left
+        added: int = self._guarded(os.preadv, self._fd, [target[: self.left]], at)
         if not added:
             raise self._failure("cut short while it was read")
         self.left -= added
@@ -77,7 +77,7 @@ class RangeReader:
         return InputError(f"{self._place.file.path}: {what}")
 
     def close(self) -> None:
-        self._file.close()
+        os.close(self._fd)
 
 
 class Unused(Protocol):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -330,9 +329,8 @@ class HostBackend:
         self.stats.traced += traces.traced
         if traces.calls:
             self.bands.note(traces.calls, traces.pairs, traces.kernel)
-        if local is None:
-            return BatchResult(hits, summary, cigars)
-        return replace(local, hits=hits, summary=summary, cigars=cigars)
+        parts = () if local is None else (local.parts,)
+        return BatchResult(hits, summary, cigars, *parts)
 
 
 def _merged(known: KeysByRead, fresh: list[Any], reads: U32) -> KeysByRead:
