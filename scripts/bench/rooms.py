@@ -1,40 +1,290 @@
-"""CPU seconds of the rooms of dynamic programmes beside the best library for each, and their ratio.
+"""Speed of the rooms beside the mapper and of the best libraries for each: alignment, folding, models of chains.
 
-    python scripts/bench/rooms.py [fold] [hmm] [profile] [semiring]
+    python scripts/bench/rooms.py                                         # all experiments
+    python scripts/bench/rooms.py gcups pairs --runs 6 --json rooms.json
+    python scripts/bench/rooms.py gcups --threads 16 --device gpu --large --alone
+    python scripts/bench/rooms.py best --shapes 1000x10000000 1000000x1000000 --device gpu
 
-Needs SciPy, hmmlearn, pyhmmer and ViennaRNA. Both sides run in this process, on one thread.
+An experiment is a function of EXPERIMENTS. It yields a column of its table at a time: what each program takes or does,
+by CPU time of one thread, the least of --runs runs that take turns. Rows that name threads or a device are by wall
+clock, all transfers included. Libraries that are missing are left out.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
-import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from typing import Any
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"  # before NumPy is imported
 
 import numpy as np  # noqa: E402
+from harness import benchmark_parser, describe_machine, run, table, write_json  # noqa: E402
+
+from gassst import align  # noqa: E402
+from gassst._core.best import Tiles, instruction_sets  # noqa: E402
+from gassst.align.best_device import device_pass  # noqa: E402
+from gassst.align.blocks import BlockMatrix, Geometry, compiled_pass  # noqa: E402
+from gassst.align.gaps import Gaps  # noqa: E402
+from gassst.align.modes import mode_flags  # noqa: E402
+from gassst.align.products import Product  # noqa: E402
+from gassst.align.scoring import prepare  # noqa: E402
+from gassst.align.traced import trace  # noqa: E402
+from gassst.align.waterman_eggert import WatermanEggert  # noqa: E402
+from gassst.workers.thread_count import usable_threads  # noqa: E402
+
+Column = tuple[str, dict[str, float]]  # its head, and a figure for each program
+Calls = dict[str, Callable[[], object]]
+Strings = list[str]
+AMINO = "ARNDCQEGHILKMFPSTWYV"
+MODES = {"local": "sw", "global": "nw", "semiglobal": "sg"}
+COSTS = (10, 1)
+OPTIONS = {"gap_open": COSTS[0], "gap_extend": COSTS[1]}
+THEIR_QUERIES, THEIR_TARGETS = 6, 400  # fewer: a pair of theirs takes longer
+DEVICE_QUERIES = 10  # times as many: a GPU does the rest in milliseconds
+COPY = 400  # letters of a planted alignment
 
 
-def best(call: Callable[[], object], runs: int = 3) -> float:
-    """The least CPU seconds of some runs."""
-    found = []
+def least(calls: Calls, runs: int, clock: Callable[[], float] = time.process_time) -> dict[str, float]:
+    """Seconds of each call, the least of some runs that take turns."""
+    found = dict.fromkeys(calls, float("inf"))
     for _ in range(runs):
-        start = time.process_time()
-        call()
-        found.append(time.process_time() - start)
-    return min(found)
+        for name, call in calls.items():
+            start = clock()
+            call()
+            found[name] = min(found[name], clock() - start)
+    return found
 
 
-def row(what: str, own: float, other: float, name: str) -> None:
-    """One line of the table."""
-    print(f"{what:44} {own:9.5f} s   {name:12} {other:9.4f} s   {other / own:6.1f} times", flush=True)
+def random_texts(rng: np.random.Generator, letters: str, lengths: np.ndarray) -> Strings:
+    text = np.frombuffer(letters.encode(), np.uint8)[rng.integers(0, len(letters), int(lengths.sum()))]
+    ends = np.cumsum(lengths)
+    whole = text.tobytes().decode()
+    return [whole[end - length : end] for length, end in zip(lengths.tolist(), ends.tolist(), strict=True)]
 
 
-def semiring() -> None:
-    """Products beside NumPy, closures beside SciPy."""
+def cells(queries: Strings, targets: Strings) -> float:
+    """In 1e9: letters of the queries x letters of the targets."""
+    return float(sum(map(len, queries))) * sum(map(len, targets)) / 1e9
+
+
+# -- pairwise alignment -------------------------------------------------------------------------------------------
+
+
+def matrix_of(name: str) -> Any:
+    import parasail
+
+    return {"BLOSUM62": parasail.blosum62, "NUC4.4": parasail.nuc44}[name]
+
+
+def striped(bits: str, mode: str, matrix: str, queries: Strings, targets: Strings) -> Callable[[], object]:
+    """What computes all scores by parasail, with a profile of each query that is made before."""
+    import parasail
+
+    function = getattr(parasail, f"{MODES[mode]}_striped_profile_{bits}")
+    profiles = [getattr(parasail, f"profile_create_{bits}")(query, matrix_of(matrix)) for query in queries]
+
+    def compute() -> None:
+        for profile in profiles:
+            for target in targets:
+                function(profile, target, sum(COSTS), COSTS[1])
+
+    return compute
+
+
+def by_ssw(queries: Strings, targets: Strings) -> None:
+    """All scores of local alignments of DNA by ssw-py, its path turned off by a cutoff that no score reaches."""
+    import ssw
+
+    manager = ssw.AlignmentMgr(match_score=5, mismatch_penalty=4)
+    options = {"gap_open": sum(COSTS), "gap_extension": COSTS[1], "score_cutoff": 65_000}
+    for query in queries:
+        manager.set_read(query)
+        for target in targets:
+            manager.set_reference(target)
+            manager.align(**options, bitwise_flag=ssw.BitwiseAlignmentFlag.score_filter)
+
+
+def gcups(args: argparse.Namespace) -> Iterator[Column]:
+    """1e9 cells a second of all scores of queries with targets; proteins have lengths as in Swiss-Prot."""
+    rng, factor = np.random.default_rng(1), 20 if args.large else 1
+    swissprot = np.clip(rng.gamma(2.2, 360 / 2.2, 1000 * factor), 30, 3000).astype(int)
+    for title, matrix, letters, m, n in (
+        ("protein", "BLOSUM62", AMINO, swissprot[:40], swissprot),
+        ("DNA 150 x 150", "NUC4.4", "ACGT", np.full(100, 150), np.full(2000 * factor, 150)),
+        ("DNA 25 x 1000", "NUC4.4", "ACGT", np.full(200, 25), np.full(500 * factor, 1000)),
+    ):
+        queries, targets = random_texts(rng, letters, m), random_texts(rng, letters, n)
+        few = queries[:THEIR_QUERIES], targets[:THEIR_TARGETS]
+        out = np.empty((len(queries), len(targets)), np.int32)
+        for mode in MODES:
+            both = prepare(
+                queries, targets, align.substitution_matrix(matrix), Gaps(*COSTS), mode_flags(mode)
+            )
+            ours: Calls = {
+                f"gassst {isa}": partial(Product(*both, 1, isa).run, out) for isa in pairwise_sets()
+            }
+            theirs: Calls = {
+                f"parasail striped {bits}": striped(bits, mode, matrix, *few) for bits in ("8", "16", "sat")
+            }
+            if mode == "local" and matrix == "NUC4.4":
+                with suppress(ImportError):
+                    __import__("ssw")
+                    theirs["SSW"] = partial(by_ssw, *few)
+            if args.alone:
+                ours, theirs = {}, {}
+            seconds = least(ours | theirs, args.runs)
+            found = {
+                name: cells(*(few if name in theirs else (queries, targets))) / seconds[name]
+                for name in seconds
+            }
+            options = {"mode": mode, "matrix": matrix, **OPTIONS}
+            walls: Calls = {
+                f"gassst, {args.threads} threads": partial(
+                    align.scores, queries, targets, threads=args.threads, **options
+                )
+            }
+            if args.device:
+                walls[f"gassst, {args.device}"] = partial(
+                    align.scores, queries * DEVICE_QUERIES, targets, device=args.device, **options
+                )
+            for name, taken in least(walls, args.runs, time.perf_counter).items():
+                times = DEVICE_QUERIES if name.endswith(f" {args.device}") else 1
+                found[name] = times * cells(queries, targets) / taken
+            yield f"{title}, {mode}", found
+
+
+def pairwise_sets() -> list[str]:
+    from gassst._core import pairwise
+
+    return list(pairwise.instruction_sets())
+
+
+def traced(
+    isa: str | None, mode: str, matrix: str, queries: Strings, targets: Strings, threads: int = 1
+) -> None:
+    """All given pairs with their paths, by `pairs` or by an instruction set."""
+    if isa is None:
+        align.pairs(queries, targets, mode, matrix=matrix, threads=threads, **OPTIONS)
+        return
+    both = prepare(queries, targets, align.substitution_matrix(matrix), Gaps(*COSTS), mode_flags(mode))
+    each = np.arange(len(queries))
+    trace(*both, np.stack([each, each], axis=1), threads, None, isa)
+
+
+def by_parasail(
+    kind: str, mode: str, matrix: str, queries: Strings, targets: Strings, threads: int = 1, path: bool = True
+) -> None:
+    """All given pairs by a function of parasail, which holds no lock of Python."""
+    import parasail
+
+    function = getattr(parasail, f"{MODES[mode]}_{'trace_' * path}{kind}")
+    scores = matrix_of(matrix)
+
+    def some(start: int) -> None:
+        for i in range(start, len(queries), threads):
+            found = function(queries[i], targets[i], sum(COSTS), COSTS[1], scores)
+            found.cigar.seq if path else found.score  # noqa: B018
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(some, range(threads)))
+
+
+def by_edlib(queries: Strings, targets: Strings) -> None:
+    """Differences of all of both sequences, with the path; edlib has no other scores."""
+    import edlib
+
+    for query, target in zip(queries, targets, strict=True):
+        edlib.align(query, target, task="path")
+
+
+def pairs(args: argparse.Namespace) -> Iterator[Column]:
+    """Microseconds for a given pair, with its path or its score alone; 5 % of the letters are changed."""
+    for title, matrix, letters, length, count in (
+        ("DNA, 25 letters", "NUC4.4", "ACGT", 25, 4000),
+        ("DNA, 150", "NUC4.4", "ACGT", 150, 1500),
+        ("DNA, 1,000", "NUC4.4", "ACGT", 1000, 50),
+        ("protein, 300", "BLOSUM62", AMINO, 300, 400),
+    ):
+        rng, size = np.random.default_rng(1), (count, length)
+        codes = rng.integers(0, len(letters), size)
+        changed = np.where(rng.random(size) < 0.05, rng.integers(0, len(letters), size), codes)
+        alphabet = np.frombuffer(letters.encode(), np.uint8)
+        both = tuple([row.tobytes().decode() for row in alphabet[each]] for each in (codes, changed))
+        each = np.stack([np.arange(count)] * 2, axis=1)
+        calls: Calls = {"edlib, differences": partial(by_edlib, *both)}
+        walls: Calls = {}
+        for mode in MODES:
+            given = mode, matrix, *both
+            calls |= {f"gassst, {isa}, {mode}": partial(traced, isa, *given) for isa in pairwise_sets()}
+            calls[f"gassst, {mode}"] = partial(traced, None, *given)
+            scores = partial(align.scores, *both, mode, matrix=matrix, pairs=each, threads=1, **OPTIONS)
+            calls[f"score alone, gassst, {mode}"] = scores
+            for kind in ("striped_sat", "striped_16", "scan_16"):
+                calls[f"parasail {kind}, {mode}"] = partial(by_parasail, kind, *given)
+            for kind in ("striped_sat", "striped_16"):
+                calls[f"score alone, parasail {kind}, {mode}"] = partial(
+                    by_parasail, kind, *given, path=False
+                )
+            behind = f"{mode}, {args.threads} threads"
+            walls[f"gassst, {behind}"] = partial(traced, None, *given, args.threads)
+            walls[f"parasail scan_16, {behind}"] = partial(by_parasail, "scan_16", *given, args.threads)
+        seconds = least(calls, args.runs) | least(walls, args.runs, time.perf_counter)
+        yield title, {name: 1e6 * taken / count for name, taken in seconds.items()}
+
+
+def planted(rows: int, columns: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """uint8[rows], uint8[columns]; ten places of the target are copies of parts of the query, with 5 % errors."""
+    rng = np.random.default_rng(seed)
+    query, target = rng.integers(0, 4, rows).astype(np.uint8), rng.integers(0, 4, columns).astype(np.uint8)
+    length = min(COPY, rows, columns)
+    for begin in np.linspace(0, columns - length, 10).astype(int):
+        source = int(rng.integers(0, rows - length + 1))
+        wrong = rng.random(length) < 0.05
+        target[begin : begin + length] = (query[source : source + length] + wrong) % 4
+    return query, target
+
+
+def best(args: argparse.Namespace) -> Iterator[Column]:
+    """1e9 cells a second of the pass over a whole matrix, by wall clock and by CPU, and of ten alignments with it."""
+    scoring, gaps = align.match_matrix(2, -3), Gaps(5, 2)
+    for number, shape in enumerate(args.shapes):
+        rows, columns = map(int, shape.split("x"))
+        query, target = planted(rows, columns, 1)
+        found: dict[str, float] = {}
+        names = instruction_sets()[: None if number == 0 else 1]  # the others on the first shape alone
+        for how in [*names, *([args.device] if args.device else [])]:
+            isa = names[0] if how == args.device else how
+            tiles = Tiles(np.ascontiguousarray(scoring.scores, np.int32), gaps.first, gaps.extend, isa)
+            wall, cpu = time.perf_counter(), time.process_time()
+            if how == args.device:
+                filled = device_pass(query, target, gaps, scoring.scores, tiles, how, args.threads)
+            else:
+                filled = BlockMatrix(
+                    query, target, gaps, tiles, Geometry.of(rows, columns, gaps, 2, args.threads)
+                )
+                compiled_pass(filled, args.threads, lambda _: None)
+            taken = {"pass": time.perf_counter() - wall, "pass, CPU": time.process_time() - cpu}
+            with WatermanEggert(filled, args.threads) as alignments:
+                for _ in range(10):
+                    alignments.next_path(1)
+            taken["ten alignments"] = time.perf_counter() - wall
+            found |= {f"{how}, {what}": rows * columns / 1e9 / seconds for what, seconds in taken.items()}
+        yield f"{rows:,} x {columns:,}", found
+
+
+# -- dynamic programmes: CPU seconds of one call ------------------------------------------------------------------
+
+
+def semiring(args: argparse.Namespace) -> Iterator[Column]:
+    """Seconds: products beside NumPy, closures beside SciPy."""
     from scipy.sparse.csgraph import floyd_warshall
 
     from gassst.semiring import closure, product
@@ -42,20 +292,20 @@ def semiring() -> None:
     rng = np.random.default_rng(1)
     for dtype in (np.float32, np.float64):
         a, b = (rng.standard_normal((1024, 1024)).astype(dtype) for _ in range(2))
-        own = best(lambda a=a, b=b: product(a, b, "max-plus", threads=1))
-        other = best(lambda a=a, b=b: [(line[:, None] + b).max(0) for line in a], 2)
-        row(f"max-plus product 1,024^3, {a.dtype}", own, other, "NumPy")
+        calls: Calls = {"gassst": lambda a=a, b=b: product(a, b, "max-plus", threads=1)}
+        calls["NumPy"] = lambda a=a, b=b: [(line[:, None] + b).max(0) for line in a]
+        yield f"max-plus product 1,024^3, {a.dtype}", least(calls, args.runs)
     for n in (512, 1024, 2048):
         d = rng.random((n, n))
         d[d > 0.3] = np.inf
-        other = best(lambda d=d: floyd_warshall(d), 1)
+        calls = {"SciPy": partial(floyd_warshall, d)}
         for dtype in (np.float32, np.float64):
-            own = best(lambda d=d, dtype=dtype: closure(d.astype(dtype), threads=1))
-            row(f"closure n = {n:,}, {np.dtype(dtype)}", own, other, "SciPy")
+            calls[f"gassst, {np.dtype(dtype)}"] = partial(closure, d.astype(dtype), threads=1)
+        yield f"closure n = {n:,}", least(calls, args.runs)
 
 
-def hmm() -> None:
-    """Viterbi with path and forward of 32,768 symbols beside hmmlearn."""
+def hmm(args: argparse.Namespace) -> Iterator[Column]:
+    """Seconds: Viterbi with path, and forward, of 32,768 symbols beside hmmlearn."""
     from hmmlearn.hmm import CategoricalHMM
 
     from gassst.hmm import Model
@@ -67,23 +317,17 @@ def hmm() -> None:
         model = Model(np.full(n, 1 / n), transition, emission)
         other = CategoricalHMM(n, n_features=symbols)
         other.startprob_, other.transmat_, other.emissionprob_ = model.start, transition, emission
-        theirs = best(lambda other=other: other.decode(observed[:, None]), 2)
+        calls: Calls = {"hmmlearn": partial(other.decode, observed[:, None])}
         for form in ("single", "double"):
-            own = best(lambda model=model, form=form: model.viterbi(observed, form=form, threads=1))
-            row(f"Viterbi, {n} states, {form}", own, theirs, "hmmlearn")
-        theirs = best(lambda other=other: other.score(observed[:, None]), 1)
-        row(
-            f"forward, {n} states",
-            best(lambda model=model: model.forward(observed, threads=1)),
-            theirs,
-            "hmmlearn",
-        )
+            calls[f"gassst, {form}"] = partial(model.viterbi, observed, form=form, threads=1)
+        yield f"Viterbi, {n} states", least(calls, args.runs)
+        calls = {"hmmlearn": partial(other.score, observed[:, None])}
+        calls["gassst"] = partial(model.forward, observed, threads=1)
+        yield f"forward, {n} states", least(calls, args.runs)
 
 
-def fold() -> None:
-    """Windows of random bases beside ViennaRNA, for each instruction set."""
-    import tempfile
-
+def fold(args: argparse.Namespace) -> Iterator[Column]:
+    """Seconds for 320 windows of random bases beside ViennaRNA, for each instruction set."""
     import RNA
 
     from gassst.fold import Parameters, folding
@@ -94,19 +338,21 @@ def fold() -> None:
         parameters = Parameters(file.name)
     for n in (60, 120, 200):
         several = ["".join(rng.choice(list("ACGU"), n)) for _ in range(320)]
-        theirs = best(lambda several=several: [RNA.fold_compound(one).mfe() for one in several[:64]], 1) / 64
         codes, offsets = folding.encoded(several)
+        calls: Calls = {
+            "ViennaRNA": lambda several=several: [RNA.fold_compound(one).mfe() for one in several]
+        }
         for isa in folding.instruction_sets():
             for structures in (True, False):
                 options = (parameters, structures, 1, None, isa)
-                own = best(lambda a=codes, b=offsets, c=options: folding.fold_codes(a, b, *c)) / len(several)
-                row(f"{n} bases, {isa}{', structures' * structures}", own, theirs, "ViennaRNA")
+                calls[f"gassst {isa}{', structures' * structures}"] = partial(
+                    folding.fold_codes, codes, offsets, *options
+                )
+        yield f"{n} bases", least(calls, args.runs)
 
 
-def profile() -> None:
-    """A family of 200 amino acids in sequences of 360 beside pyhmmer, with and without its filters."""
-    import tempfile
-
+def profile(args: argparse.Namespace) -> Iterator[Column]:
+    """Seconds for a family of 200 amino acids in 2,000 sequences of 360, beside pyhmmer with and without filters."""
     import pyhmmer
 
     from gassst.hmm import Profile
@@ -116,29 +362,70 @@ def profile() -> None:
     consensus = rng.choice(letters, 200)
     family = ["".join(c if rng.random() > 0.3 else rng.choice(letters) for c in consensus) for _ in range(20)]
 
-    def made(texts: list[str]) -> list[pyhmmer.easel.TextSequence]:
+    def made(texts: Strings) -> list[Any]:
         return [pyhmmer.easel.TextSequence(name=str(i).encode(), sequence=t) for i, t in enumerate(texts)]
 
     msa = pyhmmer.easel.TextMSA(name=b"fam", sequences=made(family)).digitize(abc)
-    hmm, _, _ = pyhmmer.plan7.Builder(abc).build_msa(msa, pyhmmer.plan7.Background(abc))
+    model, _, _ = pyhmmer.plan7.Builder(abc).build_msa(msa, pyhmmer.plan7.Background(abc))
     several = ["".join(rng.choice(letters, 360)) for _ in range(2000)]
     block = pyhmmer.easel.DigitalSequenceBlock(abc, [one.digitize(abc) for one in made(several)])
     with tempfile.NamedTemporaryFile(suffix=".hmm") as file:
-        hmm.write(file)
+        model.write(file)
         file.flush()
         own = Profile(file.name)
     unfiltered = {"bias_filter": False, "F1": 1.0, "F2": 1.0, "F3": 1.0, "E": 1e9}
-    for call, name in ((own.search, "search"), (own.viterbi, "Viterbi"), (own.forward, "Forward")):
-        mine = best(lambda call=call: call(several, threads=1)) / len(several)
-        for options, what in (({}, "pyhmmer"), (unfiltered, "no filters")):
-            theirs = best(lambda o=options: list(pyhmmer.hmmsearch(hmm, block, cpus=1, **o)), 1) / len(
-                several
-            )
-            row(f"profile, {name}, 200 x 360", mine, theirs, what)
+    calls: Calls = {
+        f"gassst, {name}": partial(call, several, threads=1)
+        for name, call in (("search", own.search), ("Viterbi", own.viterbi), ("forward", own.forward))
+    }
+    for name, options in (("pyhmmer", {}), ("pyhmmer, no filters", unfiltered)):
+        calls[name] = lambda options=options: list(pyhmmer.hmmsearch(model, block, cpus=1, **options))
+    yield "profile, 200 x 360", least(calls, args.runs)
 
 
-ROOMS = {"fold": fold, "semiring": semiring, "hmm": hmm, "profile": profile}
+EXPERIMENTS: dict[str, Callable[[argparse.Namespace], Iterator[Column]]] = {
+    "gcups": gcups,
+    "pairs": pairs,
+    "best": best,
+    "semiring": semiring,
+    "hmm": hmm,
+    "fold": fold,
+    "profile": profile,
+}
+
+
+def main(argv: list[str] | None = None) -> None:
+    parser = benchmark_parser(__doc__)
+    add = parser.add_argument
+    add("experiments", nargs="*", metavar="EXPERIMENT", help=f"some of {', '.join(EXPERIMENTS)} [all]")
+    add("--runs", type=int, default=3, help="of each call, in turn [3]")
+    add("--threads", type=int, default=usable_threads(), help="of the runs by wall clock [all]")
+    add("--device", help="also an OpenCL device: gcups, best")
+    add("--large", action="store_true", help="twenty times the targets, as a device needs them: gcups")
+    add("--alone", action="store_true", help="threads and device only: gcups")
+    add(
+        "--shapes",
+        nargs="+",
+        default=["1000x10000000", "100000x100000"],
+        metavar="ROWSxCOLUMNS",
+        help="of best",
+    )
+    args = parser.parse_args(argv)
+    if unknown := [one for one in args.experiments if one not in EXPERIMENTS]:
+        parser.error(f"there is no experiment {unknown[0]}")
+    print(describe_machine())
+    results = {}
+    for name in args.experiments or EXPERIMENTS:
+        try:
+            found = results[name] = dict(EXPERIMENTS[name](args))
+        except ImportError as error:
+            print(f"{name}: {error}")
+            continue
+        programs = dict.fromkeys(program for column in found.values() for program in column)
+        rows = [[program, *(column.get(program) for column in found.values())] for program in programs]
+        print(table([name, *found], rows, EXPERIMENTS[name].__doc__ or ""))
+    write_json(args.json, {"experiments": results})
+
 
 if __name__ == "__main__":
-    for room in sys.argv[1:] or ROOMS:
-        ROOMS[room]()
+    run(main)
