@@ -82,6 +82,7 @@ SOURCES = {
     "reads": "ext/io/reads.pyx",
     "error_cycles": "ext/io/error_cycles.pyx",
     "counts": "ext/io/counts.pyx",
+    "contig_lines": "ext/io/contig_lines.pyx",
     "filters": "ext/search/filters.pyx",
     "thesis_filters": "ext/thesis/thesis_filters.pyx",
     "bookkeeping": "ext/search/bookkeeping.pyx",

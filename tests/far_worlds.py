@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from gassst.files.contigs import Contigs
 from gassst.index import file as index_file
 from gassst.index.reference import FRONT, GAP, Exceptions
 from gassst.index.seed_index import SeedIndex
@@ -26,6 +27,7 @@ def far_index(near: SeedIndex) -> SeedIndex:
     """The index, of step 2 or 4, with SHIFT bases before its contigs."""
     old = near.reference
     fillers = np.full(3, EACH, np.int64)
+    before = Contigs.of(["filler1", "filler2", "filler3"], fillers)
     starts = FRONT + np.arange(3, dtype=np.int64) * (EACH + GAP)
     planes = np.zeros((len(old.planes) + SHIFT // 64, 3), np.uint64)
     planes[-len(old.planes) :] = old.planes
@@ -38,10 +40,8 @@ def far_index(near: SeedIndex) -> SeedIndex:
         old,
         planes=planes,
         total=old.total + SHIFT,
-        names=["filler1", "filler2", "filler3", *old.names],
-        lengths=np.concatenate([fillers, old.lengths]),
+        contigs=Contigs(before.text.tobytes() + old.contigs.text.tobytes()),
         starts=np.concatenate([starts, old.starts + SHIFT]),
-        md5=["0" * 32] * 3 + old.md5,
         exceptions=exceptions,
     )
     far = replace(near, reference=reference, positions=near.positions + np.uint32(SHIFT // near.step))

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pysam
 
+from gassst.files.contigs import Contigs
 from gassst.model.layouts import HIT, NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
 from gassst.records import writer as sam
 
@@ -45,8 +46,9 @@ class World:
         path.write_text("".join(f">{n}\n{s}\n" for n, s in zip(self.names, self.sequences, strict=True)))
         return str(path)
 
-    def header(self, **options):
-        return sam.header(self.names, [len(s) for s in self.sequences], program_version="1", **options)
+    def header(self, md5s=None, **options):
+        contigs = Contigs.of(self.names, map(len, self.sequences), md5s)
+        return sam.header(contigs, program_version="1", **options).text
 
 
 def random_contig(rng, length):

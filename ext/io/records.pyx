@@ -9,8 +9,8 @@ from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.errno cimport EIO, errno
 from libc.stdint cimport INT32_MAX, INT32_MIN, UINT16_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc, strtoll
-from libc.string cimport memchr, memcmp, memcpy, memset, strchr, strcspn, strncmp
+from libc.stdlib cimport free, malloc
+from libc.string cimport memchr, memcmp, memcpy, memset
 
 from pysam.libcalignedsegment cimport makeAlignedSegment
 from pysam.libcalignmentfile cimport AlignmentHeader
@@ -449,8 +449,7 @@ cdef class RecordBuilder:
 
     Parameters
     ----------
-    header : str
-        Text of the SAM header, with one @SQ a contig, in order, SN before LN.
+    header : Header
     reference : ReferenceArrays
     style : RecordStyle
 
@@ -462,7 +461,7 @@ cdef class RecordBuilder:
 
     cdef target_t c
     cdef contig_name *names
-    cdef bytes text  # the header; names of contigs point into it
+    cdef object _header  # names of contigs point into its text
     cdef AlignmentHeader parsed
     cdef readonly object meth  # the library, as `MapParams.meth`
     cdef tuple keep
@@ -472,8 +471,8 @@ cdef class RecordBuilder:
     # the C library gets it from the system.
     cdef byte_buffer spare[SPARE]
 
-    def __cinit__(self, str header not None, reference, style):
-        self.text = header.encode()
+    def __cinit__(self, header not None, reference, style):
+        self._header = header
         self._take_contigs(reference.starts, reference.lengths, reference.planes)
         self._take_exceptions(reference.exception_start, reference.exception_length, reference.exception_code)
         if reference.circular is not None:
@@ -501,7 +500,7 @@ cdef class RecordBuilder:
     def header(self):
         """What htslib makes of the header: its own files and records need it. It takes 5 us a contig."""
         if self.parsed is None:
-            self.parsed = AlignmentHeader.from_text(self.text.decode())
+            self.parsed = AlignmentHeader.from_text(self._header.text)
         return self.parsed
 
     @property
@@ -581,23 +580,20 @@ cdef class RecordBuilder:
         self.c.read_groups, self.c.n_read_groups = self.groups, len(names)
 
     cdef _name_contigs(self, const int64_t[::1] lengths):
-        """Find the contigs of the header, which must have these lengths."""
-        cdef const char *at = PyBytes_AS_STRING(self.text)
-        cdef Py_ssize_t n = lengths.shape[0], i = 0
+        """Take the contigs of the header, which must have these lengths."""
+        contigs = self._header.contigs
+        cdef const uint8_t[::1] text = contigs.text
+        cdef const int64_t[::1] starts = contigs.names.starts
+        cdef const uint32_t[::1] widths = contigs.names.widths
+        cdef Py_ssize_t n = lengths.shape[0], i
+        if not np.array_equal(contigs.lengths, lengths):
+            raise ValueError("the header has other contigs, or of other lengths")
         self.names = <contig_name *>malloc((n + 1) * sizeof(contig_name))
         if self.names == NULL:
             raise MemoryError("no memory for the names of contigs")
-        while at != NULL:
-            if strncmp(at, b"@SQ\t", 4) == 0:
-                if i == n or not find_contig(at, &self.names[i], lengths[i]):
-                    raise ValueError(f"contig {i}: the header has another name, another length or more contigs")
-                self.c.longest_name = max(self.c.longest_name, self.names[i].length)
-                i += 1
-            at = strchr(at, c"\n")
-            if at != NULL:
-                at += 1
-        if i < n:
-            raise ValueError(f"the header has {i} contigs of {n}")
+        for i in range(n):
+            self.names[i].text, self.names[i].length = <const char *>&text[starts[i]], widths[i]
+            self.c.longest_name = max(self.c.longest_name, self.names[i].length)
         self.c.names, self.c.n_contigs = self.names, n
 
     def encode(self, HitBatch batch not None, *, bint bam, int least_mapq=-1, bint paf=False):
@@ -657,22 +653,6 @@ cdef class RecordBuilder:
         if record == NULL or status != END:
             _raise_status(status if record != NULL else NO_MEMORY, c.row)
         return segments
-
-
-cdef bint find_contig(const char *line, contig_name *name, int64_t length) noexcept nogil:
-    """Whether a line @SQ has a name, SN, which is then found, and this length, LN."""
-    cdef bint is_long = False
-    cdef size_t width
-    name.length = 0
-    while line[0] == c"@" or line[0] == c"\t":
-        line += 1
-        width = strcspn(line, b"\t\n")
-        if strncmp(line, b"SN:", 3) == 0:
-            name.text, name.length = line + 3, width - 3
-        elif strncmp(line, b"LN:", 3) == 0:
-            is_long = strtoll(line + 3, NULL, 10) == length
-        line += width
-    return is_long and name.length > 0
 
 
 cdef size_t usual_size(const batch_t *batch, bint bam) noexcept nogil:

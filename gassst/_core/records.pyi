@@ -5,6 +5,8 @@ import numpy as np
 import numpy.typing as npt
 import pysam
 
+from gassst.files.sam_header import Header
+
 OWN_TAGS: tuple[tuple[str, str, str], ...]
 
 class Reads(Protocol):
@@ -89,7 +91,7 @@ class RecordBuilder:
     def header(self) -> pysam.AlignmentHeader: ...
     @property
     def lengths(self) -> npt.NDArray[np.int64]: ...
-    def __init__(self, header: str, reference: _Reference, style: _Style) -> None: ...
+    def __init__(self, header: Header, reference: _Reference, style: _Style) -> None: ...
     def encode(
         self, batch: HitBatch, *, bam: bool, least_mapq: int = -1, paf: bool = False
     ) -> EncodedRecords: ...

@@ -192,7 +192,7 @@ class HitArrays:
         The name of read i is read_name_offsets[i] .. read_name_offsets[i + 1] of the next column.
     read_name_text : uint8[b]
         ASCII, as in records.
-    names : tuple of str
+    names : sequence of str
         Of the contigs.
     """
 
@@ -210,7 +210,7 @@ class HitArrays:
     cigar_lengths: NDArray[np.uint32]
     read_name_offsets: NDArray[np.int64]
     read_name_text: NDArray[np.uint8]
-    names: tuple[str, ...]
+    names: Sequence[str]
 
     def __len__(self) -> int:
         return len(self.read)
@@ -287,7 +287,7 @@ class HitArrays:
     @classmethod
     def joined(cls, parts: Sequence[HitArrays], names: Sequence[str]) -> HitArrays:
         """The rows of all parts, whose reads follow each other: each part counts its own from 0."""
-        columns: dict[str, Any] = {"names": tuple(names)}
+        columns: dict[str, Any] = {"names": names}
         for field in fields(cls):
             if field.name in _TYPES:
                 empty: NDArray[Any] = np.empty(0, _TYPES[field.name])
@@ -353,7 +353,7 @@ def arrays_of(batch: ReadBatch, result: BatchResult, reference: Reference) -> Hi
     }
     typed: dict[str, Any] = {name: column.astype(_TYPES[name]) for name, column in columns.items()}
     typed["read_name_offsets"] = batch.name_offsets.astype(np.int64)
-    return HitArrays(**typed, cigar_offsets=offsets, names=tuple(reference.names))
+    return HitArrays(**typed, cigar_offsets=offsets, names=reference.names)
 
 
 def _table(hits: HitArrays) -> Any:

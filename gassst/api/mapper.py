@@ -187,7 +187,7 @@ class Mapper:
         InputError
             A contig that SAM cannot hold.
         """
-        return sam.header_of(self.reference, read_group, command_line, sort, comments)
+        return sam.header_of(self.reference, read_group, command_line, sort, comments).text
 
     def map(
         self, reads1: Iterable[Read], reads2: Iterable[Read] | None = None, interleaved: bool = False
@@ -235,7 +235,7 @@ class Mapper:
 
     def _segments(self, batches: Iterable[ReadBatch]) -> Iterator[AlignedSegment]:
         style = RecordStyle(meth=self.params.meth)
-        builder = sam.record_builder(self.header_text(), self.reference.arrays, style)
+        builder = sam.record_builder(sam.header_of(self.reference), self.reference.arrays, style)
 
         def segments_of(_: BatchMapper, batch: ReadBatch, result: BatchResult) -> list[AlignedSegment]:
             return sam.to_aligned_segments(batch, *result.rows, builder)
@@ -339,7 +339,7 @@ class Mapper:
         if not (md or cs):
             return hits
         style = RecordStyle(meth=self.params.meth, cs=cs)
-        builder = sam.record_builder(self.header_text(), self.reference.arrays, style)
+        builder = sam.record_builder(sam.header_of(self.reference), self.reference.arrays, style)
         segments = sam.to_aligned_segments(batch, *result.rows, builder)
         mapped = (s for s in segments if not s.is_unmapped)
         names = [name for name, is_asked in (("MD", md), ("cs", cs)) if is_asked]

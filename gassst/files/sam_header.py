@@ -1,11 +1,16 @@
-"""The line of a SAM header that says what wrote the file."""
+"""SAM headers: the lines of contigs, which may be millions, apart from the others."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from gassst.errors import UsageError
+from gassst.files.contigs import Contigs
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 MADE_FROM = "mf"
 """The tag of the @PG line with what decided the content of a file (`gassst.cli.resume`); SAM leaves such names free."""
@@ -29,31 +34,72 @@ def lines_of(header: str, kind: str) -> list[str]:
     return re.findall(rf"\n({kind}\t[^\n]*)", "\n" + header)
 
 
-def with_lines(header: str, lines: Sequence[str]) -> str:
-    """The header with more lines before ours of the program. Fields of @SQ are added to those of the contig.
+class Header(NamedTuple):
+    """The header of a file to be written: what comes before its lines of contigs, these, and what comes behind."""
 
-    Lines of @HD are left out: how records are sorted is known here. Raises UsageError for what is no line of a header,
-    or names a contig that is not there or has another length.
-    """
-    if not lines:
-        return header
-    kept = header.rstrip("\n").split("\n")
-    contigs = {fields_of(line)["SN"]: i for i, line in enumerate(kept) if line.startswith("@SQ\t")}
-    more = []
-    for line in lines:
-        if not re.fullmatch(r"@CO\t.*|@[A-Za-z]{2}(\t[A-Za-z][A-Za-z0-9]:[^\t]+)+", line):
-            raise UsageError(f"header line {line!r}: must be @CO or XX:value fields, separated by tabs")
-        kind, fields = line[:3], fields_of(line)
-        if kind == "@SQ":
-            at = contigs.get(fields.get("SN", ""))
-            own = {} if at is None else fields_of(kept[at])
-            if at is None or fields.get("LN", own["LN"]) != own["LN"]:
-                raise UsageError(f"header line {line!r}: the reference has no such contig")
-            kept[at] += "".join(f"\t{key}:{value}" for key, value in fields.items() if key not in own)
-        elif kind != "@HD":
-            more.append(line)
-    place = next((i for i, line in enumerate(kept) if line.startswith("@PG\tID:gassst\t")), len(kept))
-    return "\n".join([*kept[:place], *more, *kept[place:]]) + "\n"
+    before: str
+    contigs: Contigs
+    after: str
+
+    @classmethod
+    def of(cls, text: str | Header) -> Header:
+        """Of its text. Raises ValueError where lines of contigs are none that SAM allows, or do not stand together."""
+        if isinstance(text, Header):
+            return text
+        lines = re.search("(?:^@SQ\t.*\n)+", text, re.M)
+        first, last = lines.span() if lines else (text.find("\n") + 1,) * 2
+        return cls(text[:first], Contigs(text[first:last].encode()), text[last:])
+
+    @property
+    def others(self) -> str:
+        """Its lines but those of contigs."""
+        return self.before + self.after
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return str(self.contigs.text.data, "utf-8").join((self.before, self.after))
+
+    @property
+    def pieces(self) -> list[Buffer]:
+        """All of it as bytes."""
+        return [self.before.encode(), self.contigs.text.data, self.after.encode()]
+
+    def with_lines(self, lines: Sequence[str]) -> Header:
+        """The header with more lines before ours of the program. Fields of @SQ are added to those of the contig.
+
+        Lines of @HD are left out: how records are sorted is known here. Raises UsageError for what is no line of a
+        header, or names a contig that is not there or has another length.
+        """
+        contigs: dict[int, dict[str, str]] = {}
+        more = []
+        for line in lines:
+            if not re.fullmatch(r"@CO\t.*|@[A-Za-z]{2}(\t[A-Za-z][A-Za-z0-9]:[^\t]+)+", line):
+                raise UsageError(f"header line {line!r}: must be @CO or XX:value fields, separated by tabs")
+            kind, fields = line[:3], fields_of(line)
+            if kind == "@SQ":
+                names, name = self.contigs.names, fields.get("SN", "")
+                at = names.index(name) if name in names else None
+                if at is None or fields.get("LN", str(self.contigs.lengths[at])) != str(
+                    self.contigs.lengths[at]
+                ):
+                    raise UsageError(f"header line {line!r}: the reference has no such contig")
+                known = contigs.setdefault(at, {})
+                known |= {key: value for key, value in fields.items() if key not in known}
+            elif kind != "@HD":
+                more.append(f"{line}\n")
+        kept = self.after.splitlines(keepends=True)
+        place = next((i for i, line in enumerate(kept) if line.startswith("@PG\tID:gassst\t")), len(kept))
+        header = self._replace(after="".join([*kept[:place], *more, *kept[place:]]))
+        return header._replace(contigs=self._with_fields(contigs)) if contigs else header
+
+    def _with_fields(self, more: dict[int, dict[str, str]]) -> Contigs:
+        """The contigs with further fields, by their ordinals; what a line has already is left out."""
+        lines = self.contigs.lines()
+        for at, fields in more.items():
+            own = fields_of(lines[at])
+            lines[at] += "".join(f"\t{key}:{value}" for key, value in fields.items() if key not in own)
+        return Contigs("".join(f"{line}\n" for line in lines).encode())
 
 
 def fields_of(line: str) -> dict[str, str]:

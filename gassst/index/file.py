@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 
 from gassst._core import bus_error
 from gassst.errors import IndexFormatError, unreadable
+from gassst.files.contigs import Contigs
 from gassst.index import verified
-from gassst.index.reference import FRONT, GAP, MAX_POSITIONS, TAIL, Reference, are_contig_names
+from gassst.index.reference import FRONT, GAP, MAX_POSITIONS, TAIL, Reference
 from gassst.model.params import CONVERSIONS
 from gassst.workers.forks import watch_forks
 
@@ -37,12 +38,12 @@ except ImportError:  # ten times as slow
     from zlib import crc32
 
 MIN_K, MAX_K = {1: 4, 2: 4, 4: 3}, 14  # by step
-FORMAT_VERSION = 8
-STEP_VERSION = 12
+FORMAT_VERSION = 14
+STEP_VERSION = 16
 """Of an index whose step is not 1: a program that knows no steps must refuse it."""
-PARTS_VERSION = 13
+PARTS_VERSION = 17
 """Of an index in parts, and of each of them."""
-CONVERTED_VERSION = 11
+CONVERTED_VERSION = 15
 """Of an index of converted seeds (`gassst.index.converted`)."""
 VERSIONS = FORMAT_VERSION, CONVERTED_VERSION, STEP_VERSION, PARTS_VERSION
 """That this program reads."""
@@ -64,6 +65,7 @@ _CTIME = 4  # where it stands in the state of a file
 _CHECK_BLOCK = 1 << 20  # bytes read and checksummed at once in the background: they stay in the cache
 
 ARRAYS: dict[str, Any] = {
+    "contigs": np.uint8,
     "planes": np.uint64,
     "exception_start": np.uint32,
     "exception_length": np.uint32,
@@ -80,7 +82,7 @@ SEED_ARRAYS = ("table", "positions", "following")
 REFERENCE_ARRAYS = ("planes", "exception_start", "exception_length", "exception_code")
 CONVERTED_ARRAYS = tuple(f"{conversion}_{name}" for conversion in CONVERSIONS for name in SEED_ARRAYS)
 """Those of an index of converted seeds: of every C read as T, and of every A read as G."""
-GENOME_SECTIONS = (*REFERENCE_ARRAYS, "spectrum")
+GENOME_SECTIONS = ("contigs", *REFERENCE_ARRAYS, "spectrum")
 """Those that the parts of an index have not."""
 
 
@@ -268,11 +270,9 @@ def drop_from_memory(array: NDArray[Any]) -> None:
 class Metadata:
     """What an index knows of its reference beside the arrays; every field is bounded."""
 
+    contigs: Contigs
     k: int
     total: int
-    names: list[str]
-    lengths: list[int]
-    md5: list[str]
     fasta_bytes: int | None
     step: int
     alt: list[int] | None = None
@@ -281,17 +281,22 @@ class Metadata:
     """Of an index in parts: first k-mer, k-mer behind the last, positions, CRC-32 of the header, one row a part."""
 
     @classmethod
-    def of(cls, section: Section, version: int, path: str) -> Metadata:
-        """From the section `metadata` of a file of this format version.
+    def of(cls, sections: dict[str, Section], version: int, path: str) -> Metadata:
+        """From the sections `metadata` and `contigs` of a file of this format version.
 
-        Raises IndexFormatError where it is damaged or a field cannot be.
+        Raises IndexFormatError where they are damaged or a field cannot be.
         """
-        fields = json_fields(section, path)
+        fields = json_fields(sections["metadata"], path)
         if "part" in fields:
             whole = re.sub(r"[.]part\d+(?=[.]\w+$)", "", path)
             raise IndexFormatError(f"{path}: a part of an index: name the whole one, such as {whole}")
-        wanted = ("k", "total", "names", "lengths", "md5", "fasta_bytes", "alt", "circular")
+        wanted = ("k", "total", "fasta_bytes", "alt", "circular")
         values: dict[str, Any] = {name: fields.get(name) for name in wanted}
+        check_section(sections["contigs"], path)
+        try:
+            values["contigs"] = Contigs(sections["contigs"].data)
+        except ValueError as error:
+            raise IndexFormatError(f"{path}: damaged index: section contigs: {error}") from error
         values["step"] = fields.get("step") if version in (STEP_VERSION, PARTS_VERSION) else 1
         values["parts"] = fields.get("parts") if version == PARTS_VERSION else None
         if version == PARTS_VERSION and values["parts"] is None:
@@ -304,21 +309,13 @@ class Metadata:
 
     def _sound(self) -> list[tuple[str, bool]]:
         """Whether each field can be; later ones are looked at only where those before are sound."""
-        lengths = _are_ints(self.lengths, 1, MAX_POSITIONS)
-        contigs = len(self.lengths) if lengths else -1
-        names = _are_texts(self.names) and are_contig_names(self.names)
-        names = names and len(set(self.names)) == contigs == len(self.names)
-        md5 = _are_texts(self.md5) and set(map(len, self.md5)) == {32} and len(self.md5) == contigs
-        md5 = md5 and not "".join(self.md5).strip("0123456789abcdef")
-        total = FRONT + TAIL - GAP + sum(self.lengths) + GAP * contigs if lengths else -1
+        contigs = len(self.contigs)
+        total = FRONT + TAIL - GAP + int(self.contigs.lengths.sum()) + GAP * contigs if contigs else -1
         step = type(self.step) is int and self.step in MIN_K
         return [
             ("step", step),
             ("k", step and _is_int(self.k, MIN_K[self.step], MAX_K)),
-            ("lengths", lengths and contigs > 0),
             ("total", step and _is_int(self.total, 1, self.step * MAX_POSITIONS) and self.total == total),
-            ("names", names),
-            ("md5", md5),
             ("fasta_bytes", self.fasta_bytes is None or _is_int(self.fasta_bytes, 0, 1 << 62)),
             ("alt", self.alt is None or _are_ints(self.alt, 0, contigs - 1)),
             ("circular", self.circular is None or _are_ints(self.circular, 0, contigs - 1)),
@@ -346,7 +343,7 @@ class Metadata:
         """bool[c], the contigs with these ordinals; None where none is."""
         if not ordinals:
             return None
-        mask = np.zeros(len(self.lengths), bool)
+        mask = np.zeros(len(self.contigs), bool)
         mask[ordinals] = True
         return mask
 
@@ -381,10 +378,6 @@ def _are_ints(value: object, least: int, most: int) -> bool:
     if type(value) is not list or not set(map(type, value)) <= {int}:
         return False
     return not value or least <= min(value) and max(value) <= most
-
-
-def _are_texts(value: object) -> bool:
-    return type(value) is list and set(map(type, value)) <= {str}
 
 
 # --- check --------------------------------------------------------------------------------------------------

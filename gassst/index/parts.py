@@ -96,7 +96,7 @@ def written_parts(path: str) -> list[str]:
     try:
         with open(path, "rb") as file:
             mapped = map_sections(file, path)
-            rows = Metadata.of(mapped.sections["metadata"], mapped.version, path).parts or []
+            rows = Metadata.of(mapped.sections, mapped.version, path).parts or []
     except (OSError, InputError):
         return []
     named = [(part_path(path, number), row[3]) for number, row in enumerate(rows, 1)]

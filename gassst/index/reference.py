@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gassst._core import seed_index as _seed_index
 from gassst.errors import InputError, UsageError, unreadable
+from gassst.files.contigs import Contigs
 from gassst.files.fasta import fasta_stretches
 from gassst.files.inflate import open_input
 from gassst.model.params import INDEX_STEPS
@@ -95,19 +96,25 @@ class Reference:
     """uint64[ceil(total / 64), 3], low bit, high bit and mask of 64 bases a row."""
     total: int
     """Bases and masked padding together."""
-    names: list[str] = field(repr=False)
-    """First word of each FASTA header."""
-    lengths: NDArray[np.int64] = field(repr=False)
-    """int64[c], bases of each contig."""
+    contigs: Contigs = field(repr=False)
+    """Their names are first words of FASTA headers. M5 is that of the upper-case sequence as in the file: U stays U."""
     starts: NDArray[np.int64] = field(repr=False)
     """int64[c], concatenated coordinate of base 0 of each contig."""
-    md5: list[str] = field(repr=False)
-    """Hex MD5 of each upper-case sequence as in the file (U stays U), which is tag M5 of a SAM header."""
     exceptions: Exceptions = field(repr=False)
     alt: NDArray[np.bool_] | None = field(default=None, repr=False)
     """bool[c], contigs that are ALT; None where none is."""
     circular: NDArray[np.bool_] | None = field(default=None, repr=False)
     """bool[c], contigs whose last base is followed by their first one; None where none is."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Names of the contigs."""
+        return self.contigs.names
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """int64[c], bases of each contig."""
+        return self.contigs.lengths
 
     @property
     def described(self) -> str:
@@ -174,9 +181,8 @@ class Reference:
             lengths[name] = len(text)
         if not lengths:
             raise InputError(f"{source}: no contig")
-        of_contigs = np.array(list(lengths.values()), np.int64)
-        starts = contig_starts(of_contigs)
-        return cls(packer.planes(), packer.total, list(lengths), of_contigs, starts, md5, packer.exceptions())
+        found = Contigs.of(lengths, lengths.values(), md5)
+        return cls(packer.planes(), packer.total, found, contig_starts(found.lengths), packer.exceptions())
 
     def with_alt(self, path: str | os.PathLike[str]) -> Reference:
         """This reference, with the contigs that a list names marked as ALT.
@@ -201,10 +207,12 @@ class Reference:
 
         Raises UsageError for a name that no contig has.
         """
-        for name in names:
-            if name not in (*self.names, "all"):
+        circular = np.full(len(self.names), "all" in names)
+        for name in set(names) - {"all"}:
+            if name not in self.names:
                 raise UsageError(f"circular: no contig has the name {name!r}")
-        return replace(self, circular=np.array([name in names or "all" in names for name in self.names]))
+            circular[self.names.index(name)] = True
+        return replace(self, circular=circular)
 
     @cached_property
     def unmasked(self) -> int:

@@ -280,9 +280,9 @@ class SeedIndex:
         path : path
         check : bool, optional
             True: verify all of it now, about a second per gigabyte. None: the first run that maps reads verifies its
-            checksums meanwhile, and fails before its output is complete. None does where this user has built it, or
-            run with it, since it was last written to. False: verify no more than opening reads. In
-            any case a run fails where the file was overwritten in the meantime.
+            checksums meanwhile, and fails before its output is complete. No run does if this user has built or verified
+            the file, and it was not written to since. False: verify no more than opening reads. In any case a run fails
+            where the file was overwritten in the meantime.
 
         Raises
         ------
@@ -302,7 +302,7 @@ class SeedIndex:
         return index
 
     def trust(self, header_crc: int) -> SeedIndex:
-        """Note for later runs that this file, whose header this is the checksum of, is as written. Returns self."""
+        """Note for later runs that the file is as written, if this is the checksum of its header. Returns self."""
         if self.integrity is not None:
             self.integrity.trust(header_crc)
         return self
@@ -314,6 +314,8 @@ class SeedIndex:
         """
         for section in self._sections:
             check_section(section, str(self.path))
+        names = self.reference.names
+        require(self.path, {"contigs": len(set(names)) == len(names)}, "names one contig twice")
         _check_ends(self)
         if not (self.parts or self.converted):
             check_arrays(self.table, self.positions, self.reference, self.step, self.path)
@@ -413,9 +415,6 @@ def reference_sections(
         "program": f"gassst {__version__}",
         "k": k,
         "total": reference.total,
-        "names": reference.names,
-        "lengths": reference.lengths.tolist(),
-        "md5": reference.md5,
         "fasta_bytes": fasta_bytes,
         **({"step": step} if step > 1 or more else {}),
         **more,
@@ -426,7 +425,8 @@ def reference_sections(
         metadata["circular"] = np.flatnonzero(reference.circular).tolist()
     start, length, code = reference.exceptions
     arrays: tuple[NDArray[Any], ...] = reference.planes, start.astype(exception_type(step)), length, code
-    return {"metadata": json_section(metadata), **dict(zip(REFERENCE_ARRAYS, arrays, strict=True))}
+    texts = {"metadata": json_section(metadata), "contigs": reference.contigs.text}
+    return texts | dict(zip(REFERENCE_ARRAYS, arrays, strict=True))
 
 
 def json_section(fields: dict[str, Any]) -> NDArray[np.uint8]:
@@ -624,7 +624,7 @@ def _regular_size(path: str) -> int | None:
 def _opened(file: IO[bytes], path: str, check: bool | None) -> SeedIndex:
     mapped = map_sections(file, path)
     version, _, sections = mapped
-    metadata = Metadata.of(sections["metadata"], version, path)
+    metadata = Metadata.of(sections, version, path)
     reference = _reference_of(sections, metadata, path)
     parts: tuple[IndexPart, ...] = ()
     converted: tuple[ConvertedSeeds, ...] = ()
@@ -669,14 +669,11 @@ def _reference_of(sections: dict[str, Section], metadata: Metadata, path: str) -
     array = typed_arrays(sections, REFERENCE_ARRAYS, metadata.step, path)
     if len(array["planes"]) % 3:
         raise IndexFormatError(f"{path}: damaged index: section planes has a wrong size")
-    lengths = np.array(metadata.lengths, np.int64)
     return Reference(
         planes=array["planes"].reshape(-1, 3),
         total=metadata.total,
-        names=metadata.names,
-        lengths=lengths,
-        starts=contig_starts(lengths),
-        md5=metadata.md5,
+        contigs=metadata.contigs,
+        starts=contig_starts(metadata.contigs.lengths),
         exceptions=Exceptions(
             array["exception_start"].astype(np.int64), array["exception_length"], array["exception_code"]
         ),

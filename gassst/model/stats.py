@@ -270,7 +270,11 @@ class Stats:
             for i, end in enumerate(ENDS)
         }
         result["coverage"] = {"windows": self.windows.tolist(), "contigs": self.contigs.tolist()}
-        return {**result, "opencl": self.on_device, "funnel": self.funnel.as_dict(), "run": self.run}
+        run = self.run
+        if contigs := run.get("reference"):
+            lists = {"names": list(contigs["names"]), "lengths": np.asarray(contigs["lengths"]).tolist()}
+            run = run | {"reference": lists}
+        return {**result, "opencl": self.on_device, "funnel": self.funnel.as_dict(), "run": run}
 
     @property
     def on_device(self) -> dict[str, float]:

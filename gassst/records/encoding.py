@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import struct
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import gassst.files.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.records import CramWriter, EncodedRecords, HitBatch, RecordBuilder
 from gassst.files import bgzf
+from gassst.files.sam_header import Header
 from gassst.files.writing import WriteBehind, write_all
 from gassst.reads.record_sums import RecordSum
 from gassst.records.coverage import Covered
@@ -191,15 +191,8 @@ class CramFormat:
             self._file.abort()
 
 
-def bam_header(text: str) -> bytes:
+def bam_header(header: str | Header) -> bytes:
     """The header of a BAM file: the text of SAM, and its contigs in binary form."""
-    encoded = text.encode()
-    contigs = contigs_of(encoded)
-    parts = [struct.pack("<4si", b"BAM\1", len(encoded)), encoded, struct.pack("<i", len(contigs))]
-    parts += [struct.pack(f"<i{len(name)}sxi", len(name) + 1, name, int(length)) for name, length in contigs]
-    return b"".join(parts)
-
-
-def contigs_of(header: bytes) -> list[tuple[bytes, bytes]]:
-    """Names and lengths in a SAM header; its lines @SQ may have these fields in any order."""
-    return re.findall(rb"\n@SQ(?=[^\n]*\tSN:([^\t\n]+))[^\n]*\tLN:(\d+)", b"\n" + header)
+    header = Header.of(header)
+    text = b"".join(header.pieces)
+    return struct.pack("<4si", b"BAM\1", len(text)) + text + header.contigs.bam_table

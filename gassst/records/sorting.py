@@ -21,6 +21,7 @@ import gassst.files.htslib  # noqa: F401 - before the compiled modules that link
 from gassst._core.records import BamIndex, EncodedRecords, index_entries
 from gassst.files import bgzf
 from gassst.files.destination import MAX_BAI_CONTIG, AlignmentDestination
+from gassst.files.sam_header import Header
 from gassst.files.scratch import Scratch
 from gassst.records.encoding import DescriptorFile, bam_header
 from gassst.records.options import SORT_MEMORY
@@ -98,7 +99,7 @@ class SortedBamFormat(DescriptorFile):
     ----------
     lengths : sequence of int
         Bases of the contigs.
-    header : str
+    header : str or Header
     level : int or None
         Of compression, as `AlignmentWriter` takes it.
     destination : AlignmentDestination
@@ -114,7 +115,7 @@ class SortedBamFormat(DescriptorFile):
     def __init__(
         self,
         lengths: Sequence[int] | NDArray[np.int64],
-        header: str,
+        header: str | Header,
         level: int | None,
         destination: AlignmentDestination,
         workers: Workers,

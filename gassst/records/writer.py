@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -20,8 +19,9 @@ import numpy.typing as npt
 
 import gassst.files.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.records import HitBatch, RecordBuilder
-from gassst.errors import InputError, UsageError
+from gassst.errors import UsageError
 from gassst.files import bgzf
+from gassst.files.contigs import Contigs
 from gassst.files.destination import (
     MAX_BAI_CONTIG,
     AlignmentDestination,
@@ -29,8 +29,8 @@ from gassst.files.destination import (
     Destination,
 )
 from gassst.files.quiet import QuietHtslib
-from gassst.files.sam_header import program_line
-from gassst.index.reference import MAX_CONTIG, Reference, ReferenceArrays
+from gassst.files.sam_header import Header, program_line
+from gassst.index.reference import Reference, ReferenceArrays
 from gassst.index.reference_files import as_uri
 from gassst.model.conversions import conversions_of
 from gassst.model.options import verify
@@ -47,7 +47,6 @@ from gassst.records.encoding import (
     RecordWriter,
     SamEncoder,
     bam_header,
-    contigs_of,
 )
 from gassst.records.options import RECORD_FORMATS, DuplicateRules, OutputOptions, RecordStyle
 from gassst.records.sorting import RunEncoder, SortedBamFormat
@@ -58,15 +57,14 @@ from gassst.workers.threads import ThreadWorkers
 
 if TYPE_CHECKING:
     import pysam
+    from typing_extensions import Buffer
 
     from gassst._core.records import Reads
     from gassst.records.duplicates import DuplicateCounts, DuplicateSearch
 
 
 def header(
-    reference_names: Sequence[str],
-    lengths: Sequence[int],
-    md5s: Sequence[str] | None = None,
+    contigs: Contigs,
     read_group: str | Sequence[str] | None = None,
     program_version: str = "",
     command_line: str = "",
@@ -76,30 +74,27 @@ def header(
     fasta: str | None = None,
     made_from: str = "",
     circular: npt.NDArray[np.bool_] | None = None,
-) -> str:
-    """SAM header text.
+) -> Header:
+    """A SAM header.
 
     `sort_order` is "unsorted" (records grouped by read: GO:query) or "coordinate". `read_group` has one line or several
     as bwa takes them (`@RG\\tID:x\\tSM:y`, tabs real or written as backslash and t). `comments` are whole @CO lines.
     Contigs of `alt` (bool[c]) get AH:*, as from bwa, and those of `circular` (bool[c]) TP:circular. `fasta` is the file
     of their sequences, for UR.
-    `made_from` is the value of the tag `MADE_FROM`.
-    Raises `UsageError` for a bad read group, `InputError` for a contig that SAM cannot hold.
+    `made_from` is the value of the tag `MADE_FROM`. Raises `UsageError` for a bad read group.
     """
     order = "SO:coordinate" if sort_order == "coordinate" else "SO:unsorted\tGO:query"
-    lines = [f"@HD\tVN:1.6\t{order}"]
-    uri = None if fasta is None else as_uri(fasta)
-    place = "" if uri is None else f"\tUR:{uri}"
-    contigs = [line + place for line in _contig_lines(reference_names, lengths, md5s)]
-    for contigs_with, tag in ((alt, "\tAH:*"), (circular, "\tTP:circular")):
-        if contigs_with is not None:
-            contigs = [line + tag * bool(has) for line, has in zip(contigs, contigs_with, strict=True)]
-    lines += contigs
     groups = [read_group] if isinstance(read_group, str) else read_group or ()
-    lines += map(parse_read_group, groups)
-    lines.append(program_line(program_version, command_line, made_from=made_from))
-    lines += comments
-    return "\n".join(lines) + "\n"
+    lines = [parse_read_group(group) for group in groups]
+    lines += [program_line(program_version, command_line, made_from=made_from), *comments]
+    uri = None if fasta is None else as_uri(fasta)
+    every = np.ones(len(contigs), bool)
+    for contigs_with, field in (
+        (None if uri is None else every, f"UR:{uri}"), (alt, "AH:*"), (circular, "TP:circular")
+    ):  # fmt: skip
+        if contigs_with is not None:
+            contigs = contigs.with_field(contigs_with, field)
+    return Header(f"@HD\tVN:1.6\t{order}\n", contigs, "".join(f"{line}\n" for line in lines))
 
 
 def header_of(
@@ -110,12 +105,10 @@ def header_of(
     comments: Sequence[str] = (),
     fasta: str | None = None,
     made_from: str = "",
-) -> str:
+) -> Header:
     """`header` of a reference, by this version of gassst; `command_line` None is that of this process."""
     return header(
-        reference.names,
-        reference.lengths.tolist(),
-        reference.md5,
+        reference.contigs,
         read_group,
         __version__,
         command_line or " ".join(sys.argv),
@@ -128,25 +121,8 @@ def header_of(
     )
 
 
-def _contig_lines(names: Sequence[str], lengths: Sequence[int], md5s: Sequence[str] | None) -> Iterator[str]:
-    is_name, seen = re.compile(r"[!-)+-<>-~][!-~]*").fullmatch, set[str]()
-    for name, length, md5 in zip(names, lengths, md5s or repeat(""), strict=md5s is not None):
-        if not is_name(name):
-            raise InputError(
-                f"reference {name!r}: SAM allows printable names that do not begin with '*' or '='"
-            )
-        if name in seen:
-            raise InputError(f"reference {name!r}: more than one contig has this name")
-        if not 1 <= length <= MAX_CONTIG:
-            raise InputError(
-                f"reference {name!r}: SAM allows 1 to {MAX_CONTIG} bases per contig, not {length}"
-            )
-        seen.add(name)
-        yield f"@SQ\tSN:{name}\tLN:{length}\tM5:{md5}" if md5 else f"@SQ\tSN:{name}\tLN:{length}"
-
-
 def in_coordinate_order(header_text: str) -> str:
-    """The header, whose records come sorted instead of grouped by read."""
+    """The header, or its first line, whose records come sorted instead of grouped by read."""
     first, _, others = header_text.partition("\n")
     fields = [field for field in first.split("\t") if not field.startswith(("SO:", "GO:"))]
     if fields[0] != "@HD":
@@ -155,17 +131,18 @@ def in_coordinate_order(header_text: str) -> str:
 
 
 def with_note(header_text: str, note: str) -> str:
-    """The header, whose line of this program says what else was done."""
-    return re.sub(r"\n@PG\tID:gassst\t[^\n]*", lambda line: f"{line[0]}\tDS:{note}", header_text)
+    """The header, or what is behind its contigs: the line of this program says what else was done."""
+    return re.sub("^@PG\tID:gassst\t.*", lambda line: f"{line[0]}\tDS:{note}", header_text, flags=re.M)
 
 
 def record_builder(
-    header_text: str, reference: ReferenceArrays, style: RecordStyle | None = None
+    header: str | Header, reference: ReferenceArrays, style: RecordStyle | None = None
 ) -> RecordBuilder:
     """What makes records for this header and reference; the read groups are those of the header."""
     verify(style := style or RecordStyle())
-    style = replace(style, read_groups=tuple(read_group_ids(header_text)))
-    return RecordBuilder(header_text, reference, style)
+    header = Header.of(header)
+    style = replace(style, read_groups=tuple(read_group_ids(header.others)))
+    return RecordBuilder(header, reference, style)
 
 
 def to_aligned_segments(
@@ -184,7 +161,7 @@ class EncoderSpec(NamedTuple):
     """A `RecordEncoder` without the reference: so it travels to processes that have that."""
 
     file_format: str
-    header: str
+    header: Header
     options: OutputOptions
 
     def encoder(self, reference: ReferenceArrays) -> RecordEncoder:
@@ -202,14 +179,14 @@ class RecordEncoder:
     ----------
     file_format : str
         One of `RECORD_FORMATS`.
-    header : str
-        The text, whose sort order is that of the records.
+    header : Header
+        Its sort order is that of the records.
     builder : RecordBuilder
     options : OutputOptions
     """
 
     file_format: str
-    header: str
+    header: Header
     builder: RecordBuilder
     options: OutputOptions
 
@@ -217,7 +194,7 @@ class RecordEncoder:
     def of(
         cls,
         path: str | os.PathLike[str] | None,
-        header: str,
+        header: str | Header,
         reference: ReferenceArrays,
         options: OutputOptions,
     ) -> RecordEncoder:
@@ -225,18 +202,22 @@ class RecordEncoder:
         options.verify()
         destination = Destination(path)
         file_format = output_format(destination, options.format)
-        place = PartOfRun.in_header(header)
+        header = Header.of(header)
+        place = PartOfRun.in_header(header.after)
         is_made_here = file_format == "bam" or (file_format == "sam" and not options.sort)
         if place is not None and is_made_here and not destination.is_stream:
-            header = place.with_sum(file_format, RecordSum()).put_into(header)
+            place = place.with_sum(file_format, RecordSum())
+            header = header._replace(after=place.put_into(header.after))
         if file_format == "paf":  # which has no tag XA, and no order
             if options.sort:
                 raise UsageError("PAF cannot be sorted: it is written in the order of the reads")
             options = replace(options, xa=False)
         if file_format == "cram":  # which keeps M alone, and all that tags quote as it is
             options = replace(options, eqx=False)
-        header = in_coordinate_order(header) if options.sort else header
-        header = with_note(header, str(options.duplicates)) if options.duplicates is not None else header
+        if options.sort:
+            header = header._replace(before=in_coordinate_order(header.before))
+        if options.duplicates is not None:
+            header = header._replace(after=with_note(header.after, str(options.duplicates)))
         encoder = EncoderSpec(file_format, header, options).encoder(reference)
         encoder.cram_options.verify_for(file_format)
         return encoder
@@ -259,7 +240,7 @@ class RecordEncoder:
     @cached_property
     def summed_part(self) -> PartOfRun | None:
         """That the header says, where there is room for the sum of its records."""
-        place = PartOfRun.in_header(self.header)
+        place = PartOfRun.in_header(self.header.after)
         return place if place is not None and place.file_format else None
 
     @cached_property
@@ -276,7 +257,7 @@ class RecordEncoder:
         from gassst.records.duplicates import LibraryNames, signer_for
         from gassst.records.marking import SignedRunEncoder
 
-        libraries = LibraryNames.of(self.header, rules.within)
+        libraries = LibraryNames.of(self.header.others, rules.within)
         return SignedRunEncoder(signer_for(rules, libraries, self.builder.lengths))
 
     def encode(
@@ -309,8 +290,8 @@ class AlignmentWriter:
     ----------
     path : path or None
         ".sam", ".bam" or ".cram" tells the format unless `options.format` does.
-    header : str
-        As `header()` makes it; its read group, if any, goes into every record.
+    header : str or Header
+        As `header()` makes it, or its text; its read group, if any, goes into every record.
     reference : ReferenceArrays
     options : OutputOptions
     workers : Workers, optional
@@ -340,7 +321,7 @@ class AlignmentWriter:
     def __init__(
         self,
         path: str | os.PathLike[str] | None,
-        header: str,
+        header: str | Header,
         reference: ReferenceArrays,
         options: OutputOptions | None = None,
         workers: Workers | None = None,
@@ -377,9 +358,8 @@ class AlignmentWriter:
             if options.coverage_path is not None:
                 from gassst.records.coverage import CoverageFile
 
-                names = [name.decode() for name, _ in contigs_of(header.encode())]
                 places = np.asarray(reference.starts), np.asarray(reference.lengths)
-                self._beside.append(CoverageFile(options.coverage_path, names, *places))
+                self._beside.append(CoverageFile(options.coverage_path, header.contigs.names, *places))
             if options.duplicates is not None and self._duplicates is not None:
                 from gassst.records.duplicate_metrics import metrics_files
 
@@ -397,7 +377,7 @@ class AlignmentWriter:
             raise
 
     def _sorted_format(
-        self, header: str, options: OutputOptions, destination: AlignmentDestination, workers: Workers
+        self, header: Header, options: OutputOptions, destination: AlignmentDestination, workers: Workers
     ) -> RecordWriter:
         """Sorted BAM: the output itself, or what samtools makes it of."""
         is_output = self.encoder.file_format == "bam"
@@ -409,7 +389,7 @@ class AlignmentWriter:
         from gassst.records.duplicates import DuplicateSearch, LibraryNames
         from gassst.records.marking import MarkedBamFormat
 
-        self._duplicates = DuplicateSearch(rules, LibraryNames.of(header, rules.within))
+        self._duplicates = DuplicateSearch(rules, LibraryNames.of(header.others, rules.within))
         return MarkedBamFormat(
             self._duplicates, lengths, header, level, destination, workers, memory, is_output
         )
@@ -417,10 +397,10 @@ class AlignmentWriter:
     def _cram(self, destination: AlignmentDestination, reference: ReferenceArrays) -> CramTarget:
         return CramTarget(self.encoder.cram_options, destination, self.encoder.builder.header, reference)
 
-    def _head(self, header: str) -> Iterator[bytes]:
+    def _head(self, header: Header) -> Iterator[Buffer]:
         """How unsorted SAM or BAM begins. A header that is to be replaced is stored: its size must not change."""
         if not self.encoder.is_unsorted_bam:
-            yield b"" if self.encoder.file_format == "paf" else header.encode()
+            yield from [] if self.encoder.file_format == "paf" else header.pieces
             return
         level = self.encoder.options.level
         level = bgzf.DEFAULT_LEVEL if level is None else level
@@ -464,7 +444,8 @@ class AlignmentWriter:
         place = self.encoder.summed_part
         if place is None:
             return
-        header = place.with_sum(place.file_format, self._sum).put_into(self.encoder.header)
+        place = place.with_sum(place.file_format, self._sum)
+        header = self.encoder.header._replace(after=place.put_into(self.encoder.header.after))
         if isinstance(self._format, SortedBamFormat):
             self._format.header = header
         elif isinstance(self._format, PiecesFormat):

@@ -19,7 +19,7 @@ from gassst.files.destination import Destination
 from gassst.files.inflate import Inflaters
 from gassst.files.input_progress import InputProgress
 from gassst.files.input_size import fastq_bytes
-from gassst.files.sam_header import fields_of, lines_of, with_lines
+from gassst.files.sam_header import fields_of, lines_of
 from gassst.files.slices import LanePart
 from gassst.mapping.batch_mapper import BatchMapper
 from gassst.model.options import deciding
@@ -156,13 +156,14 @@ class FileRun:
             fasta,
             made_from,
         )
-        self._header = with_lines(self._header, header_lines)
+        self._header = self._header.with_lines(header_lines)
         self._batches: ClosableBatches | None = None
         self._has_begun = False
         self._parts: list[LanePart] | None = None
         if shard is not None:
             self._parts = self._parts_of(shard)
-            self._header = sam.with_note(self._header, str(PartOfRun(shard, self._key(mapper))))
+            note = str(PartOfRun(shard, self._key(mapper)))
+            self._header = self._header._replace(after=sam.with_note(self._header.after, note))
         self._encoder = sam.RecordEncoder.of(output, self._header, mapper.reference.arrays, options)
         is_single = source.mates is None and not source.interleaved
         device = None if mapper.on_device is None else mapper.on_device.for_run(not is_single)
@@ -186,9 +187,11 @@ class FileRun:
 
     def _key(self, mapper: BatchMapper) -> str:
         """The same for all shards of one run, and for no other: of what their records depend on."""
-        index, header = mapper.index, self._header.partition("@PG")[0]
-        mapped = __version__, index.k, tuple(index.reference.md5), deciding(mapper.params)
-        return key_of(*mapped, header, self._source.facts, self._options.facts, self._insert)
+        before, contigs, after = self._header
+        mapped = __version__, mapper.index.k, contigs.digest, deciding(mapper.params)
+        return key_of(
+            *mapped, before, after.partition("@PG")[0], self._source.facts, self._options.facts, self._insert
+        )
 
     @property
     def needs(self) -> tuple[object, ...]:
@@ -284,12 +287,12 @@ class FileRun:
         facts = mapper.describe(self._command_line)
         facts["effective"] = _effective(mapper, total)
         reference = mapper.reference
-        facts["reference"] = {"names": reference.names, "lengths": reference.lengths.tolist()}
+        facts["reference"] = {"names": reference.contigs.names, "lengths": reference.lengths}
         facts["index"] = mapper.index.path
         facts["host"] = os.uname().nodename
         facts["date"] = self._date
         facts["seconds"] = round(time.monotonic() - self._began, 3)
-        facts["read_groups"] = [fields_of(line) for line in lines_of(self._header, "@RG")]
+        facts["read_groups"] = [fields_of(line) for line in lines_of(self._header.others, "@RG")]
         facts["libraries"] = self._run.libraries.facts()
         facts["parameters"]["batch_size"] = self._batch_size
         if total.pairs or insert.pairs:  # a shard may have no read

@@ -537,7 +537,7 @@ MUTATIONS = [
     ),
     Mutation(
         "run: shards mapped with other parameters are of one run", FILE_RUN,
-        "tuple(index.reference.md5), deciding(mapper.params)\n", "tuple(index.reference.md5)\n",
+        "contigs.digest, deciding(mapper.params)\n", "contigs.digest\n",
         "tests/cli/test_gather_parts.py",
     ),
     Mutation(

@@ -91,9 +91,6 @@ def test_crafted_header(copy, case):
 METADATA = {
     "k": [None, "11", -1, 0, 3, 15, 9.0, True, 10**30],
     "total": [None, 0, -1, 2**70, "x"],
-    "names": [None, {}, ["one"], ["a", "b", "a"], ["a", "b", 3], ["a", "b", "c\n@SQ\tSN:d"], ["*", "b", "c"]],
-    "lengths": [None, [], [40000, 18000], [40000, 18000, -2000], [40000, 18000, 2**80], [40000, 18000, "x"], [1, 2, 3]],
-    "md5": [None, ["x"] * 3, ["0" * 32] * 2, ["0" * 31 + "\n"] * 3, [0] * 3],
     "fasta_bytes": [-1, "x", [1]],
 }  # fmt: skip
 
@@ -101,10 +98,36 @@ METADATA = {
 TEXTS = [b"", b"[]", b"null", b"{", b"\xff\xfe", b"[" * 20000, b'{"k": NaN}']
 
 
+CONTIGS = [
+    b"", b"\n", b"@SQ\tSN:a\tLN:60000", b"@SQ\tSN:a\tLN:60000\n", b"@SQ\tSN:a\tLN:0\n", b"@SQ\tSN:*\tLN:1\n", b"@SQ\n",
+    b"@SQ\tSN:a\tLN:-1\n", b"@SQ\tSN:a\tLN:99999999999999999999\n", b"@SQ\tLN:1\n", b"@SQ\tSN:a\n", b"@SQ\tSN\n",
+    b"@CO\tx\n", b"@SQ\tSN:\tLN:1\n", b"\xff" * 4096, b"@SQ\t" * 100 + b"\n", b"@",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", CONTIGS)
+def test_crafted_contigs(copy, text):
+    with_text(copy, "contigs", text)
+    with pytest.raises(IndexFormatError, match="section (contigs|metadata)"):
+        SeedIndex.open(copy)
+
+
+def test_two_contigs_of_one_name_are_found_by_a_check(copy):
+    lines = SeedIndex.open(copy).reference.contigs.text.tobytes().split(b"\n")
+    lines[1] = lines[1].replace(lines[1].split(b"\t")[1], lines[0].split(b"\t")[1])
+    with_text(copy, "contigs", b"\n".join(lines))
+    with pytest.raises(IndexFormatError, match="section contigs names one contig twice"):
+        SeedIndex.open(copy).check()
+
+
 def with_metadata(path: Path, text: bytes) -> None:
+    with_text(path, "metadata", text)
+
+
+def with_text(path: Path, section: str, text: bytes) -> None:
     """The same file with another text in the section, of as many bytes."""
     data = bytearray(path.read_bytes())
-    row = row_of("metadata")
+    row = row_of(section)
     offset = int.from_bytes(data[row + 24 : row + 32], "little")
     room = PAGE * (-(-int.from_bytes(data[row + 32 : row + 40], "little") // PAGE))
     text = text[:room]
@@ -124,7 +147,7 @@ def test_crafted_field(copy, field, value):
     with pytest.raises(IndexFormatError, match="metadata"):
         SeedIndex.open(copy)
     with_metadata(copy, json.dumps(fields).encode())
-    assert SeedIndex.open(copy).reference.names == fields["names"]
+    assert SeedIndex.open(copy).k == fields["k"]
 
 
 @pytest.mark.parametrize("value", [None, 0, 1, 2, 3, 8, -4, 4.0, "4", True, [4]])

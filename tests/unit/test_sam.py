@@ -31,6 +31,7 @@ from sam_worlds import (
 
 from gassst.errors import InputError, OutputError, UsageError
 from gassst.files import destination
+from gassst.files.contigs import Contigs
 from gassst.model.layouts import NO_SCORE, NO_SUBOPTIMAL
 from gassst.records import writer as sam
 from gassst.records.options import MORE_TAGS
@@ -302,7 +303,8 @@ def test_samtools_calmd_finds_the_same_md_and_nm(tmp_path, rng, world):
 
 
 def test_header_lines():
-    text = sam.header(["a", "b"], [7, 9], ["x" * 32, "y" * 32], "@RG\tID:1", "0.1", "gassst\tmap 'a\nb'")
+    contigs = Contigs.of(["a", "b"], [7, 9], ["x" * 32, "y" * 32])
+    text = sam.header(contigs, "@RG\tID:1", "0.1", "gassst\tmap 'a\nb'").text
     assert text.splitlines() == [
         "@HD\tVN:1.6\tSO:unsorted\tGO:query",
         "@SQ\tSN:a\tLN:7\tM5:" + "x" * 32,
@@ -310,7 +312,7 @@ def test_header_lines():
         "@RG\tID:1",
         "@PG\tID:gassst\tPN:gassst\tVN:0.1\tCL:gassst\\tmap 'a\\nb'",
     ]
-    assert sam.header([], [], sort_order="coordinate").startswith("@HD\tVN:1.6\tSO:coordinate\n")
+    assert sam.header(Contigs(b""), sort_order="coordinate").text.startswith("@HD\tVN:1.6\tSO:coordinate\n")
 
 
 @pytest.mark.parametrize("text", ["@RG\\tSM:x\\tID:é 1", "@RG\tSM:x\tID:é 1"])
@@ -332,19 +334,19 @@ def test_read_group_with_either_kind_of_tab(text, world, tmp_path):
 )  # fmt: skip
 def test_bad_read_groups(text):
     with pytest.raises(UsageError, match="read group"):
-        sam.header(["a"], [1], read_group=text)
+        sam.header(Contigs.of(["a"], [1]), read_group=text)
 
 
 @pytest.mark.parametrize(
     "names, lengths",
     [
-        (["*a"], [1]), (["=a"], [1]), (["a b"], [1]), ([""], [1]), (["a", "a"], [1, 1]), (["a"], [2**31]),
-        (["a"], [0]),
+        (["*a"], [1]), (["=a"], [1]), (["a b"], [1]), ([""], [1]), (["a"], [2**31]), (["a"], [0]), (["a"], ["x"]),
+        (["b", "a\x7f"], [1, 1]), (["a"], [10**30]), (["a"], [-1]), (["a"], ["1x"]), (["a"], [""]),
     ],
 )  # fmt: skip
 def test_contigs_that_sam_cannot_hold(names, lengths):
-    with pytest.raises(InputError, match="reference"):
-        sam.header(names, lengths)
+    with pytest.raises(ValueError, match=f"line {len(names)} of contigs"):
+        Contigs.of(names, lengths)
 
 
 # Files
@@ -381,7 +383,7 @@ def test_sort_of_a_contig_too_long_for_bai(tmp_path):
     read = "A" * 50
     batch = Batch(world, [(read, "I" * 50, [make_hit(0, 0, read, [(50, "M")])])])
     batch.hits["position"] = FRONT + length - 50
-    write(tmp_path / "out.bam", world, batch, header=sam.header(["long"], [length]), sort=True)
+    write(tmp_path / "out.bam", world, batch, header=sam.header(Contigs.of(["long"], [length])), sort=True)
     assert visible_and_hidden(tmp_path) == ["out.bam", "out.bam.csi", "planes"]
     with pysam.AlignmentFile(tmp_path / "out.bam") as file:
         assert [r.reference_start for r in file.fetch("long", length - 100, length)] == [length - 50]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from gassst.index.reference import FRONT, GAP, TAIL, Reference
 from gassst.index.seed_index import Index, SeedIndex, base_length
 
 ARRAYS = ("table", "positions", "following")
-SECTIONS = ("metadata", "planes", "exception_start", "exception_length", "exception_code")
+SECTIONS = ("metadata", "contigs", "planes", "exception_start", "exception_length", "exception_code")
 SECTIONS += ("spectrum", *ARRAYS)
 
 
@@ -74,7 +75,8 @@ def assert_equal(a, b):
     in_a, in_b = ((r.planes, *r.exceptions, r.lengths, r.starts) for r in (a.reference, b.reference))
     for x, y in zip(in_a, in_b, strict=True):
         assert x.dtype == y.dtype and np.array_equal(x, y)
-    for name in ("total", "names", "md5", "unmasked"):
+    assert bytes(a.reference.contigs.text) == bytes(b.reference.contigs.text)
+    for name in ("total", "unmasked"):
         assert getattr(a.reference, name) == getattr(b.reference, name)
 
 
@@ -304,7 +306,7 @@ def test_saved_with_a_step_is_fresh(step, tmp_path):
     fresh = SeedIndex.build(reference_of(genome("masked")), step=step)
     path = tmp_path / "genome.gsi"
     fresh.save(path)
-    assert path.read_bytes()[8:12] == bytes([12, 0, 0, 0])
+    assert path.read_bytes()[8:12] == bytes([16, 0, 0, 0])
     opened = SeedIndex.open(path, check=True)
     assert (opened.step, opened.longest_seed) == (step, fresh.longest_seed)
     for name in ARRAYS:
@@ -348,7 +350,7 @@ def flip(path, at):
 
 def test_layout_in_bytes(saved, built):
     data = saved.read_bytes()
-    assert data[:8] == b"\x89GSI\r\n\x1a\n" and data[8:12] == b"\b\0\0\0" and data[12:16] == b"\4\3\2\1"
+    assert data[:8] == b"\x89GSI\r\n\x1a\n" and data[8:12] == b"\x0e\0\0\0" and data[12:16] == b"\4\3\2\1"
     assert int.from_bytes(data[16:24], "little") == len(data)
     rows = layout(saved)
     assert tuple(rows) == SECTIONS
@@ -363,8 +365,13 @@ def test_layout_in_bytes(saved, built):
     assert section("planes") == built.reference.planes.astype("<u8").tobytes()
     assert section("spectrum") == built.spectrum.shares.astype("<f4").tobytes()
     metadata = json.loads(section("metadata"))
-    assert metadata["names"] == built.reference.names and metadata["k"] == built.k
-    assert metadata["md5"] == built.reference.md5 and metadata["program"].startswith("gassst ")
+    assert metadata["k"] == built.k and metadata["program"].startswith("gassst ")
+    *lines, end = section("contigs").decode().split("\n")
+    names, lengths = built.reference.names, built.reference.lengths.tolist()
+    assert [line.split("\t")[:3] for line in lines] == [
+        ["@SQ", f"SN:{name}", f"LN:{length}"] for name, length in zip(names, lengths, strict=True)
+    ]
+    assert all(re.fullmatch("M5:[0-9a-f]{32}", line.split("\t")[3]) for line in lines) and not end
 
 
 @pytest.mark.parametrize("name", SECTIONS)
@@ -375,7 +382,7 @@ def test_one_flipped_bit_is_found_and_named(saved, name, where):
     flip(saved, offset + where % length)
     with pytest.raises(IndexFormatError, match=rf"genome\.gsi: damaged index: section {name}( |$)"):
         SeedIndex.open(saved, check=True)
-    if name != "metadata":
+    if name not in ("metadata", "contigs"):
         with pytest.raises(IndexFormatError, match=f"section {name}"):
             SeedIndex.open(saved).check()
 
@@ -384,7 +391,10 @@ def test_one_flipped_bit_is_found_and_named(saved, name, where):
     "at, complaint",
     [
         (0, "not a gassst index"),
-        (8, r"a newer index format \(24, this program reads 8, 11, 12 and 13\): rebuild with `gassst index`"),
+        (
+            8,
+            r"a newer index format \(30, this program reads 14, 15, 16 and 17\): rebuild with `gassst index`",
+        ),
         (13, "header"),
         (17, "header"),
         (64, "header"),

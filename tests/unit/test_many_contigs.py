@@ -1,0 +1,119 @@
+"""Genomes of very many contigs: names are decoded when they are asked for, and the header is the text of the index."""
+
+from __future__ import annotations
+
+import pickle
+import tracemalloc
+
+import numpy as np
+import pysam
+import pytest
+
+import gassst
+from gassst.errors import UsageError
+from gassst.files.contigs import Contigs
+from gassst.files.sam_header import Header
+from gassst.index.seed_index import SeedIndex
+from gassst.records import writer as sam
+
+N = 20_000
+
+
+@pytest.fixture(scope="module")
+def fasta(tmp_path_factory):
+    rng = np.random.default_rng(11)
+    path = tmp_path_factory.mktemp("many") / "draft.fa"
+    letters = np.frombuffer(b"ACGT", np.uint8)
+    rows = (letters[rng.integers(0, 4, 40 + i % 41)].tobytes().decode() for i in range(N))
+    path.write_text("".join(f">NODE_{i}|cov.{i % 7} x\n{bases}\n" for i, bases in enumerate(rows)))
+    return path
+
+
+@pytest.fixture(scope="module")
+def index(fasta):
+    SeedIndex.build(fasta, threads=1).save(fasta.with_suffix(".gsi"))
+    return fasta.with_suffix(".gsi")
+
+
+def names_in(fasta):
+    return [line[1:].split()[0] for line in fasta.read_text().splitlines() if line.startswith(">")]
+
+
+def test_opening_and_a_header_take_no_object_for_each_contig(index):
+    SeedIndex.open(index)  # what is imported or made once is there now
+    tracemalloc.start()
+    try:
+        opened = SeedIndex.open(index)
+        header = sam.header_of(opened.reference)
+        assert len(header.contigs.names) == N
+        assert tracemalloc.get_traced_memory()[1] < 80 * N
+    finally:
+        tracemalloc.stop()
+
+
+def test_names_are_those_of_the_fasta(fasta, index):
+    names, expected = SeedIndex.open(index).reference.names, names_in(fasta)
+    assert names == expected and list(reversed(names)) == expected[::-1]
+    assert (names[0], names[-1], names[3:9:2]) == (expected[0], expected[-1], expected[3:9:2])
+    assert names.index(expected[777]) == 777 and expected[778] in names and "NODE_1" not in names
+    with pytest.raises(ValueError, match="NODE_1"):
+        names.index("NODE_1")
+    with pytest.raises(IndexError):
+        names[N]
+
+
+@pytest.mark.parametrize("form", ["sam", "bam", "cram"])
+def test_files_name_all_contigs(fasta, index, tmp_path, form):
+    expected = names_in(fasta)
+    bases = [line for line in fasta.read_text().splitlines() if not line.startswith(">")]
+    reads = tmp_path / "reads.fq"
+    wanted = [i for i in range(0, N, 401) if len(bases[i]) >= 60]
+    reads.write_text("".join(f"@{i}\n{bases[i][2:58]}\n+\n{'I' * 56}\n" for i in wanted))
+    with gassst.Mapper(index, threads=1, device="none") as mapper:
+        mapper.map_file(reads, tmp_path / f"out.{form}")
+    with pysam.AlignmentFile(tmp_path / f"out.{form}", reference_filename=str(fasta)) as file:
+        assert list(file.references) == expected
+        assert list(file.lengths) == list(map(len, bases))
+        found = {int(r.query_name): r.reference_name for r in file if not r.is_unmapped}
+    assert len(found) > len(wanted) // 2
+    assert all(name == expected[i] for i, name in found.items())
+
+
+def test_statistics_name_contigs_as_lists(index, tmp_path):
+    (tmp_path / "reads.fq").write_text("@a\nACGTACGTACGTACGTACGT\n+\nIIIIIIIIIIIIIIIIIIII\n")
+    with gassst.Mapper(index, threads=1, device="none") as mapper:
+        stats = mapper.map_file(tmp_path / "reads.fq", tmp_path / "out.sam")
+    reference = stats.as_dict()["run"]["reference"]
+    assert reference["names"][5] == "NODE_5|cov.5" and type(reference["names"]) is list
+    assert reference["lengths"][:2] == [40, 41]
+    assert gassst.Stats.from_dict(stats.as_dict()).as_json() == stats.as_json()
+
+
+def test_contigs_travel_and_take_further_fields():
+    contigs = Contigs.of(["a", "b:1"], [7, 9], ["0" * 32, "1" * 32])
+    copy = pickle.loads(pickle.dumps(contigs))
+    assert copy.lines() == contigs.lines() and copy.digest == contigs.digest
+    assert contigs.with_field(np.array([False, True]), "AH:*").lines() == [
+        contigs.lines()[0],
+        contigs.lines()[1] + "\tAH:*",
+    ]
+    assert Contigs.of(["a"], [8]).digest != Contigs.of(["a"], [7]).digest
+
+
+TEXT = "@HD\tVN:1.6\n@SQ\tSN:a\tLN:7\n@SQ\tLN:9\tM5:x\tSN:b\n@RG\tID:1\n@PG\tID:gassst\tPN:gassst\n@CO\tx\n"
+
+
+def test_a_header_is_its_text():
+    header = Header.of(TEXT)
+    assert header.text == TEXT == b"".join(header.pieces).decode()
+    assert (header.contigs.names, header.contigs.lengths.tolist()) == (["a", "b"], [7, 9])
+    assert Header.of("@HD\tVN:1.6\n@CO\tx\n").text == "@HD\tVN:1.6\n@CO\tx\n"
+
+
+def test_lines_are_added_where_they_belong():
+    lines = ["@SQ\tSN:b\tSP:x\tM5:y", "@SQ\tSN:b\tAS:z\tSP:w", "@CO\tnew", "@HD\tVN:9"]
+    text = Header.of(TEXT).with_lines(lines).text
+    assert text == TEXT.replace("SN:b\n", "SN:b\tSP:x\tAS:z\n").replace("@PG", "@CO\tnew\n@PG")
+    for bad in ("@SQ\tSN:c", "@SQ\tSN:b\tLN:8", "@SQ\tAS:x", "CO\tx", "@RG\tID"):
+        with pytest.raises(UsageError, match="header line"):
+            Header.of(TEXT).with_lines([bad])
