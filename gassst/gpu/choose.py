@@ -42,9 +42,7 @@ class Extender(Protocol):
         ...
 
 
-def make_extender(
-    reference_planes: U64, device: str | None = None, threads: int = 2, *, profiling: bool = False
-) -> Extender:
+def make_extender(reference_planes: U64, device: str | None = None, threads: int = 2) -> Extender:
     """The backend to use for a reference of planes uint64[rows, 3].
 
     Parameters
@@ -54,8 +52,6 @@ def make_extender(
         `platforms.choose` knows it. GASSST_OPENCL=0 in the environment means "none" whatever is asked for.
     threads : int
         Bounds the threads of a device that is a CPU.
-    profiling : bool
-        Have a device that is named keep its own clock.
 
     Raises
     ------
@@ -75,4 +71,4 @@ def make_extender(
     from gassst.gpu.probe import tried
 
     tried_device = tried(device, threads).device
-    return OpenCLExtender(reference_planes, tried_device, threads, scorer=compiled, profiling=profiling)
+    return OpenCLExtender(reference_planes, tried_device, threads, scorer=compiled)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -68,14 +68,6 @@ class DeviceInfo:
         return text if self.usable else f"{text}: not usable, {self.reason}"
 
 
-class Spent(NamedTuple):
-    """`calls` of a kernel or transfer, their `seconds`; `size`: bytes that transfers have moved, 0 of kernels."""
-
-    calls: int
-    seconds: float
-    size: int
-
-
 class OutOfDeviceMemory(DeviceError):
     """The device has no room for what is asked."""
 
@@ -109,9 +101,9 @@ def source(paths: tuple[Path, ...]) -> str:
 class Device:
     """A device that threads share: its context, and its programs. Raises DeviceError where it cannot be had."""
 
-    def __init__(self, info: DeviceInfo, device: cl.Device, profiling: bool = False):
+    def __init__(self, info: DeviceInfo, device: cl.Device):
         self.cl = load_pyopencl()
-        self.info, self.device, self.profiling = info, device, profiling
+        self.info, self.device = info, device
         self.is_nvidia = "nvidia" in device.platform.vendor.lower()
         self.is_hopper = self.is_nvidia and getattr(device, "compute_capability_major_nv", 0) >= 9
         self.compiled = 0  # ns
@@ -142,9 +134,8 @@ class Device:
             raise what(f"OpenCL device {self.info.name}: {error}") from error
 
     def queue(self) -> cl.CommandQueue:
-        """A new one; its events have times where the device is profiled."""
-        properties = self.cl.command_queue_properties.PROFILING_ENABLE if self.profiling else 0
-        queue: cl.CommandQueue = self.cl.CommandQueue(self.context, properties=properties)
+        """A new one."""
+        queue: cl.CommandQueue = self.cl.CommandQueue(self.context)
         return queue
 
     def program(self, paths: tuple[Path, ...], options: tuple[str, ...]) -> cl.Program:
@@ -228,8 +219,8 @@ class Engine(Device):
     Raises DeviceError where the device has no room.
     """
 
-    def __init__(self, info: DeviceInfo, device: cl.Device, reference: U64, profiling: bool = False):
-        super().__init__(info, device, profiling)
+    def __init__(self, info: DeviceInfo, device: cl.Device, reference: U64):
+        super().__init__(info, device)
         self.reference = np.ascontiguousarray(reference, np.uint64)
         with self.errors():
             (self.planes,) = self.given_all([self.reference])
@@ -286,7 +277,6 @@ class Processing:
         self.buffers: dict[str, Memory] = {}
         self._pinned: dict[str, tuple[Memory, U8]] = {}
         self._kernels: dict[tuple[str, int, tuple[str, ...]], cl.Kernel] = {}
-        self.events: list[tuple[str, cl.Event, int]] = []
 
     # --- memory --------------------------------------------------------------------------------------------------
 
@@ -326,8 +316,7 @@ class Processing:
     def filled(self, name: str, size: int, byte: int = 0) -> Memory:
         """A buffer of this name, filled with a byte."""
         buffer, pattern = self.buffer(name, size), np.uint32(0x01010101 * byte)
-        event = self.cl.enqueue_fill_buffer(self.queue, buffer, pattern, 0, max(-(-size // 4) * 4, 4))
-        self.note("fill", event, size)
+        self.cl.enqueue_fill_buffer(self.queue, buffer, pattern, 0, max(-(-size // 4) * 4, 4))
         return buffer
 
     def upload(self, name: str, *arrays: np.ndarray) -> Memory:
@@ -343,16 +332,14 @@ class Processing:
         """A buffer of this name with what is in pinned memory."""
         buffer = self.buffer(name, staged.nbytes)
         if staged.nbytes:
-            event = self.cl.enqueue_copy(self.queue, buffer, staged, is_blocking=False)
-            self.note("upload", event, staged.nbytes)
+            self.cl.enqueue_copy(self.queue, buffer, staged, is_blocking=False)
         return buffer
 
     def download(self, name: str, buffer: Memory, n: int, dtype: DTypeLike) -> np.ndarray:
         """Pinned memory with what will be in a buffer once `wait` has returned."""
         staged = self.pinned(name, n, dtype)
         if n:
-            event = self.cl.enqueue_copy(self.queue, staged, buffer, is_blocking=False)
-            self.note("download", event, staged.nbytes)
+            self.cl.enqueue_copy(self.queue, staged, buffer, is_blocking=False)
         return staged
 
     # --- commands ------------------------------------------------------------------------------------------------
@@ -380,14 +367,7 @@ class Processing:
                 [one.dtype if isinstance(one, np.generic) else None for one in arguments]
             )
         call: Callable[..., cl.Event] = kernel
-        event = call(queue or self.queue, items, group, *arguments, wait_for=wait_for)
-        self.note(name, event)
-        return event
-
-    def note(self, name: str, event: cl.Event, size: int = 0) -> None:
-        """A command of which `spent` tells."""
-        if self.device.profiling:
-            self.events.append((name, event, size))
+        return call(queue or self.queue, items, group, *arguments, wait_for=wait_for)
 
     def wait(self) -> None:
         """Until all commands are done.
@@ -399,14 +379,3 @@ class Processing:
         while done.command_execution_status > complete:
             time.sleep(POLL)
         self.queue.finish()
-
-    def spent(self) -> dict[str, Spent]:
-        """What every kernel and transfer took since this was last asked for, by the device's own clock."""
-        found: dict[str, Spent] = {}
-        for name, event, size in self.events:
-            event.wait()
-            known = found.get(name, Spent(0, 0.0, 0))
-            seconds = known.seconds + 1e-9 * (event.profile.end - event.profile.start)
-            found[name] = Spent(known.calls + 1, seconds, known.size + size)
-        self.events.clear()
-        return found

@@ -6,7 +6,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -56,9 +56,8 @@ class Bands(Processing):
                 self.upload("read_row", plane_start),
                 self.upload("read_length", lengths),
             ]
-            self._count_spent()
 
-    def score(self, read_strand: U32, band_start: I64, words: int, limit: U16 | None = None) -> Scores:
+    def _score(self, read_strand: U32, band_start: I64, words: int, limit: U16 | None) -> Scores:
         """(best uint16[n], end uint16[n])."""
         best, end = np.empty((2, len(read_strand)), np.uint16)
 
@@ -74,7 +73,7 @@ class Bands(Processing):
             best[above], end[above] = NO_SCORE, 0
         return best, end
 
-    def profile(self, read_strand: U32, band_start: I64, words: int) -> U16:
+    def _profile(self, read_strand: U32, band_start: I64, words: int) -> U16:
         """uint16[n, 64 * words]."""
         errors = np.empty((len(read_strand), 64 * words), np.uint16)
 
@@ -87,7 +86,7 @@ class Bands(Processing):
         self._in_chunks(len(errors), self.trace_bytes // (128 * words), run)
         return errors
 
-    def align(
+    def _align(
         self, read_strand: U32, band_start: I64, words: int, end: U16, edits: U16, slot_end: U32, rows: int
     ) -> tuple[U16, U16, U32]:
         """(start uint16[n], n_runs uint16[n], runs uint32[slot_end[-1]]) as `_banded.Band.align` has them."""
@@ -109,7 +108,7 @@ class Bands(Processing):
         self._in_chunks(found.shape[1], self.trace_bytes // per_pair, run)
         return found[0], found[1], runs
 
-    def local(self, read_strand: U32, band_start: I64, width: int, costs: I16) -> U16:
+    def _local(self, read_strand: U32, band_start: I64, width: int, costs: I16) -> U16:
         """uint16[3, n] as `_banded.Band.local` has it."""
         ends = np.empty((3, len(read_strand)), np.uint16)
 
@@ -123,7 +122,7 @@ class Bands(Processing):
         self._in_chunks(len(read_strand), MAX_CHUNK, run)
         return ends
 
-    def align_local(
+    def _align_local(
         self, read_strand: U32, band_start: I64, width: int, costs: I16, slot_end: U32, rows: int
     ) -> tuple[U16, I64, U16, U16, U32]:
         """(ends, position, edits, n_runs, runs) as `_banded.Band.align_local` has them."""
@@ -174,17 +173,10 @@ class Bands(Processing):
                 chunk = self._smaller(part.stop - first, error)
                 continue
             first = part.stop
-        self._count_spent()
         self.times += Times(calls=1, pairs=n)
-
-    def _count_spent(self) -> None:
-        for name, spent in self.spent().items():
-            stage = name if name in ("upload", "download") else "kernel"
-            self.times += Times(**{stage: int(1e9 * spent.seconds)})
 
     def _smaller(self, pairs: int, error: Exception) -> int:
         """After a failure: waits for what still runs, and gives all buffers but the reads back."""
-        self.events.clear()
         try:
             self.queue.finish()
         except self.cl.Error as failure:
@@ -222,37 +214,31 @@ class OpenCLReads(ReadsHandle):
             self.scores = extender.scorer.open_reads(packed)
         self.bands.open(self.planes, self.plane_start, self.lengths)
 
-    def _on_device(self, scored: int = 0, traced: int = 0) -> Bands:
-        assert self.bands is not None
-        self.times += Times(device_scored=scored, device_traced=traced)
+    def _scoring(self, bands: int) -> Any:
+        """What scores; bands that the device scores are counted."""
+        if self.scores is self.bands:
+            self.times += Times(device_scored=bands)
+        return self.scores
+
+    def _aligning(self, bands: int) -> Any:
+        """The device, which aligns so many bands."""
+        self.times += Times(device_traced=bands)
         return self.bands
 
-    def _score(self, read_strand: U32, band_start: I64, words: int, limit: U16 | None) -> Scores:
-        if isinstance(self.scores, CpuReads):
-            return self.scores._score(read_strand, band_start, words, limit)
-        return self._on_device(len(read_strand)).score(read_strand, band_start, words, limit)
+    def _score(self, read_strand: U32, *arguments: Any) -> Scores:
+        return self._scoring(len(read_strand))._score(read_strand, *arguments)
 
-    def _profile(self, read_strand: U32, band_start: I64, words: int) -> U16:
-        if isinstance(self.scores, CpuReads):
-            return self.scores._profile(read_strand, band_start, words)
-        return self._on_device(len(read_strand)).profile(read_strand, band_start, words)
+    def _profile(self, read_strand: U32, *arguments: Any) -> U16:
+        return self._scoring(len(read_strand))._profile(read_strand, *arguments)
 
-    def _align(
-        self, read_strand: U32, band_start: I64, words: int, end: U16, edits: U16, slot_end: U32, rows: int
-    ) -> tuple[U16, U16, U32]:
-        bands = self._on_device(traced=len(read_strand))
-        return bands.align(read_strand, band_start, words, end, edits, slot_end, rows)
+    def _align(self, read_strand: U32, *arguments: Any) -> tuple[U16, U16, U32]:
+        return self._aligning(len(read_strand))._align(read_strand, *arguments)
 
-    def _local(self, read_strand: U32, band_start: I64, width: int, costs: I16) -> U16:
-        if isinstance(self.scores, CpuReads):
-            return self.scores._local(read_strand, band_start, width, costs)
-        return self._on_device(len(read_strand)).local(read_strand, band_start, width, costs)
+    def _local(self, read_strand: U32, *arguments: Any) -> U16:
+        return self._scoring(len(read_strand))._local(read_strand, *arguments)
 
-    def _align_local(
-        self, read_strand: U32, band_start: I64, width: int, costs: I16, slot_end: U32, rows: int
-    ) -> tuple[U16, I64, U16, U16, U32]:
-        bands = self._on_device(traced=len(read_strand))
-        return bands.align_local(read_strand, band_start, width, costs, slot_end, rows)
+    def _align_local(self, read_strand: U32, *arguments: Any) -> tuple[U16, I64, U16, U16, U32]:
+        return self._aligning(len(read_strand))._align_local(read_strand, *arguments)
 
     def close(self) -> None:
         """Gives queue and buffers back to the extender, and the counters."""
@@ -262,8 +248,6 @@ class OpenCLReads(ReadsHandle):
         if isinstance(self.scores, CpuReads):
             self.times += self.scores.times
         self.times += self.extender.take_back(bands)
-        if not self.extender.engine.profiling:
-            self.times.kernel = 0  # it would be that of the compiled backends alone
 
     def __del__(self) -> None:
         if getattr(self, "bands", None) is not None:
@@ -286,7 +270,6 @@ class OpenCLExtender:
         threads: int = 2,
         *,
         scorer: CpuExtender | None = None,
-        profiling: bool = False,
     ):
         reference = np.ascontiguousarray(reference_planes, np.uint64).reshape(-1, 3)
         if 64 * len(reference) > MOST_BASES:
@@ -294,7 +277,7 @@ class OpenCLExtender:
                 f"a reference of more than {MOST_BASES:,} bases is mapped on the host: --device none"
             )
         info, cl_device = platforms.choose(device, threads)
-        self.engine = Engine(info, cl_device, reference, profiling)
+        self.engine = Engine(info, cl_device, reference)
         self.engine.program(BANDS, ("-DWORDS=1",))
         self.scorer = scorer if info.type == "cpu" else None
         self._idle: list[Bands] = []
@@ -309,8 +292,6 @@ class OpenCLExtender:
         total += self._counters
         if self.scorer is not None:
             total += self.scorer.counters
-        if not self.engine.profiling:
-            total.kernel = 0  # it would be that of the compiled backends alone
         return total
 
     def describe(self) -> str:

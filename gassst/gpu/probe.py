@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from gassst.model.array_types import U64
     from gassst.model.read_batch import PackedReads
 
+READ = 100  # bases
 TIMEOUT = 300.0  # s; a program that takes longer to build will not be missed
 
 
@@ -134,18 +135,19 @@ def _pairs() -> tuple[U64, PackedReads]:
     """Planes of a random reference, and reads of it: read i begins at coordinate 100 + 10 * i."""
     text = np.random.default_rng(1).choice(np.frombuffer(b"ACGT", np.uint8), 960).tobytes()
     reference = batch_of_records([("reference", text, None)]).pack()
-    reads = batch_of_records([("read", text[at : at + 100], None) for at in range(100, 740, 10)])
+    reads = batch_of_records([("read", text[at : at + READ], None) for at in range(100, 740, 10)])
     return np.ascontiguousarray(reference.planes[: len(text) // 64]), reads.pack()
 
 
 def _results(extender: CpuExtender | OpenCLExtender, packed: PackedReads) -> list[bytes]:
     """Of every kernel at every width."""
-    from gassst.bands.base import WIDTHS, WORDS
-    from gassst.gpu.local_pairs import aligned, scored
+    from gassst._core.banded import pack_cigars
+    from gassst.bands.base import WIDTHS, WORDS, doubled
 
     n = len(packed)
     read_strand = np.arange(n, dtype=np.uint32) * 2
     start = 100 + 10 * np.arange(n)
+    costs, slot_end = doubled(Scoring()), np.cumsum(2 * packed.lengths + 3, dtype=np.uint32)
     found: list[NDArray[np.generic]] = []
     with extender.open_reads(packed) as handle:
         for words in WORDS:
@@ -154,8 +156,10 @@ def _results(extender: CpuExtender | OpenCLExtender, packed: PackedReads) -> lis
             found += [best, end, handle.profile(read_strand, band, words)]
             found += handle.align(read_strand, band, words, end, best)
         for width in WIDTHS:
-            found += scored(handle, read_strand, start - 8, width, Scoring())
-            found += aligned(handle, read_strand, start - 8, width, Scoring())
+            pairs = read_strand, start - 8, width, costs
+            ends, position, edits, n_runs, runs = handle._align_local(*pairs, slot_end, READ)
+            found += [handle._local(*pairs), ends, position, edits, n_runs]
+            found += pack_cigars(runs, slot_end, n_runs)
     return [array.tobytes() for array in found]
 
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 class Times:
     """Where the time of an extender went, in ns, and how much it did. Add with `+=`.
 
-    `upload` (none to a CPU), `kernel` and `download` are times of the device's own clock. They are 0 unless profiling
-    was asked for. The CPU backend knows `kernel` only: the wall time of the calls, summed over threads.
+    `compile`: of the programs of a device. `kernel`: of the calls of compiled code, summed over threads.
 
     `device_scored` bands were scored by OpenCL kernels, and `device_traced` alignments traced back: those of a search
     on a device as well, which is in none of the other counts.
@@ -19,9 +18,7 @@ class Times:
     calls: int = 0
     pairs: int = 0
     compile: int = 0
-    upload: int = 0
     kernel: int = 0
-    download: int = 0
     device_scored: int = 0
     device_traced: int = 0
 
@@ -29,9 +26,7 @@ class Times:
         self.calls += other.calls
         self.pairs += other.pairs
         self.compile += other.compile
-        self.upload += other.upload
         self.kernel += other.kernel
-        self.download += other.download
         self.device_scored += other.device_scored
         self.device_traced += other.device_traced
         return self

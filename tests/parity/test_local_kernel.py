@@ -23,11 +23,11 @@ from alignments import (
     planes_of,
     planted,
 )
+from local_pairs import aligned, scored
 
 from gassst._core.banded import instruction_sets
 from gassst.bands.cpu import CpuExtender
 from gassst.errors import UsageError
-from gassst.gpu.local_pairs import aligned, scored
 from gassst.model.params import Scoring
 
 
