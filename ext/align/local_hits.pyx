@@ -16,10 +16,7 @@ from gassst._core.cigar cimport (
 from gassst._core.contigs cimport contig_near, contigs_t
 from gassst._core.costs cimport costs_of, costs_t
 from gassst._core.layouts cimport NO_SCORE, hit_t, local_line_t
-from gassst._core.local_hits cimport (  # its own: named, so that the build sees a change
-    aligned_t,
-    ground_t,
-)
+from gassst._core.local_hits cimport ground_t  # its own: named, so that the build sees a change
 from gassst._core.planes cimport (
     MASKED_BASE,
     base_at,

@@ -8,19 +8,14 @@ import numpy as np
 from libc.stdint cimport INT16_MAX, INT32_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 
-from gassst._core.coordinates cimport COORDINATE_BITS, coordinate_t, place_key
+from gassst._core.coordinates cimport coordinate_t, place_key
 from gassst._core.key_sort cimport sort_keys
 from gassst._core.layouts cimport local_line_t, local_place_t
-from gassst._core.local_places cimport (  # its own: named, so that the build sees a change
-    overlap,
-    rival_t,
-    stretch_of_read_t,
-)
+from gassst._core.local_places cimport known_t  # its own: named, so that the build sees a change
 from gassst._core.rooms cimport enlarged, room_t
 from gassst._core.same_place cimport SAME_PLACE, same_place
 
 cdef enum:
-    MOST_SCORED = 32        # places of a read: those that the search found, or another look
     # The fields of the key of `sort_by_total`.
     ROW_BITS = 15           # of a place among those of its read
     ROW_MASK = (1 << ROW_BITS) - 1
@@ -28,12 +23,6 @@ cdef enum:
 
 SCORED = MOST_SCORED
 """Most places of a read that are scored by local alignments, from one look at it."""
-
-cdef struct known_t:
-    uint64_t key    # chosen before the others, fewest errors, canonical strand, first diagonal
-    uint64_t place  # strand, diagonal on which it ends
-    int64_t row
-
 
 def known_places(found, int worse, const uint8_t[::1] flip):
     """Up to 32 bands of each read that is to be reported: the chosen one, then those with the fewest errors.
@@ -72,10 +61,8 @@ def known_places(found, int worse, const uint8_t[::1] flip):
             chosen = reported[start[r]] if start[r] < start[r + 1] else -1
             while row < k and read_strand[row] >> 1 == r:
                 if chosen >= 0 and edits[row] <= edits[chosen] + worse:
-                    kept = keep_known(places, kept, known_t(
-                        <uint64_t>(row != chosen) << 63 | <uint64_t>edits[row] << (COORDINATE_BITS + 1)
-                        | place_key((read_strand[row] & 1) ^ flip[r], band_start[row]),
-                        place_key(read_strand[row] & 1, band_start[row] + end[row]), row))
+                    kept = keep_known(places, kept, known_of(read_strand[row], band_start[row], end[row], edits[row],
+                                                             flip[r], row, row == chosen))
                 row += 1
             for i in range(kept):
                 rows[done], given[done] = places[i].row, places[i].row == chosen

@@ -690,6 +690,7 @@ cdef class Traces:
 
 
 cdef int copy_in(void *to, array) except -1:
+    """Put the bytes of an array into memory."""
     cdef const uint8_t[::1] bytes_of = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     memcpy(to, &bytes_of[0], bytes_of.shape[0])
     return 0

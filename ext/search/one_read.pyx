@@ -1,23 +1,26 @@
-"""One read at a time, for callers that wait for its places: a block of one (`stages.pyx`), without arrays around it.
+"""One read at a time, for callers that wait for its places: a block of one, without arrays around it.
 
-A read has the places that it has in any batch. Where ends may be clipped, this is for clear reads: no gap, and errors
-that no clipped or gapped alignment betters, nor any other place. The batches have to say what becomes of all others.
+A read has the places that it has in any batch, as the same compiled objects find them. The batches have to say what
+becomes of reads that are cut at an adapter, or of which dense seeds are to be looked up.
 """
 
 import numpy as np
 
-from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-from gassst._core.alignments cimport CIGARS, Traces, ungapped_diagonal
-from gassst._core.banded cimport band_batch, bands_at, local_ends, local_scoring
-from gassst._core.coordinates cimport coordinate_t
+from gassst._core cimport alignments
+from gassst._core.alignments cimport Traces
+from gassst._core.banded cimport bands_at
 from gassst._core.cigar cimport cigar_length, cigar_op, cigar_span
+from gassst._core.contigs cimport contigs_before
+from gassst._core.costs cimport costs_of
 from gassst._core.layouts cimport NO_SCORE, hit_t, rating_t, read_summary_t
-from gassst._core.contigs cimport contig_near, contigs_before, contigs_t
-from gassst._core.mapq cimport Rater, place_t as rated_t
-from gassst._core.planes cimport bases_at, count_bits, first_base, first_bases, planes_t, unknown_bases
+from gassst._core.local_aligner cimport CIGARS, PRIMARY, LocalAligner, row_t, told_t
+from gassst._core.local_places cimport MOST_SCORED, keep_known, known_of, known_t
+from gassst._core.mapq cimport Rater, coverage_t, over_t, place_t as rated_t
+from gassst._core.planes cimport planes_t
 from gassst._core.read_through cimport adapter_start, adapters_of, adapters_t
 from gassst._core.rooms cimport enlarged, room_t
 from gassst._core.seeds cimport orient_read, reads_t
@@ -30,11 +33,7 @@ cdef extern from "pack.h" nogil:
                    int conversion)
 
 cdef enum:  # what memory is for
-    SORTING
-    ROWS
-    CHOSEN
-    PLANES
-    N_ROOMS
+    SORTING, ROWS, CHOSEN, PLANES, N_ROOMS
 
 
 cdef class OneRead:
@@ -47,27 +46,26 @@ cdef class OneRead:
     plan : seeding.plan.SearchPlan
     cascade : search.filters.Cascade
     params : model.params.MapParams
-        Of single reads. In mode "local" the search is for clear reads.
+        Of single reads.
     instruction_set : str
         One of `banded.instruction_sets()`.
     margin : int
         Errors beyond the best place with which others are kept.
+    given_up : float
+        As `Stages.search` takes it.
     library : pairing.error_rate.ErrorRate
     adapters : tuple
-        Codes of the known ones, uint8[a, b], and `reads.adapters.RULES`: a read with one of them is not clear.
-    ends : tuple
-        The penalties as the local kernel takes them, int16[7]; widths of bands, and what an alignment loses at least that
-        leaves them, int64[widths, 2]; least loss of one with a gap or a clipped end.
+        Codes of the known ones, uint8[a, b], and `reads.adapters.RULES`.
+    ends : LocalAligner or None
+        Where ends may be clipped, its own aligner.
     """
 
     cdef object plan
     cdef Rater rater
     cdef list names
-    cdef planes_t reads
-    cdef bint is_local, any_perfect
-    cdef int longest, breaking, match, error_cost, spared, least_score, perfect_ends
-    cdef const int16_t[::1] costs
-    cdef const int64_t[:, ::1] leaving
+    cdef bint has_circles
+    cdef int longest
+    cdef int64_t gaps
     cdef const uint8_t[:, ::1] adapter_codes
     cdef adapters_t adapters
     cdef const uint8_t[::1] known_length
@@ -77,32 +75,34 @@ cdef class OneRead:
     cdef uint8_t flip, looked, capped
     cdef uint16_t best, limit, complete, planned
     cdef read_summary_t summary
-    cdef int loss  # of score, of the first place
+    cdef rating_t rating
+    cdef over_t over
     # What it needs, kept for the next one.
     cdef Stages stages
     cdef Traces traces
+    cdef LocalAligner ends
     cdef room_t rooms[N_ROOMS]
-    cdef hit_t *found
+    # What was found.
+    cdef const hit_t *found
+    cdef const uint32_t *cigars
 
-    def __cinit__(self, index, plan, cascade, params, str instruction_set, int margin, library, adapters, ends):
+    def __cinit__(self, index, plan, cascade, params, str instruction_set, int margin, double given_up, library, adapters,
+                  ends):
         memset(self.rooms, 0, sizeof(self.rooms))
-        self.plan, self.names, scoring = plan, list(index.reference.names), params.scoring
+        self.plan, self.names, self.gaps, self.ends = plan, list(index.reference.names), plan.gaps, ends
         self.known_length = plan.known_lengths.view(np.uint8)
         self.read.margin, self.read.max_hits, self.longest = margin, params.max_hits, params.longest_read
-        self.rater, self.is_local = plan.rater(library), params.mode == "local"
-        self.match = scoring.match if self.is_local else 0
-        self.error_cost = scoring.match + scoring.mismatch if self.is_local else 1
-        self.spared = self.error_cost - (self.match + 1)
-        self.least_score, self.any_perfect = scoring.least_score, scoring.min_score is None
-        self.costs, self.leaving, self.breaking = ends
-        self.perfect_ends = 2 * scoring.clip
+        self.rater = plan.rater(library)
         self.adapter_codes, first_part, shortest, bases_an_error = adapters
         self.adapters = adapters_of(self.adapter_codes, first_part, shortest, bases_an_error)
         self.stages = Stages(index, None, cascade, plan, margin, instruction_set)
         self.traces = Traces(index)
         self.traces.kernels, self.traces.rater = self.stages.kernels, self.rater
-        self.stages.given_up = 1.0 if self.is_local else 0.0  # a read that the first stage does not place is not clear
-        self.row = 0
+        self.stages.given_up, self.has_circles = given_up, index.reference.circular is not None
+        if ends is not None:
+            self.ends.ground.reference, self.ends.ground.contigs = self.stages.reference, self.traces.contigs
+            self.ends.ground.costs, self.ends.kernels, self.ends.n = costs_of(params.scoring), self.stages.kernels, 1
+            self.ends.flip, self.ends.digest = &self.flip, &self.read.digest
 
     def __dealloc__(self):
         for i in range(N_ROOMS):
@@ -122,11 +122,9 @@ cdef class OneRead:
         -------
         list or None
             What `make` has returned. None: the batches have to say what becomes of the read, as it is too short or too
-            long for a search, is not clear, or has a candidate outside the reference.
+            long for a search, has an adapter, needs dense seeds, or has a candidate outside the reference.
         """
-        cdef bint usable
-        cdef rating_t rating
-        cdef uint8_t quality = 0
+        cdef Py_ssize_t n
         cdef int specific = SPECIFIC_LENGTH
         if not MIN_READ_LENGTH <= bases.shape[0] <= self.longest:
             return None
@@ -134,30 +132,20 @@ cdef class OneRead:
             self.plan.prepare(np.array([bases.shape[0]], np.uint32))
         with nogil:
             self.begin(&bases[0], <uint32_t>bases.shape[0])
-            usable = not (self.is_local and adapter_start(self.reads, 0, self.length, &self.adapters, specific))
-            if usable:
-                self.stages.run_block(0, 1)
-                self.choose()
-                usable = self.is_settled()
-            if usable and self.summary.n_reported:
-                self.align(&rating)
-                quality = self.traces.rate(&rating, self.found, self.loss / <double>self.error_cost)
-        if not usable:
-            return None
-        return [make(self.place(i, 0 if i else quality, i == 0)) for i in range(self.summary.n_reported)]
+            if self.ends is not None and adapter_start(self.stages.reads.planes, 0, self.length, &self.adapters, specific):
+                n = -1
+            else:
+                n = self.find()
+        return None if n < 0 else [make(self.place(&self.found[i], i == 0)) for i in range(n)]
 
-    cdef tuple place(self, Py_ssize_t i, int quality, bint is_primary):
+    cdef tuple place(self, const hit_t *hit, bint is_primary):
         """The fields of a `hits.Hit`."""
-        cdef const hit_t *hit = self.found + i
-        cdef const uint32_t *runs = <const uint32_t *>self.traces.rooms[CIGARS].p + hit.cigar_start
+        cdef const uint32_t *runs = self.cigars + hit.cigar_start
         cdef Py_ssize_t contig = contigs_before(self.traces.contigs.starts, self.traces.contigs.n, hit.position) - 1
         cdef int64_t start = hit.position - self.traces.contigs.starts[contig]
         cigar = tuple([(cigar_op(runs[j]), cigar_length(runs[j])) for j in range(hit.cigar_runs)])
-        return (self.names[contig], start, start + cigar_span(runs, hit.cigar_runs), "-" if hit.strand else "+", quality, cigar,
-                hit.edits, <int>self.length * self.match - (self.loss if is_primary else hit.edits * self.error_cost),
-                is_primary, False, False, "", "")
-
-    # --- search ------------------------------------------------------------------------------------------------------
+        return (self.names[contig], start, start + cigar_span(runs, hit.cigar_runs), "-" if hit.strand else "+", hit.mapq,
+                cigar, hit.edits, hit.score, is_primary, False, False, "", "")
 
     cdef int begin(self, const uint8_t *bases, uint32_t m) except -1 nogil:
         cdef uint32_t words = (m + 63) >> 6
@@ -166,126 +154,71 @@ cdef class OneRead:
         cdef uint64_t *planes = <uint64_t *>enlarged(&self.rooms[PLANES], 3 * (2 * words + 1) * sizeof(uint64_t))
         pack_read(bases, bases + m, m, planes, 0, 0)
         memset(&planes[6 * words], 0, 3 * sizeof(uint64_t))  # seeds at the end of the last row are read beyond it
-        self.reads.words, self.reads.rows, self.length = planes, 2 * words + 1, m
-        self.read.length, self.read.flip = m, orient_read(planes, m, &self.read.digest)
-        self.flip = self.read.flip
+        self.length = self.read.length = m
+        self.read.flip = self.flip = orient_read(planes, m, &self.read.digest)
         self.best, self.limit, self.complete, self.planned = NO_SCORE, self.stages.errors[m], 0, 0
         self.looked = self.capped = 0
-        reads = reads_t(self.reads, &self.row, &self.length, &self.flip, NULL, 1)
+        reads = reads_t(planes_t(planes, 2 * words + 1), &self.row, &self.length, &self.flip, NULL, 1)
         states = states_t(&self.best, &self.limit, &self.complete, &self.planned, &self.looked, &self.capped)
         self.stages.open_reads(&reads, &states)
         self.traces.reads = reads
+        if self.ends is not None:
+            self.ends.ground.reads, self.ends.ground.plane_start = reads.planes, reads.plane_start
+            self.ends.ground.lengths, self.ends.n_runs = reads.lengths, 0
+            self.ends.batch = bands_at(&self.stages.reference, &reads, NULL, NULL, 0)
+        return 0
 
-    # --- choice and alignment ----------------------------------------------------------------------------------------
+    cdef Py_ssize_t find(self) except? -1 nogil:
+        """Search the read, choose among its places, and align them. Returns how many are `found`; -1: a batch is needed."""
+        cdef const place_t *places
+        cdef int64_t *rows
+        cdef rated_t rated
+        cdef Py_ssize_t n
+        self.stages.run_block(0, 1)
+        places, n = <const place_t *>self.stages.rooms[PLACES].p, self.stages.n_places
+        rows = <int64_t *>enlarged(&self.rooms[ROWS], n * sizeof(int64_t))
+        select_places(places, n, &self.read, &self.rooms[SORTING], &self.summary, rows)
+        if self.summary.n_reported == 0:
+            return 0 if self.ends is None else -1
+        self.rater.whole(&self.summary, &self.stages.reads, &self.stages.states, 0, &rated)
+        self.rater.alone(&rated, &self.rating)
+        return self.align(places, rows) if self.ends is None else self.align_ends(places, n, rows[0])
 
-    cdef int choose(self) except -1 nogil:
-        """Fills `summary`, and rows of places to report."""
-        cdef Py_ssize_t n = self.stages.n_places
-        return select_places(<const place_t *>self.stages.rooms[PLACES].p, n, &self.read, &self.rooms[SORTING], &self.summary,
-                             <int64_t *>enlarged(&self.rooms[ROWS], n * sizeof(int64_t)))
-
-    cdef bint is_settled(self) noexcept nogil:
-        """Whether the places of whole reads are those to report: where ends may be clipped, only of clear reads."""
-        cdef const read_summary_t *s = &self.summary
-        cdef const place_t *place
-        cdef int64_t first, masked
-        cdef coordinate_t diagonal
-        self.loss = s.best * self.error_cost
-        if not self.is_local or s.n_best == 0:
-            return not self.is_local
-        place = <const place_t *>self.stages.rooms[PLACES].p + (<const int64_t *>self.rooms[ROWS].p)[0]
-        first = first_base(0, place.read_strand, self.length)
-        diagonal = ungapped_diagonal(self.stages.reference, place.first + place.end, self.reads, first, self.length,
-                                     place.edits, place.reach)
-        masked = self.masked_bases(diagonal, first) if diagonal else -1
-        if masked < 0 or masked > 0 and self.spared < 0:
-            return False
-        self.loss -= <int>masked * self.spared
-        if <int>self.length * self.match - self.loss < self.least_score and not (self.any_perfect and self.loss == 0):
-            return False
-        if s.best > 0 and (s.n_best > 1 or s.second != NO_SCORE) and not self.leads_others(place):
-            return False
-        return masked == 0 and self.loss < self.breaking or self.is_best(place, diagonal, s.best * self.error_cost)
-
-    cdef bint leads_others(self, const place_t *chosen) noexcept nogil:
-        """Whether no other place scores more, in a band that holds all those in which `LocalAligner.known` looks for it.
-
-        It finds the best alignment in the band of the place, and looks around that in a band which costs more to leave
-        than it loses or scores.
-        """
-        cdef const place_t *place = <const place_t *>self.stages.rooms[PLACES].p
-        cdef int64_t total = <int64_t>self.length * self.match + self.perfect_ends
-        cdef Py_ssize_t i, w = self.rank_of_width(total // 2), n = self.leaving.shape[0]
-        cdef int64_t widest = self.leaving[n - 1, 0]
-        cdef uint16_t rows, end
-        if w == n or 2 * (64 * self.stages.words[self.length] + self.stages.errors[self.length]) + self.leaving[w, 0] > widest:
-            return False
-        for i in range(self.stages.n_places):
-            if place + i != chosen and total - self.loss < self.best_in(
-                    &place[i], place[i].first + place[i].end - (widest >> 1), widest, &rows, &end) >> 1:
-                return False
-        return True
-
-    cdef bint is_best(self, const place_t *place, coordinate_t diagonal, int expected) noexcept nogil:
-        """Whether nothing scores as much as the whole read in the bands that `LocalAligner.known` looks at.
-
-        These are as wide as what the read is `expected` to lose asks for.
-        """
-        cdef int64_t widest = 64 * <int64_t>self.stages.words[self.length], width
-        cdef Py_ssize_t w = self.rank_of_width(expected)
-        if w == self.leaving.shape[0] or self.leaving[w, 0] > widest:
-            return False
-        width = self.leaving[w, 0]
-        return (self.leads(place, diagonal, diagonal - (width >> 1), width)
-                and (width < widest or self.leads(place, diagonal, place.first, width)))
-
-    cdef Py_ssize_t rank_of_width(self, int64_t loss) noexcept nogil:
-        """Return the rank of the narrowest band that costs more to leave."""
-        cdef Py_ssize_t w = 0
-        while w < self.leaving.shape[0] and self.leaving[w, 1] <= loss:
-            w += 1
-        return w
-
-    cdef bint leads(self, const place_t *place, coordinate_t diagonal, coordinate_t first, int64_t width) noexcept nogil:
-        """Whether the whole read on a diagonal scores most in a band."""
-        cdef uint16_t rows = 0, end = 0, key = self.best_in(place, first, width, &rows, &end)
-        return (not key & 1 and rows == self.length and first + end == diagonal
-                and key >> 1 == <int>self.length * self.match + self.perfect_ends - self.loss)
-
-    cdef uint16_t best_in(self, const place_t *place, coordinate_t first, int64_t width, uint16_t *rows,
-                          uint16_t *end) noexcept nogil:
-        """Twice the total of what scores most in a band, and 1 where its first base is clipped; and where it ends."""
-        cdef uint16_t key = 0
-        cdef band_batch batch = bands_at(&self.stages.reference, &self.stages.reads, &place.read_strand, &first, 1)
-        cdef local_ends ends = local_ends(&key, rows, end)
-        self.stages.kernels.local_score(&batch, <const local_scoring *>&self.costs[0], <uint32_t>width, &ends)
-        return key
-
-    cdef int64_t masked_bases(self, int64_t diagonal, int64_t first) noexcept nogil:
-        """How many masked bases an ungapped alignment has on either side; -1 where it is not inside a contig."""
-        cdef int64_t m = self.length, i, masked = 0
-        cdef const contigs_t *contigs = &self.traces.contigs
-        cdef Py_ssize_t contig = contig_near(contigs.starts, contigs.lengths, contigs.n, diagonal + (m >> 1))
-        cdef int64_t start = contigs.starts[contig]
-        if diagonal < start or diagonal + m > start + contigs.lengths[contig]:
-            return -1
-        for i in range(0, m, 64):
-            masked += count_bits(first_bases(min(m - i, 64)) & unknown_bases(
-                bases_at(self.stages.reference, diagonal + i), bases_at(self.reads, first + i)))
-        return masked
-
-    cdef int align(self, rating_t *rating) except -1 nogil:
-        """The alignments of the reported places, and the rating of the first one but for copies beside it."""
-        cdef const place_t *places = <const place_t *>self.stages.rooms[PLACES].p
-        cdef const int64_t *rows = <const int64_t *>self.rooms[ROWS].p
+    cdef Py_ssize_t align(self, const place_t *places, const int64_t *rows) except -1 nogil:
+        """The alignments of the whole read at the reported places."""
         cdef Py_ssize_t n = self.summary.n_reported, i
         cdef place_t *chosen = <place_t *>enlarged(&self.rooms[CHOSEN], n * sizeof(place_t))
-        cdef rated_t seen
+        cdef hit_t *hits
         for i in range(n):
             chosen[i] = places[rows[i]]
         self.traces.n_runs = 0
         self.traces.align(chosen, n, False)
-        self.found = self.traces.finish(chosen, n)
-        self.rater.whole(&self.summary, &self.stages.reads, &self.stages.states, 0, &seen)
-        self.rater.alone(&seen, rating)
-        return 0
+        hits = self.traces.finish(chosen, n)
+        hits.mapq = self.traces.rate(&self.rating, hits, self.summary.best)
+        self.found, self.cigars = hits, <const uint32_t *>self.traces.rooms[alignments.CIGARS].p
+        return n
+
+    cdef Py_ssize_t align_ends(self, const place_t *places, Py_ssize_t n, int64_t chosen) except? -1 nogil:
+        """The alignment of the read where its ends may be clipped."""
+        cdef known_t known[MOST_SCORED]
+        cdef place_t whole[MOST_SCORED]
+        cdef uint8_t given[MOST_SCORED]
+        cdef Py_ssize_t kept = 0, i
+        cdef told_t told
+        cdef coverage_t seen
+        for i in range(n):
+            if places[i].edits <= places[chosen].edits + self.ends.worse:
+                kept = keep_known(known, kept, known_of(places[i].read_strand, places[i].first, places[i].end,
+                                                        places[i].edits, self.flip, i, i == chosen))
+        for i in range(kept):
+            whole[i], given[i] = places[known[i].row], known[i].row == chosen
+        if self.ends.know_wholes(whole, given, kept, False, self.gaps):
+            return -1
+        memset(&told, 0, sizeof(told))
+        told.summary, told.rated = &self.summary, &self.rating
+        seen = coverage_t(self.stages.states, &self.over, self.ends.ground.costs.match,
+                          self.ends.ground.costs.match + self.ends.ground.costs.mismatch, <int>self.ends.much_clipped, 0, 0)
+        self.ends.rate(self.rater, &told, &seen, False)
+        self.found, self.cigars = &(<const row_t *>self.ends.rooms[PRIMARY].p).hit, <const uint32_t *>self.ends.rooms[CIGARS].p
+        # On circles a clipped end may lie behind the origin.
+        return 1 if self.ends.n_reported and (self.found.cigar_runs == 1 or not self.has_circles) else -1

@@ -35,26 +35,7 @@ from gassst._core.planes cimport planes_of
 from gassst._core.rooms cimport enlarged
 from gassst._core.seeds cimport Seed, Seeds, reads_t, view_of
 from gassst._core.selection cimport place_t
-from gassst._core.stages cimport (  # its own: named, so that the build sees a change
-    ACTIVE,
-    BANDS,
-    BUCKETS,
-    GOES_ON,
-    MERGED,
-    MOST_FILTERS,
-    N_ROOMS,
-    PLACES,
-    REJECTED,
-    REJECTED_FRESH,
-    REJECTED_STARTS,
-    SCORED,
-    SCORED_FRESH,
-    SCORED_STARTS,
-    STARTS,
-    TOLD,
-    known_t,
-    states_t,
-)
+from gassst._core.stages cimport PLACES  # its own: named, so that the build sees a change
 
 cdef enum:
     AHEAD = 4               # reads from the prefetch of their positions to their use

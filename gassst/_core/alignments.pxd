@@ -61,3 +61,4 @@ cdef class Traces:
 
 cdef coordinate_t ungapped_diagonal(planes_t reference, coordinate_t diagonal, planes_t reads, int64_t first, int64_t m,
                                     int edits, uint32_t reach) noexcept nogil
+cdef int copy_in(void *to, array) except -1

@@ -14,6 +14,7 @@ class OneRead:
         params: Any,
         instruction_set: str,
         margin: int,
+        given_up: float,
         library: Any,
         adapters: Any,
         ends: Any,

@@ -272,9 +272,9 @@ class Mapper:
         The hits are those that `map` finds for it as a single read. `map` learns from 64 reads and more how many
         errors a library has, on which mapping qualities depend; of one read alone nothing is known.
 
-        Where whole reads are aligned (`mode` "global"), this takes microseconds. Where ends may be clipped, that holds
-        for a read without a gap that fits to its ends, and nowhere better. Any other takes the milliseconds of a batch,
-        and so does every read where further hits are asked for.
+        Where whole reads are aligned (`mode` "global"), this takes microseconds. Where ends may be clipped, so it does
+        for all reads but those that stay unmapped, have an adapter, or 20 clipped bases. These take as long as a batch,
+        a millisecond, and so does every read where further hits are asked for.
 
         Parameters
         ----------

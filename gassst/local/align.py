@@ -27,7 +27,8 @@ def breaking_cost(scoring: Scoring) -> int:
     return min(leaving_cost(scoring, 2), scoring.clip + scoring.match)
 
 
-def _compiled(params: MapParams, mate_bonus: int) -> LocalAligner:
+def compiled_aligner(params: MapParams, mate_bonus: int) -> LocalAligner:
+    """An aligner for one thread. `mate_bonus`: what a concordant mate adds to a score."""
     scoring = params.scoring
     leaving = np.array([leaving_cost(scoring, width) for width in WIDTHS])
     costs = doubled(scoring), np.array(WIDTHS), leaving, breaking_cost(scoring)
@@ -40,7 +41,9 @@ class Aligner:
     def __init__(self, backend: HostBackend, mate_bonus: int = 0):
         self.backend, self.context = backend, backend.context
         params = self.context.params
-        self.compiled = self.context.plan.kept("aligner", lambda: _compiled(params, mate_bonus), params)
+        self.compiled = self.context.plan.kept(
+            "aligner", lambda: compiled_aligner(params, mate_bonus), params
+        )
         self.compiled.open(self.context, backend.bands)
 
     def close(self) -> None:

@@ -37,9 +37,7 @@ def realign(backend: HostBackend, found: GlobalResult, pairs: PairContext | None
 
 def _realigned(aligner: Aligner, found: GlobalResult, pairs: PairContext | None) -> BatchResult:
     context, compiled = aligner.context, aligner.compiled
-    each = context.params.scoring.match + context.params.scoring.mismatch
-    # Those that a mate can make up for.
-    rows, given = _local_places.known_places(found, -(-PAIR_BONUS // each), context.flip)
+    rows, given = _local_places.known_places(found, compiled.worse, context.flip)
     stay = bool(context.library.damage)
     reads = compiled.known(found.bands, rows, given.view(np.uint8), stay, context.plan.gaps)
     decided = None if pairs is None else compiled.decided(found, pairs, EXTRA_STRATA)

@@ -6,17 +6,16 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import numpy as np
-
 from gassst._core.banded import instruction_sets
 from gassst._core.one_read import OneRead
-from gassst.bands.base import WIDTHS, doubled
 from gassst.index.seed_index import SeedIndex
-from gassst.local.align import breaking_cost, leaving_cost
+from gassst.local.align import compiled_aligner
+from gassst.local.mates import PAIR_BONUS
 from gassst.model.params import MapParams
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY
 from gassst.reads.adapters import KNOWN, RULES
 from gassst.search.filters import Cascade
+from gassst.search.host import given_up
 from gassst.search.plan import EXTRA_STRATA, SearchPlan
 
 T = TypeVar("T")
@@ -27,16 +26,13 @@ LETTERS = b"ACGTUNacgtun"
 class OneReadSearch:
     """Finds the places of single reads; any thread may ask, and each has memory of its own.
 
-    The best places only, without ALT contigs, and with the whole index in memory: see `suits`. In mode "local" it
-    places reads that need no clipping.
+    The best places only, without ALT contigs, and with the whole index in memory: see `suits`. In mode "local" a read
+    with 20 clipped bases is left to a batch.
     """
 
     def __init__(self, index: SeedIndex, plan: SearchPlan, cascade: Cascade, params: MapParams):
-        scoring = params.scoring
-        leaving = np.array([(width, leaving_cost(scoring, width)) for width in WIDTHS], np.int64)
-        ends = doubled(scoring), leaving, breaking_cost(scoring)
-        known = EXTRA_STRATA, UNKNOWN_LIBRARY, (KNOWN, *RULES), ends
-        self._made_of = index, plan, cascade, params, instruction_sets()[0], *known
+        self._params = params
+        self._made_of = index, plan, cascade, params, instruction_sets()[0], EXTRA_STRATA
         self._of_thread = threading.local()
 
     @staticmethod
@@ -55,7 +51,10 @@ class OneReadSearch:
         try:
             search = self._of_thread.search
         except AttributeError:
-            search = self._of_thread.search = OneRead(*self._made_of)
+            params = self._params
+            ends = compiled_aligner(params, PAIR_BONUS) if params.mode == "local" else None
+            known = given_up(params, params.reports_whole_reads), UNKNOWN_LIBRARY, (KNOWN, *RULES), ends
+            search = self._of_thread.search = OneRead(*self._made_of, *known)
         try:
             return search.hits(bases, make)
         except IndexError:  # a batch says what is wrong with the index

@@ -21,7 +21,7 @@ from gassst.bands.base import ReadsHandle
 from gassst.index.reference import contig_before
 from gassst.model.array_types import COORDINATE, F64, I64, U8, U16, U32, U64, place_keys
 from gassst.model.layouts import NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
-from gassst.model.params import EVERY_HIT
+from gassst.model.params import EVERY_HIT, MapParams
 from gassst.model.rules import rule
 from gassst.model.stats import Stats
 from gassst.model.times import Times
@@ -82,7 +82,7 @@ class HostBackend:
         Where ends may be clipped, a read without a place is given up once any whole-read alignment worth reporting
         would have been found.
         """
-        return _bookkeeping.unsettled(state, self.context, stage, EXTRA_STRATA, self._given_up)
+        return _bookkeeping.unsettled(state, self.context, stage, EXTRA_STRATA, given_up(self.context.params))
 
     @property
     def seeds_on_device(self) -> Any:
@@ -92,10 +92,8 @@ class HostBackend:
     def best_places(self, pairs: PairContext | None = None) -> tuple[ReadStates, Grouped]:
         """The places of all reads up to `EXTRA_STRATA` errors above the best, after as many stages as each needs."""
         context, stats, plan = self.context, self.stats, self.context.plan
-        asked = (
-            0.0 if context.whole_reads and pairs is None else self._given_up,
-            EXTRA_STRATA * bool(context.library.damage),
-        )
+        given = given_up(context.params, context.whole_reads and pairs is None)
+        asked = given, EXTRA_STRATA * bool(context.library.damage)
         made_of = context.index, context.lookup, context.cascade
         more = plan, EXTRA_STRATA, instruction_sets()[0]
         with self._checked_index():
@@ -127,11 +125,6 @@ class HostBackend:
         except IndexError:
             self.context.index.check()
             raise
-
-    @property
-    def _given_up(self) -> float:
-        """Share of the alignments of a read that the stages may miss where it goes on to the local search."""
-        return GIVEN_UP if self.context.params.mode == "local" else 0.0
 
     def look_up(self, state: SearchState, stage: int, reads: U32) -> Any:
         """The seeds of a stage. Changes `capped`, `looked`, `planned` and `complete` of the state."""
@@ -331,6 +324,11 @@ class HostBackend:
             self.bands.note(traces.calls, traces.pairs, traces.kernel)
         parts = () if local is None else (local.parts,)
         return BatchResult(hits, summary, cigars, *parts)
+
+
+def given_up(params: MapParams, whole_reads: bool = False) -> float:
+    """Share of the alignments of a read that the stages may miss where it goes on to the local search alone."""
+    return GIVEN_UP if params.mode == "local" and not whole_reads else 0.0
 
 
 def _merged(known: KeysByRead, fresh: list[Any], reads: U32) -> KeysByRead:

@@ -36,6 +36,7 @@ SELECTION, BOOKKEEPING = "ext/search/selection.pyx", "ext/search/bookkeeping.pyx
 ALIGNMENTS = "ext/search/alignments.pyx"
 KNOWLEDGE = "gassst/gpu/kernels/knowledge.h"
 LOCAL_ALIGNER, TEST_UNGAPPED = "ext/align/local_aligner.pyx", "tests/unit/test_ungapped.py"
+LOCAL_BANDS, LOCAL_PARTS = "ext/align/local_bands.pxi", "ext/align/local_parts.pxi"
 LOCAL_REPORT = "tests/unit/test_local_report.py"
 PAIR_SCORING, PROPER_PAIRS = "ext/pairing/pair_scoring.pyx", "ext/pairing/proper_pairs.pyx"
 PAIR_STAGES, PLAIN_PAIRS = "ext/pairing/pair_stages.pyx", "tests/property/test_pair_stages.py"
@@ -250,19 +251,19 @@ MUTATIONS = [
     ),
     # Local ends.
     Mutation(
-        "ungapped: what loses as much as a gap is taken to be plain", LOCAL_ALIGNER,
+        "ungapped: what loses as much as a gap is taken to be plain", LOCAL_BANDS,
         "and loss < self.breaking", "and loss <= self.breaking", TEST_UNGAPPED,
     ),
     Mutation(
-        "ungapped: a masked base is no loss", LOCAL_ALIGNER,
+        "ungapped: a masked base is no loss", LOCAL_BANDS,
         "+ (costs.match + 1) * count_bits(masked)", "", TEST_UNGAPPED,
     ),
     Mutation(
-        "local: a part may overlap all but the newest one", LOCAL_ALIGNER,
+        "local: a part may overlap all but the newest one", LOCAL_PARTS,
         "j = part[j].before", "j = -1", "tests/unit/test_further_parts.py",
     ),
     Mutation(
-        "local: a place is listed for each part that it is a rival of", LOCAL_ALIGNER,
+        "local: a place is listed for each part that it is a rival of", LOCAL_PARTS,
         "taken[at] = True", "taken[at] = False", LOCAL_REPORT,
     ),
     Mutation(

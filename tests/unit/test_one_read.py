@@ -125,8 +125,8 @@ def test_what_one_read_cannot_have_alone_it_has_by_a_batch(small_index, small_re
     assert [mapper.map_one((name, read, quality)) for name, read, quality in small_reads[:60]] == expected
 
 
-def test_clear_reads_with_clipped_ends_allowed_need_no_batch(small_index, small_genome, monkeypatch):
-    """Clear reads have up to three mismatches and one place; their ends hold no error."""
+def test_reads_with_errors_gaps_and_short_clipped_ends_need_no_batch(small_index, small_genome, monkeypatch):
+    """Only reads with 20 clipped bases are looked up once more, which is for batches."""
     mapper = gassst.Mapper(small_index, device="none", mode="local")
     rng = random.Random(2)
     reads = []
@@ -135,7 +135,11 @@ def test_clear_reads_with_clipped_ends_allowed_need_no_batch(small_index, small_
         for i in rng.sample(range(20, 130), errors):
             read[i] = {"A": "C", "C": "G", "G": "T", "T": "A"}[read[i]]
         reads.append("".join(read))
+    gapped = [read[:60] + read[60 + i :] for i, read in enumerate(reads[:6])]
+    gapped += [read[:80] + "GATTACA"[: 1 + i] + read[80:] for i, read in enumerate(reads[6:12])]
+    reads += [*gapped, *("ACGTACGTACGTACGT"[: 6 + i] + read[6 + i :] for i, read in enumerate(reads[12:20]))]
     expected = hits_by_record(mapper.map(reads))
+    assert {op for hits in expected for op, _ in hits[0].cigartuples} == {0, 1, 2, 4}
     monkeypatch.setattr(BatchMapper, "map_batch", lambda *_: 1 / 0)
     assert [mapper.map_one(read) for read in reads] == expected
 

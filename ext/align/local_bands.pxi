@@ -1,0 +1,511 @@
+# Places and alignments in bands as narrow as is safe. Part of local_aligner.pyx.
+#
+# An alignment that touches a diagonal and leaves the band of `width` diagonals around it has at least `width / 2` gap
+# bases between there and here. So it loses what they cost. Where the best alignment in the band loses less, it is the
+# best of all that touch the diagonal. Where it loses more, the band doubles.
+#
+# A read that loses less than a gap and less than a clipped end has one alignment: along the diagonal, from its first
+# base to its last. Most reads of a good run do, and they need no band at all.
+
+cdef extern from "stretches.h" nogil:
+    ctypedef struct stretch_t:
+        int32_t total
+        int begin, end
+    stretch_t best_stretch(planes_t reference, int64_t diagonal, planes_t reads, int64_t first, int m, costs_t costs,
+                           int32_t least)
+
+
+cdef enum:
+    WHOLE = 3               # both ends of a read are reached
+    PLAIN = 0               # in the place of a width: a read along its diagonal
+
+
+cdef struct path_t:
+    # An alignment in a band, its runs in WALKED.
+    coordinate_t position
+    Py_ssize_t first_run
+    uint16_t n_runs, edits
+
+
+cdef int64_t lost_by_whole(planes_t reference, int64_t diagonal, planes_t reads, int64_t first, int64_t m,
+                           const costs_t *costs, int64_t limit) noexcept nogil:
+    """What a whole read of m bases loses on a diagonal, or something above `limit`. A masked base scores -1."""
+    cdef int64_t at, loss = 0
+    cdef bases64_t x, y
+    cdef uint64_t masked, live
+    for at in range(0, m, 64):
+        x, y = bases_at(reference, diagonal + at), bases_at(reads, first + at)
+        live = first_bases(m - at)
+        masked = unknown_bases(x, y) & live
+        loss += ((costs.match + costs.mismatch) * count_bits(differences(x, y) & live & ~masked)
+                 + (costs.match + 1) * count_bits(masked))
+        if loss > limit:
+            break
+    return loss
+
+
+cdef class LocalBands:
+    """The places of reads in bands, and their alignments, in memory that is used again. Base of `LocalAligner`.
+
+    Parameters
+    ----------
+    params : model.params.MapParams
+    scoring : int16[7]
+        As the kernels take it: `bands.base.doubled`.
+    widths, leaving : int64[w]
+        Of bands, ascending, and the least loss of an alignment that leaves each.
+    breaking : int
+        Least loss of an alignment with a gap or a clipped end.
+
+    Attributes, of the batch: bands that were `scored`, and in which alignments were `traced` back; `calls` of the
+    host's kernels, of how many bands (`pairs`), and their nanoseconds (`kernel`).
+    """
+
+    def __cinit__(self, params, const int16_t[::1] scoring, const int64_t[::1] widths, const int64_t[::1] leaving,
+                  int64_t breaking, *_):
+        memset(self.rooms, 0, sizeof(self.rooms))
+        self.doubled, self.breaking, self.widths, self.leaving = np.asarray(scoring), breaking, widths, leaving
+        memcpy(&self.costs, &scoring[0], sizeof(local_scoring))
+        self.least_score = params.scoring.least_score
+        self.least_gap = min(self.costs.open_deletion, self.costs.open_insertion) // 2  # of a gap's first base
+
+    def open(self, context, handle):
+        """Begin with a batch (search.context.BatchContext), or None; its reads are open (bands.base.ReadsHandle)."""
+        cdef Band band = getattr(handle, "band", None)
+        cdef const uint8_t[::1] flip
+        cdef const uint64_t[::1] digest
+        self.context, self.handle, self.kernels = context, handle, NULL
+        self.n = self.n_runs = self.scored = self.traced = self.calls = self.pairs = self.kernel = 0
+        if context is None:
+            return
+        self.ground, self.n = ground_of(context), len(context.packed.lengths)
+        flip, digest = context.flip, context.digest
+        if self.n:
+            self.flip, self.digest = &flip[0], &digest[0]
+        if band is not None:
+            self.kernels, self.batch = band.kernels, band.batch
+
+    def __dealloc__(self):
+        for i in range(N_ROOMS):
+            free(self.rooms[i].p)
+
+    @property
+    def cigars(self):
+        """uint32[]: the runs of all alignments made so far; hits point into it."""
+        return array_of(self.rooms[CIGARS].p, self.n_runs, np.uint32)
+
+    cdef tuple lines_out(self):
+        """HIT[l] and LOCAL_LINE[l] of what was aligned last."""
+        return array_of(self.rooms[HITS].p, self.n_lines, HIT), array_of(self.rooms[LINES].p, self.n_lines, LOCAL_LINE)
+
+    def score(self, const uint32_t[::1] read_strand, const coordinate_t[::1] diagonal,
+              const coordinate_t[::1] band_start, const int64_t[::1] width, const int64_t[::1] begin,
+              bint beside=True):
+        """LOCAL_PLACE[]: the best places that touch diagonals, and those `beside` them (`widen`).
+
+        Where nothing is proved in a narrow band the best one anywhere in the widest is taken.
+
+        Parameters
+        ----------
+        read_strand : uint32[k], diagonal, band_start : int64[k]
+            Read by read; the first diagonals of the widest bands.
+        width, begin : int64[k]
+            Diagonals of the widest band, and of the one to begin with.
+        """
+        cdef Py_ssize_t k = read_strand.shape[0]
+        self.n_places = 0
+        if k:
+            with nogil:
+                self.score_bands(&read_strand[0], &diagonal[0], &band_start[0], &width[0], &begin[0], k, beside)
+        return array_of(self.rooms[PLACES].p, self.n_places, LOCAL_PLACE)
+
+    cdef int score_wholes(self, const whole_t *whole, const uint8_t *given, Py_ssize_t k) except -1 nogil:
+        """Into PLACES: the best places that touch the diagonals of k whole reads, and those beside them (`widen`)."""
+        cdef const costs_t *costs = &self.ground.costs
+        cdef int64_t at, first, m, loss, each = costs.match + costs.mismatch
+        cdef int64_t gap = (max(costs.open_gap[1], costs.open_gap[2]) + max(costs.extend_gap[1], costs.extend_gap[2])
+                            + costs.match)
+        cdef local_place_t *place = open_targets(self, k)
+        cdef uint16_t *turn = <uint16_t *>self.rooms[TURNS].p
+        cdef const whole_t *one
+        cdef Py_ssize_t i
+        for i in range(k):
+            if i + AHEAD < k:
+                prefetch_read(self.ground.reference, whole[i + AHEAD].first + whole[i + AHEAD].end)
+            one = &whole[i]
+            m, first = self.length_of(one.read_strand), self.first_of(one.read_strand)
+            at = ungapped_diagonal(self.ground.reference, one.first + one.end, self.ground.reads, first, m, one.edits,
+                                   one.reach)
+            loss = one.edits * each
+            # One that a masked base makes cheaper is scored in a band.
+            if (at and loss < self.breaking
+                    and lost_by_whole(self.ground.reference, at, self.ground.reads, first, m, costs, loss) == loss):
+                place[i] = local_place_t(
+                    one.read_strand, at - 32 * one.words, 64 * one.words, <int32_t>(m * costs.match - loss),
+                    <int32_t>(perfect(self, one.read_strand) - loss), WHOLE, <uint16_t>m, at, given[i], at)
+                turn[i] = PLAIN
+                continue
+            if at == 0:  # one gap base
+                at, loss = one.first + one.end, loss + gap - each
+            aim(&place[i], one.read_strand, at, at - 32 * one.words, 64 * one.words, given[i])
+            turn[i] = expected(self, loss, 64 * one.words)
+        by_width(self, place, turn, k, NULL)
+        keep_found(self)
+        return widen(self)
+
+    cdef int score_bands(self, const uint32_t *read_strand, const coordinate_t *diagonal, const coordinate_t *band_start,
+                         const int64_t *width, const int64_t *begin, Py_ssize_t k, bint beside) except -1 nogil:
+        """As `score`, with the places in PLACES. No `band_start`: in the narrowest bands around the diagonals."""
+        cdef local_place_t *place = open_targets(self, k)
+        cdef uint16_t *turn = <uint16_t *>self.rooms[TURNS].p
+        cdef int64_t narrowest = self.widths[0]
+        cdef Py_ssize_t i
+        for i in range(k):
+            if band_start == NULL:
+                aim(&place[i], read_strand[i], diagonal[i], diagonal[i] - (narrowest >> 1), narrowest, False)
+            else:
+                aim(&place[i], read_strand[i], diagonal[i], band_start[i], width[i], False)
+            turn[i] = <uint16_t>(narrowest if begin == NULL else begin[i])
+        by_width(self, place, turn, k, NULL)
+        if beside:
+            keep_found(self)
+            widen(self)
+        return 0
+
+    def align(self, const local_place_t[::1] places, const uint32_t[::1] part=None):
+        """HIT[l], LOCAL_LINE[l]: the alignments of places (LOCAL_PLACE[k]) in their order.
+
+        Without those that a contig's end leaves nothing of. `part` uint32[k]: the parts of reads that they are of.
+        """
+        cdef Py_ssize_t i
+        cdef hit_t *hits
+        self.n_lines = 0
+        if places.shape[0]:
+            with nogil:
+                self.align_rows(&places[0], NULL, places.shape[0])
+                if part is not None:
+                    hits = <hit_t *>self.rooms[HITS].p
+                    for i in range(places.shape[0]):
+                        hits[i].part = part[i]
+                self.drop_empty()
+        return self.lines_out()
+
+    cdef int align_rows(self, const local_place_t *places, const int64_t *rows, Py_ssize_t k) except -1 nogil:
+        """Add the alignments of the k places at `rows`, or of all where that is NULL, to HITS and LINES."""
+        cdef local_place_t *target = <local_place_t *>enlarged(&self.rooms[TARGETS], k * sizeof(local_place_t))
+        cdef uint16_t *turn = <uint16_t *>enlarged(&self.rooms[TURNS], k * sizeof(uint16_t))
+        cdef path_t *path = <path_t *>enlarged(&self.rooms[PATHS], k * sizeof(path_t))
+        cdef uint32_t whole
+        cdef aligned_t one
+        cdef Py_ssize_t i
+        for i in range(k):
+            if i + AHEAD < k:
+                prefetch_read(self.ground.reference, places[rows[i + AHEAD] if rows != NULL else i + AHEAD].diagonal)
+            target[i] = places[rows[i] if rows != NULL else i]
+            target[i].first_diagonal = target[i].diagonal
+            turn[i] = width_of_walk(self, &target[i])
+        by_width(self, target, turn, k, path)
+        for i in range(k):
+            if turn[i] == PLAIN:
+                whole = <uint32_t>self.length_of(target[i].read_strand) << 4 | CIGAR_MATCH
+                one = aligned_t(target[i].read_strand, target[i].diagonal, &whole, 1, 0, NO_SCORE)
+            else:
+                one = aligned_t(target[i].read_strand, path[i].position,
+                                <const uint32_t *>self.rooms[WALKED].p + path[i].first_run, path[i].n_runs,
+                                target[i].score, path[i].edits)
+            add_line(self, &one, target[i].given)
+        return 0
+
+    cdef int add_stretch(self, const local_place_t *place, const local_line_t *line, int side) except -1 nogil:
+        """The best ungapped alignment on the diagonal of a place, of the bases of its strand on one side of a line."""
+        cdef int64_t m = self.length_of(place.read_strand), begin = 0, end = line.begin
+        cdef costs_t costs = self.ground.costs
+        cdef stretch_t best
+        cdef uint32_t runs[3]
+        cdef Py_ssize_t n = 0
+        cdef aligned_t one
+        if place.read_strand & 1:
+            end = m - line.end
+        if side:
+            begin, end = end + line.end - line.begin, m
+        if end - begin < m:
+            costs.bonus = 0
+        best = best_stretch(self.ground.reference, place.diagonal + begin, self.ground.reads,
+                            self.first_of(place.read_strand) + begin, <int>(end - begin), costs, self.least_score)
+        if best.total < self.least_score or best.end == best.begin:
+            return 0
+        n = cigar_push(&runs[0], n, CIGAR_SOFT_CLIP, <uint32_t>(begin + best.begin))
+        n = cigar_push(&runs[0], n, CIGAR_MATCH, <uint32_t>(best.end - best.begin))
+        n = cigar_push(&runs[0], n, CIGAR_SOFT_CLIP, <uint32_t>(m - begin - best.end))
+        one = aligned_t(place.read_strand, place.diagonal + begin + best.begin, &runs[0], n, 0, NO_SCORE)
+        return add_line(self, &one, False)
+
+    cdef void drop_empty(self) noexcept nogil:
+        """Without the lines that have no runs."""
+        cdef hit_t *hits = <hit_t *>self.rooms[HITS].p
+        cdef local_line_t *lines = <local_line_t *>self.rooms[LINES].p
+        cdef Py_ssize_t i, kept = 0
+        for i in range(self.n_lines):
+            if hits[i].cigar_runs:
+                hits[kept], lines[kept] = hits[i], lines[i]
+                kept += 1
+        self.n_lines = kept
+
+
+cdef local_place_t *open_targets(LocalBands self, Py_ssize_t k) except NULL nogil:
+    """Memory for k targets, which become places."""
+    self.n_places = k
+    enlarged(&self.rooms[TURNS], k * sizeof(uint16_t))
+    return <local_place_t *>enlarged(&self.rooms[PLACES], k * sizeof(local_place_t))
+
+
+cdef inline void aim(local_place_t *target, uint32_t read_strand, coordinate_t diagonal, coordinate_t band_start,
+                     int64_t width, bint given) noexcept nogil:
+    """A target: `first_diagonal` is the one to touch."""
+    target[0] = local_place_t(read_strand, band_start, <uint16_t>width, 0, 0, 0, 0, diagonal, given, diagonal)
+
+
+cdef inline int64_t perfect(LocalBands self, uint32_t read_strand) noexcept nogil:
+    """Total of an alignment without an error."""
+    return self.length_of(read_strand) * self.ground.costs.match + 2 * self.ground.costs.bonus
+
+
+cdef uint16_t expected(LocalBands self, int64_t loss, int64_t widest) noexcept nogil:
+    """The narrowest band that proves an alignment which loses as much as expected."""
+    cdef int w = 0
+    while w < self.widths.shape[0] - 1 and self.leaving[w] <= loss:
+        w += 1
+    return <uint16_t>min(self.widths[w], widest)
+
+
+cdef int by_width(LocalBands self, local_place_t *place, uint16_t *turn, Py_ssize_t k, path_t *path) except -1 nogil:
+    """Score targets in bands of the width whose `turn` it is, and in twice as wide ones where that proves nothing.
+
+    `path` may be NULL; else what is found is walked back.
+    """
+    cdef Py_ssize_t i, j, walked = 0
+    cdef uint32_t m
+    cdef uint32_t *pairs = <uint32_t *>enlarged(&self.rooms[PAIRS], k * sizeof(uint32_t))
+    cdef uint32_t *strands = <uint32_t *>enlarged(&self.rooms[STRANDS], k * sizeof(uint32_t))
+    cdef coordinate_t *firsts = <coordinate_t *>enlarged(&self.rooms[FIRSTS], k * sizeof(coordinate_t))
+    cdef const uint16_t *end
+    cdef int64_t width
+    cdef int w, first, last
+    cdef int32_t bonus = self.ground.costs.bonus
+    cdef local_place_t *p
+    for w in range(self.widths.shape[0]):
+        width, m = self.widths[w], 0
+        for i in range(k):
+            if turn[i] == width:
+                p = &place[i]
+                pairs[m], strands[m] = <uint32_t>i, p.read_strand
+                firsts[m] = p.band_start if p.width <= width else p.first_diagonal - (width >> 1)
+                m += 1
+        if m == 0:
+            continue
+        run_kernel(self, width, m, path != NULL)
+        end = <const uint16_t *>self.rooms[ENDS].p  # keys, rows, ends
+        for j in range(m):
+            i = pairs[j]
+            p = &place[i]
+            p.score = p.total = 0
+            p.reached = 0
+            if end[m + j]:
+                first, last = ~end[j] & 1, end[m + j] == self.length_of(p.read_strand)
+                p.total = end[j] >> 1
+                p.score, p.reached = p.total - bonus * (first + last), <uint8_t>(first | last << 1)
+            p.strand_end, p.diagonal = end[m + j], firsts[j] + end[2 * m + j]
+            if perfect(self, p.read_strand) - p.total >= self.leaving[w] and width < p.width:
+                turn[i] *= 2
+        if path != NULL:
+            walked = note_paths(self, path, m, walked)
+    if path == NULL:
+        for i in range(k):
+            place[i].first_diagonal = place[i].diagonal
+    return 0
+
+
+cdef int run_kernel(LocalBands self, int64_t width, uint32_t m, bint walks) except -1 nogil:
+    """The best alignments of m pairs in bands of `width` diagonals: fills ENDS, and what `walks` asks for."""
+    cdef const uint32_t *strands = <const uint32_t *>self.rooms[STRANDS].p
+    cdef uint16_t *end = <uint16_t *>enlarged(&self.rooms[ENDS], 3 * m * sizeof(uint16_t))
+    cdef uint32_t rows = 0
+    cdef band_batch batch = self.batch
+    cdef local_ends ends = local_ends(end, end + m, end + 2 * m)
+    cdef local_paths paths
+    cdef int64_t began = now()
+    if walks:
+        rows = open_slots(self, m, &paths)
+        self.traced += m
+    else:
+        self.scored += m
+    if self.kernels == NULL:
+        with gil:
+            ask_device(self, width, m, walks, rows, &paths)
+        return 0
+    batch.read_strand, batch.band_start, batch.n = strands, <const coordinate_t *>self.rooms[FIRSTS].p, m
+    if not walks:
+        self.kernels.local_score(&batch, &self.costs, <uint32_t>width, &ends)
+    elif self.kernels.local_align(&batch, &self.costs, <uint32_t>width, &ends, &paths, rows):
+        with gil:
+            raise MemoryError("no memory for the traceback")
+    self.calls += 1
+    self.pairs += m
+    self.kernel += now() - began
+    return 0
+
+
+cdef uint32_t open_slots(LocalBands self, uint32_t m, local_paths *paths) except? 0 nogil:
+    """Room for the runs of m alignments, as kernels/local.h wants it. Returns the length of the longest read."""
+    cdef const uint32_t *strands = <const uint32_t *>self.rooms[STRANDS].p
+    cdef uint32_t *slots = <uint32_t *>enlarged(&self.rooms[SLOTS], m * sizeof(uint32_t))
+    cdef uint16_t *shorts = <uint16_t *>enlarged(&self.rooms[SHORTS], 2 * m * sizeof(uint16_t))
+    cdef int64_t end = 0, gaps, length
+    cdef uint32_t longest = 0, j
+    for j in range(m):
+        length = self.length_of(strands[j])
+        longest = max(longest, <uint32_t>length)
+        # Matches and bonus pay for all gaps.
+        gaps = length if self.least_gap == 0 else min(perfect(self, strands[j]) // self.least_gap, length)
+        end += 2 * gaps + 3
+        slots[j] = <uint32_t>end
+    if end >> 32:
+        with gil:
+            raise ValueError("too many alignments for one call")
+    paths.slot_end, paths.edits, paths.n_runs = slots, shorts, shorts + m
+    paths.position = <coordinate_t *>enlarged(&self.rooms[POSITIONS], m * sizeof(coordinate_t))
+    paths.runs = <uint32_t *>enlarged(&self.rooms[RUNS], end * sizeof(uint32_t))
+    return longest
+
+
+cdef int ask_device(LocalBands self, int64_t width, uint32_t m, bint walks, uint32_t rows, local_paths *paths) except -1:
+    """As the kernels of the host."""
+    cdef uint32_t[::1] strands = <uint32_t[:m]><uint32_t *>self.rooms[STRANDS].p
+    cdef coordinate_t[::1] firsts = <coordinate_t[:m]><coordinate_t *>self.rooms[FIRSTS].p
+    cdef uint32_t[::1] slots
+    pairs = np.asarray(strands), np.asarray(firsts), width, self.doubled
+    if not walks:
+        copy_in(self.rooms[ENDS].p, self.handle._local(*pairs))
+        return 0
+    slots = <uint32_t[:m]><uint32_t *>self.rooms[SLOTS].p
+    ends, position, edits, n_runs, runs = self.handle._align_local(*pairs, np.asarray(slots), rows)
+    copy_in(self.rooms[ENDS].p, ends)
+    copy_in(paths.position, position)
+    copy_in(paths.edits, edits)
+    copy_in(paths.n_runs, n_runs)
+    copy_in(paths.runs, runs)
+    return 0
+
+
+cdef Py_ssize_t note_paths(LocalBands self, path_t *path, uint32_t m, Py_ssize_t walked) except -1 nogil:
+    """Keep what the last call has walked, its runs behind those in WALKED; returns how many runs there are now."""
+    cdef const uint32_t *pairs = <const uint32_t *>self.rooms[PAIRS].p
+    cdef const uint32_t *slots = <const uint32_t *>self.rooms[SLOTS].p
+    cdef const uint16_t *shorts = <const uint16_t *>self.rooms[SHORTS].p
+    cdef const coordinate_t *position = <const coordinate_t *>self.rooms[POSITIONS].p
+    cdef const uint32_t *runs = <const uint32_t *>self.rooms[RUNS].p
+    cdef uint32_t *to = <uint32_t *>enlarged(&self.rooms[WALKED], (walked + slots[m - 1]) * sizeof(uint32_t))
+    cdef uint32_t j
+    for j in range(m):
+        path[pairs[j]] = path_t(position[j], walked, shorts[m + j], shorts[j])
+        memcpy(to + walked, runs + slots[j] - shorts[m + j], shorts[m + j] * sizeof(uint32_t))
+        walked += shorts[m + j]
+    return walked
+
+
+cdef void keep_found(LocalBands self) noexcept nogil:
+    """Without the places that align nothing."""
+    cdef local_place_t *place = <local_place_t *>self.rooms[PLACES].p
+    cdef Py_ssize_t i, kept = 0
+    for i in range(self.n_places):
+        if place[i].score > 0:
+            place[kept] = place[i]
+            kept += 1
+    self.n_places = kept
+
+
+cdef int widen(LocalBands self) except -1 nogil:
+    """Add what scores more than places in bands as wide as their scores pay, behind the places of its read.
+
+    An alignment that leaves a band has a gap with a part on either side. Each part has to score more than the gap
+    costs, or the other one alone would score more than both. So a place is looked at in the narrowest band that
+    costs more to leave than it loses, or than it scores.
+    """
+    cdef local_place_t *place = <local_place_t *>self.rooms[PLACES].p
+    cdef Py_ssize_t k = self.n_places, i, j, added = 0, n = 0
+    cdef local_place_t *target = <local_place_t *>enlarged(&self.rooms[TARGETS], k * sizeof(local_place_t))
+    cdef int64_t *origin = <int64_t *>enlarged(&self.rooms[ORIGINS], k * sizeof(int64_t))
+    cdef uint16_t *turn = <uint16_t *>enlarged(&self.rooms[TURNS], k * sizeof(uint16_t))
+    cdef int64_t loss, before, width
+    for i in range(k):
+        loss = perfect(self, place[i].read_strand) - place[i].total
+        if min(loss, place[i].total) < self.leaving[0]:
+            continue
+        width = expected(self, min(loss, place[i].total), self.widths[self.widths.shape[0] - 1])
+        before = place[i].diagonal - place[i].band_start
+        if width > 2 * min(before + 1, place[i].width - before):
+            aim(&target[n], place[i].read_strand, place[i].diagonal, place[i].diagonal - (width >> 1), width, False)
+            turn[n], origin[n] = expected(self, loss, width), i
+            n += 1
+    if n == 0:
+        return 0
+    by_width(self, target, turn, n, NULL)
+    for j in range(n):
+        added += target[j].total > place[origin[j]].total
+    self.rooms[PLACES], self.rooms[SCRATCH] = self.rooms[SCRATCH], self.rooms[PLACES]
+    place = <local_place_t *>self.rooms[SCRATCH].p
+    self.n_places = k + added
+    merge_wider(self, place, k, target, origin, n)
+    return 0
+
+
+cdef int merge_wider(LocalBands self, const local_place_t *place, Py_ssize_t k, const local_place_t *wider,
+                     const int64_t *origin, Py_ssize_t n) except -1 nogil:
+    """Into PLACES: k places, and those of n `wider` ones that score more than the places that they come from."""
+    cdef local_place_t *out = <local_place_t *>enlarged(&self.rooms[PLACES], self.n_places * sizeof(local_place_t))
+    cdef Py_ssize_t i, j = 0, first = 0, done = 0
+    for i in range(k):
+        out[done] = place[i]
+        done += 1
+        if j < n and origin[j] == i:
+            # A part that ends elsewhere is a place of its own: it may be one of a split read.
+            if wider[j].total > place[i].total and wider[j].diagonal == place[i].diagonal:
+                done -= 1
+            j += 1
+        if i + 1 == k or place[i + 1].read_strand >> 1 != place[i].read_strand >> 1:
+            while first < j:
+                if wider[first].total > place[origin[first]].total:
+                    out[done] = wider[first]
+                    done += 1
+                first += 1
+    self.n_places = done
+    return 0
+
+
+cdef uint16_t width_of_walk(LocalBands self, const local_place_t *place) noexcept nogil:
+    """In which band a place is aligned."""
+    cdef int64_t loss = perfect(self, place.read_strand) - place.total
+    if loss < self.breaking:
+        return PLAIN
+    # What scores as much as the whole read on its last diagonal is that: the walk back prefers diagonal steps.
+    if place.reached == WHOLE and loss == lost_by_whole(
+            self.ground.reference, place.diagonal, self.ground.reads, self.first_of(place.read_strand),
+            self.length_of(place.read_strand), &self.ground.costs, loss):
+        return PLAIN
+    return expected(self, loss, place.width)
+
+
+cdef int add_line(LocalBands self, const aligned_t *one, bint given) except -1 nogil:
+    """The line of an alignment, which has no runs where a contig's end leaves nothing of it."""
+    cdef uint32_t *cigars = <uint32_t *>enlarged(&self.rooms[CIGARS],
+                                                 (self.n_runs + one.runs + 2) * sizeof(uint32_t))
+    cdef hit_t *hits = <hit_t *>enlarged(&self.rooms[HITS], (self.n_lines + 1) * sizeof(hit_t))
+    cdef local_line_t *lines = <local_line_t *>enlarged(&self.rooms[LINES],
+                                                        (self.n_lines + 1) * sizeof(local_line_t))
+    cdef Py_ssize_t n = self.n_lines
+    cdef Py_ssize_t runs = hit_of(&self.ground, one, False, &self.rooms[SCRATCH], cigars + self.n_runs, &hits[n],
+                                  &lines[n])
+    hits[n].cigar_start, lines[n].given = <uint32_t>self.n_runs, given
+    self.n_runs += runs
+    self.n_lines += 1
+    return 0

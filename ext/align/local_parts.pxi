@@ -1,0 +1,446 @@
+# What is known of each read of a batch: its places, its primary line, its further parts, and the rivals of these. Part
+# of local_aligner.pyx.
+#
+# Most reads have one line. A split read has parts: lines of other bases than those of its primary line. The rivals of a
+# line are other places for its bases.
+
+cdef inline bint repeats(const local_place_t *place, const local_place_t *other) noexcept nogil:
+    """Whether another place of the read is on the same diagonal, and scores as well."""
+    return (place.read_strand == other.read_strand and place.diagonal == other.diagonal
+            and place.total <= other.total)
+
+
+cdef class LocalParts(LocalBands):
+    """What is known of the reads of a batch, read by read. Base of `LocalAligner`, with its parameters.
+
+    `worse`: most errors of a whole read beyond those of the chosen place that a mate can make up for.
+    """
+
+    def __cinit__(self, params, scoring, widths, leaving, breaking, int64_t much_clipped, int mate_bonus):
+        self.much_clipped, self.is_asked = much_clipped, params.scoring.min_score is not None
+        self.share = 0 if params.all_hits else LEAST_SHARE
+        self.worse = -(-mate_bonus // (params.scoring.match + params.scoring.mismatch))
+
+    def known(self, bands, const int64_t[::1] rows, const uint8_t[::1] given, bint stay, int64_t gaps):
+        """Know the best places that touch the diagonals of alignments of whole reads, and those beside them (`widen`).
+
+        The best one of every read is aligned, which makes its primary line.
+
+        Parameters
+        ----------
+        bands : search.arrays.Bands
+        rows : int64[k], given : uint8[k]
+            As `local_places.known_places` returns them.
+        stay : bool
+            Whether no place may score more than the given one. Of a damaged library that is the likeliest place: that
+            another one scores more, as it has no deaminated base, is no reason.
+        gaps : int
+            Most gap bases of an alignment that the search cannot miss.
+
+        Returns
+        -------
+        uint32[a]
+            Reads to look up once more: without an alignment, with much of it clipped, or with more gap bases. With so
+            many the search may have missed a better place.
+        """
+        cdef const uint32_t[::1] read_strand = bands.read_strand
+        cdef const coordinate_t[::1] band_start = bands.band_start
+        cdef const uint16_t[::1] end = bands.end, edits = bands.edits, reach = bands.reach
+        cdef const uint8_t[::1] words = bands.words
+        cdef Py_ssize_t k = rows.shape[0], i, a
+        cdef int64_t row
+        cdef whole_t *whole
+        reads_array = np.empty(self.n, np.uint32)
+        cdef uint32_t[::1] reads = reads_array
+        with nogil:
+            whole = <whole_t *>enlarged(&self.rooms[WHOLES], k * sizeof(whole_t))
+            for i in range(k):
+                row = rows[i]
+                whole[i] = whole_t(band_start[row], read_strand[row], end[row], edits[row], reach[row], words[row])
+            a = self.know_wholes(whole, <const uint8_t *>&given[0] if k else NULL, k, stay, gaps)
+            for i in range(a):
+                reads[i] = (<const uint32_t *>self.rooms[ROWS].p)[i]
+        return reads_array[:a]
+
+    cdef Py_ssize_t know_wholes(self, const whole_t *whole, const uint8_t *given, Py_ssize_t k, bint stay,
+                                int64_t gaps) except -1 nogil:
+        """As `known`, of k whole reads; the reads to look up once more are in ROWS. Returns how many."""
+        cdef const row_t *primary
+        cdef const local_line_t *line
+        cdef uint8_t *far
+        cdef uint32_t *reads
+        cdef Py_ssize_t i, a = 0
+        self.score_wholes(whole, given, k)
+        if stay:
+            let_given_lead(self)
+        self.rooms[KNOWN], self.rooms[PLACES] = self.rooms[PLACES], self.rooms[KNOWN]
+        self.n_known = self.n_places
+        align_best(self, NULL)
+        primary = open_primary(self)
+        keep_lines(self)
+        far = <uint8_t *>enlarged(&self.rooms[FAR], self.n)
+        reads = <uint32_t *>enlarged(&self.rooms[ROWS], self.n * sizeof(uint32_t))
+        for i in range(self.n):
+            line = &primary[i].line
+            far[i] = (primary[i].hit.cigar_runs == 0 or clipped(self, line) >= self.much_clipped
+                      or llabs(line.last_diagonal - line.first_diagonal) > gaps)
+            if far[i]:
+                reads[a] = <uint32_t>i
+                a += 1
+        return a
+
+    def with_further(self, const uint32_t[::1] read_strand, const coordinate_t[::1] diagonal):
+        """Know the best places, too, that touch further diagonals (uint32[d], int64[d]), as `look_further`."""
+        if diagonal.shape[0]:
+            with nogil:
+                self.score_bands(&read_strand[0], &diagonal[0], NULL, NULL, NULL, diagonal.shape[0], True)
+                merge_places(self)
+
+    def look_further(self, const uint32_t[::1] read_strand, const coordinate_t[::1] diagonal):
+        """Align reads that are to be looked up once more again, with the best places that touch further diagonals.
+
+        Of a read that is split near a diagonal (uint32[d], int64[d]), the part on it is a place of its own. Where
+        several places lie in the band of the line of a read, it is found out where they begin.
+        """
+        cdef const uint8_t[::1] words = self.context.words
+        cdef const uint8_t *far = <const uint8_t *>self.rooms[FAR].p
+        cdef row_t *row = <row_t *>self.rooms[PRIMARY].p
+        cdef Py_ssize_t i
+        self.with_further(read_strand, diagonal)
+        with nogil:
+            align_best(self, far)
+            note_begun(self, &words[0])
+            for i in range(self.n):
+                if far[i]:
+                    row[i].hit.cigar_runs = 0
+            keep_lines(self)
+
+    @property
+    def places(self):
+        """LOCAL_PLACE[k]: all that are known."""
+        return array_of(self.rooms[KNOWN].p, self.n_known, LOCAL_PLACE)
+
+    def know(self, const local_place_t[::1] places, const hit_t[::1] hits, const local_line_t[::1] lines,
+             const uint8_t[::1] far=None):
+        """Know these places (LOCAL_PLACE[k]) and lines (HIT[l], LOCAL_LINE[l]) alone, both read by read.
+
+        The first line of a read is the primary one, the others are further parts. `far` uint8[n]: reads to look up once
+        more; by default they stay the same.
+        """
+        cdef row_t *row
+        cdef local_place_t *known
+        cdef Py_ssize_t i
+        if far is not None and self.n:
+            memcpy(enlarged(&self.rooms[FAR], self.n), &far[0], self.n)
+        with nogil:
+            self.n_known = places.shape[0]
+            known = <local_place_t *>enlarged(&self.rooms[KNOWN], self.n_known * sizeof(local_place_t))
+            for i in range(self.n_known):
+                known[i] = places[i]
+            row = open_primary(self)
+            for i in range(hits.shape[0]):
+                if row[hits[i].read].hit.cigar_runs:
+                    new_part(self)[0] = part_t(row_t(hits[i], lines[i], rival_t(0, 0, 0)), hits[i].read, -1, 0, 0, 0)
+                else:
+                    row[hits[i].read].hit, row[hits[i].read].line = hits[i], lines[i]
+
+    cdef int add_parts(self) except -1 nogil:
+        """Align parts of split reads that better ones leave over.
+
+        The best of the places that no line of a read overlaps is its next part, if it scores enough. In the end the
+        best ungapped alignment beside the primary line is one more, on the diagonals of all places: two parts of a read
+        on one diagonal are one place, with one alignment, and so are parts that score as much with a gap between them.
+        """
+        cdef Py_ssize_t split
+        open_parts(self)
+        while add_round(self):
+            pass
+        for split in range(self.n_split):
+            add_left_over(self, split)
+        return 0
+
+    cdef row_t **number_parts(self) except NULL nogil:
+        """All alignments to report, read by read, the primary one first."""
+        cdef part_t *part = <part_t *>self.rooms[PARTS].p
+        cdef row_t *primary = <row_t *>self.rooms[PRIMARY].p
+        cdef Py_ssize_t n = self.n_parts - self.n_split, i, r, j = 0
+        cdef uint64_t *keys = <uint64_t *>enlarged(&self.rooms[KEYS], 2 * n * sizeof(uint64_t))
+        cdef row_t **row = <row_t **>enlarged(&self.rooms[REPORTED], (self.n + n) * sizeof(row_t *))
+        cdef row_t *one
+        for i in range(n):
+            keys[i] = <uint64_t>part[self.n_split + i].split << 32 | <uint64_t>(self.n_split + i)
+        sort_keys(keys, keys + n, n)
+        for r in range(self.n):
+            if primary[r].hit.cigar_runs:
+                row[self.n_reported] = &primary[r]
+                self.n_reported += 1
+            while j < n and part[<uint32_t>keys[j]].row.hit.read == r:
+                one = row[self.n_reported] = &part[<uint32_t>keys[j]].row
+                j += 1
+                one.hit.part, one.hit.flag = <uint32_t>j, one.hit.flag | SUPPLEMENTARY
+                self.n_reported += 1
+        return row
+
+    cdef Py_ssize_t compare(self, uint32_t *listed) except -1 nogil:
+        """Note the rivals of all alignments. Unless `listed` is NULL, list those to be reported; returns how many.
+
+        It has room for the rows and the parts of all places. One that is a rival of several parts is the first's.
+        """
+        cdef row_t **row = <row_t **>self.rooms[REPORTED].p
+        cdef const local_place_t *place = <const local_place_t *>self.rooms[KNOWN].p
+        cdef uint8_t *taken = <uint8_t *>enlarged(&self.rooms[ORDER], self.n_known)
+        cdef const int64_t *order
+        cdef Py_ssize_t k = self.n_known, i, j, at, n, first = 0, stop = 0, done = 0
+        cdef uint32_t r
+        if listed != NULL:
+            memset(taken, False, k)
+        for i in range(self.n_reported):
+            r = row[i].hit.read
+            if i == 0 or r != row[i - 1].hit.read:
+                first = stop
+                while first < k and place[first].read_strand >> 1 < r:
+                    first += 1
+                stop = first
+                while stop < k and place[stop].read_strand >> 1 == r:
+                    stop += 1
+            n = rivals_of(&row[i].line, place + first, stop - first, self.length_of(2 * r), self.ground.costs.match,
+                          &self.rooms[RIVALS], &row[i].rival)
+            if listed == NULL:
+                continue
+            order = <const int64_t *>self.rooms[RIVALS].p
+            for j in range(n):
+                at = first + order[j]
+                if not taken[at]:
+                    taken[at] = True
+                    if place[at].score >= self.least_listed(&row[i].hit):
+                        listed[done], listed[k + done] = <uint32_t>at, row[i].hit.part
+                        done += 1
+        return done
+
+
+
+cdef row_t *open_primary(LocalParts self) except NULL nogil:
+    """Memory for a primary line of each read, which has none yet."""
+    cdef row_t *row = <row_t *>enlarged(&self.rooms[PRIMARY], self.n * sizeof(row_t))
+    cdef Py_ssize_t i
+    self.n_parts = self.n_split = 0
+    for i in range(self.n):
+        row[i].hit.cigar_runs = 0
+    return row
+
+
+cdef void keep_lines(LocalParts self) noexcept nogil:
+    """Make what was aligned last the primary lines of its reads."""
+    cdef const hit_t *hits = <const hit_t *>self.rooms[HITS].p
+    cdef const local_line_t *lines = <const local_line_t *>self.rooms[LINES].p
+    cdef row_t *row = <row_t *>self.rooms[PRIMARY].p
+    cdef Py_ssize_t i
+    for i in range(self.n_lines):
+        row[hits[i].read].hit, row[hits[i].read].line = hits[i], lines[i]
+
+
+cdef int open_parts(LocalParts self) except -1 nogil:
+    """The primary lines of split reads, and in FREE their places that score enough."""
+    cdef const row_t *row = <const row_t *>self.rooms[PRIMARY].p
+    cdef const uint8_t *far = <const uint8_t *>self.rooms[FAR].p
+    cdef const local_place_t *known = <const local_place_t *>self.rooms[KNOWN].p
+    cdef local_place_t *place = <local_place_t *>enlarged(&self.rooms[FREE], self.n_known * sizeof(local_place_t))
+    cdef Py_ssize_t r, first, j = 0
+    cdef part_t *part
+    self.n_parts = self.n_free = self.found_before = 0
+    for r in range(self.n):
+        if not far[r] or row[r].hit.cigar_runs == 0 or clipped(self, &row[r].line) < self.much_clipped:
+            continue
+        while j < self.n_known and known[j].read_strand >> 1 < r:
+            j += 1
+        first = j
+        while j < self.n_known and known[j].read_strand >> 1 == r:
+            if known[j].score >= self.least_score:
+                place[self.n_free] = known[j]
+                self.n_free += 1
+            j += 1
+        part = new_part(self)
+        part[0] = part_t(row[r], self.n_parts - 1, -1, self.n_parts - 1, first, j)
+    self.n_split = self.n_parts
+    return 0
+
+
+cdef part_t *new_part(LocalParts self) except NULL nogil:
+    self.n_parts += 1
+    return <part_t *>enlarged(&self.rooms[PARTS], self.n_parts * sizeof(part_t)) + self.n_parts - 1
+
+
+cdef bint add_round(LocalParts self) except -1 nogil:
+    """Add a part of each read that got one before and has places left; whether there were any."""
+    cdef local_place_t *place = <local_place_t *>self.rooms[FREE].p
+    cdef const part_t *split = <const part_t *>self.rooms[PARTS].p
+    cdef const part_t *newest
+    cdef Py_ssize_t i, kept = 0, at = 0
+    cdef int64_t *rows
+    for i in range(self.n_free):
+        while split[at].row.line.read_strand >> 1 < place[i].read_strand >> 1:
+            at += 1
+        newest = split + split[at].newest
+        if split[at].newest >= self.found_before and not overlap(
+                aligned_for_certain(&place[i], self.length_of(place[i].read_strand), self.ground.costs.match),
+                newest.row.line.begin, newest.row.line.end):
+            place[kept] = place[i]
+            kept += 1
+    self.n_free, self.found_before, self.n_lines = kept, self.n_parts, 0
+    if kept:
+        rows = <int64_t *>enlarged(&self.rooms[ROWS], kept * sizeof(int64_t))
+        self.align_rows(place, rows,
+                        best_rows(place, kept, NULL, self.flip, self.digest, &self.rooms[SCRATCH], rows))
+        self.drop_empty()
+        at = 0
+        for i in range(self.n_lines):
+            while ((<const part_t *>self.rooms[PARTS].p)[at].row.hit.read
+                   < (<const hit_t *>self.rooms[HITS].p)[i].read):
+                at += 1
+            if is_left_over(self, at, i):
+                add_part(self, at, i)
+    return kept > 0
+
+
+cdef bint is_left_over(LocalParts self, Py_ssize_t split, Py_ssize_t i) noexcept nogil:
+    """Whether line i scores enough, and has some bases, other ones than the lines of the read so far."""
+    cdef const part_t *part = <const part_t *>self.rooms[PARTS].p
+    cdef const local_line_t *line = <const local_line_t *>self.rooms[LINES].p + i
+    cdef Py_ssize_t j = part[split].newest
+    if line.end <= line.begin or (<const hit_t *>self.rooms[HITS].p)[i].score < self.least_score:
+        return False
+    while j >= 0 and not overlap(stretch_of_read_t(line.begin, line.end), part[j].row.line.begin,
+                                 part[j].row.line.end):
+        j = part[j].before
+    return j < 0
+
+
+cdef int add_part(LocalParts self, Py_ssize_t split, Py_ssize_t i) except -1 nogil:
+    """Make line i the newest part of a split read."""
+    cdef part_t *part = new_part(self)
+    cdef part_t *first = <part_t *>self.rooms[PARTS].p + split
+    part.row.hit = (<const hit_t *>self.rooms[HITS].p)[i]
+    part.row.line = (<const local_line_t *>self.rooms[LINES].p)[i]
+    part.split, part.before, first.newest = split, first.newest, self.n_parts - 1
+    return 0
+
+
+cdef int add_left_over(LocalParts self, Py_ssize_t split) except -1 nogil:
+    """Add the best ungapped alignment of what the primary line leaves over, before it or behind it."""
+    cdef const part_t *primary = <const part_t *>self.rooms[PARTS].p + split
+    cdef const local_place_t *place = <const local_place_t *>self.rooms[KNOWN].p
+    cdef const hit_t *hits
+    cdef Py_ssize_t i, best = -1
+    cdef int side
+    self.n_lines = 0
+    for side in range(2):
+        for i in range(primary.places, primary.places_end):
+            if place[i].score >= self.least_score:
+                self.add_stretch(&place[i], &primary.row.line, side)
+    hits = <const hit_t *>self.rooms[HITS].p
+    for i in range(self.n_lines):
+        if is_left_over(self, split, i) and (best < 0 or hits[i].score > hits[best].score):
+            best = i
+    if best >= 0:
+        add_part(self, split, best)
+    return 0
+
+
+cdef int merge_places(LocalParts self) except -1 nogil:
+    """Know those in PLACES, too, read by read, of which only new and good ones stay."""
+    cdef const local_place_t *known = <const local_place_t *>self.rooms[KNOWN].p
+    cdef const local_place_t *new = <const local_place_t *>self.rooms[PLACES].p
+    cdef Py_ssize_t k = self.n_known, n = self.n_places, i = 0, j, first, done = 0
+    cdef local_place_t *out = <local_place_t *>enlarged(&self.rooms[SCRATCH], (k + n) * sizeof(local_place_t))
+    cdef uint32_t r
+    for j in range(n):
+        r = new[j].read_strand >> 1
+        while i < k and known[i].read_strand >> 1 <= r:
+            out[done] = known[i]
+            i, done = i + 1, done + 1
+        if new[j].score + (self.ground.costs.bonus if hangs_over(self, &new[j]) else 0) < self.least_score:
+            continue
+        first = i
+        while first and known[first - 1].read_strand >> 1 == r and not repeats(&new[j], &known[first - 1]):
+            first -= 1
+        if first == 0 or known[first - 1].read_strand >> 1 != r:
+            out[done] = new[j]
+            done += 1
+    memcpy(out + done, known + i, (k - i) * sizeof(local_place_t))
+    self.rooms[KNOWN], self.rooms[SCRATCH] = self.rooms[SCRATCH], self.rooms[KNOWN]
+    self.n_known = done + k - i
+    return 0
+
+
+cdef bint hangs_over(LocalParts self, const local_place_t *place) noexcept nogil:
+    """Whether a place reaches an end of its read beyond one of its contig.
+
+    There it is cut. So it may score as much more as the bonus of that end has outweighed.
+    """
+    cdef int64_t end = place.diagonal + place.strand_end
+    cdef size_t contig = contigs_before(self.ground.contigs.starts, self.ground.contigs.n, end - 1)
+    cdef int64_t start = self.ground.contigs.starts[contig - 1 if contig else self.ground.contigs.n - 1]
+    cdef int64_t length = self.ground.contigs.lengths[contig - 1 if contig else self.ground.contigs.n - 1]
+    return (place.reached & 1 and place.diagonal < start) or (place.reached & 2 and end > start + length)
+
+
+cdef int note_begun(LocalParts self, const uint8_t *words) except -1 nogil:
+    """Set where places begin of which several lie in the band of the line of their read."""
+    cdef local_place_t *place = <local_place_t *>self.rooms[KNOWN].p
+    cdef const local_line_t *line = <const local_line_t *>self.rooms[LINES].p
+    cdef int64_t *rows = <int64_t *>self.rooms[ROWS].p
+    cdef Py_ssize_t n_lines = self.n_lines, n_runs = self.n_runs, i = 0, l, n = 0, first
+    cdef int64_t away
+    cdef bint crowded
+    for l in range(n_lines):
+        while place[i].read_strand >> 1 < line[l].read_strand >> 1:
+            i += 1
+        first, crowded = n, False
+        while i < self.n_known and place[i].read_strand >> 1 == line[l].read_strand >> 1:
+            away = llabs(place[i].diagonal - line[l].last_diagonal)
+            if (place[i].read_strand == line[l].read_strand
+                    and away <= max(place[i].width, 64 * <int64_t>words[line[l].read_strand >> 1],
+                                llabs(line[l].last_diagonal - line[l].first_diagonal))):
+                crowded |= away > 0
+                rows[n] = i
+                n += 1
+            i += 1
+        if not crowded:
+            n = first
+    self.align_rows(place, rows, n)
+    line = <const local_line_t *>self.rooms[LINES].p
+    for i in range(n):
+        place[rows[i]].first_diagonal = line[n_lines + i].first_diagonal
+    self.n_lines, self.n_runs = n_lines, n_runs
+    return 0
+
+
+cdef void let_given_lead(LocalParts self) noexcept nogil:
+    """Lower the total of places that score more than the given one of their read."""
+    cdef local_place_t *place = <local_place_t *>self.rooms[PLACES].p
+    cdef Py_ssize_t i = 0, j, first
+    cdef int32_t most
+    while i < self.n_places:
+        first, most = i, INT32_MAX
+        while i < self.n_places and place[i].read_strand >> 1 == place[first].read_strand >> 1:
+            if place[i].given:
+                most = place[i].total
+            i += 1
+        for j in range(first, i):
+            place[j].total = min(place[j].total, most)
+
+
+cdef int align_best(LocalParts self, const uint8_t *chosen) except -1 nogil:
+    """Align the best known place of every read, or of the chosen ones."""
+    cdef const local_place_t *place = <const local_place_t *>self.rooms[KNOWN].p
+    cdef int64_t *rows = <int64_t *>enlarged(&self.rooms[ROWS], self.n_known * sizeof(int64_t))
+    self.n_lines = 0
+    self.align_rows(place, rows, best_rows(place, self.n_known, chosen, self.flip, self.digest,
+                                           &self.rooms[SCRATCH], rows))
+    self.drop_empty()
+    return 0
+
+
+cdef inline int64_t clipped(LocalParts self, const local_line_t *line) noexcept nogil:
+    """Bases of its read that a line leaves out."""
+    return self.length_of(line.read_strand) - (line.end - line.begin)
