@@ -6,7 +6,7 @@
 
 /* The fastest first; the last runs on every processor. */
 static const cpu_kernels *const cpu_tables[] = {
-#ifdef CPU_X86
+#ifdef __x86_64__
     &cpu_kernels_avx512,
     &cpu_kernels_avx2,
 #endif

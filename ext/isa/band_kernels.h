@@ -1,38 +1,25 @@
-/* Banded alignment with one instruction set: kernels/band.h for every band width, told apart by the width in words.
- *
- * The including file sets LANES, the words of a vector, and CPU_TARGET, the attribute that names the instruction set.
- * Every function carries it, because GCC lowers vector types by the target of the function that holds them, before it
- * inlines. */
-#include <stdlib.h>
-#include <string.h>
+/* Banded alignment with one instruction set: kernels/band.h for every band width, told apart by the width in words, and
+ * local alignment, kernels/local.h for lanes of 16 bits and of bytes (local_lanes.h). */
+#include "cpu_kernels.h"
+#include "planes.h"
+#include "vectors.h"
 
-#if defined(__clang__)
-#define BAND_UNROLL _Pragma("unroll")
-#elif defined(__GNUC__)
-#define BAND_UNROLL _Pragma("GCC unroll 16")
-#else
-#define BAND_UNROLL
-#endif
+#ifdef ISA
+#define BAND_FN static inline ISA_TARGET __attribute__((unused))
+#define BAND_UNROLL ISA_UNROLL
+#define BAND_POPCOUNT(x) count_bits(x)
+#define BAND_ZERO ((VEC){0})
+#define LANES (ISA_BYTES / 8)
+#define GROUPS(n) (((n) + LANES - 1) / LANES)
 
-#if defined(__GNUC__)
-#define BAND_FN static inline CPU_TARGET __attribute__((unused))
-#else
-#define BAND_FN static inline
-#endif
+/* `anywhere`: vectors that need no alignment and may alias the words they are read from. */
+typedef u64 band_vec __attribute__((vector_size(ISA_BYTES)));
+typedef u64 band_vec_anywhere __attribute__((vector_size(ISA_BYTES), aligned(8), may_alias));
+#define VEC band_vec
+#define VEC_LOAD(p) ((VEC)(*(const band_vec_anywhere *)(p)))
+#define VEC_STORE(v, p) (*(band_vec_anywhere *)(p) = (v))
 
-/* Bits set; the builtin calls a library function where the target has no such instruction, as baseline
- * x86-64. */
-static inline u64 band_popcount(u64 x)
-{
-    x -= (x >> 1) & 0x5555555555555555;
-    x = (x & 0x3333333333333333) + ((x >> 2) & 0x3333333333333333);
-    return (((x + (x >> 4)) & 0x0F0F0F0F0F0F0F0F) * 0x0101010101010101) >> 56;
-}
-#define BAND_POPCOUNT(x) band_popcount(x)
-
-#define WIDTH_PASTE_(name, words) name##_##words
-#define WIDTH_PASTE(name, words) WIDTH_PASTE_(name, words)
-#define OF_WIDTH(name) WIDTH_PASTE(name, WORDS)
+#define OF_WIDTH(name) ISA_PASTE(name, WORDS)
 #define band_lanes OF_WIDTH(band_lanes)
 #define band_block OF_WIDTH(band_block)
 #define band_state OF_WIDTH(band_state)
@@ -61,29 +48,6 @@ static inline u64 band_popcount(u64 x)
 #define band_errors OF_WIDTH(band_errors)
 #define band_align OF_WIDTH(band_align)
 
-#if defined(__GNUC__)
-#define NW_PREFETCH(p) __builtin_prefetch(p)
-#else
-#define NW_PREFETCH(p) ((void)(p))
-#endif
-
-#define GROUPS(n) (((n) + LANES - 1) / LANES)
-
-#if defined(__GNUC__)
-/* `anywhere`: vectors that need no alignment and may alias the words they are read from. */
-typedef u64 band_vec __attribute__((vector_size(8 * LANES)));
-typedef u64 band_vec_anywhere __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
-#define VEC band_vec
-#define VEC_LOAD(p) ((VEC)(*(const band_vec_anywhere *)(p)))
-#define VEC_STORE(v, p) (*(band_vec_anywhere *)(p) = (v))
-#define BAND_ZERO ((VEC){0})
-#else
-#define VEC u64
-#define VEC_LOAD(p) (*(p))
-#define VEC_STORE(v, p) (*(p) = (v))
-#define BAND_ZERO ((u64)0)
-#endif
-
 #define WORDS 1
 #include "band_loops.h"
 #undef WORDS
@@ -96,3 +60,72 @@ typedef u64 band_vec_anywhere __attribute__((vector_size(8 * LANES), aligned(8),
 #define WORDS 8
 #include "band_loops.h"
 #undef WORDS
+
+#undef BAND_FN
+#define BAND_FN ISA_INLINE
+#define LOCAL_BYTES 0
+#include "local_lanes.h"
+#undef LOCAL_BYTES
+#define LOCAL_BYTES 1
+#include "local_lanes.h"
+
+/* Bases of the reference that pairs first .. first + n - 1 look at. They lie anywhere in it: a group that waits for each
+ * of its misses takes twice as long. Always inline: gcc takes a function that only prefetches for one without effect, and
+ * drops its calls. */
+INLINE void local_prefetch(const band_batch *batch, u32 first, u32 n, u32 width)
+{
+    const u32 after = batch->n - first > n ? first + n : batch->n;
+    for (u32 pair = first; pair < after && first < batch->n; pair++) {
+        const u64 begin = batch->band_start[pair], bases = batch->read_length[batch->read_strand[pair] >> 1] + width;
+        const char *line = (const char *)(batch->reference + 3 * (begin >> 6));
+        const char *end = (const char *)(batch->reference + 3 * (((begin + bases) >> 6) + 1));
+        for (; line < end; line += 64)
+            __builtin_prefetch(line);
+    }
+}
+
+/* Scores of all pairs, and with `paths` alignments: with lanes of bytes, whose diagonals are bytes, too, where all that a
+ * group loses fits, else with 16 bits, half as many pairs at a time. Where one did not fit, the next ones may not either,
+ * and the trial costs half of what they do. trace: bytes [rows, width, pairs of a group], which each group overwrites. */
+#define LOCAL_UNTRIED 3
+static void local_groups(const band_batch *batch, const local_scoring *scoring, u32 width, const local_ends *ends,
+                         const local_paths *paths, u8 *trace)
+{
+    const u32 some = ISA_BYTES / 2;
+    u32 wait = width > 256 ? ~(u32)0 : 0;
+    local_prefetch(batch, 0, 2 * some, width);
+    for (u32 group = 0; group * some < batch->n; group += 2) {
+        local_prefetch(batch, (group + 2) * some, 2 * some, width);
+        if (wait == 0 && (paths ? local_align_bytes(batch, scoring, width, group / 2, ends, paths, trace)
+                                : local_score_bytes(batch, scoring, width, group / 2, ends)))
+            continue;
+        wait = wait ? wait - 1 : LOCAL_UNTRIED;
+        for (u32 one = group; one < group + 2 && one * some < batch->n; one++)
+            if (paths)
+                local_align_shorts(batch, scoring, width, one, ends, paths, trace);
+            else
+                local_score_shorts(batch, scoring, width, one, ends);
+    }
+}
+
+static void local_scores(const band_batch *batch, const local_scoring *scoring, u32 width, const local_ends *ends)
+{
+    local_groups(batch, scoring, width, ends, NULL, NULL);
+}
+
+static int local_alignments(const band_batch *batch, const local_scoring *scoring, u32 width, const local_ends *ends,
+                            const local_paths *paths, u32 rows)
+{
+    u8 *trace = malloc((size_t)rows * width * ISA_BYTES + 1);
+    if (!trace)
+        return -1;
+    local_groups(batch, scoring, width, ends, paths, trace);
+    free(trace);
+    return 0;
+}
+
+#define EACH_WIDTH(name) {name##_1, name##_2, name##_4, name##_8}
+const cpu_kernels ISA_PASTE(cpu_kernels, ISA) = {
+    ISA_HEAD, EACH_WIDTH(nw_score), EACH_WIDTH(nw_profile), EACH_WIDTH(nw_align), local_scores, local_alignments,
+};
+#endif

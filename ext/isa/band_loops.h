@@ -10,7 +10,7 @@ BAND_FN void OF_WIDTH(nw_prefetch)(const band_batch *batch, u32 group)
         const u64 first = batch->band_start[pair] >> 6;
         const u64 rows = WORDS + 1 + (batch->read_length[batch->read_strand[pair] >> 1] >> 6);
         for (u64 word = 3 * first; word < 3 * (first + rows) && word < 3 * (u64)batch->reference_rows; word += 8)
-            NW_PREFETCH(batch->reference + word);
+            __builtin_prefetch(batch->reference + word);
     }
 }
 

@@ -4,19 +4,18 @@
  * bucket. Here it lies around one candidate, and half the width means twice the lanes. Two things are simpler, as only
  * a lower bound is wanted: masked bases count as A, and no diagonal is named. Rows behind the end of a read match
  * everything, which leaves the least errors of its lane as they are.
- *
- * Wanted from whoever includes this: BOUND_BYTES, the bytes of a vector; BOUND_TARGET; BOUND_OR_XOR(a, b, c) = a | (b ^ c),
- * BOUND_OR_NOT(a, b) = a | ~b, BOUND_OR_NOR(a, b, c) = a | ~(b | c), BOUND_AND_NOT(a, b) = a & ~b,
- * BOUND_AND_NOR(a, b, c) = a & ~(b | c), and BOUND_MIN_I8(a, b), BOUND_MIN_I32(a, b) of signed lanes. BOUND_LOW_32(a, b) and BOUND_HIGH_32(a, b) take turns in each 16
- * bytes: words 0 of a and b, then words 1; words 2, then words 3. BOUND_LOW_64 and BOUND_HIGH_64 do so with
- * halves of 64 bits. */
-#define BAND_LANES (BOUND_BYTES / 4)
+ */
+#include "bound_kernels.h"
+#include "vectors.h"
+
+#ifdef ISA
+#define BAND_LANES (ISA_BYTES / 4)
 #define BAND_ROOM (BOUND_BLOCK + AHEAD + BAND_LANES)
 
-typedef uint32_t band_vec __attribute__((vector_size(BOUND_BYTES)));
-typedef int32_t band_signed __attribute__((vector_size(BOUND_BYTES)));
-typedef int8_t band_bytes __attribute__((vector_size(BOUND_BYTES)));
-typedef uint32_t band_anywhere __attribute__((vector_size(BOUND_BYTES), aligned(4), may_alias));
+typedef uint32_t band_vec __attribute__((vector_size(ISA_BYTES)));
+typedef int32_t band_signed __attribute__((vector_size(ISA_BYTES)));
+typedef int8_t band_bytes __attribute__((vector_size(ISA_BYTES)));
+typedef uint32_t band_anywhere __attribute__((vector_size(ISA_BYTES), aligned(4), may_alias));
 #define BAND_LOAD(p) ((band_vec)(*(const band_anywhere *)(p)))
 
 /* Two planes of 64 bases: words 0 and 1 have the low bits of 32 bases each, words 2 and 3 the high bits. */
@@ -26,9 +25,9 @@ typedef uint64_t band_planes_anywhere __attribute__((vector_size(16), aligned(8)
 
 /* What 64 rows need of each candidate: the read, and two times 64 bases of the reference on its first diagonal. */
 typedef struct {
-    uint32_t read[4 * BAND_LANES] __attribute__((aligned(BOUND_BYTES)));
-    uint32_t near[4 * BAND_LANES] __attribute__((aligned(BOUND_BYTES)));
-    uint32_t far[4 * BAND_LANES] __attribute__((aligned(BOUND_BYTES)));
+    uint32_t read[4 * BAND_LANES] __attribute__((aligned(ISA_BYTES)));
+    uint32_t near[4 * BAND_LANES] __attribute__((aligned(ISA_BYTES)));
+    uint32_t far[4 * BAND_LANES] __attribute__((aligned(ISA_BYTES)));
 } band_block;
 
 /* The candidates whose bounds are looked for, in an order of their own: where the next row begins. */
@@ -55,14 +54,14 @@ typedef struct {
 #define BAND_SPREAD(bits, r) ((band_vec)((band_signed)((bits) << (31 - (r))) >> 31))
 
 /* One row. Bits set in `a` or `b`: on this diagonal the bases differ. */
-BOUND_FN void band_row(band_vec a, band_vec b, band_state *state)
+ISA_INLINE void band_row(band_vec a, band_vec b, band_state *state)
 {
     const band_vec vp = state->vp, vn = state->vn;
-    const band_vec sum = BOUND_AND_NOR(vp, a, b) + vp;
-    const band_vec d0 = BOUND_OR_NOR(BOUND_OR_XOR(vn, sum, vp), a, b), next = d0 >> 1;
-    const band_vec hp = BOUND_OR_NOR(vn, d0, vp), hn = d0 & vp;
-    state->first += BOUND_AND_NOT((band_vec){0} + 1, d0);
-    state->vp = BOUND_OR_NOR(hn, next, hp);
+    const band_vec sum = (vp & ~(a | b)) + vp;
+    const band_vec d0 = vn | (sum ^ vp) | ~(a | b), next = d0 >> 1;
+    const band_vec hp = vn | ~(d0 | vp), hn = d0 & vp;
+    state->first += ~d0 & 1;
+    state->vp = hn | ~(next | hp);
     state->vn = next & hp;
 }
 
@@ -74,17 +73,17 @@ BOUND_FN void band_row(band_vec a, band_vec b, band_state *state)
 #define BAND_SLOT(lane) (4 * (BAND_LANES / 4 * ((lane) & 3) + ((lane) >> 2)))
 
 /* Squares of four words by four candidates, turned: one in each 16 bytes of the vectors. */
-BOUND_FN void band_turn(const uint32_t *planes, band_vec *words)
+ISA_INLINE void band_turn(const uint32_t *planes, band_vec *words)
 {
     const band_vec a = BAND_LOAD(planes), b = BAND_LOAD(planes + BAND_LANES);
     const band_vec c = BAND_LOAD(planes + 2 * BAND_LANES), d = BAND_LOAD(planes + 3 * BAND_LANES);
-    const band_vec ab = BOUND_LOW_32(a, b), cd = BOUND_LOW_32(c, d);
-    const band_vec above_ab = BOUND_HIGH_32(a, b), above_cd = BOUND_HIGH_32(c, d);
-    words[0] = BOUND_LOW_64(ab, cd), words[1] = BOUND_HIGH_64(ab, cd);
-    words[2] = BOUND_LOW_64(above_ab, above_cd), words[3] = BOUND_HIGH_64(above_ab, above_cd);
+    const band_vec ab = V_LOW_32(a, b), cd = V_LOW_32(c, d);
+    const band_vec above_ab = V_HIGH_32(a, b), above_cd = V_HIGH_32(c, d);
+    words[0] = V_LOW_64(ab, cd), words[1] = V_HIGH_64(ab, cd);
+    words[2] = V_LOW_64(above_ab, above_cd), words[3] = V_HIGH_64(above_ab, above_cd);
 }
 
-BOUND_FN void band_turn_reference(const band_block *block, band_words *words)
+ISA_INLINE void band_turn_reference(const band_block *block, band_words *words)
 {
     band_vec near[4], far[4];
     band_turn(block->near, near);
@@ -93,22 +92,21 @@ BOUND_FN void band_turn_reference(const band_block *block, band_words *words)
     words->high[0] = near[2], words->high[1] = near[3], words->high[2] = far[2];
 }
 
-BOUND_FN void band_find_differences(band_words *words)
+ISA_INLINE void band_find_differences(band_words *words)
 {
-    const band_vec none = {0};
     for (int w = 0; w < 3; w++) {
         const band_vec low = words->low[w], high = words->high[w];
         words->differ[0][w] = low | high;
-        words->differ[1][w] = BOUND_OR_NOT(high, low);
-        words->differ[2][w] = BOUND_OR_NOT(low, high);
-        words->differ[3][w] = BOUND_OR_NOT(BOUND_OR_NOT(none, low), high);
+        words->differ[1][w] = high | ~low;
+        words->differ[2][w] = low | ~high;
+        words->differ[3][w] = ~low | ~high;
         words->differ[4][w] = low; /* A or G, C or T: planes.h */
         words->differ[5][w] = ~low;
     }
 }
 
 #define BAND_LOOP(rows, a, b)                            \
-    BOUND_UNROLL /* so that all shifts are by constants */ \
+    ISA_UNROLL /* so that all shifts are by constants */ \
     for (int r = 0; r < 32; r++) {                         \
         if (r >= (rows))                                   \
             break;                                         \
@@ -117,7 +115,7 @@ BOUND_FN void band_find_differences(band_words *words)
 
 /* Up to 32 rows of a half of a block, of lanes with one read: bits r of `read_low` and `read_high` are its bases, and
  * those of `ambiguous` are set where the low bit alone counts. */
-BOUND_FN void band_rows_of_one(const band_words *words, int half, uint32_t read_low, uint32_t read_high,
+ISA_INLINE void band_rows_of_one(const band_words *words, int half, uint32_t read_low, uint32_t read_high,
                                uint32_t ambiguous, int rows, band_state *io)
 {
     const band_vec(*differ)[3] = words->differ;
@@ -128,13 +126,13 @@ BOUND_FN void band_rows_of_one(const band_words *words, int half, uint32_t read_
     *io = state;
 }
 
-static BOUND_TARGET __attribute__((noinline)) void band_rows_of_plain(const band_words *words, int half, uint32_t read_low,
+static ISA_TARGET __attribute__((noinline)) void band_rows_of_plain(const band_words *words, int half, uint32_t read_low,
                                                                       uint32_t read_high, int rows, band_state *io)
 {
     band_rows_of_one(words, half, read_low, read_high, 0, rows, io);
 }
 
-static BOUND_TARGET __attribute__((noinline)) void band_rows_of_converted(const band_words *words, int half,
+static ISA_TARGET __attribute__((noinline)) void band_rows_of_converted(const band_words *words, int half,
                                                                           uint32_t read_low, uint32_t read_high,
                                                                           uint32_t ambiguous, int rows, band_state *io)
 {
@@ -143,7 +141,7 @@ static BOUND_TARGET __attribute__((noinline)) void band_rows_of_converted(const 
 
 /* Of lanes with reads of their own. `over`: bits of rows behind the end of the read, or NULL where no read ends here.
  * `converted`: a constant; may reads have ambiguous bases. */
-BOUND_FN void band_rows(const band_words *words, int half, const uint32_t *over, int converted, int rows, band_state *io)
+ISA_INLINE void band_rows(const band_words *words, int half, const uint32_t *over, int converted, int rows, band_state *io)
 {
     const band_vec low[2] = {words->low[half], words->low[half + 1]};
     const band_vec high[2] = {words->high[half], words->high[half + 1]};
@@ -152,12 +150,12 @@ BOUND_FN void band_rows(const band_words *words, int half, const uint32_t *over,
     const band_vec ambiguous = converted ? words->ambiguous[half] : (band_vec){0};
 #define BAND_DIFFER(w, r)                                                                             \
     (converted ? (BAND_SPREAD(read_low, r) ^ low[w]) |                                                \
-                     BOUND_AND_NOT(BAND_SPREAD(read_high, r) ^ high[w], BAND_SPREAD(ambiguous, r))    \
-               : BOUND_OR_XOR(BAND_SPREAD(read_low, r) ^ low[w], BAND_SPREAD(read_high, r), high[w]))
+                     ((BAND_SPREAD(read_high, r) ^ high[w]) & ~BAND_SPREAD(ambiguous, r))            \
+               : (BAND_SPREAD(read_low, r) ^ low[w]) | (BAND_SPREAD(read_high, r) ^ high[w]))
     if (over) {
         const band_vec end = BAND_LOAD(over);
-        BAND_LOOP(rows, BOUND_AND_NOT(BAND_NEAR(BAND_DIFFER(0, r), r), BAND_SPREAD(end, r)),
-                  BOUND_AND_NOT(BAND_FAR(BAND_DIFFER(1, r), r), BAND_SPREAD(end, r)))
+        BAND_LOOP(rows, BAND_NEAR(BAND_DIFFER(0, r), r) & ~BAND_SPREAD(end, r),
+                  BAND_FAR(BAND_DIFFER(1, r), r) & ~BAND_SPREAD(end, r))
     } else {
         BAND_LOOP(rows, BAND_NEAR(BAND_DIFFER(0, r), r), BAND_FAR(BAND_DIFFER(1, r), r))
     }
@@ -165,14 +163,14 @@ BOUND_FN void band_rows(const band_words *words, int half, const uint32_t *over,
     *io = state;
 }
 
-static BOUND_TARGET __attribute__((noinline)) void band_rows_within(const band_words *words, int half, int rows,
+static ISA_TARGET __attribute__((noinline)) void band_rows_within(const band_words *words, int half, int rows,
                                                                     band_state *io)
 {
     band_rows(words, half, NULL, 0, rows, io);
 }
 
 /* `left`: rows of each lane. */
-BOUND_FN void band_rows_with_ends(const band_words *words, int half, const uint32_t *left, int converted, int rows,
+ISA_INLINE void band_rows_with_ends(const band_words *words, int half, const uint32_t *left, int converted, int rows,
                                   band_state *io)
 {
     uint32_t over[BAND_LANES];
@@ -181,40 +179,40 @@ BOUND_FN void band_rows_with_ends(const band_words *words, int half, const uint3
     band_rows(words, half, over, converted, rows, io);
 }
 
-static BOUND_TARGET __attribute__((noinline)) void band_rows_at_ends(const band_words *words, int half,
+static ISA_TARGET __attribute__((noinline)) void band_rows_at_ends(const band_words *words, int half,
                                                                      const uint32_t *left, int rows, band_state *io)
 {
     band_rows_with_ends(words, half, left, 0, rows, io);
 }
 
-static BOUND_TARGET __attribute__((noinline)) void band_rows_converted(const band_words *words, int half,
+static ISA_TARGET __attribute__((noinline)) void band_rows_converted(const band_words *words, int half,
                                                                        const uint32_t *left, int rows, band_state *io)
 {
     band_rows_with_ends(words, half, left, 1, rows, io);
 }
 
 /* Least errors of any diagonal: prefix sums of VP - VN, in each byte for its eight diagonals, then over the bytes. */
-BOUND_FN band_vec band_least(const band_state *state)
+ISA_INLINE band_vec band_least(const band_state *state)
 {
     const band_vec ones = (band_vec){0} + 0x01010101;
     band_bytes sum = {0}, low = {0};
-    BOUND_UNROLL
+    ISA_UNROLL
     for (int j = 0; j < 8; j++) {
         if (j)
-            low = BOUND_MIN_I8(low, sum);
+            low = V_MIN_I8(low, sum);
         sum += (band_bytes)(state->vp >> j & ones) - (band_bytes)(state->vn >> j & ones);
     }
     band_signed before = (band_signed)state->first, least = before + 8;
-    BOUND_UNROLL
+    ISA_UNROLL
     for (int b = 0; b < 32; b += 8) {
-        least = BOUND_MIN_I32(least, before + ((band_signed)((band_vec)low << (24 - b)) >> 24));
+        least = V_MIN_I32(least, before + ((band_signed)((band_vec)low << (24 - b)) >> 24));
         before += (band_signed)((band_vec)sum << (24 - b)) >> 24;
     }
     return (band_vec)least;
 }
 
 /* Only what is needed is loaded: another line of memory may be one to wait for. */
-BOUND_FN void band_fill(const uint64_t *reference, uint32_t span, int shift, int lane, band_block *block)
+ISA_INLINE void band_fill(const uint64_t *reference, uint32_t span, int shift, int lane, band_block *block)
 {
     const band_planes first = BAND_PLANES(reference), next = BAND_PLANES(reference + (span < 3 ? span : 3));
     const band_planes last = BAND_PLANES(reference + span);
@@ -223,7 +221,7 @@ BOUND_FN void band_fill(const uint64_t *reference, uint32_t span, int shift, int
 }
 
 /* 64 rows of lanes that have one read. */
-BOUND_FN void band_advance_one(const band_block *block, const uint64_t *read, uint32_t rows, band_state *state)
+ISA_INLINE void band_advance_one(const band_block *block, const uint64_t *read, uint32_t rows, band_state *state)
 {
     band_words words;
     band_turn_reference(block, &words);
@@ -241,7 +239,7 @@ BOUND_FN void band_advance_one(const band_block *block, const uint64_t *read, ui
 
 /* Of lanes with several, whose rows that are left lie beside one another. `ambiguous`: by half and lane; NULL where no
    read has any. */
-BOUND_FN void band_advance(const band_block *block, const uint32_t *ambiguous, const uint32_t *left, uint32_t least,
+ISA_INLINE void band_advance(const band_block *block, const uint32_t *ambiguous, const uint32_t *left, uint32_t least,
                            uint32_t most, band_state *state)
 {
     band_words words;
@@ -260,7 +258,7 @@ BOUND_FN void band_advance(const band_block *block, const uint32_t *ambiguous, c
 }
 
 /* The candidates in turn: those that fill all lanes with one read first. */
-BOUND_FN void band_open(const band_site *sites, int n, band_queue *queue)
+ISA_INLINE void band_open(const band_site *sites, int n, band_queue *queue)
 {
     int out = 0, rest = n;
     for (int i = 0, end; i < n; i = end) {
@@ -277,7 +275,7 @@ BOUND_FN void band_open(const band_site *sites, int n, band_queue *queue)
 }
 
 /* Behind the last candidate it is repeated, so that all lanes have one, and all have one ahead of them. */
-BOUND_FN void band_close(int n, band_queue *queue)
+ISA_INLINE void band_close(int n, band_queue *queue)
 {
     for (int i = n; i < n + AHEAD + BAND_LANES; i++) {
         queue->at[i] = queue->at[n - 1], queue->read[i] = queue->read[n - 1], queue->left[i] = queue->left[n - 1];
@@ -291,14 +289,14 @@ BOUND_FN void band_close(int n, band_queue *queue)
 }
 
 /* Ask for the reference of the next 64 rows of a candidate to come: two lines of memory at most. */
-BOUND_FN void band_prefetch(const uint64_t *reference, const band_queue *queue, int i)
+ISA_INLINE void band_prefetch(const uint64_t *reference, const band_queue *queue, int i)
 {
     __builtin_prefetch(reference + queue->word[i]);
     __builtin_prefetch(reference + queue->word[i] + queue->span[i] + 1);
 }
 
 /* Keeps those of the lanes that go on. */
-BOUND_FN int band_keep(const band_site *sites, const uint32_t *least, const band_state *state, int start, int lanes,
+ISA_INLINE int band_keep(const band_site *sites, const uint32_t *least, const band_state *state, int start, int lanes,
                        int kept, band_queue *queue)
 {
     uint32_t vp[BAND_LANES], vn[BAND_LANES], first[BAND_LANES];
@@ -317,7 +315,7 @@ BOUND_FN int band_keep(const band_site *sites, const uint32_t *least, const band
 
 /* 64 rows of all candidates, then the next 64 of those that are not at the end, nor above the limit of their read: the
    least errors of a row never fall. */
-static BOUND_TARGET void band_bounds(const band_planes_of *planes, const band_site *sites, int n, uint16_t *errors)
+static ISA_TARGET void band_bounds(const band_planes_of *planes, const band_site *sites, int n, uint16_t *errors)
 {
     const uint64_t *reference = planes->reference;
     band_queue queue;
@@ -369,3 +367,6 @@ static BOUND_TARGET void band_bounds(const band_planes_of *planes, const band_si
         n = kept;
     }
 }
+
+const bound_kernels ISA_PASTE(bound_kernels, ISA) = {ISA_HEAD, band_bounds};
+#endif

@@ -3,14 +3,7 @@
 #ifndef GASSST_BOUND_KERNELS_H
 #define GASSST_BOUND_KERNELS_H
 
-#include <string.h>
-
 #include "filter_job.h"
-
-#if defined(__GNUC__) && defined(__x86_64__)
-#define BOUND_X86
-#include <immintrin.h>
-#endif
 
 enum {
     BAND_WIDTH = 32,                 /* diagonals of a narrow band */
@@ -40,14 +33,5 @@ typedef struct bound_kernels {
     void (*band)(const band_planes_of *planes, const band_site *sites, int n, uint16_t *errors);
 } bound_kernels;
 
-#if defined(__GNUC__)
-#define BOUND_HIDDEN __attribute__((visibility("hidden")))
-#else
-#define BOUND_HIDDEN
-#endif
-#ifdef BOUND_X86
-extern BOUND_HIDDEN const bound_kernels bound_kernels_avx512, bound_kernels_avx2;
-#endif
-extern BOUND_HIDDEN const bound_kernels bound_kernels_generic;
-
+extern const bound_kernels bound_kernels_avx512, bound_kernels_avx2, bound_kernels_generic;
 #endif

@@ -1,5 +1,5 @@
-/* The kernels of the CPU backend: one table per instruction set, each in its own source file (avx512.c, avx2.c,
- * generic.c). The compiler sees one instruction set at a time, and the caller picks a table at run time. */
+/* The kernels of the CPU backend: one table per instruction set, each in its own source file (bands_avx512.c and so on).
+ * The caller picks a table at run time; all of them compute the same. */
 #ifndef GASSST_CPU_KERNELS_H
 #define GASSST_CPU_KERNELS_H
 #include "coordinates.h"
@@ -14,10 +14,6 @@ typedef uint8_t u8;
 #include "band_types.h"
 #include "local_types.h"
 
-#if defined(__GNUC__) && defined(__x86_64__)
-#define CPU_X86
-#endif
-
 /* Arrays of four are indexed by the logarithm of the band's words: 1, 2, 4, 8. A function that returns int returns -1
  * when it gets no memory. `rows` is the length of the longest read. */
 typedef struct {
@@ -31,13 +27,5 @@ typedef struct {
                        u32 rows);
 } cpu_kernels;
 
-#if defined(__GNUC__)
-#define CPU_HIDDEN __attribute__((visibility("hidden")))
-#else
-#define CPU_HIDDEN
-#endif
-#ifdef CPU_X86
-extern CPU_HIDDEN const cpu_kernels cpu_kernels_avx512, cpu_kernels_avx2;
-#endif
-extern CPU_HIDDEN const cpu_kernels cpu_kernels_generic;
+extern const cpu_kernels cpu_kernels_avx512, cpu_kernels_avx2, cpu_kernels_generic;
 #endif

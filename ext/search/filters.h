@@ -19,7 +19,7 @@
 
 /* The fastest first; the last runs on every processor. */
 static const bound_kernels *const bound_tables[] = {
-#ifdef BOUND_X86
+#ifdef __x86_64__
     &bound_kernels_avx512,
     &bound_kernels_avx2,
 #endif

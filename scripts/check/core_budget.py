@@ -55,7 +55,7 @@ RANGES = ("between", "at_least", "_both", "_is_pair", "lru_cache", "_Static_asse
 # Named numbers that no record depends on, by why.
 NEUTRAL = {
     "the layout of arrays and keys": (
-        "BAND_ROWS BOUND_HIGH_32 BOUND_HIGH_64 BOUND_LOW_32 BOUND_LOW_64 COORDINATE_BITS HIGHEST_BIT KEY_ROW_BITS "
+        "BAND_ROWS V_HIGH_32 V_HIGH_64 V_LOW_32 V_LOW_64 COORDINATE_BITS HIGHEST_BIT KEY_ROW_BITS "
         "LOCAL_MOST LOCAL_PARTS LOWEST_BIT ROW_BITS ROWS band_best "
         "band_kernels.h:WORDS band_least lookup_inline"
     ),
@@ -64,7 +64,7 @@ NEUTRAL = {
         "LOCAL_GOES_ON LOCAL_HIGH LOCAL_INSERTION LOCAL_I_OPENS LOCAL_MASKED LOCAL_UNTRIED MASKED_BASE SOFT_CLIP"
     ),
     "work done at once: lanes, blocks, buffers": (
-        "BAND_TILE BLOCK BOUND_BLOCK BOUND_BYTES CODES LANES LOCAL_BLOCK LOCAL_BYTES LOCAL_SHORTS LOCAL_TILE "
+        "BAND_TILE BLOCK BOUND_BLOCK CODES ISA_BYTES LANES LOCAL_BLOCK LOCAL_BYTES LOCAL_LANES LOCAL_TILE "
         "LOOKUP_GROUP MAX_BATCH_BASES MOST_FILTERS "
         "PROFILE_CELLS WORDS_AT_ONCE reads_per_batch"
     ),

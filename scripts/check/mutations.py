@@ -148,7 +148,7 @@ MUTATIONS = [
     ),
     Mutation(
         "cascade: buckets that were scored are forgotten", "gassst/search/filters.py",
-        "self.gaps, self.shift, verified\n", "self.gaps, self.shift, None\n",
+        "self.shift, verified, rejected)", "self.shift, None, rejected)",
         "tests/property/test_filters.py::test_the_cascade_drops_candidates_in_verified_buckets",
     ),
     # The vector kernels of the filters.

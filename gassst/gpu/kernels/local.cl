@@ -8,16 +8,15 @@ typedef short local_vec;
 #define LOCAL_BYTES 0
 #define LOCAL_LANES 1
 #define LOCAL_WIDTH WIDTH
+#define LOCAL_ENTRY static
 #define LOCAL_SET(x) ((local_vec)(x))
 #define LOCAL_LOAD(p) (*(p))
 #define LOCAL_STORE(v, p) (*(p) = (v))
 #define LOCAL_STORE_BYTES(v, p) (*(p) = (uchar)(v))
-#define LOCAL_ADD(a, b) ((a) + (b))
 #define LOCAL_MIN(a, b) LOCAL_IF_GREATER(a, b, b, a)
 #define LOCAL_IF_EQUAL(a, b, yes, no) ((a) == (b) ? (yes) : (no))
 #define LOCAL_IF_GREATER(a, b, yes, no) ((a) > (b) ? (yes) : (no))
-#define LOCAL_MARK_EQUAL(flags, a, b, flag) ((flags) | LOCAL_IF_EQUAL(a, b, LOCAL_SET(flag), LOCAL_SET(0)))
-#define LOCAL_MARK_GREATER(flags, a, b, flag) ((flags) | LOCAL_IF_GREATER(a, b, LOCAL_SET(flag), LOCAL_SET(0)))
+#define LOCAL_MARK(test, a, b, flags, flag) ((flags) | LOCAL_IF_##test(a, b, flag, 0))
 #include "local.h"
 #define LOCAL_SCORING {scoring[0], scoring[1], scoring[2], scoring[3], scoring[4], scoring[5], scoring[6]}
 

@@ -216,8 +216,8 @@ BAND_FN local_vec local_behind(const local_lanes *lanes, const local_costs *cost
 BAND_FN void local_note(const local_lanes *lanes, const local_costs *costs, u32 row, local_vec best, local_vec at,
                         local_state *state)
 {
-    local_vec behind = local_behind(lanes, costs, row + 1), none = LOCAL_SET(LOCAL_MOST);
-    best = LOCAL_IF_EQUAL(behind, none, none, LOCAL_ADD(best, behind));
+    local_vec left = LOCAL_SET(LOCAL_MOST) - best; /* so that no sum overflows */
+    best += LOCAL_MIN(local_behind(lanes, costs, row + 1), left);
     state->rows[0] = LOCAL_IF_GREATER(state->best, best, LOCAL_SET((row + 1) & 255), state->rows[0]);
     state->rows[1] = LOCAL_IF_GREATER(state->best, best, LOCAL_SET((row + 1) >> 8), state->rows[1]);
     state->end = LOCAL_IF_GREATER(state->best, best, at, state->end);
@@ -251,11 +251,11 @@ BAND_FN void local_row(const local_block *block, const local_lanes *lanes, const
         local_vec most = LOCAL_MIN(diagonal, insertion), h = LOCAL_MIN(most, deletion);
         local_vec opened = most + open_d, extended = deletion + extend_d;
         if (traced) {
-            local_vec flags = LOCAL_MARK_EQUAL(opens, h, diagonal, LOCAL_DIAGONAL);
-            flags = LOCAL_MARK_EQUAL(flags, h, insertion, LOCAL_INSERTION);
-            flags = LOCAL_MARK_GREATER(flags, longer, newer, LOCAL_I_OPENS);
-            flags = LOCAL_MARK_GREATER(flags, none, before, LOCAL_GOES_ON);
-            flags = LOCAL_MARK_EQUAL(flags, facing, base, LOCAL_EQUAL);
+            local_vec flags = LOCAL_MARK(EQUAL, h, diagonal, opens, LOCAL_DIAGONAL);
+            flags = LOCAL_MARK(EQUAL, h, insertion, flags, LOCAL_INSERTION);
+            flags = LOCAL_MARK(GREATER, longer, newer, flags, LOCAL_I_OPENS);
+            flags = LOCAL_MARK(GREATER, none, before, flags, LOCAL_GOES_ON);
+            flags = LOCAL_MARK(EQUAL, facing, base, flags, LOCAL_EQUAL);
             LOCAL_STORE_BYTES(flags, trace + (u64)c * LOCAL_TILE);
             opens = LOCAL_IF_GREATER(extended, opened, LOCAL_SET(LOCAL_D_OPENS), zero);
         }
@@ -310,7 +310,7 @@ BAND_FN int local_put_ends(const local_lanes *lanes, const local_scoring *scorin
 }
 
 /* Best scores of one group of pairs and where they end; whether all of them are known. */
-BAND_FN int local_score(const band_batch *batch, const local_scoring *scoring, u32 width, u32 group,
+LOCAL_ENTRY int local_score(const band_batch *batch, const local_scoring *scoring, u32 width, u32 group,
                         const local_ends *ends)
 {
     local_lanes lanes;
@@ -369,7 +369,7 @@ BAND_FN void local_walk(const local_paths *paths, u32 width, u32 pair, coordinat
 
 /* Alignments of one group, unless not all are known. `trace` is the group's own: bytes [longest, width, LOCAL_TILE],
  * its lane already added. */
-BAND_FN int local_align(const band_batch *batch, const local_scoring *scoring, u32 width, u32 group,
+LOCAL_ENTRY int local_align(const band_batch *batch, const local_scoring *scoring, u32 width, u32 group,
                         const local_ends *ends, const local_paths *paths, BAND_GLOBAL u8 *trace)
 {
     local_lanes lanes;
