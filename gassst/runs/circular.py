@@ -1,33 +1,49 @@
 """Reads and pairs over the origin of circular contigs.
 
-The search takes every contig as a line. A read over the origin aligns to the end of the contig with its first bases and
-to the beginning with its last ones. The search finds both parts where both score enough. A shorter one is added here.
-Mates on both sides of the origin are a proper pair if their template, counted over the origin, fits the library.
+The search takes every contig as a line, so what it leaves unmapped, or clipped where a circular contig ends, is mapped
+again: to the last and the first bases of these contigs, as one sequence. An alignment over the origin is cut there into
+two parts. Mates on both sides of the origin are a proper pair if their template, counted over the origin, fits the
+library.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from gassst.bands.cpu import CpuExtender
+from gassst.errors import InputError
+from gassst.index.lookup import WholeIndex
 from gassst.index.reference import Reference, contig_before
+from gassst.index.seed_index import SeedIndex
+from gassst.mapping.batch_mapper import BatchMapper, planned
 from gassst.model.layouts import NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY, SOFT_CLIP
 from gassst.model.params import LEAST_SCORE, Scoring
 from gassst.model.sam_flags import PROPER_PAIR, REVERSE, SECONDARY, SUPPLEMENTARY, UNMAPPED
+from gassst.model.stats import CONFIDENT
 from gassst.pairing.insert_size import InsertModel, is_primary, reference_spans
 from gassst.pairing.orientation import leads, partner_strand
+from gassst.reads.stretches import spread
 
 if TYPE_CHECKING:
-    from gassst.mapping.batch_mapper import BatchMapper
     from gassst.model.read_batch import ReadBatch
     from gassst.model.stats import Stats
     from gassst.search.arrays import BatchResult
+    from gassst.search.plan import SearchPlan
+
+    Part = tuple[np.void, list[tuple[int, int]]]
+    """A row, and its runs: operation and size."""
 
 LEAST_BASES = 5
-"""Of a part that is added: one clipped end in a thousand has as many by chance."""
+"""Of a clipped end that is mapped again: one in a thousand has as many by chance."""
+FLANK = 1024
+"""Bases on each side of an origin. Of longer reads the search finds both parts; whole ones over an origin are lost."""
 LEFT, RIGHT = 0, 1
+MATCH, INSERTION, DELETION = 0, 1, 2  # operations of CIGARs in BAM
 _COMPLEMENT = bytes.maketrans(b"ACGTUN", b"TGCAAN")
 
 
@@ -37,134 +53,76 @@ def over_origin(
     """The result with the parts of reads over the origin, and with pairs over it flagged, which `stats` counts."""
     if mapper.reference.circular is None:
         return result
-    found = _Circular(mapper.reference, mapper.params.scoring, batch, result)
     if mapper.params.meth is None:
-        result = found.with_parts()
+        if mapper.plan not in _ORIGINS:
+            _ORIGINS[mapper.plan] = _Origins.of(mapper)
+        origins = _ORIGINS[mapper.plan]
+        result = result if origins is None else origins.with_parts(batch, result, stats)
     if batch.mate is not None:
-        stats.proper += found.flag_proper(result, batch.mate, insert)
+        stats.proper += _Ends(mapper.reference, result).flag_proper(batch.mate, insert)
     return result
 
 
-class _Circular:
-    """Alignments that reach a border of their circular contig, and what lies beyond it."""
+class _Ends:
+    """The rows of a result, and where they reach an end of their circular contig."""
 
-    def __init__(self, reference: Reference, scoring: Scoring, batch: ReadBatch, result: BatchResult):
-        self.reference, self.scoring, self.batch, self.result = reference, scoring, batch, result
+    def __init__(self, reference: Reference, result: BatchResult):
+        self.result = result
         hits = result.hits
         self.reads = np.ascontiguousarray(hits["read"])
         self.spans = reference_spans(hits, result.cigars)
         self.contig = np.maximum(contig_before(reference.starts, hits["position"]), 0)
         self.begin = hits["position"] - reference.starts[self.contig]
         self.on_circle = np.asarray(reference.circular)[self.contig]
-        counts = (hits["flag"] & (UNMAPPED | SECONDARY) == 0) & self.on_circle
         self.lengths = reference.lengths[self.contig]
-        left = self.lengths - self.begin - self.spans
-        self.reaches = np.stack([counts & (self.begin == 0), counts & (left == 0)])
-        self.is_near = np.stack([counts & (self.begin < LEAST_SCORE), counts & (left < LEAST_SCORE)])
-        self.beyond = np.zeros((2, len(hits)), np.int64)
-        """Reference bases that the read covers beyond the border, by side and row."""
+        counts = (hits["flag"] & (UNMAPPED | SECONDARY) == 0) & self.on_circle
+        left = np.stack([self.begin, self.lengths - self.begin - self.spans])
+        self.reaches, self.is_near = counts & (left == 0), counts & (left < LEAST_SCORE)
 
-    def with_parts(self) -> BatchResult:
-        """The result with the parts that are added, each behind the other rows of its read."""
-        result, hits = self.result, self.result.hits
-        rows, runs, n_runs = list[np.void](), [result.cigars], len(result.cigars)
-        for side, row in np.argwhere(self.reaches).tolist():
-            other = self._other_part(side, row)
-            if other is not None:
-                self.beyond[side, row] = self.spans[other]
-                continue
-            part, cigar = self._part_beyond(side, row)
-            if part is None:
-                continue
-            part["cigar_start"], part["part"] = n_runs, len(result.parts) + len(rows) + 1
-            n_runs += len(cigar)
-            self.beyond[side, row] = self._bases_of(cigar)
-            rows.append(part)
-            runs.append(cigar)
-        if not rows:
-            return result
-        added = np.array(rows, hits.dtype)
-        summary = result.summary.copy()
-        np.add.at(summary["n_reported"], added["read"], 1)
-        parts = np.zeros(len(rows), READ_SUMMARY)
-        parts["best"], parts["second"], parts["n_best"], parts["n_reported"] = added["edits"], NO_SCORE, 1, 1
-        parts["suboptimal"] = NO_SUBOPTIMAL
-        behind = np.searchsorted(self.reads, added["read"], "right")
-        order = np.argsort(np.r_[2 * np.arange(len(hits)), 2 * behind - 1], kind="stable")
-        together = np.take(np.concatenate([hits, added]), order)
-        return replace(
-            result,
-            hits=together,
-            summary=summary,
-            cigars=np.concatenate(runs),
-            parts=np.concatenate([result.parts, parts]),
-        )
+    def open(self) -> dict[int, tuple[int, int | None]]:
+        """What is mapped again, by read: its row, and the end that it reaches with clipped bases.
 
-    def _rows_of_read(self, row: int) -> range:
-        read = self.reads[row]
-        return range(*np.searchsorted(self.reads, [read, read + 1]).tolist())
+        None for what is unmapped, or aligned as a whole with bases inserted at the end: all of it is replaced.
+        """
+        hits, cigars = self.result.hits, self.result.cigars
+        found: dict[int, tuple[int, int | None]] = {
+            int(self.reads[row]): (row, None) for row in np.flatnonzero(hits["flag"] & UNMAPPED).tolist()
+        }
+        for side in (LEFT, RIGHT):
+            rows = np.flatnonzero(self.reaches[side])
+            runs = cigars[hits["cigar_start"][rows] + side * (hits["cigar_runs"][rows] - np.uint32(1))]
+            is_clipped = (runs & 15 == SOFT_CLIP) & (runs >> 4 >= LEAST_BASES)
+            for row in rows[is_clipped].tolist():
+                if self.other_part(side, row) is None:
+                    found.setdefault(int(self.reads[row]), (row, side))
+            for row in rows[(runs & 15 == INSERTION) & is_primary(hits)[rows]].tolist():
+                found[int(self.reads[row])] = (row, None)
+        return dict(sorted(found.items()))
 
-    def _other_part(self, side: int, row: int) -> int | None:
-        """The row of the same read that goes on beyond the border, if the search has found it."""
-        for other in self._rows_of_read(row):
-            same = self.contig[other] == self.contig[row] and self._is_reverse(other) == self._is_reverse(row)
+    def other_part(self, side: int, row: int) -> int | None:
+        """The row of the same read that goes on at the other end of the contig."""
+        strand, read = self.result.hits["flag"] & REVERSE, self.reads[row]
+        for other in range(*np.searchsorted(self.reads, [read, read + 1]).tolist()):
+            same = self.contig[other] == self.contig[row] and strand[other] == strand[row]
             if other != row and same and self.is_near[1 - side, other]:
                 return other
         return None
 
-    def _is_reverse(self, row: int) -> bool:
-        return bool(self.result.hits["flag"][row] & REVERSE)
-
-    def _part_beyond(self, side: int, row: int) -> tuple[np.void | None, np.ndarray]:
-        """The best ungapped part of a clipped end beyond the border, and its CIGAR; None where there is none."""
-        hit, scoring, nothing = self.result.hits[row], self.scoring, np.empty(0, np.uint32)
-        cigar = self.result.cigars[int(hit["cigar_start"]) :][: int(hit["cigar_runs"])]
-        clip = int(cigar[-side] >> 4) if cigar[-side] & 15 == SOFT_CLIP else 0
-        length = int(self.lengths[row])
-        read = self.batch.sequence(int(hit["read"])).upper()
-        read = read.translate(_COMPLEMENT)[::-1] if self._is_reverse(row) else read.replace(b"U", b"T")
-        clip = min(clip, length)
-        if clip < LEAST_BASES:
-            return None, nothing
-        # From the border on: rightwards beyond the end, leftwards beyond the beginning.
-        contig = int(self.contig[row])
-        if side == RIGHT:
-            beyond, bases = self.reference.sequence(contig, 0, clip), read[len(read) - clip :]
-        else:
-            beyond, bases = self.reference.sequence(contig, length - clip), read[:clip]
-            beyond, bases = beyond[::-1], bases[::-1]
-        equal = np.frombuffer(beyond, np.uint8) == np.frombuffer(bases, np.uint8)
-        scores = np.cumsum(np.where(equal, scoring.match, -scoring.mismatch))
-        totals = scores.copy()
-        totals[-1] += scoring.clip
-        n = int(totals.argmax()) + 1
-        if scores[n - 1] < LEAST_BASES * scoring.match:
-            return None, nothing
-        part = hit.copy()
-        part["position"] = self.reference.starts[contig] + (0 if side == RIGHT else length - n)
-        part["edits"], part["score"] = np.count_nonzero(~equal[:n]), scores[n - 1]
-        part["flag"] = hit["flag"] & REVERSE | SUPPLEMENTARY
-        ends = len(read) - clip, clip - n
-        first, last = ends if side == RIGHT else ends[::-1]
-        runs = [(first, SOFT_CLIP), (n, 0), (last, SOFT_CLIP)]
-        own = np.array([size << 4 | operation for size, operation in runs if size], np.uint32)
-        part["cigar_runs"] = len(own)
-        return part, own
-
-    @staticmethod
-    def _bases_of(cigar: np.ndarray) -> int:
-        return int(sum(run >> 4 for run in cigar.tolist() if run & 15 != SOFT_CLIP))
-
-    def flag_proper(self, result: BatchResult, mate: np.ndarray, insert: InsertModel) -> int:
+    def flag_proper(self, mate: np.ndarray, insert: InsertModel) -> int:
         """Flag the primaries of pairs over the origin; returns how many pairs."""
-        rows = np.flatnonzero(is_primary(self.result.hits))
-        own, first = self.result.hits[rows], np.flatnonzero(mate == 1)
-        a, b = own[first], own[first + 1]
+        hits = self.result.hits
+        rows, first = np.flatnonzero(is_primary(hits)), np.flatnonzero(mate == 1)
         one, two = rows[first], rows[first + 1]
+        a, b = hits[one], hits[two]
         counts = (a["flag"] | b["flag"]) & (UNMAPPED | PROPER_PAIR) == 0
         counts &= (self.contig[one] == self.contig[two]) & self.on_circle[one]
-        begin = self.begin - self.beyond[LEFT]
-        end = self.begin + self.spans + self.beyond[RIGHT]
+        beyond = np.zeros((2, len(hits)), np.int64)  # reference bases of the read, by the end of the contig
+        mates = np.zeros(len(hits), bool)
+        mates[[*one[counts], *two[counts]]] = True
+        for side, row in np.argwhere(self.reaches & mates).tolist():
+            other = self.other_part(side, row)
+            beyond[side, row] = 0 if other is None else self.spans[other]
+        begin, end = self.begin - beyond[LEFT], self.begin + self.spans + beyond[RIGHT]
         proper = np.zeros(len(first), bool)
         for library in insert.libraries:
             strand = a["strand"].astype(np.int64)
@@ -172,7 +130,179 @@ class _Circular:
             template = np.where(leading, end[two] - begin[one], end[one] - begin[two]) % self.lengths[one]
             fits = b["strand"] == partner_strand(library.orientation, strand)
             proper |= counts & fits & (library.low <= template) & (template <= library.high)
-        where = np.flatnonzero(is_primary(result.hits))
-        for mates in (first, first + 1):
-            result.hits["flag"][where[mates[proper]]] |= np.uint16(PROPER_PAIR)
+        for rows in (one, two):
+            hits["flag"][rows[proper]] |= np.uint16(PROPER_PAIR)
         return int(np.count_nonzero(proper))
+
+
+class _Origins:
+    """The last and the first bases of circular contigs, both as one contig, and what maps reads to them."""
+
+    def __init__(self, mapper: BatchMapper, reference: Reference, contigs: np.ndarray):
+        self.circles, self.contigs, self.scoring = mapper.reference, contigs, mapper.params.scoring
+        index = SeedIndex.build(reference, threads=1)
+        self.single, self.mates = (
+            replace(
+                engine,
+                **planned(engine.params, index),
+                index=index,
+                parts=WholeIndex(index),
+                extender=CpuExtender(reference.planes),
+                on_device=None,
+                counts_details=False,
+            )
+            for engine in (mapper.for_best_hits(False), mapper.for_best_hits(True))
+        )
+
+    @classmethod
+    def of(cls, mapper: BatchMapper) -> _Origins | None:
+        """None where these bases are too few for an index."""
+        circles = mapper.reference
+        contigs = np.flatnonzero(np.asarray(circles.circular))
+        texts = []
+        for contig in contigs.tolist():
+            length = int(circles.lengths[contig])
+            flank = min(length, FLANK)
+            texts.append(
+                (str(contig), circles.sequence(contig, length - flank) + circles.sequence(contig, 0, flank))
+            )
+        try:
+            return cls(mapper, Reference.from_sequences(texts), contigs)
+        except InputError:
+            return None
+
+    def with_parts(self, batch: ReadBatch, result: BatchResult, stats: Stats) -> BatchResult:
+        """The result with the parts beyond an origin, each behind the other rows of its read."""
+        ends = _Ends(self.circles, result)
+        opened = ends.open()
+        if not opened:
+            return result
+        reads = np.array(list(opened), np.int64)
+        some = spread(replace(batch, mate=None), [(read, read + 1) for read in opened], 1)[0]
+        engine = self.single
+        if batch.mate is not None:
+            engine, some = self.mates, replace(some, mate=batch.mate[reads])
+        found, _ = engine.map_batch(some)
+        hits, summary = result.hits.copy(), result.summary.copy()
+        added, placed, runs, n_runs = list[np.void](), list[int](), [result.cigars], len(result.cigars)
+        for i, contig, pair in self._over_origin(engine, found, some):
+            read, (row, side) = int(reads[i]), opened[int(reads[i])]
+            n_rows = max(int(summary["n_reported"][read]), 1)
+            was_mapped = hits["flag"][row] & UNMAPPED == 0
+            if side is None:
+                if was_mapped and found.summary["best"][i] >= hits["edits"][row]:
+                    continue
+                pair.sort(key=lambda part: -sum(size for kind, size in part[1] if kind == MATCH))
+                summary[read] = found.summary[i]
+            else:
+                own, beyond = hits[row], pair[side][0]
+                same = ends.contig[row] == contig and own["strand"] == beyond["strand"]
+                if not same or beyond["score"] < LEAST_BASES * self.scoring.match:
+                    continue
+                beyond["mapq"] = own["mapq"]
+                pair = [pair[side]]
+            for part, cigar in pair:
+                part["read"], part["cigar_start"], part["cigar_runs"] = read, n_runs, len(cigar)
+                n_runs += len(cigar)
+                runs.append(np.array([size << 4 | kind for kind, size in cigar], np.uint32))
+            if side is None:
+                pair[0][0]["flag"] |= hits["flag"][row] & PROPER_PAIR
+                hits[row] = pair[0][0]
+                placed.extend([] if was_mapped else [row])
+            part["flag"] |= np.uint16(SUPPLEMENTARY)
+            part["part"] = len(result.parts) + len(added) + 1
+            added.append(part)
+            summary["n_reported"][read] = n_rows + 1
+        if not added:
+            return result
+        stats.mapped += len(placed)
+        stats.confident += int(np.count_nonzero(hits["mapq"][placed] >= CONFIDENT))
+        stats.mapq.update(hits["mapq"][placed].tolist())
+        stats.errors.update(summary["best"][hits["read"][placed]].tolist())
+        rows = np.array(added, hits.dtype)
+        parts = np.zeros(len(rows), READ_SUMMARY)
+        parts["best"], parts["second"], parts["n_best"], parts["n_reported"] = rows["edits"], NO_SCORE, 1, 1
+        parts["suboptimal"] = NO_SUBOPTIMAL
+        behind = np.searchsorted(ends.reads, rows["read"], "right")
+        order = np.argsort(np.r_[2 * np.arange(len(hits)), 2 * behind - 1], kind="stable")
+        return replace(
+            result,
+            hits=np.take(np.concatenate([hits, rows]), order),
+            summary=summary,
+            cigars=np.concatenate(runs),
+            parts=np.concatenate([result.parts, parts]),
+        )
+
+    def _over_origin(
+        self, engine: BatchMapper, found: BatchResult, batch: ReadBatch
+    ) -> Iterator[tuple[int, int, list[Part]]]:
+        """The reads that align over an origin, the contig of each, and its parts before and behind the origin."""
+        reference, hits = engine.reference, found.hits
+        first = np.flatnonzero(np.diff(hits["read"].astype(np.int64), prepend=-1))
+        spans = reference_spans(hits, found.cigars)[first]
+        junction = np.maximum(contig_before(reference.starts, hits["position"][first]), 0)
+        begin = hits["position"][first] - reference.starts[junction]
+        before = reference.lengths[junction] // 2 - begin
+        is_over = (hits["flag"][first] & UNMAPPED == 0) & (before > 0) & (before < spans)
+        for i in np.flatnonzero(is_over).tolist():
+            hit, contig = hits[first[i]], int(self.contigs[junction[i]])
+            text = reference.sequence(int(junction[i]), int(begin[i]), int(begin[i] + spans[i]))
+            read = batch.sequence(i).upper().replace(b"U", b"T")
+            read = read.translate(_COMPLEMENT)[::-1] if hit["strand"] else read
+            runs = found.cigars[int(hit["cigar_start"]) :][: int(hit["cigar_runs"])].tolist()
+            pair: list[Part] = []
+            for side, cigar in enumerate(_cut(runs, int(before[i]), len(read))):
+                spanned = sum(size for kind, size in cigar if kind in (MATCH, DELETION))
+                at = 0 if side == LEFT else len(text) - spanned
+                edits, score = _measured(cigar, read, text[at:], self.scoring)
+                part = hit.copy()
+                part["position"] = self.circles.starts[contig] + at - before[i]
+                if side == LEFT:
+                    part["position"] += self.circles.lengths[contig]
+                part["flag"] &= REVERSE
+                part["edits"], part["score"] = edits, -edits if engine.params.mode == "global" else score
+                if spanned:
+                    pair.append((part, cigar))
+            if len(pair) == 2:
+                yield i, contig, pair
+
+
+def _cut(runs: list[int], before: int, bases: int) -> Iterator[list[tuple[int, int]]]:
+    """The runs of an alignment, (operation, size), up to `before` reference bases, and those behind."""
+    parts: tuple[list[tuple[int, int]], ...] = [], []
+    for run in runs:
+        kind, size = run & 15, run >> 4
+        ahead = min(size, before) if kind in (MATCH, DELETION) else size * (before > 0)
+        before -= ahead * (kind in (MATCH, DELETION))
+        for part, n in zip(parts, (ahead, size - ahead), strict=True):
+            part.extend([(kind, n)] if n else [])
+    for part, at in zip(parts, (-1, 0), strict=True):
+        while part and part[at][0] in (INSERTION, DELETION):
+            part.pop(at)
+        clipped = bases - sum(n for kind, n in part if kind != DELETION)
+        if part:
+            part.insert(len(part) * -at, (SOFT_CLIP, clipped))
+        yield part
+
+
+def _measured(cigar: list[tuple[int, int]], read: bytes, text: bytes, scoring: Scoring) -> tuple[int, int]:
+    """Errors and score of an alignment whose first aligned base lies on the first one of the text."""
+    edits = score = q = r = 0
+    for kind, size in cigar:
+        if kind == MATCH:
+            same = sum(
+                a == b != ord("N") for a, b in zip(read[q : q + size], text[r : r + size], strict=True)
+            )
+            edits += size - same
+            score += same * scoring.match - (size - same) * scoring.mismatch
+        elif kind != SOFT_CLIP:
+            edits += size
+            is_insertion = kind == INSERTION
+            score -= scoring.gap_open[is_insertion] + size * scoring.gap_extend[is_insertion]
+        q += size * (kind != DELETION)
+        r += size * (kind in (MATCH, DELETION))
+    return edits, score
+
+
+_ORIGINS: WeakKeyDictionary[SearchPlan, _Origins | None] = WeakKeyDictionary()
+"""By what all mappers of a run share."""

@@ -1,6 +1,8 @@
 """Circular contigs: reads over the origin have both parts, and pairs over it are proper, with their true length."""
 
+import gzip
 import random
+from pathlib import Path
 
 import numpy as np
 import pysam
@@ -13,6 +15,7 @@ from gassst.errors import UsageError
 
 LENGTH, READ, ROUNDS = 6000, 100, 2
 PROPER, SUPPLEMENTARY = 0x2, 0x800
+DATA = Path(__file__).parents[1] / "data"
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +64,49 @@ def test_a_read_over_the_origin_has_both_parts(world, tmp_path, reverse):
             cigar = other.cigarstring.replace("H", "S")
             assert own.get_tag("SA") == f"ring,{other.reference_start + 1},{strand},{cigar},{mapq},0;"
             assert own.get_tag("NM") == 0 and own.mapping_quality >= 20
+
+
+@pytest.mark.parametrize("mode", [[], ["--mode", "global"]], ids=["", "global"])
+@pytest.mark.parametrize("paired", [False, True])
+def test_a_read_of_which_neither_part_is_found_alone_is_mapped(world, tmp_path, mode, paired):
+    """Half of it lies on each side: 25 bases are too few to be searched for."""
+    ring = world[1]
+    befores = range(1, 50) if mode else range(20, 31)
+    reads = [(str(n), over_origin(ring, n, 50)) for n in befores]
+    files = [write(tmp_path / "1.fq", reads)]
+    if paired:
+        mates = [(str(n), reverse_complement((ring + ring)[LENGTH + 200 - n :][:50])) for n in befores]
+        files = [*files, write(tmp_path / "2.fq", mates), "--insert", "250,20"]
+    records, _ = mapped(world, tmp_path, *files, *mode, "--stats", str(tmp_path / "s.json"))
+    counted = gassst.Stats.read_json(tmp_path / "s.json")
+    assert counted.mapped == counted.reads == counted.confident == sum(counted.errors.values())
+    for name, bases in reads:
+        primary, *parts = (r for r in records if r.query_name == name and not r.is_read2)
+        before = int(name)
+        assert [part.flag & SUPPLEMENTARY for part in parts] == [SUPPLEMENTARY]
+        places = {(r.reference_start, r.reference_end) for r in (primary, *parts)}
+        assert places == {(LENGTH - before, LENGTH), (0, 50 - before)}
+        assert primary.query_sequence == bases and primary.mapping_quality >= 20
+        assert [r.get_tag("NM") for r in (primary, *parts)] == [0, 0]
+        if paired:
+            assert primary.is_proper_pair and primary.template_length == 250
+        else:
+            assert primary.query_alignment_length == max(before, 50 - before)
+
+
+def test_gaps_near_the_origin_are_counted(world, tmp_path):
+    """The read has what lies beyond the origin behind a gap of two bases on its near side, or on its far one."""
+    two = world[1] + world[1]
+    for at in (LENGTH - 6, LENGTH + 6):
+        read = two[LENGTH - 60 : at] + two[at + 2 : LENGTH + 42]
+        records, _ = mapped(world, tmp_path, write(tmp_path / "r.fq", [("r", read)]))
+        for record in records:
+            pairs = record.get_aligned_pairs(matches_only=True)
+            wrong = sum(record.query_sequence[q] != world[1][r] for q, r in pairs)
+            assert record.get_tag("NM") == wrong + sum(n for kind, n in record.cigartuples if kind in (1, 2))
+        assert (
+            len(records) == 2 and records[0].reference_end >= LENGTH - 6 and records[1].reference_start <= 8
+        )
 
 
 def test_a_mismatch_beyond_the_origin_is_counted(world, tmp_path):
@@ -169,6 +215,32 @@ def test_in_python(world):
     assert sorted((hit.start, hit.end) for hit in hits) == [(0, 10), (LENGTH - 90, LENGTH)]
     with pytest.raises(UsageError, match="circular: no contig has the name 'plasmid'"):
         gassst.Index.build(folder / "ref.fa", circular=["plasmid"])
+
+
+@pytest.mark.parametrize("mode", ["local", "global"])
+def test_real_reads_do_not_see_where_a_genome_is_cut(tmp_path, mode):
+    """Reads of phiX174, whose sequence begins where somebody has cut it: here, or elsewhere."""
+    with gzip.open(DATA / "phix174.fa.gz", "rt") as file:
+        genome = "".join(file.read().upper().split("\n")[1:])
+    with gzip.open(DATA / "phix_SRR1377138_R1.fastq.gz", "rt") as file:
+        lines = file.read().split("\n")
+    reads = [(name.split()[0][1:], bases[:120]) for name, bases in zip(lines[::4], lines[1::4], strict=False)]
+    fastq, columns, over = write(tmp_path / "r.fq", reads), [], 0
+    for cut in (0, 700, 2200, 3900):
+        (tmp_path / "ref.fa").write_text(f">phix\n{genome[cut:] + genome[:cut]}\n")
+        assert main(["index", "-q", str(tmp_path / "ref.fa"), "--circular", "all"]) == 0
+        records, _ = mapped((tmp_path, genome), tmp_path, fastq, "--mode", mode)
+        found = {name: set() for name, _ in reads}
+        for record in records:
+            found[record.query_name] |= {
+                ((at + cut) % len(genome), record.is_reverse) for at in record.get_reference_positions()
+            }
+        over += sum(record.is_supplementary for record in records)
+        columns.append(found)
+    assert over > 5 and sum(map(bool, columns[0].values())) > 80
+    for name, _ in reads:
+        whole = set().union(*(found[name] for found in columns))
+        assert all(len(whole - found[name]) <= 8 for found in columns), name
 
 
 @pytest.mark.parametrize("suffix", ["cram", "sam"])
