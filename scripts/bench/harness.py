@@ -20,7 +20,7 @@ from gassst.cli.main import main as command
 from gassst.errors import GassstError
 from gassst.workers.thread_count import usable_threads
 
-LINE = 2000  # of a JSON file
+LINE = 4000  # of a JSON file
 
 
 def _cpu_model() -> str:

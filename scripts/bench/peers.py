@@ -21,7 +21,6 @@ import datetime
 import itertools
 import json
 import os
-import platform
 import shlex
 import shutil
 import statistics
@@ -31,6 +30,7 @@ import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import harness
 import peer_agreement
 import peer_tables
 import pysam
@@ -45,7 +45,6 @@ from gassst.errors import GassstError, InputError
 from gassst.model.sam_flags import PROPER_PAIR, UNMAPPED
 from gassst.tools.evaluate import count_reads, evaluate
 from gassst.tools.truth import detect, read_alignments
-from gassst.workers.thread_count import usable_threads
 
 GRIDS = {
     "thesis": [(length, error) for length in rizk.LENGTHS for error in rizk.ERRORS],
@@ -297,20 +296,14 @@ def enter(names: list[str], work: Path, reference: Path, args: argparse.Namespac
 
 
 def machine() -> dict:
-    model = platform.processor() or platform.machine()
-    if Path("/proc/cpuinfo").exists():
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        model = next(
-            (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model
-        )
-    ram = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    load = round(os.getloadavg()[0], 2)
+    """The machine as the tables name it."""
+    facts = harness.machine()
     return {
-        "cpu": model,
-        "cores": usable_threads(),
-        "ram_gb": round(ram / 2**30, 1),
-        "system": platform.system(),
-        "load": load,
+        "cpu": facts["cpu"],
+        "cores": facts["cpus"],
+        "ram_gb": round(facts["memory_bytes"] / 2**30, 1),
+        "system": facts["system"].split()[0],
+        "load": round(facts["load"], 2),
     }
 
 

@@ -378,19 +378,6 @@ def test_memory_in_parts_and_no_filters_give_the_whole(sam_lines, small_fastq):
     assert sam_lines(small_fastq, "--batch-size", "13", "-t", "3") == whole
 
 
-def test_eqx_is_m_spelled_out(sam_lines, small_fastq):
-    def merged(cigar: str) -> str:
-        steps = "".join(op * int(n) for n, op in re.findall(r"(\d+)(\D)", cigar)).translate(
-            {ord("="): "M", ord("X"): "M"}
-        )
-        return "".join(f"{len(run.group())}{run.group()[0]}" for run in re.finditer(r"(.)\1*", steps))
-
-    plain = [line.split("\t")[5] for line in sam_lines(small_fastq)]
-    eqx = [line.split("\t")[5] for line in sam_lines(small_fastq, "--eqx")]
-    assert not any("M" in cigar for cigar in eqx) and any("X" in cigar for cigar in eqx)
-    assert [merged(cigar) if cigar != "*" else "*" for cigar in eqx] == plain
-
-
 def test_hits_reported(sam_lines, small_reads, small_fastq):
     def per_read(*options) -> dict[str, int]:
         names = [line.split("\t")[0] for line in sam_lines(small_fastq, *options)]
@@ -437,15 +424,6 @@ def test_unmapped_reads_and_statistics(gassst_map, small_fastq, tmp_path):
     assert re.search(rf"mapped +{len(mapped)} ", error)
 
 
-@pytest.mark.parametrize("name, index", [("out.bam", ".bai"), ("out.cram", ".crai")])
-def test_sort(gassst_map, small_fasta, small_fastq, tmp_path, name, index):
-    assert gassst_map(small_fastq, "-o", tmp_path / name, "--sort")[0] == 0
-    with pysam.AlignmentFile(tmp_path / name, reference_filename=str(small_fasta)) as file:
-        keys = [(r.reference_id % 2**32, r.reference_start) for r in file]
-    assert keys == sorted(keys) and len(keys) == 401
-    assert sorted(p.name for p in tmp_path.iterdir()) == [name, name + index]
-
-
 @pytest.mark.parametrize("name, format", [("out.sam", "bam"), ("out.bam", "sam"), ("out", "cram")])
 def test_format_goes_before_the_name(gassst_map, small_fastq, tmp_path, name, format):
     assert gassst_map(small_fastq, "-o", tmp_path / name, "-O", format)[0] == 0
@@ -477,15 +455,6 @@ def test_opencl_switched_off(gassst_map, monkeypatch, small_fastq, tmp_path, dis
 
 
 # --- failures on the way ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("option", ["-o", "--unmapped", "--stats"])
-def test_full_disk(gassst_map, small_fastq, tmp_path, option):
-    others = ("-o", tmp_path / "out.bam") if option != "-o" else ("-O", "sam")
-    code, _, error = gassst_map(*[small_fastq] * 20, "--single", "-q", *others, option, "/dev/full")
-    assert code == 1
-    assert only_line(error) == "cannot write /dev/full: No space left on device"
-    assert [p.name for p in tmp_path.iterdir()] == ["out.bam"] * (option == "--stats")
 
 
 def test_reader_of_the_output_goes_away(small_index, small_fastq):
