@@ -34,7 +34,7 @@ import peer_tables
 import plots
 import pysam
 from harness import benchmark_parser, run, write_json
-from peer_tools import TOOLS, Job, ReadSet, Tool, indexer, version
+from peer_tools import TOOLS, MapperRun, ReadSet, Tool, indexer, version
 from peers import RunFailed, plain_reference, timed
 
 from gassst.errors import UsageError
@@ -165,7 +165,7 @@ def map_set(name: str, kind: str, one: Set, folder: Path, out: Path) -> float:
         raise RunFailed("not found")
     length = f"-{one.reads.length}" if tool.per_length else ""
     folder = folder / f"{tool.programs[0]}-{one.reference.stem}{length}"
-    job = Job(program, folder, 1, one.reads)
+    job = MapperRun(program, folder, 1, one.reads)
     if not folder.exists():
         folder.mkdir()
         (folder / "reference.fa").symlink_to(one.reference)

@@ -37,7 +37,7 @@ import pysam
 import rizk
 from harness import laid_out
 from peer_agreement import CONFIDENT, TOLERANCE, Placements
-from peer_tools import TOOLS, Job, ReadSet, Tool, find, indexer, version
+from peer_tools import TOOLS, MapperRun, ReadSet, Tool, find, indexer, version
 from turns import NO_LIMIT, RunFailed, timed
 from xopen import xopen
 
@@ -73,8 +73,8 @@ class Contestant:
     indexed: set[int] = field(default_factory=set)
     about: dict = field(default_factory=dict)
 
-    def job(self, reads: ReadSet, threads: int) -> Job:
-        return Job(self.program, self.folder, threads, reads)
+    def job(self, reads: ReadSet, threads: int) -> MapperRun:
+        return MapperRun(self.program, self.folder, threads, reads)
 
     def command(self, reads: ReadSet, threads: int, out: Path) -> list[str]:
         first, *rest = self.tool.map(self.job(reads, threads), str(out))
