@@ -16,10 +16,10 @@ from gassst.local.mates import PAIR_BONUS
 from gassst.local.reseed import STRIDE
 from gassst.model.layouts import HIT, LOCAL_LINE, NO_SCORE, RATING, READ_SUMMARY
 from gassst.model.params import MAX_READ_LENGTH, MapParams, Scoring
+from gassst.model.presets import EXTRA_STRATA
 from gassst.model.stats import Stats
 from gassst.search.arrays import Seen
 from gassst.search.host import HostBackend
-from gassst.search.plan import EXTRA_STRATA
 
 # Every two neighbours occur once, so that no base foretells the next: each is worth four letters.
 UNIT = b"AACAGATCCGCTGGTT"

@@ -113,82 +113,57 @@ ISA_INLINE void band_find_differences(band_words *words)
         band_row(a, b, &state);                            \
     }
 
+#define BAND_NOINLINE static ISA_TARGET __attribute__((noinline))
+
 /* Up to 32 rows of a half of a block, of lanes with one read: bits r of `read_low` and `read_high` are its bases, and
  * those of `ambiguous` are set where the low bit alone counts. */
-ISA_INLINE void band_rows_of_one(const band_words *words, int half, uint32_t read_low, uint32_t read_high,
-                               uint32_t ambiguous, int rows, band_state *io)
+BAND_NOINLINE void band_rows_of_one(const band_words *words, int half, uint32_t read_low, uint32_t read_high,
+                                    uint32_t ambiguous, int rows, band_state *io)
 {
     const band_vec(*differ)[3] = words->differ;
     band_state state = *io;
+    read_high &= ~ambiguous;
 #define BAND_BASE(r) (((read_low >> (r)) & 1) + 2 * ((read_high >> (r)) & 1) + 4 * ((ambiguous >> (r)) & 1))
     BAND_LOOP(rows, BAND_NEAR(differ[BAND_BASE(r)][half], r), BAND_FAR(differ[BAND_BASE(r)][half + 1], r))
 #undef BAND_BASE
     *io = state;
 }
 
-static ISA_TARGET __attribute__((noinline)) void band_rows_of_plain(const band_words *words, int half, uint32_t read_low,
-                                                                      uint32_t read_high, int rows, band_state *io)
-{
-    band_rows_of_one(words, half, read_low, read_high, 0, rows, io);
-}
-
-static ISA_TARGET __attribute__((noinline)) void band_rows_of_converted(const band_words *words, int half,
-                                                                          uint32_t read_low, uint32_t read_high,
-                                                                          uint32_t ambiguous, int rows, band_state *io)
-{
-    band_rows_of_one(words, half, read_low, read_high & ~ambiguous, ambiguous, rows, io);
-}
-
-/* Of lanes with reads of their own. `over`: bits of rows behind the end of the read, or NULL where no read ends here.
- * `converted`: a constant; may reads have ambiguous bases. */
-ISA_INLINE void band_rows(const band_words *words, int half, const uint32_t *over, int converted, int rows, band_state *io)
+/* Of lanes with reads of their own. `over`: bits of rows behind the end of the read; NULL where no read ends here or has
+ * ambiguous bases. */
+ISA_INLINE void band_rows(const band_words *words, int half, const uint32_t *over, int rows, band_state *io)
 {
     const band_vec low[2] = {words->low[half], words->low[half + 1]};
     const band_vec high[2] = {words->high[half], words->high[half + 1]};
     const band_vec read_low = words->read[half], read_high = words->read[2 + half];
     band_state state = *io;
-    const band_vec ambiguous = converted ? words->ambiguous[half] : (band_vec){0};
-#define BAND_DIFFER(w, r)                                                                             \
-    (converted ? (BAND_SPREAD(read_low, r) ^ low[w]) |                                                \
-                     ((BAND_SPREAD(read_high, r) ^ high[w]) & ~BAND_SPREAD(ambiguous, r))            \
-               : (BAND_SPREAD(read_low, r) ^ low[w]) | (BAND_SPREAD(read_high, r) ^ high[w]))
     if (over) {
-        const band_vec end = BAND_LOAD(over);
+        const band_vec end = BAND_LOAD(over), both = ~words->ambiguous[half];
+#define BAND_DIFFER(w, r) \
+    ((BAND_SPREAD(read_low, r) ^ low[w]) | ((BAND_SPREAD(read_high, r) ^ high[w]) & BAND_SPREAD(both, r)))
         BAND_LOOP(rows, BAND_NEAR(BAND_DIFFER(0, r), r) & ~BAND_SPREAD(end, r),
                   BAND_FAR(BAND_DIFFER(1, r), r) & ~BAND_SPREAD(end, r))
-    } else {
-        BAND_LOOP(rows, BAND_NEAR(BAND_DIFFER(0, r), r), BAND_FAR(BAND_DIFFER(1, r), r))
-    }
 #undef BAND_DIFFER
+    } else {
+#define BAND_DIFFER(w, r) ((BAND_SPREAD(read_low, r) ^ low[w]) | (BAND_SPREAD(read_high, r) ^ high[w]))
+        BAND_LOOP(rows, BAND_NEAR(BAND_DIFFER(0, r), r), BAND_FAR(BAND_DIFFER(1, r), r))
+#undef BAND_DIFFER
+    }
     *io = state;
 }
 
-static ISA_TARGET __attribute__((noinline)) void band_rows_within(const band_words *words, int half, int rows,
-                                                                    band_state *io)
+BAND_NOINLINE void band_rows_within(const band_words *words, int half, int rows, band_state *io)
 {
-    band_rows(words, half, NULL, 0, rows, io);
+    band_rows(words, half, NULL, rows, io);
 }
 
 /* `left`: rows of each lane. */
-ISA_INLINE void band_rows_with_ends(const band_words *words, int half, const uint32_t *left, int converted, int rows,
-                                  band_state *io)
+BAND_NOINLINE void band_rows_at_ends(const band_words *words, int half, const uint32_t *left, int rows, band_state *io)
 {
     uint32_t over[BAND_LANES];
     for (int l = 0; l < BAND_LANES; l++)
         over[l] = left[l] > 32u * half ? ~(uint32_t)first_bases(left[l] - 32 * half) : ~(uint32_t)0;
-    band_rows(words, half, over, converted, rows, io);
-}
-
-static ISA_TARGET __attribute__((noinline)) void band_rows_at_ends(const band_words *words, int half,
-                                                                     const uint32_t *left, int rows, band_state *io)
-{
-    band_rows_with_ends(words, half, left, 0, rows, io);
-}
-
-static ISA_TARGET __attribute__((noinline)) void band_rows_converted(const band_words *words, int half,
-                                                                       const uint32_t *left, int rows, band_state *io)
-{
-    band_rows_with_ends(words, half, left, 1, rows, io);
+    band_rows(words, half, over, rows, io);
 }
 
 /* Least errors of any diagonal: prefix sums of VP - VN, in each byte for its eight diagonals, then over the bytes. */
@@ -229,28 +204,21 @@ ISA_INLINE void band_advance_one(const band_block *block, const uint64_t *read, 
     const uint64_t ambiguous = read[1] & read[2];
     for (int half = 0; half < 2; half++) {
         const uint32_t low = (uint32_t)(read[0] >> 32 * half), high = (uint32_t)(read[1] >> 32 * half);
-        if (ambiguous)
-            band_rows_of_converted(&words, half, low, high, (uint32_t)(ambiguous >> 32 * half), (int)rows - 32 * half,
-                                   state);
-        else
-            band_rows_of_plain(&words, half, low, high, (int)rows - 32 * half, state);
+        band_rows_of_one(&words, half, low, high, (uint32_t)(ambiguous >> 32 * half), (int)rows - 32 * half, state);
     }
 }
 
-/* Of lanes with several, whose rows that are left lie beside one another. `ambiguous`: by half and lane; NULL where no
-   read has any. */
-ISA_INLINE void band_advance(const band_block *block, const uint32_t *ambiguous, const uint32_t *left, uint32_t least,
-                           uint32_t most, band_state *state)
+/* Of lanes with several, whose rows that are left lie beside one another. `ambiguous`: by half and lane, if `any`. */
+ISA_INLINE void band_advance(const band_block *block, const uint32_t *ambiguous, int any, const uint32_t *left,
+                             uint32_t least, uint32_t most, band_state *state)
 {
     band_words words;
     band_turn_reference(block, &words);
     band_turn(block->read, words.read);
     for (uint32_t half = 0; half < 2; half++) {
         const int rows = (int)most - 32 * (int)half;
-        if (ambiguous) {
-            words.ambiguous[half] = BAND_LOAD(ambiguous + BAND_LANES * half);
-            band_rows_converted(&words, half, left, rows, state);
-        } else if (least == most || least >= 32 * half + 32)
+        words.ambiguous[half] = BAND_LOAD(ambiguous + BAND_LANES * half);
+        if (!any && (least == most || least >= 32 * half + 32))
             band_rows_within(&words, half, rows, state);
         else
             band_rows_at_ends(&words, half, left, rows, state);
@@ -353,7 +321,7 @@ static ISA_TARGET void band_bounds(const band_planes_of *planes, const band_site
                     ambiguous[l] = (uint32_t)of_lane, ambiguous[BAND_LANES + l] = (uint32_t)(of_lane >> 32);
                     any |= of_lane;
                 }
-                band_advance(&block, any ? ambiguous : NULL, left, fewest, most, &state);
+                band_advance(&block, ambiguous, any != 0, left, fewest, most, &state);
             } else {
                 band_advance_one(&block, planes->reads + read[0], most, &state);
             }

@@ -18,7 +18,9 @@ from gassst.model.read_batch import PackedReads
 from gassst.model.times import Times
 
 WORDS = (1, 2, 4, 8)
-WIDTHS = (16, 32, 64, 128, 256, 512)  # of the bands of local alignments
+WIDTHS = tuple(
+    16 << i for i in range(6)
+)  # of the bands of local alignments, up to LOCAL_WIDTH of local_lanes.h
 BAD_EDITS = 0xFFFF  # band.h
 
 Pairs = tuple[U32, I64]
@@ -55,7 +57,7 @@ class ReadsHandle(ABC):
     times: Times
 
     def __init__(self, packed: PackedReads):
-        self.planes = np.ascontiguousarray(packed.planes, np.uint64).reshape(-1, 3)
+        self.planes = np.ascontiguousarray(packed.planes, np.uint64)
         self.plane_start = u32(packed.plane_start)
         self.lengths = u32(packed.lengths)
         if not fit(self.planes, self.plane_start, self.lengths):

@@ -62,7 +62,7 @@ class CpuExtender:
     name = "cpu"
 
     def __init__(self, reference_planes: U64, instruction_set: str | None = None):
-        self.reference = np.ascontiguousarray(reference_planes, np.uint64).reshape(-1, 3)
+        self.reference = np.ascontiguousarray(reference_planes, np.uint64)
         self.instruction_set = instruction_set or instruction_sets()[0]
         self.counters = Times()
         self._lock = threading.Lock()

@@ -20,7 +20,10 @@ from gassst.index.miss_model import miss_share
 from gassst.index.reference import Reference
 from gassst.model.array_types import COORDINATE_BITS
 from gassst.model.params import MAX_READ_LENGTH
+from gassst.model.presets import EXTRA_STRATA
 
+LETTERS = 4.0
+"""Of bases, where all are as frequent."""
 LENGTHS = (35, 50, 75, 100, 150, 250)
 """Bases of the substrings."""
 DIFFERENCES = 20
@@ -33,8 +36,6 @@ TEMPLATE = 300
 """Bases of a template, at least twice those of its substrings."""
 SEED, OCCURRENCES = 16, 256
 """Bases of the disjoint seeds that lead to copies; those that occur more often are passed over."""
-NEAR = 2
-"""Differences of a copy that a search would count beside the best place."""
 LEAST_FOUND = 0.15
 """Copies with so many differences that the seeds find a smaller share are not counted."""
 SAME_PLACE = 16
@@ -50,7 +51,7 @@ class Spectrum:
     ----------
     shares : float32[2, 2, lengths, differences]
         Of substrings (first axis 0) and of templates of two (1) without an exact copy. Second axis 0: the share whose
-        nearest copy has so many differences. 1: of those with a copy of at most `NEAR`, whose next nearest has.
+        nearest copy has so many differences. 1: of those with a copy of at most `EXTRA_STRATA`, whose next nearest has.
     """
 
     SHAPE = (2, 2, len(LENGTHS), DIFFERENCES)
@@ -129,7 +130,8 @@ def _templates(reference: Reference, m: int) -> tuple[NDArray[np.int64], NDArray
     at = starts[:, :, None] + np.arange(m)
     word, bit = at >> 6, (at & 63).astype(np.uint64)
     low, high, masked = (
-        ((reference.planes[word, plane] >> bit) & np.uint64(1)).astype(np.uint8) for plane in range(3)
+        ((plane >> bit) & np.uint64(1)).astype(np.uint8)
+        for plane in np.moveaxis(reference.planes[word], -1, 0)
     )
     whole = ~masked.any(axis=(1, 2))
     letters = np.frombuffer(b"ACGT", np.uint8)[low[whole] | high[whole] << 1]
@@ -159,7 +161,7 @@ def _shares(lookup: Any, own: NDArray[np.int64], bases: NDArray[np.uint8]) -> ND
 
 def _seed_length(index: Any) -> int:
     """Bases of a seed that chance finds as rarely as `SEED` of four letters, as far as the index allows."""
-    return min(round(SEED * np.log(4) / np.log(index.letters)), index.longest_seed)
+    return min(round(SEED * np.log(LETTERS) / np.log(index.letters)), index.longest_seed)
 
 
 def _by_found(share: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -187,8 +189,8 @@ def _nearest(number: NDArray[np.float64]) -> NDArray[np.float64]:
         some = np.flatnonzero(number.any(axis=1))
         nearest = (number[some] > 0).argmax(axis=1)
         shares[known] = np.bincount(nearest, minlength=DIFFERENCES) / len(number)
-        near = some[nearest <= NEAR]
-        nearest = nearest[nearest <= NEAR]
+        near = some[nearest <= EXTRA_STRATA]
+        nearest = nearest[nearest <= EXTRA_STRATA]
         number = number[near]
         number[np.arange(len(near)), nearest] -= 1
     return shares
@@ -221,9 +223,8 @@ def _copies(lookup: Any, context: _Context, own: NDArray[np.int64]) -> Copies:
     read_strand, bucket = (keys >> 32).astype(np.uint32), (keys & 0xFFFFFFFF).astype(np.uint32)
     margin, words = np.full(n, 32 * WORDS - (1 << SHIFT) // 2, np.uint32), np.full(n, WORDS, np.uint8)
     first = _bookkeeping.bands_of(read_strand, bucket, SHIFT, margin, words)[0]
-    planes = np.ascontiguousarray(context.index.reference.planes).reshape(-1, 3)
     band = Band(
-        planes,
+        np.ascontiguousarray(context.index.reference.planes),
         context.packed.planes,
         context.packed.plane_start,
         context.packed.lengths,

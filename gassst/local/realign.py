@@ -17,11 +17,11 @@ from gassst.local.align import Aligner
 from gassst.local.mates import PAIR_BONUS, pair_up
 from gassst.local.reseed import STRIDE, PassedOver, diagonals_of_copies, look_again, seed_length
 from gassst.model.array_types import U32
+from gassst.model.presets import EXTRA_STRATA
 from gassst.model.rules import optional, rule
 from gassst.search.arrays import BatchResult, GlobalResult
 from gassst.search.context import PairContext
 from gassst.search.host import HostBackend
-from gassst.search.plan import EXTRA_STRATA
 
 SPLIT = rule("supplementary", "Reports further parts of a read elsewhere.")
 

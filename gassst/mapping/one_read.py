@@ -12,11 +12,12 @@ from gassst.index.seed_index import SeedIndex
 from gassst.local.align import compiled_aligner
 from gassst.local.mates import PAIR_BONUS
 from gassst.model.params import MapParams
+from gassst.model.presets import EXTRA_STRATA
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY
 from gassst.reads.adapters import KNOWN, RULES
 from gassst.search.filters import Cascade
 from gassst.search.host import given_up
-from gassst.search.plan import EXTRA_STRATA, SearchPlan
+from gassst.search.plan import SearchPlan
 
 T = TypeVar("T")
 # Letters of a read that the compiled search takes as they are; others are for the rules for records.

@@ -52,5 +52,3 @@ LOCAL_LINE = np.dtype([tuple(field.split(":")) for field in _LINE.split()])
 SOFT_CLIP = 4  # an operation of CIGARs in BAM
 NO_SCORE = 0xFFFF
 NO_SUBOPTIMAL = np.iinfo(np.int32).min
-SAME_PLACE = 10
-"""Diagonals within which two alignments are at one place, as gassst/_core/same_place.pxd has it."""

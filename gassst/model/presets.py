@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+EXTRA_STRATA = 2
+"""Strata that count beyond the best one: enough to tell how far the second best is."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Preset:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from math import log10
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +18,16 @@ ENOUGH_READS = 64
 MOST_BASES = 10_000.0
 # Share of reads that are taken to be unlike their library: with gaps, or of another genome.
 UNLIKE = 0.01
+
+
+def phred(chance: float) -> float:
+    """Of a chance, not rounded."""
+    return -10 * log10(chance)
+
+
+def share(seen: Any, of: Any) -> Any:
+    """The share that so many of a number suggest: a half of one more is expected, as nothing is known of it."""
+    return (seen + 0.5) / (of + 1)
 
 
 @dataclass(frozen=True)
@@ -54,7 +65,7 @@ class ErrorRate:
         e, m = mismatches[some].astype(np.int64), aligned[some].astype(np.int64)
         # Sums of whole numbers: the order of the reads, and so the number of threads, does not matter.
         total, squares, pairs_of_bases = int(m.sum()), int((m * m).sum()), int((m * (m - 1)).sum())
-        rate = (int(e.sum()) + 0.5) / (total + 1)
+        rate = share(int(e.sum()), total)
         deviation = int((e * e).sum()) - 2 * rate * int((e * m).sum()) + rate**2 * squares
         # Correlation of two bases of a read.
         alike = (deviation / (rate * (1 - rate)) - total) / pairs_of_bases
@@ -64,17 +75,17 @@ class ErrorRate:
     @property
     def cost(self) -> int:
         """Phred of a mismatch that no deamination explains, where those are known."""
-        return round(-10 * log10(self.damage[0]))
+        return round(phred(self.damage[0]))
 
     @property
     def costs(self) -> np.ndarray:
         """uint16[d, 2, 2]: the same of C read as T and of G read as A, by distance from the 5' and the 3' end."""
-        phred = np.rint(-10 * np.log10(self.damage[1:])).astype(np.uint16)
-        return np.minimum(phred, self.cost).reshape(-1, 2, 2)
+        costs = np.rint([phred(chance) for chance in self.damage[1:]]).astype(np.uint16)
+        return np.minimum(costs, self.cost).reshape(-1, 2, 2)
 
-    def errors(self, phred: np.ndarray) -> np.ndarray:
-        """float64[n]: how many mismatches of the average kind are as unlikely (int64[n])."""
-        return phred / (-10 * log10(self.rate / 3))
+    def errors(self, costs: np.ndarray) -> np.ndarray:
+        """float64[n]: how many mismatches of the average kind are as unlikely (int64[n], Phred)."""
+        return costs / phred(self.rate / 3)
 
     @property
     def table(self) -> Odds:
@@ -98,9 +109,9 @@ def deamination(cycles: np.ndarray, damage: np.ndarray) -> tuple[float, ...]:
     if not ((total >= ENOUGH_READS) & (total > 2 * total[:, ::-1])).any():
         return ()
     bases, mismatches = cycles[: len(seen), :2].sum(axis=0).tolist()
-    # Ten of the twelve ways to read a base as another one are left.
-    other = (mismatches - int(total[0].sum()) + 0.5) / (bases + 1) / 3 * 12 / 10
-    return (other, *((seen + 0.5) / (of + 1)).ravel().tolist())
+    # Ten of the twelve ways to read a base as another one are left: 2.5 for each base.
+    other = share(mismatches - int(total[0].sum()), bases) / 2.5
+    return (other, *share(seen, of).ravel().tolist())
 
 
 # Of reads of which nothing is known but themselves: 0.613 errors before their own.

@@ -16,7 +16,7 @@ from gassst.errors import InputError, UsageError, unreadable
 from gassst.files.whole_file import write_text
 from gassst.model.params import LONGEST_TEMPLATE, ORIENTATIONS, STRETCH
 from gassst.model.slices import slices
-from gassst.pairing.error_rate import ENOUGH_READS, MOST_BASES, UNKNOWN_LIBRARY, ErrorRate
+from gassst.pairing.error_rate import ENOUGH_READS, MOST_BASES, UNKNOWN_LIBRARY, ErrorRate, phred
 
 # At the head of the input: the same number whatever the batches and threads. A mean of 2,048 pairs lies within a
 # twentieth of a standard deviation. 1,024 place as many mates right; 16,384 cost half as much again for 20,000
@@ -27,6 +27,8 @@ ENOUGH_PAIRS = ENOUGH_READS // 2
 # each other, too.
 CLEAR_SHARE = 0.05
 MIN_SD = 2.0
+# A pair is proper within so many standard deviations of the mean, or interquartile ranges of a quartile.
+DEVIATIONS, RANGES = 4, 3
 RATES = 1e-12, 1 - 1e-12  # of a file: of fewer than 10^12 bases no rate beyond is learned
 REFERENCE_RUNS = (0, 2)  # BAM operations M and D
 
@@ -72,13 +74,13 @@ class InsertModel:
 
     @classmethod
     def given(cls, orientation: str, mean: float, sd: float) -> InsertModel:
-        """Proper within four standard deviations. Raises UsageError for numbers out of range."""
+        """Proper within `DEVIATIONS` standard deviations. Raises UsageError for numbers out of range."""
         if not (0 < mean <= LONGEST_TEMPLATE and 0 < sd <= LONGEST_TEMPLATE):
             raise UsageError(
                 f"insert size {mean:g},{sd:g}: mean and deviation must be from 1 to {LONGEST_TEMPLATE}"
             )
         sd = max(float(sd), MIN_SD)  # gaps of a read move its ends
-        low, high = max(1, math.floor(mean - 4 * sd)), math.ceil(mean + 4 * sd)
+        low, high = max(1, math.floor(mean - DEVIATIONS * sd)), math.ceil(mean + DEVIATIONS * sd)
         return cls(orientation, float(mean), sd, low, high)
 
     @classmethod
@@ -95,8 +97,8 @@ class InsertModel:
         core = known[bisect_left(known, q1 - 2 * spread) : bisect_right(known, q3 + 2 * spread)]
         n, total, squares = len(core), sum(core), sum(size * size for size in core)
         mean, sd = total / n, max(math.sqrt(n * squares - total * total) / n, MIN_SD)
-        low = max(1, math.floor(min(q1 - 3 * spread, mean - 4 * sd)))
-        high = min(LONGEST_TEMPLATE, math.ceil(max(q3 + 3 * spread, mean + 4 * sd)))
+        low = max(1, math.floor(min(q1 - RANGES * spread, mean - DEVIATIONS * sd)))
+        high = min(LONGEST_TEMPLATE, math.ceil(max(q3 + RANGES * spread, mean + DEVIATIONS * sd)))
         return cls(orientation, mean, sd, low, high, len(templates))
 
     @property
@@ -107,7 +109,7 @@ class InsertModel:
     def unpaired_phred(self, n_bases: int) -> float:
         """What mates out of place cost: one pair in a hundred is, and then the other mate lies anywhere."""
         density = 2 * max(n_bases, 1) / (self.sd * math.sqrt(2 * math.pi))
-        return 20 + 10 * math.log10(max(density, 1))
+        return 20 - phred(max(density, 1))
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -22,6 +22,7 @@ from gassst.index.reference import contig_before
 from gassst.model.array_types import COORDINATE, F64, I64, U8, U16, U32, U64, place_keys
 from gassst.model.layouts import NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
 from gassst.model.params import EVERY_HIT, MapParams
+from gassst.model.presets import EXTRA_STRATA
 from gassst.model.rules import rule
 from gassst.model.stats import Stats
 from gassst.model.times import Times
@@ -37,7 +38,7 @@ from gassst.search.arrays import (
 from gassst.search.backend import Grouped, Resolved, Selected
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.dense import DenselyLooked, DenseSeeds
-from gassst.search.plan import EXTRA_STRATA, SeedRows
+from gassst.search.plan import SeedRows
 from gassst.search.state import ReadStates, SearchState
 
 # Reads that go through the stages together.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from gassst._core import pair_scoring as _pair_scoring
 from gassst.model.layouts import NO_SCORE
 from gassst.model.params import EVERY_HIT
+from gassst.model.presets import EXTRA_STRATA
 from gassst.search import single
 from gassst.search.arrays import GlobalResult
 from gassst.search.context import PairContext
 from gassst.search.host import HostBackend
-from gassst.search.plan import EXTRA_STRATA
 from gassst.search.state import ReadStates
 
 # Phred of an error, where the places of a pair are compared: near what reads with 2 % errors tell.

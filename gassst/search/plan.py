@@ -24,6 +24,8 @@ from weakref import WeakValueDictionary, proxy
 import numpy as np
 
 from gassst._core.mapq import Cases, Odds, Rater, chance_hits
+from gassst.bands.base import WORDS
+from gassst.index.file import SORTED
 from gassst.index.miss_model import (
     MISS_ERRORS,
     NO_SEEDS,
@@ -37,9 +39,9 @@ from gassst.index.miss_model import (
     stage_miss,
     stage_misses,
 )
-from gassst.index.spectrum import LENGTHS, Spectrum
+from gassst.index.spectrum import LENGTHS, LETTERS, Spectrum
 from gassst.model.params import MAX_ERRORS, MAX_GAPS, MAX_READ_LENGTH, MIN_READ_LENGTH, MapParams
-from gassst.model.presets import PRESETS
+from gassst.model.presets import EXTRA_STRATA, PRESETS
 from gassst.model.rules import rule
 from gassst.pairing.error_rate import ErrorRate
 from gassst.workers.forks import watch_forks
@@ -57,8 +59,6 @@ LIKELY_ERRORS = 10
 COPIES = 100
 # Share of reads without a place, which pay for every stage. 0.002 to 0.005 make the same stages of 75 and 100 bases.
 NOWHERE = 0.005
-# Strata that count beyond the best one: enough to tell how far the second best is.
-EXTRA_STRATA = 2
 TANDEM_COPIES = rule(
     "tandem-copies", "Bounds the mapping quality of reads in tandem repeats by the copies beside them."
 )
@@ -76,13 +76,18 @@ class SeedRows(NamedTuple):
     every: np.ndarray
 
 
+def errors_within(m: int, identity: float) -> int:
+    """Most errors of an alignment of `m` bases with at least this identity, in per cent."""
+    return min(MAX_ERRORS, math.floor(m * (100 - identity) / 100 + 1e-9))
+
+
 @lru_cache(maxsize=4096)
-def default_errors(m: int, n_bases: int, letters: float = 4.0) -> int:
+def default_errors(m: int, n_bases: int, letters: float = LETTERS) -> int:
     """Errors allowed by default in a read of `m` bases on a reference of `n_bases`.
 
     20 % of the read, but never so many that a random read would be expected to align by chance.
     """
-    errors = min(MAX_ERRORS, math.floor(m * (100 - DEFAULT_IDENTITY) / 100))
+    errors = errors_within(m, DEFAULT_IDENTITY)
     while errors > 0 and chance_hits(m, errors, n_bases, letters) > CHANCE_HITS:
         errors -= 1
     return errors
@@ -140,7 +145,7 @@ class LengthPlan:
 
 def band_words(gaps: int, shift: int) -> int:
     """Words of 64 diagonals that hold a bucket of 2^shift diagonals and `gaps` more on either side."""
-    return next(w for w in (1, 2, 4, 8) if 64 * w >= 2 * gaps + (1 << shift))
+    return next(w for w in WORDS if 64 * w >= 2 * gaps + (1 << shift))
 
 
 class SearchPlan:
@@ -178,7 +183,12 @@ class SearchPlan:
     MAX_STAGES = 8  # bits of SearchState.looked
 
     def __init__(
-        self, params: MapParams, k: int, n_bases: int, spectrum: Spectrum | None = None, letters: float = 4.0
+        self,
+        params: MapParams,
+        k: int,
+        n_bases: int,
+        spectrum: Spectrum | None = None,
+        letters: float = LETTERS,
     ):
         self.params, self.k, self.n_bases, self.letters = params, k, n_bases, letters
         self.spectrum = spectrum or Spectrum.none()
@@ -198,7 +208,7 @@ class SearchPlan:
         self.seed_count, self.disjoint = self.seed_length.copy(), self.seed_length.copy()
         self.seed_every = np.ones((self.MAX_STAGES, size), np.uint16)
         self.affordable = math.ceil(math.log(max(n_bases, 4), letters))
-        self.caps = np.array([self.occurrence_cap(w) for w in range(k + 17)], np.uint32)
+        self.caps = np.array([self.occurrence_cap(w) for w in range(k + SORTED + 1)], np.uint32)
         self.known_lengths = np.zeros(size, bool)
         self.missed_after = np.zeros((size, 1 + self.MAX_STAGES, MISS_ERRORS))
         # Asked for the same few hundred in every batch; by a proxy, for a plan is to end with its last reference.
@@ -285,7 +295,7 @@ class SearchPlan:
         """Most errors of an alignment of a read of `m` bases."""
         if self.params.min_identity is None:
             return default_errors(m, self.n_bases, self.letters)
-        return min(MAX_ERRORS, math.floor(m * (100 - self.params.min_identity) / 100 + 1e-9))
+        return errors_within(m, self.params.min_identity)
 
     def _missed(self, m: int, errors: int, complete: int, looked: int) -> float:
         """Share of alignments of `m` bases with `errors` errors that a search would have missed.
@@ -321,7 +331,7 @@ class SearchPlan:
         A search for all hits, or those of the best stratum, misses nothing where it passes over no seed, unless that
         takes seeds that are too short.
         """
-        longest = min(self.k + 16, m)
+        longest = min(self.k + SORTED, m)
         if self.params.seed_length is not None:
             return min(self.params.seed_length, longest)
         affordable = self.affordable
@@ -339,7 +349,7 @@ class SearchPlan:
         is_lossless = w * (errors + 1) <= m
         if self.params.exhaustive:
             last = Stage(w, errors + 1, True) if is_lossless else self._cheapest(m, w, errors, False, 1)[0]
-            whole = Stage(min(m, self.k + 16), 1, True)
+            whole = Stage(min(m, self.k + SORTED), 1, True)
             return [whole, last] if self.params.strata and errors else [last]
         return self._cheapest(m, w, errors, is_lossless, self.MAX_STAGES)
 
@@ -354,7 +364,7 @@ class SearchPlan:
         most = errors if is_lossless else m // w
         # A stage shows every rival of a read without errors, within `EXTRA_STRATA`, where its bases allow that.
         fewest = min(EXTRA_STRATA + 1, most)
-        stages = [Stage(min(m // s, self.k + 16), s, True) for s in range(max(fewest, 1), most + 1)]
+        stages = [Stage(min(m // s, self.k + SORTED), s, True) for s in range(max(fewest, 1), most + 1)]
         if is_lossless:
             stages.append(Stage(w, errors + 1, True))
         else:

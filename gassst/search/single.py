@@ -7,10 +7,10 @@ make it so (docs/pipeline.md): a band is scored for a bucket, not for the seed t
 from __future__ import annotations
 
 from gassst.model.params import EVERY_HIT, MAX_ERRORS
+from gassst.model.presets import EXTRA_STRATA
 from gassst.search.arrays import GlobalResult
 from gassst.search.backend import Anchors, Buckets, Candidates, Reads, Scored, Seeds, StagePasses, State
 from gassst.search.host import HostBackend
-from gassst.search.plan import EXTRA_STRATA
 
 
 def search(backend: HostBackend) -> GlobalResult:

@@ -22,6 +22,7 @@ from gassst.index.miss_model import dense_seeds
 from gassst.index.reference import Reference
 from gassst.index.spectrum import DIFFERENCES, LENGTHS, Spectrum
 from gassst.model.layouts import NO_SCORE
+from gassst.model.presets import EXTRA_STRATA
 from gassst.model.stats import Stats
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate
 from gassst.reads.in_memory import batch_of_records
@@ -29,7 +30,6 @@ from gassst.search import single
 from gassst.search.context import BatchContext
 from gassst.search.dense import DenseSeeds
 from gassst.search.host import HostBackend
-from gassst.search.plan import EXTRA_STRATA
 
 COPIES, ELEMENT = 300, 60  # a seed is passed over from 257 copies on
 

@@ -19,12 +19,13 @@ from gassst._core.mapq import Odds
 from gassst.bands.cpu import CpuExtender
 from gassst.local.align import Aligner
 from gassst.local.mates import PAIR_BONUS, pair_up
-from gassst.model.layouts import SAME_PLACE
 from gassst.model.params import MAX_READ_LENGTH, MapParams, Scoring
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
 from gassst.search.host import HostBackend
 from gassst.search.paired import EDIT_PHRED
+
+SAME_PLACE = 10  # diagonals within which two alignments are at one place
 
 SCORING = Scoring(min_score=45)
 LEAST = 45 - PAIR_BONUS

@@ -35,8 +35,3 @@ def test_sentinels_agree():
     high, low = values.pop("NO_SUBOPTIMAL").split(" - ")
     assert int(high, 16) - int(low) == layouts.NO_SUBOPTIMAL
     assert not values
-
-
-def test_what_is_one_place_agrees():
-    text = (Path(layouts.__file__).parents[1] / "_core" / "same_place.pxd").read_text()
-    assert re.findall(r"^    SAME_PLACE = (\d+)$", text, re.MULTILINE) == [str(layouts.SAME_PLACE)]
