@@ -24,7 +24,7 @@ HOST_NS, HOST_NS_MORE = 70, 20
 START, START_PER_GB = 1.9, 1.0
 """s until the device answers, its kernels to be compiled; 0.9 of them where the driver has kept those."""
 COST = 0.8
-"""s that a run is longer where the device never answers: its process takes cores from the host."""
+"""s that a run is longer where the device never answers: finding it takes cores from the host."""
 
 
 class Task(NamedTuple):

@@ -17,6 +17,7 @@ from gassst.errors import DeviceError
 from gassst.gpu.devices import is_named
 from gassst.gpu.found import Looked
 from gassst.gpu.index import IN_FLIGHT, SOURCES, SOURCES_OF_ALL
+from gassst.gpu.probe import ALL_PLACES, SEARCH, tried
 from gassst.gpu.search import DeviceSearch, is_looked_up, is_searched, is_taken, paced
 from gassst.gpu.trial import Trial
 from gassst.index.lookup import WholeIndex
@@ -85,7 +86,7 @@ class LateSearch:
                     "device %s: neither seeds are looked up nor reads searched there in such a run",
                     self.device,
                 )
-                self._tried()
+                self._tried(SEARCH)
             return None
         if self._thread is None:
             name, of_run = "gassst-device", (with_mates,)
@@ -129,10 +130,8 @@ class LateSearch:
 
     # --- the thread ----------------------------------------------------------------------------------------------
 
-    def _tried(self) -> str | None:
-        from gassst.gpu.probe import tried
-
-        return tried(self.device, self._params.threads).device
+    def _tried(self, kind: str) -> str | None:
+        return tried(self.device, self._params.threads, kind).device
 
     def _start(self, with_mates: bool) -> None:
         """Find the device, put the index there, and have it search what the host knows."""
@@ -155,10 +154,11 @@ class LateSearch:
         began, index, params = time.monotonic(), self._index, self._params
         params = params.for_pairs() if with_mates else params.for_single()
         trial = Trial.of(index, self._plan, self._cascade, params, with_mates)
-        info, device = platforms.choose(self._tried(), params.threads)
+        is_of_all = params.exhaustive and not with_mates
+        info, device = platforms.choose(self._tried(ALL_PLACES if is_of_all else SEARCH), params.threads)
         found = time.monotonic() - began
         self._found.set()
-        sources = SOURCES_OF_ALL if params.exhaustive and not with_mates else SOURCES
+        sources = SOURCES_OF_ALL if is_of_all else SOURCES
         search = DeviceSearch(index, Engine(info, device, index.reference.planes), sources=sources)
         if search.on_device() is None:
             return None

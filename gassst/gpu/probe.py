@@ -1,8 +1,8 @@
 """A trial of an OpenCL device in a process of its own.
 
 A driver or a compiler that fails may take its process with it: on a full disk, with a damaged cache, with little
-address space. So another process finds the device first, builds every program there and aligns a few pairs. Where
-that crashes, it is tried once more with empty caches. `python -m gassst.gpu.probe` is that process.
+address space. So another process finds the device first, builds the programs that a run needs, and searches or aligns a
+few reads. Where that crashes, it is tried once more with empty caches. `python -m gassst.gpu.probe` is that process.
 """
 
 from __future__ import annotations
@@ -22,14 +22,16 @@ import numpy as np
 
 from gassst.errors import DeviceError
 from gassst.files.scratch import Scratch
-from gassst.model.params import Scoring
+from gassst.model.params import MapParams, Scoring
 from gassst.reads.in_memory import batch_of_records
 from gassst.workers.children import end_with_stdin
 
 if TYPE_CHECKING:
+    import pyopencl as cl
     from numpy.typing import NDArray
 
     from gassst.bands.cpu import CpuExtender
+    from gassst.gpu.device import DeviceInfo
     from gassst.gpu.opencl import OpenCLExtender
     from gassst.model.array_types import U64
     from gassst.model.read_batch import PackedReads
@@ -59,10 +61,14 @@ class Verdict(NamedTuple):
     ended: bool = False
 
 
-def _verdict(device: str, threads: int, environment: dict[str, str]) -> Verdict:
+BANDS, SEARCH, ALL_PLACES = "bands", "search", "all"
+"""What is tried: bands of every width, or a whole search, of the best places or of all."""
+
+
+def _verdict(device: str, threads: int, kind: str, environment: dict[str, str]) -> Verdict:
     """Asks a process with this environment. A trial that does not end is given up."""
     path = os.pathsep.join(entry for entry in sys.path if entry)
-    command = [sys.executable, "-m", "gassst.gpu.probe", device, str(threads)]
+    command = [sys.executable, "-m", "gassst.gpu.probe", device, str(threads), kind]
     with tempfile.TemporaryFile() as output:
         try:
             with subprocess.Popen(
@@ -89,19 +95,19 @@ def _verdict(device: str, threads: int, environment: dict[str, str]) -> Verdict:
 
 
 @lru_cache(maxsize=16)
-def _tried(device: str, threads: int) -> Verdict:
-    verdict = _verdict(device, threads, {})
+def _tried(device: str, threads: int, kind: str) -> Verdict:
+    verdict = _verdict(device, threads, kind, {})
     if not verdict.ended:
         return verdict
     caches = Scratch(tempfile.gettempdir(), "opencl")  # in use until this process ends
     atexit.register(caches.remove)
     os.mkdir(caches.file("pocl"))
-    return _verdict(device, threads, {"POCL_CACHE_DIR": caches.file("pocl"), "PYOPENCL_NO_CACHE": "1"})
+    return _verdict(device, threads, kind, {"POCL_CACHE_DIR": caches.file("pocl"), "PYOPENCL_NO_CACHE": "1"})
 
 
-def tried(device: str, threads: int) -> Verdict:
+def tried(device: str, threads: int, kind: str = BANDS) -> Verdict:
     """The verdict on a device, once a process; its environment is set. Raises DeviceError where it did not pass."""
-    verdict = _tried(device, threads)
+    verdict = _tried(device, threads, kind)
     if verdict.device is None:
         raise DeviceError(verdict.reason)
     os.environ.update(verdict.environment)
@@ -111,17 +117,20 @@ def tried(device: str, threads: int) -> Verdict:
 # --- in the process of the trial ----------------------------------------------------------------------------
 
 
-def run_trial(device: str, threads: int) -> dict[str, str | None]:
+def run_trial(device: str, threads: int, kind: str = BANDS) -> dict[str, str | None]:
     """Try a device; the fields of a `Verdict` but the environment."""
     from gassst.bands.cpu import CpuExtender
     from gassst.gpu import platforms
     from gassst.gpu.opencl import OpenCLExtender
 
     try:
-        info, _ = platforms.choose(device, threads)
+        info, found = platforms.choose(device, threads)
     except DeviceError as error:
         return {"device": None, "reason": str(error)}
     try:
+        if kind != BANDS:
+            _search(info, found, kind == ALL_PLACES)
+            return {"device": info.index, "reason": ""}
         planes, batch = _pairs()
         results = _results(OpenCLExtender(planes, info.index, threads), batch)
     except DeviceError as error:
@@ -131,9 +140,36 @@ def run_trial(device: str, threads: int) -> dict[str, str | None]:
     return {"device": info.index, "reason": ""}
 
 
+def _search(info: DeviceInfo, device: cl.Device, all_places: bool) -> None:
+    """Raises DeviceError where a search in a random reference finds something else than the host."""
+    from gassst.gpu.device import Engine
+    from gassst.gpu.index import SOURCES, SOURCES_OF_ALL
+    from gassst.gpu.search import DeviceSearch
+    from gassst.gpu.trial import Trial
+    from gassst.index.seed_index import SeedIndex
+    from gassst.search.filters import Cascade
+    from gassst.search.plan import SearchPlan
+
+    with tempfile.TemporaryDirectory() as folder:
+        fasta = os.path.join(folder, "reference.fa")
+        with open(fasta, "wb") as file:
+            file.write(b">reference\n%s\n" % _random(1 << 14))
+        index = SeedIndex.build(fasta)
+    params = MapParams(all_hits=all_places, threads=1)
+    params = params.for_single() if all_places else params.for_pairs()
+    plan = SearchPlan(params, index.plan_k, index.reference.unmasked, index.spectrum, index.letters)
+    trial = Trial.of(index, plan, Cascade.of_run(params, plan), params, not all_places)
+    sources = SOURCES_OF_ALL if all_places else SOURCES
+    trial.put_to(DeviceSearch(index, Engine(info, device, index.reference.planes), sources=sources))
+
+
+def _random(n: int) -> bytes:
+    return np.random.default_rng(1).choice(np.frombuffer(b"ACGT", np.uint8), n).tobytes()
+
+
 def _pairs() -> tuple[U64, PackedReads]:
     """Planes of a random reference, and reads of it: read i begins at coordinate 100 + 10 * i."""
-    text = np.random.default_rng(1).choice(np.frombuffer(b"ACGT", np.uint8), 960).tobytes()
+    text = _random(960)
     reference = batch_of_records([("reference", text, None)]).pack()
     reads = batch_of_records([("read", text[at : at + READ], None) for at in range(100, 740, 10)])
     return np.ascontiguousarray(reference.planes[: len(text) // 64]), reads.pack()
@@ -165,11 +201,11 @@ def _results(extender: CpuExtender | OpenCLExtender, packed: PackedReads) -> lis
 
 def main(arguments: list[str]) -> int:
     """Print the verdict on the device named first as JSON."""
-    device, threads = arguments
+    device, threads, kind = arguments
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # drivers may print
     with answer:
-        json.dump(run_trial(device, int(threads)), answer)
+        json.dump(run_trial(device, int(threads), kind), answer)
     return 0
 
 

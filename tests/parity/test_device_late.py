@@ -116,7 +116,7 @@ class TestStart:
     def test_nobody_waits_for_a_device_that_is_looked_for(self, index, device, monkeypatch):
         """But for all places: the host would take longer."""
         go_on = threading.Event()
-        monkeypatch.setattr(LateSearch, "_tried", lambda _: go_on.wait(60) and None)
+        monkeypatch.setattr(LateSearch, "_tried", lambda *_: go_on.wait(60) and None)
         late = late_of(index, device)
         assert late.for_run(False) is late and late.for_run(True) is late
         assert late.search(batch(9), None) is None and not late._settled.is_set()
@@ -133,7 +133,7 @@ class TestStart:
 
     @pytest.mark.parametrize("device", ["auto", "gpu"])
     def test_one_that_fails_is_told_of_once(self, index, device, monkeypatch, caplog):
-        def fail(_):
+        def fail(*_):
             raise DeviceError("OpenCL: the trial run ended by SIGSEGV\nmore")
 
         monkeypatch.setattr(LateSearch, "_tried", fail)
@@ -175,7 +175,7 @@ class TestStart:
         """One that was named must be there nevertheless."""
         caplog.set_level(logging.INFO, "gassst")
         tried = []
-        monkeypatch.setattr(LateSearch, "_tried", lambda late: tried.append(late.device))
+        monkeypatch.setattr(LateSearch, "_tried", lambda late, _: tried.append(late.device))
         monkeypatch.setattr(LateSearch, "_start", lambda *_: None)
         for device in ("auto", "gpu", "gpu"):
             late = late_of(index, device, **params)
@@ -198,7 +198,7 @@ def ready(monkeypatch):
         return found
 
     monkeypatch.setattr(LateSearch, "for_run", when_ready)
-    monkeypatch.setattr(LateSearch, "_tried", lambda _: usable()[0].index)  # `probe` has its own tests
+    monkeypatch.setattr(LateSearch, "_tried", lambda *_: usable()[0].index)  # `probe` has its own tests
     monkeypatch.setattr(LateSearch, "note_host", lambda *_: None)
     monkeypatch.setattr(device_seeds, "LEAST_READS", 1)
     return begun

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from opencl_devices import usable
 
@@ -18,6 +19,7 @@ from gassst.bands import base
 from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError
 from gassst.gpu import drivers, platforms, probe
+from gassst.gpu.backend import DeviceBackend
 from gassst.gpu.choose import make_extender
 from gassst.gpu.devices import describe_devices
 from gassst.gpu.opencl import OpenCLExtender
@@ -74,6 +76,24 @@ def test_wrong_results_are_no_device(monkeypatch):
     monkeypatch.setattr("gassst.bands.cpu.CpuExtender", lambda planes: CpuExtender(planes[::-1]))
     answer = probe.run_trial(usable("cpu")[0].index, 1)
     assert answer["device"] is None and "wrong results" in answer["reason"]
+
+
+@pytest.mark.device
+@pytest.mark.parametrize("kind, found", [(probe.SEARCH, "looked_up"), (probe.ALL_PLACES, "searched")])
+def test_a_search_is_tried_where_a_run_searches(monkeypatch, kind, found):
+    device = usable()[0].index
+    assert probe.run_trial(device, 1, kind) == {"device": device, "reason": ""}
+    find = getattr(DeviceBackend, found)
+    monkeypatch.setattr(DeviceBackend, found, lambda *a: changed(find(*a)))
+    assert "wrong results" in probe.run_trial(device, 1, kind)["reason"]
+
+
+def changed(found):
+    """Each array of the answer has another number in its middle."""
+    for array in found:
+        if isinstance(array, np.ndarray):
+            array.flat[array.size // 2] += 1
+    return found
 
 
 # --- after a fork -------------------------------------------------------------------------------------------
