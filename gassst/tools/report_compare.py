@@ -12,7 +12,7 @@ import numpy as np
 
 from gassst.model.stats import CONFIDENT
 from gassst.tools.report_numbers import STAGES, Numbers
-from gassst.tools.report_page import page, panel, percent, plot_and_table, table, text_of
+from gassst.tools.report_page import page, panel, plot_and_table, table, text_of
 from gassst.tools.report_plots import LINES, curves, svg
 
 MOST_RUNS = len(LINES)  # lines of one plot that can be distinguished
@@ -37,7 +37,8 @@ def render(runs: dict[str, Numbers]) -> str:
     """The page, as HTML."""
     sections = [
         _figures(runs),
-        _plot(runs, "Mapping quality", qualities, "MAPQ", "% of reads with at least this"),
+        _parameters(runs),
+        _plot(runs, "Mapping quality", qualities, "MAPQ", "% of reads with at least this", from_zero=False),
         _plot(runs, "Edit distance", edits, "errors of the best alignment", "% of mapped reads"),
         _plot(runs, "Mismatches by cycle", mismatches, "cycle", "% of reads"),
         _plot(runs, "Insert sizes", insert_sizes, "template length, bases", "% of pairs"),
@@ -49,35 +50,61 @@ def render(runs: dict[str, Numbers]) -> str:
             _plot(runs, five, partial(damage, 0, 0), "bases from the 5' end", "% of C"),
             _plot(runs, three, partial(damage, 1, 1), "bases from the 3' end", "% of G"),
         ]
-    return page(f"{len(runs)} mapping runs", "", "", [*sections, _parameters(runs), _stages(runs)])
+    return page(f"{len(runs)} mapping runs", "", "", [*sections, _stages(runs)])
 
 
 def _figures(runs: dict[str, Numbers]) -> str:
-    title = "Main figures"
-    rows: list[tuple[str, Callable[[Numbers], str]]] = [
-        ("reads", lambda run: f"{run.counts['reads']:,}"),
-        ("mapped", lambda run: percent(run.counts["mapped"], run.counts["reads"])),
-        (f"MAPQ ≥ {CONFIDENT}", lambda run: percent(run.counts["confident"], run.counts["reads"])),
-        ("proper pairs", lambda run: percent(run.counts["proper"], run.counts["pairs"])),
-        ("insert size, median", lambda run: f"{run.median_insert:,}" if run.inserts else "–"),
-        ("coverage, mean", lambda run: f"{run.mean_coverage:,.2f}x" if run.reference_bases else "–"),
-        ("errors per mapped read", lambda run: f"{run.edits_per_read:.3f}" if run.counts["mapped"] else "–"),
-        ("wall time", lambda run: f"{run.run['seconds']:,.1f} s" if "seconds" in run.run else "–"),
-        ("version", lambda run: str(run.run.get("version", "–"))),
+    """The main figures; of two runs also by how much the second one differs."""
+    title, share = "Main figures", "{:,.2f}\N{NO-BREAK SPACE}%"
+    rows: list[tuple[str, str, Callable[[Numbers], float | None]]] = [
+        ("reads", "{:,.0f}", lambda run: run.counts["reads"]),
+        ("mapped", share, lambda run: _percent(run.counts["mapped"], run.counts["reads"])),
+        (f"MAPQ ≥ {CONFIDENT}", share, lambda run: _percent(run.counts["confident"], run.counts["reads"])),
+        ("proper pairs", share, lambda run: _percent(run.counts["proper"], run.counts["pairs"])),
+        ("insert size, median", "{:,.0f}", lambda run: run.median_insert if run.inserts else None),
+        ("coverage, mean", "{:,.2f}x", lambda run: run.mean_coverage if run.reference_bases else None),
+        (
+            "errors per mapped read",
+            "{:,.3f}",
+            lambda run: run.edits_per_read if run.counts["mapped"] else None,
+        ),
+        ("wall time", "{:,.1f} s", lambda run: run.run.get("seconds")),
     ]
-    body = [(name, *(text(run) for run in runs.values())) for name, text in rows]
-    return panel("figures", title, "", table(title, ("", *runs), body), wide=True)
+    body = []
+    for name, form, value in rows:
+        values = [value(run) for run in runs.values()]
+        texts = [None if one is None else form.format(one) for one in values]
+        if len(runs) == 2:
+            one, other = values
+            texts.append(
+                None if one is None or other is None else form.replace(":", ":+").format(other - one)
+            )
+        body.append((name, *texts))
+    versions = [str(run.run.get("version", "–")) for run in runs.values()]
+    body.append(("version", *versions, *([""] if len(runs) == 2 else [])))
+    head = "", *runs, *(["change"] if len(runs) == 2 else [])
+    shown = table(title, head, body).replace(' class="text"', "")  # numbers, which stand below their heads
+    return panel("figures", title, "", shown, wide=True)
+
+
+def _percent(part: float, whole: float) -> float | None:
+    return 100 * part / whole if whole else None
 
 
 def _plot(
-    runs: dict[str, Numbers], title: str, curve: Callable[[Numbers], Curve], xlabel: str, ylabel: str
+    runs: dict[str, Numbers],
+    title: str,
+    curve: Callable[[Numbers], Curve],
+    xlabel: str,
+    ylabel: str,
+    from_zero: bool = True,
 ) -> str:
     """A panel with a curve of every run that has one, and the values in a table."""
     lines = {name: curve(run) for name, run in runs.items()}
     if not any(len(x) for x, _ in lines.values()):
         return ""  # a run that has no curve keeps its colour and its column
     identifier = re.sub("[^a-z0-9]+", "-", title.lower())
-    plot = svg(identifier, title, curves(lines, xlabel, ylabel), height=3.0)
+    plot = svg(identifier, title, curves(lines, xlabel, ylabel, from_zero=from_zero), height=3.0)
     found: dict[float, dict[str, float]] = {}
     for name, (x, y) in lines.items():
         for at, value in zip(x.tolist(), y.tolist(), strict=True):
@@ -138,7 +165,8 @@ def _stages(runs: dict[str, Numbers]) -> str:
         return ""
     title = "Time by stage"
     order = [*(name for name in STAGES if name in found), *sorted(set(found) - STAGES.keys())]
-    rows = [(name, *(run.nanoseconds.get(name, 0) / 1e9 for run in runs.values())) for name in order]
+    seconds = {name: [run.nanoseconds.get(name, 0) / 1e9 for run in runs.values()] for name in order}
+    rows = [(name, *row) for name, row in seconds.items() if max(row) >= 0.005]
     note = "Seconds, summed over worker threads."
     return panel("stages", title, note, table(title, ("stage", *runs), rows))
 
@@ -146,13 +174,13 @@ def _stages(runs: dict[str, Numbers]) -> str:
 def _parameters(runs: dict[str, Numbers]) -> str:
     """Those that differ, as given, and what they came to."""
     values: dict[str, list[Any]] = {}
-    for group in ("parameters", "effective"):
+    for group, how in (("parameters", ""), ("effective", ", as used")):
         sets = [run.run.get(group, {}) for run in runs.values()]
         for name in dict.fromkeys(name for each in sets for name in each):
-            values[f"{name.replace('_', ' ')} ({group})"] = [each.get(name) for each in sets]
+            values[f"{name.replace('_', ' ')}{how}"] = [each.get(name) for each in sets]
     values["device"] = [run.run.get("device") for run in runs.values()]
     rows = [
         (name, *map(text_of, row)) for name, row in values.items() if any(value != row[0] for value in row)
     ]
     title = "Parameters that differ"
-    return panel("parameters", title, "", table(title, ("", *runs), rows)) if rows else ""
+    return panel("parameters", title, "", table(title, ("", *runs), rows), wide=True) if rows else ""

@@ -122,7 +122,7 @@ def percent(part: float, whole: float, digits: int = 2) -> str:
 def text_of(value: Any) -> str:
     """A parameter as people read it."""
     if value is None or isinstance(value, bool):
-        return "not given" if value is None else "yes" if value else "no"
+        return "default" if value is None else "yes" if value else "no"
     if isinstance(value, dict):
         given = {name: each for name, each in value.items() if each is not None}
         return (

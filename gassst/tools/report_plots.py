@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Callable, Sequence
 from html import escape
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,9 @@ VARIABLES = {
     PURPLE: "purple",
 }
 # Of several lines in one plot: no two share both a colour and a dash.
-LINES = [(colour, dash) for dash in ("-", "--") for colour in (BLUE, ORANGE, GREEN, PINK, GOLD, SKY, PURPLE)]
+_COLOURS = BLUE, ORANGE, GREEN, PINK, GOLD, SKY, PURPLE
+LINES = [line for dashes in (("-", "--"), ("--", "-")) for line in zip(_COLOURS, cycle(dashes), strict=False)]
+"""Colour and dash of each: of two lines one above the other, both are seen."""
 MOST_LETTERS = 14  # of the name of a contig in a plot
 LEAST_WIDTH = 0.035  # share of the axis that a contig takes to be named
 WIDTH = 4.2  # inches: letters of 9.5 points stay readable where a phone shows the plot 350 pixels wide
@@ -183,6 +186,7 @@ def curves(
         if from_zero:
             axes.set_ylim(0, max(1.08 * axes.dataLim.y1, 1e-9))
         axes.yaxis.set_major_formatter(plain)
+        _whole_numbers(axes.xaxis)
         if len(lines) > 1:
             figure.legend(loc="outside upper center", ncols=2)
 

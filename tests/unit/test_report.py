@@ -6,6 +6,7 @@ import argparse
 import json
 import re
 import socket
+import subprocess
 import sys
 from collections import Counter
 from contextlib import suppress
@@ -16,6 +17,7 @@ import numpy as np
 import oracles
 import pysam
 import pytest
+from PIL import Image
 
 import gassst
 from gassst._core.error_cycles import errors_by_cycle
@@ -425,7 +427,7 @@ def test_what_few_readers_need_is_folded_and_says_what_is_known(runs, page_of_pa
         f'id="{name}"' in folded for name in ("stages", "work", "run-0")
     )
     assert not any(word in first for word in ("cascade", "anchors", "kernel", "seed_length"))
-    assert "not given" not in text and not re.search(
+    assert ">default<" not in text and not re.search(
         r"\d\.\d{9}", re.sub("<svg.*?</svg>", "", text, flags=re.DOTALL)
     )
     assert page_of_pairs.definitions["scoring"].startswith("match 1, mismatch 4, gap open 6, 6")
@@ -494,13 +496,40 @@ def test_coverage_is_that_of_the_records(runs, page_of_pairs, small_genome):
 def test_runs_side_by_side(runs):
     page = page_of(runs / "again.json", runs / "pairs.json")
     assert page.headings[0] == "Main figures"
-    assert page.tables["Main figures"][0] == ["", "again", "mouse"]
+    assert page.headings[1] == "Parameters that differ"
+    assert page.tables["Main figures"][0] == ["", "again", "mouse", "change"]
     shown = {row[0]: row[1:] for row in page.tables["Main figures"][1:]}
-    assert shown["reads"] == ["600", "600"] and float(shown["mapped"][1].split("\N{NO-BREAK SPACE}")[0]) > 95
+    one, two, change = (float(text.split("\N{NO-BREAK SPACE}")[0]) for text in shown["MAPQ ≥ 20"])
+    assert change == pytest.approx(two - one, abs=0.011) and shown["coverage, mean"][2][0] in "+-"
+    assert shown["reads"] == ["600", "600", "+0"] and shown["mapped"][1].startswith(("9", "100"))
     for title in ("Mapping quality", "Edit distance", "Mismatches by cycle", "Insert sizes", "Coverage"):
         assert title in page.headings and page.tables[title][0][1:] == ["again", "mouse"]
     differ = {row[0]: row[1:] for row in page.tables["Parameters that differ"][1:]}
-    assert differ["sensitivity (parameters)"] == ["0", "2"] and "mode (effective)" not in differ
+    assert differ["sensitivity"] == ["0", "2"] and "mode, as used" not in differ
+    assert all(any(float(text) for text in row[1:]) for row in page.tables["Time by stage"][1:])
+
+
+@pytest.mark.external("chromium")
+@pytest.mark.parametrize("width", [1300, 400])
+@pytest.mark.parametrize("files", [["pairs.json"], ["again.json", "pairs.json"]], ids=["one", "two"])
+def test_a_browser_shows_the_page_without_cutting_it(runs, tmp_path, files, width):
+    """Neither a table nor a plot reaches beyond the window, on a desktop or a phone."""
+    page, picture = tmp_path / "page.html", tmp_path / "page.png"
+    assert main(["report", *(str(runs / name) for name in files), "-o", str(page)]) == 0
+    options = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--hide-scrollbars",
+        f"--user-data-dir={tmp_path}/p",
+    ]
+    window = f"--window-size={width},4000"
+    subprocess.run(["chromium", *options, window, f"--screenshot={picture}", page.as_uri()], check=True)
+    with Image.open(picture) as image:
+        shown = np.asarray(image.convert("L")).astype(int)
+    assert shown.shape == (4000, width)
+    paper = shown[0, 0]
+    assert (shown[:, 40:-40] != paper).any(axis=1).sum() > 1000 and (shown[:, -4:] == paper).all()
 
 
 # The samples of a sheet
