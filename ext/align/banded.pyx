@@ -7,15 +7,7 @@ from libc.stdint cimport int16_t, int64_t, uint16_t, uint32_t, uint64_t
 
 import numpy as np
 
-from gassst._core.banded cimport (  # its own: named, so that the build sees a change
-    band_batch,
-    band_paths,
-    cpu_kernels,
-    local_ends,
-    local_paths,
-    local_scoring,
-)
-
+from gassst._core.banded cimport band_batch  # its own: named, so that the build sees a change
 from gassst._core.coordinates cimport coordinate_t
 
 cdef extern from "banded.h" nogil:

@@ -23,6 +23,7 @@ from gassst._core.mapq cimport Rater, coverage_t, over_t, place_t as rated_t
 from gassst._core.planes cimport planes_t
 from gassst._core.read_through cimport adapter_start, adapters_of, adapters_t
 from gassst._core.rooms cimport enlarged, room_t
+from gassst._core.sam_flags cimport NOT_PRIMARY, PROPER_PAIR, REVERSE, SECONDARY, SUPPLEMENTARY, UNMAPPED
 from gassst._core.seeds cimport orient_read, reads_t
 from gassst._core.selection cimport place_t, select_places, sought_t
 from gassst._core.stages cimport PLACES, Stages, states_t
@@ -34,6 +35,29 @@ cdef extern from "pack.h" nogil:
 
 cdef enum:  # what memory is for
     SORTING, ROWS, CHOSEN, PLANES, N_ROOMS
+
+
+cdef tuple fields_of(const hit_t *hit, const uint32_t *cigars, const int64_t *starts, Py_ssize_t n_contigs, names):
+    """The fields of a `hits.Hit`."""
+    cdef const uint32_t *runs = cigars + hit.cigar_start
+    cdef Py_ssize_t contig = contigs_before(starts, n_contigs, hit.position) - 1
+    cdef int64_t start = hit.position - starts[contig]
+    cigar = tuple([(cigar_op(runs[j]), cigar_length(runs[j])) for j in range(hit.cigar_runs)])
+    return (names[contig], start, start + cigar_span(runs, hit.cigar_runs), "-" if hit.flag & REVERSE else "+", hit.mapq,
+            cigar, hit.edits, hit.score, not hit.flag & NOT_PRIMARY, bool(hit.flag & SUPPLEMENTARY),
+            bool(hit.flag & PROPER_PAIR), "", "")
+
+
+def hits_of(Py_ssize_t n, const hit_t[::1] hits, const uint32_t[::1] cigars, reference, make):
+    """What `make` returns of the places of each of n reads, as `OneRead.hits`, from the rows of a batch (HIT[h])."""
+    cdef const int64_t[::1] starts = reference.starts
+    cdef Py_ssize_t i
+    found = [[] for _ in range(n)]
+    for i in range(hits.shape[0]):
+        if not hits[i].flag & UNMAPPED:
+            found[hits[i].read].append(
+                make(fields_of(&hits[i], &cigars[0], &starts[0], starts.shape[0], reference.names)))
+    return found
 
 
 cdef class OneRead:
@@ -132,34 +156,23 @@ cdef class OneRead:
             self.plan.prepare(np.array([bases.shape[0]], np.uint32))
         with nogil:
             self.begin(&bases[0], <uint32_t>bases.shape[0])
-            if self.ends is not None and adapter_start(self.stages.reads.planes, 0, self.length, &self.adapters, specific):
-                n = -1
-            else:
-                n = self.find()
-        return None if n < 0 else [make(self.place(&self.found[i], i == 0)) for i in range(n)]
-
-    cdef tuple place(self, const hit_t *hit, bint is_primary):
-        """The fields of a `hits.Hit`."""
-        cdef const uint32_t *runs = self.cigars + hit.cigar_start
-        cdef Py_ssize_t contig = contigs_before(self.traces.contigs.starts, self.traces.contigs.n, hit.position) - 1
-        cdef int64_t start = hit.position - self.traces.contigs.starts[contig]
-        cigar = tuple([(cigar_op(runs[j]), cigar_length(runs[j])) for j in range(hit.cigar_runs)])
-        return (self.names[contig], start, start + cigar_span(runs, hit.cigar_runs), "-" if hit.strand else "+", hit.mapq,
-                cigar, hit.edits, hit.score, is_primary, False, False, "", "")
+            n = -1 if self.ends is not None and adapter_start(
+                self.stages.reads.planes, 0, self.length, &self.adapters, specific) else self.find()
+        return None if n < 0 else [
+            make(fields_of(&self.found[i], self.cigars, &self.traces.starts[0], self.traces.contigs.n, self.names))
+            for i in range(n)]
 
     cdef int begin(self, const uint8_t *bases, uint32_t m) except -1 nogil:
         cdef uint32_t words = (m + 63) >> 6
-        cdef reads_t reads
-        cdef states_t states
         cdef uint64_t *planes = <uint64_t *>enlarged(&self.rooms[PLANES], 3 * (2 * words + 1) * sizeof(uint64_t))
+        cdef reads_t reads = reads_t(planes_t(planes, 2 * words + 1), &self.row, &self.length, &self.flip, NULL, 1)
+        cdef states_t states = states_t(&self.best, &self.limit, &self.complete, &self.planned, &self.looked, &self.capped)
         pack_read(bases, bases + m, m, planes, 0, 0)
         memset(&planes[6 * words], 0, 3 * sizeof(uint64_t))  # seeds at the end of the last row are read beyond it
         self.length = self.read.length = m
         self.read.flip = self.flip = orient_read(planes, m, &self.read.digest)
         self.best, self.limit, self.complete, self.planned = NO_SCORE, self.stages.errors[m], 0, 0
         self.looked = self.capped = 0
-        reads = reads_t(planes_t(planes, 2 * words + 1), &self.row, &self.length, &self.flip, NULL, 1)
-        states = states_t(&self.best, &self.limit, &self.complete, &self.planned, &self.looked, &self.capped)
         self.stages.open_reads(&reads, &states)
         self.traces.reads = reads
         if self.ends is not None:
@@ -195,6 +208,8 @@ cdef class OneRead:
         self.traces.align(chosen, n, False)
         hits = self.traces.finish(chosen, n)
         hits.mapq = self.traces.rate(&self.rating, hits, self.summary.best)
+        for i in range(1, n):
+            hits[i].flag |= SECONDARY
         self.found, self.cigars = hits, <const uint32_t *>self.traces.rooms[alignments.CIGARS].p
         return n
 

@@ -5,6 +5,10 @@ from typing_extensions import Buffer
 
 _T = TypeVar("_T")
 
+def hits_of(
+    n: int, hits: Any, cigars: Any, reference: Any, make: Callable[[tuple[Any, ...]], _T]
+) -> list[list[_T]]: ...
+
 class OneRead:
     def __init__(
         self,

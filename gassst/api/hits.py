@@ -22,11 +22,10 @@ from gassst.model.sam_flags import (
     PROPER_PAIR,
     REVERSE,
     SECOND_IN_PAIR,
-    SUPPLEMENTARY,
     UNMAPPED,
 )
 from gassst.model.slices import slices
-from gassst.pairing.insert_size import REFERENCE_RUNS, is_primary, reference_spans
+from gassst.pairing.insert_size import is_primary, reference_spans
 from gassst.search.arrays import BatchResult
 
 OPERATIONS = "MIDNSHP=X"
@@ -411,32 +410,3 @@ def _with_mates(hits: NDArray[Any], mate: NDArray[np.uint8] | None) -> NDArray[n
     flag = np.where(which > 0, flag | told, flag)
     lone = (which > 0) & (flag & (UNMAPPED | MATE_UNMAPPED) > 0)
     return np.where(lone, flag & (0xFFFF ^ PROPER_PAIR), flag).astype(np.uint16)
-
-
-def hits_of(n_reads: int, result: BatchResult, reference: Reference) -> list[list[Hit]]:
-    """The hits of each read of a batch of so many, the primary first."""
-    found: list[list[Hit]] = [[] for _ in range(n_reads)]
-    contigs = contig_before(reference.starts, result.hits["position"]).tolist()
-    for (read, position, first, n_runs, nm, flag, mapq, _, score, *_), contig in zip(
-        result.hits.tolist(), contigs, strict=True
-    ):
-        if flag & UNMAPPED:
-            continue
-        runs = result.cigars[first : first + n_runs].tolist()
-        start = position - int(reference.starts[contig])
-        found[read].append(
-            Hit(
-                reference.names[contig],
-                start,
-                start + sum(run >> 4 for run in runs if run & 15 in REFERENCE_RUNS),
-                "-" if flag & REVERSE else "+",
-                mapq,
-                tuple((run & 15, run >> 4) for run in runs),
-                nm,
-                score,
-                not flag & NOT_PRIMARY,
-                bool(flag & SUPPLEMENTARY),
-                bool(flag & PROPER_PAIR),
-            ),
-        )
-    return found

@@ -10,10 +10,11 @@ from functools import partial
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
+from gassst._core.one_read import hits_of
 from gassst.api.arguments import taken
 from gassst.api.engine import make_engine
 from gassst.api.files import map_files, preparation_of
-from gassst.api.hits import Hit, HitArrays, arrays_of, hits_of
+from gassst.api.hits import Hit, HitArrays, arrays_of
 from gassst.errors import UsageError
 from gassst.index.choice import load_index
 from gassst.index.reference import Reference
@@ -24,7 +25,7 @@ from gassst.model.params import MapOptions, MapParams, Scoring
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
-from gassst.reads.in_memory import batch_of_pairs, batch_of_records, batch_records
+from gassst.reads.in_memory import MATES, batch_of_parts, batch_records
 from gassst.reads.input import Paths
 from gassst.reads.shapes import Read, fields_of_read
 from gassst.reads.source import ReadSource
@@ -100,7 +101,7 @@ class Mapper:
     ...         print(segment.reference_name, segment.reference_start, segment.cigarstring)
     """
 
-    __slots__ = ("__weakref__", "_engine", "_owned")
+    __slots__ = ("__weakref__", "_engine", "_owned", "_uncounted")
 
     @_shows(MapOptions, MapParams)
     def __init__(self, index: Index | str | os.PathLike[str], **options: Unpack[MapOptions]):
@@ -110,6 +111,7 @@ class Mapper:
         if not isinstance(index, SeedIndex):
             index = load_index(os.fspath(index), verified.threads, meth=verified.meth is not None)
         self._engine = make_engine(index, verified)
+        self._uncounted = replace(self._engine, counts_details=False)
 
     @property
     def index(self) -> Index:
@@ -240,7 +242,7 @@ class Mapper:
         def segments_of(_: BatchMapper, batch: ReadBatch, result: BatchResult) -> list[AlignedSegment]:
             return sam.to_aligned_segments(batch, *result.rows, builder)
 
-        work = MappingWork(replace(self._engine, counts_details=False))
+        work = MappingWork(self._uncounted)
         with closing(MappingRun(work, segments_of).results(batches)) as results:
             for segments, _ in results:
                 yield from segments
@@ -253,7 +255,7 @@ class Mapper:
         Parameters and errors are those of `map`, but that all errors come at once.
         """
         batches = self._batches(reads1, reads2, interleaved)
-        work = MappingWork(replace(self._engine, counts_details=False))
+        work = MappingWork(self._uncounted)
         run = MappingRun(work, lambda mapper, batch, result: arrays_of(batch, result, mapper.reference))
         with closing(run.results(batches)) as results:
             parts = [arrays for arrays, _ in results]
@@ -305,7 +307,7 @@ class Mapper:
                 return found
         if quality is not None:
             given = fields_of_read((name, sequence, quality), 1)[2]
-        return self._mapped_alone(batch_of_records([(name, sequence, given)]), MD, cs)[0]
+        return self._mapped_alone(batch_of_parts([(name, sequence, given)], "records"), MD, cs)[0]
 
     def map_pair(
         self,
@@ -322,7 +324,7 @@ class Mapper:
         """
         self._watch_index()
         one, two = fields_of_read(first, 1, "first"), fields_of_read(second, 1, "second")
-        hits = self._mapped_alone(batch_of_pairs([one], [(one[0], *two[1:])]), MD, cs)
+        hits = self._mapped_alone(batch_of_parts([one, (one[0], *two[1:])], *MATES), MD, cs)
         return hits[0], hits[1]
 
     def _watch_index(self) -> None:
@@ -332,10 +334,10 @@ class Mapper:
 
     def _mapped_alone(self, batch: ReadBatch, md: bool, cs: bool) -> list[list[Hit]]:
         """The hits of each read of a batch, mapped in this thread, with the tags that are asked for."""
-        engine = self._engine
-        result, counted = replace(engine, counts_details=False).map_batch(batch)
+        engine = self._uncounted
+        result, counted = engine.map_batch(batch)
         result = over_origin(engine, batch, result, engine.insert, counted)
-        hits = hits_of(len(batch), result, self.reference)
+        hits = hits_of(len(batch), result.hits, result.cigars, self.reference, Hit._make)
         if not (md or cs):
             return hits
         style = RecordStyle(meth=self.params.meth, cs=cs)

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 from gassst.errors import ParameterError
 from gassst.model.options import MACHINE, Values, at_least, between, described, one_of, option, verify
 from gassst.workers.thread_count import MAX_THREADS, usable_threads
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 INDEX_STEPS = (1, 2, 4)  # distances in bases between the positions that an index may have
 MAX_READ_LENGTH = 4000
@@ -113,10 +109,6 @@ class Scoring:
     def least_score(self) -> int:
         """The least score of an alignment that is reported."""
         return LEAST_SCORE if self.min_score is None else self.min_score
-
-    def perfect(self, lengths: NDArray[np.integer]) -> NDArray[np.int64]:
-        """int64[n]: the total (score, and bonus of both ends) of reads without an error; `lengths` in bases."""
-        return lengths.astype("int64") * self.match + 2 * self.clip
 
     def verify(self) -> Scoring:
         """Return self; raise ParameterError on the first value out of its range: a read's score is kept in 16 bits."""

@@ -75,6 +75,11 @@ def batch_of_pairs(first: Iterable[Read], second: Iterable[Read], max_length: in
     return _filled(parser, _in_turn(first, second, parser))
 
 
+def batch_of_parts(records: Iterable[Parts], *paths: str) -> ReadBatch:
+    """One batch of reads, or with two paths of mates in turn, that are names, bases and qualities already."""
+    return _filled(_record_parser(MAX_LENGTH, *paths), records)
+
+
 def _record_parser(max_length: int, path: str, mate_path: str | None = None) -> _reads.RecordParser:
     """For one batch, of any size that its arrays can hold."""
     verify_size("maximum read length", max_length, _reads.MAX_LENGTH_LIMIT)

@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from itertools import zip_longest
+from operator import is_not
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary, proxy
 
@@ -249,9 +249,9 @@ class SearchPlan:
     def kept(self, name: str, make: Callable[[], Made], *made_of: object) -> Made:
         """What `make` returns, made once in this thread for as long as it is `made_of` the same things."""
         mine = vars(self._of_thread)
-        if any(a is not b for a, b in zip_longest(mine.get(name, ())[:-1], made_of)):
-            mine[name] = *made_of, make()
-        return mine[name][-1]
+        if name not in mine or any(map(is_not, mine[name][0], made_of)):
+            mine[name] = made_of, make()
+        return mine[name][1]
 
     def _store(self, m: int, plan: LengthPlan) -> None:
         missed = np.minimum.accumulate(stage_misses(m, plan.stages), axis=0)

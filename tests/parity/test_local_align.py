@@ -16,7 +16,7 @@ from alignments import (
     pack,
     planes_of,
 )
-from local_columns import Lines, Places, lines_at
+from local_columns import Lines, Places, lines_at, perfect
 from rating import UNKEPT
 
 from gassst._core import local_places as _local_places
@@ -57,14 +57,14 @@ def scored(aligner, case, width=WIDTHS[0]):
 
 def perfect_scores(aligner):
     """Of all reads."""
-    return aligner.context.params.scoring.perfect(aligner.context.lengths)
+    return perfect(aligner.context.params.scoring, aligner.context.lengths)
 
 
 def lines_in_bands(aligner, case, guess):
     """The alignments of what touches the diagonals, of places that are said to lose so much (`guess`)."""
     k, total = (
         len(case.diagonal),
-        aligner.context.params.scoring.perfect(aligner.context.lengths[case.read_strand >> 1]) - guess,
+        perfect(aligner.context.params.scoring, aligner.context.lengths[case.read_strand >> 1]) - guess,
     )
     ends = np.zeros(k, np.uint8), np.zeros(k, np.uint16)
     columns = case.band, np.full(k, WIDE), total, total, *ends, case.diagonal, np.ones(k, bool), case.diagonal
@@ -184,7 +184,7 @@ def test_what_loses_too_little_for_a_gap_needs_no_band(backend, case):
         )
     )
     at_once = (
-        aligner.context.params.scoring.perfect(aligner.context.lengths) - in_bands.total
+        perfect(aligner.context.params.scoring, aligner.context.lengths) - in_bands.total
         < aligner.compiled.breaking
     )
     at_once &= in_bands.diagonal == diagonal
@@ -346,7 +346,7 @@ def test_a_band_is_widened_where_an_alignment_leaves_it(scoring):
     widths = np.full(k, 64), np.full(k, width)
     places = Places.of(aligner.compiled.score(*columns, columns[1] - 32, *widths, beside=False))
     assert (places.total >= np.maximum(inside, outside)).all() and (outside > inside).sum() > 20
-    lost = scoring.perfect(packed.lengths) - inside
+    lost = perfect(scoring, packed.lengths) - inside
     proved = lost < leaving_cost(scoring, width)
     assert proved.sum() > 20 and (places.total == inside)[proved].all()
     assert k < aligner.compiled.scored <= 3 * k - 2 * proved.sum()

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from alignments import SCORINGS, local_textbook, make_reference, pack, planes_of
-from local_columns import Places, lines_at
+from local_columns import Places, lines_at, perfect
 from rating import UNKEPT
 
 from gassst.bands.cpu import CpuExtender
@@ -118,7 +118,7 @@ def test_whole_reads_are_told_from_their_score(case):
     at = case.at
     places = Places(*columns, at, np.ones(k, bool), at)
     whole = (off == 0) & (reached == 3)
-    plain = scoring.perfect(np.full(k, LENGTH)) - places.total < aligner.compiled.breaking
+    plain = perfect(scoring, np.full(k, LENGTH)) - places.total < aligner.compiled.breaking
     lines = lines_at(aligner, places.take(whole | plain))
     assert aligner.compiled.traced == 0 and (lines.hits["cigar_runs"] == 1).all()
     assert (whole & ~plain).sum() > 20
