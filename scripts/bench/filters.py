@@ -74,7 +74,7 @@ class RecordingCascade(Cascade):
         self.calls: list[Call] = []
 
     def run(self, candidates, limits, packed, reference_planes, verified=None, counters=None, rejected=None):
-        batch = Batch(limits.copy(), packed, reference_planes, self.gaps, self.shift, verified, None, None)
+        batch = Batch(limits.copy(), packed, reference_planes, self.gaps, self.shift, verified, None)
         self.calls.append(Call(candidates, batch))
         return super().run(candidates, limits, packed, reference_planes, verified, counters, rejected)
 

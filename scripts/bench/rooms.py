@@ -22,8 +22,9 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[name] = "1"  # before NumPy is imported
+if __name__ == "__main__":
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = "1"  # before NumPy is imported
 
 import numpy as np  # noqa: E402
 from harness import benchmark_parser, describe_machine, run, table, write_json  # noqa: E402

@@ -11,7 +11,6 @@ its own. The peak is that of the parent, and of the parent with its children, wh
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import subprocess
@@ -190,21 +189,9 @@ def measure(kind: str, pairs: int, args: argparse.Namespace) -> dict[str, Any]:
             "duplicates": 0 if search is None else search.counts.reads,
             "parent": parent_peak(),
             "all": max(peak.end(), parent_peak()),
-            "md5": digest(output) if args.md5 else None,
         }
         workers.close()
         return found
-
-
-def digest(path: str) -> str:
-    """MD5 of the records of a BAM file, whatever its blocks."""
-    import gzip
-
-    found = hashlib.md5()
-    with gzip.open(path) as file:
-        while piece := file.read(1 << 20):
-            found.update(piece)
-    return found.hexdigest()
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -218,7 +205,6 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--kinds", default="sort,markdup", help="some of " + ", ".join(KINDS))
     parser.add_argument("--level", type=int, default=1, help="of compression")
     parser.add_argument("--folder", help="where files lie meanwhile")
-    parser.add_argument("--md5", action="store_true", help="also of the records")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     args = parser.parse_args(argv)
     if args.one:
