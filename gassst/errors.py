@@ -78,7 +78,7 @@ class InstallationError(GassstError, ImportError):
 
 
 class WorkerError(GassstError):
-    """A worker process that died."""
+    """A worker that died."""
 
 
 def unreadable(path: object, error: OSError) -> InputError:

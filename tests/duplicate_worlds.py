@@ -9,7 +9,7 @@ import pysam
 from gassst.files.destination import AlignmentDestination
 from gassst.records.duplicates import DuplicateSearch, LibraryNames, signer_for
 from gassst.records.marking import MarkedBamFormat, SignedRunEncoder
-from gassst.workers.threads import ThreadWorkers
+from gassst.workers.threads import Workers
 
 PAIRED, PROPER, UNMAPPED, MATE_UNMAPPED, REVERSE, MATE_REVERSE, FIRST, SECOND = (1 << i for i in range(8))
 SECONDARY, DUPLICATE, SUPPLEMENTARY = 0x100, 0x400, 0x800
@@ -168,7 +168,7 @@ def marked(templates, path, rules, memory=1 << 30, threads=1, batch=40):
     libraries = LibraryNames.of(str(HEADER), rules.within)
     encoder = SignedRunEncoder(signer_for(rules, libraries, list(CONTIGS.values())))
     search = DuplicateSearch(rules, libraries)
-    destination, workers = AlignmentDestination(path, ".bai"), ThreadWorkers(None, threads)
+    destination, workers = AlignmentDestination(path, ".bai"), Workers(None, threads)
     target = MarkedBamFormat(search, HEADER.lengths, str(HEADER), None, destination, workers, memory)
     target.begin(destination.open())
     for first in range(0, len(templates), batch):

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 def verified_params(args: argparse.Namespace) -> MapParams:
     """The parameters of `gassst map`. Raises UsageError, with a hint for users of other mappers."""
-    if note := habits.note_on_batches(args.bases_at_once):
+    if note := habits.note_on_ignored(args.bases_at_once, args.processes):
         log.info(note)
     try:
         return map_params(args).verify()

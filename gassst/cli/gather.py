@@ -43,7 +43,7 @@ def main(args: argparse.Namespace) -> int:
     from gassst.files.whole_file import held_text
     from gassst.model.stats import Stats
     from gassst.records.gathering import GatherOptions, complete, gather, verify
-    from gassst.workers.threads import ThreadWorkers
+    from gassst.workers.threads import Workers
 
     options = GatherOptions(
         **{**given(args, OutputFile), "duplicates": duplicates},
@@ -59,7 +59,7 @@ def main(args: argparse.Namespace) -> int:
         reference = load_index(args.reference, args.threads).reference
         options = replace(options, reference=reference.arrays)
     with ExitStack() as stack:
-        workers = stack.enter_context(closing(ThreadWorkers(None, args.threads)))
+        workers = stack.enter_context(closing(Workers(None, args.threads)))
 
         def write_reports(found: DuplicateCounts | None) -> None:
             """They take their names after the records."""

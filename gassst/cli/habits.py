@@ -134,11 +134,11 @@ def note_on_max_hits(max_hits: int) -> str:
     return f"-k {max_hits} reports up to {max_hits} alignments per read; the seed length (-k of {tool}) is set by -w"
 
 
-def note_on_batches(bases_at_once: str | None) -> str:
-    """A remark where -K of bwa is given, else ''."""
-    if bases_at_once is None:
-        return ""
-    return f"-K {bases_at_once} is ignored: records do not depend on batches"
+def note_on_ignored(bases_at_once: str | None, processes: str | None) -> str:
+    """A remark where -K of bwa is given, or --processes of earlier versions, else ''."""
+    if bases_at_once is not None:
+        return f"-K {bases_at_once} is ignored: records do not depend on batches"
+    return "" if processes is None else "--processes does nothing any more: the threads of one process map"
 
 
 def note_on_stdout(output: str, sort: bool, file_format: str | None) -> str:

@@ -160,6 +160,21 @@ def given(args: argparse.Namespace, kind: Any) -> dict[str, Any]:
 # --- the options, group by group ----------------------------------------------------------------------------
 
 
+def _add_ignored(target: Any) -> None:
+    """What scripts say that were written for others: it changes nothing."""
+    target.add_argument(
+        "-K",
+        dest="bases_at_once",
+        metavar="BASES",
+        help="Accepted and ignored, for scripts written for bwa and minimap2: records never depend on batches.",
+    )
+    target.add_argument(
+        "--processes",
+        metavar="N",
+        help="Accepted and ignored, for scripts written for earlier versions.",
+    )
+
+
 ARGUMENTS_AFTER: dict[str, Callable[[Any], None]] = {
     "all_hits": lambda target: target.add_argument(
         "--best",
@@ -172,12 +187,7 @@ ARGUMENTS_AFTER: dict[str, Callable[[Any], None]] = {
         metavar="FILE.json",
         help="Use the insert sizes that `gassst insert` has learned.",
     ),
-    "batch_size": lambda target: target.add_argument(
-        "-K",
-        dest="bases_at_once",
-        metavar="BASES",
-        help="Accepted and ignored, for scripts written for bwa and minimap2: records never depend on batches.",
-    ),
+    "batch_size": _add_ignored,
 }
 """Arguments of the command line alone that stand behind a field, and exclude what that excludes."""
 

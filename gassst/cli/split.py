@@ -62,12 +62,12 @@ def main(args: argparse.Namespace) -> int:
     from gassst.files.destination import Destination
     from gassst.files.input_progress import InputProgress
     from gassst.files.recompress import write_bgzf
-    from gassst.workers.threads import ThreadWorkers
+    from gassst.workers.threads import Workers
 
     log_start(args)
     inputs = InputProgress(args.reads)
     with ExitStack() as stack:
-        workers = stack.enter_context(closing(ThreadWorkers(None, args.threads)))
+        workers = stack.enter_context(closing(Workers(None, args.threads)))
         show = stack.enter_context(Progress(quiet=args.quiet))
 
         def progress(done: int) -> None:

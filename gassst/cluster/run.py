@@ -26,7 +26,7 @@ from gassst.reads.input import Paths
 from gassst.records.gathering import GatherOptions, complete, gather, verify
 from gassst.records.options import OutputFile
 from gassst.runs.libraries import Libraries
-from gassst.workers.threads import ThreadWorkers
+from gassst.workers.threads import Workers
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -123,7 +123,7 @@ def map(  # as Mapper.map
             mates=None if others is None else tuple(others),
             folder=folder,
             shards=shards,
-            params=replace(params or MapParams(), threads=1, processes=1, device="none"),
+            params=replace(params or MapParams(), threads=1, device="none"),
             options=options | {"sort": is_sorted and duplicates is None, "level": PART_LEVEL},
             stage=None if stage is None else os.fspath(stage),
         )
@@ -131,7 +131,7 @@ def map(  # as Mapper.map
             head = run.result_of(ClusterRun.learn_insert) if insert is None else None
             stats = run.results_of_shards(insert, head, progress)
         parts = complete([job.part(number) for number in range(1, shards + 1)])
-        with closing(ThreadWorkers(None, threads)) as workers:
+        with closing(Workers(None, threads)) as workers:
             found = gather(parts, target.path, gathering, workers)
     total = Stats.of_parts(stats)
     if found is not None:

@@ -16,15 +16,12 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from pickle import PickleBuffer
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from gassst.errors import InputError, unreadable
-from gassst.workers.base import Workers
+from gassst.workers.threads import Workers
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from typing_extensions import Buffer
 
 try:
@@ -268,7 +265,7 @@ class Inflaters:
 
     def submit(self, chunk: bytes) -> Future[Inflated]:
         """What `inflated` makes of a chunk."""
-        return self._workers.submit(_inflated, PickleBuffer(chunk))
+        return self._workers.submit(_inflated, chunk)
 
 
 def _inflated(_work: object, chunk: Any) -> Inflated:
@@ -332,7 +329,7 @@ class BgzfAhead(io.RawIOBase):
 
     def _take(self, chunk: bytes, future: Future[Inflated]) -> None:
         done = future.result()
-        self._made = memoryview(done.text.data)
+        self._made = memoryview(done.text)
         if done.used:
             self._unended = done.unended
         if done.used < len(chunk):
@@ -345,7 +342,7 @@ class BgzfAhead(io.RawIOBase):
 class Inflated(NamedTuple):
     """Text of the first blocks of a chunk, how many of its bytes they are, and whether the last one had text."""
 
-    text: NDArray[np.uint8]
+    text: bytes
     used: int
     unended: bool
 
@@ -360,8 +357,6 @@ def whole_blocks(data: bytes) -> int:
 
 def inflated(chunk: Buffer) -> Inflated:
     """The text of blocks up to the first one that is not sound."""
-    import numpy as np  # not for the command line, which asks here for formats only
-
     texts: list[bytes] = []
     used, view = 0, memoryview(chunk)
     while used < len(view):
@@ -377,7 +372,7 @@ def inflated(chunk: Buffer) -> Inflated:
             break
         texts.append(text)
         used += len(block)
-    return Inflated(np.frombuffer(b"".join(texts), np.uint8), used, bool(texts and texts[-1]))
+    return Inflated(b"".join(texts), used, bool(texts and texts[-1]))
 
 
 def size_of_block(head: bytes) -> int:

@@ -11,7 +11,7 @@ from gassst.files.destination import Destination
 from gassst.files.input_progress import InputProgress
 from gassst.files.source import Source
 from gassst.files.writing import write_all
-from gassst.workers.base import Workers
+from gassst.workers.threads import Workers
 
 PIECE = 16 * bgzf.BLOCK_SIZE  # bytes of text that a worker deflates at once
 AHEAD = 2  # pieces for each worker

@@ -161,7 +161,7 @@ class SeekableText:
         done = inflated(data[:end])
         if not end or done.used < end:
             raise InputError(f"{self.path}: damaged gz data at byte {byte}")
-        return done.text.tobytes(), end
+        return done.text, end
 
 
 class TextFrom:
@@ -209,7 +209,7 @@ class TextFrom:
             skipped = 0 if self._texts else self._start.within
             self._texts.append(len(self.data) - skipped)
             self._blocks.append(self._next + at)
-            self.data += done.text[skipped:].data
+            self.data += done.text[skipped:]
             at += size
         self._next += end
         return True

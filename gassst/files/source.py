@@ -8,9 +8,9 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, suppress
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
-from gassst.errors import InputError, WorkerError
+from gassst.errors import InputError, WorkerError, unreadable
 from gassst.files.inflate import MAGIC_SIZE, BgzfAhead, Decompressed, Inflaters, PushedBack, format_of
 from gassst.files.input_progress import InputProgress
 from gassst.files.pipes import held
@@ -24,12 +24,25 @@ class RecordCounter(Protocol):
     def records(self) -> int: ...
 
 
-class PlainFile(NamedTuple):
-    """A file that is not compressed; `device` and `inode` tell whether the path still leads there."""
+class PlainFile:
+    """An open file that is not compressed, of which any thread may read bytes; closed with the last reference."""
 
-    path: str
-    device: int
-    inode: int
+    def __init__(self, path: str, fd: int):
+        self._path, self._fd = path, os.dup(fd)
+
+    def __del__(self) -> None:
+        os.close(self._fd)
+
+    def read_into(self, target: memoryview, start: int) -> None:
+        """Fill the target with the bytes from `start` on. Raises InputError."""
+        while target.nbytes:
+            try:
+                count = os.preadv(self._fd, [target], start)
+            except OSError as error:
+                raise unreadable(self._path, error) from error
+            if not count:
+                raise InputError(f"{self._path}: cut short while it was read")
+            target, start = target[count:], start + count
 
 
 class Source:
@@ -103,8 +116,7 @@ class Source:
         """The file, where others can read the same bytes again; known once some have been read."""
         if self._is_compressed or self._part or self._readinto is None or not self._is_regular():
             return None
-        info = os.fstat(self.fileno())
-        return PlainFile(self.name, info.st_dev, info.st_ino)
+        return PlainFile(self.name, self.fileno())
 
     def fileno(self) -> int:
         """Of the file itself, compressed or not."""

@@ -19,7 +19,7 @@ AT_ONCE = 512  # pieces a system call, of 1024 that Linux takes
 class WriteBehind:
     """Writes what is put, in order, to a file descriptor that stays the caller's.
 
-    The thread begins with the first pieces: until then processes can be forked. Where the system grants none, `put`
+    The thread begins with the first pieces. Where the system grants none, `put`
     writes. What fails in the thread is raised by the next call of `put` or `finish`, and nothing is written after it.
 
     Parameters

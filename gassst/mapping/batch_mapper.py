@@ -33,7 +33,7 @@ from gassst.version import __version__
 
 @dataclass(frozen=True, eq=False)
 class BatchMapper:
-    """Maps batches of reads to an index. It never changes: threads, processes and runs share it."""
+    """Maps batches of reads to an index. It never changes: threads and runs share it."""
 
     index: SeedIndex
     params: MapParams
@@ -46,7 +46,7 @@ class BatchMapper:
     parts: WholeIndex
     """The index as seeds are looked up in it."""
     extender: Extender
-    """What scores and aligns bands; worker processes have compiled code."""
+    """What scores and aligns bands."""
     on_device: BatchDevice | None
     """What searches whole batches beside the host."""
     counts_details: bool = True

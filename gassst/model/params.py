@@ -285,18 +285,10 @@ class MapParams:
         "code does all the work (default: auto, a GPU where it is faster; `gassst devices` lists all).",
         group=MACHINE,
     )
-    processes: int | None = option(
-        None,
-        "--processes N",
-        "Spread the threads over this many processes (default: one for two threads, "
-        "and one for a short run).",
-        THREADS,
-        group=MACHINE,
-    )
     batch_size: int | None = option(
         None,
         "--batch-size READS",
-        "Parse this many reads at once in a thread (default: 32768, with several processes 24576, more beside a GPU). "
+        "Parse this many reads at once in a thread (default: 16384, more beside a GPU). "
         "Mapped are multiples of 4,096: larger numbers are rounded down, smaller batches joined. The first and last "
         "batches of several threads are smaller.",
         between(1, 1 << 24),  # `_core.reads.MAX_READS`
@@ -312,13 +304,12 @@ class MapParams:
     threads: int = field(default_factory=usable_threads, metadata={"group": MACHINE})
     scoring: Scoring = DEFAULT_SCORING
 
-    def reads_per_batch(self, processes: int = 1, on_device: bool = False) -> int:
-        """`batch_size`, or what suits so many processes: small batches cost more per read, large ones memory.
+    def reads_per_batch(self, on_device: bool = False) -> int:
+        """`batch_size`, or what is usual: small batches cost more per read, large ones memory.
 
         A device that searches whole batches (`on_device`) needs more of them at once.
         """
-        usual = 32_768 if processes == 1 else 24_576
-        return self.batch_size or (49_152 if on_device else usual)
+        return self.batch_size or (49_152 if on_device else 16_384)
 
     @property
     def exhaustive(self) -> bool:
@@ -399,7 +390,6 @@ class MapOptions(TypedDict, total=False):
     five_prime: bool
     orientation: Literal["fr", "rf", "ff"] | None
     device: str | None
-    processes: int | None
     batch_size: int | None
     memory: int | None
     threads: int | None

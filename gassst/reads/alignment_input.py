@@ -246,7 +246,7 @@ class _Feed:
 def _fed(read: Callable[[], bytes]) -> int:
     """A descriptor to read from: bytes that `read` returns, up to the first empty ones.
 
-    Worker processes inherit both ends. A pipe would not end before all of them had closed it; a socket is shut down.
+    Child processes may inherit both ends. A pipe would not end before all of them had closed it; a socket is shut down.
     """
     import socket  # 3 ms that few runs need
 

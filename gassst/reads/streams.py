@@ -14,7 +14,7 @@ from gassst.files.source import Source, Window, name_of
 from gassst.model.read_batch import ReadBatch, largest_batch, take_batch
 from gassst.reads.batch_sizes import FileSizes
 from gassst.reads.tags import NO_TAGS, TagSources
-from gassst.reads.texts import ENOUGH, Piece, ReadAhead, Unused, cutter
+from gassst.reads.texts import ENOUGH, Piece, ReadAhead, cutter
 
 
 class Unparsed(Protocol):
@@ -27,7 +27,7 @@ class Unparsed(Protocol):
 
 
 class ReadOptions(NamedTuple):
-    """How reads are parsed, whatever the format of their files. Batches take it along to other processes: plain data.
+    """How reads are parsed, whatever the format of their files.
 
     Attributes
     ----------
@@ -195,39 +195,17 @@ class _TextBatch:
         parser = RecordParser(
             self._names[0], *options[:3], mate_name, self._interleaved, before=before, tags=options.tags
         )
-        parser.reserve(sum(text.size for text in texts) + options.buffer)
-        with ExitStack() as stack:
-            windows = [stack.enter_context(text.text(options.buffer)) for text in texts]
-            if len(texts) > 1:
-                _parse_pairs(parser, texts, windows)
-            else:
-                _parse(parser, texts[0], windows[0])
+        parser.reserve(sum(text.size for text in texts))
+        first, *mates = texts
+        if mates:
+            parser.parse_pairs(first.text(), first.ends, mates[0].text(), mates[0].ends)
+        else:
+            parser.parse(first.text(), first.ends)
         if not parser.full:
             error = texts[parser.wants or 0].error
             if error is not None:
                 raise error
         return take_batch(parser)
-
-
-def _parse(parser: RecordParser, piece: Piece, text: Unused) -> None:
-    """Parse all of a piece."""
-    while True:
-        text.use(parser.parse(text.unused, text.eof and piece.ends))
-        if parser.full or text.eof:
-            return
-        text.refill()
-
-
-def _parse_pairs(parser: RecordParser, pieces: Sequence[Piece], texts: Sequence[Unused]) -> None:
-    """Parse all of two pieces."""
-    (one, two), (piece, mate) = texts, pieces
-    while True:
-        used = parser.parse_pairs(one.unused, one.eof and piece.ends, two.unused, two.eof and mate.ends)
-        one.use(used[0])
-        two.use(used[1])
-        if parser.full or parser.wants is None or texts[parser.wants].eof:
-            return
-        texts[parser.wants].refill()
 
 
 _NOTHING = Piece(memoryview(b""), 0, ends=True)

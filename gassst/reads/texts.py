@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Generator, Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from pickle import PickleBuffer
 from queue import Empty, Queue
 from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
 
 from gassst._core.reads import AT_END, PASSED, STRAY, TOO_LONG, RecordParser, cut, pass_over
 from gassst.errors import InputError
@@ -37,73 +38,10 @@ class FileRange(NamedTuple):
     size: int
 
     def read(self) -> memoryview:
-        """All of them. Raises InputError as `RangeReader`."""
-        data = memoryview(bytearray(self.size))
-        with closing(RangeReader(self)) as reader:
-            while reader.left:
-                reader.readinto(data[self.size - reader.left :])
+        """All of them. Raises InputError where the file is shorter by now, and where it cannot be read."""
+        data = np.empty(self.size, np.uint8).data
+        self.file.read_into(data, self.start)
         return data
-
-
-class RangeReader:
-    """Reads the bytes of a `FileRange`. Raises InputError where the file is no longer the one that was read before."""
-
-    def __init__(self, place: FileRange):
-        self._place, self.left = place, place.size
-        self._fd: int = self._guarded(os.open, place.file.path, os.O_RDONLY | os.O_CLOEXEC)
-        info = os.fstat(self._fd)
-        if (info.st_dev, info.st_ino) != (place.file.device, place.file.inode):
-            self.close()
-            raise self._failure("replaced while it was read")
-
-    def readinto(self, target: memoryview) -> int:
-        """As of raw streams: 0 at the end of the range."""
-        if not self.left:
-            return 0
-        at = self._place.start + self._place.size - self.left
-        added: int = self._guarded(os.preadv, self._fd, [target[: self.left]], at)
-        if not added:
-            raise self._failure("cut short while it was read")
-        self.left -= added
-        return added
-
-    def _guarded(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
-        try:
-            return function(*args, **options)
-        except OSError as error:
-            raise self._failure(error.strerror) from error
-
-    def _failure(self, what: str | None) -> InputError:
-        return InputError(f"{self._place.file.path}: {what}")
-
-    def close(self) -> None:
-        os.close(self._fd)
-
-
-class Unused(Protocol):
-    """Text of which a parser uses a part at a time; `source.Window` is one."""
-
-    @property
-    def unused(self) -> memoryview: ...
-    @property
-    def eof(self) -> bool: ...
-    def use(self, count: int) -> None: ...
-    def refill(self) -> None: ...
-
-
-class _WholeText:
-    """Text in memory."""
-
-    eof = True
-
-    def __init__(self, data: memoryview):
-        self.unused = data
-
-    def use(self, count: int) -> None:
-        self.unused = self.unused[count:]
-
-    def refill(self) -> None:
-        """All of it is here."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -129,25 +67,14 @@ class Piece:
     stray: bool = False
     error: InputError | None = None
 
-    def __reduce__(self) -> tuple[object, ...]:
-        data = self.data if isinstance(self.data, FileRange) else PickleBuffer(self.data)
-        return Piece, (data, self.records, self.ends, self.stray, self.error)
-
     @property
     def size(self) -> int:
         """Bytes."""
         return self.data.size if isinstance(self.data, FileRange) else self.data.nbytes
 
-    @contextmanager
-    def text(self, block: int) -> Iterator[Unused]:
-        """The text; of a file, `block` bytes at a time."""
-        if not isinstance(self.data, FileRange):
-            yield _WholeText(self.data)
-            return
-        with closing(RangeReader(self.data)) as reader:
-            window = Window(reader, block)
-            window.refill()
-            yield window
+    def text(self) -> memoryview:
+        """In memory. Raises InputError."""
+        return self.data.read() if isinstance(self.data, FileRange) else self.data
 
     @property
     def is_last(self) -> bool:
@@ -474,7 +401,7 @@ class _Buffer:
 class ReadAhead(Iterator[Item]):
     """The same items, made in a thread of their own, a few before they are asked for.
 
-    The thread begins with the first item asked for: until then processes can be forked. `close` ends it once it is
+    The thread begins with the first item asked for. `close` ends it once it is
     done with the item at hand, and does not wait: that may come from a pipe.
     """
 

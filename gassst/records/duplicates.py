@@ -50,7 +50,6 @@ from gassst.records.sorted_runs import SAMPLE, AnyRun, Run, read_bytes
 
 if TYPE_CHECKING:
     from gassst._core.records import Bytes
-    from gassst.workers.base import Shared
 
 UNKNOWN_LIBRARY = "Unknown Library"  # as Picard calls it
 RANGE_ROWS = 1 << 16  # about as many are judged by a worker at once
@@ -325,14 +324,14 @@ class Judge:
     rules : DuplicateRules
     libraries : int
     axis : Axis
-    records : Shared of list of AnyRun
+    records : list of AnyRun
         Where names are found.
     """
 
     rules: DuplicateRules
     libraries: int
     axis: Axis
-    records: Shared[list[AnyRun]]
+    records: list[AnyRun]
 
     def of(self, rows: NDArray[np.uint64], ends: NDArray[np.uint64]) -> list[Judgement]:
         """Judge the templates of a whole range, sorted. Raises OSError."""
@@ -341,7 +340,7 @@ class Judge:
             return [first]
         ties = Ties(undecided, bool(self.rules.barcode_tag))
         windows = self.axis.windows(undecided[:, 0])
-        for run in self.records.value:
+        for run in self.records:
             for part in _near(run, *windows):
                 ties.look(part.data, part.ends, part.templates)
         return [first, self._judged(ties.settled(), ends[:0], settled=True)[0]]
@@ -436,7 +435,7 @@ class DuplicateSearch:
         return sum(array.nbytes for pair in taken for array in pair)
 
     def find(
-        self, in_order: InOrder, records: Shared[list[AnyRun]], lengths: Sequence[int] | NDArray[np.int64]
+        self, in_order: InOrder, records: list[AnyRun], lengths: Sequence[int] | NDArray[np.int64]
     ) -> None:
         """Judge all templates, on contigs of these lengths; `records` are looked at where names decide."""
         size = self._templates // 8 + 1

@@ -7,7 +7,6 @@ import struct
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pickle import PickleBuffer
 from typing import TYPE_CHECKING, Any, Protocol
 
 import gassst.files.htslib  # noqa: F401 - before the compiled modules that link its htslib
@@ -43,9 +42,6 @@ class Pieces:
 
     records: int
     pieces: Sequence[Buffer]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Pieces, (self.records, [PickleBuffer(piece) for piece in self.pieces])
 
 
 class Encoder(Protocol):

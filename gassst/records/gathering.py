@@ -55,7 +55,7 @@ from gassst.records.sorted_runs import Run
 from gassst.records.sorting import SortedBamFormat
 from gassst.records.writer import in_coordinate_order, output_format, with_note
 from gassst.version import __version__
-from gassst.workers.base import Workers
+from gassst.workers.threads import Workers
 
 if TYPE_CHECKING:
     from gassst._core.duplicates import Signer

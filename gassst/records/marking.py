@@ -10,7 +10,6 @@ from gassst._core.records import EncodedRecords
 from gassst.records.duplicates import DuplicateSearch, Marking, Signed
 from gassst.records.sorted_runs import AnyRun, Run, RunOnDisk
 from gassst.records.sorting import SortedBamFormat
-from gassst.workers.base import Shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +47,9 @@ class MarkedBamFormat(SortedBamFormat):
         on_disk, freed = super()._spilled(runs)
         return on_disk, freed + self._duplicates.spill(self._file, self._in_order)
 
-    def _marking(self, runs: Shared[list[AnyRun]]) -> Shared[Marking]:
+    def _marking(self, runs: list[AnyRun]) -> Marking:
         self._duplicates.find(self._in_order, runs, self._lengths)
-        return self._workers.share(self._duplicates.marking)
+        return self._duplicates.marking
 
     def _remove_runs(self) -> None:
         self._duplicates.forget()

@@ -1,6 +1,6 @@
 """Sorted runs of BAM records, in memory or on disk, and the ranges of coordinates that are merged of them.
 
-Each range is merged on its own, so all workers merge at once. They are given all runs once (`Workers.share`), and with
+Each range is merged on its own, so all workers merge at once. They are given all runs once, and with
 each call the bounds of a range in every run. Keys lie beside the records, which nobody has to read again to merge them.
 """
 
@@ -10,8 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pickle import PickleBuffer
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,11 +70,6 @@ class Run:
             templates[order] if len(templates) else templates,
         )
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """As buffers, which may stay where they are (`workers.shared_memory`)."""
-        arrays = self.keys, self.ends, self.data, self.templates
-        return _run_of, tuple(PickleBuffer(array.view(np.uint8).data) for array in arrays)
-
     def __len__(self) -> int:
         return len(self.keys)
 
@@ -97,12 +91,6 @@ class Run:
         start, stop = (int(self.ends[i - 1]) if i else 0 for i in (first, last))
         ends = self.ends[first:last] - np.uint64(start)
         return Run(self.keys[first:last], ends, self.data[start:stop], self.templates[first:last])
-
-
-def _run_of(keys: Any, ends: Any, data: Any, templates: Any) -> Run:
-    numbers = (np.frombuffer(column, np.uint64) for column in (keys, ends, templates))
-    keys, ends, templates = numbers
-    return Run(keys, ends, np.frombuffer(data, np.uint8), templates)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

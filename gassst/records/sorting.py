@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,7 +25,7 @@ from gassst.files.scratch import Scratch
 from gassst.records.encoding import DescriptorFile, bam_header
 from gassst.records.options import SORT_MEMORY
 from gassst.records.sorted_runs import AnyRun, RecordRange, Run, RunOnDisk, ranges
-from gassst.workers.base import Shared, Workers
+from gassst.workers.threads import Workers
 
 if TYPE_CHECKING:
     from gassst.records.duplicates import Marking
@@ -47,9 +46,9 @@ class RunEncoder:
 # --- calls of workers ---------------------------------------------------------------------------------------
 
 
-def spilled(_work: object, runs: Shared[list[Run]], part: RecordRange, path: str) -> RunOnDisk:
+def spilled(_work: object, runs: list[Run], part: RecordRange, path: str) -> RunOnDisk:
     """A range of runs in memory, as a run on disk. Raises OSError."""
-    return RunOnDisk.written(path, Run.merged(part.pieces(runs.value)))
+    return RunOnDisk.written(path, Run.merged(part.pieces(runs)))
 
 
 class Compressed(NamedTuple):
@@ -59,32 +58,25 @@ class Compressed(NamedTuple):
     ----------
     entries : void[n]
         What the index has to know of its records.
-    sizes : int64[b]
-        Bytes of its blocks.
-    blocks : uint8[]
+    blocks : list of bytes
     """
 
     entries: NDArray[np.void]
-    sizes: NDArray[np.int64]
-    blocks: NDArray[np.uint8]
+    blocks: list[bytes]
 
 
 def compressed(
-    _work: object, runs: Shared[list[AnyRun]], part: RecordRange, marking: Shared[Marking] | None, level: int
+    _work: object, runs: list[AnyRun], part: RecordRange, marking: Marking | None, level: int
 ) -> Compressed:
     """The records of a range, merged and marked, in blocks. Raises OSError."""
-    pieces = part.pieces(runs.value)
+    pieces = part.pieces(runs)
     if marking is None:
         run = Run.merged(pieces)
     else:
-        marks = marking.value.of([piece.templates for piece in pieces])
-        run = Run.merged(pieces, marks, marking.value.tagged)
+        marks = marking.of([piece.templates for piece in pieces])
+        run = Run.merged(pieces, marks, marking.tagged)
     blocks = list(bgzf.blocks(run.data.data, bgzf.deflater(level)))
-    return Compressed(
-        index_entries(run.data, run.ends),
-        np.array([len(block) for block in blocks]),
-        np.frombuffer(b"".join(blocks), np.uint8),
-    )
+    return Compressed(index_entries(run.data, run.ends), blocks)
 
 
 # --- the file -----------------------------------------------------------------------------------------------
@@ -155,7 +147,7 @@ class SortedBamFormat(DescriptorFile):
         index_path = self._destination.index_path if self._indexed else None
         if index_path is None:
             for part in self._merged():
-                self._put([part.blocks.data])
+                self._put(part.blocks)
         else:
             self._write_indexed(at).save(index_path)
         self._put([bgzf.END_OF_FILE])
@@ -169,8 +161,8 @@ class SortedBamFormat(DescriptorFile):
         added: deque[Future[None]] = deque()
         with ThreadPoolExecutor(1, thread_name_prefix="gassst-indexer") as indexer:
             for part in self._merged():
-                self._put([part.blocks.data])
-                starts = np.cumsum([at, *part.sizes]).astype(np.uint64)
+                self._put(part.blocks)
+                starts = np.cumsum([at, *map(len, part.blocks)]).astype(np.uint64)
                 added.append(indexer.submit(index.add, part.entries, starts, bgzf.BLOCK_SIZE))
                 at = int(starts[-1])
                 if len(added) > INDEXED_LATER:
@@ -186,12 +178,11 @@ class SortedBamFormat(DescriptorFile):
     def _merged(self) -> Iterator[Compressed]:
         """All records, in ranges."""
         runs: list[AnyRun] = [*self._on_disk, *self._in_memory]
-        shared = self._workers.share(runs)
-        marking = self._marking(shared)
-        calls = ((shared, part, marking, self._level) for part in ranges(runs, RANGE_RECORDS))
+        marking = self._marking(runs)
+        calls = ((runs, part, marking, self._level) for part in ranges(runs, RANGE_RECORDS))
         yield from self._in_order(compressed, calls)
 
-    def _marking(self, runs: Shared[list[AnyRun]]) -> Shared[Marking] | None:
+    def _marking(self, runs: list[AnyRun]) -> Marking | None:
         """What tells which records are marked as duplicates: nothing."""
         return None
 
@@ -219,13 +210,10 @@ class SortedBamFormat(DescriptorFile):
 
     def _spilled(self, runs: list[Run]) -> tuple[list[RunOnDisk], int]:
         """The same records on disk, and how many bytes of memory they need no more. Raises OSError."""
-        shared = self._workers.share(runs)
         parts = enumerate(ranges(runs, RANGE_RECORDS), start=self._spilled_runs)
-        calls = [(shared, part, self._file(f"run{i}")) for i, part in parts]
+        calls = [(runs, part, self._file(f"run{i}")) for i, part in parts]
         self._spilled_runs += len(calls)
-        # What a worker returns lies in memory that is to be used again.
-        on_disk = [replace(run, sample=run.sample.copy()) for run in self._in_order(spilled, calls)]
-        return on_disk, sum(run.nbytes for run in runs)
+        return list(self._in_order(spilled, calls)), sum(run.nbytes for run in runs)
 
     def _end_spill(self) -> None:
         """Waits until the runs that go to disk are there. Raises OSError."""

@@ -6,8 +6,7 @@ import logging
 import os
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pickle import PickleBuffer
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -81,10 +80,6 @@ class UnmappedText:
 
     texts: tuple[Buffer, ...] = ()
     singles: int = 0
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """As buffers, which may stay where they are (`workers.shared_memory`)."""
-        return UnmappedText, (tuple(PickleBuffer(text) for text in self.texts), self.singles)
 
 
 class FileBeside(Protocol):

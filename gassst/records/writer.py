@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -52,8 +52,7 @@ from gassst.records.options import RECORD_FORMATS, DuplicateRules, OutputOptions
 from gassst.records.sorting import RunEncoder, SortedBamFormat
 from gassst.records.unmapped import FileBeside, UnmappedFiles
 from gassst.version import __version__
-from gassst.workers.base import Workers
-from gassst.workers.threads import ThreadWorkers
+from gassst.workers.threads import Workers
 
 if TYPE_CHECKING:
     import pysam
@@ -157,23 +156,9 @@ def to_aligned_segments(
     return builder.aligned_segments(HitBatch(reads, hits, summaries, cigars, conversions))
 
 
-class EncoderSpec(NamedTuple):
-    """A `RecordEncoder` without the reference: so it travels to processes that have that."""
-
-    file_format: str
-    header: Header
-    options: OutputOptions
-
-    def encoder(self, reference: ReferenceArrays) -> RecordEncoder:
-        """Raises UsageError for senseless options."""
-        return RecordEncoder(
-            self.file_format, self.header, record_builder(self.header, reference, self.options), self.options
-        )
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class RecordEncoder:
-    """Makes of batches what an `AlignmentWriter` for the same output writes; any thread or process may do it.
+    """Makes of batches what an `AlignmentWriter` for the same output writes; any thread may do it.
 
     Attributes
     ----------
@@ -218,14 +203,9 @@ class RecordEncoder:
             header = header._replace(before=in_coordinate_order(header.before))
         if options.duplicates is not None:
             header = header._replace(after=with_note(header.after, str(options.duplicates)))
-        encoder = EncoderSpec(file_format, header, options).encoder(reference)
+        encoder = cls(file_format, header, record_builder(header, reference, options), options)
         encoder.cram_options.verify_for(file_format)
         return encoder
-
-    @property
-    def spec(self) -> EncoderSpec:
-        """This one but for the reference."""
-        return EncoderSpec(self.file_format, self.header, self.options)
 
     @property
     def cram_options(self) -> CramOptions:
@@ -336,14 +316,14 @@ class AlignmentWriter:
         index = {"bam": bam_index, "cram": ".crai", "sam": ""}[file_format] if sort else ""
         destination = AlignmentDestination(path, index)
         self._target: Destination | ConvertedDestination = destination
-        self._own_workers: ThreadWorkers | None = None
+        self._own_workers: Workers | None = None
         self._duplicates: DuplicateSearch | None = None
         self._beside: list[FileBeside] = []
         self._sum = RecordSum()
         self._format: RecordWriter
         if sort:
             if workers is None:
-                workers = self._own_workers = ThreadWorkers(None, max(1, threads))
+                workers = self._own_workers = Workers(None, max(1, threads))
             self._format = self._sorted_format(header, options, destination, workers)
         elif self.encoder.is_unsorted_bam:
             self._format = PiecesFormat(self._head(header), bgzf.END_OF_FILE, ahead)

@@ -9,16 +9,15 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
-from gassst.bands.cpu import CpuExtender
 from gassst.errors import UsageError
 from gassst.files.destination import Destination
 from gassst.files.inflate import Inflaters
 from gassst.files.input_progress import InputProgress
-from gassst.files.input_size import fastq_bytes
 from gassst.files.sam_header import fields_of, lines_of
 from gassst.files.slices import LanePart
 from gassst.mapping.batch_mapper import BatchMapper
@@ -39,9 +38,7 @@ from gassst.records.options import OutputChoices, OutputOptions
 from gassst.runs.run import MappingRun, MappingWork, most_waiting
 from gassst.search.arrays import BatchResult
 from gassst.version import __version__
-from gassst.workers.base import Workers
-from gassst.workers.layout import processes_for, why_threads
-from gassst.workers.threads import ThreadWorkers
+from gassst.workers.threads import Workers
 
 log = logging.getLogger("gassst")
 
@@ -168,10 +165,7 @@ class FileRun:
         is_single = source.mates is None and not source.interleaved
         device = None if mapper.on_device is None else mapper.on_device.for_run(not is_single)
         mapper = replace(mapper, on_device=device)
-        # The workers of one sample serve the next one, however short it is.
-        size = fastq_bytes(source.paths) if neighbours == ALONE else None
-        self._processes = _processes(mapper, self._encoder, size)
-        self._batch_size = mapper.params.reads_per_batch(self._processes, device is not None)
+        self._batch_size = mapper.params.reads_per_batch(device is not None)
         self._mapper = mapper if details else replace(mapper, counts_details=False)
 
     def _parts_of(self, shard: Shard) -> list[LanePart]:
@@ -197,21 +191,21 @@ class FileRun:
     def needs(self) -> tuple[object, ...]:
         """What a crew must have for this run: runs that tell something equal can share one."""
         mapper = self._mapper
-        return mapper.index, mapper.params, mapper.counts_details, self._processes, mapper.on_device
+        return mapper.index, mapper.params, mapper.counts_details, mapper.on_device
 
     @contextmanager
     def crew(self) -> Iterator[RunWorkers]:
-        """Who maps this run, and those after it that need the same; processes end with the context."""
+        """Who maps this run, and those after it that need the same."""
         work, device, threads = MappingWork(self._mapper), self._mapper.on_device, self._mapper.params.threads
         if device is not None:
             threads += device.more_threads
-        with closing(_workers(work, self._processes, threads)) as workers:
+        with closing(Workers(work, threads)) as workers:
             yield RunWorkers(work, workers)
 
     def open(self, crew: RunWorkers) -> None:
         """Open the reads. `close` must follow. Raises InputError."""
         self._batches = self._opened(crew)
-        finish = RecordsOf(self._encoder.spec, self._encoder)
+        finish = partial(records_of, self._encoder)
         self._run = MappingRun(crew.work, finish, crew.workers, self._insert, self._head_for(crew))
 
     def begin(self, crew: RunWorkers) -> None:
@@ -229,8 +223,7 @@ class FileRun:
 
     def _opened(self, crew: RunWorkers) -> ClosableBatches:
         """What the run reads. Raises InputError."""
-        # In one process no text has to be copied for workers, so the reader inflates.
-        inflaters = Inflaters(crew.workers) if self._processes > 1 else None
+        inflaters = Inflaters(crew.workers) if crew.workers.threads > 1 else None
         size, threads = self._batch_size, self._mapper.params.threads
         progress, neighbours = self._input_progress, self._neighbours
         return self._source.batches(size, threads, progress, self._parts, inflaters, neighbours)
@@ -277,7 +270,7 @@ class FileRun:
     def _writer(self, workers: Workers) -> sam.AlignmentWriter:
         arrays = self._mapper.reference.arrays
         # With few workers the main thread keeps up with them, and a thread more would take a core from them.
-        ahead = self._mapper.params.threads // 4 if self._processes > 1 else 0
+        ahead = self._mapper.params.threads // 4
         return sam.AlignmentWriter(
             self._output, self._header, arrays, self._options, workers, self._encoder, ahead
         )
@@ -299,7 +292,6 @@ class FileRun:
             facts["insert"] = insert.as_dict()
         # Kernels are compiled for a device, not for a batch.
         facts["extension"] = asdict(total.extension) | {"compile": mapper.counters.compile}
-        facts["processes"] = self._processes
         if self._shard is not None:
             facts["shard"] = str(self._shard)
         return facts
@@ -311,46 +303,14 @@ def insert_learned(run: MappingRun[Any], source: ReadSource) -> InsertModel:
         return run.learn_insert(batches)
 
 
-def _processes(mapper: BatchMapper, encoder: sam.RecordEncoder, size: int | None) -> int:
-    """How many processes map: those asked for, or as many as suit the threads, if nothing speaks against it.
-
-    `size`: as `layout.processes_for`.
-    """
-    params = mapper.params
-    processes = processes_for(params.threads, params.processes, size)
-    if processes == 1:
-        return 1
-    why = ""
-    if params.memory is not None:
-        why = "--memory bounds what one process keeps of the index"
-    elif mapper.on_device is not None or not isinstance(mapper.extender, CpuExtender):
-        why = "an OpenCL device has one owner"
-    elif encoder.file_format == "cram" and not encoder.options.sort:
-        why = "htslib makes CRAM from what is in its own process"
-    elif params.processes is None:
-        why = why_threads()
-    if why:
-        log.debug("%d threads of one process: %s", params.threads, why)
-    return 1 if why else processes
-
-
-class RecordsOf:
-    """Makes the bytes of the records of a batch. A worker process makes an encoder of the spec once."""
-
-    def __init__(self, spec: sam.EncoderSpec, encoder: sam.RecordEncoder | None = None):
-        self._spec, self._encoder = spec, encoder
-
-    def __call__(self, mapper: BatchMapper, batch: ReadBatch, result: BatchResult) -> Encoded:
-        encoder = self._encoder
-        if encoder is None:
-            encoder = self._encoder = self._spec.encoder(mapper.reference.arrays)
-        encoded = encoder.encode(batch, *result.rows)
-        if encoder.options.coverage_path is None:
-            return encoded
-        return replace(encoded, covered=_covered(result))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return RecordsOf, (self._spec,)
+def records_of(
+    encoder: sam.RecordEncoder, mapper: BatchMapper, batch: ReadBatch, result: BatchResult
+) -> Encoded:
+    """What the workers make of a batch: the bytes of its records."""
+    encoded = encoder.encode(batch, *result.rows)
+    if encoder.options.coverage_path is None:
+        return encoded
+    return replace(encoded, covered=_covered(result))
 
 
 def _covered(result: BatchResult) -> Covered:
@@ -361,21 +321,6 @@ def _covered(result: BatchResult) -> Covered:
     start, is_primary = hits["position"][rows].astype(np.int64), hits["flag"][rows] & SUPPLEMENTARY == 0
     is_sure = hits["mapq"][rows] > 0
     return Covered(start, start + span, is_primary & is_sure, is_primary & ~is_sure)
-
-
-def _workers(work: MappingWork, processes: int, threads: int) -> Workers:
-    """Workers of so many processes; where the system grants none, threads do the work."""
-    if processes > 1:
-        from gassst.workers.processes import ProcessWorkers
-
-        try:
-            workers = ProcessWorkers(work, processes, threads)
-        except OSError as error:
-            log.debug("no worker processes: %s", error.strerror or error)
-        else:
-            log.debug("%d worker processes of %d threads in all", processes, threads)
-            return workers
-    return ThreadWorkers(work, threads)
 
 
 def _effective(mapper: BatchMapper, stats: Stats) -> dict[str, Any]:

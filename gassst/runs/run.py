@@ -36,8 +36,7 @@ from gassst.runs.libraries import (
     pair_sample,
 )
 from gassst.search.arrays import BatchResult
-from gassst.workers.base import Shared, Workers
-from gassst.workers.threads import ThreadWorkers
+from gassst.workers.threads import Workers
 
 log = logging.getLogger("gassst")
 WARNINGS = {  # by the counter of `Stats` that a run warns of at its end
@@ -106,11 +105,11 @@ class MappingWork:
         )
 
     def map(
-        self, batch: ReadBatch | Unparsed, insert: InsertModel, finish: Shared[Finish[Finished]]
+        self, batch: ReadBatch | Unparsed, insert: InsertModel, finish: Finish[Finished]
     ) -> tuple[Finished, Stats]:
         """What becomes of a batch, and its counters. `finish` makes it of the mapper, the batch and its result."""
         with self._turn():
-            return self._map(batch, insert, finish.value)
+            return self._map(batch, insert, finish)
 
     def _turn(self) -> AbstractContextManager[object]:
         """In which a thread computes; where a device searches, there are more threads than may compute at once."""
@@ -216,7 +215,7 @@ class MappingRun(Generic[Finished]):
     ----------
     work : MappingWork
     finish : callable
-        Makes of the mapper, a batch and its result what the run yields. It is pickled for workers in other processes.
+        Makes of the mapper, a batch and its result what the run yields.
     workers : Workers, optional
         Of this work, ended by whoever has made them. None: threads of this process, ended with the run.
     insert : InsertModel, optional
@@ -248,7 +247,6 @@ class MappingRun(Generic[Finished]):
         self._odd: Counter[str] = Counter()
         self._is_insert_new = False
         self.libraries = Libraries()
-        self._shared: Shared[Finish[Finished]] | None = None  # for the workers, until the last batch is done
         self._batches: Iterable[ReadBatch | Unparsed] = ()
         self._sampled: list[Future[tuple[list[PairSample], Stats]]] = []  # of which is about to be learned
 
@@ -261,7 +259,7 @@ class MappingRun(Generic[Finished]):
         IndexFormatError, at the latest after the last batch, where the file of the index is damaged.
         """
         with ExitStack() as stack:
-            workers = self._workers or stack.enter_context(closing(ThreadWorkers(self._work, self._threads)))
+            workers = self._workers or stack.enter_context(closing(Workers(self._work, self._threads)))
             self.begin(batches, workers)
             calls = stack.enter_context(closing(self.calls(workers)))
             # Whoever waits for the first reads of a stream gets them before more are read.
@@ -278,10 +276,9 @@ class MappingRun(Generic[Finished]):
     def calls(self, workers: Workers) -> Generator[Future[tuple[Finished, Stats]], None, None]:
         """Has the batches mapped, each when the next call is asked for. `finished` and `end` must follow."""
         self._learn()
-        self._shared = workers.share(self._finish)
         batches = self._batches
         for batch in batches if self._is_known else whole_stretches(batches, LEARN_READS):
-            yield workers.submit(MappingWork.map, batch, self.insert, self._shared)
+            yield workers.submit(MappingWork.map, batch, self.insert, self._finish)
 
     def finished(self, call: Future[tuple[Finished, Stats]]) -> tuple[Finished, Stats]:
         """What a worker made of a batch; raises what it raised, MemoryError included."""
@@ -312,7 +309,7 @@ class MappingRun(Generic[Finished]):
     def learn_insert(self, batches: Iterable[ReadBatch | Unparsed]) -> InsertModel:
         """`insert`, once it is learned from the first of the batches, and nothing else done."""
         with ExitStack() as stack:
-            workers = self._workers or stack.enter_context(closing(ThreadWorkers(self._work, self._threads)))
+            workers = self._workers or stack.enter_context(closing(Workers(self._work, self._threads)))
             self._read_head(batches, workers)
             self._learn()
         self._tell_insert()

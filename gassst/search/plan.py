@@ -221,7 +221,7 @@ class SearchPlan:
 
     def after_fork(self) -> None:
         """As `workers.forks.ForkAware`."""
-        self._lock = threading.Lock()
+        self._lock, self._of_thread, self._cases = threading.Lock(), threading.local(), WeakValueDictionary()
 
     def prepare(self, lengths: np.ndarray) -> None:
         """Fill the arrays for every length of `lengths` (uint32[n])."""

@@ -21,11 +21,6 @@ def _libc() -> Any:
     return ctypes.CDLL(None)
 
 
-def load_libraries() -> None:
-    """Before `fork`: what `die_with_parent` needs, so that no process has to load it."""
-    _libc()
-
-
 def die_with_parent(parent: int) -> None:
     """From here on, the calling process is killed when process `parent` ends, by kill -9, too; Linux only.
 

@@ -1,22 +1,19 @@
-"""Workers that are threads of this process."""
+"""Workers: the threads of a run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any, TypeVar
 
-from gassst.workers.base import Result, Shared
-
-
-class _Here(NamedTuple):
-    """A value in memory that all threads see."""
-
-    value: Any
+Result = TypeVar("Result")
 
 
-class ThreadWorkers:
-    """`threads` of this process; `work` is shared by them."""
+class Workers:
+    """Makes calls in the order in which they are submitted, `threads` at once. Any thread may submit.
+
+    `work` is the first argument of every call.
+    """
 
     def __init__(self, work: Any, threads: int):
         self.threads = threads
@@ -24,12 +21,8 @@ class ThreadWorkers:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="gassst")
 
     def submit(self, function: Callable[..., Result], *args: Any) -> Future[Result]:
-        """As `Workers.submit`."""
+        """Call `function(work, *args)`."""
         return self._pool.submit(function, self._work, *args)
-
-    def share(self, value: Result) -> Shared[Result]:
-        """As `Workers.share`."""
-        return _Here(value)
 
     def close(self) -> None:
         """Calls that have not begun are dropped; those that have go on, and nobody waits for them."""

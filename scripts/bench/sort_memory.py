@@ -1,7 +1,7 @@
 """Whether `--sort-memory` bounds what sorting and marking take: the peak of memory over ever more pairs (Linux).
 
     python scripts/bench/sort_memory.py [-n 1000000,2500000,5000000,10000000] [--memory 100M] [--again 0.15]
-                                        [-t 2] [--processes N] [--kinds sort,markdup,metrics] [--json FILE]
+                                        [-t 2] [--kinds sort,markdup,metrics] [--json FILE]
 
 Records are made by workers and go straight into the sorter, as those of a mapper would. A share of the pairs is there
 `--again` under other names; all qualities are equal, so each of these sets is a tie. Every size runs in processes of
@@ -36,8 +36,7 @@ from gassst.records.marking import MarkedBamFormat, SignedRun
 from gassst.records.options import DuplicateRules
 from gassst.records.sorted_runs import Run
 from gassst.records.sorting import SortedBamFormat
-from gassst.workers.processes import ProcessWorkers
-from gassst.workers.threads import ThreadWorkers
+from gassst.workers.threads import Workers
 
 KINDS = ("sort", "markdup", "metrics")
 GENOME = 100_000_000
@@ -105,14 +104,6 @@ def run_of(signer: Any, _work: object, first: int, n: int, again: float) -> Run 
     return SignedRun(Run.of(bam, 2 * n, templates), signed)
 
 
-_signer: Any = None  # set before processes start, which inherit it
-
-
-def inherited_run_of(_work: object, first: int, n: int, again: float) -> Run | SignedRun:
-    """The same in a process of its own."""
-    return run_of(_signer, _work, first, n, again)
-
-
 class Peak:
     """The most memory of this process and its children, looked at ten times a second."""
 
@@ -152,19 +143,14 @@ def parent_peak() -> int:
 
 def measure(kind: str, pairs: int, args: argparse.Namespace) -> dict[str, Any]:
     """Sort so many pairs in this process."""
-    global _signer
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:
         output = os.path.join(folder, "out.bam")
         is_metrics = kind == "metrics"
         rules = DuplicateRules(metrics_path=os.path.join(folder, "metrics") if is_metrics else None)
         libraries = LibraryNames.of(str(HEADER), rules.within)
         search = DuplicateSearch(rules, libraries) if kind != "sort" else None
-        _signer = None if search is None else signer_for(rules, libraries, HEADER.lengths)
-        workers: Any
-        if args.processes > 1:
-            workers, call = ProcessWorkers(None, args.processes, args.threads), inherited_run_of
-        else:
-            workers, call = ThreadWorkers(None, args.threads), partial(run_of, _signer)
+        signer = None if search is None else signer_for(rules, libraries, HEADER.lengths)
+        workers, call = Workers(None, args.threads), partial(run_of, signer)
         peak, start = Peak(), time.perf_counter()
         destination = AlignmentDestination(output, ".bai")
         common = HEADER.lengths, str(HEADER), args.level, destination, workers, args.memory
@@ -201,7 +187,6 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--memory", type=parse_size, default=100 << 20, help="as --sort-memory of gassst")
     parser.add_argument("--again", type=float, default=0.15, help="share of the pairs that are copies")
     parser.add_argument("-t", "--threads", type=int, default=2)
-    parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--kinds", default="sort,markdup", help="some of " + ", ".join(KINDS))
     parser.add_argument("--level", type=int, default=1, help="of compression")
     parser.add_argument("--folder", help="where files lie meanwhile")

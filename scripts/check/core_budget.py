@@ -93,7 +93,7 @@ and CI fails where the sources hold more.
   and every `.pxd` and header that these name, directly or through others. So the headers that the OpenCL kernels share
   count. `ext/io` is outside.
 
-Outside are input, records, the command line, threads and processes, the driver of a device, and pairwise alignment.
+Outside are input, records, the command line, threads, the driver of a device, and pairwise alignment.
 
 **Lines** are all lines of these files, as `wc -l` counts them. `code` in the table below leaves out blank lines,
 comments and docstrings.

@@ -306,7 +306,7 @@ MAP = ["map", "-q", "--device", "none"]
 def _map_options(rng: random.Random) -> list[str]:
     output = rng.choice([["-o", name] for name in OUTPUTS])
     choices: list[list[str]] = [
-        [], ["-t", "2"], ["-t", "2", "--processes", "2"], ["--batch-size", "7"], ["--all"], ["--mode", "local"],
+        [], ["-t", "2"], ["-t", "2"], ["--batch-size", "7"], ["--all"], ["--mode", "local"],
         ["--sort"], ["--sort", "--markdup", "--barcode-tag", "RX", "--duplicate-type"],
         ["--xa", "-k", "5"], ["--unmapped", "rest.fq.gz"], ["--stats", "stats.out"], ["-C"], ["-s", "0"],
         ["--no-unmapped"], ["--eqx"],
@@ -355,7 +355,7 @@ def same_case(rng: random.Random, world: World) -> Case:
             ["-t", "2"],
             ["--batch-size", "5"],
             ["-t", "3", "--batch-size", "1"],
-            ["-t", "2", "--processes", "2"],
+            ["-t", "2"],
             ["--memory", "1M"],
         ]
     )

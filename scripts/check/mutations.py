@@ -525,7 +525,7 @@ MUTATIONS = [
     Mutation(
         "run: what bands have counted is left out", "gassst/model/stats.py",
         "self.extension += other.extension\n        self.funnel += other.funnel\n        self.cycles",
-        "self.funnel += other.funnel\n        self.cycles", "tests/cli/test_processes.py",
+        "self.funnel += other.funnel\n        self.cycles", "tests/cli/test_threads.py",
     ),
     Mutation(
         "runs: a fault comes before the samples in front of it are complete", "gassst/runs/run.py",

@@ -10,7 +10,7 @@ from gassst.errors import InputError, OutputError, UsageError
 from gassst.files import bgzf
 from gassst.records.gathering import GatherOptions, complete, gather
 from gassst.records.options import DuplicateRules
-from gassst.workers.threads import ThreadWorkers
+from gassst.workers.threads import Workers
 
 COPY, SORT, MARK = range(3)
 
@@ -25,7 +25,7 @@ def one(data: bytes, folder: Path) -> bool:
     rules = DuplicateRules() if action == MARK else None
     try:
         parts = complete([str(path)])
-        with closing(ThreadWorkers(None, 1)) as workers:
+        with closing(Workers(None, 1)) as workers:
             gather(parts, str(output), GatherOptions(sort=action != COPY, duplicates=rules), workers)
         is_sound = True
     except (InputError, OutputError, UsageError):

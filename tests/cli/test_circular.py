@@ -202,7 +202,7 @@ def test_the_same_records_in_any_process_and_batch(world, tmp_path):
     one, two, _ = pairs_around(world[1])
     files = [write(tmp_path / f"{i}.fq", reads) for i, reads in enumerate((one, two))]
     usual, _ = mapped(world, tmp_path, *files, "-t", "1")
-    other, _ = mapped(world, tmp_path, *files, "-t", "2", "--processes", "2", "--batch-size", "64")
+    other, _ = mapped(world, tmp_path, *files, "-t", "2", "--batch-size", "64")
     assert [r.to_string() for r in usual] == [r.to_string() for r in other]
 
 

@@ -19,7 +19,7 @@ import pysam
 import pytest
 
 ONE = ["-t", "1"]
-SEVERAL = ["-t", "2", "--processes", "2"]
+SEVERAL = ["-t", "2"]
 BATCH = ["--batch-size", "50"]
 LEARNED = 60  # reads, of 400
 

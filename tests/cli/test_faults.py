@@ -63,7 +63,7 @@ PLANTED = ["--snp-rate", "0.01"]
 METHYLATED = ["--meth", "0.7,0.1,0.1"]
 VARIANTS = {
     "map": [
-        (["--processes", "2"], "x.sam"),
+        (["-t", "2"], "x.sam"),
         (SPILLED, "x.bam"),
         (["--sort"], "x.cram"),
         (MARKED, "x.bam"),

@@ -74,7 +74,7 @@ def test_interleaved_reads_without_the_option(mapped, interleaved):
     )
     assert mapped(interleaved) == [expected]
     assert mapped(interleaved, "--batch-size", "7", "-t", "3") == [expected]
-    assert mapped(interleaved, "-t", "4", "--processes", "2", "--batch-size", "20") == [expected]
+    assert mapped(interleaved, "-t", "4", "--batch-size", "20") == [expected]
 
 
 def test_single_reads_with_the_option_of_pairs(mapped, pair):

@@ -112,7 +112,7 @@ def test_every_way_through_marks_the_same(small_index, small_fasta, pairs, tmp_p
     expected = lines_of(tmp_path / "one.bam")
     small = ["--sort-memory", "1", "--batch-size", "50"]
     assert run(small_index, *pairs, *options, *small, "-o", tmp_path / "small.bam") == 0
-    assert run(small_index, *pairs, *options, "-t", 2, "--processes", 2, "-o", tmp_path / "two.bam") == 0
+    assert run(small_index, *pairs, *options, "-t", 2, "-o", tmp_path / "two.bam") == 0
     assert run(small_index, *pairs, *options, "-o", tmp_path / "one.sam") == 0
     assert run(small_index, *pairs, *options, "-o", tmp_path / "one.cram") == 0
     for name in ("small.bam", "two.bam", "one.sam"):

@@ -15,7 +15,7 @@ from gassst.reads.record_sums import RecordSum
 from gassst.reads.shards import PartOfRun
 
 IN_A_BLOCK = 5  # records
-SPREAD = ("-t", "4", "--processes", "2", "--batch-size", "12")
+SPREAD = ("-t", "4", "--batch-size", "12")
 
 
 @pytest.fixture(scope="module")

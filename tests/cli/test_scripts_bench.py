@@ -152,7 +152,7 @@ def test_sorting_and_marking_stay_within_their_memory(script, tmp_path, kind, mo
     for name in ("sorted_runs", "duplicates"):
         monkeypatch.setattr(f"gassst.records.{name}.SAMPLE", 16)
     pairs = 45_000
-    args = argparse.Namespace(folder=tmp_path, processes=1, threads=1, level=1, memory=3 << 19, again=0.3)
+    args = argparse.Namespace(folder=tmp_path, threads=1, level=1, memory=3 << 19, again=0.3)
     tracemalloc.start()
     try:
         found = module.measure(kind, pairs, args)

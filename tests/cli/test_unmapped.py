@@ -49,14 +49,14 @@ def oracle(folder, alignments, *choice):
     return [path.read_text() for path in outputs]
 
 
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(
     "options, choice, pairs_written",
     [((), ("-f", "12"), 20), (("--unmapped-either",), ("-e", "flag.unmap || flag.munmap"), 60)],
 )
-def test_pairs_in_two_files(small_index, files, tmp_path, options, choice, pairs_written, processes):
+def test_pairs_in_two_files(small_index, files, tmp_path, options, choice, pairs_written, threads):
     out, one, two = tmp_path / "o.bam", tmp_path / "u1.fq.gz", tmp_path / "u2.fq"
-    options = (*options, "--processes", processes, "--batch-size", "14")
+    options = (*options, "-t", threads, "--batch-size", "14")
     assert run(small_index, *files, "-o", out, "--unmapped", one, "--unmapped2", two, *options) == 0
     written = [gzip.decompress(one.read_bytes()).decode(), two.read_text()]
     assert written == oracle(tmp_path, out, *choice)

@@ -210,10 +210,8 @@ def lines_of(path):
         return texts(file)
 
 
-@pytest.mark.parametrize(
-    "options", [{"threads": 2, "processes": 2}, {"threads": 3, "batch_size": 300}], ids=str
-)
-def test_nor_on_processes_and_files(index, genome, files, tmp_path, options):
+@pytest.mark.parametrize("options", [{"threads": 2}, {"threads": 3, "batch_size": 300}], ids=str)
+def test_nor_on_threads_and_files(index, genome, files, tmp_path, options):
     first, second, both = files
     plain = gassst.Mapper(index, device="none", threads=1)
     plain.map_file([first], tmp_path / "a.sam", mates=[second])

@@ -211,14 +211,13 @@ def test_a_run_imports_no_opencl_that_it_does_not_use(tmp_path, small_index, sma
 
 
 def test_a_small_run_imports_nothing_that_it_does_not_use(tmp_path, small_index, small_fastq):
-    """Short runs consist of imports: none of a process pool, of devices, or of other tasks."""
+    """Short runs consist of imports: none of devices, or of other tasks."""
     shown = "print(*sys.modules, sep='\\n', file=sys.stderr)"
     loaded = set(stderr_of_small_run(tmp_path, small_index, small_fastq, shown).split())
     unused = (
         "numpy.ma numpy.random numpy.fft numpy.testing multiprocessing concurrent.futures.process subprocess socket"
         " asyncio csv gassst.align gassst.mapping.alt gassst.cluster gassst.tools.report"
         " gassst.tools.simulate gassst.records.duplicates"
-        " gassst.workers.process gassst.workers.processes gassst.workers.shared_memory"
     )
     assert all(find_spec(name) for name in unused.split())  # a name that changes must change here, too
     assert loaded.isdisjoint(unused.split())

@@ -121,7 +121,7 @@ def test_a_line_much_longer_than_a_buffer(tmp_path, monkeypatch, reader):
 
 
 def test_a_file_that_changes_while_it_is_read(tmp_path):
-    """Batches are read again where they are parsed."""
+    """Batches are read again where they are parsed, of the file that was opened."""
     path, other = tmp_path / "reads", tmp_path / "other"
     path.write_bytes(fastq(20))
     other.write_bytes(fastq(20))
@@ -133,11 +133,8 @@ def test_a_file_that_changes_while_it_is_read(tmp_path):
     path.write_bytes(fastq(20))
     batches = list(open_unparsed(path, batch_size=10))
     other.replace(path)
-    with pytest.raises(InputError, match="reads: replaced while it was read"):
-        batches[0].parsed()
     path.unlink()
-    with pytest.raises(InputError, match="reads: No such file"):
-        batches[1].parsed()
+    assert [len(batch.parsed()) for batch in batches] == [10, 10]
 
 
 def test_whoever_cuts_two_plain_files_does_not_read_them_again(tmp_path, monkeypatch):

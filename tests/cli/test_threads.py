@@ -1,11 +1,7 @@
-"""`gassst map` with worker processes: the records of one process, and one clear line where something fails.
-
-Layouts are stated, so nothing here depends on the number of cores.
-"""
+"""`gassst map` with several threads: the records of one, and one clear line where something fails."""
 
 import gzip
 import json
-import os
 import signal
 import subprocess
 
@@ -13,7 +9,6 @@ import pysam
 import pytest
 from test_cli import (
     MANY,
-    default_signals,
     feed,
     interrupted,
     only_line,
@@ -23,8 +18,8 @@ from test_cli import (
 from gassst.files.writing import WriteBehind
 from gassst.mapping.batch_mapper import BatchMapper
 
-TWO = ("-t", "4", "--processes", "2")
-LAYOUTS = [("-t", "3", "--processes", "1"), ("-t", "2", "--processes", "2"), (*TWO, "--batch-size", "70")]
+FOUR = ("-t", "4")
+LAYOUTS = [("-t", "1"), ("-t", "3"), (*FOUR, "--batch-size", "70")]
 
 
 def records_of(path, reference=None) -> list[str]:
@@ -55,17 +50,8 @@ def inputs(small_fastq, small_reads, tmp_path_factory):
     }
 
 
-@pytest.mark.parametrize("options, has_workers", [((), True), (("--memory", "1M"), False)])
-def test_a_bound_on_memory_keeps_the_index_in_one_process(gassst_map, inputs, tmp_path, options, has_workers):
-    """Every process would keep parts of its own."""
-    code, _, said = gassst_map(*inputs["single"], *TWO, *options, "-v", "-v", "-o", tmp_path / "out.sam")
-    assert code == 0
-    assert ("worker processes of" in said) == has_workers
-    assert ("one process: --memory bounds" in said) != has_workers
-
-
 @pytest.mark.parametrize("kind", ["pairs of two kinds", "files"])
-def test_records_do_not_depend_on_processes(gassst_map, inputs, tmp_path, kind):
+def test_records_do_not_depend_on_threads(gassst_map, inputs, tmp_path, kind):
     """Of other inputs `test_every_input` says so."""
     found = []
     for layout in LAYOUTS:
@@ -74,13 +60,9 @@ def test_records_do_not_depend_on_processes(gassst_map, inputs, tmp_path, kind):
     assert found[0] and found[1:] == 2 * found[:1]
 
 
-@pytest.mark.parametrize(
-    "layout, expected", [(("-t", "8", "--processes", "2"), [2]), (("-t", "8", "--processes", "1"), [])]
-)
-def test_a_thread_writes_what_processes_have_mapped(
-    gassst_map, inputs, tmp_path, monkeypatch, layout, expected
-):
-    """The parent of many workers has other things to do. Sorted records are not written meanwhile."""
+@pytest.mark.parametrize("layout, expected", [(("-t", "8"), [2]), (("-t", "3"), [])])
+def test_a_thread_writes_what_many_have_mapped(gassst_map, inputs, tmp_path, monkeypatch, layout, expected):
+    """The main thread of many workers has other things to do. Sorted records are not written meanwhile."""
     begun = []
 
     class Seen(WriteBehind):
@@ -107,9 +89,7 @@ def test_a_thread_writes_what_processes_have_mapped(
     ],
     ids=["sam", "cram", "bam", "bam on disk", "bam partly on disk"],
 )
-def test_sorted_records_do_not_depend_on_processes(
-    gassst_map, inputs, small_fasta, tmp_path, options, memory
-):
+def test_sorted_records_do_not_depend_on_threads(gassst_map, inputs, small_fasta, tmp_path, options, memory):
     found = []
     for layout in LAYOUTS:
         out = tmp_path / options[0]
@@ -139,24 +119,10 @@ def test_unmapped_reads_and_counts(gassst_map, inputs, tmp_path):
     assert found[0][:2] == found[2][:2]  # counts of calls depend on the batches
 
 
-def test_a_short_run_takes_one_process(gassst_map, small_fastq, tmp_path, monkeypatch):
-    """But for one that shares its workers with others, and for a stream, whose size nobody knows."""
-    sheet, outs = tmp_path / "sheet.csv", [tmp_path / f"{i}.sam" for i in range(2)]
-    sheet.write_text("sample,lane,R1,R2,output\n" + "".join(f"{o.stem},1,{small_fastq},,{o}\n" for o in outs))
-
-    def has_pool(*argv):
-        return "worker processes of" in gassst_map(*argv, "-t", "5", "-v")[2]
-
-    assert not has_pool(small_fastq, "-o", tmp_path / "out.sam")
-    assert has_pool("--sheet", sheet)
-    monkeypatch.setattr("gassst.workers.layout.SHORT", 100)
-    assert has_pool(small_fastq, "-o", tmp_path / "out.sam")
-
-
-def test_names_that_are_cut_are_counted_in_all_processes(gassst_map, tmp_path):
+def test_names_that_are_cut_are_counted_in_all_threads(gassst_map, tmp_path):
     reads = tmp_path / "reads.fq"
     reads.write_text("".join(f"@{'n' * 300}{i}\nACGT\n+\nIIII\n" for i in range(10)))
-    error = gassst_map(reads, *TWO, "--batch-size", "3", "-o", tmp_path / "out.bam")[2]
+    error = gassst_map(reads, *FOUR, "--batch-size", "3", "-o", tmp_path / "out.bam")[2]
     assert "10 reads have names that SAM cannot hold" in error
 
 
@@ -164,39 +130,26 @@ def test_names_that_are_cut_are_counted_in_all_processes(gassst_map, tmp_path):
 def test_a_damaged_record_is_one_line(gassst_map, tmp_path, sort):
     reads = tmp_path / "reads.fq"
     reads.write_bytes(MANY + b"@bad\nACGT\n+\nIII\n" + MANY)
-    code, _, error = gassst_map(reads, *TWO, "--batch-size", "90", "-o", tmp_path / "out.bam", *sort)
+    code, _, error = gassst_map(reads, *FOUR, "--batch-size", "90", "-o", tmp_path / "out.bam", *sort)
     assert (code, only_line(error)) == (1, f"{reads}: record 5001 (bad): 4 bases but 3 qualities")
     assert list(tmp_path.iterdir()) == [reads]
 
 
-@pytest.mark.parametrize(
-    "how, message",
-    [
-        (lambda *_: os.kill(os.getpid(), signal.SIGKILL), "was ended by SIGKILL; memory may be exhausted"),
-        (lambda *_: os._exit(3), "ended with code 3"),
-        (lambda *_: bytearray(1 << 62), "out of memory"),
-    ],
-    ids=["killed", "left", "memory"],
-)
-@pytest.mark.parametrize("sort", [[], ["--sort"]], ids=["", "sort"])
-def test_a_worker_that_fails_ends_the_run_with_one_line(
-    gassst_map, monkeypatch, small_fastq, tmp_path, how, message, sort
-):
-    monkeypatch.setattr(BatchMapper, "map_batch", how)
-    code, _, error = gassst_map(small_fastq, *TWO, "--batch-size", "50", "-o", tmp_path / "out.bam", *sort)
-    assert code == 1
-    assert message in only_line(error)
+def test_a_worker_that_fails_ends_the_run_with_one_line(gassst_map, monkeypatch, small_fastq, tmp_path):
+    monkeypatch.setattr(BatchMapper, "map_batch", lambda *_: bytearray(1 << 62))
+    code, _, error = gassst_map(small_fastq, *FOUR, "--batch-size", "50", "-o", tmp_path / "out.bam")
+    assert code == 1 and "out of memory" in only_line(error)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
-def test_signal_to_the_parent_ends_all(small_index, small_fastq, tmp_path, number, code):
-    """Nothing is left behind but what SIGKILL leaves; stderr ends only when no process has it any more."""
+def test_a_signal_ends_all(small_index, small_fastq, tmp_path, number, code):
+    """Nothing is left behind but what SIGKILL leaves."""
 
     def has_written() -> bool:
         return any(p.is_file() and p.stat().st_size > 20_000 for p in tmp_path.rglob("*"))
 
-    argv = ("map", "--device", "none", small_index, "-", "-o", "out.sam", *TWO, "--batch-size", "300")
+    argv = ("map", "--device", "none", small_index, "-", "-o", "out.sam", *FOUR, "--batch-size", "300")
     with process(*argv, cwd=tmp_path, stdin=subprocess.PIPE) as run:
         feed(run, gzip.decompress(small_fastq.read_bytes()))
         got, error = interrupted(run, number, has_written)
@@ -207,21 +160,8 @@ def test_signal_to_the_parent_ends_all(small_index, small_fastq, tmp_path, numbe
         assert list(tmp_path.iterdir()) == []
 
 
-def test_interrupt_from_a_terminal_reaches_all_processes(small_index, small_fastq, tmp_path):
-    """The parent alone answers it."""
-
-    def leader() -> None:
-        default_signals()
-        os.setsid()
-
-    def has_written() -> bool:
-        return any(p.is_file() and p.stat().st_size > 20_000 for p in tmp_path.rglob("*"))
-
-    argv = ("map", "--device", "none", small_index, "-", "-o", "out.sam", *TWO, "--batch-size", "300")
-    with process(*argv, cwd=tmp_path, stdin=subprocess.PIPE, preexec_fn=leader) as run:
-        feed(run, gzip.decompress(small_fastq.read_bytes()))
-        run.send_signal = lambda number: os.killpg(run.pid, number)
-        got = interrupted(run, signal.SIGINT, has_written)
-        run.stdin.close()
-    assert got == (130, "gassst: interrupted\n")
-    assert list(tmp_path.iterdir()) == []
+def test_processes_are_threads(gassst_map, small_fastq, tmp_path):
+    """`--processes` of earlier versions."""
+    code, _, error = gassst_map(small_fastq, "--processes", "4", "-o", tmp_path / "out.sam")
+    assert code == 0
+    assert "--processes does nothing any more: the threads of one process map" in error
