@@ -1,4 +1,4 @@
-/* Where the mate of a read lies in a concordant pair; `gassst/pairing/orientation.py` is the same for NumPy arrays.
+/* Where the mate of a read lies in a concordant pair.
  *
  * A pair is *concordant* when its mates lie on one contig, on the strands that the orientation of the library asks for,
  * and its template length within the window. One mate *leads*: the template begins with its first base on the reference. */

@@ -25,7 +25,7 @@ from gassst.model.sam_flags import (
     UNMAPPED,
 )
 from gassst.model.slices import slices
-from gassst.pairing.insert_size import is_primary, reference_spans
+from gassst.records.spans import is_primary, reference_spans
 from gassst.search.arrays import BatchResult
 
 OPERATIONS = "MIDNSHP=X"

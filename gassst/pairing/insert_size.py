@@ -15,7 +15,6 @@ import numpy as np
 from gassst.errors import InputError, UsageError, unreadable
 from gassst.files.whole_file import write_text
 from gassst.model.params import LONGEST_TEMPLATE, ORIENTATIONS, STRETCH
-from gassst.model.slices import slices
 from gassst.pairing.error_rate import ENOUGH_READS, MOST_BASES, UNKNOWN_LIBRARY, ErrorRate, phred
 
 # At the head of the input: the same number whatever the batches and threads. A mean of 2,048 pairs lies within a
@@ -30,7 +29,6 @@ MIN_SD = 2.0
 # A pair is proper within so many standard deviations of the mean, or interquartile ranges of a quartile.
 DEVIATIONS, RANGES = 4, 3
 RATES = 1e-12, 1 - 1e-12  # of a file: of fewer than 10^12 bases no rate beyond is learned
-REFERENCE_RUNS = (0, 2)  # BAM operations M and D
 
 
 @dataclass(frozen=True)
@@ -188,24 +186,6 @@ def learned_insert(
         model = replace(one, errors=errors, also=model)
     assert model is not None
     return model
-
-
-def reference_spans(hits: np.ndarray, cigars: np.ndarray) -> np.ndarray:
-    """int64[h]: reference bases that hits (HIT[h]) cover; `cigars` uint32[] are the runs that they point to."""
-    return bases_of_runs(hits, cigars, REFERENCE_RUNS)
-
-
-def bases_of_runs(hits: np.ndarray, cigars: np.ndarray, operations: tuple[int, ...]) -> np.ndarray:
-    """int64[h]: bases in the runs of these BAM operations."""
-    row, offsets = slices(hits["cigar_start"], hits["cigar_runs"])
-    run = cigars[row].astype(np.int64)
-    total = np.r_[0, np.cumsum((run >> 4) * (sum(1 << each for each in operations) >> (run & 15) & 1))]
-    return total[offsets[1:]] - total[offsets[:-1]]
-
-
-def is_primary(hits: np.ndarray) -> np.ndarray:
-    """bool[h]: the first row of every read."""
-    return np.r_[True, hits["read"][1:] != hits["read"][:-1]][: len(hits)]
 
 
 def _between(values: Sequence[int], at: float) -> float:

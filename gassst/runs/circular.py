@@ -25,9 +25,9 @@ from gassst.model.layouts import NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY, SOFT_CLI
 from gassst.model.params import LEAST_SCORE, Scoring
 from gassst.model.sam_flags import PROPER_PAIR, REVERSE, SECONDARY, SUPPLEMENTARY, UNMAPPED
 from gassst.model.stats import CONFIDENT
-from gassst.pairing.insert_size import InsertModel, is_primary, reference_spans
-from gassst.pairing.orientation import leads, partner_strand
+from gassst.pairing.insert_size import InsertModel
 from gassst.reads.stretches import spread
+from gassst.records.spans import is_primary, reference_spans
 
 if TYPE_CHECKING:
     from gassst.model.read_batch import ReadBatch
@@ -126,9 +126,9 @@ class _Ends:
         proper = np.zeros(len(first), bool)
         for library in insert.libraries:
             strand = a["strand"].astype(np.int64)
-            leading = leads(library.orientation, strand, np.ones(len(a), np.int64))
+            leading = strand == (library.orientation == "rf")  # whether the first mate leads
             template = np.where(leading, end[two] - begin[one], end[one] - begin[two]) % self.lengths[one]
-            fits = b["strand"] == partner_strand(library.orientation, strand)
+            fits = b["strand"] == (strand if library.orientation == "ff" else 1 - strand)
             proper |= counts & fits & (library.low <= template) & (template <= library.high)
         for rows in (one, two):
             hits["flag"][rows[proper]] |= np.uint16(PROPER_PAIR)

@@ -25,7 +25,7 @@ from gassst.model.options import deciding
 from gassst.model.read_batch import ReadBatch
 from gassst.model.sam_flags import SECONDARY, SUPPLEMENTARY, UNMAPPED
 from gassst.model.stats import Stats
-from gassst.pairing.insert_size import LEARN_READS, InsertModel, reference_spans
+from gassst.pairing.insert_size import LEARN_READS, InsertModel
 from gassst.reads.batch_sizes import ALONE, Neighbours
 from gassst.reads.input import ClosableBatches, Paths
 from gassst.reads.shards import PartOfRun, Shard, key_of
@@ -35,6 +35,7 @@ from gassst.records.coverage import Covered
 from gassst.records.cram import CramOptions, warn_of_packed
 from gassst.records.encoding import Encoded
 from gassst.records.options import OutputChoices, OutputOptions
+from gassst.records.spans import reference_spans
 from gassst.runs.run import MappingRun, MappingWork, most_waiting
 from gassst.search.arrays import BatchResult
 from gassst.version import __version__

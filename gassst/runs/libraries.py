@@ -21,14 +21,8 @@ from gassst._core.proper_pairs import pair_templates
 from gassst.model.params import LONGEST_TEMPLATE, ORIENTATIONS
 from gassst.model.stats import CONFIDENT, Stats
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate, deamination
-from gassst.pairing.insert_size import (
-    CLEAR_SHARE,
-    InsertModel,
-    bases_of_runs,
-    is_primary,
-    learned_insert,
-    reference_spans,
-)
+from gassst.pairing.insert_size import CLEAR_SHARE, InsertModel, learned_insert
+from gassst.records.spans import bases_of_runs, is_primary, reference_spans
 from gassst.search.arrays import BatchResult
 
 log = logging.getLogger("gassst")

@@ -39,7 +39,7 @@ from gassst.index.miss_model import (
     stage_miss,
     stage_misses,
 )
-from gassst.index.spectrum import LENGTHS, LETTERS, Spectrum
+from gassst.index.spectrum import LENGTHS, LETTERS, SHIFT, Spectrum
 from gassst.model.params import MAX_ERRORS, MAX_GAPS, MAX_READ_LENGTH, MIN_READ_LENGTH, MapParams
 from gassst.model.presets import EXTRA_STRATA, PRESETS
 from gassst.model.rules import rule
@@ -199,7 +199,7 @@ class SearchPlan:
         self.errors = np.zeros(size, np.uint16)
         default_gaps = MAX_GAPS if params.exhaustive else DEFAULT_MAX_GAPS
         self.gaps = default_gaps if params.gaps is None else params.gaps
-        self.shift = 5 if self.gaps <= WORD_GAPS else 4
+        self.shift = SHIFT if self.gaps <= WORD_GAPS else SHIFT - 1
         self.words = np.zeros(size, np.uint8)
         self.settled = np.full((self.MAX_STAGES, size), -1, np.int16)
         self.lost = np.ones((self.MAX_STAGES, size))
