@@ -114,7 +114,7 @@ class AllPlaces(DeviceBackend):
         slot.launch("sum_minima", reads.size, *active, bands.bands, minima, before, state.number)
         number = slot.download("number", state.number, batch.n, np.uint32)
         slot.wait()
-        start, following = self._starts("next", number)
+        start, following = self._starts(number)
         h = int(start[-1])
         places, scores = slot.buffer("columns", 8 * h), slot.buffer("scores", 6 * h)
         for words in widths:

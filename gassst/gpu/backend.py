@@ -307,7 +307,7 @@ class DeviceBackend:
         slot, n = self._slot, self.context.n
         segment = slot.download("segment", anchors.segment, 2 * n, np.uint32)
         slot.wait()
-        start, following = self._starts("next", segment[1::2])
+        start, following = self._starts(segment[1::2])
         kept = int(start[-1])
         places, scores = slot.buffer("columns", 8 * kept), slot.buffer("scores", 4 * kept)
         where = anchors.owner, self._flips, anchors.segment, anchors.anchors
@@ -324,15 +324,10 @@ class DeviceBackend:
         columns = state.reshape(len(STATE), self.context.n)
         return [columns[STATE.index(name)] for name in names]
 
-    def _starts(self, name: str, number: U32) -> tuple[I64, Memory]:
-        """Where what each read has so many of begins, int64[n + 1]; and a buffer of this name with the same."""
-        start, following = (
-            np.zeros(len(number) + 1, np.int64),
-            self._slot.pinned(name, len(number), np.uint32),
-        )
-        np.cumsum(number, out=start[1:])
-        np.copyto(following, start[:-1], casting="unsafe")
-        return start, self._slot.upload_pinned(name, following)
+    def _starts(self, number: U32) -> tuple[I64, Memory]:
+        """Where what each read has so many of begins, int64[n + 1]; and a buffer with the same."""
+        start = np.append(0, np.cumsum(number, dtype=np.int64))
+        return start, self._slot.upload("next", start[:-1].astype(np.uint32))
 
     def _counters_of(self, stage: int) -> Memory:
         return self._slot.part(self._counters, COUNTERS_BYTES * stage, COUNTERS_BYTES)
@@ -355,7 +350,7 @@ class DeviceBackend:
         """Where the bands of every read begin that are kept, `number` uint32[n] of each; and once `wait` has returned
         their columns: read strands and first diagonals, errors and ends."""
         slot = self._slot
-        start, following = self._starts("next", number)
+        start, following = self._starts(number)
         kept = int(start[-1])
         places = slot.buffer("columns", 8 * kept)
         scores = slot.buffer("scores", 4 * kept)

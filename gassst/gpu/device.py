@@ -326,10 +326,6 @@ class Processing:
         for array in arrays:
             np.copyto(staged[at : at + len(array)], array)
             at += len(array)
-        return self.upload_pinned(name, staged)
-
-    def upload_pinned(self, name: str, staged: np.ndarray) -> Memory:
-        """A buffer of this name with what is in pinned memory."""
         buffer = self.buffer(name, staged.nbytes)
         if staged.nbytes:
             self.cl.enqueue_copy(self.queue, buffer, staged, is_blocking=False)
