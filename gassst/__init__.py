@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from gassst.api.hits import Hit, HitArrays, HitRow
     from gassst.api.mapper import Mapper
     from gassst.files.input_progress import InputProgress
-    from gassst.index.reference import Reference
     from gassst.index.seed_index import SeedIndex as Index
     from gassst.index.spectrum import Spectrum
     from gassst.model.params import MapOptions, MapParams, Scoring
+    from gassst.model.reference import Reference
     from gassst.model.stats import Stats
     from gassst.pairing.insert_size import InsertModel
     from gassst.reads.groups import ReadGroups
@@ -94,7 +94,7 @@ _LAZY = {
     "Read": ("gassst.reads.shapes", "Read"),
     "ReadGroups": ("gassst.reads.groups", "ReadGroups"),
     "ReadSource": ("gassst.reads.source", "ReadSource"),
-    "Reference": ("gassst.index.reference", "Reference"),
+    "Reference": ("gassst.model.reference", "Reference"),
     "Scoring": ("gassst.model.params", "Scoring"),
     "Shard": ("gassst.reads.shards", "Shard"),
     "Spectrum": ("gassst.index.spectrum", "Spectrum"),

@@ -1,4 +1,4 @@
-"""Compiled parts of `gassst.index.reference` and `gassst.index.seed_index`: packing, building, batch lookup.
+"""Compiled parts of `gassst.model.reference` and `gassst.index.seed_index`: packing, building, batch lookup.
 
 Every function checks nothing but what its docstring says: the Python modules that call them make the arrays.
 Those that take a range of rows or a part number write to memory no other range or part touches, so they may

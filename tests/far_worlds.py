@@ -13,8 +13,8 @@ import numpy as np
 
 from gassst.files.contigs import Contigs
 from gassst.index import file as index_file
-from gassst.index.reference import FRONT, GAP, Exceptions
 from gassst.index.seed_index import SeedIndex
+from gassst.model.reference import FRONT, GAP, Exceptions
 
 EACH = (
     256 * -(-(2**32) // 768) + 256 - GAP

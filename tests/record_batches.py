@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from gassst.index.reference import Reference
 from gassst.model.layouts import HIT, NO_SUBOPTIMAL, READ_SUMMARY
 from gassst.model.read_batch import ReadBatch
+from gassst.model.reference import Reference
 from gassst.reads.in_memory import batch_of_records
 from gassst.records import writer as sam
 

@@ -1,4 +1,4 @@
-# The contig of a coordinate, from ext/common/contigs.h; `gassst.index.reference.contig_before` is the same for NumPy arrays.
+# The contig of a coordinate, from ext/common/contigs.h; `gassst.model.reference.contig_before` is the same for NumPy arrays.
 from libc.stdint cimport int64_t
 
 cdef extern from "contigs.h" nogil:

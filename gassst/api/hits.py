@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst.errors import InstallationError
-from gassst.index.reference import Reference, contig_before
 from gassst.model.layouts import SOFT_CLIP
 from gassst.model.read_batch import ReadBatch
+from gassst.model.reference import Reference, contig_before
 from gassst.model.sam_flags import (
     FIRST_IN_PAIR,
     MATE_REVERSE,

@@ -17,12 +17,12 @@ from gassst.api.files import map_files, preparation_of
 from gassst.api.hits import Hit, HitArrays, arrays_of
 from gassst.errors import UsageError
 from gassst.index.choice import load_index
-from gassst.index.reference import Reference
 from gassst.index.seed_index import Index, SeedIndex
 from gassst.mapping.batch_mapper import BatchMapper
 from gassst.model.given import params_of
 from gassst.model.params import MapOptions, MapParams, Scoring
 from gassst.model.read_batch import ReadBatch
+from gassst.model.reference import Reference
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.in_memory import MATES, batch_of_parts, batch_records

@@ -21,7 +21,6 @@ from gassst.index.file import (
     write,
 )
 from gassst.index.parts import IndexPart, part_path, replacing
-from gassst.index.reference import Reference
 from gassst.index.seed_index import (
     Counted,
     IndexSource,
@@ -33,6 +32,7 @@ from gassst.index.seed_index import (
     reference_sections,
     share_sorted,
 )
+from gassst.model.reference import Reference
 from gassst.version import __version__
 
 MAX_PARTS = 256

@@ -30,8 +30,8 @@ def reference_at(prefix: str, threads: int) -> str:
         raise InputError(f"{prefix}: no such FASTA, and no index of gassst or bwa has this prefix")
     beside = index_path(prefix)
     if not (os.path.isfile(beside) and os.stat(beside).st_mtime_ns >= os.stat(f"{prefix}.pac").st_mtime_ns):
-        from gassst.index.reference import Reference
         from gassst.index.seed_index import alt_list
+        from gassst.model.reference import Reference
 
         reference = Reference.from_sequences(_contigs(prefix), f"{prefix}.pac")
         alt = alt_list(prefix)

@@ -13,8 +13,8 @@ from gassst.files.inflate import MAGIC_SIZE, format_of
 from gassst.index.reference_files import FASTA_SUFFIXES
 
 if TYPE_CHECKING:
-    from gassst.index.reference import Reference
     from gassst.index.seed_index import SeedIndex
+    from gassst.model.reference import Reference
 
 log = logging.getLogger("gassst")
 SUFFIX = ".gsi"

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst.index.file import SEED_ARRAYS, check_arrays, drop_from_memory
-from gassst.index.reference import Reference
 from gassst.model.params import CONVERSIONS
+from gassst.model.reference import Reference
 
 LETTERS = 8 / 3
 """As many equally frequent letters are repeated by chance as often as two of a quarter each and one of a half."""

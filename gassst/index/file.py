@@ -28,8 +28,8 @@ from gassst._core import bus_error
 from gassst.errors import IndexFormatError, unreadable
 from gassst.files.contigs import Contigs
 from gassst.index import verified
-from gassst.index.reference import FRONT, GAP, MAX_POSITIONS, TAIL, Reference
 from gassst.model.params import CONVERSIONS
+from gassst.model.reference import FRONT, GAP, MAX_POSITIONS, TAIL, Reference
 from gassst.workers.forks import watch_forks
 
 try:

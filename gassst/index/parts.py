@@ -33,7 +33,7 @@ from gassst.index.file import (
     require,
     typed_arrays,
 )
-from gassst.index.reference import Reference
+from gassst.model.reference import Reference
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -47,10 +47,10 @@ from gassst.index.file import (
 )
 from gassst.index.lookup import IndexParts, WholeIndex
 from gassst.index.parts import IndexPart, open_part, replacing
-from gassst.index.reference import MAX_POSITIONS, Exceptions, Reference, contig_starts, padded_total
 from gassst.index.reference_files import fasta_beside
 from gassst.index.spectrum import Spectrum, measured
 from gassst.model.params import CONVERSIONS, INDEX_STEPS
+from gassst.model.reference import MAX_POSITIONS, Exceptions, Reference, contig_starts, padded_total
 from gassst.version import __version__
 from gassst.workers.thread_count import MAX_THREADS, usable_threads
 

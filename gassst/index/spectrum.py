@@ -17,10 +17,10 @@ from gassst._core import reads as _reads
 from gassst._core import seeds as _seeds
 from gassst._core.banded import Band, instruction_sets
 from gassst.index.miss_model import miss_share
-from gassst.index.reference import Reference
 from gassst.model.array_types import COORDINATE_BITS
 from gassst.model.params import MAX_READ_LENGTH
 from gassst.model.presets import EXTRA_STRATA
+from gassst.model.reference import Reference
 
 LETTERS = 4.0
 """Of bases, where all are as frequent."""

@@ -11,7 +11,6 @@ import numpy as np
 from gassst.gpu.choose import Extender
 from gassst.index.file import Integrity
 from gassst.index.lookup import WholeIndex
-from gassst.index.reference import Reference
 from gassst.index.seed_index import SeedIndex
 from gassst.mapping import read_through
 from gassst.mapping.batch import map_batch
@@ -20,6 +19,7 @@ from gassst.mapping.one_read import OneReadSearch
 from gassst.model.conversions import conversions_of
 from gassst.model.params import MapParams
 from gassst.model.read_batch import ReadBatch
+from gassst.model.reference import Reference
 from gassst.model.stats import Stats
 from gassst.model.times import Times
 from gassst.pairing.insert_size import InsertModel

@@ -23,7 +23,7 @@ from gassst.model.params import LONGEST_TEMPLATE, MIN_READ_LENGTH
 from gassst.model.times import Times
 
 if TYPE_CHECKING:
-    from gassst.index.reference import Reference
+    from gassst.model.reference import Reference
 
 CONFIDENT = 20  # MAPQ from which a read counts as placed with confidence (Rizk Table 4.2)
 CYCLE_COUNTS = ("reads", "mismatches", "insertions", "deletions")

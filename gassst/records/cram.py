@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from gassst.errors import ParameterError
-from gassst.index.reference import Exceptions, ReferenceArrays, bases_between
+from gassst.model.reference import Exceptions, ReferenceArrays, bases_between
 
 if TYPE_CHECKING:
     import pysam

@@ -59,7 +59,7 @@ from gassst.workers.threads import Workers
 
 if TYPE_CHECKING:
     from gassst._core.duplicates import Signer
-    from gassst.index.reference import ReferenceArrays
+    from gassst.model.reference import ReferenceArrays
     from gassst.records.duplicates import DuplicateCounts, DuplicateSearch
     from gassst.records.marking import SignedRun
     from gassst.records.unmapped import FileBeside

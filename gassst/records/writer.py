@@ -30,10 +30,10 @@ from gassst.files.destination import (
 )
 from gassst.files.quiet import QuietHtslib
 from gassst.files.sam_header import Header, program_line
-from gassst.index.reference import Reference, ReferenceArrays
 from gassst.index.reference_files import as_uri
 from gassst.model.conversions import conversions_of
 from gassst.model.options import verify
+from gassst.model.reference import Reference, ReferenceArrays
 from gassst.reads.groups import parse_read_group, read_group_ids
 from gassst.reads.record_sums import RecordSum
 from gassst.reads.shards import PartOfRun

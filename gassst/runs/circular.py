@@ -18,11 +18,11 @@ import numpy as np
 from gassst.bands.cpu import CpuExtender
 from gassst.errors import InputError
 from gassst.index.lookup import WholeIndex
-from gassst.index.reference import Reference, contig_before
 from gassst.index.seed_index import SeedIndex
 from gassst.mapping.batch_mapper import BatchMapper, planned
 from gassst.model.layouts import NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY, SOFT_CLIP
 from gassst.model.params import LEAST_SCORE, Scoring
+from gassst.model.reference import Reference, contig_before
 from gassst.model.sam_flags import PROPER_PAIR, REVERSE, SECONDARY, SUPPLEMENTARY, UNMAPPED
 from gassst.model.stats import CONFIDENT
 from gassst.pairing.insert_size import InsertModel

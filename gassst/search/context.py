@@ -11,11 +11,11 @@ import numpy as np
 from gassst._core import seeds as _seeds
 from gassst._core.mapq import Rater, chance_hits
 from gassst.index.lookup import WholeIndex
-from gassst.index.reference import GAP, Reference
 from gassst.index.seed_index import SeedIndex
 from gassst.model.array_types import F64, I64, U8, U16, U32, U64, Bool
 from gassst.model.params import MAX_READ_LENGTH, SPECIFIC_LENGTH, MapParams
 from gassst.model.read_batch import PackedReads
+from gassst.model.reference import GAP, Reference
 from gassst.model.rules import rule
 from gassst.model.stats import Stats
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate

@@ -18,11 +18,11 @@ from gassst._core.banded import instruction_sets
 from gassst._core.pair_stages import PairStages
 from gassst._core.stages import Stages
 from gassst.bands.base import ReadsHandle
-from gassst.index.reference import contig_before
 from gassst.model.array_types import COORDINATE, F64, I64, U8, U16, U32, U64, place_keys
 from gassst.model.layouts import NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
 from gassst.model.params import EVERY_HIT, MapParams
 from gassst.model.presets import EXTRA_STRATA
+from gassst.model.reference import contig_before
 from gassst.model.rules import rule
 from gassst.model.stats import Stats
 from gassst.model.times import Times

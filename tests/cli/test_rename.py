@@ -4,7 +4,7 @@ import pysam
 import pytest
 
 import gassst
-from gassst.index.reference import Reference
+from gassst.model.reference import Reference
 
 NAMES = ["ok", "a,b", "a_b", "a,b", "a(b", "*x", "=y", "caf\u00e9", "a_b_2", "ok", "\u00e9", "\u00e8", "x*=y"]
 RENAMED = ["ok", "a_b", "a_b_2", "a_b_3", "a_b_4", "_x", "_y", "caf_", "a_b_2_2", "ok_2", "_", "__2", "x*=y"]

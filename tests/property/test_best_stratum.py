@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gassst
-from gassst.index.reference import Reference
+from gassst.model.reference import Reference
 
 IDENTITY = 94.0
 UNLIMITED = 0xFFFFFFFF

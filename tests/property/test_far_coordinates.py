@@ -13,10 +13,10 @@ import gassst
 from gassst._core import seed_index as _seed_index
 from gassst.errors import DeviceError, InputError, UsageError
 from gassst.gpu.opencl import OpenCLExtender
-from gassst.index import reference as reference_module
 from gassst.index import seed_index as module
-from gassst.index.reference import FRONT, TAIL, Reference, padded_total
 from gassst.index.seed_index import SeedIndex
+from gassst.model import reference as reference_module
+from gassst.model.reference import FRONT, TAIL, Reference, padded_total
 from gassst.records.duplicates import DuplicateRules
 
 PAIRS = 300

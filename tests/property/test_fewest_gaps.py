@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gassst
-from gassst.index.reference import Reference
+from gassst.model.reference import Reference
 
 N_READS = 60
 

@@ -12,9 +12,9 @@ import gassst
 from gassst._core import anchors as _anchors
 from gassst._core import seeds as _seeds
 from gassst.index.lookup import IndexParts, WholeIndex
-from gassst.index.reference import FRONT, GAP, TAIL, Reference
 from gassst.index.seed_index import SeedIndex
 from gassst.model.params import MAX_READ_LENGTH
+from gassst.model.reference import FRONT, GAP, TAIL, Reference
 from gassst.reads.in_memory import batch_of_records
 from gassst.search.arrays import KeysByRead
 from gassst.search.plan import SeedRows

@@ -9,9 +9,9 @@ import pytest
 
 import gassst
 from gassst.errors import UsageError
-from gassst.index.reference import Reference
 from gassst.local.mates import PAIR_BONUS
 from gassst.model.params import Scoring
+from gassst.model.reference import Reference
 from gassst.reads.in_memory import batch_of_pairs, batch_of_records
 
 M = 100

@@ -10,7 +10,7 @@ import parasail
 import pytest
 
 import gassst
-from gassst.index.reference import Reference
+from gassst.model.reference import Reference
 
 BASES = np.frombuffer(b"ACGT", np.uint8)
 SCORES = parasail.matrix_create("ACGT", 1, -4)

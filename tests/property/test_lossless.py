@@ -11,9 +11,9 @@ import pytest
 
 import gassst
 from gassst._core import filters as _filters
-from gassst.index.reference import Reference
 from gassst.index.spectrum import Spectrum
 from gassst.model.params import INDEX_STEPS
+from gassst.model.reference import Reference
 
 
 @pytest.fixture(scope="module")

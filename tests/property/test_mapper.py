@@ -14,8 +14,8 @@ from opencl_devices import usable
 import gassst
 from gassst.errors import UsageError
 from gassst.index.lookup import IndexParts
-from gassst.index.reference import Reference
 from gassst.mapping.batch_mapper import BatchMapper
+from gassst.model.reference import Reference
 from gassst.model.stats import TOTALS
 from gassst.reads.in_memory import batch_of_records
 from gassst.search.host import HostBackend

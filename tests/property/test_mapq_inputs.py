@@ -19,10 +19,10 @@ import gassst
 from gassst._core.mapq import Cases, Rater
 from gassst.bands.cpu import CpuExtender
 from gassst.index.miss_model import dense_seeds
-from gassst.index.reference import Reference
 from gassst.index.spectrum import DIFFERENCES, LENGTHS, Spectrum
 from gassst.model.layouts import NO_SCORE
 from gassst.model.presets import EXTRA_STRATA
+from gassst.model.reference import Reference
 from gassst.model.stats import Stats
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate
 from gassst.reads.in_memory import batch_of_records

@@ -17,8 +17,8 @@ from engines import engine
 import gassst
 from gassst._core.banded import instruction_sets
 from gassst._core.pair_stages import PairStages
-from gassst.index.reference import Reference
 from gassst.model.layouts import NO_SCORE
+from gassst.model.reference import Reference
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
 from gassst.reads.in_memory import batch_of_records
 from gassst.search.arrays import Anchors

@@ -12,9 +12,9 @@ import pytest
 
 import gassst
 from gassst.index.lookup import IndexParts
-from gassst.index.reference import Reference
 from gassst.mapping.batch import map_batch
 from gassst.model.read_batch import ReadBatch
+from gassst.model.reference import Reference
 from gassst.reads.in_memory import batch_of_records
 from gassst.runs.run import MappingRun, MappingWork
 

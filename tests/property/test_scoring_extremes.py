@@ -14,8 +14,8 @@ import pytest
 from sam_worlds import described
 
 import gassst
-from gassst.index.reference import Reference
 from gassst.model.params import Scoring
+from gassst.model.reference import Reference
 
 M, INSERT = 100, (250.0, 25.0)
 PAIR_BONUS = 17  # what a concordant place is worth: docs/pipeline.md

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import gassst
-from gassst.index.reference import Reference
 from gassst.model.params import MIN_READ_LENGTH
+from gassst.model.reference import Reference
 
 LENGTHS = range(15, 20)
 

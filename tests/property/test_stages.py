@@ -8,7 +8,7 @@ from engines import engine
 
 import gassst
 from gassst.bands.cpu import CpuExtender
-from gassst.index.reference import Reference
+from gassst.model.reference import Reference
 from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_records
 from gassst.search import host, single

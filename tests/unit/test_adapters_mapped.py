@@ -7,8 +7,8 @@ import pytest
 from text_bases import random_bases, reverse_complement
 
 import gassst
-from gassst.index.reference import Reference
 from gassst.model.params import Scoring
+from gassst.model.reference import Reference
 from gassst.tools.foreign import ADAPTERS
 
 M = 150

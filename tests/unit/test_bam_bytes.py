@@ -9,8 +9,8 @@ import pytest
 from record_batches import UNMAPPED, arrays_of, header_of, make_reference, random_batch
 
 from gassst.files import bgzf
-from gassst.index.reference import Reference
 from gassst.model.layouts import HIT, READ_SUMMARY
+from gassst.model.reference import Reference
 from gassst.reads.in_memory import batch_of_records
 from gassst.records import writer as sam
 from gassst.records.encoding import bam_header

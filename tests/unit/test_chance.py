@@ -14,8 +14,8 @@ from rating import lines_of, rater, report_of
 import gassst
 from gassst._core.reads import pack
 from gassst.index.miss_model import NO_SEEDS
-from gassst.index.reference import Reference
 from gassst.model.params import MAX_READ_LENGTH
+from gassst.model.reference import Reference
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY
 
 

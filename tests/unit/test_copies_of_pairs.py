@@ -5,7 +5,7 @@ import pytest
 from test_copies_of_parts import World, reverse_complement
 
 import gassst
-from gassst.index.reference import Reference
+from gassst.model.reference import Reference
 
 READ, INSERT = 100, 320
 

@@ -7,7 +7,7 @@ import pysam
 import pytest
 
 import gassst
-from gassst.index.reference import Reference
+from gassst.model.reference import Reference
 
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
 

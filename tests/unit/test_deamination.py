@@ -10,7 +10,7 @@ import pytest
 
 import gassst
 from gassst._core.alignments import losses
-from gassst.index.reference import Reference
+from gassst.model.reference import Reference
 from gassst.model.stats import Stats
 from gassst.pairing.error_rate import ENOUGH_READS, ErrorRate, deamination
 from gassst.pairing.insert_size import InsertModel

@@ -9,8 +9,8 @@ import pytest
 from text_bases import random_bases, reverse_complement
 
 import gassst
-from gassst.index.reference import Reference
 from gassst.model.params import Scoring
+from gassst.model.reference import Reference
 
 M, INSERT = 100, 260
 TAIL = 26  # bases at the end of a mate that are of no genome: whole reads do not decide

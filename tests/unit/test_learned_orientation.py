@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import gassst
-from gassst.index.reference import Reference
+from gassst.model.reference import Reference
 from gassst.pairing.insert_size import ENOUGH_PAIRS, InsertModel, learned_insert
 from gassst.runs.libraries import PairSample
 

@@ -11,8 +11,8 @@ import pytest
 
 import gassst
 from gassst.cli.summary import summary
-from gassst.index.reference import Reference
 from gassst.index.seed_index import SeedIndex
+from gassst.model.reference import Reference
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.in_memory import batch_of_records

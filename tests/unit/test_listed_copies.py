@@ -5,8 +5,8 @@ import pysam
 import pytest
 
 import gassst
-from gassst.index.reference import Reference
 from gassst.model.params import LEAST_SHARE, Scoring
+from gassst.model.reference import Reference
 from gassst.search.dense import DenseSeeds
 from gassst.search.host import HostBackend
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import gassst
-from gassst.index.reference import Reference
 from gassst.index.seed_index import SeedIndex
+from gassst.model.reference import Reference
 from gassst.reads.in_memory import batch_of_records, batch_records
 from gassst.runs.run import MappingRun, MappingWork
 

@@ -14,8 +14,8 @@ import pytest
 import gassst
 from gassst import Scoring
 from gassst.api.hits import Hit, HitArrays
-from gassst.index.reference import Reference
 from gassst.mapping.batch_mapper import BatchMapper
+from gassst.model.reference import Reference
 
 
 @pytest.fixture(autouse=True)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from gassst._core import proper_pairs as _proper_pairs
-from gassst.index.reference import contig_before
 from gassst.model.layouts import HIT
 from gassst.model.params import ORIENTATIONS
+from gassst.model.reference import contig_before
 from gassst.model.sam_flags import PROPER_PAIR
 from gassst.pairing.insert_size import InsertModel
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gassst
-from gassst.index.reference import Reference
+from gassst.model.reference import Reference
 
 rng = np.random.default_rng(11)
 BASES = "ACGT"

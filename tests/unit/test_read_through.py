@@ -11,11 +11,11 @@ from text_bases import random_bases, reverse_complement
 
 import gassst
 from gassst._core import read_through as compiled
-from gassst.index.reference import Reference
 from gassst.mapping import read_through
 from gassst.model.layouts import HIT, READ_SUMMARY
 from gassst.model.params import Scoring
 from gassst.model.read_batch import PackedReads
+from gassst.model.reference import Reference
 from gassst.model.sam_flags import REVERSE, UNMAPPED
 from gassst.reads.adapters import codes_of, fragment_ends
 from gassst.search.arrays import BatchResult

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gassst.errors import InputError
-from gassst.index import reference as module
-from gassst.index.reference import FRONT, GAP, TAIL, Reference
+from gassst.model import reference as module
+from gassst.model.reference import FRONT, GAP, TAIL, Reference
 
 BASES = "ACGT"
 

@@ -17,8 +17,8 @@ import pytest
 import gassst
 from gassst.errors import IndexFormatError, InputError
 from gassst.index.file import ARRAYS, PAGE
-from gassst.index.reference import Reference, are_contig_names
 from gassst.index.seed_index import SeedIndex
+from gassst.model.reference import Reference, are_contig_names
 
 SECTIONS = ("metadata", *ARRAYS)
 ROW = 40  # bytes of a section's row in the header, from byte 64 on: name 20, CRC-32 4, offset 8, size 8

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from gassst.errors import IndexFormatError, InputError, UsageError
 from gassst.index import seed_index as module
-from gassst.index.reference import FRONT, GAP, TAIL, Reference
 from gassst.index.seed_index import Index, SeedIndex, base_length
+from gassst.model.reference import FRONT, GAP, TAIL, Reference
 
 ARRAYS = ("table", "positions", "following")
 SECTIONS = ("metadata", "contigs", "planes", "exception_start", "exception_length", "exception_code")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gassst
-from gassst.index.reference import Reference
+from gassst.model.reference import Reference
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.shards import Shard
 

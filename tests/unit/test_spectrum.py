@@ -5,9 +5,9 @@ import pytest
 
 from gassst.errors import IndexFormatError
 from gassst.index.build_parts import build_parts
-from gassst.index.reference import Reference
 from gassst.index.seed_index import SeedIndex
 from gassst.index.spectrum import LENGTHS, Spectrum
+from gassst.model.reference import Reference
 
 
 def random_bases(rng, n):

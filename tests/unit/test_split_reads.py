@@ -9,7 +9,7 @@ import pytest
 from split_reads import BASES, LEAST_PART, complement, parts_of, planted, right_bases
 
 import gassst
-from gassst.index.reference import Reference
+from gassst.model.reference import Reference
 
 M, INSERT, EVENTS, APART = 100, 350, 40, 2000
 KINDS = [

@@ -10,7 +10,7 @@ from text_bases import reverse_complement
 import gassst
 from gassst.cli.main import main
 from gassst.errors import ParameterError
-from gassst.index.reference import Reference
+from gassst.model.reference import Reference
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.in_memory import batch_of_pairs
 from gassst.runs.run import MappingWork

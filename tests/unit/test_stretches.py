@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gassst._core.stretches import best_stretches, promising_buckets
-from gassst.index.reference import Reference
 from gassst.model.params import Scoring
+from gassst.model.reference import Reference
 from gassst.reads.in_memory import batch_of_records
 
 

@@ -6,9 +6,9 @@ from rating import alike, lines_of, rater, report_of
 
 import gassst
 from gassst._core.mapq import qualities
-from gassst.index.reference import Reference
 from gassst.model.layouts import NO_SCORE, RATING
 from gassst.model.params import MapParams, Scoring
+from gassst.model.reference import Reference
 from gassst.reads.in_memory import batch_of_records
 
 # One more error makes a place hardly less likely, so that a quality tells how many copies there are and how far.
