@@ -13,7 +13,7 @@
 
 #include "tables.h"
 
-enum { PROFILE_LETTERS = 32, PROFILE_STEPS = 8, PROFILE_UNITS = 4096 };
+enum { PROFILE_LETTERS = 32, PROFILE_STEPS = 8, PROFILE_UNITS = 4096, PROFILE_STRIPE = 64, PROFILE_TOGETHER = 4 };
 
 /* Of `trace`: what is impossible; where a cell comes from: bits 0 and 1 of a match, 2 of an insertion, 3 of a deletion. */
 enum { TRACE_LOW = -(1 << 30), TRACE_FROM = 3, TRACE_INSERTION = 4, TRACE_DELETION = 8 };
@@ -25,8 +25,7 @@ typedef struct {
     const float *emission;     /* [nodes + 1][32] */
     const int16_t *small;      /* [nodes + 1][8], then [nodes + 1][32], the same in 500ths of a bit */
     const int32_t *whole;      /* [8][nodes + 1], then [32][nodes + 1], the same in PROFILE_UNITS of a natural logarithm */
-    const int8_t *bytes;       /* [nodes + 1][32], emissions for `filter`, in thirds of a bit */
-    int is_small;              /* whether all letters are below 15 */
+    const int8_t *bytes;       /* [32][stripes][PROFILE_STRIPE], emissions in thirds of a bit: profile_filter.h */
     const uint8_t *codes;
     const int64_t *offsets;
     const volatile int32_t *stop;
@@ -43,7 +42,7 @@ typedef struct {
 enum { PROFILE_PATH, PROFILE_SUM, PROFILE_NARROW, PROFILE_FILTER, PROFILE_KINDS };
 
 /* Natural logarithms of the odds of sequences first .. first + count - 1, at most `lanes` of them: the most probable path,
- * the sum over all; the path in lanes of 16 bits, and the best ungapped stretches (HMMER's first filter) in 8 bits, which
+ * the sum over all; the path in lanes of 16 bits, and the best stretch without gaps in 8 bits (HMMER's first filter), which
  * are infinite where these are too narrow. `rows` has 3 (nodes + 1) vectors and begins with a cache line. */
 typedef struct {
     const char *name;

@@ -10,6 +10,7 @@ cdef extern from "profile.h" nogil:
         PROFILE_LETTERS
         PROFILE_STEPS
         PROFILE_UNITS
+        PROFILE_STRIPE
         PROFILE_PATH
         PROFILE_SUM
         PROFILE_NARROW
@@ -22,7 +23,6 @@ cdef extern from "profile.h" nogil:
         const int16_t *small
         const int32_t *whole
         const int8_t *bytes
-        int is_small
         const uint8_t *codes
         const int64_t *offsets
         const int32_t *stop
@@ -38,7 +38,8 @@ cdef extern from "profile.h" nogil:
         void (*trace)(const profile_job *, int64_t number, void *memory, profile_path *path) noexcept nogil
     const profile_kernels *const *profile_tables
 
-PATH, SUM, NARROW, FILTER, UNITS = PROFILE_PATH, PROFILE_SUM, PROFILE_NARROW, PROFILE_FILTER, PROFILE_UNITS
+PATH, SUM, NARROW, FILTER = PROFILE_PATH, PROFILE_SUM, PROFILE_NARROW, PROFILE_FILTER
+UNITS, STRIPE = PROFILE_UNITS, PROFILE_STRIPE
 
 
 def instruction_sets():
@@ -57,19 +58,20 @@ cdef class Scorer:
     cdef int kind
 
     def __init__(self, const float[:, ::1] steps, const float[:, ::1] emission, const int16_t[::1] small,
-                 const int32_t[::1] whole, const int8_t[:, ::1] thirds, const uint8_t[::1] codes, const int64_t[::1] offsets,
-                 int64_t exits, int kind, bint is_small, str instruction_set):
+                 const int32_t[::1] whole, const int8_t[:, :, ::1] thirds, const uint8_t[::1] codes, const int64_t[::1] offsets,
+                 int64_t exits, int kind, str instruction_set):
         cdef int64_t size = steps.shape[0]
         self.kernels = <const profile_kernels *>lanes_find(<const lanes_head *const *>profile_tables, instruction_set)
         if (steps.shape[1] != PROFILE_STEPS or emission.shape[1] != PROFILE_LETTERS or not codes.shape[0]
-                or thirds.shape[1] != PROFILE_LETTERS or size != emission.shape[0] or size != thirds.shape[0]
+                or thirds.shape[0] != PROFILE_LETTERS or thirds.shape[2] != PROFILE_STRIPE
+                or thirds.shape[1] != (size + PROFILE_STRIPE - 2) // PROFILE_STRIPE or size != emission.shape[0]
                 or small.shape[0] != (PROFILE_STEPS + PROFILE_LETTERS) * size or whole.shape[0] != small.shape[0]
                 or not 1 <= exits < size or not 0 <= kind < PROFILE_KINDS
                 or offsets[offsets.shape[0] - 1] != codes.shape[0]):
             raise ValueError("sizes of the arrays of a profile")
         self.arrays = steps, emission, small, whole, thirds, codes, offsets
         self.kind = kind
-        self.job = profile_job(size - 1, exits, &steps[0, 0], &emission[0, 0], &small[0], &whole[0], &thirds[0, 0], is_small,
+        self.job = profile_job(size - 1, exits, &steps[0, 0], &emission[0, 0], &small[0], &whole[0], &thirds[0, 0, 0],
                                &codes[0], &offsets[0], &self.stopped)
 
     @property

@@ -1,7 +1,8 @@
-/* The best stretches without gaps, in thirds of a bit (profile.h): M(k) = e(k) max(M(k-1), B), J = E / 2, B = J move. */
-#define FILTER_LANES (LANES_BYTES ? LANES_BYTES : 1)
+/* The best stretch without gaps, in thirds of a bit (profile.h): V(i, k) = max(V(i-1, k-1) + e(k), B), and B is -128, where
+ * sums in 8 bits end. A second stretch matters only if the first one is good enough to pass, so that it need not be known.
+ * Node q + 1 + l * stripes lies in lane l of stripe q: the node before it is in the stripe before. */
 #define FILTER_UNIT (0.69314718055994530942 / 3)
-#define FILTER_BASE 62 /* HMMER's 190 of 255 */
+#define FILTER_PARTS (LANES_BYTES ? PROFILE_STRIPE / LANES_BYTES : PROFILE_STRIPE) /* vectors of a stripe */
 
 static int ISA_(thirds)(double logs)
 {
@@ -10,43 +11,43 @@ static int ISA_(thirds)(double logs)
 
 LANES_TARGET static void ISA_(filter)(const profile_job *job, int64_t first, int64_t count, void *memory, double *logs)
 {
-    const int64_t nodes = job->nodes, *at = job->offsets + first;
-    const int8_t *scores = job->bytes; /* copied, as what is written to rows might lie anywhere else */
-    const int is_small = job->is_small;
-    ISA_(I8) *match = memory, into = {0}, best, begin;
-    const ISA_(I8) zero = {0}, none = zero + (int8_t)-128, half = zero + (int8_t)-3;
-    const ISA_(I8) base = zero + (int8_t)FILTER_BASE;
+    const int64_t nodes = job->nodes, *at = job->offsets + first, stripes = (nodes + PROFILE_STRIPE - 1) / PROFILE_STRIPE;
+    const int64_t size = stripes * FILTER_PARTS;
+    const ISA_(I8) none = (ISA_(I8)){0} + (int8_t)-128;
+    ISA_(I8) *rows = memory, best[PROFILE_TOGETHER][FILTER_PARTS], before[FILTER_PARTS], most[FILTER_PARTS];
     int64_t longest = 0;
-    for (int l = 0; l < FILTER_LANES; l++) {
-        const int64_t bases = at[l < count ? l + 1 : count] - at[l < count ? l : count - 1];
-        const int cost = ISA_(thirds)(log(2.0 / ((double)nodes * (nodes + 1)))) + ISA_(thirds)(log(3.0 / (bases + 3)));
-        longest = bases > longest ? bases : longest;
-        ((int8_t *)&into)[l] = (int8_t)(cost < -128 ? -128 : cost);
+    memset(rows, -128, sizeof *rows * PROFILE_TOGETHER * size);
+    for (int s = 0; s < PROFILE_TOGETHER; s++) {
+        longest = s < count && at[s + 1] - at[s] > longest ? at[s + 1] - at[s] : longest;
+        for (int p = 0; p < FILTER_PARTS; p++)
+            best[s][p] = none;
     }
-    for (int64_t k = 0; k <= nodes; k++)
-        match[k] = none;
-    best = none;
-    begin = ADD_I8(base, into);
-    for (int64_t i = 0; i < longest && !*job->stop; i++) {
-        ISA_(I8) letter = zero, before = none, end = none;
-        for (int l = 0; l < FILTER_LANES; l++) {
-            const int64_t *of = at + (l < count ? l : count - 1);
-            ((int8_t *)&letter)[l] = i < of[1] - of[0] ? (int8_t)job->codes[of[0] + i] : PROFILE_LETTERS - 1;
+    for (int64_t i = 0; i < longest && !*job->stop; i++)
+        for (int s = 0; s < PROFILE_TOGETHER && s < count; s++) { /* one waits while others go on */
+            const int letter = i < at[s + 1] - at[s] ? job->codes[at[s] + i] : PROFILE_LETTERS - 1;
+            const ISA_(I8) *scores = (const ISA_(I8) *)(job->bytes + letter * stripes * PROFILE_STRIPE);
+            ISA_(I8) *row = rows + s * size, *last = row + size - FILTER_PARTS;
+            for (int p = 0; p < FILTER_PARTS; p++) {
+                before[p] = ISA_(moved)(last[p], p ? last[p - 1] : none);
+                most[p] = best[s][p];
+            }
+            for (int64_t q = 0; q < size; q += FILTER_PARTS)
+                for (int p = 0; p < FILTER_PARTS; p++) {
+                    const ISA_(I8) now = ADD_I8(before[p], scores[q + p]);
+                    before[p] = row[q + p];
+                    row[q + p] = now;
+                    most[p] = MAX_I8(most[p], now);
+                }
+            for (int p = 0; p < FILTER_PARTS; p++)
+                best[s][p] = most[p];
         }
-        for (int64_t k = 1; k <= nodes; k++) {
-            const ISA_(I8) score = ISA_(lookup_byte)(scores + PROFILE_LETTERS * k, is_small, letter);
-            const ISA_(I8) larger = MAX_I8(before, begin), now = ADD_I8(larger, score);
-            before = match[k];
-            match[k] = now;
-            end = MAX_I8(end, now);
-        }
-        end = ADD_I8(end, half);
-        best = MAX_I8(best, end);
-        begin = MAX_I8(base, best);
-        begin = ADD_I8(begin, into);
-    }
-    for (int l = 0; l < FILTER_LANES && l < count; l++) {
-        const int found = ((int8_t *)&best)[l], move = ISA_(thirds)(log(3.0 / (at[l + 1] - at[l] + 3)));
-        logs[l] = found >= 124 ? INFINITY : (found + move - FILTER_BASE) * FILTER_UNIT - 3; /* loops take e^-3 */
+    for (int s = 0; s < PROFILE_TOGETHER && s < count; s++) {
+        const int move = ISA_(thirds)(log(3.0 / (at[s + 1] - at[s] + 3)));
+        int found = -128;
+        for (int l = 0; l < PROFILE_STRIPE; l++)
+            found = ((int8_t *)best[s])[l] > found ? ((int8_t *)best[s])[l] : found;
+        /* It begins at the cost of `move` and of any node, and ends at 3. */
+        const int score = found + 128 + move + ISA_(thirds)(log(2.0 / ((double)nodes * (nodes + 1)))) - 3;
+        logs[s] = score > 0 || found == 127 ? INFINITY : (score + move) * FILTER_UNIT - 3; /* loops take e^-3 */
     }
 }

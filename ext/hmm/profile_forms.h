@@ -37,11 +37,10 @@
 #define PROFILE_LANES(bytes) (LANES_BYTES ? LANES_BYTES / (bytes) : 1)
 static const profile_kernels ISA_(kernels) = {
     LANES_HEAD,
-    {PROFILE_LANES(4), PROFILE_LANES(4), PROFILE_LANES(2), PROFILE_LANES(1)},
+    {PROFILE_LANES(4), PROFILE_LANES(4), PROFILE_LANES(2), PROFILE_TOGETHER},
     {ISA_(score_largest_F32), ISA_(score_sum_F32), ISA_(score_largest_I16), ISA_(filter)},
     ISA_(trace),
 };
 #undef PROFILE_LANES
-#undef FILTER_LANES
 #undef FILTER_UNIT
-#undef FILTER_BASE
+#undef FILTER_PARTS

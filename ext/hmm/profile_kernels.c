@@ -1,4 +1,6 @@
 /* Profiles for every instruction set. */
+#include <string.h>
+
 #include "profile.h"
 
 #define LANES_TEMPLATE "profile_forms.h"

@@ -163,29 +163,21 @@ LANES_ALWAYS LANES_TARGET ISA_(F32) ISA_(lookup_single)(const float *table, ISA_
 #endif
 }
 
-/* Likewise of a table of 32 bytes; of its second half nothing is wanted if `is_small`. */
-LANES_ALWAYS LANES_TARGET ISA_(I8) ISA_(lookup_byte)(const int8_t *table, int is_small, ISA_(I8) index)
+/* Lanes moved up by one; the lowest takes the highest of `below`. */
+LANES_ALWAYS LANES_TARGET ISA_(I8) ISA_(moved)(ISA_(I8) v, ISA_(I8) below)
 {
 #if LANES_BYTES == 64
-    const __m512i i = (__m512i)index;
-    const __m512i low = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128((const void *)table)), i);
-    if (is_small)
-        return (ISA_(I8))low;
-    return (ISA_(I8))_mm512_mask_shuffle_epi8(
-        low, _mm512_test_epi8_mask(i, _mm512_set1_epi8(16)),
-        _mm512_broadcast_i32x4(_mm_loadu_si128((const void *)(table + 16))), i);
+    return (ISA_(I8))_mm512_alignr_epi8((__m512i)v, _mm512_alignr_epi32((__m512i)v, (__m512i)below, 12), 15);
 #elif LANES_BYTES == 32
-    const __m256i i = (__m256i)index;
-    const __m256i low = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)table)), i);
-    if (is_small)
-        return (ISA_(I8))low;
-    return (ISA_(I8))_mm256_blendv_epi8(
-        low, _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)(table + 16))), i),
-        _mm256_slli_epi16(i, 3));
+    return (ISA_(I8))_mm256_alignr_epi8((__m256i)v, _mm256_permute2x128_si256((__m256i)v, (__m256i)below, 3), 15);
+#elif LANES_BYTES && defined(__SSE2__)
+    return (ISA_(I8))_mm_or_si128(_mm_slli_si128((__m128i)v, 1), _mm_srli_si128((__m128i)below, 15));
+#elif LANES_BYTES && defined(__ARM_NEON)
+    return (ISA_(I8))vextq_s8((int8x16_t)below, (int8x16_t)v, 15);
 #else
-    ISA_(I8) found = index;
-    for (int l = 0; l < (int)sizeof index; l++)
-        ((int8_t *)&found)[l] = table[((int8_t *)&index)[l] & (is_small ? 15 : 31)];
+    ISA_(I8) found = below;
+    for (int l = 0; l < (int)sizeof v; l++)
+        ((int8_t *)&found)[l] = l ? ((int8_t *)&v)[l - 1] : ((int8_t *)&below)[sizeof v - 1];
     return found;
 #endif
 }

@@ -6,6 +6,7 @@ SUM: int
 NARROW: int
 FILTER: int
 UNITS: int
+STRIPE: int
 
 def instruction_sets() -> list[str]: ...
 
@@ -21,7 +22,6 @@ class Scorer:
         offsets: NDArray[np.int64],
         exits: int,
         kind: int,
-        is_small: bool,
         instruction_set: str,
     ) -> None: ...
     @property

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from gassst._core.chain import STATES, Chain, instruction_sets
 from gassst.errors import InputError, UsageError
 from gassst.semiring import closure, product
-from gassst.workers.allocator import available_memory
+from gassst.workers.allocator import aligned, available_memory
 from gassst.workers.tasks import Progress, ProgressBar, run_problems, thread_count
 
 Floats = NDArray[np.float64]
@@ -22,7 +22,6 @@ TOLERANCE = 1e-4  # of sums that should be 1: models are written with few digits
 KEPT_BYTES = (
     1 << 28
 )  # of rows of a path: longer sequences keep every so-manieth row, and compute the others twice
-ALIGNED = 64  # bytes: vectors are loaded from where they lie
 SYMBOL_COST = 64  # of a symbol beside its states x states
 
 
@@ -126,7 +125,7 @@ class Model:
             n, row = len(sequence), size * chain.states
             stretch = n if n * row <= KEPT_BYTES else int(np.sqrt(n)) + 1
             path = np.empty(n, np.int32)
-            marks, rows = (_aligned((k, row), np.uint8).reshape(-1) for k in (n // stretch + 2, stretch + 1))
+            marks, rows = (aligned((k, row), np.uint8).reshape(-1) for k in (n // stretch + 2, stretch + 1))
             if not chain.compiled.path(sequence, stretch, marks, rows, path):
                 return np.full(n, -1, np.int32), -np.inf
             start, transition, emission, end = logs
@@ -147,7 +146,7 @@ class Model:
         chain = self._chain(True, False)
 
         def probability(sequence: NDArray[np.uint16]) -> float:
-            return chain.compiled.forward(sequence, False, _aligned((3, chain.states)), np.empty(1))
+            return chain.compiled.forward(sequence, False, aligned((3, chain.states)), np.empty(1))
 
         return self._each(symbols, probability, chain, threads, progress)
 
@@ -251,11 +250,11 @@ class Model:
     def _tables(self, chain: _Padded, sequence: NDArray[np.uint16]) -> tuple[float, Floats, Floats, Floats]:
         """The logarithm, rows of forward and of backward, and scales."""
         n = len(sequence)
-        ahead, behind = _aligned((n, chain.states)), _aligned((n, chain.states))
-        scales = _aligned((1, -(-n // 8) * 8 + chain.states)).reshape(-1)[-(n % -8) :]
+        ahead, behind = aligned((n, chain.states)), aligned((n, chain.states))
+        scales = aligned((1, -(-n // 8) * 8 + chain.states)).reshape(-1)[-(n % -8) :]
         total = chain.compiled.forward(sequence, True, ahead, scales)
         if total > -np.inf:
-            chain.compiled.backward(sequence, scales, behind, _aligned((1, chain.states)).reshape(-1))
+            chain.compiled.backward(sequence, scales, behind, aligned((1, chain.states)).reshape(-1))
         return total, ahead, behind, scales[:n]
 
     def _each(
@@ -369,7 +368,7 @@ class _Padded:
 
         def padded(array: Floats) -> NDArray[np.uint8]:
             rows = self.states if array is transition or array is turned else len(array)
-            whole = _aligned((rows, self.states), np.float64 if is_double else np.float32)
+            whole = aligned((rows, self.states), np.float64 if is_double else np.float32)
             whole[:] = zero
             whole[: len(array), :n] = array
             return whole.reshape(-1).view(np.uint8)
@@ -380,14 +379,6 @@ class _Padded:
         )
         isa = instruction_sets()[0]
         self.compiled = Chain(self.states, is_double, first, last, onward, back, symbols, isa)
-
-
-def _aligned(shape: tuple[int, int], dtype: Any = np.float64) -> NDArray[Any]:
-    """An array without content that begins with a cache line."""
-    size = shape[0] * shape[1] * np.dtype(dtype).itemsize
-    space = np.empty(size + ALIGNED, np.uint8)
-    begin = -space.ctypes.data % ALIGNED
-    return space[begin : begin + size].view(dtype).reshape(shape)
 
 
 def _probabilities(array: ArrayLike, name: str, dimensions: int) -> Floats:

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst._core.profile import FILTER, NARROW, PATH, SUM, UNITS, Scorer, instruction_sets
+from gassst._core.profile import FILTER, NARROW, PATH, STRIPE, SUM, UNITS, Scorer, instruction_sets
 from gassst.errors import InputError, MissingFileError, UsageError
-from gassst.workers.allocator import available_memory
+from gassst.workers.allocator import aligned, available_memory
 from gassst.workers.tasks import Progress, ProgressBar, run_problems, thread_count
 
 Floats = NDArray[np.float64]
@@ -355,7 +355,6 @@ class Profile:
                 offsets,
                 1 if mode == "local" else len(self),
                 kind,
-                len(self.alphabet) < 15,
                 instruction_sets()[0],
             )
 
@@ -367,20 +366,23 @@ class Profile:
         return order, logs
 
     def _tables_of(self, mode: str) -> tuple[Any, ...]:
-        """Steps and odds: logarithms, as they are, 500ths of a bit, `UNITS` of logarithms, thirds of a bit."""
+        """Steps and odds: logarithms, as they are, 500ths of a bit, `UNITS` of logarithms; stripes of thirds."""
         if mode not in self._made:
             odds = self.odds(mode)
             with np.errstate(divide="ignore"):
                 logs = [np.log(table) for table in odds]
             both = [np.maximum(table, LEAST) for table in logs]
             small = [np.maximum(table * (500 / np.log(2)), -32768) for table in both]
-            thirds = np.clip(both[1] * (3 / np.log(2)), -128, 127)
+            thirds = aligned((32, -(-len(self) // STRIPE), STRIPE), np.int8)
+            ordered = np.full((32, thirds[0].size), -128.0)
+            ordered[:, : len(self)] = np.clip(np.rint(both[1][1:].T * (3 / np.log(2))), -128, 127)
+            thirds[:] = ordered.reshape(32, STRIPE, -1).transpose(0, 2, 1)
             self._made[mode] = (
                 [table.astype(np.float32) for table in logs],
                 [table.astype(np.float32) for table in odds],
                 np.rint(np.concatenate([table.ravel() for table in small])).astype(np.int16),
                 np.rint(np.concatenate([table.T.ravel() for table in both]) * UNITS).astype(np.int32),
-                np.rint(thirds).astype(np.int8),
+                thirds,
             )
         return self._made[mode]
 

@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from gassst._core.semiring import BLOCK, instruction_sets, others, pivot
 from gassst._core.semiring import product as product_of_rows
 from gassst.errors import InputError, UsageError
+from gassst.workers.allocator import aligned
 from gassst.workers.tasks import ProgressBar, run_problems, thread_count
 
 Semiring = Literal["max-plus", "min-plus", "sum-product"]
 Reals = NDArray[Any]
 SEMIRINGS: tuple[str, ...] = get_args(Semiring)
-ALIGNED = 64  # bytes: vectors are loaded from where they lie
 
 
 def product(a: ArrayLike, b: ArrayLike, semiring: Semiring, *, threads: int | None = None) -> Reals:
@@ -134,11 +134,9 @@ def _checked(a: ArrayLike, semiring: str, name: str) -> Reals:
 
 
 def _blocks(a: Reals, rows: int, columns: int) -> Reals:
-    """A copy in whole blocks, filled up with inf, that begins with a cache line."""
+    """A copy in whole blocks, filled up with inf."""
     shape = -(-max(rows, 1) // BLOCK) * BLOCK, -(-max(columns, 1) // BLOCK) * BLOCK
-    space = np.empty(shape[0] * shape[1] * a.itemsize + ALIGNED, np.uint8)
-    begin = -space.ctypes.data % ALIGNED
-    whole = space[begin : begin + shape[0] * shape[1] * a.itemsize].view(a.dtype).reshape(shape)
+    whole = aligned(shape, a.dtype)
     whole[:] = np.inf
     whole[: len(a), : a.shape[1]] = a
     return whole

@@ -1,14 +1,20 @@
-"""Memory: how much there is, and what the allocator of the C library does with what is given back to it."""
+"""Memory: how much there is, arrays that vectors fill, and what the C library does with what is given back to it."""
 
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import sys
 from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # names of malloc.h
 _LARGEST = 1 << 25  # bytes that may lie between others: glibc takes no more
+_LINE = 64  # bytes of a cache line
 
 
 def keep_freed_memory() -> None:
@@ -33,3 +39,11 @@ def available_memory() -> int:
     except OSError:
         pass
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def aligned(shape: tuple[int, ...], dtype: Any = np.float64) -> NDArray[Any]:
+    """An array without content that begins with a cache line: vectors are loaded from where they lie."""
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    space = np.empty(size + _LINE, np.uint8)
+    begin = -space.ctypes.data % _LINE
+    return space[begin : begin + size].view(dtype).reshape(shape)

@@ -51,30 +51,29 @@ def codes_of(p, several):
 
 
 def plain_filter(p, codes):
-    """The best stretches without gaps, in whole thirds of a bit, which 8 bits suffice for."""
+    """The best stretch without gaps, in whole thirds of a bit; infinite where a second one might add to it."""
     with np.errstate(divide="ignore"):
         emission = np.maximum(np.rint(np.log2(p.odds()[1]) * 3), -99)
     nodes, length = len(p), len(codes)
     move = np.floor(3 * np.log2(3 / (length + 3)) + 0.5)
-    into = move + np.floor(3 * np.log2(2 / (nodes * (nodes + 1))) + 0.5)
-    match, best = np.full(nodes + 1, -999.0), -999.0
+    begin = move + np.floor(3 * np.log2(2 / (nodes * (nodes + 1))) + 0.5)
+    match, best = np.full(nodes + 1, begin), begin - 3
     for code in codes:
-        begin = max(0, best) + into
-        match[1:] = np.maximum(match[:-1], begin) + emission[1:, code]
-        match[0] = -999
+        match[1:] = np.maximum(match[:-1] + emission[1:, code], begin)
         best = max(best, match.max() - 3)
     null = length * np.log2(length / (length + 1)) - np.log2(length + 1)
-    return (best + move) / 3 - 3 / np.log(2) - null
+    return np.inf if best > 0 else (best + move) / 3 - 3 / np.log(2) - null
 
 
-@pytest.mark.parametrize("alphabet", ["amino", "DNA"])
-def test_the_filter_is_that_of_plain_code(alphabet, tmp_path, instruction_set):
-    best = write_profile(tmp_path / "x.hmm", alphabet, 12, 1)
+@pytest.mark.parametrize(("alphabet", "nodes"), [("amino", 12), ("DNA", 12), ("amino", 150)])
+def test_the_filter_is_that_of_plain_code(alphabet, nodes, tmp_path, instruction_set):
+    best = write_profile(tmp_path / "x.hmm", alphabet, nodes, 1)
     p, rng = Profile(tmp_path / "x.hmm"), np.random.default_rng(2)
     several = ["".join(rng.choice(list(p.alphabet), rng.integers(1, 90))) for _ in range(150)]
     several += [best[:6], several[3] + best[2:9] + several[4]]
     found = p._bits([text.encode() for text in several], profile.FILTER, 2, None)
     assert np.allclose(found, [plain_filter(p, codes) for codes in codes_of(p, several)], atol=1e-9)
+    assert 0 < np.isinf(found).sum() < len(found)
     assert np.isinf(p._bits([best.encode() * 9], profile.FILTER, 1, None)).all()
     hits = p.search([*several, best * 3], 1e-3)
     assert hits.numbers[0] == len(several) and (hits.e_values <= 1e-3).all()
