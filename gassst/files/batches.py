@@ -1,11 +1,13 @@
-"""Sequences of a file some at a time, and their names in messages."""
+"""Sequences some at a time, their letters, and their names in messages; files that are read whole."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
-from gassst.errors import InputError
+from gassst.errors import InputError, MissingFileError, UsageError
 
 Record = tuple[str, bytes]
 
@@ -34,3 +36,28 @@ def named(batch: list[Record]) -> Iterator[None]:
         if not number.isdecimal():
             raise
         raise InputError(f"sequence {batch[int(number) - 1][0]}:{rest}") from None
+
+
+def texts_of(sequences: Iterable[str | bytes], most: int) -> list[bytes]:
+    """The letters of each sequence. Raises UsageError for what is no list of text, InputError above `most` letters."""
+    if isinstance(sequences, (str, bytes)):
+        raise UsageError("sequences: a list of sequences is wanted, not one")
+    found = []
+    for number, sequence in enumerate(sequences, 1):
+        if not isinstance(sequence, (str, bytes)):
+            raise UsageError(f"sequence {number}: must be str or bytes, not {type(sequence).__name__}")
+        text = sequence.encode("latin-1", "replace") if isinstance(sequence, str) else sequence
+        if len(text) > most:
+            raise InputError(f"sequence {number}: has {len(text):,} letters; {most:,} are the limit")
+        found.append(text)
+    return found
+
+
+def text_of(path: str | os.PathLike[str]) -> str:
+    """All text of a file. Raises InputError for one that is missing or is none."""
+    try:
+        return Path(path).read_text("utf-8")
+    except FileNotFoundError:
+        raise MissingFileError(f"{os.fspath(path)}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{os.fspath(path)}: {getattr(error, 'strerror', None) or 'is not text'}") from None

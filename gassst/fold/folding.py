@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gassst._core.fold import OVERFLOW, Folder, instruction_sets, memory
 from gassst.errors import InputError, UsageError
+from gassst.files.batches import texts_of
 from gassst.fold.parameters import Parameters
 from gassst.workers.allocator import available_memory
 from gassst.workers.tasks import Progress, ProgressBar, run_problems, thread_count
@@ -155,9 +156,7 @@ def _rearranged(
 
 def encoded(sequences: Iterable[str | bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Codes 0 to 3 of all sequences, and their offsets."""
-    if isinstance(sequences, (str, bytes)):
-        raise UsageError("sequences: a list of sequences is wanted, not one")
-    parts = list(_texts(sequences))
+    parts = texts_of(sequences, MOST_BASES)
     offsets = np.append(0, np.cumsum([len(part) for part in parts])).astype(np.int64)
     codes = CODES[np.frombuffer(b"".join(parts), np.uint8)]
     if codes.size and codes.max() > 3:
@@ -168,13 +167,3 @@ def encoded(sequences: Iterable[str | bytes]) -> tuple[NDArray[np.uint8], NDArra
             f"sequence {number}: {letter!r} at base {at - offsets[number - 1] + 1} is not one of ACGU"
         )
     return codes, offsets
-
-
-def _texts(sequences: Iterable[str | bytes]) -> Iterator[bytes]:
-    for number, sequence in enumerate(sequences, 1):
-        if not isinstance(sequence, (str, bytes)):
-            raise UsageError(f"sequence {number}: must be str or bytes, not {type(sequence).__name__}")
-        text = sequence.encode("latin-1", "replace") if isinstance(sequence, str) else sequence
-        if len(text) > MOST_BASES:
-            raise InputError(f"sequence {number}: has {len(text):,} bases; {MOST_BASES:,} are the limit")
-        yield text

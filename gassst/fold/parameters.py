@@ -6,14 +6,14 @@ import math
 import os
 import re
 from functools import cached_property
-from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gassst._core.fold import INFINITE, NONE, PARAMETERS
-from gassst.errors import InputError, MissingFileError
+from gassst.errors import InputError
+from gassst.files.batches import text_of
 
 HEAD = "## RNAfold parameter file v2.0"
 DEFAULT = -50  # what DEF stands for
@@ -58,12 +58,7 @@ class Parameters:
 
     def __init__(self, path: str | os.PathLike[str]):
         self.path = os.fspath(path)
-        try:
-            text = Path(path).read_text("utf-8")
-        except FileNotFoundError:
-            raise MissingFileError(f"{self.path}: no such file") from None
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{self.path}: {getattr(error, 'strerror', None) or 'is not text'}") from None
+        text = text_of(path)
         if not text.startswith(HEAD):
             self._fail(f"does not begin with {HEAD!r}")
         if not re.search(r"^# *END\b", text, re.MULTILINE):

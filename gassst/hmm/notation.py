@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
 
-from gassst.errors import InputError, MissingFileError
+from gassst.errors import InputError
+from gassst.files.batches import text_of
 from gassst.hmm.model import Model
 
 NUMBER = r"[-+.\w]+(?:\s*/\s*[-+.\w]+)?"
@@ -37,13 +37,7 @@ def read_model(source: str | os.PathLike[str]) -> Model:
     """
     text, name = str(source), "model"
     if "{" not in text:
-        name = os.fspath(source)
-        try:
-            text = Path(source).read_text("utf-8")
-        except FileNotFoundError:
-            raise MissingFileError(f"{name}: no such file") from None
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{name}: {error}") from None
+        name, text = os.fspath(source), text_of(source)
     text = re.sub(r"(//|#).*", "", text)
     whole = re.fullmatch(r"\s*hmm\s+(\w+)\s*\{(.*)\}\s*", text, re.DOTALL)
     if whole is None:

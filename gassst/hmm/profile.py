@@ -6,14 +6,14 @@ import os
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from itertools import groupby
-from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gassst._core.profile import FILTER, NARROW, PATH, STRIPE, SUM, UNITS, Scorer, instruction_sets
-from gassst.errors import InputError, MissingFileError, UsageError
+from gassst.errors import InputError, UsageError
+from gassst.files.batches import text_of, texts_of
 from gassst.workers.allocator import aligned, available_memory
 from gassst.workers.tasks import Progress, ProgressBar, run_problems, thread_count
 
@@ -105,12 +105,7 @@ class Profile:
 
     def __init__(self, path: str | os.PathLike[str]):
         self.path = os.fspath(path)
-        try:
-            lines = Path(path).read_text("utf-8").splitlines()
-        except FileNotFoundError:
-            raise MissingFileError(f"{self.path}: no such file") from None
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{self.path}: {getattr(error, 'strerror', None) or 'is not text'}") from None
+        lines = text_of(path).splitlines()
         if not lines or not lines[0].startswith("HMMER3/"):
             self._fail("does not begin with HMMER3/")
         head = {}
@@ -200,7 +195,7 @@ class Profile:
         letters of IUPAC that stand for several. A sequence of no letters has -inf. Raises InputError for one that has
         other letters, UsageError for a mode that there is not, or threads that make no sense.
         """
-        return self._bits(self._texts(sequences), SUM, threads, progress, mode)
+        return self._bits(texts_of(sequences, MOST_BASES), SUM, threads, progress, mode)
 
     def viterbi(
         self,
@@ -211,7 +206,7 @@ class Profile:
         progress: Progress | bool | None = None,
     ) -> Floats:
         """As `forward`, of the most probable alignment alone."""
-        return self._bits(self._texts(sequences), PATH, threads, progress, mode)
+        return self._bits(texts_of(sequences, MOST_BASES), PATH, threads, progress, mode)
 
     def align(
         self,
@@ -226,7 +221,7 @@ class Profile:
         Bits are within 0.05 of those of single hits. Raises what `forward` raises, and UsageError where sequences times
         nodes take too much memory.
         """
-        texts = self._texts(sequences)
+        texts = texts_of(sequences, MOST_BASES)
         needed = max(map(len, texts), default=0) * (len(self) + 1) * thread_count(threads)
         if needed > available_memory():
             raise UsageError(f"alignments of these sequences take {needed / 2**30:.1f} GiB of memory")
@@ -277,7 +272,7 @@ class Profile:
         """
         if not e_value > 0:
             raise UsageError(f"e_value: {e_value} is not above 0")
-        texts = self._texts(sequences)
+        texts = texts_of(sequences, MOST_BASES)
         kept, bits = self._passing(texts, threads, progress)
         values = self.e_values(bits, len(texts))
         best = np.flatnonzero(values <= e_value)
@@ -292,7 +287,7 @@ class Profile:
         progress: Progress | bool | None = None,
     ) -> tuple[NDArray[np.int64], Floats]:
         """The sequences that `search` scores, as int64[m], and their `forward` scores; errors are those of `search`."""
-        return self._passing(self._texts(sequences), threads, progress)
+        return self._passing(texts_of(sequences, MOST_BASES), threads, progress)
 
     def _passing(
         self, texts: list[bytes], threads: int | None, progress: Progress | bool | None
@@ -399,21 +394,6 @@ class Profile:
     @property
     def _letters(self) -> str:
         return self.alphabet + ("X" if self.alphabet == AMINO else "N")
-
-    def _texts(self, sequences: Iterable[str | bytes]) -> list[bytes]:
-        if isinstance(sequences, (str, bytes)):
-            raise UsageError("sequences: a list of sequences is wanted, not one")
-        found = []
-        for number, sequence in enumerate(sequences, 1):
-            if not isinstance(sequence, (str, bytes)):
-                raise UsageError(f"sequence {number}: must be str or bytes, not {type(sequence).__name__}")
-            text = sequence.encode("latin-1", "replace") if isinstance(sequence, str) else sequence
-            if len(text) > MOST_BASES:
-                raise InputError(
-                    f"sequence {number}: has {len(text):,} letters; {MOST_BASES:,} are the limit"
-                )
-            found.append(text)
-        return found
 
     def _refuse(self, texts: list[bytes]) -> NoReturn:
         """Names the first letter that is none."""

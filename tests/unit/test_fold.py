@@ -228,7 +228,7 @@ def test_a_damaged_parameter_file_is_one_line(edit, words, random_file, tmp_path
         (lambda path: fold(["ACGU", "ACGN"], path), "sequence 2: 'N' at base 4 is not one of ACGU"),
         (lambda path: fold("ACGU", path), "a list of sequences"),
         (lambda path: fold([5], path), "must be str or bytes"),
-        (lambda path: fold(["A" * 30_001], path), "has 30,001 bases"),
+        (lambda path: fold(["A" * 30_001], path), "has 30,001 letters"),
         (lambda path: fold(["ACGU"], path, threads=0), "threads"),
         (lambda path: probabilities(["ACGU"]), "ViennaRNA writes one"),
         (lambda path: suboptimal("ACGU", path, -1), "range of energies"),
