@@ -56,8 +56,8 @@ cdef class LocalAligner(LocalParts):
         self.mate_bonus, self.most, scores = mate_bonus, params.most_hits, params.scoring
         self.gap = max(1, min(map(sum, zip(scores.gap_open, scores.gap_extend))))
 
-    def pair_up(self, pairs, decided, places, hits, lines, int worth, double edit_phred, Py_ssize_t most, int run):
-        """Place mates together.
+    def pair_up(self, pairs, const uint8_t[::1] decided, int worth, double edit_phred, Py_ssize_t most, int run):
+        """Place mates together: known places are found beside mates, and primary lines of mates move.
 
         Parameters
         ----------
@@ -65,8 +65,6 @@ cdef class LocalAligner(LocalParts):
             Read: `mate`, `insert`, `borders`, `rescuable`. Of the context `shift`, `lead`, `words` and `library.table`, too.
         decided : uint8[n]
             Mates that keep their places.
-        places : LOCAL_PLACE[k], hits : HIT[l], lines : LOCAL_LINE[l]
-            Read by read, one line a read at most.
         worth, edit_phred : int, float
             Score that a concordant mate adds, and what a mismatch costs.
         most, run : int
@@ -74,39 +72,42 @@ cdef class LocalAligner(LocalParts):
 
         Returns
         -------
-        places, primary, joined, wrong
-            As `local.mates.pair_up` returns them: LOCAL_PLACE[], HIT[] and LOCAL_LINE[], uint32[j], float64[n].
+        joined : uint32[j], wrong : float64[n]
+            As `local.mates.pair_up` returns them.
         """
-        cdef Joint joint = Joint(self.context, pairs, decided, places, hits, lines, worth, edit_phred, most, run)
+        joined, wrong = np.empty(self.n, np.uint32), np.empty(self.n)
+        cdef Joint joint = Joint(self.context, pairs, decided, joined, wrong, worth, edit_phred, most, run)
+        cdef row_t *row = <row_t *>self.rooms[PRIMARY].p
+        cdef Py_ssize_t i
         cdef const coordinate_t *start
         cdef const int64_t *width
+        joint.row, joint.places, joint.n_places = row, <const local_place_t *>self.rooms[KNOWN].p, self.n_known
         with nogil:
             if joint.list_bands():
                 start, width = <const coordinate_t *>joint.bands.start.p, <const int64_t *>joint.bands.width.p
                 self.score_bands(<const uint32_t *>joint.bands.read_strand.p, start, start, width, width, joint.bands.n,
                                  True)
-                joint.add(<const local_place_t *>self.rooms[PLACES].p, self.n_places)
+                if joint.add(<const local_place_t *>self.rooms[PLACES].p, self.n_places):
+                    self.rooms[KNOWN], joint.rooms[MERGED] = joint.rooms[MERGED], self.rooms[KNOWN]
+                    self.n_known = joint.n_places
             if joint.choose():
                 self.n_lines = 0
                 self.align_rows(<const local_place_t *>joint.rooms[MOVES].p, NULL, joint.n_moves)
                 self.drop_empty()
-                joint.move(<const hit_t *>self.rooms[HITS].p, <const local_line_t *>self.rooms[LINES].p, self.n_lines)
-        return joint.result
+                for i in range(joint.n_moves):
+                    row[(<const local_place_t *>joint.rooms[MOVES].p)[i].read_strand >> 1].hit.cigar_runs = 0
+                keep_lines(self)
+                joint.leave_apart()
+        return joined[:joint.n_joined], wrong
 
-    def lines(self, pairs=None):
-        """HIT[l], LOCAL_LINE[l]: the primary lines.
-
-        Those that score less than -T even beside a concordant mate are dropped, where there are `pairs`.
-        """
-        cdef const uint8_t[::1] mate = None if pairs is None else pairs.mate
+    def lines(self):
+        """HIT[l], LOCAL_LINE[l]: the primary lines."""
         cdef const row_t *row = <const row_t *>self.rooms[PRIMARY].p
         cdef hit_t *hits
         cdef local_line_t *lines
         cdef Py_ssize_t i
         self.n_lines = 0
         with nogil:
-            if mate is not None and self.n:
-                drop_low(self, &mate[0], NULL)
             hits = <hit_t *>enlarged(&self.rooms[HITS], self.n * sizeof(hit_t))
             lines = <local_line_t *>enlarged(&self.rooms[LINES], self.n * sizeof(local_line_t))
             for i in range(self.n):
@@ -124,7 +125,8 @@ cdef class LocalAligner(LocalParts):
         """Mates of the pairs that stay where the search of whole reads has placed them.
 
         Their places are the best ones by score, too. No other one is known with up to `strata` more errors, or the mate
-        has told which of several places without an error it is.
+        has told which of several places without an error it is. Of all mates, lines that score less than -T even beside a
+        concordant one are dropped.
 
         Parameters
         ----------
@@ -154,6 +156,8 @@ cdef class LocalAligner(LocalParts):
                             and row[r].hit.score >= self.least_reported(<uint32_t>r, self.mate_bonus if mate[r] else 0))
             for r in range(self.n):
                 decided[r] = proper[r] and stays[r] and stays[partner_of(&mate[0], <uint32_t>r)]
+            if self.n:
+                drop_low(self, &mate[0], NULL)
         return decided_array
 
     def report(self, found, const uint32_t[::1] reseeded, passed_over, seeds, bint split, pairs=None,
@@ -332,12 +336,14 @@ cdef class LocalAligner(LocalParts):
         """
         cdef row_t **row = <row_t **>self.rooms[REPORTED].p
         cdef const hit_t *further = <const hit_t *>self.rooms[FURTHER].p
-        cdef Py_ssize_t i = 0, f = 0, at = 0, first, unmapped = self.n, r
+        cdef Py_ssize_t i, f = 0, at = 0, first, r
         cdef bint tied
         cdef const rival_t *rival
         cdef read_summary_t *one
         table_array = np.empty(self.n + self.n_parts - self.n_split, READ_SUMMARY)
         cdef read_summary_t[::1] table = table_array
+        hits_array = np.empty(self.n_reported + self.n_further + self.n, HIT)
+        cdef hit_t[::1] hits = hits_array
         with nogil:
             for r in range(table.shape[0]):
                 table[r] = read_summary_t(NO_SCORE, NO_SCORE, 0, 0, 0, NO_SUBOPTIMAL)
@@ -350,10 +356,6 @@ cdef class LocalAligner(LocalParts):
                 # A rival that would score more but for the ends that it does not reach is no better.
                 one.suboptimal = (min(rival.score, row[i].hit.score) if rival.total <= row[i].line.total
                                   else rival.score)
-                unmapped -= row[i].hit.part == 0
-        hits_array = np.empty(self.n_reported + self.n_further + unmapped, HIT)
-        cdef hit_t[::1] hits = hits_array
-        with nogil:
             i = 0
             for r in range(self.n):
                 first = at
@@ -368,7 +370,7 @@ cdef class LocalAligner(LocalParts):
                     memset(&hits[at], 0, sizeof(hit_t))
                     hits[at].read, hits[at].flag = <uint32_t>r, UNMAPPED
                     at += 1
-        return hits_array, table_array
+        return hits_array[:at], table_array
 
 
 cdef int drop_low(LocalAligner self, const uint8_t *vouched, const uint8_t *mate) except -1 nogil:

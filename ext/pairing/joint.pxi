@@ -190,8 +190,6 @@ cdef enum:  # what memory is for
     SORTED
     MERGED
     MOVES
-    NEW_HITS
-    NEW_LINES
     CANDIDATES
     N_JOINT_ROOMS = CANDIDATES + 2
 
@@ -201,7 +199,6 @@ cdef struct pair_t:
     Py_ssize_t read
     Py_ssize_t[3] first
     const local_line_t *line[2]
-    Py_ssize_t next_line
     local_place_t *known[2]
     Py_ssize_t[2] n
 
@@ -213,7 +210,6 @@ cdef class Joint:
     other one. Of all concordant pairs of places the best one is taken, if it costs less than it is worth.
     """
 
-    cdef object arrays, joined_array, wrong_array
     cdef BandsInWindows bands
     cdef PairChooser chooser
     cdef Odds odds
@@ -225,18 +221,14 @@ cdef class Joint:
     cdef const uint8_t[::1] mate, flip, decided, rescuable
     cdef const uint64_t[::1] digest
     cdef const local_place_t *places
-    cdef const hit_t *hits
-    cdef const local_line_t *lines
-    cdef Py_ssize_t n_places, n_lines, n_moves, n_joined
+    cdef const row_t *row       # the primary line of each read
+    cdef Py_ssize_t n_places, n_moves, n_joined
     cdef room_t[N_JOINT_ROOMS] rooms
     cdef uint32_t[::1] joined
     cdef double[::1] wrong
 
-    def __cinit__(self, context, pairs, const uint8_t[::1] decided, places, hits, lines, int worth, double edit_phred,
-                  Py_ssize_t most, int run):
-        cdef const local_place_t[::1] some_places = places
-        cdef const hit_t[::1] some_hits = hits
-        cdef const local_line_t[::1] some_lines = lines
+    def __cinit__(self, context, pairs, const uint8_t[::1] decided, uint32_t[::1] joined, double[::1] wrong, int worth,
+                  double edit_phred, Py_ssize_t most, int run):
         scoring = context.params.scoring
         self.costs, self.worth = costs_of(scoring), worth
         self.least, self.short_fit = scoring.least_score - worth, scoring.min_score is None
@@ -246,27 +238,12 @@ cdef class Joint:
         self.starts, self.contig_lengths = context.reference.starts, context.reference.lengths
         self.lengths, self.flip, self.digest = context.packed.lengths, context.flip, context.digest
         self.mate, self.rescuable, self.decided = pairs.mate, pairs.rescuable, decided
-        self.arrays = places, hits, lines
-        self.n_places, self.n_lines = some_places.shape[0], some_lines.shape[0]
-        self.places = &some_places[0] if self.n_places else NULL
-        if self.n_lines:
-            self.hits, self.lines = &some_hits[0], &some_lines[0]
-        self.joined_array, self.wrong_array = np.empty(len(decided), np.uint32), np.zeros(len(decided))
-        self.joined, self.wrong = self.joined_array, self.wrong_array
+        self.joined, self.wrong = joined, wrong
+        wrong[:] = 0
 
     def __dealloc__(self):
         for i in range(N_JOINT_ROOMS):
             free(self.rooms[i].p)
-
-    @property
-    def result(self):
-        """What `local.mates.pair_up` returns: places, hits, lines, joined, wrong."""
-        places, hits, lines = self.arrays
-        if self.places == self.rooms[MERGED].p:
-            places = array_of(self.places, self.n_places, LOCAL_PLACE)
-        if self.lines == self.rooms[NEW_LINES].p:
-            hits, lines = array_of(self.hits, self.n_lines, HIT), array_of(self.lines, self.n_lines, LOCAL_LINE)
-        return places, hits, lines, self.joined_array[:self.n_joined], self.wrong_array
 
     cdef int list_bands(self) except -1 nogil:
         """Look for mates beside the places that their partners may have; returns in how many bands, read by read."""
@@ -282,8 +259,8 @@ cdef class Joint:
                         look_beside(self, &pair, side, &pair.known[1 - side][i])
         return <int>self.bands.n
 
-    cdef int add(self, const local_place_t *found, Py_ssize_t n) except -1 nogil:
-        """Put n places, read by read, behind the others of their reads if they score enough."""
+    cdef bint add(self, const local_place_t *found, Py_ssize_t n) except -1 nogil:
+        """Put n places, read by read, behind the others of their reads, into MERGED; whether any scores enough."""
         cdef local_place_t *out = <local_place_t *>enlarged(&self.rooms[MERGED], (self.n_places + n) * sizeof(local_place_t))
         cdef Py_ssize_t i, at = 0, done = 0
         for i in range(n):
@@ -297,7 +274,7 @@ cdef class Joint:
         if done:
             memcpy(out + done, self.places + at, (self.n_places - at) * sizeof(local_place_t))
             self.places, self.n_places = out, done + self.n_places - at
-        return 0
+        return done > 0
 
     cdef int choose(self) except -1 nogil:
         """Choose the places of both mates; returns how many mates are to be aligned elsewhere, in `moves`.
@@ -329,35 +306,16 @@ cdef class Joint:
                 self.wrong[pair.read + side] = choice.wrong[side]
         return <int>self.n_moves
 
-    cdef int move(self, const hit_t *hits, const local_line_t *lines, Py_ssize_t n) except -1 nogil:
-        """Put n new lines in the places of those of all mates that move. Pairs that have no two lines are not joined."""
-        cdef Py_ssize_t total = self.n_lines + n, i = 0, j = 0, m = 0, at = 0, done = 0
-        cdef const local_place_t *moves = <const local_place_t *>self.rooms[MOVES].p
-        cdef hit_t *hits_out = <hit_t *>enlarged(&self.rooms[NEW_HITS], total * sizeof(hit_t))
-        cdef local_line_t *out = <local_line_t *>enlarged(&self.rooms[NEW_LINES], total * sizeof(local_line_t))
+    cdef void leave_apart(self) noexcept nogil:
+        """Pairs that have no two lines are not joined."""
+        cdef Py_ssize_t total = self.n_joined, i
         cdef uint32_t read
-        while i < self.n_lines or j < n:
-            if j < n and (i == self.n_lines or lines[j].read_strand >> 1 <= self.lines[i].read_strand >> 1):
-                hits_out[done], out[done] = hits[j], lines[j]
-                j, done = j + 1, done + 1
-                continue
-            read = self.lines[i].read_strand >> 1
-            while m < self.n_moves and moves[m].read_strand >> 1 < read:
-                m += 1
-            if m == self.n_moves or moves[m].read_strand >> 1 != read:
-                hits_out[done], out[done] = self.hits[i], self.lines[i]
-                done += 1
-            i += 1
-        self.hits, self.lines, self.n_lines = hits_out, out, done
-        total, self.n_joined = self.n_joined, 0
+        self.n_joined = 0
         for i in range(0, total, 2):
             read = self.joined[i]
-            while at < done and out[at].read_strand >> 1 < read:
-                at += 1
-            if at + 1 < done and out[at].read_strand >> 1 == read and out[at + 1].read_strand >> 1 == read + 1:
+            if self.row[read].hit.cigar_runs and self.row[read + 1].hit.cigar_runs:
                 self.joined[self.n_joined], self.joined[self.n_joined + 1] = read, read + 1
                 self.n_joined += 2
-        return 0
 
 
 cdef inline int64_t least_of(Joint all, uint32_t read) noexcept nogil:
@@ -366,12 +324,13 @@ cdef inline int64_t least_of(Joint all, uint32_t read) noexcept nogil:
 
 
 cdef void begin(pair_t *pair) noexcept nogil:
-    pair.read, pair.first[2], pair.next_line = -1, 0, 0
+    pair.read, pair.first[2] = -1, 0
 
 
 cdef bint next_pair(Joint all, pair_t *pair) noexcept nogil:
     """Go on to the next pair that is not decided, of which one mate has a line."""
     cdef Py_ssize_t n = all.mate.shape[0], at
+    cdef const row_t *own
     cdef int side
     while True:
         pair.read += 1
@@ -386,12 +345,8 @@ cdef bint next_pair(Joint all, pair_t *pair) noexcept nogil:
             pair.first[side] = at
             while at < all.n_places and all.places[at].read_strand >> 1 == pair.read + side:
                 at += 1
-            pair.first[2], at = at, pair.next_line
-            while at < all.n_lines and all.lines[at].read_strand >> 1 < pair.read + side:
-                at += 1
-            pair.next_line, pair.line[side] = at, NULL
-            if at < all.n_lines and all.lines[at].read_strand >> 1 == pair.read + side:
-                pair.line[side] = &all.lines[at]
+            pair.first[2], own = at, &all.row[pair.read + side]
+            pair.line[side] = &own.line if own.hit.cigar_runs else NULL
         if pair.line[0] != NULL or pair.line[1] != NULL:
             return True
 
@@ -483,7 +438,7 @@ cdef int weigh(Joint all, const pair_t *pair, choice_t *choice) except -1 nogil:
         aligned, errors = m, all.chooser.mates[side].best
         if line != NULL:
             aligned = line.end - line.begin
-            errors = aligned * all.costs.match - all.hits[line - all.lines].score
+            errors = aligned * all.costs.match - all.row[pair.read + side].hit.score
         errors = min((max(errors, 0) + each - 1) // each, aligned)
         all.chooser.mates[side].odds = pow(all.odds.of_one(errors, aligned), 1 / <double>each)
     return all.chooser.choose(all.digest[pair.read] + all.digest[pair.read + 1], choice)

@@ -12,16 +12,13 @@ class BandsInWindows:
     def found_in(self, windows: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]: ...
 
 class Joint:
-    @property
-    def result(self) -> tuple[Structs, Structs, Structs, U32, F64]: ...
     def __init__(
         self,
         context: BatchContext,
         pairs: PairContext,
         decided: U8,
-        places: Structs,
-        hits: Structs,
-        lines: Structs,
+        joined: U32,
+        wrong: F64,
         worth: int,
         edit_phred: float,
         most: int,
@@ -82,15 +79,12 @@ class LocalAligner(LocalParts):
         self,
         pairs: PairContext,
         decided: U8,
-        places: Structs,
-        hits: Structs,
-        lines: Structs,
         worth: int,
         edit_phred: float,
         most: int,
         run: int,
-    ) -> tuple[Structs, Structs, Structs, U32, F64]: ...
-    def lines(self, pairs: Any = None) -> tuple[Structs, Structs]: ...
+    ) -> tuple[U32, F64]: ...
+    def lines(self) -> tuple[Structs, Structs]: ...
     def decided(self, found: Any, pairs: Any, strata: int) -> U8: ...
     def report(
         self,

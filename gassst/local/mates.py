@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from gassst.local.align import Aligner
-from gassst.model.array_types import F64, U8, U32, Structs
+from gassst.model.array_types import F64, U8, U32
 from gassst.model.rules import optional
 from gassst.search.context import PairContext
 from gassst.search.host import RESCUE_PLACES
@@ -27,34 +27,23 @@ RUN = 9
 @optional(
     "placed-together",
     "Chooses the places of both mates together, by their scores.",
-    instead=lambda aligner, pairs, decided, *known: (
-        *known,
-        np.empty(0, np.uint32),
-        np.zeros(len(decided)),
-    ),
+    instead=lambda aligner, pairs, decided: (np.empty(0, np.uint32), np.zeros(len(decided))),
 )
-def pair_up(
-    aligner: Aligner, pairs: PairContext, decided: U8, places: Structs, hits: Structs, lines: Structs
-) -> tuple[Structs, Structs, Structs, U32, F64]:
+def pair_up(aligner: Aligner, pairs: PairContext, decided: U8) -> tuple[U32, F64]:
     """Place mates together where the best concordant pair of places costs less than it is worth.
+
+    The aligner knows the places that are found beside mates, and the new lines of mates that move.
 
     Parameters
     ----------
     decided : uint8[n]
         1 for mates that keep their place.
-    places : LOCAL_PLACE[]
-        All that are known, read by read.
-    hits : HIT[l], lines : LOCAL_LINE[l]
-        The primaries.
 
     Returns
     -------
-    places, hits, lines
-        The same with places found beside mates, and of mates that were moved.
     joined : uint32[j]
         Reads that lie beside their mate by what the scores of both say; both mates of a pair.
     wrong : float64[n]
         Of the joined: weight of all other known pairs of places, relative to those with the place that is reported.
     """
-    known = decided, places, hits, lines
-    return aligner.compiled.pair_up(pairs, *known, PAIR_BONUS, EDIT_PHRED, RESCUE_PLACES, RUN)
+    return aligner.compiled.pair_up(pairs, decided, PAIR_BONUS, EDIT_PHRED, RESCUE_PLACES, RUN)

@@ -40,16 +40,12 @@ def _realigned(aligner: Aligner, found: GlobalResult, pairs: PairContext | None)
     rows, given = _local_places.known_places(found, compiled.worse, context.flip)
     stay = bool(context.library.damage)
     reads = compiled.known(found.bands, rows, given.view(np.uint8), stay, context.plan.gaps)
-    decided = None if pairs is None else compiled.decided(found, pairs, EXTRA_STRATA)
     dense = reads, _look_up(aligner, reads) if reads.size else None, (seed_length(context), STRIDE), SPLIT
-    if pairs is None or decided is None:
+    if pairs is None:
         compiled.report(found, *dense)
     else:
-        # A mate may vouch for what scores less than -T, as long as it has an alignment itself.
-        known = compiled.places, *compiled.lines(pairs)
-        places, hits, lines, joined, wrong = pair_up(aligner, pairs, decided, *known)
-        compiled.know(places, hits, lines)
-        compiled.report(found, *dense, pairs, decided, joined, wrong)
+        decided = compiled.decided(found, pairs, EXTRA_STRATA)
+        compiled.report(found, *dense, pairs, decided, *pair_up(aligner, pairs, decided))
     if context.params.most_hits > 1:
         for promising in diagonals_of_copies(aligner.backend, *compiled.least_stretches()):
             compiled.with_further(*promising)

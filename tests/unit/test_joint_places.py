@@ -289,9 +289,10 @@ def check(seed, seen):
     world.decided &= world.mate > 0
     world.decided |= world.decided[partner]
     pairs = SimpleNamespace(mate=world.mate, insert=world.insert, borders=BORDERS, rescuable=world.rescuable)
-    known = places.rows, primary.hits, primary.rows
-    rows, hits, lines_after, beside, weights = pair_up(aligner, pairs, world.decided.view(np.uint8), *known)
-    all_places, after = Places.of(rows), Lines.of(hits, lines_after)
+    compiled = aligner.compiled
+    compiled.know(places.rows, primary.hits, primary.rows)
+    beside, weights = pair_up(aligner, pairs, world.decided.view(np.uint8))
+    all_places, after = Places.of(compiled.places), Lines.of(*compiled.lines())
     read = all_places.read
     joined, strands = [], defaultdict(lambda: None)
     for r in range(n):
