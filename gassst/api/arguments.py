@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Any
 
 from gassst.errors import ParameterError
@@ -52,6 +51,8 @@ def taken(
         if name in known:
             continue
         if name not in places:
+            from difflib import get_close_matches
+
             close = next(iter(get_close_matches(name, {*known, *places}, 1)), "")
             hint = f"; did you mean {close!r}?" if close else ""
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gassst.errors import InstallationError
+from gassst.frozen import fields, frozen, replace
 from gassst.model.layouts import SOFT_CLIP
 from gassst.model.read_batch import ReadBatch
 from gassst.model.reference import Reference, contig_before
@@ -158,7 +158,7 @@ class HitRow(NamedTuple):
     is_primary: bool
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen(eq=False)
 class HitArrays:
     """The places of many reads, as columns. Every read has one row at least: its primary hit, or none (`contig` -1).
 

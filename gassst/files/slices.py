@@ -11,12 +11,12 @@ import os
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import IO, NamedTuple
 
 from gassst.errors import InputError, unreadable
 from gassst.files import bgzf
 from gassst.files.inflate import format_of, inflated, is_bgzf, size_of_block, whole_blocks
+from gassst.frozen import frozen
 
 HEADER = 18  # bytes: a BGZF block's own
 MOST_BLOCK = 1 << 16  # bytes of a block, deflated
@@ -253,7 +253,7 @@ class TextFrom:
         )
 
 
-@dataclass(frozen=True)
+@frozen()
 class _Ends:
     """What a reader of a slice is given before and behind whole bytes of the file."""
 

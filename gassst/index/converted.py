@@ -8,12 +8,12 @@ looked up in the set of its own conversion.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gassst.frozen import field, frozen
 from gassst.index.file import SEED_ARRAYS, check_arrays, drop_from_memory
 from gassst.model.params import CONVERSIONS
 from gassst.model.reference import Reference
@@ -22,7 +22,7 @@ LETTERS = 8 / 3
 """As many equally frequent letters are repeated by chance as often as two of a quarter each and one of a half."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen(eq=False)
 class ConvertedSeeds:
     """Arrays as those of `SeedIndex`, of the reference after a conversion."""
 

@@ -18,7 +18,6 @@ import zlib
 from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -27,6 +26,7 @@ from numpy.typing import NDArray
 from gassst._core import bus_error
 from gassst.errors import IndexFormatError, unreadable
 from gassst.files.contigs import Contigs
+from gassst.frozen import frozen
 from gassst.index import verified
 from gassst.model.params import CONVERSIONS
 from gassst.model.reference import FRONT, GAP, MAX_POSITIONS, TAIL, Reference
@@ -266,7 +266,7 @@ def drop_from_memory(array: NDArray[Any]) -> None:
         base.madvise(mmap.MADV_DONTNEED)
 
 
-@dataclass(frozen=True)
+@frozen()
 class Metadata:
     """What an index knows of its reference beside the arrays; every field is bounded."""
 

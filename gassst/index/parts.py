@@ -12,13 +12,13 @@ import glob
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gassst.errors import IndexFormatError, InputError, unreadable
+from gassst.frozen import field, frozen
 from gassst.index.file import (
     PARTS_VERSION,
     SEED_ARRAYS,
@@ -36,7 +36,7 @@ from gassst.index.file import (
 from gassst.model.reference import Reference
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen(eq=False)
 class IndexPart:
     """The seeds that begin with some of the k-mers.
 

@@ -10,7 +10,6 @@ import stat
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext, suppress
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import IO, Any, TypeVar
 
@@ -20,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from gassst._core import seed_index as _seed_index
 from gassst.errors import IndexFormatError, InputError, OutputError, UsageError, unreadable
 from gassst.files.whole_file import whole_file
+from gassst.frozen import field, frozen
 from gassst.index.converted import LETTERS, ConvertedSeeds
 from gassst.index.file import (
     CONVERTED_ARRAYS,
@@ -66,7 +66,7 @@ Sized = Callable[[int, int], None]
 _PROGRAM = 40_000_000  # bytes of a process that has indexed nothing yet
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen(eq=False)
 class SeedIndex:
     """Every occurrence of every seed of 1 to `longest_seed` bases; arrays as docs/index-format.md defines them.
 
@@ -332,7 +332,7 @@ _OF_ENGINE = {
 Index = SeedIndex
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class IndexSource:
     """What an index is built from, verified: the reference, and how."""
 
@@ -470,7 +470,7 @@ _PART = 1 << 16  # positions in a part, about: 8-byte entries of one part fill a
 _MAX_PREFIX = 6  # 4096 parts: about a million positions, 8 MB, in each even for 2^32 of them
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Counted:
     """A reference whose positions are counted by their first bases, ready to be sorted.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -49,4 +48,4 @@ def _lines() -> list[str]:
 
 
 def _line(state: tuple[Any, ...]) -> str:
-    return sha256(repr(state).encode()).hexdigest()
+    return repr(state).replace(" ", "")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from gassst.frozen import asdict, frozen, replace
 from gassst.gpu.choose import Extender
 from gassst.index.file import Integrity
 from gassst.index.lookup import WholeIndex
@@ -31,7 +31,7 @@ from gassst.search.plan import SearchPlan
 from gassst.version import __version__
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class BatchMapper:
     """Maps batches of reads to an index. It never changes: threads and runs share it."""
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any, Literal, TypedDict
 
 from gassst.errors import ParameterError
+from gassst.frozen import field, frozen, replace
 from gassst.model.options import MACHINE, Values, at_least, between, described, one_of, option, verify
 from gassst.workers.thread_count import MAX_THREADS, usable_threads
 
@@ -64,7 +64,7 @@ INSERT = Values(
 
 
 @described
-@dataclass(frozen=True)
+@frozen()
 class Scoring:
     """Costs of a local alignment, in bwa's convention: a gap of length k costs open + k * extend.
 
@@ -120,7 +120,7 @@ DEFAULT_SCORING = Scoring()
 
 
 @described
-@dataclass(frozen=True)
+@frozen()
 class MapParams:
     """What a mapping run does; `None` means chosen from read length and reference (see `search.plan`).
 

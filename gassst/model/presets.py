@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from gassst.frozen import frozen
 
 EXTRA_STRATA = 2
 """Strata that count beyond the best one: enough to tell how far the second best is."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen()
 class Preset:
     """The thresholds of one sensitivity level; lab/sensitivity.md shows what each level costs and finds.
 

@@ -6,20 +6,19 @@ one name in SAM. The rules for records are in `ext/io/fastx.h`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-
 import numpy as np
 from numpy.typing import NDArray
 
 from gassst._core import reads as _reads
 from gassst.errors import UsageError
+from gassst.frozen import field, frozen, replace
 
 MAX_LENGTH = _reads.MAX_LENGTH_LIMIT  # what is longer is no read, but a genome in the place of reads
 MAX_BATCH_BASES = 64 << 20
 NONE_CONVERTED = np.empty(0, np.uint8)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen(eq=False)
 class PackedReads:
     """Reads in bit planes of both strands; layout in `docs/pipeline.md`.
 
@@ -56,7 +55,7 @@ class PackedReads:
         return replace(self, planes=planes)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen(eq=False)
 class ReadBatch:
     """Consecutive reads of one file, or of two files of pairs.
 

@@ -7,7 +7,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -19,6 +18,7 @@ from gassst.errors import InputError, UsageError, unreadable
 from gassst.files.contigs import Contigs
 from gassst.files.fasta import fasta_stretches
 from gassst.files.inflate import open_input
+from gassst.frozen import field, frozen, replace
 from gassst.model.params import INDEX_STEPS
 
 log = logging.getLogger("gassst")
@@ -85,7 +85,7 @@ class ReferenceArrays(NamedTuple):
     circular: NDArray[np.bool_] | None = None  # [contigs]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen(eq=False)
 class Reference:
     """Contigs in one concatenated coordinate, as docs/pipeline.md defines it.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from math import log10
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gassst._core.mapq import Odds
+from gassst.frozen import frozen
 
 # Reads from which on a rate is learned, and insert sizes are.
 ENOUGH_READS = 64
@@ -30,7 +30,7 @@ def share(seen: Any, of: Any) -> Any:
     return (seen + 0.5) / (of + 1)
 
 
-@dataclass(frozen=True)
+@frozen()
 class ErrorRate:
     """Mismatches per base of the reads of a library, and how far its reads differ in it.
 

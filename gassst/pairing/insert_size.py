@@ -7,13 +7,13 @@ import math
 import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from gassst.errors import InputError, UsageError, unreadable
 from gassst.files.whole_file import write_text
+from gassst.frozen import asdict, frozen, replace
 from gassst.model.params import LONGEST_TEMPLATE, ORIENTATIONS, STRETCH
 from gassst.pairing.error_rate import ENOUGH_READS, MOST_BASES, UNKNOWN_LIBRARY, ErrorRate, phred
 
@@ -31,7 +31,7 @@ DEVIATIONS, RANGES = 4, 3
 RATES = 1e-12, 1 - 1e-12  # of a file: of fewer than 10^12 bases no rate beyond is learned
 
 
-@dataclass(frozen=True)
+@frozen()
 class InsertModel:
     """Template lengths, from the 5' end of one mate to the 5' end of the other, in bases.
 

@@ -6,11 +6,11 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from gassst.errors import InputError, UsageError
 from gassst.files.sam_header import fields_of, lines_of
 from gassst.files.source import name_of
+from gassst.frozen import frozen
 from gassst.reads.first_reads import first_line
 
 # Values of PL that Picard's ValidateSamFile and GATK accept, in any case.
@@ -20,7 +20,7 @@ PLATFORMS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
+@frozen()
 class ReadGroups:
     """The read groups of a run.
 

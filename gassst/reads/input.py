@@ -7,7 +7,6 @@ import logging
 import os
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
 from itertools import chain
 from types import MappingProxyType
 from typing import Protocol
@@ -18,6 +17,7 @@ from gassst.files.inflate import Inflaters
 from gassst.files.input_progress import InputProgress
 from gassst.files.slices import LanePart
 from gassst.files.source import name_of
+from gassst.frozen import frozen, replace
 from gassst.model.read_batch import MAX_BATCH_BASES, MAX_LENGTH, ReadBatch, verify_size, whole_pairs
 from gassst.reads.alignment_input import AlignmentInput
 from gassst.reads.batch_sizes import ALONE, BatchSizes, Neighbours
@@ -47,7 +47,7 @@ class ClosableBatches(Protocol):
     def close(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen(eq=False)
 class GroupBatch:
     """A batch whose reads are of a read group, by its ordinal in the header, and prepared when it is parsed.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 from gassst.errors import InputError, UsageError, unreadable
+from gassst.frozen import frozen, replace
 from gassst.reads.groups import ReadGroups, read_groups
 
 REQUIRED = ("sample", "R1")
@@ -16,7 +16,7 @@ OPTIONAL = {"library": "LB", "platform": "PL", "unit": "PU"}
 METRICS = "metrics"  # column of the files for metrics of duplicates, optional too
 
 
-@dataclass(frozen=True)
+@frozen()
 class SheetRow:
     """One lane; `line` is that of the sheet."""
 
@@ -36,7 +36,7 @@ class SheetRow:
         return "\t".join(["@RG", *(f"{key}:{value}" for key, value in fields.items())])
 
 
-@dataclass(frozen=True)
+@frozen()
 class Sample:
     """What goes into one output; `metrics` is the file for those of its duplicates."""
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gassst.frozen import frozen
 from gassst.model.options import at_least, described, option, verify
 
 
 @described
-@dataclass(frozen=True)
+@frozen()
 class Selection:
     """A range of the input, and what is cut off each read of it. All lanes together are counted.
 

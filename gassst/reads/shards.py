@@ -21,11 +21,11 @@ import os
 import re
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 from itertools import repeat
 
 from gassst.errors import UsageError, unreadable
 from gassst.files.slices import LanePart, SeekableText, Slice, TextFrom, VirtualOffset
+from gassst.frozen import frozen, replace
 from gassst.reads.record_starts import Bam, Lines, Records, records_of
 from gassst.reads.record_sums import RecordSum
 
@@ -35,7 +35,7 @@ STEP = 1 << 20  # bytes of a file in which names are looked for at once
 DIGESTED = 1 << 16  # bytes at either end of a file that tell it from another of its size
 
 
-@dataclass(frozen=True)
+@frozen()
 class Shard:
     """Part `number` of `of` parts; the first is 1."""
 
@@ -62,7 +62,7 @@ class Shard:
         return f"{self.number}/{self.of}"
 
 
-@dataclass(frozen=True)
+@frozen()
 class PartOfRun:
     """Which part of which run an output is; the header of the output has it as text.
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 from numpy.typing import NDArray
 
 from gassst._core.read_through import fragment_ends
 from gassst.errors import UsageError
+from gassst.frozen import frozen, replace
 from gassst.model.read_batch import ReadBatch
 from gassst.model.slices import slices
 from gassst.reads.adapters import FIRST_PART, RULES, codes_of
@@ -24,7 +23,7 @@ KITS = (
 LONGEST_COUNT = 9  # digits of how many reads one stands for
 
 
-@dataclass(frozen=True)
+@frozen()
 class Preparation:
     """What is done to reads before they are mapped.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TypedDict
 
 from gassst.errors import UsageError
@@ -12,6 +11,7 @@ from gassst.files.distinct import paths_of
 from gassst.files.inflate import Inflaters
 from gassst.files.input_progress import InputProgress
 from gassst.files.slices import LanePart
+from gassst.frozen import frozen, replace
 from gassst.reads.alignment_input import AlignmentInput, alignment_inputs, kept_lines
 from gassst.reads.batch_sizes import ALONE, Neighbours
 from gassst.reads.groups import NO_GROUP, ReadGroups, read_groups
@@ -37,7 +37,7 @@ class SourceOptions(TypedDict, total=False):
 THREADS_PER_INFLATER = 4  # one that inflates BAM keeps more than four that map busy
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen(eq=False)
 class ReadSource:
     """Files of reads; nothing of them is read but headers.
 

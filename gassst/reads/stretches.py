@@ -7,17 +7,17 @@ has whole stretches, and is marked with where it lies.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from gassst._core import reads as _reads
+from gassst.frozen import frozen, replace
 from gassst.model.read_batch import ReadBatch
 from gassst.reads.streams import Unparsed
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen(eq=False)
 class Stretches:
     """A batch of whole stretches; the last one of a file may be shorter.
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gassst.frozen import frozen
 from gassst.model.options import Values, described, option, verify
 
 
@@ -12,7 +11,7 @@ def _is_separator(text: str) -> bool:
 
 
 @described
-@dataclass(frozen=True)
+@frozen()
 class TagSources:
     """Where tags come from. A tag that gassst writes itself, such as NM, is never taken over.
 

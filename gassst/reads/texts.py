@@ -10,7 +10,6 @@ import os
 import threading
 from collections.abc import Generator, Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
 from queue import Empty, Queue
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -19,6 +18,7 @@ import numpy as np
 from gassst._core.reads import AT_END, PASSED, STRAY, TOO_LONG, RecordParser, cut, pass_over
 from gassst.errors import InputError
 from gassst.files.source import PlainFile, Source, Window
+from gassst.frozen import frozen, replace
 from gassst.reads.batch_sizes import FileSizes
 
 FIRST_BUFFER = 1 << 20
@@ -44,7 +44,7 @@ class FileRange(NamedTuple):
         return data
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen(eq=False)
 class Piece:
     """Whole records of one file, and what spoils the one behind them.
 

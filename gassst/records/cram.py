@@ -7,10 +7,10 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from gassst.errors import ParameterError
+from gassst.frozen import frozen
 from gassst.model.reference import Exceptions, ReferenceArrays, bases_between
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ EMBEDDED = ("embed_ref", "embed_ref=1")
 AT_ONCE = 1 << 22  # bases of a contig that are written at once
 
 
-@dataclass(frozen=True)
+@frozen()
 class CramOptions:
     """How CRAM is written.
 
@@ -90,7 +90,7 @@ def warn_of_packed(fasta: str, options: CramOptions) -> None:
             log.warning(text, fasta)
 
 
-@dataclass(frozen=True)
+@frozen()
 class CramTarget:
     """A CRAM file to come: its options, where it goes, and the reference of its records."""
 

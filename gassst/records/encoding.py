@@ -6,7 +6,6 @@ import os
 import struct
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import gassst.files.htslib  # noqa: F401 - before the compiled modules that link its htslib
@@ -14,6 +13,7 @@ from gassst._core.records import CramWriter, EncodedRecords, HitBatch, RecordBui
 from gassst.files import bgzf
 from gassst.files.sam_header import Header
 from gassst.files.writing import WriteBehind, write_all
+from gassst.frozen import frozen
 from gassst.reads.record_sums import RecordSum
 from gassst.records.coverage import Covered
 from gassst.records.cram import CramTarget
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen(eq=False)
 class Encoded:
     """The records of one batch, its unmapped reads as FASTQ, and the sum of the records where a part needs it.
 
@@ -36,7 +36,7 @@ class Encoded:
     covered: Covered | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen(eq=False)
 class Pieces:
     """Pieces of a file, and how many records they hold."""
 

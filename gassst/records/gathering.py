@@ -19,7 +19,6 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +44,7 @@ from gassst.files.inflate import BgzfAhead, CutShort, Damaged, Inflaters, whole_
 from gassst.files.quiet import QuietHtslib
 from gassst.files.sam_header import program_line
 from gassst.files.slices import SeekableText, Slice, SlicedFile
+from gassst.frozen import frozen
 from gassst.reads.record_starts import Bam
 from gassst.reads.record_sums import RecordSum
 from gassst.reads.shards import PartOfRun
@@ -72,7 +72,7 @@ AHEAD = 2  # chunks for each worker
 WhenJoined = Callable[["DuplicateCounts | None"], None]
 
 
-@dataclass(frozen=True)
+@frozen()
 class ShardFile:
     """A file that `gassst map --shard` has written.
 
@@ -179,7 +179,7 @@ def complete(paths: Sequence[str]) -> list[ShardFile]:
     return parts
 
 
-@dataclass(frozen=True)
+@frozen()
 class GatherOptions(OutputFile):
     """How parts become one file: these fields and those of `OutputFile`. Parts that are sorted are merged in any case.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 from gassst.errors import ParameterError
+from gassst.frozen import field, fields, frozen
 from gassst.model.options import MACHINE, Values, between, described, one_of, option, verify
 from gassst.model.params import EVERY_HIT, METH_TAGS
 
@@ -25,7 +25,7 @@ def _is_tag(text: str) -> bool:
 
 
 @described
-@dataclass(frozen=True)
+@frozen()
 class DuplicateRules:
     """Which templates can be duplicates, and what is reported of them.
 
@@ -84,7 +84,7 @@ class DuplicateRules:
 
 
 @described
-@dataclass(frozen=True)
+@frozen()
 class OutputFile:
     """The file that records go to.
 
@@ -138,7 +138,7 @@ class OutputFile:
         return self
 
 
-@dataclass(frozen=True)
+@frozen()
 class RecordStyle:
     """What records look like, where users have a choice.
 
@@ -233,7 +233,7 @@ class RecordStyle:
 
 
 @described
-@dataclass(frozen=True)
+@frozen()
 class OutputOptions(RecordStyle, OutputFile):
     """How `AlignmentWriter` writes: these fields, those of `OutputFile` and those of `RecordStyle`.
 

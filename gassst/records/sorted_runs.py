@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -17,13 +16,14 @@ from numpy.typing import NDArray
 
 import gassst.files.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.records import EncodedRecords, gather, sort_keys
+from gassst.frozen import frozen
 
 SAMPLE = 256  # of the keys of a run, every so many are looked at to find ranges of equal size
 NO_TEMPLATES = np.empty(0, np.uint64)
 NUMBER = np.dtype(np.uint64).itemsize
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen(eq=False)
 class Run:
     """Sorted records in memory.
 
@@ -93,7 +93,7 @@ class Run:
         return Run(self.keys[first:last], ends, self.data[start:stop], self.templates[first:last])
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen(eq=False)
 class RunOnDisk:
     """Sorted records in a file: keys, ends, templates and data, one after the other.
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import os
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from gassst.errors import ParameterError, UsageError
 from gassst.files.destination import CompressedFile, Destination
+from gassst.frozen import frozen
 from gassst.model.sam_flags import UNMAPPED
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ log = logging.getLogger("gassst")
 Path = str | os.PathLike[str]
 
 
-@dataclass(frozen=True)
+@frozen()
 class Unmapped:
     """Which unmapped reads are written, and where to.
 
@@ -74,7 +74,7 @@ class Unmapped:
         return UnmappedText(tuple(texts), int(np.count_nonzero(alone)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class UnmappedText:
     """The text of a batch for each of the files, and how many unmapped single reads none of them has."""
 

@@ -10,7 +10,6 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -30,6 +29,7 @@ from gassst.files.destination import (
 )
 from gassst.files.quiet import QuietHtslib
 from gassst.files.sam_header import Header, program_line
+from gassst.frozen import frozen, replace
 from gassst.index.reference_files import as_uri
 from gassst.model.conversions import conversions_of
 from gassst.model.options import verify
@@ -49,7 +49,6 @@ from gassst.records.encoding import (
     bam_header,
 )
 from gassst.records.options import RECORD_FORMATS, DuplicateRules, OutputOptions, RecordStyle
-from gassst.records.sorting import RunEncoder, SortedBamFormat
 from gassst.records.unmapped import FileBeside, UnmappedFiles
 from gassst.version import __version__
 from gassst.workers.threads import Workers
@@ -156,7 +155,7 @@ def to_aligned_segments(
     return builder.aligned_segments(HitBatch(reads, hits, summaries, cigars, conversions))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen(eq=False)
 class RecordEncoder:
     """Makes of batches what an `AlignmentWriter` for the same output writes; any thread may do it.
 
@@ -227,6 +226,8 @@ class RecordEncoder:
     def _encoder(self) -> Encoder | None:
         """None for CRAM: htslib makes the records while it writes."""
         if self.options.sort:
+            from gassst.records.sorting import RunEncoder
+
             rules = self.options.duplicates
             return RunEncoder() if rules is None else self._signed(rules)
         if self.is_unsorted_bam:
@@ -365,6 +366,8 @@ class AlignmentWriter:
         lengths, memory = self.encoder.builder.lengths, options.sort_memory
         rules = options.duplicates
         if rules is None:
+            from gassst.records.sorting import SortedBamFormat
+
             return SortedBamFormat(lengths, header, level, destination, workers, memory, is_output)
         from gassst.records.duplicates import DuplicateSearch, LibraryNames
         from gassst.records.marking import MarkedBamFormat
@@ -426,7 +429,10 @@ class AlignmentWriter:
             return
         place = place.with_sum(place.file_format, self._sum)
         header = self.encoder.header._replace(after=place.put_into(self.encoder.header.after))
-        if isinstance(self._format, SortedBamFormat):
+        if self.encoder.options.sort:
+            from gassst.records.sorting import SortedBamFormat
+
+            assert isinstance(self._format, SortedBamFormat)
             self._format.header = header
         elif isinstance(self._format, PiecesFormat):
             self._format.replace_header(self._head(header))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from gassst.frozen import field, fields, frozen
 from gassst.model.array_types import COORDINATE, I64, U8, U16, U32, U64, Bool, Structs
 from gassst.model.layouts import READ_SUMMARY
 
@@ -19,7 +19,7 @@ def _taken(columns: Sequence[Structs], index: Any) -> Sequence[Structs]:
     return [column[index] for column in columns]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen(eq=False)
 class Candidates:
     """Error-free seeds on diagonals, sorted by (read_strand, diagonal, offset).
 
@@ -46,7 +46,7 @@ class Candidates:
         return Candidates(*_taken((self.read_strand, self.diagonal, self.offset, self.length), index))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen(eq=False)
 class Anchors(Candidates):
     """The candidates of some reads, read by read.
 
@@ -106,7 +106,7 @@ class KeysByRead(NamedTuple):
         return cls(np.empty(0, np.uint64), np.zeros(n + 1, np.int64))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen(eq=False)
 class Bands:
     """Scored bands.
 
@@ -174,7 +174,7 @@ class Seen(NamedTuple):
     planned: U16
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen(eq=False)
 class GlobalResult:
     """What the whole-read search of a batch of `n` reads found.
 
@@ -207,7 +207,7 @@ class GlobalResult:
     traced: tuple[I64, Traced] | None = None
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen(eq=False)
 class BatchResult:
     """Rows to write: `hits` HIT[h] grouped by read, primary first; `summary` READ_SUMMARY[n]; `cigars` uint32[].
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from gassst._core import seeds as _seeds
 from gassst._core.mapq import Rater, chance_hits
+from gassst.frozen import frozen, replace
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
 from gassst.model.array_types import F64, I64, U8, U16, U32, U64, Bool
@@ -42,7 +42,7 @@ class BatchDevice(Protocol):
     def describe(self) -> str: ...
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen(eq=False)
 class BatchContext:
     """One batch of `n` packed reads and what it is searched in.
 
@@ -135,7 +135,7 @@ class BatchContext:
         return self.index.reference
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen(eq=False)
 class PairContext:
     """The pairs among the `n` reads of a batch. Mates are neighbouring rows.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
+from gassst.frozen import frozen
 from gassst.model.array_types import I64, U16, U32
 from gassst.model.params import MAX_READ_LENGTH
 from gassst.search.arrays import Anchors
@@ -41,7 +41,7 @@ class DenseSeeds(NamedTuple):
         return plan.caps if self.disjoint else np.full_like(plan.caps, self.occurrences)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen(eq=False)
 class DenselyLooked:
     """What dense seeds of `a` reads lead to.
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from operator import is_not
 from typing import Any, NamedTuple, TypeVar
@@ -25,6 +24,7 @@ import numpy as np
 
 from gassst._core.mapq import Cases, Odds, Rater, chance_hits
 from gassst.bands.base import WORDS
+from gassst.frozen import frozen, replace
 from gassst.index.file import SORTED
 from gassst.index.miss_model import (
     MISS_ERRORS,
@@ -133,7 +133,7 @@ def _shares(m: int, rate: float, errors: int) -> np.ndarray:
     return share / share.sum()
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen(eq=False)
 class LengthPlan:
     """The plan for reads of one length: errors, gaps, words of a band, stages."""
 

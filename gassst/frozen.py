@@ -1,0 +1,104 @@
+"""Frozen dataclasses without generated code.
+
+For each class `dataclasses` writes, compiles and runs three to six functions while it is imported: a fifth of the start
+of a run. Here all classes share theirs. `fields`, `replace` and `asdict` of `dataclasses` work as usual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import MISSING, Field, FrozenInstanceError, asdict, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, dataclass_transform
+
+if TYPE_CHECKING:
+    from inspect import Signature
+
+__all__ = ["asdict", "field", "fields", "frozen", "replace"]
+
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def frozen(*, eq: bool = True) -> Callable[[type[T]], type[T]]:
+    """As `dataclasses.dataclass(frozen=True)`; without `eq`, each object equals itself alone, and is shown as such."""
+    shared = _COMPARED if eq else _FROZEN
+
+    def made(cls: type[T]) -> type[T]:
+        for name, function in shared.items():
+            if name not in vars(cls):
+                setattr(cls, name, function)
+        return _with_fields(cls)
+
+    return made
+
+
+_with_fields = dataclass(init=False, repr=False, eq=False, match_args=False)
+
+
+def _init(self: Any, *args: Any, **given: Any) -> None:
+    known: dict[str, Field[Any]] = type(self).__dataclass_fields__
+    values = dict(zip(known, args, strict=False))
+    if len(args) > len(known) or given.keys() - known.keys() or given.keys() & values.keys():
+        _signature_of(type(self)).bind(*args, **given)  # raises TypeError
+    values |= given
+    for name, each in known.items():
+        if name not in values:
+            values[name] = _default(self, each)
+    self.__dict__.update(values)
+
+
+def _default(made: Any, missing: Field[Any]) -> Any:
+    if missing.default is not MISSING:
+        return missing.default
+    if missing.default_factory is not MISSING:
+        return missing.default_factory()
+    raise TypeError(f"{type(made).__name__}: missing argument {missing.name!r}")
+
+
+def _refuse(self: Any, name: str, *_: Any) -> NoReturn:
+    raise FrozenInstanceError(f"cannot change field {name!r}")
+
+
+def _compared(self: Any) -> tuple[Any, ...]:
+    return tuple(getattr(self, each.name) for each in fields(self) if each.compare)
+
+
+def _equal(self: Any, other: object) -> bool:
+    return _compared(self) == _compared(other) if other.__class__ is self.__class__ else NotImplemented
+
+
+def _hash(self: Any) -> int:
+    return hash(_compared(self))
+
+
+def _repr(self: Any) -> str:
+    shown = ", ".join(f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
+    return f"{type(self).__qualname__}({shown})"
+
+
+class _Signature:
+    """Made when `inspect` or `help` asks for it."""
+
+    def __get__(self, instance: object, owner: type) -> Signature:
+        return _signature_of(owner)
+
+
+class _Factory:
+    def __repr__(self) -> str:
+        return "<factory>"
+
+
+def _signature_of(cls: type) -> Signature:
+    from inspect import Parameter, Signature
+
+    parameters = []
+    for each in fields(cls):
+        default = Parameter.empty if each.default is MISSING else each.default
+        default = default if each.default_factory is MISSING else _Factory()
+        kind = Parameter.POSITIONAL_OR_KEYWORD
+        parameters.append(Parameter(each.name, kind, default=default, annotation=each.type))
+    return Signature(parameters, return_annotation=None)
+
+
+_FROZEN = {"__init__": _init, "__setattr__": _refuse, "__delattr__": _refuse, "__signature__": _Signature()}
+_COMPARED = _FROZEN | {"__eq__": _equal, "__hash__": _hash, "__repr__": _repr}

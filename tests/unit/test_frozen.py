@@ -1,0 +1,116 @@
+"""`frozen` makes what `dataclasses.dataclass(frozen=True)` makes."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import inspect
+import pickle
+from dataclasses import FrozenInstanceError, dataclass, field
+from functools import cached_property
+
+import pytest
+
+from gassst.frozen import frozen
+
+
+class _Fields:
+    """One."""
+
+    first: int
+    second: str = "x"
+    third: list[int] = field(default_factory=list)
+    fourth: float = field(default=0.5, compare=False, repr=False)
+
+    @cached_property
+    def twice(self):
+        return 2 * self.first
+
+
+class _More:
+    """Two."""
+
+    fifth: int = 7
+
+
+def made(decorate):
+    def copied(kind, *bases):
+        return type(
+            kind.__name__,
+            bases,
+            {k: v for k, v in vars(kind).items() if k not in ("__dict__", "__weakref__")},
+        )
+
+    base = decorate(copied(_Fields))
+    return base, decorate(copied(_More, base))
+
+
+OURS, THEIRS = made(frozen()), made(dataclass(frozen=True))
+PAIRS = pytest.mark.parametrize("ours, theirs", list(zip(OURS, THEIRS, strict=True)), ids=["base", "derived"])
+
+
+@PAIRS
+@pytest.mark.parametrize(
+    "args, given",
+    [((1,), {}), ((1, "y"), {"third": [3]}), ((), {"first": 2, "fourth": 9.0}), ((1, "y", [], 1.0), {})],
+)
+def test_objects_are_made_alike(ours, theirs, args, given):
+    one, two = ours(*args, **given), theirs(*args, **given)
+    assert dataclasses.asdict(one) == dataclasses.asdict(two)
+    assert repr(one) == repr(two)
+    assert dataclasses.asdict(dataclasses.replace(one, second="z")) == dataclasses.asdict(
+        dataclasses.replace(two, second="z")
+    )
+    assert one.twice == one.twice == 2 * one.first
+
+
+@PAIRS
+@pytest.mark.parametrize(
+    "args, given", [((), {}), ((1, "y", [], 1.0, 5, 6), {}), ((1,), {"other": 1}), ((1,), {"first": 1})]
+)
+def test_wrong_arguments_are_refused(ours, theirs, args, given):
+    for kind in (ours, theirs):
+        with pytest.raises(TypeError):
+            kind(*args, **given)
+
+
+@PAIRS
+def test_signatures_are_alike(ours, theirs):
+    assert str(inspect.signature(ours)) == str(inspect.signature(theirs))
+
+
+def test_objects_are_compared_by_the_fields_that_count():
+    kind = OURS[0]
+    assert kind(1, third=()) == kind(1, third=(), fourth=3) != kind(2, third=())
+    assert len({kind(1, third=()), kind(1, third=(), fourth=3), kind(2, third=())}) == 2
+    assert kind(1) != THEIRS[0](1) and kind(1) != OURS[1](1)
+    assert kind(1).third is not kind(1).third
+
+
+def test_nothing_can_be_changed():
+    one = OURS[0](1)
+    for change in (
+        lambda: setattr(one, "first", 2),
+        lambda: setattr(one, "new", 2),
+        lambda: delattr(one, "first"),
+    ):
+        with pytest.raises(FrozenInstanceError):
+            change()
+    assert vars(copy.copy(one)) == vars(one)
+
+
+@frozen(eq=False)
+class Identical:
+    """Each equals itself alone."""
+
+    value: int = 1
+
+    def __repr__(self) -> str:
+        return "own"
+
+
+def test_without_eq_objects_equal_themselves_alone():
+    one = Identical()
+    assert one == one != Identical() and len({one, Identical()}) == 2
+    assert repr(one) == "own"
+    assert pickle.loads(pickle.dumps(one)).value == 1
