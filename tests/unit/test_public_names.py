@@ -97,6 +97,25 @@ def test_an_object_shows_what_its_page_has(name, small_index):
     assert name == "Index" or {one for one in vars(gassst.Mapper) if not one.startswith("_")} == members
 
 
+def test_pages_show_no_signature_with_fields_of_the_engine():
+    """Nobody calls these classes; they have `build`, `open`, `of`, `given` or `from_fasta`, or are results."""
+    page = (API_PAGES / "index.md").read_text()
+    hidden = set(
+        re.findall(
+            r"^::: (\S+)\n    options:\n(?:      .*\n)*?      show_signature: false", page, re.MULTILINE
+        )
+    )
+    made_by_us = (
+        gassst.Index,
+        gassst.HitArrays,
+        gassst.Stats,
+        gassst.ReadSource,
+        gassst.InsertModel,
+        gassst.Reference,
+    )
+    assert {f"{one.__module__}.{one.__name__}" for one in made_by_us} <= hidden
+
+
 def test_public_names_are_documented_and_there():
     assert all(getattr(gassst, name) is not None for name in gassst.__all__)
     assert all(name in gassst.__doc__ for name in gassst.__all__ if not name.startswith("_"))
