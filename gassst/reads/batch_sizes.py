@@ -9,12 +9,8 @@ from typing import NamedTuple
 from gassst.files.input_progress import size_of
 from gassst.model.params import STRETCH
 
-LEAST, SHARE = STRETCH, 8
-"""Reads of the smallest batches: so many, or a part of the largest ones, where each worker gets one of these. Beside
-its reads a batch takes 4 ms, one of pairs 20: as much as one to three thousand reads."""
-LARGE, SHARE_OF_LARGE = 65_536, 4
-"""Batches from so many reads on go to a device that is ready. The smallest of them are a larger part, where there are
-many: each waits for the device several times, however few reads it has."""
+LEAST = STRETCH
+"""Reads of the smallest batches. Beside its reads a batch takes 2 ms."""
 FEW = 4  # workers; their first batches are there so soon that they need not be small
 GROWTH = 4  # from one round of batches to the next
 BYTES_A_READ = 250  # until some have been read
@@ -65,9 +61,7 @@ class BatchSizes:
             self._bytes = [size_of(path) for path in paths] if sizes is None else sizes
         self._before = 0  # bytes of the files that have been read
         self._batches = self._reads = 0  # given out
-        share = self._reads_left(0) // workers if self._has_end else 0
-        of_most = most // (SHARE if most < LARGE else SHARE_OF_LARGE)
-        self._least = min(max(LEAST, min(of_most, share // SHARE)), most)
+        self._least = min(LEAST, most)
 
     def of_file(self, i: int, mates: int = 1) -> FileSizes:
         """Those of the batches of input `i`, which is read next."""
