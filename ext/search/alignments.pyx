@@ -43,12 +43,17 @@ from gassst._core.local_hits cimport inside
 from gassst._core.mapq cimport Rater, reads_of
 from gassst._core.planes cimport (AHEAD, bases64_t, bases_at, count_differences, differences, first_base,
                                   first_bases, planes_of, planes_t, prefetch_read)
-from gassst._core.rooms cimport enlarged
+from gassst._core.rooms cimport enlarged, room_t
 from gassst._core.sam_flags cimport REVERSE, SECONDARY, UNMAPPED
 from gassst._core.seeds cimport reads_t
 from gassst._core.selection cimport place_t
 
 from gassst.model.layouts import HIT, READ_SUMMARY
+
+
+cdef struct minimum_t:
+    int64_t band
+    uint16_t end, reach
 
 
 def local_minima(const uint16_t[:, ::1] profile, const uint32_t[::1] read_strand, const coordinate_t[::1] band_start,
@@ -76,10 +81,14 @@ def local_minima(const uint16_t[:, ::1] profile, const uint32_t[::1] read_strand
     reach : uint16[k]
         Further ends of equal value to the right of it.
     """
-    cdef Py_ssize_t b = profile.shape[0], width = profile.shape[1], i, j, stop, n = 0, room = max(b, 16)
+    cdef Py_ssize_t b = profile.shape[0], width = profile.shape[1], i, j, stop, n = 0
     cdef Py_ssize_t cells = 0, c, at, run
     cdef uint32_t lim
     cdef int64_t span
+    cdef minimum_t *found = NULL
+    cdef room_t room
+    cdef int64_t[::1] band
+    cdef uint16_t[::1] end, reach
     for i in range(b):  # widest connected stretch of bands
         if i == 0 or read_strand[i] != read_strand[i - 1] or band_start[i] > band_start[i - 1] + width:
             run = width
@@ -90,57 +99,50 @@ def local_minima(const uint16_t[:, ::1] profile, const uint32_t[::1] read_strand
     origin_array = np.empty(max(cells, 1), np.int64)
     cdef uint16_t[::1] value = value_array
     cdef int64_t[::1] origin = origin_array
-    band_list, end_list, reach_list = [], [], []
-    cdef int64_t[::1] band_out = np.empty(room, np.int64)
-    cdef uint16_t[::1] end_out = np.empty(room, np.uint16), reach_out = np.empty(room, np.uint16)
-    i = 0
-    while i < b:
+    memset(&room, 0, sizeof(room))
+    try:
         with nogil:
-            stop = i + 1
-            while (stop < b and read_strand[stop] == read_strand[i]
-                   and band_start[stop] <= band_start[stop - 1] + width):
-                stop += 1
-            span = band_start[stop - 1] - band_start[i] + width
-            for c in range(width):
-                value[c], origin[c] = profile[i, c], i
-            for c in range(width, span):
-                value[c] = NO_SCORE
-            for j in range(i + 1, stop):
-                at = band_start[j] - band_start[i]
+            i = 0
+            while i < b:
+                stop = i + 1
+                while (stop < b and read_strand[stop] == read_strand[i]
+                       and band_start[stop] <= band_start[stop - 1] + width):
+                    stop += 1
+                span = band_start[stop - 1] - band_start[i] + width
                 for c in range(width):
-                    if profile[j, c] < value[at + c]:
-                        value[at + c] = profile[j, c]
-                        origin[at + c] = j
-            lim = limit[read_strand[i] >> 1]
-        if n + span > room:
-            band_list.append(np.asarray(band_out[:n]).copy())
-            end_list.append(np.asarray(end_out[:n]).copy())
-            reach_list.append(np.asarray(reach_out[:n]).copy())
-            n = 0
-            room = max(room, span)
-            band_out, end_out = np.empty(room, np.int64), np.empty(room, np.uint16)
-            reach_out = np.empty(room, np.uint16)
-        with nogil:
-            c = 0
-            while c < span:
-                if value[c] > lim:  # as nearly all are
-                    c += 1
-                    continue
-                run = c
-                while run + 1 < span and value[run + 1] == value[c]:
-                    run += 1
-                if ((c == 0 or value[c - 1] > value[c])
-                        and (run + 1 == span or value[run + 1] > value[c])):
-                    band_out[n] = origin[c]
-                    end_out[n] = <uint16_t>(band_start[i] + c - band_start[origin[c]])
-                    reach_out[n] = <uint16_t>(run - c)
-                    n += 1
-                c = run + 1
-        i = stop
-    band_list.append(np.asarray(band_out[:n]).copy())
-    end_list.append(np.asarray(end_out[:n]).copy())
-    reach_list.append(np.asarray(reach_out[:n]).copy())
-    return np.concatenate(band_list), np.concatenate(end_list), np.concatenate(reach_list)
+                    value[c], origin[c] = profile[i, c], i
+                for c in range(width, span):
+                    value[c] = NO_SCORE
+                for j in range(i + 1, stop):
+                    at = band_start[j] - band_start[i]
+                    for c in range(width):
+                        if profile[j, c] < value[at + c]:
+                            value[at + c] = profile[j, c]
+                            origin[at + c] = j
+                lim = limit[read_strand[i] >> 1]
+                found = <minimum_t *>enlarged(&room, (n + span) * sizeof(minimum_t))
+                c = 0
+                while c < span:
+                    if value[c] > lim:  # as nearly all are
+                        c += 1
+                        continue
+                    run = c
+                    while run + 1 < span and value[run + 1] == value[c]:
+                        run += 1
+                    if ((c == 0 or value[c - 1] > value[c])
+                            and (run + 1 == span or value[run + 1] > value[c])):
+                        found[n] = minimum_t(origin[c], <uint16_t>(band_start[i] + c - band_start[origin[c]]),
+                                             <uint16_t>(run - c))
+                        n += 1
+                    c = run + 1
+                i = stop
+        band_array, end_array, reach_array = np.empty(n, np.int64), np.empty(n, np.uint16), np.empty(n, np.uint16)
+        band, end, reach = band_array, end_array, reach_array
+        for i in range(n):
+            band[i], end[i], reach[i] = found[i].band, found[i].end, found[i].reach
+    finally:
+        free(room.p)
+    return band_array, end_array, reach_array
 
 
 cdef coordinate_t ungapped_diagonal(planes_t reference, coordinate_t diagonal, planes_t reads, int64_t first, int64_t m,
