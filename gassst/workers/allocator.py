@@ -7,10 +7,10 @@ import math
 import os
 import sys
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # names of malloc.h
 _LARGEST = 1 << 25  # bytes that may lie between others: glibc takes no more
@@ -41,8 +41,10 @@ def available_memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def aligned(shape: tuple[int, ...], dtype: Any = np.float64) -> NDArray[Any]:
+def aligned(shape: tuple[int, ...], dtype: Any = "f8") -> NDArray[Any]:
     """An array without content that begins with a cache line: vectors are loaded from where they lie."""
+    import numpy as np  # not for the command line, which asks here for memory only
+
     size = math.prod(shape) * np.dtype(dtype).itemsize
     space = np.empty(size + _LINE, np.uint8)
     begin = -space.ctypes.data % _LINE

@@ -83,7 +83,7 @@ def test_of_a_single_read_every_share_counts_by_itself(case, near):
     genome.shares[0] = rng.random(genome.shares[0].shape)
     some = weigher(genome)
     weight = alone(case, near, some)
-    [kept] = some.kept
+    [kept] = some.cases.kept
     missed, both = np.array(kept["missed"]), np.array(kept["both"])
     shares = shares_of(genome, CASES[case][0])[0, int(near)]
     assert weight == pytest.approx((shares * (missed - both)).sum() / (1 - kept["lost"]))
@@ -95,7 +95,7 @@ def test_of_a_pair_every_share_is_divided_between_both():
     genome.shares[1] = rng.random(genome.shares[1].shape)
     some = weigher(genome)
     weight = weigh(0, 2, some=some)
-    one, two = sorted(some.kept, key=lambda kept: -kept["length"])
+    one, two = sorted(some.cases.kept, key=lambda kept: -kept["length"])
     shares = shares_of(genome, round((100 * 60) ** 0.5))[1, 0]
     hidden = 0.0
     for differences in range(20):
