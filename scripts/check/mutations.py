@@ -467,7 +467,7 @@ MUTATIONS = [
     ),
     Mutation(
         "sorting: the index is one byte off", SORTING_PY,
-        "np.cumsum([at, *map(len, part.blocks)])", "np.cumsum([at + 1, *map(len, part.blocks)])", "tests/unit/test_sorting.py",
+        "np.cumsum([at, *map(len", "np.cumsum([at + 1, *map(len", "tests/unit/test_sorting.py",
     ),
     # Seeds and plans.
     Mutation(
