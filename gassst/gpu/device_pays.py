@@ -21,8 +21,8 @@ SMALL = 1e7
 """Bases of a genome that the caches of the host help with. From here on figures grow with each ten times as many."""
 HOST_NS, HOST_NS_MORE = 70, 20
 """Of a thread for each base: 80 were measured at 13 Mb and 300 at 3.1 Gb for single reads, 60 and 133 for mates."""
-START, START_PER_GB = 1.9, 1.0
-"""s until the device answers, its kernels to be compiled; 0.9 of them where the driver has kept those."""
+START, START_PER_GB = 2.7, 1.0
+"""s until the device answers, where the driver has kept its kernels; another process tries them first."""
 COST = 0.8
 """s that a run is longer where the device never answers: finding it takes cores from the host."""
 
@@ -43,10 +43,10 @@ class Task(NamedTuple):
     gain_more: float
 
 
-SINGLE = Task(1, 1.3, 0.8)
-"""Best positions of single reads: 1.3 to 1.6 times at 13 Mb, 3.4 times at 3.1 Gb."""
-PAIRS = Task(1, 1.0, 0.6)
-"""Best positions of pairs: 1.0 to 1.2 times at 13 Mb, 2.5 times at 3.1 Gb."""
+SINGLE = Task(1, 0.7, 0.8)
+"""Best positions of single reads: no faster at 64 Mb, 3.4 times at 3.1 Gb."""
+PAIRS = Task(1, 0.4, 0.6)
+"""Best positions of pairs: slower at 64 Mb, 2.5 times at 3.1 Gb."""
 ALL = Task(10, 3.0, 0.0)
 """All positions: a base took 0.75 to 13 us at `-p 90`, and the device was 3 to 8 times as fast."""
 
@@ -77,7 +77,7 @@ def device_pays(input_bytes: int | None, index_bases: int | None, task: Task | N
     tens = max(0.0, math.log10(max(index_bases, 1) / SMALL))
     host = input_bytes * BASES_PER_BYTE * task.work * (HOST_NS + HOST_NS_MORE * tens) * 1e-9 / threads
     saved = 1 - 1 / (task.gain + task.gain_more * tens)  # of the time after the start
-    return (host - START - START_PER_GB * index_bases * 1e-9) * saved > COST
+    return max(host - START - START_PER_GB * index_bases * 1e-9, 0.0) * saved > COST
 
 
 def index_bases(path: str) -> int | None:
