@@ -89,9 +89,9 @@ and CI fails where the sources hold more.
 * All Python modules of `gassst/mapping`, `local`, `search`, `pairing` and `bands`.
 * What these import from `gassst/model`, `index` and `reads`, directly or through others. A module there that reads
   or writes files itself is outside: it imports `gassst.files` or `mmap`.
-* The compiled modules that all of these import. Each counts with its `.pyx`, the C files that `setup.py` links to it,
-  and every `.pxd` and header that these name, directly or through others. So the headers that the OpenCL kernels share
-  count. `ext/io` is outside.
+* The compiled modules that all of these import, and those that they cimport. Each counts with its `.pyx`, the C files
+  that `setup.py` links to it, and every `.pxd` and header that these name, directly or through others. So the headers
+  that the OpenCL kernels share count. `ext/io` is outside.
 
 Outside are input, records, the command line, threads, the driver of a device, and pairwise alignment.
 
@@ -226,11 +226,15 @@ def python_files(root: Path) -> tuple[set[Path], set[str]]:
 def compiled_files(root: Path, modules: set[str]) -> set[Path]:
     """The sources of compiled modules, with all that they cimport and include."""
     tables, found = setup_tables(root), set[Path]()
-    sources = {name: tables["SOURCES"][name] for name in modules & tables["SOURCES"].keys()}
-    inside = {name: source for name, source in sources.items() if not source.startswith(INPUT_OUTPUT)}
-    todo = [root / source for source in inside.values()]
-    todo += [root / source for name in inside for source in tables["KERNELS"].get(name, [])]
-    todo += [root / f"gassst/_core/{name}.pxd" for name in inside]
+
+    def of_module(name: str) -> list[Path]:
+        source = tables["SOURCES"].get(name, "")
+        if source.startswith(INPUT_OUTPUT):
+            return []
+        sources = [source, *tables["KERNELS"].get(name, []), f"gassst/_core/{name}.pxd"]
+        return [root / each for each in sources if each]
+
+    todo = [path for name in modules & tables["SOURCES"].keys() for path in of_module(name)]
     while todo:
         path = todo.pop()
         if path in found or not path.is_file():
@@ -238,10 +242,8 @@ def compiled_files(root: Path, modules: set[str]) -> set[Path]:
         found.add(path)
         text = path.read_text()
         if path.suffix in CYTHON:
-            todo += [
-                root / f"gassst/_core/{name}.pxd"
-                for name in re.findall(r"^\s*from gassst\._core\.(\w+) cimport", text, re.MULTILINE)
-            ]
+            for name in re.findall(r"^\s*from gassst\._core\.(\w+) cimport", text, re.MULTILINE):
+                todo += of_module(name)
         named = r'^\s*(?:cdef extern from|include|#\s*include) "([^"]+)"'
         for name in re.findall(named, text, re.MULTILINE):
             places = [folder / name for folder in (path.parent, *(root / each for each in tables["HEADERS"]))]
