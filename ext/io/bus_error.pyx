@@ -1,4 +1,5 @@
-"""SIGBUS, which a mapped file that was cut in place causes: one line and an exit code instead of a crash.
+"""SIGBUS, which a mapped file that was cut in place causes: one line and an exit code instead of a crash. A crash of
+compiled code, SIGSEGV, has a line, too.
 
 Only the command line installs the handler. A process that uses gassst as a library keeps its own.
 """
@@ -14,9 +15,12 @@ cdef extern from "bus_error.h":
 
 
 def install(int exit_code):
-    """From here on, SIGBUS in a watched file ends the process with this code. Raises OSError where it cannot."""
+    """From here on, SIGBUS in a watched file ends the process with this code, and SIGSEGV by itself, after a line.
+
+    Raises OSError where it cannot.
+    """
     if bus_install(exit_code):
-        raise OSError("no handler for SIGBUS")
+        raise OSError("no handler for SIGBUS and SIGSEGV")
 
 
 def watch(bytes path, const unsigned char[::1] data):
@@ -26,7 +30,7 @@ def watch(bytes path, const unsigned char[::1] data):
 
 
 def folder_made(bytes path):
-    """The folder `path` and the files in it go when SIGBUS ends the process."""
+    """The folder `path` and the files in it go when SIGBUS or SIGSEGV ends the process."""
     bus_add_folder(path)
 
 

@@ -26,5 +26,5 @@ What can go wrong
 -----------------
 * A call raises: the main thread raises the same exception in its turn.
 * The main thread stops early (an error, a closed generator): calls that have not begun are dropped.
-* A crash of compiled code ends the process (`files.bus_error`).
+* A crash of compiled code ends the process, with one line (`_core.bus_error`).
 """

@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import zlib
@@ -315,6 +316,27 @@ def test_index_cut_while_reads_are_mapped(copy, small_fastq, tmp_path, check, th
     assert run.returncode == InputError.exit_code
     assert error.count("\n") == 1 and "ref.gsi: " in error and "while it was in use" in error
     assert sorted(p.name for p in tmp_path.iterdir()) == [name, "ref.gsi"] and output.read_text() == "old"
+
+
+CRASH = """
+import ctypes
+from gassst.cli import main
+from gassst.mapping.batch_mapper import BatchMapper
+BatchMapper.map_batch = lambda *_: ctypes.string_at(0)
+main.run()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="macOS has SIGBUS for it")
+@pytest.mark.parametrize("options", [[], ["--sort", "-t", "2"]], ids=["", "sorted"])
+def test_a_crash_of_compiled_code_is_one_line(small_index, small_fastq, tmp_path, options):
+    output = tmp_path / "out.bam"
+    argv = "map", "-q", "--device", "none", small_index, small_fastq, "-o", output, *options
+    done = subprocess.run([sys.executable, "-c", CRASH, *map(str, argv)], capture_output=True, text=True)
+    assert done.returncode == -signal.SIGSEGV
+    assert done.stderr.startswith("gassst: compiled code has crashed (SIGSEGV)")
+    assert done.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
 
 
 # --- names of contigs ---------------------------------------------------------------------------------------
