@@ -168,7 +168,7 @@ def marked(templates, path, rules, memory=1 << 30, threads=1, batch=40):
     libraries = LibraryNames.of(str(HEADER), rules.within)
     encoder = SignedRunEncoder(signer_for(rules, libraries, list(CONTIGS.values())))
     search = DuplicateSearch(rules, libraries)
-    destination, workers = AlignmentDestination(path, ".bai"), Workers(None, threads)
+    destination, workers = AlignmentDestination(path, ".bai"), Workers(threads)
     target = MarkedBamFormat(search, HEADER.lengths, str(HEADER), None, destination, workers, memory)
     target.begin(destination.open())
     for first in range(0, len(templates), batch):

@@ -135,17 +135,19 @@ def count_templates(const hit_t[::1] hits, const uint32_t[::1] cigars, const uin
     return counts_array
 
 
-def reads_of_stretches(const hit_t[::1] hits, const uint32_t[::1] cigars, const uint8_t[::1] mate,
-                       const int64_t[::1] starts, const int64_t[::1] rows, list numbers, list orientations,
+def reads_of_stretches(const hit_t[::1] hits, const uint32_t[::1] cigars, const int64_t[::1] rows,
+                       const uint8_t[::1] mate, const int64_t[::1] starts, list numbers, list orientations,
                        int confident):
     """What some reads of each stretch of a batch show. Of a few, so the lock of the interpreter stays where it is.
 
     Parameters
     ----------
-    hits, cigars, mate, starts, confident
+    hits, cigars, starts, confident
         As for `count_templates`.
     rows : int64[k]
         Which reads, ascending; mates are neighbours.
+    mate : uint8[k]
+        Of these.
     numbers : list of int
         How many of these each stretch has, in their order.
     orientations : list of int
@@ -176,11 +178,11 @@ def reads_of_stretches(const hit_t[::1] hits, const uint32_t[::1] cigars, const 
             while hits[i].read < r:
                 i += 1
             b = &hits[i]
-            if mate[r] == 1:
+            if mate[j] == 1:
                 a = b
-            elif mate[r] == 0 and b.mapq >= confident:
+            elif mate[j] == 0 and b.mapq >= confident:
                 teach(b, &cigars[b.cigar_start], seen)
-            elif mate[r] == 2 and min(a.mapq, b.mapq) >= confident:
+            elif mate[j] == 2 and min(a.mapq, b.mapq) >= confident:
                 fits, facing = False, 0
                 for orientation, lengths in zip(orientations, templates):
                     w.orientation = orientation

@@ -31,9 +31,9 @@ def count_templates(
 def reads_of_stretches(
     hits: NDArray[np.void],
     cigars: NDArray[np.uint32],
+    rows: NDArray[np.int64],
     mate: NDArray[np.uint8],
     starts: NDArray[np.int64],
-    rows: NDArray[np.int64],
     numbers: list[int],
     orientations: list[int],
     confident: int,

@@ -59,7 +59,7 @@ def main(args: argparse.Namespace) -> int:
         reference = load_index(args.reference, args.threads).reference
         options = replace(options, reference=reference.arrays)
     with ExitStack() as stack:
-        workers = stack.enter_context(closing(Workers(None, args.threads)))
+        workers = stack.enter_context(closing(Workers(args.threads)))
 
         def write_reports(found: DuplicateCounts | None) -> None:
             """They take their names after the records."""

@@ -67,7 +67,7 @@ def main(args: argparse.Namespace) -> int:
     log_start(args)
     inputs = InputProgress(args.reads)
     with ExitStack() as stack:
-        workers = stack.enter_context(closing(Workers(None, args.threads)))
+        workers = stack.enter_context(closing(Workers(args.threads)))
         show = stack.enter_context(Progress(quiet=args.quiet))
 
         def progress(done: int) -> None:

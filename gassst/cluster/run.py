@@ -131,7 +131,7 @@ def map(  # as Mapper.map
             head = run.result_of(ClusterRun.learn_insert) if insert is None else None
             stats = run.results_of_shards(insert, head, progress)
         parts = complete([job.part(number) for number in range(1, shards + 1)])
-        with closing(Workers(None, threads)) as workers:
+        with closing(Workers(threads)) as workers:
             found = gather(parts, target.path, gathering, workers)
     total = Stats.of_parts(stats)
     if found is not None:

@@ -41,7 +41,7 @@ class Contigs:
 
     @classmethod
     def of(cls, names: Iterable[str], lengths: Iterable[int], md5s: Iterable[str] | None = None) -> Contigs:
-        """Of names, lengths, and the hex MD5 of each upper-case sequence."""
+        """Makes them of names, lengths, and the hex MD5 of each upper-case sequence."""
         rows = zip(names, lengths, md5s or repeat(""), strict=md5s is not None)
         lines = [
             f"@SQ\tSN:{name}\tLN:{length}" + (f"\tM5:{md5}\n" if md5 else "\n") for name, length, md5 in rows

@@ -265,11 +265,7 @@ class Inflaters:
 
     def submit(self, chunk: bytes) -> Future[Inflated]:
         """What `inflated` makes of a chunk."""
-        return self._workers.submit(_inflated, chunk)
-
-
-def _inflated(_work: object, chunk: Any) -> Inflated:
-    return inflated(chunk)
+        return self._workers.submit(inflated, chunk)
 
 
 class BgzfAhead(io.RawIOBase):

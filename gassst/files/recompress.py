@@ -17,7 +17,7 @@ PIECE = 16 * bgzf.BLOCK_SIZE  # bytes of text that a worker deflates at once
 AHEAD = 2  # pieces for each worker
 
 
-def deflated(_work: object, text: bytes, level: int) -> list[bytes]:
+def deflated(text: bytes, level: int) -> list[bytes]:
     """A call of workers: the blocks of some text."""
     return list(bgzf.blocks(text, bgzf.deflater(level)))
 

@@ -43,7 +43,7 @@ class Header(NamedTuple):
 
     @classmethod
     def of(cls, text: str | Header) -> Header:
-        """Of its text. Raises ValueError where lines of contigs are none that SAM allows, or do not stand together."""
+        """Takes a text apart. Raises ValueError where lines of contigs are not as SAM wants them, or not together."""
         if isinstance(text, Header):
             return text
         lines = re.search("(?:^@SQ\t.*\n)+", text, re.M)

@@ -10,7 +10,7 @@ from concurrent.futures import CancelledError
 from contextlib import ExitStack, suppress
 from typing import Any, Protocol
 
-from gassst.errors import InputError, WorkerError, unreadable
+from gassst.errors import InputError, unreadable
 from gassst.files.inflate import MAGIC_SIZE, BgzfAhead, Decompressed, Inflaters, PushedBack, format_of
 from gassst.files.input_progress import InputProgress
 from gassst.files.pipes import held
@@ -28,7 +28,7 @@ class PlainFile:
     """An open file that is not compressed, of which any thread may read bytes; closed with the last reference."""
 
     def __init__(self, path: str, fd: int):
-        self._path, self._fd = path, os.dup(fd)
+        self._path, self._fd = path, fd
 
     def __del__(self) -> None:
         os.close(self._fd)
@@ -116,7 +116,7 @@ class Source:
         """The file, where others can read the same bytes again; known once some have been read."""
         if self._is_compressed or self._part or self._readinto is None or not self._is_regular():
             return None
-        return PlainFile(self.name, self.fileno())
+        return PlainFile(self.name, self._guarded(os.dup, self.fileno()))
 
     def fileno(self) -> int:
         """Of the file itself, compressed or not."""
@@ -132,7 +132,7 @@ class Source:
         """What a stream or a decompressor raises means bad input; what becomes of workers, or of memory, does not."""
         try:
             return function(*args)
-        except (MemoryError, WorkerError, CancelledError):
+        except (MemoryError, CancelledError):
             raise
         except Exception as error:
             raise self.failure(error) from error

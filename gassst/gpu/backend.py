@@ -236,7 +236,7 @@ class DeviceBackend:
         return candidates
 
     def _listed(self, candidates: DeviceAnchors) -> Memory:
-        """Those that were not dropped, in a buffer of uint32[]."""
+        """Returns those that were not dropped, in a buffer of uint32[]."""
         listed, size = self._slot.buffer("listed", 4 * candidates.size), candidates.size
         self._slot.launch(
             "list_anchors", size, np.uint32(size), candidates.anchors, listed, candidates.reads.counters

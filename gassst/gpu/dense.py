@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class DenseLook(DeviceBackend):
-    """Of all reads of a `DeviceBatch`."""
+    """Looks up dense seeds of all reads of a `DeviceBatch`."""
 
     def looked(self, seeds: DenseSeeds, reads: U32) -> DenselyLooked:
         """What dense seeds lead to. `reads`: uint32[n], what the reads are called there."""

@@ -62,8 +62,8 @@ class Trial(NamedTuple):
     def of(
         cls, index: SeedIndex, plan: SearchPlan, cascade: Cascade, params: MapParams, with_mates: bool
     ) -> Trial:
-        """Of a run over single reads, whose search must suit `search.is_searched`; or over pairs, whose seeds must suit
-        `search.is_looked_up`."""
+        """The questions of a run: over single reads, whose search must suit `search.is_searched`, or over pairs, whose
+        seeds must suit `search.is_looked_up`."""
         fragments = codes_of(index.reference.planes, FRAGMENT_ROWS if with_mates else ROWS)
         if with_mates:
             first, last = fragments[:, :MATE], COMPLEMENT[fragments[:, : -MATE - 1 : -1]]

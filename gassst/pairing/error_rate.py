@@ -21,7 +21,7 @@ UNLIKE = 0.01
 
 
 def phred(chance: float) -> float:
-    """Of a chance, not rounded."""
+    """Returns the Phred score of a chance, not rounded."""
     return -10 * log10(chance)
 
 

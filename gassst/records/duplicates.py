@@ -370,12 +370,12 @@ def _near(run: AnyRun, first: NDArray[np.uint64], last: NDArray[np.uint64]) -> I
         yield run.part(begin, stop)
 
 
-def merged(_work: object, rows: list[Rows], ends: list[Rows]) -> Any:
+def merged(rows: list[Rows], ends: list[Rows]) -> Any:
     """Rows and ends, each sorted."""
     return _sorted(rows), _sorted(ends)
 
 
-def judged(_work: object, judge: Judge, rows: list[Rows], ends: list[Rows]) -> list[Judgement]:
+def judged(judge: Judge, rows: list[Rows], ends: list[Rows]) -> list[Judgement]:
     """All rows and ends of a range, judged. Raises OSError."""
     return judge.of(_sorted(rows), _sorted(ends))
 

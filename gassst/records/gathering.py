@@ -483,12 +483,12 @@ def _blocks_of(path: str, deflate: bgzf.Deflate) -> Iterator[Pieces]:
 # --- what is sorted -----------------------------------------------------------------------------------------
 
 
-def run_of(_work: object, bam: bytes, records: int) -> Run:
+def run_of(bam: bytes, records: int) -> Run:
     """A call of workers: so many records as a sorted run."""
     return Run.of(bam, records)
 
 
-def signed_run_of(signer: Signer, path: str, _work: object, bam: bytes, records: int) -> SignedRun:
+def signed_run_of(signer: Signer, path: str, bam: bytes, records: int) -> SignedRun:
     """Read records in the order of the reads in the same way, with the signatures of their templates.
 
     Raises InputError, which names the part, where the first record is not primary.

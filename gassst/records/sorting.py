@@ -46,7 +46,7 @@ class RunEncoder:
 # --- calls of workers ---------------------------------------------------------------------------------------
 
 
-def spilled(_work: object, runs: list[Run], part: RecordRange, path: str) -> RunOnDisk:
+def spilled(runs: list[Run], part: RecordRange, path: str) -> RunOnDisk:
     """A range of runs in memory, as a run on disk. Raises OSError."""
     return RunOnDisk.written(path, Run.merged(part.pieces(runs)))
 
@@ -65,9 +65,7 @@ class Compressed(NamedTuple):
     blocks: list[bytes]
 
 
-def compressed(
-    _work: object, runs: list[AnyRun], part: RecordRange, marking: Marking | None, level: int
-) -> Compressed:
+def compressed(runs: list[AnyRun], part: RecordRange, marking: Marking | None, level: int) -> Compressed:
     """The records of a range, merged and marked, in blocks. Raises OSError."""
     pieces = part.pieces(runs)
     if marking is None:

@@ -324,7 +324,7 @@ class AlignmentWriter:
         self._format: RecordWriter
         if sort:
             if workers is None:
-                workers = self._own_workers = Workers(None, max(1, threads))
+                workers = self._own_workers = Workers(max(1, threads))
             self._format = self._sorted_format(header, options, destination, workers)
         elif self.encoder.is_unsorted_bam:
             self._format = PiecesFormat(self._head(header), bgzf.END_OF_FILE, ahead)

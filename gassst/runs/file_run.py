@@ -72,7 +72,7 @@ class RunWorkers(NamedTuple):
     Attributes
     ----------
     work : MappingWork
-        What all workers have.
+        Their calls.
     workers : Workers
     """
 
@@ -200,7 +200,7 @@ class FileRun:
         work, device, threads = MappingWork(self._mapper), self._mapper.on_device, self._mapper.params.threads
         if device is not None:
             threads += device.more_threads
-        with closing(Workers(work, threads)) as workers:
+        with closing(Workers(threads)) as workers:
             yield RunWorkers(work, workers)
 
     def open(self, crew: RunWorkers) -> None:

@@ -129,19 +129,19 @@ class Probe(NamedTuple):
     def of(
         cls,
         result: BatchResult,
-        mate: np.ndarray,
         rows: np.ndarray,
+        mate: np.ndarray,
         numbers: list[int],
         orientations: Sequence[str],
         starts: np.ndarray,
     ) -> list[Probe]:
         """Of each stretch, from the `result` of a batch: so many of the reads `rows` (int64[k]) of each.
 
-        `mate` uint8[n]: 0 single, 1 first, 2 last mate; `starts` int64[c] of the contigs.
+        `mate` uint8[k]: 0 single, 1 first, 2 last mate; `starts` int64[c] of the contigs.
         """
         codes = [ORIENTATIONS.index(each) for each in orientations]
         found = _counts.reads_of_stretches(
-            result.hits, result.cigars, mate, starts, rows, numbers, codes, CONFIDENT
+            result.hits, result.cigars, rows, mate, starts, numbers, codes, CONFIDENT
         )
         return [
             cls(reads, mismatches, bases, dict(zip(orientations, sizes, strict=True)))

@@ -91,7 +91,7 @@ def most_waiting(workers: Workers, threads: int) -> int:
 
 
 class MappingWork:
-    """What every worker of a run has, and the calls that it makes. Runs of one mapper can share it.
+    """The calls that the workers of a run make. Runs of one mapper can share it.
 
     Parameters
     ----------
@@ -100,9 +100,8 @@ class MappingWork:
 
     def __init__(self, mapper: BatchMapper):
         self.mapper = mapper
-        self._changes = (
-            False  # whether the batch before had stretches unlike the first library, in any thread
-        )
+        # Whether the batch before had stretches unlike the first library, in any thread.
+        self._changes = False
 
     def map(
         self, batch: ReadBatch | Unparsed, insert: InsertModel, finish: Finish[Finished]
@@ -170,10 +169,10 @@ class MappingWork:
         """Where the stretches begin that seem to be of another library."""
         probed, rows, numbers = spread(batch, judged, PROBED)
         if found is None:
-            batch, rows, found = probed, np.arange(len(rows)), self.mapper.map_batch(probed, first)[0]
-        mate = np.zeros(len(batch), np.uint8) if batch.mate is None else batch.mate
+            rows, found = np.arange(len(rows)), self.mapper.map_batch(probed, first)[0]
+        mate = np.zeros(len(rows), np.uint8) if probed.mate is None else probed.mate
         of_mapper = self.mapper.params.orientations, self.mapper.reference.starts
-        probes = Probe.of(found, mate, rows, numbers, *of_mapper)
+        probes = Probe.of(found, rows, mate, numbers, *of_mapper)
         judges_inserts = self.mapper.params.insert is None
         stretches = zip(judged, probes, strict=True)
         return [start for (start, _), probe in stretches if probe.is_unlike(first, judges_inserts)]
@@ -259,7 +258,7 @@ class MappingRun(Generic[Finished]):
         IndexFormatError, at the latest after the last batch, where the file of the index is damaged.
         """
         with ExitStack() as stack:
-            workers = self._workers or stack.enter_context(closing(Workers(self._work, self._threads)))
+            workers = self._workers or stack.enter_context(closing(Workers(self._threads)))
             self.begin(batches, workers)
             calls = stack.enter_context(closing(self.calls(workers)))
             # Whoever waits for the first reads of a stream gets them before more are read.
@@ -278,7 +277,7 @@ class MappingRun(Generic[Finished]):
         self._learn()
         batches = self._batches
         for batch in batches if self._is_known else whole_stretches(batches, LEARN_READS):
-            yield workers.submit(MappingWork.map, batch, self.insert, self._finish)
+            yield workers.submit(self._work.map, batch, self.insert, self._finish)
 
     def finished(self, call: Future[tuple[Finished, Stats]]) -> tuple[Finished, Stats]:
         """What a worker made of a batch; raises what it raised, MemoryError included."""
@@ -309,7 +308,7 @@ class MappingRun(Generic[Finished]):
     def learn_insert(self, batches: Iterable[ReadBatch | Unparsed]) -> InsertModel:
         """`insert`, once it is learned from the first of the batches, and nothing else done."""
         with ExitStack() as stack:
-            workers = self._workers or stack.enter_context(closing(Workers(self._work, self._threads)))
+            workers = self._workers or stack.enter_context(closing(Workers(self._threads)))
             self._read_head(batches, workers)
             self._learn()
         self._tell_insert()
@@ -330,7 +329,7 @@ class MappingRun(Generic[Finished]):
             head.append(batch.parsed())
         size = max(LEARN_PART, -(-LEARN_READS // self._threads))
         parts = list(_parts(head, LEARN_READS, size))
-        self._sampled = [workers.submit(MappingWork.sample, part) for part in parts]
+        self._sampled = [workers.submit(self._work.sample, part) for part in parts]
         self._is_insert_new = any(part.mate is not None for part in parts)
         return chain(head, batches)
 

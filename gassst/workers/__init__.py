@@ -16,7 +16,7 @@ it waits for it costs some 40 us, so a batch has few such calls, and loops that 
 
 Invariant
 ---------
-The records of a run do not depend on the workers. A call reads the work object and its arguments, nothing else; what
+The records of a run do not depend on the workers. A call reads its arguments, nothing else; what
 a run learns on the way, such as insert sizes, is an argument of later calls. Results are used in the order of calls.
 
 Memory is bounded by the calls under way, which a run limits. A quarter as many results as there are threads may wait to

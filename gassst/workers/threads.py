@@ -10,19 +10,15 @@ Result = TypeVar("Result")
 
 
 class Workers:
-    """Makes calls in the order in which they are submitted, `threads` at once. Any thread may submit.
+    """Makes calls in the order in which they are submitted, `threads` at once. Any thread may submit."""
 
-    `work` is the first argument of every call.
-    """
-
-    def __init__(self, work: Any, threads: int):
+    def __init__(self, threads: int):
         self.threads = threads
-        self._work = work
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="gassst")
 
     def submit(self, function: Callable[..., Result], *args: Any) -> Future[Result]:
-        """Call `function(work, *args)`."""
-        return self._pool.submit(function, self._work, *args)
+        """Call `function(*args)`."""
+        return self._pool.submit(function, *args)
 
     def close(self) -> None:
         """Calls that have not begun are dropped; those that have go on, and nobody waits for them."""

@@ -95,7 +95,7 @@ def names_of(pairs: np.ndarray) -> np.ndarray:
     return np.concatenate(columns[:-1], axis=1)
 
 
-def run_of(signer: Any, _work: object, first: int, n: int, again: float) -> Run | SignedRun:
+def run_of(signer: Any, first: int, n: int, again: float) -> Run | SignedRun:
     """A call of workers: what they make of a batch."""
     bam = records_of(first, n, again)
     if signer is None:
@@ -150,7 +150,7 @@ def measure(kind: str, pairs: int, args: argparse.Namespace) -> dict[str, Any]:
         libraries = LibraryNames.of(str(HEADER), rules.within)
         search = DuplicateSearch(rules, libraries) if kind != "sort" else None
         signer = None if search is None else signer_for(rules, libraries, HEADER.lengths)
-        workers, call = Workers(None, args.threads), partial(run_of, signer)
+        workers, call = Workers(args.threads), partial(run_of, signer)
         peak, start = Peak(), time.perf_counter()
         destination = AlignmentDestination(output, ".bai")
         common = HEADER.lengths, str(HEADER), args.level, destination, workers, args.memory

@@ -25,7 +25,7 @@ def one(data: bytes, folder: Path) -> bool:
     rules = DuplicateRules() if action == MARK else None
     try:
         parts = complete([str(path)])
-        with closing(Workers(None, 1)) as workers:
+        with closing(Workers(1)) as workers:
             gather(parts, str(output), GatherOptions(sort=action != COPY, duplicates=rules), workers)
         is_sound = True
     except (InputError, OutputError, UsageError):

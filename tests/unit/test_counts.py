@@ -126,7 +126,7 @@ def test_reads_of_stretches(every):
     template = np.cumsum(mate != 2)
     rows = np.flatnonzero(template % every == 0)
     numbers = np.diff(np.searchsorted(rows, ends)).tolist()
-    found = counts.reads_of_stretches(hits, cigars, mate, STARTS, rows, numbers, [0, 1, 2], 20)
+    found = counts.reads_of_stretches(hits, cigars, rows, mate[rows], STARTS, numbers, [0, 1, 2], 20)
     everything = []
     for begin, end, got in zip(ends[:-1], ends[1:], found, strict=True):
         taught, templates = [], [[], [], []]

@@ -51,7 +51,7 @@ def unpacked(data: bytes, kind: str, stream=io.BytesIO, **options) -> bytes:
     text, error = outcome(Decompressed(stream(data), kind, **options))
     if kind == "gz":
         for threads in (1, 3):
-            with closing(Workers(None, threads)) as workers:
+            with closing(Workers(threads)) as workers:
                 assert outcome(BgzfAhead(stream(data), Inflaters(workers), **options)) == (text, error)
     if error is not None:
         raise error[0](error[1])
@@ -166,7 +166,7 @@ def test_readers_of_reads_take_it_only_where_they_are_told(tmp_path):
     path.write_bytes(as_bgzf(TEXT, end=b""))
     with pytest.raises(InputError, match=r"cut.fq.gz: (after record \d+: )?no BGZF end-of-file block"):
         list(open_reads(path))
-    with closing(Workers(None, 2)) as workers:
+    with closing(Workers(2)) as workers:
         for inflaters in (None, Inflaters(workers)):
             batches = open_unparsed(path, allow_truncated=True, inflaters=inflaters)
             assert sum(len(batch.parsed()) for batch in batches) == 3000

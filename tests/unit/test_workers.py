@@ -10,23 +10,23 @@ from gassst.errors import InputError
 from gassst.workers.threads import Workers
 
 
-def scaled(work, array):
-    return work * array
+def scaled(factor, array):
+    return factor * array
 
 
-def fail(work, error):
+def fail(error):
     raise error
 
 
 def test_calls_are_made_with_their_arguments():
-    with closing(Workers(2, 3)) as workers:
-        futures = [workers.submit(scaled, np.arange(i)) for i in range(0, 20_000, 1000)]
+    with closing(Workers(3)) as workers:
+        futures = [workers.submit(scaled, 2, np.arange(i)) for i in range(0, 20_000, 1000)]
         for i, future in enumerate(futures):
             assert future.result().tolist() == list(range(0, 2000 * i, 2))
 
 
 def test_what_a_call_raises_is_raised_in_its_turn():
-    with closing(Workers(None, 2)) as workers, pytest.raises(InputError, match="no reads"):
+    with closing(Workers(2)) as workers, pytest.raises(InputError, match="no reads"):
         workers.submit(fail, InputError("no reads")).result()
 
 
@@ -34,11 +34,11 @@ def test_the_end_waits_for_no_call():
     """Those that have not begun are dropped."""
     begun, may_end = threading.Event(), threading.Event()
 
-    def wait(_):
+    def wait():
         begun.set()
         may_end.wait()
 
-    workers = Workers(None, 1)
+    workers = Workers(1)
     under_way, waiting = workers.submit(wait), workers.submit(wait)
     begun.wait()
     workers.close()
