@@ -1,10 +1,8 @@
-"""The scripts that judge pairs and what is made of them: agreement of two mappers, samtools, Picard, bcftools."""
+"""The scripts that judge pairs and what is made of them: agreement of two mappers, samtools, Picard."""
 
 from __future__ import annotations
 
-import json
 import subprocess
-import sys
 from pathlib import Path
 
 import brute_force as bf
@@ -13,15 +11,12 @@ import pairs
 import peer_agreement
 import pysam
 import pytest
-import variants
 from test_scripts_peers import record, script, write
-from variants import Allele, Call
 
 from gassst.cli.main import main
 
 needs_bwa = pytest.mark.external("bwa")
 needs_checks = pytest.mark.external("samtools", "PicardCommandLine")
-needs_bcftools = pytest.mark.external("samtools", "bcftools")
 
 
 def files(folder: Path) -> list[Path]:
@@ -186,91 +181,3 @@ def test_one_broken_record_fails_its_check(bwa_pairs, tmp_path):
     found = checked(tmp_path / "broken.sam", genome, *ALLOWED, fails=True)
     for name, (_, said) in BREAKS.items():
         assert found[name].startswith("FAIL") and said in found[name]
-
-
-# --- variants -----------------------------------------------------------------------------------------------
-
-
-def test_scores_are_counted_allele_by_allele():
-    snp, indel, other = Allele("one", 5, "A", "C"), Allele("one", 9, "AT", "A"), Allele("one", 5, "A", "G")
-    truth = {snp: Call(float("inf"), 1), indel: Call(float("inf"), 2)}
-    calls = {snp: Call(50, 2), other: Call(10, 1)}
-    found = {(row["kind"], row["quality"]): row for row in variants.judge(calls, truth)}
-    row = found["SNP", 0]
-    assert (row["planted"], row["called"], row["right"]) == (1, 2, 1)
-    assert (row["precision"], row["recall"], row["f1"], row["genotype"]) == (0.5, 1, 2 / 3, 0)
-    assert found["SNP", 20]["precision"] == 1
-    assert (found["indel", 0]["recall"], found["indel", 0]["precision"]) == (0, None)
-    rows = list(variants.errors("x", calls, truth))
-    assert [(row[1], row[2], row[4]) for row in rows] == [("false", "SNP", "5"), ("missed", "indel", "9")]
-
-
-@needs_bcftools
-def test_alleles_are_normalised_and_split(tmp_path):
-    genome = tmp_path / "g.fa"
-    genome.write_text(">one\nCGATTTTTGCATGCA\n")
-    pysam.faidx(str(genome))
-    vcf = tmp_path / "v.vcf"
-    vcf.write_text(
-        "##fileformat=VCFv4.2\n##contig=<ID=one,length=15>\n"
-        '##FORMAT=<ID=GT,Number=1,Type=String,Description="g">\n'
-        "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\ts\n"
-        "one\t7\t.\tTT\tT\t30\t.\t.\tGT\t1/1\none\t10\t.\tC\tA,G\t.\t.\t.\tGT\t1|2\n"
-        "one\t12\t.\tT\tC\t30\t.\t.\tGT\t0/1\n"  # outside
-    )
-    regions = [variants.Region("one", 1, 3), variants.Region("one", 9, 11)]
-    assert variants.normalised(vcf, genome, regions, tmp_path) == {
-        Allele("one", 3, "AT", "A"): Call(30, 2),
-        Allele("one", 10, "C", "A"): Call(float("inf"), 1),
-        Allele("one", 10, "C", "G"): Call(float("inf"), 1),
-    }
-    beside = [variants.Region("one", 1, 3), variants.Region("one", 11, 15)]
-    assert variants.normalised(vcf, genome, beside, tmp_path) == {
-        Allele("one", 3, "AT", "A"): Call(30, 2),
-        Allele("one", 12, "T", "C"): Call(30, 1),
-    }
-
-
-@needs_bwa
-@needs_bcftools
-@pytest.mark.parametrize("single", [False, True])
-def test_variants_are_found_where_they_were_planted(tmp_path, single):
-    """A region in the middle of a contig; a mapper that loses the reads of half of it loses half the variants."""
-    genome = tmp_path / "g.fa"
-    genome.write_bytes(b">one\n" + bf.random_bases(np.random.default_rng(8), 40_000) + b"\n")
-    mapper = tmp_path / "lossy"
-    mapper.write_text(
-        f"#!{sys.executable}\n"
-        "import subprocess, sys\n"
-        "done = subprocess.run(['bwa', *sys.argv[1:]], stdout=subprocess.PIPE, text=True)\n"
-        "for line in done.stdout.splitlines():\n"
-        "    if line[0] == '@' or int(line.split('\\t')[3]) < 20_000:\n"
-        "        print(line)\n"
-        "sys.exit(done.returncode)\n"
-    )
-    mapper.chmod(0o755)
-    out, listed = tmp_path / "out.json", tmp_path / "e.tsv"
-    done = script(
-        "bench/variants.py", genome, "--region", "one:10001-30000", "--snp-rate", 0.003, "--indel-rate", 0.001,
-        "--length", 80, "--pairs", "250,25", "--tools", "bwa", "bwa-mem2", "--bin", f"bwa-mem2={mapper}",
-        "--seeds", "4-5" if single else "4-4", "--json", out, "--tsv", listed, *(["--single"] if single else []),
-    )  # fmt: skip
-    result = json.loads(out.read_text())
-    assert result["region"] == "one:10001-30000" and result["single"] is single
-    snps, _, indels, _ = result["tools"]["bwa"]["calls"]
-    assert (
-        snps["planted"] > 40 and snps["recall"] > 0.95 and snps["precision"] > 0.95 and snps["genotype"] > 0.9
-    )
-    assert indels["planted"] > 10 and indels["recall"] > 0.85 and indels["precision"] > 0.9
-    assert {line.split("\t")[-1] for line in listed.read_text().splitlines()[1:]} == set(
-        "45" if single else "4"
-    )
-    half = result["tools"]["bwa-mem2"]["calls"][0]
-    assert 0.35 < half["recall"] < 0.65 and half["precision"] > 0.9
-    missed = [
-        line.split("\t")
-        for line in listed.read_text().splitlines()
-        if line.startswith("bwa-mem2 bcftools\tmissed")
-    ]
-    assert sum(int(row[4]) > 19_950 for row in missed) > 0.8 * len(missed) > 20
-    assert done.stdout.count("SNP, QUAL >= 20") == 2

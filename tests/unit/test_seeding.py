@@ -7,7 +7,6 @@ from math import comb
 
 import numpy as np
 import pytest
-from seeds import miss_probability
 
 from gassst._core.mapq import chance_hits
 from gassst.index.miss_model import (
@@ -18,6 +17,17 @@ from gassst.index.miss_model import (
 )
 from gassst.model.params import MapParams
 from gassst.search.plan import MISS_SHARE, SearchPlan, cheapest_path, default_errors
+
+
+def miss_probability(m: int, r: int, w: int) -> float:
+    """Share of alignments of `m` bases with `r` errors that hold no error-free run of `w` bases (Rizk 4.6.7).
+
+    The errors are spread uniformly; inclusion and exclusion over the r + 1 runs between them, in whole numbers.
+    """
+    if w > m:
+        return 1.0
+    runs = range(min(r + 1, (m - r) // w) + 1)
+    return sum((-1) ** i * comb(r + 1, i) * comb(m - i * w, r) for i in runs) / comb(m, r)
 
 
 def seed_offsets(m: int, stage: Stage) -> list[int]:
