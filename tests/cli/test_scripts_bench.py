@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import json
 import sys
-import tracemalloc
 from pathlib import Path
 
 import brute_force as bf
@@ -110,31 +108,6 @@ def test_all_places_are_counted_and_timed(script, small_fasta, small_index, smal
     header, _, line = capsys.readouterr().out.splitlines()[-3:]
     assert header.count("|") == line.count("|") and line.startswith("| small, 5 % |")
     assert line.endswith("| - | - | " + f"{row['places']['gassst']:,} | 0 | - |")
-
-
-# --- sort_memory
-
-
-@pytest.mark.parametrize("kind", ["sort", "markdup", "metrics"])
-def test_sorting_and_marking_stay_within_their_memory(script, tmp_path, kind, monkeypatch):
-    """As NumPy tells it, with one worker: what is on disk is never in memory as a whole, ties or not."""
-    module = script("sort_memory")
-    monkeypatch.setattr(module, "BATCH", 500)
-    monkeypatch.setattr("gassst.records.sorting.RANGE_RECORDS", 1000)
-    monkeypatch.setattr("gassst.records.duplicates.RANGE_ROWS", 1000)
-    for name in ("sorted_runs", "duplicates"):
-        monkeypatch.setattr(f"gassst.records.{name}.SAMPLE", 16)
-    pairs = 45_000
-    args = argparse.Namespace(folder=tmp_path, threads=1, level=1, memory=3 << 19, again=0.3)
-    tracemalloc.start()
-    try:
-        found = module.measure(kind, pairs, args)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 2 * args.memory < module.RECORD.itemsize * pairs / 4
-    assert (found["duplicates"] > pairs / 3) == (kind != "sort")
-    assert list(tmp_path.iterdir()) == []
 
 
 # --- split_reads
