@@ -49,29 +49,35 @@ cdef inline int64_t outer_end(const placement_t *place, const hit_t *hit) noexce
     return place.position + place.span - 1 if hit.flag & BAM_FREVERSE else place.position
 
 
+cdef enum:
+    NEAR_BORDER = 30  # bases: the search finds a part that is further away, LEAST_SCORE of gassst/model/params.py
+
+
 cdef int64_t beyond_origin(const cursor_t *c, size_t row, const hit_t *hit, const placement_t *place) noexcept nogil:
-    """How far the 5' end lies beyond the border of a circular contig that the alignment reaches with another part.
+    """How far the 5' end lies from the outer end of the alignment, if it is in a part at the other end of a circle.
 
     The rows of the read begin at `row`. Negative before the first base.
     """
     cdef bint reverse = (hit.flag & BAM_FREVERSE) != 0
-    cdef int64_t length = c.target.lengths[place.tid]
+    cdef int64_t length = c.target.lengths[place.tid], left = to_border(place, reverse, length)
     cdef const hit_t *other
     cdef placement_t there
-    if (place.position + place.span if reverse else length - place.position) != length:
-        return 0
-    while row < c.batch.n_hits and c.batch.hits[row].read == hit.read:
+    while left < NEAR_BORDER and row < c.batch.n_hits and c.batch.hits[row].read == hit.read:
         other = c.batch.hits + row
         row += 1
         if other == hit or is_secondary(other) or (other.flag ^ hit.flag) & BAM_FREVERSE:
             continue
         if locate(c, other, &there) != BUILT or there.tid != place.tid:
             continue
-        if reverse and there.position == 0:
-            return there.span
-        if not reverse and there.position + there.span == length:
-            return -there.span
+        if to_border(&there, not reverse, length) < NEAR_BORDER:
+            left += there.position + there.span if reverse else length - there.position
+            return left if reverse else -left
     return 0
+
+
+cdef inline int64_t to_border(const placement_t *place, bint right, int64_t length) noexcept nogil:
+    """Bases between an alignment and an end of its contig."""
+    return length - place.position - place.span if right else place.position
 
 
 cdef int64_t template_length(const cursor_t *c, const hit_t *hit, const placement_t *place) noexcept nogil:

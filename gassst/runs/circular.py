@@ -79,24 +79,19 @@ class _Ends:
         left = np.stack([self.begin, self.lengths - self.begin - self.spans])
         self.reaches, self.is_near = counts & (left == 0), counts & (left < LEAST_SCORE)
 
-    def open(self) -> dict[int, tuple[int, int | None]]:
-        """What is mapped again, by read: its row, and the end that it reaches with clipped bases.
-
-        None for what is unmapped, or aligned as a whole with bases inserted at the end: all of it is replaced.
-        """
+    def open(self) -> dict[int, int]:
+        """The row of each read that is mapped again: unmapped, or with clipped bases or errors where a circle ends."""
         hits, cigars = self.result.hits, self.result.cigars
-        found: dict[int, tuple[int, int | None]] = {
-            int(self.reads[row]): (row, None) for row in np.flatnonzero(hits["flag"] & UNMAPPED).tolist()
-        }
+        unmapped = np.flatnonzero(hits["flag"] & UNMAPPED)
+        found = dict(zip(self.reads[unmapped].tolist(), unmapped.tolist(), strict=True))
         for side in (LEFT, RIGHT):
-            rows = np.flatnonzero(self.reaches[side])
+            rows = np.flatnonzero(self.is_near[side] & is_primary(hits))
             runs = cigars[hits["cigar_start"][rows] + side * (hits["cigar_runs"][rows] - np.uint32(1))]
             is_clipped = (runs & 15 == SOFT_CLIP) & (runs >> 4 >= LEAST_BASES)
-            for row in rows[is_clipped].tolist():
+            is_wrong = (runs & 15 != SOFT_CLIP) & self.reaches[side, rows] & (hits["edits"][rows] > 0)
+            for row in rows[is_clipped | is_wrong].tolist():
                 if self.other_part(side, row) is None:
-                    found.setdefault(int(self.reads[row]), (row, side))
-            for row in rows[(runs & 15 == INSERTION) & is_primary(hits)[rows]].tolist():
-                found[int(self.reads[row])] = (row, None)
+                    found[int(self.reads[row])] = row
         return dict(sorted(found.items()))
 
     def other_part(self, side: int, row: int) -> int | None:
@@ -116,13 +111,15 @@ class _Ends:
         a, b = hits[one], hits[two]
         counts = (a["flag"] | b["flag"]) & (UNMAPPED | PROPER_PAIR) == 0
         counts &= (self.contig[one] == self.contig[two]) & self.on_circle[one]
-        beyond = np.zeros((2, len(hits)), np.int64)  # reference bases of the read, by the end of the contig
         mates = np.zeros(len(hits), bool)
         mates[[*one[counts], *two[counts]]] = True
-        for side, row in np.argwhere(self.reaches & mates).tolist():
+        begin, end = self.begin.copy(), self.begin + self.spans
+        for side, row in np.argwhere(self.is_near & mates).tolist():
             other = self.other_part(side, row)
-            beyond[side, row] = 0 if other is None else self.spans[other]
-        begin, end = self.begin - beyond[LEFT], self.begin + self.spans + beyond[RIGHT]
+            if other is not None and side == LEFT:
+                begin[row] = self.begin[other] - self.lengths[row]
+            elif other is not None:
+                end[row] = self.begin[other] + self.spans[other] + self.lengths[row]
         proper = np.zeros(len(first), bool)
         for library in insert.libraries:
             strand = a["strand"].astype(np.int64)
@@ -185,30 +182,27 @@ class _Origins:
         found, _ = engine.map_batch(some)
         hits, summary = result.hits.copy(), result.summary.copy()
         added, placed, runs, n_runs = list[np.void](), list[int](), [result.cigars], len(result.cigars)
-        for i, contig, pair in self._over_origin(engine, found, some):
-            read, (row, side) = int(reads[i]), opened[int(reads[i])]
-            n_rows = max(int(summary["n_reported"][read]), 1)
+        is_local = engine.params.mode == "local"
+        least = LEAST_BASES * self.scoring.match if is_local else 1
+        for i, score, pair in self._over_origin(engine, found, some):
+            read, row = int(reads[i]), opened[int(reads[i])]
             was_mapped = hits["flag"][row] & UNMAPPED == 0
-            if side is None:
-                if was_mapped and found.summary["best"][i] >= hits["edits"][row]:
-                    continue
-                pair.sort(key=lambda part: -sum(size for kind, size in part[1] if kind == MATCH))
-                summary[read] = found.summary[i]
-            else:
-                own, beyond = hits[row], pair[side][0]
-                same = ends.contig[row] == contig and own["strand"] == beyond["strand"]
-                if not same or beyond["score"] < LEAST_BASES * self.scoring.match:
-                    continue
-                beyond["mapq"] = own["mapq"]
-                pair = [pair[side]]
+            if was_mapped and score < hits["score"][row] + least:
+                continue
+            pair.sort(key=lambda part: -sum(size for kind, size in part[1] if kind == MATCH))
             for part, cigar in pair:
                 part["read"], part["cigar_start"], part["cigar_runs"] = read, n_runs, len(cigar)
                 n_runs += len(cigar)
                 runs.append(np.array([size << 4 | kind for kind, size in cigar], np.uint32))
-            if side is None:
-                pair[0][0]["flag"] |= hits["flag"][row] & PROPER_PAIR
-                hits[row] = pair[0][0]
-                placed.extend([] if was_mapped else [row])
+                if was_mapped and is_local:
+                    part["mapq"] = hits["mapq"][row]
+            n_rows = max(int(summary["n_reported"][read]), 1)
+            if not (was_mapped and is_local):
+                summary[read] = found.summary[i]
+            (first, _), (part, _) = pair
+            first["flag"] |= hits["flag"][row] & PROPER_PAIR
+            hits[row] = first
+            placed.extend([] if was_mapped else [row])
             part["flag"] |= np.uint16(SUPPLEMENTARY)
             part["part"] = len(result.parts) + len(added) + 1
             added.append(part)
@@ -236,7 +230,7 @@ class _Origins:
     def _over_origin(
         self, engine: BatchMapper, found: BatchResult, batch: ReadBatch
     ) -> Iterator[tuple[int, int, list[Part]]]:
-        """The reads that align over an origin, the contig of each, and its parts before and behind the origin."""
+        """The reads that align over an origin, the score of each, and its parts before and behind the origin."""
         reference, hits = engine.reference, found.hits
         first = np.flatnonzero(np.diff(hits["read"].astype(np.int64), prepend=-1))
         spans = reference_spans(hits, found.cigars)[first]
@@ -264,7 +258,7 @@ class _Origins:
                 if spanned:
                     pair.append((part, cigar))
             if len(pair) == 2:
-                yield i, contig, pair
+                yield i, int(hit["score"]), pair
 
 
 def _cut(runs: list[int], before: int, bases: int) -> Iterator[list[tuple[int, int]]]:

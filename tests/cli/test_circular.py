@@ -118,6 +118,36 @@ def test_a_mismatch_beyond_the_origin_is_counted(world, tmp_path):
     assert records[1].get_tag("AS") == 19 - 4
 
 
+@pytest.mark.parametrize("mode", ["local", "global"])
+def test_errors_beside_the_origin_cost_neither_bases_nor_length(world, tmp_path, mode):
+    """Where the search clips one part, or both, some bases before the end of the contig."""
+    two, one, last = world[1] + world[1], [], []
+    for before in range(12, READ - 11):
+        for off in (-4, -2, 1, 3):
+            piece = two[LENGTH - before :][:300]
+            wrong = (
+                piece[: before + off] + "CATG"["ACGT".index(piece[before + off])] + piece[before + off + 1 :]
+            )
+            one.append((f"{before}:{off}", wrong[:READ]))
+            last.append((f"{before}:{off}", reverse_complement(piece[-READ:])))
+    files = [write(tmp_path / f"{i}.fq", reads) for i, reads in enumerate((one, last))]
+    records, _ = mapped(world, tmp_path, *files, "--insert", "300,20", "--mode", mode)
+    for name, bases in one:
+        primary, part = (r for r in records if r.query_name == name and r.is_read1)
+        before, length = int(name.split(":")[0]), abs(primary.template_length)
+        assert primary.is_proper_pair and primary.mapping_quality >= 20
+        if min(before, READ - before) >= 30:
+            assert length == 300, name
+        if length == 300:
+            covered = {
+                i + r.cigartuples[0][1] * (r.cigartuples[0][0] == 5)
+                for r in (primary, part)
+                for i, _ in r.get_aligned_pairs(matches_only=True)
+            }
+            assert len(covered) >= READ - 4, name
+    assert sum(abs(r.template_length) == 300 for r in records if r.flag & 0x940 == 0x40) > 0.9 * len(one)
+
+
 def test_other_ends_stay_clipped(world, tmp_path):
     """What does not go on at the other border; what does on a line; what ends before the border."""
     ring = world[1]
