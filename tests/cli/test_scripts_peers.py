@@ -7,13 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import brute_force as bf
-import edlib
-import numpy as np
 import peer_tables
 import pysam
 import pytest
-import rabema
 import samdiff
 from places import DATA, ROOT, SCRIPTS, environment
 
@@ -105,70 +101,6 @@ def test_samdiff_knows_nearer_from_farther(tmp_path):
     off = {row[0]: (row[header.index("off_a")], row[header.index("off_b")]) for row in rows}
     assert off == {names[0]: ("0", "2899"), names[1]: ("4", "2"), names[2]: ("far", "0")}
     assert f"{names[0]}: one:101+ 50M NM 0 MAPQ 60 (0 off) -> one:3000+" in done.stdout
-
-
-def test_rabema_check_aligns_as_edlib_does():
-    """The dynamic programming that tells shoulders from losses, against edlib, end by end."""
-    rng = np.random.default_rng(4)
-    contig = rabema.repetitive_contig(rng, 3000)[:600].replace(b"N", b"A")
-    for _ in range(20):
-        at = int(rng.integers(500))
-        read = rabema.mutate(rng, contig[at : at + 40], int(rng.integers(6)))
-        row = rabema.errors_by_end(read, contig)
-        found = edlib.align(read, contig, mode="HW", task="locations")
-        assert row.min() == found["editDistance"]
-        assert {end for _, end in found["locations"]} == set(np.flatnonzero(row == row.min()) - 1)
-        assert rabema.local_minima(row, 8) == bf.minima(row, 8)
-
-
-def test_rabema_check_calls_a_missing_or_double_hit_incomplete():
-    rng = np.random.default_rng(9)
-    unique = bf.random_bases(rng, 40)
-    genome = {"one": bf.random_bases(rng, 300) + unique + bf.random_bases(rng, 200) + unique}
-    hits = [("one", False, 340, 0), ("one", False, 580, 0)]
-    assert rabema.is_complete(unique, hits, genome, 2)
-    assert not rabema.is_complete(unique, hits[:1], genome, 2)
-    assert not rabema.is_complete(unique, [*hits, hits[0]], genome, 2)
-    assert not rabema.is_complete(unique, [*hits, ("one", True, 90, 1)], genome, 2)
-
-
-needs_rabema = pytest.mark.external(*rabema.PROGRAMS)
-
-
-@needs_rabema
-def test_rabema_finds_every_interval_in_a_genome_without_tandem_repeats(tmp_path):
-    rng = np.random.default_rng(6)
-    contig = bytearray(bf.random_bases(rng, 20_000))
-    for at in (2000, 7000, 15_000):
-        contig[at : at + 400] = bf.mutate(rng, bytes(contig[:400]), 12)[:400].ljust(400, b"A")
-    fasta = tmp_path / "g.fa"
-    fasta.write_bytes(b">one\n" + bytes(contig) + b"\n")
-    done = script("check/rabema.py", "--genome", fasta, "-n", 150, "-l", 36, 100, "-e", 8, "--by-rate")
-    rows = [line.split() for line in done.stdout.splitlines() if line.split()[0] in ("36", "100")]
-    assert [(row[6], row[7]) for row in rows] == [("100.00", "100.00")] * 2
-    assert all(int(row[4]) > 130 for row in rows)
-    assert done.stdout.endswith("no interval lost\n")
-
-
-@needs_rabema
-def test_rabema_check_fails_on_a_mapper_that_loses_hits(tmp_path):
-    """A stand-in that drops every secondary record of what gassst writes."""
-    mapper = tmp_path / "lossy.py"
-    mapper.write_text(
-        "import subprocess, sys\n"
-        "args = sys.argv[1:]\n"
-        f"subprocess.run([{sys.executable!r}, '-m', 'gassst', *args], check=True)\n"
-        "if args[0] == 'map':\n"
-        "    path = args[args.index('-o') + 1]\n"
-        "    lines = open(path).readlines()\n"
-        "    keep = [x for x in lines if x[0] == '@' or not int(x.split('\\t')[1]) & 256]\n"
-        "    open(path, 'w').writelines(keep)\n"
-    )
-    done = script(
-        "check/rabema.py", "--size", 30_000, "-n", 100, "-l", 50, "-e", 8, "--gassst", f"{sys.executable} {mapper}",
-        fails=True,
-    )  # fmt: skip
-    assert "lost: r" in done.stdout
 
 
 @pytest.fixture(scope="module")
