@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import field
 import field_tables
 import numpy as np
@@ -13,8 +11,6 @@ import row_calls
 import row_copies
 from donors import Edit, complement, edited, edits_by_size, fragments, write_reads
 from field import Data, Row, World
-
-from gassst.errors import GassstError
 
 BASES = np.random.default_rng(5).choice(np.frombuffer(b"ACGT", np.uint8), 60_000)
 
@@ -84,43 +80,11 @@ def test_polishing_changes_what_has_one_valid_choice(tmp_path):
     assert b"".join(row_copies.polished(draft, tmp_path / "a.bam")) == edited(draft, errors).tobytes()
 
 
-def test_a_row_without_its_programs_is_not_run_and_says_what_to_install(tmp_path, monkeypatch, capsys):
-    row = Row("x", "a row", ("macs3",), lambda data, folder: pytest.fail("run"), lambda *_: [])
-    monkeypatch.setattr(field, "all_rows", lambda: {"x": row})
-    monkeypatch.setattr(field.shutil, "which", lambda name: None)
-    field.main(["--json", str(tmp_path / "out.json"), "--human", str(tmp_path / "none.fa")])
-    result = json.loads((tmp_path / "out.json").read_text())
-    assert result["rows"]["x"]["not_run"] == "bwa, macs3, samtools is missing"
-    said = capsys.readouterr().err
-    assert "not on PATH: macs3 (PyPI: macs3)" in said and "bwa (Debian: bwa)" in said
-    assert "Not run: a row (bwa, macs3, samtools is missing)." in field_tables.about(result)
-    assert "gassst is behind in 0" in field_tables.behind(result)
-
-
-def test_a_program_that_fails_costs_its_row_alone(tmp_path, monkeypatch):
-    def prepare(data, folder):
-        field.sh("echo no such thing >&2; false")
-
-    monkeypatch.setattr(
-        field, "all_rows", lambda: {name: Row(name, name, (), prepare, prepare) for name in "ab"}
-    )
-    monkeypatch.setattr(field, "missing", lambda row: [])
-    with pytest.raises(GassstError, match="no such thing"):
-        field.main(["--json", str(tmp_path / "out.json"), "--human", str(tmp_path / "none.fa")])
-    rows = json.loads((tmp_path / "out.json").read_text())["rows"]
-    assert [row["not_run"] for row in rows.values()] == ["echo: status 1: no such thing"] * 2
-
-
 def test_gassst_is_behind_where_it_finds_less_or_more_that_is_false():
     one = {"what": "w", "truth": 9, "found": 8, "wrong": 1, "measured": False, "bwa_found": 8, "bwa_wrong": 1}
     assert not field_tables.is_behind(one) and field_tables.is_behind(one | {"found": 7})
     assert field_tables.is_behind(one | {"wrong": 2}) and not field_tables.is_behind(one | {"bwa_wrong": 2})
     assert field_tables.is_behind(one | {"measured": True, "bwa_found": 10, "found": 7.9})
-
-
-def test_every_row_has_a_name_of_its_own():
-    rows = [row for path in field.FOLDER.glob("row_*.py") for row in __import__(path.stem).ROWS]
-    assert len(rows) == len(field.all_rows()) > 10
 
 
 def test_unique_pairs_pass_filters_of_mapq_60(tmp_path):

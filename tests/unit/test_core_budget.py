@@ -2,38 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 import core_budget
 import pytest
-
-ALL_MECHANISMS = core_budget.mechanisms
-TREE = {
-    "setup.py": "SOURCES = {'a': 'ext/a.pyx', 'b': 'ext/b.pyx'}\nKERNELS = {'a': ['ext/k.c']}\nHEADERS = ['ext']\n",
-    "gassst/mapping/batch.py": "from gassst._core import a\nimport gassst.model.used\nfrom gassst.cli import main\n",
-    "gassst/model/used.py": "if TYPE_CHECKING:\n    import gassst.model.unused\nimport gassst.model.file\n",
-    "gassst/model/unused.py": "",
-    "gassst/model/file.py": "from gassst.files.source import Source\n",
-    "gassst/cli/main.py": "from gassst._core import b\n",
-    "gassst/_core/a.pxd": 'cdef extern from "one.h":\n    pass\n',
-    "ext/a.pyx": 'from gassst._core.c cimport x\ninclude "d.pxi"\n',
-    "gassst/_core/c.pxd": "",
-    "ext/d.pxi": "",
-    "ext/b.pyx": "",
-    "ext/k.c": '#include "two.h"\n',
-    "ext/one.h": "",
-    "ext/two.h": '#include "three.h"\n',
-    "ext/three.h": "",
-    "ext/four.h": "",
-}
-OUT_OF_REACH = {
-    "setup.py",
-    "gassst/model/unused.py",
-    "gassst/model/file.py",
-    "gassst/cli/main.py",
-    "ext/b.pyx",
-}
-OUT_OF_REACH |= {"ext/four.h"}
 
 
 def counted(path: str, text: str) -> list[tuple[str, str]]:
@@ -46,26 +16,7 @@ def test_the_core_holds_no_more_than_its_page_allows():
     totals = core_budget.counted().totals
     assert totals.keys() == most.keys()
     assert all(totals[name] <= most[name] for name in most), (totals, most)
-
-
-def test_what_grows_is_said_and_not_written(tmp_path, monkeypatch, capsys):
-    page = tmp_path / "budget.md"
-    lines = core_budget.counted().totals["lines"]
-    page.write_text(core_budget.page(core_budget.counted()).replace(f"{lines:,} |", f"{lines - 1:,} |"))
-    monkeypatch.setattr(core_budget, "PAGE", page)
-    before = page.read_text()
-    assert core_budget.main(["--write"]) == 1
-    assert f"lines: {lines:,}" in capsys.readouterr().err and page.read_text() == before
-
-
-def test_every_mechanism_is_where_the_table_says(tmp_path, monkeypatch, capsys):
     assert core_budget.lost_mechanisms() == []
-    where = ["gassst/search/plan.py:no_such_function", "gassst/cli/map.py:main"]
-    table = tmp_path / "mechanisms.tsv"
-    table.write_text("".join(f"Does something.\t{each}\n" for each in where))
-    monkeypatch.setattr(core_budget, "mechanisms", lambda: ALL_MECHANISMS(table))
-    assert core_budget.lost_mechanisms() == where
-    assert core_budget.main([]) == 1 and "no_such_function" in capsys.readouterr().err
 
 
 def test_what_a_mapping_run_imports_and_includes_is_core():
@@ -86,13 +37,6 @@ def test_what_a_mapping_run_imports_and_includes_is_core():
         "gassst/index/build_parts.py",
     }
     assert core.keys() >= inside and core.keys().isdisjoint(outside)
-
-
-def test_a_file_is_core_once_it_is_imported_or_included(tmp_path):
-    for name, text in TREE.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    assert core_budget.core_files(tmp_path).keys() == TREE.keys() - OUT_OF_REACH
 
 
 @pytest.mark.parametrize(
@@ -131,12 +75,3 @@ def test_numbers_of_python(code, found):
 )
 def test_numbers_of_cython_and_c(name, code, found):
     assert counted(f"ext/search/{name}", code) == found
-
-
-def test_names_that_do_not_count_are_still_there():
-    """One that is gone would let a number of that name in unseen."""
-    texts = [(path.name, path.read_text()) for path in core_budget.core_files().values()]
-    for name in " ".join(core_budget.NEUTRAL.values()).split():
-        file, _, short = name.rpartition(":")
-        word = re.compile(rf"\b{short.rpartition('.')[2]}\b")
-        assert any(word.search(text) for path, text in texts if path == (file or path)), name

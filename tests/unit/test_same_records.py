@@ -79,9 +79,6 @@ def two_sets(folder):
     return [same_records.Set("single", "genome", reads, []), same_records.Set("pairs", "genome", reads, [])]
 
 
-MAKE_SETS = same_records.make_sets
-
-
 def package(mapq: int = 60, options: str = "--all"):
     return f"MAPQ, OPTIONS = {mapq}, {options.split()}\n"
 
@@ -119,52 +116,6 @@ def test_edits_are_compared_before_they_are_committed(tree, capsys):
     tree.write("gassst/__init__.py", package(40))
     code, text = checked(tree, capsys, "HEAD")
     assert code == 1 and "80 reads differ" in text
-
-
-def test_a_commit_and_its_parent_are_compared_whatever_came_after(tree, capsys):
-    tree("Surer", **{"gassst/__init__.py": package(50)})
-    tree("Less sure", **{"gassst/__init__.py": package(60)})
-    assert checked(tree, capsys)[0] == 0
-    code, text = checked(tree, capsys, "HEAD~2..HEAD~1")
-    assert code == 1 and "80 reads differ" in text
-
-
-def test_what_is_not_of_the_package_is_not_built(tree, capsys, monkeypatch):
-    tree("Write", **{"docs/a.md": "x"})
-    monkeypatch.setattr(same_records, "build", None)
-    code, text = checked(tree, capsys)
-    assert code == 0 and len(text.splitlines()) == 1 and "the package is the same" in text
-
-
-def test_without_a_parent_there_is_nothing_to_compare(tree, capsys, tmp_path):
-    code, text = checked(tree, capsys)
-    assert code == 0 and len(text.splitlines()) == 1 and "no parent" in text
-    tree("Sure", **{"gassst/__init__.py": package(50)})
-    shallow = tmp_path / "shallow"
-    tree.git("clone", "-q", "--depth", "1", f"file://{tree.root}", str(shallow))
-    assert same_records.main([], shallow) == 0 and "no parent" in capsys.readouterr().out
-    inside = tree.root / "build" / "sdist"
-    shutil.copytree(tree.root / "gassst", inside / "gassst")
-    assert same_records.main([], inside) == 0 and "no parent" in capsys.readouterr().out
-    shutil.rmtree(shallow / ".git")
-    assert same_records.main([], shallow) == 0 and "no parent" in capsys.readouterr().out
-
-
-def test_a_base_that_cannot_be_built_or_is_none_fails_in_one_line(tree, capsys):
-    tree("Break\n\nRecords: changed 1 (none)", **{"setup.py": "raise SystemExit('Error: no compiler')"})
-    tree("Mend", **{"setup.py": ""})
-    code, text = checked(tree, capsys)
-    assert code == 1 and len(text.splitlines()) == 1 and "cannot be built: Error: no compiler" in text
-    code, text = checked(tree, capsys, "nowhere")
-    assert code == 1 and len(text.splitlines()) == 1 and "nowhere" in text
-
-
-def test_what_the_base_could_not_map_is_left_out(tree, capsys, monkeypatch):
-    monkeypatch.setattr(same_records, "make_sets", MAKE_SETS)
-    tree("Begin again\n\nRecords: changed 1 (none)", **{"gassst/__init__.py": package(60, "--none")})
-    tree("Take all", **{"gassst/__init__.py": package(60)})
-    code, text = checked(tree, capsys)
-    assert code == 0 and "--all: not compared" in text and "records: same as" in text
 
 
 @pytest.mark.parametrize(
