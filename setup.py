@@ -126,7 +126,6 @@ KERNELS = {
     "chain": ["ext/hmm/chain_kernels.c"],
     "fold": ["ext/fold/fold_kernels.c", "ext/fold/fold_wide.c"],
     "profile": ["ext/hmm/profile_kernels.c"],
-    "records": ["ext/io/baq.c", "ext/pairwise/pair_hmm_plain.c"],
 }
 
 

@@ -59,7 +59,6 @@ typedef struct {
     const hmm_step *steps;     /* [m] */
     double begin_match, begin_insertion; /* at each base of the haplotype */
     double insertion;          /* q */
-    int is_sure_of_unknown;    /* e(i, j) is 1 where either base is ambiguous; else such a base matches */
     const volatile int32_t *stop; /* as that of a batch; or NULL */
 } hmm_pair;
 

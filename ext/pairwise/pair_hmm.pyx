@@ -31,7 +31,6 @@ cdef extern from "pair_hmm.h" nogil:
         int32_t m, n, band
         const hmm_step *steps
         double begin_match, begin_insertion, insertion
-        int is_sure_of_unknown
         const int32_t *stop
     const hmm_kernels *const *hmm_tables
     int hmm_log_sum(const hmm_batch *, double *) noexcept nogil
@@ -134,7 +133,6 @@ cdef class Batch:
         p.steps = <const hmm_step *>&self.steps[self.offsets[read], 0]
         p.begin_match = p.steps[0].dm / n
         p.begin_insertion, p.insertion = 0, 1
-        p.is_sure_of_unknown = False
         p.stop = &self.stopped
         match = np.empty((m, n))
         cdef double[:, ::1] to = match, insertion = np.empty((m, n))

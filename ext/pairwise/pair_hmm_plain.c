@@ -117,8 +117,6 @@ static double emission(const hmm_pair *p, int32_t i, int32_t j)
 {
     const hmm_step *s = p->steps + i - 1;
     const unsigned a = p->read[i - 1], b = p->haplotype[j - 1];
-    if (p->is_sure_of_unknown && ((a & (a - 1)) || (b & (b - 1))))
-        return 1;
     return a & b ? s->match : s->mismatch;
 }
 

@@ -84,11 +84,9 @@ def test_bq_is_that_of_samtools(world, options):
             other.has_tag("BQ"),
         )
         if own.has_tag("BQ"):
-            found, expected = (np.frombuffer(r.get_tag("BQ").encode(), np.uint8) for r in (own, other))
-            assert len(found) == own.query_length
-            assert np.abs(found.astype(int) - expected).max() <= 1  # rounding
+            assert own.get_tag("BQ") == other.get_tag("BQ")
             compared += 1
-            changed += (found != 64).any()
+            changed += own.get_tag("BQ").strip("@") != ""
     assert compared > 300 and changed > 200
     assert any("I" in r.cigarstring or "D" in r.cigarstring for r in ours if not r.is_unmapped)
 
