@@ -10,7 +10,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.errno cimport EIO, errno
 from libc.stdint cimport INT32_MAX, INT32_MIN, UINT16_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memchr, memcmp, memcpy, memset
+from libc.string cimport memcmp, memcpy, memset
 
 from pysam.libcalignedsegment cimport makeAlignedSegment
 from pysam.libcalignmentfile cimport AlignmentHeader
@@ -25,7 +25,6 @@ from pysam.libchtslib cimport (
 
 from gassst._core.coordinates cimport coordinate_t
 from gassst._core.contigs cimport contigs_before
-from gassst._core.hashing cimport mix
 from gassst._core.layouts cimport hit_t, read_summary_t
 from gassst._core.planes cimport (
     C_TO_T,
@@ -176,7 +175,6 @@ include "record_meth.pxi"
 include "record_mates.pxi"
 include "record_lists.pxi"
 include "record_sorting.pxi"
-include "record_sums.pxi"
 
 cdef enum:
     MAX_READ_LENGTH = (1 << 28) - 1  # one CIGAR run must be able to hold it

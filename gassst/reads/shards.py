@@ -25,9 +25,8 @@ from itertools import repeat
 
 from gassst.errors import UsageError, unreadable
 from gassst.files.slices import LanePart, SeekableText, Slice, TextFrom, VirtualOffset
-from gassst.frozen import frozen, replace
+from gassst.frozen import frozen
 from gassst.reads.record_starts import Bam, Lines, Records, records_of
-from gassst.reads.record_sums import RecordSum
 
 MOST = 100_000  # parts
 NAMES = 16  # of reads behind a cut that their mates must have, too
@@ -71,16 +70,14 @@ class PartOfRun:
     shard : Shard
     run : str
         The same for all parts of one run, and for no other: `key_of`.
-    file_format : str
-        "bam" or "sam", of which the records are summed; "" where they are not.
-    sum : RecordSum
-        Its text has the same length whatever it is, so that it can be filled in when all records are written.
+    records : int or None
+        How many it has; None where that is not said. Its text has the same length whatever it is, so that it can be
+        filled in when all records are written.
     """
 
     shard: Shard
     run: str
-    file_format: str = ""
-    sum: RecordSum = RecordSum()
+    records: int | None = None
 
     def __str__(self) -> str:
         return f"shard {self.shard} of run {self.run}"
@@ -88,11 +85,7 @@ class PartOfRun:
     @property
     def text(self) -> str:
         """What the header says."""
-        if not self.file_format:
-            return str(self)
-        records, total, ordered = self.sum
-        kind = self.file_format.upper()
-        return f"{self}, {records:012} {kind} records, sum {total:016x}, in order {ordered:016x}"
+        return str(self) if self.records is None else f"{self}, {self.records:012} records"
 
     @classmethod
     def in_header(cls, text: str) -> PartOfRun | None:
@@ -100,15 +93,8 @@ class PartOfRun:
         match = _PART.search(text)
         if match is None:
             return None
-        number, of, run, records, kind, total, ordered = match.groups()
-        part = cls(Shard(int(number), int(of)), run)
-        if kind is None:
-            return part
-        return part.with_sum(kind.lower(), RecordSum(int(records), int(total, 16), int(ordered, 16)))
-
-    def with_sum(self, file_format: str, sum: RecordSum) -> PartOfRun:
-        """The same part, of these records."""
-        return replace(self, file_format=file_format, sum=sum)
+        number, of, run, records = match.groups()
+        return cls(Shard(int(number), int(of)), run, None if records is None else int(records))
 
     def put_into(self, text: str) -> str:
         """The header of a part, that says this one."""
@@ -120,11 +106,7 @@ class PartOfRun:
         return _PART.sub(lambda match: match[0].rpartition("\t")[0], text, count=1)
 
 
-_PART = re.compile(
-    r"^@PG\tID:gassst\t.*\tDS:shard (\d+)/(\d+) of run ([0-9a-f]+)"
-    r"(?:, (\d+) (BAM|SAM) records, sum ([0-9a-f]{16}), in order ([0-9a-f]{16}))?$",
-    re.M,
-)
+_PART = re.compile(r"^@PG\tID:gassst\t.*\tDS:shard (\d+)/(\d+) of run ([0-9a-f]+)(?:, (\d+) records)?$", re.M)
 
 
 def key_of(*facts: object) -> str:

@@ -14,7 +14,6 @@ from gassst.files import bgzf
 from gassst.files.sam_header import Header
 from gassst.files.writing import WriteBehind, write_all
 from gassst.frozen import frozen
-from gassst.reads.record_sums import RecordSum
 from gassst.records.coverage import Covered
 from gassst.records.cram import CramTarget
 from gassst.records.unmapped import UnmappedText
@@ -25,14 +24,10 @@ if TYPE_CHECKING:
 
 @frozen(eq=False)
 class Encoded:
-    """The records of one batch, its unmapped reads as FASTQ, and the sum of the records where a part needs it.
-
-    Also what its alignments cover, where a table of contigs is asked for.
-    """
+    """The records of one batch, its unmapped reads as FASTQ, and what its alignments cover where that is asked for."""
 
     payload: Any
     unmapped: UnmappedText = UnmappedText()
-    sum: RecordSum = RecordSum()
     covered: Covered | None = None
 
 

@@ -46,7 +46,6 @@ from gassst.files.sam_header import program_line
 from gassst.files.slices import SeekableText, Slice, SlicedFile
 from gassst.frozen import frozen
 from gassst.reads.record_starts import Bam
-from gassst.reads.record_sums import RecordSum
 from gassst.reads.shards import PartOfRun
 from gassst.records.cram import CramOptions, CramTarget
 from gassst.records.encoding import Pieces, PiecesFormat, bam_header
@@ -127,20 +126,12 @@ class ShardFile:
     def is_sorted(self) -> bool:
         return "\tSO:coordinate" in self.header.partition("\n")[0]
 
-    def verify(self, found: RecordSum, file_format: str) -> None:
-        """Raise InputError unless these are the records that were mapped, sorted perhaps since then.
-
-        What was summed in another format, or not at all, cannot be told from them.
-        """
-        expected = self.place.sum
-        if not file_format == self.file_format == self.place.file_format:
-            return
-        if self.is_sorted:
-            found = found._replace(ordered=expected.ordered)
-        if found != expected:
-            counts = f" ({found.records} of {expected.records})" if found.records != expected.records else ""
+    def verify(self, records: int) -> None:
+        """Raise InputError unless it has as many records as were mapped, where its header says how many."""
+        expected = self.place.records
+        if expected is not None and records != expected:
             raise InputError(
-                f"{self.path}: shard {self.place.shard} does not contain what was mapped{counts}: map it again"
+                f"{self.path}: shard {self.place.shard} has {records} of {expected} records: map it again"
             )
 
 
@@ -367,8 +358,7 @@ class _Gatherer:
         if not self._is_sorted:
             for part in self._parts:
                 if part.file_format == self.file_format == "sam":
-                    _check_lines(part)
-                    yield from _lines_of(part.path)
+                    yield from _lines_of(part)
                 else:
                     with self._as_bam(part) as path:
                         for _ in self._records_of(part, path):
@@ -397,12 +387,12 @@ class _Gatherer:
     def _records_of(self, part: ShardFile, path: str) -> Generator[tuple[bytes, int], None, None]:
         """Those of a part, which is BAM at this path, as of `_chunks_of`; all of them are checked by the end."""
         lengths = np.array(self._contigs.lengths, np.int64)
-        found = RecordSum()
+        found = 0
         with closing(_chunks_of(path, Inflaters(self._workers), lengths)) as chunks:
             for bam, records in chunks:
-                found = found.followed_by(RecordSum.of(bam, "bam"))
+                found += records
                 yield bam, records
-        part.verify(found, "bam")
+        part.verify(found)
 
     @contextmanager
     def _as_bam(self, part: ShardFile) -> Iterator[str]:
@@ -410,8 +400,6 @@ class _Gatherer:
         if part.file_format == "bam":
             yield part.path
             return
-        if part.file_format == "sam":
-            _check_lines(part)
         path = self._destination.temporary("part.bam")
         threads = str(max(0, self._options.threads - 1))
         self._samtools("view", "--no-PG", "-1", "-@", threads, "-o", path, os.path.abspath(part.path))
@@ -433,23 +421,11 @@ def _gathered_header(part: ShardFile, options: GatherOptions, is_sorted: bool) -
 # --- what is copied -----------------------------------------------------------------------------------------
 
 
-def _check_lines(part: ShardFile) -> None:
-    """Raise InputError unless a part in SAM has the records that were mapped."""
-    if part.place.file_format != "sam":
-        return
-    found, left = RecordSum(), b""
-    for piece in _lines_of(part.path):
-        text = b"".join([left, *piece.pieces])
-        end = text.rfind(b"\n") + 1
-        found = found.followed_by(RecordSum.of(text[:end], "sam"))
-        left = text[end:]
-    part.verify(found, "sam")
-
-
-def _lines_of(path: str) -> Iterator[Pieces]:
-    """The records of SAM."""
+def _lines_of(part: ShardFile) -> Iterator[Pieces]:
+    """The records of a part in SAM. Raises InputError where they are not as many as were mapped."""
+    records = 0
     try:
-        with open(path, "rb") as file:
+        with open(part.path, "rb") as file:
             at = 0
             for line in file:
                 if not line.startswith(b"@"):
@@ -457,9 +433,11 @@ def _lines_of(path: str) -> Iterator[Pieces]:
                 at += len(line)
             file.seek(at)
             while piece := file.read(COPIED):
+                records += piece.count(b"\n")
                 yield Pieces(0, [piece])
     except OSError as error:
-        raise unreadable(path, error) from error
+        raise unreadable(part.path, error) from error
+    part.verify(records)
 
 
 def _blocks_of(path: str, deflate: bgzf.Deflate) -> Iterator[Pieces]:

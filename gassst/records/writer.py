@@ -35,7 +35,6 @@ from gassst.model.conversions import conversions_of
 from gassst.model.options import verify
 from gassst.model.reference import Reference, ReferenceArrays
 from gassst.reads.groups import parse_read_group, read_group_ids
-from gassst.reads.record_sums import RecordSum
 from gassst.reads.shards import PartOfRun
 from gassst.records.cram import CramOptions, CramTarget
 from gassst.records.encoding import (
@@ -190,8 +189,7 @@ class RecordEncoder:
         place = PartOfRun.in_header(header.after)
         is_made_here = file_format == "bam" or (file_format == "sam" and not options.sort)
         if place is not None and is_made_here and not destination.is_stream:
-            place = place.with_sum(file_format, RecordSum())
-            header = header._replace(after=place.put_into(header.after))
+            header = header._replace(after=replace(place, records=0).put_into(header.after))
         if file_format == "paf":  # which has no tag XA, and no order
             if options.sort:
                 raise UsageError("PAF cannot be sorted: it is written in the order of the reads")
@@ -217,10 +215,10 @@ class RecordEncoder:
         return not self.options.sort and self.file_format == "bam"
 
     @cached_property
-    def summed_part(self) -> PartOfRun | None:
-        """That the header says, where there is room for the sum of its records."""
+    def counted_part(self) -> PartOfRun | None:
+        """That the header says, where there is room for the number of its records."""
         place = PartOfRun.in_header(self.header.after)
-        return place if place is not None and place.file_format else None
+        return place if place is not None and place.records is not None else None
 
     @cached_property
     def _encoder(self) -> Encoder | None:
@@ -256,9 +254,7 @@ class RecordEncoder:
         bam = self.options.sort or self.is_unsorted_bam
         is_paf = self.file_format == "paf"
         records = self.builder.encode(batch, bam=bam, least_mapq=least_mapq, paf=is_paf)
-        is_summed = self.summed_part is not None
-        found = RecordSum.of(records, self.file_format) if is_summed else RecordSum()
-        return Encoded(self._encoder.encode(records), unmapped, found)
+        return Encoded(self._encoder.encode(records), unmapped)
 
 
 class AlignmentWriter:
@@ -320,7 +316,7 @@ class AlignmentWriter:
         self._own_workers: Workers | None = None
         self._duplicates: DuplicateSearch | None = None
         self._beside: list[FileBeside] = []
-        self._sum = RecordSum()
+        self._written = 0
         self._format: RecordWriter
         if sort:
             if workers is None:
@@ -387,7 +383,7 @@ class AlignmentWriter:
             return
         level = self.encoder.options.level
         level = bgzf.DEFAULT_LEVEL if level is None else level
-        deflate = bgzf.deflater(level if self.encoder.summed_part is None else 0)
+        deflate = bgzf.deflater(level if self.encoder.counted_part is None else 0)
         yield from bgzf.blocks(bam_header(header), deflate)
 
     def write(self, encoded: Encoded) -> int:
@@ -396,7 +392,7 @@ class AlignmentWriter:
             raise ValueError("write to a closed file")
         with self._target.errors():
             written = self._format.write(encoded.payload)
-        self._sum = self._sum.followed_by(encoded.sum)
+        self._written += written
         for file in self._beside:
             file.write(encoded.unmapped, encoded.covered)
         return written
@@ -414,7 +410,7 @@ class AlignmentWriter:
 
     def _complete(self) -> None:
         with self._target.errors():
-            self._write_sum()
+            self._write_count()
             self._format.close()
         for file in self._beside:
             file.close()
@@ -422,12 +418,12 @@ class AlignmentWriter:
         for file in self._beside:
             file.commit()
 
-    def _write_sum(self) -> None:
-        """Have the header of a part say what its records sum up to. Raises OSError."""
-        place = self.encoder.summed_part
+    def _write_count(self) -> None:
+        """Have the header of a part say how many records it has. Raises OSError."""
+        place = self.encoder.counted_part
         if place is None:
             return
-        place = place.with_sum(place.file_format, self._sum)
+        place = replace(place, records=self._written)
         header = self.encoder.header._replace(after=place.put_into(self.encoder.header.after))
         if self.encoder.options.sort:
             from gassst.records.sorting import SortedBamFormat

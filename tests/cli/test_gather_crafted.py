@@ -46,7 +46,7 @@ def part(small_index, small_genome, tmp_path_factory):
     )
     data = gzip.decompress((folder / "p.bam").read_bytes())
     at = 8 + struct.unpack_from("<i", data, 4)[0]
-    text, removed = re.subn(rb", \d+ BAM records, sum .*", b"", data[8:at])
+    text, removed = re.subn(rb", \d+ records", b"", data[8:at])
     assert removed == 1
     data, at = data[:4] + struct.pack("<i", len(text)) + text + data[at:], 8 + len(text)
     contigs, at = struct.unpack_from("<i", data, at)[0], at + 4

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import random
+import re
 import struct
 
 import pysam
@@ -11,8 +12,8 @@ import pytest
 
 from gassst.cli.main import main
 from gassst.files import bgzf
-from gassst.reads.record_sums import RecordSum
-from gassst.reads.shards import PartOfRun
+from gassst.frozen import replace
+from gassst.reads.shards import PartOfRun, Shard
 
 IN_A_BLOCK = 5  # records
 SPREAD = ("-t", "4", "--batch-size", "12")
@@ -67,53 +68,30 @@ def write(path, head, blocks):
     path.write_bytes(b"".join(bgzf.block(text, deflate) for text in texts) + bgzf.END_OF_FILE)
 
 
-def changed(record):
-    """Another quality of the last base."""
-    name, runs, bases = (
-        record[12],
-        struct.unpack_from("<H", record, 16)[0],
-        struct.unpack_from("<i", record, 20)[0],
-    )
-    at = 36 + name + 4 * runs + (bases + 1) // 2 + bases - 1
-    return record[:at] + bytes([record[at] ^ 1]) + record[at + 1 :]
-
-
 DAMAGE = {
     "dropped block": lambda blocks: blocks[:2] + blocks[3:],
     "doubled block": lambda blocks: [*blocks[:3], *blocks[2:]],
-    "swapped blocks": lambda blocks: [blocks[1], blocks[0], *blocks[2:]],
     "cut, and ended": lambda blocks: blocks[:-1],
     "no record": lambda blocks: [],
     "record removed": lambda blocks: [blocks[0][1:], *blocks[1:]],
     "record twice": lambda blocks: [[blocks[0][0], *blocks[0]], *blocks[1:]],
-    "record changed": lambda blocks: [[changed(blocks[0][0]), *blocks[0][1:]], *blocks[1:]],
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize(
-    "options, output",
-    [((), "o.bam"), (("--sort",), "o.bam"), ((), "o.sam"), (("--sort", "--markdup"), "o.bam")],
-)
-def test_damaged_parts_are_refused(mapped, gathered, tmp_path, damage, options, output):
-    head, blocks = blocks_of(mapped("p.bam"))
+    "mapping, options, output",
+    [
+        ((), (), "o.bam"), ((), ("--sort",), "o.bam"), ((), (), "o.sam"), ((), ("--sort", "--markdup"), "o.bam"),
+        (("--sort",), (), "o.bam"),
+    ],
+)  # fmt: skip
+def test_damaged_parts_are_refused(mapped, gathered, tmp_path, damage, mapping, options, output):
+    head, blocks = blocks_of(mapped("p.bam", *mapping))
     write(tmp_path / "p.bam", head, DAMAGE[damage](blocks))
     code, error, path = gathered(tmp_path / "p.bam", *options, output=output)
     assert (
-        code == 1 and "p.bam: shard 1/1 does not contain what was mapped" in error and error.count("\n") == 1
-    )
-    assert not path.exists()
-
-
-@pytest.mark.parametrize("damage", sorted(set(DAMAGE) - {"swapped blocks"}))
-def test_damaged_parts_that_are_sorted(mapped, gathered, tmp_path, damage):
-    head, blocks = blocks_of(mapped("sorted.bam", "--sort"))
-    write(tmp_path / "p.bam", head, blocks)
-    assert gathered(tmp_path / "p.bam")[0] == 0
-    write(tmp_path / "p.bam", head, DAMAGE[damage](blocks))
-    code, error, path = gathered(tmp_path / "p.bam", output="other.bam")
-    assert (
-        code == 1 and "p.bam: shard 1/1 does not contain what was mapped" in error and error.count("\n") == 1
+        code == 1 and re.search(r"p.bam: shard 1/1 has \d+ of 40 records: ", error) and error.count("\n") == 1
     )
     assert not path.exists()
 
@@ -125,22 +103,11 @@ def test_damaged_parts_in_sam(mapped, gathered, tmp_path, options, output):
     lines = text.splitlines(keepends=True)
     first = next(i for i, line in enumerate(lines) if not line.startswith(b"@"))
     head, records = lines[:first], lines[first:]
-    for damaged in (
-        records[1:],
-        records[:-1],
-        [records[0], *records],
-        [records[1], records[0], *records[2:]],
-        [records[0].replace(b"I\t", b"J\t", 1), *records[1:]],
-    ):
-        assert damaged != records
+    for damaged in (records[1:], records[:-1], [records[0], *records]):
         (tmp_path / "p.sam").write_bytes(b"".join(head + damaged))
         code, error, path = gathered(tmp_path / "p.sam", *options, output="bad-" + output)
-        assert (
-            code == 1
-            and "p.sam: shard 1/1 does not contain what was mapped" in error
-            and error.count("\n") == 1
-        )
-        assert not path.exists()
+        assert code == 1 and f"p.sam: shard 1/1 has {len(damaged)} of 40 records" in error
+        assert error.count("\n") == 1 and not path.exists()
 
 
 def test_parts_that_other_programs_have_written(mapped, gathered, tmp_path):
@@ -166,23 +133,30 @@ def test_parts_that_other_programs_have_written(mapped, gathered, tmp_path):
             if i != 7:
                 target.write(record)
     code, error, path = gathered(tmp_path / "less.bam", output="e.bam")
-    assert code == 1 and "(39 of 40)" in error and not path.exists()
+    assert code == 1 and "39 of 40 records" in error and not path.exists()
 
 
 @pytest.mark.parametrize("options", [(), ("--level", "0"), SPREAD, ("--sort",), (*SPREAD, "--sort")])
-def test_the_header_says_what_the_records_sum_up_to(mapped, options):
+def test_the_header_says_how_many_records_there_are(mapped, options):
     path = mapped("p.bam", *options)
-    head, blocks = blocks_of(path)
-    found = RecordSum.of(b"".join(record for block in blocks for record in block), "bam")
-    said = PartOfRun.in_header(head.decode("latin-1")).sum
-    assert said.records == 40 and said[:2] == found[:2]
-    assert said == found or "--sort" in options
+    assert PartOfRun.in_header(blocks_of(path)[0].decode("latin-1")).records == 40
     pysam.quickcheck(str(path))
 
 
-def test_formats_that_samtools_writes_have_no_sum(mapped, gathered):
+def test_formats_that_samtools_writes_have_no_count(mapped, gathered):
     for name, *options in (["p.cram"], ["sorted.sam", "--sort"]):
         path = mapped(name, *options)
         with pysam.AlignmentFile(str(path), check_sq=False) as file:
-            assert PartOfRun.in_header(str(file.header)).file_format == ""
+            assert PartOfRun.in_header(str(file.header)).records is None
         assert gathered(path, output=f"out{path.suffix}")[0] == 0
+
+
+def test_the_header_keeps_its_size():
+    place = PartOfRun(Shard(3, 7), "0123456789abcdef")
+    text = f"@HD\tVN:1.6\n@PG\tID:gassst\tPN:gassst\tDS:{place}\n@CO\tx\n"
+    empty, full = (replace(place, records=n) for n in (0, 10**12 - 1))
+    assert full.put_into(empty.put_into(text)) == full.put_into(text)
+    assert len(full.put_into(text)) == len(empty.put_into(text))
+    assert PartOfRun.in_header(full.put_into(text)) == full
+    assert PartOfRun.in_header(text) == place
+    assert full.removed_from(full.put_into(text)) == place.removed_from(text)
