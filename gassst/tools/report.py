@@ -33,6 +33,7 @@ from gassst.tools.report_page import (
 from gassst.tools.report_plots import (
     along,
     bars,
+    beyond,
     curves,
     ranking,
     rates,
@@ -132,8 +133,7 @@ def _coverage(numbers: Numbers) -> str:
     ]
     rows = sorted(rows, key=lambda row: -row[1])
     note = f"Mean coverage of {len(depth)} windows of {size:,.0f} bases, by primary and supplementary alignments."
-    if depth.max() > usual_top(depth):
-        note += f" Peaks of up to {depth.max():,.0f} reach beyond the plot."
+    note += beyond(depth, usual_top(depth))
     if len(rows) > MOST_CONTIGS:
         note += f" The table has the {MOST_CONTIGS} longest of {len(rows):,} contigs."
     head = ("contig", "bases", "aligned bases", "coverage")
@@ -192,6 +192,7 @@ def _errors_by_cycle(numbers: Numbers) -> str:
         "Errors of the primary alignments by position in the read, in the order of sequencing, as a share "
         "of the reads that are long enough. A deletion counts at the base sequenced before it."
     )
+    note += beyond(percent[:, 0], usual_top(percent[:, 0]), " %")
     return panel("errors-by-cycle", title, note, plot_and_table(plot, table(title, head, rows)))
 
 
@@ -260,11 +261,10 @@ def _work(numbers: Numbers) -> str:
     return panel("work", title, "", table(title, ("", "number", "per read"), rows))
 
 
-def _extension_text(name: str, value: Any) -> str:
-    """Counters of `bands.base.Times`: two counts, the others ns, 0 where no clock was asked for."""
-    if name in ("calls", "pairs") or not isinstance(value, int):
-        return text_of(value)
-    return f"{value / 1e9:,.3f} s" if value else "not measured"
+def _extension_text(name: str, value: Any) -> str | None:
+    """Counters of `bands.base.Times`: ns of two clocks, counts; None for what was not measured."""
+    is_clock = name in ("compile", "kernel") and isinstance(value, int)
+    return (f"{value / 1e9:,.3f} s" if is_clock else text_of(value)) if value else None
 
 
 def _libraries(numbers: Numbers) -> str:
@@ -285,10 +285,11 @@ def _run(numbers: Numbers) -> str:
     panels = []
     for i, (group, values) in enumerate({"run": simple, **groups}.items()):
         write = _extension_text if group == "extension" else lambda _, value: text_of(value)
-        given = {name: value for name, value in values.items() if value is not None}
-        texts = {name.replace("_", " "): write(name, value) for name, value in given.items()}
-        if texts:
-            panels.append(panel(f"run-{i}", GROUPS.get(group, group), "", facts(texts)))
+        texts = {
+            name.replace("_", " "): write(name, each) for name, each in values.items() if each is not None
+        }
+        if known := {name: text for name, text in texts.items() if text}:
+            panels.append(panel(f"run-{i}", GROUPS.get(group, group), "", facts(known)))
     return "\n".join(panels)
 
 

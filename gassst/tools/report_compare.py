@@ -13,7 +13,7 @@ import numpy as np
 from gassst.model.stats import CONFIDENT
 from gassst.tools.report_numbers import STAGES, Numbers
 from gassst.tools.report_page import page, panel, plot_and_table, table, text_of
-from gassst.tools.report_plots import LINES, curves, svg
+from gassst.tools.report_plots import LINES, beyond, curves, svg, usual_top
 
 MOST_RUNS = len(LINES)  # lines of one plot that can be distinguished
 Curve = tuple[np.ndarray, np.ndarray]
@@ -40,9 +40,9 @@ def render(runs: dict[str, Numbers]) -> str:
         _parameters(runs),
         _plot(runs, "Mapping quality", qualities, "MAPQ", "% of reads with at least this", from_zero=False),
         _plot(runs, "Edit distance", edits, "errors of the best alignment", "% of mapped reads"),
-        _plot(runs, "Mismatches by cycle", mismatches, "cycle", "% of reads"),
+        _plot(runs, "Mismatches by cycle", mismatches, "cycle", "% of reads", is_long=True),
         _plot(runs, "Insert sizes", insert_sizes, "template length, bases", "% of pairs"),
-        _plot(runs, "Coverage", coverage, "% of the reference", "coverage / its mean"),
+        _plot(runs, "Coverage", coverage, "% of the reference", "coverage / its mean", is_long=True),
     ]
     if any(run.is_damaged for run in runs.values()):
         five, three = "C>T by distance from the 5' end", "G>A by distance from the 3' end"
@@ -80,8 +80,6 @@ def _figures(runs: dict[str, Numbers]) -> str:
                 None if one is None or other is None else form.replace(":", ":+").format(other - one)
             )
         body.append((name, *texts))
-    versions = [str(run.run.get("version", "–")) for run in runs.values()]
-    body.append(("version", *versions, *([""] if len(runs) == 2 else [])))
     head = "", *runs, *(["change"] if len(runs) == 2 else [])
     shown = table(title, head, body).replace(' class="text"', "")  # numbers, which stand below their heads
     return panel("figures", title, "", shown, wide=True)
@@ -98,13 +96,20 @@ def _plot(
     xlabel: str,
     ylabel: str,
     from_zero: bool = True,
+    is_long: bool = False,
 ) -> str:
-    """A panel with a curve of every run that has one, and the values in a table."""
+    """A panel with a curve of every run that has one, and the values in a table.
+
+    One along reads or contigs ends above what is usual.
+    """
     lines = {name: curve(run) for name, run in runs.items()}
     if not any(len(x) for x, _ in lines.values()):
         return ""  # a run that has no curve keeps its colour and its column
     identifier = re.sub("[^a-z0-9]+", "-", title.lower())
-    plot = svg(identifier, title, curves(lines, xlabel, ylabel, from_zero=from_zero), height=3.0)
+    drawn = [y for _, y in lines.values() if len(y)]
+    top = max(map(usual_top, drawn)) if is_long else np.inf
+    plot = svg(identifier, title, curves(lines, xlabel, ylabel, from_zero=from_zero, top=top), height=3.0)
+    note = beyond(np.concatenate(drawn), top).strip()
     found: dict[float, dict[str, float]] = {}
     for name, (x, y) in lines.items():
         for at, value in zip(x.tolist(), y.tolist(), strict=True):
@@ -113,7 +118,9 @@ def _plot(
         (f"{at:g}", *(f"{found[at][name]:,.3f}" if name in found[at] else "" for name in lines))
         for at in sorted(found)
     ]
-    return panel(f"panel-{identifier}", title, "", plot_and_table(plot, table(title, (xlabel, *lines), rows)))
+    return panel(
+        f"panel-{identifier}", title, note, plot_and_table(plot, table(title, (xlabel, *lines), rows))
+    )
 
 
 def qualities(run: Numbers) -> Curve:
@@ -124,9 +131,11 @@ def qualities(run: Numbers) -> Curve:
 
 
 def edits(run: Numbers) -> Curve:
-    """Share of the mapped reads by errors of their best alignment, in percent."""
+    """Share of the mapped reads by errors of their best alignment, in percent, but for the highest 0.5 %."""
     counts = np.array(list(run.errors.values()), np.int64)
-    return np.array(list(run.errors), np.int64), 100 * counts / max(int(counts.sum()), 1)
+    shares = 100 * counts / max(int(counts.sum()), 1)
+    kept = np.cumsum(shares) - shares < 99.5
+    return np.array(list(run.errors), np.int64)[kept], shares[kept]
 
 
 def mismatches(run: Numbers) -> Curve:
@@ -178,7 +187,8 @@ def _parameters(runs: dict[str, Numbers]) -> str:
         sets = [run.run.get(group, {}) for run in runs.values()]
         for name in dict.fromkeys(name for each in sets for name in each):
             values[f"{name.replace('_', ' ')}{how}"] = [each.get(name) for each in sets]
-    values["device"] = [run.run.get("device") for run in runs.values()]
+    for name in ("device", "version"):
+        values[name] = [run.run.get(name) for run in runs.values()]
     rows = [
         (name, *map(text_of, row)) for name, row in values.items() if any(value != row[0] for value in row)
     ]

@@ -37,11 +37,8 @@ header .facts {
 header .facts > :last-child { grid-column: 1/-1 }
 header .facts div { grid-template-columns: 5.5rem 1fr }
 dl, dd, figure { margin: 0 }
-.tiles {
-  display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .75rem;
-  margin-bottom: 1rem;
-}
-.tiles div { background: var(--tile); border-radius: .5rem; padding: .75rem 1rem }
+.tiles { display: flex; flex-wrap: wrap; gap: .75rem; margin-bottom: 1rem }
+.tiles div { flex: 1 1 min(12rem, 45%); background: var(--tile); border-radius: .5rem; padding: .75rem 1rem }
 .tiles dt { color: var(--muted); font-size: .85rem }
 .tiles dd { font-size: 1.6rem; font-weight: 600; font-variant-numeric: tabular-nums }
 .tiles small { display: block; font-size: .8rem; font-weight: 400; color: var(--muted) }
@@ -75,7 +72,6 @@ summary { cursor: pointer; color: var(--muted); font-size: .9rem; padding: .35re
 .small figcaption { font-size: .8rem; color: var(--muted); overflow-wrap: anywhere }
 .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
 @media (max-width: 30rem) {
-  .tiles div:last-child:nth-child(odd) { grid-column: 1/-1 }
   table { font-size: .75rem }
   th, td { padding-left: .45rem }
 }
@@ -175,7 +171,12 @@ def plot_and_table(plot: str, table: str) -> str:
 
 def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """A table whose first column names its rows: int with commas, float with two digits, text, None."""
-    titles = "".join(f'<th scope="col">{escape(title)}</th>' for title in head)
+    rows = list(rows)
+    texts = {at for row in rows for at, value in enumerate(row) if at and isinstance(value, str)}
+    kinds = [' class="text"' if at in texts else "" for at in range(len(head))]
+    titles = "".join(
+        f'<th scope="col"{kind}>{escape(title)}</th>' for kind, title in zip(kinds, head, strict=True)
+    )
     body = "\n".join(
         f'<tr><th scope="row">{escape(str(first))}</th>{"".join(map(_cell, rest))}</tr>'
         for first, *rest in rows

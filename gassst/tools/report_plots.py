@@ -142,8 +142,9 @@ def rates(percent: np.ndarray) -> Callable[[Any], None]:
         above.plot(cycle, percent[:, 0], color=BLUE, label="mismatches")
         below.plot(cycle, percent[:, 1], color=BLUE, label="insertions")
         below.plot(cycle, percent[:, 2], color=ORANGE, linestyle="--", label="deletions")
-        for axes, headroom in ((above, 1.25), (below, 1.5)):
-            axes.set_ylim(0, max(headroom * axes.dataLim.y1, 1e-3))
+        tops = usual_top(percent[:, 0]), np.inf
+        for axes, headroom, top in zip((above, below), (1.25, 1.5), tops, strict=True):
+            axes.set_ylim(0, max(headroom * min(axes.dataLim.y1, top), 1e-3))
             axes.set_ylabel("% of reads")
             axes.legend(loc="upper center", ncols=2, borderaxespad=0)
         figure.align_ylabels()
@@ -173,7 +174,12 @@ def two_ends(percent: np.ndarray) -> Callable[[Any], None]:
 
 
 def curves(
-    lines: dict[str, tuple[np.ndarray, np.ndarray]], xlabel: str, ylabel: str, *, from_zero: bool = True
+    lines: dict[str, tuple[np.ndarray, np.ndarray]],
+    xlabel: str,
+    ylabel: str,
+    *,
+    from_zero: bool = True,
+    top: float = np.inf,
 ) -> Callable[[Any], None]:
     """Lines by name, as x and y each; a legend names them where there are several."""
 
@@ -184,7 +190,7 @@ def curves(
         axes.set(xlabel=xlabel, ylabel=ylabel)
         axes.margins(x=0.01)
         if from_zero:
-            axes.set_ylim(0, max(1.08 * axes.dataLim.y1, 1e-9))
+            axes.set_ylim(0, max(1.08 * min(axes.dataLim.y1, top), 1e-9))
         axes.yaxis.set_major_formatter(plain)
         _whole_numbers(axes.xaxis)
         if len(lines) > 1:
@@ -193,16 +199,19 @@ def curves(
     return draw
 
 
-def usual_top(depth: np.ndarray) -> float:
-    """Where a plot of depth ends, float[w] by window; infinite where most windows are empty."""
-    return 4 * float(np.percentile(depth, 95)) or np.inf
+def usual_top(y: np.ndarray) -> float:
+    """Where a plot along reads or contigs ends: one cycle or repeat would flatten all the rest. Empty ends do not."""
+    return 2 * float(np.percentile(y, 95)) or np.inf
+
+
+def beyond(y: np.ndarray, top: float, unit: str = "") -> str:
+    """What to say of a plot that ends at `top`, '' where that is all."""
+    most = float(y.max(initial=0))
+    return f" Peaks of up to {plain(float(f'{most:.2g}'))}{unit} reach beyond the plot." if most > top else ""
 
 
 def along(x: np.ndarray, depth: np.ndarray, contigs: dict[str, int]) -> Callable[[Any], None]:
-    """Depth along contigs that lie one after the other, `x` in Mb; names where there is room for them.
-
-    The axis ends above the usual depth: one repeat would flatten all the rest.
-    """
+    """Depth along contigs that lie one after the other, `x` in Mb; names where there is room for them."""
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()

@@ -12,6 +12,7 @@ from gassst.model.stats import CONFIDENT
 from gassst.tools.report_compare import Curve, coverage, insert_sizes, mismatches, named
 from gassst.tools.report_numbers import Numbers
 from gassst.tools.report_page import panel, percent, table, tiles
+from gassst.tools.report_plots import beyond, usual_top
 
 HEAD = (
     "sample",
@@ -34,7 +35,6 @@ PLOTS: dict[str, tuple[Callable[[Numbers], Curve], str]] = {
     "Coverage": (coverage, "Along the reference, relative to the mean of the sample; the top is {y:.3g}."),
 }
 SMALL = 100, 32  # width and height of a small plot; the page scales it
-USUAL = 99.5  # percentile at which a plot ends: one repeat would flatten all others
 
 
 def overview(whole: Numbers) -> str:
@@ -58,7 +58,11 @@ def sections(whole: Numbers) -> list[str]:
         _row(name, output, run, whole.reference_bases)
         for output, (name, run) in zip(outputs, runs.items(), strict=True)
     ]
-    samples = panel("samples", "Samples", "", table("Samples", HEAD, rows), wide=True)
+    known = [
+        i for i, column in enumerate(zip(*rows, strict=True)) if any(value is not None for value in column)
+    ]
+    head, rows = tuple(HEAD[i] for i in known), [tuple(row[i] for i in known) for row in rows]
+    samples = panel("samples", "Samples", "", table("Samples", head, rows), wide=True)
     return [samples, *(_plots(title, runs) for title in PLOTS)]
 
 
@@ -90,9 +94,10 @@ def _plots(title: str, runs: dict[str, Numbers]) -> str:
     if not drawn:
         return ""
     right = max(float(x.max()) for x, _ in drawn)
-    top = max(float(np.percentile(y, USUAL)) for _, y in drawn)
+    most = max(float(y.max()) for _, y in drawn)
+    top = min(most, float(np.median([usual_top(y) for _, y in drawn])))  # the odd sample may reach beyond it
     figures = "".join(_small(name, *line, right, top) for name, line in lines.items())
-    text = note.format(x=right, y=top) + " All samples have the same scale."
+    text = f"{note.format(x=right, y=top)} All samples have the same scale.{beyond(np.array([most]), top)}"
     return panel(
         f"small-{title.split()[0].lower()}", title, text, f'<div class="small">{figures}</div>', wide=True
     )

@@ -132,7 +132,7 @@ def test_errors_beside_the_origin_cost_neither_bases_nor_length(world, tmp_path,
             last.append((f"{before}:{off}", reverse_complement(piece[-READ:])))
     files = [write(tmp_path / f"{i}.fq", reads) for i, reads in enumerate((one, last))]
     records, _ = mapped(world, tmp_path, *files, "--insert", "300,20", "--mode", mode)
-    for name, bases in one:
+    for name, _ in one:
         primary, part = (r for r in records if r.query_name == name and r.is_read1)
         before, length = int(name.split(":")[0]), abs(primary.template_length)
         assert primary.is_proper_pair and primary.mapping_quality >= 20

@@ -28,7 +28,7 @@ from gassst.model.layouts import HIT
 from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_records
 from gassst.tools import report
-from gassst.tools.report_plots import along, svg
+from gassst.tools.report_plots import along, beyond, svg, usual_top
 
 MISMATCHES, INSERTIONS, DELETIONS = 1, 2, 3
 UNMAPPED, REVERSE, SECONDARY, SUPPLEMENTARY = 0x4, 0x10, 0x100, 0x800
@@ -447,6 +447,16 @@ def test_coverage_names_the_contigs_that_are_wide_enough(contigs, seen, unseen):
     assert not any(f">{name}</text>" in plot for name in unseen)
 
 
+def test_one_cycle_or_repeat_does_not_flatten_a_plot():
+    usual = np.r_[38.0, np.linspace(0.1, 1, 99)]
+    assert (
+        usual_top(usual) < 2
+        and beyond(usual, usual_top(usual), " %") == " Peaks of up to 38 % reach beyond the plot."
+    )
+    assert not beyond(usual[1:], usual_top(usual[1:])) and usual_top(np.zeros(3)) == np.inf
+    assert beyond(np.array([12_345.0]), 1) == " Peaks of up to 12,000 reach beyond the plot."
+
+
 @pytest.mark.parametrize(
     ("of", "changed", "is_there"), [(1000, 300, True), (1000, 25, False), (10, 2, False), (0, 0, False)]
 )
@@ -504,32 +514,64 @@ def test_runs_side_by_side(runs):
     assert shown["reads"] == ["600", "600", "+0"] and shown["mapped"][1].startswith(("9", "100"))
     for title in ("Mapping quality", "Edit distance", "Mismatches by cycle", "Insert sizes", "Coverage"):
         assert title in page.headings and page.tables[title][0][1:] == ["again", "mouse"]
+    assert "version" not in shown  # as it is in both, and text among figures
     differ = {row[0]: row[1:] for row in page.tables["Parameters that differ"][1:]}
     assert differ["sensitivity"] == ["0", "2"] and "mode, as used" not in differ
     assert all(any(float(text) for text in row[1:]) for row in page.tables["Time by stage"][1:])
 
 
-@pytest.mark.external("chromium")
-@pytest.mark.parametrize("width", [1300, 400])
-@pytest.mark.parametrize("files", [["pairs.json"], ["again.json", "pairs.json"]], ids=["one", "two"])
-def test_a_browser_shows_the_page_without_cutting_it(runs, tmp_path, files, width):
-    """Neither a table nor a plot reaches beyond the window, on a desktop or a phone."""
-    page, picture = tmp_path / "page.html", tmp_path / "page.png"
-    assert main(["report", *(str(runs / name) for name in files), "-o", str(page)]) == 0
-    options = [
+def chromium(folder, page, *argv):
+    """What a browser writes of a page."""
+    flags = [
         "--headless",
         "--no-sandbox",
         "--disable-gpu",
         "--hide-scrollbars",
-        f"--user-data-dir={tmp_path}/p",
+        f"--user-data-dir={folder}/p",
     ]
-    window = f"--window-size={width},4000"
-    subprocess.run(["chromium", *options, window, f"--screenshot={picture}", page.as_uri()], check=True)
+    command = ["chromium", *flags, *argv, page.as_uri()]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+MEASURED = """<!DOCTYPE html><iframe width="WIDTH" height="3000" srcdoc="PAGE"></iframe><script>
+onload = () => {
+  const page = document.querySelector("iframe").contentDocument, faults = []
+  const box = (element) => element.getBoundingClientRect()
+  const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top
+  if (page.documentElement.scrollWidth > WIDTH) faults.push("page is cut")
+  for (const each of page.querySelectorAll("#figures .scroll"))
+    if (each.scrollWidth > each.clientWidth) faults.push("figures are cut")
+  for (const plot of page.querySelectorAll("svg")) {
+    const texts = [...plot.querySelectorAll("text")]
+    texts.forEach((one, i) => {
+      if (Math.min(box(one).width, box(one).height) < 5) faults.push("small: " + one.textContent)
+      if (box(one).left < box(plot).left - 1 || box(one).right > box(plot).right + 1)
+        faults.push("out: " + one.textContent)
+      for (const other of texts.slice(i + 1))
+        if (!apart(box(one), box(other))) faults.push(one.textContent + " on " + other.textContent)
+    })
+  }
+  document.body.textContent = "faults: " + faults.join("; ") + "."
+}</script>"""
+
+
+@pytest.mark.external("chromium")
+@pytest.mark.parametrize("width", [1300, 400])
+@pytest.mark.parametrize("kind", ["one", "two", "sheet"])
+def test_a_browser_shows_the_page_without_cutting_it(runs, sheet, tmp_path, kind, width):
+    """Neither a table nor a plot reaches beyond the window, on a desktop or a phone, and no words cover others."""
+    page, picture, measured = (tmp_path / name for name in ("page.html", "page.png", "measured.html"))
+    files = {"one": ["pairs.json"], "two": ["again.json", "pairs.json"], "sheet": [sheet / "s.json"]}[kind]
+    assert main(["report", *(str(runs / name) for name in files), "-o", str(page)]) == 0
+    chromium(tmp_path, page, f"--window-size={width},4000", f"--screenshot={picture}")
     with Image.open(picture) as image:
         shown = np.asarray(image.convert("L")).astype(int)
     assert shown.shape == (4000, width)
     paper = shown[0, 0]
-    assert (shown[:, 40:-40] != paper).any(axis=1).sum() > 1000 and (shown[:, -4:] == paper).all()
+    assert (shown[:, 40:-40] != paper).any(axis=1).sum() > 500 and (shown[:, -4:] == paper).all()
+    text = page.read_text(encoding="utf-8").replace("&", "&amp;").replace('"', "&quot;")
+    measured.write_text(MEASURED.replace("WIDTH", str(width)).replace("PAGE", text), encoding="utf-8")
+    assert ">faults: .<" in (found := chromium(tmp_path, measured, "--dump-dom")), found[-1000:]
 
 
 # The samples of a sheet
@@ -595,6 +637,20 @@ def test_no_histogram_of_a_sheet_adds_up_libraries(sheet):
         assert page.headings.count(title) == 1
     assert text.count("<figcaption>short</figcaption>") == 3
     assert report.render(json.loads((sheet / "s.json").read_text())) == text
+
+
+def test_an_odd_sample_does_not_flatten_the_others(sheet):
+    stats = json.loads((sheet / "s.json").read_text())
+    odd = stats["run"]["samples"][str(sheet / "long.bam")]["cycles"]
+    odd["mismatches"] = odd["reads"]
+    page = report.render(stats)
+    panel = page.partition('id="small-mismatches"')[2].partition("</section>")[0]
+    assert "Peaks of up to 100 reach beyond the plot." in panel
+    heights = [
+        [float(point.split(",")[1]) for point in part.partition('"')[0].split()]
+        for part in panel.split('points="')[1:]
+    ]
+    assert all(min(heights[i]) < 20 for i in (0, 2)) and max(heights[1]) == 0
 
 
 def test_small_plots_end_where_their_library_does(sheet):
