@@ -22,6 +22,8 @@ def write_profile(path, alphabet, nodes, seed, means=(-8, -7, -4)):
     def row(numbers):
         return " ".join("*" if p == 0 else f"{-np.log(p):.5f}" for p in numbers)
 
+    lines.append(f"COMPO {row(np.random.default_rng(seed + 1).dirichlet(np.full(len(letters), 1.0)))}")
+
     preferred = ""
     for k in range(nodes + 1):
         emission = rng.dirichlet(np.full(len(letters), 0.3))

@@ -13,7 +13,7 @@
 
 #include "tables.h"
 
-enum { PROFILE_LETTERS = 32, PROFILE_STEPS = 8, PROFILE_UNITS = 4096, PROFILE_STRIPE = 64, PROFILE_TOGETHER = 4 };
+enum { PROFILE_LETTERS = 32, PROFILE_STEPS = 8, PROFILE_UNITS = 4096, PROFILE_PAST = 31, PROFILE_WRONG = 32 };
 
 /* Of `trace`: what is impossible; where a cell comes from: bits 0 and 1 of a match, 2 of an insertion, 3 of a deletion. */
 enum { TRACE_LOW = -(1 << 30), TRACE_FROM = 3, TRACE_INSERTION = 4, TRACE_DELETION = 8 };
@@ -23,11 +23,11 @@ typedef struct {
     int64_t nodes, exits;      /* a hit ends at node `exits` or behind it */
     const float *steps;        /* [nodes + 1][8]: MM IM DM BM into the node, MI II at it, MD DD into it */
     const float *emission;     /* [nodes + 1][32] */
-    const int16_t *small;      /* [nodes + 1][8], then [nodes + 1][32], the same in 500ths of a bit */
+    const int16_t *small;      /* [nodes + 1][8][2], each twice, then [nodes + 1][32], the same in 500ths of a bit */
     const int32_t *whole;      /* [8][nodes + 1], then [32][nodes + 1], the same in PROFILE_UNITS of a natural logarithm */
-    const int8_t *bytes;       /* [32][stripes][PROFILE_STRIPE], emissions in thirds of a bit: profile_filter.h */
-    const uint8_t *codes;
-    const int64_t *offsets;
+    const float *enough;       /* of each sequence, the logarithm that a stretch without gaps needs to pass */
+    const uint8_t *text, *code; /* of all sequences, and the code of each byte, PROFILE_WRONG if it is no letter */
+    const int64_t *begins, *lengths;
     const volatile int32_t *stop;
 } profile_job;
 
@@ -39,19 +39,25 @@ typedef struct {
     char *operations;
 } profile_path;
 
-enum { PROFILE_PATH, PROFILE_SUM, PROFILE_NARROW, PROFILE_FILTER, PROFILE_KINDS };
+enum { PROFILE_PATH, PROFILE_SUM, PROFILE_NARROW, PROFILE_COMPOSITION, PROFILE_FILTER, PROFILE_KINDS };
 
 /* Natural logarithms of the odds of sequences first .. first + count - 1, at most `lanes` of them: the most probable path,
- * the sum over all; the path in lanes of 16 bits, and the best stretch without gaps in 8 bits (HMMER's first filter), which
- * are infinite where these are too narrow. `rows` has 3 (nodes + 1) vectors and begins with a cache line. */
+ * the sum over all; the path in lanes of 16 bits, infinite where these are too narrow; profile_filter.h. `rows` begins with
+ * a cache line, and with zeros before its first use. Returns the bits of all codes. */
 typedef struct {
     const char *name;
     int (*usable)(void);
     int32_t lanes[PROFILE_KINDS];
-    void (*score[PROFILE_KINDS])(const profile_job *, int64_t first, int64_t count, void *rows, double *logs);
+    int (*score[PROFILE_KINDS])(const profile_job *, int64_t first, int64_t count, void *rows, double *logs);
     /* `memory` has 6 (nodes + 1) int32 and (nodes + 1) bytes for each base, `path` nodes and bases for its operations. */
     void (*trace)(const profile_job *, int64_t number, void *memory, profile_path *path);
 } profile_kernels;
 
 extern LANES_HIDDEN const profile_kernels *const profile_tables[];
+
+/* Bytes for any score. */
+static inline size_t profile_memory(int64_t nodes)
+{
+    return (size_t)(nodes + 1) * 3 * 64 + (PROFILE_WRONG + 1) * (size_t)(nodes + 512) * 5 + 64;
+}
 #endif

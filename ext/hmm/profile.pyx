@@ -1,7 +1,7 @@
 """Profile hidden Markov models: `profile.h`. Arrays are those of `gassst.hmm.profile`, which checks them; `run` and `align`
 release the GIL."""
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
-from libc.stdlib cimport free, malloc
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
+from libc.stdlib cimport calloc, free, malloc
 
 include "../lanes/tables.pxi"
 
@@ -10,10 +10,11 @@ cdef extern from "profile.h" nogil:
         PROFILE_LETTERS
         PROFILE_STEPS
         PROFILE_UNITS
-        PROFILE_STRIPE
+        PROFILE_WRONG
         PROFILE_PATH
         PROFILE_SUM
         PROFILE_NARROW
+        PROFILE_COMPOSITION
         PROFILE_FILTER
         PROFILE_KINDS
     ctypedef struct profile_job:
@@ -22,9 +23,11 @@ cdef extern from "profile.h" nogil:
         const float *emission
         const int16_t *small
         const int32_t *whole
-        const int8_t *bytes
-        const uint8_t *codes
-        const int64_t *offsets
+        const float *enough
+        const uint8_t *text
+        const uint8_t *code
+        const int64_t *begins
+        const int64_t *lengths
         const int32_t *stop
     ctypedef struct profile_path:
         int64_t begin, end, first, last, count
@@ -34,12 +37,13 @@ cdef extern from "profile.h" nogil:
         const char *name
         int (*usable)() noexcept nogil
         int32_t lanes[PROFILE_KINDS]
-        void (*score[PROFILE_KINDS])(const profile_job *, int64_t first, int64_t count, void *rows, double *logs) noexcept nogil
+        int (*score[PROFILE_KINDS])(const profile_job *, int64_t first, int64_t count, void *rows, double *logs) noexcept nogil
         void (*trace)(const profile_job *, int64_t number, void *memory, profile_path *path) noexcept nogil
     const profile_kernels *const *profile_tables
+    size_t profile_memory(int64_t nodes)
 
-PATH, SUM, NARROW, FILTER = PROFILE_PATH, PROFILE_SUM, PROFILE_NARROW, PROFILE_FILTER
-UNITS, STRIPE = PROFILE_UNITS, PROFILE_STRIPE
+PATH, SUM, NARROW, COMPOSITION, FILTER = range(PROFILE_KINDS)
+UNITS, WRONG = PROFILE_UNITS, PROFILE_WRONG
 
 
 def instruction_sets():
@@ -48,31 +52,36 @@ def instruction_sets():
 
 
 cdef class Scorer:
-    """A profile and sequences: arrays of `profile_job`, `whole` and `small` in one dimension; `codes` uint8 below 31 and
-    `offsets` int64[n + 1]; the node that hits end at or behind. Scores are PATH, SUM, NARROW or FILTER (profile.h)."""
+    """A profile and sequences: arrays of `profile_job`, `whole` and `small` in one dimension, `code` uint8[256], `begins` and
+    `lengths` int64[n]; the node that hits end at or behind. Scores are PATH, SUM, NARROW, COMPOSITION or FILTER
+    (profile.h)."""
 
     cdef profile_job job
     cdef const profile_kernels *kernels
     cdef int32_t stopped
     cdef object arrays
     cdef int kind
+    cdef readonly int seen
+    """The bits of all codes so far."""
 
     def __init__(self, const float[:, ::1] steps, const float[:, ::1] emission, const int16_t[::1] small,
-                 const int32_t[::1] whole, const int8_t[:, :, ::1] thirds, const uint8_t[::1] codes, const int64_t[::1] offsets,
-                 int64_t exits, int kind, str instruction_set):
-        cdef int64_t size = steps.shape[0]
+                 const int32_t[::1] whole, const float[::1] enough, const uint8_t[::1] text, const uint8_t[::1] code,
+                 const int64_t[::1] begins, const int64_t[::1] lengths, int64_t exits, int kind, str instruction_set):
+        cdef int64_t size = steps.shape[0], k, n = begins.shape[0]
         self.kernels = <const profile_kernels *>lanes_find(<const lanes_head *const *>profile_tables, instruction_set)
-        if (steps.shape[1] != PROFILE_STEPS or emission.shape[1] != PROFILE_LETTERS or not codes.shape[0]
-                or thirds.shape[0] != PROFILE_LETTERS or thirds.shape[2] != PROFILE_STRIPE
-                or thirds.shape[1] != (size + PROFILE_STRIPE - 2) // PROFILE_STRIPE or size != emission.shape[0]
-                or small.shape[0] != (PROFILE_STEPS + PROFILE_LETTERS) * size or whole.shape[0] != small.shape[0]
-                or not 1 <= exits < size or not 0 <= kind < PROFILE_KINDS
-                or offsets[offsets.shape[0] - 1] != codes.shape[0]):
+        if (steps.shape[1] != PROFILE_STEPS or emission.shape[1] != PROFILE_LETTERS or not text.shape[0] or not n
+                or code.shape[0] != 256 or size != emission.shape[0] or lengths.shape[0] != n or enough.shape[0] != n
+                or small.shape[0] != (2 * PROFILE_STEPS + PROFILE_LETTERS) * size
+                or whole.shape[0] != (PROFILE_STEPS + PROFILE_LETTERS) * size
+                or not 1 <= exits < size or not 0 <= kind < PROFILE_KINDS):
             raise ValueError("sizes of the arrays of a profile")
-        self.arrays = steps, emission, small, whole, thirds, codes, offsets
+        for k in range(n):
+            if not 0 <= lengths[k] <= text.shape[0] - begins[k] or begins[k] < 0:
+                raise ValueError("a sequence outside of the text")
+        self.arrays = steps, emission, small, whole, enough, text, code, begins, lengths
         self.kind = kind
-        self.job = profile_job(size - 1, exits, &steps[0, 0], &emission[0, 0], &small[0], &whole[0], &thirds[0, 0, 0],
-                               &codes[0], &offsets[0], &self.stopped)
+        self.job = profile_job(size - 1, exits, &steps[0, 0], &emission[0, 0], &small[0], &whole[0], &enough[0], &text[0],
+                               &code[0], &begins[0], &lengths[0], &self.stopped)
 
     @property
     def lanes(self):
@@ -86,26 +95,30 @@ cdef class Scorer:
     def run(self, int64_t first, int64_t last, double[::1] logs):
         """Natural logarithms of the odds of sequences first .. last - 1."""
         cdef int64_t i = first, lanes = self.lanes
-        cdef int kind = self.kind
-        cdef void *space = malloc(3 * (self.job.nodes + 1) * 64 + 64)
+        cdef int kind = self.kind, seen = 0
+        cdef void *space = calloc(profile_memory(self.job.nodes) + 64, 1)
         cdef void *rows = <void *>((<size_t>space + 63) & ~<size_t>63)
         if space == NULL:
             raise MemoryError("no memory for the rows of a profile")
         with nogil:
             while i < last and not self.stopped:
-                self.kernels.score[kind](&self.job, i, min(last - i, lanes), rows, &logs[i])
+                seen |= self.kernels.score[kind](&self.job, i, min(last - i, lanes), rows, &logs[i])
                 i += lanes
             free(space)
+        self.seen |= seen
 
     def align(self, int64_t number):
         """The most probable stretch of one sequence: the natural logarithm of its odds, begin, end, first and last node, and
         its operations from the last to the first, as bytes."""
-        cdef int64_t n = self.job.offsets[number + 1] - self.job.offsets[number], size = self.job.nodes + 1
+        cdef int64_t n = self.job.lengths[number], size = self.job.nodes + 1
         cdef profile_path path
+        cdef int64_t i, begin = self.job.begins[number]
         cdef char *space = <char *>malloc(6 * 4 * size + n * size + n + size)
         if space == NULL:
             raise MemoryError("no memory for the alignment with a profile")
         path.operations = space + 6 * 4 * size + n * size
+        for i in range(begin, begin + n):
+            self.seen |= self.job.code[self.job.text[i]]
         try:
             with nogil:
                 self.kernels.trace(&self.job, number, space, &path)

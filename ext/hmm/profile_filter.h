@@ -1,53 +1,111 @@
-/* The best stretch without gaps, in thirds of a bit (profile.h): V(i, k) = max(V(i-1, k-1) + e(k), B), and B is -128, where
- * sums in 8 bits end. A second stretch matters only if the first one is good enough to pass, so that it need not be known.
- * Node q + 1 + l * stripes lies in lane l of stripe q: the node before it is in the stripe before. */
-#define FILTER_UNIT (0.69314718055994530942 / 3)
-#define FILTER_PARTS (LANES_BYTES ? PROFILE_STRIPE / LANES_BYTES : PROFILE_STRIPE) /* vectors of a stripe */
+/* What goes before the lanes of profile_lanes.h, included in the form of their sums: is there a good stretch without gaps,
+ * and is it only the composition? */
+#define FILTER_BAND 4 /* diagonals in registers */
+#define FILTER_LANES (LANES_BYTES ? LANES_BYTES : 1)
 
-static int ISA_(thirds)(double logs)
+/* Odds of letters in the order of the filter: node l * stripes + q + 1 in lane l of vector q. As many vectors as a band
+ * begins with stand behind the last again. */
+static void ISA_(filter_order)(const profile_job *job, int64_t stripes, float *to)
 {
-    return (int)floor(logs / FILTER_UNIT + 0.5);
+    for (int letter = 0; letter < PROFILE_LETTERS; letter++)
+        for (int64_t q = 0; q < stripes + FILTER_BAND - 1; q++)
+            for (int64_t l = 0, node; l < FILTER_LANES; l++) {
+                node = l * stripes + q % stripes + 1;
+                *to++ = node <= job->nodes ? job->emission[node * PROFILE_LETTERS + letter] : -INFINITY;
+            }
 }
 
-LANES_TARGET static void ISA_(filter)(const profile_job *job, int64_t first, int64_t count, void *memory, double *logs)
+/* The same in units of which 128 are enough. */
+LANES_TARGET static void ISA_(filter_scores)(const float *restrict odds, float enough, int64_t count, int8_t *restrict to)
 {
-    const int64_t nodes = job->nodes, *at = job->offsets + first, stripes = (nodes + PROFILE_STRIPE - 1) / PROFILE_STRIPE;
-    const int64_t size = stripes * FILTER_PARTS;
+    const float scale = 128 / enough;
+    for (int64_t i = 0; i < count; i++) {
+        const float score = odds[i] * scale, low = score > -128 ? score : -128, both = low < 127 ? low : 127;
+        to[i] = (int8_t)((int)(both + 128.5f) - 128);
+    }
+}
+
+/* A letter further on all diagonals of a band. One of them, or none, goes from the last vector on to the first. */
+#define FILTER_STEP(turned)                                                                     \
+    do {                                                                                        \
+        const int letter = job->code[*text++];                                                  \
+        const ISA_(I8) *row = scores + letter * size + q++;                                     \
+        seen |= letter;                                                                         \
+        if (turned < FILTER_BAND)                                                               \
+            sums[turned % FILTER_BAND] = ISA_(moved)(sums[turned % FILTER_BAND], none);         \
+        for (int d = 0; d < FILTER_BAND; d++)                                                   \
+            sums[d] = ADD_I8(sums[d], row[d]);                                                  \
+        signs &= sums[0] & sums[1];                                                             \
+        more &= sums[2] & sums[3];                                                              \
+    } while (0)
+
+/* HMMER's first filter (MSV), of one stretch: V(i, k) = max(V(i-1, k-1) + e(k), -128), which is where sums in 8 bits end.
+ * `logs` become 1 where a V is 0 or more, so that no maximum is kept but signs. */
+LANES_TARGET static int ISA_(filter)(const profile_job *job, int64_t first, int64_t count, void *memory, double *logs)
+{
+    const int64_t whole = (job->nodes + FILTER_LANES - 1) / FILTER_LANES;
+    const int64_t stripes = whole > FILTER_BAND ? whole : FILTER_BAND, size = stripes + FILTER_BAND - 1;
     const ISA_(I8) none = (ISA_(I8)){0} + (int8_t)-128;
-    ISA_(I8) *rows = memory, best[PROFILE_TOGETHER][FILTER_PARTS], before[FILTER_PARTS], most[FILTER_PARTS];
-    int64_t longest = 0;
-    memset(rows, -128, sizeof *rows * PROFILE_TOGETHER * size);
-    for (int s = 0; s < PROFILE_TOGETHER; s++) {
-        longest = s < count && at[s + 1] - at[s] > longest ? at[s + 1] - at[s] : longest;
-        for (int p = 0; p < FILTER_PARTS; p++)
-            best[s][p] = none;
-    }
-    for (int64_t i = 0; i < longest && !*job->stop; i++)
-        for (int s = 0; s < PROFILE_TOGETHER && s < count; s++) { /* one waits while others go on */
-            const int letter = i < at[s + 1] - at[s] ? job->codes[at[s] + i] : PROFILE_LETTERS - 1;
-            const ISA_(I8) *scores = (const ISA_(I8) *)(job->bytes + letter * stripes * PROFILE_STRIPE);
-            ISA_(I8) *row = rows + s * size, *last = row + size - FILTER_PARTS;
-            for (int p = 0; p < FILTER_PARTS; p++) {
-                before[p] = ISA_(moved)(last[p], p ? last[p - 1] : none);
-                most[p] = best[s][p];
+    const int64_t letters = PROFILE_LETTERS * size * FILTER_LANES;
+    float *made = memory, *odds = made + 16; /* what the scores are for */
+    ISA_(I8) *scores = (ISA_(I8) *)(odds + letters);
+    int seen = 0;
+    for (int64_t s = first; s < first + count && !*job->stop; s++) {
+        const uint8_t *const begin = job->text + job->begins[s], *const end = begin + job->lengths[s], *text;
+        ISA_(I8) signs = none, more = none;
+        int passes = 0;
+        if (*made == 0)
+            ISA_(filter_order)(job, stripes, odds);
+        if (*made != job->enough[s])
+            ISA_(filter_scores)(odds, *made = job->enough[s], letters, (int8_t *)scores);
+        for (int64_t band = 0; band < stripes; band += FILTER_BAND) {
+            ISA_(I8) sums[FILTER_BAND] = {none, none, none, none};
+            int64_t q = band < stripes - FILTER_BAND ? band : stripes - FILTER_BAND;
+            for (text = begin; text < end; q = 0) {
+                if (!q)
+                    FILTER_STEP(0);
+                while (q <= stripes - FILTER_BAND && text < end)
+                    FILTER_STEP(FILTER_BAND);
+                if (text < end)
+                    FILTER_STEP(3);
+                if (text < end)
+                    FILTER_STEP(2);
+                if (text < end)
+                    FILTER_STEP(1);
             }
-            for (int64_t q = 0; q < size; q += FILTER_PARTS)
-                for (int p = 0; p < FILTER_PARTS; p++) {
-                    const ISA_(I8) now = ADD_I8(before[p], scores[q + p]);
-                    before[p] = row[q + p];
-                    row[q + p] = now;
-                    most[p] = MAX_I8(most[p], now);
-                }
-            for (int p = 0; p < FILTER_PARTS; p++)
-                best[s][p] = most[p];
         }
-    for (int s = 0; s < PROFILE_TOGETHER && s < count; s++) {
-        const int move = ISA_(thirds)(log(3.0 / (at[s + 1] - at[s] + 3)));
-        int found = -128;
-        for (int l = 0; l < PROFILE_STRIPE; l++)
-            found = ((int8_t *)best[s])[l] > found ? ((int8_t *)best[s])[l] : found;
-        /* It begins at the cost of `move` and of any node, and ends at 3. */
-        const int score = found + 128 + move + ISA_(thirds)(log(2.0 / ((double)nodes * (nodes + 1)))) - 3;
-        logs[s] = score > 0 || found == 127 ? INFINITY : (score + move) * FILTER_UNIT - 3; /* loops take e^-3 */
+        signs &= more;
+        for (int l = 0; l < FILTER_LANES; l++)
+            passes |= ((int8_t *)&signs)[l] >= 0;
+        logs[s - first] = passes;
     }
+    return seen;
+}
+
+/* How much more probable letters are where the composition of the model may take turns with the usual one, as HMMER asks:
+ * a Markov model of two states, the transitions and the start in `steps`, the odds of letters in `emission` of no node. */
+LANES_TARGET static int ISA_(composition)(const profile_job *job, int64_t first, int64_t count, void *memory, double *logs)
+{
+    const float *t = job->steps;
+    VEC usual = SET(t[4]), model = SET(t[5]), exponent = SET(0);
+    int64_t longest = 0;
+    int seen = 0;
+    (void)memory;
+    for (int64_t s = first; s < first + count; s++)
+        longest = job->lengths[s] > longest ? job->lengths[s] : longest;
+    for (int64_t i = 0; i < longest && !*job->stop; i++) {
+        const BITS letter = FORM(letters)(job, first, count, i, &seen);
+        const VEC was = usual, odds = model * ISA_(lookup_single)(job->emission, letter);
+        usual = was * SET(t[0]) + odds * SET(t[2]);
+        model = was * SET(t[1]) + odds * SET(t[3]);
+        if (i % 16 == 15) {
+            const BITS large = usual + model > SET(0x1p40f);
+            exponent += IF(large, SET(64), SET(0));
+            usual *= IF(large, SET(0x1p-64f), SET(1));
+            model *= IF(large, SET(0x1p-64f), SET(1));
+        }
+    }
+    for (int l = 0; l < LANES && l < count; l++)
+        logs[l] = log((double)AT(usual, l) + AT(model, l)) + AT(exponent, l) * 0.69314718055994530942;
+    return seen;
 }

@@ -25,22 +25,22 @@
 #define LOGS 0
 #include "numbers.h"
 #include "profile_lanes.h"
+#include "profile_filter.h"
 #undef LARGEST
 #undef LOGS
 #undef KIND
 #undef INT
 #undef NARROW
-
-#include "profile_filter.h"
 #include "profile_trace.h"
 
 #define PROFILE_LANES(bytes) (LANES_BYTES ? LANES_BYTES / (bytes) : 1)
 static const profile_kernels ISA_(kernels) = {
     LANES_HEAD,
-    {PROFILE_LANES(4), PROFILE_LANES(4), PROFILE_LANES(2), PROFILE_TOGETHER},
-    {ISA_(score_largest_F32), ISA_(score_sum_F32), ISA_(score_largest_I16), ISA_(filter)},
+    {PROFILE_LANES(4), PROFILE_LANES(4), PROFILE_LANES(2), PROFILE_LANES(4), PROFILE_LANES(1)},
+    {ISA_(score_largest_F32), ISA_(score_sum_F32), ISA_(score_largest_I16), ISA_(composition), ISA_(filter)},
     ISA_(trace),
 };
 #undef PROFILE_LANES
-#undef FILTER_UNIT
-#undef FILTER_PARTS
+#undef FILTER_BAND
+#undef FILTER_LANES
+#undef FILTER_STEP

@@ -5,28 +5,49 @@
 #define UNIT (500 / 0.69314718055994530942)
 #define BASE 12000 /* as in HMMER */
 #define LOOKUP(table, letter) ISA_(lookup)(table, PROFILE_LETTERS, letter)
+#define STEP(k, i) ((VEC)((ISA_(I32)){0} + ((const int32_t *)steps)[PROFILE_STEPS * (k) + (i)])) /* a pair is one load */
 #else
 #define UNIT 1
 #define BASE NUMBER(1.0f)
 #define LOOKUP(table, letter) ISA_(lookup_single)(table, letter)
+#define STEP(k, i) SET(steps[PROFILE_STEPS * (k) + (i)])
 #endif
 
-LANES_TARGET static void FORM(score)(const profile_job *job, int64_t first, int64_t count, void *memory, double *logs)
+/* Letter i of each sequence, PROFILE_PAST behind its end. */
+LANES_TARGET static BITS FORM(letters)(const profile_job *job, int64_t first, int64_t count, int64_t i, int *seen)
 {
-    const int64_t nodes = job->nodes, exits = job->exits, *at = job->offsets + first;
+    BITS letters = (BITS){0} + PROFILE_PAST;
+    INT *const to = (INT *)&letters;
+    const int64_t *const begins = job->begins + first, *const lengths = job->lengths + first;
+    const uint8_t *const text = job->text + i, *const code = job->code;
+    int all = 0;
+    for (int l = 0; l < LANES && l < count; l++)
+        if (i < lengths[l]) {
+            const int letter = code[text[begins[l]]];
+            all |= letter;
+            to[l] = (INT)letter;
+        }
+    *seen |= all;
+    return letters & (BITS)((BITS){0} + PROFILE_LETTERS - 1);
+}
+
+LANES_TARGET static int FORM(score)(const profile_job *job, int64_t first, int64_t count, void *memory, double *logs)
+{
+    const int64_t nodes = job->nodes, exits = job->exits;
     VEC *match = memory, *insertion = match + nodes + 1, *deletion = insertion + nodes + 1;
     VEC loop = {0}, move = {0}, b, c = SET(NOTHING), j = c, n = SET(BASE);
     const VEC none = c, half = SET(UNIT * NUMBER(0.5));
 #if NARROW
-    const REAL *steps = job->small, *emission = steps + PROFILE_STEPS * (nodes + 1);
+    const REAL *steps = job->small, *emission = steps + 2 * PROFILE_STEPS * (nodes + 1);
 #else
     const REAL *steps = job->steps, *emission = job->emission;
     BITS length = {0};
     int32_t exponent[LANES_BYTES ? LANES_BYTES / 4 : 1] = {0};
 #endif
     int64_t longest = 0;
+    int seen = 0;
     for (int l = 0; l < LANES; l++) {
-        const int64_t *of = at + (l < count ? l : count - 1), bases = of[1] - of[0];
+        const int64_t bases = job->lengths[first + (l < count ? l : count - 1)];
         longest = bases > longest ? bases : longest;
 #if !NARROW /* where loops would be rounded to nothing */
         AT(length, l) = (INT)bases;
@@ -39,27 +60,29 @@ LANES_TARGET static void FORM(score)(const profile_job *job, int64_t first, int6
     b = TIMES(n, move);
     for (int64_t i = 0; i < longest && !*job->stop; i++) {
         VEC match_before = none, insertion_before = none, deletion_before = none, now = none, deleted = none, end = none;
-        BITS letter = {0};
-        for (int l = 0; l < LANES; l++) {
-            const int64_t *of = at + (l < count ? l : count - 1);
-            AT(letter, l) = i < of[1] - of[0] ? job->codes[of[0] + i] : PROFILE_LETTERS - 1;
-        }
+        const BITS letter = FORM(letters)(job, first, count, i, &seen);
         for (int64_t k = 1; k <= nodes; k++) {
-            const REAL *s = steps + PROFILE_STEPS * k;
             const VEC odds = LOOKUP(emission + PROFILE_LETTERS * k, letter);
-            const VEC into = PLUS(PLUS(TIMES(match_before, SET(s[0])), TIMES(insertion_before, SET(s[1]))),
-                                  PLUS(TIMES(deletion_before, SET(s[2])), TIMES(b, SET(s[3]))));
-            deleted = PLUS(TIMES(now, SET(s[6])), TIMES(deleted, SET(s[7])));
+            const VEC into = PLUS(PLUS(TIMES(match_before, STEP(k, 0)), TIMES(insertion_before, STEP(k, 1))),
+                                  PLUS(TIMES(deletion_before, STEP(k, 2)), TIMES(b, STEP(k, 3))));
+            deleted = PLUS(TIMES(now, STEP(k, 6)), TIMES(deleted, STEP(k, 7)));
             now = TIMES(into, odds);
             if (k >= exits)
+#if LARGEST /* a deletion is no gain but at the end */
+                end = PLUS(end, now);
+#else
                 end = PLUS(end, PLUS(now, deleted));
+#endif
             match_before = match[k];
             insertion_before = insertion[k];
             deletion_before = deletion[k];
             match[k] = now;
-            insertion[k] = PLUS(TIMES(match_before, SET(s[4])), TIMES(insertion_before, SET(s[5])));
+            insertion[k] = PLUS(TIMES(match_before, STEP(k, 4)), TIMES(insertion_before, STEP(k, 5)));
             deletion[k] = deleted;
         }
+#if LARGEST
+        end = PLUS(end, deleted);
+#endif
         j = PLUS(TIMES(j, loop), TIMES(end, half));
 #if NARROW /* where no letter is left, nothing ends */
         c = j;
@@ -98,9 +121,11 @@ LANES_TARGET static void FORM(score)(const profile_job *job, int64_t first, int6
         logs[l] = log((double)AT(c, l) * AT(move, l)) + exponent[l] * 0.69314718055994530942;
 #endif
     }
+    return seen;
 }
 #undef LARGE
 #undef DOWN
 #undef UNIT
 #undef BASE
 #undef LOOKUP
+#undef STEP

@@ -32,7 +32,7 @@ LANES_TARGET static int32_t ISA_(trace_row)(const profile_job *job, const int32_
 
 LANES_TARGET static void ISA_(trace)(const profile_job *job, int64_t number, void *memory, profile_path *path)
 {
-    const int64_t n = job->offsets[number + 1] - job->offsets[number], nodes = job->nodes, size = nodes + 1;
+    const int64_t n = job->lengths[number], nodes = job->nodes, size = nodes + 1;
     const double loop = log((double)n / (n + 3));
     int32_t *rows = memory, best = TRACE_LOW;
     uint8_t *marks = (uint8_t *)(rows + 6 * size);
@@ -42,7 +42,7 @@ LANES_TARGET static void ISA_(trace)(const profile_job *job, int64_t number, voi
     path->end = path->last = path->count = 0;
     for (i = 0; i < n && !*job->stop; i++) {
         int32_t *now = rows + (i & 1) * 3 * size;
-        const int32_t *emission = job->whole + (PROFILE_STEPS + job->codes[job->offsets[number] + i]) * size;
+        const int32_t *emission = job->whole + (PROFILE_STEPS + job->code[job->text[job->begins[number] + i]] % PROFILE_LETTERS) * size;
         const int32_t left = (int32_t)(loop * (double)(n - 1 - i) * PROFILE_UNITS);
         const int32_t match = ISA_(trace_row)(job, emission, (int32_t)(loop * (double)i * PROFILE_UNITS),
                                               rows + (~i & 1) * 3 * size, now, marks + i * size);

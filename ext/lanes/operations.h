@@ -14,7 +14,6 @@
 #undef MAX_I32
 #undef MIN_I32
 #undef ADD_I16
-#undef MAX_I8
 #undef ADD_I8
 #undef EQUAL_I16
 #undef EQUAL_I32
@@ -41,7 +40,6 @@ typedef LANES_VECTOR(int64_t) ISA_(I64);
 #define MAX_I32(a, b) ((ISA_(I32))_mm512_max_epi32((__m512i)(a), (__m512i)(b)))
 #define MIN_I32(a, b) ((ISA_(I32))_mm512_min_epi32((__m512i)(a), (__m512i)(b)))
 #define ADD_I16(a, b) ((ISA_(I16))_mm512_adds_epi16((__m512i)(a), (__m512i)(b)))
-#define MAX_I8(a, b) ((ISA_(I8))_mm512_max_epi8((__m512i)(a), (__m512i)(b)))
 #define ADD_I8(a, b) ((ISA_(I8))_mm512_adds_epi8((__m512i)(a), (__m512i)(b)))
 #define EQUAL_I16(a, b, yes, no)                                                                         \
     ((ISA_(I16))_mm512_mask_blend_epi16(_mm512_cmpeq_epi16_mask((__m512i)(a), (__m512i)(b)), (__m512i)(no), \
@@ -59,7 +57,6 @@ typedef LANES_VECTOR(int64_t) ISA_(I64);
 #define MAX_I32(a, b) ((ISA_(I32))_mm256_max_epi32((__m256i)(a), (__m256i)(b)))
 #define MIN_I32(a, b) ((ISA_(I32))_mm256_min_epi32((__m256i)(a), (__m256i)(b)))
 #define ADD_I16(a, b) ((ISA_(I16))_mm256_adds_epi16((__m256i)(a), (__m256i)(b)))
-#define MAX_I8(a, b) ((ISA_(I8))_mm256_max_epi8((__m256i)(a), (__m256i)(b)))
 #define ADD_I8(a, b) ((ISA_(I8))_mm256_adds_epi8((__m256i)(a), (__m256i)(b)))
 #define EQUAL_I16(a, b, yes, no) \
     ((ISA_(I16))_mm256_blendv_epi8((__m256i)(no), (__m256i)(yes), _mm256_cmpeq_epi16((__m256i)(a), (__m256i)(b))))
@@ -71,7 +68,6 @@ typedef LANES_VECTOR(int64_t) ISA_(I64);
 #else
 #define LANES_CHOOSE(T, B, test, yes, no) ((test) ? (yes) : (no))
 #endif
-#define MAX_I8(a, b) LANES_CHOOSE(ISA_(I8), ISA_(I8), (a) > (b), a, b)
 #define MAX_I32(a, b) LANES_CHOOSE(ISA_(I32), ISA_(I32), (a) > (b), a, b)
 #define MIN_I32(a, b) LANES_CHOOSE(ISA_(I32), ISA_(I32), (a) < (b), a, b)
 #define EQUAL_I16(a, b, yes, no) LANES_CHOOSE(ISA_(I16), ISA_(I16), (a) == (b), yes, no)

@@ -4,22 +4,26 @@ from numpy.typing import NDArray
 PATH: int
 SUM: int
 NARROW: int
+COMPOSITION: int
 FILTER: int
 UNITS: int
-STRIPE: int
+WRONG: int
 
 def instruction_sets() -> list[str]: ...
 
 class Scorer:
+    seen: int
     def __init__(
         self,
         steps: NDArray[np.float32],
         emission: NDArray[np.float32],
         small: NDArray[np.int16],
         whole: NDArray[np.int32],
-        thirds: NDArray[np.int8],
-        codes: NDArray[np.uint8],
-        offsets: NDArray[np.int64],
+        enough: NDArray[np.float32],
+        text: NDArray[np.uint8],
+        code: NDArray[np.uint8],
+        begins: NDArray[np.int64],
+        lengths: NDArray[np.int64],
         exits: int,
         kind: int,
         instruction_set: str,

@@ -6,6 +6,10 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gassst.errors import InputError, MissingFileError, UsageError
 
@@ -51,6 +55,21 @@ def texts_of(sequences: Iterable[str | bytes], most: int) -> list[bytes]:
             raise InputError(f"sequence {number}: has {len(text):,} letters; {most:,} are the limit")
         found.append(text)
     return found
+
+
+def joined(sequences: Iterable[str | bytes], most: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """uint8[letters] of all, and int64[n + 1]: where each begins, and the end. Errors are those of `texts_of`."""
+    parts: Any = texts_of(sequences, most) if isinstance(sequences, (str, bytes)) else list(sequences)
+    try:
+        text = "".join(parts).encode("latin-1", "replace")  # a byte for each letter
+    except TypeError:
+        parts = texts_of(parts, most)
+        text = b"".join(parts)
+    offsets = np.zeros(len(parts) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)), out=offsets[1:])
+    if len(parts) and np.diff(offsets).max() > most:
+        texts_of(parts, most)
+    return np.frombuffer(text, np.uint8), offsets
 
 
 def text_of(path: str | os.PathLike[str]) -> str:

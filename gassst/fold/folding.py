@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gassst._core.fold import OVERFLOW, Folder, instruction_sets, memory
 from gassst.errors import InputError, UsageError
-from gassst.files.batches import texts_of
+from gassst.files.batches import joined
 from gassst.fold.parameters import Parameters
 from gassst.workers.allocator import available_memory
 from gassst.workers.tasks import Progress, ProgressBar, run_problems, thread_count
@@ -156,14 +156,12 @@ def _rearranged(
 
 def encoded(sequences: Iterable[str | bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Codes 0 to 3 of all sequences, and their offsets."""
-    parts = texts_of(sequences, MOST_BASES)
-    offsets = np.append(0, np.cumsum([len(part) for part in parts])).astype(np.int64)
-    codes = CODES[np.frombuffer(b"".join(parts), np.uint8)]
+    text, offsets = joined(sequences, MOST_BASES)
+    codes = CODES[text]
     if codes.size and codes.max() > 3:
         at = int((codes > 3).argmax())
         number = int(np.searchsorted(offsets, at, "right"))
-        letter = chr(b"".join(parts)[at])
         raise InputError(
-            f"sequence {number}: {letter!r} at base {at - offsets[number - 1] + 1} is not one of ACGU"
+            f"sequence {number}: {chr(text[at])!r} at base {at - offsets[number - 1] + 1} is not one of ACGU"
         )
     return codes, offsets

@@ -11,10 +11,20 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst._core.profile import FILTER, NARROW, PATH, STRIPE, SUM, UNITS, Scorer, instruction_sets
+from gassst._core.profile import (
+    COMPOSITION,
+    FILTER,
+    NARROW,
+    PATH,
+    SUM,
+    UNITS,
+    WRONG,
+    Scorer,
+    instruction_sets,
+)
 from gassst.errors import InputError, UsageError
-from gassst.files.batches import text_of, texts_of
-from gassst.workers.allocator import aligned, available_memory
+from gassst.files.batches import joined, text_of
+from gassst.workers.allocator import available_memory
 from gassst.workers.tasks import Progress, ProgressBar, run_problems, thread_count
 
 Floats = NDArray[np.float64]
@@ -52,10 +62,38 @@ ANY = {AMINO: "XBJZOU", "ACGT": "NRYSWKMBDHV", "ACGU": "NRYSWKMBDHV"}  # score a
 MODES = ("local", "global")
 LEAST = -1024.0  # of natural logarithms in whole numbers: what is impossible
 STEPS = 7  # M->M M->I M->D I->M I->I D->M D->D of a node
-PAST = 31  # the code behind the end of a sequence
 MOST_BASES = 1 << 24
-PASSING = {"MSV": (FILTER, 0.02), "VITERBI": (NARROW, 0.001)}  # of random sequences that pass, as in HMMER
-COSTS = {PATH: 2.0, SUM: 2.0, NARROW: 1.0, FILTER: 0.05}  # of a cell, beside an alignment's
+PASSING = {"MSV": 0.02, "VITERBI": 0.001}  # of random sequences that pass, as in HMMER
+COSTS = {
+    PATH: 2.0,
+    SUM: 2.0,
+    NARROW: 1.0,
+    COMPOSITION: 0.01,
+    FILTER: 0.02,
+}  # of a cell, beside an alignment's
+TOGETHER = 8192  # sequences of a thread that go through all filters, so that their letters stay in the cache
+USUAL_RUN, MODEL_RUNS = (
+    400,
+    8,
+)  # letters of the usual composition, and the share of the model's nodes, as in HMMER
+
+
+class Texts(NamedTuple):
+    """Letters of sequences, in whatever order."""
+
+    text: NDArray[np.uint8]
+    begins: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, sequences: Iterable[str | bytes]) -> Texts:
+        """Those of text; errors are those of `joined`."""
+        text, offsets = joined(sequences, MOST_BASES)
+        return cls(text, offsets[:-1], np.diff(offsets))
+
+    def take(self, numbers: NDArray[np.int64]) -> Texts:
+        """Some of them."""
+        return Texts(self.text, self.begins[numbers], self.lengths[numbers])
 
 
 class Hits(NamedTuple):
@@ -127,8 +165,9 @@ class Profile:
         nodes, letters = int(head["LENG"]), len(self.alphabet)
         next(body, "")
         rows = [line.split() for line in body]
+        self._composition = None
         if rows and rows[0][:1] == ["COMPO"]:
-            rows = rows[1:]
+            self._composition = np.exp(-np.array(self._floats(rows.pop(0)[1:], letters)))
         if len(rows) < 3 * nodes + 3 or rows[3 * nodes + 2] != ["//"]:
             self._fail(f"is cut short: {nodes} nodes are wanted")
         emission = np.array([self._floats(rows[2 + 3 * k][1:], letters) for k in range(nodes)])
@@ -155,13 +194,18 @@ class Profile:
         return found
 
     def odds(self, mode: str = "local") -> tuple[Floats, Floats]:
-        """Steps float64[nodes + 1, 8], as `profile.h` has them, and odds of letters float64[nodes + 1, 32]."""
+        """Steps float64[nodes + 1, 8], as `profile.h` has them, and odds of letters float64[nodes + 1, 32].
+
+        Row 0 is of the composition.
+        """
         n, t = len(self), self._steps
         occupied = np.empty(n + 1)
         occupied[1] = t[0, 0] + t[0, 1]
         for k in range(2, n + 1):
             occupied[k] = occupied[k - 1] * (t[k - 1, 0] + t[k - 1, 1]) + (1 - occupied[k - 1]) * t[k - 1, 5]
         steps = np.zeros((n + 1, 8))
+        usual, model = USUAL_RUN + 1, n / MODEL_RUNS + 1
+        steps[0, :6] = 1 - 1 / usual, 1 / usual, 1 / model, 1 - 1 / model, 0.999, 0.001
         steps[2:, 0], steps[2:, 1], steps[2:, 2] = t[1:n, 0], t[1:n, 3], t[1:n, 5]
         if mode == "local":
             steps[1:, 3] = occupied[1:] / (occupied[1:] * np.arange(n, 0, -1)).sum()
@@ -174,6 +218,9 @@ class Profile:
         frequencies = frequencies / frequencies.sum()
         emission = np.zeros((n + 1, 32))
         letters = len(self.alphabet)
+        emission[0] = 1
+        if self._composition is not None:
+            emission[0, :letters] = self._composition / frequencies
         emission[1:, :letters] = self._match / frequencies
         with np.errstate(divide="ignore"):
             emission[1:, letters] = np.exp(
@@ -195,7 +242,7 @@ class Profile:
         letters of IUPAC that stand for several. A sequence of no letters has -inf. Raises InputError for one that has
         other letters, UsageError for a mode that there is not, or threads that make no sense.
         """
-        return self._bits(texts_of(sequences, MOST_BASES), SUM, threads, progress, mode)
+        return self._bits(Texts.of(sequences), SUM, threads, progress, mode)
 
     def viterbi(
         self,
@@ -206,7 +253,7 @@ class Profile:
         progress: Progress | bool | None = None,
     ) -> Floats:
         """As `forward`, of the most probable alignment alone."""
-        return self._bits(texts_of(sequences, MOST_BASES), PATH, threads, progress, mode)
+        return self._bits(Texts.of(sequences), PATH, threads, progress, mode)
 
     def align(
         self,
@@ -221,25 +268,26 @@ class Profile:
         Bits are within 0.05 of those of single hits. Raises what `forward` raises, and UsageError where sequences times
         nodes take too much memory.
         """
-        texts = texts_of(sequences, MOST_BASES)
-        needed = max(map(len, texts), default=0) * (len(self) + 1) * thread_count(threads)
+        texts = Texts.of(sequences)
+        lengths = texts.lengths.tolist()
+        needed = max(lengths, default=0) * (len(self) + 1) * thread_count(threads)
         if needed > available_memory():
             raise UsageError(f"alignments of these sequences take {needed / 2**30:.1f} GiB of memory")
-        found: list[Any] = [(0,) * 5 + (b"",)] * len(texts)
+        found: list[Any] = [(0,) * 5 + (b"",)] * len(lengths)
 
         def one(scorer: Scorer, first: int, last: int, _: Floats) -> None:
             for k in range(first, last):
                 found[k] = scorer.align(k)
 
         order, _ = self._run(texts, PATH, threads, progress, mode, one)
-        aligned = [Alignment(-np.inf, 0, 0, 0, 0, "")] * len(texts)
+        aligned = [Alignment(-np.inf, 0, 0, 0, 0, "")] * len(lengths)
         for k, (log, begin, end, first, last, operations) in zip(order.tolist(), found, strict=True):
             if not operations:
                 continue
             lead = first - 1 if mode == "global" else 0  # nodes left out before the first letter are one step
             runs = [(len(list(run)), chr(what)) for what, run in groupby(operations[::-1])]
-            runs = [(begin, "S"), (lead, "D"), *runs, (len(texts[k]) - end, "S")]
-            bits = float(_bits_of(np.array(log), np.array(len(texts[k]))))
+            runs = [(begin, "S"), (lead, "D"), *runs, (lengths[k] - end, "S")]
+            bits = float(_bits_of(np.array(log), np.array(lengths[k])))
             cigar = "".join(f"{count}{what}" for count, what in runs if count)
             aligned[k] = Alignment(bits, begin, end, first - 1 - lead, last, cigar)
         return aligned
@@ -266,15 +314,16 @@ class Profile:
         """Sequences with an E-value of at most `e_value`, by their `forward` score.
 
         As in HMMER, two filters come first. One lets sequences pass whose best stretches without gaps score as those of
-        2 % of random ones, the other those whose best alignment scores as that of one in 1,000. So a sequence may be
-        missing that scores by many weak alignments alone. Sequences and errors are those of `forward`. Raises
-        UsageError for an E-value of 0 or less, and InputError for a file without STATS LOCAL MSV, VITERBI or FORWARD.
+        2 % of random ones, the other those whose best alignment scores as that of one in 1,000. Both take off what the
+        composition of the sequence explains. So a sequence may be missing that scores by many weak alignments, or by
+        its composition alone. Sequences and errors are those of `forward`. Raises UsageError for an E-value of 0 or
+        less, and InputError for a file without STATS LOCAL MSV, VITERBI or FORWARD.
         """
         if not e_value > 0:
             raise UsageError(f"e_value: {e_value} is not above 0")
-        texts = texts_of(sequences, MOST_BASES)
-        kept, bits = self._passing(texts, threads, progress)
-        values = self.e_values(bits, len(texts))
+        several = list(sequences) if not isinstance(sequences, (str, bytes)) else sequences
+        kept, bits = self.passing(several, threads=threads, progress=progress)
+        values = self.e_values(bits, len(several))
         best = np.flatnonzero(values <= e_value)
         best = best[np.argsort(-bits[best], kind="stable")]
         return Hits(kept[best], bits[best], values[best])
@@ -287,67 +336,109 @@ class Profile:
         progress: Progress | bool | None = None,
     ) -> tuple[NDArray[np.int64], Floats]:
         """The sequences that `search` scores, as int64[m], and their `forward` scores; errors are those of `search`."""
-        return self._passing(texts_of(sequences, MOST_BASES), threads, progress)
-
-    def _passing(
-        self, texts: list[bytes], threads: int | None, progress: Progress | bool | None
-    ) -> tuple[NDArray[np.int64], Floats]:
-        kept = np.arange(len(texts))
-        for name, (kind, share) in PASSING.items():
+        least = []
+        for name, share in PASSING.items():
             if name not in self._statistics:
                 self._fail(f"has no STATS LOCAL {name}: hmmbuild of HMMER 3 writes it")
             mu, slope = self._statistics[name]
-            least = mu - np.log(-np.log1p(-share)) / slope
-            bits = self._bits([texts[k] for k in kept.tolist()], kind, threads, progress)
-            kept, progress = kept[bits >= least], None
-        return kept, self._bits([texts[k] for k in kept.tolist()], SUM, threads, None)
+            least.append(mu - np.log(-np.log1p(-share)) / slope)
+        several = sequences if isinstance(sequences, (str, bytes)) else list(sequences)
+        size = TOGETHER * thread_count(threads)
+        bar = ProgressBar(progress, float(len(several)))
+        found = [(np.empty(0, np.int64), np.empty(0))]
+        for first in range(0, len(several), size):
+            try:
+                kept, biases = self._filtered(Texts.of(several[first : first + size]), least[0], threads)
+            except InputError:
+                self._refuse(Texts.of(several))  # by its number among all
+                raise
+            found.append((first + kept, biases))
+            bar.add(min(size, len(several) - first))
+        kept, biases = (np.concatenate(part) for part in zip(*found, strict=True))
+        texts = Texts.of([several[k] for k in kept.tolist()])
+        passes = np.flatnonzero(self._bits(texts, NARROW, threads, None) - biases / np.log(2) >= least[1])
+        bits = self._bits(texts.take(passes), SUM, threads, None)
+        bar.finish()
+        return kept[passes], bits
+
+    def _filtered(self, texts: Texts, least: float, threads: int | None) -> tuple[NDArray[np.int64], Floats]:
+        """Those with a good stretch without gaps, whatever their composition, and what that explains."""
+        kept = np.arange(len(texts.lengths))
+        biases = np.zeros(len(kept))
+        for is_first in (True, False):
+            some = texts.take(kept)
+            if not is_first and self._composition is not None:
+                biases = self._logs(some, COMPOSITION, threads, None)
+            if is_first or self._composition is not None:
+                enough = self._enough(some.lengths, least, biases)
+                passes = self._logs(some, FILTER, threads, None, enough=enough) > 0
+                kept, biases = kept[passes], biases[passes]
+        return kept, biases
+
+    def _enough(self, lengths: NDArray[np.int64], least: float, biases: Floats) -> NDArray[np.float32]:
+        """The logarithm of the odds that a stretch without gaps needs: for `least` bits, or to gain by a second one."""
+        n, move = len(self), np.log(3 / (lengths + 3))
+        around = move + np.log(1 / (n * (n + 1)))
+        null = lengths * np.log(np.maximum(lengths, 1) / (lengths + 1)) - np.log(lengths + 1)
+        wanted = least * np.log(2) + null + biases + 3 - move  # loops take e^-3
+        return np.maximum(np.floor(8 * (np.minimum(wanted, 0) - around)) / 8, 1).astype(np.float32)
 
     def _bits(
         self,
-        texts: list[bytes],
+        texts: Texts,
         kind: int,
         threads: int | None,
         progress: Progress | bool | None,
         mode: str = "local",
     ) -> Floats:
-        order, logs = self._run(texts, kind, threads, progress, mode, Scorer.run)
+        return _bits_of(self._logs(texts, kind, threads, progress, mode), texts.lengths)
+
+    def _logs(
+        self,
+        texts: Texts,
+        kind: int,
+        threads: int | None,
+        progress: Progress | bool | None,
+        mode: str = "local",
+        enough: NDArray[np.float32] | None = None,
+    ) -> Floats:
+        order, logs = self._run(texts, kind, threads, progress, mode, Scorer.run, enough)
         found = np.empty_like(logs)
         found[order] = logs
-        return _bits_of(found, np.fromiter(map(len, texts), float, len(texts)))
+        return found
 
     def _run(
         self,
-        texts: list[bytes],
+        texts: Texts,
         kind: int,
         threads: int | None,
         progress: Progress | bool | None,
         mode: str,
         call: Callable[[Scorer, int, int, Floats], object],
+        enough: NDArray[np.float32] | None = None,
     ) -> tuple[NDArray[np.int64], Floats]:
-        """Sequences in the order of their lengths, and what `call` writes for each of them."""
+        """Sequences in the order of their lengths, or of what is `enough`, and what `call` writes for each of them."""
         if mode not in MODES:
             raise UsageError(f"mode {mode!r}: must be local or global")
         count = thread_count(threads)
-        lengths = np.fromiter(map(len, texts), np.int64, len(texts))
-        order, logs = np.argsort(lengths, kind="stable"), np.full(len(texts), -np.inf)
-        cost = lengths[order].astype(float) * len(self) * COSTS[kind]
+        order = np.argsort(texts.lengths if enough is None else enough, kind="stable")
+        text, begins, lengths = texts.take(order)
+        logs = np.full(len(lengths), -np.inf)
+        cost = lengths.astype(float) * len(self) * COSTS[kind]
         bar = ProgressBar(progress, float(cost.sum()))
         if lengths.any():
-            letters = b"".join([texts[k] for k in order.tolist()]).translate(self._table)
-            codes = np.frombuffer(letters, np.uint8)
-            if codes.max() == PAST:
-                self._refuse(texts)
-            offsets = np.append(0, np.cumsum(lengths[order]))
-            logs_of, odds_of, small, whole, thirds = self._tables_of(mode)
-            steps, emission = odds_of if kind == SUM else logs_of
+            logs_of, odds_of, small, whole = self._tables_of(mode)
+            steps, emission = odds_of if kind in (SUM, COMPOSITION) else logs_of
             scorer = Scorer(
                 steps,
                 emission,
                 small,
                 whole,
-                thirds,
-                codes,
-                offsets,
+                np.ones(len(order), np.float32) if enough is None else enough[order],
+                text,
+                self._table,
+                begins,
+                lengths,
                 1 if mode == "local" else len(self),
                 kind,
                 instruction_sets()[0],
@@ -357,56 +448,56 @@ class Profile:
                 call(scorer, first, last, logs)
 
             run_problems(cost, run, count, scorer.stop, bar, 1 if call is not Scorer.run else scorer.lanes)
+            if scorer.seen & WRONG:
+                self._refuse(texts)
         bar.finish()
         return order, logs
 
     def _tables_of(self, mode: str) -> tuple[Any, ...]:
-        """Steps and odds: logarithms, as they are, 500ths of a bit, `UNITS` of logarithms; stripes of thirds."""
+        """Steps and odds: logarithms, as they are, 500ths of a bit, `UNITS` of logarithms."""
         if mode not in self._made:
             odds = self.odds(mode)
             with np.errstate(divide="ignore"):
                 logs = [np.log(table) for table in odds]
             both = [np.maximum(table, LEAST) for table in logs]
             small = [np.maximum(table * (500 / np.log(2)), -32768) for table in both]
-            thirds = aligned((32, -(-len(self) // STRIPE), STRIPE), np.int8)
-            ordered = np.full((32, thirds[0].size), -128.0)
-            ordered[:, : len(self)] = np.clip(np.rint(both[1][1:].T * (3 / np.log(2))), -128, 127)
-            thirds[:] = ordered.reshape(32, STRIPE, -1).transpose(0, 2, 1)
+            small[0] = np.repeat(small[0], 2, axis=1)
             self._made[mode] = (
                 [table.astype(np.float32) for table in logs],
                 [table.astype(np.float32) for table in odds],
                 np.rint(np.concatenate([table.ravel() for table in small])).astype(np.int16),
                 np.rint(np.concatenate([table.T.ravel() for table in both]) * UNITS).astype(np.int32),
-                thirds,
             )
         return self._made[mode]
 
     @cached_property
-    def _table(self) -> bytes:
-        """The code of each byte, PAST of those that are no letter."""
-        table = np.full(256, PAST, np.uint8)
+    def _table(self) -> NDArray[np.uint8]:
+        """The code of each byte, WRONG of those that are no letter."""
+        table = np.full(256, WRONG, np.uint8)
         for code, letters in enumerate([*self.alphabet, ANY[self.alphabet]]):
             table[[ord(letter) for letter in letters + letters.lower()]] = code
         if self.alphabet != AMINO:
             table[[ord(letter) for letter in "TtUu"]] = 3
-        return table.tobytes()
+        return table
 
     @property
     def _letters(self) -> str:
         return self.alphabet + ("X" if self.alphabet == AMINO else "N")
 
-    def _refuse(self, texts: list[bytes]) -> NoReturn:
-        """Names the first letter that is none."""
-        for number, text in enumerate(texts, 1):
-            at = text.translate(self._table).find(PAST)
-            if at >= 0:
+    def _refuse(self, texts: Texts) -> None:
+        """Names the first letter that is none, if any."""
+        for number, (begin, length) in enumerate(
+            zip(texts.begins.tolist(), texts.lengths.tolist(), strict=True), 1
+        ):
+            letters = texts.text[begin : begin + length]
+            if (wrong := self._table[letters] == WRONG).any():
+                at = int(wrong.argmax())
                 raise InputError(
-                    f"sequence {number}: {chr(text[at])!r} at letter {at + 1} is not one of {self._letters}"
+                    f"sequence {number}: {chr(letters[at])!r} at letter {at + 1} is not one of {self._letters}"
                 )
-        raise AssertionError
 
 
-def _bits_of(logs: Floats, lengths: Floats) -> Floats:
+def _bits_of(logs: Floats, lengths: NDArray[np.int64]) -> Floats:
     """Against random letters of a length of that mean."""
     odds = logs - lengths * np.log(np.maximum(lengths, 1) / (lengths + 1)) + np.log(lengths + 1)
     return np.asarray(odds / np.log(2))

@@ -50,31 +50,60 @@ def codes_of(p, several):
     return [[letters.index(letter) for letter in text.upper()] for text in several]
 
 
+def scores(p, texts, kind, **options):
+    return p._logs(profile.Texts.of(texts), kind, 2, None, **options)
+
+
 def plain_filter(p, codes):
-    """The best stretch without gaps, in whole thirds of a bit; infinite where a second one might add to it."""
+    """The logarithm of the odds of the best stretch without gaps."""
     with np.errstate(divide="ignore"):
-        emission = np.maximum(np.rint(np.log2(p.odds()[1]) * 3), -99)
-    nodes, length = len(p), len(codes)
-    move = np.floor(3 * np.log2(3 / (length + 3)) + 0.5)
-    begin = move + np.floor(3 * np.log2(2 / (nodes * (nodes + 1))) + 0.5)
-    match, best = np.full(nodes + 1, begin), begin - 3
+        emission = np.log(p.odds()[1])
+    match, best = np.zeros(len(p) + 1), 0.0
     for code in codes:
-        match[1:] = np.maximum(match[:-1] + emission[1:, code], begin)
-        best = max(best, match.max() - 3)
-    null = length * np.log2(length / (length + 1)) - np.log2(length + 1)
-    return np.inf if best > 0 else (best + move) / 3 - 3 / np.log(2) - null
+        match[1:] = np.maximum(match[:-1], 0) + emission[1:, code]
+        best = max(best, match.max())
+    return best
 
 
-@pytest.mark.parametrize(("alphabet", "nodes"), [("amino", 12), ("DNA", 12), ("amino", 150)])
-def test_the_filter_is_that_of_plain_code(alphabet, nodes, tmp_path, instruction_set):
+def plain_composition(p, codes):
+    """Sum over all ways through both compositions, in double precision."""
+    usual, model, run = 0.999, 0.001, len(p) / 8
+    for code in codes:
+        model *= p.odds()[1][0, code]
+        usual, model = (
+            usual * 400 / 401 + model / (run + 1),
+            usual / 401 + model * run / (run + 1),
+        )
+    return np.log(usual + model)
+
+
+@pytest.mark.parametrize(("alphabet", "nodes"), [("amino", 12), ("DNA", 12), ("amino", 150), ("DNA", 700)])
+def test_filters_are_those_of_plain_code(alphabet, nodes, tmp_path, instruction_set):
     best = write_profile(tmp_path / "x.hmm", alphabet, nodes, 1)
     p, rng = Profile(tmp_path / "x.hmm"), np.random.default_rng(2)
     several = ["".join(rng.choice(list(p.alphabet), rng.integers(1, 90))) for _ in range(150)]
-    several += [best[:6], several[3] + best[2:9] + several[4]]
-    found = p._bits([text.encode() for text in several], profile.FILTER, 2, None)
-    assert np.allclose(found, [plain_filter(p, codes) for codes in codes_of(p, several)], atol=1e-9)
-    assert 0 < np.isinf(found).sum() < len(found)
-    assert np.isinf(p._bits([best.encode() * 9], profile.FILTER, 1, None)).all()
+    several += [best[:6], several[3] + best[2:9] + several[4], best[nodes // 2 :], best[-9:] * 40]
+    several += [p.alphabet[int(p.odds()[1][0, : len(p.alphabet)].argmax())] * 400]
+    codes = codes_of(p, several)
+    wanted = np.array([plain_filter(p, one) for one in codes])
+    for share in (
+        0.9,
+        1.1,
+    ):  # scores are in units of the 128th of what is enough, which is more than a letter's
+        enough = np.where(wanted > 5, np.minimum(wanted, 60) * share, 9).astype(np.float32)
+        assert np.array_equal(scores(p, several, profile.FILTER, enough=enough) > 0, wanted > enough)
+    assert (wanted > 5).sum() > 20
+    wanted = [plain_composition(p, one) for one in codes]
+    assert (
+        np.allclose(scores(p, several, profile.COMPOSITION), wanted, rtol=1e-6, atol=1e-4)
+        and max(wanted) > 30
+    )
+
+
+def test_a_search_is_a_forward_of_what_passes(tmp_path, instruction_set):
+    best = write_profile(tmp_path / "x.hmm", "amino", 30, 1)
+    p, rng = Profile(tmp_path / "x.hmm"), np.random.default_rng(2)
+    several = ["".join(rng.choice(list(p.alphabet), 60)) for _ in range(150)]
     hits = p.search([*several, best * 3], 1e-3)
     assert hits.numbers[0] == len(several) and (hits.e_values <= 1e-3).all()
     assert np.allclose(hits.bits, p.forward([[*several, best * 3][k] for k in hits.numbers]))
@@ -172,10 +201,10 @@ def test_narrow_lanes_are_near_wide_ones(alphabet, tmp_path, instruction_set):
     several = ["".join(rng.choice(list(p.alphabet), k)).encode() for k in range(100, 170)]
     several += [several[k][:50] + best.encode() + several[k][50:] for k in range(5)]
     wide = p.viterbi(several)
-    narrow = p._bits(several, profile.NARROW, 1, None)
+    narrow = p._bits(profile.Texts.of(several), profile.NARROW, 1, None)
     assert ((narrow - wide > 0) & (narrow - wide < 1.5)).all()
     best = write_profile(tmp_path / "x.hmm", alphabet, 60, 1)
-    assert np.isinf(Profile(tmp_path / "x.hmm")._bits([best.encode()], profile.NARROW, 1, None)).all()
+    assert np.isinf(scores(Profile(tmp_path / "x.hmm"), [best], profile.NARROW)).all()
 
 
 def test_e_values_are_of_the_file(tmp_path):
