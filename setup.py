@@ -85,7 +85,6 @@ SOURCES = {
     "contig_lines": "ext/io/contig_lines.pyx",
     "filters": "ext/search/filters.pyx",
     "thesis_filters": "ext/thesis/thesis_filters.pyx",
-    "bookkeeping": "ext/search/bookkeeping.pyx",
     "alignments": "ext/search/alignments.pyx",
     "selection": "ext/search/selection.pyx",
     "tandem": "ext/search/tandem.pyx",

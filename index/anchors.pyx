@@ -1,8 +1,6 @@
-"""The occurrences of the seeds of a batch of reads become candidates.
+"""The occurrences of the seeds of reads become candidates: anchors, sorted and merged by diagonal, and their buckets.
 
-Passes over the batch, each without the GIL: `gather` (ranges of positions, from `seeds.Seeds`, to anchors, sorted and
-merged by diagonal, read by read, positions asked for ahead of time) and `best_supported` / `buckets`
-(anchors to buckets of diagonals). Everything runs on the read's canonical orientation (`seeds.orient`).
+Everything runs on the read's canonical orientation (`seeds.orient`).
 """
 
 import numpy as np
@@ -107,11 +105,10 @@ cdef class Anchors:
         return np.asarray(read_strand), np.asarray(diagonal), np.asarray(offset), np.asarray(length)
 
 
-def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] active, context, scored, rejected):
+def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] active, context):
     """Anchors of the active reads: the occurrences of their seeds, sorted by strand and diagonal, runs merged.
 
-    Seeds that touch or overlap on one diagonal are one longer exact match. Anchors in a bucket that was scored
-    before are left out: the whole band of that bucket is known. So are those on a rejected diagonal.
+    Seeds that touch or overlap on one diagonal are one longer exact match.
 
     Parameters
     ----------
@@ -121,10 +118,6 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
     active : uint32[a]
     context : search.context.BatchContext
         Of n reads. Read: `shift`; `flip`, as anchors come in the order of the canonical strand.
-    scored : search.arrays.KeysByRead
-        The buckets scored before.
-    rejected : search.arrays.KeysByRead
-        The diagonals rejected before.
 
     Returns
     -------
@@ -133,8 +126,6 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
         Anchors of active read i are start[i] .. start[i + 1].
     """
     cdef const uint8_t[::1] flip = context.flip
-    cdef const uint64_t[::1] scored_keys = scored.keys, rejected_keys = rejected.keys
-    cdef const int64_t[::1] scored_start = scored.start, rejected_start = rejected.start
     cdef Anchors out = Anchors()
     cdef KeyBuffer buffer = KeyBuffer()
     cdef Py_ssize_t a = active.shape[0], i, j
@@ -142,8 +133,7 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
     cdef int64_t[::1] start = start_array
     cdef const uint32_t *p = &positions[0] if positions.shape[0] else NULL
     cdef const coordinate_t *copied = NULL
-    cdef const uint64_t *in_scored = &scored_keys[0] if scored_keys.shape[0] else NULL
-    cdef const uint64_t *in_rejected = &rejected_keys[0] if rejected_keys.shape[0] else NULL
+    cdef keys_t none = keys_t(NULL, 0, 0)
     cdef int shift = context.shift
     cdef uint32_t r
     cdef read_t read
@@ -158,8 +148,7 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
                     prefetch(p + seeds.seeds[j].lo)
                     prefetch(p + seeds.seeds[j].lo + seeds.seeds[j].count - 1)
             read = read_t(r, flip[r], shift, seeds.seeds + seeds.start[i], seeds.start[i + 1] - seeds.start[i], p,
-                          copied, keys_t(in_scored + scored_start[r], scored_start[r + 1] - scored_start[r], 0),
-                          keys_t(in_rejected + rejected_start[r], rejected_start[r + 1] - rejected_start[r], 0))
+                          copied, none, none)
             gather_read(&read, buffer, out)
         start[a] = out.n
     return out.take() + (start_array,)
@@ -213,7 +202,10 @@ cdef inline bint is_among(keys_t *known, uint64_t key, bint restart) noexcept no
 
 
 cdef Py_ssize_t merge_anchors(const uint64_t *keys, Py_ssize_t n, read_t *read, const columns_t *out) noexcept nogil:
-    """Anchors of the sorted keys of a read that are in no scored bucket and on no rejected diagonal; returns how many."""
+    """Anchors of the sorted keys of a read that are in no scored bucket and on no rejected diagonal; returns how many.
+
+    The whole band of a scored bucket is known.
+    """
     # Locals: the compiler cannot know that what is written does not change them.
     cdef uint32_t *read_strand = out.read_strand
     cdef coordinate_t *diagonal = out.diagonal
@@ -252,46 +244,12 @@ cdef Py_ssize_t merge_anchors(const uint64_t *keys, Py_ssize_t n, read_t *read, 
     return m
 
 
-def best_supported(anchors, int shift):
-    """For every read the bucket whose anchors cover most bases: the likeliest place, scored before all others.
-
-    Parameters
-    ----------
-    anchors : search.arrays.Anchors
-        c anchors. Read: `read_strand`, `diagonal`, `length`, `start`.
-    shift : int
-        log2 of the bucket span.
-
-    Returns
-    -------
-    read_strand : uint32[b], bucket : uint32[b]
-        One row for each read that has anchors.
-    """
-    cdef const int64_t[::1] start = anchors.start
-    cdef Py_ssize_t a = start.shape[0] - 1, i, n = 0
-    cdef columns_t columns = columns_of(anchors)
-    rs_array, bucket_array = np.empty(a, np.uint32), np.empty(a, np.uint32)
-    cdef uint32_t[::1] rs_out = rs_array, bucket_out = bucket_array
-    with nogil:
-        for i in range(a):
-            n += best_bucket(&columns, NULL, start[i], start[i + 1], shift, &rs_out[n], &bucket_out[n])
-    return rs_array[:n].copy(), bucket_array[:n].copy()
-
-
-cdef columns_t columns_of(candidates):
-    """The columns of `search.arrays.Candidates`, which must outlive them. Nothing is written to them."""
-    cdef const uint32_t[::1] read_strand = candidates.read_strand
-    cdef const coordinate_t[::1] diagonal = candidates.diagonal
-    cdef const uint16_t[::1] offset = candidates.offset, length = candidates.length
-    if read_strand.shape[0] == 0:
-        return columns_t(NULL, NULL, NULL, NULL)
-    return columns_t(<uint32_t *>&read_strand[0], <coordinate_t *>&diagonal[0], <uint16_t *>&offset[0],
-                     <uint16_t *>&length[0])
-
-
 cdef bint best_bucket(const columns_t *anchors, const uint8_t *chosen, Py_ssize_t first, Py_ssize_t stop, int shift,
                       uint32_t *read_strand, uint32_t *bucket) noexcept nogil:
-    """`best_supported` of one read, of the rows from `first` to before `stop`; returns whether it has an anchor."""
+    """The bucket of a read whose anchors cover most bases: the likeliest place, scored before all others.
+
+    Of the rows from `first` to before `stop` that are `chosen`, if not NULL; returns whether there is an anchor.
+    """
     cdef uint32_t here, current_bucket = 0xffffffff, current_strand = 0xffffffff, support = 0, best = 0
     cdef Py_ssize_t j
     for j in range(first, stop):
@@ -307,41 +265,12 @@ cdef bint best_bucket(const columns_t *anchors, const uint8_t *chosen, Py_ssize_
     return best > 0
 
 
-def buckets(candidates, int shift, known):
-    """Distinct buckets of sorted candidates, without those already scored in this stage.
-
-    Parameters
-    ----------
-    candidates : search.arrays.Candidates
-        c candidates, ascending by read, those of one bucket next to each other. Read: `read_strand`, `diagonal`.
-    shift : int
-        log2 of the bucket span.
-    known : search.arrays.Buckets
-        From `best_supported`: at most one bucket of each read, ascending.
-
-    Returns
-    -------
-    read_strand : uint32[n], bucket : uint32[n]
-    """
-    cdef const uint32_t[::1] known_read_strand = known.read_strand, known_bucket = known.bucket
-    cdef Py_ssize_t c = len(candidates), n = 0
-    cdef columns_t columns = columns_of(candidates)
-    cdef buckets_t scored = buckets_t(NULL, NULL, known_bucket.shape[0]), found
-    rs_array, bucket_array = np.empty(c, np.uint32), np.empty(c, np.uint32)
-    cdef uint32_t[::1] rs_out = rs_array, bucket_out = bucket_array
-    if scored.n:
-        scored.read_strand, scored.bucket = <uint32_t *>&known_read_strand[0], <uint32_t *>&known_bucket[0]
-    if c:
-        found = buckets_t(&rs_out[0], &bucket_out[0], 0)
-        with nogil:
-            distinct_buckets(&columns, c, shift, &scored, &found)
-        n = found.n
-    return rs_array[:n].copy(), bucket_array[:n].copy()
-
-
 cdef void distinct_buckets(const columns_t *candidates, Py_ssize_t c, int shift, const buckets_t *known,
                            buckets_t *found) noexcept nogil:
-    """`buckets` of c candidates; appends to `found`, which is empty and has room for as many."""
+    """The distinct buckets of c candidates, but for the known ones; `found` is empty, and has room for as many.
+
+    Candidates ascend by read, those of one bucket next to each other. At most one bucket of each read is known.
+    """
     # Locals: the compiler cannot know that what is written does not change them.
     cdef const uint32_t *read_strand = candidates.read_strand
     cdef const coordinate_t *diagonal = candidates.diagonal

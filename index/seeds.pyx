@@ -92,29 +92,26 @@ def of_reads(packed, plan):
 
     Returns
     -------
-    errors : uint16[n], words : uint8[n], lead : uint32[n], flip : uint8[n], digest : uint64[n]
+    errors : uint16[n], flip : uint8[n], digest : uint64[n]
         As `BatchContext` has them.
     """
     cdef const uint32_t[::1] lengths = packed.lengths, plane_start = packed.plane_start
     cdef const uint64_t[:, ::1] planes = packed.planes
-    cdef const uint8_t[::1] known = plan.known_lengths.view(np.uint8), words_of = plan.words
+    cdef const uint8_t[::1] known = plan.known_lengths.view(np.uint8)
     cdef const uint16_t[::1] errors_of = plan.errors
     cdef Py_ssize_t n = lengths.shape[0], r
-    cdef uint32_t half_a_bucket = <uint32_t>1 << <int>plan.shift >> 1
     cdef bint is_known = True
-    arrays = tuple(np.empty(n, dtype) for dtype in (np.uint16, np.uint8, np.uint32, np.uint8, np.uint64))
+    arrays = tuple(np.empty(n, dtype) for dtype in (np.uint16, np.uint8, np.uint64))
     cdef uint16_t[::1] errors = arrays[0]
-    cdef uint8_t[::1] words = arrays[1], flip = arrays[3]
-    cdef uint32_t[::1] lead = arrays[2]
-    cdef uint64_t[::1] digest = arrays[4]
+    cdef uint8_t[::1] flip = arrays[1]
+    cdef uint64_t[::1] digest = arrays[2]
     for r in range(n):
         is_known &= known[lengths[r]]
     if not is_known:
         plan.prepare(packed.lengths)
     with nogil:
         for r in range(n):
-            errors[r], words[r] = errors_of[lengths[r]], words_of[lengths[r]]
-            lead[r] = 32 * <uint32_t>words[r] - half_a_bucket
+            errors[r] = errors_of[lengths[r]]
             flip[r] = orient_read(&planes[plane_start[r], 0] if lengths[r] else NULL, lengths[r], &digest[r])
     return arrays
 

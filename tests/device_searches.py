@@ -10,9 +10,6 @@ from gassst.gpu.device import Engine
 from gassst.gpu.search import DeviceSearch
 from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_pairs, batch_of_records
-from gassst.search import (
-    single,
-)
 from gassst.search.arrays import GlobalResult
 from gassst.search.context import BatchContext
 from gassst.search.host import HostBackend
@@ -151,7 +148,7 @@ def expected(context: BatchContext) -> tuple[GlobalResult, Stats]:
     """What the host finds, and what it counts."""
     counts = Stats()
     with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
-        return single.search(HostBackend(context, bands, counts)), counts
+        return HostBackend(context, bands, counts).search(), counts
 
 
 def assert_same_result(found: GlobalResult | None, expected: GlobalResult) -> None:

@@ -62,7 +62,7 @@ cdef class LocalAligner(LocalParts):
         Parameters
         ----------
         pairs : search.context.PairContext
-            Read: `mate`, `insert`, `borders`, `rescuable`. Of the context `shift`, `lead`, `words` and `library.table`, too.
+            Read: `mate`, `insert`, `borders`, `rescuable`. Of the context `library.table`, too.
         decided : uint8[n]
             Mates that keep their places.
         worth, edit_phred : int, float

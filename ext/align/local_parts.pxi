@@ -102,7 +102,7 @@ cdef class LocalParts(LocalBands):
         Of a read that is split near a diagonal (uint32[d], int64[d]), the part on it is a place of its own. Where
         several places lie in the band of the line of a read, it is found out where they begin.
         """
-        cdef const uint8_t[::1] words = self.context.words
+        cdef const uint8_t[::1] words = self.context.plan.words
         cdef const uint8_t *far = <const uint8_t *>self.rooms[FAR].p
         cdef row_t *row = <row_t *>self.rooms[PRIMARY].p
         cdef Py_ssize_t i
@@ -385,7 +385,7 @@ cdef bint hangs_over(LocalParts self, const local_place_t *place) noexcept nogil
 
 
 cdef int note_begun(LocalParts self, const uint8_t *words) except -1 nogil:
-    """Set where places begin of which several lie in the band of the line of their read."""
+    """Set where places begin of which several lie in the band of the line of their read; `words` of bands, by length."""
     cdef local_place_t *place = <local_place_t *>self.rooms[KNOWN].p
     cdef const local_line_t *line = <const local_line_t *>self.rooms[LINES].p
     cdef int64_t *rows = <int64_t *>self.rooms[ROWS].p
@@ -399,7 +399,7 @@ cdef int note_begun(LocalParts self, const uint8_t *words) except -1 nogil:
         while i < self.n_known and place[i].read_strand >> 1 == line[l].read_strand >> 1:
             away = llabs(place[i].diagonal - line[l].last_diagonal)
             if (place[i].read_strand == line[l].read_strand
-                    and away <= max(place[i].width, 64 * <int64_t>words[line[l].read_strand >> 1],
+                    and away <= max(place[i].width, 64 * <int64_t>words[self.ground.lengths[line[l].read_strand >> 1]],
                                 llabs(line[l].last_diagonal - line[l].first_diagonal))):
                 crowded |= away > 0
                 rows[n] = i

@@ -122,8 +122,8 @@ cdef class BandsInWindows:
 
     cdef object context
     cdef planes_t reference, strands
-    cdef const uint32_t[::1] lengths, plane_start, lead
-    cdef const uint8_t[::1] words_of_read, conversions
+    cdef const uint32_t[::1] lengths, plane_start
+    cdef const uint8_t[::1] band_words, conversions
     cdef uint16_t[:, ::1] of_words
     cdef uint8_t[::1] wanted
     cdef words_t words
@@ -137,7 +137,7 @@ cdef class BandsInWindows:
         packed = self.context = context.packed
         self.reference, self.strands = planes_of(context.reference.planes), planes_of(packed.planes)
         self.lengths, self.plane_start, self.conversions = packed.lengths, packed.plane_start, packed.conversions
-        self.lead, self.words_of_read = context.lead, context.words
+        self.band_words = context.plan.words
         self.of_words, self.wanted = np.empty((2, MAX_READ_LENGTH), np.uint16), np.empty(max(most, 1), np.uint8)
         self.words.at, self.words.next = &self.of_words[0, 0], &self.of_words[1, 0]
         self.strip.wanted, self.strip.shift = &self.wanted[0], context.shift
@@ -157,7 +157,8 @@ cdef class BandsInWindows:
         if high < max(low, 0) or (high >> strip.shift) - first >= self.most:
             return 0
         strip.n, strip.found = (high >> strip.shift) - first + 1, 0
-        strip.start, strip.width = (first << strip.shift) - self.lead[r], 64 * self.words_of_read[r]
+        strip.width = 64 * self.band_words[m]
+        strip.start = (first << strip.shift) - (strip.width - (1 << strip.shift) >> 1)
         memset(strip.wanted, 0, strip.n)
         if self.conversions.shape[0]:
             conversion = conversion_of_strand(self.conversions[r], read_strand & 1)

@@ -41,9 +41,9 @@ def choose_pairs(found, selected, context, pairs, double unpaired_phred, double 
 
     Parameters
     ----------
-    found : search.backend.Grouped
+    found : search.arrays.Grouped
         Of n reads. Read: `bands`.
-    selected : search.backend.Selected
+    selected : search.arrays.Selected
         Read: `rows`, `start`, `summary`, of which `n_reported` changes.
     context : search.context.BatchContext
         Read: `lengths`, `flip`, `digest`, `library.table`.

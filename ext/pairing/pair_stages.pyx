@@ -15,7 +15,6 @@ from libc.stdlib cimport free
 from libc.string cimport memmove, memset
 
 from gassst._core.anchors cimport Anchors, best_bucket, buckets_t, distinct_buckets
-from gassst._core.bookkeeping cimport merge
 from gassst._core.clock cimport now
 from gassst._core.contigs cimport contigs_before
 from gassst._core.coordinates cimport coordinate_t, place_key, place_of_key, strand_of_key
@@ -24,7 +23,7 @@ from gassst._core.key_sort cimport first_from, sort_keys, sort_nearly
 from gassst._core.layouts cimport NO_SCORE
 from gassst._core.orientation cimport leads, partner_of, partner_strand, partner_window, window_t, windows_of, windows_t
 from gassst._core.rooms cimport enlarged, room_t
-from gassst._core.stages cimport ACTIVE, BUCKETS, GOES_ON, PLACES, REJECTED_STARTS, SCORED_STARTS, STARTS, Stages, place_t
+from gassst._core.stages cimport ACTIVE, BUCKETS, GOES_ON, PLACES, REJECTED_STARTS, SCORED_STARTS, STARTS, Stages, merge, place_t
 
 cdef enum:
     # Errors by which a place may be worse than the best one of its read and still be looked around. The other mate may

@@ -47,102 +47,9 @@ from gassst._core.rooms cimport enlarged, room_t
 from gassst._core.sam_flags cimport REVERSE, SECONDARY, UNMAPPED
 from gassst._core.seeds cimport reads_t
 from gassst._core.selection cimport place_t
+from gassst._core.stages cimport PROFILE_CELLS
 
 from gassst.model.layouts import HIT, READ_SUMMARY
-
-
-cdef struct minimum_t:
-    int64_t band
-    uint16_t end, reach
-
-
-def local_minima(const uint16_t[:, ::1] profile, const uint32_t[::1] read_strand, const coordinate_t[::1] band_start,
-                 const uint32_t[::1] lengths, const uint16_t[::1] limit):
-    """Every end of an alignment within the limit that is better than its neighbours.
-
-    The bands of one read and strand are laid over each other, taking the smallest number of errors for every
-    end; where every seed was looked at this is exactly the last row of the full dynamic programming matrix, cut off
-    at the limit. Reported is the leftmost end of every stretch of equal values whose neighbours are higher.
-
-    Parameters
-    ----------
-    profile : uint16[b, B]
-        Errors by end diagonal of every band.
-    read_strand : uint32[b], band_start : int64[b]
-        Sorted by read and strand, then by `band_start`.
-    lengths : uint32[n]
-    limit : uint16[n]
-        Errors allowed in each read.
-
-    Returns
-    -------
-    band : int64[k], end : uint16[k]
-        Row of `profile` and diagonal offset of each alignment, in the order of read, strand and position.
-    reach : uint16[k]
-        Further ends of equal value to the right of it.
-    """
-    cdef Py_ssize_t b = profile.shape[0], width = profile.shape[1], i, j, stop, n = 0
-    cdef Py_ssize_t cells = 0, c, at, run
-    cdef uint32_t lim
-    cdef int64_t span
-    cdef minimum_t *found = NULL
-    cdef room_t room
-    cdef int64_t[::1] band
-    cdef uint16_t[::1] end, reach
-    for i in range(b):  # widest connected stretch of bands
-        if i == 0 or read_strand[i] != read_strand[i - 1] or band_start[i] > band_start[i - 1] + width:
-            run = width
-        else:
-            run += band_start[i] - band_start[i - 1]
-        cells = max(cells, run)
-    value_array = np.empty(max(cells, 1), np.uint16)
-    origin_array = np.empty(max(cells, 1), np.int64)
-    cdef uint16_t[::1] value = value_array
-    cdef int64_t[::1] origin = origin_array
-    memset(&room, 0, sizeof(room))
-    try:
-        with nogil:
-            i = 0
-            while i < b:
-                stop = i + 1
-                while (stop < b and read_strand[stop] == read_strand[i]
-                       and band_start[stop] <= band_start[stop - 1] + width):
-                    stop += 1
-                span = band_start[stop - 1] - band_start[i] + width
-                for c in range(width):
-                    value[c], origin[c] = profile[i, c], i
-                for c in range(width, span):
-                    value[c] = NO_SCORE
-                for j in range(i + 1, stop):
-                    at = band_start[j] - band_start[i]
-                    for c in range(width):
-                        if profile[j, c] < value[at + c]:
-                            value[at + c] = profile[j, c]
-                            origin[at + c] = j
-                lim = limit[read_strand[i] >> 1]
-                found = <minimum_t *>enlarged(&room, (n + span) * sizeof(minimum_t))
-                c = 0
-                while c < span:
-                    if value[c] > lim:  # as nearly all are
-                        c += 1
-                        continue
-                    run = c
-                    while run + 1 < span and value[run + 1] == value[c]:
-                        run += 1
-                    if ((c == 0 or value[c - 1] > value[c])
-                            and (run + 1 == span or value[run + 1] > value[c])):
-                        found[n] = minimum_t(origin[c], <uint16_t>(band_start[i] + c - band_start[origin[c]]),
-                                             <uint16_t>(run - c))
-                        n += 1
-                    c = run + 1
-                i = stop
-        band_array, end_array, reach_array = np.empty(n, np.int64), np.empty(n, np.uint16), np.empty(n, np.uint16)
-        band, end, reach = band_array, end_array, reach_array
-        for i in range(n):
-            band[i], end[i], reach[i] = found[i].band, found[i].end, found[i].reach
-    finally:
-        free(room.p)
-    return band_array, end_array, reach_array
 
 
 cdef coordinate_t ungapped_diagonal(planes_t reference, coordinate_t diagonal, planes_t reads, int64_t first, int64_t m,
@@ -367,7 +274,7 @@ cdef class Traces:
         for i in range(N_ROOMS):
             free(self.rooms[i].p)
 
-    def rows(self, found, context, handle, Py_ssize_t most_cells, local=None):
+    def rows(self, found, context, handle, local=None):
         """The reported places of a batch as alignments, with a row for every unmapped read.
 
         Parameters
@@ -379,8 +286,6 @@ cdef class Traces:
         handle : bands.base.ReadsHandle or None
             The reads, where they are open. Kernels of the host are called without the interpreter's lock. None: a device
             has aligned all places (`found.traced`).
-        most_cells : int
-            Of bands that are walked back at once.
         local : search.arrays.BatchResult, optional
             Rows of the batch with clipped ends. Only reads that have no place there are aligned. Bases that hang over the
             end of a contig are clipped where that scores more, and scores are affine.
@@ -416,7 +321,7 @@ cdef class Traces:
         if n == 0:
             return np.empty(0, HIT), summary_array, np.empty(0, np.uint32)
         self.open_reads(handle, reads_of(context.packed), context.rater)
-        self.most_cells, self.costs = most_cells, costs_of(context.params.scoring)
+        self.costs = costs_of(context.params.scoring)
         if with_local:
             runs = local.cigars
             self.n_runs = runs.shape[0]
@@ -525,7 +430,7 @@ cdef class Traces:
                 if place[row[i]].words == 1 << width:
                     some[m] = row[i]
                     m += 1
-                if m and (i == gapped - 1 or m << width + 6 >= self.most_cells):
+                if m and (i == gapped - 1 or m << width + 6 >= PROFILE_CELLS):
                     walked = self.walk(place, some, <uint32_t>m, width, centred, walked)
                     m = 0
         return 0

@@ -24,9 +24,6 @@ typedef struct {
     int64_t n_reads;
     int gaps;
     const uint8_t *scores;     /* PST_4 or PST_5, whichever the filter needs */
-    const uint64_t *verified;  /* sorted place_key(read_strand, bucket) */
-    int64_t n_verified;
-    int bucket_shift;
     const struct bound_kernels *kernels;
 } job_t;
 

@@ -12,7 +12,6 @@ from gassst._core.filters cimport (  # its own: named, so that the build sees a 
     columns_t,
     filter_t,
     job_t,
-    keep_t,
 )
 
 cdef extern from "filters.h" nogil:
@@ -53,10 +52,6 @@ cdef int _reads(
     return _planes(planes, &job.reads)
 
 
-cdef tuple _columns_of(candidates):
-    return candidates.read_strand, candidates.diagonal, candidates.offset, candidates.length
-
-
 cdef int64_t pass_filter(const filter_t *one, job_t *job) noexcept nogil:
     """Run a filter on the candidates of a job; returns what it returns."""
     job.scores, job.gaps = one.scores, one.gaps
@@ -68,32 +63,15 @@ cdef class Filter:
 
 
 def filter_of(str name, int gaps):
-    """The `Filter` called "band32", for alignments with up to `gaps` gap bases."""
+    """The `Filter` called "band32", for alignments with up to `gaps` gap bases.
+
+    It knows the least errors of the whole read on the 32 diagonals around the candidate (`ext/isa/bound_band.h`), and
+    rejects where these are more than the limit, and no alignment within the limit and with so many gap bases leaves
+    the 32 diagonals.
+    """
     cdef Filter one = Filter()
     one.of = filter_t(keep_band, NULL, gaps, True)
     return one
-
-
-cdef tuple run_filter(keep_t keep, job_t *job, candidates, limits, packed, reference_planes):
-    """Runs one filter over the batch with the GIL released; returns the four arrays of what it passes."""
-    cdef int64_t kept
-    columns = _columns_of(candidates)
-    reads = packed.planes, packed.plane_start, packed.lengths
-    job.n = len(columns[0])
-    if job.n == 0:
-        return columns
-    survivors = tuple(np.empty_like(column) for column in columns)
-    _columns(columns, job.n, &job.candidates)
-    _columns(survivors, job.n, &job.kept)
-    _reads(reads[0], reads[1], reads[2], limits, job)
-    _planes(reference_planes, &job.reference)
-    with nogil:
-        kept = keep(job)
-    if kept == -1:
-        raise MemoryError
-    if kept < 0:
-        raise IndexError(f"candidate {-2 - kept} lies outside the reads or the reference")
-    return tuple(column[:kept] for column in survivors)
 
 
 def instruction_sets():
@@ -111,29 +89,56 @@ cdef int use_kernels(job_t *job, str instruction_set) except -1:
     raise ValueError(f"this processor has no {instruction_set!r}")
 
 
-def band32(candidates, limits, packed, reference_planes, int gaps, str instruction_set=None):
-    """Least errors of the whole read on the 32 diagonals around the candidate (`ext/isa/bound_band.h`).
+def passed(Filter one, candidates, limits, packed, reference_planes, str instruction_set=None):
+    """Run one filter on candidates of a batch.
 
-    Rejects where these are more than the limit, and no alignment within the limit and with up to `gaps` gap bases
-    leaves the 32 diagonals. Like all filters it takes
+    Parameters
+    ----------
+    one : Filter
+    candidates : search.arrays.Candidates
+        c candidates.
+    limits : uint16[n]
+        Most errors of each read.
+    packed : model.read_batch.PackedReads
+        Of n reads.
+    reference_planes : uint64[r, 3]
+    instruction_set : str, optional
+        One of `instruction_sets()`.
 
-    * `candidates`: read_strand uint32[n], diagonal int64[n], offset uint16[n], length uint16[n],
-    * `limits`: uint16[n_reads], most errors of each read,
-    * `packed`: planes uint64[w, 3], plane_start uint32[n_reads], lengths uint32[n_reads],
-    * `reference_planes`: uint64[r, 3];
+    Returns
+    -------
+    kept : tuple
+        The four arrays of the candidates that pass, in their order.
+    rejected : read_strand uint32[d], diagonal int64[d]
+        The diagonals of the others, where the filter tells them.
 
-    and this one `instruction_set`: one of `instruction_sets()`. Raises ValueError for another, or where lengths of arrays
-    do not fit together, and IndexError where a candidate is not inside its read or the reference.
-
-    Returns the four arrays of the candidates that pass, and read_strand uint32[r] and diagonal int64[r] of the
-    others.
+    Raises
+    ------
+    ValueError
+        Arrays do not fit together, or the processor has no such instruction set.
+    IndexError
+        A candidate is not inside its read or the reference.
     """
     cdef job_t job
-    cdef Py_ssize_t n = len(candidates.read_strand)
+    cdef int64_t n = len(candidates.read_strand), kept
     cdef uint32_t[::1] read_strand = np.empty(n + 1, np.uint32)
     cdef coordinate_t[::1] diagonal = np.empty(n + 1, np.int64)
-    job.gaps, job.rejected_read_strand, job.rejected_diagonal = gaps, &read_strand[0], &diagonal[0]
+    columns = candidates.read_strand, candidates.diagonal, candidates.offset, candidates.length
+    survivors = tuple(np.empty_like(column) for column in columns)
+    job.n = n
+    job.rejected_read_strand, job.rejected_diagonal = &read_strand[0], &diagonal[0]
     use_kernels(&job, instruction_set)
-    kept = run_filter(keep_band, &job, candidates, limits, packed, reference_planes)
-    n -= len(kept[0])
-    return kept, (read_strand.base[:n], diagonal.base[:n])
+    if n == 0:
+        return columns, (read_strand.base[:0], diagonal.base[:0])
+    _columns(columns, n, &job.candidates)
+    _columns(survivors, n, &job.kept)
+    _reads(packed.planes, packed.plane_start, packed.lengths, limits, &job)
+    _planes(reference_planes, &job.reference)
+    with nogil:
+        kept = pass_filter(&one.of, &job)
+    if kept == -1:
+        raise MemoryError
+    if kept < 0:
+        raise IndexError(f"candidate {-2 - kept} lies outside the reads or the reference")
+    n = n - kept if one.of.tells_rejected else 0
+    return tuple(column[:kept] for column in survivors), (read_strand.base[:n], diagonal.base[:n])

@@ -1,8 +1,8 @@
-"""Which of the places of a read are distinct, and which of these are reported."""
+"""Which of the places of a read are reported: distinct ones (`select_best`), or all of them."""
 
 import numpy as np
 
-from libc.stdint cimport UINT8_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport UINT8_MAX, UINT32_MAX, UINT64_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 
 from gassst._core.coordinates cimport KEY_ROW_BITS, KEY_ROW_MASK, coordinate_t, place_key
@@ -23,7 +23,7 @@ def select_best(found, context, int margin, uint32_t max_hits):
 
     Parameters
     ----------
-    found : search.backend.Grouped
+    found : search.arrays.Grouped
         h scored bands grouped by read.
     context : search.context.BatchContext
         Of n reads. Read: `lengths`, `flip`, `digest`.
@@ -80,6 +80,87 @@ def select_best(found, context, int margin, uint32_t max_hits):
         free(rooms[0].p)
         free(rooms[1].p)
     return rows_array[:out], row_start_array, summary_array
+
+
+def select_all(found, context, bint strata, uint32_t max_hits):
+    """Every place of every read: the primary first, then by position and canonical strand.
+
+    Parameters
+    ----------
+    found, context
+        As for `select_best`, but that there is one place for each end of a read.
+    strata : bool
+        Only those with as few errors as the best one, at most `max_hits`.
+
+    Returns
+    -------
+    rows : int64[k], row_start : int64[n + 1], summary : READ_SUMMARY[n]
+    """
+    cdef const uint32_t[::1] read_strand = found.bands.read_strand
+    cdef const coordinate_t[::1] first = found.bands.band_start
+    cdef const uint16_t[::1] end = found.bands.end, edits = found.bands.edits
+    cdef const int64_t[::1] start = found.start
+    cdef const uint8_t[::1] flip = context.flip
+    cdef const uint64_t[::1] digest = context.digest
+    cdef Py_ssize_t n = start.shape[0] - 1, r, i, j, k, out = 0
+    cdef uint32_t best, most = max_hits if strata else UINT32_MAX
+    cdef uint64_t primary
+    cdef uint64_t *keys  # sorted: end, canonical strand, row
+    cdef room_t room = room_t(NULL, 0)
+    summary_array = np.empty(n, READ_SUMMARY)
+    cdef read_summary_t[::1] summary = summary_array
+    rows_array, row_start_array = np.empty(read_strand.shape[0] + 1, np.int64), np.zeros(n + 1, np.int64)
+    cdef int64_t[::1] rows = rows_array, row_start = row_start_array
+    try:
+        with nogil:
+            for r in range(n):
+                k = start[r + 1] - start[r]
+                if k > KEY_ROW_MASK >> 1:
+                    with gil:
+                        raise ValueError("too many places of one read")
+                keys = <uint64_t *>enlarged(&room, 2 * k * sizeof(uint64_t))
+                summary[r] = read_summary_t(NO_SCORE, NO_SCORE, 0, 0, 0, NO_SUBOPTIMAL)
+                for j in range(k):
+                    i = start[r] + j
+                    keys[j] = (<uint64_t>(first[i] + end[i]) << 1 | (read_strand[i] & 1 ^ flip[r])) << KEY_ROW_BITS - 1 | j
+                    count_place(&summary[r], edits[i])
+                sort_keys(keys, keys + k, k)
+                best = summary[r].best
+                primary = digest[r] % summary[r].n_best if k else 0
+                for j in range(k):  # the primary comes first
+                    i = start[r] + <int64_t>(keys[j] & KEY_ROW_MASK >> 1)
+                    if edits[i] == best and primary == 0:
+                        rows[out], keys[j] = i, UINT64_MAX
+                        break
+                    primary -= edits[i] == best
+                summary[r].n_reported = k > 0
+                for j in range(k):
+                    i = start[r] + <int64_t>(keys[j] & KEY_ROW_MASK >> 1)
+                    if keys[j] != UINT64_MAX and summary[r].n_reported < most and not (strata and edits[i] > best):
+                        rows[out + summary[r].n_reported] = i
+                        summary[r].n_reported += 1
+                out += summary[r].n_reported
+                row_start[r + 1] = out
+                if summary[r].n_best > 1:
+                    summary[r].suboptimal = -<int32_t>best
+                elif summary[r].second != NO_SCORE:
+                    summary[r].suboptimal = -<int32_t>summary[r].second
+    finally:
+        free(room.p)
+    return rows_array[:out], row_start_array, summary_array
+
+
+cdef void count_place(read_summary_t *summary, uint16_t edits) noexcept nogil:
+    """Count a place among the best, or the second best ones."""
+    if edits < summary.best:
+        summary.second, summary.n_second = summary.best, summary.n_best
+        summary.best, summary.n_best = edits, 1
+    elif edits == summary.best:
+        summary.n_best += 1
+    elif edits < summary.second:
+        summary.second, summary.n_second = edits, 1
+    else:
+        summary.n_second += edits == summary.second
 
 
 cdef int select_places(const place_t *places, Py_ssize_t n, const sought_t *read, room_t *room, read_summary_t *summary,
@@ -158,43 +239,56 @@ cdef uint32_t keep_places(const uint64_t *keys, uint8_t *stratum, Py_ssize_t k, 
     return kept
 
 
-def chosen_first(const int64_t[::1] rows, const int64_t[::1] start, const int64_t[::1] primary,
-                 const uint16_t[::1] edits, const uint16_t[::1] limit, uint32_t most):
-    """Rows of every read with its primary first.
+def likeliest_first(const int64_t[::1] rows, const int64_t[::1] start, const int64_t[::1] lost,
+                    const uint64_t[::1] digest, const uint16_t[::1] edits, uint32_t most):
+    """Rows of every read with its likeliest place first. Of equally likely ones it is drawn by the hash of the bases.
 
     Parameters
     ----------
-    rows : int64[k]
-        Of bands, read by read.
-    start : int64[n + 1]
-        Rows of read r are rows[start[r]] .. rows[start[r + 1]].
-    primary : int64[n]
-        Of each read an index into `rows`, -1 where it has none.
+    rows : int64[k], start : int64[n + 1]
+        Of bands: those of read r are rows[start[r]] .. rows[start[r + 1]].
+    lost : int64[k]
+        Of each row: Phred.
+    digest : uint64[n]
     edits : uint16[h]
         By band.
-    limit : uint16[n]
-        Others with more errors are left out.
     most : int
         Most rows of a read.
 
     Returns
     -------
     rows : int64[m], start : int64[n + 1]
+    least : int64[n]
+        What the first row of each read loses.
     """
-    cdef Py_ssize_t n = primary.shape[0], r, out = 0
-    rows_array, start_array = np.empty(rows.shape[0] + 1, np.int64), np.empty(n + 1, np.int64)
-    cdef int64_t[::1] kept = rows_array, kept_start = start_array
-    kept_start[0] = 0
+    cdef Py_ssize_t n = digest.shape[0], r, i, out = 0
+    cdef int64_t primary
+    cdef uint64_t drawn, n_least
+    rows_array, start_array = np.empty(rows.shape[0] + 1, np.int64), np.zeros(n + 1, np.int64)
+    least_array = np.zeros(n, np.int64)
+    cdef int64_t[::1] kept = rows_array, kept_start = start_array, least = least_array
     with nogil:
         for r in range(n):
-            out += put_first(rows, start[r], start[r + 1], primary[r], edits, limit[r], most, &kept[out])
+            primary, n_least = -1, 0
+            for i in range(start[r], start[r + 1]):
+                if n_least == 0 or lost[i] < least[r]:
+                    least[r], n_least = lost[i], 0
+                n_least += lost[i] == least[r]
+            drawn = digest[r] % n_least if n_least else 0
+            for i in range(start[r], start[r + 1]):
+                if lost[i] == least[r]:
+                    if drawn == 0:
+                        primary = i
+                        break
+                    drawn -= 1
+            out += put_first(rows, start[r], start[r + 1], primary, edits, NO_SCORE, most, &kept[out])
             kept_start[r + 1] = out
-    return rows_array[:out], start_array
+    return rows_array[:out], start_array, least_array
 
 
 cdef Py_ssize_t put_first(const int64_t[::1] rows, int64_t start, int64_t stop, int64_t primary,
                           const uint16_t[::1] edits, uint16_t limit, uint32_t most, int64_t *kept) noexcept nogil:
-    """`chosen_first` of one read; returns how many rows it has."""
+    """Put the primary of a read first, without rows that have more errors; returns how many it has, at most so many."""
     cdef int64_t i
     cdef Py_ssize_t n = 0
     if primary >= 0:

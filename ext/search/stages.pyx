@@ -23,19 +23,19 @@ from gassst._core.anchors cimport (
     read_t,
 )
 from gassst._core.banded cimport band_batch, bands_at, kernels_of
-from gassst._core.bookkeeping cimport knowledge_t, merge, needs_stage, take_band
 from gassst._core.clock cimport now
 from gassst._core.contigs cimport contigs_before
 from gassst._core.coordinates cimport coordinate_t, place_key, strand_of_key
 from gassst._core.filters cimport Filter, columns_t, pass_filter, use_kernels
 from gassst._core.intrinsics cimport prefetch
 from gassst._core.key_sort cimport sort_keys
+from gassst._core.knowledge cimport knowledge_t, needs_stage, take_band
 from gassst._core.layouts cimport NO_SCORE
 from gassst._core.planes cimport planes_of
-from gassst._core.rooms cimport enlarged
+from gassst._core.rooms cimport enlarged, room_t
 from gassst._core.seeds cimport Seed, Seeds, reads_t, view_of
 from gassst._core.selection cimport place_t
-from gassst._core.stages cimport PLACES  # its own: named, so that the build sees a change
+from gassst._core.stages cimport PLACES, PROFILE_CELLS  # its own: named, so that the build sees a change
 
 cdef enum:
     AHEAD = 4               # reads from the prefetch of their positions to their use
@@ -52,8 +52,10 @@ cdef class Stages:
         The index as it is kept in memory. One in parts is read once for each stage of a block.
     cascade : search.filters.Cascade
     plan : search.plan.SearchPlan
+        Where all places are wanted (`params.exhaustive`), a place is every end of an alignment within the limit that is
+        better than its neighbours.
     margin : int
-        Errors beyond the best place with which others are kept.
+        Errors beyond the best place with which others are kept, unless all are wanted.
     instruction_set : str
         One of `banded.instruction_sets()`.
 
@@ -79,7 +81,7 @@ cdef class Stages:
         self.words, self.errors = plan.words, plan.errors
         self.seed_length, self.seed_count, self.seed_every = plan.seed_length, plan.seed_count, plan.seed_every
         self.disjoint, self.settled, self.lost = plan.disjoint, plan.settled, plan.lost
-        self.caps, self.stages, self.shift = plan.caps, plan.MAX_STAGES, plan.shift
+        self.caps, self.stages, self.shift, self.exhaustive = plan.caps, plan.MAX_STAGES, plan.shift, plan.params.exhaustive
         self.margin, self.strata, self.longest_seed = margin, plan.preset.strata, index.longest_seed
         self.seeds = Seeds.__new__(Seeds)
         self.seeds.step = index.step
@@ -90,8 +92,8 @@ cdef class Stages:
         self.funnel = np.zeros((self.n_filters, 3), np.int64)
         for i, one in enumerate(cascade.compiled()):
             self.filters[i] = (<Filter>one).of
-        self.job.reference, self.job.bucket_shift = self.reference, cascade.shift
-        use_kernels(&self.job, None)
+        self.job.reference = self.reference
+        use_kernels(&self.job, instruction_set)
 
     def __dealloc__(self):
         for i in range(N_ROOMS):
@@ -124,7 +126,7 @@ cdef class Stages:
         start : int64[n + 1]
             Places of read r are start[r] .. start[r + 1].
         states : tuple
-            The arrays of `search.state.ReadStates`.
+            The arrays of `search.arrays.ReadStates`.
         """
         cdef const uint64_t[:, ::1] planes = context.packed.planes
         cdef const uint32_t[::1] plane_start = context.packed.plane_start, lengths = context.packed.lengths
@@ -166,10 +168,10 @@ cdef class Stages:
         cdef const place_t *places = <const place_t *>self.rooms[PLACES].p
         cdef Py_ssize_t n = self.n_places, i, r
         cdef int64_t to
-        columns = tuple(np.empty(n, t) for t in (np.uint32, np.int64, np.uint16, np.uint16, np.uint8))
+        columns = tuple(np.empty(n, t) for t in (np.uint32, np.int64, np.uint16, np.uint16, np.uint8, np.uint16))
         cdef uint32_t[::1] read_strand = columns[0]
         cdef coordinate_t[::1] first = columns[1]
-        cdef uint16_t[::1] end = columns[2], edits = columns[3]
+        cdef uint16_t[::1] end = columns[2], edits = columns[3], reach = columns[5]
         cdef uint8_t[::1] words = columns[4]
         with nogil:
             memset(&start[0], 0, start.shape[0] * sizeof(int64_t))
@@ -183,7 +185,8 @@ cdef class Stages:
                 start[r + 1] += 1
                 read_strand[to], first[to] = places[i].read_strand, places[i].first
                 end[to], edits[to], words[to] = places[i].end, places[i].edits, places[i].words
-        return *columns, columns[3]
+                reach[to] = places[i].reach
+        return columns
 
     # --- one block ---------------------------------------------------------------------------------------------------
 
@@ -199,7 +202,7 @@ cdef class Stages:
         cdef Py_ssize_t a
         self.forget(&self.scored, SCORED_STARTS, stop - first)
         self.forget(&self.rejected, REJECTED_STARTS, stop - first)
-        self.first = first
+        self.first, self.before = first, self.n_places
         for stage in range(self.stages):
             a = self.unsettled(stage, first, stop)
             self.merge_known(&self.scored, SCORED, SCORED_STARTS, first, stop)
@@ -285,7 +288,7 @@ cdef class Stages:
         start = <const int64_t *>self.rooms[STARTS].p
         memory = <uint32_t *>enlarged(&self.rooms[BUCKETS], 2 * (n + a) * sizeof(uint32_t))
         top, found = buckets_t(memory, memory + a, 0), buckets_t(memory + 2 * a, memory + 2 * a + n, 0)
-        for i in range(a):
+        for i in range(0 if self.exhaustive else a):
             top.n += best_bucket(&here, NULL, start[i], start[i + 1], self.shift, top.read_strand + top.n,
                                  top.bucket + top.n)
         self.effort.candidates_ns += now() - t
@@ -295,6 +298,8 @@ cdef class Stages:
         t = now()
         distinct_buckets(&here, n, self.shift, &top, &found)
         self.effort.candidates_ns += now() - t
+        if self.exhaustive:
+            return self.list_minima(&found)
         self.score(&found, NULL)
         self.note_scored(&top, &found)
         return 0
@@ -449,14 +454,10 @@ cdef class Stages:
         for i in range(n):
             present |= self.words_of(buckets.read_strand[i])
         for width in range(4):
-            words, k = 1 << width, 0
+            words = 1 << width
             if not words & present:
                 continue
-            for i in range(n):
-                if self.words_of(buckets.read_strand[i]) == words:
-                    read_strand[k] = buckets.read_strand[i]
-                    first[k] = (<coordinate_t>buckets.bucket[i] << self.shift) - (32 * words - ((1 << self.shift) >> 1))
-                    k += 1
+            k = self.bands_of(buckets, words, read_strand, first)
             batch = bands_at(&self.reference, &self.reads, read_strand, first, <uint32_t>k)
             self.kernels.score[self.width_rank(words)](&batch, bounds, edits, end)
             self.effort.calls += 1
@@ -470,6 +471,59 @@ cdef class Stages:
                     self.n_places += 1
             self.note_places(before)
         self.effort.scored += n
+        self.effort.score_ns += now() - began
+        return 0
+
+    cdef Py_ssize_t bands_of(self, const buckets_t *buckets, int words, uint32_t *read_strand,
+                             coordinate_t *first) noexcept nogil:
+        """Write the bands of so many words, in the order of their buckets; returns how many there are."""
+        cdef Py_ssize_t i, k = 0
+        for i in range(buckets.n):
+            if self.words_of(buckets.read_strand[i]) == words:
+                read_strand[k] = buckets.read_strand[i]
+                first[k] = (<coordinate_t>buckets.bucket[i] << self.shift) - (32 * words - ((1 << self.shift) >> 1))
+                k += 1
+        return k
+
+    cdef int list_minima(self, const buckets_t *buckets) except -1 nogil:
+        """Every alignment within the limits in the bands of buckets becomes a place.
+
+        Seeds of a later stage lead to all that an earlier one has found of the active reads, which is forgotten.
+        """
+        cdef const uint8_t *goes_on = <const uint8_t *>self.rooms[GOES_ON].p
+        cdef place_t *places = <place_t *>self.rooms[PLACES].p
+        cdef coordinate_t *first = <coordinate_t *>enlarged(
+            &self.rooms[BANDS], buckets.n * (sizeof(coordinate_t) + sizeof(uint32_t)))
+        cdef uint32_t *read_strand = <uint32_t *>(first + buckets.n)
+        cdef uint16_t *profile
+        cdef Py_ssize_t i, k, stop, n = self.before
+        cdef uint32_t r
+        cdef int words, width
+        cdef band_batch batch
+        cdef int64_t began = now()
+        for i in range(self.before, self.n_places):
+            places[n] = places[i]
+            n += not goes_on[(places[i].read_strand >> 1) - self.first]
+        self.n_places = n
+        for width in range(4):
+            words = 1 << width
+            i, k = 0, self.bands_of(buckets, words, read_strand, first)
+            while i < k:  # bands of whole reads, as many as there is room for
+                stop = min(i + PROFILE_CELLS // (64 * words), k)
+                while stop < k and read_strand[stop] >> 1 == read_strand[stop - 1] >> 1:
+                    stop += 1
+                profile = <uint16_t *>enlarged(&self.rooms[PROFILE], (stop - i) * 128 * words)
+                batch = bands_at(&self.reference, &self.reads, read_strand + i, first + i, <uint32_t>(stop - i))
+                self.kernels.profile[width](&batch, <uint64_t *>profile)
+                self.effort.calls += 1
+                n = local_minima(profile, &batch, words, self.states.limit, &self.rooms[MINIMA], &self.rooms[PLACES], n)
+                i = stop
+        places = <place_t *>self.rooms[PLACES].p
+        for i in range(self.n_places, n):
+            r = places[i].read_strand >> 1
+            self.states.best[r] = min(self.states.best[r], places[i].edits)
+        self.n_places = n
+        self.effort.scored += buckets.n
         self.effort.score_ns += now() - began
         return 0
 
@@ -496,3 +550,77 @@ cdef class Stages:
                 j += 1
         self.scored.fresh, self.scored.n_fresh = keys, top.n + others.n
         return 0
+
+
+cdef Py_ssize_t merge(const uint64_t *a, Py_ssize_t n_a, const uint64_t *b, Py_ssize_t n_b,
+                      uint64_t *out) noexcept nogil:
+    """Two sorted arrays as one; returns its length."""
+    cdef Py_ssize_t i = 0, j = 0
+    while i < n_a and j < n_b:
+        if a[i] <= b[j]:
+            out[i + j] = a[i]
+            i += 1
+        else:
+            out[i + j] = b[j]
+            j += 1
+    while i < n_a:
+        out[i + j] = a[i]
+        i += 1
+    while j < n_b:
+        out[i + j] = b[j]
+        j += 1
+    return n_a + n_b
+
+
+cdef Py_ssize_t local_minima(const uint16_t *profile, const band_batch *bands, int words, const uint16_t *limit,
+                             room_t *room, room_t *found, Py_ssize_t n) except -1 nogil:
+    """Append to the n places in `found` every end of an alignment within the limit that is better than its neighbours;
+    returns how many places there are then.
+
+    The bands of one read and strand are laid over each other, taking the smallest number of errors for every
+    end; where every seed was looked at this is exactly the last row of the full dynamic programming matrix, cut off
+    at the limit. Reported is the leftmost end of every stretch of equal values whose neighbours are higher. Its `reach`
+    is how many further ends of equal value there are.
+
+    `profile`: uint16[bands.n, 64 * words], errors by end diagonal of every band. Bands of one read and strand lie next to
+    each other, by `band_start`. `limit`: uint16 of each read. `room` is used.
+    """
+    cdef const uint32_t *read_strand = bands.read_strand
+    cdef const coordinate_t *first = bands.band_start
+    cdef Py_ssize_t b = bands.n, width = 64 * words, i = 0, j, c, at, run, stop, span
+    cdef uint16_t *value
+    cdef uint32_t *origin
+    cdef place_t *place
+    cdef uint32_t most
+    while i < b:
+        stop = i + 1
+        while stop < b and read_strand[stop] == read_strand[i] and first[stop] <= first[stop - 1] + width:
+            stop += 1
+        span = first[stop - 1] - first[i] + width
+        origin = <uint32_t *>enlarged(room, span * (sizeof(uint32_t) + sizeof(uint16_t)))
+        value = <uint16_t *>(origin + span)
+        for c in range(span):
+            value[c] = NO_SCORE
+        for j in range(i, stop):
+            at = first[j] - first[i]
+            for c in range(width):
+                if profile[j * width + c] < value[at + c]:
+                    value[at + c], origin[at + c] = profile[j * width + c], <uint32_t>j
+        most = limit[read_strand[i] >> 1]
+        place = <place_t *>enlarged(found, (n + span) * sizeof(place_t))
+        c = 0
+        while c < span:
+            if value[c] > most:  # as nearly all are
+                c += 1
+                continue
+            run = c
+            while run + 1 < span and value[run + 1] == value[c]:
+                run += 1
+            if (c == 0 or value[c - 1] > value[c]) and (run + 1 == span or value[run + 1] > value[c]):
+                j = origin[c]
+                place[n] = place_t(first[j], read_strand[i], <uint16_t>(first[i] + c - first[j]), value[c],
+                                   <uint16_t>(run - c), <uint8_t>words)
+                n += 1
+            c = run + 1
+        i = stop
+    return n

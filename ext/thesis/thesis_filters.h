@@ -387,16 +387,6 @@ INLINE int run_start(const job_t *job, const site_t *site, int until)
     return 0;
 }
 
-/* Is the bucket of candidate i in the sorted keys? `*at` goes on from the candidate before. */
-INLINE int is_verified(const job_t *job, int64_t i, int64_t *at)
-{
-    const uint64_t key =
-        place_key(job->candidates.read_strand[i], job->candidates.diagonal[i] >> job->bucket_shift);
-    while (*at < job->n_verified && job->verified[*at] < key)
-        ++*at;
-    return *at < job->n_verified && job->verified[*at] == key;
-}
-
 /* ---- The filters -------------------------------------------------------------------------------------- */
 
 #define COMPACT(name, passes, reach)                                                                       \
@@ -453,15 +443,13 @@ static int64_t keep_tnw5_full(const job_t *job)
  * seed of the run has an equivalent with no more errors and no more gap bases through the whole run, hence
  * through each of its seeds.
  *
- * A seed that is not error-free (possible where the index sorts masked bases as A) stays as it is. A
- * candidate in a verified bucket is dropped: its whole band has been scored. That another seed's candidate
- * was rejected says nothing about this one. */
+ * A seed that is not error-free (possible where the index sorts masked bases as A) stays as it is. */
 static int64_t keep_first(const job_t *job)
 {
     const int64_t outside = first_outside(job);
     if (outside)
         return outside;
-    int64_t kept = 0, at = 0;
+    int64_t kept = 0;
     uint32_t read_strand = UINT32_MAX;
     coordinate_t diagonal = 0;
     int run = 0;
@@ -470,7 +458,7 @@ static int64_t keep_first(const job_t *job)
         const site_t site = site_at(job, i);
         const int same = job->candidates.read_strand[i] == read_strand &&
                          job->candidates.diagonal[i] == diagonal;
-        if ((same && site.end <= run) || is_verified(job, i, &at))
+        if (same && site.end <= run)
             continue;
         read_strand = job->candidates.read_strand[i];
         diagonal = job->candidates.diagonal[i];

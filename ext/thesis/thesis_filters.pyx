@@ -3,7 +3,7 @@
 import numpy as np
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from gassst._core.filters cimport Filter, filter_t, job_t, run_filter
+from gassst._core.filters cimport Filter, filter_t, job_t
 
 cdef extern from "thesis_filters.h" nogil:
     void fill_scores(uint8_t *scores, int l)
@@ -45,8 +45,7 @@ def filter_of(str name, int gaps):
     TNW_4(16) (4.4.2) and "tnw5-full" TNW_5(full) (4.6.3), of both flanks.
 
     "duplicate" is isDuplicate (4.6.6), made lossless. It needs candidates sorted by (read_strand, diagonal, offset). Of
-    those whose seeds lie in one run of equal bases of one diagonal the first stays, its seed grown to the whole run. A
-    candidate of a verified bucket is dropped.
+    those whose seeds lie in one run of equal bases of one diagonal the first stays, its seed grown to the whole run.
     """
     cdef Filter one = Filter()
     one.of = filter_t(keep_first, NULL, gaps, False)
@@ -59,22 +58,3 @@ def filter_of(str name, int gaps):
     elif name == "tnw4-16":
         one.of.keep, one.of.scores = keep_tnw4_16, scores_of(4)
     return one
-
-
-def passed(str name, candidates, limits, packed, reference_planes, int gaps, int shift, verified):
-    """The four arrays of the candidates that a filter passes, in their order.
-
-    It takes what the filters of `gassst._core.filters` take, then `gaps`, as `filter_of`, `shift`: a bucket is
-    `2**shift` diagonals, and `verified`: sorted uint64 of `place_key(read_strand, diagonal >> shift)`, the buckets whose
-    bands have been scored, or None.
-    """
-    cdef Filter one = filter_of(name, gaps)
-    cdef job_t job
-    cdef const uint64_t[::1] keys
-    if not 0 <= shift < 32:
-        raise ValueError(f"buckets of 2**{shift} diagonals")
-    job.scores, job.gaps, job.bucket_shift, job.n_verified = one.of.scores, gaps, shift, 0
-    if verified is not None and len(verified):
-        keys = verified
-        job.verified, job.n_verified = &keys[0], keys.shape[0]
-    return run_filter(one.of.keep, &job, candidates, limits, packed, reference_planes)

@@ -42,7 +42,7 @@ cdef class Traces:
     cdef reads_t reads
     cdef const int64_t[::1] starts, lengths
     cdef room_t rooms[N_ROOMS]
-    cdef Py_ssize_t n_runs, most_cells
+    cdef Py_ssize_t n_runs
     cdef readonly int64_t scored, traced, calls, pairs, kernel
 
     cdef int open_reads(self, handle, reads_t reads, Rater rater) except -1

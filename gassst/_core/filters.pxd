@@ -27,9 +27,6 @@ cdef extern from "filter_job.h" nogil:
         int64_t n_reads
         int gaps
         const uint8_t *scores
-        const uint64_t *verified
-        int64_t n_verified
-        int bucket_shift
         const bound_kernels *kernels
 
 
@@ -50,6 +47,4 @@ cdef class Filter:
 
 
 cdef int use_kernels(job_t *job, str instruction_set) except -1
-# Runs one filter over a batch with the GIL released; returns the four arrays of what it passes.
-cdef tuple run_filter(keep_t keep, job_t *job, candidates, limits, packed, reference_planes)
 cdef int64_t pass_filter(const filter_t *one, job_t *job) noexcept nogil

@@ -17,11 +17,11 @@ class Filter: ...
 
 def filter_of(name: str, gaps: int) -> Filter: ...
 def instruction_sets() -> list[str]: ...
-def band32(
+def passed(
+    one: Filter,
     candidates: Candidates,
     limits: U16,
     packed: _Packed,
     reference_planes: U64,
-    gaps: int,
     instruction_set: str | None = None,
 ) -> tuple[_Columns, tuple[U32, I64]]: ...

@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst.search.backend import Grouped, Selected
+from gassst.search.arrays import Grouped, Selected
 from gassst.search.context import BatchContext, PairContext
 
 _U8 = NDArray[np.uint8]

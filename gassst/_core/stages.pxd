@@ -13,7 +13,7 @@ from gassst._core.selection cimport place_t
 
 
 cdef struct states_t:
-    # What is known of the reads of a batch, as in search.state.ReadStates: each an array by read.
+    # What is known of the reads of a batch, as in search.arrays.ReadStates: each an array by read.
     uint16_t *best
     uint16_t *limit
     uint16_t *complete
@@ -49,11 +49,17 @@ cdef enum:  # what memory is for
     REJECTED_STARTS
     MERGED
     TOLD
+    PROFILE
+    MINIMA
     N_ROOMS
 
 
 cdef enum:
     MOST_FILTERS = 16
+    PROFILE_CELLS = 1 << 25     # of bands in memory at once, 2 bytes each
+
+
+cdef Py_ssize_t merge(const uint64_t *a, Py_ssize_t n_a, const uint64_t *b, Py_ssize_t n_b, uint64_t *out) noexcept nogil
 
 
 cdef class Stages:
@@ -66,6 +72,7 @@ cdef class Stages:
     cdef filter_t filters[MOST_FILTERS]
     cdef int n_filters, margin, strata, shift, stages, longest_seed, further
     cdef double given_up
+    cdef bint exhaustive
     cdef const uint16_t[::1] errors
     cdef const uint8_t[::1] words
     cdef const uint16_t[:, ::1] seed_length, seed_count, seed_every, disjoint
@@ -82,7 +89,7 @@ cdef class Stages:
     cdef Anchors anchors, kept
     cdef room_t rooms[N_ROOMS]
     cdef known_t scored, rejected
-    cdef Py_ssize_t n_places
+    cdef Py_ssize_t n_places, before    # places found, and those before the block
     cdef uint32_t first     # read of the block
 
     cdef tuple found(self, int64_t[::1] start)
@@ -98,6 +105,8 @@ cdef class Stages:
     cdef int leave_out(self, Py_ssize_t a) except -1 nogil
     cdef Py_ssize_t filter(self, columns_t *here, columns_t *there, Py_ssize_t n) except -1 nogil
     cdef int score(self, const buckets_t *buckets, const uint16_t *bounds) except -1 nogil
+    cdef int list_minima(self, const buckets_t *buckets) except -1 nogil
+    cdef Py_ssize_t bands_of(self, const buckets_t *buckets, int words, uint32_t *read_strand, coordinate_t *first) noexcept nogil
     cdef int note_places(self, Py_ssize_t before) except -1 nogil
     cdef int words_of(self, uint32_t read_strand) noexcept nogil
     cdef int width_rank(self, int words) noexcept nogil

@@ -1,6 +1,6 @@
 """The search for all places of single reads on an OpenCL device, tracebacks included (`gassst/gpu/kernels/places.cl`).
 
-The schedule is that of the host (`search.single`). Limits never fall, so the narrow band rejects occurrences before
+Limits never fall, so the narrow band rejects occurrences before
 they become anchors. The same anchors pass as on the host.
 """
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from gassst.gpu.arrays import GROUP, STATE, DeviceAnchors, DeviceBands, DeviceReads, DeviceSeeds, DeviceState
+from gassst.gpu.arrays import GROUP, STATE, DeviceAnchors, DeviceReads, DeviceSeeds, DeviceState
 from gassst.gpu.backend import ITEMS, SORTING, DeviceBackend
 from gassst.gpu.found import Found, TracedRows
 from gassst.gpu.index import SOURCES_OF_ALL
@@ -61,13 +61,11 @@ class AllPlaces(DeviceBackend):
         nowhere = slot.filled("top_bucket", 8 * all_reads, 0xFF)  # no bucket is scored before the others
         return DeviceAnchors(reads, size, anchors, owner, kept, nowhere)
 
-    def filter(self, candidates: DeviceAnchors, state: DeviceState) -> DeviceAnchors:
-        self._listed(candidates)  # for their number
-        return candidates
-
-    def within_limit(self, bands: DeviceBands, state: DeviceState, extra: int) -> DeviceBands:
-        """The bands as they are: no minimum is above the limit of its read."""
-        return bands
+    def run_stage(self, state: DeviceState, stage: int, reads: DeviceReads) -> None:
+        anchors = self.gather(self.look_up(state, stage, reads), reads, state)
+        self._listed(anchors)  # for their number
+        # No minimum is above the limit of its read; `collect` lists them when all bands are known.
+        state.bands.append(self.buckets(anchors))
 
     # --- back to the host ----------------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gassst.gpu.device import Memory
 
 STATE = ("BEST", "LIMIT", "COMPLETE", "PLANNED", "CAPPED", "LOOKED")
-"""Columns of the state of the reads: uint16[columns, n], as `SearchState` has them."""
+"""Columns of the state of the reads: uint16[columns, n], as `search.arrays.ReadStates` has them."""
 PLAN = (
     "SEED_LENGTH",
     "SEED_COUNT",
@@ -149,7 +149,7 @@ class DeviceBands:
 
 @dataclass(eq=False, repr=False)
 class DeviceState:
-    """As `SearchState`, on a device.
+    """What is known of the reads of a batch, on a device.
 
     Attributes
     ----------
@@ -159,12 +159,9 @@ class DeviceState:
     stages : list of DeviceAnchors
         Of the stages so far: they tell which buckets were scored and which diagonals rejected.
     bands : list of DeviceBands
-    fresh : list of DeviceBands
-        Not of use here: see `stages`.
     """
 
     columns: Memory
     number: Memory
     stages: list[DeviceAnchors] = field(default_factory=list)
     bands: list[DeviceBands] = field(default_factory=list)
-    fresh: list[DeviceBands] = field(default_factory=list)

@@ -8,7 +8,6 @@ A launch, and a wait, cost the same for 20,000 reads as for 200,000.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -28,10 +27,10 @@ from gassst.gpu.found import Found, Looked
 from gassst.gpu.index import SOURCES, Slot
 from gassst.model.array_types import COORDINATE, I64, U8, U16, U32, U64
 from gassst.model.params import MapParams
+from gassst.model.presets import EXTRA_STRATA
 from gassst.model.read_batch import PackedReads
 from gassst.model.stats import Stats
 from gassst.model.times import Times
-from gassst.search import single
 from gassst.search.arrays import Anchors
 from gassst.search.context import BatchContext
 from gassst.search.filters import Cascade
@@ -97,7 +96,7 @@ class DeviceBatch(NamedTuple):
 
 
 class DeviceBackend:
-    """The passes of the schedule for single reads (`search.backend.StagePasses`) on a device.
+    """The search of single reads on a device: the schedule of `_core.stages.Stages`.
 
     Parameters
     ----------
@@ -127,7 +126,20 @@ class DeviceBackend:
 
     def searched(self) -> Found:
         """What the whole search finds."""
-        return self.collect(single.run_stages(self))
+        state = self.initial_state()
+        for stage in range(self.context.plan.MAX_STAGES):
+            reads = self.unsettled(state, stage)
+            if len(reads):
+                self.run_stage(state, stage, reads)
+        return self.collect(state)
+
+    def run_stage(self, state: DeviceState, stage: int, reads: DeviceReads) -> None:
+        """Look up one stage of seeds of these reads and score what they lead to."""
+        anchors = self.gather(self.look_up(state, stage, reads), reads, state)
+        # The best supported place tightens the limit, by which the filters reject more of the others.
+        self.score(self.best_supported(anchors), state)
+        self.filter(anchors, state)
+        self.score(self.buckets(anchors), state)
 
     # --- seeds ---------------------------------------------------------------------------------------------------
 
@@ -191,9 +203,6 @@ class DeviceBackend:
             reads, width, lo, count, length, at, segment, many, counts["ANCHORS"], counts["MANY"]
         )
 
-    def merge_scored(self, state: DeviceState, reads: DeviceReads) -> None:
-        """The anchors of the stages so far are kept as they are: `drop_known` looks into them."""
-
     def gather(self, seeds: DeviceSeeds, reads: DeviceReads, state: DeviceState) -> DeviceAnchors:
         slot, size, stage = self._slot, seeds.n_anchors, reads.stage
         anchors, owner = slot.buffer(f"anchors{stage}", 8 * size), slot.buffer("owner", 4 * size)
@@ -212,9 +221,6 @@ class DeviceBackend:
         state.stages.append(found)
         return found
 
-    def count_candidates(self, anchors: DeviceAnchors) -> None:
-        """The device counts them: `on_host`."""
-
     # --- candidates ----------------------------------------------------------------------------------------------
 
     def best_supported(self, anchors: DeviceAnchors) -> DeviceBands:
@@ -225,15 +231,15 @@ class DeviceBackend:
         slot.launch("choose_top_buckets", reads.size, self._lengths, self._flips, *active, *columns)
         return self._bands(reads, True, reads.size, pairs, anchors.segment)
 
-    def filter(self, candidates: DeviceAnchors, state: DeviceState) -> DeviceAnchors:
+    def filter(self, candidates: DeviceAnchors, state: DeviceState) -> None:
+        """Drop the candidates that the narrow band rejects, where the cascade has it."""
         slot, cascade, counters = self._slot, self.context.cascade, candidates.reads.counters
         if not cascade.names:
-            return candidates
+            return
         listed = self._listed(candidates)
         seen = self._n, state.columns, *self._planes, np.uint32(cascade.gaps)
         bands = candidates.owner, listed, candidates.anchors, counters
         slot.launch("bound_bands", min(candidates.size, ITEMS), *self._reads, *seen, *bands)
-        return candidates
 
     def _listed(self, candidates: DeviceAnchors) -> Memory:
         """Returns those that were not dropped, in a buffer of uint32[]."""
@@ -243,7 +249,8 @@ class DeviceBackend:
         )
         return listed
 
-    def buckets(self, candidates: DeviceAnchors, known: DeviceBands | None) -> DeviceBands:
+    def buckets(self, candidates: DeviceAnchors) -> DeviceBands:
+        """The distinct buckets of candidates, without the best supported ones."""
         slot, reads, room = self._slot, candidates.reads, candidates.size
         pairs = slot.buffer(f"pairs{reads.stage}", 8 * room)
         bands = slot.buffer(f"bands{reads.stage}", 8 * reads.size)
@@ -265,29 +272,19 @@ class DeviceBackend:
 
     # --- bands ---------------------------------------------------------------------------------------------------
 
-    def all_minima(self, buckets: DeviceBands) -> Iterator[DeviceBands]:
-        """Lists nothing: `AllPlaces` counts the minima when all bands are known."""
-        yield buckets
-
-    def forget(self, state: DeviceState, reads: DeviceReads) -> None:
-        """No stage comes after the first one where all places are wanted."""
-
-    def score(self, buckets: DeviceBands) -> Iterator[DeviceBands]:
-        reads = buckets.reads
+    def score(self, buckets: DeviceBands, state: DeviceState) -> None:
+        """Score the bands of buckets; those within the limits of their reads, which tighten, are added to the state."""
+        slot, reads = self._slot, buckets.reads
         count = np.uint32(COUNTERS.index("ACTIVE" if buckets.is_top else "BANDS"))
         pairs = buckets.pairs, np.uint32(buckets.room), reads.counters, count, buckets.found
         for words in np.unique(self.context.plan.words[self.present]).tolist():
             items, seen = min(buckets.room, ITEMS), (reads.plan, *self._planes)
-            self._slot.launch("score_bands", items, *self._reads, *seen, *pairs, words=words)
-        yield buckets
-
-    def within_limit(self, bands: DeviceBands, state: DeviceState, extra: int) -> DeviceBands:
-        reads = bands.reads
-        which = self._n, np.uint32(reads.size), reads.numbers, np.int32(bands.is_top), bands.bands
-        columns = bands.pairs, np.uint32(bands.room), bands.found, np.int32(extra)
-        out = state.columns, bands.kept, state.number
-        self._slot.launch("keep_bands", reads.size, *which, *columns, *out)
-        return bands
+            slot.launch("score_bands", items, *self._reads, *seen, *pairs, words=words)
+        which = self._n, np.uint32(reads.size), reads.numbers, np.int32(buckets.is_top), buckets.bands
+        columns = buckets.pairs, np.uint32(buckets.room), buckets.found, np.int32(EXTRA_STRATA)
+        out = state.columns, buckets.kept, state.number
+        slot.launch("keep_bands", reads.size, *which, *columns, *out)
+        state.bands.append(buckets)
 
     # --- back to the host ----------------------------------------------------------------------------------------
 

@@ -10,15 +10,13 @@ import numpy as np
 from gassst.gpu.arrays import STATE
 from gassst.model.array_types import COORDINATE, I64, U16, U32
 from gassst.model.stats import Stats
-from gassst.search.arrays import Anchors, Bands, GlobalResult, Traced
-from gassst.search.backend import Grouped
+from gassst.search.arrays import Anchors, Bands, GlobalResult, Grouped, ReadStates, Traced
 from gassst.search.context import BatchContext
 from gassst.search.host import HostBackend
-from gassst.search.state import SearchState
 
 
 class Looked(NamedTuple):
-    """What the seeds of a stage of `a` reads lead to; `complete` and `capped` uint16[a] as `SearchState` has them, by
+    """What the seeds of a stage of `a` reads lead to; `complete` and `capped` uint16[a] as `ReadStates` has them, by
     these seeds alone."""
 
     anchors: Anchors
@@ -83,12 +81,20 @@ class Found(NamedTuple):
         """The places of every read, as the host selects and rates them; adds to `stats`."""
         host, traced = HostBackend(context, None, stats), self.traced
         reach = self.edits if traced is None else traced.reach
-        columns = self.first.astype(COORDINATE), self.end, self.edits, context.words[self.read_strand >> 1]
+        columns = (
+            self.first.astype(COORDINATE),
+            self.end,
+            self.edits,
+            context.plan.words[context.lengths[self.read_strand >> 1]],
+        )
         grouped = Grouped(Bands(self.read_strand, *columns, reach), self.start)
-        state = SearchState.initial(context)
-        for name, column in zip(STATE, self.state, strict=True):
-            getattr(state, name.lower())[:] = column
+        state = ReadStates(
+            **{
+                name.lower(): column.astype(np.uint8 if name in ("LOOKED", "CAPPED") else np.uint16)
+                for name, column in zip(STATE, self.state, strict=True)
+            }
+        )
         if traced is None:
             return host.rate(state, grouped, host.select_best(grouped, context.params.max_hits))
-        grouped, selected = host.select_all(grouped)
+        selected = host.select_all(grouped)
         return replace(host.rate(state, grouped, selected), traced=traced.at(selected.rows))

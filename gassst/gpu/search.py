@@ -115,7 +115,7 @@ class DeviceSearch:
         """The host has searched reads that the device did not take: of no interest to one that takes what it can."""
 
     def search(self, context: BatchContext, stats: Stats) -> GlobalResult | None:
-        """What `search.single.search` finds in a batch."""
+        """What `HostBackend.search` finds in a batch."""
         if not is_taken(context):
             return None
         kind = AllPlaces if context.params.exhaustive else DeviceBackend

@@ -23,7 +23,6 @@ from gassst.model.array_types import U8, U64
 from gassst.model.params import MapParams
 from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_pairs, batch_of_records
-from gassst.search import single
 from gassst.search.arrays import GlobalResult
 from gassst.search.context import BatchContext
 from gassst.search.dense import DenseSeeds
@@ -48,6 +47,7 @@ ANCHORS = tuple(
 LOOKED = attrgetter(*ANCHORS, "complete", "capped")
 LOOKED_DENSELY = attrgetter(*ANCHORS, "clipped", "first", "last", "stretches")
 BANDS = tuple(f"bands.{name}" for name in ("read_strand", "band_start", "end", "edits"))
+OF_READS = attrgetter("start", "summary", "rated")
 PLACES = attrgetter("rows", "start", "summary", "rated", *BANDS)
 Columns = tuple[NDArray[np.generic], ...]
 
@@ -96,28 +96,31 @@ def _whole(context: BatchContext) -> tuple[Callable[[DeviceSearch], Columns | No
     def columns(result: GlobalResult, bands: ReadsHandle | None) -> Columns:
         if not context.params.exhaustive:
             return PLACES(result)
-        return *PLACES(result), *HostBackend(context, bands, Stats()).trace_back(result).rows
+        # Bands lie there by position, and here as they were found.
+        return *OF_READS(result), *HostBackend(context, bands, Stats()).trace_back(result).rows
 
     def ask(search: DeviceSearch) -> Columns | None:
         found = search.search(context, Stats())
         return None if found is None else columns(found, None)
 
     with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
-        return ask, columns(single.search(HostBackend(context, bands, Stats())), bands)
+        return ask, columns(HostBackend(context, bands, Stats()).search(), bands)
 
 
 def _seeds(context: BatchContext) -> tuple[Callable[[DeviceSearch], Columns | None], Columns]:
     """The first seeds of pairs."""
-    host = HostBackend(context, None, Stats())
-    state = host.initial_state()
-    reads = host.unsettled(state, 0)
-    anchors = host.gather(host.look_up(state, 0, reads), reads, None)
+    host, plan, rows = HostBackend(context, None, Stats()), context.plan, context.plan.rows(0)
+    reads = np.flatnonzero(rows.number[context.lengths]).astype(np.uint32)
+    seeds, clipped, capped = host.resolve(reads, rows, plan.caps)
+    anchors, lengths = host.gather(seeds, reads), context.lengths[reads]
+    disjoint = -(-plan.disjoint[0, lengths].astype(int) // rows.every[lengths])
+    complete = (disjoint - np.minimum(clipped, disjoint)).astype(np.uint16)
 
     def ask(search: DeviceSearch) -> Columns | None:
         found = search.look_up(context, Stats(), reads, 0)
         return None if found is None else LOOKED(found)
 
-    return ask, LOOKED(Looked(anchors, state.complete[reads], state.capped[reads].astype(np.uint16)))
+    return ask, LOOKED(Looked(anchors, complete, capped.astype(np.uint16)))
 
 
 def _dense_seeds(context: BatchContext) -> tuple[Callable[[DeviceSearch], Columns | None], Columns]:

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst._core import anchors as _anchors
-from gassst._core import bookkeeping as _bookkeeping
 from gassst._core import reads as _reads
 from gassst._core import seeds as _seeds
 from gassst._core.banded import Band, instruction_sets
@@ -69,11 +68,6 @@ class _Rows(NamedTuple):
     length: NDArray[np.uint16]
     number: NDArray[np.uint16]
     every: NDArray[np.uint16]
-
-
-class _Keys(NamedTuple):
-    keys: NDArray[np.uint64]
-    start: NDArray[np.int64]
 
 
 class _Packed(NamedTuple):
@@ -208,9 +202,8 @@ def _anchored(lookup: Any, context: _Context) -> tuple[NDArray[np.uint32], NDArr
     lookup.resolve(seeds, caps)
     seeds.limit(caps)
     lookup.copy_positions(seeds)
-    nothing: Any = _Keys(np.empty(0, np.uint64), np.zeros(n + 1, np.int64))
     passes: Any = context
-    gathered = _anchors.gather(seeds, context.index.positions, reads, passes, nothing, nothing)
+    gathered = _anchors.gather(seeds, context.index.positions, reads, passes)
     return gathered[0], gathered[1]
 
 
@@ -221,8 +214,7 @@ def _copies(lookup: Any, context: _Context, own: NDArray[np.int64]) -> Copies:
     keys = np.sort(read_strand.astype(np.int64) << 32 | diagonal >> SHIFT)
     keys = keys[np.diff(keys, prepend=-1) > 0]
     read_strand, bucket = (keys >> 32).astype(np.uint32), (keys & 0xFFFFFFFF).astype(np.uint32)
-    margin, words = np.full(n, 32 * WORDS - (1 << SHIFT) // 2, np.uint32), np.full(n, WORDS, np.uint8)
-    first = _bookkeeping.bands_of(read_strand, bucket, SHIFT, margin, words)[0]
+    first = (bucket.astype(np.int64) << SHIFT) - (32 * WORDS - (1 << SHIFT) // 2)
     band = Band(
         np.ascontiguousarray(context.index.reference.planes),
         context.packed.planes,

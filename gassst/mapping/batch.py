@@ -14,7 +14,7 @@ from gassst.local.realign import realign, with_whole_reads
 from gassst.mapping.five_prime import five_prime_first
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
-from gassst.search import paired, single
+from gassst.search import paired
 from gassst.search.arrays import BatchResult, GlobalResult
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.host import HostBackend
@@ -70,7 +70,7 @@ def _searched(backend: HostBackend) -> GlobalResult:
     if found is not None:
         return found
     began = perf_counter_ns()
-    found = single.search(backend)
+    found = backend.search()
     if device is not None:
         device.note_host(context.n, perf_counter_ns() - began)
     return found

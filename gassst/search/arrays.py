@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gassst.frozen import field, fields, frozen
-from gassst.model.array_types import COORDINATE, I64, U8, U16, U32, U64, Bool, Structs
+from gassst.frozen import field, frozen
+from gassst.model.array_types import I64, U8, U16, U32, Bool, Structs
 from gassst.model.layouts import READ_SUMMARY
 
 
@@ -68,42 +68,11 @@ class Anchors(Candidates):
         return Anchors(some.read_strand, some.diagonal, some.offset, some.length, start, self.reads)
 
 
-class Buckets(NamedTuple):
-    """Buckets of neighbouring diagonals: `read_strand` uint32[k], `bucket` uint32[k] (diagonal >> shift)."""
-
-    read_strand: U32
-    bucket: U32
-
-    @classmethod
-    def none(cls) -> Buckets:
-        return cls(np.empty(0, np.uint32), np.empty(0, np.uint32))
-
-
 class Diagonals(NamedTuple):
     """Diagonals of reads: `read_strand` uint32[k], `diagonal` int64[k]."""
 
     read_strand: U32
     diagonal: I64
-
-
-class KeysByRead(NamedTuple):
-    """Buckets or diagonals of every read.
-
-    Attributes
-    ----------
-    keys : uint64[s]
-        `place_keys` of buckets or diagonals, sorted.
-    start : int64[n + 1]
-        Keys of read r are start[r] .. start[r + 1].
-    """
-
-    keys: U64
-    start: I64
-
-    @classmethod
-    def none(cls, n: int) -> KeysByRead:
-        """Of `n` reads, nothing."""
-        return cls(np.empty(0, np.uint64), np.zeros(n + 1, np.int64))
 
 
 @frozen(eq=False)
@@ -133,14 +102,6 @@ class Bands:
     words: U8
     reach: U16
 
-    @classmethod
-    def concatenate(cls, parts: list[Bands]) -> Bands:
-        """All rows, in order."""
-        start, short = np.empty(0, COORDINATE), np.empty(0, np.uint16)
-        empty = cls(np.empty(0, np.uint32), start, short, short, np.empty(0, np.uint8), short)
-        names = [each.name for each in fields(cls)]
-        return cls(*(np.concatenate([getattr(part, name) for part in (empty, *parts)]) for name in names))
-
     def take(self, index: Any) -> Bands:
         """The rows at `index`: integers, a slice or a mask."""
         columns = self.read_strand, self.band_start, self.end, self.edits, self.words, self.reach
@@ -166,12 +127,73 @@ class Traced(NamedTuple):
     n_runs: U16
 
 
+class Resolved(NamedTuple):
+    """Seeds with their ranges of positions; of each read how many were clipped (uint16[a]), and whether one was passed
+    over because it occurs too often (uint8[a])."""
+
+    seeds: Any
+    clipped: U16
+    capped: U8
+
+
+class Grouped(NamedTuple):
+    """Bands grouped by read: those of read r are `start`[r] .. `start`[r + 1], int64[n + 1]."""
+
+    bands: Bands
+    start: I64
+
+
+class Selected(NamedTuple):
+    """`rows` int64[k] of grouped bands, read by read from `start` int64[n + 1] on; `summary` READ_SUMMARY[n]."""
+
+    rows: I64
+    start: I64
+    summary: Any
+
+
 class Seen(NamedTuple):
-    """What the search looked at: as in `search.state.SearchState`."""
+    """What the search looked at: as in `ReadStates`."""
 
     complete: U16
     looked: U8
     planned: U16
+
+
+@frozen(eq=False)
+class ReadStates:
+    """What is known of the `n` reads of a batch once it was searched.
+
+    Attributes
+    ----------
+    best : uint16[n]
+        Fewest errors of a scored band; NO_SCORE for none.
+    limit : uint16[n]
+        Most errors that still matter.
+    complete : uint16[n]
+        Every alignment with fewer errors has been seen.
+    planned : uint16[n]
+        Most disjoint seeds that were looked up together.
+    looked : uint8[n]
+        Bit s: the seeds of stage s have been looked up.
+    capped : uint8[n]
+        1 where a seed was passed over because it occurs too often.
+    """
+
+    best: U16
+    limit: U16
+    complete: U16
+    planned: U16
+    looked: U8
+    capped: U8
+
+    @property
+    def reads_capped(self) -> int:
+        """How many reads are `capped`."""
+        return len(self.capped) - self.capped.tobytes().count(0)
+
+    def seen(self) -> Seen:
+        """What has been looked at, for the mapping qualities."""
+        return Seen(self.complete, self.looked, self.planned)
 
 
 @frozen(eq=False)

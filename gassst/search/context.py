@@ -53,10 +53,6 @@ class BatchContext:
     packed : PackedReads
     errors : uint16[n]
         Most errors of an alignment of each read.
-    words : uint8[n]
-        A band of the read spans 64 * words diagonals.
-    lead : uint32[n]
-        Diagonals of a band before its bucket.
     flip : uint8[n]
         1 where the reverse strand is the canonical one.
     digest : uint64[n]
@@ -77,8 +73,6 @@ class BatchContext:
     params: MapParams
     packed: PackedReads
     errors: U16
-    words: U8
-    lead: U32
     flip: U8
     digest: U64
     left_out: Bool | None = None
@@ -100,8 +94,10 @@ class BatchContext:
         library: ErrorRate = UNKNOWN_LIBRARY,
     ) -> BatchContext:
         """The context of a batch; the plan learns the lengths of its reads."""
-        more = None, on_device, whole_reads, library
-        return cls(index, lookup, plan, cascade, params, packed, *_seeds.of_reads(packed, plan), *more)
+        known = _seeds.of_reads(packed, plan)
+        return cls(
+            index, lookup, plan, cascade, params, packed, *known, None, on_device, whole_reads, library
+        )
 
     def of_reads(self, packed: PackedReads) -> BatchContext:
         """The context of other reads, on the host."""

@@ -6,11 +6,9 @@ from gassst._core import pair_scoring as _pair_scoring
 from gassst.model.layouts import NO_SCORE
 from gassst.model.params import EVERY_HIT
 from gassst.model.presets import EXTRA_STRATA
-from gassst.search import single
 from gassst.search.arrays import GlobalResult
 from gassst.search.context import PairContext
 from gassst.search.host import HostBackend
-from gassst.search.state import ReadStates
 
 # Phred of an error, where the places of a pair are compared: near what reads with 2 % errors tell.
 EDIT_PHRED = 18.0
@@ -19,10 +17,9 @@ EDIT_PHRED = 18.0
 def search(backend: HostBackend, pairs: PairContext) -> GlobalResult:
     """Find the places of every read of a batch in which some reads are pairs. Counts reads with seeds passed over."""
     context = backend.context
-    state: ReadStates
     if context.params.exhaustive:
-        state = single.run_stages(backend)
-        found, selected = backend.select_all(backend.group(state.bands))
+        state, found = backend.best_places()
+        selected = backend.select_all(found)
         limits = NO_SCORE, EVERY_HIT
     else:
         state, found = backend.best_places(pairs)

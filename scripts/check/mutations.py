@@ -32,7 +32,7 @@ BOUND_BAND = "ext/isa/bound_band.h"
 HOST = "gassst/search/host.py"
 CIGAR_H, CONTIGS_H = "ext/common/cigar.h", "ext/common/contigs.h"
 SEEDS, MAPQ = "index/seeds.pyx", "ext/search/mapq.pyx"
-SELECTION, BOOKKEEPING = "ext/search/selection.pyx", "ext/search/bookkeeping.pyx"
+SELECTION, STAGES = "ext/search/selection.pyx", "ext/search/stages.pyx"
 ALIGNMENTS = "ext/search/alignments.pyx"
 KNOWLEDGE = "gassst/gpu/kernels/knowledge.h"
 LOCAL_ALIGNER, TEST_UNGAPPED = "ext/align/local_aligner.pyx", "tests/unit/test_ungapped.py"
@@ -40,6 +40,7 @@ LOCAL_BANDS, LOCAL_PARTS = "ext/align/local_bands.pxi", "ext/align/local_parts.p
 LOCAL_REPORT = "tests/unit/test_local_report.py"
 PAIR_SCORING, PROPER_PAIRS = "ext/pairing/pair_scoring.pyx", "ext/pairing/proper_pairs.pyx"
 PAIR_STAGES, PLAIN_PAIRS = "ext/pairing/pair_stages.pyx", "tests/property/test_pair_stages.py"
+PLAIN_READS = "tests/property/test_stages.py"
 JOINT, JOINT_PLACES = "ext/pairing/joint.pxi", "tests/unit/test_joint_places.py"
 BUILDER, MATES, FIELDS = "ext/io/record_builder.pxi", "ext/io/record_mates.pxi", "ext/io/bam_fields.h"
 RECORD_ENDS, SORTING = "ext/io/record_ends.h", "ext/io/record_sorting.pxi"
@@ -141,16 +142,6 @@ MUTATIONS = [
         "until - __builtin_clzll(difference)", "until - __builtin_clzll(difference) - 1",
         "tests/property/test_filters.py::test_seeds_of_one_run_are_one_grown_to_the_run",
     ),
-    Mutation(
-        "duplicate: the bucket beside a verified one is dropped", THESIS_H,
-        "job->verified[*at] == key", "job->verified[*at] >= key",
-        "tests/property/test_filters.py::test_candidates_in_verified_buckets_are_dropped",
-    ),
-    Mutation(
-        "cascade: buckets that were scored are forgotten", "gassst/search/filters.py",
-        "self.shift, verified, rejected)", "self.shift, None, rejected)",
-        "tests/property/test_filters.py::test_the_cascade_drops_candidates_in_verified_buckets",
-    ),
     # The vector kernels of the filters.
     Mutation(
         "band32: an alignment at the limit is rejected", FILTERS_H,
@@ -198,20 +189,20 @@ MUTATIONS = [
     Mutation(
         "search: the diagonal beside a rejected one is left out", "index/anchors.pyx",
         "&rejected, place_key(own, here), restart", "&rejected, place_key(own, here | 1), restart",
-        "tests/unit/test_gather.py",
+        PLAIN_READS,
     ),
     # Search: what is known between two stages.
     Mutation(
         "search: a read goes on when all it needs has been seen", KNOWLEDGE,
-        "(known->complete < wanted)", "(known->complete <= wanted)", "tests/unit/test_strata.py",
+        "(known->complete < wanted)", "(known->complete <= wanted)", PLAIN_READS,
     ),
     Mutation(
         "search: limits do not tighten", KNOWLEDGE,
-        "known->limit < edits + margin", "known->limit", "tests/unit/test_strata.py",
+        "known->limit < edits + margin", "known->limit", PLAIN_READS,
     ),
     Mutation(
-        "search: scored buckets of a read that goes on are lost", BOOKKEEPING,
-        "while i < n_a:", "while i < n_a - 1:", "tests/unit/test_strata.py",
+        "search: scored buckets of a read that goes on are lost", STAGES,
+        "while i < n_a:", "while i < n_a - 1:", PLAIN_READS,
     ),
     # All places.
     Mutation(
@@ -510,8 +501,8 @@ MUTATIONS = [
         "total > 2 * total[:, ::-1]", "total >= total[:, ::-1]", "tests/unit/test_deamination.py",
     ),
     Mutation(
-        "search: a read with damage is settled as any other", "ext/search/bookkeeping.pyx",
-        "margin if context.library.damage else 0", "0", "tests/unit/test_strata.py",
+        "search: a read with damage is settled as any other", HOST,
+        "EXTRA_STRATA * bool(context.library.damage)", "0", PLAIN_READS,
     ),
     Mutation(
         "mapq: whole reads have one error more in their odds", MAPQ,

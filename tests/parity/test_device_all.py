@@ -10,7 +10,6 @@ import gassst
 from gassst.bands.cpu import CpuExtender
 from gassst.gpu.search import DeviceSearch
 from gassst.model.stats import Stats
-from gassst.search import single
 from gassst.search.host import HostBackend
 
 
@@ -19,7 +18,7 @@ def on_host(context):
     counts = Stats()
     with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
         backend = HostBackend(context, bands, counts)
-        return backend.trace_back(single.search(backend)), counts
+        return backend.trace_back(backend.search()), counts
 
 
 def assert_all_places(search: DeviceSearch, context, least: int = 1) -> None:
@@ -99,7 +98,7 @@ def test_batches_of_all_and_of_the_best_places_follow_each_other(search, index, 
         found = search.search(context, Stats())
         with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
             backend = HostBackend(context, bands, Stats())
-            assert_same_rows(backend.trace_back(found), backend.trace_back(single.search(backend)))
+            assert_same_rows(backend.trace_back(found), backend.trace_back(backend.search()))
 
 
 @pytest.mark.device

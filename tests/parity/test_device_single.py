@@ -16,7 +16,6 @@ from gassst.gpu import search as device
 from gassst.gpu.device import Engine
 from gassst.gpu.search import DeviceSearch
 from gassst.model.stats import Stats
-from gassst.search import single
 from gassst.search.host import HostBackend
 
 
@@ -49,7 +48,7 @@ class TestDeviceSearch:
         with search.on_device().slot() as slot:
             found = device.DeviceBackend(device.DeviceBatch.of(context), slot).searched()
         with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
-            state = single.run_stages(HostBackend(context, bands, Stats()))
+            state, _ = HostBackend(context, bands, Stats()).best_places()
         for name, column in zip(device_arrays.STATE, found.state, strict=True):
             np.testing.assert_array_equal(column, getattr(state, name.lower()), err_msg=name)
 

@@ -1,8 +1,11 @@
 """The filters lose nothing, and compute what they say; truth comes from `oracles`."""
 
+from typing import Any, NamedTuple
+
 import edlib
 import numpy as np
 import pytest
+from engines import engine
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import (
@@ -21,11 +24,27 @@ from oracles import (
 
 from gassst._core import filters as _filters
 from gassst._core.thesis_filters import score_table
-from gassst.model.array_types import COORDINATE_BITS
-from gassst.search.filters import FILTERS, Batch, Candidates, Cascade, Funnel
+from gassst.reads.in_memory import batch_of_records
+from gassst.search.arrays import Candidates
+from gassst.search.filters import FILTERS, filter_of
 
-DEFAULTS = {"shift": 0, "verified": None, "rejected": None}
 BOUNDS = [name for name in FILTERS if name != "duplicate"]
+
+
+class Batch(NamedTuple):
+    """What filters look at besides the candidates."""
+
+    limits: Any
+    packed: Any
+    reference_planes: Any
+    gaps: int
+
+
+def passed(name, candidates, batch, instruction_set=None):
+    """The candidates that a filter passes, and the diagonals that it rejects."""
+    one = filter_of(name, batch.gaps)
+    kept, rejected = _filters.passed(one, candidates, *batch[:3], instruction_set)
+    return Candidates(*kept), rejected
 
 
 class Cases:
@@ -52,13 +71,13 @@ class Cases:
     def costs(self, offset, length, gaps):
         return candidate_costs(self.sequences, self.windows, self.start, offset, length, gaps)
 
-    def batch(self, limits, gaps, **kwargs):
+    def batch(self, limits, gaps):
         limits = np.broadcast_to(limits, len(self.sequences)).astype(np.uint16)
-        return Batch(limits, self.packed, self.reference_planes, gaps, **{**DEFAULTS, **kwargs})
+        return Batch(limits, self.packed, self.reference_planes, gaps)
 
 
 def reads_that_pass(name, candidates, batch):
-    return np.isin(np.arange(len(batch.limits)), FILTERS[name](candidates, batch).read_strand >> 1)
+    return np.isin(np.arange(len(batch.limits)), passed(name, candidates, batch)[0].read_strand >> 1)
 
 
 def score_of(name, candidates, batch, most):
@@ -207,7 +226,9 @@ def test_every_seed_has_a_survivor_that_stands_for_it(second):
 def run_cascade(cases, candidates, limits, gaps):
     batch = cases.batch(limits, gaps)
     order = ["tnw4-4", "duplicate", "fd", "tnw4-16", "tnw5-full", "duplicate"]
-    kept = Cascade(order, gaps).run(candidates, batch.limits, cases.packed, cases.reference_planes)
+    kept = candidates
+    for name in order:
+        kept, _ = passed(name, kept, batch)
     seeds = {}
     rows = zip(kept.read_strand.tolist(), kept.offset.tolist(), kept.length.tolist(), strict=True)
     for read_strand, offset, length in rows:
@@ -346,10 +367,10 @@ def test_narrow_bands_of_reads_of_any_length_side_by_side(instruction_set):
     cases, lengths = ragged_cases(np.random.default_rng(32), 3001, 200)
     errors = band_errors(cases.sequences, cases.windows, cases.start, lengths, 16, 15)
     limits = np.maximum(errors - np.arange(3001) % 2, 0)
-    candidates, (limits, *seen, gaps) = cases.candidates(20, 15), cases.batch(limits, 15)[:4]
-    kept, rejected = _filters.band32(candidates, limits, *seen, gaps, instruction_set)
+    candidates, batch = cases.candidates(20, 15), cases.batch(limits, 15)
+    kept, rejected = passed("band32", candidates, batch, instruction_set)
     passes = errors <= limits
-    assert kept[0].tolist() == candidates.read_strand[passes].tolist()
+    assert kept.read_strand.tolist() == candidates.read_strand[passes].tolist()
     assert rejected[0].tolist() == candidates.read_strand[~passes].tolist()
     assert rejected[1].tolist() == candidates.diagonal[~passes].tolist()
     assert 0.4 < passes.mean() < 0.6
@@ -369,11 +390,10 @@ def test_narrow_bands_at_many_places_of_one_read(instruction_set):
     candidates = Candidates(
         (2 * read).astype(np.uint32), cases.diagonal[place].astype(np.int64), 20 * column, 15 * column
     )
-    limits, *seen, gaps = cases.batch(limits, 15)[:4]
-    kept, rejected = _filters.band32(candidates, limits, *seen, gaps, instruction_set)
+    kept, rejected = passed("band32", candidates, cases.batch(limits, 15), instruction_set)
     passes = errors <= limits[read]
-    assert kept[0].tolist() == candidates.read_strand[passes].tolist()
-    assert kept[1].tolist() == candidates.diagonal[passes].tolist()
+    assert kept.read_strand.tolist() == candidates.read_strand[passes].tolist()
+    assert kept.diagonal.tolist() == candidates.diagonal[passes].tolist()
     assert rejected[0].tolist() == candidates.read_strand[~passes].tolist()
     assert rejected[1].tolist() == candidates.diagonal[~passes].tolist()
     assert 0.1 < passes.mean() < 0.9
@@ -382,7 +402,7 @@ def test_narrow_bands_at_many_places_of_one_read(instruction_set):
 def test_no_narrow_band_on_a_processor_without_it():
     cases = random_cases(np.random.default_rng(2), 5, 60, 20, 12, 4)
     with pytest.raises(ValueError, match="'sse5'"):
-        _filters.band32(cases.candidates(20, 12), *cases.batch(3, 3)[:4], "sse5")
+        passed("band32", cases.candidates(20, 12), cases.batch(3, 3), "sse5")
 
 
 @pytest.mark.parametrize("gap", [-16, -15, 15, 16])
@@ -447,42 +467,16 @@ def left_over(candidates):
 def test_seeds_of_one_run_are_one_grown_to_the_run():
     cases = read_with_mismatches(200, [7, 110])
     candidates = seeds(cases, [(10, 12), (11, 12), (70, 12), (98, 12), (111, 12), (150, 50)])
-    assert left_over(FILTERS["duplicate"](candidates, cases.batch(5, 5))) == [(8, 102), (111, 89)]
+    assert left_over(passed("duplicate", candidates, cases.batch(5, 5))[0]) == [(8, 102), (111, 89)]
 
 
 def test_a_seed_that_is_no_exact_match_stays_as_it_is():
     cases = read_with_mismatches(60, [20])
     candidates = seeds(cases, [(10, 12), (15, 12), (21, 12)])
-    assert left_over(FILTERS["duplicate"](candidates, cases.batch(5, 5))) == [(10, 12), (15, 12), (21, 39)]
+    assert left_over(passed("duplicate", candidates, cases.batch(5, 5))[0]) == [(10, 12), (15, 12), (21, 39)]
 
 
-def test_candidates_in_verified_buckets_are_dropped():
-    rng = np.random.default_rng(3)
-    cases = random_cases(rng, 500, 40, 10, 12, 3)
-    candidates, shift = cases.candidates(10, 12), 5
-    keys = candidates.read_strand.astype(np.uint64) << np.uint64(COORDINATE_BITS) | (
-        candidates.diagonal >> shift
-    ).astype(np.uint64)
-    chosen = rng.random(500) < 0.4
-    other = keys[~chosen] ^ np.uint64(1)  # the neighbouring bucket
-    verified = np.sort(np.concatenate([keys[chosen], other]))
-    kept = reads_that_pass("duplicate", candidates, cases.batch(3, 3, shift=shift, verified=verified))
-    assert (kept == ~chosen).all()
-
-
-def test_the_cascade_drops_candidates_in_verified_buckets():
-    rng = np.random.default_rng(3)
-    cases = random_cases(rng, 500, 40, 10, 12, 3)
-    candidates, batch, shift = cases.candidates(10, 12), cases.batch(40, 3), 5
-    buckets = candidates.diagonal >> shift
-    keys = candidates.read_strand.astype(np.uint64) << np.uint64(COORDINATE_BITS) | buckets.astype(np.uint64)
-    chosen = rng.random(500) < 0.4
-    cascade = Cascade(["duplicate"], 3, shift)
-    kept = cascade.run(candidates, *batch[:3], verified=np.sort(keys[chosen]))
-    assert kept.read_strand.tolist() == candidates.read_strand[~chosen].tolist()
-
-
-# ---- The cascade ------------------------------------------------------------------------------------------
+# ---- Batches ----------------------------------------------------------------------------------------------
 
 
 def test_result_does_not_depend_on_the_batch():
@@ -490,21 +484,23 @@ def test_result_does_not_depend_on_the_batch():
     candidates, batch = cases.candidates(30, 12), cases.batch(4, 4)
     cuts = [0, 1, 2, 3, 25, 26, 700, 3000]
     for name in FILTERS:
-        whole = FILTERS[name](candidates, batch)
-        parts = [FILTERS[name](candidates.take(slice(*c)), batch) for c in zip(cuts, cuts[1:], strict=False)]
+        whole, _ = passed(name, candidates, batch)
+        parts = [
+            passed(name, candidates.take(slice(*c)), batch)[0] for c in zip(cuts, cuts[1:], strict=False)
+        ]
         for column in vars(whole):
             assert (getattr(whole, column) == np.concatenate([getattr(p, column) for p in parts])).all()
 
 
-def test_order_counts_and_table():
-    cases = random_cases(np.random.default_rng(2), 2000, 60, 20, 12, 4)
-    candidates, batch, funnel = cases.candidates(20, 12), cases.batch(3, 3), Funnel()
-    kept = Cascade(FILTERS, 3).run(candidates, *batch[:3], counters=funnel)
-    assert list(funnel.stages) == [
-        "tnw4-4", "fd", "duplicate", "tnw4-16", "tnw5-full", "band32",
-    ]  # fmt: skip
-    rows = list(funnel.as_dict().values())
-    assert rows[0]["in"] == 2000 and rows[-1]["out"] == len(kept) < 2000
+# ---- The cascade ------------------------------------------------------------------------------------------
+
+
+def test_order_counts_and_table(small_index, small_reads):
+    mapper = engine(small_index, device="none", mode="global", filters=FILTERS)
+    stats = mapper.map_batch(batch_of_records(small_reads))[1]
+    funnel, rows = stats.funnel, list(stats.funnel.as_dict().values())
+    assert list(funnel.stages) == ["tnw4-4", "fd", "duplicate", "tnw4-16", "tnw5-full", "band32"]
+    assert rows[0]["in"] == stats.candidates > rows[-1]["out"] > 0
     assert all(a["out"] == b["in"] for a, b in zip(rows, rows[1:], strict=False))
-    assert rows[-1]["total_percent"] == pytest.approx(100 * (1 - len(kept) / 2000))
+    assert rows[-1]["total_percent"] == pytest.approx(100 * (1 - rows[-1]["out"] / stats.candidates))
     assert [line.split()[0] for line in str(funnel).splitlines()] == ["filter", *funnel.stages]

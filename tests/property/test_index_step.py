@@ -16,7 +16,6 @@ from gassst.index.seed_index import SeedIndex
 from gassst.model.params import MAX_READ_LENGTH
 from gassst.model.reference import FRONT, GAP, TAIL, Reference
 from gassst.reads.in_memory import batch_of_records
-from gassst.search.arrays import KeysByRead
 from gassst.search.plan import SeedRows
 
 STEPS = (2, 4)
@@ -86,8 +85,7 @@ class Looked:
         parts.resolve(self.seeds, most)
         self.clipped, self.capped = self.seeds.limit(most)
         parts.copy_positions(self.seeds)
-        none = KeysByRead.none(len(reads))
-        self.anchors = _anchors.gather(self.seeds, index.positions, self.reads, self.context, none, none)
+        self.anchors = _anchors.gather(self.seeds, index.positions, self.reads, self.context)
 
     def cells(self) -> set[tuple[int, int, int]]:
         """(read and strand, diagonal, base) of every base of an anchor."""

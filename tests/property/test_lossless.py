@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import partial
 
 import brute_force as bf
 import numpy as np
@@ -149,10 +148,8 @@ def all_records(index: gassst.Index, reads: list[bytes], errors: int, **options)
 
 @pytest.fixture(params=_filters.instruction_sets())
 def vector_code(request, monkeypatch):
-    """The vector code of an instruction set in the filters."""
-    for name in ("band32",):
-        kernel = partial(getattr(_filters, name), instruction_set=request.param)
-        monkeypatch.setattr(f"gassst.search.filters._filters.{name}", kernel)
+    """The vector code of an instruction set in the search."""
+    monkeypatch.setattr("gassst.search.host.instruction_sets", lambda: [request.param])
 
 
 AMBIGUOUS = bytes.maketrans(b"RYW", b"NNN")

@@ -17,8 +17,6 @@ from gassst.index.lookup import IndexParts
 from gassst.mapping.batch_mapper import BatchMapper
 from gassst.model.reference import Reference
 from gassst.model.stats import TOTALS
-from gassst.reads.in_memory import batch_of_records
-from gassst.search.host import HostBackend
 
 
 def records(mapper: gassst.Mapper, *reads, **options) -> list[str]:
@@ -65,25 +63,6 @@ def test_saved_index_is_the_fresh_one_and_parts_are_the_whole(small_fasta, small
     in_parts._engine = replace(in_parts._engine, parts=IndexParts(in_parts.index, memory=60_000))
     assert len(list(in_parts._engine.parts._parts())) > 7
     assert records(in_parts, small_reads) == saved
-
-
-@pytest.mark.parametrize("sensitivity", [1, 2, 3])
-def test_seeds_that_are_known_are_those_looked_up_again(small_index, small_reads, monkeypatch, sensitivity):
-    """Single reads, of which those of many errors come to the last stages, and pairs, which look twice at the first."""
-    singles = batch_of_records(small_reads[:400])
-    pairs = replace(singles, mate=np.tile(np.array([1, 2], np.uint8), 200))
-
-    def rows() -> list[str]:
-        mapper = gassst.Mapper(small_index, device="none", sensitivity=sensitivity, insert=(9_000.0, 4_000.0))
-        found = [mapper._engine.map_batch(b)[0] for b in (singles, pairs)]
-        return [array.tobytes() for result in found for array in (result.hits, result.cigars)]
-
-    known = rows()
-    resolve = HostBackend.resolve
-    monkeypatch.setattr(
-        HostBackend, "resolve", lambda self, reads, rows, caps, known=None: resolve(self, reads, rows, caps)
-    )
-    assert rows() == known
 
 
 @pytest.mark.parametrize("options", [{}, {"max_hits": 5}, {"all_hits": True}], ids=["best", "five", "all"])

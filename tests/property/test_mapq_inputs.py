@@ -26,7 +26,6 @@ from gassst.model.reference import Reference
 from gassst.model.stats import Stats
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate
 from gassst.reads.in_memory import batch_of_records
-from gassst.search import single
 from gassst.search.context import BatchContext
 from gassst.search.dense import DenseSeeds
 from gassst.search.host import HostBackend
@@ -79,7 +78,7 @@ def searched(request, index, reads):
     context = BatchContext.of(index, mapper.parts, mapper.plan, mapper.cascade, mapper.params, packed)
     stats = Stats()
     with CpuExtender(index.reference.planes).open_reads(packed) as bands:
-        return context, single.search(HostBackend(context, bands, stats)), stats
+        return context, HostBackend(context, bands, stats).search(), stats
 
 
 def words_in(genome):

@@ -12,7 +12,8 @@ from alignments import pack
 from oracles import band_errors, pack_planes
 
 from gassst._core import filters as _filters
-from gassst.search.filters import Candidates
+from gassst.search.arrays import Candidates
+from gassst.search.filters import filter_of
 
 LENGTHS = np.r_[15:140, 180:200, 254:260, 318:322]
 BEFORE, AFTER = 16, 15  # diagonals of a band beside that of its candidate
@@ -65,8 +66,9 @@ def test_bands_that_begin_anywhere_in_a_word(world, instruction_set, order):
         (2 * row).astype(np.uint32), world.diagonal[row].astype(np.int64), column, 9 * column
     )
     for limits, passes in (world.errors, np.ones(n, bool)), (world.errors - one, ~one):
-        seen = limits.astype(np.uint16), world.packed, world.reference, 15
-        (kept, *_), (rejected, _) = _filters.band32(candidates, *seen, instruction_set)
+        seen = limits.astype(np.uint16), world.packed, world.reference
+        found = _filters.passed(filter_of("band32", 15), candidates, *seen, instruction_set)
+        (kept, *_), (rejected, _) = found
         assert kept.tolist() == (2 * row[passes[row]]).tolist()
         assert rejected.tolist() == (2 * row[~passes[row]]).tolist()
 

@@ -1,22 +1,78 @@
-"""The compiled search finds in blocks of any size what the passes over a whole batch find, one after another."""
+"""The compiled search of single reads against plain Python, and in blocks of any size."""
 
 import dataclasses
 
+import brute_force as bf
 import numpy as np
 import pytest
 from engines import engine
+from plain_search import PlainReads, fragment_of, genome_of, text_of
 
 import gassst
-from gassst.bands.cpu import CpuExtender
 from gassst.model.reference import Reference
 from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_records
-from gassst.search import host, single
+from gassst.search import host
 from gassst.search.context import BatchContext
 from gassst.search.host import HostBackend
 
 STATE = ("best", "limit", "complete", "capped", "looked", "planned")
 COUNTS = ("occurrences", "candidates", "scored")
+
+
+def context_of(mapper, records, **more):
+    packed = batch_of_records(records, 4000).pack()
+    searched = mapper.index, mapper.parts, mapper.plan, mapper.cascade, mapper.params.for_single()
+    return BatchContext.of(*searched, packed, **more)
+
+
+@pytest.mark.parametrize(
+    ("options", "step"),
+    [
+        ({"filters": ()}, 1),
+        ({}, 1),
+        ({"sensitivity": 1, "gaps": 3}, 1),
+        ({"gaps": 20, "filters": ()}, 2),
+        ({"mode": "local"}, 1),
+        ({"sensitivity": 4, "seed_length": 9}, 4),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("damage", [False, True])
+def test_reads_have_the_places_of_plain_python(options, step, damage):
+    """Places, what is known of each read, and how many candidates there were and bands were scored."""
+    rng = np.random.default_rng(step)
+    genome = genome_of(rng)
+    index = gassst.Index.build(Reference.from_sequences(genome.items()), threads=1, step=step)
+    mapper = engine(index, device="none", **{"mode": "global", "min_identity": 85, **options})
+    mapper.plan.caps[:] = 0xFFFFFFFF
+    reads = [mate for _ in range(60) for mate in fragment_of(rng, genome, "fr")]
+    reads += [bf.random_bases(rng, 80), reads[0][:15], reads[1][:21]]
+    context = context_of(mapper, [(str(i), read.decode(), None) for i, read in enumerate(reads)])
+    given_up = host.given_up(mapper.params)
+    counts = Stats()
+    if damage:  # two more strata are wanted of such a library
+        library = dataclasses.replace(context.library, damage=(0.1,))
+        context = dataclasses.replace(context, library=library)
+    plain = PlainReads(
+        text_of(index, genome), reads, context.flip.tolist(), mapper.plan, given_up,
+        narrow=bool(mapper.cascade.names), further=2 * damage,
+    )  # fmt: skip
+    plain.run(None)
+    state, found = HostBackend(context, None, counts).best_places()
+    for name in ("best", "limit", "looked", "complete"):
+        assert getattr(state, name).tolist() == getattr(plain, name), name
+    bands = found.bands.read_strand, found.bands.band_start, found.bands.end, found.bands.edits
+    # Worse ones are among them or not, by the order of bands.
+    got, expected = (
+        sorted(band for band in some if band[3] <= state.limit[band[0] >> 1])
+        for some in (zip(*(column.tolist() for column in bands), strict=True), plain.found)
+    )
+    assert got == expected
+    assert (counts.scored, counts.candidates) == (plain.scored, plain.candidates)
+    for funnel in counts.funnel.stages.values():
+        assert (funnel.entered, funnel.left) == (plain.candidates, plain.passed)
+    assert len(plain.found) > 60 and (state.looked > 1).sum() > 10
 
 
 @pytest.fixture(scope="module")
@@ -58,29 +114,22 @@ def assert_same(one, other):
     ("options", "step"),
     [
         ({}, 1),
-        ({"mode": "global"}, 2),
         ({"mode": "global", "sensitivity": 5, "min_identity": 85}, 4),
         ({"sensitivity": 0, "filters": ("tnw4-4", "fd", "duplicate", "tnw4-16", "tnw5-full")}, 1),
         ({"filters": ("fd", "band32"), "gaps": 40, "min_identity": 70}, 1),
-        ({"filters": ()}, 1),
         ({"memory": 1 << 20}, 1),
+        ({"mode": "global", "all_hits": True, "min_identity": 80}, 1),
+        ({"mode": "global", "all_hits": True, "strata": True, "min_identity": 80}, 2),
     ],
     ids=str,
 )
-def test_a_block_of_any_size_finds_what_the_passes_find(
-    small_genome, mixed_reads, options, step, monkeypatch
-):
+def test_a_block_of_any_size_finds_the_same(small_genome, mixed_reads, options, step, monkeypatch):
     index = gassst.Index.build(Reference.from_sequences(small_genome.items()), threads=1, step=step)
     mapper = engine(index, device="none", **options)
-    packed = batch_of_records(mixed_reads, 4000).pack()
-    searched = mapper.index, mapper.parts, mapper.plan, mapper.cascade, mapper.params.for_single()
-    context = BatchContext.of(*searched, packed, whole_reads=mapper.params.mode == "local")
+    context = context_of(mapper, mixed_reads, whole_reads=mapper.params.mode == "local")
     left_out = np.arange(len(index.reference.names)) == 1
     for some in (context, dataclasses.replace(context, left_out=left_out, whole_reads=False)):
-        with CpuExtender(context.reference.planes).open_reads(packed) as bands:
-            passes = HostBackend(some, bands, Stats())
-            state = single.run_stages(passes)
-            expected = state, passes.group(state.bands), passes.stats
+        expected = found_in_blocks(some, context.n, monkeypatch)
         assert len(expected[1].bands.edits) > 100
-        for size in (1, 64, context.n):
+        for size in (1, 64):
             assert_same(found_in_blocks(some, size, monkeypatch), expected)

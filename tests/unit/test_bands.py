@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,8 +10,7 @@ import pytest
 
 from gassst._core import selection as _selection
 from gassst.model.layouts import NO_SCORE, NO_SUBOPTIMAL
-from gassst.search.arrays import Bands
-from gassst.search.backend import Grouped
+from gassst.search.arrays import Bands, Grouped
 
 READS = 40
 DTYPES = np.uint32, np.int64, np.uint16, np.uint16, np.uint8, np.uint16
@@ -30,7 +30,8 @@ def random_bands(rng, n, crowd=60) -> Bands:
 
 
 def grouped(parts) -> Grouped:
-    whole = Bands.concatenate(parts)
+    names = [field.name for field in fields(Bands)]
+    whole = Bands(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
     read = whole.read_strand >> 1
     start = np.append(0, np.cumsum(np.bincount(read, minlength=READS)))
     return Grouped(whole.take(np.argsort(read, kind="stable")), start)
@@ -85,25 +86,62 @@ def test_selection_is_that_of_the_places_taken_one_by_one(margin, max_hits):
 
 
 def test_strata_that_make_no_sense_are_refused():
-    nothing, none = grouped([]), np.zeros(READS, np.uint64)
+    nothing = grouped([random_bands(np.random.default_rng(0), 0)])
+    none = np.zeros(READS, np.uint64)
     context = SimpleNamespace(lengths=none.astype(np.uint32), flip=none.astype(np.uint8), digest=none)
     for margin in (-1, 255):
         with pytest.raises(ValueError, match="margin"):
             _selection.select_best(nothing, context, margin, 1)
 
 
+@pytest.mark.parametrize("strata", [False, True])
+def test_all_places_come_by_position_behind_the_primary(strata):
+    rng = np.random.default_rng(strata)
+    found = grouped([random_bands(rng, 300, 3000)])
+    read_strand, edits, start = found.bands.read_strand, found.bands.edits, found.start
+    ends = found.bands.band_start + found.bands.end
+    flip = rng.integers(0, 2, READS).astype(np.uint8)
+    digest = rng.integers(0, 1 << 62, READS).astype(np.uint64)
+    context = SimpleNamespace(flip=flip, digest=digest)
+    rows, row_start, summary = _selection.select_all(found, context, strata, 4)
+    for r in range(READS):
+        order = sorted(
+            range(start[r], start[r + 1]), key=lambda i: (ends[i], read_strand[i] & 1 ^ flip[r], i)
+        )
+        got = rows[row_start[r] : row_start[r + 1]].tolist()
+        if not order:
+            assert not got
+            assert summary[r].tolist() == (NO_SCORE, NO_SCORE, 0, 0, 0, NO_SUBOPTIMAL)
+            continue
+        errors = sorted(int(edits[i]) for i in order)
+        best, second = errors[0], min((e for e in errors if e > errors[0]), default=NO_SCORE)
+        equal = [i for i in order if edits[i] == best]
+        primary = equal[int(digest[r]) % len(equal)]
+        expected = [primary, *(i for i in order if i != primary)]
+        if strata:
+            expected = [i for i in expected if edits[i] == best][:4]
+        runner_up = best if len(equal) > 1 else second
+        assert got == expected
+        assert summary[r].tolist() == (
+            best, second, len(equal), errors.count(second), len(expected),
+            NO_SUBOPTIMAL if runner_up == NO_SCORE else -runner_up,
+        )  # fmt: skip
+
+
 @pytest.mark.parametrize("most", [1, 2, 100])
-def test_the_chosen_row_comes_first(most):
+def test_the_likeliest_row_comes_first(most):
     rng = np.random.default_rng(most)
     counts = rng.integers(0, 6, READS)
     start = np.concatenate([[0], np.cumsum(counts)])
     rows = rng.permutation(400)[: start[-1]]
+    lost = rng.integers(0, 3, len(rows))
+    digest = rng.integers(0, 1 << 62, READS).astype(np.uint64)
     edits = rng.integers(0, 10, 400).astype(np.uint16)
-    limit = rng.integers(0, 10, READS).astype(np.uint16)
-    primary = np.where(counts > 0, start[:-1] + rng.integers(0, 6, READS) % np.maximum(counts, 1), -1)
-    got, got_start = _selection.chosen_first(rows, start, primary, edits, limit, most)
+    got, got_start, least = _selection.likeliest_first(rows, start, lost, digest, edits, most)
     for r in range(READS):
-        mine = rows[start[r] : start[r + 1]].tolist()
-        first = [int(rows[primary[r]])] if counts[r] else []
-        others = [i for i in mine if i not in first and edits[i] <= limit[r]]
-        assert got[got_start[r] : got_start[r + 1]].tolist() == (first + others)[:most]
+        mine = list(range(start[r], start[r + 1]))
+        likeliest = [i for i in mine if lost[i] == min(lost[mine])] if mine else []
+        first = [likeliest[int(digest[r]) % len(likeliest)]] if mine else []
+        expected = rows[first + [i for i in mine if i not in first]][:most].tolist()
+        assert got[got_start[r] : got_start[r + 1]].tolist() == expected
+        assert not mine or least[r] == lost[first[0]]

@@ -1,12 +1,14 @@
-"""The sort of 64-bit keys (ext/common/key_sort.h), by the pass that hands it keys as they come."""
+"""The sort of 64-bit keys (ext/common/key_sort.h), by the selection that hands it keys as they come."""
 
 from __future__ import annotations
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from gassst._core import bookkeeping
-from gassst.model.array_types import COORDINATE_BITS
+from gassst._core.selection import select_all
+from gassst.search.arrays import Bands, Grouped
 
 # Around each number of keys from which on another way of sorting is taken, and around powers of two.
 NUMBERS = (1, 2, 15, 16, 17, 33, 64, 65, 95, 96, 97, 400, 1024, 2047, 2048, 2049, 5000)
@@ -46,9 +48,13 @@ def test_sorted_as_numpy_sorts(kind, n):
     rng = np.random.default_rng(n)
     bucket = kind(rng, n).astype(np.int64)
     read_strand = rng.integers(0, 2, n, np.uint32) if n % 3 else np.zeros(n, np.uint32)
-    nothing = np.empty(0, np.uint64), np.zeros(2, np.int64)
-    keys, start = bookkeeping.merge_scored(*nothing, np.zeros(1, np.uint32), read_strand, bucket)
-    assert start.tolist() == [0, n]
-    assert np.array_equal(
-        keys, np.sort(read_strand.astype(np.uint64) << np.uint64(COORDINATE_BITS) | bucket.astype(np.uint64))
+    edits = (np.arange(n) > 0).astype(np.uint16)  # the first row is the primary
+    nothing = np.zeros(n, np.uint16)
+    found = Grouped(
+        Bands(read_strand, bucket, nothing, edits, nothing.astype(np.uint8), nothing), np.array([0, n])
     )
+    context = SimpleNamespace(flip=np.zeros(1, np.uint8), digest=np.zeros(1, np.uint64))
+    rows, start, _ = select_all(found, context, False, 1)
+    order = np.lexsort((np.arange(n), read_strand, bucket))
+    assert start.tolist() == [0, n]
+    assert rows.tolist() == [0, *order[order > 0]]

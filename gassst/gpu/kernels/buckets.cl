@@ -54,7 +54,7 @@ __kernel void score_bands(READ_ARGS, __global const short *plan, REFERENCE_ARGS,
     }
 }
 
-/* Marks the bands within the limits of their reads, which tighten on the way (bookkeeping.pyx, `within_limit`). Where `bands`
+/* Marks the bands within the limits of their reads, which tighten on the way (`take_band`). Where `bands`
  * is not of use, each read has the one band of its top bucket. kept: uchar[room], number: uint[n], those of each read. */
 __kernel void keep_bands(uint n_reads, uint n_active, __global const uint *active, int is_top,
                          __global const uint2 *bands, __global const uint *pairs, uint room,

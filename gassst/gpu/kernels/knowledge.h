@@ -1,4 +1,4 @@
-/* What is known of one read: ext/search/bookkeeping.pyx asks for a batch, ext/search/stages.pyx for a block. */
+/* What is known of one read: ext/search/stages.pyx and the kernels ask. */
 #ifndef GASSST_KNOWLEDGE_H
 #define GASSST_KNOWLEDGE_H
 
@@ -9,14 +9,14 @@ typedef struct {
     uint16_t best, limit, complete;
 } knowledge_t;
 
-/* Whether a read that may have so many errors needs a stage, if that has seeds for it (`bookkeeping.unsettled`). */
+/* Whether a read that may have so many errors needs a stage, if that has seeds for it. */
 INLINE int needs_stage(const knowledge_t *known, int errors, int strata, int settled)
 {
     const int wanted = known->best + strata < errors + 1 ? known->best + strata : errors + 1;
     return (known->complete < wanted) & (known->best > settled);
 }
 
-/* Whether a scored band is within the limit, which tightens (`bookkeeping.within_limit`). */
+/* Whether a scored band is within the limit, which tightens. */
 INLINE int take_band(knowledge_t *known, uint16_t edits, int margin)
 {
     if (edits > known->limit)

@@ -122,7 +122,7 @@ __kernel void begin_reads(uint n_reads, __global const uint *read_length, __glob
     STATE(COMPLETE, read) = STATE(PLANNED, read) = STATE(CAPPED, read) = STATE(LOOKED, read) = 0;
 }
 
-/* The reads that have seeds in this stage and still need them (bookkeeping.pyx, `unsettled`). */
+/* The reads that have seeds in this stage and still need them (stages.pyx, `unsettled`). */
 __kernel void choose_reads(uint n_reads, uint strata, __global const uint *read_length, __global const short *plan,
                            __global const ushort *state, __global uint *counters, __global uint *active)
 {

@@ -1,0 +1,393 @@
+"""The search of reads and pairs in plain Python, which looks at every place and every window base by base.
+
+It shares no code with the compiled stages. Genomes and reads to search are here, too.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import brute_force as bf
+import numpy as np
+
+from gassst.model.layouts import NO_SCORE
+
+SEEDS = [(18, 17), (12, 7), (9, 4)]  # bases of the seeds of each stage, and from one to the next
+LOW, HIGH = 150, 320  # template lengths
+MARGIN = 2
+
+
+# --- genomes and reads ---------------------------------------------------------------------------------------------
+
+
+def genome_of(rng: np.random.Generator) -> dict[str, bytes]:
+    """Two contigs with copies of an element, in some of which a few bases differ, and a tandem repeat."""
+    contigs = [bytearray(bf.random_bases(rng, size)) for size in (1500, 1100)]
+    element, unit = bf.random_bases(rng, 90), bf.random_bases(rng, 23)
+    for i in range(18):
+        contig, copy = contigs[i % 2], bf.mutate(rng, element, i // 5)
+        at = int(rng.integers(len(contig) - len(copy)))
+        contig[at : at + len(copy)] = bf.reverse_complement(copy) if i % 3 == 0 else copy
+    contigs[0][300:415] = unit * 5
+    return {str(i): bytes(contig) for i, contig in enumerate(contigs)}
+
+
+def fragment_of(rng: np.random.Generator, genome: dict[str, bytes], orientation: str) -> list[bytes]:
+    """Two mates, mostly concordant, some with many errors; or a single read."""
+    contig = genome[str(rng.choice(list(genome)))]
+    template = int(rng.integers(LOW - 30, HIGH + 30))
+    at = int(rng.integers(-20, len(contig) - template + 20))
+    whole = contig[max(at, 0) : at + template]
+    lengths = rng.choice([38, 60, 61, 90], 2)
+    ends = whole[: lengths[0]], whole[-lengths[1] :]
+    left, right = (bf.mutate(rng, end, int(rng.choice([0, 1, 2, 4, 7]))) for end in ends)
+    left, right = {
+        "fr": (left, bf.reverse_complement(right)),
+        "rf": (bf.reverse_complement(left), right),
+        "ff": (left, right),
+    }[orientation]
+    mates = [left, right]
+    if rng.random() < 0.5:
+        mates.reverse()
+        mates = [bf.reverse_complement(mate) for mate in mates] if orientation == "ff" else mates
+    if rng.random() < 0.1:
+        mates[0] = bf.random_bases(rng, len(mates[0]))
+    return mates if rng.random() < 0.8 else mates[:1]
+
+
+# --- plain Python ----------------------------------------------------------------------------------------------------
+
+
+class PlainPlace:
+    def __init__(self, reverse: bool, at: int, edits: int):
+        self.reverse, self.at, self.edits, self.looked_around = reverse, at, edits, False
+
+
+class PlainPairs:
+    """The search that docs/pipeline.md describes, of a batch, with sets and loops."""
+
+    def __init__(self, text, borders, reads, mate, flip, insert_sizes, plan, pairs, most_places, given_up):
+        self.text, self.borders, self.insert_sizes = text, borders, insert_sizes
+        self.given_up, self.further = (
+            given_up,
+            0,
+        )  # errors beyond the best with which another may be as likely
+        self.reads, self.mate, self.flip = reads, mate, flip
+        self.plan, self.pairs, self.most_places = plan, pairs, most_places
+        self.oriented = [(read, bf.reverse_complement(read)) for read in reads]
+        n = len(reads)
+        self.best, self.limit = [NO_SCORE] * n, [int(plan.errors[len(read)]) for read in reads]
+        self.looked, self.capped, self.complete = [0] * n, [0] * n, [0] * n
+        self.looked_row, self.unguided, self.is_open = [0] * n, [False] * n, [True] * n
+        self.places: dict[int, list[PlainPlace]] = defaultdict(list)
+        self.known: list[set] = [set() for _ in reads]
+        self.tried: set[tuple[int, int]] = set()
+        self.found: list[tuple[int, int, int, int]] = []
+        self.scored = self.rescued = 0
+        self.bands: dict[tuple[int, int, int], tuple[int, int]] = {}
+
+    def other(self, r):
+        return r + 1 if self.mate[r] == 1 else r - 1
+
+    # seeds
+
+    def anchors_of(self, r, stage):
+        """(read strand, diagonal, first base, bases) of what seeds hit, by strand, the canonical one first."""
+        k, every = SEEDS[stage]
+        rows = []
+        for reverse in (self.flip[r], 1 - self.flip[r]):
+            read, covered = self.oriented[r][reverse], defaultdict(set)
+            for offset in range(0, len(read) - k + 1, every):
+                at = self.text.find(read[offset : offset + k])
+                while at >= 0:
+                    if at >= offset:
+                        covered[at - offset].update(range(offset, offset + k))
+                    at = self.text.find(read[offset : offset + k], at + 1)
+            rows += [(2 * r + reverse, d, min(some), len(some)) for d, some in sorted(covered.items())]
+        return rows
+
+    # bands
+
+    def band(self, read_strand, first, width):
+        """Fewest errors of a read on these diagonals, and the leftmost on which such an alignment ends."""
+        key = read_strand, first, width
+        if key not in self.bands:
+            shifts = np.arange(width)
+            row = np.zeros(width, np.int64)
+            text = np.frombuffer(self.text, np.uint8)
+            for i, base in enumerate(self.oriented[read_strand >> 1][read_strand & 1]):
+                at = first + shifts + i
+                facing = np.where((at >= 0) & (at < len(text)), text[np.clip(at, 0, len(text) - 1)], 0)
+                step = row + (facing != base)
+                step[:-1] = np.minimum(step[:-1], row[1:] + 1)
+                row = np.minimum.accumulate(step - shifts) + shifts
+            self.bands[key] = int(row.min()), int(row.argmin())
+        return self.bands[key]
+
+    def score(self, keys):
+        shift, added = self.plan.shift, []
+        fresh = sorted(key for key in set(keys) - self.tried if key not in self.known[key[0] >> 1])
+        self.tried.update(fresh)
+        self.scored += len(fresh)
+        for words in (1, 2, 4, 8):
+            added.clear()
+            for read_strand, bucket in fresh:
+                r = read_strand >> 1
+                if self.plan.words[len(self.reads[r])] != words:
+                    continue
+                first = (bucket << shift) - 32 * words + (1 << shift) // 2
+                edits, end = self.band(read_strand, first, 64 * words)
+                if edits > self.limit[r]:
+                    continue
+                if edits < self.best[r]:
+                    self.best[r], self.limit[r] = edits, min(self.limit[r], edits + MARGIN)
+                self.found.append((read_strand, first, end, edits))
+                added.append(r)
+                self.places[r].append(PlainPlace(bool(read_strand & 1), first + end, edits))
+            for r in {
+                r for read in added for r in ((read, self.other(read)) if self.mate[read] else (read,))
+            }:
+                self.note(r)
+        return len(fresh)
+
+    def note(self, r):
+        """What is known of a read after one of its places, or of its mate's, was added."""
+        if self.mate[r]:
+            for a, b in self.concordant_places(min(r, self.other(r))):
+                a.looked_around = b.looked_around = True
+        needed, most = self.best[r], int(self.plan.errors[len(self.reads[r])])
+        needed = max(needed, self.paired(r) or 0)
+        self.limit[r] = min(most, needed + MARGIN)
+
+    # pairs
+
+    def contig(self, middle):
+        return sum(border <= middle for border in self.borders[1:-1])
+
+    def is_template(self, r, first, last, slack):
+        """Whether (reverse, leftmost) of a first mate r and of its last one have a length in one of the windows."""
+        ends = [(x[0], x[1], len(self.reads[r + i])) for i, x in enumerate((first, last))]
+        for orientation, low, high in self.insert_sizes:
+            length = bf.template(orientation, *ends)
+            if length is not None and low - slack <= length <= high + slack:
+                return True
+        return False
+
+    def concordant_places(self, r):
+        for a in self.places[r]:
+            for b in self.places[r + 1]:
+                if self.contig(a.at + len(self.reads[r]) // 2) == self.contig(
+                    b.at + len(self.reads[r + 1]) // 2
+                ) and self.is_template(r, (a.reverse, a.at), (b.reverse, b.at), 0):
+                    yield a, b
+
+    def paired(self, r):
+        """Errors of a mate in the concordant pair of fewest errors, the most of several; None: there is none."""
+        if not self.mate[r]:
+            return None
+        pairs = [(a.edits, b.edits) for a, b in self.concordant_places(r if self.mate[r] == 1 else r - 1)]
+        least = min(map(sum, pairs), default=0)
+        return max((pair[self.mate[r] - 1] for pair in pairs if sum(pair) == least), default=None)
+
+    def near(self, anchors):
+        """Anchors (rows of `anchors_of`, by read) that have one of the mate within the widened window."""
+        marked = set()
+        for r in [r for r in anchors if self.mate[r] == 1 and r + 1 in anchors]:
+            for a in anchors[r]:
+                for b in anchors[r + 1]:
+                    if self.is_template(r, (a[0] & 1, a[1]), (b[0] & 1, b[1]), self.plan.gaps):
+                        marked |= {a, b}
+        return marked
+
+    def best_supported(self, anchors):
+        """The first bucket of each read whose seeds have most bases."""
+        keys = []
+        for rows in anchors.values():
+            support: dict[tuple[int, int], int] = defaultdict(int)
+            for read_strand, diagonal, _, length in rows:
+                support[read_strand, diagonal >> self.plan.shift] += length
+            keys += [max(support, key=lambda key: support[key])] if support else []
+        return keys
+
+    def windows(self, goes_on):
+        keys = set()
+        for r in range(len(self.reads)):
+            if not self.mate[r] or not self.is_open[r] or self.best[r] == NO_SCORE:
+                continue
+            other = self.other(r)
+            if not self.pairs.rescuable[len(self.reads[other])] or not {r, other} & goes_on:
+                continue
+            limit = max(self.best[r], self.paired(r) or 0)
+            places = [p for p in self.places[r] if p.edits <= limit]
+            if len(places) > self.most_places:
+                self.unguided[r] = True
+                continue
+            wider = [p for p in self.places[r] if p.edits <= limit + 1]
+            for place in wider if len(wider) <= self.most_places else places:
+                if not place.looked_around:
+                    place.looked_around = True
+                    keys |= self.window(r, other, place)
+        return keys
+
+    def window(self, r, other, place):
+        """Buckets of all diagonals of the mate that are within the window and on the contig of the place."""
+        keys, half, slack = set(), len(self.reads[other]) // 2, self.plan.gaps
+        contig = self.contig(place.at + len(self.reads[r]) // 2)
+        for strand in (0, 1):
+            for at in range(max(0, place.at - HIGH - slack - 100), place.at + HIGH + slack + 100):
+                if self.borders[0] <= at + half < self.borders[-1] and self.contig(at + half) == contig:
+                    both = (place.reverse, place.at), (strand, at)
+                    if self.is_template(min(r, other), *(both if r < other else both[::-1]), slack):
+                        keys.add((2 * other + strand, at >> self.plan.shift))
+        return keys
+
+    def settle(self, guided):
+        """Close pairs of which few rivals, as good as their concordant place, are unseen."""
+        for r in range(len(self.reads)):
+            if self.mate[r] != 1 or not self.is_open[r] or self.paired(r) is None:
+                continue
+            shares = [self.unseen(r), self.unseen(r + 1)]
+            either = shares[0] + shares[1]
+            if guided:
+                alone = [1.0 if self.unguided[r + i] else shares[i] for i in (0, 1)]
+                either = min(either, alone[0] * alone[1])
+            if either <= self.plan.preset.pair_missed:
+                self.is_open[r] = self.is_open[r + 1] = False
+
+    def unseen(self, r):
+        if self.capped[r]:
+            return 1.0
+        of_stage = self.pairs.missed[len(self.reads[r]), self.looked_row[r]]
+        return of_stage[min(self.paired(r), len(of_stage) - 1)]
+
+    # stages
+
+    def run(self, given):
+        """All stages; `given` (Given) tells what the seeds of each lead to. Returns the reads of each."""
+        asked = []
+        for stage in range(self.plan.MAX_STAGES):
+            goes_on = {r for r in range(len(self.reads)) if self.is_open[r] and self.needs(r, stage)}
+            for r in range(len(self.reads)):
+                mine = {key for key in self.tried if key[0] >> 1 == r}
+                self.known[r] = self.known[r] | mine if r in goes_on else set()
+            self.tried = set()
+            if goes_on:
+                asked.append((stage, sorted(goes_on)))
+                self.run_stage(stage, goes_on, given)
+        return asked
+
+    def needs(self, r, stage):
+        m, plan = len(self.reads[r]), self.plan
+        wanted = min(self.best[r] + plan.preset.strata + self.further, int(plan.errors[m]) + 1)
+        missed = plan.lost[stage, m]
+        if self.mate[r] and self.best[self.other(r)] == NO_SCORE:
+            missed = plan.lost_of_mates[stage, m] * plan.lost_of_mates[stage, len(self.reads[self.other(r)])]
+        return (
+            plan.seed_count[stage, m] > 0
+            and not (self.best[r] == NO_SCORE and missed < self.given_up)
+            and self.complete[r] < wanted
+            and self.best[r] > plan.settled[stage, m] - self.further
+        )
+
+    def run_stage(self, stage, goes_on, given):
+        anchors = {}
+        for r in sorted(goes_on):
+            rows, complete, capped = given.of(r, stage)
+            fresh = [row for row in rows if (row[0], row[1] >> self.plan.shift) not in self.known[r]]
+            anchors[r] = fresh
+            self.looked[r] |= 1 << stage
+            self.looked_row[r] = stage + 1
+            self.complete[r] = max(self.complete[r], complete)
+            self.capped[r] |= capped
+        near = self.near(anchors)
+        some = {r: [row for row in rows if row in near] for r, rows in anchors.items()}
+        self.score(self.best_supported(some))
+        self.score(self.all_buckets(some))
+        self.settle(False)
+        some = {
+            r: [row for row in rows if self.is_open[r] and row not in near] for r, rows in anchors.items()
+        }
+        self.score(self.best_supported(some))
+        self.rescue(goes_on)
+        self.score(self.all_buckets(some))
+        self.rescue(goes_on)
+        self.settle(True)
+
+    def all_buckets(self, some):
+        return {(row[0], row[1] >> self.plan.shift) for rows in some.values() for row in rows}
+
+    def rescue(self, goes_on):
+        self.rescued += self.score(self.windows(goes_on))
+
+
+class PlainReads(PlainPairs):
+    """The same of single reads, whose seeds are those of the plan; `narrow`: behind the narrow band of 32 diagonals."""
+
+    def __init__(self, text, reads, flip, plan, given_up, narrow, further=0):
+        super().__init__(text, [], reads, [0] * len(reads), flip, [], plan, None, 0, given_up)
+        self.narrow, self.further, self.rejected = narrow, further, [set() for _ in reads]
+        self.candidates = self.passed = 0
+
+    def anchors_of(self, r, stage):
+        m = len(self.reads[r])
+        w, number, every = (
+            int(of[stage, m]) for of in (self.plan.seed_length, self.plan.seed_count, self.plan.seed_every)
+        )
+        rows = []
+        for reverse in (self.flip[r], 1 - self.flip[r]):
+            read, covered = self.oriented[r][reverse], defaultdict(set)
+            for j in range(0, number, every):
+                offset = j * (m - w) // max(number - 1, 1)
+                offset = offset if reverse == self.flip[r] else m - w - offset
+                at = self.text.find(read[offset : offset + w])
+                while at >= 0:
+                    covered[at - offset].add(offset)
+                    at = self.text.find(read[offset : offset + w], at + 1)
+            for diagonal, offsets in sorted(covered.items()):
+                first = end = None
+                for offset in [*sorted(offsets), 2 * m]:
+                    if end is not None and offset > end:
+                        rows.append((2 * r + reverse, diagonal, first, end - first))
+                    first, end = (offset if end is None or offset > end else first), offset + w
+        return rows
+
+    def needs(self, r, stage):
+        goes_on = super().needs(r, stage)
+        if not goes_on:
+            self.rejected[r] = set()
+        return goes_on
+
+    def run_stage(self, stage, goes_on, given):
+        anchors = {}
+        for r in sorted(goes_on):
+            m, every = len(self.reads[r]), int(self.plan.seed_every[stage, len(self.reads[r])])
+            anchors[r] = [
+                row
+                for row in self.anchors_of(r, stage)
+                if (row[0], row[1] >> self.plan.shift) not in self.known[r]
+                and row[:2] not in self.rejected[r]
+            ]
+            self.candidates += len(anchors[r])
+            self.looked[r] |= 1 << stage
+            self.complete[r] = max(self.complete[r], -(-int(self.plan.disjoint[stage, m]) // every))
+        self.score(self.best_supported(anchors))
+        kept = {r: [row for row in rows if not self.rejects(r, row)] for r, rows in anchors.items()}
+        self.passed += sum(map(len, kept.values()))
+        self.score(self.all_buckets(kept))
+
+    def rejects(self, r, row):
+        """Whether no alignment within the limit is in the narrow band, and none may leave it."""
+        if not self.narrow or min(self.plan.gaps, self.limit[r]) > 15:
+            return False
+        if self.band(row[0], row[1] - 16, 32)[0] <= self.limit[r]:
+            return False
+        self.rejected[r].add(row[:2])
+        return True
+
+
+def text_of(index, genome):
+    """All contigs where the reference has them; nothing else there equals a base."""
+    text = bytearray(b"-" * index.reference.total)
+    for start, contig in zip(index.reference.starts.tolist(), genome.values(), strict=True):
+        text[start : start + len(contig)] = contig
+    return bytes(text)
