@@ -12,11 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gassst._core.seed_misses import missed_shares
-from gassst.model.params import MAX_ERRORS
+from gassst.model.params import MAX_ERRORS, MAX_READ_LENGTH
 from gassst.model.rules import optional
 
 # Errors that `stage_misses` tells apart; a read with more is as good as lost to seeds.
 MISS_ERRORS = 64
+_LOG_FACTORIALS = [math.lgamma(n + 1) for n in range(MAX_READ_LENGTH + 1)]
+LOG_FACTORIALS = np.array(_LOG_FACTORIALS)
 
 
 @lru_cache(maxsize=4096)
@@ -48,7 +50,7 @@ def _gap_missed(m: int, w: int, r: int, share: float) -> float:
 
 
 def _log_choose(n: int, k: int) -> float:
-    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+    return _LOG_FACTORIALS[n] - _LOG_FACTORIALS[k] - _LOG_FACTORIALS[n - k]
 
 
 def miss_share(m: int, errors: Any, w: int, count: int) -> Any:
@@ -117,20 +119,18 @@ def stage_miss(m: int, errors: int, stage: Stage) -> float:
     return float(_missed_by_seeds(m, stage, most)[errors])
 
 
-def missed_by(m: int, stage: Stage, most: int) -> np.ndarray:
-    """Share of alignments of `m` bases that the seeds of a stage miss, by errors: float64[most]."""
-    missed, errors = np.ones(most), np.arange(min(m, most))
-    if stage.disjoint:
-        missed[: len(errors)] = miss_share(m, errors, stage.length, stage.looked_up)
-    else:
-        missed[: len(errors)] = _missed_by_seeds(m, stage, most - 1)
-    return missed
-
-
 @lru_cache(maxsize=4096)
 def stage_misses(m: int, stages: tuple[Stage, ...], most: int = MISS_ERRORS) -> np.ndarray:
-    """`missed_by` each stage: float64[stages, most]."""
-    return np.array([missed_by(m, stage, most) for stage in stages]).reshape(-1, most)
+    """Share of alignments of `m` bases that the seeds of each stage miss, by errors: float64[stages, most]."""
+    missed, errors = np.ones((len(stages), most)), np.arange(min(m, most))
+    disjoint = [i for i, stage in enumerate(stages) if stage.disjoint]
+    if disjoint:
+        length, count = np.array([(stages[i].length, stages[i].looked_up) for i in disjoint]).T[..., None]
+        missed[disjoint, : len(errors)] = miss_share(m, errors, length, count)
+    for i, stage in enumerate(stages):
+        if not stage.disjoint:
+            missed[i, : len(errors)] = _missed_by_seeds(m, stage, most - 1)
+    return missed
 
 
 @optional(

@@ -27,6 +27,7 @@ from gassst.bands.base import WORDS
 from gassst.frozen import frozen, replace
 from gassst.index.file import SORTED
 from gassst.index.miss_model import (
+    LOG_FACTORIALS,
     MISS_ERRORS,
     NO_SEEDS,
     SeedsLooked,
@@ -34,7 +35,6 @@ from gassst.index.miss_model import (
     dense_seeds,
     longest_seed,
     miss_share,
-    missed_by,
     settled_errors,
     stage_miss,
     stage_misses,
@@ -127,8 +127,8 @@ def cheapest_path(open_after: np.ndarray, cost: np.ndarray, is_last: np.ndarray,
 def _shares(m: int, rate: float, errors: int) -> np.ndarray:
     """float64[errors]: how many errors reads of `m` bases have at a rate of errors a base. Of those with fewer than
     `errors`."""
-    odds = math.log(rate / (1 - rate))
-    log = np.array([e * odds - math.lgamma(e + 1) - math.lgamma(m - e + 1) for e in range(errors)])
+    number = np.arange(errors)
+    log = number * math.log(rate / (1 - rate)) - LOG_FACTORIALS[number] - LOG_FACTORIALS[m - number]
     share = np.exp(log - log.max())
     return share / share.sum()
 
@@ -372,7 +372,7 @@ class SearchPlan:
         number = np.arange(errors + 1)
         share = np.where(number <= m // LIKELY_ERRORS, 1 / (1 + number), 0.0)
         likely = _shares(m, 1 / LIKELY_ERRORS, errors + 1)
-        fewest_missed = missed_by(m, stages[-1], errors + 1)
+        fewest_missed = stage_misses(m, (stages[-1],), errors + 1)[0]
         by_strata = np.array(
             [stage.number - self.preset.strata if stage.disjoint else -1 for stage in stages]
         )
