@@ -11,14 +11,21 @@ from gassst._core.semiring import BLOCK, instruction_sets, others, pivot
 from gassst._core.semiring import product as product_of_rows
 from gassst.errors import InputError, UsageError
 from gassst.workers.allocator import aligned
-from gassst.workers.tasks import ProgressBar, run_problems, thread_count
+from gassst.workers.tasks import ProgressBar, is_device, run_problems, thread_count
 
 Semiring = Literal["max-plus", "min-plus", "sum-product"]
 Reals = NDArray[Any]
 SEMIRINGS: tuple[str, ...] = get_args(Semiring)
 
 
-def product(a: ArrayLike, b: ArrayLike, semiring: Semiring, *, threads: int | None = None) -> Reals:
+def product(
+    a: ArrayLike,
+    b: ArrayLike,
+    semiring: Semiring,
+    *,
+    threads: int | None = None,
+    device: str | None = None,
+) -> Reals:
     """The matrix product: each entry is the sum over k of `a[i, k] * b[k, j]`, with the semiring's sum and product.
 
     Parameters
@@ -29,6 +36,8 @@ def product(a: ArrayLike, b: ArrayLike, semiring: Semiring, *, threads: int | No
         "max-plus": the largest a + b; "min-plus": the smallest; "sum-product": the usual product.
     threads : int, optional
         All cores by default.
+    device : str, optional
+        Compute on this OpenCL device, as `gassst map --device` names it; not with "sum-product".
 
     Returns
     -------
@@ -38,6 +47,8 @@ def product(a: ArrayLike, b: ArrayLike, semiring: Semiring, *, threads: int | No
     ------
     UsageError
         For a semiring that is none of these, and shapes that do not fit.
+    DeviceError
+        Where there is no such device, or it lacks memory or double precision.
     InputError
         For NaN, and infinity that is not the semiring's zero: -inf of "max-plus", inf of "min-plus".
     """
@@ -51,6 +62,10 @@ def product(a: ArrayLike, b: ArrayLike, semiring: Semiring, *, threads: int | No
     sign = -1 if semiring == "max-plus" else 1
     (m, depth), n, count = first.shape, second.shape[1], thread_count(threads)
     left, right = _blocks(sign * first, m, depth), _blocks(sign * second, depth, n)
+    if device is not None and is_device(device):
+        from gassst.semiring import device as on_device
+
+        return sign * on_device.product(left, right, device, count)[:m, :n]
     found, name = _blocks(np.empty((0, 0), left.dtype), m, n), instruction_sets()[0]
 
     def run(i: int, j: int) -> None:
@@ -60,7 +75,13 @@ def product(a: ArrayLike, b: ArrayLike, semiring: Semiring, *, threads: int | No
     return sign * found[:m, :n]
 
 
-def closure(a: ArrayLike, semiring: Semiring = "min-plus", *, threads: int | None = None) -> Reals:
+def closure(
+    a: ArrayLike,
+    semiring: Semiring = "min-plus",
+    *,
+    threads: int | None = None,
+    device: str | None = None,
+) -> Reals:
     """The sum over all paths: of each pair of nodes the shortest path, the longest one, or the sum of products.
 
     The empty path counts: a node has the distance 0 to itself, and in "sum-product" 1 more than its round trips.
@@ -71,8 +92,8 @@ def closure(a: ArrayLike, semiring: Semiring = "min-plus", *, threads: int | Non
         Weights of edges. Where there is none, inf of "min-plus", -inf of "max-plus", 0 of "sum-product".
     semiring : str
         As that of `product`.
-    threads : int, optional
-        All cores by default.
+    threads, device
+        As those of `product`.
 
     Returns
     -------
@@ -80,7 +101,7 @@ def closure(a: ArrayLike, semiring: Semiring = "min-plus", *, threads: int | Non
 
     Raises
     ------
-    UsageError, InputError
+    UsageError, InputError, DeviceError
         As `product`. InputError, too, where a round trip makes the sum endless.
     """
     weights = _checked(a, semiring, "a")
@@ -94,13 +115,18 @@ def closure(a: ArrayLike, semiring: Semiring = "min-plus", *, threads: int | Non
     sign, name = -1 if semiring == "max-plus" else 1, instruction_sets()[0]
     d = _blocks(sign * weights, n, n)
     np.fill_diagonal(d, np.minimum(d.diagonal(), 0))
-    for k in range(0, len(d), BLOCK):
-        pivot(d, k, name)
+    if device is not None and is_device(device):
+        from gassst.semiring import device as on_device
 
-        def run(i: int, j: int, k: int = k) -> None:
-            others(d, k, BLOCK * i, BLOCK * j, name)
+        d = on_device.closure(d, device, count)
+    else:
+        for k in range(0, len(d), BLOCK):
+            pivot(d, k, name)
 
-        _each_block(run, len(d), float(BLOCK) ** 2 * len(d), count)
+            def run(i: int, j: int, k: int = k) -> None:
+                others(d, k, BLOCK * i, BLOCK * j, name)
+
+            _each_block(run, len(d), float(BLOCK) ** 2 * len(d), count)
     if (d.diagonal() < 0).any():
         raise InputError("closure: a round trip gains at every turn, so that no path is the best")
     return sign * d[:n, :n]

@@ -303,6 +303,13 @@ def semiring(args: argparse.Namespace) -> Iterator[Column]:
         for dtype in (np.float32, np.float64):
             calls[f"gassst, {np.dtype(dtype)}"] = partial(closure, d.astype(dtype), threads=1)
         yield f"closure n = {n:,}", least(calls, args.runs)
+    for n in (2048, 4096, 8192) if args.device else ():
+        a = rng.random((n, n)).astype(np.float32)
+        calls = {
+            f"{args.device}, product": partial(product, a, a, "min-plus", device=args.device),
+            f"{args.device}, closure": partial(closure, a, device=args.device),
+        }
+        yield f"n = {n:,}, wall", least(calls, args.runs, time.perf_counter)
 
 
 def hmm(args: argparse.Namespace) -> Iterator[Column]:
@@ -401,7 +408,7 @@ def main(argv: list[str] | None = None) -> None:
     add("experiments", nargs="*", metavar="EXPERIMENT", help=f"some of {', '.join(EXPERIMENTS)} [all]")
     add("--runs", type=int, default=3, help="of each call, in turn [3]")
     add("--threads", type=int, default=usable_threads(), help="of the runs by wall clock [all]")
-    add("--device", help="also an OpenCL device: gcups, best")
+    add("--device", help="also an OpenCL device: gcups, best, semiring")
     add("--large", action="store_true", help="twenty times the targets, as a device needs them: gcups")
     add("--alone", action="store_true", help="threads and device only: gcups")
     add(

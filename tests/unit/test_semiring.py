@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -58,6 +55,17 @@ def test_closures_are_those_of_floyd_and_warshall(n, dtype, instruction_set):
     assert np.array_equal(closure(longest, "max-plus"), -plain_closure(-longest))
 
 
+@pytest.mark.device("cpu")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_device_finds_the_same(dtype):
+    for n in (5, 64, 200):
+        a, b = graph(n, n, dtype), graph(n, n + 1, dtype)[:, : n // 2 + 1]
+        assert np.array_equal(product(a, b, "min-plus", device="cpu"), product(a, b, "min-plus"))
+        assert np.array_equal(product(-a, -b, "max-plus", device="cpu"), product(-a, -b, "max-plus"))
+        found = closure(a, device="cpu")
+        assert found.dtype == dtype and np.array_equal(found, closure(a))
+
+
 def test_shortest_paths_are_those_of_scipy():
     csgraph = pytest.importorskip("scipy.sparse.csgraph", reason="no SciPy")
     d = graph(150, 5)
@@ -82,16 +90,10 @@ def test_a_sum_over_all_paths():
         (lambda: closure([[0.0, 1.0], [-2.0, 0.0]]), "gains at every turn"),
         (lambda: closure([[1.0]], "sum-product"), "endless"),
         (lambda: closure([[1.0]], threads=0), "threads"),
+        (lambda: product([[1.0]], [[1.0]], "min-plus", device="no such device"), "OpenCL device"),
     ],
 )
 def test_bad_input_is_one_line(call, words):
     with pytest.raises(GassstError, match=words) as caught:
         call()
     assert "\n" not in str(caught.value)
-
-
-def test_rooms_of_dynamic_programmes_are_not_imported_at_start_up():
-    rooms = "('gassst.semiring', 'gassst.hmm', 'gassst.fold', 'gassst.workers.tasks')"
-    program = f"import sys, gassst, gassst.cli.main, gassst.mapping; print([m for m in {rooms} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
