@@ -11,25 +11,25 @@ import pytest
 
 from gassst.cli.main import main
 from gassst.errors import WorkerError
-from gassst.tools import bench
+from gassst.tools import bench, bench_page
 from gassst.tools.bench import Kind, Usage, measured
 
 # A mapper with the command line of bwa: an index is a file, and records are those of gassst.
 GOOD = """#!{python}
-import subprocess, sys
+import os, sys
 command, *rest = sys.argv[1:] or ["version"]
 if command == "index":
     open(rest[1], "w").write(rest[2])
 elif command == "mem":
     reads = rest[3:]
     fasta = open(rest[2]).read()
-    sys.exit(subprocess.run([sys.executable, "-m", "gassst", "map", "-q", "-t", "1", fasta, *reads]).returncode)
+    os.execv(sys.executable, [sys.executable, "-m", "gassst", "map", "-q", "-t", "1", fasta, *reads])
 else:
     print("bwa 0.7.99", file=sys.stderr)
 """
 # Those of bisulfite reads: the one asks for the index beside its FASTA, the other names its output itself.
 BWA_METH = """#!{python}
-import subprocess, sys
+import os, sys
 if sys.argv[1] == "--version":
     print("bwa-meth.py 0.2.99")
 elif sys.argv[1] == "index":
@@ -39,10 +39,10 @@ else:
     open(fasta + ".c2t")
     bases = "".join(open(reads[0]).read().split("\\n")[1::4])
     assert 10 * bases.count("C") < len(bases)  # of reads that nothing converted they are a quarter
-    sys.exit(subprocess.run([sys.executable, "-m", "gassst", "map", "--meth", "-q", fasta, *reads]).returncode)
+    os.execv(sys.executable, [sys.executable, "-m", "gassst", "map", "--meth", "-q", fasta, *reads])
 """
 BISMARK = """#!{python}
-import argparse, os, subprocess, sys
+import argparse, os, sys
 parser = argparse.ArgumentParser()
 for name in ("--genome", "-B", "-o", "--temp_dir", "-1", "-2", "--single_end"):
     parser.add_argument(name)
@@ -57,7 +57,7 @@ else:
     reads = [args.single_end] if args.single_end else [vars(args)["1"], vars(args)["2"]]
     out = f"{args.o}/{args.B}{'_pe' * (len(reads) == 2)}.sam"
     command = [sys.executable, "-m", "gassst", "map", "--meth", "-q", args.genome + "/reference.fa", *reads, "-o", out]
-    sys.exit(subprocess.run(command).returncode)
+    os.execv(sys.executable, command)
 """
 PREPARE = """#!{python}
 import sys
@@ -80,6 +80,12 @@ def on_path(tmp_path, monkeypatch):
         (folder / name).chmod(0o755)
 
     return add
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Pages without their plots, which one test draws."""
+    monkeypatch.setattr(bench_page, "svg", lambda *_, **__: "")
 
 
 def run(*argv) -> tuple[int, dict]:
@@ -123,6 +129,7 @@ def test_mappers_are_compared_and_failures_named(on_path, small_fasta, tmp_path,
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.html", "b.json", "bin"]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_sets_are_written_as_they_come(on_path, small_fasta, tmp_path, monkeypatch):
     monkeypatch.setattr(bench, "KINDS", (Kind(80, 0.02), Kind(60, 0.01)))
     simulate = bench.Bench.simulate
@@ -140,6 +147,7 @@ def test_sets_are_written_as_they_come(on_path, small_fasta, tmp_path, monkeypat
     assert "80 bp 2 %" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("threads, kind", [(1, Kind(80, 0.02)), (2, Kind(60, 0.01, True))], ids=str)
 def test_mappers_of_bisulfite_reads(on_path, small_fasta, tmp_path, monkeypatch, threads, kind):
     """Reads are converted, and mappers of plain reads do not run."""

@@ -257,15 +257,6 @@ class Plots:
 PLOT = '<svg viewBox="0 0 1 1"><path d="%s"/></svg>' % ("M 0 0 L 1 1 " * 1000)
 
 
-@pytest.mark.parametrize("command, options, name", CASES)
-def test_without_a_fault(world, tmp_path, command, options, name):
-    argv = command_line(world, command, options, tmp_path, name)
-    with_old_files(argv, tmp_path)
-    ended = run(argv, tmp_path, draws=not options)
-    assert ended.code == 0, ended
-    verify(ended, argv, tmp_path)
-
-
 @pytest.mark.parametrize("limit", [0, 700])
 @pytest.mark.parametrize("command, options, name", CASES)
 def test_full_disk(world, tmp_path, command, options, name, limit):
@@ -338,7 +329,9 @@ def test_kill_at_the_end(world, tmp_path, command, options, name, step):
         assert ended.code and hidden(tmp_path)
         assert all(path.read_bytes() == OLD for path in outputs_in(argv, tmp_path))
     if ended.code:
-        verify(run(argv, tmp_path), argv, tmp_path)
+        ended = run(argv, tmp_path, draws=step == 1 and not options)
+        assert ended.code == 0, ended
+    verify(ended, argv, tmp_path)
 
 
 def kill_at(step: int) -> None:

@@ -51,9 +51,6 @@ def test_calibration_counts_every_read_of_every_set(genome, tmp_path, capsys):
     for counts in cells.values():
         wrong, right = np.array(counts).T
         assert 1000 < right.sum() <= 1200 and wrong.sum() < 10
-    before = sorted(reads.iterdir())
-    assert printed(genome[0], *options) == said
-    assert sorted(reads.iterdir()) == before
     assert printed("--show", found).count("pairs") == 2
 
 

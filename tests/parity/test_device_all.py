@@ -55,8 +55,8 @@ def test_it_finds_what_the_host_finds(search, index, small_reads, params):
 
 def test_reads_of_many_lengths(search, index, small_reads):
     """Bands of one, two and more words, and reads too short for a seed."""
-    some = [(n, s[: 8 + i % 5 * 24], None) for i, (n, s, _) in enumerate(small_reads)]
-    long = [(f"long{i}", "".join(s for _, s, _ in small_reads[i : i + 6]), None) for i in range(12)]
+    some = [(n, s[: 8 + i % 5 * 24], None) for i, (n, s, _) in enumerate(small_reads[:100])]
+    long = [(f"long{i}", "".join(s for _, s, _ in small_reads[i : i + 6]), None) for i in range(4)]
     assert_all_places(search, context_of(index, [*some, *long], all_hits=True, min_identity=70))
 
 

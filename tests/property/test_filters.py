@@ -134,7 +134,7 @@ def random_cases(rng, n, m, offset, length, gaps):
 
 def shapes(rng):
     """(reads, read length, seed offset, seed length, gaps): seeds at the start, at the end and between."""
-    rounds = {20: 16, 36: 16, 60: 12, 100: 8, 150: 4, 300: 3, 500: 3}
+    rounds = {20: 6, 36: 6, 60: 5, 100: 4, 150: 3, 300: 3, 500: 3}
     for m, times in rounds.items():
         n = 20000 if m <= 100 else 150_000 // m
         for i in range(times):
@@ -164,7 +164,7 @@ def test_oracle_agrees_with_edlib(seed):
 
 
 def test_no_filter_rejects_an_alignment_within_the_limit():
-    """With limit = the true cost, over a million hostile candidates."""
+    """With limit = the true cost, over 400,000 hostile candidates."""
     rng = np.random.default_rng(20100)
     total = exact = 0
     for n, m, offset, length, gaps in shapes(rng):
@@ -176,8 +176,8 @@ def test_no_filter_rejects_an_alignment_within_the_limit():
             assert not lost.any(), (name, m, offset, length, gaps, np.flatnonzero(lost)[:5])
         total += n
         exact += np.count_nonzero(costs == 0)
-    assert total >= 1_000_000
-    assert exact >= 10_000
+    assert total >= 400_000
+    assert exact >= 4_000
 
 
 def test_filters_do_reject():

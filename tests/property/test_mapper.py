@@ -239,9 +239,9 @@ def test_what_auto_stands_for_is_counted(tmp_path, small_index, small_reads, opt
 
 def test_capped_seeds_are_chosen_alike_on_both_strands():
     """Inverted repeats, where seeds of both strands occur equally often, too often."""
-    for seed in range(4):
+    for seed, size in enumerate((2, 6, 31)):
         rng = np.random.default_rng(seed)
-        unit = bf.random_bases(rng, int(rng.choice([2, 6, 31])))
+        unit = bf.random_bases(rng, size)
         unit += bf.reverse_complement(unit)
         repeats = b"".join(
             bf.mutate(rng, unit, int(rng.integers(3)) * (i % 3 == 0)) for i in range(20_000 // len(unit))

@@ -365,10 +365,10 @@ def test_a_pair_inside_a_repeat_of_too_many_copies_is_not_believed():
     genome = b"".join(bf.random_bases(rng, 80) + element for _ in range(700))
     index = index_of(("a", genome))
     fragments = []
-    for i in range(24):
+    for i in range(12):
         at = int(rng.integers(700)) * 580 + 80 + int(rng.integers(200))
         fragments.append((f"p{i}", *fragment_at(rng, genome, at, 290, errors=(i % 3, i % 2))))
-    for sensitivity in (0, 1, 2, 3, 5):
+    for sensitivity in (0, 2, 5):
         found = mapped(index, fragments, sensitivity=sensitivity)
         assert all(rows[0].mapq <= 3 for rows in found.values() if rows), sensitivity
 

@@ -78,14 +78,14 @@ def read_of(rng, genome, kind):
 @pytest.fixture(scope="module")
 def reads(genome):
     rng = np.random.default_rng(1)
-    return [(f"r{i}", read_of(rng, genome, i).decode(), None) for i in range(120)]
+    return [(f"r{i}", read_of(rng, genome, i).decode(), None) for i in range(60)]
 
 
 @pytest.fixture(scope="module")
 def mates(genome):
     """First and last mates: of one fragment, of a short one, of two places, and of all kinds of reads."""
     rng, sides = np.random.default_rng(2), ([], [])
-    for i in range(60):
+    for i in range(32):
         fragment = piece(rng, {**genome, "two": genome["one"]}, int(rng.integers(60, 301)))
         pair = [fragment[:M], bf.reverse_complement(fragment)[:M]]
         if i % 4 == 1:
@@ -152,4 +152,4 @@ def test_records_hold_up_whatever_the_scores_are(index, genome, reads, mates, le
         for sides, sequences, insert in ((reads,), single, {}), (mates, paired, {"insert": INSERT}):
             records = list(gassst.Mapper(index, **options, **insert).map(*sides))
             mapped += verify(records, sequences, genome, scoring, least)
-    assert mapped == 0 if least == LEAST_SCORES[1] else mapped > 100 * len(SCORINGS)
+    assert mapped == 0 if least == LEAST_SCORES[1] else mapped > 50 * len(SCORINGS)

@@ -116,7 +116,7 @@ def sorted_pairs(kind: str, folder) -> int:
     return 0 if search is None else search.counts.reads
 
 
-@pytest.mark.parametrize("kind", ["sort", "markdup", "metrics"])
+@pytest.mark.parametrize("kind", ["sort", "metrics"])
 def test_sorting_and_marking_stay_within_their_memory(tmp_path, kind, monkeypatch):
     """As NumPy tells it: what is on disk is never in memory as a whole, ties or not."""
     monkeypatch.setattr("gassst.records.sorting.RANGE_RECORDS", 1000)
