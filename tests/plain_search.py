@@ -279,9 +279,9 @@ class PlainPairs:
     def needs(self, r, stage):
         m, plan = len(self.reads[r]), self.plan
         wanted = min(self.best[r] + plan.preset.strata + self.further, int(plan.errors[m]) + 1)
-        missed = plan.lost[stage, m]
+        missed = plan.lost[0, stage, m]
         if self.mate[r] and self.best[self.other(r)] == NO_SCORE:
-            missed = plan.lost_of_mates[stage, m] * plan.lost_of_mates[stage, len(self.reads[self.other(r)])]
+            missed = plan.lost[1, stage, m] * plan.lost[1, stage, len(self.reads[self.other(r)])]
         return (
             plan.seed_count[stage, m] > 0
             and not (self.best[r] == NO_SCORE and missed < self.given_up)

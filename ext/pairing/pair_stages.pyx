@@ -84,7 +84,6 @@ cdef class PairStages(Stages):
     cdef const uint8_t[::1] mate, rescuable
     cdef const int64_t[::1] borders
     cdef const double[:, :, ::1] missed_after
-    cdef const double[:, ::1] lost_of_mates
     cdef windows_t windows, wide    # `wide`: as gaps may move an alignment away from its seed
     cdef int most_places
     cdef double pair_missed
@@ -99,7 +98,7 @@ cdef class PairStages(Stages):
     def __cinit__(self, index, lookup, cascade, plan, int margin, str instruction_set):
         memset(self.memory, 0, sizeof(self.memory))
         self.gaps, self.pair_missed = plan.gaps, plan.preset.pair_missed
-        self.lost_of_mates, self.chosen = plan.lost_of_mates, Anchors()
+        self.chosen = Anchors()
 
     def __dealloc__(self):
         for i in range(N_MEMORIES):
@@ -143,13 +142,13 @@ cdef class PairStages(Stages):
         return Stages.run_block(self, first, stop)
 
     cdef double missed(self, int stage, uint32_t r) noexcept nogil:
-        """Where neither of two mates has a place, the share is that of both together."""
+        """Where neither of two mates has a place, the share is at most that of both together."""
         cdef uint32_t other
         if self.mate[r]:
             other = self.other(r)
             if self.states.best[other] == NO_SCORE:
-                return (self.lost_of_mates[stage, self.reads.lengths[r]]
-                        * self.lost_of_mates[stage, self.reads.lengths[other]])
+                return (self.lost[1, stage, self.reads.lengths[r]]
+                        * self.lost[1, stage, self.reads.lengths[other]])
         return Stages.missed(self, stage, r)
 
     cdef Py_ssize_t unsettled(self, int stage, uint32_t first, uint32_t stop) except -1 nogil:

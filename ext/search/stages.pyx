@@ -111,11 +111,11 @@ cdef class Stages:
         Parameters
         ----------
         context : search.context.BatchContext
-            Of n reads. Read: `packed`, `errors`, `flip`, `left_out`.
+            Of n reads. Read: `packed`, `errors`, `flip`, `left_out`, `lost`.
         block : int
             Reads of a block.
         given_up : float
-            A read without a place is left once the stages have missed less than this share of its alignments.
+            A read without a place is left once the stages have missed less than this share of its library.
         further : int
             Errors beyond the best place with which another one may be as likely.
 
@@ -140,7 +140,7 @@ cdef class Stages:
         cdef int64_t[::1] start = starts
         cdef reads_t reads
         cdef states_t states
-        self.n_places, self.given_up, self.further = 0, given_up, further
+        self.n_places, self.given_up, self.further, self.lost = 0, given_up, further, context.lost
         self.left_out = None if context.left_out is None else context.left_out.view(np.uint8)
         self.funnel[:] = 0
         memset(&self.effort, 0, sizeof(self.effort))
@@ -220,8 +220,7 @@ cdef class Stages:
     cdef Py_ssize_t unsettled(self, int stage, uint32_t first, uint32_t stop) except -1 nogil:
         """How many reads have seeds in this stage and still need them (`presets.Preset`): those in ACTIVE, ascending.
 
-        A read without a place is given up where the stages before miss less than `given_up` of the alignments that it
-        could have.
+        A read without a place is given up where the stages before miss less than `given_up` of its library.
         """
         cdef uint32_t *active = <uint32_t *>enlarged(&self.rooms[ACTIVE], (stop - first) * sizeof(uint32_t))
         cdef uint8_t *goes_on = <uint8_t *>enlarged(&self.rooms[GOES_ON], stop - first)
@@ -242,8 +241,8 @@ cdef class Stages:
         return a
 
     cdef double missed(self, int stage, uint32_t r) noexcept nogil:
-        """Share of the alignments that a read could have that the stages before this one miss."""
-        return self.lost[stage, self.reads.lengths[r]]
+        """Share of the reads of this length that the stages before this one miss."""
+        return self.lost[0, stage, self.reads.lengths[r]]
 
     cdef int merge_known(self, known_t *known, int room, int start_room, uint32_t first, uint32_t stop) except -1 nogil:
         """Sort the fresh keys of each read into its others. What is known of reads that do not go on is forgotten."""

@@ -77,7 +77,7 @@ cdef class Stages:
     cdef const uint8_t[::1] words
     cdef const uint16_t[:, ::1] seed_length, seed_count, seed_every, disjoint
     cdef const int16_t[:, ::1] settled
-    cdef const double[:, ::1] lost
+    cdef const double[:, :, ::1] lost
     cdef const uint32_t[::1] caps
     cdef const int64_t[::1] starts
     cdef const uint8_t[::1] left_out

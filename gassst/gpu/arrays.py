@@ -14,7 +14,6 @@ import numpy as np
 from gassst.model.layouts import NO_SCORE
 from gassst.model.params import MAX_READ_LENGTH
 from gassst.search.dense import DenseSeeds
-from gassst.search.host import GIVEN_UP
 from gassst.search.plan import SearchPlan
 
 if TYPE_CHECKING:
@@ -75,10 +74,9 @@ def definitions() -> list[str]:
     return [f"-D{name}={number}" for name, number in numbers.items()] + [f"-DMOST_ANCHORS={MOST_ANCHORS}u"]
 
 
-def plan_columns(plan: SearchPlan, stage: int) -> np.ndarray:
-    """int16[len(PLAN), MAX_READ_LENGTH + 1]."""
+def plan_columns(plan: SearchPlan, stage: int, given_up: np.ndarray) -> np.ndarray:
+    """int16[len(PLAN), MAX_READ_LENGTH + 1]. `given_up`: bool[MAX_READ_LENGTH + 1]."""
     columns = (*plan.rows(stage), plan.disjoint[stage], plan.settled[stage])
-    given_up = (plan.lost[stage] < GIVEN_UP) & (not plan.params.for_single().reports_whole_reads)
     return np.array([*columns, plan.errors, plan.words, given_up], np.int16)
 
 

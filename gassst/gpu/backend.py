@@ -31,9 +31,11 @@ from gassst.model.presets import EXTRA_STRATA
 from gassst.model.read_batch import PackedReads
 from gassst.model.stats import Stats
 from gassst.model.times import Times
+from gassst.pairing.error_rate import ErrorRate
 from gassst.search.arrays import Anchors
 from gassst.search.context import BatchContext
 from gassst.search.filters import Cascade
+from gassst.search.host import given_up
 from gassst.search.plan import SearchPlan
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ class DeviceBatch(NamedTuple):
 
     Attributes
     ----------
-    plan, cascade, params
+    plan, cascade, params, library
         As `BatchContext` has them.
     planes, plane_start, lengths
         As `PackedReads` has them.
@@ -62,6 +64,7 @@ class DeviceBatch(NamedTuple):
     plan: SearchPlan
     cascade: Cascade
     params: MapParams
+    library: ErrorRate
     planes: U64
     plane_start: U32
     lengths: U32
@@ -71,7 +74,7 @@ class DeviceBatch(NamedTuple):
     def of(cls, context: BatchContext) -> DeviceBatch:
         """All reads of a batch."""
         packed = context.packed
-        searched = context.plan, context.cascade, context.params
+        searched = context.plan, context.cascade, context.params, context.library
         return cls(*searched, packed.planes, packed.plane_start, packed.lengths, context.flip)
 
     @classmethod
@@ -81,7 +84,7 @@ class DeviceBatch(NamedTuple):
         some = PackedReads(lengths, packed.planes, packed.plane_start[reads])
         _, planes, plane_start = _read_through.cut(some, lengths.astype(np.uint16))
         before = np.uint32(len(packed.planes) - 1)
-        searched = context.plan, context.cascade, context.params
+        searched = context.plan, context.cascade, context.params, context.library
         return cls(*searched, planes[before:], plane_start - before, lengths, context.flip[reads])
 
     @property
@@ -111,7 +114,7 @@ class DeviceBackend:
     def __init__(self, batch: DeviceBatch, slot: Slot):
         self.context, self.stats, self.present = batch, Stats(), batch.present
         self._slot, self._index = slot, slot.index
-        *self._plans, self._caps = slot.begin(batch.plan, self.sources)
+        *self._plans, self._caps = slot.begin(batch.plan, batch.library, given_up(batch.params), self.sources)
         self._reads = [
             slot.upload("read_planes", batch.planes.ravel()),
             np.uint64(len(batch.planes)),

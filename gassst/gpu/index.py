@@ -17,6 +17,7 @@ import numpy as np
 from gassst.gpu.arrays import GROUP, definitions, dense_columns, plan_columns
 from gassst.gpu.device import KERNELS, Engine, OutOfDeviceMemory, Processing
 from gassst.index.seed_index import SeedIndex
+from gassst.pairing.error_rate import ErrorRate
 from gassst.search.dense import DenseSeeds
 from gassst.search.plan import SearchPlan
 
@@ -146,14 +147,16 @@ class Slot(Processing):
     def __init__(self, index: DeviceIndex):
         super().__init__(index.engine)
         self.index = index
-        self._plan: tuple[SearchPlan, int] | None = None
+        self._plan: tuple[SearchPlan, ErrorRate, float, int] | None = None
         self._dense: tuple[SearchPlan, DenseSeeds] | None = None
 
-    def begin(self, plan: SearchPlan, sources: tuple[Path, ...] = SOURCES) -> list[Memory]:
+    def begin(
+        self, plan: SearchPlan, library: ErrorRate, most: float, sources: tuple[Path, ...] = SOURCES
+    ) -> list[Memory]:
         """A batch, whose kernels have these sources: buffers of the plan, of the columns of every stage, and of the
-        caps."""
+        caps. `most`: of `search.host.given_up`."""
         self.paths = sources
-        return self._of_plan(plan)
+        return self._of_plan(plan, library, most)
 
     def room(self, size: int) -> int:
         """Half as much more: the next batch may be larger."""
@@ -170,13 +173,12 @@ class Slot(Processing):
                 raise OutOfDeviceMemory(f"{self.device.info.name}: a batch needs more than {whole}")
         return super().buffer(name, size)
 
-    def _of_plan(self, plan: SearchPlan) -> list[Memory]:
-        known = plan, int(np.count_nonzero(plan.known_lengths))
+    def _of_plan(self, plan: SearchPlan, library: ErrorRate, most: float) -> list[Memory]:
+        known = plan, library, most, int(np.count_nonzero(plan.known_lengths))
         names = [f"plan{stage}" for stage in range(plan.MAX_STAGES)]
-        is_held = self._plan is not None and self._plan[0] is plan and self._plan[1] == known[1]
-        if not is_held or "caps" not in self.buffers:
-            for stage, name in enumerate(names):
-                self.upload(name, plan_columns(plan, stage).ravel())
+        if self._plan != known or "caps" not in self.buffers:
+            for stage, is_given_up in enumerate(plan.lost_of(library)[0] < most):
+                self.upload(names[stage], plan_columns(plan, stage, is_given_up).ravel())
             self.upload("caps", plan.caps)
             self._plan = known
         return [self.buffers[name] for name in (*names, "caps")]

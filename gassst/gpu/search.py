@@ -54,10 +54,7 @@ def is_looked_up(index: SeedIndex, lookup: WholeIndex) -> bool:
 def is_taken(context: BatchContext) -> bool:
     """Whether a device can search this batch."""
     suits = is_searched(context.params, context.index, context.lookup, context.cascade)
-    # Mates that are mapped one by one, which insert sizes are learned from, stay on the host in either mode. With
-    # clipped ends they are given up earlier than the device gives single reads up: `plan_columns`.
-    is_single = context.whole_reads == context.params.reports_whole_reads
-    return suits and is_single and context.left_out is None and context.n > 0 and not context.library.damage
+    return suits and context.left_out is None and context.n > 0 and not context.library.damage
 
 
 def paced(known: float, reads: int, nanoseconds: float) -> float:

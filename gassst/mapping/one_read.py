@@ -54,7 +54,7 @@ class OneReadSearch:
         except AttributeError:
             params = self._params
             ends = compiled_aligner(params, PAIR_BONUS) if params.mode == "local" else None
-            known = given_up(params, params.reports_whole_reads), UNKNOWN_LIBRARY, (KNOWN, *RULES), ends
+            known = given_up(params), UNKNOWN_LIBRARY, (KNOWN, *RULES), ends
             search = self._of_thread.search = OneRead(*self._made_of, *known)
         try:
             return search.hits(bases, make)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gassst._core.mapq import Odds
-from gassst.frozen import frozen
+from gassst.frozen import frozen, replace
 
 # Reads from which on a rate is learned, and insert sizes are.
 ENOUGH_READS = 64
@@ -45,23 +45,30 @@ class ErrorRate:
         Bases of a read that weigh as much as the library does.
     damage : tuple of float
         As `deamination` has it.
+    elsewhere : float
+        Share of reads without a place, where the rate is unknown: a known one is that of the others.
     """
 
     rate: float
     bases: float
     damage: tuple[float, ...] = ()
+    elsewhere: float = 0.0
 
     @classmethod
     def learned(
-        cls, mismatches: np.ndarray, aligned: np.ndarray, damage: tuple[float, ...] = ()
+        cls,
+        mismatches: np.ndarray,
+        aligned: np.ndarray,
+        damage: tuple[float, ...] = (),
+        elsewhere: float = 0.0,
     ) -> ErrorRate:
-        """From the mismatches (int64[n]) and aligned bases (int64[n]) of confident reads; of too few `UNKNOWN_LIBRARY`.
+        """From the mismatches (int64[n]) and aligned bases (int64[n]) of confident reads; of too few an unknown rate.
 
         The spread is that of a beta-binomial distribution with the variance that was seen.
         """
         some = aligned > 1
         if np.count_nonzero(some) < ENOUGH_READS:
-            return UNKNOWN_LIBRARY
+            return replace(UNKNOWN_LIBRARY, elsewhere=elsewhere)
         e, m = mismatches[some].astype(np.int64), aligned[some].astype(np.int64)
         # Sums of whole numbers: the order of the reads, and so the number of threads, does not matter.
         total, squares, pairs_of_bases = int(m.sum()), int((m * m).sum()), int((m * (m - 1)).sum())
@@ -71,6 +78,20 @@ class ErrorRate:
         alike = (deviation / (rate * (1 - rate)) - total) / pairs_of_bases
         bases = 1 / max(alike, 1 / (MOST_BASES + 1)) - 1
         return cls(rate, min(max(bases, UNKNOWN_LIBRARY.bases), MOST_BASES), damage)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a rate was learned."""
+        return self.rate != UNKNOWN_LIBRARY.rate
+
+    def shares(self, lengths: np.ndarray, most: int) -> np.ndarray:
+        """float64[n, most]: how many reads of `lengths` bases (int64[n]) have 0 to `most` - 1 errors, as shares."""
+        right, m, e = (1 - self.rate) * self.bases, lengths[:, None], np.arange(most - 1)
+        base = np.arange(lengths.max())
+        none = np.cumprod(np.append(1.0, (right + base) / (self.bases + base)))[m]
+        left = np.maximum(m - e, 0)
+        more = left * (self.rate * self.bases + e) / ((e + 1) * (right + np.maximum(left - 1, 0)))
+        return np.cumprod(np.hstack([none, more]), axis=1)
 
     @property
     def cost(self) -> int:

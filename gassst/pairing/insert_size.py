@@ -137,7 +137,8 @@ class InsertModel:
         whole = (model.low, 0, longest), (model.high, model.low, longest), (model.pairs, 0, 1 << 62)
         sizes = (model.mean, 0, LONGEST_TEMPLATE), (model.sd, MIN_SD, LONGEST_TEMPLATE)
         rates = (errors.rate, *RATES), (errors.bases, UNKNOWN_LIBRARY.bases, MOST_BASES)
-        real = *sizes, *rates, *((share, RATES[0], 1) for share in damage)
+        shares = (errors.elsewhere, 0, 1), *((share, RATES[0], 1) for share in damage)
+        real = *sizes, *rates, *shares
         sound = all(_is_within(*x, int) for x in whole) and all(_is_within(*x, int, float) for x in real)
         if not sound or model.orientation not in orientations or len(damage) % 4 != bool(damage):
             raise ValueError
@@ -163,20 +164,23 @@ def _is_within(value: Any, least: float, most: float, *kinds: type) -> bool:
 
 
 def learned_insert(
-    orientations: Sequence[str], samples: Sequence[tuple[np.ndarray, ...]], damage: tuple[float, ...] = ()
+    orientations: Sequence[str],
+    samples: Sequence[tuple[np.ndarray, ...]],
+    damage: tuple[float, ...] = (),
+    elsewhere: float = 0.0,
 ) -> InsertModel:
     """What the reads of a library teach, by the orientation that most of them have; and by others that are clear.
 
     `samples`: of the same reads (`runs.libraries.PairSample`), by each of the `orientations`. The first one stands
     where all have too few.
-    `damage`: as `error_rate.deamination` has it.
+    `damage`, `elsewhere`: as `ErrorRate` has them.
     """
     order = sorted(range(len(samples)), key=lambda i: -len(samples[i][0]))
     least = max(ENOUGH_PAIRS, CLEAR_SHARE * sum(len(sample[0]) for sample in samples))
     model = None
     for i in reversed([i for i in order if len(samples[i][0]) >= least] or [0]):
         templates, mismatched, aligned = samples[i]
-        errors = ErrorRate.learned(mismatched, aligned, damage)
+        errors = ErrorRate.learned(mismatched, aligned, damage, elsewhere)
         enough = len(templates) >= ENOUGH_PAIRS
         one = (
             InsertModel.learned(orientations[i], templates.tolist())

@@ -20,7 +20,7 @@ from gassst._core import counts as _counts
 from gassst._core.proper_pairs import pair_templates
 from gassst.model.params import LONGEST_TEMPLATE, ORIENTATIONS
 from gassst.model.stats import CONFIDENT, Stats
-from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate, deamination
+from gassst.pairing.error_rate import ErrorRate, deamination, share
 from gassst.pairing.insert_size import CLEAR_SHARE, InsertModel, learned_insert
 from gassst.records.spans import bases_of_runs, is_primary, reference_spans
 from gassst.search.arrays import BatchResult
@@ -113,7 +113,8 @@ def library_of(
     by_orientation = [
         PairSample(*map(np.concatenate, zip(*parts, strict=True))) for parts in zip(*samples, strict=True)
     ]
-    return learned_insert(orientations, by_orientation, deamination(total.cycles, total.damage))
+    elsewhere = share(total.reads - total.mapped, total.reads)
+    return learned_insert(orientations, by_orientation, deamination(total.cycles, total.damage), elsewhere)
 
 
 class Probe(NamedTuple):
@@ -170,9 +171,8 @@ def own_library(learned: InsertModel, first: InsertModel, length: int, judges_in
     What the stretch does not show is as in the first library.
     """
     pairs = judges_inserts and learned.pairs > 0
-    rated = learned.errors != UNKNOWN_LIBRARY
     own = learned if pairs else replace(first, errors=learned.errors)
-    own = own if rated else replace(own, errors=first.errors)
+    own = own if learned.errors.is_known else replace(own, errors=first.errors)
     return own if are_apart(own, first, length) else first
 
 
@@ -182,8 +182,8 @@ def are_apart(one: InsertModel, other: InsertModel, length: int) -> bool:
         return True
     if one.pairs and _pairs_apart(one, other) > APART:
         return True
-    if UNKNOWN_LIBRARY in (one.errors, other.errors):
-        return one.errors != other.errors
+    if not (one.errors.is_known and other.errors.is_known):
+        return one.errors.is_known != other.errors.is_known
     return _errors_apart(one.errors.rate, length, other.errors) > APART
 
 
@@ -192,10 +192,10 @@ def _pairs_apart(own: InsertModel, model: InsertModel) -> float:
 
     A pair in an orientation that the other does not have is as likely as it can be there without being noticed.
     """
-    known, nats = {library.orientation: (library, share) for library, share in model.shares}, 0.0
-    for one, share in own.shares:
+    known, nats = {library.orientation: (library, part) for library, part in model.shares}, 0.0
+    for one, part in own.shares:
         library, expected = known.get(one.orientation, (None, CLEAR_SHARE))
-        nats += share * (math.log(share / expected) + (_sizes_apart(one, library) if library else 0))
+        nats += part * (math.log(part / expected) + (_sizes_apart(one, library) if library else 0))
     return nats
 
 
@@ -207,7 +207,7 @@ def _sizes_apart(own: InsertModel, model: InsertModel) -> float:
 
 def _errors_apart(rate: float, bases: int, errors: ErrorRate) -> float:
     """Nats by which the mismatches of so many bases are better explained by their own rate; as Poisson numbers."""
-    if errors == UNKNOWN_LIBRARY:
+    if not errors.is_known:
         return math.inf
     seen, expected = rate * bases, errors.rate * bases
     return (seen * math.log(seen / expected) if seen else 0.0) - seen + expected

@@ -121,6 +121,11 @@ class BatchContext:
         return self.plan.rater(self.library)
 
     @property
+    def lost(self) -> F64:
+        """`SearchPlan.lost_of` the library."""
+        return self.plan.lost_of(self.library)
+
+    @property
     def shift(self) -> int:
         """log2 of the diagonals in a bucket."""
         return self.plan.shift

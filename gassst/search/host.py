@@ -44,9 +44,8 @@ BLOCK = 256
 # a third more mates of human133 are wrong at MAPQ 20 or more: one mate lies in a repeat of many copies, and the seeds
 # of the other miss its true place.
 RESCUE_PLACES = 256
-# Share of reads, or of pairs, that may be given up although they have a place as a whole: of 10,000 pairs of 100 bases
-# with 10 % errors 0.02 % lose theirs, and reads of another genome cost a third.
-GIVEN_UP = 0.001 if rule("giving-up", "Ends the search of pairs that seeds hardly place any more.") else 0.0
+# Share of the reads of a library, or of its pairs, that may be given up although they have a place as a whole.
+GIVEN_UP = 0.001 if rule("giving-up", "Ends the search of reads that seeds hardly place any more.") else 0.0
 
 
 class HostBackend:
@@ -85,8 +84,7 @@ class HostBackend:
         """The places of all reads up to `EXTRA_STRATA` errors above the best, or all within the limits where all are
         wanted, after as many stages as each read needs."""
         context, stats, plan = self.context, self.stats, self.context.plan
-        given = given_up(context.params, context.whole_reads and pairs is None)
-        asked = given, EXTRA_STRATA * bool(context.library.damage)
+        asked = given_up(context.params), EXTRA_STRATA * bool(context.library.damage)
         made_of = context.index, context.lookup, context.cascade
         more = plan, EXTRA_STRATA, instruction_sets()[0]
         with self._checked_index():
@@ -192,9 +190,9 @@ class HostBackend:
         return BatchResult(hits, summary, cigars, *parts)
 
 
-def given_up(params: MapParams, whole_reads: bool = False) -> float:
-    """Share of the alignments of a read that the stages may miss where it goes on to the local search alone."""
-    return GIVEN_UP if params.mode == "local" and not whole_reads else 0.0
+def given_up(params: MapParams) -> float:
+    """Share of reads that the stages may miss where others go on to the local search alone."""
+    return GIVEN_UP if params.mode == "local" else 0.0
 
 
 def without_contigs(anchors: Anchors, context: BatchContext) -> Anchors:

@@ -27,7 +27,6 @@ from gassst.bands.base import WORDS
 from gassst.frozen import frozen, replace
 from gassst.index.file import SORTED
 from gassst.index.miss_model import (
-    LOG_FACTORIALS,
     MISS_ERRORS,
     NO_SEEDS,
     SeedsLooked,
@@ -55,6 +54,8 @@ MISS_SHARE = 0.01  # thesis: "missing at most 1 %"
 # Bases of a read for each error that it is expected to have at most. 5 to 20 place the same reads right
 # (lab/constants.md).
 LIKELY_ERRORS = 10
+LIKELY = ErrorRate(1 / LIKELY_ERRORS, 1 << 40)
+"""A library of reads that are all as bad."""
 # Places in repeats, beside its own, that a seed of the genome leads to, times its bases (lab/constants.md).
 COPIES = 100
 # Share of reads without a place, which pay for every stage. 0.002 to 0.005 make the same stages of 75 and 100 bases.
@@ -124,15 +125,6 @@ def cheapest_path(open_after: np.ndarray, cost: np.ndarray, is_last: np.ndarray,
     return path
 
 
-def _shares(m: int, rate: float, errors: int) -> np.ndarray:
-    """float64[errors]: how many errors reads of `m` bases have at a rate of errors a base. Of those with fewer than
-    `errors`."""
-    number = np.arange(errors)
-    log = number * math.log(rate / (1 - rate)) - LOG_FACTORIALS[number] - LOG_FACTORIALS[m - number]
-    share = np.exp(log - log.max())
-    return share / share.sum()
-
-
 @frozen(eq=False)
 class LengthPlan:
     """The plan for reads of one length: errors, gaps, words of a band, stages."""
@@ -167,12 +159,8 @@ class SearchPlan:
     settled : int16[stages, MAX_READ_LENGTH + 1]
         A read with an alignment of no more errors does not need this stage at this sensitivity level. -1: no alignment
         is good enough.
-    lost : float64[stages, MAX_READ_LENGTH + 1]
-        Share of alignments that the stages before this one miss, of as many errors as a read is likely to have and
-        still score what is asked for: no more than one base in ten. 1 before the first.
-    lost_of_mates : float64[stages, MAX_READ_LENGTH + 1]
-        The same of each of two mates. They vouch for each other, so one error is likely even where it costs the score
-        that is asked for.
+    lost : float64[2, stages, MAX_READ_LENGTH + 1]
+        `lost_of` a library of which nothing is known.
     missed_after : float64[MAX_READ_LENGTH + 1, 1 + stages, MISS_ERRORS]
         Share of alignments, by errors, in which no stage up to each finds a seed, as the best of them alone would. 1
         before the first stage.
@@ -202,8 +190,7 @@ class SearchPlan:
         self.shift = SHIFT if self.gaps <= WORD_GAPS else SHIFT - 1
         self.words = np.zeros(size, np.uint8)
         self.settled = np.full((self.MAX_STAGES, size), -1, np.int16)
-        self.lost = np.ones((self.MAX_STAGES, size))
-        self.lost_of_mates = self.lost.copy()
+        self.lost = np.ones((2, self.MAX_STAGES, size))
         self.seed_length = np.zeros((self.MAX_STAGES, size), np.uint16)
         self.seed_count, self.disjoint = self.seed_length.copy(), self.seed_length.copy()
         self.seed_every = np.ones((self.MAX_STAGES, size), np.uint16)
@@ -265,17 +252,32 @@ class SearchPlan:
             self.seed_length[i, m], self.seed_count[i, m], _, self.seed_every[i, m] = stage
             self.disjoint[i, m] = stage.number if stage.disjoint else 0
             if i:
-                likely = self._likely_errors(m)
-                self.lost[i, m] = missed[i - 1, likely]
-                self.lost_of_mates[i, m] = missed[i - 1, max(likely, 1)]
                 self.settled[i, m] = settled[i - 1]
+        self.lost[..., m] = self._lost(LIKELY, np.array([m]))[..., 0]
         self.known_lengths[m] = True
 
-    def _likely_errors(self, m: int) -> int:
-        """Most errors that a read of `m` bases is expected to have and still score what is asked for."""
-        scoring = self.params.scoring
-        scored = max(m * scoring.match - scoring.least_score, 0) // (scoring.match + scoring.mismatch)
-        return min(scored, m // LIKELY_ERRORS, MISS_ERRORS - 1)
+    def lost_of(self, library: ErrorRate) -> np.ndarray:
+        """Which share of its reads the stages before each one miss, by length: float64[2, stages, MAX_READ_LENGTH + 1].
+
+        The second row is for mates: what two of them lose together is at most the product of both.
+        """
+        if not library.is_known:
+            placed = 1 - library.elsewhere
+            return self.lost * np.array([placed, math.sqrt(placed)])[:, None, None]
+        lost, known = self.kept(
+            "lost", lambda: (self.lost.copy(), np.zeros_like(self.known_lengths)), library
+        )
+        new = np.flatnonzero(self.known_lengths & ~known)
+        if new.size:
+            lost[..., new], known[new] = self._lost(library, new), True
+        return lost
+
+    def _lost(self, library: ErrorRate, lengths: np.ndarray) -> np.ndarray:
+        missed = self.missed_after[lengths, : self.MAX_STAGES].transpose(1, 0, 2)
+        shares = library.shares(lengths, MISS_ERRORS)
+        # Those with more errors are lost.
+        lost, both = (1 - ((1 - each) * shares).sum(axis=2) for each in (missed, missed**2))
+        return np.stack([lost, np.sqrt(np.maximum(both, 0))])
 
     def rows(self, stage: int) -> SeedRows:
         """The seeds of a stage."""
@@ -371,7 +373,8 @@ class SearchPlan:
             stages += [Stage(w, m - w + 1, False, every) for every in range(w, 0, -1)]
         number = np.arange(errors + 1)
         share = np.where(number <= m // LIKELY_ERRORS, 1 / (1 + number), 0.0)
-        likely = _shares(m, 1 / LIKELY_ERRORS, errors + 1)
+        likely = LIKELY.shares(np.array([m]), errors + 1)[0]
+        likely /= likely.sum()
         fewest_missed = stage_misses(m, (stages[-1],), errors + 1)[0]
         by_strata = np.array(
             [stage.number - self.preset.strata if stage.disjoint else -1 for stage in stages]

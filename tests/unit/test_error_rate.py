@@ -1,5 +1,7 @@
 """The rate of mismatches of a library, and what it makes of one more error."""
 
+from math import comb
+
 import numpy as np
 import pytest
 
@@ -51,6 +53,22 @@ def test_odds_are_those_of_a_mixture_of_the_library_and_of_reads_unlike_it(lengt
     # share of errors is that of all bases, not of all but one.
     expected = np.array([chance(e + 1) / chance(e) for e in range(len(errors))]) / 3
     assert odds == pytest.approx(expected, rel=1.5 / length + 0.05)
+
+
+@pytest.mark.parametrize("rate, bases", [(0.001, 40.0), (0.02, 300.0), (0.08, MOST_BASES)])
+def test_how_many_reads_have_each_number_of_errors(rate, bases):
+    lengths = np.array([100, 5, 250])
+    shares = ErrorRate(rate, bases).shares(lengths, 12)
+    expected = [[comb(m, e) * beta_binomial(e, m, rate, bases) for e in range(12)] for m in lengths.tolist()]
+    assert shares == pytest.approx(np.array(expected), rel=1e-6)
+
+
+def test_of_too_few_sure_reads_the_share_that_has_a_place_is_kept():
+    few, enough = np.zeros(63, int), np.zeros(64, int)
+    silent = ErrorRate.learned(few, few + 100, elsewhere=0.9)
+    assert not silent.is_known and silent.elsewhere == 0.9 and silent.table is UNKNOWN_LIBRARY.table
+    known = ErrorRate.learned(enough, enough + 100, elsewhere=0.9)
+    assert known.is_known and known.elsewhere == 0
 
 
 def test_a_read_that_its_library_does_not_explain_speaks_for_itself():

@@ -150,6 +150,7 @@ CHANGES = {
     ("high",): [1, 1e308, 10**400, 443.5, float("inf")],
     ("pairs",): [-1, 1e308, 10**400, None],
     ("errors",): [None, [], {}, {"rate": 0.1}],
+    ("errors", "elsewhere"): [-0.1, 1.1, float("nan"), "0.1"],
     ("errors", "rate"): [0, 1, 1e-300, 5e-324, 1 - 1e-16, float("nan"), "0.1"],
     ("errors", "bases"): [0, 1e-300, 1e308, float("nan"), -1],
     ("errors", "damage"): [[0], [0.1, 0.1], [0.1] * 4, [1e308] * 5, [5e-324] * 5, ["x"] * 5, 5, [2] * 5],

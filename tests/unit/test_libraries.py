@@ -307,3 +307,22 @@ def test_what_makes_two_libraries(other, apart):
 def test_a_stretch_that_says_nothing_is_of_the_first_library():
     first = model()
     assert own_library(InsertModel.assumed("fr"), first, 100, True) is first
+
+
+def test_reads_of_elsewhere_end_with_few_seeds(index, genome, tmp_path, monkeypatch):
+    """As their library shows; those of a stretch of this genome take the seeds that they need."""
+    rng = np.random.default_rng(8)
+    foreign = [rng.choice(np.frombuffer(b"ACGT", np.uint8), 100).tobytes() for _ in range(2 * STRETCH)]
+    starts = rng.integers(0, len(genome) - 100, STRETCH).tolist()
+    own = [with_errors(rng, genome[start : start + 100], 0.1) for start in starts]
+    (tmp_path / "r.fa").write_text("".join(f">{i}\n{r.decode()}\n" for i, r in enumerate([*foreign, *own])))
+    found = []
+    for given_up in (0.001, 0.0):
+        monkeypatch.setattr("gassst.search.host.GIVEN_UP", given_up)
+        mapper = gassst.Mapper(index, device="none", threads=1)
+        found.append(mapper.map_file([tmp_path / "r.fa"], tmp_path / "a.sam"))
+    early, late = found
+    assert early.occurrences < 0.7 * late.occurrences and early.mapped > 0.99 * late.mapped > 0.9 * STRETCH
+    first, second = early.run["libraries"]
+    assert first["errors"]["elsewhere"] > 0.9 and first["reads"] == 2 * STRETCH
+    assert second["errors"]["rate"] == pytest.approx(0.1, abs=0.03)

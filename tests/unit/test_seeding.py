@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from gassst._core.mapq import chance_hits
+from gassst.frozen import replace
 from gassst.index.miss_model import (
     MISS_ERRORS,
     Stage,
@@ -16,6 +17,7 @@ from gassst.index.miss_model import (
     stage_miss,
 )
 from gassst.model.params import MapParams
+from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate
 from gassst.search.plan import MISS_SHARE, SearchPlan, cheapest_path, default_errors
 
 
@@ -56,6 +58,41 @@ def test_default_errors_grow_with_the_read_and_shrink_with_the_genome():
     assert default_errors(100, 14_000_000) == 20
     assert default_errors(36, 3_000_000_000) < default_errors(36, 14_000_000) < default_errors(50, 14_000_000)
     assert all(chance_hits(m, default_errors(m, 3 * 10**9), 3 * 10**9) <= 0.01 for m in range(20, 300, 7))
+
+
+@pytest.mark.parametrize(
+    "library, rate, placed",
+    [
+        (UNKNOWN_LIBRARY, 0.1, 1.0),
+        (replace(UNKNOWN_LIBRARY, elsewhere=0.99), 0.1, 0.01),
+        (ErrorRate(0.02, 1e9), 0.02, 1.0),
+        (ErrorRate(0.07, 1e9), 0.07, 1.0),
+    ],
+)
+def test_what_stages_lose_of_a_library(library, rate, placed):
+    """By the errors of its reads; of mates with the same errors, too, which are lost together the oftenest."""
+    plan, lengths = SearchPlan(MapParams(), 11, 60_000_000), (50, 100)
+    plan.prepare(np.array(lengths[:1], np.uint32))
+    plan.lost_of(library)
+    plan.prepare(np.array(lengths, np.uint32))  # a length that the library meets later
+    lost = plan.lost_of(library)
+    for m in lengths:
+        share = [comb(m, e) * rate**e * (1 - rate) ** (m - e) for e in range(m + 1)]
+        missed = np.ones(m + 1)
+        for stage, seeds in enumerate(plan.plan(m).stages):
+            assert lost[0, stage, m] == pytest.approx(placed * (missed @ share), rel=1e-3)
+            assert lost[1, stage, m] ** 2 == pytest.approx(placed * (missed**2 @ share), rel=1e-3)
+            missed = np.minimum(missed, [stage_miss(m, e, seeds) for e in range(m + 1)])
+
+
+def test_a_clean_library_needs_fewer_stages_than_a_bad_one():
+    plan = SearchPlan(MapParams(), 11, 60_000_000)
+    plan.prepare(np.array([100], np.uint32))
+    stages = len(plan.plan(100).stages)
+    needed = [
+        (plan.lost_of(ErrorRate(rate, 1e4))[0, :stages, 100] > 0.001).sum() for rate in (0.005, 0.02, 0.07)
+    ]
+    assert needed == [2, 3, 5]
 
 
 def test_reads_are_settled_where_disjoint_seeds_rarely_miss():
