@@ -17,7 +17,7 @@ import gassst
 from gassst._core.banded import instruction_sets
 from gassst._core.pair_stages import PairStages
 from gassst.model.reference import Reference
-from gassst.pairing.insert_size import InsertModel
+from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
 from gassst.reads.in_memory import batch_of_records
 from gassst.search.arrays import Anchors, ReadStates
 from gassst.search.context import BatchContext, PairContext
@@ -90,7 +90,7 @@ def world(request):
 
 @pytest.mark.parametrize(
     ("orientations", "given_up"),
-    [(("fr",), 0.0), (("fr", "rf"), 0.02), (("ff", "fr", "rf"), 0.2)],
+    [*(((one,), 0.0) for one in ORIENTATIONS), (("fr", "rf"), 0.02), (("ff", "fr", "rf"), 0.2)],
     ids=str,
 )
 def test_pairs_have_the_places_of_plain_python(world, orientations, given_up):

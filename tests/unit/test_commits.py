@@ -60,11 +60,3 @@ def test_a_subject_has_72_characters(judged):
     code, found = judged("a", "x" * 73)
     assert code == 1 and "73 characters" in found[0]
     assert judged("a", "x" * 40 + "\n" + "y" * 40)[0] == 1  # no empty line: one subject of two
-
-
-def test_every_commit_of_a_range_is_judged_but_merges(judged, tmp_path, capsys):
-    for number in range(3):
-        judged(f"gassst/search/{number}.py", "Do it")
-    assert commits.main(["HEAD~2..HEAD"], tmp_path) == 1
-    assert len(capsys.readouterr().out.splitlines()) == 3
-    assert commits.main(["nowhere..HEAD"], tmp_path) == 2

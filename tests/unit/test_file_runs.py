@@ -80,38 +80,6 @@ def mapped(*runs, is_file=True):
     return map_all([PlannedRun(lambda run=run: run, is_file) for run in runs])
 
 
-def test_the_next_run_is_read_before_the_last_batches_are_done():
-    said = []
-    assert list(mapped(Run("a", said, is_late=True), Run("b", said), is_file=False)) == ["a", "b"]
-    assert said == [
-        *("crew of workers for a", "open a", "write a", "begin a", "submit 0 a", "submit 1 a", "close a"),
-        *("open b", "take 0 a", "begin b", "submit 0 b", "take 1 a", "complete a", "write b", "take 0 b"),
-        *("submit 1 b", "take 1 b", "close b", "complete b", "end of workers"),
-    ]
-
-
-def test_files_are_begun_while_workers_are_busy_with_the_run_before():
-    said = []
-    runs = [Run("a", said, batches=9), Run("b", said, batches=9), Run("c", said, batches=9)]
-    assert list(mapped(*runs)) == ["a", "b", "c"]
-    first, second = (said.index(f"begin {name}") for name in "bc")
-    assert said[first - 3 : first + 2] == ["submit 3 a", "take 3 a", "open b", "begin b", "submit 4 a"]
-    assert said[second - 3 : second + 2] == ["submit 0 b", "take 0 b", "open c", "begin c", "submit 1 b"]
-    said.clear()
-    assert list(mapped(*runs, is_file=False)) == ["a", "b", "c"]
-    where = said.index("close a")
-    assert said[where : where + 5] == ["close a", "complete a", "open b", "write b", "begin b"]
-
-
-def test_runs_that_need_others_wait_for_those_before():
-    said = []
-    runs = [Run("a", said, is_late=True), Run("b", said, "threads"), Run("c", said, "threads")]
-    assert list(mapped(*runs)) == ["a", "b", "c"]
-    crew = said.index("crew of threads for b")
-    assert said.index("end of workers") == said.index("complete a") + 1 == crew - 1
-    assert said.count("end of threads") == 1
-
-
 def test_a_run_without_reads_is_written():
     said = []
     assert list(mapped(Run("a", said, batches=0), Run("b", said, batches=0))) == ["a", "b"]

@@ -28,7 +28,7 @@ from gassst.model.layouts import HIT
 from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_records
 from gassst.tools import report
-from gassst.tools.report_plots import along, beyond, svg, usual_top
+from gassst.tools.report_plots import beyond, usual_top
 
 MISMATCHES, INSERTIONS, DELETIONS = 1, 2, 3
 UNMAPPED, REVERSE, SECONDARY, SUPPLEMENTARY = 0x4, 0x10, 0x100, 0x800
@@ -264,16 +264,6 @@ def test_needs_nothing_but_itself(text, page):
     assert text.count("url(") == text.count("url(#")
 
 
-def test_ids_are_unique_and_found(text, page):
-    ids = [value for _, name, value in page.attributes if name == "id"]
-    assert len(ids) == len(set(ids))
-    used = {value[1:] for _, name, value in page.attributes if name.endswith("href")}
-    used |= {part.partition(")")[0] for part in text.split("url(#")[1:]}
-    labels = [value.split() for _, name, value in page.attributes if name == "aria-labelledby"]
-    assert used | {part for value in labels for part in value} <= set(ids)
-    assert used and len(labels) == text.count("<svg ") == 5
-
-
 @pytest.fixture
 def undrawn(monkeypatch):
     """Pages without their plots, which take most of the time and show none of the text."""
@@ -431,20 +421,6 @@ def test_what_few_readers_need_is_folded_and_says_what_is_known(runs, page_of_pa
         r"\d\.\d{9}", re.sub("<svg.*?</svg>", "", text, flags=re.DOTALL)
     )
     assert page_of_pairs.definitions["scoring"].startswith("match 1, mismatch 4, gap open 6, 6")
-
-
-@pytest.mark.parametrize(
-    ("contigs", "seen", "unseen"),
-    [
-        ({"one": 500}, ["one, Mb"], []),
-        ({"wide": 90_000, "a" * 30: 50_000, "narrow": 500}, ["wide", "a" * 13 + "…"], ["narrow"]),
-        ({f"c{i}": 500 for i in range(100)}, ["all contigs one after the other, Mb"], ["c1"]),
-    ],
-)
-def test_coverage_names_the_contigs_that_are_wide_enough(contigs, seen, unseen):
-    plot = svg("p", "p", along(np.arange(10) / 100, np.ones(10), contigs))
-    assert all(f">{name}</text>" in plot for name in seen)
-    assert not any(f">{name}</text>" in plot for name in unseen)
 
 
 def test_one_cycle_or_repeat_does_not_flatten_a_plot():
@@ -651,11 +627,3 @@ def test_an_odd_sample_does_not_flatten_the_others(sheet):
         for part in panel.split('points="')[1:]
     ]
     assert all(min(heights[i]) < 20 for i in (0, 2)) and max(heights[1]) == 0
-
-
-def test_small_plots_end_where_their_library_does(sheet):
-    text = (sheet / "s.html").read_text(encoding="utf-8")
-    panel = text.partition('id="small-insert"')[2].partition("</section>")[0]
-    ends = [part.partition('"')[0].split() for part in panel.split('points="')[1:]]
-    short, long, single = (float(points[-1].partition(",")[0]) if points else 0 for points in ends)
-    assert 0.3 * long < short < 0.6 * long and long == 100 and single == 0
