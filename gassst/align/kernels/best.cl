@@ -33,6 +33,7 @@ static inline int score_of(uint2 table, uint which)
 #endif
 
 #ifdef NVIDIA
+#define UNROLL _Pragma("unroll")
 #define TOGETHER
 static inline int from_before(int mine)
 {
@@ -49,6 +50,7 @@ static inline int times_plus(int a, int b, int c)
 }
 #define PLUS(a, b) times_plus(a, g.one, b)
 #else
+#define UNROLL /* PoCL 5 miscompiles unrolled loops of a kernel with barriers */
 #define TOGETHER barrier(CLK_LOCAL_MEM_FENCE)
 #define PLUS(a, b) ((a) + (b))
 #endif
@@ -57,7 +59,7 @@ static inline int times_plus(int a, int b, int c)
 #define CELLS(WITHIN)                                                                     \
     {                                                                                     \
         int paired = PLUS(diagonal, score_of(table[0], which));                           \
-        _Pragma("unroll") for (int k = 0; k < ROWS; k++)                                  \
+        UNROLL for (int k = 0; k < ROWS; k++)                                             \
         {                                                                                 \
             const int now = (WITHIN) ? max(max(paired, e[k]), f) : 0;                     \
             if (k + 1 < ROWS)                                                             \
@@ -119,8 +121,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void best_wave(
 #ifdef PACKED
     if (item < 8) {
         uint packed[2] = {0, 0};
-#pragma unroll
-        for (int other = 0; other < min(8, LETTERS); other++)
+        UNROLL for (int other = 0; other < min(8, LETTERS); other++)
             packed[other / 4] |= (uint)(matrix[min(item, LETTERS - 1) * LETTERS + other] & 0xff) << other % 4 * 8;
         tables[item] = (uint2)(packed[0], packed[1]);
     }
@@ -129,8 +130,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void best_wave(
     for (int i = item; i < LETTERS * LETTERS; i += ITEMS)
         scores[i] = matrix[i];
 #endif
-#pragma unroll
-    for (int k = 0; k < ROWS; k++) {
+    UNROLL for (int k = 0; k < ROWS; k++) {
         const int inside = row + k < g.rows;
         const int2 beside = inside && is_within ? left[row + k] : (int2)(0, 0);
         h[k] = beside.x;
@@ -192,8 +192,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void best_wave(
                         (size_t)(c - g.first_tile) * COLUMNS + i] = line[i];
     }
     const int keeps_down = c >= begin && (c + 1) % g.block_columns == 0 && c + 1 < tile_columns;
-#pragma unroll
-    for (int k = 0; k < ROWS; k++) {
+    UNROLL for (int k = 0; k < ROWS; k++) {
         if (row + k >= g.rows)
             continue;
         const int2 beside = (int2)(h[k], max(e[k], 0));
