@@ -1,6 +1,7 @@
 """Batches of random hits that make every kind of record, and the reference that they lie on."""
 
 import numpy as np
+import pysam
 
 from gassst.model.layouts import HIT, NO_SUBOPTIMAL, READ_SUMMARY
 from gassst.model.read_batch import ReadBatch
@@ -27,6 +28,16 @@ def arrays_of(reference):
 
 def header_of(reference, read_group):
     return sam.header(reference.contigs, read_group, "1", "test").text
+
+
+def aligned_segments(text, builder):
+    """What htslib reads in lines of SAM."""
+    header = pysam.AlignmentHeader.from_text(builder.header.text)
+    return [pysam.AlignedSegment.fromstring(line, header) for line in text.splitlines()]
+
+
+def to_aligned_segments(reads, hits, summaries, cigars, builder):
+    return aligned_segments("\n".join(sam.sam_lines(reads, hits, summaries, cigars, builder)), builder)
 
 
 def random_cigar(rng, length, clipped):

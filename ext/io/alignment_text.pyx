@@ -9,31 +9,18 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset, strcmp, strspn
 
-from pysam.libchtslib cimport (
+from gassst._core.htslib cimport (
     BAM_CHARD_CLIP, BAM_CSOFT_CLIP, BAM_FPAIRED, BAM_FUNMAP, BGZF, CRAM_OPT_REQUIRED_FIELDS, bam, bam1_t,
     bam_cigar_op, bam_cigar_oplen, bam_destroy1, bam_endpos, bam_get_cigar, bam_get_qname, bam_init1, bgzf,
-    bgzf_close, bgzf_hopen, cram, cram_fd, custom, gzip, hFILE, hclose, hdopen, hts_close, hts_detect_format2,
-    hts_hopen, hts_set_fai_filename, hts_set_opt, hts_set_threads, htsFile, htsFormat, kstring_t, no_compression, sam,
+    bgzf_close, bgzf_hopen, cram, cram_fd_get_header, custom, gzip, hFILE, hclose, hdopen, hts_check_EOF, hts_close,
+    hts_detect_format2, hts_hopen, hts_set_fai_filename, hts_set_opt, hts_set_threads, htsFile, htsFormat, kstring_t,
+    no_compression, sam, sam_hdr_destroy, sam_hdr_find_tag_id, sam_hdr_nref, sam_hdr_read, sam_hdr_remove_tag_id,
+    sam_hdr_str, sam_hdr_tid2name, sam_read1,
 )
 
 import os
 
 import numpy as np
-
-cdef extern from "htslib/sam.h" nogil:  # before 0.24, pysam calls a header bam_hdr_t, or lacks the name
-    void *sam_hdr_read(htsFile *file)
-    const char *sam_hdr_str(void *header)
-    int sam_hdr_nref(const void *header)
-    void sam_hdr_destroy(void *header)
-    int sam_read1(htsFile *file, void *header, bam1_t *record)
-    int hts_check_EOF(htsFile *file)
-    const char *sam_hdr_tid2name(const void *header, int contig)
-    int sam_hdr_find_tag_id(void *header, const char *type, const char *id_key, const char *id, const char *key,
-                            kstring_t *value)
-    int sam_hdr_remove_tag_id(void *header, const char *type, const char *id_key, const char *id, const char *key)
-
-cdef extern from "htslib/cram.h" nogil:
-    void *cram_fd_get_header(cram_fd *file)
 
 cdef extern from "header_size.h" nogil:
     bint header_fits(BGZF *file, uint64_t most)
@@ -131,7 +118,7 @@ cdef class AlignmentReader:
             self.head = sam_hdr_read(self.file)
         if self.head == NULL:
             raise OSError(EIO, "its header is damaged")
-        if self.file.format.format == cram and not _forget_places(cram_fd_get_header(self.file.fp.cram)):
+        if self.file.format.format == cram and not _forget_places(cram_fd_get_header(self.file.cram)):
             raise OSError(EIO, "its header is damaged")
         # Threads of htslib read ahead: what they find damaged there could be taken for the header's, or be waited for
         # without end. Neither do they know a missing end from an error in the first block.
@@ -306,7 +293,7 @@ cdef class AlignmentReader:
 
 cdef void _set_place(int64_t *row, const bam1_t *record) noexcept nogil:
     cdef int64_t start = record.core.pos, end = bam_endpos(record) if record.core.n_cigar else start
-    cdef const uint32_t *cigar = <const uint32_t *>bam_get_cigar(record)
+    cdef const uint32_t *cigar = bam_get_cigar(record)
     cdef int n = record.core.n_cigar, i = 0
     row[0] = record.core.flag
     if record.core.flag & BAM_FUNMAP:

@@ -12,19 +12,15 @@ from libc.stdint cimport INT32_MAX, INT32_MIN, UINT16_MAX, int32_t, int64_t, uin
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
-from pysam.libcalignedsegment cimport makeAlignedSegment
-from pysam.libcalignmentfile cimport AlignmentHeader
-from pysam.libchtslib cimport (
-    BAM_CREF_SKIP, BAM_CHARD_CLIP, BAM_CSOFT_CLIP, BAM_FDUP, BAM_FMREVERSE, BAM_FMUNMAP, BAM_FPAIRED, BAM_FPROPER_PAIR, BAM_FREAD1,
-    BAM_FREAD2, BAM_FREVERSE, BAM_FSECONDARY, BAM_FSUPPLEMENTARY, BAM_FUNMAP,
-    HTS_FMT_BAI, HTS_FMT_CSI, bam1_core_t, bam1_t, bam_cigar_op, bam_cigar_oplen, bam_cigar_type, bam_destroy1, bam_init1, hFILE, hclose, hdopen,
-    herrno, hts_close, hts_hopen, hts_idx_destroy, hts_idx_init,
-    hts_idx_push, hts_idx_save_as, hts_idx_t, hts_reg2bin, hts_set_fai_filename, hts_set_threads, htsFile, sam_hdr_write,
-    sam_write1,
-)
-
-from gassst._core.coordinates cimport coordinate_t
 from gassst._core.contigs cimport contigs_before
+from gassst._core.coordinates cimport coordinate_t
+from gassst._core.htslib cimport (
+    BAM_CHARD_CLIP, BAM_CREF_SKIP, BAM_CSOFT_CLIP, BAM_FDUP, BAM_FMREVERSE, BAM_FMUNMAP, BAM_FPAIRED, BAM_FPROPER_PAIR,
+    BAM_FREAD1, BAM_FREAD2, BAM_FREVERSE, BAM_FSECONDARY, BAM_FSUPPLEMENTARY, BAM_FUNMAP, HTS_FMT_BAI, HTS_FMT_CSI,
+    bam1_core_t, bam1_t, bam_cigar_op, bam_cigar_oplen, bam_cigar_type, bam_destroy1, bam_init1, hFILE, hclose, hdopen,
+    herrno, hts_close, hts_hopen, hts_idx_destroy, hts_idx_finish, hts_idx_init, hts_idx_push, hts_idx_save_as, hts_idx_t,
+    hts_reg2bin, hts_set_fai_filename, hts_set_threads, htsFile, sam_hdr_destroy, sam_hdr_parse, sam_hdr_write, sam_write1,
+)
 from gassst._core.layouts cimport hit_t, read_summary_t
 from gassst._core.planes cimport (
     C_TO_T,
@@ -44,10 +40,6 @@ from gassst.errors import InputError
 
 cdef extern from *:
     void PREFETCH "__builtin_prefetch"(const void *) nogil
-
-cdef extern from "htslib/sam.h" nogil:  # before 0.24, pysam calls a header bam_hdr_t, lacks these
-    # or says that they return nothing.
-    int hts_idx_finish(hts_idx_t *index, uint64_t final_offset)
 
 cdef extern from "strand_bases.h" nogil:
     ctypedef struct reference_bases:
@@ -459,8 +451,7 @@ cdef class RecordBuilder:
 
     cdef target_t c
     cdef contig_name *names
-    cdef object _header  # names of contigs point into its text
-    cdef AlignmentHeader parsed
+    cdef readonly object header  # names of contigs point into its text
     cdef readonly object meth  # the library, as `MapParams.meth`
     cdef tuple keep
     cdef contig_name *groups
@@ -470,7 +461,7 @@ cdef class RecordBuilder:
     cdef byte_buffer spare[SPARE]
 
     def __cinit__(self, header not None, reference, style):
-        self._header = header
+        self.header = header
         self._take_contigs(reference.starts, reference.lengths, reference.planes)
         self._take_exceptions(reference.exception_start, reference.exception_length, reference.exception_code)
         if reference.circular is not None:
@@ -493,13 +484,6 @@ cdef class RecordBuilder:
         free(self.groups)
         for i in range(SPARE):
             free(self.spare[i].data)
-
-    @property
-    def header(self):
-        """What htslib makes of the header: its own files and records need it. It takes 5 us a contig."""
-        if self.parsed is None:
-            self.parsed = AlignmentHeader.from_text(self._header.text)
-        return self.parsed
 
     @property
     def lengths(self):
@@ -579,7 +563,7 @@ cdef class RecordBuilder:
 
     cdef _name_contigs(self, const int64_t[::1] lengths):
         """Take the contigs of the header, which must have these lengths."""
-        contigs = self._header.contigs
+        contigs = self.header.contigs
         cdef const uint8_t[::1] text = contigs.text
         cdef const int64_t[::1] starts = contigs.names.starts
         cdef const uint32_t[::1] widths = contigs.names.widths
@@ -629,29 +613,6 @@ cdef class RecordBuilder:
             _raise_status(status, c.row)
         return encoded
 
-    def aligned_segments(self, HitBatch batch not None):
-        """The records of a batch as `list[pysam.AlignedSegment]`, unmapped reads included."""
-        cdef cursor_t c
-        cdef byte_buffer work
-        cdef bam1_t *record = bam_init1()
-        cdef int status = open_cursor(&c, &batch.c, &self.c, batch.longest)
-        memset(&work, 0, sizeof(byte_buffer))
-        cdef AlignmentHeader header = self.header
-        segments = []
-        try:
-            while status == BUILT and record != NULL:
-                status = next_bam1(&c, record, &work)
-                if status == BUILT:
-                    segments.append(makeAlignedSegment(record, header))
-        finally:
-            free(c.memory)
-            free(work.data)
-            if record != NULL:
-                bam_destroy1(record)
-        if record == NULL or status != END:
-            _raise_status(status if record != NULL else NO_MEMORY, c.row)
-        return segments
-
 
 cdef size_t usual_size(const batch_t *batch, bint bam) noexcept nogil:
     """About what the records of a batch take: reserving it at once saves copying while the buffer grows."""
@@ -674,14 +635,14 @@ cdef class CramWriter:
     cdef bam1_t *record
     cdef byte_buffer work
     cdef RecordBuilder builder
-    cdef AlignmentHeader header
+    cdef void *header
     cdef int fd
 
     def __cinit__(self, RecordBuilder builder not None, int fd, name, str mode not None, int threads=0,
                   reference=None):
         encoded_name, encoded_mode = os.fsencode(name), mode.encode()
         cdef int code
-        self.builder, self.header, self.fd = builder, builder.header, fd
+        self.builder, self.fd = builder, fd
         self.stream = hdopen(fd, b"w")
         if self.stream == NULL:
             code = errno
@@ -693,9 +654,10 @@ cdef class CramWriter:
             if hclose(self.stream):
                 code = code or errno
             raise OSError(code or EIO, os.strerror(code or EIO))
-        self.record = bam_init1()
-        if self.record == NULL:
-            raise MemoryError("no memory for a BAM record")
+        cdef bytes text = builder.header.text.encode()
+        self.header, self.record = sam_hdr_parse(len(text), text), bam_init1()
+        if self.header == NULL or self.record == NULL:
+            raise MemoryError("no memory for records of CRAM")
         self._start(threads, None if reference is None else os.fsencode(reference))
 
     cdef _start(self, int threads, bytes reference):
@@ -703,7 +665,7 @@ cdef class CramWriter:
         if not failed:
             errno = 0
             with nogil:
-                failed = sam_hdr_write(self.file, self.header.ptr)
+                failed = sam_hdr_write(self.file, self.header)
         if not failed and reference is not None:  # behind the header, where htslib would put its path
             failed = hts_set_fai_filename(self.file, reference)
         if failed:
@@ -716,6 +678,8 @@ cdef class CramWriter:
     def __dealloc__(self):
         if self.file != NULL:
             hts_close(self.file)
+        if self.header != NULL:
+            sam_hdr_destroy(self.header)
         if self.record != NULL:
             bam_destroy1(self.record)
         free(self.work.data)
@@ -734,7 +698,7 @@ cdef class CramWriter:
             while status == BUILT and not failed:
                 status = next_bam1(&c, self.record, &self.work)
                 if status == BUILT:
-                    failed = sam_write1(self.file, self.header.ptr, self.record) < 0
+                    failed = sam_write1(self.file, self.header, self.record) < 0
                     written += not failed
             free(c.memory)
         if failed:

@@ -3,7 +3,6 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-import pysam
 
 from gassst.files.sam_header import Header
 
@@ -86,16 +85,14 @@ class _Style(Protocol):
     def read_groups(self) -> Sequence[str]: ...
 
 class RecordBuilder:
+    header: Header
     meth: str | None
-    @property
-    def header(self) -> pysam.AlignmentHeader: ...
     @property
     def lengths(self) -> npt.NDArray[np.int64]: ...
     def __init__(self, header: Header, reference: _Reference, style: _Style) -> None: ...
     def encode(
         self, batch: HitBatch, *, bam: bool, least_mapq: int = -1, paf: bool = False
     ) -> EncodedRecords: ...
-    def aligned_segments(self, batch: HitBatch) -> list[pysam.AlignedSegment]: ...
 
 class CramWriter:
     def __init__(

@@ -23,6 +23,7 @@ from gassst.model.given import params_of
 from gassst.model.params import MapOptions, MapParams, Scoring
 from gassst.model.read_batch import ReadBatch
 from gassst.model.reference import Reference
+from gassst.model.sam_flags import UNMAPPED
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.in_memory import MATES, batch_of_parts, batch_records
@@ -238,9 +239,13 @@ class Mapper:
     def _segments(self, batches: Iterable[ReadBatch]) -> Iterator[AlignedSegment]:
         style = RecordStyle(meth=self.params.meth)
         builder = sam.record_builder(sam.header_of(self.reference), self.reference.arrays, style)
+        from pysam import AlignedSegment
+
+        header = self.header
 
         def segments_of(_: BatchMapper, batch: ReadBatch, result: BatchResult) -> list[AlignedSegment]:
-            return sam.to_aligned_segments(batch, *result.rows, builder)
+            lines = sam.sam_lines(batch, *result.rows, builder)
+            return [AlignedSegment.fromstring(line, header) for line in lines]
 
         work = MappingWork(self._uncounted)
         with closing(MappingRun(work, segments_of).results(batches)) as results:
@@ -342,10 +347,12 @@ class Mapper:
             return hits
         style = RecordStyle(meth=self.params.meth, cs=cs)
         builder = sam.record_builder(sam.header_of(self.reference), self.reference.arrays, style)
-        segments = sam.to_aligned_segments(batch, *result.rows, builder)
-        mapped = (s for s in segments if not s.is_unmapped)
+        lines = [line.split("\t") for line in sam.sam_lines(batch, *result.rows, builder)]
+        mapped = [line for line in lines if not int(line[1]) & UNMAPPED]
         names = [name for name, is_asked in (("MD", md), ("cs", cs)) if is_asked]
-        of_rows: Iterator[dict[str, Any]] = ({name: s.get_tag(name) for name in names} for s in mapped)
+        of_rows: Iterator[dict[str, Any]] = (
+            {field[:2]: field[5:] for field in line[11:] if field[:2] in names} for line in mapped
+        )
         return [[hit._replace(**next(of_rows)) for hit in of_read] for of_read in hits]
 
     def seq(self, name: str, start: int = 0, end: int | None = None) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 import sys
 import threading
 from contextlib import suppress
@@ -56,6 +55,8 @@ class Console:
 
     def renew(self, text: str) -> None:
         """Show `text` in place of what `renew` has shown before; only where `can_renew`."""
+        import shutil  # 2 ms, which runs without a terminal need not spend
+
         # A line that wraps cannot be overwritten.
         text = one_line(text)[: shutil.get_terminal_size().columns - 1]
         with self._lock:

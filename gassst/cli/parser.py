@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import sys
 from importlib import import_module
 from types import ModuleType
@@ -57,10 +56,16 @@ COMMANDS = {
 }
 
 
+# No text of argparse is translated here. Looking for translations takes 2 % of a short run.
+argparse._ = lambda text: text  # type: ignore[attr-defined]
+
+
 class Help(argparse.HelpFormatter):
     """Adds each default in one style, unless the help names it already; keeps the line ends of an epilog."""
 
     def __init__(self, prog: str):
+        import shutil  # as in argparse: with what it imports, 2 ms that other commands need not spend
+
         width = min(WIDEST_HELP, shutil.get_terminal_size().columns) - 2
         super().__init__(prog, max_help_position=30, width=width)
 
@@ -125,11 +130,14 @@ class Parser(argparse.ArgumentParser):
 def build_parser(*loaded: str, others: bool = True) -> Parser:
     """The parser of all commands. Those named in `loaded` have their arguments; the `others` need no import."""
     parser = Parser(prog="gassst", description="Map short DNA reads to a reference genome.")
-    parser.add_argument("-h", "--help", action="help", help="Show this help.")
-    parser.add_argument(
+    options = parser.add_argument_group("options")  # a parser itself makes a formatter for each argument
+    options.add_argument("-h", "--help", action="help", help="Show this help.")
+    options.add_argument(
         "--version", action=PrintVersion, help="Show this version, and those of what it uses."
     )
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", required=True)
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND", title="commands", required=True, prog=parser.prog
+    )
     for name, command in COMMANDS.items():
         if not (others or name in loaded):
             continue

@@ -14,16 +14,13 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
-def _optional(name: str) -> ModuleType | None:
+def optional(name: str) -> ModuleType | None:
     """A library that has no wheel for some platforms."""
     try:
         return import_module(name)
     except ImportError:
         return None
 
-
-_igzip = _optional("isal.igzip_lib")
-_zlib_ng = _optional("zlib_ng.zlib_ng")
 
 BLOCK_SIZE = 0xFF00  # bytes before compression, as htslib has it: a stored block still fits into 64 KiB
 END_OF_FILE = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
@@ -49,10 +46,10 @@ def deflater(level: int = DEFAULT_LEVEL) -> Deflate:
     """
     if level == 0:
         return _stored
-    igzip = _igzip
-    if igzip is not None and level in _LEVELS_OF_ISAL:
+    igzip = optional("isal.igzip_lib") if level in _LEVELS_OF_ISAL else None
+    if igzip is not None:
         return lambda data: igzip.compress(data, level, igzip.COMP_GZIP_NO_HDR)
-    return _deflater_of(_zlib_ng or zlib, level)
+    return _deflater_of(optional("zlib_ng.zlib_ng") or zlib, level)
 
 
 def _deflater_of(library: ModuleType, level: int) -> Deflate:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import shutil
 import stat
 import sys
 from collections.abc import Iterable, Iterator
@@ -270,6 +269,8 @@ class ConvertedDestination:
             raise OutputError(f"cannot write {self._destination.name}: {reason}")
 
     def _copy(self, stream: int) -> None:
+        import shutil
+
         path = self._destination.temporary("converted")
         with open(path, "rb") as source, os.fdopen(stream, "wb") as target:
             shutil.copyfileobj(source, target, 1 << 20)

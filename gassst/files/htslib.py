@@ -1,15 +1,16 @@
-"""Loads pysam, whose htslib the compiled modules link. Import this before `_core.records` and `_core.alignment_text`.
+"""Loads pysam's htslib, which the compiled modules link. Import this before `_core.records` and `_core.alignment_text`.
 
-These use structures of htslib and of pysam's own modules. So pysam must be of the series that the build found: with
-another one, records could be damaged without a word.
+These use structures of htslib. So pysam must be of the series that the build found: with another one, records could be
+damaged without a word. pysam itself is not imported, as that would take a tenth of a short run.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from pysam import config
-from pysam.version import __htslib_version__, __version__
+import ctypes
+import importlib.util
+import os
+from importlib.machinery import EXTENSION_SUFFIXES, SourceFileLoader
+from typing import Any, NamedTuple
 
 from gassst._core.build_facts import HTSLIB, HTSLIB_MODE, PYSAM
 from gassst.errors import InstallationError
@@ -59,7 +60,31 @@ def check(built: Linked, found: Linked) -> None:
     )
 
 
-check(
-    Linked(PYSAM, HTSLIB, HTSLIB_MODE),
-    Linked(__version__, __htslib_version__, config.HTSLIB),
-)
+def _folder() -> str:
+    """Where pysam is. Raises ModuleNotFoundError."""
+    spec = importlib.util.find_spec("pysam")
+    if spec is None or not spec.submodule_search_locations:
+        raise ModuleNotFoundError("No module named 'pysam'", name="pysam")
+    return spec.submodule_search_locations[0]
+
+
+def _found(folder: str) -> Linked:
+    """What the pysam of this folder says of itself."""
+    facts: dict[str, Any] = {}
+    for name in ("version", "config"):
+        exec(SourceFileLoader(name, os.path.join(folder, f"{name}.py")).get_code(name) or "", facts)
+    return Linked(facts["__version__"], facts["__htslib_version__"], facts["HTSLIB"])
+
+
+def _library(folder: str) -> ctypes.CDLL:
+    """htslib, so loaded that the compiled modules find it by its name, wherever pysam is.
+
+    That takes a module that links it: the system forgets the name of a file that is loaded by its path. This one
+    links nothing else of pysam.
+    """
+    files = (os.path.join(folder, f"libcsamtools{suffix}") for suffix in EXTENSION_SUFFIXES)
+    return ctypes.CDLL(next(filter(os.path.exists, files)))
+
+
+check(Linked(PYSAM, HTSLIB, HTSLIB_MODE), _found(_folder()))
+LIBRARY = _library(_folder())

@@ -7,9 +7,7 @@ tapes), zeros in fours after xz, skippable frames of Zstandard.
 
 from __future__ import annotations
 
-import bz2
 import io
-import lzma
 import sys
 import zlib
 from collections import deque
@@ -19,15 +17,11 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from gassst.errors import InputError, unreadable
+from gassst.files.bgzf import optional
 from gassst.workers.threads import Workers
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
-
-try:
-    from isal import igzip_lib
-except ImportError:  # no wheel for this platform
-    igzip_lib = None  # type: ignore[assignment]
 
 BLOCK = 1 << 17  # bytes of compressed data asked for at once, and more than a block of BGZF inflates to
 CHUNK = (
@@ -82,7 +76,20 @@ class _Inflater:
 
 
 def _inflater() -> Decoder:
-    return _Inflater() if igzip_lib is None else igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
+    igzip = optional("isal.igzip_lib")
+    return _Inflater() if igzip is None else cast(Decoder, igzip.IgzipDecompressor(flag=igzip.DECOMP_GZIP))
+
+
+def _bz2_decoder() -> Decoder:
+    import bz2  # these two take 2 ms that few runs need
+
+    return bz2.BZ2Decompressor()
+
+
+def _xz_decoder() -> Decoder:
+    import lzma
+
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ)
 
 
 def _zstd_decoder() -> Decoder:
@@ -104,8 +111,8 @@ class Compression(NamedTuple):
 
 COMPRESSIONS = {
     "gz": Compression((b"\x1f\x8b",), _inflater, 1),
-    "bz2": Compression((b"BZh",), bz2.BZ2Decompressor, 0),
-    "xz": Compression((b"\xfd7zXZ\x00",), lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ), 4),
+    "bz2": Compression((b"BZh",), _bz2_decoder, 0),
+    "xz": Compression((b"\xfd7zXZ\x00",), _xz_decoder, 4),
     # Frames, and the skippable ones, with which pzstd begins.
     "zst": Compression(
         (b"\x28\xb5\x2f\xfd", *(bytes([n]) + b"\x2a\x4d\x18" for n in range(0x50, 0x60))),

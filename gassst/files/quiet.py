@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-import pysam
+from gassst.files.htslib import LIBRARY
 
 
 class QuietHtslib:
@@ -18,7 +18,8 @@ class QuietHtslib:
     def enter(cls) -> None:
         with cls._lock:
             if cls._depth == 0:
-                cls._before = pysam.set_verbosity(0)
+                cls._before = LIBRARY.hts_get_log_level()
+                LIBRARY.hts_set_log_level(0)
             cls._depth += 1
 
     @classmethod
@@ -26,4 +27,4 @@ class QuietHtslib:
         with cls._lock:
             cls._depth -= 1
             if cls._depth == 0:
-                pysam.set_verbosity(cls._before)
+                LIBRARY.hts_set_log_level(cls._before)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-import shutil
 from collections.abc import Iterable
 from contextlib import suppress
 
@@ -102,4 +101,6 @@ def _remove(path: str, names: Iterable[str] = ()) -> None:
     try:
         os.rmdir(gone)
     except OSError:
+        import shutil  # 2 ms that few runs need
+
         shutil.rmtree(gone, ignore_errors=True)

@@ -7,7 +7,6 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
 from typing import NamedTuple
 
 VENDORS = "/etc/OpenCL/vendors"
@@ -68,7 +67,8 @@ def registered() -> Iterator[None]:
                 made = TemporaryDirectory(prefix="gassst-opencl-", ignore_cleanup_errors=True)
                 folder = stack.enter_context(made)
                 for i, driver in enumerate(found):
-                    Path(folder, f"{i:03}.icd").write_text(f"{driver.library}\n", encoding="utf-8")
+                    with open(os.path.join(folder, f"{i:03}.icd"), "w", encoding="utf-8") as file:
+                        file.write(f"{driver.library}\n")
                 stack.callback(os.environ.pop, "OCL_ICD_VENDORS", None)
                 os.environ["OCL_ICD_VENDORS"] = folder
         yield
@@ -118,11 +118,12 @@ def _registered() -> list[Driver]:
     found = []
     for folder in (system, os.path.join(sys.prefix, "etc", "OpenCL", "vendors")):
         with suppress(OSError):
-            for path in sorted(Path(folder).glob("*.icd")):
-                with suppress(OSError):
-                    library = path.read_text(encoding="utf-8", errors="replace").strip()
+            for name in sorted(name for name in os.listdir(folder) if name.endswith(".icd")):
+                path = os.path.join(folder, name)
+                with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
+                    library = file.read().strip()
                     if folder == system or not os.path.isabs(library) or os.path.exists(library):
-                        found.append(Driver(str(path), library))
+                        found.append(Driver(path, library))
     return found
 
 

@@ -8,7 +8,6 @@ occurs, and whether a read is settled, depends on the whole reference (docs/guid
 from __future__ import annotations
 
 import fcntl
-import glob
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -84,8 +83,15 @@ def part_path(path: str, number: int) -> str:
 def part_files(path: str) -> list[str]:
     """The files that are there under the names of parts of the index at `path`."""
     root, suffix = os.path.splitext(path)
-    found = glob.glob(f"{glob.escape(root)}.part[0-9]*{glob.escape(suffix)}")
-    return sorted(name for name in found if name[len(root) + 5 : len(name) - len(suffix)].isdecimal())
+    folder, begin = os.path.split(f"{root}.part")
+    try:
+        names = [
+            name for name in os.listdir(folder or ".") if name.startswith(begin) and name.endswith(suffix)
+        ]
+    except OSError:
+        return []
+    found = [name for name in names if name[len(begin) : len(name) - len(suffix)].isdecimal()]
+    return [os.path.join(folder, name) for name in sorted(found)]
 
 
 def written_parts(path: str) -> list[str]:

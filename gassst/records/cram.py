@@ -10,12 +10,12 @@ from contextlib import suppress
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from gassst.errors import ParameterError
+from gassst.files.contigs import Contigs
+from gassst.files.sam_header import fields_of
 from gassst.frozen import frozen
 from gassst.model.reference import Exceptions, ReferenceArrays, bases_between
 
 if TYPE_CHECKING:
-    import pysam
-
     from gassst.files.destination import AlignmentDestination
 
 log = logging.getLogger("gassst")
@@ -96,7 +96,7 @@ class CramTarget:
 
     options: CramOptions
     destination: AlignmentDestination
-    header: pysam.AlignmentHeader
+    contigs: Contigs
     reference: ReferenceArrays
 
     def with_fasta(self) -> tuple[str, str | None]:
@@ -144,9 +144,9 @@ class CramTarget:
         return self.options.is_against_reference and all(contig.md5 for contig in self._contigs())
 
     def _contigs(self) -> Iterator[_Contig]:
-        contigs = self.header.to_dict().get("SQ", ())
-        for contig, start in zip(contigs, self.reference.starts.tolist(), strict=True):
-            yield _Contig(contig["SN"], start, contig["LN"], contig.get("M5", ""))
+        for line, start in zip(self.contigs.lines(), self.reference.starts.tolist(), strict=True):
+            contig = fields_of(line)
+            yield _Contig(contig["SN"], start, int(contig["LN"]), contig.get("M5", ""))
 
     def _written(self, contig: _Contig, file: IO[bytes]) -> bool:
         """Write the bases of a contig. False where the FASTA that was indexed has other ones: U for T."""

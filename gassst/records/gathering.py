@@ -42,7 +42,7 @@ from gassst.files.destination import (
 )
 from gassst.files.inflate import BgzfAhead, CutShort, Damaged, Inflaters, whole_blocks
 from gassst.files.quiet import QuietHtslib
-from gassst.files.sam_header import program_line
+from gassst.files.sam_header import Header, program_line
 from gassst.files.slices import SeekableText, Slice, SlicedFile
 from gassst.frozen import frozen
 from gassst.reads.record_starts import Bam
@@ -329,7 +329,8 @@ class _Gatherer:
             return
         if self._options.reference is not None:
             # Parts may need it, whatever the output does.
-            target = CramTarget(CramOptions(), self._destination, self._contigs, self._options.reference)
+            contigs = Header.of(self._header).contigs
+            target = CramTarget(CramOptions(), self._destination, contigs, self._options.reference)
             self._folder = target.with_folder()[1]
             self._form = options.as_text(self._folder is not None)
         elif self.file_format == "cram" and options.is_against_reference:

@@ -53,7 +53,6 @@ from gassst.version import __version__
 from gassst.workers.threads import Workers
 
 if TYPE_CHECKING:
-    import pysam
     from typing_extensions import Buffer
 
     from gassst._core.records import Reads
@@ -142,16 +141,17 @@ def record_builder(
     return RecordBuilder(header, reference, style)
 
 
-def to_aligned_segments(
+def sam_lines(
     reads: Reads,
     hits: npt.NDArray[np.void],
     summaries: npt.NDArray[np.void],
     cigars: npt.NDArray[np.uint32],
     builder: RecordBuilder,
-) -> list[pysam.AlignedSegment]:
-    """The records that `AlignmentWriter` would write, as objects independent of the arrays."""
+) -> list[str]:
+    """The records that `AlignmentWriter` would write, as lines of SAM without their ends."""
     conversions = conversions_of(reads, builder.meth)
-    return builder.aligned_segments(HitBatch(reads, hits, summaries, cigars, conversions))
+    batch = HitBatch(reads, hits, summaries, cigars, conversions)
+    return str(builder.encode(batch, bam=False), "utf-8").split("\n")[:-1]
 
 
 @frozen(eq=False)
@@ -374,7 +374,7 @@ class AlignmentWriter:
         )
 
     def _cram(self, destination: AlignmentDestination, reference: ReferenceArrays) -> CramTarget:
-        return CramTarget(self.encoder.cram_options, destination, self.encoder.builder.header, reference)
+        return CramTarget(self.encoder.cram_options, destination, self.encoder.header.contigs, reference)
 
     def _head(self, header: Header) -> Iterator[Buffer]:
         """How unsorted SAM or BAM begins. A header that is to be replaced is stored: its size must not change."""

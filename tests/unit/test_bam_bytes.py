@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pysam
 import pytest
-from record_batches import UNMAPPED, arrays_of, header_of, make_reference, random_batch
+from record_batches import UNMAPPED, aligned_segments, arrays_of, header_of, make_reference, random_batch
 
 from gassst.files import bgzf
 from gassst.model.layouts import HIT, READ_SUMMARY
@@ -31,11 +31,11 @@ def reference():
 
 def written_by_htslib(path, segments, header):
     """The bytes behind the header of a BAM file that pysam has written."""
-    with pysam.AlignmentFile(path, "wb", header=header) as file:
+    with pysam.AlignmentFile(path, "wb", text=header) as file:
         for segment in segments:
             file.write(segment)
     content = gzip.decompress(path.read_bytes())
-    begin = bam_header(str(header))
+    begin = bam_header(header)
     assert content.startswith(begin)
     return content[len(begin) :]
 
@@ -47,11 +47,14 @@ def test_every_kind_of_record(tmp_path, reference, options, read_group, quals):
         header_of(reference, read_group), arrays_of(reference), sam.RecordStyle(**options)
     )
     batch = sam.HitBatch(*random_batch(reference, OPTIONS.index(options), quals=quals))
-    segments = builder.aligned_segments(batch)
     lines, bam = (builder.encode(batch, bam=b) for b in (False, True))
+    segments = aligned_segments(bytes(lines).decode(), builder)
     assert lines.records == bam.records == len(segments)
     assert bytes(lines).decode() == "".join(s.to_string() + "\n" for s in segments)
-    assert bytes(bam) == written_by_htslib(tmp_path / "out.bam", segments, builder.header)
+    for segment in segments:
+        if quals and segment.query_length == 1 and segment.query_qualities is None:
+            segment.query_qualities = pysam.qualitystring_to_array("*")  # which SAM cannot tell from none
+    assert bytes(bam) == written_by_htslib(tmp_path / "out.bam", segments, builder.header.text)
 
 
 def address_of(records) -> int:
@@ -139,11 +142,12 @@ def test_a_cigar_of_more_runs_than_bam_has_room_for(tmp_path, reference):
     builder = sam.record_builder(
         header_of(reference, READ_GROUP), arrays_of(reference), sam.RecordStyle(eqx=True)
     )
-    [segment] = builder.aligned_segments(arrays)
+    text = bytes(builder.encode(arrays, bam=False)).decode()
+    [segment] = aligned_segments(text, builder)
     assert len(segment.cigartuples) > 65_535
-    assert bytes(builder.encode(arrays, bam=False)).decode() == segment.to_string() + "\n"
+    assert text == segment.to_string() + "\n"
     bam = bytes(builder.encode(arrays, bam=True))
-    assert bam == written_by_htslib(tmp_path / "out.bam", [segment], builder.header)
+    assert bam == written_by_htslib(tmp_path / "out.bam", [segment], builder.header.text)
 
 
 def test_no_reads(reference):

@@ -38,10 +38,18 @@ def test_any_other_is_refused(found):
     )
 
 
-def test_the_command_says_it_in_one_line(small_index, small_fastq):
+def test_the_command_says_it_in_one_line(small_index, small_fastq, tmp_path):
+    """Before any module that links htslib is loaded, and without pysam's own."""
+    (tmp_path / "pysam").mkdir()
+    for name, text in (
+        ("__init__.py", "raise SystemExit('imported')"),
+        ("config.py", "HTSLIB = 'builtin'"),
+        ("version.py", "__version__, __htslib_version__ = '0.7.8', '1.3'"),
+    ):
+        (tmp_path / "pysam" / name).write_text(text)
     code = (
-        "import sys, pysam.version\n"
-        "pysam.version.__version__ = '0.7.8'\n"
+        "import sys\n"
+        f"sys.path.insert(0, {str(tmp_path)!r})\n"
         "from gassst.cli.main import main\n"
         "code = main(sys.argv[1:])\n"
         "assert 'gassst._core.records' not in sys.modules\n"
@@ -54,3 +62,16 @@ def test_the_command_says_it_in_one_line(small_index, small_fastq):
         done.stderr.startswith("gassst: gassst was built with pysam")
         and "but finds pysam 0.7.8" in done.stderr
     )
+
+
+def test_a_run_of_fastq_to_sam_imports_no_pysam(small_index, small_fastq, tmp_path):
+    code = (
+        "import sys\n"
+        "from gassst.cli.main import main\n"
+        "assert main(sys.argv[1:]) == 0\n"
+        "assert 'gassst._core.records' in sys.modules\n"
+        "sys.exit([name for name in sys.modules if name.partition('.')[0] == 'pysam'] or 0)\n"
+    )
+    command = [sys.executable, "-c", code, "map", "--device", "none", str(small_index), str(small_fastq)]
+    done = subprocess.run([*command, "-o", str(tmp_path / "out.sam")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pysam
 import pytest
+from record_batches import to_aligned_segments
 
 import gassst
 from gassst.cli.summary import summary
@@ -139,9 +140,9 @@ def test_parts_of_reads_in_a_batch_of_two_libraries(index, genome):
     expected = [
         record.to_string()
         for part, result in zip(parts, alone, strict=True)
-        for record in sam.to_aligned_segments(part, *result.rows, builder)
+        for record in to_aligned_segments(part, *result.rows, builder)
     ]
-    found = [record.to_string() for record in sam.to_aligned_segments(batch, *both.rows, builder)]
+    found = [record.to_string() for record in to_aligned_segments(batch, *both.rows, builder)]
     assert found == expected
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import pysam
 import pytest
 from places import environment
+from record_batches import to_aligned_segments
 from sam_worlds import (
     FRONT,
     READ_GROUP,
@@ -113,7 +114,7 @@ def test_senseless_options_of_cram(tmp_path, world, name, option, message):
 def test_aligned_segments_are_the_written_records_and_outlive_their_arrays(rng, world):
     batch = random_batch(rng, world)
     builder = sam.record_builder(world.header(read_group=READ_GROUP), world.arrays, sam.RecordStyle(eqx=True))
-    segments = sam.to_aligned_segments(*batch.arrays, builder)
+    segments = to_aligned_segments(*batch.arrays, builder)
     expected = list(batch.lines(eqx=True, group="lane1"))
     del builder, batch
     assert [s.to_string() for s in segments] == expected
@@ -148,7 +149,7 @@ def test_integer_tags_are_as_small_as_can_be(tmp_path, world, edits):
     batch.summaries["suboptimal"] = -edits if edits != NO_SCORE else NO_SUBOPTIMAL
     batch.summaries["n_second"] = 2**32 - 1
     style = sam.RecordStyle(more_tags=("X1",))
-    [record] = sam.to_aligned_segments(*batch.arrays, sam.record_builder(world.header(), world.arrays, style))
+    [record] = to_aligned_segments(*batch.arrays, sam.record_builder(world.header(), world.arrays, style))
     tags = {tag: (value, kind) for tag, value, kind in record.get_tags(with_value_type=True)}
     signed = "C" if edits == 0 else "c" if edits <= 128 else "s" if edits <= 32768 else "i"
     assert tags["NM"] == (edits, "C" if edits < 256 else "S")
@@ -162,7 +163,7 @@ def test_every_read_letter(world):
     letters = "ACGTRYKMSWBDHVNacgtrykmswbdhvn.-*=Uu?"
     batch = Batch(world, [(letters, "I" * len(letters), []), (letters, "I" * len(letters), [])])
     batch.hits["flag"][1] |= 16
-    records = sam.to_aligned_segments(*batch.arrays, sam.record_builder(world.header(), world.arrays))
+    records = to_aligned_segments(*batch.arrays, sam.record_builder(world.header(), world.arrays))
     shown = re.sub("[^ACGTRYKMSWBDHV]", "N", letters.upper())
     assert [r.query_sequence for r in records] == [shown, oriented(shown, True)]
 
@@ -535,7 +536,7 @@ def test_htslib_speaks_again_after_the_last_writer(tmp_path, world):
 def test_more_tags_are_those_asked_for(batch, world):
     for tags in ((), ("X0",), ("NH", "HI"), MORE_TAGS):
         builder = sam.record_builder(world.header(), world.arrays, sam.RecordStyle(more_tags=tags))
-        for record in sam.to_aligned_segments(*batch.arrays, builder):
+        for record in to_aligned_segments(*batch.arrays, builder):
             found = dict(record.get_tags())
             assert {tag for tag in MORE_TAGS if tag in found} == (set() if record.is_unmapped else set(tags))
             if "NH" in found and "X0" in found:

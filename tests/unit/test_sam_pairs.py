@@ -11,6 +11,7 @@ import pysam
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from record_batches import to_aligned_segments
 from sam_worlds import (
     OPS,
     World,
@@ -98,7 +99,7 @@ def batch_of(templates, quals=True):
 
 def records(templates, **options):
     builder = sam.record_builder(WORLD.header(), WORLD.arrays, sam.RecordStyle(**options))
-    return sam.to_aligned_segments(*batch_of(templates).arrays, builder)
+    return to_aligned_segments(*batch_of(templates).arrays, builder)
 
 
 def mate_fields(record):
@@ -248,7 +249,7 @@ def test_reads_of_no_batch_are_refused():
         arrays = batch_of([([row(0, 5)],)] * min(2, len(mate))).arrays
         arrays[0].mate = np.array(mate, np.uint8)
         with pytest.raises(ValueError, match="mates"):
-            sam.to_aligned_segments(*arrays, sam.record_builder(WORLD.header(), WORLD.arrays))
+            to_aligned_segments(*arrays, sam.record_builder(WORLD.header(), WORLD.arrays))
 
 
 @pytest.mark.parametrize("change", [("cigar_runs", 0), ("position", 0), ("position", 2**32 - 1), ("read", 5)])
@@ -257,13 +258,13 @@ def test_impossible_rows_of_a_pair_are_refused(change, at):
     arrays = batch_of([([row(0, 5)], [row(0, 50)])]).arrays
     arrays[1][change[0]][at] = change[1]
     with pytest.raises(ValueError, match=f"hit row {at if change[0] != 'read' else '[01]'}:"):
-        sam.to_aligned_segments(*arrays, sam.record_builder(WORLD.header(), WORLD.arrays))
+        to_aligned_segments(*arrays, sam.record_builder(WORLD.header(), WORLD.arrays))
 
 
 def test_clips_inside_a_read_are_refused():
     arrays = batch_of([([row(0, 5, [(10, "M"), (10, "S"), (20, "M")])],)]).arrays
     with pytest.raises(ValueError, match="at the ends"):
-        sam.to_aligned_segments(*arrays, sam.record_builder(WORLD.header(), WORLD.arrays))
+        to_aligned_segments(*arrays, sam.record_builder(WORLD.header(), WORLD.arrays))
 
 
 def test_unmapped_reads_of_pairs(tmp_path):
