@@ -8,6 +8,7 @@ arrays.
 from __future__ import annotations
 
 import json
+import logging
 import mmap
 import os
 import re
@@ -37,6 +38,8 @@ try:
 except ImportError:  # ten times as slow
     from zlib import crc32
 
+log = logging.getLogger("gassst")
+
 MIN_K, MAX_K = {1: 4, 2: 4, 4: 3}, 14  # by step
 FORMAT_VERSION = 14
 STEP_VERSION = 16
@@ -62,6 +65,7 @@ _MAX_SECTIONS = (_HEADER_CRC - _SECTION_TABLE) // _SECTION.itemsize
 _BLOCK = 1 << 24  # bytes checksummed and written at once
 _TICK = 0.02  # seconds: times of inodes move on in steps of up to .01
 _CTIME = 4  # where it stands in the state of a file
+_WAITED_FOR = 1 << 30  # bytes of an index: their checksums take .2 s, most of which a run takes to start
 _CHECK_BLOCK = 1 << 20  # bytes read and checksummed at once in the background: they stay in the cache
 
 ARRAYS: dict[str, Any] = {
@@ -477,13 +481,31 @@ class Integrity:
         if self._state_of_file() != self._state:  # it may only have been touched
             self._check_all()
 
+    def settle(self) -> None:
+        """`wait`, at the end of a run. What is left of a large file is not waited for: the log says so."""
+        self.start()
+        assert self._verdict is not None
+        if self._bytes() <= _WAITED_FOR or self._verdict.done():
+            self.wait()
+        else:
+            text = "%s: the run was over before all of the index was verified: `gassst index --check` does it once"
+            log.warning(text, self._path)
+
+    def _bytes(self) -> int:
+        return sum(len(section.data) for section in self._sections) + sum(
+            part._bytes() for part in self._parts
+        )
+
     def trust(self, header_crc: int) -> None:
         """This process has written the file whose header has this checksum: unless it is another now, none reads it."""
         if self._header_crc == header_crc:
-            self._remember()
+            self.remember()
 
-    def _remember(self) -> None:
-        """A file that was written just now is waited for: the next write to it must have another time."""
+    def remember(self) -> None:
+        """Note for later runs that the file is intact.
+
+        A file that was written just now is waited for: the next write to it must have another time.
+        """
         age = time.time() - self._state[_CTIME] / 1e9
         time.sleep(min(max(_TICK - age, 0), _TICK))
         if self._state_of_file() == self._state:
@@ -499,7 +521,7 @@ class Integrity:
         assert verdict is not None
         try:
             self._check_all()
-            self._remember()
+            self.remember()
             self._is_over = True
             verdict.set_result(None)
         except BaseException as error:

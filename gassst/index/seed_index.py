@@ -279,10 +279,11 @@ class SeedIndex:
         ----------
         path : path
         check : bool, optional
-            True: verify all of it now, about a second per gigabyte. None: the first run that maps reads verifies its
-            checksums meanwhile, and fails before its output is complete. No run does if this user has built or verified
-            the file, and it was not written to since. False: verify no more than opening reads. In any case a run fails
-            where the file was overwritten in the meantime.
+            True: verify all of it now, about a second per gigabyte. None: runs that map reads verify its checksums
+            meanwhile, until one has verified all, and fail where one is wrong. A run that is over before does not wait
+            for more than 1 GiB of them, and warns. No run does if this user has built or verified the file, and it was
+            not written to since. False: verify no more than opening reads. In any case a run fails where the file was
+            overwritten in the meantime.
 
         Raises
         ------
@@ -310,7 +311,8 @@ class SeedIndex:
     def check(self) -> None:
         """Verify the checksum of every section, where there is a file, and what must hold of any index.
 
-        Raises IndexFormatError that names the section. Reads everything: about a second per gigabyte.
+        Raises IndexFormatError that names the section. Reads everything: about a second per gigabyte. Runs of this user
+        do not verify the file again, unless it is written to.
         """
         for section in self._sections:
             check_section(section, str(self.path))
@@ -323,6 +325,8 @@ class SeedIndex:
             seeds.check(self.path)
         for part in self.parts:
             part.check()
+        if self.integrity is not None:
+            self.integrity.remember()
 
 
 _OF_ENGINE = {

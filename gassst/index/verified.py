@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 _REMEMBERED = 1000  # files, the latest
@@ -25,25 +24,30 @@ def remember(state: tuple[Any, ...]) -> None:
 
     Two runs at once may lose a line of each other: that file is read once more.
     """
-    with suppress(OSError, RuntimeError):
+    with suppress(OSError, ValueError):
         lines = [*(line for line in _lines() if line != _line(state)), _line(state)][-_REMEMBERED:]
-        _list().parent.mkdir(parents=True, exist_ok=True)
-        new = Path(f"{_list()}.{os.getpid()}")
+        os.makedirs(os.path.dirname(_list()), exist_ok=True)
+        new = f"{_list()}.{os.getpid()}"
         try:
-            new.write_text("\n".join(lines) + "\n")
+            with open(new, "w") as file:
+                file.write("\n".join(lines) + "\n")
             os.replace(new, _list())
         finally:
-            new.unlink(missing_ok=True)
+            with suppress(OSError):
+                os.unlink(new)
 
 
-def _list() -> Path:
-    """Raises RuntimeError for a user without a home."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "gassst", "intact-indexes")
+def _list() -> str:
+    """Raises OSError for a user without a home."""
+    folder = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    if folder.startswith("~"):
+        raise OSError("no home")
+    return os.path.join(folder, "gassst", "intact-indexes")
 
 
 def _lines() -> list[str]:
-    with suppress(OSError, RuntimeError, ValueError):
-        return _list().read_text("ascii").split()
+    with suppress(OSError, ValueError), open(_list(), encoding="ascii") as file:
+        return file.read().split()
     return []
 
 

@@ -292,12 +292,12 @@ class MappingRun(Generic[Finished]):
         return finished, stats
 
     def end(self) -> None:
-        """After the last batch: warn of odd reads, and wait for the check of the index. Raises IndexFormatError."""
+        """After the last batch: warn of odd reads, and hear of the check of the index. Raises IndexFormatError."""
         for counter, text in WARNINGS.items():
             if self._odd[counter]:
                 log.warning(text, self._odd[counter])
         if self.mapper.integrity is not None:
-            self.mapper.integrity.wait()
+            self.mapper.integrity.settle()
 
     def _tell_insert(self) -> None:
         """Once, when the first batch is done: the sample before it has been told of by then."""
