@@ -22,7 +22,7 @@ from cpython.pythread cimport (
 from libc.math cimport ceil, exp, floor, fma, fmax, fmin, log, log10, pow, rint, sqrt
 from libc.stdint cimport UINT8_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from gassst._core.coordinates cimport coordinate_t
 from gassst._core.hashing cimport mix
@@ -307,10 +307,9 @@ cdef class Cases:
         PyThread_acquire_lock(self.lock, WAIT_LOCK)
         case = self.slot(what, how, &found)
         if case != NULL and not found:
-            own.how = 0
-            case[0] = own[0]
+            case.what = what
+            memcpy(&case.length, &own.length, sizeof(case_t) - 2 * sizeof(uint64_t))  # all but `how`, which others read
             store_release(&case.how, how)
-            own.how = how
         PyThread_release_lock(self.lock)
         return own if case == NULL else case
 
