@@ -65,7 +65,7 @@ def file_run(
 ) -> FileRun:
     """A run that has not begun. `options` are those of `Mapper.map_file`."""
     index, params = engine.index, engine.params
-    options = taken("map_file", options, FileOptions.__annotations__, *_OF_FILES)
+    options = taken("map_file", options, {*FileOptions.__annotations__, "markdup"}, *_OF_FILES)
     if markdup:
         options["duplicates"] = options.get("duplicates") or DuplicateRules()
     are_pairs = mates is not None or options.get("interleaved", False)

@@ -34,7 +34,7 @@ def main(args: argparse.Namespace) -> int:
     """Run `gassst gather`. Raises UsageError, InputError, OutputError."""
     check_threads(args.threads)
     written = [args.stats, args.report, args.multiqc]
-    if any(written) != bool(args.part_stats):
+    if any(written) and not args.part_stats:
         raise UsageError("--stats, --report and --multiqc need --part-stats, which they add up")
     verify_reports(args)
     duplicates = duplicate_rules(args)

@@ -45,7 +45,7 @@ HINTS = {
     "--rg": r"The read group is set by -R '@RG\tID:x\tSM:y'.",
     "--rg-id": r"The read group is set by -R '@RG\tID:x\tSM:y'.",
     "--no-unal": "--no-unmapped leaves unmapped reads out.",
-    "--un-gz": "--unmapped FILE.fq.gz takes the unmapped reads.",
+    **dict.fromkeys(("--un", "--un-gz"), "--unmapped FILE.fq.gz takes the unmapped reads."),
     "--un-conc": "--unmapped R1.fq --unmapped2 R2.fq takes pairs of which no mate is mapped.",
     "--un-conc-gz": "--unmapped R1.fq.gz --unmapped2 R2.fq.gz takes pairs of which no mate is mapped.",
     "--use-read-groups": "--markdup-within read-group marks read groups apart.",
@@ -53,6 +53,17 @@ HINTS = {
     "--bam": "A name that ends in .bam, or -O bam, gives BAM.",
     "--norc": "--strand + searches the forward strand alone (--norc of bowtie2).",
     "--nofw": "--strand - searches the reverse strand alone (--nofw of bowtie2).",
+    "-u": "--upto maps this many reads alone (-u of bowtie2).",
+    "-3": "--trim3 cuts bases from the 3' end, --trim5 from the 5' end (-3 and -5 of bowtie2).",
+    "--al": "Mapped reads are in the output, whose unmapped ones --no-unmapped leaves out (--al of bowtie2).",
+    "--aemb": "--coverage FILE.tsv writes a table of contigs, with their abundance (--aemb of strobealign).",
+    "--met-file": "--stats FILE.json takes the figures of the run (--met-file of bowtie2).",
+    "--score-min": "-T sets the least score of a local alignment, and -p the least identity of a whole read.",
+    "--ma": "-A sets the score of a match (--ma of bowtie2).",
+    "--mp": "-B sets the penalty of a mismatch (--mp of bowtie2).",
+    **dict.fromkeys(
+        ("--rdg", "--rfg"), "--gap-open and -E set the penalties of gaps (--rdg and --rfg of bowtie2)."
+    ),
     "-m": "--unique omits reads with several positions (-m 1 of bowtie); the summary counts them.",
     "--MD": "The MD tag is always written.",
     "--seed": "Nothing is random here (--seed of bowtie2 and minimap2). The seed length is set by -w.",
@@ -100,11 +111,11 @@ def similar(token: str, options: list[str]) -> str:
     """'Did you mean --x?' for a misspelt long option, else ''."""
     from difflib import get_close_matches
 
-    close = get_close_matches(token.partition("=")[0], options, 1, CLOSE) if token.startswith("--") else []
-    return f"Did you mean {close[0]}?" if close else ""
+    close = get_close_matches(token[2:].partition("=")[0], [name[2:] for name in options], 1, CLOSE)
+    return f"Did you mean --{close[0]}?" if close and token.startswith("--") else ""
 
 
-CLOSE = 0.66  # of `get_close_matches`: mpa is close to map; sort is not close to report
+CLOSE = 0.66  # of `get_close_matches`: mpa is close to map; sort is not close to report, nor rdg to shard
 NO_LEVEL = "here -v takes no number (-v of bwa); -q says less"
 COMMANDS_ELSEWHERE = {
     "help": "--help",

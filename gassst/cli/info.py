@@ -85,6 +85,7 @@ def _of_alignments(path: str) -> Rows:
     import gassst.files.htslib  # noqa: F401 - before the compiled modules that link its htslib
     from gassst._core.alignment_text import AlignmentReader
     from gassst.files.quiet import QuietHtslib
+    from gassst.files.sam_header import lines_of
 
     QuietHtslib.enter()
     try:
@@ -104,7 +105,8 @@ def _of_alignments(path: str) -> Rows:
     for group in header.get("RG", []):
         yield "read group", "\t".join(f"{key}:{value}" for key, value in group.items())
     names = {"VN": "version", "CL": "command", "DS": "note"}
-    for program in header.get("PG", []):
+    for line in lines_of(file.header, "@PG"):  # of which pysam takes all behind CL for the command
+        program = dict(field.partition(":")[::2] for field in line.split("\t")[1:])
         yield "program", program["ID"]
         yield from ((name, program[key]) for key, name in names.items() if key in program)
 

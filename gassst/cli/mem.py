@@ -222,6 +222,8 @@ def in_words_of_map(args: argparse.Namespace) -> tuple[list[str], list[str]]:
         )
     given = vars(args)
     words, ignored = ["-t", str(args.threads), "-o", args.output, *_scores(given)], []
+    if len(set(given["-L"] or ())) > 1:
+        ignored.append(f"{given['-L'][1]} of -L {_text(given['-L'])} (both ends have one bonus)")
     for each in OPTIONS:
         value = given[each.flag]
         if value is None or value is False:
@@ -242,14 +244,12 @@ def in_words_of_map(args: argparse.Namespace) -> tuple[list[str], list[str]]:
 
 
 def _scores(given: dict[str, Any]) -> list[str]:
-    """The scores. Raises UsageError for two bonuses of ends that differ: there is one here."""
+    """The scores. Both ends of reads have one bonus here."""
     match = (given["-A"] or (1,))[0]
     of_type = READ_TYPES.get(given["-x"] or "", {})
     words = ["-A", str(match)]
     for name, usual in SCORES.items():
         values = given[name] or (of_type.get(name, usual * match),)
-        if name == "-L" and len(set(values)) > 1:
-            raise UsageError(f"-L {_text(values)}: both ends have one bonus here")
         values = values[:1] if name == "-L" else values
         words += ["--gap-open" if name == "-O" else name, _text(values)]
     return words

@@ -206,10 +206,12 @@ def _refuse_level(argv: list[str]) -> None:
 def _unknown(token: str, parser: argparse.ArgumentParser) -> str:
     what = "unknown option" if token.startswith("-") else "unexpected argument"
     options = [name for name in parser._option_string_actions if name.startswith("--")]
-    hint = habits.hint_for(token, parser.prog.removeprefix("gassst "))
-    return _sentences(
-        f"{what} {token}", hint or habits.similar(token, options), f"See `{parser.prog} --help`."
-    )
+    command = parser.prog.removeprefix("gassst ")
+    hint = habits.hint_for(token, command) or habits.similar(token, options)
+    name = token.partition("=")[0]
+    if command == "mem" and name in subparser_of(build_parser("map"), "map")._option_string_actions:
+        hint = f"`gassst map` has {name}."
+    return _sentences(f"{what} {token}", hint, f"See `{parser.prog} --help`.")
 
 
 def _sentences(message: str, *more: str) -> str:

@@ -101,6 +101,9 @@ def test_parts_are_one_run(run, parts, whole, tmp_path):
     assert code == 0 and error.startswith(f"gassst: {tmp_path}/x.bam: 3 parts\n")
     assert "mapping time" not in error
     assert lines_of(tmp_path / "x.bam") == lines_of(whole)
+    assert run("gather", *parts, "-o", tmp_path / "y.bam", "--part-stats", *counts)[1] == error.replace(
+        "x.bam", "y.bam"
+    )
     found, expected = (
         json.loads(path.read_text()) for path in (tmp_path / "x.json", whole.with_suffix(".json"))
     )

@@ -36,12 +36,26 @@ def test_of_an_index_in_parts(run, small_fasta, tmp_path):
 def test_of_a_run(run, small_index, small_fastq, tmp_path):
     out, stats = tmp_path / "a.bam", tmp_path / "a.json"
     group = r"@RG\tID:g\tSM:s"
-    argv = ("map", "-q", small_index, small_fastq, "-R", group, "--sort", "-o", out, "--stats", stats)
+    argv = (
+        "map",
+        "-q",
+        small_index,
+        small_fastq,
+        "-R",
+        group,
+        "--sort",
+        "--markdup",
+        "-o",
+        out,
+        "--stats",
+        stats,
+    )
     assert run(*argv, "--device", "none")[0] == 0
     of_bam, of_stats = rows(run, out), dict(rows(run, stats))
     command = next(value for name, value in of_bam if name == "command")
     assert command.startswith("gassst map -q ") and command == of_stats["command"]
     assert ("kind", "BAM") in of_bam and ("order", "coordinate") in of_bam
+    assert ("note", "duplicates marked within each library") in of_bam
     assert ("read group", "ID:g\tSM:s") in of_bam
     assert of_stats["reads"] and of_stats["mapped"].endswith(" %")
 

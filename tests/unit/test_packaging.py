@@ -156,7 +156,7 @@ def test_the_nf_core_module_of_mem_takes_the_options_of_bwa(tmp_path):
 
 @pytest.mark.external("snakemake")
 def test_the_snakemake_wrappers_run(tmp_path):
-    """The test workflow of the map wrapper; `pip install snakemake` in an environment of its own, on PATH."""
+    """The test workflow of the wrappers; `pip install snakemake` in an environment of its own, on PATH."""
     shutil.copytree(PACKAGING / "snakemake", tmp_path / "wrappers" / "master" / "bio" / "gassst")
     shutil.copy(PACKAGING / "snakemake" / "map" / "test" / "Snakefile", tmp_path)
     shutil.copy(DATA / "phix174.fa.gz", tmp_path / "genome.fa.gz")
@@ -168,7 +168,7 @@ def test_the_snakemake_wrappers_run(tmp_path):
     binary.parent.mkdir()
     binary.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m gassst "$@"\n')
     binary.chmod(0o755)
-    targets = ["mapped/a.bam", "cram/a.cram", "unsorted/a.bam", "meth/a.bam"]
+    targets = ["mapped/a.bam", "cram/a.cram", "unsorted/a.bam", "meth/a.bam", "mem/a.bam"]
     command = ["snakemake", "-c", "1", "--wrapper-prefix", f"file://{tmp_path}/wrappers/", *targets]
     path = f"{binary.parent}:{os.environ['PATH']}"
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
@@ -180,6 +180,7 @@ def test_the_snakemake_wrappers_run(tmp_path):
         "mapped/a.bam": ("coordinate", {"ID": "a", "SM": "a", "LB": "a", "PL": "ILLUMINA"}),
         "cram/a.cram": ("coordinate", {"ID": "a", "SM": "a", "LB": "pcr-free", "PL": "ILLUMINA"}),
         "meth/a.bam": ("coordinate", {"ID": "a", "SM": "a", "LB": "a", "PL": "ILLUMINA"}),
+        "mem/a.bam": ("unsorted", {"ID": "a", "SM": "a"}),
         "unsorted/a.bam": ("unsorted", {"ID": "lane1", "SM": "a", "LB": "a", "PL": "ELEMENT"}),
     }
     for name, (order, group) in expected.items():

@@ -65,6 +65,8 @@ def test_names_of_the_command_line(small_index, small_fastq, tmp_path):
         assert "duplicates marked within each file" in str(bam.header)
         records = [record for record in bam if not record.flag & 0x900]
     assert len(records) == 20
+    with pytest.raises(TypeError, match="'mark_dup'; did you mean 'markdup'\\?"):
+        mapper.map_file(small_fastq, tmp_path / "o.sam", mark_dup=True)
     with pytest.raises(ParameterError, match="markdup needs sort=True"):
         mapper.map_file(small_fastq, tmp_path / "o.sam", markdup=True)
 
