@@ -19,7 +19,7 @@ from gassst._core.stages import Stages
 from gassst.bands.base import ReadsHandle
 from gassst.model.array_types import F64, U32
 from gassst.model.params import EVERY_HIT, MapParams
-from gassst.model.presets import EXTRA_STRATA
+from gassst.model.presets import EXTRA_STRATA, PRESETS
 from gassst.model.reference import contig_before
 from gassst.model.rules import rule
 from gassst.model.stats import Stats
@@ -44,8 +44,8 @@ BLOCK = 256
 # a third more mates of human133 are wrong at MAPQ 20 or more: one mate lies in a repeat of many copies, and the seeds
 # of the other miss its true place.
 RESCUE_PLACES = 256
-# Share of the reads of a library, or of its pairs, that may be given up although they have a place as a whole.
-GIVEN_UP = 0.001 if rule("giving-up", "Ends the search of reads that seeds hardly place any more.") else 0.0
+# Share of the reads or pairs of a library that may be given up although they have a place, of what the level misses.
+GIVEN_UP = 0.004 if rule("giving-up", "Ends the search of reads that seeds hardly place any more.") else 0.0
 
 
 class HostBackend:
@@ -192,7 +192,7 @@ class HostBackend:
 
 def given_up(params: MapParams) -> float:
     """Share of reads that the stages may miss where others go on to the local search alone."""
-    return GIVEN_UP if params.mode == "local" else 0.0
+    return GIVEN_UP * PRESETS[params.sensitivity].missed if params.mode == "local" else 0.0
 
 
 def without_contigs(anchors: Anchors, context: BatchContext) -> Anchors:

@@ -318,7 +318,7 @@ def test_reads_of_elsewhere_end_with_few_seeds(index, genome, tmp_path, monkeypa
     own = [with_errors(rng, genome[start : start + 100], 0.1) for start in starts]
     (tmp_path / "r.fa").write_text("".join(f">{i}\n{r.decode()}\n" for i, r in enumerate([*foreign, *own])))
     found = []
-    for given_up in (0.001, 0.0):
+    for given_up in (0.004, 0.0):
         monkeypatch.setattr("gassst.search.host.GIVEN_UP", given_up)
         mapper = gassst.Mapper(index, device="none", threads=1)
         found.append(mapper.map_file([tmp_path / "r.fa"], tmp_path / "a.sam"))

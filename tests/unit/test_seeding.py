@@ -18,6 +18,7 @@ from gassst.index.miss_model import (
 )
 from gassst.model.params import MapParams
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate
+from gassst.search.host import given_up
 from gassst.search.plan import MISS_SHARE, SearchPlan, cheapest_path, default_errors
 
 
@@ -93,6 +94,12 @@ def test_a_clean_library_needs_fewer_stages_than_a_bad_one():
         (plan.lost_of(ErrorRate(rate, 1e4))[0, :stages, 100] > 0.001).sum() for rate in (0.005, 0.02, 0.07)
     ]
     assert needed == [2, 3, 5]
+
+
+def test_a_level_that_misses_nothing_gives_no_read_up():
+    levels = [given_up(MapParams(mode="local", sensitivity=level)) for level in range(6)]
+    assert levels[0] > levels[1] > levels[2] == 0.001 > levels[3] > levels[4] == levels[5] == 0
+    assert given_up(MapParams(mode="global")) == 0
 
 
 def test_reads_are_settled_where_disjoint_seeds_rarely_miss():
