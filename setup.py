@@ -51,6 +51,7 @@ HEADERS += [
     "ext/fold",
     "ext/thesis",
     "gassst/align/kernels",
+    "gassst/fold/kernels",
 ]
 # Python calls a module's init function and nothing else by name: the rest is hidden from other libraries.
 COMMON_FLAGS = ["-g0", "-fno-math-errno", "-fvisibility=hidden"]

@@ -13,27 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fold_model.h"
 #include "tables.h"
-
-enum {
-    FOLD_LOOP = 30,         /* unpaired bases of a loop with two pairs, at most */
-    FOLD_HAIRPIN = 3,       /* of a hairpin, at least */
-    FOLD_NONE = INT16_MIN,  /* of a hairpin that has no energy of its own */
-    FOLD_INFINITE = 16000,  /* in 16 bits */
-    FOLD_LOWEST = -15000,   /* a lane below it is done again: infinity and this are more than any hairpin */
-};
-
-/* Indexes: mismatches [type][5' side][3' side] as seen from within the loop; int11, int21, int22 [type][turned type of the
- * inner pair][bases]. All members are int16_t, in the order of `gassst.fold.parameters`. */
-typedef struct {
-    int16_t mismatch_hairpin[128], mismatch_internal[128], mismatch_internal_1n[128], mismatch_internal_23[128];
-    int16_t mismatch_multi[128], mismatch_exterior[128], dangle5[32], dangle3[32], stack[64];
-    int16_t int11[1024], int21[4096], int22[16384];
-    int16_t bulge[32], internal[32];
-    int16_t ninio, most_ninio, terminal, closing, branch, unpaired;
-    int16_t triloops[1024], tetraloops[4096], hexaloops[65536]; /* by the codes of all their bases, or FOLD_NONE */
-    int16_t padding[32];
-} fold_parameters;
 
 /* Weights at 37 degrees of what lies beside a stem, indexed as above, and energies of hairpins by unpaired bases. */
 typedef struct {
@@ -49,14 +30,6 @@ typedef struct {
     int64_t count, room, most;
     int is_full;
 } fold_found;
-
-typedef struct {
-    const fold_parameters *parameters;
-    const int32_t *hairpin; /* by unpaired bases */
-    const uint8_t *codes;
-    const int64_t *offsets;
-    const volatile int32_t *stop;
-} fold_job;
 
 /* Folds `lanes` sequences at most: sequence first + l in lane l. `energy` [count]; `structure`, or NULL, is written at the
  * sequences' offsets. A lane too narrow has the energy INT32_MIN. `memory` begins with a cache line. */
@@ -93,11 +66,5 @@ static inline size_t fold_ensemble_memory(int64_t n)
 static inline size_t fold_memory(int64_t n, int32_t lanes)
 {
     return (size_t)(6 * n * n + 4 * n + 8) * (lanes > 1 ? 2 * (size_t)lanes : 4) + 64;
-}
-
-static inline int fold_ninio(const fold_parameters *p, int64_t asymmetry)
-{
-    const int64_t cost = (asymmetry < 0 ? -asymmetry : asymmetry) * p->ninio;
-    return (int)(cost < p->most_ninio ? cost : p->most_ninio);
 }
 #endif

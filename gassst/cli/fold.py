@@ -75,6 +75,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Leave out windows whose energy lies above this one.",
     )
     add(
+        "--device",
+        metavar="DEV",
+        help="Compute the energies of windows on this OpenCL device, as map --device names it, and fold only those up "
+        "to --max-energy, which is then needed.",
+    )
+    add(
         "--regions",
         type=file_path,
         metavar="READS.bam",
@@ -102,6 +108,8 @@ def main(args: argparse.Namespace) -> int:
         raise UsageError("--hairpins and --max-energy go with --scan")
     if not args.scan and (args.window, args.step) != (WINDOW, STEP):
         raise UsageError("--window and --step go with --scan")
+    if args.device is not None and args.max_energy is None:
+        raise UsageError("--device goes with --scan and --max-energy")
     if args.regions is None and args.depth != DEPTH:
         raise UsageError("--depth goes with --regions")
     if args.regions is not None and (not args.scan or args.depth < 1):
@@ -121,6 +129,8 @@ def main(args: argparse.Namespace) -> int:
     parameters = Parameters(args.parameters)
     scan = Scan(args.window, args.step, args.hairpins, args.max_energy) if args.scan else None
     log_start(args)
+    if scan is not None:
+        scan.device = args.device
     if scan is not None and args.regions is not None:
         from gassst.tools.truth import read_alignments
 

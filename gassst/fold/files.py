@@ -38,6 +38,8 @@ class Scan:
         if hairpins is not None and not 5 <= hairpins <= window:
             raise UsageError(f"--hairpins must be 5 to {window} bases, those of the window")
         self.window, self.step, self.hairpins, self.max_energy = window, step, hairpins, max_energy
+        self.device: str | None = None
+        """An OpenCL device that computes the energies of windows, which `max_energy` then bounds; else None."""
         self.regions: Stacks | None = None
         """Where windows are folded, or None: all over."""
 
@@ -211,6 +213,10 @@ def _windows(
 ) -> list[FoldedWindow]:
     """Folded windows; or their hairpins, each once, folded without what lies around them."""
     places = [(a, a + scan.window, strand) for a in begins.tolist() for strand in "+-"]
+    if scan.device is not None and scan.max_energy is not None:
+        bases, offsets = _strands(codes, places)
+        energy, _ = fold_codes(bases, offsets, parameters, False, threads, None, device=scan.device)
+        places = [places[k] for k in np.flatnonzero(energy <= 100 * scan.max_energy).tolist()]
     found = _folded(codes, places, parameters, threads)
     if scan.hairpins is None:
         return found

@@ -14,7 +14,7 @@ from gassst.errors import InputError, UsageError
 from gassst.files.batches import joined
 from gassst.fold.parameters import Parameters
 from gassst.workers.allocator import available_memory
-from gassst.workers.tasks import Progress, ProgressBar, run_problems, thread_count
+from gassst.workers.tasks import Progress, ProgressBar, is_device, run_problems, thread_count
 
 LANE_BASES = 1000  # of a sequence that shares a vector: longer ones would take too much memory at once
 MOST_BASES = 30_000
@@ -44,6 +44,7 @@ def fold(
     *,
     threads: int | None = None,
     progress: Progress | bool | None = None,
+    device: str | None = None,
 ) -> list[Fold]:
     """The least free energy of each sequence, and one structure that has it.
 
@@ -62,20 +63,26 @@ def fold(
         All cores by default.
     progress : callable or bool, optional
         Is called with the share that is done, 0 to 1; True shows a line on stderr.
+    device : str, optional
+        Compute energies on this OpenCL device, as `gassst map --device` names it; structures are the host's.
 
     Raises
     ------
+    DeviceError
+        Where there is no such device, or it lacks memory.
     UsageError
-        For no parameters, threads that make no sense, and sequences that memory does not suffice for.
+        For no parameters, structures of a device, threads that make no sense, and too little memory.
     InputError
         For a parameter file that is missing, cut short or damaged; for a sequence that is too long, or has another
         letter.
     """
     if parameters is None:
         raise UsageError(ADVICE)
+    if structures and is_device(device):
+        raise UsageError("device: computes energies alone; take structures=False")
     energies = parameters if isinstance(parameters, Parameters) else Parameters(parameters)
     codes, offsets = encoded(sequences)
-    found, brackets = fold_codes(codes, offsets, energies, structures, threads, progress)
+    found, brackets = fold_codes(codes, offsets, energies, structures, threads, progress, device=device)
     text = brackets.tobytes().decode("ascii") if brackets is not None else ""
     at = offsets.tolist()
     return [Fold(e / 100, text[a:b]) for e, a, b in zip(found.tolist(), at, at[1:], strict=False)]
@@ -97,8 +104,12 @@ def fold_codes(
     threads: int | None,
     progress: Progress | bool | None,
     instruction_set: str | None = None,
+    device: str | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.uint8] | None]:
-    """Energies in .01 kcal/mol, and brackets as bytes beside `codes`, of sequences of codes 0 to 3."""
+    """Energies in .01 kcal/mol, and brackets as bytes beside `codes`, of sequences of codes 0 to 3.
+
+    A device computes energies alone.
+    """
     count, lengths = thread_count(threads), np.diff(offsets)
     bar = ProgressBar(progress, float((lengths.astype(float) ** 2).sum()) * 2 * CELL_COST)
     if not len(codes):
@@ -126,7 +137,12 @@ def fold_codes(
 
         return part
 
-    run_problems(cost[:shared], run(0, False), count, folder.stop, bar, folder.lanes)
+    if device is not None and is_device(device):
+        from gassst.fold.device import energies
+
+        energy[:shared] = energies(tables, cost[:shared], device, count, bar)
+    else:
+        run_problems(cost[:shared], run(0, False), count, folder.stop, bar, folder.lanes)
     run_problems(cost[shared:] * folder.lanes, run(shared, True), count, folder.stop, bar)
     again = np.flatnonzero(energy[:shared] == OVERFLOW)
 

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 if __name__ == "__main__":
@@ -303,13 +305,6 @@ def semiring(args: argparse.Namespace) -> Iterator[Column]:
         for dtype in (np.float32, np.float64):
             calls[f"gassst, {np.dtype(dtype)}"] = partial(closure, d.astype(dtype), threads=1)
         yield f"closure n = {n:,}", least(calls, args.runs)
-    for n in (2048, 4096, 8192) if args.device else ():
-        a = rng.random((n, n)).astype(np.float32)
-        calls = {
-            f"{args.device}, product": partial(product, a, a, "min-plus", device=args.device),
-            f"{args.device}, closure": partial(closure, a, device=args.device),
-        }
-        yield f"n = {n:,}, wall", least(calls, args.runs, time.perf_counter)
 
 
 def hmm(args: argparse.Namespace) -> Iterator[Column]:
@@ -391,6 +386,30 @@ def profile(args: argparse.Namespace) -> Iterator[Column]:
     yield "profile, 200 x 360", least(calls, args.runs)
 
 
+def devices(args: argparse.Namespace) -> Iterator[Column]:
+    """Windows of 120 bases a second, and wall seconds of matrices of single precision, on --device."""
+    from gassst.fold import Parameters, folding
+    from gassst.semiring import closure, product
+
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+    from fold_parameters import random_parameters
+
+    rng, count = np.random.default_rng(1), args.windows
+    with tempfile.NamedTemporaryFile(suffix=".par") as file:
+        random_parameters(Path(file.name), 1)
+        parameters = Parameters(file.name)
+    codes, offsets = rng.integers(0, 4, 120 * count).astype(np.uint8), 120 * np.arange(count + 1)
+    call = partial(folding.fold_codes, codes, offsets, parameters, False, None, None, None)
+    names = [args.device] if args.device else []
+    seconds = least({name: partial(call, name) for name in names}, args.runs, time.perf_counter)
+    yield "windows a second", {name: count / taken for name, taken in seconds.items()}
+    for n in (2048, 4096, 8192):
+        a = rng.random((n, n)).astype(np.float32)
+        for what, made in (("product", partial(product, a, a, "min-plus")), ("closure", partial(closure, a))):
+            calls: Calls = {name: partial(made, device=name) for name in names}
+            yield f"{what}, n = {n:,}", least(calls, args.runs, time.perf_counter)
+
+
 EXPERIMENTS: dict[str, Callable[[argparse.Namespace], Iterator[Column]]] = {
     "gcups": gcups,
     "pairs": pairs,
@@ -399,6 +418,7 @@ EXPERIMENTS: dict[str, Callable[[argparse.Namespace], Iterator[Column]]] = {
     "hmm": hmm,
     "fold": fold,
     "profile": profile,
+    "devices": devices,
 }
 
 
@@ -408,7 +428,8 @@ def main(argv: list[str] | None = None) -> None:
     add("experiments", nargs="*", metavar="EXPERIMENT", help=f"some of {', '.join(EXPERIMENTS)} [all]")
     add("--runs", type=int, default=3, help="of each call, in turn [3]")
     add("--threads", type=int, default=usable_threads(), help="of the runs by wall clock [all]")
-    add("--device", help="also an OpenCL device: gcups, best, semiring")
+    add("--device", help="also an OpenCL device: gcups, best, devices")
+    add("--windows", type=int, default=200_000, help="of devices [200,000]")
     add("--large", action="store_true", help="twenty times the targets, as a device needs them: gcups")
     add("--alone", action="store_true", help="threads and device only: gcups")
     add(

@@ -10,7 +10,17 @@ from fold_parameters import PAIRS, energy_of, pairs_of, random_parameters, struc
 
 from gassst.cli import main as cli
 from gassst.errors import GassstError
-from gassst.fold import Parameters, fold, folding, parameters, probabilities, suboptimal, windows, zuker
+from gassst.fold import (
+    Parameters,
+    device,
+    fold,
+    folding,
+    parameters,
+    probabilities,
+    suboptimal,
+    windows,
+    zuker,
+)
 from gassst.fold.files import hairpins_of, stacks
 
 HAIRPIN = "GGGGCCCAAGAAAACCAUUGGGCCCC"
@@ -119,6 +129,17 @@ def test_longer_structures_have_the_energy_that_is_said(random_file, tmp_path, i
     assert all(not one.structure for one in fold(several, tmp_path / "x.par", structures=False))
     alone = [fold([sequence], tmp_path / "x.par")[0] for sequence in several[:5]]
     assert alone == found[:5]
+
+
+@pytest.mark.device("cpu")
+def test_a_device_finds_the_same_energies(random_file, monkeypatch):
+    rng = random.Random(6)
+    several = ["", HAIRPIN, *("".join(rng.choices("ACGU", k=rng.randrange(1, 70))) for _ in range(40))]
+    several.append("GC" * 95 + "AAAA" + "GC" * 95)  # too much for 16 bits
+    wanted = [one.energy for one in fold(several, random_file, False)]
+    assert [one.energy for one in fold(several, random_file, False, device="cpu")] == wanted
+    monkeypatch.setattr(device, "MOST_ITEMS", 3)
+    assert [one.energy for one in fold(several[:9], random_file, False, device="cpu")] == wanted[:9]
 
 
 def test_narrow_and_wide_lanes_agree(random_file, monkeypatch):
@@ -230,6 +251,8 @@ def test_a_damaged_parameter_file_is_one_line(edit, words, random_file, tmp_path
         (lambda path: fold([5], path), "must be str or bytes"),
         (lambda path: fold(["A" * 30_001], path), "has 30,001 letters"),
         (lambda path: fold(["ACGU"], path, threads=0), "threads"),
+        (lambda path: fold(["ACGU"], path, device="gpu"), "take structures=False"),
+        (lambda path: fold(["ACGU"], path, False, device="gpu"), "OpenCL device"),
         (lambda path: probabilities(["ACGU"]), "ViennaRNA writes one"),
         (lambda path: suboptimal("ACGU", path, -1), "range of energies"),
         (lambda path: suboptimal("A" * 1001, path), "has 1,001 bases; suboptimal structures are of 1 to"),
@@ -305,6 +328,13 @@ def test_the_command_scans(run, tmp_path, random_file):
     assert all(int(bed[2]) - int(bed[1]) >= 20 and bed[5] in "+-" and float(bed[3]) < 100 for bed in beds)
 
 
+@pytest.mark.device("cpu")
+def test_a_scan_on_a_device_writes_the_same(run):
+    options = "--scan", "--window", 40, "--step", 3, "--hairpins", 12, "--max-energy", -4, "-q"
+    code, out, _ = run(*options)
+    assert code == 0 and len(out.splitlines()) > 2 and run(*options, "--device", "cpu")[:2] == (0, out)
+
+
 def test_stacks_are_where_reads_lie_one_upon_another():
     rng = np.random.default_rng(1)
     for depth in (1, 2, 5):
@@ -340,6 +370,7 @@ def test_the_command_scans_under_stacks(run, tmp_path):
     [
         (("--hairpins", 63), "go with --scan"),
         (("--scan", "--zuker", 1), "--scan and --zuker are two tasks"),
+        (("--scan", "--device", "gpu"), "--device goes with --scan and --max-energy"),
         (("--depth", 3), "--depth goes with --regions"),
         (("--regions", __file__), "--regions goes with --scan"),
         (("--scan", "--regions", __file__), "test_fold.py: "),
