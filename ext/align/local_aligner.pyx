@@ -53,8 +53,7 @@ cdef class LocalAligner(LocalParts):
     """
 
     def __cinit__(self, params, scoring, widths, leaving, breaking, much_clipped, int32_t mate_bonus):
-        self.mate_bonus, self.most, scores = mate_bonus, params.most_hits, params.scoring
-        self.gap = max(1, min(map(sum, zip(scores.gap_open, scores.gap_extend))))
+        self.mate_bonus, self.most = mate_bonus, params.most_hits
 
     def pair_up(self, pairs, const uint8_t[::1] decided, int worth, double edit_phred, Py_ssize_t most, int run):
         """Place mates together: known places are found beside mates, and primary lines of mates move.
@@ -265,30 +264,18 @@ cdef class LocalAligner(LocalParts):
             row[i].hit.mapq = rating[self.summary_of(&row[i].hit)].mapq
         return 0
 
-    def least_stretches(self):
-        """Say of which reads next best places are wanted, and what the longest part between their gaps scores at least.
-
-        The more gaps there are, the less need each part score; but each costs what the parts have to make up for.
-        Returns uint32[a] and int32[n].
-        """
+    def least_listed(self):
+        """uint32[a], int32[a]: reads of which next best places are wanted, and what these score at least."""
         cdef row_t **row = <row_t **>self.rooms[REPORTED].p
         cdef Py_ssize_t i, a = 0
-        cdef int64_t score, gaps
-        cdef uint32_t r
-        reads_array, least_array = np.empty(self.n_reported, np.uint32), np.full(self.n, INT32_MAX, np.int32)
-        cdef uint32_t[::1] reads = reads_array
-        cdef int32_t[::1] least = least_array
+        cdef uint32_t[::1] reads = np.empty(self.n_reported, np.uint32)
+        cdef int32_t[::1] least = np.full(self.n_reported, INT32_MAX, np.int32)
         with nogil:
             for i in range(self.n_reported):
-                r = row[i].hit.read
-                if a == 0 or reads[a - 1] != r:
-                    reads[a] = r
-                    a += 1
-                score = self.least_listed(&row[i].hit)
-                gaps = max(self.length_of(2 * r) * self.ground.costs.match - score, 0) // self.gap
-                score = min(score, (score + gaps * self.gap) // (gaps + 1))
-                least[r] = <int32_t>min(least[r], score)
-        return reads_array[:a], least_array
+                a += a == 0 or reads[a - 1] != row[i].hit.read
+                reads[a - 1] = row[i].hit.read
+                least[a - 1] = <int32_t>min(least[a - 1], self.least_of_copies(&row[i].hit))
+        return reads.base[:a], least.base[:a]
 
     def further_places(self):
         """LOCAL_PLACE[c], uint32[c]: the next best places of each alignment that score enough, and its part of a read.

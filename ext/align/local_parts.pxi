@@ -212,11 +212,10 @@ cdef class LocalParts(LocalBands):
                 at = first + order[j]
                 if not taken[at]:
                     taken[at] = True
-                    if place[at].score >= self.least_listed(&row[i].hit):
+                    if place[at].score >= self.least_of_copies(&row[i].hit):
                         listed[done], listed[k + done] = <uint32_t>at, row[i].hit.part
                         done += 1
         return done
-
 
 
 cdef row_t *open_primary(LocalParts self) except NULL nogil:

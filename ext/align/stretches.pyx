@@ -8,13 +8,7 @@ from libc.stdlib cimport free, malloc
 from gassst._core.coordinates cimport coordinate_t
 from gassst._core.costs cimport costs_of, costs_t
 from gassst._core.key_sort cimport sort_keys
-from gassst._core.planes cimport (
-    AHEAD,
-    first_base,
-    planes_of,
-    planes_t,
-    prefetch_read,
-)
+from gassst._core.planes cimport AHEAD, first_base, planes_of, planes_t, prefetch_read
 
 
 cdef extern from "stretches.h" nogil:
@@ -59,7 +53,7 @@ cdef struct group_t:
     stretch_t best          # on its diagonal
 
 
-def promising_buckets(anchors, context, Py_ssize_t most, stretches=None, const int32_t[::1] least=None):
+def promising_buckets(anchors, context, Py_ssize_t most, stretches=None, const int32_t[::1] least=None, passed=None):
     """The buckets of each read that may hold its best local alignment, a rival of that, or one of another part.
 
     A bucket is judged by the best ungapped stretch on the diagonal of its longest anchor. Bases that seeds cover say
@@ -76,8 +70,9 @@ def promising_buckets(anchors, context, Py_ssize_t most, stretches=None, const i
         Buckets for each base of a read. One is left out where so many better stretches hold its own one's middle.
     stretches : uint32[2, c], optional
         Of the anchors, where they are known, as `DenselyLooked` has them.
-    least : int32[n], optional
-        Of each read, what a stretch scores at least. Anchors on other diagonals are left out.
+    least : int32[a], passed : search.arrays.Diagonals, optional
+        Of each read, what a place scores. Anchors whose stretch scores less are left out. Of those that have passed, it
+        may be the longer part beside a gap.
 
     Returns
     -------
@@ -89,6 +84,9 @@ def promising_buckets(anchors, context, Py_ssize_t most, stretches=None, const i
     cdef const coordinate_t[::1] diagonal = anchors.diagonal
     cdef const uint16_t[::1] length = anchors.length
     cdef const int64_t[::1] start = anchors.start
+    cdef const uint32_t[::1] passed_strand = None if passed is None else passed.read_strand
+    cdef const coordinate_t[::1] passed_diagonal = None if passed is None else passed.diagonal
+    cdef Py_ssize_t n_passed = 0 if passed is None else passed_strand.shape[0], p = 0
     cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
     cdef planes_t bases = planes_of(context.reference.planes), strands = planes_of(packed.planes)
     cdef costs_t costs = costs_of(scoring)
@@ -110,12 +108,14 @@ def promising_buckets(anchors, context, Py_ssize_t most, stretches=None, const i
     with nogil:
         for i in range(a):
             n = 0
-            at_least = INT32_MIN if least is None or start[i] == start[i + 1] else least[read_strand[start[i]] >> 1]
             for j in range(start[i], start[i + 1]):
+                at_least = INT32_MIN if passed is None else least[i]
+                if p < n_passed and passed_strand[p] == read_strand[j] and passed_diagonal[p] == diagonal[j]:
+                    at_least, p = (at_least + min(costs.open_gap[1], costs.open_gap[2])) >> 1, p + 1
                 group = group_t(j, stretch_t(0, 0, 0))
                 if are_known:
                     group.best = stretch_t(<int32_t>known[0, j], known[1, j] >> 16, known[1, j] & 0xffff)
-                elif least is not None:
+                elif passed is not None:
                     prefetch_read(bases, diagonal[min(j + AHEAD, start[i + 1] - 1)])
                     group.best = stretch_of_read(bases, strands, read_strand[j], diagonal[j], lengths, plane_start, costs,
                                                  at_least)
@@ -129,7 +129,7 @@ def promising_buckets(anchors, context, Py_ssize_t most, stretches=None, const i
                     n += 1
                 elif length[j] > length[row]:
                     groups[n - 1] = group
-            for g in range(n if n > most and least is None and not are_known else 0):
+            for g in range(n if n > most and passed is None and not are_known else 0):
                 j = groups[g].row
                 groups[g].best = stretch_of_read(bases, strands, read_strand[j], diagonal[j], lengths, plane_start, costs,
                                                  INT32_MIN)

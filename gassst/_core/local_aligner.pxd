@@ -104,7 +104,7 @@ cdef class LocalParts(LocalBands):
         cdef int64_t least = self.least_score - bonus
         return least if self.is_asked else min(self.length_of(2 * r) * self.ground.costs.match, least)
 
-    cdef inline int64_t least_listed(self, const hit_t *hit) noexcept nogil:
+    cdef inline int64_t least_of_copies(self, const hit_t *hit) noexcept nogil:
         """The least score of what is listed beside an alignment."""
         return max(self.least_reported(hit.read), <int64_t>ceil(self.share * hit.score))
 
@@ -115,6 +115,6 @@ cdef class LocalParts(LocalBands):
 
 cdef class LocalAligner(LocalParts):
     cdef Py_ssize_t n_further
-    cdef int32_t gap, mate_bonus, most
+    cdef int32_t mate_bonus, most
 
     cdef int rate(self, Rater rater, const told_t *told, const coverage_t *seen, bint split) except -1 nogil

@@ -47,7 +47,7 @@ def _realigned(aligner: Aligner, found: GlobalResult, pairs: PairContext | None)
         decided = compiled.decided(found, pairs, EXTRA_STRATA)
         compiled.report(found, *dense, pairs, decided, *pair_up(aligner, pairs, decided))
     if context.params.most_hits > 1:
-        for promising in diagonals_of_copies(aligner.backend, *compiled.least_stretches()):
+        for promising in diagonals_of_copies(aligner.backend, *compiled.least_listed()):
             compiled.with_further(*promising)
         compiled.add_further(*compiled.align(*compiled.further_places()))
     hits, summary = compiled.rows()

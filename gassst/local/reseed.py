@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gassst._core import filters as _filters
 from gassst._core.local_places import SCORED
 from gassst._core.stretches import promising_buckets
 from gassst.model.array_types import F64, I32, I64, U32
 from gassst.model.params import LEAST_SHARE
-from gassst.search.arrays import Diagonals
+from gassst.search.arrays import Anchors, Diagonals
 from gassst.search.context import BatchContext
 from gassst.search.dense import DenseSeeds
 from gassst.search.host import HostBackend
@@ -23,10 +24,8 @@ SPECIFIC = 4  # bases by which a seed is longer than one that occurs once by cha
 
 
 class PassedOver(NamedTuple):
-    """Bases at which seeds begin that occur too often, of some reads: how many (float64[a]).
-
-    They lie among the bases first .. end - 1 (int64[a]) of the read as sequenced.
-    """
+    """Bases at which seeds begin that occur too often, of some reads: how many (float64[a]) among the bases
+    first .. end - 1 (int64[a]) of the read as sequenced."""
 
     bases: F64
     first: I64
@@ -52,16 +51,31 @@ def look_again(backend: HostBackend, reads: U32, most: int) -> tuple[Diagonals, 
 
 
 def diagonals_of_copies(backend: HostBackend, reads: U32, least: I32) -> Iterator[Diagonals]:
-    """Diagonals of each of `reads` (uint32[a], ascending) on which an ungapped stretch scores `least` (int32[n]).
+    """Diagonals on which `reads` (uint32[a], ascending) may have copies that score `least` (int32[a]).
 
-    A copy that scores LEAST_SHARE has one of the disjoint seeds without an error. Of reads of which several occur too
-    often, dense ones are looked up. Of all copies that score -T there is no such seed.
+    A copy that scores LEAST_SHARE has one of the disjoint seeds without an error. Dense ones are looked up, too, where
+    several of these occur too often; and alone for all copies that score -T.
     """
-    context = backend.context
-    params, scoring = context.params, context.params.scoring
-    most, loss = max(SCORED, params.most_hits), (1 - LEAST_SHARE) * scoring.match
+    context, scoring = backend.context, backend.context.params.scoring
+    most, loss = max(SCORED, context.params.most_hits), (1 - LEAST_SHARE) * scoring.match
     disjoint = DenseSeeds(context.index.longest_seed, 0, 0, int((scoring.match + scoring.mismatch) / loss))
-    for seeds in (disjoint, _dense_seeds(context))[params.all_hits :]:
+    for seeds in (disjoint, _dense_seeds(context))[context.params.all_hits :]:
         looked = backend.look_densely(reads, seeds)
-        yield Diagonals(*promising_buckets(looked.anchors, context, most, looked.stretches, least))
-        reads = reads[looked.clipped > 1]
+        fit = None if context.params.all_hits else _that_fit(backend, looked.anchors, least)
+        yield Diagonals(*promising_buckets(looked.anchors, context, most, looked.stretches, least, fit))
+        reads, least = reads[looked.clipped > 1], least[looked.clipped > 1]
+
+
+def _that_fit(backend: HostBackend, anchors: Anchors, least: I32) -> Diagonals:
+    """Diagonals of whole reads that may score `least` (int32[a]): with more mismatches than the best one, or a gap."""
+    context, scoring = backend.context, backend.context.params.scoring
+    best, worst = least / LEAST_SHARE, scoring.match + scoring.mismatch
+    gap = (best - least - min(scoring.gap_open)) / max(min(scoring.gap_extend), 1)
+    more = np.clip(gap, (best - least) / worst, context.plan.gaps)
+    limits = np.zeros(context.n, np.uint16)
+    limits[anchors.reads] = (context.lengths[anchors.reads] * scoring.match - best) / worst + more
+    with backend.checked_index():
+        band = _filters.filter_of("band32", context.plan.gaps)
+        return Diagonals(
+            *_filters.passed(band, anchors, limits, context.packed, context.reference.planes)[0][:2]
+        )

@@ -87,7 +87,7 @@ class HostBackend:
         asked = given_up(context.params), EXTRA_STRATA * bool(context.library.damage)
         made_of = context.index, context.lookup, context.cascade
         more = plan, EXTRA_STRATA, instruction_sets()[0]
-        with self._checked_index():
+        with self.checked_index():
             if pairs is None:
                 stages = plan.kept("stages", lambda: Stages(*made_of, *more), *made_of)
                 columns, start, states = stages.search(context, BLOCK, *asked)
@@ -109,7 +109,7 @@ class HostBackend:
         return ReadStates(*states), Grouped(Bands(*columns), start)
 
     @contextmanager
-    def _checked_index(self) -> Iterator[None]:
+    def checked_index(self) -> Iterator[None]:
         """A candidate outside the reference comes from a damaged or forged file, which is then named."""
         try:
             yield

@@ -140,22 +140,20 @@ def test_next_best_places_of_each_part(n, most, options):
     """Places that score enough, each for the first part that it is a rival of; then the best lines that are new."""
     world = World(n + most, n, most, **options)
     share = 0 if options else 0.8
-    reads, least = world.report.least_stretches()
+    reads, least = world.report.least_listed()
     listed, of_part = world.report.further_places()
-    taken, expected, stretches = set(), [], {}
+    taken, expected, scores = set(), [], {}
     for lines, row, part in world.lines:
         score = max(20, math.ceil(share * lines.hits["score"][row]))
-        gaps = (LENGTH * MATCH - score) // 7  # 6 + 1: that of one base
-        piece = min(score, (score + 7 * gaps) // (gaps + 1))
         read = int(lines.read[row])
-        stretches[read] = min(piece, stretches.get(read, piece))
+        scores[read] = min(score, scores.get(read, score))
         for i in world.rivals(lines, row, world.places):
             if i not in taken and world.places.score[i] >= score:
                 expected.append((world.places.rows[i].tolist(), part))
             taken.add(i)
     assert list(zip(listed.tolist(), of_part.tolist(), strict=True)) == expected
     assert n < 900 or len(expected) > 30
-    assert reads.tolist() == sorted(stretches) and [least[r] for r in reads] == list(stretches.values())
+    assert reads.tolist() == sorted(scores) and least.tolist() == [scores[r] for r in sorted(scores)]
 
     others = random_lines(world.rng, listed["read_strand"] >> 1, 1)
     others.hits["part"] = of_part

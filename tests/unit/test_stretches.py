@@ -92,9 +92,11 @@ def test_promising_buckets_are_rivals_and_other_parts(strand):
         params=SimpleNamespace(scoring=Scoring()),
     )
 
-    def found(most, least=None):
-        least = None if least is None else np.array([least], np.int32)
-        strands, diagonals = promising_buckets(anchors, context, most, None, least)
+    def found(most, least=None, passed=()):
+        passed = np.array(passed, np.intp)
+        passed = SimpleNamespace(read_strand=anchors.read_strand[passed], diagonal=diagonal[passed])
+        which = () if least is None else (np.array([least], np.int32), passed)
+        strands, diagonals = promising_buckets(anchors, context, most, None, *which)
         assert (strands == strand).all()
         return sorted(np.searchsorted(diagonal, diagonals).tolist())
 
@@ -105,4 +107,6 @@ def test_promising_buckets_are_rivals_and_other_parts(strand):
     assert found(32, 18) == [0, 1, 2, 3, 4]
     assert found(32, 40) == [0, 1, 2]
     assert found(32, 60) == [0, 2] and found(1, 60) == [0]
-    assert found(32, 99) == []
+    assert found(32, 83) == [0] and found(32, 88) == found(32, 88, [1]) == []
+    # Beside a gap that costs 6 or more, the longer part of a place scores half of it and of that.
+    assert found(32, 83, [1, 4]) == [0, 1] and found(32, 28, [3, 4]) == [0, 1, 2, 3, 4]
