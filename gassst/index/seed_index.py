@@ -462,6 +462,8 @@ def sampled(reference: Reference, step: int) -> int:
 
 def _multiples(starts: NDArray[np.int64], lengths: NDArray[np.int64], step: int) -> int:
     """Of the stretches of coordinates the multiples of `step`."""
+    if step == 1:
+        return int(lengths.sum())
     return int((-(-(starts + lengths) // step) + -starts // step).sum())
 
 

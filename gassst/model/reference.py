@@ -272,7 +272,10 @@ def contig_before(starts: NDArray[np.int64], positions: NDArray[Any]) -> NDArray
 
 def contig_starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     """Concatenated coordinate of base 0 of each contig, int64[c]."""
-    return FRONT + np.cumsum(lengths + GAP) - lengths - GAP
+    starts = np.cumsum(lengths + GAP)
+    starts -= lengths
+    starts += FRONT - GAP
+    return starts
 
 
 class _Packer:

@@ -154,7 +154,7 @@ class SortedBamFormat(DescriptorFile):
 
     def _write_indexed(self, at: int) -> BamIndex:
         """Writes all records from a byte of the file on, and returns the index, which a thread makes meanwhile."""
-        longest = max(self._lengths, default=0)
+        longest = int(np.max(self._lengths, initial=0))
         index = BamIndex(len(self._lengths), longest, longest > MAX_BAI_CONTIG, at)
         added: deque[Future[None]] = deque()
         with ThreadPoolExecutor(1, thread_name_prefix="gassst-indexer") as indexer:

@@ -309,7 +309,7 @@ class AlignmentWriter:
         sort, threads = options.sort, options.threads
         self.encoder = encoder or RecordEncoder.of(path, header, reference, options)
         file_format, header, builder = self.encoder.file_format, self.encoder.header, self.encoder.builder
-        bam_index = ".csi" if max(reference.lengths, default=0) > MAX_BAI_CONTIG else ".bai"
+        bam_index = ".csi" if reference.lengths.max(initial=0) > MAX_BAI_CONTIG else ".bai"
         index = {"bam": bam_index, "cram": ".crai", "sam": ""}[file_format] if sort else ""
         destination = AlignmentDestination(path, index)
         self._target: Destination | ConvertedDestination = destination
