@@ -66,8 +66,21 @@ Sized = Callable[[int, int], None]
 _PROGRAM = 40_000_000  # bytes of a process that has indexed nothing yet
 
 
+_OF_ENGINE = {
+    "table", "positions", "following", "parts", "converted", "conversion", "cut_bases", "kmers", "letters", "plan_k",
+    "integrity", "trust", "verify_open", "drop_from_memory", "fasta_bytes", "fasta_path",
+}  # fmt: skip
+
+
+class _Interface(type):
+    """Of a class that completions show with the names of its interface alone."""
+
+    def __dir__(cls) -> list[str]:
+        return [name for name in super().__dir__() if name not in _OF_ENGINE]
+
+
 @frozen(eq=False)
-class SeedIndex:
+class SeedIndex(metaclass=_Interface):
     """Every occurrence of every seed of 1 to `longest_seed` bases; arrays as docs/index-format.md defines them.
 
     An index never changes: any number of mappers, threads and forked processes can share it. It pickles where it has a
@@ -329,10 +342,6 @@ class SeedIndex:
             self.integrity.remember()
 
 
-_OF_ENGINE = {
-    "table", "positions", "following", "parts", "converted", "conversion", "cut_bases", "kmers", "letters", "plan_k",
-    "integrity", "trust", "verify_open", "drop_from_memory", "fasta_bytes", "fasta_path",
-}  # fmt: skip
 Index = SeedIndex
 
 

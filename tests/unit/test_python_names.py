@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 from pathlib import Path
 
 import pandas
@@ -148,12 +147,3 @@ def test_bases_of_contigs(mapper):
     for wrong in (("none",), (names[0], -1), (names[0], 5, 4)):
         with pytest.raises(UsageError):
             mapper.seq(*wrong)
-
-
-@pytest.mark.parametrize("called", ["Mapper", "Index"])
-def test_what_is_public_is_what_the_page_shows(mapper, called):
-    """Nothing more is completed in a session; everything on the page is there, and has a docstring."""
-    shown = re.search(rf"^## gassst.{called}\n.*?members:\s*\[(.*?)\]", API, re.S | re.M)[1]
-    members = shown.replace("\n", " ").replace(" ", "").split(",")
-    one = mapper if called == "Mapper" else mapper.index
-    assert sorted(members) == [name for name in sorted(dir(one)) if not name.startswith("_")]
