@@ -23,11 +23,11 @@ typedef struct {
     double mismatch_multi[128], mismatch_exterior[128], dangle5[32], dangle3[32];
 } fold_weights;
 
-/* Structures and their energies, which the caller frees; `is_full` once there are more than `most`, or no memory. */
+/* Structures and their energies, which the caller frees; `is_full` if there is no memory for them. */
 typedef struct {
     char *texts;
     int32_t *energies;
-    int64_t count, room, most;
+    int64_t count, room;
     int is_full;
 } fold_found;
 
@@ -49,11 +49,8 @@ extern LANES_HIDDEN const fold_kernels fold_wide;
  * structures together. `memory` has fold_ensemble_memory(n) bytes. */
 LANES_HIDDEN double fold_ensemble(const fold_job *, int64_t number, double least, const fold_weights *, double *memory,
                                   double *pairs);
-/* All structures of one sequence up to `range` above the least energy. `memory` has fold_memory(n, 1) bytes, `text` [n]. */
-LANES_HIDDEN void fold_suboptimal(const fold_job *, int64_t number, int32_t range, void *memory, char *text,
-                                  fold_found *found);
-/* Of them a best one for each pair that none before it has, the best first. Weights are energies whose sign is turned;
- * `memory` has fold_ensemble_memory(n) bytes more. */
+/* For each pair that none before has, a best structure with it up to `range` above the least energy, the best first. Weights
+ * are energies whose sign is turned; `memory` has fold_memory(n, 1) bytes and fold_ensemble_memory(n), `text` [n]. */
 LANES_HIDDEN void fold_zuker(const fold_job *, int64_t number, int32_t range, const fold_weights *, void *memory, char *text,
                              fold_found *found);
 

@@ -21,7 +21,7 @@ cdef extern from "fold.h" nogil:
     ctypedef struct fold_found:
         char *texts
         int32_t *energies
-        int64_t count, room, most
+        int64_t count, room
         int is_full
     ctypedef struct fold_job:
         const fold_parameters *parameters
@@ -40,7 +40,6 @@ cdef extern from "fold.h" nogil:
     size_t fold_memory(int64_t n, int32_t lanes)
     size_t fold_ensemble_memory(int64_t n)
     double fold_ensemble(const fold_job *, int64_t number, double least, const fold_weights *, double *memory, double *pairs)
-    void fold_suboptimal(const fold_job *, int64_t number, int32_t range, void *memory, char *text, fold_found *found)
     void fold_zuker(const fold_job *, int64_t number, int32_t range, const fold_weights *, void *memory, char *text,
                     fold_found *found)
 
@@ -142,28 +141,20 @@ cdef class Folder:
             free(space)
         return energy
 
-    def suboptimal(self, int32_t width, int64_t most, const double[::1] beside=None, const double[::1] hairpin=None):
-        """Texts and energies of all structures of the first sequence up to `width` above the best; None if there are more
-        than `most`. Where there are weights, which are energies whose sign is turned, those of `fold_zuker`."""
+    def zuker(self, int32_t width, const double[::1] beside, const double[::1] hairpin):
+        """Texts and energies of `fold_zuker`, of the first sequence. Weights are energies whose sign is turned."""
         cdef int64_t n = self.job.offsets[1], k
-        cdef fold_found found = fold_found(NULL, NULL, 0, 0, most, 0)
-        cdef bint is_zuker = beside is not None
-        cdef fold_weights weights
-        cdef char *space
-        if is_zuker:
-            weights = self.weights(n, 1, beside, hairpin)
-        space = <char *>malloc(fold_memory(n, 1) + 64 + n + is_zuker * fold_ensemble_memory(n))
+        cdef fold_found found = fold_found(NULL, NULL, 0, 0, 0)
+        cdef fold_weights weights = self.weights(n, 1, beside, hairpin)
+        cdef char *space = <char *>malloc(fold_memory(n, 1) + 64 + n + fold_ensemble_memory(n))
         if space == NULL:
             raise MemoryError("no memory for the matrices of a fold")
         cdef void *matrices = space + n + (-(<size_t>space + n) & 63)
         try:
             with nogil:
-                if is_zuker:
-                    fold_zuker(&self.job, 0, width, &weights, matrices, space, &found)
-                else:
-                    fold_suboptimal(&self.job, 0, width, matrices, space, &found)
+                fold_zuker(&self.job, 0, width, &weights, matrices, space, &found)
             if found.is_full:
-                return None
+                raise MemoryError("no memory for the structures of a fold")
             return [(found.texts[k * n:(k + 1) * n], found.energies[k]) for k in range(found.count)]
         finally:
             free(space)

@@ -13,7 +13,6 @@
 #define INFINITE 100000000
 #include "numbers.h"
 #include "fold_lanes.h"
-#include "fold_suboptimal.h"
 
 #define OWN(name) name##_sum
 #define ADD2(a, b) ((a) + (b))

@@ -17,6 +17,23 @@ static int in_order(const void *first, const void *second)
                                 : a->i != b->i ? (a->i > b->i) - (a->i < b->i) : (a->j > b->j) - (a->j < b->j);
 }
 
+static void keep(fold_found *f, const char *text, int64_t n, int32_t energy)
+{
+    if (f->count == f->room) {
+        const int64_t room = f->count ? 2 * f->count : 16;
+        char *texts = realloc(f->texts, (size_t)(room * n));
+        int32_t *energies = texts ? realloc(f->energies, (size_t)room * sizeof *energies) : NULL;
+        f->texts = texts ? texts : f->texts;
+        f->energies = energies ? energies : f->energies;
+        f->is_full = !energies;
+        if (f->is_full)
+            return;
+        f->room = room;
+    }
+    memcpy(f->texts + f->count * n, text, (size_t)n);
+    f->energies[f->count++] = energy;
+}
+
 /* The pair around (i, j) in an inner loop. */
 static int loop_around(const ensemble_best *e, int64_t i, int64_t j, int64_t *p, int64_t *q)
 {

@@ -39,10 +39,6 @@ class Folder:
         hairpin: NDArray[np.float64],
         pairs: NDArray[np.float64],
     ) -> float: ...
-    def suboptimal(
-        self,
-        width: int,
-        most: int,
-        beside: NDArray[np.float64] | None = None,
-        hairpin: NDArray[np.float64] | None = None,
-    ) -> list[tuple[bytes, int]] | None: ...
+    def zuker(
+        self, width: int, beside: NDArray[np.float64], hairpin: NDArray[np.float64]
+    ) -> list[tuple[bytes, int]]: ...

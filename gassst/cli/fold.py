@@ -48,12 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Instead, write each pair of bases whose probability is P or more: name, both bases from 0, probability.",
     )
     add(
-        "--suboptimal",
-        type=float,
-        metavar="KCAL",
-        help="Write all structures up to this much above the best, as `RNAsubopt -e`.",
-    )
-    add(
         "--zuker",
         type=float,
         metavar="KCAL",
@@ -98,7 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run `gassst fold`. Raises UsageError, InputError, OutputError."""
-    tasks = ("scan", "probabilities", "suboptimal", "zuker")
+    tasks = ("scan", "probabilities", "zuker")
     chosen = [f"--{task}" for task in tasks if getattr(args, task) not in (None, False)]
     if len(chosen) > 1:
         raise UsageError(f"{chosen[0]} and {chosen[1]} are two tasks: choose one")
@@ -118,8 +112,7 @@ def main(args: argparse.Namespace) -> int:
     from gassst.align.alphabets import DNA
     from gassst.align.sequences import each_text
     from gassst.cli.progress import Progress
-    from gassst.fold.ensemble import suboptimal, zuker
-    from gassst.fold.files import Scan, stacks, write_folds, write_pairs, write_scan, write_suboptimal
+    from gassst.fold.files import Scan, stacks, write_folds, write_pairs, write_scan, write_zuker
     from gassst.fold.folding import ADVICE
     from gassst.fold.parameters import Parameters
 
@@ -147,12 +140,8 @@ def main(args: argparse.Namespace) -> int:
             done, written = write_scan(records, args.output, parameters, scan, threads, show)
         elif args.probabilities is not None:
             done, written = write_pairs(records, args.output, parameters, args.probabilities, threads, show)
-        elif args.suboptimal is not None:
-            done, written = write_suboptimal(
-                records, args.output, parameters, suboptimal, args.suboptimal, show
-            )
         elif args.zuker is not None:
-            done, written = write_suboptimal(records, args.output, parameters, zuker, args.zuker, show)
+            done, written = write_zuker(records, args.output, parameters, args.zuker, show)
         else:
             done, written = write_folds(records, args.output, parameters, threads, show)
     seconds = time.perf_counter() - start

@@ -1,4 +1,4 @@
-"""More than one structure of a sequence: `probabilities`, `suboptimal` and `zuker`."""
+"""More than one structure of a sequence: `probabilities` and `zuker`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from gassst.workers.allocator import available_memory
 from gassst.workers.tasks import Progress, ProgressBar, run_problems, thread_count
 
 OUTSIDE_COST = 40 * CELL_COST  # of a cell of the triangle, whose loops are looked at one by one
-MOST_STRUCTURES = 1_000_000
 MOST_RANGE = 1000.0
 
 
@@ -67,35 +66,6 @@ def probabilities(
     return [Ensemble(energy / 100, one) for energy, one in zip(found.tolist(), pairs, strict=True)]
 
 
-def suboptimal(
-    sequence: str | bytes,
-    parameters: Parameters | str | os.PathLike[str] | None = None,
-    energy_range: float = 1.0,
-    most: int = MOST_STRUCTURES,
-) -> list[Fold]:
-    """All structures within `energy_range` kcal/mol of the best, as of `RNAsubopt -e -d2`, the best first.
-
-    Parameters
-    ----------
-    sequence : str or bytes
-        RNA or DNA of 1 to 1,000 bases.
-    parameters : path or Parameters
-        An RNAfold parameter file 2.0.
-    energy_range : float
-        From 0 to 1,000 kcal/mol.
-    most : int
-        How many structures there may be.
-
-    Raises
-    ------
-    UsageError
-        For a range that makes no sense, or one with more structures than `most`.
-    InputError
-        As `fold` does.
-    """
-    return _near(sequence, parameters, energy_range, most, False)
-
-
 def zuker(
     sequence: str | bytes,
     parameters: Parameters | str | os.PathLike[str] | None = None,
@@ -105,18 +75,23 @@ def zuker(
 
     These are Zuker's suboptimal structures (1989), as of `RNAsubopt -z`: few, and unlike one another. Each is listed
     once, the best first, and for pairs that no structure before it has. There is none where no bases pair.
-    Parameters and errors are those of `suboptimal`.
+
+    Parameters
+    ----------
+    sequence : str or bytes
+        RNA or DNA of 1 to 1,000 bases.
+    parameters : path or Parameters
+        An RNAfold parameter file 2.0.
+    energy_range : float
+        From 0 to 1,000 kcal/mol.
+
+    Raises
+    ------
+    UsageError
+        For a range that makes no sense.
+    InputError
+        As `fold` does.
     """
-    return _near(sequence, parameters, energy_range, MOST_STRUCTURES, True)
-
-
-def _near(
-    sequence: str | bytes,
-    parameters: Parameters | str | os.PathLike[str] | None,
-    energy_range: float,
-    most: int,
-    is_zuker: bool,
-) -> list[Fold]:
     energies = _parameters(parameters)
     if not 0 <= energy_range <= MOST_RANGE:
         raise UsageError(f"the range of energies must be from 0 to {MOST_RANGE:,.0f} kcal/mol")
@@ -127,13 +102,7 @@ def _near(
         )
     hairpins = energies.hairpins(len(codes) + 1)
     folder = Folder(energies.table, hairpins, codes, offsets, instruction_sets()[0])
-    weights = energies.weights(len(codes) + 1, True) if is_zuker else ()
-    found = folder.suboptimal(round(100 * energy_range), most, *weights)
-    if found is None:
-        raise UsageError(
-            f"there are more than {most:,} structures within {energy_range} kcal/mol: choose a smaller range"
-        )
-    found.sort(key=lambda one: one[1])
+    found = folder.zuker(round(100 * energy_range), *energies.weights(len(codes) + 1, True))
     return [Fold(e / 100, text.decode("ascii")) for text, e in found]
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gassst.errors import InputError, UsageError
 from gassst.files.batches import Record, batches, named
 from gassst.files.whole_file import whole_file
-from gassst.fold.ensemble import probabilities
+from gassst.fold.ensemble import probabilities, zuker
 from gassst.fold.folding import CODES, LANE_BASES, Fold, fold, fold_codes, windows
 from gassst.fold.parameters import Parameters
 
@@ -85,18 +85,17 @@ def write_pairs(
     return _written(records, path, PAIR_BASES, found, lines, show)
 
 
-def write_suboptimal(
+def write_zuker(
     records: Records,
     path: str | os.PathLike[str],
     parameters: Parameters,
-    search: Callable[[bytes, Parameters, float], list[Fold]],
     energy_range: float,
     show: Show,
 ) -> tuple[int, int]:
-    """The table of `write_folds` with all that `search` finds, `suboptimal` or `zuker`."""
+    """The table of `write_folds` with all that `zuker` finds."""
 
     def found(texts: list[bytes]) -> list[list[Fold]]:
-        return [search(text, parameters, energy_range) for text in texts]
+        return [zuker(text, parameters, energy_range) for text in texts]
 
     return _written(records, path, 1, found, _structures, show)
 

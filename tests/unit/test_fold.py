@@ -17,7 +17,6 @@ from gassst.fold import (
     folding,
     parameters,
     probabilities,
-    suboptimal,
     windows,
     zuker,
 )
@@ -78,12 +77,6 @@ def test_ensembles_are_those_of_all_structures(seed, tmp_path, monkeypatch):
         assert np.allclose(ensemble.pairs, wanted, atol=1e-9)
         assert ensemble.energy == pytest.approx(-parameters.KT / 100 * np.log(whole))
         best = min(e for e in energies.values() if e is not None)
-        near = sorted((e, pairs) for pairs, e in energies.items() if e is not None and e <= best + 250)
-        found = suboptimal(sequence, tmp_path / "x.par", 2.5)
-        assert [round(one.energy * 100) for one in found] == [e for e, _ in near]
-        assert {frozenset(pairs_of(one.structure)) for one in found} == {
-            frozenset(pairs) for _, pairs in near
-        }
         with_pair = best_with_pairs((pairs, e) for pairs, e in energies.items() if e is not None)
         several_best = zuker(sequence, tmp_path / "x.par", 1000)
         pairs = [(tuple(pairs_of(one.structure)), round(one.energy * 100)) for one in several_best]
@@ -177,10 +170,6 @@ def test_energies_are_those_of_viennarna(name, tmp_path):
         fc.exp_params_rescale(fc.mfe()[1])
         assert ensemble.energy == pytest.approx(fc.pf()[1], abs=1e-4)
         assert np.allclose(ensemble.pairs, np.array(fc.bpp())[1:, 1:], atol=1e-6)
-        found = [
-            (one.structure, round(one.energy * 100)) for one in suboptimal(sequence, tmp_path / "x.par", 1.5)
-        ]
-        assert sorted(found) == sorted((one.structure, round(one.energy * 100)) for one in fc.subopt(150))
         own = zuker(sequence, tmp_path / "x.par", 1000)
         every = rna.zukersubopt(sequence)
         theirs = [every.get(k) for k in range(every.size())]
@@ -254,10 +243,9 @@ def test_a_damaged_parameter_file_is_one_line(edit, words, random_file, tmp_path
         (lambda path: fold(["ACGU"], path, device="gpu"), "take structures=False"),
         (lambda path: fold(["ACGU"], path, False, device="gpu"), "OpenCL device"),
         (lambda path: probabilities(["ACGU"]), "ViennaRNA writes one"),
-        (lambda path: suboptimal("ACGU", path, -1), "range of energies"),
-        (lambda path: suboptimal("A" * 1001, path), "has 1,001 bases; suboptimal structures are of 1 to"),
+        (lambda path: zuker("ACGU", path, -1), "range of energies"),
+        (lambda path: zuker("A" * 1001, path), "has 1,001 bases; suboptimal structures are of 1 to"),
         (lambda path: zuker("", path), "has 0 bases"),
-        (lambda path: suboptimal("GC" * 30, path, 99.0, 10), "more than 10 structures"),
     ],
 )
 def test_bad_input_is_one_line(call, words, random_file):
@@ -297,11 +285,10 @@ def test_the_command_writes_a_table(run, tmp_path, random_file):
 
 def test_the_command_writes_more_than_one_structure(run, tmp_path, random_file):
     (tmp_path / "x.fa").write_text(f">a one\n{HAIRPIN}\n>c\nACGU\n")
-    for option, call in (("--suboptimal", suboptimal), ("--zuker", zuker)):
-        code, out, error = run(option, 1.5)
-        found = [f"a\t26\t{one.energy:.2f}\t{one.structure}" for one in call(HAIRPIN, random_file, 1.5)]
-        assert code == 0 and [line for line in out.splitlines() if line.startswith("a")] == found
-        assert len(found) > 1 and "2 sequences folded" in error
+    code, out, error = run("--zuker", 1.5)
+    found = [f"a\t26\t{one.energy:.2f}\t{one.structure}" for one in zuker(HAIRPIN, random_file, 1.5)]
+    assert code == 0 and [line for line in out.splitlines() if line.startswith("a")] == found
+    assert found and "2 sequences folded" in error
     code, out, _ = run("--probabilities", 0.3, "-q")
     pairs = probabilities([HAIRPIN], random_file)[0].pairs
     rows = [line.split("\t") for line in out.splitlines()]
@@ -375,7 +362,7 @@ def test_the_command_scans_under_stacks(run, tmp_path):
         (("--regions", __file__), "--regions goes with --scan"),
         (("--scan", "--regions", __file__), "test_fold.py: "),
         (("--probabilities", 0), "above 0 and at most 1"),
-        (("--suboptimal", -1), "must be from 0 to 1,000"),
+        (("--zuker", -1), "must be from 0 to 1,000"),
         (("--window", 63), "go with --scan"),
         (("--scan", "--window", 4), "--window must be"),
         (("--scan", "--step", 0), "--step 1"),
