@@ -32,6 +32,7 @@ DYNAMIC = {
     "fold": (
         "ext/fold/*",
         "gassst/fold/*.py",
+        "gassst/fold/kernels/*",
         "gassst/cli/fold.py",
         "tests/unit/test_fold.py",
         "tests/fold_*.py",
@@ -44,7 +45,12 @@ DYNAMIC = {
         "tests/hmm_*.py",
         "tests/unit/test_profile*.py",
     ),
-    "semiring": ("ext/semiring/*", "gassst/semiring/*.py", "tests/unit/test_semiring.py"),
+    "semiring": (
+        "ext/semiring/*",
+        "gassst/semiring/*.py",
+        "gassst/semiring/kernels/*",
+        "tests/unit/test_semiring.py",
+    ),
 }
 INPUT_OUTPUT = "ext/io/"
 CYTHON = (".pyx", ".pxd", ".pxi")
