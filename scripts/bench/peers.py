@@ -34,6 +34,7 @@ import harness
 import peer_agreement
 import peer_tables
 import pysam
+import rizk
 from harness import laid_out
 from peer_agreement import CONFIDENT, TOLERANCE, Placements
 from peer_tools import TOOLS, MapperRun, ReadSet, Tool, find, indexer, version
@@ -46,6 +47,7 @@ from gassst.tools.evaluate import count_reads, evaluate
 from gassst.tools.truth import detect, read_alignments
 
 GRIDS = {
+    "thesis": [(length, error) for length in rizk.LENGTHS for error in rizk.ERRORS],
     "short": [(length, error) for length in (50, 100, 150) for error in (0.005, 0.02, 0.05, 0.10)],
 }
 STARTS = (
@@ -372,7 +374,7 @@ def parse_args(argv: list[str] | None) -> argparse.Namespace:
     add(
         "--simulate", nargs="+", type=_pair, default=[], metavar="LENGTH,ERROR", help="reads made for the run"
     )
-    add("--grid", choices=list(GRIDS), help="twelve simulated sets")
+    add("--grid", choices=list(GRIDS), help="twelve simulated sets: thesis is Table 4.2 of Rizk")
     add("-n", "--number", type=int, default=200_000, help="reads or pairs of each simulated set [200000]")
     add("--pairs", metavar="MEAN,SD", help="simulate pairs with this insert size")
     add("--seed", type=int, default=1, help="of the simulated sets [1]")

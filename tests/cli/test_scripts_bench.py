@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from places import SCRIPTS
 
+import gassst
+
 
 @pytest.fixture(scope="module")
 def script():
@@ -108,6 +110,31 @@ def test_all_places_are_counted_and_timed(script, small_fasta, small_index, smal
     header, _, line = capsys.readouterr().out.splitlines()[-3:]
     assert header.count("|") == line.count("|") and line.startswith("| small, 5 % |")
     assert line.endswith("| - | - | " + f"{row['places']['gassst']:,} | 0 | - |")
+
+
+# --- filters
+
+CHAIN = "tnw4-4,fd,duplicate,tnw4-16"
+
+
+@pytest.fixture(scope="module")
+def filter_results(script, small_index, small_fastq, tmp_path_factory):
+    out = tmp_path_factory.mktemp("filters") / "filters.json"
+    options = ("--repeat", 1, "-s", 5, "--all", "--record", CHAIN)
+    orders = f"{CHAIN};fd,tnw5-full;none"
+    results = results_of(script("filters"), small_index, small_fastq, "--orders", orders, *options, out)
+    return results["data_sets"][0]
+
+
+def test_chain_counts_are_those_of_the_mapper(filter_results, small_index, small_fastq, tmp_path):
+    options = {"filters": tuple(CHAIN.split(",")), "sensitivity": 5, "threads": 1, "device": "none"}
+    stats = gassst.Mapper(small_index, all_hits=True, **options).map_file(small_fastq, tmp_path / "out.sam")
+    steps = filter_results["chains"][0]["steps"]
+    assert {n: (s["in"], s["out"]) for n, s in steps.items()} == {
+        name: (stage.entered, stage.left) for name, stage in stats.funnel.stages.items()
+    }
+    assert 1000 < filter_results["candidates"] == steps["tnw4-4"]["in"] == stats.candidates
+    assert filter_results["occurrences"] == stats.occurrences
 
 
 # --- split_reads
