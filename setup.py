@@ -91,7 +91,7 @@ SOURCES = {
     "tandem": "ext/search/tandem.pyx",
     "mapq": "ext/search/mapq.pyx",
     "stages": "ext/search/stages.pyx",
-    "one_read": "ext/search/one_read.pyx",
+    "read_search": "ext/search/read_search.pyx",
     "pair_stages": "ext/pairing/pair_stages.pyx",
     "pair_scoring": "ext/pairing/pair_scoring.pyx",
     "proper_pairs": "ext/pairing/proper_pairs.pyx",

@@ -11,7 +11,7 @@ from gassst._core.alignments cimport copy_in, ungapped_diagonal
 from gassst._core.banded cimport Band, local_ends, local_paths
 from gassst._core.cigar cimport CIGAR_MATCH, CIGAR_SOFT_CLIP, cigar_push
 from gassst._core.clock cimport now
-from gassst._core.contigs cimport contigs_before
+from gassst._core.contigs cimport contigs_before, contigs_t
 from gassst._core.coordinates cimport KEY_ROW_BITS, KEY_ROW_MASK, place_key
 from gassst._core.costs cimport costs_t
 from gassst._core.key_sort cimport sort_keys
@@ -53,7 +53,7 @@ cdef class LocalAligner(LocalParts):
     """
 
     def __cinit__(self, params, scoring, widths, leaving, breaking, much_clipped, int32_t mate_bonus):
-        self.mate_bonus, self.most = mate_bonus, params.most_hits
+        self.mate_bonus, self.most, self.scoring = mate_bonus, params.most_hits, params.scoring
 
     def pair_up(self, pairs, const uint8_t[::1] decided, int worth, double edit_phred, Py_ssize_t most, int run):
         """Place mates together: known places are found beside mates, and primary lines of mates move.
@@ -61,7 +61,7 @@ cdef class LocalAligner(LocalParts):
         Parameters
         ----------
         pairs : search.context.PairContext
-            Read: `mate`, `insert`, `borders`, `rescuable`. Of the context `library.table`, too.
+            Read: `mate`, `insert`, `borders`, `rescuable`. Of the context `plan` and `library.table`, too.
         decided : uint8[n]
             Mates that keep their places.
         worth, edit_phred : int, float
@@ -75,29 +75,30 @@ cdef class LocalAligner(LocalParts):
             As `local.mates.pair_up` returns them.
         """
         joined, wrong = np.empty(self.n, np.uint32), np.empty(self.n)
-        cdef Joint joint = Joint(self.context, pairs, decided, joined, wrong, worth, edit_phred, most, run)
-        cdef row_t *row = <row_t *>self.rooms[PRIMARY].p
-        cdef Py_ssize_t i
-        cdef const coordinate_t *start
-        cdef const int64_t *width
-        joint.row, joint.places, joint.n_places = row, <const local_place_t *>self.rooms[KNOWN].p, self.n_known
+        cdef uint32_t[::1] joined_of = joined
+        cdef double[::1] wrong_of = wrong
+        cdef const uint8_t[::1] mate = pairs.mate
+        cdef Py_ssize_t n
+        plan = self.context.plan
+        self.prepare_pairs(pairs, self.context.library.table, plan.words, plan.shift, worth, edit_phred, most, run)
+        self.open_pairs(&mate[0], NULL)
         with nogil:
-            if joint.list_bands():
-                start, width = <const coordinate_t *>joint.bands.start.p, <const int64_t *>joint.bands.width.p
-                self.score_bands(<const uint32_t *>joint.bands.read_strand.p, start, start, width, width, joint.bands.n,
-                                 True)
-                if joint.add(<const local_place_t *>self.rooms[PLACES].p, self.n_places):
-                    self.rooms[KNOWN], joint.rooms[MERGED] = joint.rooms[MERGED], self.rooms[KNOWN]
-                    self.n_known = joint.n_places
-            if joint.choose():
-                self.n_lines = 0
-                self.align_rows(<const local_place_t *>joint.rooms[MOVES].p, NULL, joint.n_moves)
-                self.drop_empty()
-                for i in range(joint.n_moves):
-                    row[(<const local_place_t *>joint.rooms[MOVES].p)[i].read_strand >> 1].hit.cigar_runs = 0
-                keep_lines(self)
-                joint.leave_apart()
-        return joined[:joint.n_joined], wrong
+            n = self.join(&decided[0], &joined_of[0], &wrong_of[0])
+        return joined[:n], wrong
+
+    cdef int prepare_pairs(self, pairs, Odds odds, const uint8_t[::1] band_words, int shift, int worth, double edit_phred,
+                           Py_ssize_t most, int run) except -1:
+        """Say how mates lie and what that is worth, as `pair_up` is told; `band_words` and `shift` are of the plan."""
+        self.joint = Joint(self.scoring, pairs, odds, band_words, shift, worth, edit_phred, most, run)
+        return 0
+
+    cdef void open_pairs(self, const uint8_t *mate, const uint8_t *conversions) noexcept nogil:
+        """Begin with the pairs of the open batch."""
+        open_joint(<Joint>self.joint, self, mate, conversions)
+
+    cdef Py_ssize_t join(self, const uint8_t *decided, uint32_t *joined, double *wrong) except -1 nogil:
+        """`pair_up` of the open batch; returns how many reads are joined."""
+        return join_mates(self, <Joint>self.joint, decided, joined, wrong)
 
     def lines(self):
         """HIT[l], LOCAL_LINE[l]: the primary lines."""
@@ -138,26 +139,30 @@ cdef class LocalAligner(LocalParts):
         """
         cdef const read_summary_t[::1] summary = found.summary
         cdef const uint8_t[::1] proper = found.proper.view(np.uint8), mate = pairs.mate
+        decided_array = np.empty(self.n, np.uint8)
+        cdef uint8_t[::1] decided = decided_array
+        if self.n:
+            with nogil:
+                self.decide(&summary[0], &proper[0], &mate[0], strata, &decided[0])
+        return decided_array
+
+    cdef int decide(self, const read_summary_t *summary, const uint8_t *proper, const uint8_t *mate, int strata,
+                    uint8_t *decided) except -1 nogil:
+        """As `decided`."""
         cdef const row_t *row = <const row_t *>self.rooms[PRIMARY].p
         cdef const uint8_t *far = <const uint8_t *>self.rooms[FAR].p
         cdef const read_summary_t *one
-        cdef uint8_t *stays
+        cdef uint8_t *stays = <uint8_t *>enlarged(&self.rooms[TAKEN], self.n)
         cdef Py_ssize_t r
-        decided_array = np.empty(self.n, np.uint8)
-        cdef uint8_t[::1] decided = decided_array
-        with nogil:
-            stays = <uint8_t *>enlarged(&self.rooms[TAKEN], self.n)
-            for r in range(self.n):
-                one = &summary[r]
-                stays[r] = (row[r].hit.cigar_runs and row[r].line.given and not far[r]
-                            and (one.best == 0
-                                 or one.n_best < 2 and (one.second == NO_SCORE or one.second > one.best + strata))
-                            and row[r].hit.score >= self.least_reported(<uint32_t>r, self.mate_bonus if mate[r] else 0))
-            for r in range(self.n):
-                decided[r] = proper[r] and stays[r] and stays[partner_of(&mate[0], <uint32_t>r)]
-            if self.n:
-                drop_low(self, &mate[0], NULL)
-        return decided_array
+        for r in range(self.n):
+            one = &summary[r]
+            stays[r] = (row[r].hit.cigar_runs and row[r].line.given and not far[r]
+                        and (one.best == 0
+                             or one.n_best < 2 and (one.second == NO_SCORE or one.second > one.best + strata))
+                        and row[r].hit.score >= self.least_reported(<uint32_t>r, self.mate_bonus if mate[r] else 0))
+        for r in range(self.n):
+            decided[r] = proper[r] and stays[r] and stays[partner_of(mate, <uint32_t>r)]
+        return drop_low(self, mate, NULL)
 
     def report(self, found, const uint32_t[::1] reseeded, passed_over, seeds, bint split, pairs=None,
                const uint8_t[::1] decided=None, const uint32_t[::1] joined=None, const double[::1] wrong=None):
@@ -358,6 +363,32 @@ cdef class LocalAligner(LocalParts):
                     hits[at].read, hits[at].flag = <uint32_t>r, UNMAPPED
                     at += 1
         return hits_array[:at], table_array
+
+
+cdef Py_ssize_t join_mates(LocalAligner self, Joint joint, const uint8_t *decided, uint32_t *joined,
+                           double *wrong) except -1 nogil:
+    cdef row_t *row = <row_t *>self.rooms[PRIMARY].p
+    cdef Py_ssize_t i
+    cdef const coordinate_t *start
+    cdef const int64_t *width
+    joint.row, joint.places, joint.n_places = row, <const local_place_t *>self.rooms[KNOWN].p, self.n_known
+    joint.decided, joint.joined, joint.wrong = decided, joined, wrong
+    memset(wrong, 0, self.n * sizeof(double))
+    if joint.list_bands():
+        start, width = <const coordinate_t *>joint.bands.start.p, <const int64_t *>joint.bands.width.p
+        self.score_bands(<const uint32_t *>joint.bands.read_strand.p, start, start, width, width, joint.bands.n, True)
+        if joint.add(<const local_place_t *>self.rooms[PLACES].p, self.n_places):
+            self.rooms[KNOWN], joint.rooms[MERGED] = joint.rooms[MERGED], self.rooms[KNOWN]
+            self.n_known = joint.n_places
+    if joint.choose():
+        self.n_lines = 0
+        self.align_rows(<const local_place_t *>joint.rooms[MOVES].p, NULL, joint.n_moves)
+        self.drop_empty()
+        for i in range(joint.n_moves):
+            row[(<const local_place_t *>joint.rooms[MOVES].p)[i].read_strand >> 1].hit.cigar_runs = 0
+        keep_lines(self)
+        joint.leave_apart()
+    return joint.n_joined
 
 
 cdef int drop_low(LocalAligner self, const uint8_t *vouched, const uint8_t *mate) except -1 nogil:

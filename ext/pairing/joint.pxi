@@ -8,7 +8,7 @@ from gassst._core.costs cimport costs_of
 from gassst._core.mapq cimport Odds
 from gassst._core.orientation cimport leads, partner_of, partner_strand, partner_window, window_t
 from gassst._core.pair_scoring cimport PairChooser, choice_t
-from gassst._core.planes cimport conversion_of_strand, converted_high, planes_of
+from gassst._core.planes cimport conversion_of_strand, converted_high
 from gassst._core.same_place cimport same_place
 
 from gassst.model.params import MAX_READ_LENGTH
@@ -120,10 +120,9 @@ cdef class BandsInWindows:
     There are `n`: `read_strand` uint32[n], their first diagonals `start` int64[n], `width` int64[n].
     """
 
-    cdef object context
-    cdef planes_t reference, strands
-    cdef const uint32_t[::1] lengths, plane_start
-    cdef const uint8_t[::1] band_words, conversions
+    cdef ground_t ground
+    cdef const uint8_t[::1] band_words  # by length
+    cdef const uint8_t *conversions     # NULL where none is converted
     cdef uint16_t[:, ::1] of_words
     cdef uint8_t[::1] wanted
     cdef words_t words
@@ -133,15 +132,16 @@ cdef class BandsInWindows:
     cdef room_t read_strand, start, width
     cdef Py_ssize_t n
 
-    def __cinit__(self, context, Py_ssize_t most, int run):
-        packed = self.context = context.packed
-        self.reference, self.strands = planes_of(context.reference.planes), planes_of(packed.planes)
-        self.lengths, self.plane_start, self.conversions = packed.lengths, packed.plane_start, packed.conversions
-        self.band_words = context.plan.words
-        self.of_words, self.wanted = np.empty((2, MAX_READ_LENGTH), np.uint16), np.empty(max(most, 1), np.uint8)
+    def __cinit__(self, const uint8_t[::1] band_words, int shift, Py_ssize_t most, int run):
+        self.band_words, self.of_words = band_words, np.empty((2, MAX_READ_LENGTH), np.uint16)
+        self.wanted = np.empty(max(most, 1), np.uint8)
         self.words.at, self.words.next = &self.of_words[0, 0], &self.of_words[1, 0]
-        self.strip.wanted, self.strip.shift = &self.wanted[0], context.shift
-        self.most, self.run, self.listed = most, run, -1
+        self.strip.wanted, self.strip.shift = &self.wanted[0], shift
+        self.most, self.run = most, run
+
+    cdef void open(self, const ground_t *ground, const uint8_t *conversions) noexcept nogil:
+        """Begin with a batch, whose arrays must outlive this."""
+        self.ground, self.conversions, self.n, self.listed = ground[0], conversions, 0, -1
 
     def __dealloc__(self):
         free(self.read_strand.p)
@@ -152,7 +152,7 @@ cdef class BandsInWindows:
         """Add the bands in a window, of its first to its last diagonal. A read may have several."""
         cdef strip_t *strip = &self.strip
         cdef uint32_t r = read_strand >> 1
-        cdef int64_t m = self.lengths[r], first = max(low, 0) >> strip.shift, base, b
+        cdef int64_t m = self.ground.lengths[r], first = max(low, 0) >> strip.shift, base, b
         cdef int conversion = 0
         if high < max(low, 0) or (high >> strip.shift) - first >= self.most:
             return 0
@@ -160,13 +160,13 @@ cdef class BandsInWindows:
         strip.width = 64 * self.band_words[m]
         strip.start = (first << strip.shift) - (strip.width - (1 << strip.shift) >> 1)
         memset(strip.wanted, 0, strip.n)
-        if self.conversions.shape[0]:
+        if self.conversions != NULL:
             conversion = conversion_of_strand(self.conversions[r], read_strand & 1)
-        base = first_base(self.plane_start[r], read_strand, m)
+        base = first_base(self.ground.plane_start[r], read_strand, m)
         if base != self.listed:
-            list_words(self.strands, base, m, conversion, &self.words)
+            list_words(self.ground.reads, base, m, conversion, &self.words)
             self.listed = base
-        find_runs(self.reference, self.strands, base, m, conversion, self.run, &self.words, strip)
+        find_runs(self.ground.reference, self.ground.reads, base, m, conversion, self.run, &self.words, strip)
         cdef uint32_t *strands = <uint32_t *>enlarged(&self.read_strand, (self.n + strip.found) * sizeof(uint32_t))
         cdef coordinate_t *starts = <coordinate_t *>enlarged(&self.start, (self.n + strip.found) * sizeof(coordinate_t))
         cdef int64_t *widths = <int64_t *>enlarged(&self.width, (self.n + strip.found) * sizeof(int64_t))
@@ -177,10 +177,11 @@ cdef class BandsInWindows:
                 self.n += 1
         return 0
 
-    def found_in(self, windows):
+    def found_in(self, context, windows):
         """list of tuple: strand, first diagonal and diagonals of each band in windows, which are (strand, first diagonal,
         last one)."""
-        self.n = 0
+        cdef ground_t ground = ground_of(context)
+        self.open(&ground, NULL)
         for read_strand, low, high in windows:
             self.add(read_strand, low, high)
         return [((<uint32_t *>self.read_strand.p)[i], (<coordinate_t *>self.start.p)[i], (<int64_t *>self.width.p)[i])
@@ -215,32 +216,32 @@ cdef class Joint:
     cdef PairChooser chooser
     cdef Odds odds
     cdef costs_t costs
+    cdef contigs_t contigs
     cdef int64_t least, worth
     cdef bint short_fit     # a read too short for the least score needs its score without an error
-    cdef const int64_t[::1] starts, contig_lengths
-    cdef const uint32_t[::1] lengths
-    cdef const uint8_t[::1] mate, flip, decided, rescuable
-    cdef const uint64_t[::1] digest
+    cdef const uint8_t[::1] rescuable
+    cdef const uint32_t *lengths
+    cdef const uint8_t *mate
+    cdef const uint8_t *flip
+    cdef const uint8_t *decided
+    cdef const uint64_t *digest
+    cdef Py_ssize_t n
     cdef const local_place_t *places
     cdef const row_t *row       # the primary line of each read
     cdef Py_ssize_t n_places, n_moves, n_joined
     cdef room_t[N_JOINT_ROOMS] rooms
-    cdef uint32_t[::1] joined
-    cdef double[::1] wrong
+    cdef uint32_t *joined
+    cdef double *wrong
 
-    def __cinit__(self, context, pairs, const uint8_t[::1] decided, uint32_t[::1] joined, double[::1] wrong, int worth,
-                  double edit_phred, Py_ssize_t most, int run):
-        scoring = context.params.scoring
+    def __cinit__(self, scoring, pairs, Odds odds, const uint8_t[::1] band_words, int shift, int worth, double edit_phred,
+                  Py_ssize_t most, int run):
         self.costs, self.worth = costs_of(scoring), worth
         self.least, self.short_fit = scoring.least_score - worth, scoring.min_score is None
         cdef double point = edit_phred / (self.costs.match + self.costs.mismatch)
-        self.bands, self.chooser = BandsInWindows(context, most, run), PairChooser(pairs, worth * point, point)
-        self.odds = context.library.table
-        self.starts, self.contig_lengths = context.reference.starts, context.reference.lengths
-        self.lengths, self.flip, self.digest = context.packed.lengths, context.flip, context.digest
-        self.mate, self.rescuable, self.decided = pairs.mate, pairs.rescuable, decided
-        self.joined, self.wrong = joined, wrong
-        wrong[:] = 0
+        self.bands, self.chooser = BandsInWindows(band_words, shift, most, run), PairChooser(
+            pairs, worth * point, point)
+        self.odds, self.rescuable = odds, pairs.rescuable
+
 
     def __dealloc__(self):
         for i in range(N_JOINT_ROOMS):
@@ -319,6 +320,14 @@ cdef class Joint:
                 self.n_joined += 2
 
 
+cdef void open_joint(Joint all, LocalParts of, const uint8_t *mate, const uint8_t *conversions) noexcept nogil:
+    """Begin with a batch, which an aligner has open."""
+    all.bands.open(&of.ground, conversions)
+    all.contigs, all.lengths, all.n = of.ground.contigs, of.ground.lengths, of.n
+    all.flip, all.digest, all.mate = of.flip, of.digest, mate
+    all.n_moves = all.n_joined = 0
+
+
 cdef inline int64_t least_of(Joint all, uint32_t read) noexcept nogil:
     """Score that a place needs which a concordant mate makes up for."""
     return min(<int64_t>all.lengths[read] * all.costs.match, all.least) if all.short_fit else all.least
@@ -330,7 +339,7 @@ cdef void begin(pair_t *pair) noexcept nogil:
 
 cdef bint next_pair(Joint all, pair_t *pair) noexcept nogil:
     """Go on to the next pair that is not decided, of which one mate has a line."""
-    cdef Py_ssize_t n = all.mate.shape[0], at
+    cdef Py_ssize_t n = all.n, at
     cdef const row_t *own
     cdef int side
     while True:
@@ -396,19 +405,19 @@ cdef int look_beside(Joint all, const pair_t *pair, int side, const local_place_
     """Add the bands in the windows that a guide leaves the mate on a `side`, if no place that the mate may have is in
     one of them. A window ends where the contig of the guide does."""
     cdef int64_t own = all.lengths[pair.read + 1 - side], other = all.lengths[pair.read + side]
-    cdef Py_ssize_t contig = contigs_before(&all.starts[0], all.starts.shape[0], guide.diagonal + guide.strand_end - 1)
+    cdef Py_ssize_t contig = contigs_before(all.contigs.starts, all.contigs.n, guide.diagonal + guide.strand_end - 1)
     cdef int64_t[3] low, high
     cdef uint32_t[3] strand
     cdef const window_t *window
     cdef const local_place_t *known
     cdef Py_ssize_t i, j
     cdef bint reverse = guide.read_strand & 1
-    contig = contig - 1 if contig else all.starts.shape[0] - 1
+    contig = contig - 1 if contig else all.contigs.n - 1
     for i in range(all.chooser.windows.n):
         window = &all.chooser.windows.each[i]
         partner_window(window, leads(window, reverse, side == 1), own, other, guide.diagonal, &low[i], &high[i])
-        low[i] = max(low[i], all.starts[contig] - other)
-        high[i] = min(high[i], all.starts[contig] + all.contig_lengths[contig])
+        low[i] = max(low[i], all.contigs.starts[contig] - other)
+        high[i] = min(high[i], all.contigs.starts[contig] + all.contigs.lengths[contig])
         strand[i] = <uint32_t>(2 * (pair.read + side) + partner_strand(window, reverse))
         for j in range(pair.n[side]):
             known = &pair.known[side][j]

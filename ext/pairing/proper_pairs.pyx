@@ -8,7 +8,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from gassst._core.coordinates cimport KEY_ROW_BITS, KEY_ROW_MASK, place_key
 from gassst._core.key_sort cimport first_from, sort_keys
 from gassst._core.layouts cimport hit_t
-from gassst._core.mate_hits cimport fit, template_of
+from gassst._core.mate_hits cimport fit, flag_pair, template_of
 from gassst._core.orientation cimport window_of, window_t
 from gassst._core.sam_flags cimport PROPER_PAIR, SECONDARY, SUPPLEMENTARY, UNMAPPED
 
@@ -34,7 +34,7 @@ def flag_proper(hit_t[::1] hits, const uint32_t[::1] cigars, const uint8_t[::1] 
         Pairs that are proper now.
     """
     cdef Py_ssize_t i, a = -1
-    cdef int64_t template, proper = 0
+    cdef int64_t proper = 0
     cdef window_t w = window_of(insert)
     cdef const uint32_t *runs = &cigars[0] if cigars.shape[0] else NULL
     with nogil:
@@ -43,12 +43,8 @@ def flag_proper(hit_t[::1] hits, const uint32_t[::1] cigars, const uint8_t[::1] 
                 continue
             if mate[hits[i].read] == 1:
                 a = i
-            elif mate[hits[i].read] == 2 and fit(&hits[a], &hits[i], starts, &w):
-                template = template_of(&hits[a], &hits[i], runs, &w)
-                if w.low <= template <= w.high and not hits[a].flag & PROPER_PAIR:
-                    hits[a].flag |= PROPER_PAIR
-                    hits[i].flag |= PROPER_PAIR
-                    proper += 1
+            elif mate[hits[i].read] == 2:
+                proper += flag_pair(&hits[a], &hits[i], runs, starts, &w)
     return proper
 
 

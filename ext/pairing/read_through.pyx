@@ -85,8 +85,7 @@ cdef inline void find_differences(planes_t reads, int64_t at, int64_t left, Py_s
         differ[3][j] = (~x.low | ~x.high | x.masked) & live
 
 
-cdef uint16_t adapter_start(planes_t reads, int64_t base, int64_t m, const adapters_t *known,
-                            int64_t earliest) noexcept nogil:
+cdef uint16_t adapter_start(planes_t reads, int64_t base, int64_t m, const adapters_t *known) noexcept nogil:
     """Bases before the known adapter of a read of `m` bases at `base`, `earliest` or more; 0: it has none.
 
     Of several the one with the fewest differences counts, of equals the first.
@@ -96,7 +95,7 @@ cdef uint16_t adapter_start(planes_t reads, int64_t base, int64_t m, const adapt
     cdef const uint8_t *codes
     cdef uint64_t once, twice, found
     cdef uint64_t[4][16] differ     # from each of the four bases, of 64 positions, so many bases behind them
-    for word in range(earliest, m - known.shortest + 1, 64):
+    for word in range(known.earliest, m - known.shortest + 1, 64):
         find_differences(reads, base + word, m - word, known.first_part, &differ[0])
         for a in range(known.number):
             codes = known.codes + a * known.length
@@ -123,8 +122,9 @@ cdef uint16_t adapter_start(planes_t reads, int64_t base, int64_t m, const adapt
     return <uint16_t>start
 
 
-cdef adapters_t adapters_of(const uint8_t[:, ::1] codes, int first_part, int shortest, int bases_an_error) noexcept:
-    return adapters_t(&codes[0, 0], codes.shape[0], codes.shape[1], first_part, shortest, bases_an_error)
+cdef adapters_t adapters_of(const uint8_t[:, ::1] codes, int first_part, int shortest, int bases_an_error,
+                            int64_t earliest) noexcept:
+    return adapters_t(&codes[0, 0], codes.shape[0], codes.shape[1], first_part, shortest, bases_an_error, earliest)
 
 
 def fragment_ends(packed, const uint8_t[:, ::1] adapters not None, int first_part, int shortest, int bases_an_error,
@@ -160,22 +160,30 @@ def fragment_ends(packed, const uint8_t[:, ::1] adapters not None, int first_par
     """
     cdef const uint32_t[::1] lengths = packed.lengths, plane_start = packed.plane_start
     cdef planes_t reads = planes_of(packed.planes)
-    cdef adapters_t known = adapters_of(adapters, first_part, shortest, bases_an_error)
-    cdef Py_ssize_t i
-    ends_array = np.empty(lengths.shape[0], np.uint16)
+    cdef adapters_t known = adapters_of(adapters, first_part, shortest, bases_an_error, earliest)
+    cdef Py_ssize_t n = lengths.shape[0]
+    ends_array = np.empty(n, np.uint16)
     cdef uint16_t[::1] ends = ends_array
-    with nogil:
-        for i in range(lengths.shape[0]):
-            if mate is None or mate[i] != 2:
-                ends[i] = 0
-            if mate is not None and mate[i] == 1:
-                ends[i] = ends[i + 1] = shared_end(
-                    reads, 64 * <int64_t>plane_start[i], 64 * <int64_t>plane_start[i + 1],
-                    min(lengths[i], lengths[i + 1]), 64 * (plane_start[i + 1] + rows_of(lengths[i + 1])) + lengths[i + 1],
-                    <int>earliest, shortest, bases_an_error)
-            if not ends[i]:
-                ends[i] = adapter_start(reads, 64 * <int64_t>plane_start[i], lengths[i], &known, earliest)
+    if n:
+        with nogil:
+            find_ends(reads, &plane_start[0], &lengths[0], n, &known, NULL if mate is None else &mate[0], &ends[0])
     return ends_array
+
+
+cdef void find_ends(planes_t reads, const uint32_t *plane_start, const uint32_t *lengths, Py_ssize_t n,
+                    const adapters_t *known, const uint8_t *mate, uint16_t *ends) noexcept nogil:
+    """`fragment_ends` of n reads; no `mate`: all are single."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        if mate == NULL or mate[i] != 2:
+            ends[i] = 0
+        if mate != NULL and mate[i] == 1:
+            ends[i] = ends[i + 1] = shared_end(
+                reads, 64 * <int64_t>plane_start[i], 64 * <int64_t>plane_start[i + 1],
+                min(lengths[i], lengths[i + 1]), 64 * (plane_start[i + 1] + rows_of(lengths[i + 1])) + lengths[i + 1],
+                <int>known.earliest, known.shortest, known.bases_an_error)
+        if not ends[i]:
+            ends[i] = adapter_start(reads, 64 * <int64_t>plane_start[i], lengths[i], known)
 
 
 cdef Py_ssize_t write_first_bases(planes_t reads, int64_t start, uint32_t m, uint32_t kept, uint64_t *planes) noexcept nogil:

@@ -517,14 +517,11 @@ cdef class Rater:
         RATING[n]
             Zeros of reads without a place.
         """
-        cdef Py_ssize_t n = summary.shape[0], r
+        cdef Py_ssize_t n = summary.shape[0]
         cdef const double[::1] others = wrong
         cdef const uint8_t[::1] by_pair = decided
         cdef const uint8_t[::1] mates = None if pairs is None else pairs.mate
-        # Often only its mate places a short read, or one of low complexity: then the mate's certainty is not its own.
-        cdef double window = 0 if pairs is None else pairs.window_bases / 2
-        cdef place_t *places
-        cdef place_t *mate
+        cdef double window = 0 if pairs is None else pairs.window_bases
         cdef reads_t reads
         cdef states_t states
         rated_array = np.empty(n, RATING)
@@ -533,21 +530,32 @@ cdef class Rater:
             return rated_array
         reads, states = reads_of(context.packed), states_of(seen)
         with nogil:
-            memset(&rated[0], 0, n * sizeof(rating_t))
-            places = <place_t *>enlarged(&self.places, n * sizeof(place_t))
-            for r in range(n):
-                self.whole(&summary[r], &reads, &states, <uint32_t>r, &places[r])
-            for r in range(n):
-                if by_pair is not None and by_pair[r]:
-                    mate = &places[partner_of(&mates[0], <uint32_t>r)]
-                    rated[r].known, rated[r].chance = others[r], places[r].chance * window
-                    rated[r].unseen = self.unseen_pair(&places[r], mate, others[r])
-                    rate(&rated[r])
-                elif summary[r].best != NO_SCORE:
-                    if others is not None and by_pair is None:
-                        places[r].known = others[r]
-                    self.alone(&places[r], &rated[r])
+            self.rate_wholes(&summary[0], &reads, &states, NULL if others is None else &others[0],
+                             NULL if mates is None else &mates[0], NULL if by_pair is None else &by_pair[0], window,
+                             &rated[0])
         return rated_array
+
+    cdef int rate_wholes(self, const read_summary_t *summary, const reads_t *reads, const states_t *states,
+                         const double *wrong, const uint8_t *mate, const uint8_t *decided, double window,
+                         rating_t *rated) except -1 nogil:
+        """As `wholes`; what there is not is NULL."""
+        cdef Py_ssize_t r
+        cdef place_t *places = <place_t *>enlarged(&self.places, reads.n * sizeof(place_t))
+        memset(rated, 0, reads.n * sizeof(rating_t))
+        for r in range(reads.n):
+            self.whole(&summary[r], reads, states, <uint32_t>r, &places[r])
+        for r in range(reads.n):
+            if decided != NULL and decided[r]:
+                # Often only its mate places a short read, or one of low complexity: then the mate's certainty is not
+                # its own.
+                rated[r].known, rated[r].chance = wrong[r], places[r].chance * (window / 2)
+                rated[r].unseen = self.unseen_pair(&places[r], &places[partner_of(mate, <uint32_t>r)], wrong[r])
+                rate(&rated[r])
+            elif summary[r].best != NO_SCORE:
+                if wrong != NULL and decided == NULL:
+                    places[r].known = wrong[r]
+                self.alone(&places[r], &rated[r])
+        return 0
 
     cdef void cap_beside(self, rating_t *rating, planes_t reference, const reads_t *reads, uint32_t read_strand,
                          int64_t diagonal, int64_t begin, int64_t end, double loss) noexcept nogil:

@@ -128,40 +128,50 @@ cdef class Stages:
         states : tuple
             The arrays of `search.arrays.ReadStates`.
         """
+        arrays = self.open(context, given_up, further)
+        start = np.empty(self.reads.n + 2, np.int64)
+        with nogil:
+            self.run(block)
+        return self.found(start), start[:self.reads.n + 1], arrays
+
+    cdef tuple open(self, context, double given_up, int further):
+        """Begin with a batch. Returns the arrays of what is known of its reads, which must outlive the search."""
         cdef const uint64_t[:, ::1] planes = context.packed.planes
         cdef const uint32_t[::1] plane_start = context.packed.plane_start, lengths = context.packed.lengths
         cdef const uint8_t[::1] flip = context.flip, conversions = context.packed.conversions
         cdef const uint16_t[::1] errors = context.errors
-        cdef uint32_t n = <uint32_t>lengths.shape[0], first = 0
+        cdef Py_ssize_t n = lengths.shape[0]
         shorts, marks = np.empty((4, n), np.uint16), np.empty((2, n), np.uint8)
         cdef uint16_t[:, ::1] short_of = shorts
         cdef uint8_t[:, ::1] mark_of = marks
-        starts = np.empty(n + 2, np.int64)
-        cdef int64_t[::1] start = starts
-        cdef reads_t reads
+        cdef reads_t reads = reads_t(planes_of(planes), NULL, NULL, NULL, NULL, n)
         cdef states_t states
-        self.n_places, self.given_up, self.further, self.lost = 0, given_up, further, context.lost
+        self.given_up, self.further, self.lost = given_up, further, context.lost
         self.left_out = None if context.left_out is None else context.left_out.view(np.uint8)
         self.funnel[:] = 0
         memset(&self.effort, 0, sizeof(self.effort))
         if n:
-            reads = reads_t(planes_of(planes), &plane_start[0], &lengths[0], &flip[0], NULL, n)
+            reads.plane_start, reads.lengths, reads.flip = &plane_start[0], &lengths[0], &flip[0]
             if conversions.shape[0]:
                 reads.conversions = &conversions[0]
             states = states_t(&short_of[0, 0], &short_of[1, 0], &short_of[2, 0], &short_of[3, 0], &mark_of[0, 0],
                               &mark_of[1, 0])
-            self.open_reads(&reads, &states)
-            if self.lookup is not None:
-                block = n  # every part of the index is read once a stage
-            with nogil:
-                memset(states.best, 0xff, n * sizeof(uint16_t))  # NO_SCORE
-                memcpy(states.limit, &errors[0], n * sizeof(uint16_t))
-                memset(states.complete, 0, 2 * n * sizeof(uint16_t))
-                memset(states.looked, 0, 2 * n)
-                while first < n:
-                    self.run_block(first, min(first + block, n))
-                    first += block
-        return self.found(start), starts[:n + 1], (*shorts, *marks)
+            memset(states.best, 0xff, n * sizeof(uint16_t))  # NO_SCORE
+            memcpy(states.limit, &errors[0], n * sizeof(uint16_t))
+            memset(states.complete, 0, 2 * n * sizeof(uint16_t))
+            memset(states.looked, 0, 2 * n)
+        self.open_reads(&reads, &states)
+        return *shorts, *marks
+
+    cdef int run(self, uint32_t block) except -1 nogil:
+        """Search all reads, so many at a time. Every part of an index in parts is read once a stage."""
+        cdef uint32_t n = <uint32_t>self.reads.n, first = 0
+        if self.lookup is not None:
+            block = n
+        while first < n:
+            self.run_block(first, min(first + block, n))
+            first += block
+        return 0
 
     cdef tuple found(self, int64_t[::1] start):
         """The columns of the places. `start` (n + 2) is filled: those of read r are start[r] .. start[r + 1]."""

@@ -7,7 +7,7 @@ from gassst._core.coordinates cimport coordinate_t
 from gassst._core.layouts cimport hit_t, local_line_t, local_place_t, rating_t, read_summary_t
 from gassst._core.local_hits cimport ground_t
 from gassst._core.local_places cimport rival_t
-from gassst._core.mapq cimport Rater, coverage_t
+from gassst._core.mapq cimport Odds, Rater, coverage_t, over_t
 from gassst._core.planes cimport first_base
 from gassst._core.rooms cimport room_t
 from gassst._core.selection cimport place_t as whole_t
@@ -116,5 +116,16 @@ cdef class LocalParts(LocalBands):
 cdef class LocalAligner(LocalParts):
     cdef Py_ssize_t n_further
     cdef int32_t mate_bonus, most
+    cdef object scoring, joint
 
+    cdef int prepare_pairs(self, pairs, Odds odds, const uint8_t[::1] band_words, int shift, int worth, double edit_phred,
+                           Py_ssize_t most, int run) except -1
+    cdef void open_pairs(self, const uint8_t *mate, const uint8_t *conversions) noexcept nogil
+    cdef Py_ssize_t join(self, const uint8_t *decided, uint32_t *joined, double *wrong) except -1 nogil
+    cdef int decide(self, const read_summary_t *summary, const uint8_t *proper, const uint8_t *mate, int strata,
+                    uint8_t *decided) except -1 nogil
     cdef int rate(self, Rater rater, const told_t *told, const coverage_t *seen, bint split) except -1 nogil
+
+
+cdef over_t *seen_densely(LocalAligner self, const uint32_t[::1] reads, const double[::1] bases,
+                          const int64_t[::1] first, const int64_t[::1] end) except NULL

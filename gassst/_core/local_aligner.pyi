@@ -8,17 +8,19 @@ from gassst.search.arrays import Bands
 from gassst.search.context import BatchContext, PairContext
 
 class BandsInWindows:
-    def __init__(self, context: BatchContext, most: int, run: int) -> None: ...
-    def found_in(self, windows: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]: ...
+    def __init__(self, band_words: U8, shift: int, most: int, run: int) -> None: ...
+    def found_in(
+        self, context: BatchContext, windows: Iterable[tuple[int, int, int]]
+    ) -> list[tuple[int, int, int]]: ...
 
 class Joint:
     def __init__(
         self,
-        context: BatchContext,
+        scoring: Any,
         pairs: PairContext,
-        decided: U8,
-        joined: U32,
-        wrong: F64,
+        odds: Any,
+        band_words: U8,
+        shift: int,
         worth: int,
         edit_phred: float,
         most: int,

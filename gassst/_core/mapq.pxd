@@ -101,6 +101,9 @@ cdef class Rater:
     cdef double unseen_pair(self, const place_t *one, const place_t *two, double wrong) except -1 nogil
     cdef int whole(self, const read_summary_t *summary, const reads_t *reads, const states_t *states, uint32_t r,
                    place_t *place) except -1 nogil
+    cdef int rate_wholes(self, const read_summary_t *summary, const reads_t *reads, const states_t *states,
+                         const double *wrong, const uint8_t *mate, const uint8_t *decided, double window,
+                         rating_t *rated) except -1 nogil
     cdef int line(self, const hit_t *hit, const local_line_t *line, const rival_t *rival, const local_line_t *beside,
                   const reads_t *reads, const coverage_t *seen, place_t *place) except -1 nogil
     cdef int mate(self, const place_t *place, const place_t *other, double wrong, double window, uint8_t most,

@@ -1,5 +1,5 @@
 # Of ext/pairing/read_through.pyx, for ext/search/one_read.pyx, which leaves reads with an adapter to the batches.
-from libc.stdint cimport int64_t, uint8_t, uint16_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
 
 from gassst._core.planes cimport planes_t
 
@@ -7,8 +7,10 @@ cdef struct adapters_t:
     const uint8_t *codes    # `length` of each
     Py_ssize_t number, length
     int first_part, shortest, bases_an_error
+    int64_t earliest        # bases of the shortest fragment
 
 
-cdef adapters_t adapters_of(const uint8_t[:, ::1] codes, int first_part, int shortest, int bases_an_error) noexcept
-cdef uint16_t adapter_start(planes_t reads, int64_t base, int64_t m, const adapters_t *known,
-                            int64_t earliest) noexcept nogil
+cdef adapters_t adapters_of(const uint8_t[:, ::1] codes, int first_part, int shortest, int bases_an_error,
+                            int64_t earliest) noexcept
+cdef void find_ends(planes_t reads, const uint32_t *plane_start, const uint32_t *lengths, Py_ssize_t n,
+                    const adapters_t *known, const uint8_t *mate, uint16_t *ends) noexcept nogil

@@ -93,6 +93,8 @@ cdef class Stages:
     cdef uint32_t first     # read of the block
 
     cdef tuple found(self, int64_t[::1] start)
+    cdef tuple open(self, context, double given_up, int further)
+    cdef int run(self, uint32_t block) except -1 nogil
     cdef void open_reads(self, const reads_t *reads, const states_t *states) noexcept nogil
     cdef int run_block(self, uint32_t first, uint32_t stop) except -1 nogil
     cdef Py_ssize_t unsettled(self, int stage, uint32_t first, uint32_t stop) except -1 nogil

@@ -10,7 +10,6 @@ from gassst.mapping.batch_mapper import BatchMapper, device_search, planned
 from gassst.mapping.meth import verify_conversion
 from gassst.model.params import MapParams
 from gassst.model.rules import check_switches
-from gassst.pairing.insert_size import InsertModel
 from gassst.search.context import BatchDevice
 
 
@@ -41,8 +40,4 @@ def make_engine(index: SeedIndex, params: MapParams, late: bool = False) -> Batc
     else:
         extender = make_extender(index.reference.planes, device=params.device, threads=params.threads)
         on_device = device_search(index, extender, params)
-    facing = params.orientations[0]
-    insert = InsertModel.given(facing, *params.insert) if params.insert else InsertModel.assumed(facing)
-    return BatchMapper(
-        index=index, **of_params, insert=insert, parts=parts, extender=extender, on_device=on_device
-    )
+    return BatchMapper(index=index, **of_params, parts=parts, extender=extender, on_device=on_device)

@@ -13,45 +13,71 @@ import numpy as np
 
 from gassst._core import local_places as _local_places
 from gassst._core.local_places import SCORED
+from gassst._core.pair_stages import PairStages
+from gassst._core.read_search import ReadSearch
 from gassst.local.align import Aligner
-from gassst.local.mates import PAIR_BONUS, pair_up
+from gassst.local.mates import MATES, PAIR_BONUS
 from gassst.local.reseed import STRIDE, PassedOver, diagonals_of_copies, look_again, seed_length
 from gassst.model.array_types import U32
+from gassst.model.params import EVERY_HIT
 from gassst.model.presets import EXTRA_STRATA
 from gassst.model.rules import optional, rule
 from gassst.search.arrays import BatchResult, GlobalResult
 from gassst.search.context import PairContext
-from gassst.search.host import HostBackend
+from gassst.search.host import BLOCK, HostBackend, given_up
 
 SPLIT = rule("supplementary", "Reports further parts of a read elsewhere.")
 
 
-def realign(backend: HostBackend, found: GlobalResult, pairs: PairContext | None) -> BatchResult:
-    """The best local alignments of a batch: its primary, supplementary and secondary rows."""
+def realign(backend: HostBackend, found: GlobalResult) -> BatchResult:
+    """The best local alignments of a batch of single reads: its primary, supplementary and secondary rows."""
     with backend.stats.timed("local"):
         aligner = Aligner(backend, PAIR_BONUS)
-        result = _realigned(aligner, found, pairs)
-        aligner.close()
-        return result
+        context, compiled = backend.context, aligner.compiled
+        rows, given = _local_places.known_places(found, compiled.worse, context.flip)
+        stay = bool(context.library.damage)
+        reads = compiled.known(found.bands, rows, given.view(np.uint8), stay, context.plan.gaps)
+        compiled.report(found, *_looked_up(aligner, reads))
+        return _reported(aligner)
 
 
-def _realigned(aligner: Aligner, found: GlobalResult, pairs: PairContext | None) -> BatchResult:
+def place_pairs(backend: HostBackend, pairs: PairContext) -> BatchResult:
+    """The same of a batch in which some reads are pairs, from seeds to rows in two compiled calls."""
+    context, stats, plan = backend.context, backend.stats, backend.context.plan
+    aligner, given = Aligner(backend, PAIR_BONUS), given_up(context.params)
+    with backend.stages_of(PairStages) as stages:
+        made_of = stages, aligner.compiled
+        search = plan.kept(
+            "pair_search", lambda: ReadSearch(*made_of, EXTRA_STRATA, EVERY_HIT, plan.gaps), *made_of
+        )
+        stay = bool(context.library.damage)
+        reads = search.place(context, pairs, backend.seeds_on_device, BLOCK, given, stay, MATES)
+    with stats.timed("local"):
+        dense = _looked_up(aligner, reads)
+    search.report(*dense)
+    stats.capped += search.capped
+    stats.nanoseconds["select"] += search.select_ns
+    stats.nanoseconds["local"] += search.local_ns
+    with stats.timed("local"):
+        return _reported(aligner)
+
+
+def _looked_up(aligner: Aligner, reads: U32) -> tuple[U32, PassedOver | None, tuple[int, int], bool]:
+    """What `LocalAligner.report` is told of another look at `reads` (uint32[a])."""
+    seeds = seed_length(aligner.context), STRIDE
+    return reads, _look_up(aligner, reads) if reads.size else None, seeds, SPLIT
+
+
+def _reported(aligner: Aligner) -> BatchResult:
     context, compiled = aligner.context, aligner.compiled
-    rows, given = _local_places.known_places(found, compiled.worse, context.flip)
-    stay = bool(context.library.damage)
-    reads = compiled.known(found.bands, rows, given.view(np.uint8), stay, context.plan.gaps)
-    dense = reads, _look_up(aligner, reads) if reads.size else None, (seed_length(context), STRIDE), SPLIT
-    if pairs is None:
-        compiled.report(found, *dense)
-    else:
-        decided = compiled.decided(found, pairs, EXTRA_STRATA)
-        compiled.report(found, *dense, pairs, decided, *pair_up(aligner, pairs, decided))
     if context.params.most_hits > 1:
         for promising in diagonals_of_copies(aligner.backend, *compiled.least_listed()):
             compiled.with_further(*promising)
         compiled.add_further(*compiled.align(*compiled.further_places()))
     hits, summary = compiled.rows()
-    return BatchResult(hits, summary[: context.n], compiled.cigars, summary[context.n :])
+    cigars = compiled.cigars
+    aligner.close()
+    return BatchResult(hits, summary[: context.n], cigars, summary[context.n :])
 
 
 @optional(

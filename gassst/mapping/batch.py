@@ -10,7 +10,7 @@ import numpy as np
 
 from gassst._core import proper_pairs as _proper_pairs
 from gassst.gpu.choose import Extender
-from gassst.local.realign import realign, with_whole_reads
+from gassst.local.realign import place_pairs, realign, with_whole_reads
 from gassst.mapping.five_prime import five_prime_first
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
@@ -60,7 +60,11 @@ def map_batch(
 
 def _map_single(context: BatchContext, extender: Extender, stats: Stats) -> BatchResult:
     with _opened(context, extender, stats) as backend:
-        return _report(backend, _searched(backend), None)
+        found = _searched(backend)
+        if context.params.mode != "local":
+            return backend.trace_back(found)
+        result = realign(backend, found)
+        return with_whole_reads(backend, found, result) if context.whole_reads else result
 
 
 def _searched(backend: HostBackend) -> GlobalResult:
@@ -81,7 +85,9 @@ def _map_pairs(
 ) -> BatchResult:
     with _opened(context, extender, stats, context.on_device is not None) as backend:
         pairs = PairContext.of(context, mate, insert)
-        return _report(backend, paired.search(backend, pairs), pairs)
+        if context.params.mode == "local":
+            return place_pairs(backend, pairs)
+        return backend.trace_back(paired.search(backend, pairs))
 
 
 @contextmanager
@@ -97,10 +103,3 @@ def _opened(
     with bands:
         yield kind(context, bands, stats)
     stats.extension += bands.times
-
-
-def _report(backend: HostBackend, found: GlobalResult, pairs: PairContext | None) -> BatchResult:
-    if backend.context.params.mode == "local":
-        result = realign(backend, found, pairs)
-        return with_whole_reads(backend, found, result) if backend.context.whole_reads else result
-    return backend.trace_back(found)

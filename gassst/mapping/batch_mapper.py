@@ -41,6 +41,8 @@ class BatchMapper:
     cascade: Cascade
     one_read: OneReadSearch | None
     """For one read at a time; None where a batch is needed."""
+    one_pair: OneReadSearch | None
+    """The same for pairs."""
     insert: InsertModel
     """Of pairs, as given with the parameters; where none is given, a run learns its own."""
     parts: WholeIndex
@@ -137,9 +139,16 @@ def planned(params: MapParams, index: SeedIndex) -> dict[str, Any]:
     """The fields of a mapper that follow from its parameters."""
     plan = SearchPlan(params, index.plan_k, index.reference.unmasked, index.spectrum, index.letters)
     cascade = Cascade.of_run(params, plan)
-    single = params.for_single()
-    one_read = OneReadSearch(index, plan, cascade, single) if OneReadSearch.suits(index, single) else None
-    return {"params": params, "plan": plan, "cascade": cascade, "one_read": one_read}
+    facing = params.orientations[0]
+    insert = InsertModel.given(facing, *params.insert) if params.insert else InsertModel.assumed(facing)
+    fields: dict[str, Any] = {"params": params, "plan": plan, "cascade": cascade, "insert": insert}
+    for name, own, are_pairs in (
+        ("one_read", params.for_single(), False),
+        ("one_pair", params.for_pairs(), True),
+    ):
+        suits = OneReadSearch.suits(index, own, are_pairs)
+        fields[name] = OneReadSearch(fields | {"index": index}, own, insert, are_pairs) if suits else None
+    return fields
 
 
 def device_search(index: SeedIndex, extender: Extender, params: MapParams) -> BatchDevice | None:

@@ -1,4 +1,4 @@
-"""Places of single reads, one read at a time: what a batch of one gives, without the cost of a batch."""
+"""Places of reads and pairs, one at a time: what a batch of one gives, without the cost of a batch."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
+
 from gassst._core.banded import instruction_sets
-from gassst._core.one_read import OneRead
+from gassst._core.pair_stages import PairStages
+from gassst._core.read_search import OneRead
+from gassst._core.stages import Stages
 from gassst.index.seed_index import SeedIndex
 from gassst.local.align import compiled_aligner
-from gassst.local.mates import PAIR_BONUS
-from gassst.model.params import MapParams
+from gassst.local.mates import MATES, PAIR_BONUS
+from gassst.local.realign import SPLIT
+from gassst.model.params import EVERY_HIT, SPECIFIC_LENGTH, MapParams
 from gassst.model.presets import EXTRA_STRATA
-from gassst.pairing.error_rate import UNKNOWN_LIBRARY
+from gassst.pairing.insert_size import InsertModel
 from gassst.reads.adapters import KNOWN, RULES
-from gassst.search.filters import Cascade
+from gassst.search.context import PairContext
 from gassst.search.host import given_up
-from gassst.search.plan import SearchPlan
 
 T = TypeVar("T")
 # Letters of a read that the compiled search takes as they are; others are for the rules for records.
@@ -25,38 +29,74 @@ LETTERS = b"ACGTUNacgtun"
 
 
 class OneReadSearch:
-    """Finds the places of single reads; any thread may ask, and each has memory of its own.
+    """Finds the places of single reads, or of pairs; any thread may ask, and each has memory of its own.
 
     The best places only, without ALT contigs, and with the whole index in memory: see `suits`. In mode "local" a read
-    with 20 clipped bases is left to a batch.
+    with 20 clipped bases is left to a batch, and its mate with it.
+
+    Parameters
+    ----------
+    mapper : dict
+        Its `index`, `plan` and `cascade`.
+    params : MapParams
+        Of single reads, or of pairs.
+    insert : InsertModel
+        Of the library. Its `errors` are those of single reads, too.
+    are_pairs : bool
     """
 
-    def __init__(self, index: SeedIndex, plan: SearchPlan, cascade: Cascade, params: MapParams):
-        self._params = params
-        self._made_of = index, plan, cascade, params, instruction_sets()[0], EXTRA_STRATA
+    def __init__(self, mapper: dict[str, Any], params: MapParams, insert: InsertModel, are_pairs: bool):
+        self.params, self._insert, self._are_pairs = params, insert, are_pairs
+        self.index, self.plan, self._cascade = mapper["index"], mapper["plan"], mapper["cascade"]
+        self.reference = self.index.reference
         self._of_thread = threading.local()
 
     @staticmethod
-    def suits(index: SeedIndex, params: MapParams) -> bool:
-        """Whether single reads can be searched so, by the parameters for these; else they are for the batches."""
+    def suits(index: SeedIndex, params: MapParams, are_pairs: bool) -> bool:
+        """Whether reads, or pairs, can be searched so, by the parameters for these; else they are for the batches."""
         # Where ends may be clipped, further places are looked for once more.
         best = not params.exhaustive and index.reference.alt is None
         best &= params.mode != "local" or params.most_hits == 1
+        best &= not are_pairs or (params.mode == "local" and params.pairing and not params.five_prime)
         whole = params.memory is None and not index.parts and not index.converted
         return best and whole and params.min_length is None and params.strand is None
 
-    def places(self, bases: bytes, make: Callable[[tuple[Any, ...]], T]) -> list[T] | None:
-        """What `make` returns of each place, as `_core.one_read.OneRead.hits`; None where a batch must be asked."""
-        if bases.translate(None, LETTERS):
+    def places(self, make: Callable[[tuple[Any, ...]], T], *reads: bytes) -> list[list[T]] | None:
+        """What `make` returns of each place of each read, as `OneRead.hits`; None where a batch must be
+        asked."""
+        if b"".join(reads).translate(None, LETTERS):
             return None
         try:
             search = self._of_thread.search
         except AttributeError:
-            params = self._params
-            ends = compiled_aligner(params, PAIR_BONUS) if params.mode == "local" else None
-            known = given_up(params), UNKNOWN_LIBRARY, (KNOWN, *RULES), ends
-            search = self._of_thread.search = OneRead(*self._made_of, *known)
+            search = self._of_thread.search = self._made()
         try:
-            return search.hits(bases, make)
+            return search.hits(make, *reads)
         except IndexError:  # a batch says what is wrong with the index
             return None
+
+    def _made(self) -> OneRead:
+        index, plan, params, insert = self.index, self.plan, self.params, self._insert
+        kind = PairStages if self._are_pairs else Stages
+        stages = kind(index, None, self._cascade, plan, EXTRA_STRATA, instruction_sets()[0])
+        ends = compiled_aligner(params, PAIR_BONUS) if params.mode == "local" else None
+        most, pairs = params.max_hits, None
+        if self._are_pairs:
+            most, pairs = EVERY_HIT, PairContext.of(self, np.array([1, 2], np.uint8), insert)
+        known = given_up(params), insert.errors
+        adapters = KNOWN, *RULES, SPECIFIC_LENGTH
+        return OneRead(
+            stages,
+            ends,
+            EXTRA_STRATA,
+            most,
+            plan.gaps,
+            index,
+            plan,
+            params,
+            *known,
+            adapters,
+            SPLIT,
+            pairs,
+            MATES,
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -154,6 +154,8 @@ class PairContext:
         without mate rescue.
     missed : float64[MAX_READ_LENGTH + 1, 1 + stages, MISS_ERRORS]
         `SearchPlan.missed_after`.
+    unpaired_phred : float
+        What mates that are not concordant cost.
     """
 
     insert: InsertModel
@@ -162,10 +164,12 @@ class PairContext:
     window_bases: int
     rescuable: U8
     missed: F64
+    unpaired_phred: float
 
     @classmethod
-    def of(cls, context: BatchContext, mate: U8, insert: InsertModel) -> PairContext:
-        """The pairs that `mate` (uint8[n] of the ReadBatch) names."""
+    def of(cls, context: Any, mate: U8, insert: InsertModel) -> PairContext:
+        """The pairs that `mate` (uint8[n] of the ReadBatch) names. Of the BatchContext `plan`, `reference` and `params`
+        are read."""
         plan, reference, is_on = context.plan, context.reference, RESCUES and context.params.mate_rescue
 
         def made() -> PairContext:
@@ -175,7 +179,8 @@ class PairContext:
                 is_on and long_enough(plan, m, window_bases) for m in range(SPECIFIC_LENGTH)
             ]
             borders = np.append(reference.starts - GAP // 2, reference.total)
-            return cls(insert, mate, borders, window_bases, rescuable, plan.missed_after)
+            unpaired = insert.unpaired_phred(plan.n_bases)
+            return cls(insert, mate, borders, window_bases, rescuable, plan.missed_after, unpaired)
 
         return replace(plan.kept("pairs", made, insert, reference, is_on), mate=mate)
 

@@ -83,21 +83,28 @@ class HostBackend:
     def best_places(self, pairs: PairContext | None = None) -> tuple[ReadStates, Grouped]:
         """The places of all reads up to `EXTRA_STRATA` errors above the best, or all within the limits where all are
         wanted, after as many stages as each read needs."""
-        context, stats, plan = self.context, self.stats, self.context.plan
+        context = self.context
         asked = given_up(context.params), EXTRA_STRATA * bool(context.library.damage)
-        made_of = context.index, context.lookup, context.cascade
-        more = plan, EXTRA_STRATA, instruction_sets()[0]
-        with self.checked_index():
+        with self.stages_of(Stages if pairs is None else PairStages) as stages:
             if pairs is None:
-                stages = plan.kept("stages", lambda: Stages(*made_of, *more), *made_of)
                 columns, start, states = stages.search(context, BLOCK, *asked)
             else:
-                of_pairs = plan.kept("pair_stages", lambda: PairStages(*made_of, *more), *made_of)
                 how = RESCUE_PLACES, self.seeds_on_device, BLOCK
-                columns, start, states = of_pairs.search_pairs(context, pairs, *how, *asked)
-                stats.rescued += of_pairs.rescued
-                stats.nanoseconds["pairs"] += of_pairs.pairs_ns
-                stages = of_pairs
+                columns, start, states = stages.search_pairs(context, pairs, *how, *asked)
+        return ReadStates(*states), Grouped(Bands(*columns), start)
+
+    @contextmanager
+    def stages_of(self, kind: type[Any]) -> Iterator[Any]:
+        """The stages of this kind, to search the batch with; what they have done is counted."""
+        context, stats, plan = self.context, self.stats, self.context.plan
+        made_of = context.index, context.lookup, context.cascade
+        more = plan, EXTRA_STRATA, instruction_sets()[0]
+        stages = plan.kept(kind.__name__, lambda: kind(*made_of, *more), *made_of)
+        with self.checked_index():
+            yield stages
+        if kind is PairStages:
+            stats.rescued += stages.rescued
+            stats.nanoseconds["pairs"] += stages.pairs_ns
         occurrences, candidates, scored, calls, *nanoseconds = stages.counts
         stats.occurrences += occurrences
         stats.candidates += candidates
@@ -106,7 +113,6 @@ class HostBackend:
         for stage, spent in zip(("seeds", "candidates", "score"), nanoseconds, strict=True):
             stats.nanoseconds[stage] += spent
         context.cascade.count(np.asarray(stages.funnel).tolist(), stats.funnel)
-        return ReadStates(*states), Grouped(Bands(*columns), start)
 
     @contextmanager
     def checked_index(self) -> Iterator[None]:

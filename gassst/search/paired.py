@@ -25,7 +25,7 @@ def search(backend: HostBackend, pairs: PairContext) -> GlobalResult:
         state, found = backend.best_places(pairs)
         selected = backend.select_best(found, EVERY_HIT)
         limits = EXTRA_STRATA, context.params.max_hits
-    phred = pairs.insert.unpaired_phred(context.plan.n_bases), EDIT_PHRED
+    phred = pairs.unpaired_phred, EDIT_PHRED
     with backend.stats.timed("select"):
         choice = _pair_scoring.choose_pairs(found, selected, context, pairs, *phred, *limits)
     rows, start, proper, wrong, decided = choice

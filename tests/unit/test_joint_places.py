@@ -18,11 +18,11 @@ from rating import UNKEPT
 from gassst._core.mapq import Odds
 from gassst.bands.cpu import CpuExtender
 from gassst.local.align import Aligner
-from gassst.local.mates import PAIR_BONUS, pair_up
+from gassst.local.mates import PAIR_BONUS, RUN
 from gassst.model.params import MAX_READ_LENGTH, MapParams, Scoring
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
-from gassst.search.host import HostBackend
+from gassst.search.host import RESCUE_PLACES, HostBackend
 from gassst.search.paired import EDIT_PHRED
 
 SAME_PLACE = 10  # diagonals within which two alignments are at one place
@@ -150,10 +150,11 @@ def aligner_of(world):
     n = len(world.reads)
     contigs = SimpleNamespace(planes=planes_of(world.reference), starts=STARTS, lengths=SIZES)
     odds = Odds(world.rate, world.bases, 0.5, 1.0, 1e-300)  # no read is unlike its library
+    words = np.full(MAX_READ_LENGTH + 1, WIDTH // 64, np.uint8)
+    plan = SimpleNamespace(kept=UNKEPT.kept, words=words, shift=SHIFT)
     context = SimpleNamespace(
         params=MapParams(scoring=SCORING), lengths=packed.lengths, packed=packed, reference=contigs,
-        library=SimpleNamespace(table=odds), flip=world.flip, digest=world.digest, n=n, shift=SHIFT, plan=UNKEPT,
-        words=np.full(n, WIDTH // 64, np.uint8), lead=np.full(n, LEAD, np.uint32),
+        library=SimpleNamespace(table=odds), flip=world.flip, digest=world.digest, n=n, plan=plan,
     )  # fmt: skip
     handle = CpuExtender(contigs.planes).open_reads(packed)
     return Aligner(HostBackend(context, handle, Stats()))
@@ -291,7 +292,8 @@ def check(seed, seen):
     pairs = SimpleNamespace(mate=world.mate, insert=world.insert, borders=BORDERS, rescuable=world.rescuable)
     compiled = aligner.compiled
     compiled.know(places.rows, primary.hits, primary.rows)
-    beside, weights = pair_up(aligner, pairs, world.decided.view(np.uint8))
+    how = PAIR_BONUS, EDIT_PHRED, RESCUE_PLACES, RUN
+    beside, weights = compiled.pair_up(pairs, world.decided.view(np.uint8), *how)
     all_places, after = Places.of(compiled.places), Lines.of(*compiled.lines())
     read = all_places.read
     joined, strands = [], defaultdict(lambda: None)

@@ -240,6 +240,51 @@ def test_one_pair_has_the_places_that_it_has_among_others(small_index, pairs, mo
     assert sum(one[0].is_proper_pair for one, _ in found if one) > 30
 
 
+PAIR_OPTIONS = {
+    "default": {},
+    "sensitivity 4": {"sensitivity": 4},
+    "rf": {"orientation": "rf"},
+    "-T": {"scoring": Scoring(min_score=60)},
+    "not paired": {"pairing": False},
+    "5' end first": {"five_prime": True},
+    "three hits": {"max_hits": 3},
+}
+
+
+@pytest.mark.parametrize("options", PAIR_OPTIONS.values(), ids=PAIR_OPTIONS.keys())
+def test_one_pair_in_repeats_has_the_places_that_it_has_among_others(tandem_index, tandem_genome, options):
+    """Mates in copies, across the ends of contigs, with masked and random bases, cut at an adapter, or too short."""
+    rng = np.random.default_rng(9)
+    pairs = []
+    for _ in range(120):
+        length, size = int(rng.choice([36, 100, 150])), int(rng.integers(120, 400))
+        at = int(rng.integers(-20, len(tandem_genome) - 90))
+        fragment = tandem_genome[max(at, 0) : at + size]
+        mates = [fragment, bf.reverse_complement(fragment)]
+        mates = [bf.mutate(rng, mate, int(rng.choice([0, 1, 4, 30]))) for mate in mates]
+        if rng.random() < 0.2:  # a further part
+            mates[0] = mates[0][:60] + tandem_genome[(there := int(rng.integers(9_000))) : there + 90]
+        mates = [(mate + b"AGATCGGAAGAGCACACGTC")[:length] for mate in mates]
+        if rng.random() < 0.1:
+            mates[1] = bf.random_bases(rng, length)
+        mates[0] = mates[0][:15] if rng.random() < 0.02 else mates[0][:9] + b"N" + mates[0][10:].lower()
+        pairs.append((mates[0].decode(), mates[1].decode()))
+    mapper = gassst.Mapper(tandem_index, device="none", insert=(250.0, 30.0), **options)
+    expected = hits_by_record(mapper.map(*zip(*pairs, strict=True)))
+    assert [hits for pair in pairs for hits in mapper.map_pair(*pair)] == expected
+    assert sum(map(bool, expected)) > 100
+
+
+def test_pairs_with_errors_and_short_clipped_ends_need_no_batch(small_index, pairs, monkeypatch):
+    mapper = gassst.Mapper(small_index, device="none", insert=(300.0, 20.0))
+    expected = hits_by_record(mapper.map(*zip(*pairs, strict=True)))
+    clear = [i for i in range(len(pairs)) if i % 9]
+    batch, asked = BatchMapper.map_batch, []
+    monkeypatch.setattr(BatchMapper, "map_batch", lambda *args: asked.append(1) or batch(*args))
+    assert [mapper.map_pair(*pairs[i]) for i in clear] == [tuple(expected[2 * i : 2 * i + 2]) for i in clear]
+    assert len(asked) < 5
+
+
 # --- columns ----------------------------------------------------------------------------------------------------
 
 

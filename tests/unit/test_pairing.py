@@ -15,6 +15,7 @@ from gassst._core import pair_scoring as _pair_scoring
 from gassst._core.local_aligner import BandsInWindows
 from gassst._core.mapq import Odds
 from gassst.model.layouts import READ_SUMMARY
+from gassst.model.params import MapParams
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
 
 CASES = [(orientation, seed) for orientation in ORIENTATIONS for seed in range(4)]
@@ -42,6 +43,13 @@ def plane_rows(codes):
     codes = np.r_[codes, np.zeros(-len(codes) % 64, codes.dtype)].reshape(-1, 64)
     bits = np.stack([codes & 1, codes >> 1 & 1, codes >> 2], axis=1).astype(np.uint64)
     return (bits << np.arange(64, dtype=np.uint64)).sum(axis=2, dtype=np.uint64)
+
+
+def contigs_of(codes):
+    """A reference of one contig."""
+    return SimpleNamespace(
+        planes=plane_rows(codes), starts=np.zeros(1, np.int64), lengths=np.array([len(codes)])
+    )
 
 
 @pytest.mark.parametrize("run", [8, 9, 12])
@@ -76,10 +84,8 @@ def test_bands_in_windows_that_have_bases_in_a_row(run):
     lead = 32 * words.astype(np.uint32) - 16
     context = SimpleNamespace(
         packed=packed,
-        reference=SimpleNamespace(planes=plane_rows(reference)),
-        shift=shift,
-        lead=lead,
-        words=words,
+        reference=contigs_of(reference),
+        params=MapParams(),
     )
     windows = np.stack(
         [places - rng.integers(0, 500, n), places + rng.integers(0, 300, n), rng.random(n) < 0.2]
@@ -112,14 +118,16 @@ def test_bands_in_windows_that_have_bases_in_a_row(run):
                     expected.append((2 * r + strand, begin, 64 * int(words[r])))
                     break
     windows = [(2 * r + int(strand), int(low), int(high)) for r, (low, high, strand) in enumerate(windows.T)]
-    bands = BandsInWindows(context, most, run)
-    assert bands.found_in(windows) == expected
+    by_length = np.zeros(151, np.uint8)
+    by_length[lengths] = words
+    bands = BandsInWindows(by_length, shift, most, run)
+    assert bands.found_in(context, windows) == expected
     assert expected
     # A read may have several windows, in any order.
     some = expected[0][0] >> 1, expected[-1][0] >> 1
     again = some[1], some[0], 3, some[1]
     of_read = [[band for band in expected if band[0] >> 1 == r] for r in again]
-    assert bands.found_in([windows[r] for r in again]) == sum(of_read, [])
+    assert bands.found_in(context, [windows[r] for r in again]) == sum(of_read, [])
     assert sum(map(bool, of_read)) >= 3
 
 
@@ -136,13 +144,11 @@ def test_what_lies_behind_a_read_is_no_base_of_it():
     )
     context = SimpleNamespace(
         packed=packed,
-        reference=SimpleNamespace(planes=plane_rows(reference)),
-        shift=5,
-        lead=np.array([16], np.uint32),
-        words=np.ones(1, np.uint8),
+        reference=contigs_of(reference),
+        params=MapParams(),
     )
     for run, bands in ((8, 1), (9, 0)):
-        assert len(BandsInWindows(context, 8, run).found_in([(0, 96, 127)])) == bands
+        assert len(BandsInWindows(np.ones(9, np.uint8), 5, 8, run).found_in(context, [(0, 96, 127)])) == bands
 
 
 # --- choose ----------------------------------------------------------------------------------------------------

@@ -1,0 +1,479 @@
+"""From packed reads to what is reported of them: of a batch of pairs, or of one read or pair for callers that wait for it.
+
+Stages of seeds find the places of whole reads. One of each read is chosen, or of two mates together, and rated. Where
+ends may be clipped, places are then compared by score, and mates are placed beside each other (`LocalAligner`).
+
+A read has the places that it has in any batch, as the same calls find them. The batches have to say what becomes of
+reads that are cut at an adapter, or of which dense seeds are to be looked up.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free
+from libc.string cimport memset
+
+from gassst._core cimport alignments, local_aligner, stages as _stages
+from gassst._core.alignments cimport Traces
+from gassst._core.banded cimport bands_at
+from gassst._core.cigar cimport cigar_length, cigar_op, cigar_span
+from gassst._core.clock cimport now
+from gassst._core.contigs cimport contigs_before
+from gassst._core.costs cimport costs_of
+from gassst._core.layouts cimport NO_SCORE, hit_t, rating_t, read_summary_t
+from gassst._core.local_aligner cimport CIGARS, REPORTED, LocalAligner, row_t, seen_densely, told_t
+from gassst._core.local_places cimport MOST_SCORED, keep_known, known_of, known_t
+from gassst._core.mapq cimport Rater, coverage_t, over_t
+from gassst._core.mate_hits cimport flag_pair
+from gassst._core.orientation cimport windows_of, windows_t
+from gassst._core.pair_scoring cimport PairChooser, choice_t
+from gassst._core.planes cimport planes_t
+from gassst._core.read_through cimport adapters_of, adapters_t, find_ends
+from gassst._core.rooms cimport array_of, enlarged, room_t
+from gassst._core.sam_flags cimport NOT_PRIMARY, PROPER_PAIR, REVERSE, SECONDARY, SUPPLEMENTARY, UNMAPPED
+from gassst._core.seeds cimport orient_read, reads_t
+from gassst._core.selection cimport place_t, select_places, sought_t
+from gassst._core.stages cimport Stages, states_t
+from gassst.model.params import MIN_READ_LENGTH
+
+cdef extern from "pack.h" nogil:
+    void pack_read(const uint8_t *bases, const uint8_t *end, uint32_t length, uint64_t *rows, int portable,
+                   int conversion)
+
+cdef enum:  # what memory is for
+    PLACES, STARTS, ROWS, SORTING, SUMMARY, RATED, MARKS, WRONG, WHOLES, GIVEN, JOINED, PLANES, HITS, N_ROOMS
+
+
+cdef class ReadSearch:
+    """Places reads, single or in pairs, for the thread that it belongs to. Its memory is used again.
+
+    Parameters
+    ----------
+    stages : Stages
+        `PairStages` for pairs.
+    ends : LocalAligner or None
+        None: whole reads are aligned, by others.
+    margin : int
+        Errors beyond the best place with which others are kept.
+    max_hits : int
+        Most places of a read.
+    gaps : int
+        Most gap bases of an alignment that the stages cannot miss.
+
+    Attributes
+    ----------
+    capped, select_ns, local_ns : int
+        Of the last batch: reads of which a seed was passed over; how long it took to choose among places, and all that
+        came then.
+    """
+
+    cdef readonly Stages stages
+    cdef readonly LocalAligner ends
+    cdef Rater rater
+    cdef PairChooser chooser
+    cdef object made_of, kept
+    cdef int64_t gaps
+    cdef int margin
+    cdef uint32_t max_hits
+    cdef bint stay, together
+    cdef double window
+    cdef const uint8_t *mate
+    cdef const uint64_t *digest
+    cdef room_t rooms[N_ROOMS]
+    # What was found: of each read its places begin at `start`, and their rows, the chosen one first, there, too.
+    cdef place_t *places
+    cdef int64_t *start
+    cdef int64_t *rows
+    cdef read_summary_t *summary
+    cdef rating_t *rated
+    cdef uint8_t *proper
+    cdef readonly int64_t capped, select_ns, local_ns
+
+    def __cinit__(self, Stages stages not None, LocalAligner ends, int margin, uint32_t max_hits, int64_t gaps, *_):
+        memset(self.rooms, 0, sizeof(self.rooms))
+        self.stages, self.ends, self.margin, self.max_hits, self.gaps = stages, ends, margin, max_hits, gaps
+
+    def __dealloc__(self):
+        for i in range(N_ROOMS):
+            free(self.rooms[i].p)
+
+    cdef int prepare_pairs(self, pairs, tuple mates) except -1:
+        """Say how mates lie (search.context.PairContext), and `mates` as for `place`."""
+        made_of = pairs.insert, pairs.borders, self.rater
+        if self.made_of is None or any([a is not b for a, b in zip(made_of, self.made_of)]):
+            edit_phred, worth, most, run, self.together = mates
+            self.chooser = PairChooser(pairs, pairs.unpaired_phred, edit_phred)
+            self.ends.prepare_pairs(pairs, self.rater.odds, self.stages.words, self.stages.shift, worth, edit_phred, most, run)
+            self.window, self.made_of = pairs.window_bases, made_of
+        return 0
+
+    def place(self, context, pairs, device, uint32_t block, double given_up, bint stay,
+              tuple mates):
+        """Find the places of a batch of pairs, which `ends` has open, and the best alignment of each read alone.
+
+        Parameters
+        ----------
+        context : search.context.BatchContext
+        pairs : search.context.PairContext
+        device, block, given_up
+            As `PairStages.search_pairs` takes them.
+        stay : bool
+            Whether the likeliest place stays although another one scores more.
+        mates : tuple
+            Phred of an error; score that a mate beside adds; buckets of the widest window, and places of a read that is a
+            guide to its mate; bases in a row that are equal in a band; whether mates are placed together.
+
+        Returns
+        -------
+        uint32[a]
+            Reads to look up once more.
+        """
+        cdef const uint8_t[::1] mate = pairs.mate, conversions = context.packed.conversions
+        cdef const uint64_t[::1] digest = context.digest
+        cdef Py_ssize_t a = 0, i
+        cdef int64_t began
+        cdef bint on_device = device is not None
+        self.rater, self.stay, self.capped = context.rater, stay, 0
+        self.prepare_pairs(pairs, mates)
+        self.kept = context, pairs, self.stages.open(context, given_up, self.margin if stay else 0)
+        self.stages.open_pairs(pairs, mates[2], device)
+        if self.stages.reads.n == 0:
+            return np.empty(0, np.uint32)
+        self.digest, self.mate = &digest[0], &mate[0]
+        self.ends.open_pairs(self.mate, &conversions[0] if conversions.shape[0] else NULL)
+        with nogil:
+            self.stages.run(block if not on_device else <uint32_t>self.stages.reads.n)
+            self.choose()
+            began = now()
+            a = self.know()
+            self.local_ns = now() - began
+            for i in range(self.stages.reads.n):
+                self.capped += self.stages.states.capped[i] > 0
+        return array_of(self.ends.rooms[local_aligner.ROWS].p, a, np.uint32)
+
+    def report(self, const uint32_t[::1] reseeded, passed_over, seeds, bint split):
+        """Choose what is reported of each read, and rate it; `ends` has it then. As `LocalAligner.report`."""
+        cdef const double[::1] bases
+        cdef const int64_t[::1] first, end
+        cdef uint64_t length, stride
+        cdef const over_t *over
+        cdef int64_t began = now()
+        bases, first, end = passed_over or (None, None, None)
+        length, stride = seeds
+        if self.stages.reads.n:
+            over = seen_densely(self.ends, reseeded, bases, first, end)
+            with nogil:
+                self.report_all(over, length, stride, split)
+        self.local_ns += now() - began
+        self.kept = None
+
+    cdef int choose(self) except -1 nogil:
+        """Choose a place of each read, or of two mates together, and rate it as that of a whole read."""
+        cdef const reads_t *reads = &self.stages.reads
+        cdef Py_ssize_t n = reads.n, r, i, side, s
+        cdef int64_t began = now(), row
+        cdef uint8_t *decided
+        cdef double *wrong
+        cdef choice_t choice
+        cdef const place_t *place
+        cdef sought_t sought
+        self.summary = <read_summary_t *>enlarged(&self.rooms[SUMMARY], n * sizeof(read_summary_t))
+        self.rated = <rating_t *>enlarged(&self.rooms[RATED], n * sizeof(rating_t))
+        self.proper = <uint8_t *>enlarged(&self.rooms[MARKS], 2 * n)
+        decided, wrong = self.proper + n, <double *>enlarged(&self.rooms[WRONG], n * sizeof(double))
+        memset(self.proper, 0, 2 * n)
+        group_places(self)
+        for r in range(n):
+            sought = sought_t(reads.lengths[r], reads.flip[r], self.digest[r], self.margin, self.max_hits)
+            select_places(self.places + self.start[r], self.start[r + 1] - self.start[r], &sought, &self.rooms[SORTING],
+                          &self.summary[r], self.rows + self.start[r])
+        for r in range(n - 1 if self.mate != NULL else 0):
+            if self.mate[r] != 1 or self.summary[r].n_reported == 0 or self.summary[r + 1].n_reported == 0:
+                continue
+            for side in range(2):
+                s = r + side
+                self.chooser.open(<int>side, reads.lengths[s], reads.flip[s])
+                for i in range(self.summary[s].n_reported):
+                    place = self.places + self.start[s] + self.rows[self.start[s] + i]
+                    self.chooser.add(<int>side, place.read_strand, place.first + place.end + reads.lengths[s], place.edits)
+                self.chooser.mates[side].odds = self.rater.odds.of_one(self.chooser.mates[side].best, reads.lengths[s])
+            self.chooser.choose(self.digest[r] + self.digest[r + 1], &choice)
+            for side in range(2):
+                s = r + side
+                decided[s], self.proper[s], wrong[s] = 1, choice.concordant, choice.wrong[side]
+                i = self.start[s] + choice.place[side]
+                row = self.rows[i]
+                self.rows[i], self.rows[self.start[s]] = self.rows[self.start[s]], row
+        self.rater.rate_wholes(self.summary, reads, &self.stages.states, wrong if self.mate != NULL else NULL, self.mate,
+                               decided if self.mate != NULL else NULL, self.window, self.rated)
+        self.select_ns = now() - began
+        return 0
+
+    cdef Py_ssize_t know(self) except -1 nogil:
+        """Know the places of each read by score; returns how many reads are to be looked up once more, in ROWS of `ends`."""
+        cdef Py_ssize_t n = self.stages.reads.n, r, i, kept, k = 0
+        cdef known_t known[MOST_SCORED]
+        cdef place_t *whole = <place_t *>enlarged(&self.rooms[WHOLES], self.start[n] * sizeof(place_t))
+        cdef uint8_t *given = <uint8_t *>enlarged(&self.rooms[GIVEN], self.start[n])
+        cdef const place_t *place
+        cdef int64_t chosen
+        for r in range(n):
+            if self.summary[r].n_reported == 0:
+                continue
+            kept, chosen = 0, self.start[r] + self.rows[self.start[r]]
+            for i in range(self.start[r], self.start[r + 1]):
+                place = &self.places[i]
+                if place.edits <= self.places[chosen].edits + self.ends.worse:
+                    kept = keep_known(known, kept, known_of(place.read_strand, place.first, place.end, place.edits,
+                                                            self.stages.reads.flip[r], i, i == chosen))
+            for i in range(kept):
+                whole[k], given[k] = self.places[known[i].row], known[i].row == chosen
+                k += 1
+        return self.ends.know_wholes(whole, given, k, self.stay, self.gaps)
+
+    cdef int report_all(self, const over_t *over, uint64_t seed_length, uint64_t stride, bint split) except -1 nogil:
+        """As `report`, of reads that were looked up `over` again."""
+        cdef told_t told
+        cdef coverage_t seen
+        cdef uint8_t *decided
+        cdef uint32_t *joined
+        cdef double *wrong
+        memset(&told, 0, sizeof(told))
+        told.summary, told.rated, told.proper = self.summary, self.rated, self.proper
+        if self.mate != NULL:
+            decided = self.proper + self.ends.n  # those of whole reads have served
+            wrong, told.window, told.mate = <double *>self.rooms[WRONG].p, self.window, self.mate
+            joined = <uint32_t *>enlarged(&self.rooms[JOINED], self.ends.n * sizeof(uint32_t))
+            self.ends.decide(self.summary, self.proper, self.mate, self.margin, decided)
+            if self.together:
+                told.n_joined = self.ends.join(decided, joined, wrong)
+            told.decided, told.joined, told.wrong = decided, joined, wrong
+        seen = coverage_t(self.stages.states, over, self.ends.ground.costs.match,
+                          self.ends.ground.costs.match + self.ends.ground.costs.mismatch, <int>self.ends.much_clipped,
+                          seed_length, stride)
+        return self.ends.rate(self.rater, &told, &seen, split)
+
+
+cdef int group_places(ReadSearch self) except -1 nogil:
+    """The places that the stages have found, read by read, of each as they were found."""
+    cdef const place_t *places = <const place_t *>self.stages.rooms[_stages.PLACES].p
+    cdef Py_ssize_t n = self.stages.n_places, i, r
+    cdef int64_t *start = <int64_t *>enlarged(&self.rooms[STARTS], (self.stages.reads.n + 2) * sizeof(int64_t))
+    self.places = <place_t *>enlarged(&self.rooms[PLACES], n * sizeof(place_t))
+    self.rows = <int64_t *>enlarged(&self.rooms[ROWS], n * sizeof(int64_t))
+    self.start = start
+    memset(start, 0, (self.stages.reads.n + 2) * sizeof(int64_t))
+    for i in range(n):
+        start[(places[i].read_strand >> 1) + 2] += 1
+    for r in range(2, self.stages.reads.n + 2):
+        start[r] += start[r - 1]
+    for i in range(n):  # start[r + 1] becomes the end of the places of read r
+        r = places[i].read_strand >> 1
+        self.places[start[r + 1]] = places[i]
+        start[r + 1] += 1
+    return 0
+
+
+cdef tuple fields_of(const hit_t *hit, const uint32_t *cigars, const int64_t *starts, Py_ssize_t n_contigs, names):
+    """The fields of a `hits.Hit`."""
+    cdef const uint32_t *runs = cigars + hit.cigar_start
+    cdef Py_ssize_t contig = contigs_before(starts, n_contigs, hit.position) - 1
+    cdef int64_t start = hit.position - starts[contig]
+    cigar = tuple([(cigar_op(runs[j]), cigar_length(runs[j])) for j in range(hit.cigar_runs)])
+    return (names[contig], start, start + cigar_span(runs, hit.cigar_runs), "-" if hit.flag & REVERSE else "+", hit.mapq,
+            cigar, hit.edits, hit.score, not hit.flag & NOT_PRIMARY, bool(hit.flag & SUPPLEMENTARY),
+            bool(hit.flag & PROPER_PAIR), "", "")
+
+
+def hits_of(Py_ssize_t n, const hit_t[::1] hits, const uint32_t[::1] cigars, reference, make):
+    """What `make` returns of the places of each of n reads, as `OneRead.hits`, from the rows of a batch (HIT[h])."""
+    cdef const int64_t[::1] starts = reference.starts
+    cdef Py_ssize_t i
+    found = [[] for _ in range(n)]
+    for i in range(hits.shape[0]):
+        if not hits[i].flag & UNMAPPED:
+            found[hits[i].read].append(
+                make(fields_of(&hits[i], &cigars[0], &starts[0], starts.shape[0], reference.names)))
+    return found
+
+
+cdef class OneRead(ReadSearch):
+    """Finds the places of one read or pair at a time, for the thread that it belongs to.
+
+    Parameters
+    ----------
+    stages, ends, margin, max_hits, gaps
+        Those of `ReadSearch`.
+    index : seeding.seed_index.SeedIndex
+        Its arrays, and those of `plan`, are read where they are.
+    plan : seeding.plan.SearchPlan
+    params : model.params.MapParams
+        Of single reads, or of pairs.
+    given_up : float
+        As `Stages.search` takes it.
+    library : pairing.error_rate.ErrorRate
+    adapters : tuple
+        Codes of the known ones, uint8[a, b], `reads.adapters.RULES`, and bases of the shortest fragment.
+    split : bool
+        Whether reads are split into parts.
+    pairs : search.context.PairContext or None
+        How mates lie, of pairs: `mate` is that of one.
+    mates : tuple
+        As `ReadSearch.place` takes it.
+    """
+
+    cdef object plan
+    cdef list names
+    cdef bint has_circles, split
+    cdef int longest
+    cdef const uint8_t[:, ::1] adapter_codes
+    cdef adapters_t adapters
+    cdef const uint8_t[::1] known_length, mate_array
+    cdef windows_t windows
+    # The read at hand, or both mates.
+    cdef Py_ssize_t n
+    cdef uint32_t[2] length, row
+    cdef uint8_t[2] flip, looked, passed_over
+    cdef uint16_t[2] best, limit, complete, planned, fragment
+    cdef uint64_t[2] digests
+    cdef over_t[2] over
+    # What it needs, kept for the next one.
+    cdef Traces traces
+    # What was found.
+    cdef hit_t *found
+    cdef const uint32_t *cigars
+
+    def __cinit__(self, Stages stages, LocalAligner ends, int margin, uint32_t max_hits, int64_t gaps, index, plan, params,
+                  double given_up, library, adapters, bint split, pairs, mates):
+        self.plan, self.names, self.split = plan, list(index.reference.names), split
+        self.known_length, self.longest = plan.known_lengths.view(np.uint8), params.longest_read
+        self.rater = plan.rater(library)
+        self.adapter_codes, first_part, shortest, bases_an_error, earliest = adapters
+        self.adapters = adapters_of(self.adapter_codes, first_part, shortest, bases_an_error, earliest)
+        self.traces = Traces(index)
+        self.traces.kernels, self.traces.rater = stages.kernels, self.rater
+        stages.given_up, self.has_circles = given_up, index.reference.circular is not None
+        self.digest, self.n = &self.digests[0], 1
+        if ends is not None:
+            ends.ground.reference, ends.ground.contigs = stages.reference, self.traces.contigs
+            ends.ground.costs, ends.kernels = costs_of(params.scoring), stages.kernels
+            ends.flip, ends.digest = &self.flip[0], self.digest
+        if pairs is not None:
+            self.prepare_pairs(pairs, mates)
+            stages.open_pairs(pairs, mates[2], None)
+            self.windows, self.mate_array, self.n = windows_of(pairs.insert), pairs.mate, 2
+            self.mate = &self.mate_array[0]
+
+    def hits(self, make, const uint8_t[::1] bases not None, const uint8_t[::1] others=None):
+        """The places of a read, or of the mates of a pair, the primary one of each first.
+
+        Parameters
+        ----------
+        make : callable
+            Called for each place, with a tuple of the fields of `hits.Hit`.
+        bases, others : uint8[m]
+            Letters, as `reads.pack` takes them; those of the last mate.
+
+        Returns
+        -------
+        list or None
+            A list for each read, of what `make` has returned. None: the batches have to say what becomes of the read or
+            pair, as one is too short or too long for a search, has an adapter, needs dense seeds, or has a candidate
+            outside the reference.
+        """
+        cdef Py_ssize_t n, i
+        self.length[0], self.length[1] = <uint32_t>bases.shape[0], <uint32_t>(0 if others is None else others.shape[0])
+        for i in range(self.n):
+            if not MIN_READ_LENGTH <= self.length[i] <= self.longest:
+                return None
+            if not self.known_length[self.length[i]]:
+                self.plan.prepare(np.array([self.length[i]], np.uint32))
+        with nogil:
+            self.begin(&bases[0], NULL if self.n < 2 else &others[0])
+            n = -1 if self.ends is not None and self.is_cut() else self.find()
+        if n < 0:
+            return None
+        found = [[] for _ in range(self.n)]
+        for i in range(n):
+            found[self.found[i].read].append(
+                make(fields_of(&self.found[i], self.cigars, &self.traces.starts[0], self.traces.contigs.n, self.names)))
+        return found
+
+    cdef int begin(self, const uint8_t *bases, const uint8_t *others) except -1 nogil:
+        cdef uint32_t rows = 0, m
+        cdef Py_ssize_t i
+        cdef uint64_t *planes
+        for i in range(self.n):
+            self.row[i] = rows
+            rows += 2 * ((self.length[i] + 63) >> 6)
+        planes = <uint64_t *>enlarged(&self.rooms[PLANES], 3 * (rows + 1) * sizeof(uint64_t))
+        memset(&planes[3 * rows], 0, 3 * sizeof(uint64_t))  # seeds at the end of the last row are read beyond it
+        cdef reads_t reads = reads_t(planes_t(planes, rows + 1), &self.row[0], &self.length[0], &self.flip[0], NULL, self.n)
+        cdef states_t states = states_t(&self.best[0], &self.limit[0], &self.complete[0], &self.planned[0], &self.looked[0],
+                                        &self.passed_over[0])
+        for i in range(self.n):
+            m = self.length[i]
+            pack_read(others if i else bases, (others if i else bases) + m, m, planes + 3 * self.row[i], 0, 0)
+            self.flip[i] = orient_read(planes + 3 * self.row[i], m, &self.digests[i])
+            self.best[i], self.limit[i], self.complete[i], self.planned[i] = NO_SCORE, self.stages.errors[m], 0, 0
+            self.looked[i] = self.passed_over[i] = 0
+        self.stages.open_reads(&reads, &states)
+        self.traces.reads = reads
+        if self.ends is not None:
+            self.ends.ground.reads, self.ends.ground.plane_start = reads.planes, reads.plane_start
+            self.ends.ground.lengths, self.ends.n, self.ends.n_runs = reads.lengths, self.n, 0
+            self.ends.batch = bands_at(&self.stages.reference, &reads, NULL, NULL, 0)
+            if self.n > 1:
+                self.ends.open_pairs(self.mate, NULL)
+        return 0
+
+    cdef bint is_cut(self) noexcept nogil:
+        """Whether a fragment ends before its read does."""
+        find_ends(self.stages.reads.planes, &self.row[0], &self.length[0], self.n, &self.adapters, self.mate,
+                  &self.fragment[0])
+        return self.fragment[0] or self.n > 1 and self.fragment[1]
+
+    cdef Py_ssize_t find(self) except? -1 nogil:
+        """Search, choose among the places, and align them. Returns how many are `found`; -1: a batch is needed."""
+        cdef Py_ssize_t i
+        cdef row_t **row
+        cdef Py_ssize_t[2] primary
+        self.stages.run_block(0, <uint32_t>self.n)
+        self.choose()
+        if self.ends is None:
+            return self.align() if self.summary.n_reported else 0
+        if self.know():
+            return -1
+        self.report_all(&self.over[0], 0, 0, self.split)
+        row = <row_t **>self.ends.rooms[REPORTED].p
+        self.cigars = <const uint32_t *>self.ends.rooms[CIGARS].p
+        self.found = <hit_t *>enlarged(&self.rooms[HITS], self.ends.n_reported * sizeof(hit_t))
+        primary[0] = primary[1] = -1
+        for i in range(self.ends.n_reported):
+            self.found[i] = row[i].hit
+            if row[i].hit.part == 0:
+                primary[row[i].hit.read] = i
+            if self.has_circles and row[i].hit.cigar_runs > 1:  # a clipped end may lie behind the origin
+                return -1
+        if self.n == 1:
+            return self.ends.n_reported if primary[0] >= 0 else -1
+        if primary[0] >= 0 and primary[1] >= 0:
+            for i in range(self.windows.n):
+                flag_pair(&self.found[primary[0]], &self.found[primary[1]], self.cigars, self.traces.starts,
+                          &self.windows.each[i])
+        return self.ends.n_reported
+
+    cdef Py_ssize_t align(self) except -1 nogil:
+        """The alignments of the whole read at the reported places."""
+        cdef Py_ssize_t n = self.summary.n_reported, i
+        cdef place_t *chosen = <place_t *>enlarged(&self.rooms[WHOLES], n * sizeof(place_t))
+        for i in range(n):
+            chosen[i] = self.places[self.rows[i]]
+        self.traces.n_runs = 0
+        self.traces.align(chosen, n, False)
+        self.found = self.traces.finish(chosen, n)
+        self.found.mapq = self.traces.rate(self.rated, self.found, self.summary.best)
+        for i in range(1, n):
+            self.found[i].flag |= SECONDARY
+        self.cigars = <const uint32_t *>self.traces.rooms[alignments.CIGARS].p
+        return n

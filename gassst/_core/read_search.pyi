@@ -1,0 +1,65 @@
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from typing_extensions import Buffer
+
+from gassst._core.local_aligner import LocalAligner
+from gassst._core.stages import Stages
+from gassst.local.reseed import PassedOver
+from gassst.model.array_types import U32
+
+_T = TypeVar("_T")
+
+def hits_of(
+    n: int, hits: Any, cigars: Any, reference: Any, make: Callable[[tuple[Any, ...]], _T]
+) -> list[list[_T]]: ...
+
+class ReadSearch:
+    def __init__(
+        self, stages: Stages, ends: LocalAligner | None, margin: int, max_hits: int, gaps: int, *more: Any
+    ) -> None: ...
+    @property
+    def stages(self) -> Stages: ...
+    @property
+    def ends(self) -> LocalAligner | None: ...
+    @property
+    def capped(self) -> int: ...
+    @property
+    def select_ns(self) -> int: ...
+    @property
+    def local_ns(self) -> int: ...
+    def place(
+        self,
+        context: Any,
+        pairs: Any,
+        device: Any,
+        block: int,
+        given_up: float,
+        stay: bool,
+        mates: tuple[Any, ...],
+    ) -> U32: ...
+    def report(
+        self, reseeded: U32, passed_over: PassedOver | None, seeds: tuple[int, int], split: bool
+    ) -> None: ...
+
+class OneRead(ReadSearch):
+    def __init__(
+        self,
+        stages: Stages,
+        ends: LocalAligner | None,
+        margin: int,
+        max_hits: int,
+        gaps: int,
+        index: Any,
+        plan: Any,
+        params: Any,
+        given_up: float,
+        library: Any,
+        adapters: tuple[Any, ...],
+        split: bool,
+        pairs: Any,
+        mates: tuple[Any, ...],
+    ) -> None: ...
+    def hits(
+        self, make: Callable[[tuple[Any, ...]], _T], bases: Buffer, others: Buffer | None = None
+    ) -> list[list[_T]] | None: ...
