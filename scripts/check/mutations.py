@@ -309,12 +309,12 @@ MUTATIONS = [
         "tests/unit/test_proper.py",
     ),
     Mutation(
-        "pairing: the longest proper template is not proper", PROPER_PAIRS,
-        "w.low <= template <= w.high and not", "w.low <= template < w.high and not", "tests/unit/test_proper.py",
+        "pairing: the longest proper template is not proper", "gassst/_core/mate_hits.pxd",
+        "cigars, w) <= w.high:", "cigars, w) < w.high:", "tests/unit/test_proper.py",
     ),
     Mutation(
         "pairing: a mate is decided alone", LOCAL_ALIGNER,
-        "proper[r] and stays[r] and stays[partner_of(&mate[0], <uint32_t>r)]", "proper[r] and stays[r]", PAIR_QUALITY,
+        "proper[r] and stays[r] and stays[partner_of(mate, <uint32_t>r)]", "proper[r] and stays[r]", PAIR_QUALITY,
     ),
     Mutation(
         "pairing: the chance of a mate with several places is its own", MAPQ,
