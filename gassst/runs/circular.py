@@ -1,9 +1,9 @@
 """Reads and pairs over the origin of circular contigs.
 
-The search takes every contig as a line, so what it leaves unmapped, or clipped where a circular contig ends, is mapped
-again: to the last and the first bases of these contigs, as one sequence. An alignment over the origin is cut there into
-two parts. Mates on both sides of the origin are a proper pair if their template, counted over the origin, fits the
-library.
+The search takes every contig as a line, so what it leaves unmapped, or places with errors or clipped bases, is mapped
+again: to the last and the first bases of these contigs, as one sequence. An alignment over the origin that scores more
+is cut there into two parts. Mates on both sides of the origin are a proper pair if their template, counted over the
+origin, fits the library.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     """A row, and its runs: operation and size."""
 
 LEAST_BASES = 5
-"""Of a clipped end that is mapped again: one in a thousand has as many by chance."""
+"""Worth of bases by which an alignment over an origin is better: one in a thousand has as many by chance."""
 FLANK = 1024
 """Bases on each side of an origin. Of longer reads the search finds both parts; whole ones over an origin are lost."""
 LEFT, RIGHT = 0, 1
@@ -77,22 +77,19 @@ class _Ends:
         self.lengths = reference.lengths[self.contig]
         counts = (hits["flag"] & (UNMAPPED | SECONDARY) == 0) & self.on_circle
         left = np.stack([self.begin, self.lengths - self.begin - self.spans])
-        self.reaches, self.is_near = counts & (left == 0), counts & (left < LEAST_SCORE)
+        self.is_near = counts & (left < LEAST_SCORE)
 
-    def open(self) -> dict[int, int]:
-        """The row of each read that is mapped again: unmapped, or with clipped bases or errors where a circle ends."""
-        hits, cigars = self.result.hits, self.result.cigars
-        unmapped = np.flatnonzero(hits["flag"] & UNMAPPED)
-        found = dict(zip(self.reads[unmapped].tolist(), unmapped.tolist(), strict=True))
-        for side in (LEFT, RIGHT):
-            rows = np.flatnonzero(self.is_near[side] & is_primary(hits))
-            runs = cigars[hits["cigar_start"][rows] + side * (hits["cigar_runs"][rows] - np.uint32(1))]
-            is_clipped = (runs & 15 == SOFT_CLIP) & (runs >> 4 >= LEAST_BASES)
-            is_wrong = (runs & 15 != SOFT_CLIP) & self.reaches[side, rows] & (hits["edits"][rows] > 0)
-            for row in rows[is_clipped | is_wrong].tolist():
-                if self.other_part(side, row) is None:
-                    found[int(self.reads[row])] = row
-        return dict(sorted(found.items()))
+    def open(self, most: np.ndarray) -> dict[int, int]:
+        """The row of each read that is mapped again: unmapped, or placed with a lower score than it may have (`most`,
+        int64[n]) and not yet over an origin."""
+        hits = self.result.hits
+        rows = np.flatnonzero(is_primary(hits))
+        rows = rows[(hits["flag"][rows] & UNMAPPED > 0) | (hits["score"][rows] <= most[self.reads[rows]])]
+        found = dict(zip(self.reads[rows].tolist(), rows.tolist(), strict=True))
+        for side, row in np.argwhere(self.is_near).tolist():
+            if found.get(int(self.reads[row])) == row and self.other_part(side, row) is not None:
+                del found[int(self.reads[row])]
+        return found
 
     def other_part(self, side: int, row: int) -> int | None:
         """The row of the same read that goes on at the other end of the contig."""
@@ -171,7 +168,9 @@ class _Origins:
     def with_parts(self, batch: ReadBatch, result: BatchResult, stats: Stats) -> BatchResult:
         """The result with the parts beyond an origin, each behind the other rows of its read."""
         ends = _Ends(self.circles, result)
-        opened = ends.open()
+        is_local = self.single.params.mode == "local"
+        least = LEAST_BASES * self.scoring.match if is_local else 1
+        opened = ends.open(np.diff(batch.offsets.astype(np.int64)) * self.scoring.match * is_local - least)
         if not opened:
             return result
         reads = np.array(list(opened), np.int64)
@@ -182,8 +181,6 @@ class _Origins:
         found, _ = engine.map_batch(some)
         hits, summary = result.hits.copy(), result.summary.copy()
         added, placed, runs, n_runs = list[np.void](), list[int](), [result.cigars], len(result.cigars)
-        is_local = engine.params.mode == "local"
-        least = LEAST_BASES * self.scoring.match if is_local else 1
         for i, score, pair in self._over_origin(engine, found, some):
             read, row = int(reads[i]), opened[int(reads[i])]
             was_mapped = hits["flag"][row] & UNMAPPED == 0
@@ -195,7 +192,7 @@ class _Origins:
                 n_runs += len(cigar)
                 runs.append(np.array([size << 4 | kind for kind, size in cigar], np.uint32))
                 if was_mapped and is_local:
-                    part["mapq"] = hits["mapq"][row]
+                    part["mapq"] = min(part["mapq"], hits["mapq"][row])
             n_rows = max(int(summary["n_reported"][read]), 1)
             if not (was_mapped and is_local):
                 summary[read] = found.summary[i]

@@ -52,6 +52,7 @@ def _become_gassst(
     sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", errors="backslashreplace", closefd=False)  # noqa: SIM115 - as Python's own
     sys.argv = ["gassst", *argv]
+    sys.dont_write_bytecode = True  # what a limit of file sizes cuts off, Python would import for ever
     prepare()
     try:
         cli.run()

@@ -316,3 +316,20 @@ def test_random_reads_keep_their_oracle(world, tmp_path):
         assert record.get_tag("NM") == wrong + gaps
         both += record.is_supplementary
     assert both > 250
+
+
+@pytest.mark.parametrize("mode", ["local", "global"])
+def test_a_read_that_nearly_fits_a_line_elsewhere_goes_over_the_origin(tmp_path, mode):
+    """As of mitochondria, of which a nucleus has old copies."""
+    draw = random.Random(8)
+    ring, line = ("".join(draw.choice("ACGT") for _ in range(LENGTH)) for _ in range(2))
+    copy = list(ring[-300:] + ring[:300])
+    for at in range(10, len(copy), 25):
+        copy[at] = {"A": "C", "C": "G", "G": "T", "T": "A"}[copy[at]]
+    (tmp_path / "ref.fa").write_text(f">line\n{line}{''.join(copy)}{line[::-1]}\n>ring\n{ring}\n")
+    assert main(["index", "-q", str(tmp_path / "ref.fa"), "--circular", "ring"]) == 0
+    reads = [(str(n), over_origin(ring, n)) for n in range(10, READ - 9)]
+    fastq = write(tmp_path / "r.fq", reads)
+    records, _ = mapped((tmp_path, ring), tmp_path, fastq, "--mode", mode)
+    assert len(records) == 2 * len(reads)
+    assert {record.reference_name for record in records} == {"ring"}

@@ -151,6 +151,7 @@ def test_a_worker_that_is_killed(client, small_index, pairs, expected, tmp_path)
 
 
 def limit_files(size: int) -> None:
+    sys.dont_write_bytecode = True  # it would be cut off, and imported so
     hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
     resource.setrlimit(resource.RLIMIT_FSIZE, (size if size else hard, hard))
 
