@@ -1,9 +1,9 @@
 """Reads and pairs over the origin of circular contigs.
 
-The search takes every contig as a line, so what it leaves unmapped, or places with errors or clipped bases, is mapped
-again: to the last and the first bases of these contigs, as one sequence. An alignment over the origin that scores more
-is cut there into two parts. Mates on both sides of the origin are a proper pair if their template, counted over the
-origin, fits the library.
+The search takes every contig as a line, so what it leaves unmapped, or clipped where a circular contig ends, is mapped
+again: to the last and the first bases of these contigs, as one sequence. So is what lies near a copy of these bases
+elsewhere, as nuclei have of mitochondria. An alignment over the origin is cut there into two parts. Mates on both sides
+of the origin are a proper pair if their template, counted over the origin, fits the library.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from gassst.model.reference import Reference, contig_before
 from gassst.model.sam_flags import PROPER_PAIR, REVERSE, SECONDARY, SUPPLEMENTARY, UNMAPPED
 from gassst.model.stats import CONFIDENT
 from gassst.pairing.insert_size import InsertModel
+from gassst.reads.in_memory import batch_of_records
 from gassst.reads.stretches import spread
 from gassst.records.spans import is_primary, reference_spans
 
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 LEAST_BASES = 5
 """Worth of bases by which an alignment over an origin is better: one in a thousand has as many by chance."""
+WINDOW, COPIES = 100, 64
+"""Bases of an origin of which copies are looked for, and how many are found."""
 FLANK = 1024
 """Bases on each side of an origin. Of longer reads the search finds both parts; whole ones over an origin are lost."""
 LEFT, RIGHT = 0, 1
@@ -77,19 +80,32 @@ class _Ends:
         self.lengths = reference.lengths[self.contig]
         counts = (hits["flag"] & (UNMAPPED | SECONDARY) == 0) & self.on_circle
         left = np.stack([self.begin, self.lengths - self.begin - self.spans])
-        self.is_near = counts & (left < LEAST_SCORE)
+        self.reaches, self.is_near = counts & (left == 0), counts & (left < LEAST_SCORE)
 
-    def open(self, most: np.ndarray) -> dict[int, int]:
-        """The row of each read that is mapped again: unmapped, or placed with a lower score than it may have (`most`,
-        int64[n]) and not yet over an origin."""
-        hits = self.result.hits
-        rows = np.flatnonzero(is_primary(hits))
-        rows = rows[(hits["flag"][rows] & UNMAPPED > 0) | (hits["score"][rows] <= most[self.reads[rows]])]
-        found = dict(zip(self.reads[rows].tolist(), rows.tolist(), strict=True))
-        for side, row in np.argwhere(self.is_near).tolist():
-            if found.get(int(self.reads[row])) == row and self.other_part(side, row) is not None:
-                del found[int(self.reads[row])]
-        return found
+    def open(self, copied: np.ndarray) -> dict[int, int]:
+        """The row of each read that is mapped again: unmapped, with clipped bases or errors where a circle ends, or
+        `copied` (bool[h])."""
+        hits, cigars = self.result.hits, self.result.cigars
+        some = np.flatnonzero((hits["flag"] & UNMAPPED > 0) | copied)
+        found = dict(zip(self.reads[some].tolist(), some.tolist(), strict=True))
+        for side in (LEFT, RIGHT):
+            rows = np.flatnonzero(self.is_near[side] & is_primary(hits))
+            runs = cigars[hits["cigar_start"][rows] + side * (hits["cigar_runs"][rows] - np.uint32(1))]
+            is_clipped = (runs & 15 == SOFT_CLIP) & (runs >> 4 >= LEAST_BASES)
+            is_wrong = (runs & 15 != SOFT_CLIP) & self.reaches[side, rows] & (hits["edits"][rows] > 0)
+            for row in rows[is_clipped | is_wrong].tolist():
+                if self.other_part(side, row) is None:
+                    found[int(self.reads[row])] = row
+        return dict(sorted(found.items()))
+
+    def copied(self, copies: np.ndarray) -> np.ndarray:
+        """bool[h]: primaries near these positions (int64[c], sorted) that reach no end of a circle."""
+        at = self.result.hits["position"]
+        around = np.r_[-1 << 40, copies, 1 << 40]
+        behind = np.searchsorted(around, at)
+        is_close = np.minimum(at - around[behind - 1], around[behind] - at) <= FLANK
+        rows = is_close & is_primary(self.result.hits) & (self.result.hits["flag"] & UNMAPPED == 0)
+        return rows & ~self.is_near.any(axis=0)
 
     def other_part(self, side: int, row: int) -> int | None:
         """The row of the same read that goes on at the other end of the contig."""
@@ -134,6 +150,7 @@ class _Origins:
 
     def __init__(self, mapper: BatchMapper, reference: Reference, contigs: np.ndarray):
         self.circles, self.contigs, self.scoring = mapper.reference, contigs, mapper.params.scoring
+        self.copies = _copies(mapper, reference)
         index = SeedIndex.build(reference, threads=1)
         self.single, self.mates = (
             replace(
@@ -168,9 +185,8 @@ class _Origins:
     def with_parts(self, batch: ReadBatch, result: BatchResult, stats: Stats) -> BatchResult:
         """The result with the parts beyond an origin, each behind the other rows of its read."""
         ends = _Ends(self.circles, result)
-        is_local = self.single.params.mode == "local"
-        least = LEAST_BASES * self.scoring.match if is_local else 1
-        opened = ends.open(np.diff(batch.offsets.astype(np.int64)) * self.scoring.match * is_local - least)
+        copied = ends.copied(self.copies)
+        opened = ends.open(copied)
         if not opened:
             return result
         reads = np.array(list(opened), np.int64)
@@ -181,10 +197,19 @@ class _Origins:
         found, _ = engine.map_batch(some)
         hits, summary = result.hits.copy(), result.summary.copy()
         added, placed, runs, n_runs = list[np.void](), list[int](), [result.cigars], len(result.cigars)
+        changed = False
+        is_local = engine.params.mode == "local"
+        least = LEAST_BASES * self.scoring.match if is_local else 1
         for i, score, pair in self._over_origin(engine, found, some):
             read, row = int(reads[i]), opened[int(reads[i])]
             was_mapped = hits["flag"][row] & UNMAPPED == 0
             if was_mapped and score < hits["score"][row] + least:
+                if copied[row] and score > hits["score"][row] - least:  # either place may be the true one
+                    stats.confident -= int(hits["mapq"][row] >= CONFIDENT)
+                    stats.mapq.subtract([int(hits["mapq"][row])])
+                    stats.mapq.update([0])
+                    hits["mapq"][row] = 0
+                    changed = True
                 continue
             pair.sort(key=lambda part: -sum(size for kind, size in part[1] if kind == MATCH))
             for part, cigar in pair:
@@ -205,7 +230,7 @@ class _Origins:
             added.append(part)
             summary["n_reported"][read] = n_rows + 1
         if not added:
-            return result
+            return replace(result, hits=hits) if changed else result
         stats.mapped += len(placed)
         stats.confident += int(np.count_nonzero(hits["mapq"][placed] >= CONFIDENT))
         stats.mapq.update(hits["mapq"][placed].tolist())
@@ -256,6 +281,23 @@ class _Origins:
                     pair.append((part, cigar))
             if len(pair) == 2:
                 yield i, int(hit["score"]), pair
+
+
+def _copies(mapper: BatchMapper, origins: Reference) -> np.ndarray:
+    """int64[c], sorted: positions in the reference of a mapper at which bases around `origins` lie once more."""
+    engine = mapper.for_best_hits(False)
+    windows = []
+    for contig in range(len(origins.names)):
+        text, middle = origins.sequence(contig), int(origins.lengths[contig]) // 2
+        begins = range(middle - WINDOW * 7 // 10, middle - WINDOW * 3 // 10 + 1, WINDOW // 20)
+        windows += [text[begin : begin + WINDOW] for begin in begins if begin >= 0]
+    named = ((str(i), window, None) for i, window in enumerate(windows))
+    params = replace(engine.params, max_hits=COPIES)
+    engine = replace(engine, **planned(params, mapper.index), on_device=None, counts_details=False)
+    found, _ = engine.map_batch(batch_of_records(named, engine.params.longest_read))
+    ends = _Ends(mapper.reference, found)
+    elsewhere = (found.hits["flag"] & UNMAPPED == 0) & ~ends.is_near.any(axis=0)
+    return np.sort(found.hits["position"][elsewhere])
 
 
 def _cut(runs: list[int], before: int, bases: int) -> Iterator[list[tuple[int, int]]]:

@@ -333,3 +333,14 @@ def test_a_read_that_nearly_fits_a_line_elsewhere_goes_over_the_origin(tmp_path,
     records, _ = mapped((tmp_path, ring), tmp_path, fastq, "--mode", mode)
     assert len(records) == 2 * len(reads)
     assert {record.reference_name for record in records} == {"ring"}
+
+
+def test_a_read_that_fits_a_line_elsewhere_as_well_is_sure_of_neither(tmp_path):
+    """As of phages, of which a bacterium has the joined ends."""
+    draw = random.Random(9)
+    ring, line = ("".join(draw.choice("ACGT") for _ in range(LENGTH)) for _ in range(2))
+    (tmp_path / "ref.fa").write_text(f">line\n{line}{ring[-300:]}{ring[:300]}{line[::-1]}\n>ring\n{ring}\n")
+    assert main(["index", "-q", str(tmp_path / "ref.fa"), "--circular", "ring"]) == 0
+    reads = [(str(n), over_origin(ring, n)) for n in range(10, READ - 9)]
+    records, _ = mapped((tmp_path, ring), tmp_path, write(tmp_path / "r.fq", reads))
+    assert [record.mapping_quality for record in records] == [0] * len(reads)
