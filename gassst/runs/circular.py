@@ -196,8 +196,7 @@ class _Origins:
             engine, some = self.mates, replace(some, mate=batch.mate[reads])
         found, _ = engine.map_batch(some)
         hits, summary = result.hits.copy(), result.summary.copy()
-        added, placed, runs, n_runs = list[np.void](), list[int](), [result.cigars], len(result.cigars)
-        changed = False
+        added, runs, n_runs = list[np.void](), [result.cigars], len(result.cigars)
         is_local = engine.params.mode == "local"
         least = LEAST_BASES * self.scoring.match if is_local else 1
         for i, score, pair in self._over_origin(engine, found, some):
@@ -205,11 +204,7 @@ class _Origins:
             was_mapped = hits["flag"][row] & UNMAPPED == 0
             if was_mapped and score < hits["score"][row] + least:
                 if copied[row] and score > hits["score"][row] - least:  # either place may be the true one
-                    stats.confident -= int(hits["mapq"][row] >= CONFIDENT)
-                    stats.mapq.subtract([int(hits["mapq"][row])])
-                    stats.mapq.update([0])
                     hits["mapq"][row] = 0
-                    changed = True
                 continue
             pair.sort(key=lambda part: -sum(size for kind, size in part[1] if kind == MATCH))
             for part, cigar in pair:
@@ -224,17 +219,15 @@ class _Origins:
             (first, _), (part, _) = pair
             first["flag"] |= hits["flag"][row] & PROPER_PAIR
             hits[row] = first
-            placed.extend([] if was_mapped else [row])
             part["flag"] |= np.uint16(SUPPLEMENTARY)
             part["part"] = len(result.parts) + len(added) + 1
             added.append(part)
             summary["n_reported"][read] = n_rows + 1
+        primaries = list(opened.values())
+        _count(stats, hits[primaries], summary, 1)
+        _count(stats, result.hits[primaries], result.summary, -1)
         if not added:
-            return replace(result, hits=hits) if changed else result
-        stats.mapped += len(placed)
-        stats.confident += int(np.count_nonzero(hits["mapq"][placed] >= CONFIDENT))
-        stats.mapq.update(hits["mapq"][placed].tolist())
-        stats.errors.update(summary["best"][hits["read"][placed]].tolist())
+            return replace(result, hits=hits)
         rows = np.array(added, hits.dtype)
         parts = np.zeros(len(rows), READ_SUMMARY)
         parts["best"], parts["second"], parts["n_best"], parts["n_reported"] = rows["edits"], NO_SCORE, 1, 1
@@ -281,6 +274,17 @@ class _Origins:
                     pair.append((part, cigar))
             if len(pair) == 2:
                 yield i, int(hit["score"]), pair
+
+
+def _count(stats: Stats, primaries: np.ndarray, summary: np.ndarray, sign: int) -> None:
+    """Count the reads of primary rows (HIT[k]) once more, or once less; `summary` READ_SUMMARY[n] is of all reads."""
+    mapped = primaries[primaries["flag"] & UNMAPPED == 0]
+    stats.mapped += sign * len(mapped)
+    stats.confident += sign * int(np.count_nonzero(mapped["mapq"] >= CONFIDENT))
+    for name, values in ("mapq", mapped["mapq"]), ("errors", summary["best"][mapped["read"]]):
+        counter = getattr(stats, name)
+        (counter.update if sign > 0 else counter.subtract)(values.tolist())
+        setattr(stats, name, +counter)  # without those that are none
 
 
 def _copies(mapper: BatchMapper, origins: Reference) -> np.ndarray:

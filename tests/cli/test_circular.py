@@ -1,6 +1,7 @@
 """Circular contigs: reads over the origin have both parts, and pairs over it are proper, with their true length."""
 
 import gzip
+import json
 import random
 from pathlib import Path
 
@@ -342,5 +343,8 @@ def test_a_read_that_fits_a_line_elsewhere_as_well_is_sure_of_neither(tmp_path):
     (tmp_path / "ref.fa").write_text(f">line\n{line}{ring[-300:]}{ring[:300]}{line[::-1]}\n>ring\n{ring}\n")
     assert main(["index", "-q", str(tmp_path / "ref.fa"), "--circular", "ring"]) == 0
     reads = [(str(n), over_origin(ring, n)) for n in range(10, READ - 9)]
-    records, _ = mapped((tmp_path, ring), tmp_path, write(tmp_path / "r.fq", reads))
+    fastq, stats = write(tmp_path / "r.fq", reads), tmp_path / "o.json"
+    records, _ = mapped((tmp_path, ring), tmp_path, fastq, "--stats", str(stats))
     assert [record.mapping_quality for record in records] == [0] * len(reads)
+    found = json.loads(stats.read_text())
+    assert found["mapq"] == {"0": len(reads)} and found["confident"] == 0 and found["mapped"] == len(reads)
