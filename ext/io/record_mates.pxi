@@ -49,8 +49,7 @@ cdef inline int64_t outer_end(const placement_t *place, const hit_t *hit) noexce
     return place.position + place.span - 1 if hit.flag & BAM_FREVERSE else place.position
 
 
-cdef enum:
-    NEAR_BORDER = 30  # bases: the search finds a part that is further away, LEAST_SCORE of gassst/model/params.py
+cdef int64_t NEAR_BORDER = LEAST_SCORE  # bases: the search finds a part that is further away
 
 
 cdef int64_t beyond_origin(const cursor_t *c, size_t row, const hit_t *hit, const placement_t *place) noexcept nogil:

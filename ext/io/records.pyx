@@ -37,6 +37,7 @@ import os
 import numpy as np
 
 from gassst.errors import InputError
+from gassst.model.params import LEAST_SCORE
 
 cdef extern from *:
     void PREFETCH "__builtin_prefetch"(const void *) nogil

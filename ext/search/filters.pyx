@@ -74,12 +74,6 @@ def filter_of(str name, int gaps):
     return one
 
 
-def instruction_sets():
-    """Names of the variants of the vector kernels that this processor can run, the fastest first; the last is always
-    "generic"."""
-    return [bound_tables[i].name.decode() for i in range(BOUND_TABLES) if bound_tables[i].usable()]
-
-
 cdef int use_kernels(job_t *job, str instruction_set) except -1:
     """Those of the instruction set, or the fastest where it is None."""
     for i in range(BOUND_TABLES):
@@ -103,7 +97,7 @@ def passed(Filter one, candidates, limits, packed, reference_planes, str instruc
         Of n reads.
     reference_planes : uint64[r, 3]
     instruction_set : str, optional
-        One of `instruction_sets()`.
+        One of `banded.instruction_sets()`.
 
     Returns
     -------

@@ -13,7 +13,7 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-from gassst._core cimport alignments, local_aligner, stages as _stages
+from gassst._core cimport alignments, local_aligner
 from gassst._core.alignments cimport Traces
 from gassst._core.banded cimport bands_at
 from gassst._core.cigar cimport cigar_length, cigar_op, cigar_span
@@ -41,7 +41,7 @@ cdef extern from "pack.h" nogil:
                    int conversion)
 
 cdef enum:  # what memory is for
-    PLACES, STARTS, ROWS, SORTING, SUMMARY, RATED, MARKS, WRONG, WHOLES, GIVEN, JOINED, PLANES, HITS, N_ROOMS
+    STARTS, ROWS, SORTING, SUMMARY, RATED, MARKS, WRONG, WHOLES, GIVEN, JOINED, PLANES, HITS, N_ROOMS
 
 
 cdef class ReadSearch:
@@ -81,7 +81,7 @@ cdef class ReadSearch:
     cdef const uint64_t *digest
     cdef room_t rooms[N_ROOMS]
     # What was found: of each read its places begin at `start`, and their rows, the chosen one first, there, too.
-    cdef place_t *places
+    cdef const place_t *places
     cdef int64_t *start
     cdef int64_t *rows
     cdef read_summary_t *summary
@@ -182,7 +182,9 @@ cdef class ReadSearch:
         self.proper = <uint8_t *>enlarged(&self.rooms[MARKS], 2 * n)
         decided, wrong = self.proper + n, <double *>enlarged(&self.rooms[WRONG], n * sizeof(double))
         memset(self.proper, 0, 2 * n)
-        group_places(self)
+        self.start = <int64_t *>enlarged(&self.rooms[STARTS], (n + 2) * sizeof(int64_t))
+        self.places = self.stages.group_places(self.start)
+        self.rows = <int64_t *>enlarged(&self.rooms[ROWS], self.start[n] * sizeof(int64_t))
         for r in range(n):
             sought = sought_t(reads.lengths[r], reads.flip[r], self.digest[r], self.margin, self.max_hits)
             select_places(self.places + self.start[r], self.start[r + 1] - self.start[r], &sought, &self.rooms[SORTING],
@@ -252,26 +254,6 @@ cdef class ReadSearch:
                           self.ends.ground.costs.match + self.ends.ground.costs.mismatch, <int>self.ends.much_clipped,
                           seed_length, stride)
         return self.ends.rate(self.rater, &told, &seen, split)
-
-
-cdef int group_places(ReadSearch self) except -1 nogil:
-    """The places that the stages have found, read by read, of each as they were found."""
-    cdef const place_t *places = <const place_t *>self.stages.rooms[_stages.PLACES].p
-    cdef Py_ssize_t n = self.stages.n_places, i, r
-    cdef int64_t *start = <int64_t *>enlarged(&self.rooms[STARTS], (self.stages.reads.n + 2) * sizeof(int64_t))
-    self.places = <place_t *>enlarged(&self.rooms[PLACES], n * sizeof(place_t))
-    self.rows = <int64_t *>enlarged(&self.rooms[ROWS], n * sizeof(int64_t))
-    self.start = start
-    memset(start, 0, (self.stages.reads.n + 2) * sizeof(int64_t))
-    for i in range(n):
-        start[(places[i].read_strand >> 1) + 2] += 1
-    for r in range(2, self.stages.reads.n + 2):
-        start[r] += start[r - 1]
-    for i in range(n):  # start[r + 1] becomes the end of the places of read r
-        r = places[i].read_strand >> 1
-        self.places[start[r + 1]] = places[i]
-        start[r + 1] += 1
-    return 0
 
 
 cdef tuple fields_of(const hit_t *hit, const uint32_t *cigars, const int64_t *starts, Py_ssize_t n_contigs, names):

@@ -173,29 +173,37 @@ cdef class Stages:
             first += block
         return 0
 
-    cdef tuple found(self, int64_t[::1] start):
-        """The columns of the places. `start` (n + 2) is filled: those of read r are start[r] .. start[r + 1]."""
+    cdef const place_t *group_places(self, int64_t *start) except? NULL nogil:
+        """The places read by read, of each as they were found. `start` (n + 2) is filled: those of read r are
+        start[r] .. start[r + 1]."""
         cdef const place_t *places = <const place_t *>self.rooms[PLACES].p
-        cdef Py_ssize_t n = self.n_places, i, r
-        cdef int64_t to
+        cdef place_t *grouped = <place_t *>enlarged(&self.rooms[GROUPED], self.n_places * sizeof(place_t))
+        cdef Py_ssize_t i, r
+        memset(start, 0, (self.reads.n + 2) * sizeof(int64_t))
+        for i in range(self.n_places):
+            start[(places[i].read_strand >> 1) + 2] += 1
+        for r in range(2, self.reads.n + 2):
+            start[r] += start[r - 1]
+        for i in range(self.n_places):  # start[r + 1] becomes the end of the places of read r
+            r = places[i].read_strand >> 1
+            grouped[start[r + 1]] = places[i]
+            start[r + 1] += 1
+        return grouped
+
+    cdef tuple found(self, int64_t[::1] start):
+        """The columns of the places, as `group_places` orders them."""
+        cdef const place_t *places
+        cdef Py_ssize_t n = self.n_places, i
         columns = tuple(np.empty(n, t) for t in (np.uint32, np.int64, np.uint16, np.uint16, np.uint8, np.uint16))
         cdef uint32_t[::1] read_strand = columns[0]
         cdef coordinate_t[::1] first = columns[1]
         cdef uint16_t[::1] end = columns[2], edits = columns[3], reach = columns[5]
         cdef uint8_t[::1] words = columns[4]
         with nogil:
-            memset(&start[0], 0, start.shape[0] * sizeof(int64_t))
+            places = self.group_places(&start[0])
             for i in range(n):
-                start[(places[i].read_strand >> 1) + 2] += 1
-            for r in range(2, start.shape[0]):
-                start[r] += start[r - 1]
-            for i in range(n):  # start[r + 1] becomes the end of the places of read r
-                r = places[i].read_strand >> 1
-                to = start[r + 1]
-                start[r + 1] += 1
-                read_strand[to], first[to] = places[i].read_strand, places[i].first
-                end[to], edits[to], words[to] = places[i].end, places[i].edits, places[i].words
-                reach[to] = places[i].reach
+                read_strand[i], first[i], end[i] = places[i].read_strand, places[i].first, places[i].end
+                edits[i], words[i], reach[i] = places[i].edits, places[i].words, places[i].reach
         return columns
 
     # --- one block ---------------------------------------------------------------------------------------------------

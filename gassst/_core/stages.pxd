@@ -51,6 +51,7 @@ cdef enum:  # what memory is for
     TOLD
     PROFILE
     MINIMA
+    GROUPED
     N_ROOMS
 
 
@@ -92,6 +93,7 @@ cdef class Stages:
     cdef Py_ssize_t n_places, before    # places found, and those before the block
     cdef uint32_t first     # read of the block
 
+    cdef const place_t *group_places(self, int64_t *start) except? NULL nogil
     cdef tuple found(self, int64_t[::1] start)
     cdef tuple open(self, context, double given_up, int further)
     cdef int run(self, uint32_t block) except -1 nogil

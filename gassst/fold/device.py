@@ -28,8 +28,8 @@ def energies(
     threads: int,
     bar: ProgressBar,
 ) -> NDArray[np.int32]:
-    """Of the first sequences, as many as there are costs, those of `Folder.run`; `tables` are those of a Folder, and
-    sequences in the order of their lengths. Raises DeviceError."""
+    """Compute the energies of the first sequences, as many as there are costs, as `Folder.run` does. `tables` are those
+    of a Folder, and sequences come in the order of their lengths. Raises DeviceError."""
     processing = Folding(opened(device, threads)[0])
     chosen, lengths = processing.device.device, np.diff(tables[3])[: len(cost)]
     room = min(

@@ -87,7 +87,7 @@ class Texts(NamedTuple):
 
     @classmethod
     def of(cls, sequences: Iterable[str | bytes]) -> Texts:
-        """Those of text; errors are those of `joined`."""
+        """Take letters from text. Raises what `joined` raises."""
         text, offsets = joined(sequences, MOST_BASES)
         return cls(text, offsets[:-1], np.diff(offsets))
 
@@ -362,7 +362,7 @@ class Profile:
         return kept[passes], bits
 
     def _filtered(self, texts: Texts, least: float, threads: int | None) -> tuple[NDArray[np.int64], Floats]:
-        """Those with a good stretch without gaps, whatever their composition, and what that explains."""
+        """Find those with a good stretch without gaps, whatever their composition; and what that explains."""
         kept = np.arange(len(texts.lengths))
         biases = np.zeros(len(kept))
         for is_first in (True, False):

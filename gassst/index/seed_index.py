@@ -7,7 +7,7 @@ import logging
 import math
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext, suppress
 from functools import cached_property
@@ -72,11 +72,16 @@ _OF_ENGINE = {
 }  # fmt: skip
 
 
+def _of_interface(names: Iterable[str]) -> list[str]:
+    """What belongs to the interface; the arrays, and what searches ask of them, belong to the engine."""
+    return [name for name in names if name not in _OF_ENGINE]
+
+
 class _Interface(type):
-    """Of a class that completions show with the names of its interface alone."""
+    """Shows completions of its class the names of the interface alone."""
 
     def __dir__(cls) -> list[str]:
-        return [name for name in super().__dir__() if name not in _OF_ENGINE]
+        return _of_interface(super().__dir__())
 
 
 @frozen(eq=False)
@@ -188,8 +193,7 @@ class SeedIndex(metaclass=_Interface):
         return f"<Index: {self.path or 'in memory'}, {self.reference.described}>"
 
     def __dir__(self) -> list[str]:
-        """What belongs to the interface; the arrays, and what searches ask of them, belong to the engine."""
-        return [name for name in super().__dir__() if name not in _OF_ENGINE]
+        return _of_interface(super().__dir__())
 
     def close(self) -> None:
         """Give the memory of the file back. Nothing can be mapped to the index any more; closing again does nothing."""

@@ -42,7 +42,7 @@ def realign(backend: HostBackend, found: GlobalResult) -> BatchResult:
 
 
 def place_pairs(backend: HostBackend, pairs: PairContext) -> BatchResult:
-    """The same of a batch in which some reads are pairs, from seeds to rows in two compiled calls."""
+    """Search and align a batch in which some reads are pairs, from seeds to rows in two compiled calls."""
     context, stats, plan = backend.context, backend.stats, backend.context.plan
     aligner, given = Aligner(backend, PAIR_BONUS), given_up(context.params)
     with backend.stages_of(PairStages) as stages:

@@ -42,7 +42,7 @@ class BatchMapper:
     one_read: OneReadSearch | None
     """For one read at a time; None where a batch is needed."""
     one_pair: OneReadSearch | None
-    """The same for pairs."""
+    """Finds the places of one pair at a time; None where a batch is needed."""
     insert: InsertModel
     """Of pairs, as given with the parameters; where none is given, a run learns its own."""
     parts: WholeIndex
@@ -147,7 +147,7 @@ def planned(params: MapParams, index: SeedIndex) -> dict[str, Any]:
         ("one_pair", params.for_pairs(), True),
     ):
         suits = OneReadSearch.suits(index, own, are_pairs)
-        fields[name] = OneReadSearch(fields | {"index": index}, own, insert, are_pairs) if suits else None
+        fields[name] = OneReadSearch(index, plan, cascade, own, insert, are_pairs) if suits else None
     return fields
 
 

@@ -21,7 +21,9 @@ from gassst.model.presets import EXTRA_STRATA
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.adapters import KNOWN, RULES
 from gassst.search.context import PairContext
+from gassst.search.filters import Cascade
 from gassst.search.host import given_up
+from gassst.search.plan import SearchPlan
 
 T = TypeVar("T")
 # Letters of a read that the compiled search takes as they are; others are for the rules for records.
@@ -36,8 +38,8 @@ class OneReadSearch:
 
     Parameters
     ----------
-    mapper : dict
-        Its `index`, `plan` and `cascade`.
+    index, plan, cascade
+        As `BatchContext` has them.
     params : MapParams
         Of single reads, or of pairs.
     insert : InsertModel
@@ -45,9 +47,17 @@ class OneReadSearch:
     are_pairs : bool
     """
 
-    def __init__(self, mapper: dict[str, Any], params: MapParams, insert: InsertModel, are_pairs: bool):
+    def __init__(
+        self,
+        index: SeedIndex,
+        plan: SearchPlan,
+        cascade: Cascade,
+        params: MapParams,
+        insert: InsertModel,
+        are_pairs: bool,
+    ):
+        self.index, self.plan, self._cascade = index, plan, cascade
         self.params, self._insert, self._are_pairs = params, insert, are_pairs
-        self.index, self.plan, self._cascade = mapper["index"], mapper["plan"], mapper["cascade"]
         self.reference = self.index.reference
         self._of_thread = threading.local()
 
@@ -85,18 +95,5 @@ class OneReadSearch:
             most, pairs = EVERY_HIT, PairContext.of(self, np.array([1, 2], np.uint8), insert)
         known = given_up(params), insert.errors
         adapters = KNOWN, *RULES, SPECIFIC_LENGTH
-        return OneRead(
-            stages,
-            ends,
-            EXTRA_STRATA,
-            most,
-            plan.gaps,
-            index,
-            plan,
-            params,
-            *known,
-            adapters,
-            SPLIT,
-            pairs,
-            MATES,
-        )
+        of_search = stages, ends, EXTRA_STRATA, most, plan.gaps
+        return OneRead(*of_search, index, plan, params, *known, adapters, SPLIT, pairs, MATES)

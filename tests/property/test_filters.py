@@ -23,6 +23,7 @@ from oracles import (
 )
 
 from gassst._core import filters as _filters
+from gassst._core.banded import instruction_sets
 from gassst._core.thesis_filters import score_table
 from gassst.reads.in_memory import batch_of_records
 from gassst.search.arrays import Candidates
@@ -361,7 +362,7 @@ def test_narrow_band_is_textbook_dp(m):
     assert scores.tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("instruction_set", _filters.instruction_sets())
+@pytest.mark.parametrize("instruction_set", instruction_sets())
 def test_narrow_bands_of_reads_of_any_length_side_by_side(instruction_set):
     """In groups of which each read ends elsewhere; the rows of planes hold the bases of other strands behind it."""
     cases, lengths = ragged_cases(np.random.default_rng(32), 3001, 200)
@@ -376,7 +377,7 @@ def test_narrow_bands_of_reads_of_any_length_side_by_side(instruction_set):
     assert 0.4 < passes.mean() < 0.6
 
 
-@pytest.mark.parametrize("instruction_set", _filters.instruction_sets())
+@pytest.mark.parametrize("instruction_set", instruction_sets())
 def test_narrow_bands_at_many_places_of_one_read(instruction_set):
     """They fill all lanes, and those of several reads share the rest; most are given up before the end of the read."""
     rng = np.random.default_rng(33)

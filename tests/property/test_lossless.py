@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gassst
-from gassst._core import filters as _filters
+from gassst._core.banded import instruction_sets
 from gassst.index.spectrum import Spectrum
 from gassst.model.params import INDEX_STEPS
 from gassst.model.reference import Reference
@@ -146,7 +146,7 @@ def all_records(index: gassst.Index, reads: list[bytes], errors: int, **options)
     return [segment.to_string() for segment in mapper.map(named)]
 
 
-@pytest.fixture(params=_filters.instruction_sets())
+@pytest.fixture(params=instruction_sets())
 def vector_code(request, monkeypatch):
     """The vector code of an instruction set in the search."""
     monkeypatch.setattr("gassst.search.host.instruction_sets", lambda: [request.param])

@@ -12,6 +12,7 @@ from alignments import pack
 from oracles import band_errors, pack_planes
 
 from gassst._core import filters as _filters
+from gassst._core.banded import instruction_sets
 from gassst.search.arrays import Candidates
 from gassst.search.filters import filter_of
 
@@ -57,7 +58,7 @@ def world():
 
 
 @pytest.mark.parametrize("order", ["of one read", "of several reads"])
-@pytest.mark.parametrize("instruction_set", _filters.instruction_sets())
+@pytest.mark.parametrize("instruction_set", instruction_sets())
 def test_bands_that_begin_anywhere_in_a_word(world, instruction_set, order):
     n, one = len(world.errors), world.errors > 0
     row = np.arange(n) if order == "of one read" else np.random.default_rng(1).permutation(n)
