@@ -47,6 +47,13 @@ def distinct(rows, margin):
     return kept
 
 
+def summary_of(best, second, n_best, n_second, n_reported):
+    """The summary of a read by errors and numbers of its best and second best places."""
+    runner_up = best if n_best > 1 else second
+    suboptimal = NO_SUBOPTIMAL if runner_up == NO_SCORE else -runner_up
+    return best, second, n_best, n_second, n_reported, suboptimal
+
+
 @pytest.mark.parametrize("margin, max_hits", [(2, 1), (2, 3), (7, 0xFFFFFFFF), (0, 50)])
 def test_selection_is_that_of_the_places_taken_one_by_one(margin, max_hits):
     rng = np.random.default_rng(margin)
@@ -64,7 +71,7 @@ def test_selection_is_that_of_the_places_taken_one_by_one(margin, max_hits):
         got = rows[row_start[r] : row_start[r + 1]].tolist()
         if not mine:
             assert not got
-            assert summary[r].tolist() == (NO_SCORE, NO_SCORE, 0, 0, 0, NO_SUBOPTIMAL)
+            assert summary[r].tolist() == summary_of(NO_SCORE, NO_SCORE, 0, 0, 0)
             continue
         places = distinct(
             [(int(edits[i]), int(read_strand[i] & 1 ^ flip[r]), int(ends[i]), i) for i in mine], margin
@@ -75,12 +82,9 @@ def test_selection_is_that_of_the_places_taken_one_by_one(margin, max_hits):
         expected = [primary[3], *(p[3] for p in places if p != primary)][:max_hits]
         worse = [p[0] for p in places if best < p[0]]
         second = min(worse, default=NO_SCORE)
-        runner_up = best if len(equal) > 1 else second
         assert got == expected
-        assert summary[r].tolist() == (
-            best, second, len(equal), worse.count(second), len(expected),
-            NO_SUBOPTIMAL if runner_up == NO_SCORE else -runner_up,
-        )  # fmt: skip
+        numbers = len(equal), worse.count(second), len(expected)
+        assert summary[r].tolist() == summary_of(best, second, *numbers)
         several += len(equal) > 1 and len(worse) > 0
     assert several > 3 or margin == 0
 
@@ -111,7 +115,7 @@ def test_all_places_come_by_position_behind_the_primary(strata):
         got = rows[row_start[r] : row_start[r + 1]].tolist()
         if not order:
             assert not got
-            assert summary[r].tolist() == (NO_SCORE, NO_SCORE, 0, 0, 0, NO_SUBOPTIMAL)
+            assert summary[r].tolist() == summary_of(NO_SCORE, NO_SCORE, 0, 0, 0)
             continue
         errors = sorted(int(edits[i]) for i in order)
         best, second = errors[0], min((e for e in errors if e > errors[0]), default=NO_SCORE)
@@ -120,12 +124,9 @@ def test_all_places_come_by_position_behind_the_primary(strata):
         expected = [primary, *(i for i in order if i != primary)]
         if strata:
             expected = [i for i in expected if edits[i] == best][:4]
-        runner_up = best if len(equal) > 1 else second
         assert got == expected
-        assert summary[r].tolist() == (
-            best, second, len(equal), errors.count(second), len(expected),
-            NO_SUBOPTIMAL if runner_up == NO_SCORE else -runner_up,
-        )  # fmt: skip
+        numbers = len(equal), errors.count(second), len(expected)
+        assert summary[r].tolist() == summary_of(best, second, *numbers)
 
 
 @pytest.mark.parametrize("most", [1, 2, 100])
