@@ -49,7 +49,7 @@ cdef class KeyBuffer:
         return 0
 
 
-cdef class Anchors:
+cdef class AnchorBuffer:
     """Growing columns of anchors; `take()` hands them out as NumPy arrays."""
 
     def __cinit__(self):
@@ -126,7 +126,7 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
         Anchors of active read i are start[i] .. start[i + 1].
     """
     cdef const uint8_t[::1] flip = context.flip
-    cdef Anchors out = Anchors()
+    cdef AnchorBuffer out = AnchorBuffer()
     cdef KeyBuffer buffer = KeyBuffer()
     cdef Py_ssize_t a = active.shape[0], i, j
     start_array = np.zeros(a + 1, np.int64)
@@ -154,7 +154,7 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
     return out.take() + (start_array,)
 
 
-cdef int gather_read(read_t *read, KeyBuffer buffer, Anchors out) except -1 nogil:
+cdef int gather_read(read_t *read, KeyBuffer buffer, AnchorBuffer out) except -1 nogil:
     # Key: canonical strand, diagonal, offset, seed length: those of `place_key`, then 16 and 8 bits.
     cdef Py_ssize_t i, strand
     cdef Py_ssize_t[2] total

@@ -14,7 +14,7 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memmove, memset
 
-from gassst._core.anchors cimport Anchors, best_bucket, buckets_t, distinct_buckets
+from gassst._core.anchors cimport AnchorBuffer, best_bucket, buckets_t, distinct_buckets
 from gassst._core.clock cimport now
 from gassst._core.contigs cimport contigs_before
 from gassst._core.coordinates cimport coordinate_t, place_key, place_of_key, strand_of_key
@@ -92,13 +92,13 @@ cdef class PairStages(Stages):
     cdef placed_t *placed           # the places of the block, sorted
     cdef int64_t *starts            # of those of each read and strand
     cdef Py_ssize_t n_placed, n_keys, n_tried
-    cdef Anchors chosen
+    cdef AnchorBuffer chosen
     cdef readonly int64_t rescued, pairs_ns
 
     def __cinit__(self, index, lookup, cascade, plan, int margin, str instruction_set):
         memset(self.memory, 0, sizeof(self.memory))
         self.gaps, self.pair_missed = plan.gaps, plan.preset.pair_missed
-        self.chosen = Anchors()
+        self.chosen = AnchorBuffer()
 
     def __dealloc__(self):
         for i in range(N_MEMORIES):

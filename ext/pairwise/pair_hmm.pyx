@@ -46,7 +46,7 @@ def instruction_sets():
     return lanes_names(<const lanes_head *const *>hmm_tables)
 
 
-cdef class Batch:
+cdef class PairHmmBatch:
     """Reads with a step for each base, and haplotypes; bases are bits.
 
     Parameters

@@ -13,7 +13,7 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from gassst._core.anchors cimport (
-    Anchors,
+    AnchorBuffer,
     KeyBuffer,
     best_bucket,
     buckets_t,
@@ -85,7 +85,7 @@ cdef class Stages:
         self.margin, self.strata, self.longest_seed = margin, plan.preset.strata, index.longest_seed
         self.seeds = Seeds.__new__(Seeds)
         self.seeds.step = index.step
-        self.keys, self.anchors, self.kept = KeyBuffer(), Anchors(), Anchors()
+        self.keys, self.anchors, self.kept = KeyBuffer(), AnchorBuffer(), AnchorBuffer()
         self.n_filters = len(cascade.names)
         if self.n_filters > MOST_FILTERS:
             raise ValueError(f"{self.n_filters} filters")

@@ -38,7 +38,7 @@ cdef class KeyBuffer:
     cdef int reserve(self, size_t n) except -1 nogil
 
 
-cdef class Anchors:
+cdef class AnchorBuffer:
     cdef columns_t columns
     cdef Py_ssize_t n, room
 
@@ -47,7 +47,7 @@ cdef class Anchors:
     cdef tuple take(self)
 
 
-cdef int gather_read(read_t *read, KeyBuffer buffer, Anchors out) except -1 nogil
+cdef int gather_read(read_t *read, KeyBuffer buffer, AnchorBuffer out) except -1 nogil
 cdef bint best_bucket(const columns_t *anchors, const uint8_t *chosen, Py_ssize_t first, Py_ssize_t stop, int shift,
                       uint32_t *read_strand, uint32_t *bucket) noexcept nogil
 cdef void distinct_buckets(const columns_t *candidates, Py_ssize_t c, int shift, const buckets_t *known,

@@ -3,7 +3,7 @@ from numpy.typing import NDArray
 
 def instruction_sets() -> list[str]: ...
 
-class Batch:
+class PairHmmBatch:
     def __init__(
         self,
         bases: NDArray[np.uint8],

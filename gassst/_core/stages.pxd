@@ -1,7 +1,7 @@
 # Of ext/search/stages.pyx, for one_read.pyx, which searches a block of one read, and for pair_stages.pyx.
 from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from gassst._core.anchors cimport Anchors, KeyBuffer, buckets_t
+from gassst._core.anchors cimport AnchorBuffer, KeyBuffer, buckets_t
 from gassst._core.banded cimport band_batch, cpu_kernels
 from gassst._core.coordinates cimport coordinate_t
 from gassst._core.filters cimport columns_t, filter_t, job_t
@@ -87,7 +87,7 @@ cdef class Stages:
     cdef effort_t effort
     cdef Seeds seeds
     cdef KeyBuffer keys
-    cdef Anchors anchors, kept
+    cdef AnchorBuffer anchors, kept
     cdef room_t rooms[N_ROOMS]
     cdef known_t scored, rejected
     cdef Py_ssize_t n_places, before    # places found, and those before the block

@@ -9,7 +9,7 @@ from gassst.align.best import LocalAlignment, best
 from gassst.align.edits import edit_distance
 from gassst.align.find import Place, Places, find
 from gassst.align.gaps import Gaps, gap_costs
-from gassst.align.matrices import Matrix, MatrixLike, Profile, match_matrix, read_matrix, substitution_matrix
+from gassst.align.matrices import PSSM, Matrix, MatrixLike, match_matrix, read_matrix, substitution_matrix
 from gassst.align.pair_hmm import GapQualities, HmmPath, forward, posterior, viterbi, viterbi_paths
 from gassst.align.products import scores
 from gassst.align.sequences import Sequences, read_sequences, reverse_complement
@@ -29,7 +29,7 @@ __all__ = [
     "MatrixLike",
     "Place",
     "Places",
-    "Profile",
+    "PSSM",
     "Progress",
     "Sequences",
     "best",

@@ -71,7 +71,7 @@ class Matrix:
 
 
 @dataclass(frozen=True, eq=False)
-class Profile:
+class PSSM:
     """A position-specific matrix, which is used as a query.
 
     Parameters
@@ -94,7 +94,7 @@ class Profile:
     name: str = "profile"
 
     def __repr__(self) -> str:
-        return f"<Profile: {self.name}, {len(self):,} places, {self.alphabet.name}>"
+        return f"<PSSM: {self.name}, {len(self):,} places, {self.alphabet.name}>"
 
     def __post_init__(self) -> None:
         scores = _verified(self.scores, self.name, self.alphabet)

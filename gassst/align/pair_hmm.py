@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gassst._core.pair_hmm import Batch, instruction_sets
+from gassst._core.pair_hmm import PairHmmBatch, instruction_sets
 from gassst.align.alphabets import DNA
 from gassst.align.products import verified_pairs
 from gassst.align.sequences import Sequences, read_sequences
@@ -207,7 +207,7 @@ class _Job:
             BITS[second.codes],
             second.offsets,
         )
-        self.batch = Batch(*self.arrays)
+        self.batch = PairHmmBatch(*self.arrays)
 
     def cells(self) -> NDArray[np.int64]:
         """int64[n], bases of the read times bases of the haplotype of each pair."""

@@ -36,7 +36,7 @@ def device_logs(
     threads: int,
     out: NDArray[np.float64],
 ) -> None:
-    """As `gassst._core.pair_hmm.Batch.logs`; `arrays` are those of the batch. Raises DeviceError, UsageError."""
+    """As `gassst._core.pair_hmm.PairHmmBatch.logs`; `arrays` are those of the batch. Raises DeviceError, UsageError."""
     if form not in SCALES:
         raise UsageError(f"form {form!r}: a device has {' and '.join(SCALES)}")
     processing = PairHmm(opened(device, threads)[0])

@@ -69,7 +69,7 @@ def scores(
     Parameters
     ----------
     queries, targets : path, iterable, Sequences
-        As `read_sequences` takes them; queries may be a list of `Profile` instead.
+        As `read_sequences` takes them; queries may be a list of `PSSM` instead.
     mode : str
         "local" (Smith-Waterman), "global" (Needleman-Wunsch) or "semiglobal".
     matrix : str, path, array or Matrix

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gassst.align.alphabets import Alphabet
 from gassst.align.gaps import Gaps
-from gassst.align.matrices import Matrix, Profile, unknown_letters
+from gassst.align.matrices import PSSM, Matrix, unknown_letters
 from gassst.align.modes import LOCAL, QUERY_BEGIN, TARGET_BEGIN, swapped
 from gassst.align.sequences import Sequences, read_sequences
 from gassst.errors import InputError, UsageError
@@ -121,7 +121,7 @@ def costs_of(matrix: Matrix, gaps: Gaps, flags: int) -> Costs:
     return Costs(table, gaps, flags, False)
 
 
-def costs_of_profiles(profiles: list[Profile], gaps: Gaps, flags: int) -> Costs:
+def costs_of_profiles(profiles: list[PSSM], gaps: Gaps, flags: int) -> Costs:
     """Costs with the places of all profiles, one behind the other."""
     table = np.zeros((sum(map(len, profiles)), ROW), np.int16)
     at = 0
@@ -131,23 +131,23 @@ def costs_of_profiles(profiles: list[Profile], gaps: Gaps, flags: int) -> Costs:
     return Costs(table, gaps, flags, True)
 
 
-def profiles_in(queries: Any) -> list[Profile]:
+def profiles_in(queries: Any) -> list[PSSM]:
     """The profiles, where the queries are such, or one."""
-    if isinstance(queries, Profile):
+    if isinstance(queries, PSSM):
         return [queries]
-    if isinstance(queries, (list, tuple)) and queries and all(isinstance(item, Profile) for item in queries):
+    if isinstance(queries, (list, tuple)) and queries and all(isinstance(item, PSSM) for item in queries):
         return list(queries)
     return []
 
 
-def places_of(profiles: list[Profile]) -> Sequences:
+def places_of(profiles: list[PSSM]) -> Sequences:
     """Profiles as queries: no codes, but offsets and names."""
     offsets = np.zeros(len(profiles) + 1, np.int64)
     np.cumsum([len(profile) for profile in profiles], out=offsets[1:])
     return Sequences(np.empty(0, np.uint8), offsets, [p.name for p in profiles], profiles[0].alphabet)
 
 
-def common_alphabet(profiles: Iterable[Profile]) -> Alphabet:
+def common_alphabet(profiles: Iterable[PSSM]) -> Alphabet:
     """Raises UsageError where profiles have several."""
     found = {profile.alphabet.letters: profile.alphabet for profile in profiles}
     if len(found) > 1:

@@ -18,7 +18,7 @@ class _Sized(Protocol):
     def __len__(self) -> int: ...
 
 
-Batch = TypeVar("Batch", bound=_Sized)
+Marked = TypeVar("Marked", bound=_Sized)
 
 
 class InputProgress:
@@ -60,7 +60,7 @@ class InputProgress:
         """Bytes read so far of all files that were followed."""
         return sum(_position(file, size) for file, size in self._followed)
 
-    def marked(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+    def marked(self, batches: Iterable[Marked]) -> Iterator[Marked]:
         """Yield the same batches, and note for each how many bytes of input were read before it."""
         reads = 0
         for batch in batches:

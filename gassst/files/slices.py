@@ -254,7 +254,7 @@ class TextFrom:
 
 
 @frozen()
-class _Ends:
+class _SliceEnds:
     """What a reader of a slice is given before and behind whole bytes of the file."""
 
     head: bytes
@@ -322,10 +322,10 @@ class SlicedFile(io.RawIOBase):
         super().close()
 
 
-def _ends_of(text: SeekableText, part: Slice, before: bytes) -> _Ends:
+def _ends_of(text: SeekableText, part: Slice, before: bytes) -> _SliceEnds:
     start, end = part
     if not text.is_bgzf:
-        return _Ends(before, start.block, max(start.block, end.block), b"")
+        return _SliceEnds(before, start.block, max(start.block, end.block), b"")
     first, head, tail = start.block, b"", b"" if end == text.end else bgzf.END_OF_FILE
     last = max(end.block, first)
     if start.within:
@@ -334,7 +334,7 @@ def _ends_of(text: SeekableText, part: Slice, before: bytes) -> _Ends:
         first += size
     if end.within and (end.block > start.block or not start.within):
         tail = _stored(text.block_text(end.block)[0][: end.within]) + tail
-    return _Ends(_stored(before) + _stored(head), first, max(first, last), tail)
+    return _SliceEnds(_stored(before) + _stored(head), first, max(first, last), tail)
 
 
 def _stored(text: bytes) -> bytes:

@@ -36,7 +36,7 @@ MOST_BASES = 1 << 32
 """Of a reference: coordinates on a device have 32 bits."""
 
 
-class Bands(Processing):
+class BandProcessing(Processing):
     """The bands of one batch of reads after the other. `ReadsHandle` has verified the arrays of every call."""
 
     def __init__(self, engine: Engine):
@@ -208,8 +208,8 @@ class OpenCLReads(ReadsHandle):
     def __init__(self, extender: OpenCLExtender, packed: PackedReads):
         super().__init__(packed)
         self.extender, self.times = extender, Times()
-        self.bands: Bands | None = extender.borrow()
-        self.scores: Bands | CpuReads = self.bands
+        self.bands: BandProcessing | None = extender.borrow()
+        self.scores: BandProcessing | CpuReads = self.bands
         if extender.scorer is not None:
             self.scores = extender.scorer.open_reads(packed)
         self.bands.open(self.planes, self.plane_start, self.lengths)
@@ -280,7 +280,7 @@ class OpenCLExtender:
         self.engine = Engine(info, cl_device, reference)
         self.engine.program(BANDS, ("-DWORDS=1",))
         self.scorer = scorer if info.type == "cpu" else None
-        self._idle: list[Bands] = []
+        self._idle: list[BandProcessing] = []
         self._counters = Times()
         self._lock = threading.Lock()
         self._process = os.getpid()
@@ -308,14 +308,14 @@ class OpenCLExtender:
             return CpuExtender(self.engine.reference).open_reads(packed)
         return OpenCLReads(self, packed)
 
-    def borrow(self) -> Bands:
+    def borrow(self) -> BandProcessing:
         """What nobody uses, or something new."""
         with self._lock:
             if self._idle:
                 return self._idle.pop()
-        return Bands(self.engine)
+        return BandProcessing(self.engine)
 
-    def take_back(self, bands: Bands) -> Times:
+    def take_back(self, bands: BandProcessing) -> Times:
         """Keeps it for the next handle; returns its times."""
         times, bands.times = bands.times, Times()
         with self._lock:

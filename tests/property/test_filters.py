@@ -32,7 +32,7 @@ from gassst.search.filters import FILTERS, filter_of
 BOUNDS = [name for name in FILTERS if name != "duplicate"]
 
 
-class Batch(NamedTuple):
+class FilterJobs(NamedTuple):
     """What filters look at besides the candidates."""
 
     limits: Any
@@ -74,7 +74,7 @@ class Cases:
 
     def batch(self, limits, gaps):
         limits = np.broadcast_to(limits, len(self.sequences)).astype(np.uint16)
-        return Batch(limits, self.packed, self.reference_planes, gaps)
+        return FilterJobs(limits, self.packed, self.reference_planes, gaps)
 
 
 def reads_that_pass(name, candidates, batch):

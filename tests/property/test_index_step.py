@@ -69,7 +69,7 @@ def records(mapper: gassst.Mapper, reads) -> list[str]:
     return [segment.to_string() for segment in mapper.map(reads)]
 
 
-class Looked:
+class Lookup:
     """The seeds of a batch of reads in one index, and what they lead to."""
 
     def __init__(self, index, reads, rows, caps=None, parts=None):
@@ -93,7 +93,7 @@ class Looked:
         return {(s, d, b) for s, d, o, n in zip(*columns, strict=True) for b in range(o, o + n)}
 
 
-def same(a: Looked, b: Looked) -> bool:
+def same(a: Lookup, b: Lookup) -> bool:
     arrays = [(*x.anchors, x.clipped, x.capped) for x in (a, b)]
     return all(np.array_equal(x, y) for x, y in zip(*arrays, strict=True))
 
@@ -101,7 +101,7 @@ def same(a: Looked, b: Looked) -> bool:
 def occurrences(
     contigs: dict[str, bytes], reads: list[bytes], w: int, number: int
 ) -> set[tuple[int, int, int]]:
-    """What `Looked.cells` should hold, by a search in the text."""
+    """What `Lookup.cells` should hold, by a search in the text."""
     text = b"N" * FRONT + (b"N" * GAP).join(contigs.values()) + b"N" * TAIL
     found = set()
     for r, read in enumerate(reads):
@@ -127,14 +127,14 @@ def in_planes(read: bytes) -> tuple[int, int]:
 @pytest.mark.parametrize("step", (1, *STEPS))
 @pytest.mark.parametrize("w", [4, 6, 8, 9, 12, 15, 20])
 def test_every_place_of_every_seed(contigs, indexes, reads, step, w):
-    looked = Looked(indexes[step], reads, rows_of(w, 5))
+    looked = Lookup(indexes[step], reads, rows_of(w, 5))
     assert occurrences(contigs, reads, w, 5) <= looked.cells()
 
 
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("w", [7, 11, 13, 17, 20])
 def test_anchors_are_those_of_every_base(unmasked, reads, step, w):
-    every, some = (Looked(unmasked[s], reads, rows_of(w, 4)) for s in (1, step))
+    every, some = (Lookup(unmasked[s], reads, rows_of(w, 4)) for s in (1, step))
     assert len(every.anchors[0]) > 100 and same(every, some)
 
 
@@ -142,7 +142,7 @@ def test_anchors_are_those_of_every_base(unmasked, reads, step, w):
 @pytest.mark.parametrize("caps", [None, 3, 1])
 def test_counts_are_those_of_every_base(unmasked, reads, step, caps):
     """Which seeds are passed over or made longer follows from how often they occur, at any step."""
-    every, some = (Looked(unmasked[s], reads, rows_of(9, 6), caps) for s in (1, step))
+    every, some = (Lookup(unmasked[s], reads, rows_of(9, 6), caps) for s in (1, step))
     assert np.array_equal(every.clipped, some.clipped) and np.array_equal(every.capped, some.capped)
     assert every.seeds.occurrences == some.seeds.occurrences
     if caps:
@@ -155,8 +155,8 @@ def test_parts_are_the_whole(indexes, reads, step, caps):
     parts = IndexParts(indexes[step], 6_000)
     assert len(list(parts._parts())) >= 6
     assert same(
-        Looked(indexes[step], reads, rows_of(10, 5), caps),
-        Looked(indexes[step], reads, rows_of(10, 5), caps, parts),
+        Lookup(indexes[step], reads, rows_of(10, 5), caps),
+        Lookup(indexes[step], reads, rows_of(10, 5), caps, parts),
     )
 
 

@@ -101,7 +101,7 @@ def seeds_of(read, flip, w, count, every):
         yield last - at if flip else at, (strand[at:], bf.reverse_complement(strand[: at + w]))
 
 
-class Looked:
+class SeedsLookedUp:
     """What looking up seeds of one read shows: `occurrences` that are looked at, and the bases where seeds begin that
     are `clipped`, on either strand, as they occur too often; whether one is `capped`, that is passed over."""
 
@@ -134,7 +134,7 @@ def test_seeds_passed_over_and_complete_strata_are_those_of_counting(searched, g
             columns = plan.seed_length, plan.seed_count, plan.seed_every, plan.disjoint
             w, count, step, disjoint = (int(column[stage, len(read)]) for column in columns)
             seeds = seeds_of(read, context.flip[i], w, count, step)
-            looked.append(Looked(words, seeds, w, caps, context.index.longest_seed))
+            looked.append(SeedsLookedUp(words, seeds, w, caps, context.index.longest_seed))
             planned.append(ceil(disjoint / step))
             complete.append(planned[-1] - min(len(looked[-1].clipped), planned[-1]))
         assert (found.seen.planned[i], found.seen.complete[i]) == (max(planned), max(complete)), (i, read)
@@ -152,7 +152,7 @@ def test_dense_seeds_passed_over_are_those_of_counting(searched, genome, reads):
     caps, expected = [256] * 99, []
     for i, read in enumerate(reads):
         seeds = seeds_of(read, context.flip[i], 12, (len(read) - 12) // 5 + 1, 1)
-        at = Looked(words, seeds, 12, caps, context.index.longest_seed).clipped
+        at = SeedsLookedUp(words, seeds, 12, caps, context.index.longest_seed).clipped
         expected.append((len(at), min(at, default=-1), max(at, default=-1)))
     assert list(zip(found.clipped, found.first, found.last, strict=True)) == expected
     assert sum(n > 0 for n, *_ in expected) > 50

@@ -168,10 +168,10 @@ def test_arrays_and_profiles():
     with pytest.raises(UsageError):
         align.match_matrix(1.5, -2)
     assert align.match_matrix(2, -3).scores[[0, 0, 4], [0, 1, 4]].tolist() == [2, -3, -3]
-    assert len(align.Profile(np.zeros((7, 20), int))) == 7
+    assert len(align.PSSM(np.zeros((7, 20), int))) == 7
     for shape in [(0, 20), (3, 25)]:
         with pytest.raises(UsageError):
-            align.Profile(np.zeros(shape, int))
+            align.PSSM(np.zeros(shape, int))
 
 
 def test_import_of_the_package_does_not_load_it():

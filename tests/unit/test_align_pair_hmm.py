@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gassst._core.pair_hmm import Batch, instruction_sets
+from gassst._core.pair_hmm import PairHmmBatch, instruction_sets
 from gassst.align import pair_hmm
 from gassst.align.pair_hmm import GapQualities, forward, posterior, viterbi, viterbi_paths
 from gassst.errors import DeviceError, InputError, UsageError
@@ -181,7 +181,7 @@ def test_what_cannot_be_has_probability_0():
     """A read that is never wrong and has no gaps, on a haplotype without it."""
     steps = np.array([[1, 0, 1, 0, 0, 1, 0, 1, 0.0]] * 2)
     out = np.empty(1)
-    batch = Batch(
+    batch = PairHmmBatch(
         np.array([1, 2], np.uint8), np.array([0, 2]), steps, np.array([4, 4, 4], np.uint8), np.array([0, 3])
     )
     for form in pair_hmm.FORMS:

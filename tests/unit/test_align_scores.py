@@ -132,8 +132,7 @@ def test_profiles_score_as_the_sequences_they_stand_for():
     matrix = align.substitution_matrix("BLOSUM62")
     queries, targets = related(rng, AMINO, 50, 5), related(rng, AMINO, 70, 80)
     profiles = [
-        align.Profile(matrix.scores[align.PROTEIN.codes[np.frombuffer(q.encode(), np.uint8)]])
-        for q in queries
+        align.PSSM(matrix.scores[align.PROTEIN.codes[np.frombuffer(q.encode(), np.uint8)]]) for q in queries
     ]
     for mode in ("local", "global", "semiglobal"):
         same = align.scores(queries, targets, mode, matrix=matrix)
@@ -179,7 +178,7 @@ def test_a_device_passes_16_bits():
     assert np.array_equal(found, true) and found[0, 0] == 40_000
     wide = align.Matrix(np.eye(4, dtype=int) * 3000 - 1000, align.DNA)
     far = {"mode": "global", "gap_open": 9000, "gap_extend": 1000}
-    profile = align.Profile(wide.scores[align.DNA.codes[np.frombuffer(b"ACGTTGCA", np.uint8)]], align.DNA)
+    profile = align.PSSM(wide.scores[align.DNA.codes[np.frombuffer(b"ACGTTGCA", np.uint8)]], align.DNA)
     for queries, options in (([text[:50], "G"], {"matrix": wide, **far}), ([profile], far)):
         on_device = align.scores(queries, [text[:60], "ACGT"], device="cpu", **options)
         assert np.array_equal(on_device, align.scores(queries, [text[:60], "ACGT"], **options))
@@ -443,7 +442,7 @@ def test_distances_of_proteins_and_bad_bands():
             align.edit_distance(["A"], ["A"], **arguments)
 
 
-@pytest.mark.parametrize("kind", [align.Matrix, align.Profile])
+@pytest.mark.parametrize("kind", [align.Matrix, align.PSSM])
 def test_scores_of_the_caller_stay_writable(kind):
     scores = np.ones((4, 4), np.int16)
     made = kind(scores, align.DNA)
