@@ -19,41 +19,13 @@ cdef extern from "stretches.h" nogil:
                            int32_t least)
 
 
-def best_stretches(const uint32_t[::1] read_strand, const coordinate_t[::1] diagonal, context):
-    """The best stretches of whole strands on diagonals.
-
-    Parameters
-    ----------
-    read_strand : uint32[k], diagonal : int64[k]
-    context : search.context.BatchContext
-        Read: `lengths`, `packed`, `reference.planes`, `params.scoring`.
-
-    Returns
-    -------
-    int64[2, k]
-        As `DenselyLooked.stretches` has them.
-    """
-    packed = context.packed
-    cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
-    cdef planes_t bases = planes_of(context.reference.planes), reads = planes_of(packed.planes)
-    cdef costs_t costs = costs_of(context.params.scoring)
-    cdef Py_ssize_t k = read_strand.shape[0], i
-    cdef int64_t[:, ::1] found = np.empty((2, k), np.int64)
-    cdef stretch_t best
-    with nogil:
-        for i in range(k):
-            best = stretch_of_read(bases, reads, read_strand[i], diagonal[i], lengths, plane_start, costs, INT32_MIN)
-            found[0, i], found[1, i] = best.total, best.begin << 16 | best.end
-    return found.base
-
-
 cdef struct group_t:
     # The anchors of a read in one bucket.
     int64_t row             # of the longest
     stretch_t best          # on its diagonal
 
 
-def promising_buckets(anchors, context, Py_ssize_t most, stretches=None, const int32_t[::1] least=None, passed=None):
+def promising_buckets(anchors, context, Py_ssize_t most, const int32_t[::1] least=None, passed=None):
     """The buckets of each read that may hold its best local alignment, a rival of that, or one of another part.
 
     A bucket is judged by the best ungapped stretch on the diagonal of its longest anchor. Bases that seeds cover say
@@ -68,8 +40,6 @@ def promising_buckets(anchors, context, Py_ssize_t most, stretches=None, const i
         Read: `shift`, `lengths`, `packed`, `reference.planes`, `params.scoring`.
     most : int
         Buckets for each base of a read. One is left out where so many better stretches hold its own one's middle.
-    stretches : uint32[2, c], optional
-        Of the anchors, where they are known, as `DenselyLooked` has them.
     least : int32[a], passed : search.arrays.Diagonals, optional
         Of each read, what a place scores. Anchors whose stretch scores less are left out. Of those that have passed, it
         may be the longer part beside a gap.
@@ -94,8 +64,6 @@ def promising_buckets(anchors, context, Py_ssize_t most, stretches=None, const i
     cdef Py_ssize_t a = start.shape[0] - 1, i, j, g, n, k = 0, m, first, behind, row
     cdef int32_t at_least
     cdef group_t group
-    cdef bint are_known = stretches is not None
-    cdef const uint32_t[:, ::1] known = stretches
     cdef Py_ssize_t widest = max(1, int(np.diff(anchors.start).max(initial=0)))
     strand_array, diagonal_array = np.empty(read_strand.shape[0], np.uint32), np.empty(read_strand.shape[0], np.int64)
     cdef uint32_t[::1] strand_out = strand_array
@@ -113,9 +81,7 @@ def promising_buckets(anchors, context, Py_ssize_t most, stretches=None, const i
                 if p < n_passed and passed_strand[p] == read_strand[j] and passed_diagonal[p] == diagonal[j]:
                     at_least, p = (at_least + min(costs.open_gap[1], costs.open_gap[2])) >> 1, p + 1
                 group = group_t(j, stretch_t(0, 0, 0))
-                if are_known:
-                    group.best = stretch_t(<int32_t>known[0, j], known[1, j] >> 16, known[1, j] & 0xffff)
-                elif passed is not None:
+                if passed is not None:
                     prefetch_read(bases, diagonal[min(j + AHEAD, start[i + 1] - 1)])
                     group.best = stretch_of_read(bases, strands, read_strand[j], diagonal[j], lengths, plane_start, costs,
                                                  at_least)
@@ -124,12 +90,11 @@ def promising_buckets(anchors, context, Py_ssize_t most, stretches=None, const i
                 row = groups[n - 1].row if n else j
                 if n == 0 or read_strand[j] != read_strand[row] or diagonal[j] >> shift != diagonal[row] >> shift:
                     groups[n] = group
-                    if not are_known:
-                        prefetch_read(bases, diagonal[j])
+                    prefetch_read(bases, diagonal[j])
                     n += 1
                 elif length[j] > length[row]:
                     groups[n - 1] = group
-            for g in range(n if n > most and passed is None and not are_known else 0):
+            for g in range(n if n > most and passed is None else 0):
                 j = groups[g].row
                 groups[g].best = stretch_of_read(bases, strands, read_strand[j], diagonal[j], lengths, plane_start, costs,
                                                  INT32_MIN)

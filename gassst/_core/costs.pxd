@@ -1,4 +1,4 @@
-# What scores or costs so much, from gassst/gpu/kernels/stretches.h; nothing here is to be imported at run time.
+# What scores or costs so much, from ext/align/stretches.h; nothing here is to be imported at run time.
 from libc.stdint cimport int32_t
 
 from gassst._core.cigar cimport CIGAR_DELETION, CIGAR_INSERTION

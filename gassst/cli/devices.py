@@ -36,8 +36,11 @@ def main(args: argparse.Namespace) -> int:
 
     def note(info: DeviceInfo) -> str:
         why = fit(index, info.memory, info.allocation).why
-        used = "single reads are searched there, and seeds of pairs looked up"
-        return f"{args.index} does not fit: {why}" if why else f"{args.index} fits: {used}"
+        return (
+            f"{args.index} does not fit: {why}"
+            if why
+            else f"{args.index} fits: single reads are searched there"
+        )
 
     print(describe_devices(note))
     return 0

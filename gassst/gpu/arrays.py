@@ -13,7 +13,6 @@ import numpy as np
 
 from gassst.model.layouts import NO_SCORE
 from gassst.model.params import MAX_READ_LENGTH
-from gassst.search.dense import DenseSeeds
 from gassst.search.plan import SearchPlan
 
 if TYPE_CHECKING:
@@ -78,16 +77,6 @@ def plan_columns(plan: SearchPlan, stage: int, given_up: np.ndarray) -> np.ndarr
     """int16[len(PLAN), MAX_READ_LENGTH + 1]. `given_up`: bool[MAX_READ_LENGTH + 1]."""
     columns = (*plan.rows(stage), plan.disjoint[stage], plan.settled[stage])
     return np.array([*columns, plan.errors, plan.words, given_up], np.int16)
-
-
-def dense_columns(plan: SearchPlan, seeds: DenseSeeds) -> np.ndarray:
-    """The same of dense seeds, as far as looking them up needs it."""
-    columns = np.zeros((len(PLAN), MAX_READ_LENGTH + 1), np.int16)
-    named = {**seeds.rows()._asdict(), "errors": plan.errors}
-    names = {"length": "SEED_LENGTH", "number": "SEED_COUNT", "every": "SEED_EVERY", "errors": "ERRORS"}
-    for name, column in named.items():
-        columns[PLAN.index(names[name])] = column
-    return columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)

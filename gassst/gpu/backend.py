@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from gassst._core import read_through as _read_through
 from gassst.gpu.arrays import (
     COUNTERS,
     STATE,
@@ -23,16 +22,14 @@ from gassst.gpu.arrays import (
     DeviceState,
 )
 from gassst.gpu.device import OutOfDeviceMemory
-from gassst.gpu.found import Found, Looked
+from gassst.gpu.found import Found
 from gassst.gpu.index import SOURCES, Slot
-from gassst.model.array_types import COORDINATE, I64, U8, U16, U32, U64
+from gassst.model.array_types import I64, U8, U16, U32, U64
 from gassst.model.params import MapParams
 from gassst.model.presets import EXTRA_STRATA
-from gassst.model.read_batch import PackedReads
 from gassst.model.stats import Stats
 from gassst.model.times import Times
 from gassst.pairing.error_rate import ErrorRate
-from gassst.search.arrays import Anchors
 from gassst.search.context import BatchContext
 from gassst.search.filters import Cascade
 from gassst.search.host import given_up
@@ -50,7 +47,7 @@ ITEMS = 1 << 18
 
 
 class DeviceBatch(NamedTuple):
-    """Reads that a device searches: a batch, or some reads of one; what they are searched by.
+    """Reads that a device searches, and what they are searched by.
 
     Attributes
     ----------
@@ -76,16 +73,6 @@ class DeviceBatch(NamedTuple):
         packed = context.packed
         searched = context.plan, context.cascade, context.params, context.library
         return cls(*searched, packed.planes, packed.plane_start, packed.lengths, context.flip)
-
-    @classmethod
-    def of_some(cls, context: BatchContext, reads: U32) -> DeviceBatch:
-        """Some reads (uint32[a], ascending), without the planes of the others."""
-        packed, lengths = context.packed, context.lengths[reads]
-        some = PackedReads(lengths, packed.planes, packed.plane_start[reads])
-        _, planes, plane_start = _read_through.cut(some, lengths.astype(np.uint16))
-        before = np.uint32(len(packed.planes) - 1)
-        searched = context.plan, context.cascade, context.params, context.library
-        return cls(*searched, planes[before:], plane_start - before, lengths, context.flip[reads])
 
     @property
     def n(self) -> int:
@@ -290,39 +277,6 @@ class DeviceBackend:
         state.bands.append(buckets)
 
     # --- back to the host ----------------------------------------------------------------------------------------
-
-    def looked_up(self, reads: U32, stage: int) -> Looked:
-        """What the seeds of a stage of some reads (uint32[a], ascending) lead to."""
-        slot, state = self._slot, self.initial_state()
-        asked = slot.upload("asked", reads)
-        of_stage = DeviceReads(stage, len(reads), asked, self._counters_of(stage), self._plans[stage])
-        anchors = self.gather(self.look_up(state, stage, of_stage), of_stage, state)
-        columns = slot.download("state", state.columns, len(STATE) * self.context.n, np.uint16)
-        found, _ = self.anchors_of_reads(anchors, reads)
-        complete, capped = self._columns(columns, "COMPLETE", "CAPPED")
-        return Looked(found, complete[reads], capped[reads])
-
-    def anchors_of_reads(self, anchors: DeviceAnchors, reads: U32) -> tuple[Anchors, Memory]:
-        """The anchors of these reads on the host; and a buffer of uint32[2, c], read strands and diagonals."""
-        slot, n = self._slot, self.context.n
-        segment = slot.download("segment", anchors.segment, 2 * n, np.uint32)
-        slot.wait()
-        start, following = self._starts(segment[1::2])
-        kept = int(start[-1])
-        places, scores = slot.buffer("columns", 8 * kept), slot.buffer("scores", 4 * kept)
-        where = anchors.owner, self._flips, anchors.segment, anchors.anchors
-        to = following, np.uint32(kept), places, scores
-        slot.launch("collect_anchors", anchors.size, np.uint32(anchors.size), *where, *to)
-        read_strand, diagonal = slot.download("columns", places, 2 * kept, np.uint32).reshape(2, kept)
-        offset, length = slot.download("scores", scores, 2 * kept, np.uint16).reshape(2, kept)
-        slot.wait()
-        columns = read_strand.copy(), diagonal.astype(COORDINATE), offset.copy(), length.copy()
-        return Anchors(*columns, np.append(start[reads], start[-1]), reads), places
-
-    def _columns(self, state: U16, *names: str) -> list[U16]:
-        """Columns of the state by name, as they were downloaded."""
-        columns = state.reshape(len(STATE), self.context.n)
-        return [columns[STATE.index(name)] for name in names]
 
     def _starts(self, number: U32) -> tuple[I64, Memory]:
         """Where what each read has so many of begins, int64[n + 1]; and a buffer with the same."""

@@ -45,17 +45,15 @@ class Task(NamedTuple):
 
 SINGLE = Task(1, 0.7, 0.8)
 """Best positions of single reads: no faster at 64 Mb, 3.4 times at 3.1 Gb."""
-PAIRS = Task(1, 0.4, 0.6)
-"""Best positions of pairs: slower at 64 Mb, 2.5 times at 3.1 Gb."""
-ALL = Task(10, 3.0, 0.0)
-"""All positions: a base took 0.75 to 13 us at `-p 90`, and the device was 3 to 8 times as fast."""
+ALL = Task(10, 1.5, 0.0)
+"""All positions: a base took 0.75 to 13 us at `-p 90`, and the device was 1.5 to 8 times as fast."""
 
 
 def task_of(params: MapParams, paired: bool) -> Task | None:
     """What a run asks for; None where the host does it even beside a device."""
-    if not params.exhaustive:
-        return PAIRS if paired else SINGLE
-    return None if paired or params.strata else ALL
+    if paired or params.strata:
+        return None
+    return ALL if params.exhaustive else SINGLE
 
 
 def device_pays(input_bytes: int | None, index_bases: int | None, task: Task | None, threads: int) -> bool:

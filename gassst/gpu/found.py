@@ -10,18 +10,9 @@ import numpy as np
 from gassst.gpu.arrays import STATE
 from gassst.model.array_types import COORDINATE, I64, U16, U32
 from gassst.model.stats import Stats
-from gassst.search.arrays import Anchors, Bands, GlobalResult, Grouped, ReadStates, Traced
+from gassst.search.arrays import Bands, GlobalResult, Grouped, ReadStates, Traced
 from gassst.search.context import BatchContext
 from gassst.search.host import HostBackend
-
-
-class Looked(NamedTuple):
-    """What the seeds of a stage of `a` reads lead to; `complete` and `capped` uint16[a] as `ReadStates` has them, by
-    these seeds alone."""
-
-    anchors: Anchors
-    complete: U16
-    capped: U16
 
 
 class TracedRows(NamedTuple):

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from gassst.gpu.arrays import GROUP, definitions, dense_columns, plan_columns
+from gassst.gpu.arrays import GROUP, definitions, plan_columns
 from gassst.gpu.device import KERNELS, Engine, OutOfDeviceMemory, Processing
 from gassst.index.seed_index import SeedIndex
 from gassst.pairing.error_rate import ErrorRate
-from gassst.search.dense import DenseSeeds
 from gassst.search.plan import SearchPlan
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ SOURCES = tuple(
         "search.h",
         "seeds.cl",
         "anchors.cl",
-        "stretches.cl",
         "bounds.cl",
         "buckets.cl",
     )
@@ -148,7 +146,6 @@ class Slot(Processing):
         super().__init__(index.engine)
         self.index = index
         self._plan: tuple[SearchPlan, ErrorRate, float, int] | None = None
-        self._dense: tuple[SearchPlan, DenseSeeds] | None = None
 
     def begin(
         self, plan: SearchPlan, library: ErrorRate, most: float, sources: tuple[Path, ...] = SOURCES
@@ -182,14 +179,6 @@ class Slot(Processing):
             self.upload("caps", plan.caps)
             self._plan = known
         return [self.buffers[name] for name in (*names, "caps")]
-
-    def of_dense(self, plan: SearchPlan, seeds: DenseSeeds) -> tuple[Memory, Memory]:
-        """Buffers for dense seeds: columns of a plan, and caps."""
-        if self._dense != (plan, seeds) or "dense_caps" not in self.buffers:
-            self.upload("dense_plan", dense_columns(plan, seeds).ravel())
-            self.upload("dense_caps", seeds.caps(plan))
-            self._dense = plan, seeds
-        return self.buffers["dense_plan"], self.buffers["dense_caps"]
 
     def launch(
         self,

@@ -9,30 +9,25 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TypeVar
 
 from gassst.errors import DeviceError
 from gassst.gpu.devices import is_named
-from gassst.gpu.found import Looked
 from gassst.gpu.index import IN_FLIGHT, SOURCES, SOURCES_OF_ALL
 from gassst.gpu.probe import ALL_PLACES, SEARCH, tried
-from gassst.gpu.search import DeviceSearch, is_looked_up, is_searched, is_taken, paced
+from gassst.gpu.search import DeviceSearch, is_searched, is_taken, paced
 from gassst.gpu.trial import Trial
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
-from gassst.model.array_types import U32
 from gassst.model.params import MapParams
 from gassst.model.stats import Stats
 from gassst.search.arrays import GlobalResult
 from gassst.search.context import BatchContext
-from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.filters import Cascade
 from gassst.search.plan import SearchPlan
 
 log = logging.getLogger("gassst")
-T = TypeVar("T")
 
 
 class LateSearch:
@@ -83,22 +78,19 @@ class LateSearch:
             if self.named and not self._is_told:
                 self._is_told = True
                 log.info(
-                    "device %s: neither seeds are looked up nor reads searched there in such a run",
+                    "device %s: such a run is searched on the host, as it is faster there",
                     self.device,
                 )
                 self._tried(SEARCH)
             return None
         if self._thread is None:
-            name, of_run = "gassst-device", (with_mates,)
-            self._thread = threading.Thread(target=self._start, args=of_run, name=name, daemon=True)
+            self._thread = threading.Thread(target=self._start, name="gassst-device", daemon=True)
             self._thread.start()
         return self
 
     def _suits(self, with_mates: bool) -> bool:
-        if self._index.reference.alt is not None:
+        if with_mates or self._index.reference.alt is not None:
             return False
-        if with_mates:
-            return is_looked_up(self._index, self._lookup)
         return is_searched(self._params, self._index, self._lookup, self._cascade)
 
     def end_run(self) -> None:
@@ -133,10 +125,10 @@ class LateSearch:
     def _tried(self, kind: str) -> str | None:
         return tried(self.device, self._params.threads, kind).device
 
-    def _start(self, with_mates: bool) -> None:
+    def _start(self) -> None:
         """Find the device, put the index there, and have it search what the host knows."""
         try:
-            self._search = self._started(with_mates)
+            self._search = self._started()
         except DeviceError as error:
             self._error = DeviceError(str(error).splitlines()[0])
         except BaseException as error:
@@ -146,15 +138,14 @@ class LateSearch:
             if self._error is not None and self.named:
                 self._found.set()
 
-    def _started(self, with_mates: bool) -> DeviceSearch | None:
+    def _started(self) -> DeviceSearch | None:
         """The search, None where the index does not fit. Raises DeviceError."""
         from gassst.gpu import platforms
         from gassst.gpu.device import Engine
 
-        began, index, params = time.monotonic(), self._index, self._params
-        params = params.for_pairs() if with_mates else params.for_single()
-        trial = Trial.of(index, self._plan, self._cascade, params, with_mates)
-        is_of_all = params.exhaustive and not with_mates
+        began, index, params = time.monotonic(), self._index, self._params.for_single()
+        trial = Trial.of(index, self._plan, self._cascade, params)
+        is_of_all = params.exhaustive
         info, device = platforms.choose(self._tried(ALL_PLACES if is_of_all else SEARCH), params.threads)
         found = time.monotonic() - began
         self._found.set()
@@ -170,33 +161,16 @@ class LateSearch:
     # --- batches -------------------------------------------------------------------------------------------------
 
     def search(self, context: BatchContext, stats: Stats) -> GlobalResult | None:
-        """As `DeviceSearch.search`. Where all places are wanted it waits until the device is ready, or will never be:
-        a batch takes the host longer."""
+        """As `DeviceSearch.search`; None while it is not ready, too, and where the host is faster.
+
+        Where all places are wanted it waits until the device is ready, or will never be: a batch takes the host longer.
+        """
         if not is_taken(context):
             return None
         if context.params.exhaustive:
             with self._turn_given_up():
                 self._settled.wait()
-        return self._asked(context.n, lambda search: search.search(context, stats))
-
-    def look_up(self, context: BatchContext, stats: Stats, reads: U32, stage: int) -> Looked | None:
-        """As `DeviceSearch.look_up`."""
-        return self._asked(len(reads), lambda search: search.look_up(context, stats, reads, stage))
-
-    def look_densely(
-        self, context: BatchContext, stats: Stats, reads: U32, seeds: DenseSeeds
-    ) -> DenselyLooked | None:
-        """As `DeviceSearch.look_densely`."""
-        # Few reads, which cost the host far more than others.
-        return self._asked(0, lambda search: search.look_densely(context, stats, reads, seeds))
-
-    def note_host(self, reads: int, nanoseconds: int) -> None:
-        """The host has searched reads that the device did not take."""
-        self._host_pace = paced(self._host_pace, reads, nanoseconds)
-
-    def _asked(self, reads: int, ask: Callable[[DeviceSearch], T | None]) -> T | None:
-        """What the device answers about so many reads; None while it is not ready, and where the host is faster."""
-        search = self._search
+        search, reads = self._search, context.n
         if self._error is not None and self.named:
             raise self._error
         if search is None or self._error is not None:
@@ -210,7 +184,7 @@ class LateSearch:
         found = None
         try:
             with self._turn_given_up():
-                found = ask(search)
+                found = search.search(context, stats)
         except DeviceError as error:
             self._error = DeviceError(str(error).splitlines()[0])
             if self.named:
@@ -221,6 +195,10 @@ class LateSearch:
                 self._taken += reads * (found is not None)
                 self._left += reads * (found is None)
         return found
+
+    def note_host(self, reads: int, nanoseconds: int) -> None:
+        """The host has searched reads that the device did not take."""
+        self._host_pace = paced(self._host_pace, reads, nanoseconds)
 
     @contextmanager
     def _turn_given_up(self) -> Iterator[None]:

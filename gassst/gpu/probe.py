@@ -155,10 +155,9 @@ def _search(info: DeviceInfo, device: cl.Device, all_places: bool) -> None:
         with open(fasta, "wb") as file:
             file.write(b">reference\n%s\n" % _random(1 << 14))
         index = SeedIndex.build(fasta)
-    params = MapParams(all_hits=all_places, threads=1)
-    params = params.for_single() if all_places else params.for_pairs()
+    params = MapParams(all_hits=all_places, threads=1).for_single()
     plan = SearchPlan(params, index.plan_k, index.reference.unmasked, index.spectrum, index.letters)
-    trial = Trial.of(index, plan, Cascade.of_run(params, plan), params, not all_places)
+    trial = Trial.of(index, plan, Cascade.of_run(params, plan), params)
     sources = SOURCES_OF_ALL if all_places else SOURCES
     trial.put_to(DeviceSearch(index, Engine(info, device, index.reference.planes), sources=sources))
 

@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
 from pathlib import Path
 from time import perf_counter_ns
-from typing import TypeVar
 
 from gassst.gpu.all_places import AllPlaces
 from gassst.gpu.backend import DeviceBackend, DeviceBatch
-from gassst.gpu.dense import DenseLook
 from gassst.gpu.device import Engine, OutOfDeviceMemory
-from gassst.gpu.found import Looked
-from gassst.gpu.index import IN_FLIGHT, SOURCES, DeviceIndex, Slot
+from gassst.gpu.index import IN_FLIGHT, SOURCES, DeviceIndex
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
-from gassst.model.array_types import U32
 from gassst.model.params import MapParams
 from gassst.model.stats import Stats
 from gassst.search.arrays import GlobalResult
 from gassst.search.context import BatchContext
-from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.filters import Cascade
 
 log = logging.getLogger("gassst")
-Passes = TypeVar("Passes", bound=DeviceBackend)
-T = TypeVar("T")
 
 FIRST_PACE = 250.0  # ns a read; what a device is taken for until it is known. An H100 needs 60
 
@@ -43,12 +34,8 @@ def is_searched(params: MapParams, index: SeedIndex, lookup: WholeIndex, cascade
     """Whether a device can search so, with an index of step 1 in one piece. For all places, but not the best stratum,
     it takes the narrow band."""
     cascades = CASCADES_OF_ALL if params.exhaustive else CASCADES
-    return not params.strata and is_looked_up(index, lookup) and cascade.names in cascades
-
-
-def is_looked_up(index: SeedIndex, lookup: WholeIndex) -> bool:
-    """Whether a device can look seeds up in an index: in one of step 1 in one piece."""
-    return index.step == 1 and not lookup.copies
+    suits = index.step == 1 and not lookup.copies
+    return suits and not params.strata and cascade.names in cascades
 
 
 def is_taken(context: BatchContext) -> bool:
@@ -112,30 +99,23 @@ class DeviceSearch:
         """The host has searched reads that the device did not take: of no interest to one that takes what it can."""
 
     def search(self, context: BatchContext, stats: Stats) -> GlobalResult | None:
-        """What `HostBackend.search` finds in a batch."""
-        if not is_taken(context):
+        """What `HostBackend.search` finds in a batch; None where there is no room, too."""
+        if not is_taken(context) or (device := self.on_device()) is None:
             return None
         kind = AllPlaces if context.params.exhaustive else DeviceBackend
-        batch = DeviceBatch.of(context)
-        found = self._asked(stats, context.n, lambda slot: kind(batch, slot), kind.searched)
-        return None if found is None else found.result(context, stats)
-
-    def look_up(self, context: BatchContext, stats: Stats, reads: U32, stage: int) -> Looked | None:
-        """What the seeds of a stage of some reads (uint32[a], ascending) lead to."""
-        if not is_looked_up(context.index, context.lookup):
+        try:
+            with stats.timed("device"), device.slot() as slot, self.engine.errors():
+                began = perf_counter_ns()
+                backend = kind(DeviceBatch.of(context), slot)
+                found = backend.searched()
+        except OutOfDeviceMemory as error:
+            if not self._told:
+                self._told = True
+                log.warning("%s: searching on the host", error)
             return None
-        batch = DeviceBatch.of(context)
-        backend = partial(DeviceBackend, batch)
-        return self._asked(stats, len(reads), backend, lambda passes: passes.looked_up(reads, stage))
-
-    def look_densely(
-        self, context: BatchContext, stats: Stats, reads: U32, seeds: DenseSeeds
-    ) -> DenselyLooked | None:
-        """What dense seeds of some reads (uint32[a], ascending) lead to."""
-        if context.left_out is not None or not is_looked_up(context.index, context.lookup):
-            return None
-        batch = DeviceBatch.of_some(context, reads)
-        return self._asked(stats, 0, partial(DenseLook, batch), lambda passes: passes.looked(seeds, reads))
+        self.pace = paced(self.pace, context.n, (perf_counter_ns() - began) / IN_FLIGHT)
+        stats.add_work_of(backend.stats)
+        return found.result(context, stats)
 
     def on_device(self) -> DeviceIndex | None:
         """The index on the device; None, with one warning, where it does not fit."""
@@ -147,28 +127,3 @@ class DeviceSearch:
                     self._failed = True
                     log.warning("%s; the search continues on the host", error)
             return self._on_device
-
-    def _asked(
-        self, stats: Stats, reads: int, passes: Callable[[Slot], Passes], ask: Callable[[Passes], T]
-    ) -> T | None:
-        """What these passes find, on a slot; None where there is no room.
-
-        `reads`: how many are asked about; 0 where the work counts neither for the run nor for the pace.
-        """
-        device = self.on_device()
-        if device is None:
-            return None
-        try:
-            with stats.timed("device"), device.slot() as slot, self.engine.errors():
-                began = perf_counter_ns()
-                backend = passes(slot)
-                found = ask(backend)
-        except OutOfDeviceMemory as error:
-            if not self._told:
-                self._told = True
-                log.warning("%s: searching on the host", error)
-            return None
-        if reads:
-            self.pace = paced(self.pace, reads, (perf_counter_ns() - began) / IN_FLIGHT)
-            stats.add_work_of(backend.stats)
-        return found

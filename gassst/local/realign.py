@@ -51,7 +51,7 @@ def place_pairs(backend: HostBackend, pairs: PairContext) -> BatchResult:
             "pair_search", lambda: ReadSearch(*made_of, EXTRA_STRATA, EVERY_HIT, plan.gaps), *made_of
         )
         stay = bool(context.library.damage)
-        reads = search.place(context, pairs, backend.seeds_on_device, BLOCK, given, stay, MATES)
+        reads = search.place(context, pairs, None, BLOCK, given, stay, MATES)
     with stats.timed("local"):
         dense = _looked_up(aligner, reads)
     search.report(*dense)

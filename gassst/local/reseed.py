@@ -45,7 +45,7 @@ def _dense_seeds(context: BatchContext) -> DenseSeeds:
 def look_again(backend: HostBackend, reads: U32, most: int) -> tuple[Diagonals, PassedOver]:
     """At most so many promising diagonals of each of `reads` (uint32[a], ascending), and what was passed over."""
     looked = backend.look_densely(reads, _dense_seeds(backend.context))
-    promising = promising_buckets(looked.anchors, backend.context, most, looked.stretches)
+    promising = promising_buckets(looked.anchors, backend.context, most)
     end = np.where(looked.last < 0, looked.first, looked.last + STRIDE)
     return Diagonals(*promising), PassedOver(looked.clipped.astype(np.float64) * STRIDE, looked.first, end)
 
@@ -62,7 +62,7 @@ def diagonals_of_copies(backend: HostBackend, reads: U32, least: I32) -> Iterato
     for seeds in (disjoint, _dense_seeds(context))[context.params.all_hits :]:
         looked = backend.look_densely(reads, seeds)
         fit = None if context.params.all_hits else _that_fit(backend, looked.anchors, least)
-        yield Diagonals(*promising_buckets(looked.anchors, context, most, looked.stretches, least, fit))
+        yield Diagonals(*promising_buckets(looked.anchors, context, most, least, fit))
         reads, least = reads[looked.clipped > 1], least[looked.clipped > 1]
 
 

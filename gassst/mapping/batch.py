@@ -83,7 +83,7 @@ def _searched(backend: HostBackend) -> GlobalResult:
 def _map_pairs(
     context: BatchContext, extender: Extender, stats: Stats, mate: np.ndarray, insert: InsertModel
 ) -> BatchResult:
-    with _opened(context, extender, stats, context.on_device is not None) as backend:
+    with _opened(context, extender, stats) as backend:
         pairs = PairContext.of(context, mate, insert)
         if context.params.mode == "local":
             return place_pairs(backend, pairs)
@@ -91,15 +91,10 @@ def _map_pairs(
 
 
 @contextmanager
-def _opened(
-    context: BatchContext, extender: Extender, stats: Stats, seeds_on_device: bool = False
-) -> Iterator[HostBackend]:
-    """The passes over the batch, as long as its reads are open. Its device may look seeds up."""
+def _opened(context: BatchContext, extender: Extender, stats: Stats) -> Iterator[HostBackend]:
+    """The passes over the batch, as long as its reads are open."""
     with stats.timed("upload"):
         bands = extender.open_reads(context.packed)
-    kind = HostBackend
-    if seeds_on_device:
-        from gassst.gpu.seeds import SeedsOnDevice as kind
     with bands:
-        yield kind(context, bands, stats)
+        yield HostBackend(context, bands, stats)
     stats.extension += bands.times

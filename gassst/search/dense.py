@@ -52,13 +52,9 @@ class DenselyLooked:
         Seeds of which not every occurrence is looked at.
     first, last : int64[a]
         Where the first and the last of these begin in the read as sequenced; -1 where there is none.
-    stretches : uint32[2, c] or None
-        Of each anchor, where it is known: the score of the best ungapped stretch on its diagonal, with the bonus of
-        each end of the read that the stretch reaches; begin << 16 | end of the stretch in its strand.
     """
 
     anchors: Anchors
     clipped: U16
     first: I64
     last: I64
-    stretches: U32 | None = None

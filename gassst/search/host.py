@@ -75,11 +75,6 @@ class HostBackend:
         most = EVERY_HIT if self.context.library.damage else params.max_hits
         return self.rate(state, found, self.select_best(found, most))
 
-    @property
-    def seeds_on_device(self) -> Any:
-        """What looks up the seeds of pairs in place of the host: `gpu.seeds.SeedsOnDevice`."""
-        return None
-
     def best_places(self, pairs: PairContext | None = None) -> tuple[ReadStates, Grouped]:
         """The places of all reads up to `EXTRA_STRATA` errors above the best, or all within the limits where all are
         wanted, after as many stages as each read needs."""
@@ -89,7 +84,7 @@ class HostBackend:
             if pairs is None:
                 columns, start, states = stages.search(context, BLOCK, *asked)
             else:
-                how = RESCUE_PLACES, self.seeds_on_device, BLOCK
+                how = RESCUE_PLACES, None, BLOCK
                 columns, start, states = stages.search_pairs(context, pairs, *how, *asked)
         return ReadStates(*states), Grouped(Bands(*columns), start)
 

@@ -1,6 +1,5 @@
 """A device that a thread looks for while the host maps: no run waits for it, and how it fails."""
 
-import gzip
 import logging
 import os
 import re
@@ -18,7 +17,6 @@ from gassst.api.files import file_run
 from gassst.cli.main import main
 from gassst.errors import DeviceError
 from gassst.gpu import late as late_module
-from gassst.gpu import seeds as device_seeds
 from gassst.gpu.index import IN_FLIGHT
 from gassst.gpu.late import LateSearch
 from gassst.gpu.search import FIRST_PACE, paced
@@ -118,7 +116,7 @@ class TestStart:
         go_on = threading.Event()
         monkeypatch.setattr(LateSearch, "_tried", lambda *_: go_on.wait(60) and None)
         late = late_of(index, device)
-        assert late.for_run(False) is late and late.for_run(True) is late
+        assert late.for_run(False) is late and late.for_run(True) is None
         assert late.search(batch(9), None) is None and not late._settled.is_set()
         if device == "auto":
             late.end_run()
@@ -180,8 +178,7 @@ class TestStart:
         for device in ("auto", "gpu", "gpu"):
             late = late_of(index, device, **params)
             assert late.for_run(False) is None and late.for_run(False) is None
-        assert tried == ["gpu", "gpu"] and caplog.text.count("neither seeds are looked up") == 2
-        assert late.for_run(True) is late  # seeds of pairs
+        assert tried == ["gpu", "gpu"] and caplog.text.count("searched on the host") == 2
 
 
 @pytest.fixture
@@ -200,24 +197,20 @@ def ready(monkeypatch):
     monkeypatch.setattr(LateSearch, "for_run", when_ready)
     monkeypatch.setattr(LateSearch, "_tried", lambda *_: usable()[0].index)  # `probe` has its own tests
     monkeypatch.setattr(LateSearch, "note_host", lambda *_: None)
-    monkeypatch.setattr(device_seeds, "LEAST_READS", 1)
     return begun
 
 
 @pytest.mark.device
-@pytest.mark.parametrize("kind", ["single", "pairs"])
-def test_samples_of_a_sheet_share_the_device(small_index, small_fastq, tmp_path, kind, ready, caplog):
+def test_samples_of_a_sheet_share_the_device(small_index, small_fastq, tmp_path, ready, caplog):
     caplog.set_level(logging.DEBUG, "gassst")
-    reads = mates_of(small_fastq, tmp_path) if kind == "pairs" else [small_fastq]
-    columns = f"{reads[0]},{reads[1] if kind == 'pairs' else ''}"
-    rows = [f"{i},L1,{columns},{tmp_path / f'{i}.sam'}" for i in range(3)]
+    rows = [f"{i},L1,{small_fastq},,{tmp_path / f'{i}.sam'}" for i in range(3)]
     sheet = tmp_path / "sheet.csv"
     sheet.write_text("\n".join(["sample,lane,R1,R2,output", *rows]) + "\n")
     options = ["-t", "3", "--batch-size", "100", "-v", "-v", "--device", "gpu"]
     assert main(["map", str(small_index), "--sheet", str(sheet), *options]) == 0
     assert len(ready) == 3 and len({id(search) for search in ready}) == 1
     searched = re.findall(r"once it was ready: ([0-9,]+) reads, and 0 on the host", caplog.text)
-    alone = ["map", str(small_index), *map(str, reads), "-o", str(tmp_path / "alone.sam"), "-t", "1"]
+    alone = ["map", str(small_index), str(small_fastq), "-o", str(tmp_path / "alone.sam"), "-t", "1"]
     assert main([*alone, "--device", "none", "-q"]) == 0
     expected = records_without_group(tmp_path / "alone.sam")
     assert sum(int(reads.replace(",", "")) for reads in searched) >= 3 * len(expected)
@@ -233,19 +226,6 @@ def test_all_places_are_found_there(small_index, small_fastq, tmp_path, ready):
         assert main([*argv, "--device", device, "-q"]) == 0
         records.append(records_without_group(path))
     assert records[0] == records[1] and len(ready) == 1
-
-
-def mates_of(path, folder):
-    """Two files: of each read its first 60 bases, and its last 60 on the other strand."""
-    lines, paths = gzip.decompress(path.read_bytes()).decode().split(), [folder / "1.fq", folder / "2.fq"]
-    other = str.maketrans("ACGT", "TGCA")
-    for i, path in enumerate(paths):
-        parts = (
-            (name, bases[:60] if i == 0 else bases[-60:][::-1].translate(other))
-            for name, bases in zip(lines[::4], lines[1::4], strict=True)
-        )
-        path.write_text("".join(f"{name}\n{bases}\n+\n{'I' * len(bases)}\n" for name, bases in parts))
-    return paths
 
 
 def records_without_group(path):

@@ -93,13 +93,13 @@ def test_a_cpu_is_used_only_where_it_is_named(caplog, case, expected):
 
 def launched_by(monkeypatch):
     """Names of the kernels that run on a device from here on."""
-    run, names = opencl.Bands.run, []
+    run, names = opencl.BandProcessing.run, []
 
     def noting(self, name, *arguments):
         names.append(name)
         return run(self, name, *arguments)
 
-    monkeypatch.setattr(opencl.Bands, "run", noting)
+    monkeypatch.setattr(opencl.BandProcessing, "run", noting)
     return names
 
 
@@ -152,13 +152,13 @@ def test_build_failure_shows_the_log(device, monkeypatch, caplog, case):
 
 def refuse_above(monkeypatch, limit):
     """Buffers above `limit` bytes become ones that no device has room for."""
-    buffer, asked = opencl.Bands.buffer, []
+    buffer, asked = opencl.BandProcessing.buffer, []
 
     def refusing(self, name, size):
         asked.append(size)
         return buffer(self, name, 1 << 62 if size > limit and not name.startswith("read_") else size)
 
-    monkeypatch.setattr(opencl.Bands, "buffer", refusing)
+    monkeypatch.setattr(opencl.BandProcessing, "buffer", refusing)
     return asked
 
 
@@ -177,7 +177,7 @@ def test_a_device_that_fails_later_is_an_error(device, monkeypatch, case):
 
     with make_extender(case[0], device).open_reads(packed) as handle:
         best, end = handle.score(read_strand, band_start, 1)
-        monkeypatch.setattr(opencl.Bands, "run", fail)
+        monkeypatch.setattr(opencl.BandProcessing, "run", fail)
         with pytest.raises(DeviceError, match="fell off"):
             handle.align(read_strand, band_start, 1, end, best)
 

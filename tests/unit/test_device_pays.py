@@ -11,7 +11,7 @@ import gassst
 from gassst.cli import map as map_command
 from gassst.cli.main import main
 from gassst.files.input_size import fastq_bytes
-from gassst.gpu.device_pays import ALL, PAIRS, SINGLE, device_pays, index_bases, task_of
+from gassst.gpu.device_pays import ALL, SINGLE, device_pays, index_bases, task_of
 from gassst.gpu.late import LateSearch
 from gassst.model.params import MapParams
 
@@ -20,12 +20,10 @@ HUMAN13, HUMAN133, HUMAN = 13_629_274, 133_025_450, 3_100_000_000
 
 
 @pytest.mark.parametrize("bases", [HUMAN13, HUMAN133, HUMAN])
-@pytest.mark.parametrize("task", [SINGLE, PAIRS])
-def test_runs_of_other_sizes_on_sixteen_threads(bases, task):
+def test_runs_of_other_sizes_on_sixteen_threads(bases):
     """Short runs gain nothing, nor do those on a small genome."""
-    assert not device_pays(4_000_000 * READ, bases, task, 16)
-    gains = bases == HUMAN or (task is SINGLE and bases == HUMAN133)
-    assert device_pays(20_000_000 * READ, bases, task, 16) is gains
+    assert not device_pays(4_000_000 * READ, bases, SINGLE, 16)
+    assert device_pays(20_000_000 * READ, bases, SINGLE, 16) is (bases != HUMAN13)
 
 
 # lab/gpu.md, "All positions"
@@ -37,7 +35,7 @@ def test_all_positions_gain_with_fewer_reads(reads, gains):
 
 def test_a_device_takes_no_part_in_all_positions_of_pairs_or_a_stratum():
     best, all_hits = MapParams(), MapParams(all_hits=True)
-    assert (task_of(best, False), task_of(best, True)) == (SINGLE, PAIRS)
+    assert (task_of(best, False), task_of(best, True)) == (SINGLE, None)
     assert (task_of(all_hits, False), task_of(all_hits, True)) == (ALL, None)
     assert task_of(MapParams(all_hits=True, strata=True), False) is None
 
@@ -47,7 +45,7 @@ def test_single_reads_that_were_measured(reads, gains):
     assert device_pays(int(reads) * READ, HUMAN, SINGLE, 16) is gains
 
 
-@pytest.mark.parametrize("task", [SINGLE, PAIRS, ALL])
+@pytest.mark.parametrize("task", [SINGLE, ALL])
 def test_more_reads_gain_more_and_more_threads_less(task):
     for bases in (0, 1_000, HUMAN133, 4_294_967_295):
         for threads in (1, 16, 128):
@@ -114,12 +112,11 @@ def test_a_short_run_starts_no_device_that_nobody_named(started, small_index, sm
 def test_a_long_run_starts_one(started, monkeypatch, small_index, small_fastq, tmp_path):
     monkeypatch.setattr("gassst.gpu.device_pays.COST", -1e9)
     mates_file = shutil.copy(small_fastq, tmp_path / "mates.fq.gz")
-    reads = [str(small_fastq)]
-    for mates in ([], [str(mates_file)]):
+    for mates, expected in ([], ["gpu"]), ([str(mates_file)], []):
         del started[:]
         out = str(tmp_path / "a.sam")
-        assert main(["map", str(small_index), *reads, *mates, "-t", "1", "-o", out, "-q"]) == 0
-        assert started == ["gpu"]
+        assert main(["map", str(small_index), str(small_fastq), *mates, "-t", "1", "-o", out, "-q"]) == 0
+        assert started == expected
 
 
 def test_a_named_device_in_a_short_run_is_slower(

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gassst._core.stretches import best_stretches, promising_buckets
+from gassst._core.stretches import promising_buckets
 from gassst.model.params import Scoring
 from gassst.model.reference import Reference
 from gassst.reads.in_memory import batch_of_records
@@ -42,19 +42,26 @@ def test_the_best_stretch_is_found(scoring, length, masked):
         reads.append("".join(read))
     packed = batch_of_records([(f"r{i}", read, None) for i, read in enumerate(reads)]).pack()
     context = SimpleNamespace(
-        lengths=packed.lengths, packed=packed, reference=reference, params=SimpleNamespace(scoring=scoring),
+        lengths=packed.lengths, packed=packed, reference=reference, params=SimpleNamespace(scoring=scoring), shift=5,
     )  # fmt: skip
     k = len(reads)
     strands = np.arange(0, 2 * k, 2, dtype=np.uint32)
     for at in (places, np.full(k, 1850)):
         facing = [genome[i : i + length] for i in at]
         best = np.array([textbook(np.array(list(r)), f, scoring) for r, f in zip(reads, facing, strict=True)])
-        diagonal = (reference.starts[0] + at).astype(np.int64)
-        total, _ = best_stretches(strands, diagonal, context)
-        assert (total <= np.maximum(best, 0)).all()
+        anchors = SimpleNamespace(
+            read_strand=strands, diagonal=(reference.starts[0] + at).astype(np.int64),
+            length=np.ones(k, np.uint16), start=np.arange(k + 1),
+        )  # fmt: skip
+        none = SimpleNamespace(read_strand=strands[:0], diagonal=anchors.diagonal[:0])
+
+        def that_score(least, anchors=anchors, none=none):
+            return promising_buckets(anchors, context, 1, least.astype(np.int32), none)[0]
+
+        assert not that_score(np.maximum(best, 0) + 1).size
         # Short runs at an end of the read, with its bonus alone, are passed over.
         exact = best >= scoring.mismatch + scoring.clip
-        np.testing.assert_array_equal(total[exact], best[exact])
+        np.testing.assert_array_equal(that_score(np.where(exact, best, 1 << 20)), strands[exact])
 
 
 @pytest.mark.parametrize("strand", [0, 1])
@@ -96,7 +103,7 @@ def test_promising_buckets_are_rivals_and_other_parts(strand):
         passed = np.array(passed, np.intp)
         passed = SimpleNamespace(read_strand=anchors.read_strand[passed], diagonal=diagonal[passed])
         which = () if least is None else (np.array([least], np.int32), passed)
-        strands, diagonals = promising_buckets(anchors, context, most, None, *which)
+        strands, diagonals = promising_buckets(anchors, context, most, *which)
         assert (strands == strand).all()
         return sorted(np.searchsorted(diagonal, diagonals).tolist())
 

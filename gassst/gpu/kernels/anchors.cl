@@ -89,25 +89,6 @@ __kernel void merge_anchors(uint n_active, __global const uint *active, __global
         own[j] = ANCHOR_DROPPED;
 }
 
-/* The merged anchors to the places of their reads, `first` uint[n]: columns uint[2, h], read strand and diagonal, and
- * ushort[2, h], offset and length. */
-__kernel void collect_anchors(uint n_anchors, __global const uint *owner, __global const uchar *read_flip,
-                              __global const uint2 *segment, __global const ulong *anchors,
-                              __global const uint *first, uint n_kept, __global uint *columns, __global ushort *seeds)
-{
-    uint i = get_global_id(0);
-    if (i >= n_anchors)
-        return;
-    ulong anchor = anchors[i];
-    uint read = owner[i], at = i - segment[read].x, to = first[read] + at;
-    if (at >= segment[read].y)
-        return;
-    columns[to] = read << 1 | (anchor_strand(anchor) ^ read_flip[read]);
-    columns[n_kept + to] = anchor_diagonal(anchor);
-    seeds[to] = anchor_offset(anchor);
-    seeds[n_kept + to] = anchor_length(anchor);
-}
-
 /* Drop the anchors in buckets that an earlier stage scored, and on diagonals that it rejected. Its anchors tell both: of a
  * bucket that was scored the top bucket, or an anchor that is still live; of a rejected diagonal the anchor itself. What was
  * known of a read is forgotten where a stage left it out: `since` has the bits of the stages from that one on. */

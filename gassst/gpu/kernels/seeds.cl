@@ -227,26 +227,3 @@ __kernel void limit_seeds(uint n_reads, __global const uint *read_length, uint n
             many[atomic_inc(counters + MANY)] = read;
     }
 }
-
-/* Of every read how many seeds are clipped, on one strand or both, and where in the read as sequenced the first of them
- * begins, and the last: clipped int[3, a]. -1 where there is none. */
-__kernel void note_clipped(__global const uint *read_length, __global const uchar *read_flip, uint n_active,
-                           __global const uint *active, __global const short *plan, __global const uchar *width,
-                           __global int *clipped)
-{
-    uint i = get_global_id(0);
-    if (i >= n_active)
-        return;
-    seed_plan seeds = plan_of(plan, read_length[active[i]], read_flip[active[i]]);
-    int count = 0, first = -1, last = -1;
-    for (uint s = 0; s < seeds.number; s += 2) {
-        if (!((width[(ulong)s * n_active + i] | width[(ulong)(s + 1) * n_active + i]) >> 7))
-            continue;
-        int at = place_of(&seeds, s + seeds.flip).offset; /* on the forward strand */
-        first = count++ ? min(first, at) : at;
-        last = max(last, at);
-    }
-    clipped[i] = count;
-    clipped[n_active + i] = first;
-    clipped[2 * n_active + i] = last;
-}
