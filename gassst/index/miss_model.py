@@ -129,7 +129,7 @@ def stage_misses(m: int, stages: tuple[Stage, ...], most: int = MISS_ERRORS) -> 
         missed[disjoint, : len(errors)] = miss_share(m, errors, length, count)
     for i, stage in enumerate(stages):
         if not stage.disjoint:
-            missed[i, : len(errors)] = _missed_by_seeds(m, stage, most - 1)
+            missed[i, : len(errors)] = _missed_by_seeds(m, stage, max(most, MISS_ERRORS) - 1)[: len(errors)]
     return missed
 
 

@@ -197,6 +197,7 @@ class SearchPlan:
         self.affordable = math.ceil(math.log(max(n_bases, 4), letters))
         self.caps = np.array([self.occurrence_cap(w) for w in range(k + SORTED + 1)], np.uint32)
         self.known_lengths = np.zeros(size, bool)
+        self._planned: list[int] = []  # those lengths, in the order in which they were
         self.missed_after = np.zeros((size, 1 + self.MAX_STAGES, MISS_ERRORS))
         # Asked for the same few hundred in every batch; by a proxy, for a plan is to end with its last reference.
         self.missed = lru_cache(maxsize=1 << 16)(partial(SearchPlan._missed, proxy(self)))
@@ -245,8 +246,7 @@ class SearchPlan:
         settled = settled_errors(stage_misses(m, plan.stages, plan.errors + 1), self.preset.missed)
         self.missed_after[m] = 1
         if plan.stages:
-            self.missed_after[m, 1 : 1 + len(missed)] = missed
-            self.missed_after[m, 1 + len(missed) :] = missed[-1]
+            self.missed_after[m, 1:] = missed[np.minimum(range(self.MAX_STAGES), len(missed) - 1)]
         self.errors[m], self.words[m] = plan.errors, plan.words
         for i, stage in enumerate(plan.stages):
             self.seed_length[i, m], self.seed_count[i, m], _, self.seed_every[i, m] = stage
@@ -255,22 +255,20 @@ class SearchPlan:
                 self.settled[i, m] = settled[i - 1]
         self.lost[..., m] = self._lost(LIKELY, np.array([m]))[..., 0]
         self.known_lengths[m] = True
+        self._planned.append(m)
 
     def lost_of(self, library: ErrorRate) -> np.ndarray:
         """Which share of its reads the stages before each one miss, by length: float64[2, stages, MAX_READ_LENGTH + 1].
 
         The second row is for mates: what two of them lose together is at most the product of both.
         """
-        if not library.is_known:
-            placed = 1 - library.elsewhere
-            return self.lost * np.array([placed, math.sqrt(placed)])[:, None, None]
-        lost, known = self.kept(
-            "lost", lambda: (self.lost.copy(), np.zeros_like(self.known_lengths)), library
-        )
-        new = np.flatnonzero(self.known_lengths & ~known)
-        if new.size:
-            lost[..., new], known[new] = self._lost(library, new), True
-        return lost
+        kept: list[Any] = self.kept("lost", lambda: [np.ones_like(self.lost), 0], library)
+        lost, done = kept
+        if new := self._planned[done:]:
+            share = np.array([1 - library.elsewhere, math.sqrt(1 - library.elsewhere)])[:, None, None]
+            of_new = self._lost(library, np.array(new)) if library.is_known else self.lost[..., new] * share
+            lost[..., new], kept[1] = of_new, done + len(new)
+        return np.asarray(lost)
 
     def _lost(self, library: ErrorRate, lengths: np.ndarray) -> np.ndarray:
         missed = self.missed_after[lengths, : self.MAX_STAGES].transpose(1, 0, 2)
@@ -385,7 +383,9 @@ class SearchPlan:
         order, stop = np.argsort(cost, kind="stable"), 0
         open_after, is_last = np.empty(len(stages)), np.zeros(len(stages), bool)
         while stop < len(stages):
-            start, stop = stop, min(stop + self.MAX_STAGES, len(stages))
+            # Of disjoint seeds several stages cost as much as one.
+            more = self.MAX_STAGES if stages[order[stop]].disjoint else 1
+            start, stop = stop, min(stop + more, len(stages))
             some = order[start:stop]
             missed = stage_misses(m, tuple(stages[i] for i in some.tolist()), errors + 1)
             settled = np.maximum(settled_errors(missed, self.preset.missed), by_strata[some])
