@@ -16,6 +16,14 @@
 #include "fold_model.h"
 #include "tables.h"
 
+typedef struct {
+    const fold_parameters *parameters;
+    const int32_t *hairpin; /* by unpaired bases */
+    const uint8_t *codes;
+    const int64_t *offsets;
+    const volatile int32_t *stop;
+} fold_job;
+
 /* Weights at 37 degrees of what lies beside a stem, indexed as above, and energies of hairpins by unpaired bases. */
 typedef struct {
     double kt; /* in .01 kcal/mol */
@@ -59,9 +67,9 @@ static inline size_t fold_ensemble_memory(int64_t n)
     return (size_t)(6 * (n + 1) * (n + 1) + 6 * (n + 2)) * sizeof(double);
 }
 
-/* Bytes for sequences of n bases: six matrices, two rows of M's parts, codes, F. */
+/* Bytes for sequences of n bases: four matrices, what lies around each centre, codes, F. */
 static inline size_t fold_memory(int64_t n, int32_t lanes)
 {
-    return (size_t)(6 * n * n + 4 * n + 8) * (lanes > 1 ? 2 * (size_t)lanes : 4) + 64;
+    return (size_t)(4 * n * n + 66 * n + 1) * (lanes > 1 ? 2 * (size_t)lanes : 4) + 64;
 }
 #endif

@@ -9,6 +9,8 @@ cdef extern from "fold.h" nogil:
     enum:
         FOLD_NONE
         FOLD_INFINITE
+    ctypedef struct fold_few:
+        pass
     ctypedef struct fold_parameters:
         pass
     ctypedef struct fold_weights:
@@ -43,7 +45,8 @@ cdef extern from "fold.h" nogil:
     void fold_zuker(const fold_job *, int64_t number, int32_t range, const fold_weights *, void *memory, char *text,
                     fold_found *found)
 
-NONE, INFINITE, PARAMETERS = FOLD_NONE, FOLD_INFINITE, sizeof(fold_parameters) // sizeof(int16_t)
+NONE, INFINITE = FOLD_NONE, FOLD_INFINITE
+PARAMETERS, FEW = sizeof(fold_parameters) // sizeof(int16_t), sizeof(fold_few) // sizeof(int16_t)
 OVERFLOW = -(1 << 31)
 
 

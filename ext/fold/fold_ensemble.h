@@ -33,7 +33,7 @@ static double OWN(stem_weight)(const OWN(ensemble) *e, int64_t i, int64_t j, int
     const FORM(way) *way = e->way;
     const fold_parameters *p = way->s->job->parameters;
     const int type = FORM(type)(way, i, j), has_next = j + 1 < e->n;
-    const double end = OWN(weight)(e, FORM(terminal)(way, type) + (is_multi ? p->branch : 0));
+    const double end = OWN(weight)(e, FORM(terminal)(way, type) + (is_multi ? p->few.branch : 0));
     if (i && has_next)
         return TIMES2(end, (is_multi ? w->mismatch_multi : w->mismatch_exterior)[type << 4 | FORM(base)(way, i - 1) << 2 |
                                                                                  FORM(base)(way, j + 1)]);
@@ -147,8 +147,8 @@ static OWN(ensemble) OWN(whole)(const FORM(way) *way, double least, const fold_w
     e->pair = memory, e->multi = e->pair + size, e->parts = e->multi + size;
     e->by_pair = e->parts + size, e->by_multi = e->by_pair + size, e->by_parts = e->by_multi + size;
     e->exterior = room, e->by_exterior = room + (n + 2), e->stems = room + 2 * (n + 2), e->singles = room + 3 * (n + 2);
-    e->unpaired = TIMES2(OWN(weight)(e, job->parameters->unpaired), scale[1]);
-    e->closing = TIMES2(OWN(weight)(e, job->parameters->closing + job->parameters->branch), scale[2]);
+    e->unpaired = TIMES2(OWN(weight)(e, job->parameters->few.unpaired), scale[1]);
+    e->closing = TIMES2(OWN(weight)(e, job->parameters->few.closing + job->parameters->few.branch), scale[2]);
     e->exterior[n] = ONE;
     for (int64_t i = n - 1; i >= 0 && !*job->stop; i--)
         OWN(inside)(e, i);

@@ -1,6 +1,55 @@
-/* Folding for one width of lanes: the matrices of fold_cells.h, and the way back through them. */
-#define FOLD_STRIDE 1
+/* Folding for one width of lanes: the matrices, by fold_cells.h, and the way back through them. */
+#define FOLD_UNROLL
+#define TYPE(a, b) LOOK(FORM(types), 32, (a) << 2 | (b))
+#define FEW (&s->job->parameters->few)
+#define CODE(i) (s->code[i])
+#define CELL(matrix, i, j) (s->matrix[(i) * s->n + (j)])
+#define MULTI(i, j) CELL(multi, i, j)
+
+static const int16_t FORM(types)[32] = {0, 0, 0, 5, 0, 0, 1, 0, 0, 2, 0, 3, 6, 0, 4, 0};
+
+typedef struct {
+    const fold_job *job;
+    int64_t first, n;
+    VEC *internal, *one, *bulge, *multi, *code, *exterior, length;
+} FORM(space);
+
 #include "fold_cells.h"
+
+/* All matrices; returns the lowest number of each lane. */
+LANES_TARGET static VEC FORM(filled)(FORM(space) *s, int64_t count)
+{
+    const fold_job *job = s->job;
+    const int64_t n = s->n;
+    FORM(around) *around = (FORM(around) *)(s->internal + 4 * n * n);
+    VEC low = SET(0), outer;
+    s->one = s->internal + n * n;
+    s->bulge = s->one + n * n;
+    s->multi = s->bulge + n * n;
+    s->code = (VEC *)(around + 2 * n);
+    s->exterior = s->code + n;
+    for (int l = 0; l < LANES; l++) {
+        const int64_t *at = job->offsets + s->first + (l < count ? l : count - 1);
+        AT(s->length, l) = (REAL)(at[1] - at[0]);
+        for (int64_t i = 0; i < n; i++)
+            AT(s->code[i], l) = (REAL)(i < at[1] - at[0] ? job->codes[at[0] + i] : 0);
+    }
+    for (int64_t i = 0; i < 2 * n; i++)
+        around[i].parts = SET(INFINITE);
+    s->exterior[n] = SET(0);
+    for (int64_t i = n - 1; i >= 0 && !*job->stop; i--) {
+        VEC least = s->exterior[i + 1];
+        for (int64_t j = i; j < n && j <= i + FOLD_HAIRPIN; j++)
+            MULTI(i, j) = SET(INFINITE);
+        for (int64_t j = i + FOLD_HAIRPIN + 1; j < n; j++) {
+            const VEC lowest = FORM(cell)(s, (int)i, (int)j, around + i + j, &outer);
+            low = SMALLER(low, lowest);
+            least = SMALLER(least, ADD(outer, s->exterior[j + 1]));
+        }
+        s->exterior[i] = least;
+    }
+    return low;
+}
 
 /* Energies of one lane, for the way back. */
 typedef struct {
@@ -21,7 +70,7 @@ static int FORM(type)(const FORM(way) *w, int64_t i, int64_t j)
 
 static int FORM(terminal)(const FORM(way) *w, int type)
 {
-    return type > 2 ? w->s->job->parameters->terminal : 0;
+    return type > 2 ? w->s->job->parameters->few.terminal : 0;
 }
 
 static int FORM(mismatch)(const FORM(way) *w, const int16_t *table, int type, int64_t five, int64_t three)
@@ -51,7 +100,7 @@ static int FORM(loop)(const FORM(way) *w, int64_t i, int64_t j, int64_t k, int64
     if (!most)
         return p->stack[both];
     if (!least)
-        return p->bulge[most] + (most == 1 ? p->stack[both] : FORM(terminal)(w, type) + FORM(terminal)(w, inner));
+        return p->few.bulge[most] + (most == 1 ? p->stack[both] : FORM(terminal)(w, type) + FORM(terminal)(w, inner));
     if (most == 1)
         return p->int11[both << 4 | after << 2 | last];
     if (x == 1 && y == 2)
@@ -60,20 +109,26 @@ static int FORM(loop)(const FORM(way) *w, int64_t i, int64_t j, int64_t k, int64
         return p->int21[(inner << 3 | type) << 6 | behind << 4 | after << 2 | first];
     if (most == 2)
         return p->int22[both << 8 | after << 6 | first << 4 | behind << 2 | last];
-    return p->internal[x + y] + fold_ninio(p, x - y) + FORM(mismatch)(w, table, type, i + 1, j - 1) +
+    return p->few.internal[x + y] + p->few.uneven[most - least] + FORM(mismatch)(w, table, type, i + 1, j - 1) +
            FORM(mismatch)(w, table, inner, l + 1, k - 1);
 }
 
-#define LANE(matrix, i, j) ((int)AT(s->matrix[(i) * s->n + (j)], w->lane))
+#define LANE(matrix, i, j) ((int)AT(CELL(matrix, i, j), w->lane))
+
+static int FORM(pair)(const FORM(way) *w, int64_t i, int64_t j)
+{
+    const FORM(space) *s = w->s;
+    return LANE(bulge, i, j) - FORM(terminal)(w, FORM(type)(w, i, j));
+}
 
 /* The stem (i, j) of a multiloop, or of what is outside of all loops. */
 static int FORM(stem)(const FORM(way) *w, int64_t i, int64_t j, int is_multi)
 {
     const FORM(space) *s = w->s;
     const fold_parameters *p = s->job->parameters;
-    const int type = FORM(type)(w, i, j), energy = LANE(pair, i, j) + FORM(terminal)(w, type);
+    const int type = FORM(type)(w, i, j), energy = LANE(bulge, i, j);
     if (is_multi)
-        return energy + p->branch + FORM(mismatch)(w, p->mismatch_multi, type, i - 1, j + 1);
+        return energy + p->few.branch + FORM(mismatch)(w, p->mismatch_multi, type, i - 1, j + 1);
     if (i && j + 1 < w->length)
         return energy + FORM(mismatch)(w, p->mismatch_exterior, type, i - 1, j + 1);
     return energy + (i ? p->dangle5[type << 2 | FORM(base)(w, i - 1)]
@@ -86,7 +141,7 @@ static void FORM(pair_back)(const FORM(way) *w, int64_t i, int64_t j, char *to);
 static void FORM(multi_back)(const FORM(way) *w, int64_t i, int64_t j, int energy, int is_closed, char *to)
 {
     const FORM(space) *s = w->s;
-    const int unpaired = s->job->parameters->unpaired;
+    const int unpaired = s->job->parameters->few.unpaired;
     while (!is_closed) {
         if (LANE(multi, i + 1, j) + unpaired == energy)
             i++;
@@ -113,7 +168,7 @@ static void FORM(pair_back)(const FORM(way) *w, int64_t i, int64_t j, char *to)
     const FORM(space) *s = w->s;
     const fold_parameters *p = s->job->parameters;
     for (;;) {
-        const int energy = LANE(pair, i, j);
+        const int energy = FORM(pair)(w, i, j);
         int64_t k, l = -1;
         to[i] = '(';
         to[j] = ')';
@@ -121,11 +176,11 @@ static void FORM(pair_back)(const FORM(way) *w, int64_t i, int64_t j, char *to)
             return;
         for (k = i + 1; k - i - 1 <= FOLD_LOOP && k + FOLD_HAIRPIN < j && l < 0; k++)
             for (int64_t x = j - 1; k - i - 1 + j - x - 1 <= FOLD_LOOP && x - k > FOLD_HAIRPIN && l < 0; x--)
-                if (FORM(type)(w, k, x) && LANE(pair, k, x) + FORM(loop)(w, i, j, k, x) == energy)
+                if (FORM(type)(w, k, x) && FORM(pair)(w, k, x) + FORM(loop)(w, i, j, k, x) == energy)
                     l = x;
         if (l < 0) {
             const int turned = FORM(type)(w, j, i);
-            FORM(multi_back)(w, i + 1, j - 1, energy - p->closing - p->branch - FORM(terminal)(w, turned) -
+            FORM(multi_back)(w, i + 1, j - 1, energy - p->few.closing - p->few.branch - FORM(terminal)(w, turned) -
                              FORM(mismatch)(w, p->mismatch_multi, turned, j - 1, i + 1), 1, to);
             return;
         }

@@ -115,7 +115,7 @@ void fold_zuker(const fold_job *job, int64_t number, int32_t range, const fold_w
     const ensemble_best whole = whole_best(&way, 0, weights, memory), *e = &whole;
     /* Matrices that are done with have room for the pairs in order, whether they were seen, and brackets. */
     zuker_pair *order = (zuker_pair *)space.internal;
-    char *seen = (char *)space.three;
+    char *seen = (char *)space.bulge - n * n;
     int64_t *stack = (int64_t *)e->stems, count = 0, depth = 0;
     memset(seen, 0, (size_t)(n * n));
     for (int64_t i = 0; i < n; i++)

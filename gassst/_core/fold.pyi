@@ -4,6 +4,7 @@ from numpy.typing import NDArray
 NONE: int
 INFINITE: int
 PARAMETERS: int
+FEW: int
 OVERFLOW: int
 
 def instruction_sets() -> list[str]: ...

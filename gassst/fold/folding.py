@@ -137,12 +137,13 @@ def fold_codes(
 
         return part
 
+    there = 0
     if device is not None and is_device(device):
-        from gassst.fold.device import energies
+        from gassst.fold.device import energies, longest_of
 
-        energy[:shared] = energies(tables, cost[:shared], device, count, bar)
-    else:
-        run_problems(cost[:shared], run(0, False), count, folder.stop, bar, folder.lanes)
+        there = min(shared, int(np.searchsorted(ordered, longest_of(device, count), "right")))
+        energy[:there] = energies(tables, cost[:there], device, count, bar)
+    run_problems(cost[there:shared], run(there, False), count, folder.stop, bar, folder.lanes)
     run_problems(cost[shared:] * folder.lanes, run(shared, True), count, folder.stop, bar)
     again = np.flatnonzero(energy[:shared] == OVERFLOW)
 

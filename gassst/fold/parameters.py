@@ -89,21 +89,21 @@ class Parameters:
 
     def _table(self) -> NDArray[np.int16]:
         """int16[PARAMETERS], in the order of `fold_parameters`."""
-        parts = []
+        tables = []
         for section, (shape, used, wanted) in TABLES.items():
             whole = np.zeros(wanted)
             known = self._numbers(section, math.prod(shape)).reshape(shape)[used]
             whole[tuple(slice(1, 7) if size == 8 else slice(0, 4) for size in wanted)] = (
                 np.minimum(known, 0) if section in NEVER_BAD else known
             )
-            parts.append(whole.reshape(-1))
-        for section in LENGTHS[1:]:
-            parts.append(np.append(self._numbers(section, LOOPS + 1), 0))
+            tables.append(whole.reshape(-1))
         multi, ninio, misc = self._numbers("ML_params", 6), self._numbers("NINIO", 3), self._numbers("Misc")
         if len(misc) < 4:
             self._fail("section Misc has no TerminalAU")
-        parts.append(np.array([ninio[0], ninio[2], misc[2], multi[2], multi[4], multi[0]]))
-        parts += [self._special(section, length) for section, length in SPECIAL.items()]
+        parts = [np.append(self._numbers(section, LOOPS + 1), 0) for section in LENGTHS[1:]]
+        parts.append(np.minimum(np.arange(LOOPS + 2) * ninio[0], ninio[2]))
+        parts.append(np.array([misc[2], multi[2], multi[4], multi[0]]))
+        parts += tables + [self._special(section, length) for section, length in SPECIAL.items()]
         sizes = [part.size for part in parts]
         found = np.zeros(PARAMETERS, np.int16)
         found[: sum(sizes)] = np.clip(np.concatenate(parts), NONE, INFINITE)

@@ -1,30 +1,101 @@
-/* Least energies of sequences, one to a work-item: fold_cells.h, whose cells lie side by side with those of other items. */
+/* Least energies of sequences, one to a work-group: fold_cells.h, with a work-item for each of the cells that are as wide.
+ * MATRICES says where the matrices lie, __local or __global; ITEMS is the size of a group, at least that of a sequence. */
 #include "fold_model.h"
-#define VEC short
+#ifdef NVIDIA
+#define FOLD_UNROLL _Pragma("unroll")
+#else
+#define FOLD_UNROLL
+#endif
+#define VEC int
 #define REAL short
 #define LANES 1
-#define LANES_TARGET
+#define LANES_TARGET __attribute__((always_inline)) /* what is kept from cell to cell lies in registers */
 #define FORM(name) name##_item
 #define AT(v, l) (v)
-#define SET(x) ((short)(x))
-#define ADD(a, b) add_sat((short)(a), (short)(b))
-#define SMALLER(a, b) min((short)(a), (short)(b))
+#define SET(x) ((int)(x))
+#define ADD(a, b) ((a) + (b))
+#define SMALLER(a, b) min(a, b)
 #define IF(test, yes, no) ((test) ? (yes) : (no))
 #define LOOK(table, size, index) ((table)[index])
+#define TYPE(a, b) ((int)(0x0406302001005000UL >> 4 * ((a) << 2 | (b))) & 7)
 #define ANY(type) (type)
 #define INFINITE FOLD_INFINITE
-#define FOLD_STRIDE ((long)get_global_size(0))
+#define FEW (s->job->few)
+#define CODE(i) ((int)s->code[i])
+#define KEPT (FOLD_LOOP + 3) /* widths that a cell needs, and its own */
+#define CELL(matrix, i, j) (s->matrix[((j) - (i)) % KEPT * s->n + (i)])
+#define MULTI(i, j) (s->multi[((j) - (i)) * (2 * s->n + 1 - (j) + (i)) / 2 + (i)])
+#define MEET barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+
+typedef struct {
+    __global const fold_parameters *parameters;
+    __global const int *hairpin;
+    __constant fold_few *few;
+} fold_job;
+
+typedef struct {
+    const fold_job *job;
+    int n, length;
+    MATRICES short *internal, *one, *bulge, *multi, *code;
+} space_item;
+
 #include "fold_cells.h"
 
-__kernel void fold(__global const fold_parameters *parameters, __global const int *hairpin, __global const uchar *codes,
-                   __global const long *offsets, const long first, const int count, const int n, __global short *memory,
-                   __global int *energy)
+/* The cell of a work-item among those of one width, all of whose centres lie side by side; returns `low`, or less. */
+LANES_TARGET static int of_width(const space_item *s, int width, around_item *a, __global short *outer, int low)
 {
-    const int item = get_global_id(0);
-    if (item >= count)
-        return;
-    const fold_job job = {parameters, hairpin, codes, offsets};
-    space_item s = {.job = &job, .first = first + item, .n = n, .pair = memory + item};
-    const short low = filled_item(&s, 1);
-    energy[first + item] = low < FOLD_LOWEST ? INT32_MIN : s.exterior[0];
+    const int i = (int)get_local_id(0) - width / 2, j = i + width;
+    MEET;
+    if (i >= 0 && j < s->n) {
+        int energy;
+        low = min(low, cell_item(s, i, j, a, &energy));
+        outer[j * s->n + i] = energy;
+    }
+    return low;
+}
+
+__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
+fold(__global const fold_parameters *parameters, __constant fold_few *few, __global const int *hairpin,
+     __global const uchar *codes, __global const long *offsets, const long first, MATRICES short *memory, const long size,
+     __global short *outside, const long longest, __global int *energy)
+{
+    __local int lowest;
+    const int item = get_local_id(0);
+    const long group = get_group_id(0), at = offsets[first + group];
+    const int n = (int)(offsets[first + group + 1] - at);
+    const fold_job job = {parameters, hairpin, few};
+    space_item space = {.job = &job, .n = n, .length = n}, *s = &space;
+    __global short *outer = outside + group * longest * longest;
+    around_item even, odd;
+    int low = 0, best = 0;
+    s->internal = memory + group * size;
+    s->one = s->internal + KEPT * n;
+    s->bulge = s->one + KEPT * n;
+    s->code = s->bulge + KEPT * n;
+    s->multi = s->code + n;
+    if (item == 0)
+        lowest = 0;
+    if (item < n)
+        s->code[item] = codes[at + item];
+    if (item + FOLD_HAIRPIN < n)
+        MULTI(item, item + FOLD_HAIRPIN) = INFINITE;
+    even.parts = odd.parts = INFINITE;
+    for (int width = FOLD_HAIRPIN + 1; width < n; width += 2) {
+        low = of_width(s, width, &even, outer, low);
+        low = of_width(s, width + 1, &odd, outer, low);
+    }
+    MEET;
+    atomic_min(&lowest, low);
+    MATRICES short *exterior = s->multi; /* whose numbers are done with */
+    if (item == 0)
+        exterior[n] = 0;
+    for (int j = n; j > 0; j--) {
+        MEET;
+        if (item == j - 1)
+            exterior[item] = min(best, (int)exterior[j]);
+        else if (item + FOLD_HAIRPIN + 1 < j)
+            best = min(best, outer[(j - 1) * n + item] + exterior[j]);
+    }
+    if (item == 0)
+        energy[first + group] = lowest < FOLD_LOWEST ? INT32_MIN : exterior[0];
 }

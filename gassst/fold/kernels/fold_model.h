@@ -19,30 +19,19 @@ enum {
     FOLD_LOWEST = -15000,   /* a lane below it is done again: infinity and this are more than any hairpin */
 };
 
+/* What does not depend on bases; the first three by unpaired bases, `uneven` by how many more one side has. */
+typedef struct {
+    int16_t bulge[32], internal[32], uneven[32];
+    int16_t terminal, closing, branch, unpaired;
+} fold_few;
+
 /* Indexes: mismatches [type][5' side][3' side] as seen from within the loop; int11, int21, int22 [type][turned type of the
  * inner pair][bases]. All members are int16_t, in the order of `gassst.fold.parameters`. */
 typedef struct {
+    fold_few few;
     int16_t mismatch_hairpin[128], mismatch_internal[128], mismatch_internal_1n[128], mismatch_internal_23[128];
     int16_t mismatch_multi[128], mismatch_exterior[128], dangle5[32], dangle3[32], stack[64];
     int16_t int11[1024], int21[4096], int22[16384];
-    int16_t bulge[32], internal[32];
-    int16_t ninio, most_ninio, terminal, closing, branch, unpaired;
     int16_t triloops[1024], tetraloops[4096], hexaloops[65536]; /* by the codes of all their bases, or FOLD_NONE */
     int16_t padding[32];
 } fold_parameters;
-
-typedef struct {
-    FOLD_SHARED const fold_parameters *parameters;
-    FOLD_SHARED const int32_t *hairpin; /* by unpaired bases */
-    FOLD_SHARED const uint8_t *codes;
-    FOLD_SHARED const int64_t *offsets;
-#ifndef __OPENCL_VERSION__
-    const volatile int32_t *stop;
-#endif
-} fold_job;
-
-static inline int fold_ninio(FOLD_SHARED const fold_parameters *p, int64_t asymmetry)
-{
-    const int64_t cost = (asymmetry < 0 ? -asymmetry : asymmetry) * p->ninio;
-    return (int)(cost < p->most_ninio ? cost : p->most_ninio);
-}
