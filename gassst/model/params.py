@@ -288,7 +288,7 @@ class MapParams:
     batch_size: int | None = option(
         None,
         "--batch-size READS",
-        "Parse this many reads at once in a thread (default: 16384, more beside a GPU). "
+        "Parse this many reads at once in a thread (default: 16384, 4096 with --all, more beside a GPU). "
         "Mapped are multiples of 4,096: larger numbers are rounded down, smaller batches joined. The first and last "
         "batches of several threads are smaller.",
         between(1, 1 << 24),  # `_core.reads.MAX_READS`
@@ -305,11 +305,9 @@ class MapParams:
     scoring: Scoring = DEFAULT_SCORING
 
     def reads_per_batch(self, on_device: bool = False) -> int:
-        """`batch_size`, or what is usual: small batches cost more per read, large ones memory.
-
-        A device that searches whole batches (`on_device`) needs more of them at once.
-        """
-        return self.batch_size or (49_152 if on_device else 16_384)
+        """`batch_size`, or what is usual: small batches cost more per read, large ones memory. A device needs more reads
+        at once. Where all positions are wanted, a read in a repeat may have a hundred thousand."""
+        return self.batch_size or (49_152 if on_device else STRETCH if self.exhaustive else 16_384)
 
     @property
     def exhaustive(self) -> bool:
