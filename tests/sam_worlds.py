@@ -8,12 +8,13 @@ import numpy as np
 import pysam
 
 from gassst.files.contigs import Contigs
-from gassst.model.layouts import HIT, NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
+from gassst.model.layouts import HIT, NO_SCORE, NO_SUBOPTIMAL, RATING, READ_SUMMARY
 from gassst.records import writer as sam
 
 FRONT, GAP, TAIL = 4608, 512, 4608
 COMPLEMENT = str.maketrans("ACGTMRSVWYHKDBN", "TGCAKYSBWRDMHVN")
 OPS = "MIDNSHP=X"
+NO_RATING = np.zeros((), RATING).item()
 READ_GROUP = "@RG\\tID:lane1\\tSM:sample"
 
 
@@ -131,7 +132,7 @@ class Batch:
             second = min(worse, default=NO_SCORE)
             counts = edits.count(best), edits.count(second)
             next_best = -best if counts[0] > 1 else -second if worse else NO_SUBOPTIMAL
-            summaries.append((best, second, *counts, max(1, len(hits)), next_best))
+            summaries.append((best, second, *counts, max(1, len(hits)), next_best, NO_RATING))
             for rank, (hit, nm) in enumerate(zip(hits, edits, strict=True)):
                 start = int(world.arrays.starts[hit.tid]) + hit.position
                 flag = 16 * hit.reverse | 256 * (rank > 0)

@@ -15,7 +15,7 @@ from gassst._core.contigs cimport contigs_before, contigs_t
 from gassst._core.coordinates cimport KEY_ROW_BITS, KEY_ROW_MASK, place_key
 from gassst._core.costs cimport costs_t
 from gassst._core.key_sort cimport sort_keys
-from gassst._core.layouts cimport NO_SCORE, NO_SUBOPTIMAL, rating_t, read_summary_t
+from gassst._core.layouts cimport NO_SCORE, open_summary, rating_t, read_summary_t
 from gassst._core.local_aligner cimport PLACES  # its own: named, so that the build sees a change
 from gassst._core.local_hits cimport aligned_t, ground_of, hit_of
 from gassst._core.local_places cimport aligned_for_certain, best_rows, overlap, rivals_of, stretch_of_read_t
@@ -338,11 +338,12 @@ cdef class LocalAligner(LocalParts):
         cdef hit_t[::1] hits = hits_array
         with nogil:
             for r in range(table.shape[0]):
-                table[r] = read_summary_t(NO_SCORE, NO_SCORE, 0, 0, 0, NO_SUBOPTIMAL)
+                open_summary(&table[r])
             for i in range(self.n_reported):
                 one, rival = &table[self.summary_of(&row[i].hit)], &row[i].rival
                 tied = rival.total >= row[i].line.total and rival.count > 0
                 one.best = row[i].hit.edits
+                one.rating = (<const rating_t *>self.rooms[RATED].p)[self.summary_of(&row[i].hit)]
                 one.n_best = <uint32_t>(1 + (rival.count if tied else 0))
                 one.n_second = <uint32_t>(0 if tied else rival.count)
                 # A rival that would score more but for the ends that it does not reach is no better.

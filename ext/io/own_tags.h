@@ -37,6 +37,8 @@ enum {
     TAG(NH, MAX_DECIMAL, 0, DROPPED_ALWAYS, "--tags NH",                                                               \
         "number of hits: `X0`, or the number of records of this part of the read if that is more")                     \
     TAG(HI, MAX_DECIMAL, 0, DROPPED_ALWAYS, "--tags HI", "index of this hit")                                          \
+    TAG(mt, 48, 0, DROPPED_ALWAYS, "--tags mt",                                                                        \
+        "[terms of MAPQ](../mapq.md#tag-mt): weights of known, unseen and chance places in millionths, and the cap")     \
     TAG(cs, 0, 0, DROPPED_ALWAYS, "--cs", "differences to the reference, as minimap2 writes them in short form")         \
     TAG(BQ, 0, 1, DROPPED_ALWAYS, "--baq", "[base alignment quality](baq.md)")                                         \
     TAG(dt, 2, 0, DROPPED_ALWAYS, "--duplicate-type", "kind of duplicate: `LB` or `SQ`")                               \

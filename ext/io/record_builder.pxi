@@ -59,6 +59,7 @@ cdef struct target_t:
     bint tag_x1
     bint tag_nh
     bint tag_hi
+    bint tag_mt
     bint tag_bq
     bint tag_cs
     int meth_tags     # of `record_meth.pxi`
@@ -407,6 +408,19 @@ cdef uint8_t *put_cs_tag(uint8_t *to, const cursor_t *c, const hit_t *hit, bint 
     return close_string(to, text)
 
 
+cdef uint8_t *put_terms(uint8_t *to, const rating_t *rating, bint text) noexcept nogil:
+    """What a mapping quality was made of: weights in millionths, and the cap with its letter."""
+    cdef double[3] weights = [rating.known, rating.unseen, rating.chance]
+    cdef const char *letters = "-tewr"  # of NOBODY, TIE, ELSEWHERE, AS_WHOLE, TANDEM
+    cdef int i
+    to = open_string(to, TAG_mt, text)
+    for i in range(3):
+        to = put_decimal(put_text(to, ",", 1 if i else 0), <uint64_t>(1e6 * min(weights[i], 1e9) + 0.5))
+    if rating.capped_by:
+        to = put_text(put_decimal(put_text(to, ",", 1), rating.cap), letters + rating.capped_by, 1)
+    return close_string(to, text)
+
+
 cdef uint8_t *put_mapped_tags(uint8_t *to, const cursor_t *c, const hit_t *hit, bint text) noexcept nogil:
     cdef const uint32_t *cigar = c.batch.cigars + hit.cigar_start
     cdef const read_summary_t *summary = summary_of(c, hit)
@@ -429,6 +443,8 @@ cdef uint8_t *put_mapped_tags(uint8_t *to, const cursor_t *c, const hit_t *hit, 
         to = put_cs_tag(to, c, hit, text)
     if c.target.tag_hi:
         to = put_int_tag(to, TAG_HI, c.row - c.part.first_secondary + 2 if is_secondary(hit) else 1, text)
+    if c.target.tag_mt and not is_secondary(hit):
+        to = put_terms(to, &summary.rating, text)
     return to
 
 

@@ -21,7 +21,7 @@ from gassst._core.htslib cimport (
     herrno, hts_close, hts_hopen, hts_idx_destroy, hts_idx_finish, hts_idx_init, hts_idx_push, hts_idx_save_as, hts_idx_t,
     hts_reg2bin, hts_set_fai_filename, hts_set_threads, htsFile, sam_hdr_destroy, sam_hdr_parse, sam_hdr_write, sam_write1,
 )
-from gassst._core.layouts cimport hit_t, read_summary_t
+from gassst._core.layouts cimport hit_t, rating_t, read_summary_t
 from gassst._core.planes cimport (
     C_TO_T,
     MASKED_BASE,
@@ -74,6 +74,7 @@ cdef extern from "own_tags.h" nogil:
     const char *TAG_X1
     const char *TAG_NH
     const char *TAG_HI
+    const char *TAG_mt
     const char *TAG_MQ
     const char *TAG_RG
     const char *TAG_BQ
@@ -115,6 +116,7 @@ cdef extern from "bam_fields.h" nogil:
     bint grow_buffer(byte_buffer *buffer, size_t more) noexcept
     bint set_record_data(bam1_t *record, const uint8_t *bytes, uint32_t size) noexcept
     bint is_valid_name(const uint8_t *name, uint32_t length) noexcept
+    uint8_t *put_decimal(uint8_t *to, uint64_t value) noexcept
     uint8_t *put_text(uint8_t *to, const char *text, size_t length) noexcept
     uint8_t *open_string(uint8_t *to, const char *name, bint text) noexcept
     uint8_t *close_string(uint8_t *to, bint text) noexcept
@@ -473,6 +475,7 @@ cdef class RecordBuilder:
         self.c.secondary_seq = style.secondary_seq
         self.c.tag_x0, self.c.tag_x1 = "X0" in style.more_tags, "X1" in style.more_tags
         self.c.tag_nh, self.c.tag_hi = "NH" in style.more_tags, "HI" in style.more_tags
+        self.c.tag_mt = "mt" in style.more_tags
         self.c.tag_bq, self.c.tag_cs = style.baq, style.cs
         self.meth = style.meth
         if style.meth is not None:

@@ -317,7 +317,6 @@ cdef class Traces:
         cdef bint centred = context.params.exhaustive, with_local = local is not None, is_traced = found.traced is not None
         cdef place_t *place
         cdef hit_t *hit
-        cdef rating_t rating
         if n == 0:
             return np.empty(0, HIT), summary_array, np.empty(0, np.uint32)
         self.open_reads(handle, reads_of(context.packed), context.rater)
@@ -362,10 +361,10 @@ cdef class Traces:
                     continue
                 while j < others.shape[0] and others[j].read == r:
                     j += 1
-                rating = rated[r]
-                hit[i].mapq = self.rate(&rating, &hit[i], hit[i].edits)
+                summary[r] = whole[r]
+                summary[r].rating = rated[r]
+                hit[i].mapq = self.rate(&summary[r].rating, &hit[i], hit[i].edits)
                 if with_local:
-                    summary[r] = whole[r]
                     self.clip_and_score(&hit[i], start[r + 1] - start[r], &summary[r])
                 for traced in range(start[r + 1] - start[r]):
                     hits[h] = hit[i]

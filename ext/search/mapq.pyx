@@ -75,16 +75,12 @@ cdef uint64_t LOOKED_UP = <uint64_t>1 << 62, DENSE = <uint64_t>1 << 63  # of `pl
 
 cdef double PERCENT = 100
 
-cdef enum:  # whose cap holds, as in `CAPPED_BY`
+cdef enum:  # whose cap holds; `put_terms` has the letters
     NOBODY
-    TIE
-    ELSEWHERE
-    AS_WHOLE
-    TANDEM
-
-CAPPED_BY = ("nobody", "tie", "elsewhere", "as whole", "tandem")
-"""Who capped a quality: another place that scores as much, more bases with seeds that were passed over elsewhere, what
-the pair has as whole reads, copies of a tandem repeat."""
+    TIE         # another place scores as much
+    ELSEWHERE   # more bases begin seeds that were passed over elsewhere
+    AS_WHOLE    # the pair of whole reads
+    TANDEM      # copies of a tandem repeat
 
 
 def _sums(double first):

@@ -7,7 +7,7 @@ from libc.stdlib cimport free
 
 from gassst._core.coordinates cimport KEY_ROW_BITS, KEY_ROW_MASK, coordinate_t, place_key
 from gassst._core.key_sort cimport sort_keys
-from gassst._core.layouts cimport NO_SCORE, NO_SUBOPTIMAL, read_summary_t
+from gassst._core.layouts cimport NO_SCORE, open_summary, read_summary_t
 from gassst._core.rooms cimport enlarged, room_t
 from gassst._core.same_place cimport SAME_PLACE
 from gassst._core.selection cimport place_t, sought_t  # its own: named, so that the build sees a change
@@ -119,7 +119,7 @@ def select_all(found, context, bint strata, uint32_t max_hits):
                     with gil:
                         raise ValueError("too many places of one read")
                 keys = <uint64_t *>enlarged(&room, 2 * k * sizeof(uint64_t))
-                summary[r] = read_summary_t(NO_SCORE, NO_SCORE, 0, 0, 0, NO_SUBOPTIMAL)
+                open_summary(&summary[r])
                 for j in range(k):
                     i = start[r] + j
                     keys[j] = (<uint64_t>(first[i] + end[i]) << 1 | (read_strand[i] & 1 ^ flip[r])) << KEY_ROW_BITS - 1 | j
@@ -170,7 +170,7 @@ cdef int select_places(const place_t *places, Py_ssize_t n, const sought_t *read
     cdef uint32_t best = NO_SCORE, d, kept
     cdef uint64_t *keys  # sorted: canonical strand, end, row
     cdef uint8_t *stratum  # of each place, or UINT8_MAX: at the place of a better row, or reported
-    summary[0] = read_summary_t(NO_SCORE, NO_SCORE, 0, 0, 0, NO_SUBOPTIMAL)
+    open_summary(summary)
     for i in range(n):
         best = min(best, places[i].edits)
     if n == 1:

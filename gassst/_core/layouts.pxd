@@ -1,5 +1,6 @@
 # Layouts shared by the extensions; `gassst/model/layouts.py` holds the NumPy dtypes, a test asserts they agree.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.string cimport memset
 
 from gassst._core.coordinates cimport coordinate_t
 
@@ -22,6 +23,14 @@ cdef packed struct hit_t:
     uint32_t mate           # row of the mate that the record names, from the primary one on; 0 for single reads
     uint32_t part           # 0 where the summary of the read speaks of it, i where the i-th of the parts does
 
+cdef packed struct rating_t:
+    double known            # weight of the other known places, relative to the one reported
+    double unseen           # of copies that no seed led to
+    double chance           # places where as much of a read fits by chance
+    uint8_t mapq
+    uint8_t cap             # most that another rule leaves of it
+    uint8_t capped_by       # which, as in mapq.pyx
+
 # Of a read, or of a supplementary alignment.
 cdef packed struct read_summary_t:
     uint16_t best           # edits of the best hit, NO_SCORE when there is none
@@ -30,14 +39,12 @@ cdef packed struct read_summary_t:
     uint32_t n_second       # hits with `second` edits (tag X1)
     uint32_t n_reported     # rows this read has in the hit array (tag NH)
     int32_t suboptimal      # score of the best hit but one (tag XS), NO_SUBOPTIMAL when there is none
+    rating_t rating         # of the rows of a result (tag mt)
 
-cdef packed struct rating_t:
-    double known            # weight of the other known places, relative to the one reported
-    double unseen           # of copies that no seed led to
-    double chance           # places where as much of a read fits by chance
-    uint8_t mapq
-    uint8_t cap             # most that another rule leaves of it
-    uint8_t capped_by       # which: index into mapq.CAPPED_BY
+cdef inline void open_summary(read_summary_t *summary) noexcept nogil:
+    memset(summary, 0, sizeof(read_summary_t))
+    summary.best = summary.second = NO_SCORE
+    summary.suboptimal = NO_SUBOPTIMAL
 
 cdef packed struct local_place_t:
     uint32_t read_strand

@@ -20,17 +20,6 @@ HIT = np.dtype(
     ]
 )
 
-READ_SUMMARY = np.dtype(
-    [
-        ("best", np.uint16),
-        ("second", np.uint16),
-        ("n_best", np.uint32),
-        ("n_second", np.uint32),
-        ("n_reported", np.uint32),
-        ("suboptimal", np.int32),
-    ]
-)
-
 RATING = np.dtype(
     [
         ("known", np.float64),
@@ -39,6 +28,18 @@ RATING = np.dtype(
         ("mapq", np.uint8),
         ("cap", np.uint8),
         ("capped_by", np.uint8),
+    ]
+)
+
+READ_SUMMARY = np.dtype(
+    [
+        ("best", np.uint16),
+        ("second", np.uint16),
+        ("n_best", np.uint32),
+        ("n_second", np.uint32),
+        ("n_reported", np.uint32),
+        ("suboptimal", np.int32),
+        ("rating", RATING),
     ]
 )
 

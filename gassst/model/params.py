@@ -305,7 +305,7 @@ class MapParams:
     scoring: Scoring = DEFAULT_SCORING
 
     def reads_per_batch(self, on_device: bool = False) -> int:
-        """`batch_size`, or what is usual: small batches cost more per read, large ones memory. A device needs more reads
+        """`batch_size`, or what is usual: small batches cost more per read, large ones memory. A device needs more
         at once. Where all positions are wanted, a read in a repeat may have a hundred thousand."""
         return self.batch_size or (49_152 if on_device else STRETCH if self.exhaustive else 16_384)
 

@@ -13,7 +13,7 @@ from gassst.model.params import EVERY_HIT, METH_TAGS
 if TYPE_CHECKING:
     from gassst.records.unmapped import Unmapped
 
-MORE_TAGS = ("X0", "X1", "NH", "HI")
+MORE_TAGS = ("X0", "X1", "NH", "HI", "mt")
 RECORD_FORMATS = ("sam", "bam", "cram", "paf")
 WITHIN = ("library", "read-group", "file")
 OPTICAL_DISTANCE = 100  # Picard's default
@@ -147,7 +147,7 @@ class RecordStyle:
     more_tags : tuple of str
         Those of `MORE_TAGS` that are added. X0 and X1 are places in the best and in the second stratum. NH is the
         number of places of a part of the read: X0 or the reported ones, whichever is more. HI says which of the
-        reported ones the record is.
+        reported ones the record is. mt has the terms of MAPQ.
     meth_tags : str
         Whose tags converted reads have. "bwa-meth": YC, what was converted in the read (CT or GA), and YD, the strand
         that it comes from (f or r); NM leaves conversions out. "bismark": XM, XR and XG; NM counts all that differs.
@@ -178,11 +178,11 @@ class RecordStyle:
         The library of converted reads, as `MapParams.meth`; None: none is converted.
     """
 
-    more_tags: tuple[Literal["X0", "X1", "NH", "HI"], ...] = option(
+    more_tags: tuple[Literal["X0", "X1", "NH", "HI", "mt"], ...] = option(
         (),
         "--tags T1,T2,..",
         "Add these tags: NH (number of hits), HI (index of this hit), X0 and X1 (number of positions with the "
-        "fewest errors, and with the next higher number).",
+        "fewest errors, and with the next higher number), mt (the terms of MAPQ).",
         Values(lambda tags: set(tags) <= set(MORE_TAGS), f"must be among {', '.join(MORE_TAGS)}"),
     )
     meth_tags: Literal["bwa-meth", "bismark"] = option(
@@ -304,7 +304,7 @@ class OutputChoices(TypedDict, total=False):
     sort: bool
     sort_memory: int
     duplicates: DuplicateRules | None
-    more_tags: tuple[Literal["X0", "X1", "NH", "HI"], ...]
+    more_tags: tuple[Literal["X0", "X1", "NH", "HI", "mt"], ...]
     meth_tags: Literal["bwa-meth", "bismark"]
     baq: bool
     cs: bool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 
 import pysam
@@ -91,8 +92,8 @@ def test_pairs_and_unmapped_reads_keep_their_tags(small_index, small_genome, tmp
 
 
 OWN_BY_OPTIONS = {
-    ("-R", "@RG\\tID:own", "--tags", "X0,X1,NH,HI", "-k", "5", "--baq"): (
-        "NM MD AS XS X0 X1 NH HI BQ SA MC MQ RG"
+    ("-R", "@RG\\tID:own", "--tags", "X0,X1,NH,HI,mt", "-k", "5", "--baq"): (
+        "NM MD AS XS X0 X1 NH HI mt BQ SA MC MQ RG"
     ),
     ("-k", "5", "--xa"): "XA SA",
     ("--cs",): "cs",
@@ -149,6 +150,29 @@ def test_no_tag_of_gassst_stands_twice(tagged, tmp_path, kind, options, written)
     kept = {name for name, given in seen.items() if True in given}
     of_other_runs = {"RG"} if "--meth" in options else {"RG", "YC", "YD", "XM", "XR", "XG"}
     assert kept == of_other_runs - set(written.split())
+
+
+def quality_beside(weight):
+    """MAPQ beside other places of this weight, as docs/mapq.md says."""
+    others = 1e-6 if weight <= 1e-5 else weight + 1e-5
+    return 0 if others > 0.8 else math.floor(-10 * math.log10(others / (1 + others)))
+
+
+@pytest.mark.parametrize("options", [(), ("--interleaved",), ("--interleaved", "--mode", "global")])
+def test_the_terms_of_mapq_make_it(tagged, tmp_path, options):
+    indexes, inputs = tagged
+    assert run(indexes[0], inputs["fq"], *options, "-k", "2", "--tags", "mt", "-o", tmp_path / "out.sam") == 0
+    capped = set()
+    for record in records_of(tmp_path / "out.sam"):
+        assert record.has_tag("mt") == (not record.is_unmapped and not record.is_secondary)
+        if record.has_tag("mt"):
+            *weights, cap = (*record.get_tag("mt").split(","), "60-")[:4]
+            weight, rounded = sum(map(int, weights)) * 1e-6, 1.5e-6
+            most = int(cap[:-1])
+            low, high = (min(most, quality_beside(weight + by)) for by in (rounded, -rounded))
+            assert low <= record.mapping_quality <= high, record
+            capped.add(cap[-1])
+    assert capped <= set("-tewr")
 
 
 def test_the_table_has_every_tag_that_is_written():

@@ -71,7 +71,7 @@ def test_selection_is_that_of_the_places_taken_one_by_one(margin, max_hits):
         got = rows[row_start[r] : row_start[r + 1]].tolist()
         if not mine:
             assert not got
-            assert summary[r].tolist() == summary_of(NO_SCORE, NO_SCORE, 0, 0, 0)
+            assert summary[r].tolist()[:-1] == summary_of(NO_SCORE, NO_SCORE, 0, 0, 0)
             continue
         places = distinct(
             [(int(edits[i]), int(read_strand[i] & 1 ^ flip[r]), int(ends[i]), i) for i in mine], margin
@@ -84,7 +84,7 @@ def test_selection_is_that_of_the_places_taken_one_by_one(margin, max_hits):
         second = min(worse, default=NO_SCORE)
         assert got == expected
         numbers = len(equal), worse.count(second), len(expected)
-        assert summary[r].tolist() == summary_of(best, second, *numbers)
+        assert summary[r].tolist()[:-1] == summary_of(best, second, *numbers)
         several += len(equal) > 1 and len(worse) > 0
     assert several > 3 or margin == 0
 
@@ -115,7 +115,7 @@ def test_all_places_come_by_position_behind_the_primary(strata):
         got = rows[row_start[r] : row_start[r + 1]].tolist()
         if not order:
             assert not got
-            assert summary[r].tolist() == summary_of(NO_SCORE, NO_SCORE, 0, 0, 0)
+            assert summary[r].tolist()[:-1] == summary_of(NO_SCORE, NO_SCORE, 0, 0, 0)
             continue
         errors = sorted(int(edits[i]) for i in order)
         best, second = errors[0], min((e for e in errors if e > errors[0]), default=NO_SCORE)
@@ -126,7 +126,7 @@ def test_all_places_come_by_position_behind_the_primary(strata):
             expected = [i for i in expected if edits[i] == best][:4]
         assert got == expected
         numbers = len(equal), errors.count(second), len(expected)
-        assert summary[r].tolist() == summary_of(best, second, *numbers)
+        assert summary[r].tolist()[:-1] == summary_of(best, second, *numbers)
 
 
 @pytest.mark.parametrize("most", [1, 2, 100])

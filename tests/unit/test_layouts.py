@@ -24,8 +24,8 @@ STRUCTS = {
 def test_fields_agree(name):
     body = re.search(rf"cdef packed struct {name}:\n((?:    .*\n)+)", TEXT)
     assert body is not None
-    fields = re.findall(r"^    (u?int\d+|coordinate|double|bool)(?:_t)? (\w+)", body[1], re.MULTILINE)
-    kinds = {"coordinate": "int64", "double": "float64"}
+    fields = re.findall(r"^    (u?int\d+|coordinate|double|bool|rating)(?:_t)? (\w+)", body[1], re.MULTILINE)
+    kinds = {"coordinate": "int64", "double": "float64", "rating": layouts.RATING}
     assert np.dtype([(field, kinds.get(kind, kind)) for kind, field in fields]) == STRUCTS[name]
 
 

@@ -100,7 +100,7 @@ def summary_of(lines, row, rivals, places):
 
 
 def without_reported(row):
-    best, second, n_best, n_second, _, suboptimal = row.tolist()
+    best, second, n_best, n_second, _, suboptimal, _ = row.tolist()
     return best, second, n_best, n_second, suboptimal
 
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from record_batches import to_aligned_segments
 from sam_worlds import (
+    NO_RATING,
     OPS,
     World,
     described,
@@ -64,7 +65,7 @@ def batch_of(templates, quals=True):
     batch = SimpleNamespace(hits=[], cigars=[], summaries=[])
     n_parts = 0
     for i, (_, rows, _) in enumerate(reads):
-        batch.summaries.append((0, 65535, 1, 0, max(1, len(rows)), NO_SUBOPTIMAL))
+        batch.summaries.append((0, 65535, 1, 0, max(1, len(rows)), NO_SUBOPTIMAL, NO_RATING))
         if not rows:
             batch.hits.append((i, 0, len(batch.cigars), 0, 0, 4, 0, 0, 0, 0, 0))
         for r in rows:
