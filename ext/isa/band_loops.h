@@ -15,28 +15,28 @@ BAND_FN void OF_WIDTH(nw_prefetch)(const band_batch *batch, u32 group)
 }
 
 /* Whether every lane has more errors than matter to it, on all diagonals: rows to come take none back. */
-BAND_FN int OF_WIDTH(nw_all_above)(const band_state *state, const u32 *limit)
+BAND_FN int OF_WIDTH(nw_all_above)(const BAND(state) *state, const u32 *limit)
 {
     u64 key[LANES];
     int above = 1;
-    VEC_STORE(band_best(state), key);
+    VEC_STORE(BAND(best)(state), key);
     for (int l = 0; l < LANES; l++)
         above &= (u32)(key[l] >> 9) > limit[l];
     return above;
 }
 
-/* band_score where errors above a read's limit do not matter. Such pairs get UINT16_MAX, and the group ends early where
+/* BAND(score) where errors above a read's limit do not matter. Such pairs get UINT16_MAX, and the group ends early where
  * all of its pairs do. Unrelated bases gain an error in every third row or so, on the best of 64 diagonals: so a look
  * is worth its price from three rows an error on. */
 BAND_FN void OF_WIDTH(nw_score_within)(const band_batch *batch, u32 group, const u16 *limits, u16 *best, u16 *end)
 {
-    band_lanes lanes;
-    band_block block;
-    band_state state;
+    BAND(lanes) lanes;
+    BAND(block) block;
+    BAND(state) state;
     u64 key[LANES];
     u32 limit[LANES], most = 0;
-    band_open_group(batch, group, &lanes);
-    band_reset(&state);
+    BAND(open_group)(batch, group, &lanes);
+    BAND(reset)(&state);
     for (int l = 0; l < LANES; l++) {
         limit[l] = limits[batch->read_strand[lanes.pair[l]] >> 1];
         most = limit[l] > most ? limit[l] : most;
@@ -48,10 +48,10 @@ BAND_FN void OF_WIDTH(nw_score_within)(const band_batch *batch, u32 group, const
             return;
         }
         if (row % 64 == 0)
-            band_load(batch, &lanes, row, &block);
-        band_run(&lanes, &block, row, row + 32, &state);
+            BAND(load)(batch, &lanes, row, &block);
+        BAND(run)(&lanes, &block, row, row + 32, &state);
     }
-    VEC_STORE(band_best(&state), key);
+    VEC_STORE(BAND(best)(&state), key);
     for (int l = 0; l < LANES; l++) {
         const int above = (u32)(key[l] >> 9) > limit[l];
         best[lanes.pair[l]] = above ? UINT16_MAX : (u16)(key[l] >> 9);
@@ -67,14 +67,14 @@ BAND_FN void OF_WIDTH(nw_score)(const band_batch *batch, const u16 *limits, u16 
         if (limits)
             OF_WIDTH(nw_score_within)(batch, group, limits, best, end);
         else
-            band_score(batch, group, best, end);
+            BAND(score)(batch, group, best, end);
     }
 }
 
 BAND_FN void OF_WIDTH(nw_profile)(const band_batch *batch, u64 *errors)
 {
     for (u32 group = 0; group < GROUPS(batch->n); group++)
-        band_profile(batch, group, errors);
+        BAND(profile)(batch, group, errors);
 }
 
 /* rows: of the longest read. -1 when there is no memory for one group's traceback. */
@@ -85,7 +85,7 @@ BAND_FN int OF_WIDTH(nw_align)(const band_batch *batch, const band_paths *paths,
         return -1;
     for (u32 group = 0; group < GROUPS(batch->n); group++) {
         OF_WIDTH(nw_prefetch)(batch, group + 1);
-        band_align(batch, group, paths, trace);
+        BAND(align)(batch, group, paths, trace);
     }
     free(trace);
     return 0;

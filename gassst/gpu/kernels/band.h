@@ -13,11 +13,12 @@
  * step: same as infinite.
  *
  * Wanted from whoever includes this: WORDS (1, 2, 4, 8); outside OpenCL, where a work-item has one lane, also LANES
- * (1, 2, 4, 8), VEC, VEC_LOAD, VEC_STORE, u64, u32, u16, BAND_FN, BAND_GLOBAL, BAND_UNROLL, BAND_POPCOUNT, BAND_ZERO.
+ * (1, 2, 4, 8), VEC, VEC_LOAD, VEC_STORE, u64, u32, u16, BAND, BAND_FN, BAND_GLOBAL, BAND_UNROLL, BAND_POPCOUNT, BAND_ZERO.
  * Several lanes may differ in read length: rows past the end of a read leave its lane as it is. */
 #ifdef __OPENCL_VERSION__
 #define BAND_GLOBAL __global
 #define BAND_FN static
+#define BAND(name) band_##name
 #define BAND_UNROLL _Pragma("unroll")
 #define BAND_POPCOUNT(x) popcount(x)
 #define BAND_ZERO ((VEC)(0))
@@ -43,20 +44,20 @@ typedef struct {
     u64 start[LANES];                     /* concatenated coordinate of diagonal 0 */
     u32 pair[LANES], row[LANES], length[LANES]; /* row: of the strand's first plane */
     u32 shortest, longest;
-} band_lanes;
+} BAND(lanes);
 
 typedef struct {
     VEC lo[WORDS + 1], hi[WORDS + 1], masked[WORDS + 1]; /* reference: what 64 rows can see */
     VEC read_lo, read_hi, read_masked, live;             /* 64 read bases; live: before the end of the read */
     u64 any_masked;                                      /* some lane's read has a masked base here */
-} band_block;
+} BAND(block);
 
 typedef struct {
     VEC vp[WORDS], vn[WORDS];
     VEC first; /* errors on diagonal 0 */
-} band_state;
+} BAND(state);
 
-BAND_FN void band_open(const band_batch *batch, const u32 *pairs, band_lanes *lanes)
+BAND_FN void BAND(open)(const band_batch *batch, const u32 *pairs, BAND(lanes) *lanes)
 {
     lanes->shortest = 0xFFFFFFFF;
     lanes->longest = 0;
@@ -72,16 +73,16 @@ BAND_FN void band_open(const band_batch *batch, const u32 *pairs, band_lanes *la
 }
 
 /* Lanes of a group of neighbouring pairs; past the last pair it is repeated, which costs no special case. */
-BAND_FN void band_open_group(const band_batch *batch, u32 group, band_lanes *lanes)
+BAND_FN void BAND(open_group)(const band_batch *batch, u32 group, BAND(lanes) *lanes)
 {
     u32 pairs[LANES];
     for (int l = 0; l < LANES; l++)
         pairs[l] = batch->n - 1 - group * LANES < (u32)l ? batch->n - 1 : group * LANES + l;
-    band_open(batch, pairs, lanes);
+    BAND(open)(batch, pairs, lanes);
 }
 
 /* One plane of one row of the reference; everything outside is masked. */
-BAND_FN u64 band_plane(const band_batch *batch, u64 row, int plane)
+BAND_FN u64 BAND(plane)(const band_batch *batch, u64 row, int plane)
 {
     if (row < batch->reference_rows)
         return batch->reference[3 * row + plane];
@@ -90,7 +91,7 @@ BAND_FN u64 band_plane(const band_batch *batch, u64 row, int plane)
 
 /* What the 64 rows from `first_row` (a multiple of 64) need. Shifts of 64 are undefined, hence 1 + (63 -
  * shift). */
-BAND_FN void band_load(const band_batch *batch, const band_lanes *lanes, u32 first_row, band_block *block)
+BAND_FN void BAND(load)(const band_batch *batch, const BAND(lanes) *lanes, u32 first_row, BAND(block) *block)
 {
     u64 window[3][WORDS + 1][LANES], read[4][LANES];
     block->any_masked = 0;
@@ -100,10 +101,10 @@ BAND_FN void band_load(const band_batch *batch, const band_lanes *lanes, u32 fir
         u32 left = lanes->length[l] > first_row ? lanes->length[l] - first_row : 0;
         BAND_UNROLL
         for (int plane = 0; plane < 3; plane++) {
-            u64 word = band_plane(batch, at >> 6, plane);
+            u64 word = BAND(plane)(batch, at >> 6, plane);
             BAND_UNROLL
             for (int w = 0; w <= WORDS; w++) {
-                u64 next = band_plane(batch, (at >> 6) + w + 1, plane);
+                u64 next = BAND(plane)(batch, (at >> 6) + w + 1, plane);
                 window[plane][w][l] = (word >> shift) | ((next << 1) << (63 - shift));
                 word = next;
             }
@@ -125,7 +126,7 @@ BAND_FN void band_load(const band_batch *batch, const band_lanes *lanes, u32 fir
 }
 
 /* Match mask of row r of the block: bit c says that the read base equals the reference base on diagonal c. */
-BAND_FN void band_matches(const band_block *block, u32 r, int masked, VEC *match)
+BAND_FN void BAND(matches)(const BAND(block) *block, u32 r, int masked, VEC *match)
 {
     VEC lo = 0 - ((block->read_lo >> r) & 1), hi = 0 - ((block->read_hi >> r) & 1);
     VEC ambiguous = masked ? 0 - (((block->read_masked & block->read_hi) >> r) & 1) : BAND_ZERO; /* planes.h */
@@ -145,7 +146,7 @@ BAND_FN void band_matches(const band_block *block, u32 r, int masked, VEC *match
 }
 
 /* D0: bit c is set where the new row has no more errors on diagonal c than the row before. */
-BAND_FN void band_zero_steps(const band_state *state, const VEC *match, VEC *d0)
+BAND_FN void BAND(zero_steps)(const BAND(state) *state, const VEC *match, VEC *d0)
 {
     VEC carry = BAND_ZERO;
     BAND_UNROLL
@@ -157,7 +158,7 @@ BAND_FN void band_zero_steps(const band_state *state, const VEC *match, VEC *d0)
     }
 }
 
-BAND_FN void band_advance(band_state *state, const VEC *d0, VEC live, int ragged)
+BAND_FN void BAND(advance)(BAND(state) *state, const VEC *d0, VEC live, int ragged)
 {
     VEC errors = ~d0[0] & 1;
     state->first += ragged ? errors & live : errors;
@@ -176,40 +177,40 @@ BAND_FN void band_advance(band_state *state, const VEC *d0, VEC live, int ragged
 
 /* Rows from..to-1 of the block. `masked`, `ragged` are constants: may reads have masked bases, may lanes
  * end here. */
-BAND_FN void band_rows(const band_block *in, u32 from, u32 to, int masked, int ragged, band_state *io)
+BAND_FN void BAND(rows)(const BAND(block) *in, u32 from, u32 to, int masked, int ragged, BAND(state) *io)
 {
-    band_block block = *in;
-    band_state state = *io;
+    BAND(block) block = *in;
+    BAND(state) state = *io;
     for (u32 r = from; r < to; r++) {
         VEC match[WORDS], d0[WORDS];
-        band_matches(&block, r, masked, match);
-        band_zero_steps(&state, match, d0);
-        band_advance(&state, d0, ragged ? 0 - ((block.live >> r) & 1) : block.live, ragged);
+        BAND(matches)(&block, r, masked, match);
+        BAND(zero_steps)(&state, match, d0);
+        BAND(advance)(&state, d0, ragged ? 0 - ((block.live >> r) & 1) : block.live, ragged);
     }
     *io = state;
 }
 
 /* The same with what the way back needs: per row WORDS words "the diagonal step is optimal", WORDS words
  * "an insertion is" (valid where the diagonal step is not), each BAND_TILE pairs wide. */
-BAND_FN void band_rows_traced(const band_block *in, u32 to, band_state *io, BAND_GLOBAL u64 *trace)
+BAND_FN void BAND(rows_traced)(const BAND(block) *in, u32 to, BAND(state) *io, BAND_GLOBAL u64 *trace)
 {
-    band_block block = *in;
-    band_state state = *io;
+    BAND(block) block = *in;
+    BAND(state) state = *io;
     for (u32 r = 0; r < to; r++) {
         VEC match[WORDS], d0[WORDS];
-        band_matches(&block, r, 1, match);
-        band_zero_steps(&state, match, d0);
+        BAND(matches)(&block, r, 1, match);
+        BAND(zero_steps)(&state, match, d0);
         BAND_UNROLL
         for (int w = 0; w < WORDS; w++) {
             VEC_STORE(match[w] | ~d0[w], trace + (u64)(2 * WORDS * r + w) * BAND_TILE);
             VEC_STORE(state.vn[w], trace + (u64)(2 * WORDS * r + WORDS + w) * BAND_TILE);
         }
-        band_advance(&state, d0, 0 - ((block.live >> r) & 1), LANES > 1);
+        BAND(advance)(&state, d0, 0 - ((block.live >> r) & 1), LANES > 1);
     }
     *io = state;
 }
 
-BAND_FN void band_reset(band_state *state)
+BAND_FN void BAND(reset)(BAND(state) *state)
 {
     BAND_UNROLL
     for (int w = 0; w < WORDS; w++)
@@ -219,35 +220,35 @@ BAND_FN void band_reset(band_state *state)
 
 /* Rows from..to-1 of the whole pair, all inside one block. The plain loop serves almost all reads. One lane
  * never is ragged; it takes masked bases always, as a warp that splits would run both loops. */
-BAND_FN void band_run(const band_lanes *lanes, const band_block *block, u32 from, u32 to, band_state *state)
+BAND_FN void BAND(run)(const BAND(lanes) *lanes, const BAND(block) *block, u32 from, u32 to, BAND(state) *state)
 {
     u32 base = from & ~(u32)63, stop = (to < lanes->longest ? to : lanes->longest) - base;
 #if LANES == 1
-    band_rows(block, from - base, stop, 1, 0, state);
+    BAND(rows)(block, from - base, stop, 1, 0, state);
 #else
     u32 common = lanes->shortest > base ? lanes->shortest - base : 0;
     if (common > stop)
         common = stop;
     if (block->any_masked || common < from - base)
         common = from - base;
-    band_rows(block, from - base, common, 0, 0, state);
+    BAND(rows)(block, from - base, common, 0, 0, state);
     if (common < stop)
-        band_rows(block, common, stop, 1, 1, state);
+        BAND(rows)(block, common, stop, 1, 1, state);
 #endif
 }
 
-BAND_FN void band_forward(const band_batch *batch, const band_lanes *lanes, band_state *state)
+BAND_FN void BAND(forward)(const band_batch *batch, const BAND(lanes) *lanes, BAND(state) *state)
 {
-    band_block block;
-    band_reset(state);
+    BAND(block) block;
+    BAND(reset)(state);
     for (u32 row = 0; row < lanes->longest; row += 64) {
-        band_load(batch, lanes, row, &block);
-        band_run(lanes, &block, row, row + 64, state);
+        BAND(load)(batch, lanes, row, &block);
+        BAND(run)(lanes, &block, row, row + 64, state);
     }
 }
 
 /* Smaller of two numbers below 2^15 in each 16 bits. */
-BAND_FN VEC band_min16(VEC a, VEC b)
+BAND_FN VEC BAND(min16)(VEC a, VEC b)
 {
     const u64 top = (u64)0x8000800080008000;
     VEC greater = ((a | top) - b) & top;
@@ -258,7 +259,7 @@ BAND_FN VEC band_min16(VEC a, VEC b)
  * at a time in all bytes at once, as keys (errors + 7) * 8 + diagonal in the byte (at most 119, so the top
  * bit is free to compare); then the bytes' own prefix sums, as keys (errors + 71) << 8 | diagonal in 16
  * bits. */
-BAND_FN VEC band_best(const band_state *state)
+BAND_FN VEC BAND(best)(const BAND(state) *state)
 {
     const u64 even = (u64)0x00FF00FF00FF00FF;
     VEC base = state->first, best = base;
@@ -278,10 +279,10 @@ BAND_FN VEC band_best(const band_state *state)
         sums += sums << 32;
         VEC errors = (sums << 8) + ((low >> 3) & (15 * BAND_BYTES)) + (u64)0x0810182028303840;
         VEC diagonal = (low & (7 * BAND_BYTES)) | (u64)0x3830282018100800;
-        VEC least = band_min16(((errors & even) << 8) | (diagonal & even),
+        VEC least = BAND(min16)(((errors & even) << 8) | (diagonal & even),
                                (errors & ~even) | ((diagonal >> 8) & even));
-        least = band_min16(least, least >> 32);
-        least = band_min16(least, least >> 16) & 0x7FFF;
+        least = BAND(min16)(least, least >> 32);
+        least = BAND(min16)(least, least >> 16) & 0x7FFF;
         VEC word_best = ((base + (least >> 8) - 71) << 9) + (least & 0xFF) + (u64)(64 * w);
         VEC gain = word_best - best;
         best = w ? best + (gain & (0 - (gain >> 63))) : word_best;
@@ -291,14 +292,14 @@ BAND_FN VEC band_best(const band_state *state)
 }
 
 /* Best errors and leftmost end diagonal of one group of pairs: best[n], end[n]. */
-BAND_FN void band_score(const band_batch *batch, u32 group, BAND_GLOBAL u16 *best, BAND_GLOBAL u16 *end)
+BAND_FN void BAND(score)(const band_batch *batch, u32 group, BAND_GLOBAL u16 *best, BAND_GLOBAL u16 *end)
 {
-    band_lanes lanes;
-    band_state state;
+    BAND(lanes) lanes;
+    BAND(state) state;
     u64 key[LANES];
-    band_open_group(batch, group, &lanes);
-    band_forward(batch, &lanes, &state);
-    VEC_STORE(band_best(&state), key);
+    BAND(open_group)(batch, group, &lanes);
+    BAND(forward)(batch, &lanes, &state);
+    VEC_STORE(BAND(best)(&state), key);
     for (int l = 0; l < LANES; l++) {
         best[lanes.pair[l]] = (u16)(key[l] >> 9);
         end[lanes.pair[l]] = (u16)(key[l] & 511);
@@ -306,18 +307,18 @@ BAND_FN void band_score(const band_batch *batch, u32 group, BAND_GLOBAL u16 *bes
 }
 
 /* Bits 0..3 to the lowest bit of four 16-bit fields. */
-BAND_FN u64 band_spread4(u64 bits)
+BAND_FN u64 BAND(spread4)(u64 bits)
 {
     return ((bits & 15) * (u64)0x0000200040008001) & (u64)0x0001000100010001;
 }
 
 /* Errors on 64 neighbouring diagonals as 16 words of four u16; returns the errors on the diagonal behind
  * them. */
-BAND_FN u64 band_expand(u64 first, u64 vp, u64 vn, BAND_GLOBAL u64 *out)
+BAND_FN u64 BAND(expand)(u64 first, u64 vp, u64 vn, BAND_GLOBAL u64 *out)
 {
     const u64 each = (u64)0x0001000100010001;
     for (int i = 0; i < 16; i++) {
-        u64 up = band_spread4(vp >> (4 * i)) * each, down = band_spread4(vn >> (4 * i)) * each;
+        u64 up = BAND(spread4)(vp >> (4 * i)) * each, down = BAND(spread4)(vn >> (4 * i)) * each;
         out[i] = first * each + (up << 16) - (down << 16);
         first += (up >> 48) - (down >> 48);
     }
@@ -327,9 +328,9 @@ BAND_FN u64 band_expand(u64 first, u64 vp, u64 vn, BAND_GLOBAL u64 *out)
 /* The last row by lane: errors on diagonal 0, and which diagonals have one error more, less than the one before. */
 typedef struct {
     u64 first[LANES], vp[WORDS][LANES], vn[WORDS][LANES];
-} band_ends;
+} BAND(ends);
 
-BAND_FN void band_put_ends(const band_state *state, band_ends *ends)
+BAND_FN void BAND(put_ends)(const BAND(state) *state, BAND(ends) *ends)
 {
     VEC_STORE(state->first, ends->first);
     for (int w = 0; w < WORDS; w++) {
@@ -339,24 +340,24 @@ BAND_FN void band_put_ends(const band_state *state, band_ends *ends)
 }
 
 /* Errors by end diagonal, u16[n, 64 * WORDS], four in a word (little-endian hosts and devices). */
-BAND_FN void band_profile(const band_batch *batch, u32 group, BAND_GLOBAL u64 *profile)
+BAND_FN void BAND(profile)(const band_batch *batch, u32 group, BAND_GLOBAL u64 *profile)
 {
-    band_lanes lanes;
-    band_state state;
-    band_ends ends;
-    band_open_group(batch, group, &lanes);
-    band_forward(batch, &lanes, &state);
-    band_put_ends(&state, &ends);
+    BAND(lanes) lanes;
+    BAND(state) state;
+    BAND(ends) ends;
+    BAND(open_group)(batch, group, &lanes);
+    BAND(forward)(batch, &lanes, &state);
+    BAND(put_ends)(&state, &ends);
     for (int l = 0; l < LANES; l++)
         for (int w = 0; w < WORDS; w++)
-            ends.first[l] = band_expand(ends.first[l], ends.vp[w][l], ends.vn[w][l],
+            ends.first[l] = BAND(expand)(ends.first[l], ends.vp[w][l], ends.vn[w][l],
                                         profile + (lanes.pair[l] * (u64)WORDS + w) * 16);
 }
 
 /* From (length, end) back to row 0: diagonal if optimal, else insertion, else deletion. The runs are found
  * last to first and so fill the slot from its end. Every gap costs an error, so 2 * edits + 1 runs suffice.
  */
-BAND_FN void band_walk(const band_paths *paths, u32 pair, u32 length, BAND_GLOBAL const u64 *trace)
+BAND_FN void BAND(walk)(const band_paths *paths, u32 pair, u32 length, BAND_GLOBAL const u64 *trace)
 {
     u32 c = paths->end[pair], run = 0, op = 0, at = paths->slot_end[pair], last = at;
     for (u32 i = length; i > 0;) {
@@ -384,7 +385,7 @@ BAND_FN void band_walk(const band_paths *paths, u32 pair, u32 length, BAND_GLOBA
 }
 
 /* Errors on diagonal `c` of one lane. */
-BAND_FN u64 band_errors(const band_ends *ends, int lane, u32 c)
+BAND_FN u64 BAND(errors)(const BAND(ends) *ends, int lane, u32 c)
 {
     u64 errors = ends->first[lane];
     BAND_UNROLL
@@ -397,31 +398,31 @@ BAND_FN u64 band_errors(const band_ends *ends, int lane, u32 c)
 }
 
 /* All rows, with what the way back needs: `trace` is the group's own. */
-BAND_FN void band_forward_traced(const band_batch *batch, const band_lanes *lanes, band_ends *ends, BAND_GLOBAL u64 *trace)
+BAND_FN void BAND(forward_traced)(const band_batch *batch, const BAND(lanes) *lanes, BAND(ends) *ends, BAND_GLOBAL u64 *trace)
 {
-    band_state state;
-    band_block block;
-    band_reset(&state);
+    BAND(state) state;
+    BAND(block) block;
+    BAND(reset)(&state);
     for (u32 row = 0; row < lanes->longest; row += 64) {
         u32 rows = lanes->longest - row < 64 ? lanes->longest - row : 64;
-        band_load(batch, lanes, row, &block);
-        band_rows_traced(&block, rows, &state, trace + (u64)row * 2 * WORDS * BAND_TILE);
+        BAND(load)(batch, lanes, row, &block);
+        BAND(rows_traced)(&block, rows, &state, trace + (u64)row * 2 * WORDS * BAND_TILE);
     }
-    band_put_ends(&state, ends);
+    BAND(put_ends)(&state, ends);
 }
 
 /* Alignments of one group. `trace` is the group's own, its lane already added. Edits that are not the
  * band's errors at `end` would overrun the slot: no walk then, and n_runs says BAND_BAD_EDITS. */
-BAND_FN void band_align(const band_batch *batch, u32 group, const band_paths *paths, BAND_GLOBAL u64 *trace)
+BAND_FN void BAND(align)(const band_batch *batch, u32 group, const band_paths *paths, BAND_GLOBAL u64 *trace)
 {
-    band_lanes lanes;
-    band_ends ends;
-    band_open_group(batch, group, &lanes);
-    band_forward_traced(batch, &lanes, &ends, trace);
+    BAND(lanes) lanes;
+    BAND(ends) ends;
+    BAND(open_group)(batch, group, &lanes);
+    BAND(forward_traced)(batch, &lanes, &ends, trace);
     for (int l = 0; l < LANES; l++) {
         u32 pair = lanes.pair[l];
-        if (band_errors(&ends, l, paths->end[pair]) == paths->edits[pair])
-            band_walk(paths, pair, lanes.length[l], trace + l);
+        if (BAND(errors)(&ends, l, paths->end[pair]) == paths->edits[pair])
+            BAND(walk)(paths, pair, lanes.length[l], trace + l);
         else
             paths->n_runs[pair] = BAND_BAD_EDITS;
     }

@@ -7,6 +7,7 @@ typedef short local_int;
 typedef short local_vec;
 #define LOCAL_BYTES 0
 #define LOCAL_LANES 1
+#define LOCAL(name) local_##name
 #define LOCAL_WIDTH WIDTH
 #define LOCAL_ENTRY static
 #define LOCAL_SET(x) ((local_vec)(x))

@@ -54,51 +54,51 @@ typedef struct {
     u32 pair[LOCAL_LANES], row[LOCAL_LANES], length[LOCAL_LANES];
     u32 longest, shortest;
     i16 lengths[LOCAL_LANES];
-} local_lanes;
+} LOCAL(lanes);
 
 /* Losses, doubled: of a base that differs, of a masked one, of gaps; of a base that is not aligned, of an end. */
 typedef struct {
-    local_int mismatch, masked, open_deletion, extend_deletion, open_insertion, extend_insertion;
+    LOCAL(int) mismatch, masked, open_deletion, extend_deletion, open_insertion, extend_insertion;
     i16 base, bonus, limit;
-} local_costs;
+} LOCAL(costs);
 
 typedef struct {
-    local_vec h[LOCAL_WIDTH + 1], insertion[LOCAL_WIDTH + 1];
-    local_vec best, rows[2], end; /* over all rows so far; low and high byte of the row */
-} local_state;
+    LOCAL(vec) h[LOCAL_WIDTH + 1], insertion[LOCAL_WIDTH + 1];
+    LOCAL(vec) best, rows[2], end; /* over all rows so far; low and high byte of the row */
+} LOCAL(state);
 
 typedef struct {
-    local_vec reference[LOCAL_WIDTH + LOCAL_BLOCK], read[LOCAL_BLOCK];
+    LOCAL(vec) reference[LOCAL_WIDTH + LOCAL_BLOCK], read[LOCAL_BLOCK];
     u32 any_masked; /* in this block or one before it */
     u32 width;      /* diagonals */
-} local_block;
+} LOCAL(block);
 
-BAND_FN i16 local_larger(i16 a, i16 b)
+BAND_FN i16 LOCAL(larger)(i16 a, i16 b)
 {
     return a > b ? a : b;
 }
 
 /* `limit` is 0 or less where these costs are too high for lanes of bytes. */
-BAND_FN local_costs local_losses(const local_scoring *scoring)
+BAND_FN LOCAL(costs) LOCAL(losses)(const local_scoring *scoring)
 {
     const i16 match = scoring->match, differs = match + scoring->mismatch, masked = match + 2;
-    const i16 open = local_larger(scoring->open_deletion, match + scoring->open_insertion);
-    const i16 extend = local_larger(scoring->extend_deletion, match + scoring->extend_insertion);
-    local_costs costs;
-    costs.mismatch = (local_int)differs;
-    costs.masked = (local_int)masked;
-    costs.open_deletion = (local_int)scoring->open_deletion;
-    costs.extend_deletion = (local_int)scoring->extend_deletion;
-    costs.open_insertion = (local_int)(match + scoring->open_insertion);
-    costs.extend_insertion = (local_int)(match + scoring->extend_insertion);
+    const i16 open = LOCAL(larger)(scoring->open_deletion, match + scoring->open_insertion);
+    const i16 extend = LOCAL(larger)(scoring->extend_deletion, match + scoring->extend_insertion);
+    LOCAL(costs) costs;
+    costs.mismatch = (LOCAL(int))differs;
+    costs.masked = (LOCAL(int))masked;
+    costs.open_deletion = (LOCAL(int))scoring->open_deletion;
+    costs.extend_deletion = (LOCAL(int))scoring->extend_deletion;
+    costs.open_insertion = (LOCAL(int))(match + scoring->open_insertion);
+    costs.extend_insertion = (LOCAL(int))(match + scoring->extend_insertion);
     costs.base = match;
     costs.bonus = scoring->bonus;
-    costs.limit = LOCAL_BYTES ? LOCAL_MOST - local_larger(differs, masked) - open - extend : LOCAL_MOST;
+    costs.limit = LOCAL_BYTES ? LOCAL_MOST - LOCAL(larger)(differs, masked) - open - extend : LOCAL_MOST;
     return costs;
 }
 
 /* Pairs of a group; past the last pair it is repeated, which costs no special case. */
-BAND_FN void local_open(const band_batch *batch, u32 group, local_lanes *lanes)
+BAND_FN void LOCAL(open)(const band_batch *batch, u32 group, LOCAL(lanes) *lanes)
 {
     lanes->longest = 0;
     lanes->shortest = ~(u32)0;
@@ -116,7 +116,7 @@ BAND_FN void local_open(const band_batch *batch, u32 group, local_lanes *lanes)
 }
 
 /* Bits at..at+15 of the three planes; everything behind the reference is masked. */
-BAND_FN void local_planes(BAND_GLOBAL const u64 *planes, u64 rows, u64 at, u32 bits[3])
+BAND_FN void LOCAL(planes)(BAND_GLOBAL const u64 *planes, u64 rows, u64 at, u32 bits[3])
 {
     const u64 row = at >> 6;
     const u32 shift = at & 63;
@@ -129,64 +129,64 @@ BAND_FN void local_planes(BAND_GLOBAL const u64 *planes, u64 rows, u64 at, u32 b
 }
 
 /* Codes of 16 bases of each lane from their three planes; masked bases have bit `masked_bit` alone. */
-BAND_FN void local_unpack(local_int bits[3][LOCAL_PARTS][LOCAL_LANES], int masked_bit, local_vec *codes)
+BAND_FN void LOCAL(unpack)(LOCAL(int) bits[3][LOCAL_PARTS][LOCAL_LANES], int masked_bit, LOCAL(vec) *codes)
 {
     BAND_UNROLL
     for (int j = 0; j < 16; j++) {
         const int part = j * LOCAL_PARTS / 16;
-        const local_int shift = (local_int)(j % (16 / LOCAL_PARTS));
-        local_vec low = LOCAL_LOAD(bits[0][part]), high = LOCAL_LOAD(bits[1][part]);
-        local_vec masked = LOCAL_LOAD(bits[2][part]);
-        codes[j] = ((low >> shift) & (local_int)1) | (((high >> shift) & (local_int)1) << (local_int)1) |
-                   (((masked >> shift) & (local_int)1) << (local_int)masked_bit);
+        const LOCAL(int) shift = (LOCAL(int))(j % (16 / LOCAL_PARTS));
+        LOCAL(vec) low = LOCAL_LOAD(bits[0][part]), high = LOCAL_LOAD(bits[1][part]);
+        LOCAL(vec) masked = LOCAL_LOAD(bits[2][part]);
+        codes[j] = ((low >> shift) & (LOCAL(int))1) | (((high >> shift) & (LOCAL(int))1) << (LOCAL(int))1) |
+                   (((masked >> shift) & (LOCAL(int))1) << (LOCAL(int))masked_bit);
     }
 }
 
 /* The 16 bases that diagonals at..at+15 face in row `row`. */
-BAND_FN void local_load_reference(const band_batch *batch, const local_lanes *lanes, u32 row, u32 at,
-                                  local_block *block)
+BAND_FN void LOCAL(load_reference)(const band_batch *batch, const LOCAL(lanes) *lanes, u32 row, u32 at,
+                                  LOCAL(block) *block)
 {
-    local_int bits[3][LOCAL_PARTS][LOCAL_LANES];
+    LOCAL(int) bits[3][LOCAL_PARTS][LOCAL_LANES];
     for (int l = 0; l < LOCAL_LANES; l++) {
         u32 x[3];
-        local_planes(batch->reference, batch->reference_rows, lanes->start[l] + row + at, x);
+        LOCAL(planes)(batch->reference, batch->reference_rows, lanes->start[l] + row + at, x);
         for (int plane = 0; plane < 3; plane++)
             for (int part = 0; part < LOCAL_PARTS; part++)
-                bits[plane][part][l] = (local_int)(x[plane] >> (8 * part));
+                bits[plane][part][l] = (LOCAL(int))(x[plane] >> (8 * part));
         block->any_masked |= x[2];
     }
-    local_unpack(bits, 2, block->reference + at);
+    LOCAL(unpack)(bits, 2, block->reference + at);
 }
 
 /* What rows row..row+15 see: 16 bases of each read, and the bases of the reference that face them, of which all but
  * the last 16 are those of the block before, one diagonal of 16 further on. */
-BAND_FN void local_load(const band_batch *batch, const local_lanes *lanes, u32 width, u32 row, local_block *block)
+BAND_FN void LOCAL(load)(const band_batch *batch, const LOCAL(lanes) *lanes, u32 width, u32 row, LOCAL(block) *block)
 {
-    local_int bits[3][LOCAL_PARTS][LOCAL_LANES];
+    LOCAL(int) bits[3][LOCAL_PARTS][LOCAL_LANES];
     block->width = width;
     if (row == 0) {
         block->any_masked = 0;
         for (u32 at = 0; at < width; at += LOCAL_BLOCK)
-            local_load_reference(batch, lanes, row, at, block);
+            LOCAL(load_reference)(batch, lanes, row, at, block);
     } else {
         for (u32 at = 0; at < width; at++)
             block->reference[at] = block->reference[at + LOCAL_BLOCK];
     }
-    local_load_reference(batch, lanes, row, width, block);
+    LOCAL(load_reference)(batch, lanes, row, width, block);
     for (int l = 0; l < LOCAL_LANES; l++)
         for (int plane = 0; plane < 3; plane++) {
             u64 at = 3 * (u64)(lanes->row[l] + (row >> 6)) + plane;
             u32 x = row < lanes->length[l] ? (u32)(batch->reads[at] >> (row & 63)) & 0xFFFF : 0;
             for (int part = 0; part < LOCAL_PARTS; part++)
-                bits[plane][part][l] = (local_int)(x >> (8 * part));
+                bits[plane][part][l] = (LOCAL(int))(x >> (8 * part));
             block->any_masked |= plane == 2 ? x : 0;
         }
-    local_unpack(bits, 3, block->read);
+    LOCAL(unpack)(bits, 3, block->read);
 }
 
-BAND_FN void local_reset(const local_costs *costs, u32 width, local_state *state)
+BAND_FN void LOCAL(reset)(const LOCAL(costs) *costs, u32 width, LOCAL(state) *state)
 {
-    const local_vec infinite = LOCAL_SET(costs->limit);
+    const LOCAL(vec) infinite = LOCAL_SET(costs->limit);
     for (u32 c = 0; c < width; c++) {
         state->h[c] = LOCAL_SET(1);
         state->insertion[c] = infinite;
@@ -197,9 +197,9 @@ BAND_FN void local_reset(const local_costs *costs, u32 width, local_state *state
 }
 
 /* What an alignment that ends with row `rows - 1` loses by that; infinite in lanes whose reads are shorter. */
-BAND_FN local_vec local_behind(const local_lanes *lanes, const local_costs *costs, u32 rows)
+BAND_FN LOCAL(vec) LOCAL(behind)(const LOCAL(lanes) *lanes, const LOCAL(costs) *costs, u32 rows)
 {
-    local_int loss[LOCAL_LANES];
+    LOCAL(int) loss[LOCAL_LANES];
     if (lanes->shortest == lanes->longest) {
         const int more = (int)(lanes->longest - rows);
         const int lost = more * costs->base + (more ? costs->bonus : 0);
@@ -207,17 +207,17 @@ BAND_FN local_vec local_behind(const local_lanes *lanes, const local_costs *cost
     }
     for (int l = 0; l < LOCAL_LANES; l++) {
         const int more = lanes->lengths[l] - (int)rows, lost = more * costs->base + (more ? costs->bonus : 0);
-        loss[l] = (local_int)(more < 0 || lost > LOCAL_MOST ? LOCAL_MOST : lost);
+        loss[l] = (LOCAL(int))(more < 0 || lost > LOCAL_MOST ? LOCAL_MOST : lost);
     }
     return LOCAL_LOAD(loss);
 }
 
 /* The best of row `row`, which is on diagonal `at`, becomes the best so far if it is more. */
-BAND_FN void local_note(const local_lanes *lanes, const local_costs *costs, u32 row, local_vec best, local_vec at,
-                        local_state *state)
+BAND_FN void LOCAL(note)(const LOCAL(lanes) *lanes, const LOCAL(costs) *costs, u32 row, LOCAL(vec) best, LOCAL(vec) at,
+                        LOCAL(state) *state)
 {
-    local_vec left = LOCAL_SET(LOCAL_MOST) - best; /* so that no sum overflows */
-    best += LOCAL_MIN(local_behind(lanes, costs, row + 1), left);
+    LOCAL(vec) left = LOCAL_SET(LOCAL_MOST) - best; /* so that no sum overflows */
+    best += LOCAL_MIN(LOCAL(behind)(lanes, costs, row + 1), left);
     state->rows[0] = LOCAL_IF_GREATER(state->best, best, LOCAL_SET((row + 1) & 255), state->rows[0]);
     state->rows[1] = LOCAL_IF_GREATER(state->best, best, LOCAL_SET((row + 1) >> 8), state->rows[1]);
     state->end = LOCAL_IF_GREATER(state->best, best, at, state->end);
@@ -226,32 +226,32 @@ BAND_FN void local_note(const local_lanes *lanes, const local_costs *costs, u32 
 
 /* Row `row`, row r of its block. `masked`, `traced` are constants: may there be masked bases; is each cell's byte of
  * flags wanted, at trace[c * LOCAL_TILE]. */
-BAND_FN void local_row(const local_block *block, const local_lanes *lanes, const local_costs *costs, u32 row,
-                       int masked, int traced, local_state *state, BAND_GLOBAL u8 *trace)
+BAND_FN void LOCAL(row)(const LOCAL(block) *block, const LOCAL(lanes) *lanes, const LOCAL(costs) *costs, u32 row,
+                       int masked, int traced, LOCAL(state) *state, BAND_GLOBAL u8 *trace)
 {
     const u32 r = row % LOCAL_BLOCK, width = block->width;
-    const local_vec zero = LOCAL_SET(0), mismatch = LOCAL_SET(costs->mismatch), unknown = LOCAL_SET(costs->masked);
-    const local_vec open_d = LOCAL_SET(costs->open_deletion), extend_d = LOCAL_SET(costs->extend_deletion);
-    const local_vec open_i = LOCAL_SET(costs->open_insertion), extend_i = LOCAL_SET(costs->extend_insertion);
+    const LOCAL(vec) zero = LOCAL_SET(0), mismatch = LOCAL_SET(costs->mismatch), unknown = LOCAL_SET(costs->masked);
+    const LOCAL(vec) open_d = LOCAL_SET(costs->open_deletion), extend_d = LOCAL_SET(costs->extend_deletion);
+    const LOCAL(vec) open_i = LOCAL_SET(costs->open_insertion), extend_i = LOCAL_SET(costs->extend_insertion);
     const int begins = (int)row * costs->base + costs->bonus;
-    const local_vec none = LOCAL_SET(row && begins < costs->limit ? begins : costs->limit);
-    const local_vec code = block->read[r];
-    const local_vec ambiguous = masked ? code & (code >> LOCAL_SET(2)) & LOCAL_SET(LOCAL_HIGH) : zero;
-    const local_vec base = masked ? code ^ (ambiguous | ambiguous << LOCAL_SET(2)) : code;
-    local_vec best = LOCAL_SET(LOCAL_MOST), at = zero, opens = zero;
-    local_vec deletion = LOCAL_SET(costs->limit), before = state->h[0];
+    const LOCAL(vec) none = LOCAL_SET(row && begins < costs->limit ? begins : costs->limit);
+    const LOCAL(vec) code = block->read[r];
+    const LOCAL(vec) ambiguous = masked ? code & (code >> LOCAL_SET(2)) & LOCAL_SET(LOCAL_HIGH) : zero;
+    const LOCAL(vec) base = masked ? code ^ (ambiguous | ambiguous << LOCAL_SET(2)) : code;
+    LOCAL(vec) best = LOCAL_SET(LOCAL_MOST), at = zero, opens = zero;
+    LOCAL(vec) deletion = LOCAL_SET(costs->limit), before = state->h[0];
     for (u32 c = 0; c < width; c++) {
-        local_vec facing = masked ? block->reference[r + c] & ~ambiguous : block->reference[r + c];
-        local_vec loss = LOCAL_IF_EQUAL(facing, base, zero, mismatch);
+        LOCAL(vec) facing = masked ? block->reference[r + c] & ~ambiguous : block->reference[r + c];
+        LOCAL(vec) loss = LOCAL_IF_EQUAL(facing, base, zero, mismatch);
         if (masked)
             loss = LOCAL_IF_GREATER(facing | base, LOCAL_SET(LOCAL_MASKED), unknown, loss);
-        local_vec diagonal = LOCAL_MIN(before, none) + loss;
-        local_vec above = state->h[c + 1], longer = state->insertion[c + 1] + extend_i;
-        local_vec newer = above + open_i, insertion = LOCAL_MIN(newer, longer);
-        local_vec most = LOCAL_MIN(diagonal, insertion), h = LOCAL_MIN(most, deletion);
-        local_vec opened = most + open_d, extended = deletion + extend_d;
+        LOCAL(vec) diagonal = LOCAL_MIN(before, none) + loss;
+        LOCAL(vec) above = state->h[c + 1], longer = state->insertion[c + 1] + extend_i;
+        LOCAL(vec) newer = above + open_i, insertion = LOCAL_MIN(newer, longer);
+        LOCAL(vec) most = LOCAL_MIN(diagonal, insertion), h = LOCAL_MIN(most, deletion);
+        LOCAL(vec) opened = most + open_d, extended = deletion + extend_d;
         if (traced) {
-            local_vec flags = LOCAL_MARK(EQUAL, h, diagonal, opens, LOCAL_DIAGONAL);
+            LOCAL(vec) flags = LOCAL_MARK(EQUAL, h, diagonal, opens, LOCAL_DIAGONAL);
             flags = LOCAL_MARK(EQUAL, h, insertion, flags, LOCAL_INSERTION);
             flags = LOCAL_MARK(GREATER, longer, newer, flags, LOCAL_I_OPENS);
             flags = LOCAL_MARK(GREATER, none, before, flags, LOCAL_GOES_ON);
@@ -266,33 +266,33 @@ BAND_FN void local_row(const local_block *block, const local_lanes *lanes, const
         best = LOCAL_MIN(best, h);
         before = above;
     }
-    local_note(lanes, costs, row, best, at, state);
+    LOCAL(note)(lanes, costs, row, best, at, state);
 }
 
 /* All rows of a group. */
-BAND_FN void local_forward(const band_batch *batch, const local_lanes *lanes, const local_scoring *scoring, u32 width,
-                           int traced, local_state *state, BAND_GLOBAL u8 *trace)
+BAND_FN void LOCAL(forward)(const band_batch *batch, const LOCAL(lanes) *lanes, const local_scoring *scoring, u32 width,
+                           int traced, LOCAL(state) *state, BAND_GLOBAL u8 *trace)
 {
-    const local_costs costs = local_losses(scoring);
-    local_block block;
-    local_reset(&costs, width, state);
+    const LOCAL(costs) costs = LOCAL(losses)(scoring);
+    LOCAL(block) block;
+    LOCAL(reset)(&costs, width, state);
     for (u32 row = 0; row < lanes->longest; row++) {
         if (row % LOCAL_BLOCK == 0)
-            local_load(batch, lanes, width, row, &block);
+            LOCAL(load)(batch, lanes, width, row, &block);
         if (block.any_masked)
-            local_row(&block, lanes, &costs, row, 1, traced, state, trace);
+            LOCAL(row)(&block, lanes, &costs, row, 1, traced, state, trace);
         else
-            local_row(&block, lanes, &costs, row, 0, traced, state, trace);
+            LOCAL(row)(&block, lanes, &costs, row, 0, traced, state, trace);
         trace += traced ? (u64)width * LOCAL_TILE : 0;
     }
 }
 
 /* Returns whether all are known: with LOCAL_BYTES what loses `limit` may lose more. */
-BAND_FN int local_put_ends(const local_lanes *lanes, const local_scoring *scoring, const local_state *state,
+BAND_FN int LOCAL(put_ends)(const LOCAL(lanes) *lanes, const local_scoring *scoring, const LOCAL(state) *state,
                            const local_ends *ends)
 {
-    local_int best[LOCAL_LANES], rows[2][LOCAL_LANES], end[LOCAL_LANES];
-    const int limit = local_losses(scoring).limit;
+    LOCAL(int) best[LOCAL_LANES], rows[2][LOCAL_LANES], end[LOCAL_LANES];
+    const int limit = LOCAL(losses)(scoring).limit;
     int known = 1;
     LOCAL_STORE(state->best, best);
     LOCAL_STORE(state->rows[0], rows[0]);
@@ -310,18 +310,18 @@ BAND_FN int local_put_ends(const local_lanes *lanes, const local_scoring *scorin
 }
 
 /* Best scores of one group of pairs and where they end; whether all of them are known. */
-LOCAL_ENTRY int local_score(const band_batch *batch, const local_scoring *scoring, u32 width, u32 group,
+LOCAL_ENTRY int LOCAL(score)(const band_batch *batch, const local_scoring *scoring, u32 width, u32 group,
                         const local_ends *ends)
 {
-    local_lanes lanes;
-    local_state state;
-    local_open(batch, group, &lanes);
-    local_forward(batch, &lanes, scoring, width, 0, &state, 0);
-    return local_put_ends(&lanes, scoring, &state, ends);
+    LOCAL(lanes) lanes;
+    LOCAL(state) state;
+    LOCAL(open)(batch, group, &lanes);
+    LOCAL(forward)(batch, &lanes, scoring, width, 0, &state, 0);
+    return LOCAL(put_ends)(&lanes, scoring, &state, ends);
 }
 
 /* `length` more of `op` in front of the runs at `at`; returns where they begin now. */
-BAND_FN u32 local_push(const local_paths *paths, u32 at, u32 last, u32 length, u32 op)
+BAND_FN u32 LOCAL(push)(const local_paths *paths, u32 at, u32 last, u32 length, u32 op)
 {
     if (at < last && (paths->runs[at] & 15) == op) {
         paths->runs[at] += length << 4;
@@ -333,12 +333,12 @@ BAND_FN u32 local_push(const local_paths *paths, u32 at, u32 last, u32 length, u
 }
 
 /* From the last aligned base, row `rows` and diagonal `c`, back to the first. The runs fill the slot from its end. */
-BAND_FN void local_walk(const local_paths *paths, u32 width, u32 pair, coordinate_t start, u32 length, u32 rows, u32 c,
+BAND_FN void LOCAL(walk)(const local_paths *paths, u32 width, u32 pair, coordinate_t start, u32 length, u32 rows, u32 c,
                         BAND_GLOBAL const u8 *trace)
 {
     const u64 stride = (u64)width * LOCAL_TILE;
     u32 i = rows, edits = 0, state = 0; /* i: bases before; state 0 H, 1 I, 2 D: the ops of a CIGAR */
-    u32 last = paths->slot_end[pair], at = local_push(paths, last, last, length - rows, 4);
+    u32 last = paths->slot_end[pair], at = LOCAL(push)(paths, last, last, length - rows, 4);
     while (i > 0) {
         BAND_GLOBAL const u8 *cell = trace + (i - 1) * stride + (u64)c * LOCAL_TILE;
         u32 flags = *cell, before = i;
@@ -347,21 +347,21 @@ BAND_FN void local_walk(const local_paths *paths, u32 width, u32 pair, coordinat
                 edits += !(flags & LOCAL_EQUAL);
             if (i > 0 && (flags & LOCAL_DIAGONAL)) { /* the alignment begins with this step */
                 edits += !(flags & LOCAL_EQUAL);
-                at = local_push(paths, at, last, before - --i, 0);
+                at = LOCAL(push)(paths, at, last, before - --i, 0);
                 break;
             }
-            at = local_push(paths, at, last, before - i, 0);
+            at = LOCAL(push)(paths, at, last, before - i, 0);
             if (i == 0)
                 break;
             state = flags & LOCAL_INSERTION ? 1 : 2;
         }
-        at = local_push(paths, at, last, 1, state);
+        at = LOCAL(push)(paths, at, last, 1, state);
         edits++;
         i -= state == 1;
         c = state == 1 ? c + 1 : c - 1;
         state = flags & (state == 1 ? LOCAL_I_OPENS : LOCAL_D_OPENS) ? 0 : state;
     }
-    at = local_push(paths, at, last, i, 4);
+    at = LOCAL(push)(paths, at, last, i, 4);
     paths->position[pair] = start + c + i;
     paths->edits[pair] = (u16)edits;
     paths->n_runs[pair] = (u16)(last - at);
@@ -369,18 +369,18 @@ BAND_FN void local_walk(const local_paths *paths, u32 width, u32 pair, coordinat
 
 /* Alignments of one group, unless not all are known. `trace` is the group's own: bytes [longest, width, LOCAL_TILE],
  * its lane already added. */
-LOCAL_ENTRY int local_align(const band_batch *batch, const local_scoring *scoring, u32 width, u32 group,
+LOCAL_ENTRY int LOCAL(align)(const band_batch *batch, const local_scoring *scoring, u32 width, u32 group,
                         const local_ends *ends, const local_paths *paths, BAND_GLOBAL u8 *trace)
 {
-    local_lanes lanes;
-    local_state state;
-    local_open(batch, group, &lanes);
-    local_forward(batch, &lanes, scoring, width, 1, &state, trace);
-    if (!local_put_ends(&lanes, scoring, &state, ends))
+    LOCAL(lanes) lanes;
+    LOCAL(state) state;
+    LOCAL(open)(batch, group, &lanes);
+    LOCAL(forward)(batch, &lanes, scoring, width, 1, &state, trace);
+    if (!LOCAL(put_ends)(&lanes, scoring, &state, ends))
         return 0;
     for (int l = 0; l < LOCAL_LANES; l++) {
         u32 pair = lanes.pair[l];
-        local_walk(paths, width, pair, (coordinate_t)lanes.start[l], lanes.length[l], ends->rows[pair], ends->end[pair],
+        LOCAL(walk)(paths, width, pair, (coordinate_t)lanes.start[l], lanes.length[l], ends->rows[pair], ends->end[pair],
                    trace + l);
     }
     return 1;
