@@ -1,19 +1,12 @@
-#!/usr/bin/env python3
-"""What each filter rejects and costs, alone and in a chain, on the candidates that the mapper really makes.
+"""What each filter of a chain rejects and costs, on the candidates that the mapper really makes: for thesis.py.
 
-    scripts/bench/filters.py REF.gsi READS.fq [READS.fq ..] --orders "tnw4-4,fd,duplicate;none"
-
-Prints the share filtered and the time for one candidate, as Rizk's Tables 4.3 and 4.4 do. One run of the mapper with
---record's filters, in one thread, tells up to how many errors matter to each read. Every filter and every chain then
-runs on the same candidates, those of the first stage of seeds; with --all there is no other. Times are CPU times of the
-thread, the least of --repeat runs; wall-clock times are in the JSON. What is left goes to the extender as distinct
-bands of diagonals, so a chain costs its filters and its bands.
+One run of the mapper with the filters of `record`, in one thread, tells up to how many errors matter to each read.
+Every chain then runs on the same candidates, those of the first stage of seeds; with `all` there is no other. Times are
+CPU times of the thread, the least of `repeat` runs. What is left goes to the extender as distinct bands.
 """
 
 from __future__ import annotations
 
-import argparse
-import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,21 +14,13 @@ from typing import Any
 import numpy as np
 from harness import (
     Elapsed,
-    benchmark_parser,
-    describe_machine,
-    run,
     share,
-    table,
     timed,
-    write_json,
 )
 
 from gassst._core.filters import passed
 from gassst.api.mapper import Mapper
 from gassst.bands.cpu import CpuExtender
-from gassst.cli.options import parse_filters
-from gassst.errors import UsageError
-from gassst.index.choice import load_index
 from gassst.mapping.batch_mapper import BatchMapper
 from gassst.model.params import MAX_READ_LENGTH
 from gassst.model.read_batch import PackedReads, ReadBatch
@@ -44,9 +29,8 @@ from gassst.reads.in_memory import batch_of_records
 from gassst.reads.input import open_reads
 from gassst.search.arrays import Candidates
 from gassst.search.context import BatchContext
-from gassst.search.filters import AUTO_FILTERS, FILTERS, filter_of
+from gassst.search.filters import FILTERS, filter_of
 from gassst.search.host import HostBackend
-from gassst.workers.thread_count import usable_threads
 
 
 @dataclass
@@ -179,7 +163,7 @@ def _mean_limit(calls: list[Call]) -> float:
 
 
 def run_dataset(path: str, index: Any, args: Any) -> dict[str, Any]:
-    """Everything measured on one read file, as written to JSON."""
+    """Everything measured on one read file."""
     options = {
         "threads": 1, "device": "none", "batch_size": args.batch_size, "min_identity": args.min_identity,
         "gaps": args.gaps, "sensitivity": args.sensitivity, "seed_length": args.seed_length,
@@ -190,15 +174,11 @@ def run_dataset(path: str, index: Any, args: Any) -> dict[str, Any]:
     recorded, calls = map_batches(mapper, batches), [Call.of(mapper, batch) for batch in batches]
     experiment = Experiment(mapper, calls, args.repeat)
     score = experiment.score([call.candidates for call in calls])
-    result: dict[str, Any] = {
-        "reads": path, "n_reads": recorded.reads, "occurrences": recorded.occurrences, "band_ns": score.each,
-        "candidates": experiment.candidates, "mean_length": recorded.bases / max(1, recorded.reads),
-        "mean_limit": _mean_limit(calls),
-        "alone": {name: experiment.chain([name])[0][0].as_dict() for name in FILTERS},
-        "score": score.as_dict(),
+    return {
+        "n_reads": recorded.reads, "candidates": experiment.candidates, "band_ns": score.each,
+        "mean_length": recorded.bases / max(1, recorded.reads), "mean_limit": _mean_limit(calls),
+        "chain": run_chain(args.order, experiment, score.each),
     }  # fmt: skip
-    result["chains"] = [run_chain(order, experiment, score.each) for order in args.orders]
-    return result
 
 
 def run_chain(order: tuple[str, ...], experiment: Experiment, band_ns: float) -> dict[str, Any]:
@@ -211,85 +191,3 @@ def run_chain(order: tuple[str, ...], experiment: Experiment, band_ns: float) ->
         "left": sum(map(len, survivors)), "score": score.as_dict(),
         "cpu_ns_filters": filters, "cpu_ns_in_all": filters + score.entered * band_ns,
     }  # fmt: skip
-
-
-def alone_table(result: dict[str, Any]) -> str:
-    rows = [[name, r["step_percent"], r["cpu_ns_each"]] for name, r in result["alone"].items()]
-    rows.append(["score (each band)", result["score"]["step_percent"], result["score"]["cpu_ns_each"]])
-    return table(["filter alone", "rejected %", "CPU ns each"], rows)
-
-
-def chain_table(result: dict[str, Any], chain: dict[str, Any]) -> str:
-    """Tables 4.3 and 4.4 of one chain in one; the last row is the extender, counted in bands."""
-    rows, first = [], result["candidates"]
-    for name, r in chain["steps"].items():
-        time_share = share(r["cpu_ns_each"] * r["in"], chain["cpu_ns_in_all"])
-        total = share(first - r["out"], first)
-        rows.append([name, r["in"], r["out"], r["step_percent"], total, r["cpu_ns_each"], time_share])
-    score = chain["score"]
-    time_share = share(score["in"] * result["band_ns"], chain["cpu_ns_in_all"])
-    total = share(first - score["out"], first)
-    counts = score["in"], score["out"], score["step_percent"], total
-    rows.append(["score (bands)", *counts, score["cpu_ns_each"], time_share])
-    header = ["filter step", "in", "out", "step %", "total %", "CPU ns each", "time %"]
-    return table(header, rows, f"chain {','.join(chain['order']) or 'none'}")
-
-
-def report(result: dict[str, Any]) -> str:
-    head = (
-        f"{result['reads']}: {result['n_reads']:,} reads of {result['mean_length']:.0f} bases, "
-        f"{result['occurrences']:,} seed occurrences, {result['candidates']:,} candidates, "
-        f"limit {result['mean_limit']:.1f} errors\n"
-    )
-    chains = (chain_table(result, chain) for chain in result["chains"])
-    return "\n".join([head, alone_table(result), *chains])
-
-
-def parse_orders(text: str) -> list[tuple[str, ...]]:
-    """Filter orders of "tnw4-4,fd;none"."""
-    orders = list(dict.fromkeys(parse_filters(order.strip()) for order in text.split(";")))
-    for name in itertools.chain.from_iterable(orders):
-        if name not in FILTERS:
-            raise UsageError(f"unknown filter {name!r}; known are {', '.join(FILTERS)}")
-    return orders
-
-
-def build_parser() -> argparse.ArgumentParser:
-    default = ";".join((",".join(AUTO_FILTERS), ",".join(FILTERS), "none"))
-    p = benchmark_parser(__doc__)
-    add = p.add_argument
-    add("index", metavar="REF.gsi", help="index, or a FASTA")
-    add("reads", nargs="+", metavar="READS.fq")
-    add("--orders", default=default, metavar="A,B;C", help="orders of filters (%(default)s)")
-    add(
-        "--record",
-        type=parse_filters,
-        default=AUTO_FILTERS,
-        metavar="A,B",
-        help="filters of the recorded run",
-    )
-    add("--reads-limit", type=int, default=20_000, metavar="N", help="first reads of each file (%(default)s)")
-    add("--repeat", type=int, default=3, metavar="N", help="the fastest of N runs counts (%(default)s)")
-    add("--batch-size", type=int, default=16384, metavar="READS")
-    add("-w", "--seed-length", type=int, metavar="W")
-    add("-p", "--min-identity", type=float, metavar="P")
-    add("-g", "--gaps", type=int, metavar="G")
-    add("-s", "--sensitivity", type=int, default=2, metavar="0..5")
-    add("--all", action="store_true", help="search for all alignments")
-    return p
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    args = build_parser().parse_args(argv)
-    args.orders = parse_orders(args.orders)
-    index = load_index(args.index, usable_threads())
-    print(describe_machine(), end="\n\n")
-    results = []
-    for path in args.reads:
-        results.append(run_dataset(path, index, args))
-        print(report(results[-1]), flush=True)
-    write_json(args.json, {"data_sets": results})
-
-
-if __name__ == "__main__":
-    run(main)

@@ -168,11 +168,6 @@ def simulated(
     return paths
 
 
-def numbers(text: str) -> tuple[int, ...]:
-    """(1, 2, 8) of "1,2,8", for argparse."""
-    return tuple(int(word) for word in text.split(","))
-
-
 def run(main: Callable[[], None]) -> None:
     """`main()` with the errors a user can cause as one line on stderr."""
     try:

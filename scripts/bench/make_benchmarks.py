@@ -21,7 +21,6 @@ import curves
 import mapq_tables
 import peer_tables
 import plots
-import scale_tables
 import split_reads
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "field"))
@@ -111,21 +110,6 @@ def summary(single: dict, paired: dict) -> str:
     return peer_tables.markdown(["reads", *names], rows)
 
 
-def scale(result: dict, figure: Path) -> str:
-    """Both tables and the figure of `scale.py`."""
-    scale_tables.plot(result, figure)
-    machine = result["machine"]
-    return "\n\n".join(
-        [
-            f"Measured {machine['date']} on {machine['cpu']}, {peer_tables.plural(machine['cpus'], 'core')},"
-            f" load {machine['load']:.1f} at the end.",
-            peer_tables.markdown(scale_tables.INDEX_HEADER, scale_tables.index_rows(result)),
-            peer_tables.markdown(scale_tables.MAP_HEADER, scale_tables.map_rows(result)),
-            f"![time and memory against the size of the genome]({figure.name})",
-        ]
-    )
-
-
 # Each takes the results of its files and where its figure goes, if it has one.
 KINDS: dict[str, Callable[..., str]] = {
     "about": lambda result, _: about(result),
@@ -134,7 +118,6 @@ KINDS: dict[str, Callable[..., str]] = {
     "against": lambda result, _: against(result),
     "scatter": scatter,
     "overview": lambda single, paired, figure: overview(single, paired, figure.with_name("overview.svg")),
-    "scale": scale,
     "q20": lambda result, _: mapq_tables.at_q20(result["cells"]),
     "field": lambda result, _: field_tables.about(result),
     "field_behind": lambda result, _: field_tables.behind(result),

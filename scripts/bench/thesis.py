@@ -34,7 +34,6 @@ TOOLS = ("bwa", "bwa-mem2", "minibwa", "bowtie2")
 REAL_OPTIONS = ["--mode", "global", "-p", "90"]  # 4.7.3: at most 10 % errors
 QUESTIONABLE = 20  # 4.7.3: a score of another program that is less than this below
 DIFFERENCE_COST = 3  # 4.7.3: matches less three times the differences
-PROFILED = ((50, 0.05), (500, 0.05))  # of Table 4.4, which names no error rate
 
 
 class RealSet(NamedTuple):
@@ -174,7 +173,7 @@ def filter_options(number: int, setting: rizk.Settings | None = None) -> argpars
     """Of `filters.run_dataset`: the thesis's filters alone, on every candidate. Without a setting: 90 % (4.7.5)."""
     w, p, g, s = setting or (None, 90, None, 2)
     return argparse.Namespace(
-        orders=[rizk.FILTERS], record=(), reads_limit=number, repeat=1,
+        order=rizk.FILTERS, record=(), reads_limit=number, repeat=1,
         batch_size=16384, seed_length=w, min_identity=p, gaps=g, sensitivity=s, all=True,
     )  # fmt: skip
 
@@ -189,7 +188,7 @@ def filtering(args: argparse.Namespace, work: Path) -> Iterator[dict[str, Any]]:
         yield {
             "length": length,
             "error": error,
-            **shortened(filters.run_dataset(str(reads.path), index, options)),
+            **filters.run_dataset(str(reads.path), index, options),
         }
         reads.path.unlink()
         peers.say(f"filters, {reads.name}")
@@ -200,13 +199,7 @@ def real_filtering(real: RealSet, args: argparse.Namespace) -> dict[str, Any]:
     index = load_index(str(real.genome), 1)
     options = filter_options(args.filtered_reads)
     peers.say(f"filters, {real.name}")
-    return {"name": real.name, **shortened(filters.run_dataset(str(real.reads), index, options))}
-
-
-def shortened(result: dict[str, Any]) -> dict[str, Any]:
-    """One chain and its figures, without folders."""
-    kept = {key: result[key] for key in ("n_reads", "candidates", "mean_length", "mean_limit", "band_ns")}
-    return {**kept, "chain": result["chains"][0]}
+    return {"name": real.name, **filters.run_dataset(str(real.reads), index, options)}
 
 
 def measure(args: argparse.Namespace, work: Path) -> dict[str, Any]:

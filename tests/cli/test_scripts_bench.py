@@ -13,6 +13,7 @@ import pytest
 from places import SCRIPTS
 
 import gassst
+from gassst.index.choice import load_index
 
 
 @pytest.fixture(scope="module")
@@ -114,27 +115,22 @@ def test_all_places_are_counted_and_timed(script, small_fasta, small_index, smal
 
 # --- filters
 
-CHAIN = "tnw4-4,fd,duplicate,tnw4-16"
 
-
-@pytest.fixture(scope="module")
-def filter_results(script, small_index, small_fastq, tmp_path_factory):
-    out = tmp_path_factory.mktemp("filters") / "filters.json"
-    options = ("--repeat", 1, "-s", 5, "--all", "--record", CHAIN)
-    orders = f"{CHAIN};fd,tnw5-full;none"
-    results = results_of(script("filters"), small_index, small_fastq, "--orders", orders, *options, out)
-    return results["data_sets"][0]
-
-
-def test_chain_counts_are_those_of_the_mapper(filter_results, small_index, small_fastq, tmp_path):
-    options = {"filters": tuple(CHAIN.split(",")), "sensitivity": 5, "threads": 1, "device": "none"}
-    stats = gassst.Mapper(small_index, all_hits=True, **options).map_file(small_fastq, tmp_path / "out.sam")
-    steps = filter_results["chains"][0]["steps"]
+def test_chain_counts_are_those_of_the_mapper(script, small_index, small_reads, tmp_path):
+    names, path = ("tnw4-4", "fd", "duplicate", "tnw4-16"), tmp_path / "some.fq"
+    path.write_text("".join(f"@{n}\n{s}\n+\n{q}\n" for n, s, q in small_reads[:60]))
+    options = script("thesis").filter_options(len(small_reads))
+    options.order = options.record = names
+    found = script("filters").run_dataset(str(path), load_index(str(small_index), 1), options)
+    mapper = gassst.Mapper(
+        small_index, filters=names, min_identity=90, all_hits=True, threads=1, device="none"
+    )
+    stats = mapper.map_file(path, tmp_path / "out.sam")
+    steps = found["chain"]["steps"]
     assert {n: (s["in"], s["out"]) for n, s in steps.items()} == {
         name: (stage.entered, stage.left) for name, stage in stats.funnel.stages.items()
     }
-    assert 1000 < filter_results["candidates"] == steps["tnw4-4"]["in"] == stats.candidates
-    assert filter_results["occurrences"] == stats.occurrences
+    assert 100 < found["candidates"] == steps["tnw4-4"]["in"] == stats.candidates
 
 
 # --- split_reads
