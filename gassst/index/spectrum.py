@@ -121,12 +121,12 @@ def _templates(reference: Reference, m: int) -> tuple[NDArray[np.int64], NDArray
     span = max(TEMPLATE, 2 * m)
     first = (reference.starts[contig] + inside)[inside + span <= reference.lengths[contig]]
     starts = np.stack([first, first + span - m], axis=1)
-    at = starts[:, :, None] + np.arange(m)
-    word, bit = at >> 6, (at & 63).astype(np.uint64)
-    low, high, masked = (
-        ((plane >> bit) & np.uint64(1)).astype(np.uint8)
-        for plane in np.moveaxis(reference.planes[word], -1, 0)
-    )
+    # The words that hold a substring, moved to begin with it.
+    at = (starts >> 6)[..., None] + np.arange(-(-m // 64) + 1)
+    words = np.moveaxis(np.take(reference.planes, at, axis=0, mode="clip"), -1, 0)
+    bit = (starts & 63).astype(np.uint64)[..., None]
+    words = np.ascontiguousarray(words[..., :-1] >> bit | words[..., 1:] << (63 - bit) << np.uint64(1))
+    low, high, masked = np.unpackbits(words.view(np.uint8), axis=-1, bitorder="little")[..., :m]
     whole = ~masked.any(axis=(1, 2))
     letters = np.frombuffer(b"ACGT", np.uint8)[low[whole] | high[whole] << 1]
     return starts[whole].reshape(-1), letters.reshape(-1, m)
