@@ -346,25 +346,30 @@ cdef int add_left_over(LocalParts self, Py_ssize_t split) except -1 nogil:
 
 
 cdef int merge_places(LocalParts self) except -1 nogil:
-    """Know those in PLACES, too, read by read, of which only new and good ones stay."""
+    """Know new ones of PLACES, too, read by read: those that score enough, and beside one rivals `worse` errors below."""
     cdef const local_place_t *known = <const local_place_t *>self.rooms[KNOWN].p
     cdef const local_place_t *new = <const local_place_t *>self.rooms[PLACES].p
-    cdef Py_ssize_t k = self.n_known, n = self.n_places, i = 0, j, first, done = 0
+    cdef Py_ssize_t k = self.n_known, n = self.n_places, i = 0, j, first, done = 0, before = 0
     cdef local_place_t *out = <local_place_t *>enlarged(&self.rooms[SCRATCH], (k + n) * sizeof(local_place_t))
+    cdef int64_t least = self.least_score - self.worse * (self.ground.costs.match + self.ground.costs.mismatch), best = 0
+    cdef int64_t score
     cdef uint32_t r
     for j in range(n):
         r = new[j].read_strand >> 1
         while i < k and known[i].read_strand >> 1 <= r:
             out[done] = known[i]
             i, done = i + 1, done + 1
-        if new[j].score + (self.ground.costs.bonus if hangs_over(self, &new[j]) else 0) < self.least_score:
-            continue
-        first = i
+        if j == 0 or r != new[j - 1].read_strand >> 1:
+            before, best = done, 0
+        score = new[j].score + (self.ground.costs.bonus if hangs_over(self, &new[j]) else 0)
+        best, first = max(best, score), i
         while first and known[first - 1].read_strand >> 1 == r and not repeats(&new[j], &known[first - 1]):
             first -= 1
-        if first == 0 or known[first - 1].read_strand >> 1 != r:
+        if score >= least and (first == 0 or known[first - 1].read_strand >> 1 != r):
             out[done] = new[j]
             done += 1
+        if best < self.least_score and (j + 1 == n or r != new[j + 1].read_strand >> 1):
+            done = before
     memcpy(out + done, known + i, (k - i) * sizeof(local_place_t))
     self.rooms[KNOWN], self.rooms[SCRATCH] = self.rooms[SCRATCH], self.rooms[KNOWN]
     self.n_known = done + k - i

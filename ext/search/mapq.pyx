@@ -19,7 +19,7 @@ from cpython.pythread cimport (
     PyThread_free_lock,
     PyThread_release_lock,
 )
-from libc.math cimport ceil, exp, floor, fma, fmax, fmin, log, log10, pow, rint, sqrt
+from libc.math cimport ceil, exp, floor, fmax, fmin, log, log10, pow, rint, sqrt
 from libc.stdint cimport UINT8_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
@@ -238,12 +238,6 @@ cdef inline double share_passed_over(int planned, int complete) noexcept nogil:
     return max(planned - complete, 0) / <double>max(planned, 1)
 
 
-cdef inline int hundredths(double share) noexcept nogil:
-    """The share in hundredths, the nearest ones of its own value: 100 times as much may be rounded to the middle."""
-    cdef double most = PERCENT * share, rest = fma(PERCENT, share, -most), low = floor(most)
-    return <int>low + (rest > 0) if rest != 0 and most - low == 0.5 else <int>rint(most)
-
-
 # --- cases -----------------------------------------------------------------------------------------------------------
 
 cdef extern from *:
@@ -446,8 +440,8 @@ cdef class Rater:
         errors = <uint64_t>min(max(rounded_up((span + hidden) * seen.match - hit.score, cost), 0), span + hidden)
         place.what = aligned << 48 | errors << 32
         if seen.over[r].reseeded:
-            place.passed_over = fmin(over / span, 1)
-            place.what |= <uint64_t>hundredths(place.passed_over) << 16
+            place.passed_over = fmin(over / max(span - <int64_t>(seen.seed_length - seen.stride), 1), 1)
+            place.what |= <uint64_t>rint(PERCENT * place.passed_over) << 16
             place.how = DENSE | seen.seed_length << 16 | seen.stride
         else:
             place.passed_over = share_passed_over(seen.states.planned[r], seen.states.complete[r])

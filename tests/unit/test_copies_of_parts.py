@@ -85,6 +85,22 @@ def test_tags_are_those_of_the_part(world, name, tmp_path):
         assert not record.has_tag("XS") or record.get_tag("XS") == record.get_tag("AS")
 
 
+def test_a_copy_that_scores_too_little_to_be_reported_is_a_rival_of_a_part(tmp_path):
+    """A part of 30 bases had MAPQ 46 beside eight copies that differ in one base, and score 25."""
+    rng = np.random.default_rng(3)
+    unique, family = World.drawn(rng, 4000), list(World.drawn(rng, 30))
+    own = family.copy()
+    own[25] = "ACGT"["ACGT".index(family[25]) ^ 1]
+    copies = "".join(World.drawn(rng, 300) + "".join(copy) for copy in [own] + 8 * [family])
+    world = World.__new__(World)
+    contigs = [("unique", unique.encode()), ("copies", (copies + World.drawn(rng, 300)).encode())]
+    world.index = gassst.Index.build(Reference.from_sequences(contigs))
+    primary, part = world.records(tmp_path, unique[1000:1080] + "".join(own))
+    assert (primary.mapping_quality, part.cigarstring, part.reference_start) == (60, "80H30M", 300)
+    assert part.get_tag("XS") < part.get_tag("AS") == 30
+    assert 10 < part.mapping_quality < 30
+
+
 @pytest.mark.parametrize("name", split_reads(World()))
 @pytest.mark.parametrize("most", [3, 100])
 def test_each_part_lists_its_own_copies(world, name, most, tmp_path):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from rating import lines_of, packed_of, report_of, rivals_of
 
+from gassst.index.miss_model import NO_SEEDS, dense_seeds
 from gassst.index.spectrum import Spectrum
 from gassst.local.reseed import PassedOver
 from gassst.model.params import MapParams
@@ -72,6 +73,20 @@ def test_what_the_primary_line_aligns_is_no_doubt_of_another_part(begin, end, pr
     # What neither of them aligns may still be of another place.
     third = (60, 75) if begin == 0 else (85, 100)
     assert quality(begin, end, 160, over=160, primary=third) == 0
+
+
+def test_seeds_passed_over_are_counted_by_how_many_begin_in_the_part():
+    """Of 60 bases all dense seeds but one are passed over: a copy that differs in that one was not seen."""
+    all_but_one = quality(rivals=1, edits=0, n_bases=10**5, over=45, end=60)
+    assert all_but_one < 20 < quality(rivals=1, edits=0, n_bases=10**5, over=5)
+
+
+def test_seeds_that_are_left_miss_what_lies_between_them():
+    whole, one = (np.frombuffer(dense_seeds(73, 18, 5, share).missed) for share in (0.0, 11 / 12))
+    assert whole[1] == 0
+    # One of 12 seeds is left. A copy with one difference has it there in 18 of 73 cases.
+    assert one[1] == pytest.approx(18 / 73)
+    assert dense_seeds(73, 18, 5, 1.0) is NO_SEEDS
 
 
 def test_without_dense_seeds_those_of_the_search_count():
