@@ -96,5 +96,5 @@ def numbers(index: np.ndarray) -> np.ndarray:
 
 
 def lines_at(aligner: Any, places: Places) -> Lines:
-    """The alignments of places by a `local.align.Aligner`, in their order, where contigs leave anything of them."""
-    return Lines.of(*aligner.compiled.align(places.rows))
+    """The alignments of places by a LocalAligner, in their order, where contigs leave anything of them."""
+    return Lines.of(*aligner.align(places.rows))

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
+from engines import engine
 from local_columns import Lines, Places
 
+import gassst
+from gassst._core.banded import instruction_sets
 from gassst._core.mapq import Cases, Odds, Rater
+from gassst._core.pair_stages import PairStages
+from gassst._core.read_search import ReadSearch
 from gassst._core.reads import pack
-from gassst.index.miss_model import SeedsLooked, dense_seeds
+from gassst._core.stages import Stages
+from gassst.index.miss_model import NO_SEEDS, SeedsLooked, dense_seeds
 from gassst.index.spectrum import LENGTHS, Spectrum
-from gassst.local.align import Aligner
-from gassst.local.mates import PAIR_BONUS
+from gassst.local.align import compiled_aligner
 from gassst.local.reseed import STRIDE
-from gassst.model.layouts import HIT, LOCAL_LINE, NO_SCORE, RATING, READ_SUMMARY
+from gassst.model.layouts import HIT, LOCAL_LINE, NO_SCORE, READ_SUMMARY
 from gassst.model.params import MAX_READ_LENGTH, MapParams, Scoring
 from gassst.model.presets import EXTRA_STRATA
-from gassst.model.stats import Stats
+from gassst.model.reference import Reference
+from gassst.pairing.error_rate import UNKNOWN_LIBRARY
 from gassst.search.arrays import Seen
-from gassst.search.host import HostBackend
+from gassst.search.host import MATES, PAIR_BONUS
 
 # Every two neighbours occur once, so that no base foretells the next: each is worth four letters.
 UNIT = b"AACAGATCCGCTGGTT"
-UNKEPT = SimpleNamespace(kept=lambda name, make, *made_of: make())
-"""A plan that keeps nothing."""
+PLANNED = (
+    "errors", "seed_length", "seed_count", "seed_every", "disjoint", "settled", "lost", "caps", "MAX_STAGES", "preset",
+    "gaps",
+)  # fmt: skip
 
 
 def packed_of(lengths):
@@ -37,9 +46,88 @@ def packed_of(lengths):
 
 def context_of(lengths):
     """Of such reads."""
-    return SimpleNamespace(
-        n=len(lengths), packed=packed_of(lengths), params=SimpleNamespace(scoring=Scoring())
+    return batch_of(packed_of(lengths))
+
+
+def batch_of(packed, **more):
+    """The context of a batch, without an index; `more` of its attributes, also `reference`."""
+    n, conversions = len(packed.lengths), getattr(packed, "conversions", np.empty(0, np.uint8))
+    arrays = packed.lengths, packed.planes, packed.plane_start
+    packed = SimpleNamespace(
+        lengths=arrays[0], planes=arrays[1], plane_start=arrays[2], conversions=conversions
     )
+    masked = np.tile(np.array([0, 0, 2**64 - 1], np.uint64), (4, 1))
+    context = SimpleNamespace(
+        n=n, lengths=packed.lengths, packed=packed, params=MapParams(mode="local"), library=UNKNOWN_LIBRARY,
+        flip=np.zeros(n, np.uint8), digest=np.zeros(n, np.uint64), errors=np.full(n, 255, np.uint16),
+        lost=np.zeros((2, 9, MAX_READ_LENGTH + 1)), left_out=None, rater=rater([NO_SEEDS], alike(0.01)),
+        plan=SimpleNamespace(gaps=15),
+        reference=SimpleNamespace(planes=masked, starts=np.zeros(1, np.int64), lengths=np.full(1, 256)),
+    )  # fmt: skip
+    vars(context).update(more)
+    return context
+
+
+def own_places(lines):
+    """The place of each line."""
+    k, zero = len(lines.read), np.zeros(len(lines.read), np.int64)
+    at, score = lines.first_diagonal, lines.hits["score"]
+    return Places(lines.read_strand, at, zero, score, lines.total, zero, lines.end, at, np.ones(k, bool), at)
+
+
+def aligner_of(context, handle=None):
+    """The aligner of a batch. Without the reads (bands.base.ReadsHandle) it can report, but finds nothing in bands."""
+    nothing = SimpleNamespace(_local=lambda strands, *_: np.zeros((3, len(strands)), np.uint16))
+    aligner = compiled_aligner(context.params, PAIR_BONUS)
+    aligner.open(context, handle or nothing)
+    return aligner
+
+
+@cache
+def small_index():
+    """Of random bases."""
+    bases = bytes(np.random.default_rng(1).choice(list(b"ACGT"), 2000).tolist())
+    return gassst.Index.build(Reference.from_sequences([("c", bases)]))
+
+
+def search_of(
+    context, ends=None, found=None, pairs=None, margin=EXTRA_STRATA, mates=MATES, shift=5, index=None
+):
+    """A search that has the places of a batch: those `found`, as `found_of` makes them, or none.
+
+    `pairs`: `insert`, `mate`, and other attributes of `PairContext`. Bands have 64 diagonals, buckets 2^shift.
+    """
+    mapper = engine(index or small_index(), device="none")
+    plan = SimpleNamespace(
+        **{name: getattr(mapper.plan, name) for name in PLANNED}, params=context.params, shift=shift,
+        words=np.ones(MAX_READ_LENGTH + 1, np.uint8),
+    )  # fmt: skip
+    of_pairs = pairs is not None and not context.params.exhaustive
+    made_of = mapper.index, None, mapper.cascade, plan, margin, instruction_sets()[0]
+    search = ReadSearch((PairStages if of_pairs else Stages)(*made_of), ends)
+    if pairs is not None:
+        usual = {
+            "borders": np.array([0, 1 << 40]), "rescuable": np.zeros(MAX_READ_LENGTH + 1, np.uint8),
+            "missed": np.ones((1, 1, 1)), "window_bases": 0, "unpaired_phred": 60.0,
+        }  # fmt: skip
+        pairs = SimpleNamespace(**{**usual, **vars(pairs)})
+    search.place(context, pairs, found_of([]) if found is None else found, None, 1, 0.0, mates)
+    return search
+
+
+def found_of(read_strand, first=(), end=0, edits=0, reach=0, seen=None):
+    """Places in bands of 64 diagonals, as a device has found them, and what is known of reads (`seen`)."""
+    k = len(read_strand)
+    columns = (np.broadcast_to(np.asarray(c), k).astype(np.uint16) for c in (end, edits, reach))
+    end, edits, reach = columns
+    state = np.zeros((6, 5000), np.uint16)
+    if seen is not None:
+        state[2, : len(seen.complete)], state[3, : len(seen.complete)] = seen.complete, seen.planned
+        state[5, : len(seen.complete)] = seen.looked
+    return SimpleNamespace(
+        read_strand=np.array(read_strand, np.uint32), first=np.array(first, np.int64), end=end, edits=edits,
+        reach=reach, state=state, traced=None,
+    )  # fmt: skip
 
 
 def alike(odds: float) -> Odds:
@@ -86,46 +174,25 @@ def rivals_of(lines, count, total):
     return Places(strand, diagonal, zero, total, total, zero, end, diagonal, zero, diagonal)
 
 
-def aligner_of(packed, rater=None, params=None, reference=None):
-    """A compiled aligner of such reads, without an index. It can report, but align nothing."""
-    n = len(packed.lengths)
-    if reference is None:
-        masked = np.tile(np.array([0, 0, 2**64 - 1], np.uint64), (4, 1))
-        reference = SimpleNamespace(planes=masked, starts=np.zeros(1, np.int64), lengths=np.full(1, 256))
-    context = SimpleNamespace(
-        n=n, lengths=packed.lengths, packed=packed, reference=reference, rater=rater,
-        params=params or MapParams(mode="local"), plan=UNKEPT,
-        flip=np.zeros(n, np.uint8), digest=np.zeros(n, np.uint64),
-    )  # fmt: skip
-    return Aligner(HostBackend(context, None, Stats()), PAIR_BONUS).compiled
-
-
 def report_of(rater, packed, primary, places=None, parts=None, seen=None, **more):
-    """An aligner that has made a report of `primary` lines and `parts`.
+    """An aligner that has made a report of `primary` lines and `parts` of single reads.
 
-    `more`: `params`, `reference`; attributes of what was found (`rated`, `summary`, `proper`), of the mates (`joined`,
-    `wrong`, `window_bases`, `mate`, `decided`); reads with dense seeds (`reseeded`), what was `passed_over` of them.
+    `more`: `params`, `reference`; reads with dense seeds (`reseeded`), what was `passed_over` of them, reads to look up
+    once more (`far`); `found`, `pairs`, `mates`, `margin` as `search_of` takes them.
     """
     n = len(packed.lengths)
-    found = SimpleNamespace(
-        rated=more.get("rated", np.zeros(n, RATING)),
-        summary=more.get("summary", summaries(np.zeros(n))),
-        proper=more.get("proper", np.zeros(n, bool)),
-        seen=seen_of([0] * n) if seen is None else seen,
-    )
-    reseeded = np.flatnonzero(more.get("reseeded", np.zeros(n))).astype(np.uint32)
-    passed_over = more.get("passed_over")
-    pairs = SimpleNamespace(
-        mate=np.tile(np.array([1, 2], np.uint8), n)[:n], window_bases=more.get("window_bases", 0)
-    )
-    joined, decided = np.asarray(more.get("joined", []), np.uint32), np.zeros(n, np.uint8)
-    mates = pairs, more.get("decided", decided), joined, more.get("wrong", np.zeros(n))
+    params = more.get("params", MapParams(mode="local", scoring=Scoring(min_score=0)))
+    own = {"reference": more["reference"]} if "reference" in more else {}
+    context = batch_of(packed, rater=rater, params=params, **own)
+    report = aligner_of(context)
+    found = more.get("found", found_of([], seen=seen))
+    how = {name: more[name] for name in ("pairs", "mates", "margin") if name in more}
+    search = search_of(context, report, found, **how)
     lines = primary if parts is None else Lines.concatenate([primary, parts])
     places = Places.none() if places is None else places
-    params = more.get("params", MapParams(scoring=Scoring(min_score=0)))
-    report = aligner_of(packed, rater, params, more.get("reference"))
-    report.know(places.rows, lines.hits, lines.rows)
-    report.report(found, reseeded, passed_over, (16, STRIDE), False, *mates)
+    report.know(places.rows, lines.hits, lines.rows, np.asarray(more.get("far", np.zeros(n)), np.uint8))
+    reseeded = np.flatnonzero(more.get("reseeded", np.zeros(n))).astype(np.uint32)
+    search.report(reseeded, more.get("passed_over"), (16, STRIDE), False)
     return report
 
 

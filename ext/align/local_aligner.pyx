@@ -39,7 +39,7 @@ include "../pairing/joint.pxi"
 cdef class LocalAligner(LocalParts):
     """The local alignments of one batch of n reads after the other, in memory that is used again.
 
-    First `open` and `known`, then perhaps `look_further`, then `report`; where next best places are wanted,
+    First `open` and `know_wholes`, then perhaps `look_further`, then `rate`; where next best places are wanted,
     `with_further`, `further_places` and `add_further`; then `rows`. Places and lines are in the order of their reads.
 
     Parameters
@@ -55,40 +55,13 @@ cdef class LocalAligner(LocalParts):
     def __cinit__(self, params, scoring, widths, leaving, breaking, much_clipped, int32_t mate_bonus):
         self.mate_bonus, self.most, self.scoring = mate_bonus, params.most_hits, params.scoring
 
-    def pair_up(self, pairs, const uint8_t[::1] decided, int worth, double edit_phred, Py_ssize_t most, int run):
-        """Place mates together: known places are found beside mates, and primary lines of mates move.
-
-        Parameters
-        ----------
-        pairs : search.context.PairContext
-            Read: `mate`, `insert`, `borders`, `rescuable`. Of the context `plan` and `library.table`, too.
-        decided : uint8[n]
-            Mates that keep their places.
-        worth, edit_phred : int, float
-            Score that a concordant mate adds, and what a mismatch costs.
-        most, run : int
-            Buckets of the widest window, and how many bases in a row are equal in a band.
-
-        Returns
-        -------
-        joined : uint32[j], wrong : float64[n]
-            As `local.mates.pair_up` returns them.
-        """
-        joined, wrong = np.empty(self.n, np.uint32), np.empty(self.n)
-        cdef uint32_t[::1] joined_of = joined
-        cdef double[::1] wrong_of = wrong
-        cdef const uint8_t[::1] mate = pairs.mate
-        cdef Py_ssize_t n
-        plan = self.context.plan
-        self.prepare_pairs(pairs, self.context.library.table, plan.words, plan.shift, worth, edit_phred, most, run)
-        self.open_pairs(&mate[0], NULL)
-        with nogil:
-            n = self.join(&decided[0], &joined_of[0], &wrong_of[0])
-        return joined[:n], wrong
-
     cdef int prepare_pairs(self, pairs, Odds odds, const uint8_t[::1] band_words, int shift, int worth, double edit_phred,
                            Py_ssize_t most, int run) except -1:
-        """Say how mates lie and what that is worth, as `pair_up` is told; `band_words` and `shift` are of the plan."""
+        """Say how mates lie (search.context.PairContext) and what that is worth; `band_words` and `shift` are of the plan.
+
+        `worth`, `edit_phred`: score that a concordant mate adds, and what a mismatch costs. `most`, `run`: buckets of the
+        widest window, and how many bases in a row are equal in a band.
+        """
         self.joint = Joint(self.scoring, pairs, odds, band_words, shift, worth, edit_phred, most, run)
         return 0
 
@@ -97,7 +70,10 @@ cdef class LocalAligner(LocalParts):
         open_joint(<Joint>self.joint, self, mate, conversions)
 
     cdef Py_ssize_t join(self, const uint8_t *decided, uint32_t *joined, double *wrong) except -1 nogil:
-        """`pair_up` of the open batch; returns how many reads are joined."""
+        """Place mates together, but those that are `decided`: known places are found beside mates, and primary lines move.
+
+        `joined`: reads whose mate is beside them; returns how many. `wrong`: what other pairs of places weigh, by read.
+        """
         return join_mates(self, <Joint>self.joint, decided, joined, wrong)
 
     def lines(self):
@@ -121,34 +97,14 @@ cdef class LocalAligner(LocalParts):
         """RATING[n + p]: of each read, and of each further part."""
         return array_of(self.rooms[RATED].p, self.n + self.n_parts - self.n_split, RATING)
 
-    def decided(self, found, pairs, int strata):
-        """Mates of the pairs that stay where the search of whole reads has placed them.
+    cdef int decide(self, const read_summary_t *summary, const uint8_t *proper, const uint8_t *mate, int strata,
+                    uint8_t *decided) except -1 nogil:
+        """Mark mates of the pairs that stay where the search of whole reads has placed them.
 
         Their places are the best ones by score, too. No other one is known with up to `strata` more errors, or the mate
         has told which of several places without an error it is. Of all mates, lines that score less than -T even beside a
         concordant one are dropped.
-
-        Parameters
-        ----------
-        found : search.arrays.GlobalResult
-        pairs : search.context.PairContext
-
-        Returns
-        -------
-        uint8[n]
         """
-        cdef const read_summary_t[::1] summary = found.summary
-        cdef const uint8_t[::1] proper = found.proper.view(np.uint8), mate = pairs.mate
-        decided_array = np.empty(self.n, np.uint8)
-        cdef uint8_t[::1] decided = decided_array
-        if self.n:
-            with nogil:
-                self.decide(&summary[0], &proper[0], &mate[0], strata, &decided[0])
-        return decided_array
-
-    cdef int decide(self, const read_summary_t *summary, const uint8_t *proper, const uint8_t *mate, int strata,
-                    uint8_t *decided) except -1 nogil:
-        """As `decided`."""
         cdef const row_t *row = <const row_t *>self.rooms[PRIMARY].p
         cdef const uint8_t *far = <const uint8_t *>self.rooms[FAR].p
         cdef const read_summary_t *one
@@ -164,50 +120,8 @@ cdef class LocalAligner(LocalParts):
             decided[r] = proper[r] and stays[r] and stays[partner_of(mate, <uint32_t>r)]
         return drop_low(self, mate, NULL)
 
-    def report(self, found, const uint32_t[::1] reseeded, passed_over, seeds, bint split, pairs=None,
-               const uint8_t[::1] decided=None, const uint32_t[::1] joined=None, const double[::1] wrong=None):
-        """Choose what is reported of each read, and give it its mapping quality.
-
-        Parameters
-        ----------
-        found : search.arrays.GlobalResult
-            Read: `summary`, `proper`, `seen`; `rated`, which holds where the search has placed a whole read for good.
-        reseeded : uint32[a], passed_over : local.reseed.PassedOver or None
-            Reads with dense seeds, and what was passed over of these.
-        seeds : tuple of int
-            Bases of a dense seed, and from one to the next.
-        split : bool
-            Whether reads are split into parts.
-        pairs : search.context.PairContext, optional
-            With `decided` (uint8[n]), mates that keep the quality that the search gave them, and those that are rated
-            together, `joined` (uint32[j]) and `wrong` (float64[n]) as `local.mates.pair_up` returns them.
-        """
-        cdef const rating_t[::1] rated = found.rated
-        cdef const read_summary_t[::1] summary = found.summary
-        cdef const uint8_t[::1] proper = found.proper.view(np.uint8)
-        cdef const uint8_t[::1] mate
-        cdef const double[::1] bases
-        cdef const int64_t[::1] first, end
-        cdef coverage_t seen
-        cdef told_t told
-        self.n_reported = self.n_further = 0
-        if self.n == 0:
-            return
-        bases, first, end = passed_over or (None, None, None)
-        memset(&told, 0, sizeof(told))
-        told.summary, told.rated, told.proper = &summary[0], &rated[0], &proper[0]
-        if pairs is not None:
-            mate, told.window = pairs.mate, pairs.window_bases
-            told.mate, told.n_joined = &mate[0], joined.shape[0]
-            told.decided, told.joined, told.wrong = &decided[0], &joined[0] if told.n_joined else NULL, &wrong[0]
-        seen = coverage_t(states_of(found.seen), seen_densely(self, reseeded, bases, first, end), self.ground.costs.match,
-                          self.ground.costs.match + self.ground.costs.mismatch, <int>self.much_clipped, seeds[0], seeds[1])
-        cdef Rater rater = self.context.rater
-        with nogil:
-            self.rate(rater, &told, &seen, split)
-
     cdef int rate(self, Rater rater, const told_t *told, const coverage_t *seen, bint split) except -1 nogil:
-        """As `report`, of what was `told` by the search, and `seen` by it."""
+        """As `ReadSearch.report`, of what was `told` by the search, and `seen` by it."""
         cdef reads_t reads = reads_t(self.ground.reads, self.ground.plane_start, self.ground.lengths, NULL, NULL, self.n)
         cdef rating_t *rating
         cdef rated_t *mates

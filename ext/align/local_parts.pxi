@@ -21,50 +21,17 @@ cdef class LocalParts(LocalBands):
         self.share = 0 if params.all_hits else LEAST_SHARE
         self.worse = -(-mate_bonus // (params.scoring.match + params.scoring.mismatch))
 
-    def known(self, bands, const int64_t[::1] rows, const uint8_t[::1] given, bint stay, int64_t gaps):
-        """Know the best places that touch the diagonals of alignments of whole reads, and those beside them (`widen`).
-
-        The best one of every read is aligned, which makes its primary line.
-
-        Parameters
-        ----------
-        bands : search.arrays.Bands
-        rows : int64[k], given : uint8[k]
-            As `local_places.known_places` returns them.
-        stay : bool
-            Whether no place may score more than the given one. Of a damaged library that is the likeliest place: that
-            another one scores more, as it has no deaminated base, is no reason.
-        gaps : int
-            Most gap bases of an alignment that the search cannot miss.
-
-        Returns
-        -------
-        uint32[a]
-            Reads to look up once more: without an alignment, with much of it clipped, or with more gap bases. With so
-            many the search may have missed a better place.
-        """
-        cdef const uint32_t[::1] read_strand = bands.read_strand
-        cdef const coordinate_t[::1] band_start = bands.band_start
-        cdef const uint16_t[::1] end = bands.end, edits = bands.edits, reach = bands.reach
-        cdef const uint8_t[::1] words = bands.words
-        cdef Py_ssize_t k = rows.shape[0], i, a
-        cdef int64_t row
-        cdef whole_t *whole
-        reads_array = np.empty(self.n, np.uint32)
-        cdef uint32_t[::1] reads = reads_array
-        with nogil:
-            whole = <whole_t *>enlarged(&self.rooms[WHOLES], k * sizeof(whole_t))
-            for i in range(k):
-                row = rows[i]
-                whole[i] = whole_t(band_start[row], read_strand[row], end[row], edits[row], reach[row], words[row])
-            a = self.know_wholes(whole, <const uint8_t *>&given[0] if k else NULL, k, stay, gaps)
-            for i in range(a):
-                reads[i] = (<const uint32_t *>self.rooms[ROWS].p)[i]
-        return reads_array[:a]
-
     cdef Py_ssize_t know_wholes(self, const whole_t *whole, const uint8_t *given, Py_ssize_t k, bint stay,
                                 int64_t gaps) except -1 nogil:
-        """As `known`, of k whole reads; the reads to look up once more are in ROWS. Returns how many."""
+        """Know the best places that touch the diagonals of k `whole` alignments, and those beside them (`widen`).
+
+        The best one of every read is aligned, which makes its primary line. `given`: the places that the search chose. Where
+        these `stay`, no place may score more: of a damaged library they are the likeliest ones, and that another one scores
+        more, as it has no deaminated base, is no reason. `gaps`: most gap bases of an alignment that the search cannot miss.
+
+        Returns how many reads are to be looked up once more, which are in ROWS: without an alignment, with much of it
+        clipped, or with more gap bases. With so many the search may have missed a better place.
+        """
         cdef const row_t *primary
         cdef const local_line_t *line
         cdef uint8_t *far

@@ -24,51 +24,6 @@ cdef enum:
 SCORED = MOST_SCORED
 """Most places of a read that are scored by local alignments, from one look at it."""
 
-def known_places(found, int worse, const uint8_t[::1] flip):
-    """Up to 32 bands of each read that is to be reported: the chosen one, then those with the fewest errors.
-
-    Of bands whose alignments end on the same diagonal of one strand, which is one alignment, the first is taken.
-
-    Parameters
-    ----------
-    found : search.arrays.GlobalResult
-        Of n reads. Read: `bands`, `rows`, `start`.
-    worse : int
-        Most errors that a band has beyond those of the chosen one.
-    flip : uint8[n]
-        From `orient`.
-
-    Returns
-    -------
-    rows : int64[k]
-        Of the bands, read by read.
-    given : bool[k]
-        The chosen ones.
-    """
-    cdef const uint32_t[::1] read_strand = found.bands.read_strand
-    cdef const coordinate_t[::1] band_start = found.bands.band_start
-    cdef const uint16_t[::1] end = found.bands.end, edits = found.bands.edits
-    cdef const int64_t[::1] reported = found.rows, start = found.start
-    cdef Py_ssize_t k = read_strand.shape[0], done = 0, i, kept, row = 0
-    cdef int64_t r, chosen
-    cdef known_t places[MOST_SCORED]
-    rows_array, given_array = np.empty(k, np.int64), np.empty(k, bool)
-    cdef int64_t[::1] rows = rows_array
-    cdef uint8_t[::1] given = given_array.view(np.uint8)
-    with nogil:
-        while row < k:
-            r, kept = read_strand[row] >> 1, 0
-            chosen = reported[start[r]] if start[r] < start[r + 1] else -1
-            while row < k and read_strand[row] >> 1 == r:
-                if chosen >= 0 and edits[row] <= edits[chosen] + worse:
-                    kept = keep_known(places, kept, known_of(read_strand[row], band_start[row], end[row], edits[row],
-                                                             flip[r], row, row == chosen))
-                row += 1
-            for i in range(kept):
-                rows[done], given[done] = places[i].row, places[i].row == chosen
-                done += 1
-    return rows_array[:done], given_array[:done]
-
 
 cdef Py_ssize_t keep_known(known_t *places, Py_ssize_t kept, known_t place) noexcept nogil:
     """Put a place in its order among `kept` ones; returns how many there are now."""

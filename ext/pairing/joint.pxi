@@ -206,7 +206,7 @@ cdef struct pair_t:
 
 
 cdef class Joint:
-    """The steps of `LocalAligner.pair_up`.
+    """The steps of `LocalAligner.join`.
 
     A mate without a concordant place is looked for in the windows that the insert sizes leave around the places of the
     other one. Of all concordant pairs of places the best one is taken, if it costs less than it is worth.

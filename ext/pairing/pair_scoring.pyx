@@ -1,7 +1,5 @@
 """The best pair of places of the mates of a batch, and how sure it is."""
 
-import numpy as np
-
 from libc.math cimport exp, log
 from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
@@ -10,12 +8,9 @@ from gassst._core.contigs cimport contigs_before
 from gassst._core.coordinates cimport KEY_ROW_BITS, KEY_ROW_MASK, coordinate_t, place_key
 from gassst._core.hashing cimport mix
 from gassst._core.key_sort cimport sort_keys
-from gassst._core.layouts cimport NO_SCORE, read_summary_t
-from gassst._core.mapq cimport Odds
 from gassst._core.orientation cimport leads, partner_strand, partner_window, template_length, window_t, windows_of
 from gassst._core.pair_scoring cimport choice_t, mate_t, spot_t
 from gassst._core.rooms cimport enlarged
-from gassst._core.selection cimport put_first
 
 cdef extern from *:
     """
@@ -34,79 +29,6 @@ cdef struct option_t:
     Py_ssize_t[2] place
     double cost    # Phred
     double weight
-
-
-def choose_pairs(found, selected, context, pairs, double unpaired_phred, double edit_phred, int extra, uint32_t most):
-    """The best pair of places of every pair of reads, which lead the rows of their reads.
-
-    Parameters
-    ----------
-    found : search.arrays.Grouped
-        Of n reads. Read: `bands`.
-    selected : search.arrays.Selected
-        Read: `rows`, `start`, `summary`, of which `n_reported` changes.
-    context : search.context.BatchContext
-        Read: `lengths`, `flip`, `digest`, `library.table`.
-    pairs : search.context.PairContext
-        Read: `mate`, `insert`, `borders`.
-    unpaired_phred, edit_phred : float
-        What mates that are not concordant cost, and an error of either.
-    extra, most : int
-        Errors beyond the best place of a read with which others are kept, and most rows of a read.
-
-    Returns
-    -------
-    rows : int64[m], start : int64[n + 1]
-        As those of `selected`, the chosen place of each read first.
-    proper : uint8[n]
-        1 for mates of a concordant pair.
-    wrong : float64[n]
-        Weight of all pairs of places without the chosen one, relative to those with it.
-    decided : uint8[n]
-        1 where both mates have places; else `wrong` and `proper` are 0, and a read is judged alone.
-    """
-    cdef const uint32_t[::1] read_strand = found.bands.read_strand, lengths = context.lengths
-    cdef const coordinate_t[::1] band_start = found.bands.band_start
-    cdef const uint16_t[::1] end = found.bands.end, edits = found.bands.edits
-    cdef const int64_t[::1] rows = selected.rows, start = selected.start
-    cdef const uint8_t[::1] mate = pairs.mate, flip = context.flip
-    cdef const uint64_t[::1] digest = context.digest
-    cdef read_summary_t[::1] summary = selected.summary
-    cdef PairChooser chooser = PairChooser(pairs, unpaired_phred, edit_phred)
-    cdef Odds odds = context.library.table
-    cdef Py_ssize_t n = mate.shape[0], r, i, out = 0
-    cdef int side
-    cdef choice_t choice
-    cdef int64_t[::1] primary = np.empty(n, np.int64)
-    rows_array, start_array = np.empty(rows.shape[0] + 1, np.int64), np.empty(n + 1, np.int64)
-    proper_array, decided_array, wrong_array = np.empty(n, np.uint8), np.empty(n, np.uint8), np.empty(n)
-    cdef int64_t[::1] kept = rows_array, kept_start = start_array
-    cdef uint8_t[::1] proper = proper_array, decided = decided_array
-    cdef double[::1] wrong = wrong_array
-    with nogil:
-        for r in range(n):
-            primary[r] = start[r] if start[r] < start[r + 1] else -1
-            proper[r], decided[r], wrong[r] = 0, 0, 0
-        for r in range(n - 1):
-            if mate[r] != 1 or primary[r] < 0 or primary[r + 1] < 0:
-                continue
-            for side in range(2):
-                chooser.open(side, lengths[r + side], flip[r + side])
-                for i in range(start[r + side], start[r + side + 1]):
-                    chooser.add(side, read_strand[rows[i]], band_start[rows[i]] + end[rows[i]] + lengths[r + side],
-                                edits[rows[i]])
-                chooser.mates[side].odds = odds.of_one(chooser.mates[side].best, lengths[r + side])
-            chooser.choose(digest[r] + digest[r + 1], &choice)
-            for side in range(2):
-                decided[r + side], proper[r + side] = 1, choice.concordant
-                primary[r + side] += choice.place[side]
-                wrong[r + side] = choice.wrong[side]
-        kept_start[0] = 0
-        for r in range(n):
-            out += put_first(rows, start[r], start[r + 1], primary[r], edits,
-                             <uint16_t>min(summary[r].best + extra, NO_SCORE), most, &kept[out])
-            kept_start[r + 1], summary[r].n_reported = out, <uint32_t>(out - kept_start[r])
-    return rows_array[:out], start_array, proper_array, wrong_array, decided_array
 
 
 cdef inline double power(double base, int exponent) noexcept nogil:
@@ -134,8 +56,15 @@ cdef void sort_places(const mate_t *mate, bint flip, uint64_t *keys, uint64_t *s
 
 
 cdef class PairChooser:
-    """Chooses the best pair of places of two mates, pair by pair. `choose_pairs` tells the parameters; `phred` is that of
-    an error, or of a point of score."""
+    """Chooses the best pair of places of two mates, pair by pair.
+
+    Parameters
+    ----------
+    pairs : search.context.PairContext
+        Read: `insert`, `borders`.
+    unpaired_phred, phred : float
+        What mates that are not concordant cost, and an error of either, or a point of score.
+    """
 
     def __cinit__(self, pairs, double unpaired_phred, double phred):
         self.borders, self.lowest, self.highest = pairs.borders, 0, -1

@@ -104,9 +104,8 @@ cdef class PairStages(Stages):
         for i in range(N_MEMORIES):
             free(self.memory[i].p)
 
-    def search_pairs(self, context, pairs, int most_places, device, uint32_t block, double given_up,
-                     int further):
-        """As `search`.
+    def open_pairs(self, pairs, int most_places, device):
+        """Say how mates lie.
 
         Parameters
         ----------
@@ -116,11 +115,6 @@ cdef class PairStages(Stages):
         device : gpu.seeds.SeedsOnDevice or None
             Looks seeds up where it takes them.
         """
-        self.open_pairs(pairs, most_places, device)
-        return self.search(context, block if device is None else max(context.n, 1), given_up, further)
-
-    def open_pairs(self, pairs, int most_places, device):
-        """Say how mates lie, as `search_pairs`."""
         self.mate, self.rescuable, self.borders, self.missed_after = pairs.mate, pairs.rescuable, pairs.borders, pairs.missed
         self.windows, self.wide = windows_of(pairs.insert), windows_of(pairs.insert, self.gaps)
         self.most_places, self.device, self.given = most_places, device, None

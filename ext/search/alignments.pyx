@@ -1,7 +1,7 @@
 """From scored bands to the alignments that are reported.
 
-`local_minima` finds every alignment of an exhaustive search, `ungapped_diagonal` settles what needs no traceback, and
-`Traces` aligns the places of whole reads, and makes the rows of a batch.
+`ungapped_diagonal` settles what needs no traceback, `loss_of` weighs deaminated bases, and
+`Traces` aligns the places of whole reads.
 """
 
 import numpy as np
@@ -17,7 +17,6 @@ from gassst._core.alignments cimport (  # its own: named, so that the build sees
     N_ROOMS,
     PAIRS,
     PATHS,
-    PLACES,
     PROFILE,
     ROWS,
     RUNS,
@@ -36,20 +35,17 @@ from gassst._core.cigar cimport (
 from gassst._core.clock cimport now
 from gassst._core.contigs cimport contig_near, contigs_t
 from gassst._core.coordinates cimport coordinate_t
-from gassst._core.costs cimport costs_of
 from gassst._core.intrinsics cimport trailing_zeros
 from gassst._core.layouts cimport NO_SCORE, NO_SUBOPTIMAL, hit_t, rating_t, read_summary_t
 from gassst._core.local_hits cimport inside
-from gassst._core.mapq cimport Rater, reads_of
+from gassst._core.mapq cimport Rater
 from gassst._core.planes cimport (AHEAD, bases64_t, bases_at, count_differences, differences, first_base,
                                   first_bases, planes_of, planes_t, prefetch_read)
 from gassst._core.rooms cimport enlarged, room_t
-from gassst._core.sam_flags cimport REVERSE, SECONDARY, UNMAPPED
+from gassst._core.sam_flags cimport REVERSE
 from gassst._core.seeds cimport reads_t
 from gassst._core.selection cimport place_t
 from gassst._core.stages cimport PROFILE_CELLS
-
-from gassst.model.layouts import HIT, READ_SUMMARY
 
 
 cdef coordinate_t ungapped_diagonal(planes_t reference, coordinate_t diagonal, planes_t reads, int64_t first, int64_t m,
@@ -66,53 +62,34 @@ cdef coordinate_t ungapped_diagonal(planes_t reference, coordinate_t diagonal, p
     return 0
 
 
-def losses(bands, context):
-    """What the alignments of bands lose where bases are deaminated, so that some mismatches cost less than others.
+cdef int64_t loss_of(const place_t *place, planes_t reference, const reads_t *reads, const uint16_t[:, :, ::1] costs,
+                     int64_t cost) noexcept nogil:
+    """What a place loses where bases are deaminated, in Phred: some mismatches `cost` less, as `ErrorRate.costs` says.
 
-    Parameters
-    ----------
-    bands : search.arrays.Bands
-        h scored bands. With a gap no error counts as deaminated.
-    context : search.context.BatchContext
-        Read: `library.cost`, `library.costs`, `reference.planes`, `packed`.
-
-    Returns
-    -------
-    int64[h]
-        Phred.
+    With a gap no error counts as deaminated.
     """
-    cdef const uint16_t[:, :, ::1] costs = context.library.costs
-    cdef const uint32_t[::1] read_strand = bands.read_strand
-    cdef const coordinate_t[::1] band_start = bands.band_start
-    cdef const uint16_t[::1] end = bands.end, edits = bands.edits, reach = bands.reach
-    cdef const uint32_t[::1] plane_start = context.packed.plane_start, lengths = context.packed.lengths
-    cdef planes_t reference = planes_of(context.reference.planes), reads = planes_of(context.packed.planes)
-    cdef Py_ssize_t i
-    cdef int64_t cost = context.library.cost, m, at, first, ungapped, five, three, most = costs.shape[0] - 1
+    cdef uint32_t r = place.read_strand >> 1
+    cdef int64_t m = reads.lengths[r], first = first_base(reads.plane_start[r], place.read_strand, m)
+    cdef int64_t ungapped = ungapped_diagonal(reference, place.first + place.end, reads.planes, first, m, place.edits,
+                                              place.reach)
+    cdef int64_t lost = cost * place.edits, at, five, three, most = costs.shape[0] - 1
+    cdef int kind, reverse = place.read_strand & 1
     cdef uint64_t left, known, c_to_t
     cdef bases64_t a, b
-    cdef int kind, reverse
-    lost_array = np.empty(read_strand.shape[0], np.int64)
-    cdef int64_t[::1] lost = lost_array
-    with nogil:
-        for i in range(read_strand.shape[0]):
-            lost[i], m, reverse = cost * edits[i], lengths[read_strand[i] >> 1], read_strand[i] & 1
-            first = first_base(plane_start[read_strand[i] >> 1], read_strand[i], m)
-            ungapped = ungapped_diagonal(reference, band_start[i] + end[i], reads, first, m, edits[i], reach[i])
-            for at in range(0, m if ungapped else 0, 64):
-                a, b = bases_at(reference, ungapped + at), bases_at(reads, first + at)
-                known = first_bases(m - at) & ~(a.masked | b.masked)
-                c_to_t = known & a.low & ~a.high & b.low & b.high
-                left = c_to_t | known & ~a.low & a.high & ~(b.low | b.high)
-                while left:
-                    five = at + trailing_zeros(left)
-                    kind = (c_to_t >> trailing_zeros(left) & 1) == reverse  # the machine saw the complement
-                    three = m - 1 - five
-                    if reverse:
-                        five, three = three, five
-                    lost[i] += min(costs[min(five, most), 0, kind], costs[min(three, most), 1, kind]) - cost
-                    left &= left - 1
-    return lost_array
+    for at in range(0, m if ungapped else 0, 64):
+        a, b = bases_at(reference, ungapped + at), bases_at(reads.planes, first + at)
+        known = first_bases(m - at) & ~(a.masked | b.masked)
+        c_to_t = known & a.low & ~a.high & b.low & b.high
+        left = c_to_t | known & ~a.low & a.high & ~(b.low | b.high)
+        while left:
+            five = at + trailing_zeros(left)
+            kind = (c_to_t >> trailing_zeros(left) & 1) == reverse  # the machine saw the complement
+            three = m - 1 - five
+            if reverse:
+                five, three = three, five
+            lost += min(costs[min(five, most), 0, kind], costs[min(three, most), 1, kind]) - cost
+            left &= left - 1
+    return lost
 
 
 cdef Py_ssize_t fit_contig(const uint32_t *cigar, Py_ssize_t *n, int64_t *position, int64_t m, const contigs_t *contigs,
@@ -274,108 +251,6 @@ cdef class Traces:
         for i in range(N_ROOMS):
             free(self.rooms[i].p)
 
-    def rows(self, found, context, handle, local=None):
-        """The reported places of a batch as alignments, with a row for every unmapped read.
-
-        Parameters
-        ----------
-        found : search.arrays.GlobalResult
-            Of n reads.
-        context : search.context.BatchContext
-            Read: `packed`, `rater`, `params`.
-        handle : bands.base.ReadsHandle or None
-            The reads, where they are open. Kernels of the host are called without the interpreter's lock. None: a device
-            has aligned all places (`found.traced`).
-        local : search.arrays.BatchResult, optional
-            Rows of the batch with clipped ends. Only reads that have no place there are aligned. Bases that hang over the
-            end of a contig are clipped where that scores more, and scores are affine.
-
-        Returns
-        -------
-        hits : HIT[h]
-            The first row of each read is primary.
-        summary : READ_SUMMARY[n]
-        cigars : uint32[]
-            Of alignments with as many errors, the same end and no further diagonal those with the fewest gaps.
-
-        Raises
-        ------
-        ValueError
-            A band has no such alignment.
-        """
-        cdef const int64_t[::1] rows = found.rows, start = found.start
-        cdef const uint32_t[::1] read_strand = found.bands.read_strand, runs
-        cdef const coordinate_t[::1] band_start = found.bands.band_start
-        cdef const uint16_t[::1] end = found.bands.end, edits = found.bands.edits, reach = found.bands.reach
-        cdef const uint8_t[::1] words = found.bands.words
-        cdef const rating_t[::1] rated = found.rated
-        cdef const hit_t[::1] others = np.empty(0, HIT) if local is None else local.hits
-        cdef const read_summary_t[::1] whole = found.summary, before = (found if local is None else local).summary
-        cdef Py_ssize_t n = start.shape[0] - 1, r, i, j, k = 0, h = 0, traced = 0
-        summary_array = np.empty(n, READ_SUMMARY)
-        cdef read_summary_t[::1] summary = summary_array
-        cdef bint centred = context.params.exhaustive, with_local = local is not None, is_traced = found.traced is not None
-        cdef place_t *place
-        cdef hit_t *hit
-        if n == 0:
-            return np.empty(0, HIT), summary_array, np.empty(0, np.uint32)
-        self.open_reads(handle, reads_of(context.packed), context.rater)
-        self.costs = costs_of(context.params.scoring)
-        if with_local:
-            runs = local.cigars
-            self.n_runs = runs.shape[0]
-            enlarged(&self.rooms[CIGARS], self.n_runs * sizeof(uint32_t))
-            if self.n_runs:
-                memcpy(self.rooms[CIGARS].p, &runs[0], self.n_runs * sizeof(uint32_t))
-        with nogil:
-            place = <place_t *>enlarged(&self.rooms[PLACES], rows.shape[0] * sizeof(place_t))
-            for r in range(n):
-                summary[r] = before[r]
-                if with_local and summary[r].best != NO_SCORE:
-                    continue
-                for j in range(start[r], start[r + 1]):
-                    i = rows[j]
-                    place[k] = place_t(band_start[i], read_strand[i], end[i], edits[i], reach[i], words[i])
-                    k += 1
-                traced += start[r] < start[r + 1]
-            if not is_traced:
-                self.align(place, k, centred)
-        if is_traced:
-            self.take(found.traced[0], found.traced[1])
-        elif with_local and k == 0:
-            return local.hits, local.summary, local.cigars
-        hits_array = np.empty(k + (others.shape[0] if with_local else n) - traced, HIT)
-        cdef hit_t[::1] hits = hits_array
-        with nogil:
-            hit = self.finish(place, k)
-            i = j = 0
-            for r in range(n):
-                if start[r] == start[r + 1] or with_local and summary[r].best != NO_SCORE:
-                    if not with_local:
-                        memset(&hits[h], 0, sizeof(hit_t))
-                        hits[h].read, hits[h].flag = <uint32_t>r, UNMAPPED
-                        h += 1
-                    while j < others.shape[0] and others[j].read == r:
-                        hits[h] = others[j]
-                        h, j = h + 1, j + 1
-                    continue
-                while j < others.shape[0] and others[j].read == r:
-                    j += 1
-                summary[r] = whole[r]
-                summary[r].rating = rated[r]
-                hit[i].mapq = self.rate(&summary[r].rating, &hit[i], hit[i].edits)
-                if with_local:
-                    self.clip_and_score(&hit[i], start[r + 1] - start[r], &summary[r])
-                for traced in range(start[r + 1] - start[r]):
-                    hits[h] = hit[i]
-                    hits[h].flag |= SECONDARY if traced else 0
-                    h, i = h + 1, i + 1
-        cigars_array = np.empty(self.n_runs, np.uint32)
-        cdef uint32_t[::1] cigars = cigars_array
-        if self.n_runs:
-            memcpy(&cigars[0], self.rooms[CIGARS].p, self.n_runs * sizeof(uint32_t))
-        return hits_array, summary_array, cigars_array
-
     cdef int open_reads(self, handle, reads_t reads, Rater rater) except -1:
         """Take the reads of a batch, which must outlive what is asked for them."""
         cdef Band band
@@ -387,21 +262,17 @@ cdef class Traces:
             self.kernels = band.kernels
         return 0
 
-    cdef int take(self, const coordinate_t[::1] ungapped, others) except -1:
-        """The alignments that a device has made, as in `GlobalResult.traced`."""
-        cdef const coordinate_t[::1] diagonal = others.diagonal
-        cdef const uint32_t[::1] start = others.start, runs = others.cigars
-        cdef const uint16_t[::1] n_runs = others.n_runs
-        cdef Py_ssize_t i, j = 0
-        cdef path_t *path = <path_t *>enlarged(&self.rooms[PATHS], ungapped.shape[0] * sizeof(path_t))
+    cdef int take(self, traced, const int64_t *rows, Py_ssize_t k) except -1:
+        """The alignments of k places that a device has made: `rows` of gpu.found.TracedRows."""
+        cdef const uint32_t[::1] diagonal = traced.diagonal, start = traced.start, runs = traced.cigars
+        cdef const uint16_t[::1] n_runs = traced.n_runs
+        cdef Py_ssize_t i
+        cdef path_t *path = <path_t *>enlarged(&self.rooms[PATHS], k * sizeof(path_t))
         enlarged(&self.rooms[RUNS], runs.shape[0] * sizeof(uint32_t))
         if runs.shape[0]:
             memcpy(self.rooms[RUNS].p, &runs[0], runs.shape[0] * sizeof(uint32_t))
-        for i in range(ungapped.shape[0]):
-            path[i] = path_t(ungapped[i], 0, 0)
-            if ungapped[i] == 0:
-                path[i] = path_t(diagonal[j], start[j], n_runs[j])
-                j += 1
+        for i in range(k):
+            path[i] = path_t(diagonal[rows[i]], start[rows[i]], n_runs[rows[i]])
         return 0
 
     cdef int align(self, place_t *place, Py_ssize_t k, bint centred) except -1 nogil:

@@ -1,7 +1,8 @@
-"""From packed reads to what is reported of them: of a batch of pairs, or of one read or pair for callers that wait for it.
+"""From packed reads to what is reported of them: of a batch, or of one read or pair for callers that wait for it.
 
-Stages of seeds find the places of whole reads. One of each read is chosen, or of two mates together, and rated. Where
-ends may be clipped, places are then compared by score, and mates are placed beside each other (`LocalAligner`).
+Stages of seeds, or a device, find the places of whole reads. One of each read is chosen, or of two mates together, and
+rated. Where ends may be clipped, places are then compared by score, and mates are placed beside each other
+(`LocalAligner`); else whole reads are aligned.
 
 A read has the places that it has in any batch, as the same calls find them. The batches have to say what becomes of
 reads that are cut at an adapter, or of which dense seeds are to be looked up.
@@ -9,12 +10,13 @@ reads that are cut at an adapter, or of which dense seeds are to be looked up.
 
 import numpy as np
 
+from libc.math cimport ceil, pow
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from gassst._core cimport alignments, local_aligner
-from gassst._core.alignments cimport Traces
+from gassst._core.alignments cimport Traces, loss_of
 from gassst._core.banded cimport bands_at
 from gassst._core.cigar cimport cigar_length, cigar_op, cigar_span
 from gassst._core.clock cimport now
@@ -32,8 +34,9 @@ from gassst._core.read_through cimport adapters_of, adapters_t, find_ends
 from gassst._core.rooms cimport array_of, enlarged, room_t
 from gassst._core.sam_flags cimport NOT_PRIMARY, PROPER_PAIR, REVERSE, SECONDARY, SUPPLEMENTARY, UNMAPPED
 from gassst._core.seeds cimport orient_read, reads_t
-from gassst._core.selection cimport place_t, select_places, sought_t
+from gassst._core.selection cimport list_places, place_t, put_first, select_places, sought_t
 from gassst._core.stages cimport Stages, states_t
+from gassst.model.layouts import HIT, PLACE, RATING, READ_SUMMARY
 from gassst.model.params import MIN_READ_LENGTH
 
 cdef extern from "pack.h" nogil:
@@ -41,7 +44,7 @@ cdef extern from "pack.h" nogil:
                    int conversion)
 
 cdef enum:  # what memory is for
-    STARTS, ROWS, SORTING, SUMMARY, RATED, MARKS, WRONG, WHOLES, GIVEN, JOINED, PLANES, HITS, N_ROOMS
+    STARTS, ROWS, SORTING, SUMMARY, RATED, MARKS, WRONG, WHOLES, PICKED, GIVEN, JOINED, PLANES, HITS, N_ROOMS
 
 
 cdef class ReadSearch:
@@ -50,18 +53,14 @@ cdef class ReadSearch:
     Parameters
     ----------
     stages : Stages
-        `PairStages` for pairs.
+        `PairStages` for pairs, unless all places are wanted.
     ends : LocalAligner or None
-        None: whole reads are aligned, by others.
-    margin : int
-        Errors beyond the best place with which others are kept.
-    max_hits : int
-        Most places of a read.
-    gaps : int
-        Most gap bases of an alignment that the stages cannot miss.
+        None: whole reads are aligned.
 
     Attributes
     ----------
+    traces : Traces
+        What aligns whole reads.
     capped, select_ns, local_ns : int
         Of the last batch: reads of which a seed was passed over; how long it took to choose among places, and all that
         came then.
@@ -69,14 +68,15 @@ cdef class ReadSearch:
 
     cdef readonly Stages stages
     cdef readonly LocalAligner ends
+    cdef readonly Traces traces
     cdef Rater rater
     cdef PairChooser chooser
-    cdef object made_of, kept
-    cdef int64_t gaps
-    cdef int margin
+    cdef object made_of, kept, traced
+    cdef int64_t gaps, cost
     cdef uint32_t max_hits
-    cdef bint stay, together
-    cdef double window
+    cdef bint stay, together, strata
+    cdef double window, average_cost
+    cdef const uint16_t[:, :, ::1] costs    # of deaminated bases
     cdef const uint8_t *mate
     cdef const uint64_t *digest
     cdef room_t rooms[N_ROOMS]
@@ -89,9 +89,9 @@ cdef class ReadSearch:
     cdef uint8_t *proper
     cdef readonly int64_t capped, select_ns, local_ns
 
-    def __cinit__(self, Stages stages not None, LocalAligner ends, int margin, uint32_t max_hits, int64_t gaps, *_):
+    def __cinit__(self, Stages stages not None, LocalAligner ends, *_):
         memset(self.rooms, 0, sizeof(self.rooms))
-        self.stages, self.ends, self.margin, self.max_hits, self.gaps = stages, ends, margin, max_hits, gaps
+        self.stages, self.ends, self.traces = stages, ends, Traces(stages.index)
 
     def __dealloc__(self):
         for i in range(N_ROOMS):
@@ -103,22 +103,29 @@ cdef class ReadSearch:
         if self.made_of is None or any([a is not b for a, b in zip(made_of, self.made_of)]):
             edit_phred, worth, most, run, self.together = mates
             self.chooser = PairChooser(pairs, pairs.unpaired_phred, edit_phred)
-            self.ends.prepare_pairs(pairs, self.rater.odds, self.stages.words, self.stages.shift, worth, edit_phred, most, run)
+            if self.ends is not None:
+                self.ends.prepare_pairs(pairs, self.rater.odds, self.stages.words, self.stages.shift, worth, edit_phred,
+                                        most, run)
             self.window, self.made_of = pairs.window_bases, made_of
         return 0
 
-    def place(self, context, pairs, device, uint32_t block, double given_up, bint stay,
-              tuple mates):
-        """Find the places of a batch of pairs, which `ends` has open, and the best alignment of each read alone.
+    def place(self, context, pairs, found, device, uint32_t block, double given_up, tuple mates):
+        """Find the places of a batch, and of each read the best one; with local ends, the best alignment of each alone.
 
         Parameters
         ----------
         context : search.context.BatchContext
-        pairs : search.context.PairContext
-        device, block, given_up
-            As `PairStages.search_pairs` takes them.
-        stay : bool
-            Whether the likeliest place stays although another one scores more.
+            Of n reads, which `ends` has open.
+        pairs : search.context.PairContext or None
+            None: all reads are single.
+        found : gpu.found.Found or None
+            What a device has found in single reads, instead of a search.
+        device : gpu.seeds.SeedsOnDevice or None
+            Looks up seeds of pairs where it takes them.
+        block : int
+            Reads of a block.
+        given_up : float
+            A read without a place is left once the stages have missed less than this share of its library.
         mates : tuple
             Phred of an error; score that a mate beside adds; buckets of the widest window, and places of a read that is a
             guide to its mate; bases in a row that are equal in a band; whether mates are placed together.
@@ -128,31 +135,78 @@ cdef class ReadSearch:
         uint32[a]
             Reads to look up once more.
         """
-        cdef const uint8_t[::1] mate = pairs.mate, conversions = context.packed.conversions
+        cdef const uint8_t[::1] mate, conversions = context.packed.conversions
         cdef const uint64_t[::1] digest = context.digest
         cdef Py_ssize_t a = 0, i
         cdef int64_t began
-        cdef bint on_device = device is not None
-        self.rater, self.stay, self.capped = context.rater, stay, 0
-        self.prepare_pairs(pairs, mates)
-        self.kept = context, pairs, self.stages.open(context, given_up, self.margin if stay else 0)
-        self.stages.open_pairs(pairs, mates[2], device)
+        cdef bint is_found = found is not None
+        library, params = context.library, context.params
+        self.rater, self.stay, self.capped, self.mate = context.rater, bool(library.damage), 0, NULL
+        self.gaps, self.max_hits, self.strata = context.plan.gaps, params.max_hits, params.strata
+        # Where bases are deaminated, the likeliest place stays although another one has fewer errors, or scores more.
+        states = self.stages.open(context, given_up, self.stages.margin if self.stay else 0)
+        self.kept, self.traced = (context, pairs, states), found.traced if is_found else None
+        if self.stay:
+            self.costs, self.cost, self.average_cost = library.costs, library.cost, library.average_cost
         if self.stages.reads.n == 0:
             return np.empty(0, np.uint32)
-        self.digest, self.mate = &digest[0], &mate[0]
-        self.ends.open_pairs(self.mate, &conversions[0] if conversions.shape[0] else NULL)
+        self.digest = &digest[0]
+        if pairs is not None:
+            mate = pairs.mate
+            self.mate = &mate[0]
+            self.prepare_pairs(pairs, mates)
+            if not self.stages.exhaustive:
+                self.stages.open_pairs(pairs, mates[2], device)
+            if self.ends is not None:
+                self.ends.open_pairs(self.mate, &conversions[0] if conversions.shape[0] else NULL)
+        if device is not None:
+            block = <uint32_t>self.stages.reads.n
+        if is_found:
+            self.stages.take(found)
         with nogil:
-            self.stages.run(block if not on_device else <uint32_t>self.stages.reads.n)
+            if not is_found:
+                self.stages.run(block)
             self.choose()
             began = now()
-            a = self.know()
+            if self.ends is not None:
+                a = self.know()
             self.local_ns = now() - began
             for i in range(self.stages.reads.n):
                 self.capped += self.stages.states.capped[i] > 0
-        return array_of(self.ends.rooms[local_aligner.ROWS].p, a, np.uint32)
+        return array_of(self.ends.rooms[local_aligner.ROWS].p, a, np.uint32) if a else np.empty(0, np.uint32)
+
+    @property
+    def states(self):
+        """What is known of each read, uint16[n] and uint8[n]: the arrays of `states_t`."""
+        return self.kept[2]
+
+    @property
+    def found(self):
+        """PLACE[h], and int64[n + 1] where those of each read begin: all places within the limits."""
+        cdef Py_ssize_t n = self.stages.reads.n
+        start = array_of(self.start, n + 1, np.int64) if n else np.zeros(1, np.int64)
+        return array_of(self.places, start[n], PLACE), start
+
+    @property
+    def chosen(self):
+        """int64[h], READ_SUMMARY[n], RATING[n], uint8[n]: of each read `n_reported` rows among its places, from where these
+        begin; its summary; the rating of the first row; whether the mates of a concordant pair decided it."""
+        cdef Py_ssize_t n = self.stages.reads.n
+        return (array_of(self.rows, self.start[n] if n else 0, np.int64), array_of(self.summary, n, READ_SUMMARY),
+                array_of(self.rated, n, RATING), array_of(self.proper, n, np.uint8))
 
     def report(self, const uint32_t[::1] reseeded, passed_over, seeds, bint split):
-        """Choose what is reported of each read, and rate it; `ends` has it then. As `LocalAligner.report`."""
+        """Choose what is reported of each read, and give it its mapping quality; `ends` has it then.
+
+        Parameters
+        ----------
+        reseeded : uint32[a], passed_over : local.reseed.PassedOver or None
+            Reads with dense seeds, and what was passed over of these.
+        seeds : tuple of int
+            Bases of a dense seed, and from one to the next.
+        split : bool
+            Whether reads are split into parts.
+        """
         cdef const double[::1] bases
         cdef const int64_t[::1] first, end
         cdef uint64_t length, stride
@@ -160,18 +214,118 @@ cdef class ReadSearch:
         cdef int64_t began = now()
         bases, first, end = passed_over or (None, None, None)
         length, stride = seeds
+        self.ends.n_reported = self.ends.n_further = 0
         if self.stages.reads.n:
             over = seen_densely(self.ends, reseeded, bases, first, end)
             with nogil:
                 self.report_all(over, length, stride, split)
         self.local_ns += now() - began
-        self.kept = None
+
+    def rows_of_wholes(self, handle, local=None):
+        """The reported places as alignments of whole reads, with a row for every unmapped read.
+
+        Parameters
+        ----------
+        handle : bands.base.ReadsHandle or None
+            The reads, where they are open. Kernels of the host are called without the interpreter's lock. None: a device
+            has aligned all places.
+        local : search.arrays.BatchResult, optional
+            Rows of the batch with clipped ends. Only reads that have no place there are aligned. Bases that hang over the
+            end of a contig are clipped where that scores more, and scores are affine.
+
+        Returns
+        -------
+        hits : HIT[h]
+            The first row of each read is primary.
+        summary : READ_SUMMARY[n]
+        cigars : uint32[]
+            Of alignments with as many errors, the same end and no further diagonal those with the fewest gaps.
+
+        Raises
+        ------
+        ValueError
+            A band has no such alignment.
+        """
+        cdef const uint32_t[::1] runs
+        cdef const hit_t[::1] others
+        cdef const read_summary_t[::1] before
+        cdef Traces traces = self.traces
+        cdef Py_ssize_t n = self.stages.reads.n, n_others = 0, r, i, j, k = 0, h = 0, added = 0
+        cdef bint with_local = local is not None
+        cdef place_t *place
+        cdef int64_t *picked
+        cdef uint8_t *is_whole
+        cdef hit_t *hit
+        summary_array = np.empty(n, READ_SUMMARY)
+        cdef read_summary_t[::1] summary = summary_array
+        traces.open_reads(handle, self.stages.reads, self.rater)
+        if n == 0:
+            return np.empty(0, HIT), summary_array, np.empty(0, np.uint32)
+        traces.costs = costs_of(self.kept[0].params.scoring)
+        if with_local:
+            runs, others, before = local.cigars, local.hits, local.summary
+            n_others = others.shape[0]
+            traces.n_runs = runs.shape[0]
+            enlarged(&traces.rooms[alignments.CIGARS], traces.n_runs * sizeof(uint32_t))
+            if traces.n_runs:
+                memcpy(traces.rooms[alignments.CIGARS].p, &runs[0], traces.n_runs * sizeof(uint32_t))
+        with nogil:
+            place = <place_t *>enlarged(&self.rooms[WHOLES], self.start[n] * sizeof(place_t))
+            picked = <int64_t *>enlarged(&self.rooms[PICKED], self.start[n] * sizeof(int64_t))
+            is_whole = <uint8_t *>enlarged(&self.rooms[GIVEN], n)
+            for r in range(n):
+                is_whole[r] = self.summary[r].n_reported > 0 and not (with_local and before[r].best != NO_SCORE)
+                summary[r] = before[r] if with_local and not is_whole[r] else self.summary[r]
+                added += is_whole[r]
+                for j in range(self.summary[r].n_reported if is_whole[r] else 0):
+                    i = self.start[r] + self.rows[self.start[r] + j]
+                    place[k], picked[k] = self.places[i], i
+                    k += 1
+            if self.traced is None and k:
+                traces.align(place, k, self.stages.exhaustive)
+        if self.traced is not None:
+            traces.take(self.traced, picked, k)
+        elif with_local and k == 0:
+            return local.hits, local.summary, local.cigars
+        hits_array = np.empty(k + (n_others if with_local else n) - added, HIT)
+        cdef hit_t[::1] hits = hits_array
+        with nogil:
+            hit = traces.finish(place, k)
+            i = j = 0
+            for r in range(n):
+                if not is_whole[r] and not with_local:
+                    memset(&hits[h], 0, sizeof(hit_t))
+                    hits[h].read, hits[h].flag = <uint32_t>r, UNMAPPED
+                    h += 1
+                while j < n_others and others[j].read == r:
+                    if not is_whole[r]:
+                        hits[h] = others[j]
+                        h += 1
+                    j += 1
+                if not is_whole[r]:
+                    continue
+                summary[r].rating = self.rated[r]
+                hit[i].mapq = traces.rate(&summary[r].rating, &hit[i], hit[i].edits)
+                if with_local:
+                    traces.clip_and_score(&hit[i], summary[r].n_reported, &summary[r])
+                for k in range(summary[r].n_reported):
+                    hits[h] = hit[i]
+                    hits[h].flag |= SECONDARY if k else 0
+                    h, i = h + 1, i + 1
+        return hits_array, summary_array, array_of(traces.rooms[alignments.CIGARS].p, traces.n_runs, np.uint32)
+
+    def close(self):
+        """Forget the batch."""
+        self.kept = self.traced = None
+        if self.ends is not None:
+            self.ends.open(None, None)
 
     cdef int choose(self) except -1 nogil:
         """Choose a place of each read, or of two mates together, and rate it as that of a whole read."""
         cdef const reads_t *reads = &self.stages.reads
         cdef Py_ssize_t n = reads.n, r, i, side, s
-        cdef int64_t began = now(), row
+        cdef int64_t began = now(), size
+        cdef bint exhaustive = self.stages.exhaustive, by_likelihood = self.stay and self.mate == NULL and not exhaustive
         cdef uint8_t *decided
         cdef double *wrong
         cdef choice_t choice
@@ -186,9 +340,15 @@ cdef class ReadSearch:
         self.places = self.stages.group_places(self.start)
         self.rows = <int64_t *>enlarged(&self.rooms[ROWS], self.start[n] * sizeof(int64_t))
         for r in range(n):
-            sought = sought_t(reads.lengths[r], reads.flip[r], self.digest[r], self.margin, self.max_hits)
-            select_places(self.places + self.start[r], self.start[r + 1] - self.start[r], &sought, &self.rooms[SORTING],
-                          &self.summary[r], self.rows + self.start[r])
+            sought = sought_t(reads.lengths[r], reads.flip[r], self.digest[r], self.stages.margin, self.max_hits)
+            place, size = self.places + self.start[r], self.start[r + 1] - self.start[r]
+            if exhaustive:
+                list_places(place, size, &sought, self.strata, &self.rooms[SORTING], &self.summary[r],
+                            self.rows + self.start[r])
+            else:
+                select_places(place, size, &sought, &self.rooms[SORTING], &self.summary[r], self.rows + self.start[r])
+            if by_likelihood:
+                wrong[r] = self.put_likeliest_first(r)
         for r in range(n - 1 if self.mate != NULL else 0):
             if self.mate[r] != 1 or self.summary[r].n_reported == 0 or self.summary[r + 1].n_reported == 0:
                 continue
@@ -203,13 +363,44 @@ cdef class ReadSearch:
             for side in range(2):
                 s = r + side
                 decided[s], self.proper[s], wrong[s] = 1, choice.concordant, choice.wrong[side]
-                i = self.start[s] + choice.place[side]
-                row = self.rows[i]
-                self.rows[i], self.rows[self.start[s]] = self.rows[self.start[s]], row
-        self.rater.rate_wholes(self.summary, reads, &self.stages.states, wrong if self.mate != NULL else NULL, self.mate,
+                put_first(self.rows + self.start[s], choice.place[side])
+        for r in range(n if not exhaustive else 0):
+            self.summary[r].n_reported = min(self.summary[r].n_reported, self.max_hits)
+        self.rater.rate_wholes(self.summary, reads, &self.stages.states,
+                               wrong if self.mate != NULL or by_likelihood else NULL, self.mate,
                                decided if self.mate != NULL else NULL, self.window, self.rated)
         self.select_ns = now() - began
         return 0
+
+    cdef double put_likeliest_first(self, Py_ssize_t r) except -1 nogil:
+        """Put the likeliest place of a read first, of equally likely ones one that is drawn by the hash of its bases.
+
+        Returns what its other places weigh.
+        """
+        cdef int64_t *rows = self.rows + self.start[r]
+        cdef Py_ssize_t n = self.summary[r].n_reported, i
+        cdef int64_t *lost = <int64_t *>enlarged(&self.rooms[SORTING], n * sizeof(int64_t))
+        cdef int64_t least = 0
+        cdef uint64_t equal = 0
+        cdef double odds, weight = 0
+        if n == 0:
+            return 0
+        for i in range(n):
+            lost[i] = loss_of(self.places + self.start[r] + rows[i], self.stages.reference, &self.stages.reads, self.costs,
+                              self.cost)
+            if i == 0 or lost[i] < least:
+                least, equal = lost[i], 0
+            equal += lost[i] == least
+        odds = self.rater.odds.of_one(<int64_t>ceil(least / self.average_cost), self.stages.reads.lengths[r])
+        for i in range(n):
+            weight += pow(odds, (lost[i] - least) / self.average_cost)
+        equal = self.digest[r] % equal
+        i = 0
+        while lost[i] != least or equal:
+            equal -= lost[i] == least
+            i += 1
+        put_first(rows, i)
+        return max(weight - 1, 0)
 
     cdef Py_ssize_t know(self) except -1 nogil:
         """Know the places of each read by score; returns how many reads are to be looked up once more, in ROWS of `ends`."""
@@ -246,7 +437,7 @@ cdef class ReadSearch:
             decided = self.proper + self.ends.n  # those of whole reads have served
             wrong, told.window, told.mate = <double *>self.rooms[WRONG].p, self.window, self.mate
             joined = <uint32_t *>enlarged(&self.rooms[JOINED], self.ends.n * sizeof(uint32_t))
-            self.ends.decide(self.summary, self.proper, self.mate, self.margin, decided)
+            self.ends.decide(self.summary, self.proper, self.mate, self.stages.margin, decided)
             if self.together:
                 told.n_joined = self.ends.join(decided, joined, wrong)
             told.decided, told.joined, told.wrong = decided, joined, wrong
@@ -284,15 +475,13 @@ cdef class OneRead(ReadSearch):
 
     Parameters
     ----------
-    stages, ends, margin, max_hits, gaps
+    stages, ends
         Those of `ReadSearch`.
-    index : seeding.seed_index.SeedIndex
-        Its arrays, and those of `plan`, are read where they are.
-    plan : seeding.plan.SearchPlan
+    plan : search.plan.SearchPlan
     params : model.params.MapParams
         Of single reads, or of pairs.
     given_up : float
-        As `Stages.search` takes it.
+        As `ReadSearch.place` takes it.
     library : pairing.error_rate.ErrorRate
     adapters : tuple
         Codes of the known ones, uint8[a, b], `reads.adapters.RULES`, and bases of the shortest fragment.
@@ -319,20 +508,19 @@ cdef class OneRead(ReadSearch):
     cdef uint16_t[2] best, limit, complete, planned, fragment
     cdef uint64_t[2] digests
     cdef over_t[2] over
-    # What it needs, kept for the next one.
-    cdef Traces traces
     # What was found.
     cdef hit_t *found
     cdef const uint32_t *cigars
 
-    def __cinit__(self, Stages stages, LocalAligner ends, int margin, uint32_t max_hits, int64_t gaps, index, plan, params,
-                  double given_up, library, adapters, bint split, pairs, mates):
+    def __cinit__(self, Stages stages, LocalAligner ends, plan, params, double given_up, library, adapters, bint split, pairs,
+                  mates):
+        index = stages.index
         self.plan, self.names, self.split = plan, list(index.reference.names), split
         self.known_length, self.longest = plan.known_lengths.view(np.uint8), params.longest_read
         self.rater = plan.rater(library)
         self.adapter_codes, first_part, shortest, bases_an_error, earliest = adapters
         self.adapters = adapters_of(self.adapter_codes, first_part, shortest, bases_an_error, earliest)
-        self.traces = Traces(index)
+        self.gaps, self.max_hits = plan.gaps, params.max_hits
         self.traces.kernels, self.traces.rater = stages.kernels, self.rater
         stages.given_up, self.has_circles = given_up, index.reference.circular is not None
         self.digest, self.n = &self.digests[0], 1

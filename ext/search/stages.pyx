@@ -105,37 +105,12 @@ cdef class Stages:
         return (self.effort.occurrences, self.effort.candidates, self.effort.scored, self.effort.calls,
                 self.effort.seeds_ns, self.effort.candidates_ns, self.effort.score_ns)
 
-    def search(self, context, uint32_t block, double given_up, int further):
-        """Search all reads of a batch.
-
-        Parameters
-        ----------
-        context : search.context.BatchContext
-            Of n reads. Read: `packed`, `errors`, `flip`, `left_out`, `lost`.
-        block : int
-            Reads of a block.
-        given_up : float
-            A read without a place is left once the stages have missed less than this share of its library.
-        further : int
-            Errors beyond the best place with which another one may be as likely.
-
-        Returns
-        -------
-        columns : tuple
-            Those of `search.arrays.Bands`: the places within the limits, of each read as they were found.
-        start : int64[n + 1]
-            Places of read r are start[r] .. start[r + 1].
-        states : tuple
-            The arrays of `search.arrays.ReadStates`.
-        """
-        arrays = self.open(context, given_up, further)
-        start = np.empty(self.reads.n + 2, np.int64)
-        with nogil:
-            self.run(block)
-        return self.found(start), start[:self.reads.n + 1], arrays
-
     cdef tuple open(self, context, double given_up, int further):
-        """Begin with a batch. Returns the arrays of what is known of its reads, which must outlive the search."""
+        """Begin with a batch (search.context.BatchContext). Returns the arrays of `states_t`, which must outlive the search.
+
+        A read without a place is left once the stages have missed less than a share `given_up` of its library. Up to
+        `further` errors beyond the best place another one may be as likely.
+        """
         cdef const uint64_t[:, ::1] planes = context.packed.planes
         cdef const uint32_t[::1] plane_start = context.packed.plane_start, lengths = context.packed.lengths
         cdef const uint8_t[::1] flip = context.flip, conversions = context.packed.conversions
@@ -190,21 +165,22 @@ cdef class Stages:
             start[r + 1] += 1
         return grouped
 
-    cdef tuple found(self, int64_t[::1] start):
-        """The columns of the places, as `group_places` orders them."""
-        cdef const place_t *places
-        cdef Py_ssize_t n = self.n_places, i
-        columns = tuple(np.empty(n, t) for t in (np.uint32, np.int64, np.uint16, np.uint16, np.uint8, np.uint16))
-        cdef uint32_t[::1] read_strand = columns[0]
-        cdef coordinate_t[::1] first = columns[1]
-        cdef uint16_t[::1] end = columns[2], edits = columns[3], reach = columns[5]
-        cdef uint8_t[::1] words = columns[4]
-        with nogil:
-            places = self.group_places(&start[0])
-            for i in range(n):
-                read_strand[i], first[i], end[i] = places[i].read_strand, places[i].first, places[i].end
-                edits[i], words[i], reach[i] = places[i].edits, places[i].words, places[i].reach
-        return columns
+    cdef int take(self, found) except -1:
+        """What a device has found in the reads (gpu.found.Found), in place of a search."""
+        cdef const uint32_t[::1] read_strand = found.read_strand
+        cdef const coordinate_t[::1] first = found.first
+        cdef const uint16_t[::1] end = found.end, edits = found.edits, reach = found.reach
+        cdef const uint16_t[:, ::1] state = found.state
+        cdef const states_t *states = &self.states
+        cdef Py_ssize_t n = read_strand.shape[0], i
+        cdef place_t *places = <place_t *>enlarged(&self.rooms[PLACES], n * sizeof(place_t))
+        for i in range(n):
+            places[i] = place_t(first[i], read_strand[i], end[i], edits[i], reach[i], <uint8_t>self.words_of(read_strand[i]))
+        self.n_places = n
+        for i in range(self.reads.n):
+            states.best[i], states.limit[i], states.complete[i] = state[0, i], state[1, i], state[2, i]
+            states.planned[i], states.capped[i], states.looked[i] = state[3, i], <uint8_t>state[4, i], <uint8_t>state[5, i]
+        return 0
 
     # --- one block ---------------------------------------------------------------------------------------------------
 

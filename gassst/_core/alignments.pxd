@@ -1,5 +1,5 @@
 # Of ext/search/alignments.pyx, for those that align places without arrays around them.
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
 
 from gassst._core.banded cimport band_batch, band_paths, cpu_kernels
 from gassst._core.contigs cimport contigs_t
@@ -20,7 +20,6 @@ cdef struct path_t:
 
 
 cdef enum:  # what memory is for
-    PLACES
     PATHS
     ROWS
     PAIRS
@@ -46,7 +45,7 @@ cdef class Traces:
     cdef readonly int64_t scored, traced, calls, pairs, kernel
 
     cdef int open_reads(self, handle, reads_t reads, Rater rater) except -1
-    cdef int take(self, const coordinate_t[::1] ungapped, others) except -1
+    cdef int take(self, traced, const int64_t *rows, Py_ssize_t k) except -1
     cdef int align(self, place_t *place, Py_ssize_t k, bint centred) except -1 nogil
     cdef Py_ssize_t walk(self, place_t *place, const Py_ssize_t *row, uint32_t m, int width, bint centred,
                          Py_ssize_t walked) except -1 nogil
@@ -61,4 +60,6 @@ cdef class Traces:
 
 cdef coordinate_t ungapped_diagonal(planes_t reference, coordinate_t diagonal, planes_t reads, int64_t first, int64_t m,
                                     int edits, uint32_t reach) noexcept nogil
+cdef int64_t loss_of(const place_t *place, planes_t reference, const reads_t *reads, const uint16_t[:, :, ::1] costs,
+                     int64_t cost) noexcept nogil
 cdef int copy_in(void *to, array) except -1

@@ -1,7 +1,7 @@
 from typing import Any
 
 from gassst._core.stages import Stages
-from gassst.search.context import BatchContext, PairContext
+from gassst.search.context import PairContext
 
 class PairStages(Stages):
     @property
@@ -9,13 +9,3 @@ class PairStages(Stages):
     @property
     def pairs_ns(self) -> int: ...
     def open_pairs(self, pairs: PairContext, most_places: int, device: Any) -> None: ...
-    def search_pairs(
-        self,
-        context: BatchContext,
-        pairs: PairContext,
-        most_places: int,
-        device: Any,
-        block: int,
-        given_up: float,
-        further: int,
-    ) -> tuple[tuple[Any, ...], Any, tuple[Any, ...]]: ...

@@ -3,10 +3,13 @@ from typing import Any, TypeVar
 
 from typing_extensions import Buffer
 
+from gassst._core.alignments import Traces
 from gassst._core.local_aligner import LocalAligner
 from gassst._core.stages import Stages
+from gassst.bands.base import ReadsHandle
 from gassst.local.reseed import PassedOver
-from gassst.model.array_types import U32
+from gassst.model.array_types import I64, U8, U32, Structs
+from gassst.search.arrays import BatchResult
 
 _T = TypeVar("_T")
 
@@ -15,42 +18,48 @@ def hits_of(
 ) -> list[list[_T]]: ...
 
 class ReadSearch:
-    def __init__(
-        self, stages: Stages, ends: LocalAligner | None, margin: int, max_hits: int, gaps: int, *more: Any
-    ) -> None: ...
+    def __init__(self, stages: Stages, ends: LocalAligner | None, *more: Any) -> None: ...
     @property
     def stages(self) -> Stages: ...
     @property
     def ends(self) -> LocalAligner | None: ...
+    @property
+    def traces(self) -> Traces: ...
     @property
     def capped(self) -> int: ...
     @property
     def select_ns(self) -> int: ...
     @property
     def local_ns(self) -> int: ...
+    @property
+    def states(self) -> tuple[Any, ...]: ...
+    @property
+    def found(self) -> tuple[Structs, I64]: ...
+    @property
+    def chosen(self) -> tuple[I64, Structs, Structs, U8]: ...
     def place(
         self,
         context: Any,
         pairs: Any,
+        found: Any,
         device: Any,
         block: int,
         given_up: float,
-        stay: bool,
         mates: tuple[Any, ...],
     ) -> U32: ...
     def report(
         self, reseeded: U32, passed_over: PassedOver | None, seeds: tuple[int, int], split: bool
     ) -> None: ...
+    def rows_of_wholes(
+        self, handle: ReadsHandle | None, local: BatchResult | None = None
+    ) -> tuple[Structs, Structs, U32]: ...
+    def close(self) -> None: ...
 
 class OneRead(ReadSearch):
     def __init__(
         self,
         stages: Stages,
         ends: LocalAligner | None,
-        margin: int,
-        max_hits: int,
-        gaps: int,
-        index: Any,
         plan: Any,
         params: Any,
         given_up: float,

@@ -13,13 +13,13 @@ from gassst._core.selection cimport place_t
 
 
 cdef struct states_t:
-    # What is known of the reads of a batch, as in search.arrays.ReadStates: each an array by read.
-    uint16_t *best
-    uint16_t *limit
-    uint16_t *complete
-    uint16_t *planned
-    uint8_t *looked
-    uint8_t *capped
+    # What is known of the reads of a batch: each an array by read.
+    uint16_t *best      # fewest errors of a scored band; NO_SCORE for none
+    uint16_t *limit     # most errors that still matter
+    uint16_t *complete  # every alignment with fewer errors has been seen
+    uint16_t *planned   # most disjoint seeds that were looked up together
+    uint8_t *looked     # bit s: the seeds of stage s have been looked up
+    uint8_t *capped     # 1 where a seed was passed over because it occurs too often
 
 
 cdef struct known_t:
@@ -94,7 +94,7 @@ cdef class Stages:
     cdef uint32_t first     # read of the block
 
     cdef const place_t *group_places(self, int64_t *start) except? NULL nogil
-    cdef tuple found(self, int64_t[::1] start)
+    cdef int take(self, found) except -1
     cdef tuple open(self, context, double given_up, int further)
     cdef int run(self, uint32_t block) except -1 nogil
     cdef void open_reads(self, const reads_t *reads, const states_t *states) noexcept nogil

@@ -1,7 +1,5 @@
 from typing import Any
 
-from gassst.search.context import BatchContext
-
 class Stages:
     @property
     def funnel(self) -> Any: ...
@@ -16,6 +14,3 @@ class Stages:
         margin: int,
         instruction_set: str,
     ) -> None: ...
-    def search(
-        self, context: BatchContext, block: int, given_up: float, further: int
-    ) -> tuple[tuple[Any, ...], Any, tuple[Any, ...]]: ...

@@ -14,7 +14,7 @@ from gassst.gpu.arrays import GROUP, STATE, DeviceAnchors, DeviceReads, DeviceSe
 from gassst.gpu.backend import ITEMS, SORTING, DeviceBackend
 from gassst.gpu.found import Found, TracedRows
 from gassst.gpu.index import SOURCES_OF_ALL
-from gassst.model.array_types import I64
+from gassst.model.array_types import COORDINATE, I64
 
 if TYPE_CHECKING:
     from gassst.gpu.device import Memory
@@ -70,7 +70,7 @@ class AllPlaces(DeviceBackend):
     # --- back to the host ----------------------------------------------------------------------------------------
 
     def collect(self, state: DeviceState) -> Found:
-        """What was found: all minima, in the order of `select_all`, and their alignments."""
+        """What was found: all minima, in the order of `list_places`, and their alignments."""
         slot, n = self._slot, self.context.n
         start, rows = self._minima(state)
         h = rows.n
@@ -83,7 +83,7 @@ class AllPlaces(DeviceBackend):
         columns = slot.download("state", state.columns, len(STATE) * n, np.uint16)
         slot.wait()
         traced = TracedRows(*(each.copy() for each in (reach, diagonals, run_start, n_runs, cigars)))
-        bands = read_strand.copy(), first.copy(), edits.copy(), end.copy()
+        bands = read_strand.copy(), first.astype(COORDINATE), edits.copy(), end.copy()
         return Found(*bands, start, columns.reshape(len(STATE), n).copy(), traced)
 
     def _minima(self, state: DeviceState) -> tuple[I64, Rows]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gassst.gpu.device import Memory
 
 STATE = ("BEST", "LIMIT", "COMPLETE", "PLANNED", "CAPPED", "LOOKED")
-"""Columns of the state of the reads: uint16[columns, n], as `search.arrays.ReadStates` has them."""
+"""Columns of the state of the reads: uint16[columns, n], as `Stages.take` reads them."""
 PLAN = (
     "SEED_LENGTH",
     "SEED_COUNT",

@@ -24,7 +24,7 @@ from gassst.gpu.arrays import (
 from gassst.gpu.device import OutOfDeviceMemory
 from gassst.gpu.found import Found
 from gassst.gpu.index import SOURCES, Slot
-from gassst.model.array_types import I64, U8, U16, U32, U64
+from gassst.model.array_types import COORDINATE, I64, U8, U16, U32, U64
 from gassst.model.params import MapParams
 from gassst.model.presets import EXTRA_STRATA
 from gassst.model.stats import Stats
@@ -297,7 +297,7 @@ class DeviceBackend:
             self._count(self._counts_in(counters, anchors.reads.stage))
         start, (read_strand, first, edits, end) = self._collected(state.bands, number)
         slot.wait()
-        bands = read_strand.copy(), first.copy(), edits.copy(), end.copy()
+        bands = read_strand.copy(), first.astype(COORDINATE), edits.copy(), end.copy()
         return Found(*bands, start, columns.reshape(len(STATE), batch.n).copy())
 
     def _collected(self, bands: list[DeviceBands], number: U32) -> tuple[I64, tuple[U32, U32, U16, U16]]:

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 
 from gassst.errors import DeviceError
 from gassst.gpu.devices import is_named
+from gassst.gpu.found import Found
 from gassst.gpu.index import IN_FLIGHT, SOURCES, SOURCES_OF_ALL
 from gassst.gpu.probe import ALL_PLACES, SEARCH, tried
 from gassst.gpu.search import DeviceSearch, is_searched, is_taken, paced
@@ -22,7 +23,6 @@ from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
 from gassst.model.params import MapParams
 from gassst.model.stats import Stats
-from gassst.search.arrays import GlobalResult
 from gassst.search.context import BatchContext
 from gassst.search.filters import Cascade
 from gassst.search.plan import SearchPlan
@@ -160,7 +160,7 @@ class LateSearch:
 
     # --- batches -------------------------------------------------------------------------------------------------
 
-    def search(self, context: BatchContext, stats: Stats) -> GlobalResult | None:
+    def search(self, context: BatchContext, stats: Stats) -> Found | None:
         """As `DeviceSearch.search`; None while it is not ready, too, and where the host is faster.
 
         Where all places are wanted it waits until the device is ready, or will never be: a batch takes the host longer.

@@ -11,12 +11,12 @@ from time import perf_counter_ns
 from gassst.gpu.all_places import AllPlaces
 from gassst.gpu.backend import DeviceBackend, DeviceBatch
 from gassst.gpu.device import Engine, OutOfDeviceMemory
+from gassst.gpu.found import Found
 from gassst.gpu.index import IN_FLIGHT, SOURCES, DeviceIndex
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
 from gassst.model.params import MapParams
 from gassst.model.stats import Stats
-from gassst.search.arrays import GlobalResult
 from gassst.search.context import BatchContext
 from gassst.search.filters import Cascade
 
@@ -98,8 +98,8 @@ class DeviceSearch:
     def note_host(self, reads: int, nanoseconds: int) -> None:
         """The host has searched reads that the device did not take: of no interest to one that takes what it can."""
 
-    def search(self, context: BatchContext, stats: Stats) -> GlobalResult | None:
-        """What `HostBackend.search` finds in a batch; None where there is no room, too."""
+    def search(self, context: BatchContext, stats: Stats) -> Found | None:
+        """The places of a batch of single reads; None where there is no room, too."""
         if not is_taken(context) or (device := self.on_device()) is None:
             return None
         kind = AllPlaces if context.params.exhaustive else DeviceBackend
@@ -115,7 +115,7 @@ class DeviceSearch:
             return None
         self.pace = paced(self.pace, context.n, (perf_counter_ns() - began) / IN_FLIGHT)
         stats.add_work_of(backend.stats)
-        return found.result(context, stats)
+        return found
 
     def on_device(self) -> DeviceIndex | None:
         """The index on the device; None, with one warning, where it does not fit."""

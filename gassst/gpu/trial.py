@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from gassst.bands.base import ReadsHandle
 from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError
+from gassst.gpu.found import Found
 from gassst.gpu.search import DeviceSearch
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
@@ -18,7 +18,6 @@ from gassst.model.array_types import U8, U64
 from gassst.model.params import MapParams
 from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_records
-from gassst.search.arrays import GlobalResult
 from gassst.search.context import BatchContext
 from gassst.search.filters import Cascade
 from gassst.search.host import HostBackend
@@ -26,9 +25,6 @@ from gassst.search.plan import SearchPlan
 
 READS, ROWS = 512, 2
 """Pieces, and rows of 64 bases of each."""
-BANDS = tuple(f"bands.{name}" for name in ("read_strand", "band_start", "end", "edits"))
-OF_READS = attrgetter("start", "summary", "rated")
-PLACES = attrgetter("rows", "start", "summary", "rated", *BANDS)
 Columns = tuple[NDArray[np.generic], ...]
 
 
@@ -45,7 +41,7 @@ class Trial(NamedTuple):
         searched = index, WholeIndex(index), plan, cascade, params
         context = BatchContext.of(*searched, batch.pack(), whole_reads=params.reports_whole_reads)
         with CpuExtender(index.reference.planes).open_reads(context.packed) as bands:
-            return cls(context, _columns(context, HostBackend(context, bands, Stats()).search(), bands))
+            return cls(context, _columns(context, None, bands))
 
     def put_to(self, search: DeviceSearch) -> None:
         """Have a device search it, in every slot: the first search loads kernels and takes memory.
@@ -61,12 +57,14 @@ class Trial(NamedTuple):
                 raise DeviceError(f"OpenCL device {search.engine.info.name}: wrong results")
 
 
-def _columns(context: BatchContext, result: GlobalResult, bands: ReadsHandle | None) -> Columns:
-    """Those of a result, and the rows of all places where these are wanted."""
+def _columns(context: BatchContext, found: Found | None, bands: ReadsHandle | None) -> Columns:
+    """What is known of all places, or the rows of these where they are wanted. `found`: by a device."""
+    backend = HostBackend(context, bands, Stats())
+    search, _ = backend.placed(None, found)
     if not context.params.exhaustive:
-        return PLACES(result)
+        return *search.found, *search.chosen
     # Bands lie there by position, and here as they were found.
-    return *OF_READS(result), *HostBackend(context, bands, Stats()).trace_back(result).rows
+    return search.found[1], *search.chosen[1:], *backend.wholes(search).rows
 
 
 def codes_of(planes: U64) -> U8:

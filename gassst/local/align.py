@@ -7,7 +7,7 @@ import numpy as np
 from gassst._core.local_aligner import LocalAligner
 from gassst.bands.base import WIDTHS, doubled
 from gassst.model.params import SPECIFIC_LENGTH, MapParams, Scoring
-from gassst.search.host import HostBackend
+from gassst.search.host import PAIR_BONUS, HostBackend
 
 # Clipped bases from which a read is looked up once more and may have supplementary alignments: a stretch of 20
 # bases is the shortest that occurs once in a human genome by chance. 10 to 40 place as many right
@@ -35,21 +35,9 @@ def compiled_aligner(params: MapParams, mate_bonus: int) -> LocalAligner:
     return LocalAligner(params, *costs, MUCH_CLIPPED, mate_bonus)
 
 
-class Aligner:
-    """The local alignments of one batch, read by read. `mate_bonus`: what a concordant mate adds to a score."""
-
-    def __init__(self, backend: HostBackend, mate_bonus: int = 0):
-        self.backend, self.context = backend, backend.context
-        params = self.context.params
-        self.compiled = self.context.plan.kept(
-            "aligner", lambda: compiled_aligner(params, mate_bonus), params
-        )
-        self.compiled.open(self.context, backend.bands)
-
-    def close(self) -> None:
-        """Add what was done to the counts of the backend."""
-        done = self.compiled
-        self.backend.stats.scored += done.scored
-        self.backend.stats.traced += done.traced
-        self.backend.bands.note(done.calls, done.pairs, done.kernel)
-        done.open(None, None)
+def opened_aligner(backend: HostBackend) -> LocalAligner:
+    """That of this thread, which has the batch open."""
+    params = backend.context.params
+    aligner = backend.context.plan.kept("aligner", lambda: compiled_aligner(params, PAIR_BONUS), params)
+    aligner.open(backend.context, backend.bands)
+    return aligner

@@ -10,12 +10,12 @@ import numpy as np
 
 from gassst._core import proper_pairs as _proper_pairs
 from gassst.gpu.choose import Extender
-from gassst.local.realign import place_pairs, realign, with_whole_reads
+from gassst.local.align import opened_aligner
+from gassst.local.realign import local_rows, with_whole_reads
 from gassst.mapping.five_prime import five_prime_first
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
-from gassst.search import paired
-from gassst.search.arrays import BatchResult, GlobalResult
+from gassst.search.arrays import BatchResult
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.host import HostBackend
 
@@ -41,10 +41,11 @@ def map_batch(
     insert : InsertModel, optional
         Insert sizes, where there are mates.
     """
-    if mate is None or insert is None or not context.params.pairing:
-        result = _map_single(context, extender, stats)
-    else:
-        result = _map_pairs(context, extender, stats, mate, insert)
+    pairs = None
+    if mate is not None and insert is not None and context.params.pairing:
+        pairs = PairContext.of(context, mate, insert)
+    with _opened(context, extender, stats) as backend:
+        result = _mapped(backend, pairs)
     if context.params.five_prime:
         result = five_prime_first(result)
     if mate is not None and insert is not None:
@@ -58,36 +59,24 @@ def map_batch(
     return result
 
 
-def _map_single(context: BatchContext, extender: Extender, stats: Stats) -> BatchResult:
-    with _opened(context, extender, stats) as backend:
-        found = _searched(backend)
-        if context.params.mode != "local":
-            return backend.trace_back(found)
-        result = realign(backend, found)
-        return with_whole_reads(backend, found, result) if context.whole_reads else result
-
-
-def _searched(backend: HostBackend) -> GlobalResult:
-    """The places of single reads, found on a device where it takes the batch."""
-    context, device = backend.context, backend.context.on_device
-    found = None if device is None else device.search(context, backend.stats)
-    if found is not None:
-        return found
+def _mapped(backend: HostBackend, pairs: PairContext | None) -> BatchResult:
+    """Search and align a batch; a device searches single reads where it takes them."""
+    context, device, found = backend.context, backend.context.on_device, None
+    if device is not None and pairs is None:
+        found = device.search(context, backend.stats)
+    ends = opened_aligner(backend) if context.params.mode == "local" else None
     began = perf_counter_ns()
-    found = backend.search()
-    if device is not None:
-        device.note_host(context.n, perf_counter_ns() - began)
-    return found
-
-
-def _map_pairs(
-    context: BatchContext, extender: Extender, stats: Stats, mate: np.ndarray, insert: InsertModel
-) -> BatchResult:
-    with _opened(context, extender, stats) as backend:
-        pairs = PairContext.of(context, mate, insert)
-        if context.params.mode == "local":
-            return place_pairs(backend, pairs)
-        return backend.trace_back(paired.search(backend, pairs))
+    search, reads = backend.placed(pairs, found, ends)
+    if device is not None and pairs is None and found is None:
+        device.note_host(context.n, perf_counter_ns() - began - search.local_ns)
+    if ends is None:
+        result = backend.wholes(search)
+    else:
+        result = local_rows(backend, search, ends, reads)
+        if context.whole_reads and pairs is None:
+            result = with_whole_reads(backend, search, result)
+    search.close()
+    return result
 
 
 @contextmanager

@@ -14,15 +14,14 @@ from gassst._core.read_search import OneRead
 from gassst._core.stages import Stages
 from gassst.index.seed_index import SeedIndex
 from gassst.local.align import compiled_aligner
-from gassst.local.mates import MATES, PAIR_BONUS
 from gassst.local.realign import SPLIT
-from gassst.model.params import EVERY_HIT, SPECIFIC_LENGTH, MapParams
+from gassst.model.params import SPECIFIC_LENGTH, MapParams
 from gassst.model.presets import EXTRA_STRATA
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.adapters import KNOWN, RULES
 from gassst.search.context import PairContext
 from gassst.search.filters import Cascade
-from gassst.search.host import given_up
+from gassst.search.host import MATES, PAIR_BONUS, given_up
 from gassst.search.plan import SearchPlan
 
 T = TypeVar("T")
@@ -90,10 +89,8 @@ class OneReadSearch:
         kind = PairStages if self._are_pairs else Stages
         stages = kind(index, None, self._cascade, plan, EXTRA_STRATA, instruction_sets()[0])
         ends = compiled_aligner(params, PAIR_BONUS) if params.mode == "local" else None
-        most, pairs = params.max_hits, None
-        if self._are_pairs:
-            most, pairs = EVERY_HIT, PairContext.of(self, np.array([1, 2], np.uint8), insert)
+        mates = np.array([1, 2], np.uint8)
+        pairs = PairContext.of(self, mates, insert) if self._are_pairs else None
         known = given_up(params), insert.errors
         adapters = KNOWN, *RULES, SPECIFIC_LENGTH
-        of_search = stages, ends, EXTRA_STRATA, most, plan.gaps
-        return OneRead(*of_search, index, plan, params, *known, adapters, SPLIT, pairs, MATES)
+        return OneRead(stages, ends, plan, params, *known, adapters, SPLIT, pairs, MATES)

@@ -43,6 +43,9 @@ READ_SUMMARY = np.dtype(
     ]
 )
 
+_WHOLE = "first:i8 read_strand:u4 end:u2 edits:u2 reach:u2 words:u1"
+PLACE = np.dtype([tuple(field.split(":")) for field in _WHOLE.split()], align=True)
+"""`place_t` of `gassst/_core/selection.pxd`."""
 _PLACE = (
     "read_strand:u4 band_start:i8 width:u2 score:i4 total:i4 reached:u1 strand_end:u2 diagonal:i8 given:?"
 )

@@ -104,9 +104,10 @@ class ErrorRate:
         costs = np.rint([phred(chance) for chance in self.damage[1:]]).astype(np.uint16)
         return np.minimum(costs, self.cost).reshape(-1, 2, 2)
 
-    def errors(self, costs: np.ndarray) -> np.ndarray:
-        """float64[n]: how many mismatches of the average kind are as unlikely (int64[n], Phred)."""
-        return costs / phred(self.rate / 3)
+    @property
+    def average_cost(self) -> float:
+        """Phred of a mismatch of the average kind."""
+        return phred(self.rate / 3)
 
     @property
     def table(self) -> Odds:

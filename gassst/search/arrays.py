@@ -75,58 +75,6 @@ class Diagonals(NamedTuple):
     diagonal: I64
 
 
-@frozen(eq=False)
-class Bands:
-    """Scored bands.
-
-    Attributes
-    ----------
-    read_strand : uint32[h]
-    band_start : int64[h]
-        The band's first diagonal, as docs/pipeline.md defines it.
-    end : uint16[h]
-        Offset of the diagonal on which the best alignment ends.
-    edits : uint16[h]
-        Errors of that alignment.
-    words : uint8[h]
-        The band spans 64 * words diagonals.
-    reach : uint16[h]
-        How many diagonals behind `end` an ungapped alignment with as many errors may end instead: with e of them
-        gaps move an end by no more than e.
-    """
-
-    read_strand: U32
-    band_start: I64
-    end: U16
-    edits: U16
-    words: U8
-    reach: U16
-
-    def take(self, index: Any) -> Bands:
-        """The rows at `index`: integers, a slice or a mask."""
-        columns = self.read_strand, self.band_start, self.end, self.edits, self.words, self.reach
-        return Bands(*_taken(columns, index))
-
-
-class Traced(NamedTuple):
-    """Tracebacks of `t` bands.
-
-    Attributes
-    ----------
-    diagonal : int64[t]
-        On which each alignment begins.
-    cigars : uint32[]
-        Runs, length << 4 | operation.
-    start : uint32[t], n_runs : uint16[t]
-        Runs of alignment i are start[i] .. start[i] + n_runs[i].
-    """
-
-    diagonal: I64
-    cigars: U32
-    start: U32
-    n_runs: U16
-
-
 class Resolved(NamedTuple):
     """Seeds with their ranges of positions; of each read how many were clipped (uint16[a]), and whether one was passed
     over because it occurs too often (uint8[a])."""
@@ -136,97 +84,12 @@ class Resolved(NamedTuple):
     capped: U8
 
 
-class Grouped(NamedTuple):
-    """Bands grouped by read: those of read r are `start`[r] .. `start`[r + 1], int64[n + 1]."""
-
-    bands: Bands
-    start: I64
-
-
-class Selected(NamedTuple):
-    """`rows` int64[k] of grouped bands, read by read from `start` int64[n + 1] on; `summary` READ_SUMMARY[n]."""
-
-    rows: I64
-    start: I64
-    summary: Any
-
-
 class Seen(NamedTuple):
-    """What the search looked at: as in `ReadStates`."""
+    """What the search looked at, as `states_t` of `gassst/_core/stages.pxd` has it."""
 
     complete: U16
     looked: U8
     planned: U16
-
-
-@frozen(eq=False)
-class ReadStates:
-    """What is known of the `n` reads of a batch once it was searched.
-
-    Attributes
-    ----------
-    best : uint16[n]
-        Fewest errors of a scored band; NO_SCORE for none.
-    limit : uint16[n]
-        Most errors that still matter.
-    complete : uint16[n]
-        Every alignment with fewer errors has been seen.
-    planned : uint16[n]
-        Most disjoint seeds that were looked up together.
-    looked : uint8[n]
-        Bit s: the seeds of stage s have been looked up.
-    capped : uint8[n]
-        1 where a seed was passed over because it occurs too often.
-    """
-
-    best: U16
-    limit: U16
-    complete: U16
-    planned: U16
-    looked: U8
-    capped: U8
-
-    @property
-    def reads_capped(self) -> int:
-        """How many reads are `capped`."""
-        return len(self.capped) - self.capped.tobytes().count(0)
-
-    def seen(self) -> Seen:
-        """What has been looked at, for the mapping qualities."""
-        return Seen(self.complete, self.looked, self.planned)
-
-
-@frozen(eq=False)
-class GlobalResult:
-    """What the whole-read search of a batch of `n` reads found.
-
-    Attributes
-    ----------
-    bands : Bands
-        Every band within the limits, grouped by read.
-    rows : int64[k]
-        Rows of `bands` to report, read by read, the primary of each read first.
-    start : int64[n + 1]
-        `rows` of read r are start[r] .. start[r + 1].
-    summary : READ_SUMMARY[n]
-    rated : RATING[n]
-        Mapping quality of each primary, and its terms.
-    proper : bool[n]
-        Reads whose place a concordant pair decided.
-    seen : Seen
-        What was looked at.
-    traced : tuple or None
-        Where a device has aligned the `rows`: diagonals of ungapped ones, uint32[k], 0 for others, which are Traced.
-    """
-
-    bands: Bands
-    rows: I64
-    start: I64
-    summary: Structs
-    rated: Structs
-    proper: Bool
-    seen: Seen
-    traced: tuple[I64, Traced] | None = None
 
 
 @frozen(eq=False)

@@ -8,32 +8,22 @@ from typing import Any, cast
 
 import numpy as np
 
-from gassst._core import alignments as _alignments
 from gassst._core import anchors as _anchors
 from gassst._core import seeds as _seeds
-from gassst._core import selection as _selection
-from gassst._core.alignments import Traces
 from gassst._core.banded import instruction_sets
+from gassst._core.local_aligner import LocalAligner
 from gassst._core.pair_stages import PairStages
+from gassst._core.read_search import ReadSearch
 from gassst._core.stages import Stages
 from gassst.bands.base import ReadsHandle
-from gassst.model.array_types import F64, U32
-from gassst.model.params import EVERY_HIT, MapParams
+from gassst.model.array_types import U32
+from gassst.model.params import MapParams
 from gassst.model.presets import EXTRA_STRATA, PRESETS
 from gassst.model.reference import contig_before
 from gassst.model.rules import rule
 from gassst.model.stats import Stats
 from gassst.model.times import Times
-from gassst.search.arrays import (
-    Anchors,
-    Bands,
-    BatchResult,
-    GlobalResult,
-    Grouped,
-    ReadStates,
-    Resolved,
-    Selected,
-)
+from gassst.search.arrays import Anchors, BatchResult, Resolved
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.plan import SeedRows
@@ -44,6 +34,17 @@ BLOCK = 256
 # a third more mates of human133 are wrong at MAPQ 20 or more: one mate lies in a repeat of many copies, and the seeds
 # of the other miss its true place.
 RESCUE_PLACES = 256
+# Phred of an error, where the places of a pair are compared: near what reads with 2 % errors tell.
+EDIT_PHRED = 18.0
+# Score that a concordant place is worth: bwa's -U.
+PAIR_BONUS = 17
+# Bases in a row that a band must have in common with a mate to be scored. Of 17,804 bands in the windows of real
+# E. coli mates 780 have them, and all that score 13 or more; of human ones all that score 16 or more
+# (lab/constants.md).
+RUN = 9
+TOGETHER = rule("placed-together", "Chooses the places of both mates together, by their scores.")
+MATES = EDIT_PHRED, PAIR_BONUS, RESCUE_PLACES, RUN, TOGETHER
+"""As `ReadSearch` takes them."""
 # Share of the reads or pairs of a library that may be given up although they have a place, of what the level misses.
 GIVEN_UP = 0.004 if rule("giving-up", "Ends the search of reads that seeds hardly place any more.") else 0.0
 
@@ -65,38 +66,26 @@ class HostBackend:
         self.context, self.stats = context, stats
         self.bands = cast(ReadsHandle, bands)
 
-    # --- places and seeds ----------------------------------------------------------------------------------------
+    def placed(
+        self, pairs: PairContext | None = None, found: Any = None, ends: LocalAligner | None = None
+    ) -> tuple[ReadSearch, U32]:
+        """The search of the batch, which has its places, or those that a device has `found` (gpu.found.Found).
 
-    def search(self) -> GlobalResult:
-        """The places of every read, each on its own."""
-        params, (state, found) = self.context.params, self.best_places()
-        if params.exhaustive:
-            return self.rate(state, found, self.select_all(found))
-        most = EVERY_HIT if self.context.library.damage else params.max_hits
-        return self.rate(state, found, self.select_best(found, most))
-
-    def best_places(self, pairs: PairContext | None = None) -> tuple[ReadStates, Grouped]:
-        """The places of all reads up to `EXTRA_STRATA` errors above the best, or all within the limits where all are
-        wanted, after as many stages as each read needs."""
-        context = self.context
-        asked = given_up(context.params), EXTRA_STRATA * bool(context.library.damage)
-        with self.stages_of(Stages if pairs is None else PairStages) as stages:
-            if pairs is None:
-                columns, start, states = stages.search(context, BLOCK, *asked)
-            else:
-                how = RESCUE_PLACES, None, BLOCK
-                columns, start, states = stages.search_pairs(context, pairs, *how, *asked)
-        return ReadStates(*states), Grouped(Bands(*columns), start)
-
-    @contextmanager
-    def stages_of(self, kind: type[Any]) -> Iterator[Any]:
-        """The stages of this kind, to search the batch with; what they have done is counted."""
+        With the aligner of local `ends` also the reads to be looked up once more, uint32[a].
+        """
         context, stats, plan = self.context, self.stats, self.context.plan
+        kind: Any = Stages if pairs is None or context.params.exhaustive else PairStages
         made_of = context.index, context.lookup, context.cascade
         more = plan, EXTRA_STRATA, instruction_sets()[0]
         stages = plan.kept(kind.__name__, lambda: kind(*made_of, *more), *made_of)
+        search = plan.kept(f"search by {kind.__name__}", lambda: ReadSearch(stages, ends), stages, ends)
+        how = found, None, BLOCK, given_up(context.params), MATES
         with self.checked_index():
-            yield stages
+            reads = search.place(context, pairs, *how)
+        stats.capped += search.capped
+        stats.nanoseconds["select"] += search.select_ns
+        if found is not None:
+            return search, reads
         if kind is PairStages:
             stats.rescued += stages.rescued
             stats.nanoseconds["pairs"] += stages.pairs_ns
@@ -108,6 +97,7 @@ class HostBackend:
         for stage, spent in zip(("seeds", "candidates", "score"), nanoseconds, strict=True):
             stats.nanoseconds[stage] += spent
         context.cascade.count(np.asarray(stages.funnel).tolist(), stats.funnel)
+        return search, reads
 
     @contextmanager
     def checked_index(self) -> Iterator[None]:
@@ -139,50 +129,14 @@ class HostBackend:
             anchors = Anchors(*_anchors.gather(seeds, context.index.positions, reads, context), reads)
             return anchors if context.left_out is None else without_contigs(anchors, context)
 
-    # --- selection and alignments --------------------------------------------------------------------------------
-
-    def select_best(self, found: Grouped, max_hits: int) -> Selected:
-        """The distinct places of every read, up to `EXTRA_STRATA` errors above the best; the primary of each first."""
-        with self.stats.timed("select"):
-            return Selected(*_selection.select_best(found, self.context, EXTRA_STRATA, max_hits))
-
-    def select_all(self, found: Grouped) -> Selected:
-        """Every place, by position, or those of the best stratum; the primary of each read first."""
-        params = self.context.params
-        with self.stats.timed("select"):
-            return Selected(*_selection.select_all(found, self.context, params.strata, params.max_hits))
-
-    def rate(self, state: ReadStates, found: Grouped, selected: Selected) -> GlobalResult:
-        """The result of the search of single reads, with mapping qualities. Counts reads with seeds passed over."""
-        context, seen = self.context, state.seen()
-        self.stats.capped += state.reads_capped
-        wrong = None
-        if context.library.damage and not context.params.exhaustive:
-            selected, wrong = self._by_likelihood(found, selected)
-        rated = context.rater.wholes(context, selected.summary, seen, wrong)
-        return GlobalResult(found.bands, *selected, rated, proper=np.zeros(context.n, bool), seen=seen)
-
-    def _by_likelihood(self, found: Grouped, selected: Selected) -> tuple[Selected, F64]:
-        """The same rows with the likeliest place of each read first; float64[n] says what its other places weigh."""
-        context, (rows, start, summary) = self.context, selected
-        bands, library = found.bands.take(rows), context.library
-        read, lost = bands.read_strand >> 1, _alignments.losses(bands, context)
-        of_rows = lost, context.digest, found.bands.edits, context.params.max_hits
-        rows, start, least = _selection.likeliest_first(rows, start, *of_rows)
-        summary["n_reported"] = np.diff(start)
-        errors, further = np.ceil(library.errors(least[read])), library.errors(lost - least[read])
-        odds = library.odds(errors.astype(np.int64), context.lengths[read]) ** further
-        return Selected(rows, start, summary), np.maximum(np.bincount(read, odds, context.n) - 1, 0)
-
-    def trace_back(self, found: GlobalResult, local: BatchResult | None = None) -> BatchResult:
-        """The reported rows as alignments, with a row for every unmapped read.
+    def wholes(self, search: ReadSearch, local: BatchResult | None = None) -> BatchResult:
+        """The reported places as alignments of whole reads, with a row for every unmapped read.
 
         With the rows of a batch whose ends may be clipped (`local`) those that have no place there, as wholes.
         """
-        index = self.context.index
-        traces = self.context.plan.kept("traces", lambda: Traces(index), index)
         with self.stats.timed("align"):
-            hits, summary, cigars = traces.rows(found, self.context, self.bands, local)
+            hits, summary, cigars = search.rows_of_wholes(self.bands, local)
+        traces = search.traces
         self.stats.scored += traces.scored
         self.stats.traced += traces.traced
         if traces.calls:

@@ -168,7 +168,7 @@ class SearchPlan:
         As `Stage` has them; `seed_count` is 0 where a length has no such stage, `disjoint` how many disjoint seeds.
     """
 
-    MAX_STAGES = 8  # bits of ReadStates.looked
+    MAX_STAGES = 8  # bits of `looked`
 
     def __init__(
         self,

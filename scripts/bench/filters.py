@@ -60,11 +60,11 @@ class Call:
         searched = mapper.index, mapper.parts, mapper.plan, mapper.cascade, mapper.params.for_single()
         context = BatchContext.of(*searched, packed)
         backend, rows = HostBackend(context, None, Stats()), mapper.plan.rows(0)
-        state, _ = backend.best_places()
+        _, limit, *_ = backend.placed()[0].states
         reads = np.flatnonzero(rows.number[packed.lengths]).astype(np.uint32)
         seeds, _, _ = backend.resolve(reads, rows, mapper.plan.caps)
         planes = mapper.index.reference.planes
-        return cls(backend.gather(seeds, reads), state.limit, packed, planes, context.shift)
+        return cls(backend.gather(seeds, reads), limit, packed, planes, context.shift)
 
 
 def first_reads(path: str, most: int, batch_size: int) -> Iterator[ReadBatch]:

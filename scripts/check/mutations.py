@@ -29,7 +29,7 @@ TESTS_FAILED = 1  # exit status of pytest
 FILTERS_H, PLANES_H = "ext/search/filters.h", "gassst/gpu/kernels/planes.h"
 THESIS_H = "ext/thesis/thesis_filters.h"
 BOUND_BAND = "ext/isa/bound_band.h"
-HOST = "gassst/search/host.py"
+READ_SEARCH = "ext/search/read_search.pyx"
 CIGAR_H, CONTIGS_H = "ext/common/cigar.h", "ext/common/contigs.h"
 SEEDS, MAPQ = "index/seeds.pyx", "ext/search/mapq.pyx"
 SELECTION, STAGES = "ext/search/selection.pyx", "ext/search/stages.pyx"
@@ -237,8 +237,9 @@ MUTATIONS = [
         "tests/unit/test_bands.py",
     ),
     Mutation(
-        "selection: one row too many is reported", SELECTION,
-        "limit and n < most", "limit and n <= most", "tests/unit/test_bands.py",
+        "selection: one row too many is reported", READ_SEARCH,
+        "min(self.summary[r].n_reported, self.max_hits)", "min(self.summary[r].n_reported, self.max_hits + 1)",
+        "tests/unit/test_bands.py",
     ),
     # Local ends.
     Mutation(
@@ -501,8 +502,8 @@ MUTATIONS = [
         "total > 2 * total[:, ::-1]", "total >= total[:, ::-1]", "tests/unit/test_deamination.py",
     ),
     Mutation(
-        "search: a read with damage is settled as any other", HOST,
-        "EXTRA_STRATA * bool(context.library.damage)", "0", PLAIN_READS,
+        "search: a read with damage is settled as any other", READ_SEARCH,
+        "self.stages.margin if self.stay else 0", "0", PLAIN_READS,
     ),
     Mutation(
         "mapq: whole reads have one error more in their odds", MAPQ,

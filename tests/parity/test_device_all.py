@@ -18,13 +18,20 @@ def on_host(context):
     counts = Stats()
     with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
         backend = HostBackend(context, bands, counts)
-        return backend.trace_back(backend.search()), counts
+        return backend.wholes(backend.placed()[0]), counts
+
+
+def on_device(context, found, counts):
+    """Nothing is aligned on the host."""
+    backend = HostBackend(context, None, counts)
+    return backend.wholes(backend.placed(None, found)[0])
 
 
 def assert_all_places(search: DeviceSearch, context, least: int = 1) -> None:
     counts = Stats()
     found = search.search(context, counts)
-    mine = HostBackend(context, None, counts).trace_back(found)  # nothing is aligned on the host
+    assert found is not None
+    mine = on_device(context, found, counts)
     true, expected_counts = on_host(context)
     assert_same_rows(mine, true)
     assert len(true.hits) >= least
@@ -98,7 +105,8 @@ def test_batches_of_all_and_of_the_best_places_follow_each_other(search, index, 
         found = search.search(context, Stats())
         with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
             backend = HostBackend(context, bands, Stats())
-            assert_same_rows(backend.trace_back(found), backend.trace_back(backend.search()))
+            mine = backend.wholes(backend.placed(None, found)[0])
+        assert_same_rows(mine, on_host(context)[0])
 
 
 @pytest.mark.device

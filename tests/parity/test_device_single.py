@@ -5,9 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from device_searches import SPLIT, assert_same, context_of, with_adapters
+from device_searches import SPLIT, assert_same, context_of, placed, with_adapters
 
-from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError
 from gassst.gpu import arrays as device_arrays
 from gassst.gpu import device as opencl_device
@@ -16,7 +15,6 @@ from gassst.gpu import search as device
 from gassst.gpu.device import Engine
 from gassst.gpu.search import DeviceSearch
 from gassst.model.stats import Stats
-from gassst.search.host import HostBackend
 
 
 class TestDeviceSearch:
@@ -47,10 +45,9 @@ class TestDeviceSearch:
         assert_same(search, context)
         with search.on_device().slot() as slot:
             found = device.DeviceBackend(device.DeviceBatch.of(context), slot).searched()
-        with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
-            state, _ = HostBackend(context, bands, Stats()).best_places()
+        expected = placed(context, Stats())
         for name, column in zip(device_arrays.STATE, found.state, strict=True):
-            np.testing.assert_array_equal(column, getattr(state, name.lower()), err_msg=name)
+            np.testing.assert_array_equal(column, expected[name.lower()], err_msg=name)
 
     def test_an_index_that_is_uploaded_in_pieces_is_the_same(self, engine, index, small_reads, monkeypatch):
         monkeypatch.setattr(Engine, "shares_memory", False)

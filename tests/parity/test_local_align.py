@@ -17,55 +17,39 @@ from alignments import (
     planes_of,
 )
 from local_columns import Lines, Places, lines_at, perfect
-from rating import UNKEPT
+from rating import aligner_of, batch_of, found_of, packed_of, search_of
 
-from gassst._core import local_places as _local_places
 from gassst.bands.base import WIDTHS
 from gassst.bands.cpu import CpuExtender
-from gassst.local.align import Aligner, leaving_cost
+from gassst.local.align import leaving_cost
 from gassst.model.params import MapParams, Scoring
-from gassst.model.stats import Stats
-from gassst.pairing.error_rate import UNKNOWN_LIBRARY
-from gassst.search.arrays import Bands
-from gassst.search.host import HostBackend
 
 WIDE = 256
 COLUMNS = "score", "total", "reached", "strand_end", "diagonal"
 
 
-def make_aligner(handle, packed, reference, scoring, ends=None):
-    """An Aligner of one contig, or of those between the coordinates `ends`."""
+def make_context(packed, reference, scoring, ends=None):
+    """Of a batch on one contig, or on those between the coordinates `ends`."""
     ends = np.array(ends or [0, len(reference)], np.int64)
     contigs = SimpleNamespace(planes=planes_of(reference), starts=ends[:-1], lengths=np.diff(ends))
-    n = len(packed.lengths)
-    context = SimpleNamespace(
-        params=MapParams(scoring=scoring), lengths=packed.lengths, packed=packed, reference=contigs,
-        library=UNKNOWN_LIBRARY, plan=UNKEPT,
-        flip=np.zeros(n, np.uint8), digest=np.zeros(n, np.uint64),
-    )  # fmt: skip
-    return Aligner(HostBackend(context, handle, Stats()))
+    return batch_of(packed, reference=contigs, params=MapParams(mode="local", scoring=scoring))
+
+
+def make_aligner(handle, packed, reference, scoring, ends=None):
+    return aligner_of(make_context(packed, reference, scoring, ends), handle)
 
 
 def scored(aligner, case, width=WIDTHS[0]):
     """One place for each read of a case, looked for in bands of `width` diagonals and wider ones."""
     k = len(case.diagonal)
     widths = np.full(k, WIDE), np.full(k, width)
-    return Places.of(
-        aligner.compiled.score(case.read_strand, case.diagonal, case.band, *widths, beside=False)
-    )
-
-
-def perfect_scores(aligner):
-    """Of all reads."""
-    return perfect(aligner.context.params.scoring, aligner.context.lengths)
+    return Places.of(aligner.score(case.read_strand, case.diagonal, case.band, *widths, beside=False))
 
 
 def lines_in_bands(aligner, case, guess):
     """The alignments of what touches the diagonals, of places that are said to lose so much (`guess`)."""
-    k, total = (
-        len(case.diagonal),
-        perfect(aligner.context.params.scoring, aligner.context.lengths[case.read_strand >> 1]) - guess,
-    )
+    k, lengths = len(case.diagonal), np.array([len(case.reads[i]) for i in case.read_strand >> 1])
+    total = perfect(case.scoring, lengths) - guess
     ends = np.zeros(k, np.uint8), np.zeros(k, np.uint16)
     columns = case.band, np.full(k, WIDE), total, total, *ends, case.diagonal, np.ones(k, bool), case.diagonal
     return lines_at(aligner, Places(case.read_strand, *columns))
@@ -134,7 +118,7 @@ def test_what_touches_a_diagonal_is_aligned_as_in_a_wide_band(backend, case, wid
     aligner = make_aligner(handle, packed, case.reference, case.scoring)
     places = scored(aligner, case, width)
     guess = {16: 0, 64: leaving_cost(case.scoring, 32), 256: leaving_cost(case.scoring, 128)}[width]
-    lines, cigars = lines_in_bands(aligner, case, guess), aligner.compiled.cigars
+    lines, cigars = lines_in_bands(aligner, case, guess), aligner.cigars
     compared = 0
     for hit, line_total, total, truth, read, c in zip(
         lines.hits, lines.total, places.total, case.truth, case.reads, case.diagonal, strict=True
@@ -165,35 +149,28 @@ def test_what_loses_too_little_for_a_gap_needs_no_band(backend, case):
         read[at] = np.where(rng.random(len(at)) < 0.3, 4, (read[at] + 1) % 4)
     packed = pack(reads)
     handle = backend(planes_of(case.reference)).open_reads(packed)
-    aligner = make_aligner(handle, packed, case.reference, case.scoring)
+    context = make_context(packed, case.reference, case.scoring)
+    aligner, case = aligner_of(context, handle), SimpleNamespace(**{**vars(case), "reads": reads})
     k = len(reads)
     edits, diagonal = [], case.diagonal
     for read, at in zip(reads, diagonal, strict=True):
         edits.append(np.count_nonzero((read != case.reference[at : at + 100]) | (read > 3)))
-    start, words, reach = diagonal - 32, np.ones(k, np.uint8), np.zeros(k, np.uint16)
-    bands = Bands(
-        case.read_strand, start, np.full(k, 32, np.uint16), np.array(edits, np.uint16), words, reach
-    )
-    aligner.compiled.known(bands, np.arange(k), np.ones(k, np.uint8), False, 15)
-    lines, places = Lines.of(*aligner.compiled.lines()), Places.of(aligner.compiled.places)
-    cigars, with_bands = aligner.compiled.cigars, aligner.compiled.scored
+    start = diagonal - 32
+    search_of(context, aligner, found_of(case.read_strand, start, 32, edits))
+    lines, places = Lines.of(*aligner.lines()), Places.of(aligner.places)
+    cigars, with_bands = aligner.cigars, aligner.scored
     assert 0 < with_bands < k
     in_bands = Places.of(
-        aligner.compiled.score(
-            case.read_strand, diagonal, start, np.full(k, 64), np.full(k, WIDTHS[0]), beside=False
-        )
+        aligner.score(case.read_strand, diagonal, start, np.full(k, 64), np.full(k, WIDTHS[0]), beside=False)
     )
-    at_once = (
-        perfect(aligner.context.params.scoring, aligner.context.lengths) - in_bands.total
-        < aligner.compiled.breaking
-    )
+    at_once = perfect(case.scoring, packed.lengths) - in_bands.total < aligner.breaking
     at_once &= in_bands.diagonal == diagonal
     assert at_once.sum() > k / 10 and len(places.read) == k
     for name in COLUMNS:
         assert (getattr(places, name) == getattr(in_bands, name))[at_once].all()
-    assert 0 < aligner.compiled.traced < k and len(lines.read) == k
-    others = lines_in_bands(aligner, case, aligner.compiled.breaking)
-    their_cigars = aligner.compiled.cigars
+    assert 0 < aligner.traced < k and len(lines.read) == k
+    others = lines_in_bands(aligner, case, aligner.breaking)
+    their_cigars = aligner.cigars
     for name in ("total", "begin", "end", "first_diagonal", "last_diagonal"):
         assert (getattr(lines, name) == getattr(others, name))[at_once].all()
     for line, other in zip(lines.hits[at_once], others.hits[at_once], strict=True):
@@ -221,8 +198,8 @@ def test_alignments_end_where_their_contig_does(backend, case):
     aligner = make_aligner(
         handle, packed, case.reference, case.scoring, [0, *np.unique(cut), len(case.reference)]
     )
-    lines = lines_in_bands(aligner, case, aligner.compiled.breaking)
-    cigars = aligner.compiled.cigars
+    lines = lines_in_bands(aligner, case, aligner.breaking)
+    cigars = aligner.cigars
     for hit, begin, end in zip(lines.hits, lines.begin, lines.end, strict=True):
         read = oriented(case.reads, 2 * hit["read"])
         path = decode(cigars, hit["cigar_start"], hit["cigar_runs"])
@@ -237,48 +214,41 @@ def test_alignments_end_where_their_contig_does(backend, case):
     assert lost > k / 20
 
 
-def random_bands(rng):
-    """Bands of 40 reads, grouped by read, and one of each read that has any."""
-    counts = rng.integers(0, 60, 40)
-    start = np.concatenate([[0], np.cumsum(counts)])
-    read = np.repeat(np.arange(40), counts)
-    h = len(read)
-    bands = SimpleNamespace(
-        read_strand=(2 * read + rng.integers(0, 2, h) * (read % 3 > 0)).astype(np.uint32),
-        band_start=(1000 + 8 * rng.integers(0, 200 // (1 + 99 * (read % 2)))).astype(np.int64),
-        end=rng.integers(0, 4, h).astype(np.uint16),
-        edits=rng.integers(0, 5, h).astype(np.uint16),
-    )
-    chosen = np.where(counts > 0, start[:-1] + rng.integers(0, np.maximum(counts, 1)), -1)
-    return bands, start, chosen
-
-
 def test_known_places_are_the_best_of_each_diagonal():
+    """Which diagonals are looked at of 40 reads: those of the chosen place, and of others with hardly more errors."""
     rng = np.random.default_rng(1)
-    bands, start, chosen = random_bands(rng)
-    flip, worse = rng.integers(0, 2, 40).astype(np.uint8), 3
-    wanted = (rng.random(40) < 0.8) & (chosen >= 0)
-    reported, first = chosen[wanted], np.concatenate([[0], np.cumsum(wanted)])
-    found = SimpleNamespace(bands=bands, rows=reported, start=first)
-    rows, given = _local_places.known_places(found, worse, flip)
-    expected = []
-    for r in np.flatnonzero(wanted):
+    counts = rng.integers(0, 60, 40)
+    start, read = np.concatenate([[0], np.cumsum(counts)]), np.repeat(np.arange(40), counts)
+    h = len(read)
+    strand = 2 * read + rng.integers(0, 2, h) * (read % 3 > 0)
+    first = 1000 + 8 * rng.integers(0, 200 // (1 + 99 * (read % 2)))
+    end, edits = rng.integers(0, 4, h), rng.integers(0, 5, h)
+    looked_at = set()
 
-        def key(i, r=r):
-            strand = bands.read_strand[i] & 1
-            return i != chosen[r], bands.edits[i], strand ^ flip[r], bands.band_start[i]
+    def asked(strands, firsts, width, _):
+        looked_at.update(zip(strands.tolist(), (firsts + width // 2).tolist(), strict=True))
+        return np.zeros((3, len(strands)), np.uint16)
+
+    context = batch_of(packed_of([100] * 40), flip=rng.integers(0, 2, 40).astype(np.uint8))
+    aligner = aligner_of(context, SimpleNamespace(_local=asked))
+    assert aligner.worse == 4  # what a mate can make up for
+    edits += 2 * (rng.random(h) < 0.3)
+    search = search_of(context, aligner, found_of(strand, first, end, edits))
+    rows, _, _, _ = search.chosen
+    expected, most = set(), 0
+    for r in np.flatnonzero(counts):
+        chosen = start[r] + rows[start[r]]
+
+        def key(i, r=r, chosen=chosen):
+            return i != chosen, edits[i], strand[i] & 1 ^ context.flip[r], first[i]
 
         best = {}
         for i in sorted(range(start[r], start[r + 1]), key=key):
-            if bands.edits[i] > bands.edits[chosen[r]] + worse:
-                continue
-            best.setdefault((bands.read_strand[i], int(bands.band_start[i]) + int(bands.end[i])), i)
-        expected += list(best.values())[:32]
-    same = [bands.read_strand, bands.band_start, bands.edits]
-    assert [[c[i] for c in same] for i in rows] == [[c[i] for c in same] for i in expected]
-    read = bands.read_strand[rows] >> 1
-    assert (given == (rows == chosen[read])).all() and given.sum() == wanted.sum()
-    assert len(expected) < wanted.sum() * 32 and max(np.bincount(bands.read_strand[rows] >> 1)) == 32
+            if edits[i] <= edits[chosen] + 4:
+                best.setdefault((int(strand[i]), int(first[i]) + int(end[i])), i)
+        expected.update(list(best)[:32])
+        most = max(most, len(best))
+    assert looked_at == expected and most > 32
 
 
 def best_totals(equal, half, scoring):
@@ -344,9 +314,9 @@ def test_a_band_is_widened_where_an_alignment_leaves_it(scoring):
     aligner = make_aligner(handle, packed, genome, scoring)
     columns = (2 * np.arange(k)).astype(np.uint32), np.array(diagonal, np.int64)
     widths = np.full(k, 64), np.full(k, width)
-    places = Places.of(aligner.compiled.score(*columns, columns[1] - 32, *widths, beside=False))
+    places = Places.of(aligner.score(*columns, columns[1] - 32, *widths, beside=False))
     assert (places.total >= np.maximum(inside, outside)).all() and (outside > inside).sum() > 20
     lost = perfect(scoring, packed.lengths) - inside
     proved = lost < leaving_cost(scoring, width)
     assert proved.sum() > 20 and (places.total == inside)[proved].all()
-    assert k < aligner.compiled.scored <= 3 * k - 2 * proved.sum()
+    assert k < aligner.scored <= 3 * k - 2 * proved.sum()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import cache
 from math import ceil, comb, exp, lgamma
+from types import SimpleNamespace
 
 import brute_force as bf
 import numpy as np
@@ -17,7 +18,6 @@ from engines import engine
 
 import gassst
 from gassst._core.mapq import Cases, Rater
-from gassst.bands.cpu import CpuExtender
 from gassst.index.miss_model import dense_seeds
 from gassst.index.spectrum import DIFFERENCES, LENGTHS, Spectrum
 from gassst.model.layouts import NO_SCORE
@@ -26,6 +26,7 @@ from gassst.model.reference import Reference
 from gassst.model.stats import Stats
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate
 from gassst.reads.in_memory import batch_of_records
+from gassst.search.arrays import Seen
 from gassst.search.context import BatchContext
 from gassst.search.dense import DenseSeeds
 from gassst.search.host import HostBackend
@@ -77,8 +78,9 @@ def searched(request, index, reads):
     packed = batch_of_records([(str(i), read.decode(), None) for i, read in enumerate(reads)]).pack()
     context = BatchContext.of(index, mapper.parts, mapper.plan, mapper.cascade, mapper.params, packed)
     stats = Stats()
-    with CpuExtender(index.reference.planes).open_reads(packed) as bands:
-        return context, HostBackend(context, bands, stats).search(), stats
+    search, _ = HostBackend(context, None, stats).placed()
+    _, _, complete, planned, looked, _ = search.states
+    return context, SimpleNamespace(summary=search.chosen[1], seen=Seen(complete, looked, planned)), stats
 
 
 def words_in(genome):

@@ -16,11 +16,13 @@ from plain_search import HIGH, LOW, MARGIN, SEEDS, PlainPairs, fragment_of, geno
 import gassst
 from gassst._core.banded import instruction_sets
 from gassst._core.pair_stages import PairStages
+from gassst._core.read_search import ReadSearch
 from gassst.model.reference import Reference
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
 from gassst.reads.in_memory import batch_of_records
-from gassst.search.arrays import Anchors, ReadStates
+from gassst.search.arrays import Anchors
 from gassst.search.context import BatchContext, PairContext
+from gassst.search.host import MATES
 
 MOST_PLACES = 2
 STATE = ("best", "limit", "looked", "capped", "complete")
@@ -71,9 +73,18 @@ def insert_of(sizes):
     return insert
 
 
-def stages_of(mapper):
+def search_of(mapper):
     made_of = mapper.index, mapper.parts, mapper.cascade, mapper.plan
-    return PairStages(*made_of, MARGIN, instruction_sets()[0])
+    return ReadSearch(PairStages(*made_of, MARGIN, instruction_sets()[0]), None)
+
+
+def placed(search, context, pairs, *how):
+    """Its places, (read strand, first diagonal, end, errors) of each, and the columns of what is known of reads."""
+    search.place(context, pairs, None, *how, (MATES[0], MATES[1], MOST_PLACES, *MATES[3:]))
+    places, _ = search.found
+    names = ["best", "limit", "complete", "planned", "looked", "capped"]
+    states = dict(zip(names, (column.tolist() for column in search.states), strict=True))
+    return places[["read_strand", "first", "end", "edits"]].tolist(), states
 
 
 @pytest.fixture(scope="module", params=range(3))
@@ -115,14 +126,13 @@ def test_pairs_have_the_places_of_plain_python(world, orientations, given_up):
     rows = [[plain.anchors_of(r, stage) for stage in range(len(SEEDS))] for r in range(n)]
     given = Given(rows, rng.integers(0, 2, (n, len(SEEDS))), rng.random((n, len(SEEDS))) < 0.05)
     expected = plain.run(given)
-    stages = stages_of(mapper)
-    columns, _, states = stages.search_pairs(context, pairs, MOST_PLACES, given, 64, given_up, 0)
-    state = ReadStates(*states)
+    search = search_of(mapper)
+    found, states = placed(search, context, pairs, given, 64, given_up)
     assert given.asked == expected
     for name in STATE:
-        assert getattr(state, name).tolist() == getattr(plain, name), name
-    found = sorted(zip(*(columns[i].tolist() for i in range(4)), strict=True))
-    assert found == sorted(plain.found)
+        assert states[name] == getattr(plain, name), name
+    assert sorted(found) == sorted(plain.found)
+    stages = search.stages
     assert (stages.counts[2], stages.rescued) == (plain.scored, plain.rescued)
     assert plain.rescued > 50 and any(plain.unguided)
     assert 0 < len(expected[-1][1]) < len(expected[0][1]) and 10 < plain.is_open.count(False) < n - 10
@@ -143,18 +153,17 @@ def test_a_pair_is_searched_as_if_it_were_alone(options):
     mapper = engine(index, device="none", **options)
     fragments = [fragment_of(rng, genome, "fr") for _ in range(120)]
     insert = insert_of([("fr", LOW, HIGH)])
-    stages = stages_of(mapper)
+    of_pairs = search_of(mapper)
 
     def search(some, block):
         """What is found for each mate of each fragment: its places, and what is known of it."""
         context, pairs = searched(mapper, some, insert)
-        columns, _, states = stages.search_pairs(context, pairs, MOST_PLACES, None, block, 0.01, 0)
-        state = ReadStates(*states)
+        places, states = placed(of_pairs, context, pairs, None, block, 0.01)
         found = [[] for _ in range(context.n)]
-        for read_strand, *place in zip(*(columns[i].tolist() for i in range(4)), strict=True):
+        for read_strand, *place in places:
             found[read_strand >> 1].append((read_strand & 1, *place))
         reads = iter(range(context.n))
-        known = [getattr(state, name).tolist() for name in (*STATE, "planned")]
+        known = list(states.values())
         return [
             [(sorted(found[r]), *(column[r] for column in known)) for _, r in zip(mates, reads, strict=False)]
             for mates in some

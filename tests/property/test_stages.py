@@ -5,6 +5,7 @@ import dataclasses
 import brute_force as bf
 import numpy as np
 import pytest
+from device_searches import placed
 from engines import engine
 from plain_search import PlainReads, fragment_of, genome_of, text_of
 
@@ -14,9 +15,7 @@ from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_records
 from gassst.search import host
 from gassst.search.context import BatchContext
-from gassst.search.host import HostBackend
 
-STATE = ("best", "limit", "complete", "capped", "looked", "planned")
 COUNTS = ("occurrences", "candidates", "scored")
 
 
@@ -59,20 +58,20 @@ def test_reads_have_the_places_of_plain_python(options, step, damage):
         narrow=bool(mapper.cascade.names), further=2 * damage,
     )  # fmt: skip
     plain.run(None)
-    state, found = HostBackend(context, None, counts).best_places()
+    found = placed(context, counts)
     for name in ("best", "limit", "looked", "complete"):
-        assert getattr(state, name).tolist() == getattr(plain, name), name
-    bands = found.bands.read_strand, found.bands.band_start, found.bands.end, found.bands.edits
+        assert found[name].tolist() == getattr(plain, name), name
     # Worse ones are among them or not, by the order of bands.
+    bands = found["places"][["read_strand", "first", "end", "edits"]].tolist()
     got, expected = (
-        sorted(band for band in some if band[3] <= state.limit[band[0] >> 1])
-        for some in (zip(*(column.tolist() for column in bands), strict=True), plain.found)
+        sorted(band for band in some if band[3] <= found["limit"][band[0] >> 1])
+        for some in (bands, plain.found)
     )
     assert got == expected
     assert (counts.scored, counts.candidates) == (plain.scored, plain.candidates)
     for funnel in counts.funnel.stages.values():
         assert (funnel.entered, funnel.left) == (plain.candidates, plain.passed)
-    assert len(plain.found) > 60 and (state.looked > 1).sum() > 10
+    assert len(plain.found) > 60 and (found["looked"] > 1).sum() > 10
 
 
 @pytest.fixture(scope="module")
@@ -91,17 +90,13 @@ def mixed_reads(small_reads):
 def found_in_blocks(context, size, monkeypatch):
     monkeypatch.setattr(host, "BLOCK", size)
     counts = Stats()
-    state, found = HostBackend(context, None, counts).best_places()
-    return state, found, counts
+    return placed(context, counts), counts
 
 
 def assert_same(one, other):
-    (state, found, counts), (expected_state, expected, expected_counts) = one, other
-    for name in STATE:
-        np.testing.assert_array_equal(getattr(state, name), getattr(expected_state, name), err_msg=name)
-    for name, column in dataclasses.asdict(expected.bands).items():
-        np.testing.assert_array_equal(getattr(found.bands, name), column, err_msg=name)
-    np.testing.assert_array_equal(found.start, expected.start)
+    (found, counts), (expected, expected_counts) = one, other
+    for name, column in expected.items():
+        np.testing.assert_array_equal(found[name], column, err_msg=name)
     for name in COUNTS:
         assert getattr(counts, name) == getattr(expected_counts, name), name
     flow = [
@@ -130,6 +125,6 @@ def test_a_block_of_any_size_finds_the_same(small_genome, mixed_reads, options, 
     left_out = np.arange(len(index.reference.names)) == 1
     for some in (context, dataclasses.replace(context, left_out=left_out, whole_reads=False)):
         expected = found_in_blocks(some, context.n, monkeypatch)
-        assert len(expected[1].bands.edits) > 100
+        assert len(expected[0]["places"]) > 100
         for size in (1, 64):
             assert_same(found_in_blocks(some, size, monkeypatch), expected)

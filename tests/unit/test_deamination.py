@@ -1,22 +1,23 @@
 """Deaminated bases in the model of errors: what a library shows of them, and what that makes of places."""
 
+from collections import Counter
 from dataclasses import replace
 from math import log10
-from types import SimpleNamespace
 
 import brute_force as bf
 import numpy as np
 import pytest
+from rating import batch_of, found_of, rater, search_of
 
 import gassst
-from gassst._core.alignments import losses
+from gassst.index.miss_model import NO_SEEDS
+from gassst.model.params import MapParams
 from gassst.model.reference import Reference
 from gassst.model.stats import Stats
 from gassst.pairing.error_rate import ENOUGH_READS, ErrorRate, deamination
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.in_memory import batch_of_records
 from gassst.runs.run import MappingRun, MappingWork
-from gassst.search.arrays import Bands
 
 D, M = 25, 70
 COMPLEMENT = bytes.maketrans(b"ACGT", b"TGCA")
@@ -95,37 +96,50 @@ def misread(rng: np.random.Generator, place: bytes, share: float) -> bytes:
 
 
 @pytest.mark.parametrize("m", [40, 64, 65, 130])
-def test_losses_of_ungapped_places_base_by_base(m):
-    rng = np.random.default_rng(m)
-    genome = bf.random_bases(rng, 3000)
-    damage = chances(0.4, 0.25)
-    reference = Reference.from_sequences([("g", genome)])
-    texts, starts, strands = [], rng.integers(0, 3000 - m, 40), rng.integers(0, 2, 40)
-    for at, strand in zip(starts.tolist(), strands.tolist(), strict=True):
-        place = genome[at : at + m]
-        place = reverse(place) if strand else place
+def test_the_likeliest_of_several_ungapped_places_base_by_base(m):
+    """The first place of a read is one that loses least, on either strand, and the others weigh what they lose more. Of
+    equals the hash of the bases draws."""
+    rng, n, k = np.random.default_rng(m), 60, 5
+    damage, kinds = chances(0.4, 0.25), Counter()
+    library = ErrorRate(0.02, 100.0, damage)
+    genome, texts, lost, rows = bytearray(), [], [], []
+    for i in range(n):
+        place = bf.random_bases(rng, m)
         texts.append(misread(rng, place, 0.3))
-    reads = [(f"r{i}", text.decode()) for i, text in enumerate(texts)]
-    packed = batch_of_records(reads).pack(1000)
-    edits, want = [], []
-    for text, at, strand in zip(texts, starts.tolist(), strands.tolist(), strict=True):
-        place = genome[at : at + m]
-        place = reverse(place) if strand else place
-        edits.append(sum(a != b for a, b in zip(text, place, strict=True)))
-        want.append(expected_loss(text, place, damage))
-    position = reference.starts[0] + starts
-    read_strand = (2 * np.arange(40) + strands).astype(np.uint32)
-    zero = np.zeros(40, np.uint16)
-    bands = Bands(
-        read_strand, position.astype(np.int64), zero, np.array(edits, np.uint16), zero.astype(np.uint8), zero
-    )
-    context = SimpleNamespace(library=ErrorRate(0.02, 100.0, damage), reference=reference, packed=packed)
-    assert losses(bands, context).tolist() == want
-    # With a gap, which shows in more mismatches than errors, every error costs the whole.
-    fewer = np.maximum(bands.edits, 1) - 1
-    bands = Bands(read_strand, bands.band_start, zero, fewer.astype(np.uint16), bands.words, zero)
-    gapped = losses(bands, context)
-    assert all(lost == 30 * e for lost, e, n in zip(gapped.tolist(), fewer.tolist(), edits, strict=True) if n)
+        for strand in rng.integers(0, 2, k).tolist():
+            copy = bf.mutate(rng, place, 3, 0.0) if i % 2 else misread(rng, place, 0.1)
+            edits = sum(a != b for a, b in zip(texts[-1], copy, strict=True))
+            # With a gap, which shows in more mismatches than errors, every error costs the whole.
+            fewer = max(edits - int(rng.random() < 0.2), 0)
+            lost.append(expected_loss(texts[-1], copy, damage) if fewer == edits else 30 * fewer)
+            rows.append((2 * i + strand, len(genome), fewer))
+            genome += (reverse(copy) if strand else copy) + bf.random_bases(rng, 40)
+    reference = Reference.from_sequences([("g", bytes(genome))])
+    packed = batch_of_records([(f"r{i}", text.decode()) for i, text in enumerate(texts)]).pack(1000)
+    index = gassst.Index.build(reference)
+    strands, at, edits = (np.array(column) for column in zip(*rows, strict=True))
+    at += int(reference.starts[0])
+    some = rater([NO_SEEDS], library.table)
+    first = [set() for _ in range(n)]
+    for digest in range(12):
+        context = batch_of(
+            packed, library=library, reference=reference, rater=some, digest=np.full(n, digest, np.uint64),
+            params=MapParams(mode="global", max_hits=1 + digest % 2),
+        )  # fmt: skip
+        search = search_of(context, None, found_of(strands, at, edits=edits), margin=100, index=index)
+        chosen, summary, rated, _ = search.chosen
+        assert (summary["n_reported"] == 1 + digest % 2).all()
+        for i in range(n):
+            own = lost[k * i : k * i + k]
+            first[i].add(int(chosen[k * i]))
+            odds = library.odds([np.ceil(min(own) / library.average_cost)], [m])[0]
+            others = sum(odds ** ((each - min(own)) / library.average_cost) for each in own) - 1
+            assert rated["known"][i] == pytest.approx(others, rel=1e-6, abs=1e-12)
+    for i in range(n):
+        own = lost[k * i : k * i + k]
+        assert first[i] <= {j for j, each in enumerate(own) if each == min(own)}
+        kinds[len(first[i])] += 1
+    assert kinds[1] > 10 and sum(kinds.values()) > kinds[1]
 
 
 @pytest.fixture(scope="module")

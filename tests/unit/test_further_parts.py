@@ -5,16 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 from alignments import pack, planes_of, reverse_complement
 from local_columns import Lines, Places, lines_at
-from rating import UNKEPT, alike, rater, seen_of, summaries
+from rating import aligner_of, batch_of, search_of
 
 from gassst.bands.cpu import CpuExtender
-from gassst.index.miss_model import NO_SEEDS
-from gassst.local.align import Aligner
-from gassst.model.layouts import RATING
-from gassst.model.params import MapParams
 from gassst.model.sam_flags import SUPPLEMENTARY
-from gassst.model.stats import Stats
-from gassst.search.host import HostBackend
 
 LEAST, READS = 30, 240
 
@@ -73,30 +67,22 @@ def test_parts_are_what_better_ones_leave_over():
     contigs = SimpleNamespace(
         planes=planes_of(genome), starts=np.zeros(1, np.int64), lengths=np.array([len(genome)])
     )
-    context = SimpleNamespace(
-        packed=packed, lengths=packed.lengths, reference=contigs, params=MapParams(mode="local"), n=READS,
-        flip=np.zeros(READS, np.uint8), digest=np.zeros(READS, np.uint64), rater=rater([NO_SEEDS], alike(0.01)),
-        plan=UNKEPT,
-    )  # fmt: skip
-    handle = CpuExtender(contigs.planes).open_reads(packed)
-    aligner = Aligner(HostBackend(context, handle, Stats()))
+    context = batch_of(packed, reference=contigs)
+    aligner = aligner_of(context, CpuExtender(contigs.planes).open_reads(packed))
+    search = search_of(context, aligner)
     columns = [(2 * i + strand, at) for i, (_, placed) in enumerate(made) for strand, at in placed]
     strands, diagonals = (np.array(column) for column in zip(*columns, strict=True))
     width = np.full(len(strands), 16)
     scored = strands.astype(np.uint32), diagonals, diagonals - 8, width, width
-    places = Places.of(aligner.compiled.score(*scored))
+    places = Places.of(aligner.score(*scored))
     order = np.lexsort((-places.total, places.read))
     first = order[np.diff(places.read[order].astype(int), prepend=-1) > 0]
     primary = lines_at(aligner, places.take(first))
     far = rng.random(READS) < 0.9
-    aligner.compiled.know(places.rows, primary.hits, primary.rows, far.view(np.uint8))
-    found = SimpleNamespace(
-        rated=np.zeros(READS, RATING), summary=summaries(np.zeros(READS)), proper=np.zeros(READS, bool),
-        seen=seen_of([0] * READS),
-    )  # fmt: skip
-    aligner.compiled.report(found, np.empty(0, np.uint32), None, (16, 5), True)
-    hits, table = aligner.compiled.rows()
-    cigars, parts = aligner.compiled.cigars, hits[hits["flag"] & SUPPLEMENTARY > 0]
+    aligner.know(places.rows, primary.hits, primary.rows, far.view(np.uint8))
+    search.report(np.empty(0, np.uint32), None, (16, 5), True)
+    hits, table = aligner.rows()
+    cigars, parts = aligner.cigars, hits[hits["flag"] & SUPPLEMENTARY > 0]
     assert parts["part"].tolist() == list(range(1, len(parts) + 1)) and len(table) == READS + len(parts)
 
     def stretch(hit):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
+from rating import batch_of, found_of, packed_of, search_of
 
-from gassst._core.selection import select_all
-from gassst.search.arrays import Bands, Grouped
+from gassst.model.params import MapParams
 
 # Around each number of keys from which on another way of sorting is taken, and around powers of two.
 NUMBERS = (1, 2, 15, 16, 17, 33, 64, 65, 95, 96, 97, 400, 1024, 2047, 2048, 2049, 5000)
@@ -49,12 +47,7 @@ def test_sorted_as_numpy_sorts(kind, n):
     bucket = kind(rng, n).astype(np.int64)
     read_strand = rng.integers(0, 2, n, np.uint32) if n % 3 else np.zeros(n, np.uint32)
     edits = (np.arange(n) > 0).astype(np.uint16)  # the first row is the primary
-    nothing = np.zeros(n, np.uint16)
-    found = Grouped(
-        Bands(read_strand, bucket, nothing, edits, nothing.astype(np.uint8), nothing), np.array([0, n])
-    )
-    context = SimpleNamespace(flip=np.zeros(1, np.uint8), digest=np.zeros(1, np.uint64))
-    rows, start, _ = select_all(found, context, False, 1)
+    context = batch_of(packed_of([100]), params=MapParams(mode="global", all_hits=True))
+    search = search_of(context, None, found_of(read_strand, bucket, edits=edits))
     order = np.lexsort((np.arange(n), read_strand, bucket))
-    assert start.tolist() == [0, n]
-    assert rows.tolist() == [0, *order[order > 0]]
+    assert search.chosen[0].tolist() == [0, *order[order > 0]]

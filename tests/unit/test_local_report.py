@@ -8,7 +8,7 @@ from local_columns import Lines, Places
 from rating import alike, lines_of, packed_of, rater, report_of
 
 from gassst.index.miss_model import NO_SEEDS
-from gassst.model.layouts import NO_SCORE, NO_SUBOPTIMAL, RATING
+from gassst.model.layouts import NO_SCORE, NO_SUBOPTIMAL
 from gassst.model.params import MapParams, Scoring
 from gassst.model.sam_flags import SECONDARY, SUPPLEMENTARY, UNMAPPED
 
@@ -51,10 +51,8 @@ class World:
         self.places = random_places(rng, n)
         scoring = Scoring(match=MATCH, mismatch=3, min_score=20)
         self.params = MapParams(mode="local", max_hits=most, scoring=scoring, **options)
-        rated = np.zeros(READS, RATING)
-        rated["mapq"] = rng.integers(0, 61, READS)
         given = rater([NO_SEEDS], alike(0.01)), packed_of([LENGTH] * READS), self.primary, self.places
-        self.report = report_of(*given, self.parts, params=self.params, rated=rated)
+        self.report = report_of(*given, self.parts, params=self.params)
         self.rng = rng
         # Line by line: those of a read one behind the other.
         lines = [(self.primary, i, 0) for i in range(len(reads))]

@@ -9,14 +9,27 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from local_columns import Places
-from rating import aligner_of, lines_of, packed_of, report_of, rivals_of, summaries
+from rating import (
+    alike,
+    batch_of,
+    found_of,
+    lines_of,
+    own_places,
+    packed_of,
+    rater,
+    report_of,
+    rivals_of,
+    search_of,
+)
 
+from gassst.index.miss_model import NO_SEEDS
 from gassst.index.spectrum import Spectrum
-from gassst.model.layouts import NO_SCORE, READ_SUMMARY
 from gassst.model.params import MapParams
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY
+from gassst.pairing.insert_size import InsertModel
 from gassst.search.arrays import Seen
 from gassst.search.context import long_enough
+from gassst.search.host import MATES
 from gassst.search.plan import SearchPlan
 
 M, WINDOW = 100, 600  # bases of a mate, and diagonals on which it may lie beside the other
@@ -30,37 +43,47 @@ def plan_of(lengths, n_bases=10**7):
 
 
 def test_a_pair_is_decided_where_both_mates_are():
+    """It keeps the quality that it has as a pair of whole reads; another read is rated by its line."""
     rng, n = np.random.default_rng(3), 4000
-    summary = np.zeros(n, READ_SUMMARY)
-    summary["best"], summary["n_best"] = rng.choice([0, 2], n), rng.choice([1, 1, 1, 2], n)
-    summary["second"] = np.where(rng.random(n) < 0.7, NO_SCORE, summary["best"] + rng.integers(1, 5, n))
+    best, n_best = rng.choice([0, 2], n), rng.choice([1, 1, 1, 2], n)
+    further = np.where(rng.random(n) < 0.7, 0, rng.integers(1, 5, n))
+    near, r = np.repeat(rng.random(n // 2) < 0.8, 2), np.arange(n)
+    # The first place, by which mates lie beside each other; another one as good, and one with more errors.
+    first = np.where(near, 500, 500 + 50_000 * (r & 1)) + 100 * (r & 1)
+    table = [(2 * r + (r & 1), first, best, r >= 0), (2 * r, 200_000 + 9000 * (r & 1), best, n_best > 1)]
+    table.append((2 * r, 300_000 + 9000 * (r & 1), best + further, further > 0))
+    strand, at, edits, there = (np.stack(column, axis=1).ravel() for column in zip(*table, strict=True))
+    found = found_of(strand[there], at[there], edits=edits[there])
     aligned = np.sort(rng.choice(n, 9 * n // 10, replace=False))
     score, given = rng.choice([100, 12], aligned.size, p=[0.9, 0.1]), rng.random(aligned.size) < 0.9
     whole = np.zeros(aligned.size, np.int64), np.full(aligned.size, M)
-    primary, far = lines_of(aligned, *whole, score, given), rng.random(n) < 0.1
-    proper = np.repeat(rng.random(n // 2) < 0.8, 2)
-    found = SimpleNamespace(summary=summary, proper=proper)
-    aligner = aligner_of(packed_of([M] * n))
-    aligner.know(Places.none().rows, primary.hits, primary.rows, far.view(np.uint8))
-    pairs = SimpleNamespace(mate=np.tile([1, 2], n // 2).astype(np.uint8))
-    decided = aligner.decided(found, pairs, 2)
+    primary, far = lines_of(aligned, *whole, score, given, cigar_runs=2), rng.random(n) < 0.1
+    insert = InsertModel("fr", 200.0, 10.0, 150, 250)
+    pairs = SimpleNamespace(mate=np.tile([1, 2], n // 2).astype(np.uint8), insert=insert, window_bases=WINDOW)
+    packed, some = packed_of([M] * n), rater([NO_SEEDS], alike(0.01), n_bases=1e9)
+    context = batch_of(packed, rater=some)
+    _, summary, before, proper = search_of(context, found=found, pairs=pairs).chosen
+    mates = (*MATES[:-1], False)  # they are not placed together
+    given_to = {"far": far, "found": found, "pairs": pairs, "mates": mates, "params": context.params}
+    rated = report_of(some, packed, primary, **given_to).ratings
 
     line = {int(read): row for row, read in enumerate(aligned)}
 
     def stays(read):
-        one, row = summary[read], line.get(read)
+        row = line.get(read)
         if row is None or not given[row] or score[row] < 13 or far[read]:
             return False
-        further = int(one["second"]) - int(one["best"]) if one["second"] != NO_SCORE else None
-        near = one["n_best"] > 1 or (further is not None and further <= 2)
-        return not near or one["best"] == 0
+        return best[read] == 0 or (n_best[read] == 1 and not 0 < further[read] <= 2)
 
-    one_alone = 0
+    assert (proper == near).mean() > 0.99 and (summary["n_best"] == n_best).all()
+    one_alone = decided = 0
     for read in range(n):
         mates = proper[read], stays(read), stays(read ^ 1)
-        assert decided[read] == all(mates), read
+        if read in line and score[line[read]] > 12:
+            assert (rated[read] == before[read]) == all(mates), read
         one_alone += mates == (True, True, False)
-    assert one_alone > 100 and decided.sum() > 100
+        decided += all(mates)
+    assert one_alone > 100 and decided > 100
 
 
 def quality_of(others):
@@ -81,15 +104,22 @@ def test_a_mate_is_as_doubtful_as_what_chance_may_have_put_beside_it():
     aligned = np.where(rng.random(n) < 0.3, M, rng.integers(12, 26, n))
     near, plan = rng.random(n) < 0.5, plan_of([M])
     lines = lines_of(read, np.zeros(n, np.int64), aligned, aligned - 5 * errors, np.ones(n, bool))
-    known = np.repeat(rng.choice([0.0, 1e-3], n // 2), 2)
+    # Mates of one strand lie 150 diagonals apart. Those that are near have another place on the other one.
+    lines.rows["first_diagonal"] = lines.rows["last_diagonal"] = 5000 + 150 * (read & 1)
     seen = Seen(*(np.full(n, k, kind) for k, kind in ((3, np.uint16), (1, np.uint8), (3, np.uint16))))
-    places = rivals_of(lines, near.astype(int), lines.total - 5)
-    of_pairs = {"joined": read, "wrong": known, "window_bases": WINDOW, "summary": summaries(errors)}
+    places = np.concatenate(
+        [own_places(lines).rows, rivals_of(lines, near.astype(int), lines.total - 5).rows]
+    )
+    places = Places.of(places[np.argsort(places["read_strand"], kind="stable")])
+    insert = InsertModel("ff", 250.0, 10.0, 200, 300)
+    pairs = SimpleNamespace(mate=np.tile([1, 2], n // 2).astype(np.uint8), insert=insert, window_bases=WINDOW)
     rater = plan.rater(UNKNOWN_LIBRARY)
-    rated = report_of(rater, packed_of([M] * n), lines, places, seen=seen, **of_pairs).ratings
+    rated = report_of(rater, packed_of([M] * n), lines, places, seen=seen, pairs=pairs).ratings
+    known = rated["known"]
     chance = [chance_of(int(m), int(e), M - int(m)) for m, e in zip(aligned, errors, strict=True)]
     for i in range(n):
         assert rated["mapq"][i] == quality_of(known[i] + chance[i] + near[i] * chance[i ^ 1]), i
+        assert rated["chance"][i] == pytest.approx(chance[i] + near[i] * chance[i ^ 1])
     assert (near & (np.array(chance)[read ^ 1] > 1e-3) & (aligned == M)).sum() > 5
 
 

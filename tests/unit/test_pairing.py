@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import defaultdict
 from types import SimpleNamespace
@@ -10,13 +9,14 @@ from types import SimpleNamespace
 import brute_force as bf
 import numpy as np
 import pytest
+from rating import batch_of, found_of, packed_of, rater, search_of
 
-from gassst._core import pair_scoring as _pair_scoring
 from gassst._core.local_aligner import BandsInWindows
 from gassst._core.mapq import Odds
-from gassst.model.layouts import READ_SUMMARY
+from gassst.index.miss_model import NO_SEEDS
 from gassst.model.params import MapParams
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
+from gassst.search.host import MATES
 
 CASES = [(orientation, seed) for orientation in ORIENTATIONS for seed in range(4)]
 
@@ -203,32 +203,32 @@ LIBRARY = 0.02, 100.0
 
 
 def choose(sides, lengths, mate, digest, flip, insert, unpaired, each=18.0, library=LIBRARY):
-    rows = [(r << 1 | p[0], p[1] + lengths[r], p[2]) for r, side in enumerate(sides) for p in side]
+    """Which place of each read leads, whether a concordant pair decided it, and RATING[n]; where the places begin."""
+    rows = [(2 * r + p[0], p[1], p[2]) for r, side in enumerate(sides) for p in side]
     start = np.concatenate([[0], np.cumsum([len(side) for side in sides])]).astype(np.int64)
-    # Among the bands that were found those of a read are in any order.
-    order = np.random.default_rng(len(rows)).permutation(len(rows))
-    strand, ends, edits = (column[order] for column in flat(rows, np.uint32, np.int64, np.uint16))
-    end = np.arange(len(rows), dtype=np.uint16)
-    band_start = ends - end - np.array(lengths)[strand >> 1]
-    bands = SimpleNamespace(read_strand=strand, edits=edits, band_start=band_start.astype(np.int64), end=end)
-    found = SimpleNamespace(bands=bands)
-    rows, summary = np.argsort(order), np.zeros(len(sides), READ_SUMMARY)
-    selected = SimpleNamespace(rows=rows, start=start, summary=summary)
-    of_reads = flat(
-        [*zip(lengths, flip, digest, mate, strict=True)], np.uint32, np.uint8, np.uint64, np.uint8
-    )
-    names = SimpleNamespace(table=Odds(*library, 0.5, 1.0, 1e-300))
-    context = SimpleNamespace(lengths=of_reads[0], flip=of_reads[1], digest=of_reads[2], library=names)
+    strand, first, edits = flat(rows, np.uint32, np.int64, np.uint16)
+    of_reads = flat([*zip(flip, digest, mate, strict=True)], np.uint8, np.uint64, np.uint8)
+    odds = Odds(*library, 0.5, 1.0, 1e-300)
+    context = batch_of(
+        packed_of(lengths), flip=of_reads[0], digest=of_reads[1], rater=rater([NO_SEEDS], odds),
+        params=MapParams(mode="global", max_hits=100),
+    )  # fmt: skip
     borders = np.array([-10_000, BORDER, 1 << 40], np.int64)
-    pairs = SimpleNamespace(mate=of_reads[3], insert=insert, borders=borders)
-    limits = 0xFFFF, 0xFFFFFFFF
-    led, led_start, *choice = _pair_scoring.choose_pairs(
-        found, selected, context, pairs, unpaired, each, *limits
+    pairs = SimpleNamespace(mate=of_reads[2], insert=insert, borders=borders, unpaired_phred=unpaired)
+    found = found_of(strand, first, edits=edits)
+    search = search_of(context, None, found, pairs, margin=20, mates=(each, *MATES[1:]))
+    rows, summary, rated, proper = search.chosen
+    assert summary["n_reported"].tolist() == np.diff(start).tolist()
+    primary = [start[r] + rows[start[r]] if start[r] < start[r + 1] else -1 for r in range(len(sides))]
+    return (np.array(primary), proper, rated), start
+
+
+def drawn(side, length, flip, digest):
+    """The place that a read has for itself: of the best ones in their order one that its hash draws."""
+    equal = sorted(
+        (p[0] ^ flip, p[1] + length, i) for i, p in enumerate(side) if p[2] == min(q[2] for q in side)
     )
-    place = dict(zip(rows.tolist(), range(len(rows)), strict=True))
-    primary = [place[led[i]] if i < j else -1 for i, j in itertools.pairwise(led_start)]
-    assert summary["n_reported"].tolist() == np.diff(led_start).tolist() == np.diff(start).tolist()
-    return (np.array(primary), *choice), start
+    return equal[digest % len(equal)][2]
 
 
 @pytest.mark.parametrize("orientation, seed", CASES)
@@ -246,20 +246,22 @@ def test_choice_and_doubt_by_looking_at_every_pair_of_places(orientation, seed):
         )
         digest = [int(x) for x in rng.integers(0, 1 << 63, 2)]
         each = float(rng.choice([18.0, 3.6]))  # of an error, of a point of score
-        (primary, proper, wrong, decided), start = choose(
-            sides, lengths, (1, 2), digest, rng.integers(0, 2, 2), insert, unpaired, each, library
+        flip = rng.integers(0, 2, 2).tolist()
+        (primary, proper, rated), start = choose(
+            sides, lengths, (1, 2), digest, flip, insert, unpaired, each, library
         )
+        wrong = rated["known"]
         odds = [odds_of(min(p[2] for p in side), m, library) for side, m in zip(sides, lengths, strict=True)]
         table = weigh(orientation, insert, sides, lengths, odds, unpaired, each)
         best = [min(p[2] for p in side) for side in sides]
         alone = each * sum(best) + unpaired
         least = min([alone, *(cost for cost, _, fits in table.values() if fits)])
         i, j = int(primary[0] - start[0]), int(primary[1] - start[1])
-        assert decided.tolist() == [1, 1]
         assert proper[0] == proper[1]
         assert proper[0] == table[i, j][2]
         if not proper[0] or table[i, j][0] > least + 0.02:
-            assert (i, j) == (0, 0)  # each mate keeps its own primary
+            own = [drawn(*of_read) for of_read in zip(sides, lengths, flip, digest, strict=True)]
+            assert [i, j] == own  # each mate keeps its own primary
             assert least >= alone - 0.02
         total = sum(weight for _, weight, _ in table.values())
         with_i = sum(weight for (a, _), (_, weight, _) in table.items() if a == i)
@@ -280,13 +282,13 @@ def test_equal_pairs_are_drawn_and_doubted():
     ]
     drawn = set()
     for digest in range(30):
-        (primary, proper, wrong, _), _ = choose(
+        (primary, proper, rated), _ = choose(
             sides, (100, 100), (1, 2), (digest * 7919, digest), (0, 0), insert, 60.0
         )
         a, b = sides[0][primary[0]], sides[1][primary[1] - 3]
         assert b[1] - a[1] == 200
         assert proper.all()
-        assert wrong.tolist() == pytest.approx([2, 2], rel=1e-3)
+        assert rated["known"].tolist() == pytest.approx([2, 2], rel=1e-3)
         drawn.add(a[1])
     assert drawn == {1000, 5000, 9000}
 
@@ -303,11 +305,8 @@ def test_equal_pairs_are_drawn_and_doubted():
 )
 def test_proper_is_within_the_window_and_on_the_right_strands(last, expected):
     insert = InsertModel.given("fr", 300, 30)  # 180..420
-    (_, proper, _, decided), _ = choose(
-        [[(False, 5000, 0)], [last]], (100, 100), (1, 2), (5, 6), (0, 0), insert, 60.0
-    )
+    (_, proper, _), _ = choose([[(False, 5000, 0)], [last]], (100, 100), (1, 2), (5, 6), (0, 0), insert, 60.0)
     assert proper.tolist() == [expected] * 2
-    assert decided.all()
 
 
 def test_proper_is_within_the_window_even_where_chance_explains_the_length_better():
@@ -315,7 +314,7 @@ def test_proper_is_within_the_window_even_where_chance_explains_the_length_bette
     insert = InsertModel.given("fr", 300, 30)
     for unpaired in (60.0, 25.0):
         for last, expected in (((True, 5318, 0), 1), ((True, 5322, 0), 0)):
-            (_, proper, _, _), _ = choose(
+            (_, proper, _), _ = choose(
                 [[(False, 5000, 0)], [last]], (100, 100), (1, 2), (5, 6), (0, 0), insert,
                 unpaired,
             )  # fmt: skip
@@ -325,13 +324,10 @@ def test_proper_is_within_the_window_even_where_chance_explains_the_length_bette
 def test_a_mate_without_a_place_and_a_single_read_are_not_decided():
     insert = InsertModel.given("fr", 300, 30)
     sides = [[(False, 5000, 0)], [], [(True, 7000, 2), (True, 9000, 2)], [], []]
-    (primary, proper, wrong, decided), _ = choose(
-        sides, (100,) * 5, (1, 2, 0, 1, 2), range(5), (0,) * 5, insert, 60.0
-    )
+    (primary, proper, rated), _ = choose(sides, (100,) * 5, (1, 2, 0, 1, 2), range(5), (0,) * 5, insert, 60.0)
     assert primary.tolist() == [0, -1, 1, -1, -1]
     assert not proper.any()
-    assert not decided.any()
-    assert not wrong.any()
+    assert rated["known"].tolist() == [0, 0, 1, 0, 0]  # by its own places
 
 
 @pytest.mark.parametrize("top", [(1 << 32) - 5000, (1 << 32) - 100, (1 << 35) + 9])
@@ -339,9 +335,9 @@ def test_choice_beyond_two_billion(top):
     """Coordinates use more than 32 bits."""
     insert = InsertModel.given("fr", 300, 30)
     sides = [[(False, 300, 0), (False, top, 1)], [(True, top + 200, 1), (True, 100_000, 0)]]
-    (primary, proper, _, _), _ = choose(sides, (100, 100), (1, 2), (5, 6), (0, 0), insert, 60.0)
+    (primary, proper, _), _ = choose(sides, (100, 100), (1, 2), (5, 6), (0, 0), insert, 60.0)
     assert (primary.tolist(), proper.tolist()) == ([1, 2], [1, 1])
     middle = 1 << 31
     sides = [[(False, middle - 1000, 0)], [(True, middle + 5000, 0), (True, middle - 800, 0)]]
-    (primary, proper, _, _), _ = choose(sides, (100, 100), (1, 2), (5, 6), (0, 0), insert, 60.0)
+    (primary, proper, _), _ = choose(sides, (100, 100), (1, 2), (5, 6), (0, 0), insert, 60.0)
     assert (primary.tolist(), proper.tolist()) == ([0, 2], [1, 1])

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from rating import alike, lines_of, rater, report_of
+from rating import NO_SEEDS, alike, found_of, lines_of, rater, report_of
 
 import gassst
 from gassst._core.mapq import qualities
-from gassst.model.layouts import NO_SCORE, RATING
+from gassst.model.layouts import NO_SCORE
 from gassst.model.params import MapParams, Scoring
 from gassst.model.reference import Reference
 from gassst.reads.in_memory import batch_of_records
@@ -45,14 +45,16 @@ SCORING = Scoring(match=6, mismatch=2, min_score=0)
 def capped(packed, diagonal, begin, end, loss, reference, quality=60):
     """Qualities of forward alignments that nothing but the copies beside them lowers from `quality`."""
     n = len(packed.lengths)
-    rated = np.zeros(n, RATING)
-    rated["mapq"] = quality
+    # As whole reads they have one place, or five others with three errors more.
+    others = 0 if quality == 60 else 5
+    strand, other = np.divmod(np.arange(n * (1 + others)), 1 + others)
+    found = found_of(2 * strand, 1000 * other, edits=3 * (other > 0))
     score = SCORING.match * (end - begin) - np.asarray(loss) * (SCORING.match + SCORING.mismatch)
     lines = lines_of(np.arange(n), begin, end, score)
     lines.rows["first_diagonal"] = lines.rows["last_diagonal"] = diagonal
     params = MapParams(mode="local", scoring=SCORING)
-    some = rater([], alike(ODDS))
-    report = report_of(some, packed, lines, rated=rated, params=params, reference=reference)
+    some = rater([NO_SEEDS], alike(ODDS))
+    report = report_of(some, packed, lines, found=found, margin=3, params=params, reference=reference)
     return report.rows()[0]["mapq"].tolist()
 
 

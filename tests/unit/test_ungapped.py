@@ -6,15 +6,10 @@ import numpy as np
 import pytest
 from alignments import SCORINGS, local_textbook, make_reference, pack, planes_of
 from local_columns import Places, lines_at, perfect
-from rating import UNKEPT
+from rating import aligner_of, batch_of, found_of, search_of
 
 from gassst.bands.cpu import CpuExtender
-from gassst.local.align import Aligner
 from gassst.model.params import MapParams
-from gassst.model.stats import Stats
-from gassst.pairing.error_rate import UNKNOWN_LIBRARY
-from gassst.search.arrays import Bands
-from gassst.search.host import HostBackend
 
 LENGTH, WIDTH = 60, 34  # diagonals on either side: 17, one more than what is claimed
 MASKED = 4
@@ -51,27 +46,17 @@ def read_near(rng, reference, at):
     return read
 
 
-def bands_of(reference, reads, at, scoring):
-    """Each read at one known place, its forward strand on the diagonal `at`, with as many errors as mismatches."""
-    packed, k = pack(reads), len(reads)
-    unequal = [
-        (read != reference[a : a + LENGTH]) | (read == MASKED) for read, a in zip(reads, at, strict=True)
-    ]
-    edits = np.array([u.sum() for u in unequal], np.uint16)
-    first = at - 30
-    bands = Bands(
-        (2 * np.arange(k)).astype(np.uint32), first, np.full(k, 30, np.uint16), edits, np.ones(k, np.uint8),
-        np.zeros(k, np.uint16),
-    )  # fmt: skip
-    contig = np.zeros(1, np.int64), np.array([len(reference)])
-    contigs = SimpleNamespace(planes=planes_of(reference), starts=contig[0], lengths=contig[1])
-    context = SimpleNamespace(
-        lengths=packed.lengths, packed=packed, reference=contigs, params=MapParams(scoring=scoring),
-        library=UNKNOWN_LIBRARY, plan=UNKEPT,
-        flip=np.zeros(k, np.uint8), digest=np.zeros(k, np.uint64),
-    )  # fmt: skip
-    handle = CpuExtender(contigs.planes).open_reads(packed)
-    return bands, Aligner(HostBackend(context, handle, Stats()))
+def known_by(case, some):
+    """An aligner that knows `some` (bool[k]) of the reads, each at one place: on the diagonal `at`, with as many
+    errors as mismatches."""
+    reads = [read for read, is_one in zip(case.reads, some, strict=True) if is_one]
+    packed, ends = pack(reads), np.array([len(case.reference)])
+    contigs = SimpleNamespace(planes=planes_of(case.reference), starts=np.zeros(1, np.int64), lengths=ends)
+    context = batch_of(packed, reference=contigs, params=MapParams(mode="local", scoring=case.scoring))
+    aligner = aligner_of(context, CpuExtender(contigs.planes).open_reads(packed))
+    found = found_of(2 * np.arange(len(reads)), case.at[some] - 30, 30, case.edits[some])
+    search_of(context, aligner, found)
+    return aligner
 
 
 def textbook(reference, reads, at, scoring):
@@ -87,18 +72,21 @@ def case(request):
     reference = repetitive(rng, 64 * 94)
     at = rng.integers(100, len(reference) - 300, 400)
     reads = [read_near(rng, reference, int(a)) for a in at]
+    unequal = [(r != reference[a : a + LENGTH]) | (r == MASKED) for r, a in zip(reads, at, strict=True)]
     return SimpleNamespace(
         scoring=scoring,
         reference=reference,
         reads=reads,
         at=at,
+        edits=np.array([u.sum() for u in unequal]),
         truth=textbook(reference, reads, at, scoring),
     )
 
 
 def test_whole_reads_are_told_from_their_score(case):
-    bands, aligner = bands_of(case.reference, case.reads, case.at, case.scoring)
     k = len(case.reads)
+    aligner = known_by(case, np.ones(k, bool))
+    before = aligner.traced
     unequal = [(r != case.reference[a : a + LENGTH]) for r, a in zip(case.reads, case.at, strict=True)]
     masked = [
         (r == MASKED) | (case.reference[a : a + LENGTH] == MASKED)
@@ -113,32 +101,30 @@ def test_whole_reads_are_told_from_their_score(case):
     total = (np.array(score) + 2 * scoring.clip).astype(np.int32)
     off = rng.integers(0, 3, k).astype(np.int32)
     reached = rng.integers(2, 4, k).astype(np.uint8)
-    strands = bands.read_strand
+    strands = 2 * np.arange(k)
     columns = strands, strands, np.full(k, 64), total, total + off, reached, np.full(k, LENGTH, np.uint16)
     at = case.at
     places = Places(*columns, at, np.ones(k, bool), at)
     whole = (off == 0) & (reached == 3)
-    plain = perfect(scoring, np.full(k, LENGTH)) - places.total < aligner.compiled.breaking
+    plain = perfect(scoring, np.full(k, LENGTH)) - places.total < aligner.breaking
     lines = lines_at(aligner, places.take(whole | plain))
-    assert aligner.compiled.traced == 0 and (lines.hits["cigar_runs"] == 1).all()
+    assert aligner.traced == before and (lines.hits["cigar_runs"] == 1).all()
     assert (whole & ~plain).sum() > 20
     for row in np.flatnonzero(~whole & ~plain)[:50]:
-        before = aligner.compiled.traced
+        before = aligner.traced
         lines_at(aligner, places.take(np.array([row])))
-        assert aligner.compiled.traced > before
+        assert aligner.traced > before
 
 
 def test_what_needs_no_band_is_the_best_alignment(case):
-    bands, aligner = bands_of(case.reference, case.reads, case.at, case.scoring)
-    rows = np.arange(len(case.reads))
-    scoring, edits = case.scoring, bands.edits.astype(int)
+    scoring, edits = case.scoring, case.edits
+    least = known_by(case, np.ones(len(edits), bool)).breaking
     clear = np.array([(read != MASKED).all() for read in case.reads])
     clear &= [(case.reference[at : at + LENGTH] != MASKED).all() for at in case.at]
-    clear &= edits * (scoring.match + scoring.mismatch) < aligner.compiled.breaking
-    aligner.compiled.known(bands, rows[clear], np.ones(clear.sum(), np.uint8), False, 15)
-    places = Places.of(aligner.compiled.places)
-    assert aligner.compiled.scored == 0 and clear.sum() > 20
+    clear &= edits * (scoring.match + scoring.mismatch) < least
+    aligner = known_by(case, clear)
+    places = Places.of(aligner.places)
+    assert aligner.scored == 0 and clear.sum() > 20
     whole = LENGTH * scoring.match + 2 * scoring.clip - edits * (scoring.match + scoring.mismatch)
     assert (places.total == whole[clear]).all() and (places.total == case.truth[0][clear]).all()
-    aligner.compiled.known(bands, rows[~clear], np.ones((~clear).sum(), np.uint8), False, 15)
-    assert aligner.compiled.scored >= (~clear).sum()
+    assert known_by(case, ~clear).scored >= (~clear).sum()

@@ -221,7 +221,7 @@ __kernel void collect_minima(__global const uint *read_length, __global const sh
         minima_of(&bands, j, STATE(LIMIT, read), next[read] + before[j], h, columns, scores);
 }
 
-/* The rows of each read in the order of `select_all`: by end, then by canonical strand. */
+/* The rows of each read in the order of `list_places`: by end, then by canonical strand. */
 __kernel void order_minima(__global const uchar *read_flip, __global const uint *next, __global const uint *number, uint h,
                            __global const uint *columns, __global const ushort *scores, __global uint *ordered,
                            __global ushort *ordered_scores)
