@@ -12,7 +12,7 @@ from gassst.cli import main as cli
 from gassst.files import destination
 
 FOUND = sorted((Path(__file__).parents[1] / "data" / "fuzz").glob("*.json"))
-CASES = dict.fromkeys(fuzz.LINES, 6) | {"stats": 2, "dask": 1}  # a report or a cluster takes a second
+CASES = dict.fromkeys(fuzz.LINES, 4) | {"stats": 2, "dask": 1}  # a report or a cluster takes a second
 
 
 @pytest.fixture(scope="module")

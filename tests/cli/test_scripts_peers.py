@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import peer_tables
+import peers
 import pysam
 import pytest
 import samdiff
@@ -103,21 +104,19 @@ def test_samdiff_knows_nearer_from_farther(tmp_path):
     assert f"{names[0]}: one:101+ 50M NM 0 MAPQ 60 (0 off) -> one:3000+" in done.stdout
 
 
-@pytest.fixture(scope="module")
-def phix(tmp_path_factory) -> Path:
-    return DATA / "phix174.fa.gz"
-
-
-def test_bench_times_and_judges_gassst(phix, tmp_path):
+def test_bench_times_and_judges_gassst(tmp_path, capsys, monkeypatch):
     """One round of gassst and of a variant, and a tool that is not there."""
+    monkeypatch.setattr(peers, "STARTS", 1)
     out, work = tmp_path / "out.json", tmp_path / "work"
-    done = script(
-        "bench/peers.py", phix, "--simulate", "60,0.02", "-n", 300, "--rounds", 1, "--tools", "gassst", "bwa-mem2",
+    argv = [
+        DATA / "phix174.fa.gz", "--simulate", "60,0.02", "-n", 300, "--rounds", 1, "--tools", "gassst", "bwa-mem2",
         "--bin", "bwa-mem2=/nowhere/bwa-mem2", "--variant", "gassst-s0=gassst -s 0", "--agree-with", "gassst",
         "--work", work, "--json", out,
-    )  # fmt: skip
+    ]  # fmt: skip
+    assert peers.main([*map(str, argv)]) == 0
+    said = capsys.readouterr()
     result = json.loads(out.read_text())
-    assert list(result["missing"]) == ["bwa-mem2"] and "not found: bwa-mem2" in done.stderr
+    assert list(result["missing"]) == ["bwa-mem2"] and "not found: bwa-mem2" in said.err
     (one,) = result["sets"]
     assert (one["reads"], one["length"], one["error"]) == (300, 60, 0.02)
     assert list(one["runs"]) == ["gassst", "gassst-s0"]
@@ -129,6 +128,5 @@ def test_bench_times_and_judges_gassst(phix, tmp_path):
     assert "-s 0" in one["runs"]["gassst-s0"]["command"] and "-s 0" not in one["runs"]["gassst"]["command"]
     assert not any(str(folder) in out.read_text() for folder in (tmp_path, ROOT))
     assert list(work.iterdir()) == []
-    assert (
-        peer_tables.everything(result) + "\n" == done.stdout == script("bench/peers.py", "--show", out).stdout
-    )
+    assert peers.main(["--show", str(out)]) == 0
+    assert peer_tables.everything(result) + "\n" == said.out == capsys.readouterr().out

@@ -65,7 +65,7 @@ def test_score_is_the_least_of_the_profile(backend, words):
     """Many last rows: ties and minima everywhere in a word, which the bytewise scan has to get right."""
     rng = np.random.default_rng(words)
     reference = make_reference(rng)
-    read_strand = rng.integers(0, 800, 40_000 // words).astype(np.uint32)
+    read_strand = rng.integers(0, 800, 10_000 // words).astype(np.uint32)
     band_start = rng.integers(0, len(reference), len(read_strand))
     reads = [rng.integers(0, 4, rng.integers(4, 60)).astype(np.uint8) for _ in range(400)]
     handle = backend(planes_of(reference)).open_reads(pack(reads))
@@ -88,7 +88,7 @@ def test_score_and_profile_are_textbook(backend, textbook):
     np.testing.assert_array_equal(profile, textbook.last)
 
 
-@pytest.mark.parametrize("most", [0, 3, 12, 60])
+@pytest.mark.parametrize("most", [0, 12])
 def test_errors_above_the_limit_are_not_told(backend, textbook, most):
     limit = np.random.default_rng(most).integers(0, most + 1, len(textbook.reads)).astype(np.uint16)
     pairs = textbook.read_strand, textbook.band_start, textbook.words
