@@ -84,22 +84,15 @@ def pairs(result: dict) -> str:
     return markdown(header, rows)
 
 
-def classes(result: dict) -> str:
-    """How reads differ from the tool agreed with, where both are confident: a row for each set and tool."""
-    kinds = list(dict.fromkeys(kind for *_, found in _compared(result) for kind in found.get("classes", {})))
+def agreements(result: dict) -> str:
+    """How many reads the tool agreed with places alike, where both are confident: a row for each set and tool."""
     rows = [
-        [name, tool, *(str(found[key]) for key in ("both", "same")), number(found["share"], 3, 100)]
-        + [str(found.get("classes", {}).get(kind, 0)) for kind in kinds]
-        for name, tool, found in _compared(result)
+        [one["name"], name, str(found["both"]), str(found["same"]), number(found["share"], 3, 100)]
+        for one in result["sets"]
+        for name, run in one["runs"].items()
+        if (found := run.get("agreement")) and name != result["agree_with"]
     ]
-    return markdown(["reads", "tool", "both sure", "same place", "%", *kinds], rows)
-
-
-def _compared(result: dict):
-    for one in result["sets"]:
-        for name, run in one["runs"].items():
-            if "agreement" in run and name != result["agree_with"]:
-                yield one["name"], name, run["agreement"]
+    return markdown(["reads", "tool", "both sure", "same place", "%"], rows)
 
 
 def sets(result: dict) -> str:
@@ -165,7 +158,7 @@ def everything(result: dict) -> str:
     if has_pairs(result):
         parts += [EXPLAIN_PAIRS, pairs(result)]
     if result["agree_with"]:
-        parts += [f"Where both are sure (MAPQ >= 20), against {result['agree_with']}", classes(result)]
+        parts += [f"Where both are sure (MAPQ >= 20), against {result['agree_with']}", agreements(result)]
     if result["grid"] == "thesis":
         parts += ["Rizk, Table 4.2; (2011): as published, human genome, other machine", thesis(result)]
     return "\n\n".join(parts)

@@ -4,13 +4,13 @@
     python scripts/bench/peers.py genome.fa --simulate 100,0.02 --tools gassst bwa --rounds 3
     python scripts/bench/peers.py genome.fa --grid short --pairs 300,30 -n 100000 --json pairs.json
     python scripts/bench/peers.py genome.fa --reads real.fq.gz --agree-with bwa-mem2
-    python scripts/bench/peers.py genome.fa --mates R1.fq.gz R2.fq.gz --agree-with bwa-mem2 --disagreements d.tsv
+    python scripts/bench/peers.py genome.fa --mates R1.fq.gz R2.fq.gz --agree-with bwa-mem2
     python scripts/bench/peers.py --show peers.json
 
 Each tool builds its index once; then every round runs each tool once on each set, in turn, so that a slow
 minute of the machine falls on all of them. Time is that of the whole process. Reads with truth in their names
 (see `gassst evaluate`) are judged by it; others only by how many map and, with --agree-with, by whether two
-mappers that are both confident say the same place; --disagreements lists where not, for people to look at.
+mappers that are both confident say the same place (scripts/check/samdiff.py lists where not).
 With --pairs the simulated sets are pairs, -n of each; the tables count reads, two a pair.
 """
 
@@ -161,43 +161,11 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-@dataclass
-class Agreement:
-    """The output of the tool to agree with, once it has run, and what was found to differ from it."""
-
-    with_tool: str
-    output: Path
-    places: Placements = field(default_factory=dict)
-    rows: list[list[str]] = field(default_factory=list)
-
-    def compare(self, name: str, reads: ReadSet, out: Path) -> dict:
-        """Agreement of `out`; the classes of what differs are counted, and its rows kept for the TSV."""
-        ours = peer_agreement.placements(out)
-        if name == self.with_tool:
-            shutil.copyfile(out, self.output)
-            self.places = ours
-            return peer_agreement.agreement(ours, ours)
-        keys = peer_agreement.differing(ours, self.places)
-        found = peer_agreement.disagreements(out, self.output, keys) if keys else []
-        self.rows += [[reads.name, name, self.with_tool, *one.row()] for one in found]
-        return {**peer_agreement.agreement(ours, self.places), "classes": peer_agreement.counts(found)}
-
-    def forget(self) -> None:
-        """Before the next set: whatever the tool said of this one."""
-        self.places = {}
-        self.output.unlink(missing_ok=True)
-
-    def write(self, path: Path) -> None:
-        lines = [peer_agreement.header(), *self.rows]
-        path.write_text("".join("\t".join(line) + "\n" for line in lines))
-
-
-def bench_set(
-    reads: ReadSet, contestants: list[Contestant], work: Path, agree: Agreement | None, args
-) -> dict:
+def bench_set(reads: ReadSet, contestants: list[Contestant], work: Path, args) -> dict:
     """All rounds of one set. What the first round wrote is judged; no output outlives its run."""
     runs: dict[str, dict] = {one.name: {} for one in contestants}
     rounds: dict[str, list[dict]] = {one.name: [] for one in contestants}
+    agreed: Placements = {}
     for turn in range(args.rounds):
         for one in contestants:
             run = runs[one.name]
@@ -213,8 +181,10 @@ def bench_set(
                 if turn == 0:
                     run["command"] = shown(one.command(reads, args.threads, out))
                     run.update(judge(out, reads))
-                if turn == 0 and agree:
-                    run["agreement"] = agree.compare(one.name, reads, out)
+                if turn == 0 and args.agree_with:
+                    found = peer_agreement.placements(out)
+                    agreed = found if one.name == args.agree_with else agreed
+                    run["agreement"] = peer_agreement.agreement(found, agreed)
                 say(f"{reads.name} {one.name}: {usage['wall']:.1f} s, CPU {usage['cpu']:.1f} s")
             except RunFailed as error:
                 run["failed"] = str(error)
@@ -222,8 +192,6 @@ def bench_set(
             finally:
                 out.unlink(missing_ok=True)
                 out.with_suffix(".log").unlink(missing_ok=True)
-    if agree:
-        agree.forget()
     for one in contestants:
         if "failed" not in runs[one.name]:
             runs[one.name].update(summary(rounds[one.name], one.about["start"], reads))
@@ -334,12 +302,7 @@ def bench(args: argparse.Namespace, work: Path) -> dict:
         "agree_with": args.agree_with,
         "missing": missing,
     }
-    agree = Agreement(args.agree_with, work / "agree.sam") if args.agree_with else None
-    measured = [
-        bench_set(reads, contestants, work, agree, args) for reads in read_sets(reference, work, args)
-    ]
-    if agree and args.disagreements:
-        agree.write(args.disagreements)
+    measured = [bench_set(reads, contestants, work, args) for reads in read_sets(reference, work, args)]
     return {**result, "tools": {one.name: one.about for one in contestants}, "sets": measured}
 
 
@@ -386,12 +349,6 @@ def parse_args(argv: list[str] | None) -> argparse.Namespace:
     add("--rounds", type=int, default=3, help="runs of each tool on each set [3]")
     add("--timeout", type=float, default=NO_LIMIT, metavar="SECONDS", help="give a run up after this long")
     add("--agree-with", metavar="NAME", help="also compare places with those of this tool")
-    add(
-        "--disagreements",
-        type=Path,
-        metavar="OUT.tsv",
-        help="list reads whose places differ from --agree-with's",
-    )
     add("--work", type=Path, metavar="DIR", help="where to put indexes, reads and output; removed afterwards")
     add("--json", type=Path, metavar="OUT.json", help="write everything that was measured")
     add("--show", type=Path, metavar="IN.json", help="only print the tables of an earlier run")
@@ -411,8 +368,6 @@ def _verify(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     names = [*args.tools, *(name for name, *_ in args.variant)]
     if args.agree_with and args.agree_with not in names:
         parser.error(f"--agree-with {args.agree_with} is not among the tools")
-    if args.disagreements and not args.agree_with:
-        parser.error("--disagreements needs --agree-with")
 
 
 def main(argv: list[str] | None = None) -> int:
