@@ -289,8 +289,8 @@ class MapParams:
         None,
         "--batch-size READS",
         "Parse this many reads at once in a thread (default: 16384, 4096 with --all, more beside a GPU). "
-        "Mapped are multiples of 4,096: larger numbers are rounded down, smaller batches joined. The first and last "
-        "batches of several threads are smaller.",
+        "Mapped are multiples of 4,096: larger numbers are rounded down, smaller batches joined. The first batch "
+        "has 1,024, and the first and last ones of several threads are smaller.",
         between(1, 1 << 24),  # `_core.reads.MAX_READS`
         group=MACHINE,
     )

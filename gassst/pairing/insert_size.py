@@ -14,13 +14,9 @@ import numpy as np
 from gassst.errors import InputError, UsageError, unreadable
 from gassst.files.whole_file import write_text
 from gassst.frozen import asdict, frozen, replace
-from gassst.model.params import LONGEST_TEMPLATE, ORIENTATIONS, STRETCH
+from gassst.model.params import LONGEST_TEMPLATE, ORIENTATIONS
 from gassst.pairing.error_rate import ENOUGH_READS, MOST_BASES, UNKNOWN_LIBRARY, ErrorRate, phred
 
-# At the head of the input: the same number whatever the batches and threads. A mean of 2,048 pairs lies within a
-# twentieth of a standard deviation. 1,024 place as many mates right; 16,384 cost half as much again for 20,000
-# mates, as these reads are mapped twice (lab/constants.md).
-LEARN_READS = STRETCH
 ENOUGH_PAIRS = ENOUGH_READS // 2
 # Share of the confident pairs from which on an orientation is one of the library: mate pairs hold fragments that face
 # each other, too.

@@ -16,10 +16,9 @@ from gassst.model.read_batch import (
     verify_size,
     whole_pairs,
 )
+from gassst.reads.batch_sizes import HEAD
 from gassst.reads.shapes import Parts, Read, each_parts
 
-FIRST_BATCH = 4096
-"""Most reads of the first batch, but of interleaved ones: of a stream, the first hits are soon there."""
 MATES = ("reads1", "reads2")  # as the parameters of `Mapper.map`
 
 
@@ -45,9 +44,9 @@ def batch_records(
     sizes = batch_size, MAX_BATCH_BASES, max_length
     if second is None:
         parser = _reads.RecordParser("records", *sizes, interleaved=interleaved)
-        return _record_batches(each_parts(first, MATES[0]), parser, 0 if interleaved else FIRST_BATCH)
+        return _record_batches(each_parts(first, MATES[0]), parser, 0 if interleaved else HEAD)
     parser = _reads.RecordParser(MATES[0], whole_pairs(batch_size), *sizes[1:], MATES[1])
-    return _record_batches(_in_turn(first, second, parser), parser, FIRST_BATCH)
+    return _record_batches(_in_turn(first, second, parser), parser, HEAD)
 
 
 def batch_of_records(

@@ -1,7 +1,8 @@
 """Stretches of an input, each of which is judged by its own reads: as many for any batches, workers and formats.
 
-Stretch k of a file begins with the first template at or behind its read k * size. A batch is mapped as a whole, so each
-has whole stretches, and is marked with where it lies.
+Stretch k of a file begins with the first template at or behind its read k * size. The first stretch of an input ends
+earlier, with its head, from which a run learns. A batch is mapped as a whole, so each has whole stretches, and is
+marked with where it lies.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ class Stretches:
         Reads of the file before it.
     size : int
         Reads of a stretch.
-    is_head : bool
-        Whether its first reads are those that the run has learned its library from: they need not be whole.
+    head : int
+        Reads at the beginning of this file that the run has learned its library from: they need not be whole.
     """
 
     batch: Unparsed
     before: int
     size: int
-    is_head: bool = False
+    head: int = 0
 
     def __len__(self) -> int:
         return len(self.batch)
@@ -48,42 +49,46 @@ class Stretches:
         """Where the stretches of the parsed batch begin, and where the last one ends."""
         found = [0]
         while found[-1] < len(batch):
-            end = (self.before + found[-1]) // self.size * self.size + self.size - self.before
-            found.append(between_templates(batch, min(end, len(batch))))
+            at = self.before + found[-1]
+            end = self.head if at < self.head else at // self.size * self.size + self.size
+            found.append(between_templates(batch, min(end - self.before, len(batch))))
         return found
 
     def judged(self, batch: ReadBatch) -> list[tuple[int, int]]:
         """Where those of its stretches begin and end that the run has not learned its library from."""
-        return list(pairwise(self.bounds(batch)))[int(self.is_head) :]
+        return list(pairwise(self.bounds(batch)))[int(self.before < self.head) :]
 
 
-def whole_stretches(batches: Iterable[Unparsed], size: int) -> Iterator[Stretches]:
+def whole_stretches(batches: Iterable[Unparsed], size: int, head: int) -> Iterator[Stretches]:
     """The reads of the batches in batches of whole stretches. Where they are such already, nothing is parsed here.
 
-    Batches that are smaller are joined, but for the first stretch of the input.
+    Batches that are smaller are joined, but for the first stretch of the input, its `head`.
     """
     held: list[Unparsed] = []  # reads of one file, from the beginning of a stretch
-    lane, before = 0, 0
+    before = 0
     for batch in batches:
         begins_at = getattr(batch, "begins_at", None)
         if begins_at is not None:
             if held:
-                yield Stretches(joined(held), before, size, lane == 0 and before < size)
-            held, lane, before = [], getattr(batch, "lane", 0), begins_at
+                yield Stretches(joined(held), before, size, head)
+            held, before = [], begins_at
+            if getattr(batch, "lane", 0):
+                head = 0
         elif held:  # what they end with is no whole stretch
             parsed = joined(held).parsed()
-            cut = between_templates(parsed, (before + len(parsed)) // size * size - before)
+            end = before + len(parsed)
+            cut = between_templates(parsed, (end // size * size or head) - before)
             if cut > 0:
-                yield Stretches(parsed.part(0, cut), before, size, lane == 0 and before < size)
+                yield Stretches(parsed.part(0, cut), before, size, head)
                 before += cut
             held = [parsed.part(max(cut, 0), len(parsed))] if cut < len(parsed) else []
         held.append(batch)
         end = before + sum(map(len, held))
-        if end % size == 0 or (lane == 0 and end < size):
-            yield Stretches(joined(held), before, size, lane == 0 and before < size)
+        if end % size == 0 or end <= head:
+            yield Stretches(joined(held), before, size, head)
             held, before = [], end
     if held:
-        yield Stretches(joined(held), before, size, lane == 0 and before < size)
+        yield Stretches(joined(held), before, size, head)
 
 
 def between_templates(batch: ReadBatch, at: int) -> int:

@@ -22,11 +22,12 @@ from gassst.files.sam_header import fields_of, lines_of
 from gassst.files.slices import LanePart
 from gassst.mapping.batch_mapper import BatchMapper
 from gassst.model.options import deciding
+from gassst.model.params import STRETCH
 from gassst.model.read_batch import ReadBatch
 from gassst.model.sam_flags import SECONDARY, SUPPLEMENTARY, UNMAPPED
 from gassst.model.stats import Stats
-from gassst.pairing.insert_size import LEARN_READS, InsertModel
-from gassst.reads.batch_sizes import ALONE, Neighbours
+from gassst.pairing.insert_size import InsertModel
+from gassst.reads.batch_sizes import ALONE, HEAD, Neighbours
 from gassst.reads.input import ClosableBatches, Paths
 from gassst.reads.shards import PartOfRun, Shard, key_of
 from gassst.reads.source import ReadSource, SourceOptions
@@ -175,7 +176,7 @@ class FileRun:
             raise UsageError("--coverage counts all reads: it does not go with --shard")
         if self._options.duplicates is not None:
             raise UsageError("--shard: duplicates are marked over all parts, by `gassst gather --markdup`")
-        parts = self._source.parts(shard.verify(), None if self._insert is not None else LEARN_READS)
+        parts = self._source.parts(shard.verify(), None if self._insert is not None else STRETCH)
         if self._input_progress is not None:
             self._input_progress.expect(sum(part.size for lane in parts for part in lane.slices))
         return parts
@@ -300,7 +301,7 @@ class FileRun:
 
 def insert_learned(run: MappingRun[Any], source: ReadSource) -> InsertModel:
     """The insert sizes that the run learns from the first reads of the source. Raises InputError."""
-    with closing(source.batches(LEARN_READS)) as batches:
+    with closing(source.batches(HEAD)) as batches:
         return run.learn_insert(batches)
 
 

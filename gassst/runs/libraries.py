@@ -29,8 +29,6 @@ log = logging.getLogger("gassst")
 
 PROBED = 64
 """Reads of a stretch that are looked at."""
-LEARNED = 1024
-"""Reads of a stretch that its own library is learned from, as many as place mates right (lab/constants.md)."""
 TYPICAL_READ = 100  # bases, where nothing tells
 FEW = 8  # probed pairs, or reads, that say something
 # Twice the logarithm of a likelihood ratio. At 12 one of the eight stretches of the one batch of a single library that

@@ -9,22 +9,22 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
 from gassst.mapping.batch_mapper import BatchMapper
-from gassst.model.params import MAX_READ_LENGTH
+from gassst.model.params import MAX_READ_LENGTH, STRETCH
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats
-from gassst.pairing.insert_size import LEARN_READS, InsertModel
+from gassst.pairing.insert_size import InsertModel
+from gassst.reads.batch_sizes import HEAD
 from gassst.reads.doubts import doubts_of
 from gassst.reads.streams import Unparsed
 from gassst.reads.stretches import Stretches, between_templates, spread, whole_stretches
 from gassst.runs.circular import over_origin
 from gassst.runs.libraries import (
-    LEARNED,
     PROBED,
     Libraries,
     Library,
@@ -64,14 +64,16 @@ SomeCall = TypeVar("SomeCall", bound=Call)
 def in_order(calls: Iterable[SomeCall], most: int) -> Iterator[SomeCall]:
     """The calls in their order, each once it is done, or once more than `most` have been made that nobody took.
 
-    An exception of `calls` comes in its turn, after all calls before it.
+    Whoever waits for the first reads of a stream gets them before more are read: the first call that is not done at
+    once is waited for. An exception of `calls` comes in its turn, after all calls before it.
     """
     waiting: deque[SomeCall] = deque()
-    error = None
+    error, may_wait = None, 0
     try:
         for call in calls:
             waiting.append(call)
-            while len(waiting) > most or (waiting and waiting[0].done()):
+            while waiting and (waiting[0].done() or len(waiting) > may_wait):
+                may_wait = may_wait if waiting[0].done() else most
                 yield waiting.popleft()
     except Exception as raised:
         error = raised
@@ -179,7 +181,7 @@ class MappingWork:
 
     def _own(self, batch: ReadBatch, start: int, stop: int, first: InsertModel) -> InsertModel:
         """The library of one stretch."""
-        reads, *_ = spread(batch, [(start, stop)], LEARNED)
+        reads, *_ = spread(batch, [(start, stop)], HEAD)
         samples, counts = self._sampled(reads)
         learned = library_of(self.mapper.params.orientations, [samples], [counts])
         length = len(reads.bases) // max(len(reads), 1)
@@ -261,8 +263,7 @@ class MappingRun(Generic[Finished]):
             workers = self._workers or stack.enter_context(closing(Workers(self._threads)))
             self.begin(batches, workers)
             calls = stack.enter_context(closing(self.calls(workers)))
-            # Whoever waits for the first reads of a stream gets them before more are read.
-            for call in chain(islice(calls, 1), in_order(calls, most_waiting(workers, self._threads))):
+            for call in in_order(calls, most_waiting(workers, self._threads)):
                 yield self.finished(call)
             self.end()
 
@@ -276,7 +277,7 @@ class MappingRun(Generic[Finished]):
         """Has the batches mapped, each when the next call is asked for. `finished` and `end` must follow."""
         self._learn()
         batches = self._batches
-        for batch in batches if self._is_known else whole_stretches(batches, LEARN_READS):
+        for batch in batches if self._is_known else whole_stretches(batches, STRETCH, HEAD):
             yield workers.submit(self._work.map, batch, self.insert, self._finish)
 
     def finished(self, call: Future[tuple[Finished, Stats]]) -> tuple[Finished, Stats]:
@@ -325,10 +326,10 @@ class MappingRun(Generic[Finished]):
             return iter(batches)
         batches = iter(batches)
         head: list[ReadBatch] = []
-        while sum(map(len, head)) < LEARN_READS and (batch := next(batches, None)) is not None:
+        while sum(map(len, head)) < HEAD and (batch := next(batches, None)) is not None:
             head.append(batch.parsed())
-        size = max(LEARN_PART, -(-LEARN_READS // self._threads))
-        parts = list(_parts(head, LEARN_READS, size))
+        size = max(LEARN_PART, -(-HEAD // self._threads))
+        parts = list(_parts(head, HEAD, size))
         self._sampled = [workers.submit(self._work.sample, part) for part in parts]
         self._is_insert_new = any(part.mate is not None for part in parts)
         return chain(head, batches)

@@ -94,7 +94,8 @@ def inputs(small_reads, tmp_path_factory):
 @pytest.fixture
 def records_of(gassst_map, tmp_path, monkeypatch):
     """Maps files, each by a way (a file, a pipe, standard input); gives the records."""
-    monkeypatch.setattr("gassst.runs.run.LEARN_READS", LEARNED)
+    for name in ("HEAD", "STRETCH"):
+        monkeypatch.setattr(f"gassst.runs.run.{name}", LEARNED)
 
     def run(paths, shape, ways, *options):
         with ExitStack() as stack:

@@ -116,19 +116,22 @@ def test_runs_before_one_that_cannot_be_are_complete():
 
 
 def test_calls_in_order():
-    """Nobody waits for the first while few are under way; an error comes behind all calls before it."""
-    first, said = Future(), []
+    """The first is waited for, and no other while few are under way; an error comes behind all calls before it."""
+    first, slow, said = Future(), Future(), []
 
     def calls():
-        said.append("first")
+        yield done("at once")
         yield first
+        said.append("slow")
+        yield slow
         for i in range(5):
             said.append(i)
             yield done(i)
         raise InputError("no more")
 
     found = in_order(calls(), 3)
-    assert next(found) is first and said == ["first", 0, 1, 2]
+    assert next(found).result() == "at once" and next(found) is first and said == []
+    assert next(found) is slow and said == ["slow", 0, 1, 2]
     assert [next(found).result() for _ in range(5)] == [0, 1, 2, 3, 4]
     with pytest.raises(InputError, match="no more"):
         next(found)

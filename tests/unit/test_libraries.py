@@ -46,8 +46,8 @@ def index(genome, tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def short_stretches(monkeypatch):
-    monkeypatch.setattr("gassst.runs.run.LEARN_READS", STRETCH)
-    monkeypatch.setattr("gassst.runs.file_run.LEARN_READS", STRETCH)
+    for name in ("run.HEAD", "run.STRETCH", "file_run.HEAD", "file_run.STRETCH"):
+        monkeypatch.setattr(f"gassst.runs.{name}", STRETCH)
 
 
 def pairs(genome, seed, n, mean, sd, errors=0.0, faces_apart=False, name="p"):

@@ -122,7 +122,7 @@ def pulled(reads, counted: list[int]):
 
 
 @pytest.mark.parametrize("paired", [False, True], ids=["single", "paired"])
-def test_the_first_record_of_a_stream_comes_after_4096_reads(small_index, small_reads, paired):
+def test_the_first_record_of_a_stream_comes_after_1024_reads(small_index, small_reads, paired):
     """The oracle is a run whose batches have 64 reads each."""
     reads = [(f"r{i}", read[1], read[2]) for i, read in enumerate(small_reads * 24)]
     sources = [reads[0::2], [(one[0], *two[1:]) for one, two in zip(reads[0::2], reads[1::2], strict=True)]]
@@ -131,7 +131,7 @@ def test_the_first_record_of_a_stream_comes_after_4096_reads(small_index, small_
     counted = [0]
     records = gassst.Mapper(small_index, **options).map(*(pulled(source, counted) for source in sources))
     found = [next(records)]
-    assert counted == [4096]
+    assert counted == [1024]
     found += records
     assert counted == [len(reads)]
     expected = list(gassst.Mapper(small_index, batch_size=64, **options).map(*sources))

@@ -8,7 +8,7 @@ import pytest
 from gassst.reads.in_memory import batch_of_records, batch_records
 from gassst.reads.stretches import spread, whole_stretches
 
-SIZE = 16
+SIZE, HEAD = 16, 6
 
 
 class Lazy:
@@ -38,13 +38,14 @@ def mixed_reads(seed, n=150):
 def stretches_of(batches):
     """The names and mates of every stretch, by where it begins in its file."""
     found = {}
-    for stretches in whole_stretches(batches, SIZE):
+    for stretches in whole_stretches(batches, SIZE, HEAD):
         batch = stretches.parsed()
         bounds = stretches.bounds(batch)
         for start, stop in zip(bounds, bounds[1:], strict=False):
             mates = [0] * len(batch) if batch.mate is None else batch.mate.tolist()
             of_stretch = [(batch.name(i), batch.sequence(i), mates[i]) for i in range(start, stop)]
-            found.setdefault((stretches.before + start) // SIZE, []).append(of_stretch)
+            at = stretches.before + start
+            found.setdefault(at // SIZE + (at >= HEAD), []).append(of_stretch)
     return found
 
 
@@ -62,35 +63,36 @@ def test_stretches_do_not_depend_on_the_batches(seed):
         assert found == expected
         names = [name for of_stretch in found.values() for name, _, _ in of_stretch]
         assert names == [whole.name(i) for i in range(len(whole))]
-        assert all(SIZE - 1 <= len(found[k]) <= SIZE + 1 for k in range(len(found) - 1))
+        assert HEAD <= len(found[0]) <= HEAD + 1 and len(found[0]) + len(found[1]) - SIZE in (0, 1)
+        assert all(SIZE - 1 <= len(found[k]) <= SIZE + 1 for k in range(2, len(found) - 1))
 
 
 def test_what_is_whole_already_is_not_parsed():
     reads = [(str(i), "ACGTACGTAC", None) for i in range(5 * SIZE)]
-    sizes = (2 * SIZE, SIZE, SIZE + 3, SIZE - 3)
+    sizes = (HEAD, SIZE - HEAD, SIZE, SIZE, SIZE + 3, SIZE - 3)
     at, batches = 0, []
     for size in sizes:
         batches.append(Lazy(batch_of_records(reads[at : at + size])))
         at += size
-    found = [stretches.batch for stretches in whole_stretches(batches, SIZE)]
-    assert found[:2] == batches[:2]
-    assert [len(batch) for batch in found] == [2 * SIZE, SIZE, SIZE, SIZE]
+    found = [stretches.batch for stretches in whole_stretches(batches, SIZE, HEAD)]
+    assert found[:4] == batches[:4]
+    assert [len(batch) for batch in found] == [HEAD, SIZE - HEAD, SIZE, SIZE, SIZE, SIZE]
 
 
 def test_every_file_begins_a_stretch():
     reads = [(str(i), "ACGTACGTAC", None) for i in range(40)]
     batches = [Lazy(batch_of_records(reads[:20]), 0, 0), Lazy(batch_of_records(reads[20:]), 1, 0)]
-    found = list(whole_stretches(batches, SIZE))
-    assert [(stretches.before, len(stretches), stretches.is_head) for stretches in found] == [
-        (0, 20, True),
-        (0, 20, False),
+    found = list(whole_stretches(batches, SIZE, HEAD))
+    assert [(stretches.before, len(stretches), stretches.head) for stretches in found] == [
+        (0, 20, HEAD),
+        (0, 20, 0),
     ]
 
 
 def test_a_part_goes_on_where_the_one_before_it_ends():
     reads = [(str(i), "ACGTACGTAC", None) for i in range(40)]
-    (found,) = whole_stretches([Lazy(batch_of_records(reads), 0, 3 * SIZE)], SIZE)
-    assert found.before == 3 * SIZE and not found.is_head
+    (found,) = whole_stretches([Lazy(batch_of_records(reads), 0, 3 * SIZE)], SIZE, HEAD)
+    assert found.before == 3 * SIZE and found.judged(found.parsed())[0] == (0, SIZE)
 
 
 def test_a_sample_is_of_whole_pairs_from_everywhere():
