@@ -112,7 +112,7 @@ def main(args: argparse.Namespace) -> int:
     from gassst.align.alphabets import DNA
     from gassst.align.sequences import each_text
     from gassst.cli.progress import Progress
-    from gassst.fold.files import Scan, stacks, write_folds, write_pairs, write_scan, write_zuker
+    from gassst.fold import files
     from gassst.fold.folding import ADVICE
     from gassst.fold.parameters import Parameters
 
@@ -120,7 +120,7 @@ def main(args: argparse.Namespace) -> int:
         raise UsageError(f"--{ADVICE}")
     check_writable([args.output])
     parameters = Parameters(args.parameters)
-    scan = Scan(args.window, args.step, args.hairpins, args.max_energy) if args.scan else None
+    scan = files.Scan(args.window, args.step, args.hairpins, args.max_energy) if args.scan else None
     log_start(args)
     if scan is not None:
         scan.device = args.device
@@ -128,7 +128,7 @@ def main(args: argparse.Namespace) -> int:
         from gassst.tools.truth import read_alignments
 
         alignments = read_alignments(args.regions)
-        scan.regions = stacks(((a.contigs, a.start - 1, a.end) for a in alignments), args.depth)
+        scan.regions = files.stacks(((a.contigs, a.start - 1, a.end) for a in alignments), args.depth)
     start = time.perf_counter()
     with Progress(quiet=args.quiet) as progress:
 
@@ -137,13 +137,14 @@ def main(args: argparse.Namespace) -> int:
 
         records, threads = each_text(args.sequences, DNA, args.sequences), args.threads
         if scan is not None:
-            done, written = write_scan(records, args.output, parameters, scan, threads, show)
-        elif args.probabilities is not None:
-            done, written = write_pairs(records, args.output, parameters, args.probabilities, threads, show)
-        elif args.zuker is not None:
-            done, written = write_zuker(records, args.output, parameters, args.zuker, show)
+            done, written = files.write_scan(records, args.output, parameters, scan, threads, show)
         else:
-            done, written = write_folds(records, args.output, parameters, threads, show)
+            size, rows = files.BATCH_BASES, files.folds(parameters, threads)
+            if args.probabilities is not None:
+                size, rows = files.PAIR_BASES, files.pairs(parameters, args.probabilities, threads)
+            elif args.zuker is not None:
+                size, rows = 1, files.suboptimal(parameters, args.zuker)
+            done, written = files.write_rows(records, args.output, size, rows, show)
     seconds = time.perf_counter() - start
     what = "sequence" if scan is None else "window"
     log.info("%s folded, %s written, %.1f s", number_of(done, what), number_of(written, "line"), seconds)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gassst._core.fold import Folder, ensemble_memory, instruction_sets
 from gassst.errors import InputError, UsageError
-from gassst.fold.folding import ADVICE, CELL_COST, LANE_BASES, Fold, encoded, fold_codes
+from gassst.fold.folding import CELL_COST, LANE_BASES, Fold, encoded, fold_codes, given
 from gassst.fold.parameters import KT, Parameters
 from gassst.workers.allocator import available_memory
 from gassst.workers.tasks import Progress, ProgressBar, run_problems, thread_count
@@ -40,7 +40,7 @@ def probabilities(
 
     Parameters are those of `fold`. Raises UsageError and InputError as `fold` does.
     """
-    energies, count = _parameters(parameters), thread_count(threads)
+    energies, count = given(parameters), thread_count(threads)
     codes, offsets = encoded(sequences)
     lengths = np.diff(offsets).astype(float)
     bar = ProgressBar(progress, float((lengths**2).sum()) * OUTSIDE_COST)
@@ -92,7 +92,7 @@ def zuker(
     InputError
         As `fold` does.
     """
-    energies = _parameters(parameters)
+    energies = given(parameters)
     if not 0 <= energy_range <= MOST_RANGE:
         raise UsageError(f"the range of energies must be from 0 to {MOST_RANGE:,.0f} kcal/mol")
     codes, offsets = encoded([sequence])
@@ -104,9 +104,3 @@ def zuker(
     folder = Folder(energies.table, hairpins, codes, offsets, instruction_sets()[0])
     found = folder.zuker(round(100 * energy_range), *energies.weights(len(codes) + 1, True))
     return [Fold(e / 100, text.decode("ascii")) for text, e in found]
-
-
-def _parameters(parameters: Parameters | str | os.PathLike[str] | None) -> Parameters:
-    if parameters is None:
-        raise UsageError(ADVICE)
-    return parameters if isinstance(parameters, Parameters) else Parameters(parameters)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import IO, Any, NamedTuple, TypeVar
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,10 @@ Stacks = dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]
 """Of each contig, where stretches begin and end, in order."""
 Show = Callable[[None], object]
 Records = Iterable[Record]
-Result = TypeVar("Result")
-HEAD = "contig\tstart\tend\tstrand\tenergy\tstructure\n"
+Row = tuple[object, ...]
+Rows = Callable[[list[bytes]], Iterable[list[Row]]]
+"""What a table has of each of several sequences, behind its name."""
+HEAD = "contig", "start", "end", "strand", "energy", "structure"
 
 
 class Scan:
@@ -54,76 +56,44 @@ class FoldedWindow(NamedTuple):
     structure: str
 
 
-def write_folds(
-    records: Records, path: str | os.PathLike[str], parameters: Parameters, threads: int, show: Show
+def folds(parameters: Parameters, threads: int) -> Rows:
+    """Length, energy and structure of each sequence."""
+    return lambda texts: [[_row(one)] for one in fold(texts, parameters, threads=threads)]
+
+
+def suboptimal(parameters: Parameters, energy_range: float) -> Rows:
+    """The same of all that `zuker` finds."""
+    return lambda texts: [[_row(one) for one in zuker(text, parameters, energy_range)] for text in texts]
+
+
+def pairs(parameters: Parameters, least: float, threads: int) -> Rows:
+    """Both bases from 0, and probability of each pair that has `least` or more."""
+
+    def rows(texts: list[bytes]) -> Iterator[list[Row]]:
+        for one in probabilities(texts, parameters, threads=threads):
+            yield [(i, j, f"{one.pairs[i, j]:.6f}") for i, j in np.argwhere(one.pairs >= least).tolist()]
+
+    return rows
+
+
+def _row(one: Fold) -> Row:
+    return len(one.structure), f"{one.energy:.2f}", one.structure
+
+
+def write_rows(
+    records: Records, path: str | os.PathLike[str], size: int, rows: Rows, show: Show
 ) -> tuple[int, int]:
-    """Name, length, energy and structure of each sequence; returns how many were folded, and lines."""
-
-    def found(texts: list[bytes]) -> list[list[Fold]]:
-        return [[one] for one in fold(texts, parameters, threads=threads)]
-
-    return _written(records, path, BATCH_BASES, found, _structures, show)
-
-
-def write_pairs(
-    records: Records,
-    path: str | os.PathLike[str],
-    parameters: Parameters,
-    least: float,
-    threads: int,
-    show: Show,
-) -> tuple[int, int]:
-    """Name, both bases from 0, and probability of each pair that has `least` or more; returns sequences and lines."""
-
-    def found(texts: list[bytes]) -> list[NDArray[np.float64]]:
-        return [one.pairs for one in probabilities(texts, parameters, threads=threads)]
-
-    def lines(name: str, _: bytes, pairs: NDArray[np.float64]) -> Iterator[str]:
-        for i, j in zip(*np.nonzero(pairs >= least), strict=True):
-            yield f"{name}\t{i}\t{j}\t{pairs[i, j]:.6f}\n"
-
-    return _written(records, path, PAIR_BASES, found, lines, show)
-
-
-def write_zuker(
-    records: Records,
-    path: str | os.PathLike[str],
-    parameters: Parameters,
-    energy_range: float,
-    show: Show,
-) -> tuple[int, int]:
-    """The table of `write_folds` with all that `zuker` finds."""
-
-    def found(texts: list[bytes]) -> list[list[Fold]]:
-        return [zuker(text, parameters, energy_range) for text in texts]
-
-    return _written(records, path, 1, found, _structures, show)
-
-
-def _structures(name: str, text: bytes, found: list[Fold]) -> Iterator[str]:
-    for one in found:
-        yield f"{name}\t{len(text)}\t{one.energy:.2f}\t{one.structure}\n"
-
-
-def _written(
-    records: Records,
-    path: str | os.PathLike[str],
-    size: int,
-    found: Callable[[list[bytes]], list[Result]],
-    lines: Callable[[str, bytes, Result], Iterable[str]],
-    show: Show,
-) -> tuple[int, int]:
-    """Write the `lines` of what is `found` of sequences, of `size` bases or a few more at once; returns how many
-    sequences and lines."""
+    """Write names and `rows` of sequences, of `size` bases or a few more at once; returns how many sequences and
+    lines."""
     count = written = 0
     with whole_file(path) as file:
         for batch in batches(records, size):
             with named(batch):
-                results = found([text for _, text in batch])
-            for (name, text), result in zip(batch, results, strict=True):
-                for line in lines(name, text, result):
-                    _put(file, line)
-                    written += 1
+                found = list(rows([text for _, text in batch]))
+            for (name, _), lines in zip(batch, found, strict=True):
+                for line in lines:
+                    _put(file, name, *line)
+                written += len(lines)
             count += len(batch)
             show(None)
     return count, written
@@ -146,7 +116,7 @@ def write_scan(
     done = lines = longest = 0
     with whole_file(path) as file:
         if not is_bed:
-            _put(file, HEAD)
+            _put(file, *HEAD)
         for name, text in records:
             codes = CODES[np.frombuffer(text, np.uint8)]
             longest = max(longest, len(codes))
@@ -160,7 +130,7 @@ def write_scan(
                         more = (
                             (f"{energy:.2f}", 0, strand) if is_bed else (strand, f"{energy:.2f}", structure)
                         )
-                        _put(file, "\t".join(map(str, (name, begin, end, *more))) + "\n")
+                        _put(file, name, begin, end, *more)
                 show(None)
         if longest < scan.window:
             raise InputError(f"--window {scan.window} is longer than every sequence: {longest} bases at most")
@@ -256,5 +226,5 @@ def hairpins_of(structure: str, least: int) -> list[tuple[int, int]]:
     return [stem for stem in found if stem is not None and stem[1] - stem[0] + 1 >= least]
 
 
-def _put(file: IO[bytes], line: str) -> None:
-    file.write(line.encode("utf-8", "backslashreplace"))
+def _put(file: IO[bytes], *columns: object) -> None:
+    file.write(("\t".join(map(str, columns)) + "\n").encode("utf-8", "backslashreplace"))

@@ -76,16 +76,21 @@ def fold(
         For a parameter file that is missing, cut short or damaged; for a sequence that is too long, or has another
         letter.
     """
-    if parameters is None:
-        raise UsageError(ADVICE)
+    energies = given(parameters)
     if structures and is_device(device):
         raise UsageError("device: computes energies alone; take structures=False")
-    energies = parameters if isinstance(parameters, Parameters) else Parameters(parameters)
     codes, offsets = encoded(sequences)
     found, brackets = fold_codes(codes, offsets, energies, structures, threads, progress, device=device)
     text = brackets.tobytes().decode("ascii") if brackets is not None else ""
     at = offsets.tolist()
     return [Fold(e / 100, text[a:b]) for e, a, b in zip(found.tolist(), at, at[1:], strict=False)]
+
+
+def given(parameters: Parameters | str | os.PathLike[str] | None) -> Parameters:
+    """Parameters of a file, or those that were read. Raises UsageError for none, InputError for a damaged file."""
+    if parameters is None:
+        raise UsageError(ADVICE)
+    return parameters if isinstance(parameters, Parameters) else Parameters(parameters)
 
 
 def windows(length: int, window: int, step: int) -> NDArray[np.int64]:

@@ -30,32 +30,10 @@ from gassst.workers.tasks import Progress, ProgressBar, run_problems, thread_cou
 Floats = NDArray[np.float64]
 
 AMINO = "ACDEFGHIKLMNPQRSTVWY"
-AMINO_FREQUENCIES = (
-    *(
-        0.0787945,
-        0.0151600,
-        0.0535222,
-        0.0668298,
-        0.0397062,
-        0.0695071,
-        0.0229198,
-        0.0590092,
-        0.0594422,
-        0.0963728,
-    ),
-    *(
-        0.0237718,
-        0.0414386,
-        0.0482904,
-        0.0395639,
-        0.0540978,
-        0.0683364,
-        0.0540687,
-        0.0673417,
-        0.0114135,
-        0.0304133,
-    ),
-)
+AMINO_FREQUENCIES = np.array([
+    .0787945, .0151600, .0535222, .0668298, .0397062, .0695071, .0229198, .0590092, .0594422, .0963728,
+    .0237718, .0414386, .0482904, .0395639, .0540978, .0683364, .0540687, .0673417, .0114135, .0304133,
+])  # fmt: skip
 """Of Swiss-Prot 50.8, the background of HMMER 3."""
 ALPHABETS = {"amino": AMINO, "DNA": "ACGT", "RNA": "ACGU"}
 ANY = {AMINO: "XBJZOU", "ACGT": "NRYSWKMBDHV", "ACGU": "NRYSWKMBDHV"}  # score as any letter on average
@@ -214,7 +192,7 @@ class Profile:
             steps[2:, 3] = t[0, 2] * np.cumprod(np.append(1, t[1 : n - 1, 6])) * t[1:n, 5]
         steps[1:n, 4], steps[1:n, 5] = t[1:n, 1], t[1:n, 4]
         steps[2:, 6], steps[2:, 7] = t[1:n, 2], t[1:n, 6]
-        frequencies = np.array(AMINO_FREQUENCIES) if self.alphabet == AMINO else np.full(4, 0.25)
+        frequencies = AMINO_FREQUENCIES if self.alphabet == AMINO else np.full(4, 0.25)
         frequencies = frequencies / frequencies.sum()
         emission = np.zeros((n + 1, 32))
         letters = len(self.alphabet)
