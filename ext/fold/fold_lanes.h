@@ -1,5 +1,4 @@
 /* Folding for one width of lanes: the matrices, by fold_cells.h, and the way back through them. */
-#define FOLD_UNROLL
 #define TYPE(a, b) LOOK(FORM(types), 32, (a) << 2 | (b))
 #define FEW (&s->job->parameters->few)
 #define CODE(i) (s->code[i])

@@ -13,8 +13,8 @@ from gassst.gpu.device import Processing
 from gassst.gpu.platforms import opened
 from gassst.workers.tasks import ProgressBar
 
-MOST_GROUPS = 1 << 16  # of a call
-CALL_BYTES = 1 << 27  # of the matrices of a call, for each of the device's units at most
+CALL = 1 << 16  # sequences between two looks at the progress
+UNIT_GROUPS = 6  # for each of the device's units: they fold one sequence after another
 LOCAL_BYTES = 48 << 10  # of a group that keeps its matrices in local memory, at most
 LEAST_ITEMS = 32  # of a group: what NVIDIA's devices do at once
 
@@ -24,19 +24,20 @@ class Folding(Processing):
 
     paths = (Path(__file__).parent / "kernels" / "fold.cl",)
 
-    def fold(self, tables: list[Any], first: int, count: int, n: int, found: Any) -> None:
-        """Enqueue sequences of n bases at most."""
+    def fold(self, tables: list[Any], first: int, last: int, n: int, found: Any) -> None:
+        """Enqueue some sequences, of n bases at most."""
+        groups = min(last - first, UNIT_GROUPS * self.device.device.max_compute_units)
         items, size = max(LEAST_ITEMS, 1 << (n - 1).bit_length()), shorts(n)
-        options = [f"-DITEMS={items}", *(["-DNVIDIA"] if self.device.is_nvidia else [])]
         if 2 * size + 64 <= min(LOCAL_BYTES, self.device.device.local_mem_size):
             memory, size = self.cl.LocalMemory(2 * size), 0
-            options.append("-DMATRICES=__local")
+            where = "__local"
         else:
-            memory = self.buffer("matrices", 2 * size * count)
-            options.append("-DMATRICES=__global")
-        outside = self.buffer("outside", 2 * n * n * count)
-        sizes = memory, np.int64(size), outside, np.int64(n)
-        self.run("fold", tuple(options), (items * count,), (items,), *tables, np.int64(first), *sizes, found)
+            memory = self.buffer("matrices", 2 * size * groups)
+            where = "__global"
+        outside = self.buffer("outside", 2 * n * n * groups)
+        options = f"-DITEMS={items}", f"-DMATRICES={where}"
+        sizes = np.int64(first), np.int64(last), memory, np.int64(size), outside, np.int64(n)
+        self.run("fold", options, (items * groups,), (items,), *tables, *sizes, found)
 
 
 def shorts(n: int) -> int:
@@ -59,19 +60,17 @@ def energies(
     """Compute the energies of the first sequences, as many as there are costs, as `Folder.run` does. `tables` are those
     of a Folder, and sequences come in the order of their lengths. Raises DeviceError."""
     folding = Folding(opened(device, threads)[0])
-    chosen, lengths = folding.device.device, np.diff(tables[3])
-    room = min(chosen.max_mem_alloc_size, chosen.global_mem_size // 4, chosen.max_compute_units * CALL_BYTES)
+    lengths = np.diff(tables[3])
     with folding.device.errors():
         given = [folding.device.given(table) for table in (tables[0], tables[0][:FEW], *tables[1:])]
         found = folding.buffer("energy", 4 * len(cost))
         last = len(cost)
         while last:  # the longest first
-            n = int(lengths[last - 1])
-            count = max(1, min(last, MOST_GROUPS, room // (2 * (n * n + shorts(n)))))
-            folding.fold(given, last - count, count, n, found)
+            first = max(0, last - CALL)
+            folding.fold(given, first, last, int(lengths[last - 1]), found)
             folding.wait()
-            bar.add(float(cost[last - count : last].sum()))
-            last -= count
+            bar.add(float(cost[first:last].sum()))
+            last = first
         result = folding.download("found", found, len(cost), np.int32)
         folding.wait()
     return result.copy()

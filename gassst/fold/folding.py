@@ -170,6 +170,8 @@ def _rearranged(
     letters: NDArray[np.uint8], offsets: NDArray[np.int64], order: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Sequences in another order."""
+    if (order[1:] > order[:-1]).all():
+        return letters, offsets
     lengths = np.diff(offsets)[order]
     begins = np.append(0, np.cumsum(lengths))
     places = np.repeat(offsets[:-1][order] - begins[:-1], lengths) + np.arange(begins[-1])

@@ -131,7 +131,7 @@ def test_a_device_finds_the_same_energies(random_file, monkeypatch):
     several.append("GC" * 95 + "AAAA" + "GC" * 95)  # too much for 16 bits
     wanted = [one.energy for one in fold(several, random_file, False)]
     assert [one.energy for one in fold(several, random_file, False, device="cpu")] == wanted
-    monkeypatch.setattr(device, "MOST_GROUPS", 3)
+    monkeypatch.setattr(device, "CALL", 3)
     assert [one.energy for one in fold(several[:9], random_file, False, device="cpu")] == wanted[:9]
 
 

@@ -1,11 +1,6 @@
 /* Least energies of sequences, one to a work-group: fold_cells.h, with a work-item for each of the cells that are as wide.
  * MATRICES says where the matrices lie, __local or __global; ITEMS is the size of a group, at least that of a sequence. */
 #include "fold_model.h"
-#ifdef NVIDIA
-#define FOLD_UNROLL _Pragma("unroll")
-#else
-#define FOLD_UNROLL
-#endif
 #define VEC int
 #define REAL short
 #define LANES 1
@@ -23,7 +18,8 @@
 #define FEW (s->job->few)
 #define CODE(i) ((int)s->code[i])
 #define KEPT (FOLD_LOOP + 3) /* widths that a cell needs, and its own */
-#define CELL(matrix, i, j) (s->matrix[((j) - (i)) % KEPT * s->n + (i)])
+#define ROW(width) ((width) - s->first < 0 ? (width) - s->first + KEPT : (width) - s->first)
+#define CELL(matrix, i, j) (s->matrix[ROW((j) - (i)) * s->n + (i)])
 #define MULTI(i, j) (s->multi[((j) - (i)) * (2 * s->n + 1 - (j) + (i)) / 2 + (i)])
 #define MEET barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 
@@ -35,16 +31,17 @@ typedef struct {
 
 typedef struct {
     const fold_job *job;
-    int n, length;
+    int n, length, first; /* the width whose cells lie first, of those that are kept */
     MATRICES short *internal, *one, *bulge, *multi, *code;
 } space_item;
 
 #include "fold_cells.h"
 
 /* The cell of a work-item among those of one width, all of whose centres lie side by side; returns `low`, or less. */
-LANES_TARGET static int of_width(const space_item *s, int width, around_item *a, __global short *outer, int low)
+LANES_TARGET static int of_width(space_item *s, int width, around_item *a, __global short *outer, int low)
 {
     const int i = (int)get_local_id(0) - width / 2, j = i + width;
+    s->first = width / KEPT * KEPT;
     MEET;
     if (i >= 0 && j < s->n) {
         int energy;
@@ -54,29 +51,17 @@ LANES_TARGET static int of_width(const space_item *s, int width, around_item *a,
     return low;
 }
 
-__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
-fold(__global const fold_parameters *parameters, __constant fold_few *few, __global const int *hairpin,
-     __global const uchar *codes, __global const long *offsets, const long first, MATRICES short *memory, const long size,
-     __global short *outside, const long longest, __global int *energy)
+/* The least energy of one sequence; all items of a group return it. */
+LANES_TARGET static int of_sequence(space_item *s, __global const uchar *codes, __global short *outer, __local int *lowest)
 {
-    __local int lowest;
-    const int item = get_local_id(0);
-    const long group = get_group_id(0), at = offsets[first + group];
-    const int n = (int)(offsets[first + group + 1] - at);
-    const fold_job job = {parameters, hairpin, few};
-    space_item space = {.job = &job, .n = n, .length = n}, *s = &space;
-    __global short *outer = outside + group * longest * longest;
+    const int item = get_local_id(0), n = s->n;
+    MATRICES short *exterior = s->multi; /* whose numbers are done with by then */
     around_item even, odd;
     int low = 0, best = 0;
-    s->internal = memory + group * size;
-    s->one = s->internal + KEPT * n;
-    s->bulge = s->one + KEPT * n;
-    s->code = s->bulge + KEPT * n;
-    s->multi = s->code + n;
     if (item == 0)
-        lowest = 0;
+        *lowest = 0;
     if (item < n)
-        s->code[item] = codes[at + item];
+        s->code[item] = codes[item];
     if (item + FOLD_HAIRPIN < n)
         MULTI(item, item + FOLD_HAIRPIN) = INFINITE;
     even.parts = odd.parts = INFINITE;
@@ -85,8 +70,7 @@ fold(__global const fold_parameters *parameters, __constant fold_few *few, __glo
         low = of_width(s, width + 1, &odd, outer, low);
     }
     MEET;
-    atomic_min(&lowest, low);
-    MATRICES short *exterior = s->multi; /* whose numbers are done with */
+    atomic_min(lowest, low);
     if (item == 0)
         exterior[n] = 0;
     for (int j = n; j > 0; j--) {
@@ -96,6 +80,29 @@ fold(__global const fold_parameters *parameters, __constant fold_few *few, __glo
         else if (item + FOLD_HAIRPIN + 1 < j)
             best = min(best, outer[(j - 1) * n + item] + exterior[j]);
     }
-    if (item == 0)
-        energy[first + group] = lowest < FOLD_LOWEST ? INT32_MIN : exterior[0];
+    MEET;
+    best = *lowest < FOLD_LOWEST ? INT32_MIN : exterior[0];
+    MEET;
+    return best;
+}
+
+__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
+fold(__global const fold_parameters *parameters, __constant fold_few *few, __global const int *hairpin,
+     __global const uchar *codes, __global const long *offsets, const long first, const long last, MATRICES short *memory,
+     const long size, __global short *outside, const long longest, __global int *energy)
+{
+    __local int lowest;
+    const long group = get_group_id(0);
+    const fold_job job = {parameters, hairpin, few};
+    for (long k = first + group; k < last; k += get_num_groups(0)) {
+        const int n = (int)(offsets[k + 1] - offsets[k]);
+        space_item s = {.job = &job, .n = n, .length = n, .internal = memory + group * size};
+        s.one = s.internal + KEPT * n;
+        s.bulge = s.one + KEPT * n;
+        s.code = s.bulge + KEPT * n;
+        s.multi = s.code + n;
+        const int found = of_sequence(&s, codes + offsets[k], outside + group * longest * longest, &lowest);
+        if (get_local_id(0) == 0)
+            energy[k] = found;
+    }
 }

@@ -1,5 +1,5 @@
 /* The cell (i, j) of folding: for one width of lanes, a sequence in each (fold_lanes.h), or for a work-item (fold.cl). The
- * including file sets FOLD_UNROLL, VEC, SET, IF, SMALLER, ADD(a, b), LOOK(table, size, i), TYPE(a, b), ANY(type), INFINITE, and where
+ * including file sets VEC, SET, IF, SMALLER, ADD(a, b), LOOK(table, size, i), TYPE(a, b), ANY(type), INFINITE, and where
  * things lie: FEW, CODE(i), CELL(matrix, i, j) of internal, one and bulge, MULTI(i, j). Shorter sequences end with bases that
  * do not pair. */
 
@@ -26,7 +26,6 @@ static int FORM(special)(const FORM(space) *s, int64_t i, int64_t j, int l)
 LANES_TARGET static VEC FORM(wide_loops)(const FORM(space) *s, int i, int j, FORM(around) *a)
 {
     VEC best = SET(INFINITE);
-    FOLD_UNROLL
     for (int u = FOLD_LOOP; u >= 4; u--) {
         if (u > j - i - 6)
             continue;
@@ -55,7 +54,6 @@ LANES_TARGET static VEC FORM(pairs)(const FORM(space) *s, int i, int j, VEC type
             if (energy != FOLD_NONE)
                 AT(best, l) = (REAL)energy;
         }
-    FOLD_UNROLL
     for (int q = 0; q < 9; q++) { /* from stacks to loops of 2 x 3 */
         const int x = q / 3 + (q % 3 == 2), y = q / 3 + (q % 3 == 1), k = i + 1 + x, l = j - 1 - y;
         if (x + y > j - i - 6)
@@ -73,7 +71,6 @@ LANES_TARGET static VEC FORM(pairs)(const FORM(space) *s, int i, int j, VEC type
                            LOOK(p->mismatch_internal_23, 128, inner << 4 | last << 2 | first));
         best = SMALLER(best, ADD(pair, energy));
     }
-    FOLD_UNROLL
     for (int v = FOLD_LOOP; v > 1; v--) { /* with v bases on one side, or one and v - 1 */
         if (v > j - i - 6)
             continue;
