@@ -155,9 +155,6 @@ class PlainPairs:
         if self.mate[r]:
             for a, b in self.concordant_places(min(r, self.other(r))):
                 a.looked_around = b.looked_around = True
-        needed, most = self.best[r], int(self.plan.errors[len(self.reads[r])])
-        needed = max(needed, self.paired(r) or 0)
-        self.limit[r] = min(most, needed + MARGIN)
 
     # pairs
 
@@ -222,8 +219,7 @@ class PlainPairs:
             if len(places) > self.most_places:
                 self.unguided[r] = True
                 continue
-            wider = [p for p in self.places[r] if p.edits <= limit + 1]
-            for place in wider if len(wider) <= self.most_places else places:
+            for place in places:
                 if not place.looked_around:
                     place.looked_around = True
                     keys |= self.window(r, other, place)

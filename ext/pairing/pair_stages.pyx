@@ -26,9 +26,6 @@ from gassst._core.rooms cimport enlarged, room_t
 from gassst._core.stages cimport ACTIVE, BUCKETS, GOES_ON, PLACES, REJECTED_STARTS, SCORED_STARTS, STARTS, Stages, merge, place_t
 
 cdef enum:
-    # Errors by which a place may be worse than the best one of its read and still be looked around. The other mate may
-    # have as many fewer there, and no seed that says so.
-    WIDER = 1
     NO_READ = 0xffffffff
 
 
@@ -386,7 +383,7 @@ cdef class PairStages(Stages):
     # --- places ------------------------------------------------------------------------------------------------------
 
     cdef int note_places(self, Py_ssize_t before) except -1 nogil:
-        """Put new places among those known, pair them up, and bring the limits of their reads and mates up to date."""
+        """Put new places among those known, and pair them up."""
         cdef const place_t *places = <const place_t *>self.rooms[PLACES].p
         cdef Py_ssize_t n = self.n_places - before, k = 0, i, j
         cdef placed_t *new
@@ -414,11 +411,6 @@ cdef class PairStages(Stages):
         for i in range(k):
             for j in range(self.windows.n):
                 self.pair_up(&self.windows.each[j], &self.placed[at[i]])
-        for i in range(before, before + n):
-            read = places[i].read_strand >> 1
-            self.states.limit[read] = self.limit_of(read)
-            if self.mate[read]:
-                self.states.limit[self.other(read)] = self.limit_of(self.other(read))
         self.pairs_ns += now() - began
         self.effort.score_ns -= now() - began
         return 0
@@ -444,15 +436,6 @@ cdef class PairStages(Stages):
             while j < behind:
                 self.starts[j] += new
                 j += 1
-
-    cdef uint16_t limit_of(self, uint32_t read) noexcept nogil:
-        """A mate needs its best place, or the one of its concordant pair where that has more errors."""
-        cdef int needed = self.states.best[read], most = self.errors[self.reads.lengths[read]]
-        if needed == NO_SCORE:
-            return <uint16_t>most
-        if self.mates[read].paired != NO_SCORE:
-            needed = max(needed, self.mates[read].paired)
-        return <uint16_t>min(most, needed + self.margin)
 
     cdef uint32_t other(self, uint32_t read) noexcept nogil:
         return partner_of(&self.mate[0], read)
@@ -525,22 +508,21 @@ cdef class PairStages(Stages):
 
     cdef int look_around(self, uint32_t read) except -1 nogil:
         """The buckets in which the mate may lie, beside a read's best places and those no worse than the place in the
-        concordant pair, as that pair's rivals may be among them. Places with WIDER more errors belong to them where
-        that makes no more than `most_places`. No place is looked around twice, nor where a mate has been found, and
-        none beyond the ends of its contig.
+        concordant pair, as that pair's rivals may be among them. No place is looked around twice, nor where a mate has
+        been found, and none beyond the ends of its contig.
         """
-        cdef int limit = self.states.best[read]
+        cdef int limit = self.states.best[read], within = 0
         cdef int64_t lo, hi, b
         cdef Py_ssize_t i, j
         cdef placed_t *place
         cdef const window_t *w
         if self.mates[read].paired != NO_SCORE:
             limit = max(limit, self.mates[read].paired)
-        if self.places_within(read, limit) > self.most_places:
+        for i in range(self.starts[2 * read], self.starts[2 * read + 2]):
+            within += self.placed[i].edits <= limit
+        if within > self.most_places:
             self.mates[read].unguided = True
             return 0
-        if self.places_within(read, limit + WIDER) <= self.most_places:
-            limit += WIDER
         for i in range(self.starts[2 * read], self.starts[2 * read + 2]):
             place = &self.placed[i]
             if place.edits > limit or place.rescued:
@@ -554,13 +536,6 @@ cdef class PairStages(Stages):
                     for b in range(lo >> self.shift, (hi >> self.shift) + 1):
                         self.add_key(self.other_strand(w, place), <uint32_t>b)
         return 0
-
-    cdef int places_within(self, uint32_t read, int limit) noexcept nogil:
-        cdef Py_ssize_t i
-        cdef int found = 0
-        for i in range(self.starts[2 * read], self.starts[2 * read + 2]):
-            found += self.placed[i].edits <= limit
-        return found
 
     cdef void settle(self, bint guided) noexcept nogil:
         """Close the pairs whose concordant place is good enough: few rivals, as good as it, are unseen.

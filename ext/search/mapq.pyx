@@ -73,8 +73,6 @@ cdef enum:  # copies of a tandem repeat
 
 cdef uint64_t LOOKED_UP = <uint64_t>1 << 62, DENSE = <uint64_t>1 << 63  # of `place_t.how`
 
-cdef double PERCENT = 100
-
 cdef enum:  # whose cap holds; `put_terms` has the letters
     NOBODY
     TIE         # another place scores as much
@@ -310,7 +308,7 @@ cdef class Cases:
         cdef bytes missed
         cdef looked_t seeds
         if how & DENSE:
-            found = self.looked_densely(<int>length, how >> 16 & 0xFFFF, how & 0xFFFF, complete / PERCENT)
+            found = self.looked_densely(<int>length, how >> 16 & 0xFFFF, how & 0xFFFF, complete / 128.)
         else:
             found = self.looked_up(how >> 16 & 0xFFFF, complete, how & 0xFFFF, share_passed_over(planned, complete))
         seeds.length, missed = found
@@ -441,7 +439,7 @@ cdef class Rater:
         place.what = aligned << 48 | errors << 32
         if seen.over[r].reseeded:
             place.passed_over = fmin(over / max(span - <int64_t>(seen.seed_length - seen.stride), 1), 1)
-            place.what |= <uint64_t>rint(PERCENT * place.passed_over) << 16
+            place.what |= <uint64_t>rint(128 * place.passed_over) << 16
             place.how = DENSE | seen.seed_length << 16 | seen.stride
         else:
             place.passed_over = share_passed_over(seen.states.planned[r], seen.states.complete[r])
@@ -474,12 +472,10 @@ cdef class Rater:
                   rating_t *rating) except -1 nogil:
         """Rate a mate that was placed beside the other one, on `window` diagonals, with a quality of `most` as a whole.
 
-        The other known pairs of places weigh `wrong`, by the scores of both mates. Beside these, both mates may lie in
-        copies that no seed led to, or one of them may fit near the other by chance.
+        The other known pairs of places weigh `wrong`. Beside these, both mates may lie in copies that no seed led to, or
+        this one may fit near the other by chance: often only its mate places a short read, or one of low complexity.
         """
-        rating.known, rating.unseen = wrong, self.unseen_pair(place, other, wrong)
-        # A mate that chance has put beside one of several places has chosen it.
-        rating.chance = (place.chance + (other.chance if place.near else 0)) * window / 2
+        rating.known, rating.unseen, rating.chance = wrong, self.unseen_pair(place, other, wrong), place.chance * window / 2
         rate(rating)
         cap(rating, most, AS_WHOLE)
         return 0
@@ -536,11 +532,7 @@ cdef class Rater:
             self.whole(&summary[r], reads, states, <uint32_t>r, &places[r])
         for r in range(reads.n):
             if decided != NULL and decided[r]:
-                # Often only its mate places a short read, or one of low complexity: then the mate's certainty is not
-                # its own.
-                rated[r].known, rated[r].chance = wrong[r], places[r].chance * (window / 2)
-                rated[r].unseen = self.unseen_pair(&places[r], &places[partner_of(mate, <uint32_t>r)], wrong[r])
-                rate(&rated[r])
+                self.mate(&places[r], &places[partner_of(mate, <uint32_t>r)], wrong[r], window, UINT8_MAX, &rated[r])
             elif summary[r].best != NO_SCORE:
                 if wrong != NULL and decided == NULL:
                     places[r].known = wrong[r]

@@ -10,8 +10,8 @@ from gassst._core.seeds cimport reads_t
 from gassst._core.stages cimport states_t
 
 
-cdef enum:
-    DIFFERENCES = 20    # copies with fewer differences are weighed, as in index.spectrum
+cpdef enum:
+    DIFFERENCES = 20    # copies with fewer differences are weighed
 
 
 cdef struct case_t:
@@ -33,7 +33,7 @@ cdef struct pair_t:
 
 cdef struct place_t:
     # What is known of one place.
-    uint64_t what       # aligned bases, errors, complete and planned seeds or hundredths passed over: 16 bits each
+    uint64_t what       # aligned bases, errors, complete and planned seeds or 128ths passed over: 16 bits each
     uint64_t how        # bases of the read and stages looked up; or bases of dense seeds, and their distance
     double odds
     double known        # weight of the other known places

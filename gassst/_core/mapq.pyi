@@ -5,6 +5,8 @@ from gassst.index.miss_model import SeedsLooked
 from gassst.model.array_types import F64, I64, U8, Structs
 from gassst.search.arrays import Seen
 
+DIFFERENCES: int
+
 def chance_hits(m: int, d: int, n_bases: float, letters: float = 4.0) -> float: ...
 def qualities(others: F64) -> U8: ...
 

@@ -15,6 +15,7 @@ from gassst._core import anchors as _anchors
 from gassst._core import reads as _reads
 from gassst._core import seeds as _seeds
 from gassst._core.banded import Band, instruction_sets
+from gassst._core.mapq import DIFFERENCES
 from gassst.index.miss_model import miss_share
 from gassst.model.array_types import COORDINATE_BITS
 from gassst.model.params import MAX_READ_LENGTH
@@ -25,8 +26,6 @@ LETTERS = 4.0
 """Of bases, where all are as frequent."""
 LENGTHS = (35, 50, 75, 100, 150, 250)
 """Bases of the substrings."""
-DIFFERENCES = 20
-"""Copies with fewer differences are counted; of templates, in both substrings together."""
 SAMPLE = 5_000
 """Templates of two substrings, for each length; fewer of a small genome."""
 BASES_EACH = 20

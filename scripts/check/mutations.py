@@ -318,10 +318,6 @@ MUTATIONS = [
         "proper[r] and stays[r] and stays[partner_of(mate, <uint32_t>r)]", "proper[r] and stays[r]", PAIR_QUALITY,
     ),
     Mutation(
-        "pairing: the chance of a mate with several places is its own", MAPQ,
-        "(other.chance if place.near else 0)", "0", PAIR_QUALITY,
-    ),
-    Mutation(
         "pairing: chance has half of the window for mates that are placed by their scores", MAPQ,
         "* window / 2", "* window / 4", PAIR_QUALITY,
     ),
