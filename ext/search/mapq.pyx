@@ -75,8 +75,6 @@ cdef uint64_t LOOKED_UP = <uint64_t>1 << 62, DENSE = <uint64_t>1 << 63  # of `pl
 
 cdef enum:  # whose cap holds; `put_terms` has the letters
     NOBODY
-    TIE         # another place scores as much
-    ELSEWHERE   # more bases begin seeds that were passed over elsewhere
     AS_WHOLE    # the pair of whole reads
     TANDEM      # copies of a tandem repeat
 
@@ -408,7 +406,6 @@ cdef class Rater:
         place.passed_over = share_passed_over(states.planned[r], states.complete[r])
         place.chance = hits_of_a_base(m, best, word_letters(reads.planes, 64 * <int64_t>reads.plane_start[r], m,
                                                             self.letters))
-        place.capped_by = NOBODY
         return 0
 
     cdef int line(self, const hit_t *hit, const local_line_t *line, const rival_t *rival, const local_line_t *beside,
@@ -417,20 +414,15 @@ cdef class Rater:
 
         Errors are those that cost what the alignment loses. A wrong place leaves out what errors hide of the true one, so
         ends count as errors. A long one is an adapter or a bad tail, unless seeds of the read were passed over: then the
-        place where it fits may not have been seen. Nothing is sure of a line that leaves out more bases whose seeds were
-        passed over than it aligns: those have many places in the reference, and all of them score more. What the primary
-        line aligns is no such end of a further part.
+        place where it fits may not have been seen. What the primary line aligns is no such end of a further part.
         """
         cdef uint32_t r = line.read_strand >> 1
         cdef int64_t m = reads.lengths[r], begin = line.begin, end = line.end, span = max(end - begin, 1)
-        cdef int64_t clipped = m - (end - begin), before_end = min(beside.end, begin)
-        cdef int64_t behind_begin = max(beside.begin, end), before = max(before_end - beside.begin, 0)
-        cdef int64_t hidden = clipped - before - max(beside.end - behind_begin, 0)
+        cdef int64_t clipped = m - (end - begin), before = max(min(beside.end, begin) - beside.begin, 0)
+        cdef int64_t hidden = clipped - before - max(beside.end - max(beside.begin, end), 0)
         cdef int64_t longer = max(begin - before, hidden - begin + before)
         cdef int64_t cost = seen.error_cost, lost = (end - begin) * seen.match - hit.score
         cdef double over = over_within(seen, r, begin, end), further
-        cdef double elsewhere = (seen.over[r].bases - over - over_within(seen, r, beside.begin, before_end)
-                                 - over_within(seen, r, behind_begin, beside.end))
         cdef uint64_t aligned, errors
         if longer > seen.much_clipped and seen.over[r].bases == 0:
             hidden -= longer
@@ -453,19 +445,12 @@ cdef class Rater:
         place.chance = (clipped + 1) * hits_of_a_base(
             span, max(rounded_up(lost, cost), 0),
             word_letters(reads.planes, 64 * <int64_t>reads.plane_start[r] + begin, end - begin, self.letters))
-        place.capped_by = NOBODY
-        if seen.over[r].reseeded and elsewhere > span:
-            place.capped_by = ELSEWHERE
-        elif rival.count > 0 and line.total <= rival.total:
-            place.capped_by = TIE
         return 0
 
     cdef int alone(self, const place_t *place, rating_t *rating) except -1 nogil:
         """Rate a place that no mate vouches for."""
         rating.known, rating.unseen, rating.chance = place.known, self.unseen_alone(place), place.chance * self.n_bases
         rate(rating)
-        if place.capped_by != NOBODY:
-            cap(rating, 0, place.capped_by)
         return 0
 
     cdef int mate(self, const place_t *place, const place_t *other, double wrong, double window, uint8_t most,

@@ -40,7 +40,6 @@ cdef struct place_t:
     double passed_over  # share of the seeds that occur too often
     double chance       # how many places fit by chance, for each base of reference
     bint near           # a near copy is known
-    uint8_t capped_by   # who says that it has no quality
 
 
 cdef struct over_t:

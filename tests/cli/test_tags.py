@@ -172,7 +172,7 @@ def test_the_terms_of_mapq_make_it(tagged, tmp_path, options):
             low, high = (min(most, quality_beside(weight + by)) for by in (rounded, -rounded))
             assert low <= record.mapping_quality <= high, record
             capped.add(cap[-1])
-    assert capped <= set("-tewr")
+    assert capped <= set("-wr")
 
 
 def test_the_table_has_every_tag_that_is_written():

@@ -70,9 +70,6 @@ def test_what_the_primary_line_aligns_is_no_doubt_of_another_part(begin, end, pr
     assert quality(begin, end, 160, over=120) == 0 < quality(begin, end, 160, over=120, primary=primary)
     # As an end that errors hide it would be 100 errors more.
     assert quality(begin, end, 160, over=1, primary=primary) > quality(begin, end, 160, over=1)
-    # What neither of them aligns may still be of another place.
-    third = (60, 75) if begin == 0 else (85, 100)
-    assert quality(begin, end, 160, over=160, primary=third) == 0
 
 
 def test_seeds_passed_over_are_counted_by_how_many_begin_in_the_part():
