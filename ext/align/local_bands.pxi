@@ -75,10 +75,12 @@ cdef class LocalBands:
         cdef const uint8_t[::1] flip
         cdef const uint64_t[::1] digest
         self.context, self.handle, self.kernels = context, handle, NULL
-        self.n = self.n_runs = self.scored = self.traced = self.calls = self.pairs = self.kernel = 0
+        self.n = self.n_runs = self.scored = self.traced = self.calls = self.pairs = self.kernel = self.usual_loss = 0
         if context is None:
             return
         self.ground, self.n = ground_of(context), len(context.packed.lengths)
+        if context.library.is_known:
+            self.usual_loss = context.library.rate * (self.ground.costs.match + self.ground.costs.mismatch)
         flip, digest = context.flip, context.digest
         if self.n:
             self.flip, self.digest = &flip[0], &digest[0]

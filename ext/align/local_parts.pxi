@@ -1,8 +1,5 @@
-# What is known of each read of a batch: its places, its primary line, its further parts, and the rivals of these. Part
-# of local_aligner.pyx.
-#
-# Most reads have one line. A split read has parts: lines of other bases than those of its primary line. The rivals of a
-# line are other places for its bases.
+# What is known of each read of a batch (part of local_aligner.pyx): its places, its primary line, the rivals of that,
+# which are other places for its bases, and of a split read its further parts, which are lines of other bases.
 
 cdef inline bint repeats(const local_place_t *place, const local_place_t *other) noexcept nogil:
     """Whether another place of the read is on the same diagonal, and scores as well."""
@@ -30,13 +27,14 @@ cdef class LocalParts(LocalBands):
         more, as it has no deaminated base, is no reason. `gaps`: most gap bases of an alignment that the search cannot miss.
 
         Returns how many reads are to be looked up once more, which are in ROWS: without an alignment, with much of it
-        clipped, or with more gap bases. With so many the search may have missed a better place.
+        clipped, or with a gap and twice the loss of more gap bases, beyond what the library explains.
         """
         cdef const row_t *primary
         cdef const local_line_t *line
         cdef uint8_t *far
         cdef uint32_t *reads
         cdef Py_ssize_t i, a = 0
+        cdef int64_t twice = min(self.costs.open_deletion, self.costs.open_insertion) + gaps * self.costs.extend_deletion
         self.score_wholes(whole, given, k)
         if stay:
             let_given_lead(self)
@@ -50,7 +48,8 @@ cdef class LocalParts(LocalBands):
         for i in range(self.n):
             line = &primary[i].line
             far[i] = (primary[i].hit.cigar_runs == 0 or clipped(self, line) >= self.much_clipped
-                      or llabs(line.last_diagonal - line.first_diagonal) > gaps)
+                      or line.last_diagonal != line.first_diagonal and perfect(self, line.read_strand) - line.total
+                      >= twice + self.usual_loss * self.length_of(line.read_strand))
             if far[i]:
                 reads[a] = <uint32_t>i
                 a += 1
@@ -318,8 +317,7 @@ cdef int merge_places(LocalParts self) except -1 nogil:
     cdef const local_place_t *new = <const local_place_t *>self.rooms[PLACES].p
     cdef Py_ssize_t k = self.n_known, n = self.n_places, i = 0, j, first, done = 0, before = 0
     cdef local_place_t *out = <local_place_t *>enlarged(&self.rooms[SCRATCH], (k + n) * sizeof(local_place_t))
-    cdef int64_t least = self.least_score - self.worse * (self.ground.costs.match + self.ground.costs.mismatch), best = 0
-    cdef int64_t score
+    cdef int64_t score, best = 0, each = self.ground.costs.match + self.ground.costs.mismatch
     cdef uint32_t r
     for j in range(n):
         r = new[j].read_strand >> 1
@@ -332,7 +330,7 @@ cdef int merge_places(LocalParts self) except -1 nogil:
         best, first = max(best, score), i
         while first and known[first - 1].read_strand >> 1 == r and not repeats(&new[j], &known[first - 1]):
             first -= 1
-        if score >= least and (first == 0 or known[first - 1].read_strand >> 1 != r):
+        if score >= self.least_score - self.worse * each and (first == 0 or known[first - 1].read_strand >> 1 != r):
             out[done] = new[j]
             done += 1
         if best < self.least_score and (j + 1 == n or r != new[j + 1].read_strand >> 1):

@@ -54,6 +54,7 @@ cdef struct told_t:
 
 
 cdef class LocalBands:
+    cdef double usual_loss      # of a base, by the mismatches of its library
     cdef object context, handle, doubled
     cdef const cpu_kernels *kernels
     cdef band_batch batch

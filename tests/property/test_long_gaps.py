@@ -105,6 +105,25 @@ def test_single_reads_have_the_score_that_they_prefer(kind, length):
         assert total(records[False, i]) >= best_total(read), records[False, i].cigarstring
 
 
+def test_a_read_that_fits_worse_than_with_a_longer_gap_is_looked_up_again():
+    """A copy without the bases that a read leaves out has small gaps and mismatches: the search saw that one alone."""
+    rng = np.random.default_rng(21)
+    genome = rng.choice(BASES, 40_000)
+    clean = [genome[at : at + 100] for at in rng.integers(0, 14_900, 300)]
+    reads = []
+    for i in range(12):
+        at = 15_000 + 2000 * i
+        read = np.concatenate([genome[at : at + 50], genome[at + 30 + i :][: 50 - i]])
+        worse = np.delete(diverged(rng, read, 0.16), np.s_[20:24])
+        genome[at + 1000 : at + 1000 + len(worse)] = worse
+        reads.append(read)
+    index = gassst.Index.build(Reference.from_sequences([("a", genome.tobytes())]))
+    made = [(f"{i}", bases.tobytes().decode(), None) for i, bases in enumerate(reads + clean)]
+    records = [r for r in gassst.Mapper(index, device="none", threads=1).map(made) if not r.flag & 0x900]
+    for i, record in enumerate(records[:12]):
+        assert record.reference_start == 15_000 + 2000 * i, record.cigarstring
+
+
 @pytest.mark.parametrize("kind", ["deletion", "insertion"])
 def test_mates_have_the_score_that_they_prefer(kind):
     rng = np.random.default_rng(3)
