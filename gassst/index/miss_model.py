@@ -18,7 +18,6 @@ from gassst.model.rules import optional
 # Errors that `stage_misses` tells apart; a read with more is as good as lost to seeds.
 MISS_ERRORS = 64
 _LOG_FACTORIALS = [math.lgamma(n + 1) for n in range(MAX_READ_LENGTH + 1)]
-LOG_FACTORIALS = np.array(_LOG_FACTORIALS)
 
 
 @lru_cache(maxsize=4096)

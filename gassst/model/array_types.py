@@ -1,4 +1,4 @@
-"""Names of the types of arrays; keys of places."""
+"""Names of the types of arrays."""
 
 from __future__ import annotations
 
@@ -20,8 +20,3 @@ COORDINATE_BITS = 36
 F64 = NDArray[np.float64]
 Bool = NDArray[np.bool_]
 Structs = NDArray[Any]
-
-
-def place_keys(read_strand: U32 | I64, place: I64 | U32) -> U64:
-    """uint64[k]: keys that order places, diagonals or buckets, by read and strand, as `place_key` in `ext`."""
-    return read_strand.astype(np.uint64) << np.uint64(COORDINATE_BITS) | place.astype(np.uint64)
