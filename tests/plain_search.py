@@ -12,7 +12,6 @@ import numpy as np
 
 from gassst.model.layouts import NO_SCORE
 
-SEEDS = [(18, 17), (12, 7), (9, 4)]  # bases of the seeds of each stage, and from one to the next
 LOW, HIGH = 150, 320  # template lengths
 MARGIN = 2
 
@@ -77,7 +76,7 @@ class PlainPairs:
         self.oriented = [(read, bf.reverse_complement(read)) for read in reads]
         n = len(reads)
         self.best, self.limit = [NO_SCORE] * n, [int(plan.errors[len(read)]) for read in reads]
-        self.looked, self.capped, self.complete = [0] * n, [0] * n, [0] * n
+        self.looked, self.complete = [0] * n, [0] * n
         self.looked_row, self.unguided, self.is_open = [0] * n, [False] * n, [True] * n
         self.places: dict[int, list[PlainPlace]] = defaultdict(list)
         self.known: list[set] = [set() for _ in reads]
@@ -93,17 +92,26 @@ class PlainPairs:
 
     def anchors_of(self, r, stage):
         """(read strand, diagonal, first base, bases) of what seeds hit, by strand, the canonical one first."""
-        k, every = SEEDS[stage]
+        m = len(self.reads[r])
+        w, number, every = (
+            int(of[stage, m]) for of in (self.plan.seed_length, self.plan.seed_count, self.plan.seed_every)
+        )
         rows = []
         for reverse in (self.flip[r], 1 - self.flip[r]):
             read, covered = self.oriented[r][reverse], defaultdict(set)
-            for offset in range(0, len(read) - k + 1, every):
-                at = self.text.find(read[offset : offset + k])
+            for j in range(0, number, every):
+                offset = j * (m - w) // (number - 1) if number > 1 else (m - w) // 2
+                offset = offset if reverse == self.flip[r] else m - w - offset
+                at = self.text.find(read[offset : offset + w])
                 while at >= 0:
-                    if at >= offset:
-                        covered[at - offset].update(range(offset, offset + k))
-                    at = self.text.find(read[offset : offset + k], at + 1)
-            rows += [(2 * r + reverse, d, min(some), len(some)) for d, some in sorted(covered.items())]
+                    covered[at - offset].add(offset)
+                    at = self.text.find(read[offset : offset + w], at + 1)
+            for diagonal, offsets in sorted(covered.items()):
+                first = end = None
+                for offset in [*sorted(offsets), 2 * m]:
+                    if end is not None and offset > end:
+                        rows.append((2 * r + reverse, diagonal, first, end - first))
+                    first, end = (offset if end is None or offset > end else first), offset + w
         return rows
 
     # bands
@@ -251,15 +259,13 @@ class PlainPairs:
                 self.is_open[r] = self.is_open[r + 1] = False
 
     def unseen(self, r):
-        if self.capped[r]:
-            return 1.0
         of_stage = self.pairs.missed[len(self.reads[r]), self.looked_row[r]]
         return of_stage[min(self.paired(r), len(of_stage) - 1)]
 
     # stages
 
-    def run(self, given):
-        """All stages; `given` (Given) tells what the seeds of each lead to. Returns the reads of each."""
+    def run(self):
+        """All stages. Returns the reads of each."""
         asked = []
         for stage in range(self.plan.MAX_STAGES):
             goes_on = {r for r in range(len(self.reads)) if self.is_open[r] and self.needs(r, stage)}
@@ -269,7 +275,7 @@ class PlainPairs:
             self.tried = set()
             if goes_on:
                 asked.append((stage, sorted(goes_on)))
-                self.run_stage(stage, goes_on, given)
+                self.run_stage(stage, goes_on)
         return asked
 
     def needs(self, r, stage):
@@ -285,16 +291,15 @@ class PlainPairs:
             and self.best[r] > plan.settled[stage, m] - self.further
         )
 
-    def run_stage(self, stage, goes_on, given):
+    def run_stage(self, stage, goes_on):
         anchors = {}
         for r in sorted(goes_on):
-            rows, complete, capped = given.of(r, stage)
-            fresh = [row for row in rows if (row[0], row[1] >> self.plan.shift) not in self.known[r]]
-            anchors[r] = fresh
+            m, every = len(self.reads[r]), int(self.plan.seed_every[stage, len(self.reads[r])])
+            rows = self.anchors_of(r, stage)
+            anchors[r] = [row for row in rows if (row[0], row[1] >> self.plan.shift) not in self.known[r]]
             self.looked[r] |= 1 << stage
             self.looked_row[r] = stage + 1
-            self.complete[r] = max(self.complete[r], complete)
-            self.capped[r] |= capped
+            self.complete[r] = max(self.complete[r], -(-int(self.plan.disjoint[stage, m]) // every))
         near = self.near(anchors)
         some = {r: [row for row in rows if row in near] for r, rows in anchors.items()}
         self.score(self.best_supported(some))
@@ -317,35 +322,12 @@ class PlainPairs:
 
 
 class PlainReads(PlainPairs):
-    """The same of single reads, whose seeds are those of the plan; `narrow`: behind the narrow band of 32 diagonals."""
+    """The same of single reads; `narrow`: behind the narrow band of 32 diagonals."""
 
     def __init__(self, text, reads, flip, plan, given_up, narrow, further=0):
         super().__init__(text, [], reads, [0] * len(reads), flip, [], plan, None, 0, given_up)
         self.narrow, self.further, self.rejected = narrow, further, [set() for _ in reads]
         self.candidates = self.passed = 0
-
-    def anchors_of(self, r, stage):
-        m = len(self.reads[r])
-        w, number, every = (
-            int(of[stage, m]) for of in (self.plan.seed_length, self.plan.seed_count, self.plan.seed_every)
-        )
-        rows = []
-        for reverse in (self.flip[r], 1 - self.flip[r]):
-            read, covered = self.oriented[r][reverse], defaultdict(set)
-            for j in range(0, number, every):
-                offset = j * (m - w) // max(number - 1, 1)
-                offset = offset if reverse == self.flip[r] else m - w - offset
-                at = self.text.find(read[offset : offset + w])
-                while at >= 0:
-                    covered[at - offset].add(offset)
-                    at = self.text.find(read[offset : offset + w], at + 1)
-            for diagonal, offsets in sorted(covered.items()):
-                first = end = None
-                for offset in [*sorted(offsets), 2 * m]:
-                    if end is not None and offset > end:
-                        rows.append((2 * r + reverse, diagonal, first, end - first))
-                    first, end = (offset if end is None or offset > end else first), offset + w
-        return rows
 
     def needs(self, r, stage):
         goes_on = super().needs(r, stage)
@@ -353,7 +335,7 @@ class PlainReads(PlainPairs):
             self.rejected[r] = set()
         return goes_on
 
-    def run_stage(self, stage, goes_on, given):
+    def run_stage(self, stage, goes_on):
         anchors = {}
         for r in sorted(goes_on):
             m, every = len(self.reads[r]), int(self.plan.seed_every[stage, len(self.reads[r])])

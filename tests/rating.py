@@ -111,7 +111,7 @@ def search_of(
             "missed": np.ones((1, 1, 1)), "window_bases": 0, "unpaired_phred": 60.0,
         }  # fmt: skip
         pairs = SimpleNamespace(**{**usual, **vars(pairs)})
-    search.place(context, pairs, found_of([]) if found is None else found, None, 1, 0.0, mates)
+    search.place(context, pairs, found_of([]) if found is None else found, 1, 0.0, mates)
     return search
 
 

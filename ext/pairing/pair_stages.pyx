@@ -76,7 +76,6 @@ cdef class PairStages(Stages):
     """
 
     cdef room_t memory[N_MEMORIES]
-    cdef object device, given
     cdef int64_t gaps
     cdef const uint8_t[::1] mate, rescuable
     cdef const int64_t[::1] borders
@@ -101,7 +100,7 @@ cdef class PairStages(Stages):
         for i in range(N_MEMORIES):
             free(self.memory[i].p)
 
-    def open_pairs(self, pairs, int most_places, device):
+    def open_pairs(self, pairs, int most_places):
         """Say how mates lie.
 
         Parameters
@@ -109,12 +108,10 @@ cdef class PairStages(Stages):
         pairs : search.context.PairContext
         most_places : int
             A read with more places as good as its best is no guide to its mate.
-        device : gpu.seeds.SeedsOnDevice or None
-            Looks seeds up where it takes them.
         """
         self.mate, self.rescuable, self.borders, self.missed_after = pairs.mate, pairs.rescuable, pairs.borders, pairs.missed
         self.windows, self.wide = windows_of(pairs.insert), windows_of(pairs.insert, self.gaps)
-        self.most_places, self.device, self.given = most_places, device, None
+        self.most_places = most_places
         self.rescued = self.pairs_ns = 0
 
     # --- one block ---------------------------------------------------------------------------------------------------
@@ -170,9 +167,6 @@ cdef class PairStages(Stages):
         self.effort.seeds_ns += t - began
         self.gather(a)
         self.effort.candidates_ns += now() - t
-        if self.device is not None and self.given is None:
-            with gil:
-                self.device.note_host(a, now() - began)
         n = self.anchors.n
         read_strand = self.anchors.columns.read_strand
         self.effort.candidates += n
@@ -200,61 +194,6 @@ cdef class PairStages(Stages):
         return 0
 
     # --- candidates --------------------------------------------------------------------------------------------------
-
-    cdef int look_up(self, int stage, Py_ssize_t a) except -1 nogil:
-        return 0 if self.device is not None and self.asks_device(stage, a) else Stages.look_up(self, stage, a)
-
-    cdef int asks_device(self, int stage, Py_ssize_t a) except -1 with gil:
-        """Whether the device takes these reads: then the anchors are `given`."""
-        active = np.asarray(<const uint32_t[:a]><const uint32_t *>self.rooms[ACTIVE].p).copy()
-        found = self.device.anchors_of(active, stage)
-        self.given = None if found is None else found[0]
-        if found is not None:
-            self.note_looked(stage, active, found[1], found[2])
-        return found is not None
-
-    cdef int note_looked(self, int stage, const uint32_t[::1] active, const uint16_t[::1] complete,
-                         const uint16_t[::1] capped) except -1:
-        cdef Py_ssize_t i
-        cdef uint32_t r, m
-        for i in range(active.shape[0]):
-            r = active[i]
-            m = self.reads.lengths[r]
-            self.states.capped[r] |= capped[i] > 0
-            self.states.looked[r] |= <uint8_t>(1 << stage)
-            self.states.complete[r] = max(self.states.complete[r], complete[i])
-            self.states.planned[r] = <uint16_t>max(
-                self.states.planned[r],
-                (self.disjoint[stage, m] + self.seed_every[stage, m] - 1) // self.seed_every[stage, m])
-
-    cdef int gather(self, Py_ssize_t a) except -1 nogil:
-        if self.given is None:
-            return Stages.gather(self, a)
-        with gil:
-            return self.gather_given(a)
-
-    cdef int gather_given(self, Py_ssize_t a) except -1:
-        """The anchors that a device found, without those that are known to be of no use."""
-        cdef const uint32_t[::1] read_strand = self.given.read_strand
-        cdef const coordinate_t[::1] diagonal = self.given.diagonal
-        cdef const uint16_t[::1] offset = self.given.offset, length = self.given.length
-        cdef const int64_t[::1] given_start = self.given.start
-        cdef int64_t *start = <int64_t *>enlarged(&self.rooms[STARTS], (a + 1) * sizeof(int64_t))
-        cdef const int64_t *of_scored = <const int64_t *>self.rooms[SCORED_STARTS].p
-        cdef const int64_t *of_rejected = <const int64_t *>self.rooms[REJECTED_STARTS].p
-        cdef Py_ssize_t n_scored = of_scored[self.stop - self.first], n_rejected = of_rejected[self.stop - self.first]
-        cdef Py_ssize_t i, j, n = 0
-        self.anchors.reserve(read_strand.shape[0])
-        for i in range(a):
-            start[i] = n
-            for j in range(given_start[i], given_start[i + 1]):
-                if not (is_among(self.scored.keys, n_scored, place_key(read_strand[j], diagonal[j] >> self.shift))
-                        or is_among(self.rejected.keys, n_rejected, place_key(read_strand[j], diagonal[j]))):
-                    put_anchor(&self.anchors.columns, n, read_strand[j], diagonal[j], offset[j], length[j])
-                    n += 1
-        start[a] = self.anchors.n = n
-        if self.left_out is not None:
-            self.leave_out(a)
 
     cdef bint mark_near_mates(self, Py_ssize_t a, uint8_t *near) noexcept nogil:
         """Mark the anchors with an anchor of the mate in the window of the template length; returns whether any is."""
@@ -578,11 +517,6 @@ cdef inline int64_t diagonal_of(const placed_t *place, int64_t length) noexcept 
 cdef inline void put_anchor(columns_t *to, Py_ssize_t i, uint32_t read_strand, coordinate_t diagonal, uint16_t offset,
                             uint16_t length) noexcept nogil:
     to.read_strand[i], to.diagonal[i], to.offset[i], to.length[i] = read_strand, diagonal, offset, length
-
-
-cdef inline bint is_among(const uint64_t *keys, Py_ssize_t n, uint64_t key) noexcept nogil:
-    cdef Py_ssize_t i = <Py_ssize_t>first_from(keys, n, key)
-    return i < n and keys[i] == key
 
 
 cdef inline Py_ssize_t next_from(const uint64_t *keys, Py_ssize_t n, Py_ssize_t i, uint64_t key) noexcept nogil:

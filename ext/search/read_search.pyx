@@ -109,7 +109,7 @@ cdef class ReadSearch:
             self.window, self.made_of = pairs.window_bases, made_of
         return 0
 
-    def place(self, context, pairs, found, device, uint32_t block, double given_up, tuple mates):
+    def place(self, context, pairs, found, uint32_t block, double given_up, tuple mates):
         """Find the places of a batch, and of each read the best one; with local ends, the best alignment of each alone.
 
         Parameters
@@ -120,8 +120,6 @@ cdef class ReadSearch:
             None: all reads are single.
         found : gpu.found.Found or None
             What a device has found in single reads, instead of a search.
-        device : gpu.seeds.SeedsOnDevice or None
-            Looks up seeds of pairs where it takes them.
         block : int
             Reads of a block.
         given_up : float
@@ -156,11 +154,9 @@ cdef class ReadSearch:
             self.mate = &mate[0]
             self.prepare_pairs(pairs, mates)
             if not self.stages.exhaustive:
-                self.stages.open_pairs(pairs, mates[2], device)
+                self.stages.open_pairs(pairs, mates[2])
             if self.ends is not None:
                 self.ends.open_pairs(self.mate, &conversions[0] if conversions.shape[0] else NULL)
-        if device is not None:
-            block = <uint32_t>self.stages.reads.n
         if is_found:
             self.stages.take(found)
         with nogil:
@@ -530,7 +526,7 @@ cdef class OneRead(ReadSearch):
             ends.flip, ends.digest = &self.flip[0], self.digest
         if pairs is not None:
             self.prepare_pairs(pairs, mates)
-            stages.open_pairs(pairs, mates[2], None)
+            stages.open_pairs(pairs, mates[2])
             self.windows, self.mate_array, self.n = windows_of(pairs.insert), pairs.mate, 2
             self.mate = &self.mate_array[0]
 

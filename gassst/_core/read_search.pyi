@@ -42,7 +42,6 @@ class ReadSearch:
         context: Any,
         pairs: Any,
         found: Any,
-        device: Any,
         block: int,
         given_up: float,
         mates: tuple[Any, ...],

@@ -79,7 +79,7 @@ class HostBackend:
         more = plan, EXTRA_STRATA, instruction_sets()[0]
         stages = plan.kept(kind.__name__, lambda: kind(*made_of, *more), *made_of)
         search = plan.kept(f"search by {kind.__name__}", lambda: ReadSearch(stages, ends), stages, ends)
-        how = found, None, BLOCK, given_up(context.params), MATES
+        how = found, BLOCK, given_up(context.params), MATES
         with self.checked_index():
             reads = search.place(context, pairs, *how)
         stats.capped += search.capped

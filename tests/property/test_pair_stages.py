@@ -1,6 +1,6 @@
 """The compiled search of pairs against plain Python, which looks at every place and every window base by base.
 
-What seeds lead to is given to both, as a device gives it, so that stages are known and few.
+Stages are few, and have few seeds.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from engines import engine
-from plain_search import HIGH, LOW, MARGIN, SEEDS, PlainPairs, fragment_of, genome_of, text_of
+from plain_search import HIGH, LOW, MARGIN, PlainPairs, fragment_of, genome_of, text_of
 
 import gassst
 from gassst._core.banded import instruction_sets
@@ -20,36 +20,12 @@ from gassst._core.read_search import ReadSearch
 from gassst.model.reference import Reference
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
 from gassst.reads.in_memory import batch_of_records
-from gassst.search.arrays import Anchors
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.host import MATES
 
 MOST_PLACES = 2
-STATE = ("best", "limit", "looked", "capped", "complete")
-
-
-class Given:
-    """What seeds lead to, as a device tells it; keeps what it was asked."""
-
-    def __init__(self, rows, complete, capped):
-        self.rows, self.complete, self.capped, self.asked = rows, complete, capped, []
-
-    def of(self, r, stage):
-        stage = min(stage, len(SEEDS) - 1)
-        return self.rows[r][stage], int(self.complete[r, stage]), int(self.capped[r, stage])
-
-    def anchors_of(self, reads, stage):
-        self.asked.append((stage, reads.tolist()))
-        found = [self.of(r, stage) for r in reads.tolist()]
-        table = np.array([row for rows, _, _ in found for row in rows], np.int64).reshape(-1, 4)
-        types = np.uint32, np.int64, np.uint16, np.uint16
-        columns = (np.ascontiguousarray(table[:, i], t) for i, t in enumerate(types))
-        start = np.concatenate([[0], np.cumsum([len(rows) for rows, _, _ in found])])
-        complete, capped = (np.array([one[i] for one in found], np.uint16) for i in (1, 2))
-        return Anchors(*columns, start, reads), complete, capped
-
-    def note_host(self, reads, nanoseconds):
-        raise AssertionError("the host looked seeds up")
+STATE = ("best", "limit", "looked", "complete")
+SEEDS = [(18, 17), (12, 7), (9, 4)]  # bases of the seeds of each stage, and from one to the next
 
 
 # --- the comparison --------------------------------------------------------------------------------------------------
@@ -96,6 +72,7 @@ def world(request):
     mapper = engine(
         index, device="none", mode="global", filters=(), min_identity=85, **options[request.param]
     )
+    mapper.plan.caps[:] = 0xFFFFFFFF
     return SimpleNamespace(seed=request.param, genome=genome, index=index, mapper=mapper)
 
 
@@ -112,7 +89,13 @@ def test_pairs_have_the_places_of_plain_python(world, orientations, given_up):
     fragments = [fragment_of(rng, world.genome, str(rng.choice(orientations))) for _ in range(45)]
     context, pairs = searched(mapper, fragments, insert)
     reads = [mate for mates in fragments for mate in mates]
-    n = len(reads)
+    n, m = len(reads), np.arange(mapper.plan.seed_count.shape[1])
+    for columns in (mapper.plan.seed_count, mapper.plan.disjoint):
+        columns[:] = 0
+    mapper.plan.seed_every[:] = 1
+    for stage, (k, apart) in enumerate(SEEDS):
+        mapper.plan.seed_length[stage] = k
+        mapper.plan.seed_count[stage] = np.where(m >= k, (m - k) // apart + 1, 0)
     pairs = replace(
         pairs,
         missed=rng.random(pairs.missed.shape) ** 4,
@@ -123,12 +106,9 @@ def test_pairs_have_the_places_of_plain_python(world, orientations, given_up):
         text_of(world.index, world.genome), borders, reads, pairs.mate.tolist(), context.flip.tolist(),
         sizes, mapper.plan, pairs, MOST_PLACES, given_up,
     )  # fmt: skip
-    rows = [[plain.anchors_of(r, stage) for stage in range(len(SEEDS))] for r in range(n)]
-    given = Given(rows, rng.integers(0, 2, (n, len(SEEDS))), rng.random((n, len(SEEDS))) < 0.05)
-    expected = plain.run(given)
+    expected = plain.run()
     search = search_of(mapper)
-    found, states = placed(search, context, pairs, given, 64, given_up)
-    assert given.asked == expected
+    found, states = placed(search, context, pairs, 64, given_up)
     for name in STATE:
         assert states[name] == getattr(plain, name), name
     assert sorted(found) == sorted(plain.found)
@@ -158,7 +138,7 @@ def test_a_pair_is_searched_as_if_it_were_alone(options):
     def search(some, block):
         """What is found for each mate of each fragment: its places, and what is known of it."""
         context, pairs = searched(mapper, some, insert)
-        places, states = placed(of_pairs, context, pairs, None, block, 0.01)
+        places, states = placed(of_pairs, context, pairs, block, 0.01)
         found = [[] for _ in range(context.n)]
         for read_strand, *place in places:
             found[read_strand >> 1].append((read_strand & 1, *place))

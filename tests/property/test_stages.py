@@ -57,7 +57,7 @@ def test_reads_have_the_places_of_plain_python(options, step, damage):
         text_of(index, genome), reads, context.flip.tolist(), mapper.plan, given_up,
         narrow=bool(mapper.cascade.names), further=2 * damage,
     )  # fmt: skip
-    plain.run(None)
+    plain.run()
     found = placed(context, counts)
     for name in ("best", "limit", "looked", "complete"):
         assert found[name].tolist() == getattr(plain, name), name
