@@ -75,15 +75,6 @@ class Diagonals(NamedTuple):
     diagonal: I64
 
 
-class Resolved(NamedTuple):
-    """Seeds with their ranges of positions; of each read how many were clipped (uint16[a]), and whether one was passed
-    over because it occurs too often (uint8[a])."""
-
-    seeds: Any
-    clipped: U16
-    capped: U8
-
-
 class Seen(NamedTuple):
     """What the search looked at, as `states_t` of `gassst/_core/stages.pxd` has it."""
 

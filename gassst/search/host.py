@@ -23,10 +23,9 @@ from gassst.model.reference import contig_before
 from gassst.model.rules import rule
 from gassst.model.stats import Stats
 from gassst.model.times import Times
-from gassst.search.arrays import Anchors, BatchResult, Resolved
+from gassst.search.arrays import Anchors, BatchResult
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.dense import DenselyLooked, DenseSeeds
-from gassst.search.plan import SeedRows
 
 # Reads that go through the stages together.
 BLOCK = 256
@@ -108,18 +107,13 @@ class HostBackend:
             self.context.index.check()
             raise
 
-    def resolve(self, reads: U32, rows: SeedRows, caps: U32) -> Resolved:
-        """Seeds of `reads` by the given plan, at most `caps` occurrences by seed length."""
-        context = self.context
-        seeds = _seeds.Seeds(context, reads, rows)
-        context.lookup.resolve(seeds, caps)
-        clipped, capped = seeds.limit(caps)
-        context.lookup.copy_positions(seeds)
-        return Resolved(seeds, clipped, capped)
-
     def look_densely(self, reads: U32, seeds: DenseSeeds) -> DenselyLooked:
         """What dense seeds of `reads` (uint32[a], ascending) lead to."""
-        found, clipped, _ = self.resolve(reads, seeds.rows(), seeds.caps(self.context.plan))
+        context, caps = self.context, seeds.caps(self.context.plan)
+        found = _seeds.Seeds(context, reads, seeds.rows())
+        context.lookup.resolve(found, caps)
+        clipped, _ = found.limit(caps)
+        context.lookup.copy_positions(found)
         return DenselyLooked(self.gather(found, reads), clipped, *found.clipped_span())
 
     def gather(self, seeds: Any, reads: U32) -> Anchors:
