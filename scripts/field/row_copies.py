@@ -132,7 +132,8 @@ def listed(world: World, bam: Path, folder: Path) -> list[Figure]:
 
 
 ROWS = [
-    Row("polish", "errors mended by Polypolish's rules", (), repeats, polish, options=("--all", "-a"), sort=False),
+    Row("polish", "errors mended by Polypolish's rules", (), repeats, polish, options=("--all --mode local", "-a"),
+        sort=False),
     Row("polish-k", "the same with -k 100", (), repeats, polish, options=("-k 100", "-a"), sort=False),
     Row("copies", "copies listed, of 12 in a repeat", (), repeats, listed, options=("-k 100", "-a"), sort=False),
 ]  # fmt: skip
