@@ -222,7 +222,7 @@ def test_a_small_run_imports_nothing_that_it_does_not_use(tmp_path, small_index,
     assert all(find_spec(name) for name in unused.split())  # a name that changes must change here, too
     assert loaded.isdisjoint(unused.split())
     of_devices = {name for name in loaded if name.startswith("gassst.gpu.")}
-    assert of_devices <= {f"gassst.gpu.{name}" for name in ("drivers", "devices", "choose")}
+    assert of_devices <= {f"gassst.gpu.{name}" for name in ("drivers", "devices", "choose", "device_pays")}
 
 
 # --- drivers that are registered ----------------------------------------------------------------------------
