@@ -1,11 +1,8 @@
 # Places and alignments in bands as narrow as is safe. Part of local_aligner.pyx.
 #
-# An alignment that touches a diagonal and leaves the band of `width` diagonals around it has at least `width / 2` gap
-# bases between there and here. So it loses what they cost. Where the best alignment in the band loses less, it is the
-# best of all that touch the diagonal. Where it loses more, the band doubles.
-#
-# A read that loses less than a gap and less than a clipped end has one alignment: along the diagonal, from its first
-# base to its last. Most reads of a good run do, and they need no band at all.
+# An alignment that touches a diagonal and leaves the band of `width` diagonals around it loses what `width / 2` gap bases
+# cost. Where the best one in the band loses less, it is the best of all that touch the diagonal; else the band doubles.
+# A read that loses less than a gap and less than a clipped end lies along its diagonal as a whole, and needs no band.
 
 cdef extern from "stretches.h" nogil:
     ctypedef struct stretch_t:
@@ -431,7 +428,7 @@ cdef int widen(LocalBands self) except -1 nogil:
 
     An alignment that leaves a band has a gap with a part on either side. Each part has to score more than the gap
     costs, or the other one alone would score more than both. So a place is looked at in the narrowest band that
-    costs more to leave than it loses, or than it scores.
+    costs more to leave than it loses, or than it scores. It may be the better part of one that scores -T.
     """
     cdef local_place_t *place = <local_place_t *>self.rooms[PLACES].p
     cdef Py_ssize_t k = self.n_places, i, j, added = 0, n = 0
@@ -441,7 +438,7 @@ cdef int widen(LocalBands self) except -1 nogil:
     cdef int64_t loss, before, width
     for i in range(k):
         loss = perfect(self, place[i].read_strand) - place[i].total
-        if min(loss, place[i].total) < self.leaving[0]:
+        if min(loss, place[i].total) < self.leaving[0] or 2 * place[i].total < self.least_score + self.leaving[0]:
             continue
         width = expected(self, min(loss, place[i].total), self.widths[self.widths.shape[0] - 1])
         before = place[i].diagonal - place[i].band_start

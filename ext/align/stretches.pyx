@@ -25,7 +25,7 @@ cdef struct group_t:
     stretch_t best          # on its diagonal
 
 
-def promising_buckets(anchors, context, Py_ssize_t most, const int32_t[::1] least=None, passed=None):
+def promising_buckets(anchors, context, Py_ssize_t most, const int32_t[::1] least not None, passed=None):
     """The buckets of each read that may hold its best local alignment, a rival of that, or one of another part.
 
     A bucket is judged by the best ungapped stretch on the diagonal of its longest anchor. Bases that seeds cover say
@@ -42,7 +42,7 @@ def promising_buckets(anchors, context, Py_ssize_t most, const int32_t[::1] leas
         Buckets for each base of a read. One is left out where so many better stretches hold its own one's middle.
     least : int32[a], passed : search.arrays.Diagonals, optional
         Of each read, what a place scores. Anchors whose stretch scores less are left out. Of those that have passed, it
-        may be the longer part beside a gap.
+        may be the longer part beside a gap. Without `passed` reads are left out of which no stretch can be such a part.
 
     Returns
     -------
@@ -62,7 +62,8 @@ def promising_buckets(anchors, context, Py_ssize_t most, const int32_t[::1] leas
     cdef costs_t costs = costs_of(scoring)
     cdef int shift = context.shift
     cdef Py_ssize_t a = start.shape[0] - 1, i, j, g, n, k = 0, m, first, behind, row
-    cdef int32_t at_least
+    cdef int32_t at_least, part, top, gap = min(costs.open_gap[1] + costs.extend_gap[1],
+                                                  costs.open_gap[2] + costs.extend_gap[2])
     cdef group_t group
     cdef Py_ssize_t widest = max(1, int(np.diff(anchors.start).max(initial=0)))
     strand_array, diagonal_array = np.empty(read_strand.shape[0], np.uint32), np.empty(read_strand.shape[0], np.int64)
@@ -75,29 +76,23 @@ def promising_buckets(anchors, context, Py_ssize_t most, const int32_t[::1] leas
         raise MemoryError
     with nogil:
         for i in range(a):
-            n = 0
+            n, top, part = 0, 0, (least[i] + gap + 1) >> 1
             for j in range(start[i], start[i + 1]):
                 at_least = INT32_MIN if passed is None else least[i]
                 if p < n_passed and passed_strand[p] == read_strand[j] and passed_diagonal[p] == diagonal[j]:
-                    at_least, p = (at_least + min(costs.open_gap[1], costs.open_gap[2])) >> 1, p + 1
-                group = group_t(j, stretch_t(0, 0, 0))
-                if passed is not None:
-                    prefetch_read(bases, diagonal[min(j + AHEAD, start[i + 1] - 1)])
-                    group.best = stretch_of_read(bases, strands, read_strand[j], diagonal[j], lengths, plane_start, costs,
-                                                 at_least)
+                    at_least, p = part, p + 1
+                prefetch_read(bases, diagonal[min(j + AHEAD, diagonal.shape[0] - 1)])
+                group = group_t(j, stretch_of_read(bases, strands, read_strand[j], diagonal[j], lengths, plane_start, costs,
+                                                   at_least))
                 if group.best.total < at_least:
                     continue
-                row = groups[n - 1].row if n else j
+                row, top = groups[n - 1].row if n else j, max(top, group.best.total)
                 if n == 0 or read_strand[j] != read_strand[row] or diagonal[j] >> shift != diagonal[row] >> shift:
                     groups[n] = group
-                    prefetch_read(bases, diagonal[j])
                     n += 1
                 elif length[j] > length[row]:
                     groups[n - 1] = group
-            for g in range(n if n > most and passed is None else 0):
-                j = groups[g].row
-                groups[g].best = stretch_of_read(bases, strands, read_strand[j], diagonal[j], lengths, plane_start, costs,
-                                                 INT32_MIN)
+            n = n if top >= part or passed is not None else 0
             for g in range(n):
                 keys[0, g] = <uint64_t>(~<uint32_t>groups[g].best.total) << 32 | <uint64_t>g
             if n > most:

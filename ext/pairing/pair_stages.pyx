@@ -1,11 +1,7 @@
 """The search of pairs: mates help each other, so that a pair costs less than two reads.
 
-In every stage the candidates of mates that lie near each other are scored first. A pair that they settle is done: its
-other candidates are never looked at. Where they settle nothing, the best supported places of each mate are scored. The
-other mate is then looked for around them, by scoring every band in the window (mate rescue). Only then the search goes
-on as for single reads.
-
-What must be true: the result of a pair depends on the pair, the reference, the parameters and the insert sizes alone.
+docs/pipeline.md says how every stage goes on (Pairs). What must be true: the result of a pair depends on the pair, the
+reference, the parameters and the insert sizes alone.
 """
 
 import numpy as np
@@ -428,10 +424,8 @@ cdef class PairStages(Stages):
     # --- pairs -------------------------------------------------------------------------------------------------------
 
     cdef int rescue(self) except -1 nogil:
-        """Score the bands in which the mates of the best places may lie, in the pairs that take part in this stage.
-
-        In those alone: whether a stage is run at all depends on the rest of the block.
-        """
+        """Score the bands in which the mates of the best places may lie, in the pairs that take part in this stage. In
+        those alone: whether a stage is run at all depends on the rest of the block."""
         cdef const uint8_t *goes_on = <const uint8_t *>self.rooms[GOES_ON].p - self.first
         cdef uint32_t r
         cdef int64_t began = now(), before = self.effort.scored
@@ -448,8 +442,7 @@ cdef class PairStages(Stages):
     cdef int look_around(self, uint32_t read) except -1 nogil:
         """The buckets in which the mate may lie, beside a read's best places and those no worse than the place in the
         concordant pair, as that pair's rivals may be among them. No place is looked around twice, nor where a mate has
-        been found, and none beyond the ends of its contig.
-        """
+        been found, and none beyond the ends of its contig."""
         cdef int limit = self.states.best[read], within = 0
         cdef int64_t lo, hi, b
         cdef Py_ssize_t i, j
@@ -477,11 +470,9 @@ cdef class PairStages(Stages):
         return 0
 
     cdef void settle(self, bint guided) noexcept nogil:
-        """Close the pairs whose concordant place is good enough: few rivals, as good as it, are unseen.
-
-        One is unseen when a mate has no seed free of errors there. Where the mates of all places were looked for
-        (`guided`, but for reads that are `unguided`), only when neither has one.
-        """
+        """Close the pairs whose concordant place is good enough: few rivals, as good as it, are unseen. One is when a mate
+        has no seed free of errors there. Where the mates of all places were looked for (`guided`, but for reads that are
+        `unguided`), only when neither has one."""
         cdef double most = self.pair_missed, own, its, unseen
         cdef uint32_t r
         cdef mate_t *first

@@ -17,6 +17,7 @@ from gassst._core.planes cimport (
     count_differences,
     differences,
     first_bases,
+    funnel_shift,
     planes_of,
     planes_t,
 )
@@ -40,8 +41,7 @@ cdef uint16_t shared_end(planes_t reads, int64_t one, int64_t other, uint32_t le
     """Bases of the fragment that two mates run through, 0 where they do not.
 
     `one`, `other`: their first bases in the planes; both are cut to the same `length`. `tail`: behind the last base of
-    the reverse strand of the other one. The longest fragment counts.
-    """
+    the reverse strand of the other one. The longest fragment counts."""
     cdef int64_t word, size
     cdef uint64_t once, twice, live
     cdef int j
@@ -62,52 +62,48 @@ cdef uint16_t shared_end(planes_t reads, int64_t one, int64_t other, uint32_t le
     return 0
 
 
-cdef inline uint64_t differs(bases64_t x, int i, uint8_t code) noexcept nogil:
-    """1 where base i is not `code`, else 0."""
-    return ((x.masked & ~x.high) >> i | (x.low >> i ^ code)
-            | ((x.high >> i ^ code >> 1) & ~(ambiguous_bases(x) >> i))) & 1
-
-
 cdef inline void find_differences(planes_t reads, int64_t at, int64_t left, Py_ssize_t n,
-                                  uint64_t[16] *differ) noexcept nogil:
-    """`differ[c][j]`: at which of 64 positions from `at` on the base j behind is not c. `left` bases are there."""
-    cdef Py_ssize_t j
+                                  uint64_t[4] *differ) noexcept nogil:
+    """`differ[j][c]`: at which of 64 positions from `at` on the base j behind is not c. `left` bases are there."""
+    cdef Py_ssize_t j, c
     cdef uint64_t live, ambiguous
     cdef bases64_t x
-    for j in range(n):
-        live = first_bases(left - j) if left > j else 0
-        x = bases_at(reads, at + j)
+    cdef uint64_t[2][4] here    # here, and 64 bases behind
+    for j in range(2):
+        live = first_bases(left - 64 * j) if left > 64 * j else 0
+        x = bases_at(reads, at + 64 * j)
         ambiguous = ambiguous_bases(x)
         x.masked &= ~ambiguous
-        differ[0][j] = (x.low | (x.high & ~ambiguous) | x.masked) & live
-        differ[1][j] = (~x.low | (x.high & ~ambiguous) | x.masked) & live
-        differ[2][j] = (x.low | ~x.high | x.masked) & live
-        differ[3][j] = (~x.low | ~x.high | x.masked) & live
+        here[j][0] = (x.low | (x.high & ~ambiguous) | x.masked) & live
+        here[j][1] = (~x.low | (x.high & ~ambiguous) | x.masked) & live
+        here[j][2] = (x.low | ~x.high | x.masked) & live
+        here[j][3] = (~x.low | ~x.high | x.masked) & live
+    for j in range(n):
+        for c in range(4):
+            differ[j][c] = funnel_shift(here[0][c], here[1][c], <int>j)
 
 
 cdef uint16_t adapter_start(planes_t reads, int64_t base, int64_t m, const adapters_t *known) noexcept nogil:
-    """Bases before the known adapter of a read of `m` bases at `base`, `earliest` or more; 0: it has none.
-
-    Of several the one with the fewest differences counts, of equals the first.
-    """
+    """Bases before the known adapter of a read of `m` bases at `base`, `earliest` or more; 0: it has none. Of several the
+    one with the fewest differences counts, of equals the first."""
     cdef int64_t word, at, n, unequal, fewest = m, start = 0
     cdef Py_ssize_t a, j
     cdef const uint8_t *codes
     cdef uint64_t once, twice, found
-    cdef uint64_t[4][16] differ     # from each of the four bases, of 64 positions, so many bases behind them
+    cdef uint64_t[64][4] differ     # so many bases behind 64 positions, from each of the four bases
     for word in range(known.earliest, m - known.shortest + 1, 64):
-        find_differences(reads, base + word, m - word, known.first_part, &differ[0])
+        find_differences(reads, base + word, m - word, known.length, &differ[0])
         for a in range(known.number):
             codes = known.codes + a * known.length
             once = twice = 0
             for j in range(known.first_part >> 1):  # of which one may differ: then the other half does not
-                once |= differ[codes[j]][j]
-                twice |= differ[codes[j + (known.first_part >> 1)]][j + (known.first_part >> 1)]
+                once |= differ[j][codes[j]]
+                twice |= differ[j + (known.first_part >> 1)][codes[j + (known.first_part >> 1)]]
             if once & twice == ~<uint64_t>0:
                 continue
             once = twice = 0
             for j in range(known.first_part):
-                count_one(differ[codes[j]][j], &once, &twice)
+                count_one(differ[j][codes[j]], &once, &twice)
             found = ~twice & first_bases(m - known.shortest + 1 - word)
             while found:
                 at = word + trailing_zeros(found)
@@ -116,7 +112,7 @@ cdef uint16_t adapter_start(planes_t reads, int64_t base, int64_t m, const adapt
                     continue
                 n, unequal = min(known.length, m - at), 0
                 for j in range(n):
-                    unequal += differs(bases_at(reads, base + at + j), 0, codes[j])
+                    unequal += differ[j][codes[j]] >> (at - word) & 1
                 if unequal <= n // known.bases_an_error and (unequal < fewest or unequal == fewest and at < start):
                     start, fewest = at, unequal
     return <uint16_t>start
@@ -131,22 +127,21 @@ def fragment_ends(packed, const uint8_t[:, ::1] adapters not None, int first_par
                   int64_t earliest, const uint8_t[::1] mate=None):
     """Where the fragments of reads end: where both mates run into one adapter, or a read into a known one.
 
-    Of the bases of an adapter one in `bases_an_error` may differ, and one of its first ones. At the end of a read fewer
-    than these show it, if all are equal. What two mates show needs no known adapter: the head of one is then all of the
-    fragment, and so is that of the other one, on the opposite strand. Behind it both go on into the stem of an adapter,
-    whose strands are paired: there the mates have the same bases.
+    What two mates show needs no known adapter: the head of one is then all of the fragment, and so is that of the other
+    one, on the opposite strand. Behind it both go on into the stem of an adapter, whose strands are paired: there the
+    mates have the same bases.
 
     Parameters
     ----------
     packed : model.read_batch.PackedReads
     adapters : uint8[a, b]
-        Codes of the first bases of each.
+        Codes of the first bases of each, at most 64.
     first_part : int
-        At most 16 and b.
+        Of so many first bases of an adapter one may differ; at most b.
     shortest : int
-        Bases of an adapter that show it at the end of a read, and of a stem, of which one may differ.
+        Bases of an adapter that show it at the end of a read, if all are equal, and of a stem, of which one may differ.
     bases_an_error : int
-        Heads of mates differ in one base of so many at most, too.
+        Of so many bases of an adapter, and of heads of mates, one may differ.
     earliest : int
         Bases of the shortest fragment, 1 or more.
     mate : uint8[n], optional
@@ -155,8 +150,7 @@ def fragment_ends(packed, const uint8_t[:, ::1] adapters not None, int first_par
     Returns
     -------
     uint16[n]
-        Bases of each read that are of its fragment; 0 where nothing shows its end. Of several adapters the one with the
-        fewest differences counts, of equals the first; of mates the longest fragment.
+        Bases of each read that are of its fragment; 0 where nothing shows its end.
     """
     cdef const uint32_t[::1] lengths = packed.lengths, plane_start = packed.plane_start
     cdef planes_t reads = planes_of(packed.planes)

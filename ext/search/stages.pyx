@@ -556,12 +556,10 @@ cdef Py_ssize_t merge(const uint64_t *a, Py_ssize_t n_a, const uint64_t *b, Py_s
         else:
             out[i + j] = b[j]
             j += 1
-    while i < n_a:
+    for i in range(i, n_a):
         out[i + j] = a[i]
-        i += 1
-    while j < n_b:
-        out[i + j] = b[j]
-        j += 1
+    for j in range(j, n_b):
+        out[n_a + j] = b[j]
     return n_a + n_b
 
 

@@ -6,6 +6,6 @@ def promising_buckets(
     anchors: Anchors,
     context: BatchContext,
     most: int,
-    least: I32 | None = None,
+    least: I32,
     passed: Diagonals | None = None,
 ) -> tuple[U32, I64]: ...

@@ -12,7 +12,7 @@ from __future__ import annotations
 from gassst._core.local_aligner import LocalAligner
 from gassst._core.local_places import SCORED
 from gassst._core.read_search import ReadSearch
-from gassst.local.reseed import STRIDE, PassedOver, diagonals_of_copies, look_again, seed_length
+from gassst.local.reseed import STRIDE, PassedOver, diagonals_of_copies, look_again, seed_length, that_may_fit
 from gassst.model.array_types import U32
 from gassst.model.rules import optional, rule
 from gassst.search.arrays import BatchResult
@@ -26,6 +26,7 @@ def local_rows(backend: HostBackend, search: ReadSearch, aligner: LocalAligner, 
     context, stats = backend.context, backend.stats
     seeds = seed_length(context), STRIDE
     with stats.timed("local"):
+        reads = that_may_fit(backend, reads)
         passed_over = _look_up(backend, aligner, reads) if reads.size else None
     search.report(reads, passed_over, seeds, SPLIT)
     stats.nanoseconds["local"] += search.local_ns

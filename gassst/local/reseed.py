@@ -15,9 +15,8 @@ from gassst.model.params import LEAST_SHARE
 from gassst.search.arrays import Anchors, Diagonals
 from gassst.search.context import BatchContext
 from gassst.search.dense import DenseSeeds
-from gassst.search.host import HostBackend
+from gassst.search.host import HostBackend, given_up
 
-# The other values that were tried are in lab/constants.md.
 # Bases from seed to seed. At 3 another look costs a third more, and 0.01 % more of human reads with adapters are right.
 STRIDE = 5
 SPECIFIC = 4  # bases by which a seed is longer than one that occurs once by chance; 2 and 6 place fewer right
@@ -42,10 +41,23 @@ def _dense_seeds(context: BatchContext) -> DenseSeeds:
     return DenseSeeds(length, STRIDE, context.plan.occurrence_cap(length))
 
 
+def that_may_fit(backend: HostBackend, reads: U32) -> U32:
+    """Those of `reads` (uint32[a], ascending) that are worth another look. Where hardly any read has a place, those of
+    which a part is in the genome: of seeds beside each other one occurs."""
+    context, seeds = backend.context, _dense_seeds(backend.context)
+    lost = context.lost[0, -1, context.lengths[reads]]
+    if not reads.size or context.library.is_known or lost.max() >= given_up(context.params):
+        return reads
+    looked = backend.look_densely(reads, seeds._replace(stride=seeds.length))
+    return reads[(np.diff(looked.anchors.start) > 0) | (looked.clipped > 0)]
+
+
 def look_again(backend: HostBackend, reads: U32, most: int) -> tuple[Diagonals, PassedOver]:
     """At most so many promising diagonals of each of `reads` (uint32[a], ascending), and what was passed over."""
-    looked = backend.look_densely(reads, _dense_seeds(backend.context))
-    promising = promising_buckets(looked.anchors, backend.context, most)
+    context, scoring = backend.context, backend.context.params.scoring
+    looked = backend.look_densely(reads, _dense_seeds(context))
+    least = np.minimum(context.lengths[reads] * np.int32(scoring.match), scoring.least_score).astype(np.int32)
+    promising = promising_buckets(looked.anchors, context, most, least)
     end = np.where(looked.last < 0, looked.first, looked.last + STRIDE)
     return Diagonals(*promising), PassedOver(looked.clipped.astype(np.float64) * STRIDE, looked.first, end)
 

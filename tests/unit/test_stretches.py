@@ -59,8 +59,8 @@ def test_the_best_stretch_is_found(scoring, length, masked):
             return promising_buckets(anchors, context, 1, least.astype(np.int32), none)[0]
 
         assert not that_score(np.maximum(best, 0) + 1).size
-        # Short runs at an end of the read, with its bonus alone, are passed over.
-        exact = best >= scoring.mismatch + scoring.clip
+        # Runs that lose all to the next mismatch are passed over.
+        exact = best > scoring.mismatch + scoring.clip
         np.testing.assert_array_equal(that_score(np.where(exact, best, 1 << 20)), strands[exact])
 
 
@@ -99,10 +99,11 @@ def test_promising_buckets_are_rivals_and_other_parts(strand):
         params=SimpleNamespace(scoring=Scoring()),
     )
 
-    def found(most, least=None, passed=()):
-        passed = np.array(passed, np.intp)
-        passed = SimpleNamespace(read_strand=anchors.read_strand[passed], diagonal=diagonal[passed])
-        which = () if least is None else (np.array([least], np.int32), passed)
+    def found(most, least=0, passed=()):
+        if passed is not None:
+            passed = np.array(passed, np.intp)
+            passed = SimpleNamespace(read_strand=anchors.read_strand[passed], diagonal=diagonal[passed])
+        which = np.array([least], np.int32), passed
         strands, diagonals = promising_buckets(anchors, context, most, *which)
         assert (strands == strand).all()
         return sorted(np.searchsorted(diagonal, diagonals).tolist())
@@ -117,3 +118,6 @@ def test_promising_buckets_are_rivals_and_other_parts(strand):
     assert found(32, 83) == [0] and found(32, 88) == found(32, 88, [1]) == []
     # Beside a gap that costs 6 or more, the longer part of a place scores half of it and of that.
     assert found(32, 83, [1, 4]) == [0, 1] and found(32, 28, [3, 4]) == [0, 1, 2, 3, 4]
+    # Where nothing was tested, a read has all its buckets or none.
+    assert found(32, 160, None) == [0, 1, 2, 3, 4] and found(1, 160, None) == [0, 1]
+    assert found(32, 170, None) == []
