@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -62,9 +63,9 @@ class Call:
         backend, rows = HostBackend(context, None, Stats()), mapper.plan.rows(0)
         _, limit, *_ = backend.placed()[0].states
         reads = np.flatnonzero(rows.number[packed.lengths]).astype(np.uint32)
-        seeds, _, _ = backend.resolve(reads, rows, mapper.plan.caps)
-        planes = mapper.index.reference.planes
-        return cls(backend.gather(seeds, reads), limit, packed, planes, context.shift)
+        seeds = SimpleNamespace(rows=lambda: rows, caps=lambda plan: plan.caps)
+        anchors = backend.look_densely(reads, seeds).anchors
+        return cls(anchors, limit, packed, mapper.index.reference.planes, context.shift)
 
 
 def first_reads(path: str, most: int, batch_size: int) -> Iterator[ReadBatch]:

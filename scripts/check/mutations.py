@@ -202,7 +202,7 @@ MUTATIONS = [
     ),
     Mutation(
         "search: scored buckets of a read that goes on are lost", STAGES,
-        "while i < n_a:", "while i < n_a - 1:", PLAIN_READS,
+        "for i in range(i, n_a):", "for i in range(i, n_a - 1):", PLAIN_READS,
     ),
     # All places.
     Mutation(
@@ -279,10 +279,6 @@ MUTATIONS = [
     Mutation(
         "pairs: the last bucket of a window is left out", PAIR_STAGES,
         "range(lo >> self.shift, (hi >> self.shift) + 1)", "range(lo >> self.shift, hi >> self.shift)", PLAIN_PAIRS,
-    ),
-    Mutation(
-        "pairs: the limit forgets the place in the pair", PAIR_STAGES,
-        "needed = max(needed, self.mates[read].paired)", "needed = max(needed, 0)", PLAIN_PAIRS,
     ),
     Mutation(
         "pairing: mates apart weigh as much as a pair", PAIR_SCORING,

@@ -116,7 +116,7 @@ class TestStart:
         go_on = threading.Event()
         monkeypatch.setattr(LateSearch, "_tried", lambda *_: go_on.wait(60) and None)
         late = late_of(index, device)
-        assert late.for_run(False) is late and late.for_run(True) is None
+        assert late.for_run(False) is late
         assert late.search(batch(9), None) is None and not late._settled.is_set()
         if device == "auto":
             late.end_run()
@@ -168,8 +168,11 @@ class TestStart:
         (line,) = caplog.records
         assert line.levelno == logging.WARNING and "the host has gone on without it" in line.message
 
-    @pytest.mark.parametrize("params", [{"all_hits": True, "strata": True}, {"filters": ("fd",)}], ids=str)
-    def test_a_run_without_use_for_it_starts_none(self, index, params, monkeypatch, caplog):
+    @pytest.mark.parametrize(
+        "params, pairs",
+        [({"all_hits": True, "strata": True}, False), ({"filters": ("fd",)}, False), ({}, True)],
+    )
+    def test_a_run_without_use_for_it_starts_none(self, index, params, pairs, monkeypatch, caplog):
         """One that was named must be there nevertheless."""
         caplog.set_level(logging.INFO, "gassst")
         tried = []
@@ -177,7 +180,7 @@ class TestStart:
         monkeypatch.setattr(LateSearch, "_start", lambda *_: None)
         for device in ("auto", "gpu", "gpu"):
             late = late_of(index, device, **params)
-            assert late.for_run(False) is None and late.for_run(False) is None
+            assert late.for_run(pairs) is None and late.for_run(pairs) is None
         assert tried == ["gpu", "gpu"] and caplog.text.count("searched on the host") == 2
 
 

@@ -7,7 +7,7 @@ import pytest
 from text_bases import random_bases
 
 import gassst
-from gassst._core.stages import Stages
+from gassst._core.read_search import ReadSearch
 from gassst.errors import IndexFormatError
 from gassst.model.params import MAX_READ_LENGTH
 from gassst.search import host
@@ -60,15 +60,15 @@ def test_longest_reads_map_end_to_end_at_both_ends(genome, index):
 
 
 def test_only_a_checksum_says_that_an_index_is_damaged(genome, index, tmp_path, monkeypatch):
-    class Outside(Stages):
-        def search(self, *_):
+    class Outside(ReadSearch):
+        def place(self, *_):
             raise IndexError("candidate 0 lies outside the reads or the reference")
 
     content = bytearray(index.read_bytes())
     content[-1] ^= 1
     damaged = tmp_path / "damaged.gsi"
     damaged.write_bytes(content)
-    monkeypatch.setattr(host, "Stages", Outside)
+    monkeypatch.setattr(host, "ReadSearch", Outside)
     for path, error in ((index, IndexError), (damaged, IndexFormatError)):
         with pytest.raises(error):
             list(gassst.Mapper(path, device="none").map([genome[100:190]] * 100))
