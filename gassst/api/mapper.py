@@ -212,7 +212,7 @@ class Mapper:
         ------
         pysam.AlignedSegment
             In the order of the reads, of a pair the first mate's before the second's; the primary alignment of
-            each read first. The first one comes once 4,096 reads have been taken from the iterables, or all. The
+            each read first. The first one comes once 1,024 reads have been taken from the iterables, or all. The
             errors of the library are learned from these, on which mapping qualities depend, and insert sizes.
 
         Raises
