@@ -235,8 +235,11 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def save(path: str | None, rows: dict[str, Any]) -> None:
+    """Rows that are kept were measured by programs that may be missing now: their versions stay."""
     programs = {program for row in rows.values() for program in ("bwa", "samtools", *row["programs"])}
-    write_json(path, {"versions": versions(sorted(filter(shutil.which, programs))), "rows": rows})
+    kept = json.loads(Path(path).read_text())["versions"] if path and Path(path).exists() else {}
+    said = kept | versions(sorted(filter(shutil.which, programs)))
+    write_json(path, {"versions": dict(sorted(said.items())), "rows": rows})
 
 
 if __name__ == "__main__":
