@@ -322,7 +322,7 @@ class PlainPairs:
 
 
 class PlainReads(PlainPairs):
-    """The same of single reads; `narrow`: behind the narrow band of 32 diagonals."""
+    """Searches single reads in the same way; `narrow`: behind the narrow band of 32 diagonals."""
 
     def __init__(self, text, reads, flip, plan, given_up, narrow, further=0):
         super().__init__(text, [], reads, [0] * len(reads), flip, [], plan, None, 0, given_up)

@@ -62,7 +62,7 @@ def folds(parameters: Parameters, threads: int) -> Rows:
 
 
 def suboptimal(parameters: Parameters, energy_range: float) -> Rows:
-    """The same of all that `zuker` finds."""
+    """Returns what makes such rows of all that `zuker` finds."""
     return lambda texts: [[_row(one) for one in zuker(text, parameters, energy_range)] for text in texts]
 
 

@@ -167,13 +167,7 @@ class DeviceBackend:
     def look_up(self, state: DeviceState, stage: int, reads: DeviceReads) -> DeviceSeeds:
         rows, present = self.context.plan.rows(stage), self.present
         width = 2 * int((-(-rows.number[present].astype(np.int64) // rows.every[present])).max())
-        return self.look_up_width(state, stage, reads, width, self._caps)
-
-    def look_up_width(
-        self, state: DeviceState, stage: int, reads: DeviceReads, width: int, caps: Memory
-    ) -> DeviceSeeds:
-        """The seeds of the plan of `reads`, `width` of each at most; `caps`: a buffer of most occurrences by length."""
-        slot, index, a = self._slot, self._index, reads.size
+        slot, index, caps, a = self._slot, self._index, self._caps, reads.size
         lo, count, at = (slot.buffer(name, 4 * a * width) for name in ("lo", "count", "at"))
         length = slot.buffer("length", a * width)
         whole = index.index

@@ -24,20 +24,9 @@ if TYPE_CHECKING:
     from gassst.gpu.device import Memory
 
 SOURCES = tuple(
-    KERNELS / name
-    for name in (
-        "band.h",
-        "search.h",
-        "seeds.cl",
-        "anchors.cl",
-        "bounds.cl",
-        "buckets.cl",
-    )
+    KERNELS / name for name in ("band.h", "search.h", "seeds.cl", "anchors.cl", "bounds.cl", "buckets.cl")
 )
-SOURCES_OF_ALL = tuple(
-    KERNELS / name
-    for name in ("band.h", "search.h", "seeds.cl", "anchors.cl", "bounds.cl", "buckets.cl", "places.cl")
-)
+SOURCES_OF_ALL = (*SOURCES, KERNELS / "places.cl")
 """Where all places are wanted."""
 MOST_PARTS = 4
 IN_FLIGHT = 2

@@ -36,7 +36,7 @@ class Trial(NamedTuple):
 
     @classmethod
     def of(cls, index: SeedIndex, plan: SearchPlan, cascade: Cascade, params: MapParams) -> Trial:
-        """That of a run, whose search must suit `search.is_searched`."""
+        """Make that of a run, whose search must suit `search.is_searched`."""
         batch = batch_of_records(records_of(codes_of(index.reference.planes)))
         searched = index, WholeIndex(index), plan, cascade, params
         context = BatchContext.of(*searched, batch.pack(), whole_reads=params.reports_whole_reads)

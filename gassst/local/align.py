@@ -36,7 +36,7 @@ def compiled_aligner(params: MapParams, mate_bonus: int) -> LocalAligner:
 
 
 def opened_aligner(backend: HostBackend) -> LocalAligner:
-    """That of this thread, which has the batch open."""
+    """Returns that of this thread, with the batch open."""
     params = backend.context.params
     aligner = backend.context.plan.kept("aligner", lambda: compiled_aligner(params, PAIR_BONUS), params)
     aligner.open(backend.context, backend.bands)

@@ -42,8 +42,8 @@ def _dense_seeds(context: BatchContext) -> DenseSeeds:
 
 
 def that_may_fit(backend: HostBackend, reads: U32) -> U32:
-    """Those of `reads` (uint32[a], ascending) that are worth another look. Where hardly any read has a place, those of
-    which a part is in the genome: of seeds beside each other one occurs."""
+    """Return those of `reads` (uint32[a], ascending) that are worth another look. Where hardly any read has a place, a
+    part has to be in the genome: of seeds beside each other one occurs."""
     context, seeds = backend.context, _dense_seeds(backend.context)
     lost = context.lost[0, -1, context.lengths[reads]]
     if not reads.size or context.library.is_known or lost.max() >= given_up(context.params):

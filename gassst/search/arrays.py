@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,13 +9,6 @@ import numpy as np
 from gassst.frozen import field, frozen
 from gassst.model.array_types import I64, U8, U16, U32, Bool, Structs
 from gassst.model.layouts import READ_SUMMARY
-
-
-def _taken(columns: Sequence[Structs], index: Any) -> Sequence[Structs]:
-    """The rows of columns at `index`: int64[m], or anything that NumPy takes."""
-    if isinstance(index, np.ndarray) and index.dtype == np.int64:
-        return [column.take(index) for column in columns]
-    return [column[index] for column in columns]
 
 
 @frozen(eq=False)
@@ -43,7 +35,8 @@ class Candidates:
 
     def take(self, index: Any) -> Candidates:
         """The candidates at `index`: integers, a slice or a mask."""
-        return Candidates(*_taken((self.read_strand, self.diagonal, self.offset, self.length), index))
+        columns = self.read_strand, self.diagonal, self.offset, self.length
+        return Candidates(*(column[index] for column in columns))
 
 
 @frozen(eq=False)

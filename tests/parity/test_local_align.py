@@ -29,7 +29,7 @@ COLUMNS = "score", "total", "reached", "strand_end", "diagonal"
 
 
 def make_context(packed, reference, scoring, ends=None):
-    """Of a batch on one contig, or on those between the coordinates `ends`."""
+    """Makes that of a batch on one contig, or on those between the coordinates `ends`."""
     ends = np.array(ends or [0, len(reference)], np.int64)
     contigs = SimpleNamespace(planes=planes_of(reference), starts=ends[:-1], lengths=np.diff(ends))
     return batch_of(packed, reference=contigs, params=MapParams(mode="local", scoring=scoring))
