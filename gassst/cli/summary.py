@@ -86,6 +86,15 @@ def internals(stats: Stats) -> str:
         ("of these beside a mate", f"{stats.rescued:,}", ""),
         ("alignments traced back", f"{stats.traced:,}", f"{stats.on_device['traced']:.1%} by OpenCL"),
     ]
+    kernel, *moved = (stats.on_device[f"{name}_seconds"] for name in ("kernel", "upload", "download"))
+    if kernel:
+        rows.append(
+            (
+                "seconds of OpenCL kernels",
+                f"{kernel:.3f}",
+                "{:.3f} of uploads, {:.3f} of downloads".format(*moved),
+            )
+        )
     lines = [f"{name:<30}{value:>14}  {note}".rstrip() for name, value, note in rows]
     return "\n".join([*lines, str(stats.funnel)] if stats.funnel.stages else lines)
 

@@ -26,6 +26,7 @@ from numpy.typing import DTypeLike, NDArray
 from gassst.errors import DeviceError
 from gassst.gpu.drivers import own_signals
 from gassst.model.array_types import U8, U64
+from gassst.model.times import Times
 
 if TYPE_CHECKING:
     import pyopencl as cl
@@ -133,9 +134,10 @@ class Device:
             what = OutOfDeviceMemory if error.code in no_memory else DeviceError
             raise what(f"OpenCL device {self.info.name}: {error}") from error
 
-    def queue(self) -> cl.CommandQueue:
-        """A new one."""
-        queue: cl.CommandQueue = self.cl.CommandQueue(self.context)
+    def queue(self, timed: bool = False) -> cl.CommandQueue:
+        """A new one; where it is `timed`, its events know how long each command took."""
+        properties = self.cl.command_queue_properties.PROFILING_ENABLE if timed else 0
+        queue: cl.CommandQueue = self.cl.CommandQueue(self.context, properties=properties)
         return queue
 
     def program(self, paths: tuple[Path, ...], options: tuple[str, ...]) -> cl.Program:
@@ -259,21 +261,23 @@ class Processing:
 
     A subclass says which files its kernels are in (`paths`), and how much room a buffer gets. What goes to the device
     and comes back lies in memory that the driver has pinned: transfers from there run at the bus's rate beside the
-    host's own work. All commands are done in order.
+    host's own work. All commands are done in order. Where the class is `timed`, `spent` tells how long they took.
     """
 
     paths: tuple[Path, ...] = ()
+    timed = False
 
     def __init__(self, device: Device):
         from pyopencl.tools import ImmediateAllocator, MemoryPool
 
         self.device, self.cl = device, device.cl
         with device.errors():
-            self.queue = device.queue()
+            self.queue = device.queue(self.timed)
             # A pool of its own: memory may be given back while commands of this queue still use it. What it makes, it
             # writes to, so that a lack of memory shows at once; that waits for nothing else.
             self._making = device.queue()
             self.pool = MemoryPool(ImmediateAllocator(self._making))
+        self._commands: list[tuple[str, cl.Event]] = []
         self.buffers: dict[str, Memory] = {}
         self._pinned: dict[str, tuple[Memory, U8]] = {}
         self._kernels: dict[tuple[str, int, tuple[str, ...]], cl.Kernel] = {}
@@ -328,14 +332,14 @@ class Processing:
             at += len(array)
         buffer = self.buffer(name, staged.nbytes)
         if staged.nbytes:
-            self.cl.enqueue_copy(self.queue, buffer, staged, is_blocking=False)
+            self._note("upload", self.cl.enqueue_copy(self.queue, buffer, staged, is_blocking=False))
         return buffer
 
     def download(self, name: str, buffer: Memory, n: int, dtype: DTypeLike) -> np.ndarray:
         """Pinned memory with what will be in a buffer once `wait` has returned."""
         staged = self.pinned(name, n, dtype)
         if n:
-            self.cl.enqueue_copy(self.queue, staged, buffer, is_blocking=False)
+            self._note("download", self.cl.enqueue_copy(self.queue, staged, buffer, is_blocking=False))
         return staged
 
     # --- commands ------------------------------------------------------------------------------------------------
@@ -363,7 +367,22 @@ class Processing:
                 [one.dtype if isinstance(one, np.generic) else None for one in arguments]
             )
         call: Callable[..., cl.Event] = kernel
-        return call(queue or self.queue, items, group, *arguments, wait_for=wait_for)
+        return self._note(
+            "device_kernel", call(queue or self.queue, items, group, *arguments, wait_for=wait_for)
+        )
+
+    def _note(self, what: str, command: cl.Event) -> cl.Event:
+        if self.timed:
+            self._commands.append((what, command))
+        return command
+
+    def spent(self) -> Times:
+        """How long the device took for the commands since the last call, which are all done."""
+        times, commands, self._commands = Times(), self._commands, []
+        for what, command in commands:
+            taken = command.profile.end - command.profile.start
+            setattr(times, what, getattr(times, what) + taken)
+        return times
 
     def wait(self) -> None:
         """Until all commands are done.

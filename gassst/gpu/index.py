@@ -131,6 +131,8 @@ class DeviceIndex:
 class Slot(Processing):
     """What one batch in flight has on the device. Pinned memory belongs to the batch until `end`."""
 
+    timed = True
+
     def __init__(self, index: DeviceIndex):
         super().__init__(index.engine)
         self.index = index
@@ -187,3 +189,4 @@ class Slot(Processing):
         """After a batch, also one that failed: nothing runs any more. A device that is lost is told of elsewhere."""
         with self.device.errors():
             self.queue.finish()
+        self._commands.clear()

@@ -39,6 +39,8 @@ MOST_BASES = 1 << 32
 class BandProcessing(Processing):
     """The bands of one batch of reads after the other. `ReadsHandle` has verified the arrays of every call."""
 
+    timed = True
+
     def __init__(self, engine: Engine):
         super().__init__(engine)
         self.engine = engine
@@ -159,6 +161,7 @@ class BandProcessing(Processing):
         """What is in some buffers, until the next call; of each its name, and how many numbers of which type."""
         found = [self.download(*one) for one in wanted]
         self.wait()
+        self.times += self.spent()
         return found
 
     def _in_chunks(self, n: int, most: int, run: Callable[[slice, int], None]) -> None:
@@ -181,6 +184,7 @@ class BandProcessing(Processing):
             self.queue.finish()
         except self.cl.Error as failure:
             log.debug("OpenCL queue: %s", failure)
+        self._commands.clear()
         self.buffers = {name: buffer for name, buffer in self.buffers.items() if name.startswith("read_")}
         self.pool.free_held()
         if pairs <= SMALLEST_CHUNK:

@@ -108,6 +108,7 @@ class DeviceSearch:
                 began = perf_counter_ns()
                 backend = kind(DeviceBatch.of(context), slot)
                 found = backend.searched()
+                backend.stats.extension += slot.spent()
         except OutOfDeviceMemory as error:
             if not self._told:
                 self._told = True

@@ -278,9 +278,12 @@ class Stats:
 
     @property
     def on_device(self) -> dict[str, float]:
-        """Shares of the scored bands, and of the tracebacks, that OpenCL kernels have made."""
-        done = {"scored": self.extension.device_scored, "traced": self.extension.device_traced}
-        return {name: round(n / max(getattr(self, name), 1), 4) for name, n in done.items()}
+        """Shares of the scored bands, and of tracebacks, that OpenCL kernels have made, and seconds of the device."""
+        made = self.extension
+        done = {"scored": made.device_scored, "traced": made.device_traced}
+        shares = {name: round(n / max(getattr(self, name), 1), 4) for name, n in done.items()}
+        spent = {"kernel": made.device_kernel, "upload": made.upload, "download": made.download}
+        return shares | {f"{name}_seconds": round(ns / 1e9, 3) for name, ns in spent.items()}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Stats:

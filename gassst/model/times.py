@@ -12,7 +12,8 @@ class Times:
     `compile`: of the programs of a device. `kernel`: of the calls of compiled code, summed over threads.
 
     `device_scored` bands were scored by OpenCL kernels, and `device_traced` alignments traced back: those of a search
-    on a device as well, which is in none of the other counts.
+    on a device as well, which is in none of the counts before. `device_kernel`, `upload` and `download` are the
+    device's own times of its commands; queues may overlap.
     """
 
     calls: int = 0
@@ -21,12 +22,11 @@ class Times:
     kernel: int = 0
     device_scored: int = 0
     device_traced: int = 0
+    device_kernel: int = 0
+    upload: int = 0
+    download: int = 0
 
     def __iadd__(self, other: Times) -> Times:
-        self.calls += other.calls
-        self.pairs += other.pairs
-        self.compile += other.compile
-        self.kernel += other.kernel
-        self.device_scored += other.device_scored
-        self.device_traced += other.device_traced
+        for name in self.__dataclass_fields__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
         return self

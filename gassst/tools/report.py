@@ -61,6 +61,7 @@ GROUPS = {
     "insert": "Insert sizes expected",
     "extension": "Alignment in bands",
 }
+CLOCKS = "compile", "kernel", "device_kernel", "upload", "download"
 MOST_CONTIGS = 50
 MOST_UNSEEN = 0.5  # % of reads that a plot may leave out
 
@@ -262,8 +263,8 @@ def _work(numbers: Numbers) -> str:
 
 
 def _extension_text(name: str, value: Any) -> str | None:
-    """Counters of `bands.base.Times`: ns of two clocks, counts; None for what was not measured."""
-    is_clock = name in ("compile", "kernel") and isinstance(value, int)
+    """Counters of `model.times.Times`: ns of clocks, counts; None for what was not measured."""
+    is_clock = name in CLOCKS and isinstance(value, int)
     return (f"{value / 1e9:,.3f} s" if is_clock else text_of(value)) if value else None
 
 

@@ -111,7 +111,7 @@ def test_batches_of_all_and_of_the_best_places_follow_each_other(search, index, 
 
 @pytest.mark.device
 def test_statistics_tell_what_ran_by_opencl(small_index, small_reads, tmp_path):
-    """All bands and tracebacks of a run on a device, none of one without; the records are the same."""
+    """All bands and tracebacks of a run on a device, and its seconds; none of one without. The records are the same."""
     records, shares, reads = {}, {}, tmp_path / "reads.fq"
     reads.write_text(
         "".join(f"@{name}\n{bases}\n+\n{quality}\n" for name, bases, quality in small_reads[:60])
@@ -125,4 +125,13 @@ def test_statistics_tell_what_ran_by_opencl(small_index, small_reads, tmp_path):
         assert stats.scored > stats.traced > 0
     none, some = records.values()
     assert none == some
-    assert list(shares.values()) == [{"scored": 0, "traced": 0}, {"scored": 1, "traced": 1}]
+    without, with_it = (list(found.values()) for found in shares.values())
+    assert without == [0] * 5 and with_it[:2] == [1, 1] and with_it[2] > 0
+
+
+def test_the_device_says_how_long_kernels_and_transfers_took(search, index, small_reads):
+    stats = Stats()
+    search.search(context_of(index, small_reads, all_hits=True, min_identity=90), stats)
+    spent = stats.extension
+    assert min(spent.device_kernel, spent.upload, spent.download) > 0
+    assert spent.device_kernel + spent.upload + spent.download <= stats.nanoseconds["device"]
