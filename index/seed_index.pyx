@@ -5,22 +5,10 @@ Those that take a range of rows or a part number write to memory no other range 
 run in any number of threads.
 """
 
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
-
 import numpy as np
 
-from gassst._core.coordinates cimport coordinate_t
-from gassst._core.intrinsics cimport prefetch
-from gassst._core.planes cimport converted_high
-from gassst._core.lookup cimport (
-    interleave,
-    lookup_group,
-    lookup_inline,
-    seed_index_t,
-    seed_range_t,
-)
-
+from gassst._core.common cimport *
+from gassst._core.seeds cimport interleave, lookup_group, lookup_inline, seed_index_t, seed_range_t
 
 cdef extern from "bucket_sort.h" nogil:
     void sort_entries(uint64_t *entries, size_t n)
@@ -174,7 +162,7 @@ def scatter_parts(const uint64_t[:, ::1] planes, const uint64_t[::1] codes, Py_s
 
 
 cdef enum:
-    AHEAD = 24      # entries between a prefetch and its use
+    ENTRIES_AHEAD = 24      # entries between a prefetch and its use
 
 
 cdef struct order_t:
@@ -185,8 +173,8 @@ cdef struct order_t:
 
 cdef inline void _prefetch_window(const uint64_t *codes, const uint32_t *positions, Py_ssize_t i, Py_ssize_t n,
                                   uint64_t step) noexcept nogil:
-    if i + AHEAD < n:
-        prefetch(codes + (positions[i + AHEAD] * step >> 5))
+    if i + ENTRIES_AHEAD < n:
+        prefetch(codes + (positions[i + ENTRIES_AHEAD] * step >> 5))
 
 
 cdef void _bucket_entries(const uint64_t *codes, const order_t *order, const uint32_t *positions, Py_ssize_t n,

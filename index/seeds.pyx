@@ -6,42 +6,12 @@ the read and its reverse complement (`orient`), so that both take the same decis
 """
 
 import numpy as np
+from cython.view cimport array
 
-from libc.stdint cimport UINT64_MAX, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
-from libc.stdlib cimport free
-from libc.string cimport memset
+from gassst._core.common cimport *
 
-from gassst._core.lookup cimport (
-    interleave,
-    lookup_copy_before,
-    lookup_count_before,
-    lookup_group,
-    lookup_kmer,
-    lookup_prefetch_element,
-    lookup_prefetch_table,
-    seed_bases,
-    seed_bases_t,
-    seed_index_t,
-    seed_offset,
-    seed_range_t,
-    step_range_t,
-)
+include "seed_misses.pxi"
 
-from gassst._core.coordinates cimport coordinate_t
-from gassst._core.planes cimport AHEAD, conversion_of_strand, converted_high, planes_of
-from gassst._core.hashing cimport mix
-from gassst._core.intrinsics cimport prefetch, trailing_zeros
-from gassst._core.rooms cimport enlarged
-from gassst._core.seeds cimport (  # its own: named, so that a change of the .pxd is seen by the build
-    COPIED,
-    RANGES,
-    SEEDS,
-    SEED_ROOMS,
-    STARTS,
-    Seed,
-    reads_t,
-    seed_plan_t,
-)
 
 cdef extern from "lookup.h":
     cdef enum:
@@ -438,7 +408,7 @@ cdef class Seeds:
 
     def __dealloc__(self):
         cdef int i
-        for i in range(SEED_ROOMS):
+        for i in range(N_ROOMS):
             free(self.rooms[i].p)
 
     cdef void look_up(self, const seed_index_t *view, const uint32_t *caps) noexcept nogil:
@@ -597,3 +567,6 @@ cdef seed_index_t view_of(index):
         view.positions, view.following = &positions[0], &following[0]
         view.planes = &planes[0, 0]
     return view
+
+
+include "anchors.pxi"

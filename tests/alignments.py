@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from opencl_devices import usable
 
-from gassst._core.banded import instruction_sets
+from gassst._core.stages import instruction_sets
 from gassst.model.params import Scoring
 
 BACKENDS = [f"cpu-{name}" for name in instruction_sets()] + [

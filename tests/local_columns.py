@@ -40,7 +40,7 @@ class Structs:
 
 
 class Places(Structs):
-    """Scored bands: LOCAL_PLACE[k], whose fields are told in `_core/layouts.pxd`."""
+    """Scored bands: LOCAL_PLACE[k], whose fields are told in `_core/common.pxd`."""
 
     LAYOUT = LOCAL_PLACE
 
@@ -62,7 +62,7 @@ class Places(Structs):
 
 
 class Lines(Structs):
-    """Alignments: HIT[k], and LOCAL_LINE[k], whose fields are told in `_core/layouts.pxd`."""
+    """Alignments: HIT[k], and LOCAL_LINE[k], whose fields are told in `_core/common.pxd`."""
 
     LAYOUT = LOCAL_LINE
 

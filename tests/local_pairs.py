@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gassst._core.banded import pack_cigars
+from gassst._core.stages import pack_cigars
 from gassst.bands.base import ReadsHandle, doubled, u32
 from gassst.model.array_types import COORDINATE, I32, I64, U8, U16, U32
 from gassst.model.params import Scoring

@@ -1,4 +1,4 @@
-"""Places of reads as `_core.mapq.Rater` takes them, without an index, for tests of mapping qualities."""
+"""Places of reads as `_core.read_search.Rater` takes them, without an index, for tests of mapping qualities."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ from engines import engine
 from local_columns import Lines, Places
 
 import gassst
-from gassst._core.banded import instruction_sets
-from gassst._core.mapq import Cases, Odds, Rater
-from gassst._core.pair_stages import PairStages
-from gassst._core.read_search import ReadSearch
+from gassst._core.read_search import Cases, Odds, Rater, ReadSearch
 from gassst._core.reads import pack
-from gassst._core.stages import Stages
+from gassst._core.stages import PairStages, Stages, instruction_sets
 from gassst.index.miss_model import NO_SEEDS, SeedsLooked, dense_seeds
 from gassst.index.spectrum import LENGTHS, Spectrum
 from gassst.local.align import compiled_aligner

@@ -1,4 +1,4 @@
-/* What banded.pyx calls: the table of kernels of each instruction set, and the packing of CIGARs. */
+/* What banded.pxi calls: the table of kernels of each instruction set, and the packing of CIGARs. */
 #ifndef GASSST_BANDED_H
 #define GASSST_BANDED_H
 #include <string.h>

@@ -1,23 +1,15 @@
-# Places and alignments in bands as narrow as is safe. Part of local_aligner.pyx.
+# Places and alignments in bands as narrow as is safe.
 #
 # An alignment that touches a diagonal and leaves the band of `width` diagonals around it loses what `width / 2` gap bases
 # cost. Where the best one in the band loses less, it is the best of all that touch the diagonal; else the band doubles.
 # A read that loses less than a gap and less than a clipped end lies along its diagonal as a whole, and needs no band.
-
-cdef extern from "stretches.h" nogil:
-    ctypedef struct stretch_t:
-        int32_t total
-        int begin, end
-    stretch_t best_stretch(planes_t reference, int64_t diagonal, planes_t reads, int64_t first, int m, costs_t costs,
-                           int32_t least)
-
 
 cdef enum:
     WHOLE = 3               # both ends of a read are reached
     PLAIN = 0               # in the place of a width: a read along its diagonal
 
 
-cdef struct path_t:
+cdef struct local_path_t:
     # An alignment in a band, its runs in WALKED.
     coordinate_t position
     Py_ssize_t first_run
@@ -57,6 +49,28 @@ cdef class LocalBands:
     Attributes, of the batch: bands that were `scored`, and in which alignments were `traced` back; `calls` of the
     host's kernels, of how many bands (`pairs`), and their nanoseconds (`kernel`).
     """
+
+    cdef double usual_loss      # of a base, by the mismatches of its library
+    cdef object context, handle, doubled
+    cdef const cpu_kernels *kernels
+    cdef band_batch batch
+    cdef local_scoring costs
+    cdef ground_t ground
+    cdef const int64_t[::1] widths, leaving
+    cdef int64_t least_gap
+    cdef const uint8_t *flip
+    cdef const uint64_t *digest
+    cdef room_t rooms[N_ROOMS]
+    cdef Py_ssize_t n, n_places, n_lines, n_runs
+    cdef int32_t least_score
+    cdef readonly int64_t breaking, scored, traced, calls, pairs, kernel
+
+    cdef inline int64_t length_of(self, uint32_t read_strand) noexcept nogil:
+        return self.ground.lengths[read_strand >> 1]
+
+    cdef inline int64_t first_of(self, uint32_t read_strand) noexcept nogil:
+        """The first base of a strand in the planes of the reads."""
+        return first_base(self.ground.plane_start[read_strand >> 1], read_strand, self.length_of(read_strand))
 
     def __cinit__(self, params, const int16_t[::1] scoring, const int64_t[::1] widths, const int64_t[::1] leaving,
                   int64_t breaking, *_):
@@ -118,7 +132,7 @@ cdef class LocalBands:
                 self.score_bands(&read_strand[0], &diagonal[0], &band_start[0], &width[0], &begin[0], k, beside)
         return array_of(self.rooms[PLACES].p, self.n_places, LOCAL_PLACE)
 
-    cdef int score_wholes(self, const whole_t *whole, const uint8_t *given, Py_ssize_t k) except -1 nogil:
+    cdef int score_wholes(self, const place_t *whole, const uint8_t *given, Py_ssize_t k) except -1 nogil:
         """Into PLACES: the best places that touch the diagonals of k whole reads, and those beside them (`widen`)."""
         cdef const costs_t *costs = &self.ground.costs
         cdef int64_t at, first, m, loss, each = costs.match + costs.mismatch
@@ -126,7 +140,7 @@ cdef class LocalBands:
                             + costs.match)
         cdef local_place_t *place = open_targets(self, k)
         cdef uint16_t *turn = <uint16_t *>self.rooms[TURNS].p
-        cdef const whole_t *one
+        cdef const place_t *one
         cdef Py_ssize_t i
         for i in range(k):
             if i + AHEAD < k:
@@ -193,7 +207,7 @@ cdef class LocalBands:
         """Add the alignments of the k places at `rows`, or of all where that is NULL, to HITS and LINES."""
         cdef local_place_t *target = <local_place_t *>enlarged(&self.rooms[TARGETS], k * sizeof(local_place_t))
         cdef uint16_t *turn = <uint16_t *>enlarged(&self.rooms[TURNS], k * sizeof(uint16_t))
-        cdef path_t *path = <path_t *>enlarged(&self.rooms[PATHS], k * sizeof(path_t))
+        cdef local_path_t *path = <local_path_t *>enlarged(&self.rooms[PATHS], k * sizeof(local_path_t))
         cdef uint32_t whole
         cdef aligned_t one
         cdef Py_ssize_t i
@@ -277,7 +291,7 @@ cdef uint16_t expected(LocalBands self, int64_t loss, int64_t widest) noexcept n
     return <uint16_t>min(self.widths[w], widest)
 
 
-cdef int by_width(LocalBands self, local_place_t *place, uint16_t *turn, Py_ssize_t k, path_t *path) except -1 nogil:
+cdef int by_width(LocalBands self, local_place_t *place, uint16_t *turn, Py_ssize_t k, local_path_t *path) except -1 nogil:
     """Score targets in bands of the width whose `turn` it is, and in twice as wide ones where that proves nothing.
 
     `path` may be NULL; else what is found is walked back.
@@ -396,7 +410,7 @@ cdef int ask_device(LocalBands self, int64_t width, uint32_t m, bint walks, uint
     return 0
 
 
-cdef Py_ssize_t note_paths(LocalBands self, path_t *path, uint32_t m, Py_ssize_t walked) except -1 nogil:
+cdef Py_ssize_t note_paths(LocalBands self, local_path_t *path, uint32_t m, Py_ssize_t walked) except -1 nogil:
     """Keep what the last call has walked, its runs behind those in WALKED; returns how many runs there are now."""
     cdef const uint32_t *pairs = <const uint32_t *>self.rooms[PAIRS].p
     cdef const uint32_t *slots = <const uint32_t *>self.rooms[SLOTS].p
@@ -406,7 +420,7 @@ cdef Py_ssize_t note_paths(LocalBands self, path_t *path, uint32_t m, Py_ssize_t
     cdef uint32_t *to = <uint32_t *>enlarged(&self.rooms[WALKED], (walked + slots[m - 1]) * sizeof(uint32_t))
     cdef uint32_t j
     for j in range(m):
-        path[pairs[j]] = path_t(position[j], walked, shorts[m + j], shorts[j])
+        path[pairs[j]] = local_path_t(position[j], walked, shorts[m + j], shorts[j])
         memcpy(to + walked, runs + slots[j] - shorts[m + j], shorts[m + j] * sizeof(uint32_t))
         walked += shorts[m + j]
     return walked

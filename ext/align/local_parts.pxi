@@ -1,5 +1,5 @@
-# What is known of each read of a batch (part of local_aligner.pyx): its places, its primary line, the rivals of that,
-# which are other places for its bases, and of a split read its further parts, which are lines of other bases.
+# What is known of each read of a batch: its places, its primary line, the rivals of that, which are other places for its
+# bases, and of a split read its further parts, which are lines of other bases.
 
 cdef inline bint repeats(const local_place_t *place, const local_place_t *other) noexcept nogil:
     """Whether another place of the read is on the same diagonal, and scores as well."""
@@ -13,12 +13,33 @@ cdef class LocalParts(LocalBands):
     `worse`: most errors of a whole read beyond those of the chosen place that a mate can make up for.
     """
 
+    cdef Py_ssize_t n_known, n_reported
+    # Split reads and all parts, places that are left for parts, and how many parts there were a round ago.
+    cdef Py_ssize_t n_split, n_parts, n_free, found_before
+    cdef bint is_asked
+    cdef double share
+    cdef int64_t much_clipped
+    cdef readonly int worse
+
+    cdef inline int64_t least_reported(self, uint32_t r, int32_t bonus=0) noexcept nogil:
+        """The least score of a read that is reported (-T): unless it is asked for, that of all its bases is enough."""
+        cdef int64_t least = self.least_score - bonus
+        return least if self.is_asked else min(self.length_of(2 * r) * self.ground.costs.match, least)
+
+    cdef inline int64_t least_of_copies(self, const hit_t *hit) noexcept nogil:
+        """The least score of what is listed beside an alignment."""
+        return max(self.least_reported(hit.read), <int64_t>ceil(self.share * hit.score))
+
+    cdef inline size_t summary_of(self, const hit_t *hit) noexcept nogil:
+        """The row of the summary of a read, or of its part."""
+        return self.n + hit.part - 1 if hit.part else hit.read
+
     def __cinit__(self, params, scoring, widths, leaving, breaking, int64_t much_clipped, int mate_bonus):
         self.much_clipped, self.is_asked = much_clipped, params.scoring.min_score is not None
         self.share = 0 if params.all_hits else LEAST_SHARE
         self.worse = -(-mate_bonus // (params.scoring.match + params.scoring.mismatch))
 
-    cdef Py_ssize_t know_wholes(self, const whole_t *whole, const uint8_t *given, Py_ssize_t k, bint stay,
+    cdef Py_ssize_t know_wholes(self, const place_t *whole, const uint8_t *given, Py_ssize_t k, bint stay,
                                 int64_t gaps) except -1 nogil:
         """Know the best places that touch the diagonals of k `whole` alignments, and those beside them (`widen`).
 
@@ -47,7 +68,7 @@ cdef class LocalParts(LocalBands):
         reads = <uint32_t *>enlarged(&self.rooms[ROWS], self.n * sizeof(uint32_t))
         for i in range(self.n):
             line = &primary[i].line
-            far[i] = (primary[i].hit.cigar_runs == 0 or clipped(self, line) >= self.much_clipped
+            far[i] = (primary[i].hit.cigar_runs == 0 or clipped_bases(self, line) >= self.much_clipped
                       or line.last_diagonal != line.first_diagonal and perfect(self, line.read_strand) - line.total
                       >= twice + self.usual_loss * self.length_of(line.read_strand))
             if far[i]:
@@ -214,7 +235,7 @@ cdef int open_parts(LocalParts self) except -1 nogil:
     cdef part_t *part
     self.n_parts = self.n_free = self.found_before = 0
     for r in range(self.n):
-        if not far[r] or row[r].hit.cigar_runs == 0 or clipped(self, &row[r].line) < self.much_clipped:
+        if not far[r] or row[r].hit.cigar_runs == 0 or clipped_bases(self, &row[r].line) < self.much_clipped:
             continue
         while j < self.n_known and known[j].read_strand >> 1 < r:
             j += 1
@@ -410,6 +431,6 @@ cdef int align_best(LocalParts self, const uint8_t *chosen) except -1 nogil:
     return 0
 
 
-cdef inline int64_t clipped(LocalParts self, const local_line_t *line) noexcept nogil:
+cdef inline int64_t clipped_bases(LocalParts self, const local_line_t *line) noexcept nogil:
     """Bases of its read that a line leaves out."""
     return self.length_of(line.read_strand) - (line.end - line.begin)

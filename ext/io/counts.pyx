@@ -4,12 +4,25 @@ import numpy as np
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
 
-from gassst._core.cigar cimport CIGAR_DELETION, CIGAR_INSERTION, cigar_length, cigar_op, cigar_span
-from gassst._core.contigs cimport contigs_before
-from gassst._core.layouts cimport NO_SCORE, hit_t, read_summary_t
-from gassst._core.mate_hits cimport fit, template_of
-from gassst._core.orientation cimport FR, RF, window_of, window_t
-from gassst._core.sam_flags cimport SECONDARY, UNMAPPED
+from gassst._core.common cimport (
+    CIGAR_DELETION,
+    CIGAR_INSERTION,
+    FR,
+    NO_SCORE,
+    RF,
+    SECONDARY,
+    UNMAPPED,
+    cigar_length,
+    cigar_op,
+    cigar_span,
+    contigs_before,
+    hit_t,
+    mates_fit,
+    read_summary_t,
+    template_of,
+    window_of,
+    window_t,
+)
 
 
 def count_reads(const hit_t[::1] hits, const read_summary_t[::1] summary, const uint32_t[::1] lengths,
@@ -128,7 +141,7 @@ def count_templates(const hit_t[::1] hits, const uint32_t[::1] cigars, const uin
                 continue
             if mate[b.read] == 1:
                 a = b
-            elif min(a.mapq, b.mapq) >= confident and fit(a, b, starts, &w):
+            elif min(a.mapq, b.mapq) >= confident and mates_fit(a, b, starts, &w):
                 template = template_of(a, b, &cigars[0], &w)
                 if 0 < template <= longest:
                     counts[template] += 1
@@ -186,7 +199,7 @@ def reads_of_stretches(const hit_t[::1] hits, const uint32_t[::1] cigars, const 
                 fits, facing = False, 0
                 for orientation, lengths in zip(orientations, templates):
                     w.orientation = orientation
-                    if not fit(a, b, starts, &w) or w.orientation == RF and facing > 0:
+                    if not mates_fit(a, b, starts, &w) or w.orientation == RF and facing > 0:
                         continue
                     template = template_of(a, b, &cigars[0], &w)
                     facing = template if w.orientation == FR else facing

@@ -10,8 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memcmp, memcpy, strcmp
 
-from gassst._core.hashing cimport mix
-from gassst._core.sam_flags cimport FIRST_IN_PAIR, NOT_PRIMARY, REVERSE, SECOND_IN_PAIR, UNMAPPED
+from gassst._core.common cimport FIRST_IN_PAIR, NOT_PRIMARY, REVERSE, SECOND_IN_PAIR, UNMAPPED, mix
 
 cdef extern from "record_ends.h" nogil:
     ctypedef struct bam_record:

@@ -8,11 +8,23 @@ import numpy as np
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from gassst._core.cigar cimport CIGAR_DELETION, CIGAR_INSERTION, CIGAR_SOFT_CLIP, cigar_length, cigar_op
-from gassst._core.intrinsics cimport trailing_zeros
-from gassst._core.layouts cimport hit_t
-from gassst._core.planes cimport bases64_t, bases_at, differences, first_bases, planes_t, prefetch_bases
-from gassst._core.sam_flags cimport NOT_PRIMARY, UNMAPPED
+from gassst._core.common cimport (
+    CIGAR_DELETION,
+    CIGAR_INSERTION,
+    CIGAR_SOFT_CLIP,
+    NOT_PRIMARY,
+    UNMAPPED,
+    bases64_t,
+    bases_at,
+    cigar_length,
+    cigar_op,
+    differences,
+    first_bases,
+    hit_t,
+    planes_t,
+    prefetch_bases,
+    trailing_zeros,
+)
 
 cdef enum:
     NOT_COUNTED = UNMAPPED | NOT_PRIMARY

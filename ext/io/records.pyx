@@ -12,24 +12,26 @@ from libc.stdint cimport INT32_MAX, INT32_MIN, UINT16_MAX, int32_t, int64_t, uin
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
-from gassst._core.contigs cimport contigs_before
-from gassst._core.coordinates cimport coordinate_t
+from gassst._core.common cimport (
+    C_TO_T,
+    MASKED_BASE,
+    base_at,
+    contigs_before,
+    conversion_of_strand,
+    coordinate_t,
+    count_bits,
+    hit_t,
+    planes_t,
+    prefetch_bases,
+    rating_t,
+    read_summary_t,
+)
 from gassst._core.htslib cimport (
     BAM_CHARD_CLIP, BAM_CREF_SKIP, BAM_CSOFT_CLIP, BAM_FDUP, BAM_FMREVERSE, BAM_FMUNMAP, BAM_FPAIRED, BAM_FPROPER_PAIR,
     BAM_FREAD1, BAM_FREAD2, BAM_FREVERSE, BAM_FSECONDARY, BAM_FSUPPLEMENTARY, BAM_FUNMAP, HTS_FMT_BAI, HTS_FMT_CSI,
     bam1_core_t, bam1_t, bam_cigar_op, bam_cigar_oplen, bam_cigar_type, bam_destroy1, bam_init1, hFILE, hclose, hdopen,
     herrno, hts_close, hts_hopen, hts_idx_destroy, hts_idx_finish, hts_idx_init, hts_idx_push, hts_idx_save_as, hts_idx_t,
     hts_reg2bin, hts_set_fai_filename, hts_set_threads, htsFile, sam_hdr_destroy, sam_hdr_parse, sam_hdr_write, sam_write1,
-)
-from gassst._core.layouts cimport hit_t, rating_t, read_summary_t
-from gassst._core.planes cimport (
-    C_TO_T,
-    MASKED_BASE,
-    base_at,
-    conversion_of_strand,
-    count_bits,
-    planes_t,
-    prefetch_bases,
 )
 
 import os

@@ -1,17 +1,5 @@
 # Pairs that whole reads do not decide: the known places of both mates are weighed together, by their scores. Mates are
-# looked for in windows beside each other, in the bands in which some bases in a row fit. Part of local_aligner.pyx.
-
-from libc.math cimport pow
-from libc.stdint cimport INT64_MIN
-
-from gassst._core.costs cimport costs_of
-from gassst._core.mapq cimport Odds
-from gassst._core.orientation cimport leads, partner_of, partner_strand, partner_window, window_t
-from gassst._core.pair_scoring cimport PairChooser, choice_t
-from gassst._core.planes cimport conversion_of_strand, converted_high
-from gassst._core.same_place cimport same_place
-
-from gassst.model.params import MAX_READ_LENGTH
+# looked for in windows beside each other, in the bands in which some bases in a row fit.
 
 cdef enum:
     WORD = 8                # bases of a word: its planes are 16 bits
@@ -188,14 +176,6 @@ cdef class BandsInWindows:
                 for i in range(self.n)]
 
 
-cdef enum:  # what memory is for
-    SORTED
-    MERGED
-    MOVES
-    CANDIDATES
-    N_JOINT_ROOMS = CANDIDATES + 2
-
-
 cdef struct pair_t:
     # Two mates; of each its first place (and behind the last ones), its line or NULL, and the places that it may have.
     Py_ssize_t read
@@ -229,7 +209,7 @@ cdef class Joint:
     cdef const local_place_t *places
     cdef const row_t *row       # the primary line of each read
     cdef Py_ssize_t n_places, n_moves, n_joined
-    cdef room_t[N_JOINT_ROOMS] rooms
+    cdef room_t[N_ROOMS] rooms
     cdef uint32_t *joined
     cdef double *wrong
 
@@ -244,7 +224,7 @@ cdef class Joint:
 
 
     def __dealloc__(self):
-        for i in range(N_JOINT_ROOMS):
+        for i in range(N_ROOMS):
             free(self.rooms[i].p)
 
     cdef int list_bands(self) except -1 nogil:

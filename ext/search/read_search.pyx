@@ -8,43 +8,43 @@ A read has the places that it has in any batch, as the same calls find them. The
 reads that are cut at an adapter, or of which dense seeds are to be looked up.
 """
 
+from math import comb
+
 import numpy as np
 
-from libc.math cimport ceil, pow
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free
-from libc.string cimport memcpy, memset
+from cpython.pythread cimport (
+    WAIT_LOCK,
+    PyThread_acquire_lock,
+    PyThread_allocate_lock,
+    PyThread_free_lock,
+    PyThread_release_lock,
+    PyThread_type_lock,
+)
 
-from gassst._core cimport alignments, local_aligner
-from gassst._core.alignments cimport Traces, loss_of
-from gassst._core.banded cimport bands_at
-from gassst._core.cigar cimport cigar_length, cigar_op, cigar_span
-from gassst._core.clock cimport now
-from gassst._core.contigs cimport contigs_before
-from gassst._core.costs cimport costs_of
-from gassst._core.layouts cimport NO_SCORE, hit_t, rating_t, read_summary_t
-from gassst._core.local_aligner cimport CIGARS, REPORTED, LocalAligner, row_t, seen_densely, told_t
-from gassst._core.local_places cimport MOST_SCORED, keep_known, known_of, known_t
-from gassst._core.mapq cimport Rater, coverage_t, over_t
-from gassst._core.mate_hits cimport flag_pair
-from gassst._core.orientation cimport windows_of, windows_t
-from gassst._core.pair_scoring cimport PairChooser, choice_t
-from gassst._core.planes cimport planes_t
-from gassst._core.read_through cimport adapters_of, adapters_t, find_ends
-from gassst._core.rooms cimport array_of, enlarged, room_t
-from gassst._core.sam_flags cimport NOT_PRIMARY, PROPER_PAIR, REVERSE, SECONDARY, SUPPLEMENTARY, UNMAPPED
-from gassst._core.seeds cimport orient_read, reads_t
-from gassst._core.selection cimport list_places, place_t, put_first, select_places, sought_t
-from gassst._core.stages cimport Stages, states_t
-from gassst.model.layouts import HIT, PLACE, RATING, READ_SUMMARY
-from gassst.model.params import MIN_READ_LENGTH
+from gassst._core.common cimport *
+from gassst._core.stages cimport *
+from gassst.model.layouts import HIT, LOCAL_LINE, LOCAL_PLACE, PLACE, RATING, READ_SUMMARY
+from gassst.model.params import LEAST_SHARE, MAX_READ_LENGTH, MIN_READ_LENGTH
+
+include "selection.pxi"
+include "tandem.pxi"
+include "../align/stretches.pxi"
+include "../align/local_hits.pxi"
+include "../align/local_places.pxi"
+include "mapq.pxi"
+include "alignments.pxi"
+include "../pairing/proper_pairs.pxi"
+include "../pairing/pair_scoring.pxi"
+include "../pairing/read_through.pxi"
+include "../align/local_bands.pxi"
+include "../align/local_parts.pxi"
+include "../align/local_aligner.pxi"
+include "../pairing/joint.pxi"
+
 
 cdef extern from "pack.h" nogil:
     void pack_read(const uint8_t *bases, const uint8_t *end, uint32_t length, uint64_t *rows, int portable,
                    int conversion)
-
-cdef enum:  # what memory is for
-    STARTS, ROWS, SORTING, SUMMARY, RATED, MARKS, WRONG, WHOLES, PICKED, GIVEN, JOINED, PLANES, HITS, N_ROOMS
 
 
 cdef class ReadSearch:
@@ -169,7 +169,7 @@ cdef class ReadSearch:
             self.local_ns = now() - began
             for i in range(self.stages.reads.n):
                 self.capped += self.stages.states.capped[i] > 0
-        return array_of(self.ends.rooms[local_aligner.ROWS].p, a, np.uint32) if a else np.empty(0, np.uint32)
+        return array_of(self.ends.rooms[ROWS].p, a, np.uint32) if a else np.empty(0, np.uint32)
 
     @property
     def states(self):
@@ -262,9 +262,9 @@ cdef class ReadSearch:
             runs, others, before = local.cigars, local.hits, local.summary
             n_others = others.shape[0]
             traces.n_runs = runs.shape[0]
-            enlarged(&traces.rooms[alignments.CIGARS], traces.n_runs * sizeof(uint32_t))
+            enlarged(&traces.rooms[CIGARS], traces.n_runs * sizeof(uint32_t))
             if traces.n_runs:
-                memcpy(traces.rooms[alignments.CIGARS].p, &runs[0], traces.n_runs * sizeof(uint32_t))
+                memcpy(traces.rooms[CIGARS].p, &runs[0], traces.n_runs * sizeof(uint32_t))
         with nogil:
             place = <place_t *>enlarged(&self.rooms[WHOLES], self.start[n] * sizeof(place_t))
             picked = <int64_t *>enlarged(&self.rooms[PICKED], self.start[n] * sizeof(int64_t))
@@ -308,7 +308,7 @@ cdef class ReadSearch:
                     hits[h] = hit[i]
                     hits[h].flag |= SECONDARY if k else 0
                     h, i = h + 1, i + 1
-        return hits_array, summary_array, array_of(traces.rooms[alignments.CIGARS].p, traces.n_runs, np.uint32)
+        return hits_array, summary_array, array_of(traces.rooms[CIGARS].p, traces.n_runs, np.uint32)
 
     def close(self):
         """Forget the batch."""
@@ -641,5 +641,5 @@ cdef class OneRead(ReadSearch):
         self.found.mapq = self.traces.rate(self.rated, self.found, self.summary.best)
         for i in range(1, n):
             self.found[i].flag |= SECONDARY
-        self.cigars = <const uint32_t *>self.traces.rooms[alignments.CIGARS].p
+        self.cigars = <const uint32_t *>self.traces.rooms[CIGARS].p
         return n

@@ -8,37 +8,18 @@ is scored for a bucket, not for the seed that led to it.
 
 import numpy as np
 
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free
-from libc.string cimport memcpy, memset
+from gassst._core.common cimport *
+from gassst._core.seeds cimport *
 
-from gassst._core.anchors cimport (
-    AnchorBuffer,
-    KeyBuffer,
-    best_bucket,
-    buckets_t,
-    distinct_buckets,
-    gather_read,
-    keys_t,
-    read_t,
-)
-from gassst._core.banded cimport band_batch, bands_at, kernels_of
-from gassst._core.clock cimport now
-from gassst._core.contigs cimport contigs_before
-from gassst._core.coordinates cimport coordinate_t, place_key, strand_of_key
-from gassst._core.filters cimport Filter, columns_t, pass_filter, use_kernels
-from gassst._core.intrinsics cimport prefetch
-from gassst._core.key_sort cimport sort_keys
-from gassst._core.knowledge cimport knowledge_t, needs_stage, take_band
-from gassst._core.layouts cimport NO_SCORE
-from gassst._core.planes cimport planes_of
-from gassst._core.rooms cimport enlarged, room_t
-from gassst._core.seeds cimport Seed, Seeds, reads_t, view_of
-from gassst._core.selection cimport place_t
-from gassst._core.stages cimport PLACES, PROFILE_CELLS  # its own: named, so that the build sees a change
+include "../align/banded.pxi"
+include "filters.pxi"
 
-cdef enum:
-    AHEAD = 4               # reads from the prefetch of their positions to their use
+
+cdef extern from "knowledge.h" nogil:
+    ctypedef struct knowledge_t:
+        uint16_t best, limit, complete
+    bint needs_stage(const knowledge_t *known, int errors, int strata, int settled)
+    bint take_band(knowledge_t *known, uint16_t edits, int margin)
 
 
 cdef class Stages:
@@ -57,7 +38,7 @@ cdef class Stages:
     margin : int
         Errors beyond the best place with which others are kept, unless all are wanted.
     instruction_set : str
-        One of `banded.instruction_sets()`.
+        One of `stages.instruction_sets()`.
 
     Attributes
     ----------
@@ -205,7 +186,7 @@ cdef class Stages:
                 self.run_stage(stage, a)
         return 0
 
-    cdef int forget(self, known_t *known, int start_room, uint32_t n) except -1 nogil:
+    cdef int forget(self, seen_t *known, int start_room, uint32_t n) except -1 nogil:
         """Nothing is known of the `n` reads of a block."""
         memset(enlarged(&self.rooms[start_room], (n + 1) * sizeof(int64_t)), 0, (n + 1) * sizeof(int64_t))
         known.n_fresh = 0
@@ -238,7 +219,7 @@ cdef class Stages:
         """Share of the reads of this length that the stages before this one miss."""
         return self.lost[0, stage, self.reads.lengths[r]]
 
-    cdef int merge_known(self, known_t *known, int room, int start_room, uint32_t first, uint32_t stop) except -1 nogil:
+    cdef int merge_known(self, seen_t *known, int room, int start_room, uint32_t first, uint32_t stop) except -1 nogil:
         """Sort the fresh keys of each read into its others. What is known of reads that do not go on is forgotten."""
         cdef const uint8_t *goes_on = <const uint8_t *>self.rooms[GOES_ON].p
         cdef int64_t *start = <int64_t *>self.rooms[start_room].p
@@ -349,7 +330,7 @@ cdef class Stages:
             r = active[i]
             start[i] = self.anchors.n
             if copied == NULL:
-                for j in range(seeds_from[min(i + AHEAD, a)], seeds_from[min(i + AHEAD + 1, a)]):
+                for j in range(seeds_from[min(i + READS_AHEAD, a)], seeds_from[min(i + READS_AHEAD + 1, a)]):
                     if seeds[j].count:
                         prefetch(positions + seeds[j].lo)
                         prefetch(positions + seeds[j].lo + seeds[j].count - 1)
@@ -615,3 +596,6 @@ cdef Py_ssize_t local_minima(const uint16_t *profile, const band_batch *bands, i
             c = run + 1
         i = stop
     return n
+
+
+include "../pairing/pair_stages.pxi"

@@ -364,7 +364,7 @@ static int allocate(scratch_t *scratch, const job_t *job)
 
 /* The first read base from `from` on that differs from the reference on the diagonal, or the read's
    length. */
-INLINE int run_end(const job_t *job, const site_t *site, int from)
+INLINE int end_of_run(const job_t *job, const site_t *site, int from)
 {
     for (; from < site->length; from += 64) {
         const uint64_t difference = differences(bases_at(job->reads, site->read + from),
@@ -462,7 +462,7 @@ static int64_t keep_first(const job_t *job)
             continue;
         read_strand = job->candidates.read_strand[i];
         diagonal = job->candidates.diagonal[i];
-        run = run_end(job, &site, site.offset);
+        run = end_of_run(job, &site, site.offset);
         keep(job, kept, i);
         if (run >= site.end) {
             job->kept.offset[kept] = (uint16_t)run_start(job, &site, site.offset);

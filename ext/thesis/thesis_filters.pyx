@@ -3,7 +3,7 @@
 import numpy as np
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from gassst._core.filters cimport Filter, filter_t, job_t
+from gassst._core.stages cimport Filter, filter_t, job_t
 
 cdef extern from "thesis_filters.h" nogil:
     void fill_scores(uint8_t *scores, int l)

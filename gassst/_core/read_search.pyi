@@ -1,15 +1,186 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
+from numpy.typing import NDArray
 from typing_extensions import Buffer
 
-from gassst._core.alignments import Traces
-from gassst._core.local_aligner import LocalAligner
 from gassst._core.stages import Stages
 from gassst.bands.base import ReadsHandle
+from gassst.index.miss_model import SeedsLooked
+from gassst.index.seed_index import SeedIndex
 from gassst.local.reseed import PassedOver
-from gassst.model.array_types import I64, U8, U32, Structs
-from gassst.search.arrays import BatchResult
+from gassst.model.array_types import F64, I16, I32, I64, U8, U16, U32, U64, Structs
+from gassst.model.params import MapParams
+from gassst.model.read_batch import PackedReads
+from gassst.pairing.insert_size import InsertModel
+from gassst.search.arrays import Anchors, BatchResult, Diagonals, Seen
+from gassst.search.context import BatchContext, PairContext
+
+DIFFERENCES: int
+
+def chance_hits(m: int, d: int, n_bases: float, letters: float = 4.0) -> float: ...
+def qualities(others: F64) -> U8: ...
+
+class Odds:
+    def __init__(
+        self, rate: float, bases: float, unknown_rate: float, unknown_bases: float, unlike: float
+    ) -> None: ...
+    def of(self, errors: I64, lengths: I64) -> F64: ...
+
+class Cases:
+    def __init__(
+        self,
+        plan: Any,
+        odds: Odds,
+        lengths: Sequence[int],
+        looked_densely: Callable[[int, int, int, float], SeedsLooked],
+    ) -> None: ...
+    @property
+    def kept(self) -> list[dict[str, Any]]: ...
+
+class Rater:
+    cases: Cases
+    def __init__(self, plan: Any, cases: Cases, further: int, beside: bool = True) -> None: ...
+    def wholes(
+        self,
+        context: Any,
+        summary: Structs,
+        seen: Seen,
+        wrong: F64 | None = None,
+        pairs: Any = None,
+        decided: U8 | None = None,
+    ) -> Structs: ...
+
+class Traces:
+    scored: int
+    traced: int
+    calls: int
+    pairs: int
+    kernel: int
+
+    def __init__(self, index: SeedIndex) -> None: ...
+
+class PairChooser:
+    def __init__(self, pairs: PairContext, unpaired_phred: float, phred: float) -> None: ...
+
+def flag_proper(
+    hits: NDArray[Any],
+    cigars: U32,
+    mate: U8,
+    starts: I64,
+    insert: InsertModel,
+) -> int: ...
+def pair_templates(
+    hits: NDArray[Any],
+    cigars: U32,
+    first: I64,
+    starts: I64,
+    orientation: int,
+) -> I64: ...
+def name_mates(
+    hits: NDArray[Any],
+    cigars: U32,
+    mate: U8,
+    starts: I64,
+    insert: InsertModel,
+) -> None: ...
+def fragment_ends(
+    packed: PackedReads,
+    adapters: U8,
+    first_part: int,
+    shortest: int,
+    bases_an_error: int,
+    earliest: int,
+    mate: U8 | None = None,
+) -> U16: ...
+def cut(packed: PackedReads, kept: U16) -> tuple[U32, U64, U32]: ...
+def put_back(result: BatchResult, kept: U32, context: BatchContext) -> tuple[Structs, Structs, U32]: ...
+def promising_buckets(
+    anchors: Anchors,
+    context: BatchContext,
+    most: int,
+    least: I32,
+    passed: Diagonals | None = None,
+) -> tuple[U32, I64]: ...
+
+MOST_SCORED: int
+
+def best_of(places: Structs, flip: U8, digest: U64) -> I64: ...
+
+class BandsInWindows:
+    def __init__(self, band_words: U8, shift: int, most: int, run: int) -> None: ...
+    def found_in(
+        self, context: BatchContext, windows: Iterable[tuple[int, int, int]]
+    ) -> list[tuple[int, int, int]]: ...
+
+class Joint:
+    def __init__(
+        self,
+        scoring: Any,
+        pairs: PairContext,
+        odds: Any,
+        band_words: U8,
+        shift: int,
+        worth: int,
+        edit_phred: float,
+        most: int,
+        run: int,
+    ) -> None: ...
+
+class LocalBands:
+    @property
+    def breaking(self) -> int: ...
+    @property
+    def scored(self) -> int: ...
+    @property
+    def traced(self) -> int: ...
+    @property
+    def calls(self) -> int: ...
+    @property
+    def pairs(self) -> int: ...
+    @property
+    def kernel(self) -> int: ...
+    @property
+    def cigars(self) -> U32: ...
+    def __init__(
+        self,
+        params: MapParams,
+        scoring: I16,
+        widths: I64,
+        leaving: I64,
+        breaking: int,
+        much_clipped: int,
+        mate_bonus: int,
+    ) -> None: ...
+    def open(self, context: Any, handle: Any) -> None: ...
+    def score(
+        self,
+        read_strand: U32,
+        diagonal: I64,
+        band_start: I64,
+        width: I64,
+        begin: I64,
+        beside: bool = ...,
+    ) -> Structs: ...
+    def align(self, places: Structs, part: U32 | None = ...) -> tuple[Structs, Structs]: ...
+
+class LocalParts(LocalBands):
+    @property
+    def worse(self) -> int: ...
+    @property
+    def places(self) -> Structs: ...
+    def with_further(self, read_strand: U32, diagonal: I64) -> None: ...
+    def look_further(self, read_strand: U32, diagonal: I64) -> None: ...
+    def know(self, places: Structs, hits: Structs, lines: Structs, far: U8 | None = None) -> None: ...
+
+class LocalAligner(LocalParts):
+    @property
+    def ratings(self) -> Structs: ...
+    def lines(self) -> tuple[Structs, Structs]: ...
+    def least_listed(self) -> tuple[U32, I32]: ...
+    def further_places(self) -> tuple[Structs, U32]: ...
+    def add_further(self, hits: Structs, lines: Structs) -> None: ...
+    def rows(self) -> tuple[Structs, Structs]: ...
 
 _T = TypeVar("_T")
 

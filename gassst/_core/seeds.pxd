@@ -1,11 +1,46 @@
-# Of index/seeds.pyx, for index/anchors.pyx and ext/search/stages.pyx, which go through the seeds of reads, and for
-# ext/search/one_read.pyx, which orients one.
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+# Of index/seeds.pyx: the seeds of a block of reads, and the anchors that are made of them.
+from gassst._core.common cimport *
 
-from gassst._core.coordinates cimport coordinate_t
-from gassst._core.lookup cimport seed_index_t, step_range_t
-from gassst._core.planes cimport planes_t
-from gassst._core.rooms cimport room_t
+cdef extern from "lookup.h" nogil:
+    ctypedef struct seed_index_t:
+        const uint32_t *table
+        const uint32_t *positions
+        const void *following
+        const uint64_t *planes
+        unsigned k
+        uint32_t p
+        uint64_t rows
+        unsigned step
+        int conversion
+    ctypedef struct seed_bases_t:
+        uint64_t code
+        uint32_t room
+    unsigned seed_offset(unsigned j, unsigned count, unsigned last)
+    seed_bases_t seed_bases(const uint64_t *planes, uint64_t at, unsigned longest, int conversion)
+    ctypedef struct seed_range_t:
+        uint32_t lo
+        uint32_t hi
+    ctypedef struct step_range_t:
+        uint32_t lo
+        uint32_t size
+        uint32_t count
+    void lookup_prefetch_element(const seed_index_t *index, uint32_t entry, unsigned step)
+    void lookup_prefetch_table(const seed_index_t *index, uint64_t seed, unsigned w)
+    unsigned lookup_inline(unsigned step)
+    uint64_t lookup_kmer(const seed_index_t *index, uint64_t seed, unsigned w)
+    void lookup_group(const seed_index_t *index, const uint64_t *seeds, const uint8_t *widths, seed_range_t *found,
+                      unsigned n)
+    step_range_t lookup_count_before(const seed_index_t *index, seed_range_t range, uint32_t before, unsigned n)
+    void lookup_copy_before(const seed_index_t *index, step_range_t range, uint32_t before, unsigned n, uint32_t most,
+                            coordinate_t *places)
+    uint64_t interleave(uint32_t low, uint32_t high)
+
+cdef extern from "filter_job.h" nogil:
+    ctypedef struct columns_t:
+        uint32_t *read_strand
+        coordinate_t *diagonal
+        uint16_t *offset
+        uint16_t *length
 
 
 cdef struct Seed:
@@ -42,14 +77,6 @@ cdef struct reads_t:
     Py_ssize_t n
 
 
-cdef enum:  # what the memory of seeds is for
-    STARTS
-    SEEDS
-    RANGES
-    COPIED
-    SEED_ROOMS
-
-
 cdef class Seeds:
     cdef Seed *seeds
     cdef step_range_t *ranges        # [n * step] where the index has no position of every base
@@ -59,7 +86,7 @@ cdef class Seeds:
     cdef int64_t *start              # first seed of each active read, and the end of the last one's
     cdef coordinate_t *copied        # positions of all seeds, when they were copied out of the index
     cdef readonly int64_t occurrences
-    cdef room_t rooms[SEED_ROOMS]
+    cdef room_t rooms[N_ROOMS]
 
     cdef int fill(self, const reads_t *reads, const uint32_t *active, Py_ssize_t a, const uint16_t *seed_length,
                   const uint16_t *seed_count, const uint16_t *seed_every, int longest) except -1 nogil
@@ -72,3 +99,55 @@ cdef class Seeds:
 
 cdef bint orient_read(const uint64_t *forward, uint32_t length, uint64_t *digest) noexcept nogil
 cdef seed_index_t view_of(index)
+
+
+cdef enum:
+    READS_AHEAD = 4         # from the prefetch of their positions to their use
+
+
+cdef struct keys_t:
+    # Sorted keys of one read, and the first that is not before the anchor at hand.
+    const uint64_t *keys
+    Py_ssize_t n, at
+
+
+cdef struct read_t:
+    # What the anchors of one read are made of.
+    uint32_t number
+    bint flip
+    int shift               # log2 of the bucket span
+    const Seed *seeds
+    Py_ssize_t n_seeds
+    const uint32_t *positions   # of the index
+    const coordinate_t *copied  # positions copied out of it; NULL where there are none
+    keys_t scored, rejected  # buckets and diagonals of the read
+
+
+cdef struct buckets_t:
+    uint32_t *read_strand
+    uint32_t *bucket
+    Py_ssize_t n
+
+
+cdef class KeyBuffer:
+    cdef uint64_t *keys
+    cdef uint64_t *scratch
+    cdef size_t room
+
+    cdef int reserve(self, size_t n) except -1 nogil
+
+
+cdef class AnchorBuffer:
+    cdef columns_t columns
+    cdef Py_ssize_t n, room
+
+    cdef int reserve(self, Py_ssize_t n) except -1 nogil
+    cdef columns_t end(self) noexcept nogil
+    cdef tuple take(self)
+
+
+cdef int gather_read(read_t *read, KeyBuffer buffer, AnchorBuffer out) except -1 nogil
+cdef bint best_bucket(const columns_t *anchors, const uint8_t *chosen, Py_ssize_t first, Py_ssize_t stop, int shift,
+                      uint32_t *read_strand, uint32_t *bucket) noexcept nogil
+cdef void distinct_buckets(const columns_t *candidates, Py_ssize_t c, int shift, const buckets_t *known,
+                           buckets_t *found) noexcept nogil

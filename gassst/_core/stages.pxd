@@ -1,15 +1,113 @@
-# Of ext/search/stages.pyx, for one_read.pyx, which searches a block of one read, and for pair_stages.pyx.
-from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+# Of ext/search/stages.pyx: the search of whole reads, and the kernels that score and align in bands.
+from gassst._core.common cimport *
+from gassst._core.seeds cimport *
 
-from gassst._core.anchors cimport AnchorBuffer, KeyBuffer, buckets_t
-from gassst._core.banded cimport band_batch, cpu_kernels
-from gassst._core.coordinates cimport coordinate_t
-from gassst._core.filters cimport columns_t, filter_t, job_t
-from gassst._core.lookup cimport seed_index_t
-from gassst._core.planes cimport planes_t
-from gassst._core.rooms cimport room_t
-from gassst._core.seeds cimport Seeds, reads_t
-from gassst._core.selection cimport place_t
+cdef extern from "cpu_kernels.h" nogil:
+    ctypedef struct band_batch:
+        const uint64_t *reference
+        uint64_t reference_rows
+        const uint64_t *reads
+        const uint32_t *read_row
+        const uint32_t *read_length
+        const uint32_t *read_strand
+        const coordinate_t *band_start
+        uint32_t n
+
+    ctypedef struct band_paths:
+        const uint16_t *end
+        const uint16_t *edits
+        const uint32_t *slot_end
+        uint16_t *start
+        uint16_t *n_runs
+        uint32_t *runs
+
+    ctypedef struct local_scoring:
+        int16_t match, mismatch, open_deletion, extend_deletion, open_insertion, extend_insertion, bonus
+
+    ctypedef struct local_ends:
+        uint16_t *key
+        uint16_t *rows
+        uint16_t *end
+
+    ctypedef struct local_paths:
+        const uint32_t *slot_end
+        coordinate_t *position
+        uint16_t *edits
+        uint16_t *n_runs
+        uint32_t *runs
+
+    ctypedef struct cpu_kernels:
+        const char *name
+        int (*usable)() noexcept nogil
+        void (*score[4])(const band_batch *, const uint16_t *limits, uint16_t *best, uint16_t *end) noexcept nogil
+        void (*profile[4])(const band_batch *, uint64_t *errors) noexcept nogil
+        int (*align[4])(const band_batch *, const band_paths *, uint32_t rows) noexcept nogil
+        void (*local_score)(const band_batch *, const local_scoring *, uint32_t width,
+                            const local_ends *) noexcept nogil
+        int (*local_align)(const band_batch *, const local_scoring *, uint32_t width, const local_ends *,
+                           const local_paths *, uint32_t rows) noexcept nogil
+
+
+cdef inline band_batch bands_at(const planes_t *reference, const reads_t *reads, const uint32_t *read_strand,
+                                const coordinate_t *first, uint32_t n) noexcept nogil:
+    """`n` bands of open reads, as kernels take them."""
+    cdef band_batch batch
+    batch.reference, batch.reference_rows = reference.words, reference.rows
+    batch.reads, batch.read_row, batch.read_length = reads.planes.words, reads.plane_start, reads.lengths
+    batch.read_strand, batch.band_start, batch.n = read_strand, first, n
+    return batch
+
+
+cdef const cpu_kernels *kernels_of(str instruction_set) except NULL
+
+
+cdef class Band:
+    cdef band_batch batch
+    cdef const cpu_kernels *kernels
+    cdef object arrays
+
+    cdef band_batch pairs(self, const uint32_t[::1] read_strand, const coordinate_t[::1] band_start) noexcept
+
+
+cdef extern from "bound_kernels.h" nogil:
+    ctypedef struct bound_kernels:
+        const char *name
+        int (*usable)() noexcept nogil
+
+cdef extern from "filter_job.h" nogil:
+    ctypedef struct job_t:
+        columns_t candidates, kept
+        uint32_t *rejected_read_strand
+        coordinate_t *rejected_diagonal
+        int64_t n
+        planes_t reads, reference
+        const uint32_t *plane_start
+        const uint32_t *read_lengths
+        const uint16_t *limits
+        int64_t n_reads
+        int gaps
+        const uint8_t *scores
+        const bound_kernels *kernels
+
+
+# How many candidates pass, -1 where there is no memory, -2 - i where candidate i lies outside the reads or the reference.
+ctypedef int64_t (*keep_t)(const job_t *job) noexcept nogil
+
+
+cdef struct filter_t:
+    # One filter of a run.
+    keep_t keep
+    const uint8_t *scores   # PST_4 or PST_5, whichever it needs
+    int gaps
+    bint tells_rejected     # fills `rejected_*`
+
+
+cdef class Filter:
+    cdef filter_t of
+
+
+cdef int use_kernels(job_t *job, str instruction_set) except -1
+cdef int64_t pass_filter(const filter_t *one, job_t *job) noexcept nogil
 
 
 cdef struct states_t:
@@ -22,7 +120,19 @@ cdef struct states_t:
     uint8_t *capped     # 1 where a seed was passed over because it occurs too often
 
 
-cdef struct known_t:
+cdef struct place_t:
+    # A scored band within the limits: that of one of its read's alignments. layouts.PLACE
+    coordinate_t first      # its first diagonal (docs/pipeline.md)
+    uint32_t read_strand
+    uint16_t end            # offset of the diagonal on which the best alignment ends
+    uint16_t edits          # errors of that alignment
+    # How many diagonals behind `end` an ungapped alignment with as many errors may end instead: with e of them gaps move
+    # an end by no more than e.
+    uint16_t reach
+    uint8_t words           # the band spans 64 * words diagonals
+
+
+cdef struct seen_t:
     # Places of reads that need no second look: keys, sorted by read and place, and those since the last stage, by read.
     uint64_t *keys
     uint64_t *fresh
@@ -34,33 +144,9 @@ cdef struct effort_t:
     int64_t occurrences, candidates, scored, calls, seeds_ns, candidates_ns, score_ns
 
 
-cdef enum:  # what memory is for
-    ACTIVE
-    GOES_ON
-    STARTS
-    BUCKETS
-    BANDS
-    PLACES
-    SCORED
-    SCORED_FRESH
-    SCORED_STARTS
-    REJECTED
-    REJECTED_FRESH
-    REJECTED_STARTS
-    MERGED
-    TOLD
-    PROFILE
-    MINIMA
-    GROUPED
-    N_ROOMS
-
-
 cdef enum:
     MOST_FILTERS = 16
     PROFILE_CELLS = 1 << 25     # of bands in memory at once, 2 bytes each
-
-
-cdef Py_ssize_t merge(const uint64_t *a, Py_ssize_t n_a, const uint64_t *b, Py_ssize_t n_b, uint64_t *out) noexcept nogil
 
 
 cdef class Stages:
@@ -89,7 +175,7 @@ cdef class Stages:
     cdef KeyBuffer keys
     cdef AnchorBuffer anchors, kept
     cdef room_t rooms[N_ROOMS]
-    cdef known_t scored, rejected
+    cdef seen_t scored, rejected
     cdef Py_ssize_t n_places, before    # places found, and those before the block
     cdef uint32_t first     # read of the block
 
@@ -101,8 +187,8 @@ cdef class Stages:
     cdef int run_block(self, uint32_t first, uint32_t stop) except -1 nogil
     cdef Py_ssize_t unsettled(self, int stage, uint32_t first, uint32_t stop) except -1 nogil
     cdef double missed(self, int stage, uint32_t r) noexcept nogil
-    cdef int forget(self, known_t *known, int start_room, uint32_t n) except -1 nogil
-    cdef int merge_known(self, known_t *known, int room, int start_room, uint32_t first, uint32_t stop) except -1 nogil
+    cdef int forget(self, seen_t *known, int start_room, uint32_t n) except -1 nogil
+    cdef int merge_known(self, seen_t *known, int room, int start_room, uint32_t first, uint32_t stop) except -1 nogil
     cdef int run_stage(self, int stage, Py_ssize_t a) except -1 nogil
     cdef int look_up(self, int stage, Py_ssize_t a) except -1 nogil
     cdef int gather(self, Py_ssize_t a) except -1 nogil

@@ -1,4 +1,78 @@
-from typing import Any
+from typing import Any, Protocol
+
+from gassst.model.array_types import I16, I64, U16, U32, U64
+from gassst.search.arrays import Candidates
+from gassst.search.context import PairContext
+
+def instruction_sets() -> list[str]: ...
+def fit(planes: U64, plane_start: U32, lengths: U32) -> bool: ...
+def pack_cigars(runs: U32, slot_end: U32, n_runs: U16) -> tuple[U32, U32]: ...
+
+class Band:
+    def __init__(
+        self,
+        reference: U64,
+        reads: U64,
+        read_row: U32,
+        read_length: U32,
+        instruction_set: str,
+    ) -> None: ...
+    def score(
+        self,
+        read_strand: U32,
+        band_start: I64,
+        words: int,
+        limit: U16 | None = None,
+    ) -> tuple[U16, U16]: ...
+    def profile(self, read_strand: U32, band_start: I64, words: int) -> U16: ...
+    def align(
+        self,
+        read_strand: U32,
+        band_start: I64,
+        words: int,
+        end: U16,
+        edits: U16,
+        slot_end: U32,
+        rows: int,
+    ) -> tuple[U16, U16, U32]: ...
+    def local(
+        self,
+        read_strand: U32,
+        band_start: I64,
+        width: int,
+        scoring: I16,
+    ) -> U16: ...
+    def align_local(
+        self,
+        read_strand: U32,
+        band_start: I64,
+        width: int,
+        scoring: I16,
+        slot_end: U32,
+        rows: int,
+    ) -> tuple[U16, I64, U16, U16, U32]: ...
+
+_Columns = tuple[U32, I64, U16, U16]
+
+class _Packed(Protocol):
+    @property
+    def planes(self) -> U64: ...
+    @property
+    def plane_start(self) -> U32: ...
+    @property
+    def lengths(self) -> U32: ...
+
+class Filter: ...
+
+def filter_of(name: str, gaps: int) -> Filter: ...
+def passed(
+    one: Filter,
+    candidates: Candidates,
+    limits: U16,
+    packed: _Packed,
+    reference_planes: U64,
+    instruction_set: str | None = None,
+) -> tuple[_Columns, tuple[U32, I64]]: ...
 
 class Stages:
     @property
@@ -14,3 +88,10 @@ class Stages:
         margin: int,
         instruction_set: str,
     ) -> None: ...
+
+class PairStages(Stages):
+    @property
+    def rescued(self) -> int: ...
+    @property
+    def pairs_ns(self) -> int: ...
+    def open_pairs(self, pairs: PairContext, most_places: int) -> None: ...

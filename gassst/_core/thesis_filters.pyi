@@ -1,4 +1,4 @@
-from gassst._core.filters import Filter
+from gassst._core.stages import Filter
 from gassst.model.array_types import U8
 
 def score_table(l: int) -> U8: ...

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gassst._core.banded import fit, pack_cigars
+from gassst._core.stages import fit, pack_cigars
 from gassst.model.array_types import COORDINATE, I16, I64, U16, U32
 from gassst.model.params import Scoring
 from gassst.model.read_batch import PackedReads
@@ -167,4 +167,4 @@ class ReadsHandle(ABC):
     def _align_local(
         self, read_strand: U32, band_start: I64, width: int, costs: I16, slot_end: U32, rows: int
     ) -> tuple[U16, I64, U16, U16, U32]:
-        """As `_core.banded.Band.align_local`."""
+        """As `_core.stages.Band.align_local`."""

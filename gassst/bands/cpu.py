@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gassst._core.banded import Band, instruction_sets
+from gassst._core.stages import Band, instruction_sets
 from gassst.bands.base import ReadsHandle, Scores
 from gassst.model.array_types import I64, U16, U32, U64
 from gassst.model.read_batch import PackedReads

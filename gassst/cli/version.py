@@ -56,7 +56,7 @@ def _pysam() -> str:
 
 
 def _instruction_set() -> str:
-    from gassst._core.banded import instruction_sets
+    from gassst._core.stages import instruction_sets
 
     best, *_ = instruction_sets()
     return str(best)

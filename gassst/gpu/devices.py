@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gassst._core.banded import instruction_sets
+from gassst._core.stages import instruction_sets
 from gassst.errors import DeviceError
 from gassst.gpu.drivers import is_disabled, why_no_accelerator
 

@@ -176,7 +176,7 @@ def _pairs() -> tuple[U64, PackedReads]:
 
 def _results(extender: CpuExtender | OpenCLExtender, packed: PackedReads) -> list[bytes]:
     """Of every kernel at every width."""
-    from gassst._core.banded import pack_cigars
+    from gassst._core.stages import pack_cigars
     from gassst.bands.base import WIDTHS, WORDS, doubled
 
     n = len(packed)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gassst._core.seed_misses import missed_shares
+from gassst._core.seeds import missed_shares
 from gassst.model.params import MAX_ERRORS, MAX_READ_LENGTH
 from gassst.model.rules import optional
 

@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst._core import anchors as _anchors
 from gassst._core import reads as _reads
 from gassst._core import seeds as _seeds
-from gassst._core.banded import Band, instruction_sets
-from gassst._core.mapq import DIFFERENCES
+from gassst._core.read_search import DIFFERENCES
+from gassst._core.stages import Band, instruction_sets
 from gassst.index.miss_model import miss_share
 from gassst.model.array_types import COORDINATE_BITS
 from gassst.model.params import MAX_READ_LENGTH
@@ -202,7 +201,7 @@ def _anchored(lookup: Any, context: _Context) -> tuple[NDArray[np.uint32], NDArr
     seeds.limit(caps)
     lookup.copy_positions(seeds)
     passes: Any = context
-    gathered = _anchors.gather(seeds, context.index.positions, reads, passes)
+    gathered = _seeds.gather(seeds, context.index.positions, reads, passes)
     return gathered[0], gathered[1]
 
 

@@ -1,10 +1,10 @@
-"""The aligner of a batch with its costs (`_core.local_aligner`)."""
+"""The aligner of a batch with its costs (`_core.read_search`)."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from gassst._core.local_aligner import LocalAligner
+from gassst._core.read_search import LocalAligner
 from gassst.bands.base import WIDTHS, doubled
 from gassst.model.params import SPECIFIC_LENGTH, MapParams, Scoring
 from gassst.search.host import PAIR_BONUS, HostBackend

@@ -9,9 +9,7 @@ Places compare by their score with the bonus for each end that is reached; AS an
 
 from __future__ import annotations
 
-from gassst._core.local_aligner import LocalAligner
-from gassst._core.local_places import SCORED
-from gassst._core.read_search import ReadSearch
+from gassst._core.read_search import MOST_SCORED, LocalAligner, ReadSearch
 from gassst.local.reseed import STRIDE, PassedOver, diagonals_of_copies, look_again, seed_length, that_may_fit
 from gassst.model.array_types import U32
 from gassst.model.rules import optional, rule
@@ -49,7 +47,7 @@ def local_rows(backend: HostBackend, search: ReadSearch, aligner: LocalAligner, 
 )
 def _look_up(backend: HostBackend, aligner: LocalAligner, reads: U32) -> PassedOver:
     """Make the places known that dense seeds of some `reads` (uint32[a]) lead to."""
-    promising, passed_over = look_again(backend, reads, SCORED)
+    promising, passed_over = look_again(backend, reads, MOST_SCORED)
     aligner.look_further(*promising)
     return passed_over
 

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gassst._core import filters as _filters
-from gassst._core.local_places import SCORED
-from gassst._core.stretches import promising_buckets
+from gassst._core import stages as _stages
+from gassst._core.read_search import MOST_SCORED, promising_buckets
 from gassst.model.array_types import F64, I32, I64, U32
 from gassst.model.params import LEAST_SHARE
 from gassst.search.arrays import Anchors, Diagonals
@@ -69,7 +68,7 @@ def diagonals_of_copies(backend: HostBackend, reads: U32, least: I32) -> Iterato
     several of these occur too often; and alone for all copies that score -T.
     """
     context, scoring = backend.context, backend.context.params.scoring
-    most, loss = max(SCORED, context.params.most_hits), (1 - LEAST_SHARE) * scoring.match
+    most, loss = max(MOST_SCORED, context.params.most_hits), (1 - LEAST_SHARE) * scoring.match
     disjoint = DenseSeeds(context.index.longest_seed, 0, 0, int((scoring.match + scoring.mismatch) / loss))
     for seeds in (disjoint, _dense_seeds(context))[context.params.all_hits :]:
         looked = backend.look_densely(reads, seeds)
@@ -87,7 +86,7 @@ def _that_fit(backend: HostBackend, anchors: Anchors, least: I32) -> Diagonals:
     limits = np.zeros(context.n, np.uint16)
     limits[anchors.reads] = (context.lengths[anchors.reads] * scoring.match - best) / worst + more
     with backend.checked_index():
-        band = _filters.filter_of("band32", context.plan.gaps)
+        band = _stages.filter_of("band32", context.plan.gaps)
         return Diagonals(
-            *_filters.passed(band, anchors, limits, context.packed, context.reference.planes)[0][:2]
+            *_stages.passed(band, anchors, limits, context.packed, context.reference.planes)[0][:2]
         )

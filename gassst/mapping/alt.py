@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from gassst._core import proper_pairs as _proper_pairs
-from gassst._core.mapq import qualities
+from gassst._core import read_search as _read_search
+from gassst._core.read_search import qualities
 from gassst.gpu.choose import Extender
 from gassst.mapping.batch import map_batch
 from gassst.model.array_types import I64, U8, Bool, Structs
@@ -50,7 +50,7 @@ def map_batch_with_alt(
         result.hits["flag"][secondary] &= np.uint16(0xFFFF ^ PROPER_PAIR)
         result.hits["mate"] = 0
         for library in insert.libraries:
-            _proper_pairs.name_mates(result.hits, result.cigars, mate, context.reference.starts, library)
+            _read_search.name_mates(result.hits, result.cigars, mate, context.reference.starts, library)
     return result
 
 

@@ -8,7 +8,7 @@ from time import perf_counter_ns
 
 import numpy as np
 
-from gassst._core import proper_pairs as _proper_pairs
+from gassst._core import read_search as _read_search
 from gassst.gpu.choose import Extender
 from gassst.local.align import opened_aligner
 from gassst.local.realign import local_rows, with_whole_reads
@@ -52,9 +52,9 @@ def map_batch(
         # Proper as the mates lie in the end, by the reference bases that they cover.
         starts = context.reference.starts
         for library in insert.libraries:
-            stats.proper += _proper_pairs.flag_proper(result.hits, result.cigars, mate, starts, library)
+            stats.proper += _read_search.flag_proper(result.hits, result.cigars, mate, starts, library)
             if context.params.max_hits > 1 or context.params.all_hits:
-                _proper_pairs.name_mates(result.hits, result.cigars, mate, starts, library)
+                _read_search.name_mates(result.hits, result.cigars, mate, starts, library)
         stats.pairs += mate.tobytes().count(1)
     return result
 

@@ -8,10 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gassst._core.banded import instruction_sets
-from gassst._core.pair_stages import PairStages
 from gassst._core.read_search import OneRead
-from gassst._core.stages import Stages
+from gassst._core.stages import PairStages, Stages, instruction_sets
 from gassst.index.seed_index import SeedIndex
 from gassst.local.align import compiled_aligner
 from gassst.local.realign import SPLIT

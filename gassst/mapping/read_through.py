@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gassst._core import read_through as _read_through
+from gassst._core import read_search as _read_search
 from gassst.model.array_types import U16
 from gassst.model.read_batch import PackedReads
 from gassst.search.arrays import BatchResult
@@ -18,7 +18,7 @@ from gassst.search.context import BatchContext
 
 def cut(packed: PackedReads, kept: U16) -> PackedReads:
     """The reads cut behind `kept` (uint16[n]) bases, whole where that is 0: those keep their planes."""
-    lengths, planes, plane_start = _read_through.cut(packed, kept)
+    lengths, planes, plane_start = _read_search.cut(packed, kept)
     return (
         packed if planes is packed.planes else PackedReads(lengths, planes, plane_start, packed.conversions)
     )
@@ -27,5 +27,5 @@ def cut(packed: PackedReads, kept: U16) -> PackedReads:
 def put_back(result: BatchResult, context: BatchContext, packed: PackedReads) -> BatchResult:
     """The result of a batch of cut reads (`context`) as that of the whole ones, `packed`."""
     whole = replace(context, packed=packed)
-    hits, summary, cigars = _read_through.put_back(result, context.lengths, whole)
+    hits, summary, cigars = _read_search.put_back(result, context.lengths, whole)
     return replace(result, hits=hits, summary=summary, cigars=cigars)

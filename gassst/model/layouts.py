@@ -1,4 +1,4 @@
-"""NumPy dtypes of the packed structs in `gassst/_core/layouts.pxd`, and the values that stand for nothing."""
+"""NumPy dtypes of the packed structs in `gassst/_core/common.pxd`, and the values that stand for nothing."""
 
 import numpy as np
 
@@ -45,7 +45,7 @@ READ_SUMMARY = np.dtype(
 
 _WHOLE = "first:i8 read_strand:u4 end:u2 edits:u2 reach:u2 words:u1"
 PLACE = np.dtype([tuple(field.split(":")) for field in _WHOLE.split()], align=True)
-"""`place_t` of `gassst/_core/selection.pxd`."""
+"""`place_t` of `gassst/_core/stages.pxd`."""
 _PLACE = (
     "read_strand:u4 band_start:i8 width:u2 score:i4 total:i4 reached:u1 strand_end:u2 diagonal:i8 given:?"
 )

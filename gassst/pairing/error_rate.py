@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gassst._core.mapq import Odds
+from gassst._core.read_search import Odds
 from gassst.frozen import frozen, replace
 
 # Reads from which on a rate is learned, and insert sizes are.
@@ -137,7 +137,7 @@ def deamination(cycles: np.ndarray, damage: np.ndarray) -> tuple[float, ...]:
 
 
 # Of reads of which nothing is known but themselves: 0.613 errors before their own.
-UNKNOWN_LIBRARY = ErrorRate(0.5, 2 * 0.613)
+UNKNOWN_LIBRARY: ErrorRate = ErrorRate(0.5, 2 * 0.613)
 
 
 @lru_cache(maxsize=16)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst._core import read_through as _read_through
+from gassst._core import read_search as _read_search
 from gassst.model.params import SPECIFIC_LENGTH
 from gassst.model.read_batch import PackedReads
 from gassst.model.rules import optional
@@ -48,4 +48,4 @@ RULES = FIRST_PART, SHORTEST_ADAPTER, BASES_AN_ERROR
 )
 def fragment_ends(packed: PackedReads, mate: NDArray[np.uint8] | None) -> NDArray[np.uint16]:
     """uint16[n]: as the compiled function of this name, by the adapters of usual kits."""
-    return _read_through.fragment_ends(packed, KNOWN, *RULES, SPECIFIC_LENGTH, mate)
+    return _read_search.fragment_ends(packed, KNOWN, *RULES, SPECIFIC_LENGTH, mate)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst._core.read_through import fragment_ends
+from gassst._core.read_search import fragment_ends
 from gassst.errors import UsageError
 from gassst.frozen import frozen, replace
 from gassst.model.read_batch import ReadBatch

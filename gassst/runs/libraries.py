@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gassst._core import counts as _counts
-from gassst._core.proper_pairs import pair_templates
+from gassst._core.read_search import pair_templates
 from gassst.model.params import LONGEST_TEMPLATE, ORIENTATIONS
 from gassst.model.stats import CONFIDENT, Stats
 from gassst.pairing.error_rate import ErrorRate, deamination, share

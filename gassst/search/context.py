@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gassst._core import seeds as _seeds
-from gassst._core.mapq import Rater, chance_hits
+from gassst._core.read_search import Rater, chance_hits
 from gassst.frozen import frozen, replace
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex

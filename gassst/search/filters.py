@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
-from gassst._core import filters as _filters
+from gassst._core import stages as _stages
 from gassst.errors import UsageError
 from gassst.model.funnel import Funnel
 from gassst.model.params import AUTO, MapParams
@@ -24,9 +24,9 @@ BAND_LEAD = DEFAULT_MAX_GAPS + 1
 AUTO_FILTERS = ("band32",)
 
 
-def filter_of(name: str, gaps: int) -> _filters.Filter:
+def filter_of(name: str, gaps: int) -> _stages.Filter:
     """The compiled filter of this name. No default runs one of the thesis, so these are loaded where one is named."""
-    of: Any = import_module("gassst._core.thesis_filters") if name in _THESIS else _filters
+    of: Any = import_module("gassst._core.thesis_filters") if name in _THESIS else _stages
     return of.filter_of(name, gaps)
 
 
@@ -44,7 +44,7 @@ class Cascade:
             if name not in FILTERS:
                 raise UsageError(f"unknown filter {name!r}; known are {', '.join(FILTERS)} and {AUTO}")
 
-    def compiled(self) -> list[_filters.Filter]:
+    def compiled(self) -> list[_stages.Filter]:
         """The filters as compiled code takes them."""
         return [filter_of(name, self.gaps) for name in self.names]
 

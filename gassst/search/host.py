@@ -8,13 +8,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from gassst._core import anchors as _anchors
 from gassst._core import seeds as _seeds
-from gassst._core.banded import instruction_sets
-from gassst._core.local_aligner import LocalAligner
-from gassst._core.pair_stages import PairStages
-from gassst._core.read_search import ReadSearch
-from gassst._core.stages import Stages
+from gassst._core.read_search import LocalAligner, ReadSearch
+from gassst._core.stages import PairStages, Stages, instruction_sets
 from gassst.bands.base import ReadsHandle
 from gassst.model.array_types import U32
 from gassst.model.params import MapParams
@@ -120,7 +116,7 @@ class HostBackend:
         """The occurrences of seeds as anchors, sorted and merged by diagonal."""
         context = self.context
         with self.stats.timed("candidates"):
-            anchors = Anchors(*_anchors.gather(seeds, context.index.positions, reads, context), reads)
+            anchors = Anchors(*_seeds.gather(seeds, context.index.positions, reads, context), reads)
             return anchors if context.left_out is None else without_contigs(anchors, context)
 
     def wholes(self, search: ReadSearch, local: BatchResult | None = None) -> BatchResult:

@@ -22,7 +22,7 @@ from weakref import WeakValueDictionary, proxy
 
 import numpy as np
 
-from gassst._core.mapq import Cases, Odds, Rater, chance_hits
+from gassst._core.read_search import Cases, Odds, Rater, chance_hits
 from gassst.bands.base import WORDS
 from gassst.frozen import frozen, replace
 from gassst.index.file import SORTED

@@ -19,7 +19,7 @@ from harness import (
     timed,
 )
 
-from gassst._core.filters import passed
+from gassst._core.stages import passed
 from gassst.api.mapper import Mapper
 from gassst.bands.cpu import CpuExtender
 from gassst.mapping.batch_mapper import BatchMapper

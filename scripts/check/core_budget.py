@@ -62,7 +62,7 @@ RANGES = ("between", "at_least", "_both", "_is_pair", "lru_cache", "_Static_asse
 NEUTRAL = {
     "the layout of arrays and keys": (
         "BAND_ROWS V_HIGH_32 V_HIGH_64 V_LOW_32 V_LOW_64 COORDINATE_BITS HIGHEST_BIT KEY_ROW_BITS "
-        "LOCAL_MOST LOCAL_PARTS LOWEST_BIT ROW_BITS ROWS "
+        "LOCAL_MOST LOCAL_PARTS LOWEST_BIT ROW_BITS ROWS_AROUND "
         "band.h:BAND band_kernels.h:WORDS band_least lookup_inline"
     ),
     "a code of a format": (
@@ -74,9 +74,11 @@ NEUTRAL = {
         "LOOKUP_GROUP MAX_BATCH_BASES MOST_FILTERS "
         "PROFILE_CELLS WORDS_AT_ONCE reads_per_batch"
     ),
-    "when to fetch ahead, or which way to sort or to search": "AHEAD INSERTION_LIMIT LOOKUP_LINEAR SPREAD_MOST",
+    "when to fetch ahead, or which way to sort or to search": (
+        "AHEAD READS_AHEAD INSERTION_LIMIT LOOKUP_LINEAR SPREAD_MOST"
+    ),
     "the range of an option, or of a file": "INDEX_STEPS MAX_LOCAL_SCORE MAX_MATCH MAX_PENALTY InsertModel._of RATES",
-    "a count of the run": "ReadBatch.first _percent_filtered clock.pxd:now",
+    "a count of the run": "ReadBatch.first _percent_filtered common.pxd:now",
 }
 
 PAGE_TEXT = """# The budget of the core

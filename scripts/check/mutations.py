@@ -31,15 +31,15 @@ THESIS_H = "ext/thesis/thesis_filters.h"
 BOUND_BAND = "ext/isa/bound_band.h"
 READ_SEARCH = "ext/search/read_search.pyx"
 CIGAR_H, CONTIGS_H = "ext/common/cigar.h", "ext/common/contigs.h"
-SEEDS, MAPQ = "index/seeds.pyx", "ext/search/mapq.pyx"
-SELECTION, STAGES = "ext/search/selection.pyx", "ext/search/stages.pyx"
-ALIGNMENTS = "ext/search/alignments.pyx"
+SEEDS, MAPQ = "index/seeds.pyx", "ext/search/mapq.pxi"
+SELECTION, STAGES = "ext/search/selection.pxi", "ext/search/stages.pyx"
+ALIGNMENTS = "ext/search/alignments.pxi"
 KNOWLEDGE = "gassst/gpu/kernels/knowledge.h"
-LOCAL_ALIGNER, TEST_UNGAPPED = "ext/align/local_aligner.pyx", "tests/unit/test_ungapped.py"
+LOCAL_ALIGNER, TEST_UNGAPPED = "ext/align/local_aligner.pxi", "tests/unit/test_ungapped.py"
 LOCAL_BANDS, LOCAL_PARTS = "ext/align/local_bands.pxi", "ext/align/local_parts.pxi"
 LOCAL_REPORT = "tests/unit/test_local_report.py"
-PAIR_SCORING = "ext/pairing/pair_scoring.pyx"
-PAIR_STAGES, PLAIN_PAIRS = "ext/pairing/pair_stages.pyx", "tests/property/test_pair_stages.py"
+PAIR_SCORING = "ext/pairing/pair_scoring.pxi"
+PAIR_STAGES, PLAIN_PAIRS = "ext/pairing/pair_stages.pxi", "tests/property/test_pair_stages.py"
 PLAIN_READS = "tests/property/test_stages.py"
 JOINT, JOINT_PLACES = "ext/pairing/joint.pxi", "tests/unit/test_joint_places.py"
 BUILDER, MATES, FIELDS = "ext/io/record_builder.pxi", "ext/io/record_mates.pxi", "ext/io/bam_fields.h"
@@ -50,7 +50,7 @@ SORTING_PY, FILE_RUN, LATE = "gassst/records/sorting.py", "gassst/runs/file_run.
 LOSSLESS = "tests/property/test_filters.py::test_no_filter_rejects_an_alignment_within_the_limit"
 MANY_PLACES = "tests/property/test_filters.py::test_narrow_bands_at_many_places_of_one_read"
 PAIR_QUALITY = "tests/unit/test_pair_quality.py"
-TANDEM, TEST_TANDEM = "ext/search/tandem.pyx", "tests/unit/test_tandem.py"
+TANDEM, TEST_TANDEM = "ext/search/tandem.pxi", "tests/unit/test_tandem.py"
 MAPQ_INPUTS = "tests/property/test_mapq_inputs.py"
 NARROW_BANDS = "tests/property/test_narrow_bands.py"
 RECURSION = "tests/property/test_filters.py::test_tiled_score_is_the_recursion"
@@ -187,7 +187,7 @@ MUTATIONS = [
         "queue->left[i] = site.length;", "queue->left[i] = site.length - !(site.at & 63);", NARROW_BANDS,
     ),
     Mutation(
-        "search: the diagonal beside a rejected one is left out", "index/anchors.pyx",
+        "search: the diagonal beside a rejected one is left out", "index/anchors.pxi",
         "&rejected, place_key(own, here), restart", "&rejected, place_key(own, here | 1), restart",
         PLAIN_READS,
     ),
@@ -306,7 +306,7 @@ MUTATIONS = [
         "tests/unit/test_proper.py",
     ),
     Mutation(
-        "pairing: the longest proper template is not proper", "gassst/_core/mate_hits.pxd",
+        "pairing: the longest proper template is not proper", "gassst/_core/common.pxd",
         "cigars, w) <= w.high:", "cigars, w) < w.high:", "tests/unit/test_proper.py",
     ),
     Mutation(
@@ -486,7 +486,7 @@ MUTATIONS = [
         "tests/unit/test_seeding.py",
     ),
     Mutation(
-        "mapq: the ends of a read on the reverse strand are not swapped", "ext/search/alignments.pyx",
+        "mapq: the ends of a read on the reverse strand are not swapped", "ext/search/alignments.pxi",
         "five, three = three, five", "pass", "tests/unit/test_deamination.py",
     ),
     Mutation(

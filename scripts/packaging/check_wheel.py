@@ -48,7 +48,7 @@ def main(folder: Path) -> int:
     packaged = under("gassst", PACKAGED) | {"gassst/py.typed"}
     expected = packaged | {name for name in wheel if name.endswith(".so") or ".dist-info/" in name}
     sources = {"setup.py", "pyproject.toml"} | packaged
-    sources |= under("ext", {".pyx", ".pxi", ".h", ".c"}) | under("index", {".pyx", ".h"})
+    sources |= under("ext", {".pyx", ".pxi", ".h", ".c"}) | under("index", {".pyx", ".pxi", ".h"})
 
     problems = [f"wheel lacks {name}" for name in sorted(packaged - wheel)]
     problems += [f"wheel lacks module {name}" for name in sorted(modules - compiled)]

@@ -208,7 +208,7 @@ def test_version_names_what_decides_about_results_and_speed(run):
     assert lines[0] == f"gassst {gassst.__version__}"
     assert f"pysam {pysam.__version__} with htslib {pysam.version.__htslib_version__}" in lines
     assert any(line.startswith("pyopencl ") for line in lines)
-    from gassst._core.banded import instruction_sets
+    from gassst._core.stages import instruction_sets
 
     assert lines[-1] == f"CPU code path: {instruction_sets()[0]}"
 

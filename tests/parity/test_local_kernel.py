@@ -25,7 +25,7 @@ from alignments import (
 )
 from local_pairs import aligned, scored
 
-from gassst._core.banded import instruction_sets
+from gassst._core.stages import instruction_sets
 from gassst.bands.cpu import CpuExtender
 from gassst.errors import UsageError
 from gassst.model.params import Scoring

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import gassst
-from gassst._core import anchors as _anchors
 from gassst._core import seeds as _seeds
 from gassst.index.lookup import IndexParts, WholeIndex
 from gassst.index.seed_index import SeedIndex
@@ -85,7 +84,7 @@ class Lookup:
         parts.resolve(self.seeds, most)
         self.clipped, self.capped = self.seeds.limit(most)
         parts.copy_positions(self.seeds)
-        self.anchors = _anchors.gather(self.seeds, index.positions, self.reads, self.context)
+        self.anchors = _seeds.gather(self.seeds, index.positions, self.reads, self.context)
 
     def cells(self) -> set[tuple[int, int, int]]:
         """(read and strand, diagonal, base) of every base of an anchor."""

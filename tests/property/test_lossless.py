@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gassst
-from gassst._core.banded import instruction_sets
+from gassst._core.stages import instruction_sets
 from gassst.index.spectrum import Spectrum
 from gassst.model.params import INDEX_STEPS
 from gassst.model.reference import Reference

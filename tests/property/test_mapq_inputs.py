@@ -17,7 +17,7 @@ import pytest
 from engines import engine
 
 import gassst
-from gassst._core.mapq import Cases, Rater
+from gassst._core.read_search import Cases, Rater
 from gassst.index.miss_model import dense_seeds
 from gassst.index.spectrum import DIFFERENCES, LENGTHS, Spectrum
 from gassst.model.layouts import NO_SCORE

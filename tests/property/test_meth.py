@@ -11,7 +11,7 @@ import pytest
 from text_bases import reverse_complement
 
 import gassst
-from gassst._core.banded import Band, instruction_sets
+from gassst._core.stages import Band, instruction_sets
 from gassst.cli.main import main
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.in_memory import batch_of_records

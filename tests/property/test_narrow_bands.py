@@ -11,8 +11,8 @@ import pytest
 from alignments import pack
 from oracles import band_errors, pack_planes
 
-from gassst._core import filters as _filters
-from gassst._core.banded import instruction_sets
+from gassst._core import stages as _stages
+from gassst._core.stages import instruction_sets
 from gassst.search.arrays import Candidates
 from gassst.search.filters import filter_of
 
@@ -68,7 +68,7 @@ def test_bands_that_begin_anywhere_in_a_word(world, instruction_set, order):
     )
     for limits, passes in (world.errors, np.ones(n, bool)), (world.errors - one, ~one):
         seen = limits.astype(np.uint16), world.packed, world.reference
-        found = _filters.passed(filter_of("band32", 15), candidates, *seen, instruction_set)
+        found = _stages.passed(filter_of("band32", 15), candidates, *seen, instruction_set)
         (kept, *_), (rejected, _) = found
         assert kept.tolist() == (2 * row[passes[row]]).tolist()
         assert rejected.tolist() == (2 * row[~passes[row]]).tolist()

@@ -14,9 +14,8 @@ from engines import engine
 from plain_search import HIGH, LOW, MARGIN, PlainPairs, fragment_of, genome_of, text_of
 
 import gassst
-from gassst._core.banded import instruction_sets
-from gassst._core.pair_stages import PairStages
 from gassst._core.read_search import ReadSearch
+from gassst._core.stages import PairStages, instruction_sets
 from gassst.model.reference import Reference
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
 from gassst.reads.in_memory import batch_of_records

@@ -8,7 +8,7 @@ import pytest
 from rating import context_of, rater, seen_of, summaries
 
 import gassst
-from gassst._core.mapq import qualities
+from gassst._core.read_search import qualities
 from gassst.index.miss_model import SeedsLooked
 from gassst.index.spectrum import Spectrum
 from gassst.model.layouts import NO_SCORE, READ_SUMMARY

@@ -1,4 +1,4 @@
-"""What copies weigh that a search has not seen (`_core.mapq`), against reads that are drawn at random."""
+"""What copies weigh that a search has not seen (`_core.read_search`), against reads that are drawn at random."""
 
 from types import SimpleNamespace
 

@@ -35,8 +35,8 @@ def test_no_module_imports_itself_in_a_circle():
 
 
 def test_compiled_modules_know_words_and_errors_alone():
-    """The linter does not read Cython: what a `.pyx` imports at run time lies below every room."""
-    sources = [path for folder in ("ext", "index") for path in (ROOT / folder).rglob("*.py[xi]")]
+    """The linter does not read Cython: what a `.pyx` or `.pxi` imports at run time lies below every room."""
+    sources = [path for folder in ("ext", "index") for path in (ROOT / folder).rglob("*.p[xy][ix]")]
     assert len(sources) > 30
     imported = re.compile(r"^\s*(?:from|import) (gassst\.\w+)", re.MULTILINE)
     found = {(path.name, name) for path in sources for name in imported.findall(path.read_text())}

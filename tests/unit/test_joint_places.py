@@ -15,7 +15,7 @@ from alignments import MASKED, pack, planes_of, reverse_complement
 from local_columns import Lines, Places, lines_at
 from rating import aligner_of, batch_of, rater, search_of
 
-from gassst._core.mapq import Odds
+from gassst._core.read_search import Odds
 from gassst.bands.cpu import CpuExtender
 from gassst.index.miss_model import NO_SEEDS
 from gassst.model.params import MAX_READ_LENGTH, MapParams, Scoring

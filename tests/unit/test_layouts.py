@@ -1,4 +1,4 @@
-"""The layouts and sentinels of compiled code (`gassst/_core/layouts.pxd`) are those of `gassst.model.layouts`."""
+"""The layouts and sentinels of compiled code (`gassst/_core/common.pxd`) are those of `gassst.model.layouts`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from gassst.model import layouts
 
-TEXT = (Path(layouts.__file__).parents[1] / "_core" / "layouts.pxd").read_text()
+TEXT = (Path(layouts.__file__).parents[1] / "_core" / "common.pxd").read_text()
 STRUCTS = {
     "hit_t": layouts.HIT,
     "read_summary_t": layouts.READ_SUMMARY,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from local_columns import Places
 
-from gassst._core import local_places as _local_places
+from gassst._core import read_search as _read_search
 
 READS = 30
 
@@ -46,7 +46,7 @@ def test_the_best_place_of_each_read(n):
     rng = np.random.default_rng(n)
     places, flip = random_places(rng, n), rng.integers(0, 2, READS).astype(np.uint8)
     digest = rng.integers(0, 1 << 62, READS).astype(np.uint64)
-    got = _local_places.best_of(places.rows, flip, digest)
+    got = _read_search.best_of(places.rows, flip, digest)
     expected = []
     for r in range(READS):
         rows = [i for i in range(n) if places.read[i] == r]

@@ -1,4 +1,4 @@
-"""Mapping qualities of alignments that no mate vouches for (`_core.mapq`)."""
+"""Mapping qualities of alignments that no mate vouches for (`_core.read_search`)."""
 
 import numpy as np
 import pytest

@@ -6,7 +6,7 @@ import brute_force as bf
 import numpy as np
 import pytest
 
-from gassst._core import proper_pairs as _proper_pairs
+from gassst._core import read_search as _read_search
 from gassst.model.layouts import HIT
 from gassst.model.params import ORIENTATIONS
 from gassst.model.reference import contig_before
@@ -32,11 +32,11 @@ def test_template_lengths_agree(orientation):
         same = len({int(np.searchsorted(STARTS, position, side="right")) for _, position, _ in sides}) == 1
         length = (bf.template(orientation, *sides) or 0) * same
         first, code = np.zeros(1, np.int64), ORIENTATIONS.index(orientation)
-        assert _proper_pairs.pair_templates(hits, cigars, first, STARTS, code).tolist() == [length]
+        assert _read_search.pair_templates(hits, cigars, first, STARTS, code).tolist() == [length]
         for wanted in (length, length + 1, length - 1):
             found = hits.copy()
             insert = InsertModel(orientation, 1.0, 1.0, wanted, wanted)
-            _proper_pairs.flag_proper(found, cigars, mate, STARTS, insert)
+            _read_search.flag_proper(found, cigars, mate, STARTS, insert)
             is_proper = (found["flag"] & PROPER_PAIR > 0).all()
             assert is_proper == (wanted == length != 0)
             proper += is_proper

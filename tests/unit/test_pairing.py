@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from rating import batch_of, found_of, packed_of, rater, search_of
 
-from gassst._core.local_aligner import BandsInWindows
-from gassst._core.mapq import Odds
+from gassst._core.read_search import BandsInWindows, Odds
 from gassst.index.miss_model import NO_SEEDS
 from gassst.model.params import MapParams
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel

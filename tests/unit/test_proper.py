@@ -6,7 +6,7 @@ import brute_force as bf
 import numpy as np
 import pytest
 
-from gassst._core import proper_pairs as _proper_pairs
+from gassst._core import read_search as _read_search
 from gassst.model.layouts import HIT
 from gassst.model.params import ORIENTATIONS
 from gassst.pairing.insert_size import InsertModel
@@ -39,7 +39,7 @@ def test_primaries_of_proper_pairs_are_flagged(orientation):
     hits, cigars = random_hits(rng, len(mate))
     before, low, high = hits.copy(), 50, 300
     insert = InsertModel(orientation, 175.0, 30.0, low, high)
-    found = _proper_pairs.flag_proper(hits, cigars, mate, STARTS, insert)
+    found = _read_search.flag_proper(hits, cigars, mate, STARTS, insert)
     primary = [int(np.flatnonzero(hits["read"] == r)[0]) for r in range(len(mate))]
     span = [
         sum(int(run) >> 4 for run in cigars[h["cigar_start"] :][: h["cigar_runs"]] if run & 15 in (0, 2))
@@ -68,10 +68,10 @@ def test_the_window_holds_both_its_ends(template, proper):
     hits["position"] = [500, 500 + template - 40]
     cigars, mate = np.full(2, 40 << 4, np.uint32), np.array([1, 2], np.uint8)
     insert = InsertModel("fr", 200.0, 30.0, 100, 300)
-    assert _proper_pairs.flag_proper(hits, cigars, mate, STARTS, insert) == proper
+    assert _read_search.flag_proper(hits, cigars, mate, STARTS, insert) == proper
     assert (hits["flag"] == 2 * proper).all()
 
 
 def test_no_rows_no_pairs():
     nothing = np.empty(0, HIT), np.empty(0, np.uint32), np.empty(0, np.uint8)
-    assert _proper_pairs.flag_proper(*nothing, STARTS, InsertModel.given("fr", 5, 2)) == 0
+    assert _read_search.flag_proper(*nothing, STARTS, InsertModel.given("fr", 5, 2)) == 0

@@ -10,7 +10,7 @@ import pytest
 from text_bases import random_bases, reverse_complement
 
 import gassst
-from gassst._core import read_through as compiled
+from gassst._core import read_search as compiled
 from gassst.mapping import read_through
 from gassst.model.layouts import HIT, READ_SUMMARY
 from gassst.model.params import Scoring

@@ -8,7 +8,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from gassst._core.mapq import chance_hits
+from gassst._core.read_search import chance_hits
 from gassst.frozen import replace
 from gassst.index.miss_model import (
     MISS_ERRORS,

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gassst._core.stretches import promising_buckets
+from gassst._core.read_search import promising_buckets
 from gassst.model.params import Scoring
 from gassst.model.reference import Reference
 from gassst.reads.in_memory import batch_of_records

@@ -5,7 +5,7 @@ import pytest
 from rating import NO_SEEDS, alike, found_of, lines_of, rater, report_of
 
 import gassst
-from gassst._core.mapq import qualities
+from gassst._core.read_search import qualities
 from gassst.model.layouts import NO_SCORE
 from gassst.model.params import MapParams, Scoring
 from gassst.model.reference import Reference

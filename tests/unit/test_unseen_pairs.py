@@ -1,4 +1,4 @@
-"""Copies of pairs and of single reads that no seed led to (the term `unseen` of `_core.mapq`)."""
+"""Copies of pairs and of single reads that no seed led to (the term `unseen` of `_core.read_search`)."""
 
 from types import SimpleNamespace
 

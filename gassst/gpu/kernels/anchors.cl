@@ -1,4 +1,4 @@
-/* The occurrences of seeds become anchors, sorted and merged by diagonal (index/anchors.pyx). */
+/* The occurrences of seeds become anchors, sorted and merged by diagonal (index/anchors.pxi). */
 #include "sorted_keys.h"
 
 /* The occurrences of each seed into the segment of its read; `owner` uint[c], the read of each place. */

@@ -1,5 +1,5 @@
 /* All places of reads. Their limits never fall, so the narrow band looks at an occurrence before it becomes an anchor, and
- * rejects 99 in 100: what follows has little to sort. Ends of alignments are those of `local_minima` (alignments.pyx). */
+ * rejects 99 in 100: what follows has little to sort. Ends of alignments are those of `local_minima` (alignments.pxi). */
 
 /* A work-item's way through the occurrences of the seeds of one read, in the order of `limit_seeds`. */
 typedef struct {

@@ -3,26 +3,44 @@
 Passes over all places of a batch, of which a read has one or a hundred; in NumPy each of them was a dozen passes.
 """
 
-import numpy as np
+cpdef enum:
+    MOST_SCORED = 32        # places of a read by local alignments: those that the search found, or another look
 
-from libc.stdint cimport INT16_MAX, INT32_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free
 
-from gassst._core.coordinates cimport coordinate_t, place_key
-from gassst._core.key_sort cimport sort_keys
-from gassst._core.layouts cimport local_line_t, local_place_t
-from gassst._core.local_places cimport known_t  # its own: named, so that the build sees a change
-from gassst._core.rooms cimport enlarged, room_t
-from gassst._core.same_place cimport SAME_PLACE, same_place
+cdef struct known_t:
+    uint64_t key    # chosen before the others, fewest errors, canonical strand, first diagonal
+    uint64_t place  # strand, diagonal on which it ends
+    int64_t row
+
+
+cdef inline known_t known_of(uint32_t read_strand, coordinate_t first, uint16_t end, uint16_t edits, uint8_t flip,
+                             int64_t row, bint is_chosen) noexcept nogil:
+    """A band of a read, as `keep_known` orders it."""
+    return known_t(<uint64_t>(not is_chosen) << 63 | <uint64_t>edits << (COORDINATE_BITS + 1)
+                   | place_key((read_strand & 1) ^ flip, first), place_key(read_strand & 1, first + end), row)
+
+
+cdef struct rival_t:
+    # The next best place for the part of a read that a line aligns; no `count` where there is none.
+    int32_t total
+    int32_t score
+    int64_t count       # places with that total that are not within 10 diagonals of one another
+
+
+cdef struct stretch_of_read_t:
+    # Bases begin .. end - 1 of a read as sequenced.
+    int64_t begin, end
+
+
+cdef inline bint overlap(stretch_of_read_t one, int64_t begin, int64_t end) noexcept nogil:
+    """Whether two stretches have at least half of the shorter one in common."""
+    return 2 * (min(one.end, end) - max(one.begin, begin)) >= min(one.end - one.begin, end - begin)
+
 
 cdef enum:
     # The fields of the key of `sort_by_total`.
     ROW_BITS = 15           # of a place among those of its read
     ROW_MASK = (1 << ROW_BITS) - 1
-
-
-SCORED = MOST_SCORED
-"""Most places of a read that are scored by local alignments, from one look at it."""
 
 
 cdef Py_ssize_t keep_known(known_t *places, Py_ssize_t kept, known_t place) noexcept nogil:

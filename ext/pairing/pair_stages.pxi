@@ -4,38 +4,8 @@ docs/pipeline.md says how every stage goes on (Pairs). What must be true: the re
 reference, the parameters and the insert sizes alone.
 """
 
-import numpy as np
-
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free
-from libc.string cimport memmove, memset
-
-from gassst._core.anchors cimport AnchorBuffer, best_bucket, buckets_t, distinct_buckets
-from gassst._core.clock cimport now
-from gassst._core.contigs cimport contigs_before
-from gassst._core.coordinates cimport coordinate_t, place_key, place_of_key, strand_of_key
-from gassst._core.filters cimport columns_t
-from gassst._core.key_sort cimport first_from, sort_keys, sort_nearly
-from gassst._core.layouts cimport NO_SCORE
-from gassst._core.orientation cimport leads, partner_of, partner_strand, partner_window, window_t, windows_of, windows_t
-from gassst._core.rooms cimport enlarged, room_t
-from gassst._core.stages cimport ACTIVE, BUCKETS, GOES_ON, PLACES, REJECTED_STARTS, SCORED_STARTS, STARTS, Stages, merge, place_t
-
 cdef enum:
     NO_READ = 0xffffffff
-
-
-cdef enum:  # what memory is for
-    MATES
-    PLACED
-    PLACED_STARTS
-    ADDED
-    NEAR
-    KEYS
-    SORTING
-    TRIED
-    TRIED_MERGED
-    N_MEMORIES
 
 
 cdef struct placed_t:
@@ -71,7 +41,6 @@ cdef class PairStages(Stages):
         candidates near their mates, and to settle pairs.
     """
 
-    cdef room_t memory[N_MEMORIES]
     cdef int64_t gaps
     cdef const uint8_t[::1] mate, rescuable
     cdef const int64_t[::1] borders
@@ -88,13 +57,8 @@ cdef class PairStages(Stages):
     cdef readonly int64_t rescued, pairs_ns
 
     def __cinit__(self, index, lookup, cascade, plan, int margin, str instruction_set):
-        memset(self.memory, 0, sizeof(self.memory))
         self.gaps, self.pair_missed = plan.gaps, plan.preset.pair_missed
         self.chosen = AnchorBuffer()
-
-    def __dealloc__(self):
-        for i in range(N_MEMORIES):
-            free(self.memory[i].p)
 
     def open_pairs(self, pairs, int most_places):
         """Say how mates lie.
@@ -121,10 +85,10 @@ cdef class PairStages(Stages):
             stop += self.mate[stop] == 2
         n = stop - first
         self.first, self.stop, self.n_placed, self.n_keys, self.n_tried = first, stop, 0, 0, 0
-        self.mates = <mate_t *>enlarged(&self.memory[MATES], n * sizeof(mate_t)) - first
+        self.mates = <mate_t *>enlarged(&self.rooms[MATES], n * sizeof(mate_t)) - first
         for r in range(first, stop):
             self.mates[r] = mate_t(2 * NO_SCORE, NO_SCORE, True, 0, False)
-        self.starts = <int64_t *>enlarged(&self.memory[PLACED_STARTS], (2 * n + 1) * sizeof(int64_t))
+        self.starts = <int64_t *>enlarged(&self.rooms[PLACED_STARTS], (2 * n + 1) * sizeof(int64_t))
         memset(self.starts, 0, (2 * n + 1) * sizeof(int64_t))
         self.starts -= 2 * first
         return Stages.run_block(self, first, stop)
@@ -168,7 +132,7 @@ cdef class PairStages(Stages):
         self.effort.candidates += n
         for i in range(a):
             self.mates[active[i]].looked_row = <uint8_t>(stage + 1)
-        near = <uint8_t *>enlarged(&self.memory[NEAR], 2 * n)
+        near = <uint8_t *>enlarged(&self.rooms[NEAR], 2 * n)
         chosen = near + n
         memset(near, 0, n)
         if self.mark_near_mates(a, near):
@@ -183,10 +147,10 @@ cdef class PairStages(Stages):
         self.verify(a, chosen)
         if 0 < rejected < self.rejected.n_fresh:  # twice from the first read to the last
             rejected = self.rejected.n_fresh
-            sort_keys(self.rejected.fresh, <uint64_t *>enlarged(&self.memory[SORTING], 8 * rejected), rejected)
+            sort_keys(self.rejected.fresh, <uint64_t *>enlarged(&self.rooms[SORTING], 8 * rejected), rejected)
         self.rescue()
         self.settle(True)
-        self.scored.fresh, self.scored.n_fresh = <uint64_t *>self.memory[TRIED].p, self.n_tried
+        self.scored.fresh, self.scored.n_fresh = <uint64_t *>self.rooms[TRIED].p, self.n_tried
         return 0
 
     # --- candidates --------------------------------------------------------------------------------------------------
@@ -275,7 +239,7 @@ cdef class PairStages(Stages):
 
     cdef int add_key(self, uint32_t read_strand, uint32_t bucket) except -1 nogil:
         """One bucket more for `score_fresh`."""
-        cdef uint64_t *keys = <uint64_t *>enlarged(&self.memory[KEYS], (self.n_keys + 1) * sizeof(uint64_t))
+        cdef uint64_t *keys = <uint64_t *>enlarged(&self.rooms[KEYS], (self.n_keys + 1) * sizeof(uint64_t))
         keys[self.n_keys] = place_key(read_strand, bucket)
         self.n_keys += 1
         return 0
@@ -284,7 +248,7 @@ cdef class PairStages(Stages):
         """Score those of the buckets in KEYS that were not scored before, in order; `bounds` as `score` takes it."""
         cdef Py_ssize_t k = self.n_keys, n = 0, i, in_scored = 0, in_tried = 0
         cdef Py_ssize_t n_scored = (<const int64_t *>self.rooms[SCORED_STARTS].p)[self.stop - self.first]
-        cdef uint64_t *keys = <uint64_t *>self.memory[KEYS].p
+        cdef uint64_t *keys = <uint64_t *>self.rooms[KEYS].p
         cdef uint64_t *tried
         cdef uint64_t key, last = ~<uint64_t>0
         cdef buckets_t fresh
@@ -292,8 +256,8 @@ cdef class PairStages(Stages):
         self.n_keys = 0
         if k == 0:
             return 0
-        sort_nearly(keys, <uint64_t *>enlarged(&self.memory[SORTING], k * sizeof(uint64_t)), k)
-        tried = <uint64_t *>enlarged(&self.memory[TRIED], self.n_tried * sizeof(uint64_t))
+        sort_nearly(keys, <uint64_t *>enlarged(&self.rooms[SORTING], k * sizeof(uint64_t)), k)
+        tried = <uint64_t *>enlarged(&self.rooms[TRIED], self.n_tried * sizeof(uint64_t))
         for i in range(k):
             key = keys[i]
             if key == last:
@@ -305,10 +269,10 @@ cdef class PairStages(Stages):
                     in_tried == self.n_tried or tried[in_tried] != key):
                 keys[n] = key
                 n += 1
-        enlarged(&self.memory[TRIED_MERGED], (self.n_tried + n) * sizeof(uint64_t))
-        self.n_tried = merge(tried, self.n_tried, keys, n, <uint64_t *>self.memory[TRIED_MERGED].p)
-        self.memory[TRIED], self.memory[TRIED_MERGED] = self.memory[TRIED_MERGED], self.memory[TRIED]
-        fresh.read_strand = <uint32_t *>enlarged(&self.memory[SORTING], 2 * n * sizeof(uint32_t))
+        enlarged(&self.rooms[TRIED_MERGED], (self.n_tried + n) * sizeof(uint64_t))
+        self.n_tried = merge(tried, self.n_tried, keys, n, <uint64_t *>self.rooms[TRIED_MERGED].p)
+        self.rooms[TRIED], self.rooms[TRIED_MERGED] = self.rooms[TRIED_MERGED], self.rooms[TRIED]
+        fresh.read_strand = <uint32_t *>enlarged(&self.rooms[SORTING], 2 * n * sizeof(uint32_t))
         fresh.bucket, fresh.n = fresh.read_strand + n, n
         for i in range(n):
             fresh.read_strand[i], fresh.bucket[i] = strand_of_key(keys[i]), <uint32_t>place_of_key(keys[i])
@@ -328,7 +292,7 @@ cdef class PairStages(Stages):
         cdef int64_t began = now()
         if n == 0:
             return 0
-        new = <placed_t *>enlarged(&self.memory[ADDED], n * (sizeof(placed_t) + sizeof(Py_ssize_t)))
+        new = <placed_t *>enlarged(&self.rooms[ADDED], n * (sizeof(placed_t) + sizeof(Py_ssize_t)))
         at = <Py_ssize_t *>(new + n)
         for i in range(before, before + n):
             read = places[i].read_strand >> 1
@@ -341,7 +305,7 @@ cdef class PairStages(Stages):
                 j -= 1
             new[j] = placed_t(key, places[i].edits, 0)
             k += 1
-        self.placed = <placed_t *>enlarged(&self.memory[PLACED], (self.n_placed + k) * sizeof(placed_t))
+        self.placed = <placed_t *>enlarged(&self.rooms[PLACED], (self.n_placed + k) * sizeof(placed_t))
         self.merge_places(new, k, at)
         for i in range(k):
             for j in range(self.windows.n):

@@ -1,22 +1,24 @@
 """The best ungapped local alignment on a diagonal, from the positions of its mismatches; and where it says a read lies."""
 
-import numpy as np
-
-from libc.stdint cimport INT32_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
-
-from gassst._core.coordinates cimport coordinate_t
-from gassst._core.costs cimport costs_of, costs_t
-from gassst._core.key_sort cimport sort_keys
-from gassst._core.planes cimport AHEAD, first_base, planes_of, planes_t, prefetch_read
-
-
 cdef extern from "stretches.h" nogil:
+    ctypedef struct costs_t:
+        int32_t match, mismatch, bonus
+        int32_t open_gap[3]     # by CIGAR operation
+        int32_t extend_gap[3]
     ctypedef struct stretch_t:
         int32_t total
         int begin, end
     stretch_t best_stretch(planes_t reference, int64_t diagonal, planes_t reads, int64_t first, int m, costs_t costs,
                            int32_t least)
+
+
+cdef inline costs_t costs_of(scoring) except *:
+    """The costs that a params.Scoring has."""
+    cdef costs_t costs
+    costs.match, costs.mismatch, costs.bonus = scoring.match, scoring.mismatch, scoring.clip
+    costs.open_gap[CIGAR_DELETION], costs.open_gap[CIGAR_INSERTION] = scoring.gap_open
+    costs.extend_gap[CIGAR_DELETION], costs.extend_gap[CIGAR_INSERTION] = scoring.gap_extend
+    return costs
 
 
 cdef struct group_t:

@@ -3,12 +3,6 @@
 
 The arrays are those of `gassst.bands.cpu`, which checks them; all functions release the GIL for the whole call.
 """
-from libc.stdint cimport int16_t, int64_t, uint16_t, uint32_t, uint64_t
-
-import numpy as np
-
-from gassst._core.banded cimport band_batch  # its own: named, so that the build sees a change
-from gassst._core.coordinates cimport coordinate_t
 
 cdef extern from "banded.h" nogil:
     const cpu_kernels *const *cpu_tables

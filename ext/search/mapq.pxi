@@ -8,51 +8,59 @@ many errors the read has there, and whether the seeds that led to the reported p
 Most reads are like others before them: what copies weigh is kept by case, once for all threads (`Cases`).
 """
 
-from math import comb
+cpdef enum:
+    DIFFERENCES = 20    # copies with fewer differences are weighed
 
-import numpy as np
 
-from cpython.pythread cimport (
-    WAIT_LOCK,
-    PyThread_acquire_lock,
-    PyThread_allocate_lock,
-    PyThread_free_lock,
-    PyThread_release_lock,
-)
-from libc.math cimport ceil, exp, floor, fmax, fmin, log, log10, pow, rint, sqrt
-from libc.stdint cimport UINT8_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy, memset
+cdef struct case_t:
+    # Places that were found alike, and what their copies weigh, by how many differences these have.
+    uint64_t what, how          # as in `rated_t`
+    int64_t length
+    double odds                 # how much less likely one more error makes a place
+    double lost                 # share of reads with so many errors of which no seed leads to the place
+    double missed[DIFFERENCES]  # where no seed leads to the copy
+    double both[DIFFERENCES]    # where none leads to it nor to the place
+    double alone[2]             # `unseen` without a mate, without and with a near copy that is known
 
-from gassst._core.coordinates cimport coordinate_t
-from gassst._core.hashing cimport mix
-from gassst._core.layouts cimport NO_SCORE, hit_t, local_line_t, rating_t, read_summary_t
-from gassst._core.local_places cimport rival_t
-from gassst._core.mapq cimport (  # its own: named, so that the build sees a change
-    DIFFERENCES,
-    case_t,
-    coverage_t,
-    looked_t,
-    pair_t,
-    place_t,
-)
-from gassst._core.orientation cimport partner_of
-from gassst._core.planes cimport (
-    bases64_t,
-    bases_at,
-    count_bits,
-    first_base,
-    first_bases,
-    planes_of,
-    planes_t,
-    unknown_bases,
-)
-from gassst._core.rooms cimport enlarged
-from gassst._core.seeds cimport reads_t
-from gassst._core.stages cimport states_t
-from gassst._core.tandem cimport rivals_beside
-from gassst.model.layouts import RATING
-from gassst.model.params import MAX_READ_LENGTH
+
+cdef struct case_pair_t:
+    # What copies of two cases weigh.
+    uint64_t key
+    double unseen
+
+
+cdef struct rated_t:
+    # What is known of one place.
+    uint64_t what       # aligned bases, errors, complete and planned seeds or 128ths passed over: 16 bits each
+    uint64_t how        # bases of the read and stages looked up; or bases of dense seeds, and their distance
+    double odds
+    double known        # weight of the other known places
+    double passed_over  # share of the seeds that occur too often
+    double chance       # how many places fit by chance, for each base of reference
+    bint near           # a near copy is known
+
+
+cdef struct over_t:
+    # Of a read with dense seeds: at how many bases among first .. end - 1 those begin that occur too often.
+    double bases
+    int64_t first, end
+    bint reseeded
+
+
+cdef struct coverage_t:
+    # What the search has looked at, and dense seeds of each read; costs of alignments.
+    states_t states
+    const over_t *over
+    int match, error_cost, much_clipped
+    uint64_t seed_length, stride
+
+
+cdef struct looked_t:
+    # What the seeds that were looked up of a read miss, as `index.miss_model.SeedsLooked` says.
+    int64_t length          # bases of a seed
+    Py_ssize_t n
+    const double *missed    # [n]: share of alignments with as many errors that none leads to, 1 of those with more
+
 
 # How many times more copies are expected for each seed of a single read that was passed over, as it occurs too often,
 # beside each one that was not: the read lies in a large family.
@@ -65,13 +73,13 @@ cdef double AS_LIKELY = 0.8
 
 cdef enum:
     CASES = 1 << 14     # that are kept, each in one of the places that its hash names
-    PAIRS = 1 << 12     # pairs of cases that a thread keeps
+    CASE_PAIRS = 1 << 12     # pairs of cases that a thread keeps
 
 cdef enum:  # copies of a tandem repeat
     LEAST_BESIDE_COPIES = 10    # qualities below it are not compared with them
     MOST_BESIDE = 6             # mismatches of a copy that counts, beyond those of the place
 
-cdef uint64_t LOOKED_UP = <uint64_t>1 << 62, DENSE = <uint64_t>1 << 63  # of `place_t.how`
+cdef uint64_t LOOKED_UP = <uint64_t>1 << 62, DENSE = <uint64_t>1 << 63  # of `rated_t.how`
 
 cdef enum:  # whose cap holds; `put_terms` has the letters
     NOBODY
@@ -128,6 +136,9 @@ cdef class Odds:
     A read is of its library (`rate`, `bases`), or is one of the share that is `unlike` it and speaks for itself
     (`unknown_rate`, `unknown_bases`), as its errors say.
     """
+
+    cdef double rate, bases, unknown_rate, unknown_bases, unlike
+    cdef const double[:, ::1] log_chance
 
     def __cinit__(self, double rate, double bases, double unknown_rate, double unknown_bases, double unlike):
         self.rate, self.bases, self.unknown_rate, self.unknown_bases = rate, bases, unknown_rate, unknown_bases
@@ -253,6 +264,14 @@ cdef class Cases:
     never 0, is written last, under a lock, and readers need none.
     """
 
+    cdef object __weakref__, looked_up, looked_densely
+    cdef Odds odds
+    cdef const double[:, :, :, ::1] shares
+    cdef const double[::1] log_lengths
+    cdef case_t no_mate
+    cdef case_t *cases
+    cdef PyThread_type_lock lock
+
     def __cinit__(self, plan, Odds odds, lengths, looked_densely):
         self.looked_up, self.looked_densely, self.odds = plan.looked_up, looked_densely, odds
         self.shares, self.log_lengths = plan.spectrum.shares.astype(np.float64), np.log(lengths)
@@ -283,7 +302,7 @@ cdef class Cases:
         return NULL
 
     cdef const case_t *find(self, uint64_t what, uint64_t how, case_t *own) except NULL nogil:
-        """The case of a place (`place_t`); in the caller's `own` one where no room is left to keep it."""
+        """The case of a place (`rated_t`); in the caller's `own` one where no room is left to keep it."""
         cdef uint64_t found
         cdef case_t *case = self.slot(what, how, &found)
         if case != NULL and found:
@@ -365,10 +384,19 @@ cdef class Rater:
     A copy is near up to so many `further` errors. `beside`: whether the copies of a tandem repeat beside a place count.
     """
 
+    cdef readonly Cases cases
+    cdef Odds odds
+    cdef double letters, n_bases
+    cdef int further
+    cdef bint beside
+    cdef case_t one, two     # that could not be kept
+    cdef case_pair_t *pairs
+    cdef room_t places
+
     def __cinit__(self, plan, Cases cases, int further, bint beside=True):
         self.cases, self.odds, self.further, self.beside = cases, cases.odds, further, beside
         self.letters, self.n_bases = plan.letters, plan.n_bases
-        self.pairs = <pair_t *>calloc(PAIRS, sizeof(pair_t))
+        self.pairs = <case_pair_t *>calloc(CASE_PAIRS, sizeof(case_pair_t))
         if self.pairs == NULL:
             raise MemoryError
 
@@ -376,25 +404,25 @@ cdef class Rater:
         free(self.pairs)
         free(self.places.p)
 
-    cdef double unseen_alone(self, const place_t *place) except -1 nogil:
+    cdef double unseen_alone(self, const rated_t *place) except -1 nogil:
         """The same of a read without a mate; of more copies where seeds were passed over."""
         cdef double over = place.passed_over
         return self.cases.find(place.what, place.how, &self.one).alone[place.near] * (1 + PASSED_OVER * over / fmax(1 - over, 1 / PASSED_OVER))
 
-    cdef double unseen_pair(self, const place_t *one, const place_t *two, double wrong) except -1 nogil:
+    cdef double unseen_pair(self, const rated_t *one, const rated_t *two, double wrong) except -1 nogil:
         """The same of a mate and its partner; the other known pairs of places weigh `wrong`."""
         cdef uint64_t known = 2 if wrong > UNKNOWN else one.near + two.near
         cdef uint64_t key = mix(mix(mix(mix(one.what) ^ one.how) ^ two.what) ^ two.how) & ~<uint64_t>3 | known + 1
-        cdef pair_t *pair = self.pairs + (key >> 2 & (PAIRS - 1))
+        cdef case_pair_t *pair = self.pairs + (key >> 2 & (CASE_PAIRS - 1))
         if pair.key != key:
-            pair[0] = pair_t(key, self.cases.unseen(self.cases.find(one.what, one.how, &self.one),
+            pair[0] = case_pair_t(key, self.cases.unseen(self.cases.find(one.what, one.how, &self.one),
                                                     self.cases.find(two.what, two.how, &self.two), <int>known))
         return pair.unseen
 
     # --- places ------------------------------------------------------------------------------------------------------
 
     cdef int whole(self, const read_summary_t *summary, const reads_t *reads, const states_t *states, uint32_t r,
-                   place_t *place) except -1 nogil:
+                   rated_t *place) except -1 nogil:
         """The place of a whole read."""
         cdef uint64_t m = reads.lengths[r], best = 0 if summary.best == NO_SCORE else summary.best
         cdef int further = 0 if summary.second == NO_SCORE else summary.second - <int>best
@@ -409,7 +437,7 @@ cdef class Rater:
         return 0
 
     cdef int line(self, const hit_t *hit, const local_line_t *line, const rival_t *rival, const local_line_t *beside,
-                  const reads_t *reads, const coverage_t *seen, place_t *place) except -1 nogil:
+                  const reads_t *reads, const coverage_t *seen, rated_t *place) except -1 nogil:
         """The place of a part of a read, and its rivals. `beside`: the primary line of the read, of which it is no part.
 
         Errors are those that cost what the alignment loses. A wrong place leaves out what errors hide of the true one, so
@@ -447,13 +475,13 @@ cdef class Rater:
             word_letters(reads.planes, 64 * <int64_t>reads.plane_start[r] + begin, end - begin, self.letters))
         return 0
 
-    cdef int alone(self, const place_t *place, rating_t *rating) except -1 nogil:
+    cdef int alone(self, const rated_t *place, rating_t *rating) except -1 nogil:
         """Rate a place that no mate vouches for."""
         rating.known, rating.unseen, rating.chance = place.known, self.unseen_alone(place), place.chance * self.n_bases
         rate(rating)
         return 0
 
-    cdef int mate(self, const place_t *place, const place_t *other, double wrong, double window, uint8_t most,
+    cdef int mate(self, const rated_t *place, const rated_t *other, double wrong, double window, uint8_t most,
                   rating_t *rating) except -1 nogil:
         """Rate a mate that was placed beside the other one, on `window` diagonals, with a quality of `most` as a whole.
 
@@ -511,7 +539,7 @@ cdef class Rater:
                          rating_t *rated) except -1 nogil:
         """As `wholes`; what there is not is NULL."""
         cdef Py_ssize_t r
-        cdef place_t *places = <place_t *>enlarged(&self.places, reads.n * sizeof(place_t))
+        cdef rated_t *places = <rated_t *>enlarged(&self.places, reads.n * sizeof(rated_t))
         memset(rated, 0, reads.n * sizeof(rating_t))
         for r in range(reads.n):
             self.whole(&summary[r], reads, states, <uint32_t>r, &places[r])

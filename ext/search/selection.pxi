@@ -1,13 +1,22 @@
 """Which of the places of a read are reported: distinct ones (`select_places`), or all of them."""
 
-from libc.stdint cimport UINT8_MAX, UINT64_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+cdef enum:
+    # Diagonals. Alignments on one strand whose ends lie this near to each other are one place: so the benchmarks count
+    # places, too (docs/benchmarks, "right": within 10 bases of the true one).
+    SAME_PLACE = 10
 
-from gassst._core.coordinates cimport KEY_ROW_BITS, KEY_ROW_MASK, place_key
-from gassst._core.key_sort cimport sort_keys
-from gassst._core.layouts cimport NO_SCORE, open_summary, read_summary_t
-from gassst._core.rooms cimport enlarged, room_t
-from gassst._core.same_place cimport SAME_PLACE
-from gassst._core.selection cimport place_t, sought_t  # its own: named, so that the build sees a change
+
+cdef inline bint same_place(int64_t diagonal, int64_t other) noexcept nogil:
+    return -SAME_PLACE <= diagonal - other <= SAME_PLACE
+
+
+cdef struct sought_t:
+    # A read, and how its places are chosen.
+    int64_t length
+    bint flip
+    uint64_t digest
+    int margin          # strata beyond the best that count
+    uint32_t max_hits   # most rows of the best stratum
 
 
 cdef int list_places(const place_t *places, Py_ssize_t n, const sought_t *read, bint strata, room_t *room,

@@ -1,39 +1,32 @@
 """The local alignments of reads: where bands place them, what is known of each, and what is reported."""
 
-import numpy as np
-
-from libc.stdint cimport INT16_MAX, INT32_MAX, UINT8_MAX
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, llabs
-from libc.string cimport memcpy, memset
-
-from gassst._core.alignments cimport copy_in, ungapped_diagonal
-from gassst._core.banded cimport Band, local_ends, local_paths
-from gassst._core.cigar cimport CIGAR_MATCH, CIGAR_SOFT_CLIP, cigar_push
-from gassst._core.clock cimport now
-from gassst._core.contigs cimport contigs_before, contigs_t
-from gassst._core.coordinates cimport KEY_ROW_BITS, KEY_ROW_MASK, place_key
-from gassst._core.costs cimport costs_t
-from gassst._core.key_sort cimport sort_keys
-from gassst._core.layouts cimport NO_SCORE, open_summary, rating_t, read_summary_t
-from gassst._core.local_aligner cimport PLACES  # its own: named, so that the build sees a change
-from gassst._core.local_hits cimport aligned_t, ground_of, hit_of
-from gassst._core.local_places cimport aligned_for_certain, best_rows, overlap, rivals_of, stretch_of_read_t
-from gassst._core.mapq cimport coverage_t, over_t, place_t as rated_t, states_of
-from gassst._core.planes cimport AHEAD, bases64_t, bases_at, count_bits, differences, first_bases
-from gassst._core.planes cimport planes_t, prefetch_read, unknown_bases
-from gassst._core.rooms cimport array_of, enlarged
-from gassst._core.sam_flags cimport SECONDARY, SUPPLEMENTARY, UNMAPPED
-from gassst._core.same_place cimport SAME_PLACE
-from gassst._core.seeds cimport reads_t
-
-from gassst.model.layouts import HIT, LOCAL_LINE, LOCAL_PLACE, RATING, READ_SUMMARY
-from gassst.model.params import LEAST_SHARE
+cdef struct row_t:
+    # An alignment, and the next best place for its part of the read.
+    hit_t hit
+    local_line_t line
+    rival_t rival
 
 
-include "local_bands.pxi"
-include "local_parts.pxi"
-include "../pairing/joint.pxi"
+cdef struct part_t:
+    # The primary line of a split read, or a further part of one.
+    row_t row
+    Py_ssize_t split            # of the read, among those that are split
+    Py_ssize_t before           # the part that was found before, -1 for none
+    # Of a primary line: the part that was found last, and its places in KNOWN.
+    Py_ssize_t newest, places, places_end
+
+
+cdef struct told_t:
+    # What the search of whole reads says of each, and of mates that were placed together.
+    const read_summary_t *summary
+    const rating_t *rated
+    const uint8_t *proper
+    const uint8_t *decided
+    const uint8_t *mate
+    const uint32_t *joined
+    const double *wrong
+    Py_ssize_t n_joined
+    double window
 
 
 cdef class LocalAligner(LocalParts):
@@ -51,6 +44,10 @@ cdef class LocalAligner(LocalParts):
     mate_bonus : int
         What a concordant mate adds to a score.
     """
+
+    cdef Py_ssize_t n_further
+    cdef int32_t mate_bonus, most
+    cdef object scoring, joint
 
     def __cinit__(self, params, scoring, widths, leaving, breaking, much_clipped, int32_t mate_bonus):
         self.mate_bonus, self.most, self.scoring = mate_bonus, params.most_hits, params.scoring

@@ -1,18 +1,5 @@
 """Pairs as they lie in the end: which of them are proper, and which further places of mates lie together."""
 
-import numpy as np
-
-from libc.math cimport fabs
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-
-from gassst._core.coordinates cimport KEY_ROW_BITS, KEY_ROW_MASK, place_key
-from gassst._core.key_sort cimport first_from, sort_keys
-from gassst._core.layouts cimport hit_t
-from gassst._core.mate_hits cimport fit, flag_pair, template_of
-from gassst._core.orientation cimport window_of, window_t
-from gassst._core.sam_flags cimport PROPER_PAIR, SECONDARY, SUPPLEMENTARY, UNMAPPED
-
-
 def flag_proper(hit_t[::1] hits, const uint32_t[::1] cigars, const uint8_t[::1] mate, const int64_t[::1] starts,
                 insert):
     """Set the flag of the primary alignments of proper pairs that have none, by the reference bases that they cover.
@@ -62,7 +49,7 @@ def pair_templates(const hit_t[::1] hits, const uint32_t[::1] cigars, const int6
     cdef int64_t[::1] lengths = lengths_array
     with nogil:
         for i in range(first.shape[0]):
-            if fit(&hits[first[i]], &hits[first[i] + 1], starts, &w):
+            if mates_fit(&hits[first[i]], &hits[first[i] + 1], starts, &w):
                 lengths[i] = template_of(&hits[first[i]], &hits[first[i] + 1], &cigars[0], &w)
     return lengths_array
 
@@ -133,7 +120,7 @@ cdef void name_rows(hit_t *own, Py_ssize_t n, const hit_t *other, Py_ssize_t n_o
             if other[row].position > own[i].position + w.high:
                 break
             j += 1
-            fits = fit(&own[i], &other[row], starts, w) if is_first else fit(&other[row], &own[i], starts, w)
+            fits = mates_fit(&own[i], &other[row], starts, w) if is_first else mates_fit(&other[row], &own[i], starts, w)
             if not fits:
                 continue
             template = template_of(&own[i], &other[row], cigars, w) if is_first else template_of(

@@ -1,37 +1,24 @@
 """Local alignments to hits: cut where a contig ends, scored anew from their bases."""
 
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+cdef struct ground_t:
+    # What the reads of a batch are aligned to, and how. Its arrays belong to the context that it was made of.
+    planes_t reference
+    planes_t reads
+    const uint32_t *plane_start
+    const uint32_t *lengths
+    contigs_t contigs
+    costs_t costs
 
-from gassst._core.cigar cimport (
-    CIGAR_DELETION,
-    CIGAR_INSERTION,
-    CIGAR_MATCH,
-    CIGAR_SOFT_CLIP,
-    cigar_length,
-    cigar_op,
-    cigar_push,
-    cigar_span,
-)
-from gassst._core.contigs cimport contig_near, contigs_t
-from gassst._core.costs cimport costs_of, costs_t
-from gassst._core.layouts cimport NO_SCORE, hit_t, local_line_t
-from gassst._core.local_hits cimport ground_t  # its own: named, so that the build sees a change
-from gassst._core.planes cimport (
-    MASKED_BASE,
-    base_at,
-    bases64_t,
-    bases_at,
-    count_bits,
-    differences,
-    first_base,
-    first_bases,
-    planes_of,
-    planes_t,
-    unknown_bases,
-)
-from gassst._core.rooms cimport enlarged, room_t
-from gassst._core.sam_flags cimport REVERSE
+
+cdef struct aligned_t:
+    # An alignment in a band, before it is cut at the ends of its contig.
+    uint32_t read_strand
+    int64_t position        # of the first aligned base
+    const uint32_t *cigar
+    Py_ssize_t runs
+    int32_t score
+    uint16_t edits          # NO_SCORE: these and the score are to be counted
+
 
 cdef struct column_t:
     uint8_t op
@@ -85,7 +72,7 @@ cdef void expand(const uint32_t *cigar, Py_ssize_t runs, planes_t reference, pla
     a.first, a.to = 0, a.n
 
 
-cdef void cut(int64_t contig_start, int64_t contig_end, int32_t bonus, bint at_start, bint at_end,
+cdef void cut_columns(int64_t contig_start, int64_t contig_end, int32_t bonus, bint at_start, bint at_end,
               alignment_t *a) noexcept nogil:
     """Of what lies inside the contig keep the stretch with the best score, the shortest one of equals."""
     cdef int64_t at = a.position
@@ -205,7 +192,7 @@ cdef Py_ssize_t hit_of(const ground_t *ground, const aligned_t *aligned, bint be
             columns += cigar_length(cigar[j])
         a.columns = <column_t *>enlarged(room, columns * sizeof(column_t))
         expand(cigar, runs, ground.reference, ground.reads, base, &ground.costs, &a)
-        cut(start, end, bonus, clipped(cigar[0]) == 0, clipped(cigar[runs - 1]) == 0, &a)
+        cut_columns(start, end, bonus, clipped(cigar[0]) == 0, clipped(cigar[runs - 1]) == 0, &a)
         write(&a, out, hit, &first, &last)
         span = cigar_span(out, hit.cigar_runs)
     line.read_strand, line.begin, line.end = aligned.read_strand, first, last

@@ -3,23 +3,6 @@
 Everything runs on the read's canonical orientation (`seeds.orient`).
 """
 
-import numpy as np
-
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, realloc
-from cython.view cimport array
-
-from gassst._core.intrinsics cimport prefetch
-from gassst._core.anchors cimport buckets_t, keys_t, read_t  # its own: named, so that the build sees a change
-from gassst._core.coordinates cimport coordinate_t, place_key, place_of_key, strand_of_key
-from gassst._core.filters cimport columns_t
-from gassst._core.key_sort cimport first_from, sort_keys
-from gassst._core.seeds cimport Seeds
-
-cdef enum:
-    AHEAD = 4               # reads from the prefetch of their positions to their use
-
-
 cdef class KeyBuffer:
     """Two growing arrays of keys: those of the read at hand, and scratch for sorting them."""
 
@@ -143,7 +126,7 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
         for i in range(a):
             r = active[i]
             start[i] = out.n
-            for j in range(seeds.start[min(i + AHEAD, a)], seeds.start[min(i + AHEAD + 1, a)]):
+            for j in range(seeds.start[min(i + READS_AHEAD, a)], seeds.start[min(i + READS_AHEAD + 1, a)]):
                 if seeds.seeds[j].count and copied == NULL:
                     prefetch(p + seeds.seeds[j].lo)
                     prefetch(p + seeds.seeds[j].lo + seeds.seeds[j].count - 1)

@@ -1,19 +1,5 @@
 """Lossless filters over batches of candidates, for `gassst.search.filters`; the loops are in `filters.h`."""
 
-import numpy as np
-from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
-
-from gassst._core.coordinates cimport coordinate_t
-from gassst._core.planes cimport planes_of, planes_t
-
-
-from gassst._core.filters cimport (  # its own: named, so that the build sees a change
-    bound_kernels,
-    columns_t,
-    filter_t,
-    job_t,
-)
-
 cdef extern from "filters.h" nogil:
     int64_t keep_band(const job_t *job)
     const bound_kernels *const *bound_tables
@@ -97,7 +83,7 @@ def passed(Filter one, candidates, limits, packed, reference_planes, str instruc
         Of n reads.
     reference_planes : uint64[r, 3]
     instruction_set : str, optional
-        One of `banded.instruction_sets()`.
+        One of `stages.instruction_sets()`.
 
     Returns
     -------

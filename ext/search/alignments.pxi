@@ -4,48 +4,10 @@
 `Traces` aligns the places of whole reads.
 """
 
-import numpy as np
-
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy, memset
-
-from gassst._core.alignments cimport (  # its own: named, so that the build sees a change
-    CIGARS,
-    FEWEST,
-    HITS,
-    N_ROOMS,
-    PAIRS,
-    PATHS,
-    PROFILE,
-    ROWS,
-    RUNS,
-    path_t,
-)
-from gassst._core.banded cimport Band, band_batch, band_paths, bands_at
-from gassst._core.cigar cimport (
-    CIGAR_DELETION,
-    CIGAR_INSERTION,
-    CIGAR_MATCH,
-    CIGAR_SOFT_CLIP,
-    cigar_length,
-    cigar_op,
-    cigar_push,
-)
-from gassst._core.clock cimport now
-from gassst._core.contigs cimport contig_near, contigs_t
-from gassst._core.coordinates cimport coordinate_t
-from gassst._core.intrinsics cimport trailing_zeros
-from gassst._core.layouts cimport NO_SCORE, NO_SUBOPTIMAL, hit_t, rating_t, read_summary_t
-from gassst._core.local_hits cimport inside
-from gassst._core.mapq cimport Rater
-from gassst._core.planes cimport (AHEAD, bases64_t, bases_at, count_differences, differences, first_base,
-                                  first_bases, planes_of, planes_t, prefetch_read)
-from gassst._core.rooms cimport enlarged, room_t
-from gassst._core.sam_flags cimport REVERSE
-from gassst._core.seeds cimport reads_t
-from gassst._core.selection cimport place_t
-from gassst._core.stages cimport PROFILE_CELLS
+cdef struct path_t:
+    # An alignment: the diagonal on which it begins, and its runs in RUNS; none of an ungapped one.
+    int64_t position
+    Py_ssize_t first_run, n_runs
 
 
 cdef coordinate_t ungapped_diagonal(planes_t reference, coordinate_t diagonal, planes_t reads, int64_t first, int64_t m,
@@ -239,6 +201,18 @@ cdef class Traces:
     calls, pairs, kernel : int
         Calls of kernels of the host, in how many bands, and their nanoseconds.
     """
+
+    cdef object handle
+    cdef Rater rater
+    cdef const cpu_kernels *kernels
+    cdef planes_t reference
+    cdef contigs_t contigs
+    cdef costs_t costs
+    cdef reads_t reads
+    cdef const int64_t[::1] starts, lengths
+    cdef room_t rooms[N_ROOMS]
+    cdef Py_ssize_t n_runs
+    cdef readonly int64_t scored, traced, calls, pairs, kernel
 
     def __cinit__(self, index):
         cdef const uint64_t[:, ::1] planes = index.reference.planes

@@ -4,9 +4,6 @@ A plan of seeds needs these shares for every read length that turns up: mates th
 bring a hundred.
 """
 
-import numpy as np
-
-
 def missed_shares(Py_ssize_t m, Py_ssize_t length, Py_ssize_t number, Py_ssize_t every, Py_ssize_t count):
     """Share of alignments of `m` bases that leave no seed of a stage free of errors, by their number.
 

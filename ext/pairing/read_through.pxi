@@ -1,28 +1,10 @@
 """Where the fragment of a read ends, by its bases alone, and reads cut there."""
 
-import numpy as np
-
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free
-from libc.string cimport memcpy, memset
-
-from gassst._core.cigar cimport CIGAR_MATCH, CIGAR_SOFT_CLIP, cigar_length, cigar_op, cigar_push
-from gassst._core.intrinsics cimport leading_zeros, trailing_zeros
-from gassst._core.layouts cimport NO_SCORE, hit_t, local_line_t, read_summary_t
-from gassst._core.local_hits cimport aligned_t, ground_of, ground_t, hit_of
-from gassst._core.planes cimport (
-    ambiguous_bases,
-    bases64_t,
-    bases_at,
-    count_differences,
-    differences,
-    first_bases,
-    funnel_shift,
-    planes_of,
-    planes_t,
-)
-from gassst._core.rooms cimport enlarged, room_t
-from gassst._core.sam_flags cimport NOT_PRIMARY, UNMAPPED
+cdef struct adapters_t:
+    const uint8_t *codes    # `length` of each
+    Py_ssize_t number, length
+    int first_part, shortest, bases_an_error
+    int64_t earliest        # bases of the shortest fragment
 
 
 cdef inline int64_t rows_of(uint32_t length) noexcept nogil:

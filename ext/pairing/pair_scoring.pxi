@@ -1,16 +1,28 @@
 """The best pair of places of the mates of a batch, and how sure it is."""
 
-from libc.math cimport exp, log
-from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free
+cdef struct spot_t:
+    # A place of a mate.
+    coordinate_t end        # behind the last aligned base
+    uint32_t read_strand
+    int32_t contig
+    int loss                # errors, or points of score
 
-from gassst._core.contigs cimport contigs_before
-from gassst._core.coordinates cimport KEY_ROW_BITS, KEY_ROW_MASK, coordinate_t, place_key
-from gassst._core.hashing cimport mix
-from gassst._core.key_sort cimport sort_keys
-from gassst._core.orientation cimport leads, partner_strand, partner_window, template_length, window_t, windows_of
-from gassst._core.pair_scoring cimport choice_t, mate_t, spot_t
-from gassst._core.rooms cimport enlarged
+
+cdef struct mate_t:
+    # A mate and its places, of which the first is the one that it has alone.
+    room_t spots
+    Py_ssize_t n
+    int64_t length
+    bint flip
+    int best                # least loss
+    double odds             # how much less likely a place becomes with one more lost
+
+
+cdef struct choice_t:
+    Py_ssize_t[2] place     # of both mates
+    double[2] wrong         # what all pairs of places without it weigh, relative to those with it
+    bint concordant
+
 
 cdef extern from *:
     """
@@ -65,6 +77,17 @@ cdef class PairChooser:
     unpaired_phred, phred : float
         What mates that are not concordant cost, and an error of either, or a point of score.
     """
+
+    cdef const int64_t[::1] borders
+    cdef int64_t lowest, highest    # of the coordinates on `contig`
+    cdef int32_t contig
+    cdef windows_t windows          # of each orientation of the library
+    cdef double[3] mean, sd
+    cdef double[3] weight   # of a pair whose template length is the mean, relative to a library of the first one alone
+    cdef double unpaired_phred, phred
+    cdef mate_t[2] mates
+    cdef room_t keys, options
+    cdef Py_ssize_t n_options
 
     def __cinit__(self, pairs, double unpaired_phred, double phred):
         self.borders, self.lowest, self.highest = pairs.borders, 0, -1

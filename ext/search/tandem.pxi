@@ -4,24 +4,9 @@ The search may end before it has seen them, and a band shows its best place alon
 compared with the read. Only reads that repeat bases of their own are: others lie in no tandem repeat of short units.
 """
 
-from libc.stdint cimport int64_t, uint16_t, uint64_t
-
-from gassst._core.planes cimport (
-    ambiguous_bases,
-    bases64_t,
-    bases_at,
-    clamped,
-    count_bits,
-    count_differences,
-    first_bases,
-    funnel_shift,
-    planes_t,
-)
-from gassst._core.same_place cimport SAME_PLACE
-
 cdef enum:
     FURTHEST = 128      # diagonals from a place to its copies, of which the nearest are not the same place any more
-    ROWS = (2 * FURTHEST + 127) // 64 + 1               # of planes, on which 64 bases from each diagonal on lie
+    ROWS_AROUND = (2 * FURTHEST + 127) // 64 + 1               # of planes, on which 64 bases from each diagonal on lie
 
 
 cdef extern from "repeats.h" nogil:
@@ -33,8 +18,8 @@ cdef extern from "repeats.h" nogil:
 cdef struct around_t:
     # Rows of the reference around a place, from base `first` on.
     int64_t first
-    uint64_t[ROWS] low
-    uint64_t[ROWS] high
+    uint64_t[ROWS_AROUND] low
+    uint64_t[ROWS_AROUND] high
 
 
 cdef inline around_t bases_around(planes_t reference, int64_t at) noexcept nogil:
@@ -42,7 +27,7 @@ cdef inline around_t bases_around(planes_t reference, int64_t at) noexcept nogil
     cdef int64_t row = (at - FURTHEST) >> 6, i
     cdef const uint64_t *words
     around.first = 64 * row
-    for i in range(ROWS):
+    for i in range(ROWS_AROUND):
         words = reference.words + 3 * clamped(row + i, reference.rows)
         around.low[i], around.high[i] = words[0], words[1]
     return around

@@ -1,4 +1,0 @@
-from gassst.search.context import PairContext
-
-class PairChooser:
-    def __init__(self, pairs: PairContext, unpaired_phred: float, phred: float) -> None: ...
