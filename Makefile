@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # What an editable install is made from; a change of other Python files needs no new one.
 SOURCES := setup.py pyproject.toml gassst/version.py scripts/packaging/metadata.py $(shell find gassst ext index -name '*.pyx' -o -name '*.px[di]' -o -name '*.[ch]')
 
-.PHONY: demo test lint docs docs-check same-records thesis field ablation sanitize fuzz fuzz-options man clean
+.PHONY: demo test lint docs docs-check same-records thesis field figures ablation sanitize fuzz fuzz-options man clean
 
 # V=1 says what ran where, too.
 demo: $(VENV)/.installed
@@ -49,6 +49,14 @@ thesis: $(VENV)/.installed
 # ROWS="snippy hic": these alone. HUMAN: FASTA of one chromosome, by default that of Debian's vt-examples.
 field: $(VENV)/.installed
 	$(BIN)/python scripts/field/field.py --json lab/data/field.json $(if $(ROWS),--rows $(ROWS)) $(if $(HUMAN),--human $(HUMAN))
+	$(BIN)/python scripts/bench/make_benchmarks.py
+
+# The tables of speed of README and docs/benchmarks. DATA: folders of the genomes and libraries that figures.py names, of
+# which those that are not there are left out; PARTS: libraries, simulated, threads. Mappers are found on PATH.
+DATA ?=
+figures: $(VENV)/.installed
+	$(BIN)/python scripts/bench/figures.py $(PARTS) $(addprefix --data ,$(DATA)) --data tests/data --work build/figures \
+	    --json lab/data/figures.json
 	$(BIN)/python scripts/bench/make_benchmarks.py
 
 # What every optional rule of the core is worth; GENOME and FOREIGN are FASTA files.

@@ -108,6 +108,9 @@ class Contestant:
             raise RunFailed("no output")
         return usage
 
+    def judge(self, out: Path, reads: ReadSet) -> dict:
+        return judge(out, reads)
+
 
 def few_of(reads: ReadSet, folder: Path) -> ReadSet:
     """The first reads, or pairs, of a set, in files of their own."""
@@ -180,7 +183,7 @@ def bench_set(reads: ReadSet, contestants: list[Contestant], work: Path, args) -
                 rounds[one.name].append(usage)
                 if turn == 0:
                     run["command"] = shown(one.command(reads, args.threads, out))
-                    run.update(judge(out, reads))
+                    run.update(one.judge(out, reads))
                 if turn == 0 and args.agree_with:
                     found = peer_agreement.placements(out)
                     agreed = found if one.name == args.agree_with else agreed

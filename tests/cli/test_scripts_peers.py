@@ -7,12 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import figures
 import peer_tables
 import peers
 import pysam
 import pytest
 import samdiff
 from places import DATA, ROOT, SCRIPTS, environment
+
+from gassst.errors import InputError
 
 HEADER = pysam.AlignmentHeader.from_dict({"HD": {"VN": "1.6"}, "SQ": [{"SN": "one", "LN": 5000}]})
 
@@ -130,3 +133,30 @@ def test_bench_times_and_judges_gassst(tmp_path, capsys, monkeypatch):
     assert list(work.iterdir()) == []
     assert peers.main(["--show", str(out)]) == 0
     assert peer_tables.everything(result) + "\n" == said.out == capsys.readouterr().out
+
+
+def test_figures_are_of_one_commit_and_resume(tmp_path, monkeypatch):
+    """A real library and simulated pairs, gassst alone; parts that are there are not measured again."""
+    monkeypatch.setattr(figures, "PEERS", ())
+    monkeypatch.setattr(figures, "GENOMES", {"human": "phix174.fa"})
+    monkeypatch.setattr(figures, "LIBRARIES", {"phiX": ("human", "phix_SRR1377138_R1.fastq")})
+    monkeypatch.setattr(figures, "SIMULATED", [(100, 0.02, True)])
+    out = tmp_path / "figures.json"
+    common = ["--data", DATA, "--work", tmp_path / "work", "--json", out, "-n", 20, "--commit"]
+
+    def measure(part: str, commit: str) -> dict:
+        figures.main([part, *map(str, common), commit])
+        return json.loads(out.read_text())
+
+    first = measure("libraries", "a")
+    assert (first["commit"], list(first["sets"])) == ("a", ["phiX, 1 threads"])
+    run = first["sets"]["phiX, 1 threads"]["runs"]["gassst"]
+    assert len(run["rounds"]) == figures.ROUNDS and run["mapped_share"] > 0.9
+    again = measure("simulated", "a")["sets"]
+    assert list(again) == ["phiX, 1 threads", "2 x 100 bp 2%, 1 threads"]
+    assert again["phiX, 1 threads"] == first["sets"]["phiX, 1 threads"]
+    assert again["2 x 100 bp 2%, 1 threads"]["reads"] == 20
+    monkeypatch.setattr(figures.peers, "bench_set", None)
+    assert measure("libraries", "a")["sets"] == again
+    with pytest.raises(InputError, match="another commit or machine"):
+        measure("libraries", "b")
