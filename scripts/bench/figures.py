@@ -255,11 +255,11 @@ def main(argv: list[str] | None = None) -> None:
                 args.json, {**about, "rounds": ROUNDS, "lanes": args.lanes, "tools": tools, "sets": done}
             )
 
-    with ThreadPoolExecutor(args.lanes) as pool:
-        list(pool.map(finish, [part for part in wanted if part.threads == 1]))
     for part in wanted:
         if part.threads > 1:
             finish(part)
+    with ThreadPoolExecutor(args.lanes) as pool:
+        list(pool.map(finish, [part for part in wanted if part.threads == 1]))
     peers.say(f"all in {time.monotonic() - began:.0f} s")
 
 
