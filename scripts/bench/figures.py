@@ -122,8 +122,9 @@ def library(files: str, args: argparse.Namespace) -> ReadSet | None:
 
 
 def simulated(reference: Path, length: int, error: float, paired: bool, number: int, folder: Path) -> ReadSet:
-    """`number` reads, or mates of half as many pairs."""
-    folder.mkdir(exist_ok=True)
+    """`number` reads, or mates of half as many pairs. Single reads and mates have files of the same name."""
+    folder /= "pairs" if paired else "single"
+    folder.mkdir(parents=True, exist_ok=True)
     pairs = INSERT if paired else None
     made = SimpleNamespace(pairs=pairs, number=number // 2 if paired else number, seed=SEED)
     return peers.simulate(reference, length, error, folder, made)

@@ -140,7 +140,7 @@ def test_figures_are_of_one_commit_and_resume(tmp_path, monkeypatch):
     monkeypatch.setattr(figures, "PEERS", ())
     monkeypatch.setattr(figures, "GENOMES", {"human": "phix174.fa"})
     monkeypatch.setattr(figures, "LIBRARIES", {"phiX": ("human", "phix_SRR1377138_R1.fastq")})
-    monkeypatch.setattr(figures, "SIMULATED", [(100, 0.02, True)])
+    monkeypatch.setattr(figures, "SIMULATED", [(100, 0.02, False), (100, 0.02, True)])
     out = tmp_path / "figures.json"
     common = ["--data", DATA, "--work", tmp_path / "work", "--json", out, "-n", 20, "--commit"]
 
@@ -153,9 +153,10 @@ def test_figures_are_of_one_commit_and_resume(tmp_path, monkeypatch):
     run = first["sets"]["phiX, 1 threads"]["runs"]["gassst"]
     assert len(run["rounds"]) == figures.ROUNDS and run["mapped_share"] > 0.9
     again = measure("simulated", "a")["sets"]
-    assert list(again) == ["phiX, 1 threads", "2 x 100 bp 2%, 1 threads"]
+    assert sorted(again) == ["100 bp 2%, 1 threads", "2 x 100 bp 2%, 1 threads", "phiX, 1 threads"]
     assert again["phiX, 1 threads"] == first["sets"]["phiX, 1 threads"]
-    assert again["2 x 100 bp 2%, 1 threads"]["reads"] == 20
+    for name in ("100 bp 2%, 1 threads", "2 x 100 bp 2%, 1 threads"):
+        assert again[name]["reads"] == 20 and again[name]["runs"]["gassst"]["placed_right"] == 1.0
     monkeypatch.setattr(figures.peers, "bench_set", None)
     assert measure("libraries", "a")["sets"] == again
     with pytest.raises(InputError, match="another commit or machine"):
