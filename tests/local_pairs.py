@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from gassst._core.stages import pack_cigars
-from gassst.bands.base import ReadsHandle, doubled, u32
+from gassst.gpu.bands import ReadsHandle, u32
+from gassst.local.align import doubled
 from gassst.model.array_types import COORDINATE, I32, I64, U8, U16, U32
 from gassst.model.params import Scoring
 

@@ -72,11 +72,14 @@ def own_places(lines):
     return Places(lines.read_strand, at, zero, score, lines.total, zero, lines.end, at, np.ones(k, bool), at)
 
 
-def aligner_of(context, handle=None):
-    """The aligner of a batch. Without the reads (bands.base.ReadsHandle) it can report, but finds nothing in bands."""
-    nothing = SimpleNamespace(_local=lambda strands, *_: np.zeros((3, len(strands)), np.uint16))
+NOTHING = SimpleNamespace(_local=lambda strands, *_: np.zeros((3, len(strands)), np.uint16))
+
+
+def aligner_of(context, handle=NOTHING):
+    """The aligner of a batch, with kernels of the host where `handle` (gpu.bands.ReadsHandle) is None. With NOTHING it
+    can report, but finds nothing in bands."""
     aligner = compiled_aligner(context.params, PAIR_BONUS)
-    aligner.open(context, handle or nothing)
+    aligner.open(context, handle)
     return aligner
 
 

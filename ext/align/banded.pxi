@@ -1,7 +1,7 @@
 """Banded alignment on the CPU: `gassst/gpu/kernels/band.h`, eight, four or two pairs at a time, and local alignment,
 `gassst/gpu/kernels/local.h`, 64, 32 or 16 at a time, half as many of those that lose much.
 
-The arrays are those of `gassst.bands.cpu`, which checks them; all functions release the GIL for the whole call.
+The arrays are those of `gassst.gpu.bands`, which checks them; all functions release the GIL for the whole call.
 """
 
 cdef extern from "banded.h" nogil:
@@ -17,9 +17,9 @@ def instruction_sets():
 
 
 cdef const cpu_kernels *kernels_of(str instruction_set) except NULL:
-    """One of `instruction_sets()`, else ValueError."""
+    """Those of one of `instruction_sets()`, else ValueError; of the first where it is None."""
     for i in range(CPU_TABLES):
-        if cpu_tables[i].name.decode() == instruction_set and cpu_tables[i].usable():
+        if cpu_tables[i].usable() and instruction_set in (None, cpu_tables[i].name.decode()):
             return cpu_tables[i]
     raise ValueError(f"this processor has no {instruction_set!r}")
 

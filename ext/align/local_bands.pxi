@@ -40,7 +40,7 @@ cdef class LocalBands:
     ----------
     params : model.params.MapParams
     scoring : int16[7]
-        As the kernels take it: `bands.base.doubled`.
+        As the kernels take it: `local.align.doubled`.
     widths, leaving : int64[w]
         Of bands, ascending, and the least loss of an alignment that leaves each.
     breaking : int
@@ -53,7 +53,6 @@ cdef class LocalBands:
     cdef double usual_loss      # of a base, by the mismatches of its library
     cdef object context, handle, doubled
     cdef const cpu_kernels *kernels
-    cdef band_batch batch
     cdef local_scoring costs
     cdef ground_t ground
     cdef const int64_t[::1] widths, leaving
@@ -81,11 +80,11 @@ cdef class LocalBands:
         self.least_gap = min(self.costs.open_deletion, self.costs.open_insertion) // 2  # of a gap's first base
 
     def open(self, context, handle):
-        """Begin with a batch (search.context.BatchContext), or None; its reads are open (bands.base.ReadsHandle)."""
-        cdef Band band = getattr(handle, "band", None)
+        """Begin with a batch (search.context.BatchContext), or None. `handle` (gpu.bands.ReadsHandle): its reads on a
+        device that aligns them; None: the host does."""
         cdef const uint8_t[::1] flip
         cdef const uint64_t[::1] digest
-        self.context, self.handle, self.kernels = context, handle, NULL
+        self.context, self.handle, self.kernels = context, handle, kernels_of(None) if handle is None else NULL
         self.n = self.n_runs = self.scored = self.traced = self.calls = self.pairs = self.kernel = self.usual_loss = 0
         if context is None:
             return
@@ -95,8 +94,6 @@ cdef class LocalBands:
         flip, digest = context.flip, context.digest
         if self.n:
             self.flip, self.digest = &flip[0], &digest[0]
-        if band is not None:
-            self.kernels, self.batch = band.kernels, band.batch
 
     def __dealloc__(self):
         for i in range(N_ROOMS):
@@ -343,7 +340,8 @@ cdef int run_kernel(LocalBands self, int64_t width, uint32_t m, bint walks) exce
     cdef const uint32_t *strands = <const uint32_t *>self.rooms[STRANDS].p
     cdef uint16_t *end = <uint16_t *>enlarged(&self.rooms[ENDS], 3 * m * sizeof(uint16_t))
     cdef uint32_t rows = 0
-    cdef band_batch batch = self.batch
+    cdef const ground_t *ground = &self.ground
+    cdef band_batch batch
     cdef local_ends ends = local_ends(end, end + m, end + 2 * m)
     cdef local_paths paths
     cdef int64_t began = now()
@@ -356,7 +354,8 @@ cdef int run_kernel(LocalBands self, int64_t width, uint32_t m, bint walks) exce
         with gil:
             ask_device(self, width, m, walks, rows, &paths)
         return 0
-    batch.read_strand, batch.band_start, batch.n = strands, <const coordinate_t *>self.rooms[FIRSTS].p, m
+    batch = band_batch(ground.reference.words, ground.reference.rows, ground.reads.words, ground.plane_start,
+                       ground.lengths, strands, <const coordinate_t *>self.rooms[FIRSTS].p, m)
     if not walks:
         self.kernels.local_score(&batch, &self.costs, <uint32_t>width, &ends)
     elif self.kernels.local_align(&batch, &self.costs, <uint32_t>width, &ends, &paths, rows):

@@ -225,16 +225,10 @@ cdef class Traces:
         for i in range(N_ROOMS):
             free(self.rooms[i].p)
 
-    cdef int open_reads(self, handle, reads_t reads, Rater rater) except -1:
-        """Take the reads of a batch, which must outlive what is asked for them."""
-        cdef Band band
-        self.handle, self.kernels, self.reads, self.rater = handle, NULL, reads, rater
+    cdef void open_reads(self, handle, reads_t reads, const cpu_kernels *kernels, Rater rater) noexcept:
+        """Take the reads of a batch, which must outlive what is asked for them. Without a `handle` the host aligns."""
+        self.handle, self.kernels, self.reads, self.rater = handle, kernels if handle is None else NULL, reads, rater
         self.n_runs = self.scored = self.traced = self.calls = self.pairs = self.kernel = 0
-        host = getattr(handle, "band", None)
-        if host is not None:
-            band = host
-            self.kernels = band.kernels
-        return 0
 
     cdef int take(self, traced, const int64_t *rows, Py_ssize_t k) except -1:
         """The alignments of k places that a device has made: `rows` of gpu.found.TracedRows."""
@@ -356,7 +350,7 @@ cdef class Traces:
         self.kernel += now() - began
 
     cdef tuple pairs_of(self, uint32_t m, int width):
-        """As `bands.base.ReadsHandle` takes them."""
+        """As `gpu.bands.ReadsHandle` takes them."""
         cdef coordinate_t *first = <coordinate_t *>self.rooms[PAIRS].p
         cdef uint32_t *strands = <uint32_t *>(first + m)
         return np.asarray(<uint32_t[:m]>strands), np.asarray(<coordinate_t[:m]>first), 1 << width

@@ -222,9 +222,8 @@ cdef class ReadSearch:
 
         Parameters
         ----------
-        handle : bands.base.ReadsHandle or None
-            The reads, where they are open. Kernels of the host are called without the interpreter's lock. None: a device
-            has aligned all places.
+        handle : gpu.bands.ReadsHandle or None
+            The reads on a device that aligns them. None: kernels of the host do, without the interpreter's lock.
         local : search.arrays.BatchResult, optional
             Rows of the batch with clipped ends. Only reads that have no place there are aligned. Bases that hang over the
             end of a contig are clipped where that scores more, and scores are affine.
@@ -254,7 +253,7 @@ cdef class ReadSearch:
         cdef hit_t *hit
         summary_array = np.empty(n, READ_SUMMARY)
         cdef read_summary_t[::1] summary = summary_array
-        traces.open_reads(handle, self.stages.reads, self.rater)
+        traces.open_reads(handle, self.stages.reads, self.stages.kernels, self.rater)
         if n == 0:
             return np.empty(0, HIT), summary_array, np.empty(0, np.uint32)
         traces.costs = costs_of(self.kept[0].params.scoring)
@@ -588,7 +587,6 @@ cdef class OneRead(ReadSearch):
         if self.ends is not None:
             self.ends.ground.reads, self.ends.ground.plane_start = reads.planes, reads.plane_start
             self.ends.ground.lengths, self.ends.n, self.ends.n_runs = reads.lengths, self.n, 0
-            self.ends.batch = bands_at(&self.stages.reference, &reads, NULL, NULL, 0)
             if self.n > 1:
                 self.ends.open_pairs(self.mate, NULL)
         return 0

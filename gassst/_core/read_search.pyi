@@ -5,7 +5,6 @@ from numpy.typing import NDArray
 from typing_extensions import Buffer
 
 from gassst._core.stages import Stages
-from gassst.bands.base import ReadsHandle
 from gassst.index.miss_model import SeedsLooked
 from gassst.index.seed_index import SeedIndex
 from gassst.local.reseed import PassedOver
@@ -221,7 +220,7 @@ class ReadSearch:
         self, reseeded: U32, passed_over: PassedOver | None, seeds: tuple[int, int], split: bool
     ) -> None: ...
     def rows_of_wholes(
-        self, handle: ReadsHandle | None, local: BatchResult | None = None
+        self, handle: Any, local: BatchResult | None = None
     ) -> tuple[Structs, Structs, U32]: ...
     def close(self) -> None: ...
 

@@ -1,8 +1,7 @@
 """The engine of a mapper, from an index and parameters."""
 
-from gassst.bands.cpu import CpuExtender
 from gassst.errors import ParameterError
-from gassst.gpu.choose import Extender, make_extender
+from gassst.gpu.choose import Extender, HostExtender, make_extender
 from gassst.gpu.devices import is_late
 from gassst.index.lookup import IndexParts, WholeIndex
 from gassst.index.seed_index import SeedIndex
@@ -35,7 +34,7 @@ def make_engine(index: SeedIndex, params: MapParams, late: bool = False) -> Batc
     if late and is_late(params.device):
         from gassst.gpu.late import LateSearch
 
-        extender = CpuExtender(index.reference.planes)
+        extender = HostExtender()
         on_device = LateSearch(index, parts, of_params["plan"], of_params["cascade"], params)
     else:
         extender = make_extender(index.reference.planes, device=params.device, threads=params.threads)

@@ -1,7 +1,7 @@
 """Which backend extends seeds: compiled code, or an OpenCL device.
 
 Both run the recurrences of `gassst/gpu/kernels` and return the same bytes, so a run may change from one to the
-other. All threads share an extender; a `ReadsHandle` belongs to the thread that uses it.
+other. All threads share an extender; a `ReadsHandle` belongs to the thread that uses it, and the host needs none.
 
 Without a name that is compiled code. The command line then looks for a GPU beside it (`gassst.gpu.late`), which
 searches whole batches.
@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from gassst.bands.base import ReadsHandle
-from gassst.bands.cpu import CpuExtender
+from gassst._core.stages import instruction_sets
 from gassst.model.array_types import U64
 from gassst.model.read_batch import PackedReads
 from gassst.model.times import Times
+
+if TYPE_CHECKING:
+    from gassst.gpu.bands import ReadsHandle
 
 log = logging.getLogger("gassst")
 
@@ -37,9 +39,23 @@ class Extender(Protocol):
         """One line for people: what runs, or has run, where."""
         ...
 
-    def open_reads(self, packed: PackedReads) -> ReadsHandle:
-        """`packed` has planes uint64[w, 3], plane_start uint32[n], lengths uint32[n]."""
+    def open_reads(self, packed: PackedReads) -> ReadsHandle | None:
+        """`packed` has planes uint64[w, 3], plane_start uint32[n], lengths uint32[n]. None: the host needs no more."""
         ...
+
+
+class HostExtender:
+    """Compiled code, which the schedule of a batch calls by itself."""
+
+    name = "cpu"
+    counters = Times()
+
+    def describe(self) -> str:
+        """One line for people."""
+        return f"CPU backend ({instruction_sets()[0]})"
+
+    def open_reads(self, packed: PackedReads) -> None:
+        """Nothing is to be done."""
 
 
 def make_extender(reference_planes: U64, device: str | None = None, threads: int = 2) -> Extender:
@@ -58,7 +74,7 @@ def make_extender(reference_planes: U64, device: str | None = None, threads: int
     DeviceError
         A device that is named cannot be had, or does not pass its trial.
     """
-    compiled = CpuExtender(reference_planes)
+    compiled = HostExtender()
     device = device.lower() if device else "auto"
     if device in ("auto", "none"):
         return compiled
@@ -67,8 +83,9 @@ def make_extender(reference_planes: U64, device: str | None = None, threads: int
             "GASSST_OPENCL=0: device %r is not used; continuing with the %s", device, compiled.describe()
         )
         return compiled
+    from gassst.gpu.bands import CpuExtender
     from gassst.gpu.opencl import OpenCLExtender
     from gassst.gpu.probe import tried
 
     tried_device = tried(device, threads).device
-    return OpenCLExtender(reference_planes, tried_device, threads, scorer=compiled)
+    return OpenCLExtender(reference_planes, tried_device, threads, scorer=CpuExtender(reference_planes))

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gassst.bands.base import ReadsHandle, Scores
-from gassst.bands.cpu import CpuExtender, CpuReads
 from gassst.errors import DeviceError
 from gassst.gpu import platforms
+from gassst.gpu.bands import CpuExtender, CpuReads, ReadsHandle, Scores
 from gassst.gpu.device import KERNELS, Engine, OutOfDeviceMemory, Processing
 from gassst.model.array_types import COORDINATE, I16, I64, U16, U32, U64
 from gassst.model.layouts import NO_SCORE
@@ -250,7 +249,7 @@ class OpenCLReads(ReadsHandle):
         if bands is None:
             return
         if isinstance(self.scores, CpuReads):
-            self.times += self.scores.times
+            bands.times += self.scores.times
         self.times += self.extender.take_back(bands)
 
     def __del__(self) -> None:
@@ -291,11 +290,9 @@ class OpenCLExtender:
 
     @property
     def counters(self) -> Times:
-        """Adds up all handles closed so far, and the compiled backend that scores."""
+        """Adds up all handles closed so far."""
         total = Times(compile=self.engine.compiled)
         total += self._counters
-        if self.scorer is not None:
-            total += self.scorer.counters
         return total
 
     def describe(self) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pyopencl as cl
     from numpy.typing import NDArray
 
-    from gassst.bands.cpu import CpuExtender
+    from gassst.gpu.bands import CpuExtender
     from gassst.gpu.device import DeviceInfo
     from gassst.gpu.opencl import OpenCLExtender
     from gassst.model.array_types import U64
@@ -119,8 +119,8 @@ def tried(device: str, threads: int, kind: str = BANDS) -> Verdict:
 
 def run_trial(device: str, threads: int, kind: str = BANDS) -> dict[str, str | None]:
     """Try a device; the fields of a `Verdict` but the environment."""
-    from gassst.bands.cpu import CpuExtender
     from gassst.gpu import platforms
+    from gassst.gpu.bands import CpuExtender
     from gassst.gpu.opencl import OpenCLExtender
 
     try:
@@ -177,7 +177,8 @@ def _pairs() -> tuple[U64, PackedReads]:
 def _results(extender: CpuExtender | OpenCLExtender, packed: PackedReads) -> list[bytes]:
     """Of every kernel at every width."""
     from gassst._core.stages import pack_cigars
-    from gassst.bands.base import WIDTHS, WORDS, doubled
+    from gassst.local.align import WIDTHS, doubled
+    from gassst.search.plan import WORDS
 
     n = len(packed)
     read_strand = np.arange(n, dtype=np.uint32) * 2

@@ -7,8 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst.bands.base import ReadsHandle
-from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError
 from gassst.gpu.found import Found
 from gassst.gpu.search import DeviceSearch
@@ -40,8 +38,7 @@ class Trial(NamedTuple):
         batch = batch_of_records(records_of(codes_of(index.reference.planes)))
         searched = index, WholeIndex(index), plan, cascade, params
         context = BatchContext.of(*searched, batch.pack(), whole_reads=params.reports_whole_reads)
-        with CpuExtender(index.reference.planes).open_reads(context.packed) as bands:
-            return cls(context, _columns(context, None, bands))
+        return cls(context, _columns(context, None))
 
     def put_to(self, search: DeviceSearch) -> None:
         """Have a device search it, in every slot: the first search loads kernels and takes memory.
@@ -53,13 +50,13 @@ class Trial(NamedTuple):
             found = search.search(self.context, Stats())
             if found is None:
                 continue
-            if not all(map(np.array_equal, _columns(self.context, found, None), self.expected)):
+            if not all(map(np.array_equal, _columns(self.context, found), self.expected)):
                 raise DeviceError(f"OpenCL device {search.engine.info.name}: wrong results")
 
 
-def _columns(context: BatchContext, found: Found | None, bands: ReadsHandle | None) -> Columns:
+def _columns(context: BatchContext, found: Found | None) -> Columns:
     """What is known of all places, or the rows of these where they are wanted. `found`: by a device."""
-    backend = HostBackend(context, bands, Stats())
+    backend = HostBackend(context, None, Stats())
     search, _ = backend.placed(None, found)
     if not context.params.exhaustive:
         return *search.found, *search.chosen

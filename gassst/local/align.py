@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gassst._core.read_search import LocalAligner
-from gassst.bands.base import WIDTHS, doubled
+from gassst.model.array_types import I16
 from gassst.model.params import SPECIFIC_LENGTH, MapParams, Scoring
 from gassst.search.host import PAIR_BONUS, HostBackend
 
@@ -13,6 +13,15 @@ from gassst.search.host import PAIR_BONUS, HostBackend
 # bases is the shortest that occurs once in a human genome by chance. 10 to 40 place as many right
 # (lab/constants.md), but a split read has no part that is shorter.
 MUCH_CLIPPED = SPECIFIC_LENGTH
+WIDTHS = tuple(16 << i for i in range(6))
+"""Of the bands of local alignments, up to LOCAL_WIDTH of local_lanes.h."""
+
+
+def doubled(scoring: Scoring) -> I16:
+    """`scoring` (params.Scoring) as kernels/local.h takes it: int16[7], the fields of local_scoring."""
+    (deletion, insertion), (longer_deletion, longer_insertion) = scoring.gap_open, scoring.gap_extend
+    gaps = (deletion + longer_deletion, longer_deletion, insertion + longer_insertion, longer_insertion)
+    return 2 * np.array([scoring.match, scoring.mismatch, *gaps, scoring.clip], np.int16)
 
 
 def leaving_cost(scoring: Scoring, width: int) -> int:

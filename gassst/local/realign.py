@@ -34,9 +34,7 @@ def local_rows(backend: HostBackend, search: ReadSearch, aligner: LocalAligner, 
                 aligner.with_further(*promising)
             aligner.add_further(*aligner.align(*aligner.further_places()))
         hits, summary = aligner.rows()
-    stats.scored += aligner.scored
-    stats.traced += aligner.traced
-    backend.bands.note(aligner.calls, aligner.pairs, aligner.kernel)
+    backend.count(aligner)
     return BatchResult(hits, summary[: context.n], aligner.cigars, summary[context.n :])
 
 

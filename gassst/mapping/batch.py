@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from time import perf_counter_ns
 
 import numpy as np
@@ -84,6 +84,7 @@ def _opened(context: BatchContext, extender: Extender, stats: Stats) -> Iterator
     """The passes over the batch, as long as its reads are open."""
     with stats.timed("upload"):
         bands = extender.open_reads(context.packed)
-    with bands:
+    with bands or nullcontext():
         yield HostBackend(context, bands, stats)
-    stats.extension += bands.times
+    if bands is not None:
+        stats.extension += bands.times

@@ -1,17 +1,16 @@
-"""The passes of the search in compiled code on the host. Bands are the extender's, which may be a device."""
+"""The passes of the search in compiled code on the host. A device may align in bands."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from gassst._core import seeds as _seeds
-from gassst._core.read_search import LocalAligner, ReadSearch
+from gassst._core.read_search import LocalAligner, ReadSearch, Traces
 from gassst._core.stages import PairStages, Stages, instruction_sets
-from gassst.bands.base import ReadsHandle
 from gassst.model.array_types import U32
 from gassst.model.params import MapParams
 from gassst.model.presets import EXTRA_STRATA, PRESETS
@@ -52,14 +51,13 @@ class HostBackend:
     Parameters
     ----------
     context : BatchContext
-    bands : ReadsHandle or None
-        The reads of the batch, opened by an extender. None: nothing is asked for that scores or aligns.
+    bands : gpu.bands.ReadsHandle or None
+        The reads of the batch on a device that aligns them. None: the host does.
     stats : Stats
     """
 
-    def __init__(self, context: BatchContext, bands: ReadsHandle | None, stats: Stats):
-        self.context, self.stats = context, stats
-        self.bands = cast(ReadsHandle, bands)
+    def __init__(self, context: BatchContext, bands: Any, stats: Stats):
+        self.context, self.bands, self.stats = context, bands, stats
 
     def placed(
         self, pairs: PairContext | None = None, found: Any = None, ends: LocalAligner | None = None
@@ -94,6 +92,12 @@ class HostBackend:
         context.cascade.count(np.asarray(stages.funnel).tolist(), stats.funnel)
         return search, reads
 
+    def count(self, aligned: Traces | LocalAligner) -> None:
+        """Add what was aligned."""
+        self.stats.scored += aligned.scored
+        self.stats.traced += aligned.traced
+        self.stats.extension += Times(calls=aligned.calls, pairs=aligned.pairs, kernel=aligned.kernel)
+
     @contextmanager
     def checked_index(self) -> Iterator[None]:
         """A candidate outside the reference comes from a damaged or forged file, which is then named."""
@@ -126,11 +130,7 @@ class HostBackend:
         """
         with self.stats.timed("align"):
             hits, summary, cigars = search.rows_of_wholes(self.bands, local)
-        traces = search.traces
-        self.stats.scored += traces.scored
-        self.stats.traced += traces.traced
-        if traces.calls:
-            self.bands.note(traces.calls, traces.pairs, traces.kernel)
+        self.count(search.traces)
         parts = () if local is None else (local.parts,)
         return BatchResult(hits, summary, cigars, *parts)
 

@@ -23,7 +23,6 @@ from weakref import WeakValueDictionary, proxy
 import numpy as np
 
 from gassst._core.read_search import Cases, Odds, Rater, chance_hits
-from gassst.bands.base import WORDS
 from gassst.frozen import frozen, replace
 from gassst.index.file import SORTED
 from gassst.index.miss_model import (
@@ -45,6 +44,7 @@ from gassst.model.rules import rule
 from gassst.pairing.error_rate import ErrorRate
 from gassst.workers.forks import watch_forks
 
+WORDS = (1, 2, 4, 8)  # of 64 diagonals, in a band
 DEFAULT_IDENTITY = 80.0
 CHANCE_HITS = 0.01  # most alignments of a random read to expect within the default error limit
 # Most that a band of 32 diagonals holds to either side of a seed (ext/isa/bound_band.h).

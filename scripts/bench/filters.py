@@ -21,7 +21,7 @@ from harness import (
 
 from gassst._core.stages import passed
 from gassst.api.mapper import Mapper
-from gassst.bands.cpu import CpuExtender
+from gassst.gpu.bands import CpuExtender
 from gassst.mapping.batch_mapper import BatchMapper
 from gassst.model.params import MAX_READ_LENGTH
 from gassst.model.read_batch import PackedReads, ReadBatch

@@ -23,7 +23,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "core-budget.md"
 MECHANISMS = Path(__file__).with_name("core_mechanisms.tsv")
-ROOMS = ("bands", "pairing", "search", "local", "mapping")
+ROOMS = ("pairing", "search", "local", "mapping")
 BELOW = ("model", "index", "reads")
 FILES = ("gassst.files", "mmap")
 # What each room of dynamic programmes has: lines that nobody counts against the core.
@@ -94,7 +94,7 @@ and CI fails where the sources hold more.
 
 **The core** is what the host runs between a packed read and the rows of its records. The program finds it:
 
-* All Python modules of `gassst/mapping`, `local`, `search`, `pairing` and `bands`.
+* All Python modules of `gassst/mapping`, `local`, `search` and `pairing`.
 * What these import from `gassst/model`, `index` and `reads`, directly or through others. A module there that reads
   or writes files itself is outside: it imports `gassst.files` or `mmap`.
 * The compiled modules that all of these import, and those that they cimport. Each counts with its `.pyx`, the C files

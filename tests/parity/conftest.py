@@ -4,8 +4,8 @@ from device_searches import SPLIT
 from opencl_devices import each_device
 
 import gassst
-from gassst.bands.cpu import CpuExtender
 from gassst.gpu import platforms
+from gassst.gpu.bands import CpuExtender
 from gassst.gpu.device import Engine
 from gassst.gpu.opencl import OpenCLExtender
 from gassst.gpu.search import DeviceSearch

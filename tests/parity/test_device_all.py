@@ -7,7 +7,6 @@ from device_searches import assert_same_rows, context_of, search_of, with_adapte
 from opencl_devices import usable
 
 import gassst
-from gassst.bands.cpu import CpuExtender
 from gassst.gpu.search import DeviceSearch
 from gassst.model.stats import Stats
 from gassst.search.host import HostBackend
@@ -16,9 +15,8 @@ from gassst.search.host import HostBackend
 def on_host(context):
     """Rows and counts."""
     counts = Stats()
-    with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
-        backend = HostBackend(context, bands, counts)
-        return backend.wholes(backend.placed()[0]), counts
+    backend = HostBackend(context, None, counts)
+    return backend.wholes(backend.placed()[0]), counts
 
 
 def on_device(context, found, counts):
@@ -103,9 +101,8 @@ def test_batches_of_all_and_of_the_best_places_follow_each_other(search, index, 
     for all_hits in (True, False, True):
         context = context_of(index, small_reads[:50], all_hits=all_hits, min_identity=90)
         found = search.search(context, Stats())
-        with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
-            backend = HostBackend(context, bands, Stats())
-            mine = backend.wholes(backend.placed(None, found)[0])
+        backend = HostBackend(context, None, Stats())
+        mine = backend.wholes(backend.placed(None, found)[0])
         assert_same_rows(mine, on_host(context)[0])
 
 

@@ -27,8 +27,8 @@ from alignments import (
     planted,
 )
 
-from gassst.bands.base import WORDS
-from gassst.bands.cpu import CpuExtender
+from gassst.gpu.bands import CpuExtender
+from gassst.search.plan import WORDS
 
 
 def make_textbook(words):

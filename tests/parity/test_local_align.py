@@ -19,9 +19,7 @@ from alignments import (
 from local_columns import Lines, Places, lines_at, perfect
 from rating import aligner_of, batch_of, found_of, packed_of, search_of
 
-from gassst.bands.base import WIDTHS
-from gassst.bands.cpu import CpuExtender
-from gassst.local.align import leaving_cost
+from gassst.local.align import WIDTHS, leaving_cost
 from gassst.model.params import MapParams, Scoring
 
 WIDE = 256
@@ -310,8 +308,7 @@ def test_a_band_is_widened_where_an_alignment_leaves_it(scoring):
     equal = (genome[around] == np.array(reads)[:, :, None]).transpose(1, 2, 0)
     inside, outside = best_totals(equal, width // 2, scoring)
     packed = pack(reads)
-    handle = CpuExtender(planes_of(genome)).open_reads(packed)
-    aligner = make_aligner(handle, packed, genome, scoring)
+    aligner = make_aligner(None, packed, genome, scoring)
     columns = (2 * np.arange(k)).astype(np.uint32), np.array(diagonal, np.int64)
     widths = np.full(k, 64), np.full(k, width)
     places = Places.of(aligner.score(*columns, columns[1] - 32, *widths, beside=False))

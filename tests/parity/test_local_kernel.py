@@ -26,8 +26,8 @@ from alignments import (
 from local_pairs import aligned, scored
 
 from gassst._core.stages import instruction_sets
-from gassst.bands.cpu import CpuExtender
 from gassst.errors import UsageError
+from gassst.gpu.bands import CpuExtender
 from gassst.model.params import Scoring
 
 

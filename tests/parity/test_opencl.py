@@ -11,10 +11,10 @@ from alignments import make_pairs, make_reference, pack, planes_of
 from local_pairs import aligned, scored
 from opencl_devices import each_device, usable
 
-from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError
 from gassst.gpu import device as device_module
 from gassst.gpu import opencl, platforms
+from gassst.gpu.bands import CpuExtender
 from gassst.gpu.choose import make_extender
 from gassst.gpu.device import DeviceInfo
 from gassst.gpu.opencl import OpenCLExtender

@@ -40,7 +40,7 @@ def judged(tmp_path, capsys):
 
 @pytest.mark.parametrize("trailer", ["same", "changed 12 (ties)", "changed 1,024 (MAPQ 20 and more)"])
 @pytest.mark.parametrize(
-    "path", ["gassst/bands/base.py", "gassst/search/a.py", "ext/common/b.h", "ext/isa/c.c"]
+    "path", ["gassst/local/base.py", "gassst/search/a.py", "ext/common/b.h", "ext/isa/c.c"]
 )
 def test_mapping_code_says_what_becomes_of_records(judged, path, trailer):
     assert judged(path, f"Do it\n\nThe reason.\n\nRecords: {trailer}") == (0, [])

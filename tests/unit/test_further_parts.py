@@ -7,7 +7,6 @@ from alignments import pack, planes_of, reverse_complement
 from local_columns import Lines, Places, lines_at
 from rating import aligner_of, batch_of, search_of
 
-from gassst.bands.cpu import CpuExtender
 from gassst.model.sam_flags import SUPPLEMENTARY
 
 LEAST, READS = 30, 240
@@ -68,7 +67,7 @@ def test_parts_are_what_better_ones_leave_over():
         planes=planes_of(genome), starts=np.zeros(1, np.int64), lengths=np.array([len(genome)])
     )
     context = batch_of(packed, reference=contigs)
-    aligner = aligner_of(context, CpuExtender(contigs.planes).open_reads(packed))
+    aligner = aligner_of(context, None)
     search = search_of(context, aligner)
     columns = [(2 * i + strand, at) for i, (_, placed) in enumerate(made) for strand, at in placed]
     strands, diagonals = (np.array(column) for column in zip(*columns, strict=True))

@@ -16,7 +16,6 @@ from local_columns import Lines, Places, lines_at
 from rating import aligner_of, batch_of, rater, search_of
 
 from gassst._core.read_search import Odds
-from gassst.bands.cpu import CpuExtender
 from gassst.index.miss_model import NO_SEEDS
 from gassst.model.params import MAX_READ_LENGTH, MapParams, Scoring
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
@@ -151,7 +150,7 @@ def search_in(world):
         packed, reference=contigs, params=MapParams(mode="local", scoring=SCORING), flip=world.flip,
         digest=world.digest, rater=rater([NO_SEEDS], odds, n_bases=0.0),
     )  # fmt: skip
-    aligner = aligner_of(context, CpuExtender(contigs.planes).open_reads(packed))
+    aligner = aligner_of(context, None)
     pairs = SimpleNamespace(
         mate=world.mate, insert=world.insert, borders=BORDERS, rescuable=world.rescuable, window_bases=1000
     )

@@ -327,7 +327,7 @@ def test_a_mapper_works_in_a_forked_child_whatever_its_parent_was_at(small_index
     reads = [sequence for _, sequence, _ in small_reads[:30]]
     index.integrity._verdict = threading.current_thread()  # begun, and never over
     engine = mapper._engine
-    assert all(one._lock.acquire() for one in (index.integrity, engine.extender, engine.plan))
+    assert all(one._lock.acquire() for one in (index.integrity, engine.plan))
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe()
     child = context.Process(target=mapped_in_child, args=(mapper, reads, there))

@@ -15,14 +15,15 @@ import numpy as np
 import pytest
 from opencl_devices import usable
 
-from gassst.bands import base
-from gassst.bands.cpu import CpuExtender
 from gassst.errors import DeviceError
 from gassst.gpu import drivers, platforms, probe
 from gassst.gpu.backend import DeviceBackend
+from gassst.gpu.bands import CpuExtender
 from gassst.gpu.choose import make_extender
 from gassst.gpu.devices import describe_devices
 from gassst.gpu.opencl import OpenCLExtender
+from gassst.local import align
+from gassst.search import plan
 
 
 @pytest.fixture
@@ -71,9 +72,9 @@ def test_a_trial_that_fails_is_a_line(monkeypatch, tmp_path, planes, case):
 
 @pytest.mark.device("cpu")
 def test_wrong_results_are_no_device(monkeypatch):
-    monkeypatch.setattr(base, "WORDS", base.WORDS[:1])  # few kernels are to be built
-    monkeypatch.setattr(base, "WIDTHS", ())
-    monkeypatch.setattr("gassst.bands.cpu.CpuExtender", lambda planes: CpuExtender(planes[::-1]))
+    monkeypatch.setattr(plan, "WORDS", plan.WORDS[:1])  # few kernels are to be built
+    monkeypatch.setattr(align, "WIDTHS", ())
+    monkeypatch.setattr("gassst.gpu.bands.CpuExtender", lambda planes: CpuExtender(planes[::-1]))
     answer = probe.run_trial(usable("cpu")[0].index, 1)
     assert answer["device"] is None and "wrong results" in answer["reason"]
 
@@ -123,7 +124,9 @@ def test_a_forked_process_goes_on_without_the_device(planes):
 def test_a_damaged_cache_of_programs_ends_no_process(tmp_path):
     """Those of PoCL cut to nothing, which nothing repairs, and those of pyopencl. Every process builds few kernels."""
     (tmp_path / "sitecustomize.py").write_text(
-        "from gassst.bands import base\nbase.WORDS, base.WIDTHS = base.WORDS[:1], ()\n"
+        "from gassst.local import align\n"
+        "from gassst.search import plan\n"
+        "plan.WORDS, align.WIDTHS = plan.WORDS[:1], ()\n"
     )
     cache = tmp_path / "cache"
     program = (

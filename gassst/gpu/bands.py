@@ -1,32 +1,32 @@
-"""A batch of reads, ready for alignments in bands (docs/pipeline.md): what both backends do around the bands.
+"""A batch of reads, ready for alignments in bands on a device (docs/pipeline.md), or by compiled code in its place.
 
-Arguments are checked here, the room for CIGARs is shared out, and scores are freed of what the kernels add to them.
+Arguments are checked here, and the room for CIGARs is shared out. A run on the host needs none of this: its compiled
+schedule calls the kernels itself.
 """
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gassst._core.stages import fit, pack_cigars
-from gassst.model.array_types import COORDINATE, I16, I64, U16, U32
-from gassst.model.params import Scoring
+from gassst._core.stages import Band, fit, instruction_sets, pack_cigars
+from gassst.model.array_types import COORDINATE, I16, I64, U16, U32, U64
 from gassst.model.read_batch import PackedReads
 from gassst.model.times import Times
+from gassst.search.plan import WORDS
 
-WORDS = (1, 2, 4, 8)
-WIDTHS = tuple(
-    16 << i for i in range(6)
-)  # of the bands of local alignments, up to LOCAL_WIDTH of local_lanes.h
 BAD_EDITS = 0xFFFF  # band.h
 
 Pairs = tuple[U32, I64]
 """`read_strand` and `band_start`."""
 Scores = tuple[U16, U16]
 Paths = tuple[U16, U32, U32, U16]
+T = TypeVar("T")
 
 
 def u32(array: ArrayLike) -> U32:
@@ -35,13 +35,6 @@ def u32(array: ArrayLike) -> U32:
 
 def u16(array: ArrayLike) -> U16:
     return np.ascontiguousarray(array, np.uint16)
-
-
-def doubled(scoring: Scoring) -> I16:
-    """`scoring` (params.Scoring) as kernels/local.h takes it: int16[7], the fields of local_scoring."""
-    (deletion, insertion), (longer_deletion, longer_insertion) = scoring.gap_open, scoring.gap_extend
-    gaps = (deletion + longer_deletion, longer_deletion, insertion + longer_insertion, longer_insertion)
-    return 2 * np.array([scoring.match, scoring.mismatch, *gaps, scoring.clip], np.int16)
 
 
 class ReadsHandle(ABC):
@@ -71,10 +64,6 @@ class ReadsHandle(ABC):
 
     def close(self) -> None:  # noqa: B027 - not all backends hold something
         """Gives back what the handle holds; it must not be used after."""
-
-    def note(self, calls: int, pairs: int, nanoseconds: int) -> None:
-        """Count calls of the host's kernels that did not go through this handle: pairs in all, time."""
-        self.times += Times(calls=calls, pairs=pairs, kernel=nanoseconds)
 
     def score(self, read_strand: U32, band_start: I64, words: int, limit: U16 | None = None) -> Scores:
         """Least errors of each band, leftmost diagonal they end on: (best uint16[n], end uint16[n]).
@@ -168,3 +157,53 @@ class ReadsHandle(ABC):
         self, read_strand: U32, band_start: I64, width: int, costs: I16, slot_end: U32, rows: int
     ) -> tuple[U16, I64, U16, U16, U32]:
         """As `_core.stages.Band.align_local`."""
+
+
+class CpuReads(ReadsHandle):
+    """Reads of the CPU backend; works in the calling thread, without the GIL."""
+
+    def __init__(self, extender: CpuExtender, packed: PackedReads):
+        super().__init__(packed)
+        self.times = Times()
+        reads = (self.planes, self.plane_start, self.lengths)
+        self.band = Band(extender.reference, *reads, extender.instruction_set)
+
+    def _timed(self, call: Callable[..., T], read_strand: U32, *arguments: Any) -> T:
+        began = time.perf_counter_ns()
+        found = call(read_strand, *arguments)
+        self.times += Times(calls=1, pairs=len(read_strand), kernel=time.perf_counter_ns() - began)
+        return found
+
+    def _score(self, *arguments: Any) -> Scores:
+        return self._timed(self.band.score, *arguments)
+
+    def _profile(self, *arguments: Any) -> U16:
+        return self._timed(self.band.profile, *arguments)
+
+    def _align(self, *arguments: Any) -> tuple[U16, U16, U32]:
+        return self._timed(self.band.align, *arguments)
+
+    def _local(self, *arguments: Any) -> U16:
+        return self._timed(self.band.local, *arguments)
+
+    def _align_local(self, *arguments: Any) -> tuple[U16, I64, U16, U16, U32]:
+        return self._timed(self.band.align_local, *arguments)
+
+
+class CpuExtender:
+    """Compiled kernels in the place of a device: what one is compared with, and what scores for one that is a CPU.
+
+    `reference_planes` uint64[rows, 3]; `instruction_set`: of `instruction_sets()`.
+    """
+
+    def __init__(self, reference_planes: U64, instruction_set: str | None = None):
+        self.reference = np.ascontiguousarray(reference_planes, np.uint64)
+        self.instruction_set = instruction_set or instruction_sets()[0]
+
+    def describe(self) -> str:
+        """One line for people."""
+        return f"CPU backend ({self.instruction_set})"
+
+    def open_reads(self, packed: PackedReads) -> CpuReads:
+        """`packed` has planes uint64[w, 3], plane_start uint32[n], lengths uint32[n]."""
+        return CpuReads(self, packed)

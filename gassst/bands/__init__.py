@@ -1,1 +1,0 @@
-"""Scores and alignments in bands, by compiled code on the host."""
