@@ -85,6 +85,7 @@ SOURCES = {
     "thesis_filters": "ext/thesis/thesis_filters.pyx",
     "stages": "ext/search/stages.pyx",
     "read_search": "ext/search/read_search.pyx",
+    "bands": "ext/align/bands.pyx",
     "pairwise": "ext/pairwise/pairwise.pyx",
     "records": "ext/io/records.pyx",
     "duplicates": "ext/io/duplicates.pyx",

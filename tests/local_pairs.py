@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gassst._core.stages import pack_cigars
+from gassst._core.bands import pack_cigars
 from gassst.gpu.bands import ReadsHandle, u32
 from gassst.local.align import doubled
 from gassst.model.array_types import COORDINATE, I32, I64, U8, U16, U32

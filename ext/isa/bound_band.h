@@ -283,7 +283,7 @@ ISA_INLINE int band_keep(const band_site *sites, const uint32_t *least, const ba
 
 /* 64 rows of all candidates, then the next 64 of those that are not at the end, nor above the limit of their read: the
    least errors of a row never fall. */
-static ISA_TARGET void band_bounds(const band_planes_of *planes, const band_site *sites, int n, uint16_t *errors)
+ISA_TARGET void ISA_PASTE(band_bounds, ISA)(const band_planes_of *planes, const band_site *sites, int n, uint16_t *errors)
 {
     const uint64_t *reference = planes->reference;
     band_queue queue;
@@ -335,6 +335,4 @@ static ISA_TARGET void band_bounds(const band_planes_of *planes, const band_site
         n = kept;
     }
 }
-
-const bound_kernels ISA_PASTE(bound_kernels, ISA) = {ISA_HEAD, band_bounds};
 #endif

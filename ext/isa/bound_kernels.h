@@ -1,5 +1,4 @@
-/* The vector kernels of the filters: one table per instruction set, each in its own source file (bound_avx512.c,
- * bound_avx2.c, bound_generic.c). The caller picks a table at run time; all of them compute the same. */
+/* The vector kernel of the filters, which each instruction set has in its own source file (bound_avx512.c and so on). */
 #ifndef GASSST_BOUND_KERNELS_H
 #define GASSST_BOUND_KERNELS_H
 
@@ -25,13 +24,9 @@ typedef struct {
     const uint64_t *reads, *reference;
 } band_planes_of;
 
-typedef struct bound_kernels {
-    const char *name;
-    int (*usable)(void); /* does this processor have the instructions? */
-    /* Least errors of the read in each of n narrow bands, or of its first rows where these are more than its limit. The
-       caller makes sure that the bands lie inside the reference; those of one read should lie beside one another. */
-    void (*band)(const band_planes_of *planes, const band_site *sites, int n, uint16_t *errors);
-} bound_kernels;
+/* Least errors of the read in each of n narrow bands, or of its first rows where these are more than its limit. The
+   caller makes sure that the bands lie inside the reference; those of one read should lie beside one another. */
+typedef void bound_kernel(const band_planes_of *planes, const band_site *sites, int n, uint16_t *errors);
 
-extern const bound_kernels bound_kernels_avx512, bound_kernels_avx2, bound_kernels_generic;
+extern bound_kernel band_bounds_avx512, band_bounds_avx2, band_bounds_generic;
 #endif

@@ -2,6 +2,7 @@
  * The caller picks a table at run time; all of them compute the same. */
 #ifndef GASSST_CPU_KERNELS_H
 #define GASSST_CPU_KERNELS_H
+#include "bound_kernels.h"
 #include "coordinates.h"
 
 typedef uint64_t u64;
@@ -16,7 +17,7 @@ typedef uint8_t u8;
 
 /* Arrays of four are indexed by the logarithm of the band's words: 1, 2, 4, 8. A function that returns int returns -1
  * when it gets no memory. `rows` is the length of the longest read. */
-typedef struct {
+typedef struct cpu_kernels {
     const char *name;
     int (*usable)(void); /* does this processor have the instructions? */
     void (*score[4])(const band_batch *, const u16 *limits, u16 *best, u16 *end);
@@ -25,6 +26,7 @@ typedef struct {
     void (*local_score)(const band_batch *, const local_scoring *, u32 width, const local_ends *);
     int (*local_align)(const band_batch *, const local_scoring *, u32 width, const local_ends *, const local_paths *,
                        u32 rows);
+    bound_kernel *bound;
 } cpu_kernels;
 
 extern const cpu_kernels cpu_kernels_avx512, cpu_kernels_avx2, cpu_kernels_generic;

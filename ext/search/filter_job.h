@@ -11,7 +11,7 @@ typedef struct {
     uint16_t *offset, *length;
 } columns_t;
 
-struct bound_kernels;
+struct cpu_kernels;
 
 typedef struct {
     columns_t candidates, kept;
@@ -24,7 +24,7 @@ typedef struct {
     int64_t n_reads;
     int gaps;
     const uint8_t *scores;     /* PST_4 or PST_5, whichever the filter needs */
-    const struct bound_kernels *kernels;
+    const struct cpu_kernels *kernels;
 } job_t;
 
 INLINE int smaller(int a, int b) { return a < b ? a : b; }

@@ -11,21 +11,9 @@
 #ifndef GASSST_FILTERS_H
 #define GASSST_FILTERS_H
 
-#include "bound_kernels.h"
+#include "cpu_kernels.h"
 #include "filter_job.h"
 #include "planes.h"
-
-/* ---- Vector kernels ----------------------------------------------------------------------------------- */
-
-/* The fastest first; the last runs on every processor. */
-static const bound_kernels *const bound_tables[] = {
-#ifdef __x86_64__
-    &bound_kernels_avx512,
-    &bound_kernels_avx2,
-#endif
-    &bound_kernels_generic,
-};
-enum { BOUND_TABLES = sizeof bound_tables / sizeof bound_tables[0] };
 
 /* What is the same for all candidates of a read strand. */
 typedef struct {
@@ -81,7 +69,7 @@ static int64_t keep_band(const job_t *job)
             sites[n] = (band_site){first, 3 * strand.row, (uint32_t)strand.length, (uint32_t)strand.limit};
             n += strand.decides & (first >= 0) & (((first + strand.last_block) >> 6) + BAND_ROWS < reference_rows);
         }
-        job->kernels->band(&planes, sites, n, errors);
+        job->kernels->bound(&planes, sites, n, errors);
         for (int64_t i = start; i < stop; i++) {
             const int decided = next < n && rows[next] == (uint32_t)i;
             const int passes = !decided || errors[next] <= sites[next].limit;

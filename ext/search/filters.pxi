@@ -2,8 +2,6 @@
 
 cdef extern from "filters.h" nogil:
     int64_t keep_band(const job_t *job)
-    const bound_kernels *const *bound_tables
-    int BOUND_TABLES
 
 
 cdef int _columns(arrays, Py_ssize_t n, columns_t *columns) except -1:
@@ -60,15 +58,6 @@ def filter_of(str name, int gaps):
     return one
 
 
-cdef int use_kernels(job_t *job, str instruction_set) except -1:
-    """Those of the instruction set, or the fastest where it is None."""
-    for i in range(BOUND_TABLES):
-        if bound_tables[i].usable() and instruction_set in (None, bound_tables[i].name.decode()):
-            job.kernels = bound_tables[i]
-            return 0
-    raise ValueError(f"this processor has no {instruction_set!r}")
-
-
 def passed(Filter one, candidates, limits, packed, reference_planes, str instruction_set=None):
     """Run one filter on candidates of a batch.
 
@@ -107,7 +96,7 @@ def passed(Filter one, candidates, limits, packed, reference_planes, str instruc
     survivors = tuple(np.empty_like(column) for column in columns)
     job.n = n
     job.rejected_read_strand, job.rejected_diagonal = &read_strand[0], &diagonal[0]
-    use_kernels(&job, instruction_set)
+    job.kernels = kernels_of(instruction_set)
     if n == 0:
         return columns, (read_strand.base[:0], diagonal.base[:0])
     _columns(columns, n, &job.candidates)

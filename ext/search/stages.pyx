@@ -74,7 +74,7 @@ cdef class Stages:
         for i, one in enumerate(cascade.compiled()):
             self.filters[i] = (<Filter>one).of
         self.job.reference = self.reference
-        use_kernels(&self.job, instruction_set)
+        self.job.kernels = self.kernels
 
     def __dealloc__(self):
         for i in range(N_ROOMS):

@@ -69,11 +69,6 @@ cdef class Band:
     cdef band_batch pairs(self, const uint32_t[::1] read_strand, const coordinate_t[::1] band_start) noexcept
 
 
-cdef extern from "bound_kernels.h" nogil:
-    ctypedef struct bound_kernels:
-        const char *name
-        int (*usable)() noexcept nogil
-
 cdef extern from "filter_job.h" nogil:
     ctypedef struct job_t:
         columns_t candidates, kept
@@ -87,7 +82,7 @@ cdef extern from "filter_job.h" nogil:
         int64_t n_reads
         int gaps
         const uint8_t *scores
-        const bound_kernels *kernels
+        const cpu_kernels *kernels
 
 
 # How many candidates pass, -1 where there is no memory, -2 - i where candidate i lies outside the reads or the reference.
@@ -106,7 +101,6 @@ cdef class Filter:
     cdef filter_t of
 
 
-cdef int use_kernels(job_t *job, str instruction_set) except -1
 cdef int64_t pass_filter(const filter_t *one, job_t *job) noexcept nogil
 
 

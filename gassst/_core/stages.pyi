@@ -1,12 +1,10 @@
 from typing import Any, Protocol
 
-from gassst.model.array_types import I16, I64, U16, U32, U64
+from gassst.model.array_types import I64, U16, U32, U64
 from gassst.search.arrays import Candidates
 from gassst.search.context import PairContext
 
 def instruction_sets() -> list[str]: ...
-def fit(planes: U64, plane_start: U32, lengths: U32) -> bool: ...
-def pack_cigars(runs: U32, slot_end: U32, n_runs: U16) -> tuple[U32, U32]: ...
 
 class Band:
     def __init__(
@@ -24,33 +22,6 @@ class Band:
         words: int,
         limit: U16 | None = None,
     ) -> tuple[U16, U16]: ...
-    def profile(self, read_strand: U32, band_start: I64, words: int) -> U16: ...
-    def align(
-        self,
-        read_strand: U32,
-        band_start: I64,
-        words: int,
-        end: U16,
-        edits: U16,
-        slot_end: U32,
-        rows: int,
-    ) -> tuple[U16, U16, U32]: ...
-    def local(
-        self,
-        read_strand: U32,
-        band_start: I64,
-        width: int,
-        scoring: I16,
-    ) -> U16: ...
-    def align_local(
-        self,
-        read_strand: U32,
-        band_start: I64,
-        width: int,
-        scoring: I16,
-        slot_end: U32,
-        rows: int,
-    ) -> tuple[U16, I64, U16, U16, U32]: ...
 
 _Columns = tuple[U32, I64, U16, U16]
 

@@ -14,7 +14,8 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gassst._core.stages import Band, fit, instruction_sets, pack_cigars
+from gassst._core.bands import Bands, fit, pack_cigars
+from gassst._core.stages import instruction_sets
 from gassst.model.array_types import COORDINATE, I16, I64, U16, U32, U64
 from gassst.model.read_batch import PackedReads
 from gassst.model.times import Times
@@ -166,7 +167,7 @@ class CpuReads(ReadsHandle):
         super().__init__(packed)
         self.times = Times()
         reads = (self.planes, self.plane_start, self.lengths)
-        self.band = Band(extender.reference, *reads, extender.instruction_set)
+        self.band = Bands(extender.reference, *reads, extender.instruction_set)
 
     def _timed(self, call: Callable[..., T], read_strand: U32, *arguments: Any) -> T:
         began = time.perf_counter_ns()

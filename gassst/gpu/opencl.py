@@ -90,7 +90,7 @@ class BandProcessing(Processing):
     def _align(
         self, read_strand: U32, band_start: I64, words: int, end: U16, edits: U16, slot_end: U32, rows: int
     ) -> tuple[U16, U16, U32]:
-        """(start uint16[n], n_runs uint16[n], runs uint32[slot_end[-1]]) as `_core.stages.Band.align` has them."""
+        """(start uint16[n], n_runs uint16[n], runs uint32[slot_end[-1]]) as `_core.bands.Bands.align` has them."""
         found, runs = np.empty((2, len(read_strand)), np.uint16), np.empty(int(slot_end[-1]), np.uint32)
 
         def run(part: slice, n: int) -> None:
@@ -110,7 +110,7 @@ class BandProcessing(Processing):
         return found[0], found[1], runs
 
     def _local(self, read_strand: U32, band_start: I64, width: int, costs: I16) -> U16:
-        """uint16[3, n] as `_core.stages.Band.local` has it."""
+        """uint16[3, n] as `_core.bands.Bands.local` has it."""
         ends = np.empty((3, len(read_strand)), np.uint16)
 
         def run(part: slice, n: int) -> None:
@@ -126,7 +126,7 @@ class BandProcessing(Processing):
     def _align_local(
         self, read_strand: U32, band_start: I64, width: int, costs: I16, slot_end: U32, rows: int
     ) -> tuple[U16, I64, U16, U16, U32]:
-        """(ends, position, edits, n_runs, runs) as `_core.stages.Band.align_local` has them."""
+        """(ends, position, edits, n_runs, runs) as `_core.bands.Bands.align_local` has them."""
         n_pairs = len(read_strand)
         ends, position = np.empty((3, n_pairs), np.uint16), np.empty(n_pairs, COORDINATE)
         small, runs = np.empty((2, n_pairs), np.uint16), np.empty(int(slot_end[-1]), np.uint32)

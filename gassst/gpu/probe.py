@@ -176,7 +176,7 @@ def _pairs() -> tuple[U64, PackedReads]:
 
 def _results(extender: CpuExtender | OpenCLExtender, packed: PackedReads) -> list[bytes]:
     """Of every kernel at every width."""
-    from gassst._core.stages import pack_cigars
+    from gassst._core.bands import pack_cigars
     from gassst.local.align import WIDTHS, doubled
     from gassst.search.plan import WORDS
 

@@ -1,0 +1,102 @@
+"""Scores and alignments in bands with arrays around them: for `gassst.gpu.bands`, which checks these.
+
+All functions release the GIL for the whole call.
+"""
+
+import numpy as np
+
+from gassst._core.common cimport *
+from gassst._core.stages cimport Band, band_batch, band_paths, local_ends, local_paths, local_scoring
+
+
+def fit(const uint64_t[:, ::1] planes, const uint32_t[::1] plane_start, const uint32_t[::1] lengths):
+    """Whether packed reads lie within their planes: the fields of `PackedReads`."""
+    cdef Py_ssize_t r
+    cdef bint inside = plane_start.shape[0] == lengths.shape[0]
+    if inside:
+        for r in range(lengths.shape[0]):
+            inside &= plane_start[r] + 2 * ((<int64_t>lengths[r] + 63) >> 6) <= planes.shape[0]
+    return inside
+
+
+cdef class Bands(Band):
+    """A `Band` that can do more than score."""
+
+    def profile(self, const uint32_t[::1] read_strand, const coordinate_t[::1] band_start, int words):
+        """Errors of every end diagonal, uint16[n, 64 * words]."""
+        cdef band_batch batch = self.pairs(read_strand, band_start)
+        cdef int width = words.bit_length() - 1
+        cdef uint16_t[:, ::1] errors = np.empty((batch.n, 64 * words), np.uint16)
+        with nogil:
+            self.kernels.profile[width](&batch, <uint64_t *>&errors[0, 0])
+        return errors.base
+
+    def align(self, const uint32_t[::1] read_strand, const coordinate_t[::1] band_start, int words,
+              const uint16_t[::1] end, const uint16_t[::1] edits, const uint32_t[::1] slot_end, uint32_t rows):
+        """Paths to `end`: `(start uint16[n], n_runs uint16[n], runs uint32[slot_end[-1]])`.
+
+        The runs fill each pair's slot from its end; n_runs is 65535 where `edits` is wrong. `rows` is the length of the
+        longest read of the call.
+        """
+        cdef band_batch batch = self.pairs(read_strand, band_start)
+        cdef uint16_t[::1] start = np.empty(batch.n, np.uint16), n_runs = np.empty(batch.n, np.uint16)
+        cdef uint32_t[::1] runs = np.empty(slot_end[slot_end.shape[0] - 1], np.uint32)
+        cdef band_paths paths = [&end[0], &edits[0], &slot_end[0], &start[0], &n_runs[0], &runs[0]]
+        cdef int width = words.bit_length() - 1
+        cdef int failed
+        with nogil:
+            failed = self.kernels.align[width](&batch, &paths, rows)
+        if failed:
+            raise MemoryError("no memory for the traceback")
+        return start.base, n_runs.base, runs.base
+
+    def local(self, const uint32_t[::1] read_strand, const coordinate_t[::1] band_start, int width,
+              const int16_t[::1] scoring):
+        """Best local scores in bands of `width` diagonals: uint16[3, n], key, rows and end of kernels/local.h.
+
+        `scoring` int16[7]: the fields of local_scoring.
+        """
+        cdef band_batch batch = self.pairs(read_strand, band_start)
+        cdef uint16_t[:, ::1] ends = np.empty((3, batch.n), np.uint16)
+        cdef local_ends out = [&ends[0, 0], &ends[1, 0], &ends[2, 0]]
+        with nogil:
+            self.kernels.local_score(&batch, <const local_scoring *>&scoring[0], width, &out)
+        return ends.base
+
+    def align_local(self, const uint32_t[::1] read_strand, const coordinate_t[::1] band_start, int width,
+                    const int16_t[::1] scoring, const uint32_t[::1] slot_end, uint32_t rows):
+        """As `local`, and the alignments: `(ends, position int64[n], edits uint16[n], n_runs uint16[n], runs uint32[])`.
+
+        The runs fill each pair's slot (kernels/local.h) from its end. `rows` is the length of the longest read of the
+        call.
+        """
+        cdef band_batch batch = self.pairs(read_strand, band_start)
+        cdef uint16_t[:, ::1] ends = np.empty((3, batch.n), np.uint16)
+        cdef coordinate_t[::1] position = np.empty(batch.n, np.int64)
+        cdef uint16_t[::1] edits = np.empty(batch.n, np.uint16), n_runs = np.empty(batch.n, np.uint16)
+        cdef uint32_t[::1] runs = np.empty(slot_end[slot_end.shape[0] - 1], np.uint32)
+        cdef local_ends out = [&ends[0, 0], &ends[1, 0], &ends[2, 0]]
+        cdef local_paths paths = [&slot_end[0], &position[0], &edits[0], &n_runs[0], &runs[0]]
+        cdef const local_scoring *costs = <const local_scoring *>&scoring[0]
+        cdef int failed
+        with nogil:
+            failed = self.kernels.local_align(&batch, costs, width, &out, &paths, rows)
+        if failed:
+            raise MemoryError("no memory for the traceback")
+        return ends.base, position.base, edits.base, n_runs.base, runs.base
+
+
+def pack_cigars(const uint32_t[::1] runs, const uint32_t[::1] slot_end, const uint16_t[::1] n_runs):
+    """Slots to one array: (cigars uint32[sum of n_runs], cigar_start uint32[n]). At least one pair."""
+    cdef uint32_t n = <uint32_t>n_runs.shape[0]
+    cdef int64_t runs_in_all = np.sum(n_runs, dtype=np.int64)
+    cigars = np.empty(max(1, runs_in_all), np.uint32)
+    cigar_start = np.empty(n, np.uint32)
+    cdef uint32_t[::1] to = cigars, at = cigar_start
+    cdef uint32_t row = 0, i
+    with nogil:
+        for i in range(n):
+            at[i] = row
+            memcpy(&to[0] + row, &runs[0] + slot_end[i] - n_runs[i], n_runs[i] * sizeof(uint32_t))
+            row += n_runs[i]
+    return cigars[:runs_in_all], cigar_start
