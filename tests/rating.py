@@ -69,7 +69,7 @@ def own_places(lines):
     """The place of each line."""
     k, zero = len(lines.read), np.zeros(len(lines.read), np.int64)
     at, score = lines.first_diagonal, lines.hits["score"]
-    return Places(lines.read_strand, at, zero, score, lines.total, zero, lines.end, at, np.ones(k, bool), at)
+    return Places(lines.read_strand, at, zero, score, lines.total, zero, lines.end, at, np.ones(k, bool))
 
 
 NOTHING = SimpleNamespace(_local=lambda strands, *_: np.zeros((3, len(strands)), np.uint16))
@@ -171,7 +171,7 @@ def rivals_of(lines, count, total):
     total = np.broadcast_to(total, len(lines.read))[rows]
     diagonal = 1000 * (1 + np.arange(len(rows)))
     strand, end, zero = lines.read_strand[rows], lines.end[rows], np.zeros(len(rows), np.int64)
-    return Places(strand, diagonal, zero, total, total, zero, end, diagonal, zero, diagonal)
+    return Places(strand, diagonal, zero, total, total, zero, end, diagonal, zero)
 
 
 def report_of(rater, packed, primary, places=None, parts=None, seen=None, **more):

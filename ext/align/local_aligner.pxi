@@ -288,7 +288,7 @@ cdef Py_ssize_t join_mates(LocalAligner self, Joint joint, const uint8_t *decide
     memset(wrong, 0, self.n * sizeof(double))
     if joint.list_bands():
         start, width = <const coordinate_t *>joint.bands.start.p, <const int64_t *>joint.bands.width.p
-        self.score_bands(<const uint32_t *>joint.bands.read_strand.p, start, start, width, width, joint.bands.n, True)
+        self.score_bands(<const uint32_t *>joint.bands.read_strand.p, start, width, joint.bands.n)
         if joint.add(<const local_place_t *>self.rooms[PLACES].p, self.n_places):
             self.rooms[KNOWN], joint.rooms[MERGED] = joint.rooms[MERGED], self.rooms[KNOWN]
             self.n_known = joint.n_places

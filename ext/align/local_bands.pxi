@@ -9,11 +9,10 @@ cdef enum:
     PLAIN = 0               # in the place of a width: a read along its diagonal
 
 
-cdef struct local_path_t:
-    # An alignment in a band, its runs in WALKED.
-    coordinate_t position
-    Py_ssize_t first_run
-    uint16_t n_runs, edits
+cdef struct turn_t:
+    # How a place is looked for next.
+    coordinate_t touched    # a diagonal of its alignment
+    uint16_t width          # of the band around that, or PLAIN
 
 
 cdef int64_t lost_by_whole(planes_t reference, int64_t diagonal, planes_t reads, int64_t first, int64_t m,
@@ -108,27 +107,6 @@ cdef class LocalBands:
         """HIT[l] and LOCAL_LINE[l] of what was aligned last."""
         return array_of(self.rooms[HITS].p, self.n_lines, HIT), array_of(self.rooms[LINES].p, self.n_lines, LOCAL_LINE)
 
-    def score(self, const uint32_t[::1] read_strand, const coordinate_t[::1] diagonal,
-              const coordinate_t[::1] band_start, const int64_t[::1] width, const int64_t[::1] begin,
-              bint beside=True):
-        """LOCAL_PLACE[]: the best places that touch diagonals, and those `beside` them (`widen`).
-
-        Where nothing is proved in a narrow band the best one anywhere in the widest is taken.
-
-        Parameters
-        ----------
-        read_strand : uint32[k], diagonal, band_start : int64[k]
-            Read by read; the first diagonals of the widest bands.
-        width, begin : int64[k]
-            Diagonals of the widest band, and of the one to begin with.
-        """
-        cdef Py_ssize_t k = read_strand.shape[0]
-        self.n_places = 0
-        if k:
-            with nogil:
-                self.score_bands(&read_strand[0], &diagonal[0], &band_start[0], &width[0], &begin[0], k, beside)
-        return array_of(self.rooms[PLACES].p, self.n_places, LOCAL_PLACE)
-
     cdef int score_wholes(self, const place_t *whole, const uint8_t *given, Py_ssize_t k) except -1 nogil:
         """Into PLACES: the best places that touch the diagonals of k whole reads, and those beside them (`widen`)."""
         cdef const costs_t *costs = &self.ground.costs
@@ -136,7 +114,7 @@ cdef class LocalBands:
         cdef int64_t gap = (max(costs.open_gap[1], costs.open_gap[2]) + max(costs.extend_gap[1], costs.extend_gap[2])
                             + costs.match)
         cdef local_place_t *place = open_targets(self, k)
-        cdef uint16_t *turn = <uint16_t *>self.rooms[TURNS].p
+        cdef turn_t *turn = <turn_t *>self.rooms[TURNS].p
         cdef const place_t *one
         cdef Py_ssize_t i
         for i in range(k):
@@ -152,35 +130,34 @@ cdef class LocalBands:
                     and lost_by_whole(self.ground.reference, at, self.ground.reads, first, m, costs, loss) == loss):
                 place[i] = local_place_t(
                     one.read_strand, at - 32 * one.words, 64 * one.words, <int32_t>(m * costs.match - loss),
-                    <int32_t>(perfect(self, one.read_strand) - loss), WHOLE, <uint16_t>m, at, given[i], at)
-                turn[i] = PLAIN
+                    <int32_t>(perfect(self, one.read_strand) - loss), WHOLE, <uint16_t>m, at, given[i])
+                turn[i].width = PLAIN
                 continue
             if at == 0:  # one gap base
                 at, loss = one.first + one.end, loss + gap - each
-            aim(&place[i], one.read_strand, at, at - 32 * one.words, 64 * one.words, given[i])
-            turn[i] = expected(self, loss, 64 * one.words)
-        by_width(self, place, turn, k, NULL)
-        keep_found(self)
+            place[i] = band_of(one.read_strand, at - 32 * one.words, 64 * one.words, given[i])
+            turn[i] = turn_t(at, expected(self, loss, 64 * one.words))
+        by_width(self, place, turn, k, False)
         return widen(self)
 
-    cdef int score_bands(self, const uint32_t *read_strand, const coordinate_t *diagonal, const coordinate_t *band_start,
-                         const int64_t *width, const int64_t *begin, Py_ssize_t k, bint beside) except -1 nogil:
-        """As `score`, with the places in PLACES. No `band_start`: in the narrowest bands around the diagonals."""
+    cdef int score_bands(self, const uint32_t *read_strand, const coordinate_t *diagonal, const int64_t *width,
+                         Py_ssize_t k) except -1 nogil:
+        """Into PLACES: the best places in k bands, and those beside them (`widen`).
+
+        Bands begin at the diagonals and have a `width`; where that is NULL, they are the narrowest ones around these.
+        """
         cdef local_place_t *place = open_targets(self, k)
-        cdef uint16_t *turn = <uint16_t *>self.rooms[TURNS].p
+        cdef turn_t *turn = <turn_t *>self.rooms[TURNS].p
         cdef int64_t narrowest = self.widths[0]
         cdef Py_ssize_t i
         for i in range(k):
-            if band_start == NULL:
-                aim(&place[i], read_strand[i], diagonal[i], diagonal[i] - (narrowest >> 1), narrowest, False)
+            if width == NULL:
+                place[i] = band_of(read_strand[i], diagonal[i] - (narrowest >> 1), narrowest, False)
             else:
-                aim(&place[i], read_strand[i], diagonal[i], band_start[i], width[i], False)
-            turn[i] = <uint16_t>(narrowest if begin == NULL else begin[i])
-        by_width(self, place, turn, k, NULL)
-        if beside:
-            keep_found(self)
-            widen(self)
-        return 0
+                place[i] = band_of(read_strand[i], diagonal[i], width[i], False)
+            turn[i] = turn_t(diagonal[i], place[i].width)
+        by_width(self, place, turn, k, False)
+        return widen(self)
 
     def align(self, const local_place_t[::1] places, const uint32_t[::1] part=None):
         """HIT[l], LOCAL_LINE[l]: the alignments of places (LOCAL_PLACE[k]) in their order.
@@ -203,27 +180,23 @@ cdef class LocalBands:
     cdef int align_rows(self, const local_place_t *places, const int64_t *rows, Py_ssize_t k) except -1 nogil:
         """Add the alignments of the k places at `rows`, or of all where that is NULL, to HITS and LINES."""
         cdef local_place_t *target = <local_place_t *>enlarged(&self.rooms[TARGETS], k * sizeof(local_place_t))
-        cdef uint16_t *turn = <uint16_t *>enlarged(&self.rooms[TURNS], k * sizeof(uint16_t))
-        cdef local_path_t *path = <local_path_t *>enlarged(&self.rooms[PATHS], k * sizeof(local_path_t))
+        cdef turn_t *turn = <turn_t *>enlarged(&self.rooms[TURNS], k * sizeof(turn_t))
         cdef uint32_t whole
         cdef aligned_t one
         cdef Py_ssize_t i
+        enlarged(&self.rooms[HITS], (self.n_lines + k) * sizeof(hit_t))
+        enlarged(&self.rooms[LINES], (self.n_lines + k) * sizeof(local_line_t))
         for i in range(k):
             if i + AHEAD < k:
                 prefetch_read(self.ground.reference, places[rows[i + AHEAD] if rows != NULL else i + AHEAD].diagonal)
             target[i] = places[rows[i] if rows != NULL else i]
-            target[i].first_diagonal = target[i].diagonal
-            turn[i] = width_of_walk(self, &target[i])
-        by_width(self, target, turn, k, path)
-        for i in range(k):
-            if turn[i] == PLAIN:
+            turn[i] = turn_t(target[i].diagonal, width_of_walk(self, &target[i]))
+            if turn[i].width == PLAIN:
                 whole = <uint32_t>self.length_of(target[i].read_strand) << 4 | CIGAR_MATCH
                 one = aligned_t(target[i].read_strand, target[i].diagonal, &whole, 1, 0, NO_SCORE)
-            else:
-                one = aligned_t(target[i].read_strand, path[i].position,
-                                <const uint32_t *>self.rooms[WALKED].p + path[i].first_run, path[i].n_runs,
-                                target[i].score, path[i].edits)
-            add_line(self, &one, target[i].given)
+                put_line(self, self.n_lines + i, &one, target[i].given)
+        by_width(self, target, turn, k, True)
+        self.n_lines += k
         return 0
 
     cdef int add_stretch(self, const local_place_t *place, const local_line_t *line, int side) except -1 nogil:
@@ -248,7 +221,10 @@ cdef class LocalBands:
         n = cigar_push(&runs[0], n, CIGAR_MATCH, <uint32_t>(best.end - best.begin))
         n = cigar_push(&runs[0], n, CIGAR_SOFT_CLIP, <uint32_t>(m - begin - best.end))
         one = aligned_t(place.read_strand, place.diagonal + begin + best.begin, &runs[0], n, 0, NO_SCORE)
-        return add_line(self, &one, False)
+        enlarged(&self.rooms[HITS], (self.n_lines + 1) * sizeof(hit_t))
+        enlarged(&self.rooms[LINES], (self.n_lines + 1) * sizeof(local_line_t))
+        self.n_lines += 1
+        return put_line(self, self.n_lines - 1, &one, False)
 
     cdef void drop_empty(self) noexcept nogil:
         """Without the lines that have no runs."""
@@ -265,14 +241,13 @@ cdef class LocalBands:
 cdef local_place_t *open_targets(LocalBands self, Py_ssize_t k) except NULL nogil:
     """Memory for k targets, which become places."""
     self.n_places = k
-    enlarged(&self.rooms[TURNS], k * sizeof(uint16_t))
+    enlarged(&self.rooms[TURNS], k * sizeof(turn_t))
     return <local_place_t *>enlarged(&self.rooms[PLACES], k * sizeof(local_place_t))
 
 
-cdef inline void aim(local_place_t *target, uint32_t read_strand, coordinate_t diagonal, coordinate_t band_start,
-                     int64_t width, bint given) noexcept nogil:
-    """A target: `first_diagonal` is the one to touch."""
-    target[0] = local_place_t(read_strand, band_start, <uint16_t>width, 0, 0, 0, 0, diagonal, given, diagonal)
+cdef inline local_place_t band_of(uint32_t read_strand, coordinate_t start, int64_t width, bint given) noexcept nogil:
+    """A place that is still to be scored."""
+    return local_place_t(read_strand, start, <uint16_t>width, 0, 0, 0, 0, start, given)
 
 
 cdef inline int64_t perfect(LocalBands self, uint32_t read_strand) noexcept nogil:
@@ -288,12 +263,12 @@ cdef uint16_t expected(LocalBands self, int64_t loss, int64_t widest) noexcept n
     return <uint16_t>min(self.widths[w], widest)
 
 
-cdef int by_width(LocalBands self, local_place_t *place, uint16_t *turn, Py_ssize_t k, local_path_t *path) except -1 nogil:
-    """Score targets in bands of the width whose `turn` it is, and in twice as wide ones where that proves nothing.
+cdef int by_width(LocalBands self, local_place_t *place, turn_t *turn, Py_ssize_t k, bint walks) except -1 nogil:
+    """Score places in bands of the width whose turn it is, and in twice as wide ones where that proves nothing.
 
-    `path` may be NULL; else what is found is walked back.
+    If it `walks`, the alignments are put behind the lines that are there.
     """
-    cdef Py_ssize_t i, j, walked = 0
+    cdef Py_ssize_t i, j
     cdef uint32_t m
     cdef uint32_t *pairs = <uint32_t *>enlarged(&self.rooms[PAIRS], k * sizeof(uint32_t))
     cdef uint32_t *strands = <uint32_t *>enlarged(&self.rooms[STRANDS], k * sizeof(uint32_t))
@@ -301,64 +276,60 @@ cdef int by_width(LocalBands self, local_place_t *place, uint16_t *turn, Py_ssiz
     cdef const uint16_t *end
     cdef int64_t width
     cdef int w, first, last
-    cdef int32_t bonus = self.ground.costs.bonus
     cdef local_place_t *p
+    cdef local_paths paths
+    cdef aligned_t one
     for w in range(self.widths.shape[0]):
         width, m = self.widths[w], 0
         for i in range(k):
-            if turn[i] == width:
-                p = &place[i]
-                pairs[m], strands[m] = <uint32_t>i, p.read_strand
-                firsts[m] = p.band_start if p.width <= width else p.first_diagonal - (width >> 1)
+            if turn[i].width == width:
+                pairs[m], strands[m] = <uint32_t>i, place[i].read_strand
+                firsts[m] = place[i].band_start if place[i].width <= width else turn[i].touched - (width >> 1)
                 m += 1
         if m == 0:
             continue
-        run_kernel(self, width, m, path != NULL)
+        run_kernel(self, width, m, &paths if walks else NULL)
         end = <const uint16_t *>self.rooms[ENDS].p  # keys, rows, ends
         for j in range(m):
             i = pairs[j]
             p = &place[i]
-            p.score = p.total = 0
-            p.reached = 0
-            if end[m + j]:
-                first, last = ~end[j] & 1, end[m + j] == self.length_of(p.read_strand)
-                p.total = end[j] >> 1
-                p.score, p.reached = p.total - bonus * (first + last), <uint8_t>(first | last << 1)
+            first = end[m + j] and ~end[j] & 1
+            last = end[m + j] and end[m + j] == self.length_of(p.read_strand)
+            p.total = end[j] >> 1 if end[m + j] else 0
+            p.score, p.reached = p.total - self.ground.costs.bonus * (first + last), <uint8_t>(first | last << 1)
             p.strand_end, p.diagonal = end[m + j], firsts[j] + end[2 * m + j]
             if perfect(self, p.read_strand) - p.total >= self.leaving[w] and width < p.width:
-                turn[i] *= 2
-        if path != NULL:
-            walked = note_paths(self, path, m, walked)
-    if path == NULL:
-        for i in range(k):
-            place[i].first_diagonal = place[i].diagonal
+                turn[i].width *= 2
+            elif walks:
+                one = aligned_t(p.read_strand, paths.position[j], paths.runs + paths.slot_end[j] - paths.n_runs[j],
+                                paths.n_runs[j], p.score, paths.edits[j])
+                put_line(self, self.n_lines + i, &one, p.given)
     return 0
 
 
-cdef int run_kernel(LocalBands self, int64_t width, uint32_t m, bint walks) except -1 nogil:
-    """The best alignments of m pairs in bands of `width` diagonals: fills ENDS, and what `walks` asks for."""
-    cdef const uint32_t *strands = <const uint32_t *>self.rooms[STRANDS].p
+cdef int run_kernel(LocalBands self, int64_t width, uint32_t m, local_paths *paths) except -1 nogil:
+    """The best alignments of m pairs in bands of `width` diagonals: fills ENDS, and `paths` unless that is NULL."""
     cdef uint16_t *end = <uint16_t *>enlarged(&self.rooms[ENDS], 3 * m * sizeof(uint16_t))
     cdef uint32_t rows = 0
     cdef const ground_t *ground = &self.ground
     cdef band_batch batch
     cdef local_ends ends = local_ends(end, end + m, end + 2 * m)
-    cdef local_paths paths
     cdef int64_t began = now()
-    if walks:
-        rows = open_slots(self, m, &paths)
+    if paths != NULL:
+        rows = open_slots(self, m, paths)
         self.traced += m
     else:
         self.scored += m
     if self.kernels == NULL:
         with gil:
-            ask_device(self, width, m, walks, rows, &paths)
+            ask_device(self, width, m, rows, paths)
         return 0
     batch = band_batch(ground.reference.words, ground.reference.rows, ground.reads.words, ground.plane_start,
-                       ground.lengths, strands, <const coordinate_t *>self.rooms[FIRSTS].p, m)
-    if not walks:
+                       ground.lengths, <const uint32_t *>self.rooms[STRANDS].p,
+                       <const coordinate_t *>self.rooms[FIRSTS].p, m)
+    if paths == NULL:
         self.kernels.local_score(&batch, &self.costs, <uint32_t>width, &ends)
-    elif self.kernels.local_align(&batch, &self.costs, <uint32_t>width, &ends, &paths, rows):
+    elif self.kernels.local_align(&batch, &self.costs, <uint32_t>width, &ends, paths, rows):
         with gil:
             raise MemoryError("no memory for the traceback")
     self.calls += 1
@@ -390,17 +361,15 @@ cdef uint32_t open_slots(LocalBands self, uint32_t m, local_paths *paths) except
     return longest
 
 
-cdef int ask_device(LocalBands self, int64_t width, uint32_t m, bint walks, uint32_t rows, local_paths *paths) except -1:
+cdef int ask_device(LocalBands self, int64_t width, uint32_t m, uint32_t rows, local_paths *paths) except -1:
     """As the kernels of the host."""
-    cdef uint32_t[::1] strands = <uint32_t[:m]><uint32_t *>self.rooms[STRANDS].p
-    cdef coordinate_t[::1] firsts = <coordinate_t[:m]><coordinate_t *>self.rooms[FIRSTS].p
-    cdef uint32_t[::1] slots
-    pairs = np.asarray(strands), np.asarray(firsts), width, self.doubled
-    if not walks:
+    pairs = (np.asarray(<uint32_t[:m]><uint32_t *>self.rooms[STRANDS].p),
+             np.asarray(<coordinate_t[:m]><coordinate_t *>self.rooms[FIRSTS].p), width, self.doubled)
+    if paths == NULL:
         copy_in(self.rooms[ENDS].p, self.handle._local(*pairs))
         return 0
-    slots = <uint32_t[:m]><uint32_t *>self.rooms[SLOTS].p
-    ends, position, edits, n_runs, runs = self.handle._align_local(*pairs, np.asarray(slots), rows)
+    slots = np.asarray(<uint32_t[:m]><uint32_t *>paths.slot_end)
+    ends, position, edits, n_runs, runs = self.handle._align_local(*pairs, slots, rows)
     copy_in(self.rooms[ENDS].p, ends)
     copy_in(paths.position, position)
     copy_in(paths.edits, edits)
@@ -409,46 +378,24 @@ cdef int ask_device(LocalBands self, int64_t width, uint32_t m, bint walks, uint
     return 0
 
 
-cdef Py_ssize_t note_paths(LocalBands self, local_path_t *path, uint32_t m, Py_ssize_t walked) except -1 nogil:
-    """Keep what the last call has walked, its runs behind those in WALKED; returns how many runs there are now."""
-    cdef const uint32_t *pairs = <const uint32_t *>self.rooms[PAIRS].p
-    cdef const uint32_t *slots = <const uint32_t *>self.rooms[SLOTS].p
-    cdef const uint16_t *shorts = <const uint16_t *>self.rooms[SHORTS].p
-    cdef const coordinate_t *position = <const coordinate_t *>self.rooms[POSITIONS].p
-    cdef const uint32_t *runs = <const uint32_t *>self.rooms[RUNS].p
-    cdef uint32_t *to = <uint32_t *>enlarged(&self.rooms[WALKED], (walked + slots[m - 1]) * sizeof(uint32_t))
-    cdef uint32_t j
-    for j in range(m):
-        path[pairs[j]] = local_path_t(position[j], walked, shorts[m + j], shorts[j])
-        memcpy(to + walked, runs + slots[j] - shorts[m + j], shorts[m + j] * sizeof(uint32_t))
-        walked += shorts[m + j]
-    return walked
-
-
-cdef void keep_found(LocalBands self) noexcept nogil:
-    """Without the places that align nothing."""
-    cdef local_place_t *place = <local_place_t *>self.rooms[PLACES].p
-    cdef Py_ssize_t i, kept = 0
-    for i in range(self.n_places):
-        if place[i].score > 0:
-            place[kept] = place[i]
-            kept += 1
-    self.n_places = kept
-
-
 cdef int widen(LocalBands self) except -1 nogil:
-    """Add what scores more than places in bands as wide as their scores pay, behind the places of its read.
+    """Take out places that align nothing, and put what scores more in bands as wide as scores pay behind the others.
 
     An alignment that leaves a band has a gap with a part on either side. Each part has to score more than the gap
     costs, or the other one alone would score more than both. So a place is looked at in the narrowest band that
     costs more to leave than it loses, or than it scores. It may be the better part of one that scores -T.
     """
     cdef local_place_t *place = <local_place_t *>self.rooms[PLACES].p
-    cdef Py_ssize_t k = self.n_places, i, j, added = 0, n = 0
-    cdef local_place_t *target = <local_place_t *>enlarged(&self.rooms[TARGETS], k * sizeof(local_place_t))
+    cdef Py_ssize_t k = self.n_places, i, j = 0, n = 0, added = 0
+    cdef local_place_t *wider = <local_place_t *>enlarged(&self.rooms[TARGETS], k * sizeof(local_place_t))
     cdef int64_t *origin = <int64_t *>enlarged(&self.rooms[ORIGINS], k * sizeof(int64_t))
-    cdef uint16_t *turn = <uint16_t *>enlarged(&self.rooms[TURNS], k * sizeof(uint16_t))
+    cdef turn_t *turn = <turn_t *>enlarged(&self.rooms[TURNS], k * sizeof(turn_t))
     cdef int64_t loss, before, width
+    for i in range(k):
+        if place[i].score > 0:
+            place[j] = place[i]
+            j += 1
+    k = self.n_places = j
     for i in range(k):
         loss = perfect(self, place[i].read_strand) - place[i].total
         if min(loss, place[i].total) < self.leaving[0] or 2 * place[i].total < self.least_score + self.leaving[0]:
@@ -456,41 +403,26 @@ cdef int widen(LocalBands self) except -1 nogil:
         width = expected(self, min(loss, place[i].total), self.widths[self.widths.shape[0] - 1])
         before = place[i].diagonal - place[i].band_start
         if width > 2 * min(before + 1, place[i].width - before):
-            aim(&target[n], place[i].read_strand, place[i].diagonal, place[i].diagonal - (width >> 1), width, False)
-            turn[n], origin[n] = expected(self, loss, width), i
+            wider[n] = band_of(place[i].read_strand, place[i].diagonal - (width >> 1), width, False)
+            turn[n], origin[n] = turn_t(place[i].diagonal, expected(self, loss, width)), i
             n += 1
-    if n == 0:
-        return 0
-    by_width(self, target, turn, n, NULL)
+    by_width(self, wider, turn, n, False)
     for j in range(n):
-        added += target[j].total > place[origin[j]].total
-    self.rooms[PLACES], self.rooms[SCRATCH] = self.rooms[SCRATCH], self.rooms[PLACES]
-    place = <local_place_t *>self.rooms[SCRATCH].p
-    self.n_places = k + added
-    merge_wider(self, place, k, target, origin, n)
-    return 0
-
-
-cdef int merge_wider(LocalBands self, const local_place_t *place, Py_ssize_t k, const local_place_t *wider,
-                     const int64_t *origin, Py_ssize_t n) except -1 nogil:
-    """Into PLACES: k places, and those of n `wider` ones that score more than the places that they come from."""
-    cdef local_place_t *out = <local_place_t *>enlarged(&self.rooms[PLACES], self.n_places * sizeof(local_place_t))
-    cdef Py_ssize_t i, j = 0, first = 0, done = 0
-    for i in range(k):
-        out[done] = place[i]
-        done += 1
-        if j < n and origin[j] == i:
-            # A part that ends elsewhere is a place of its own: it may be one of a split read.
-            if wider[j].total > place[i].total and wider[j].diagonal == place[i].diagonal:
-                done -= 1
-            j += 1
-        if i + 1 == k or place[i + 1].read_strand >> 1 != place[i].read_strand >> 1:
-            while first < j:
-                if wider[first].total > place[origin[first]].total:
-                    out[done] = wider[first]
-                    done += 1
-                first += 1
-    self.n_places = done
+        i = origin[j]
+        if wider[j].total > place[i].total and wider[j].diagonal == place[i].diagonal:
+            place[i] = wider[j]
+        # A part that ends elsewhere is a place of its own: it may be one of a split read.
+        elif wider[j].total > place[i].total:
+            wider[added], origin[added] = wider[j], i
+            added += 1
+    place = <local_place_t *>enlarged(&self.rooms[PLACES], (k + added) * sizeof(local_place_t))
+    self.n_places, i = k + added, k
+    while added:
+        i -= 1
+        if origin[added - 1] == i:
+            place[i + added] = wider[added - 1]
+            added -= 1
+        place[i + added] = place[i]
     return 0
 
 
@@ -507,17 +439,12 @@ cdef uint16_t width_of_walk(LocalBands self, const local_place_t *place) noexcep
     return expected(self, loss, place.width)
 
 
-cdef int add_line(LocalBands self, const aligned_t *one, bint given) except -1 nogil:
-    """The line of an alignment, which has no runs where a contig's end leaves nothing of it."""
-    cdef uint32_t *cigars = <uint32_t *>enlarged(&self.rooms[CIGARS],
-                                                 (self.n_runs + one.runs + 2) * sizeof(uint32_t))
-    cdef hit_t *hits = <hit_t *>enlarged(&self.rooms[HITS], (self.n_lines + 1) * sizeof(hit_t))
-    cdef local_line_t *lines = <local_line_t *>enlarged(&self.rooms[LINES],
-                                                        (self.n_lines + 1) * sizeof(local_line_t))
-    cdef Py_ssize_t n = self.n_lines
-    cdef Py_ssize_t runs = hit_of(&self.ground, one, False, &self.rooms[SCRATCH], cigars + self.n_runs, &hits[n],
-                                  &lines[n])
-    hits[n].cigar_start, lines[n].given = <uint32_t>self.n_runs, given
+cdef int put_line(LocalBands self, Py_ssize_t i, const aligned_t *one, bint given) except -1 nogil:
+    """Make an alignment line i, which has no runs where a contig's end leaves nothing of it."""
+    cdef uint32_t *cigars = <uint32_t *>enlarged(&self.rooms[CIGARS], (self.n_runs + one.runs + 2) * sizeof(uint32_t))
+    cdef hit_t *hit = <hit_t *>self.rooms[HITS].p + i
+    cdef local_line_t *line = <local_line_t *>self.rooms[LINES].p + i
+    cdef Py_ssize_t runs = hit_of(&self.ground, one, False, cigars + self.n_runs, hit, line)
+    hit.cigar_start, line.given = <uint32_t>self.n_runs, given
     self.n_runs += runs
-    self.n_lines += 1
     return 0

@@ -20,98 +20,65 @@ cdef struct aligned_t:
     uint16_t edits          # NO_SCORE: these and the score are to be counted
 
 
-cdef struct column_t:
-    uint8_t op
-    uint8_t differs
-    int32_t score
-
-# Columns of one alignment between its clipped ends, and what of it is kept: from..to-1.
-cdef struct alignment_t:
-    column_t *columns
-    Py_ssize_t n, first, to
-    uint32_t clipped     # read bases before the first column
-    uint32_t length      # of the read
-    int64_t position     # of the first column
-
-
 cdef inline uint32_t clipped(uint32_t run) noexcept nogil:
     """Bases of the run, if it is a clip."""
     return cigar_length(run) if cigar_op(run) == CIGAR_SOFT_CLIP else 0
 
 
-cdef void expand(const uint32_t *cigar, Py_ssize_t runs, planes_t reference, planes_t reads, int64_t base,
-                 const costs_t *costs, alignment_t *a) noexcept nogil:
-    """Fill `a` from a CIGAR at a.position; `base` is the first base of the strand in `reads`."""
-    cdef Py_ssize_t i
-    cdef uint32_t j, op, length
-    cdef int64_t at = a.position
+cdef Py_ssize_t best_columns(const aligned_t *aligned, const ground_t *ground, int64_t base, int64_t start, int64_t end,
+                             Py_ssize_t *first) noexcept nogil:
+    """Of an alignment's columns within start .. end - 1 the stretch with the best total, the shortest one of equals.
+
+    `first` gets its first column, and what is returned is behind its last. `base` is the first base of the strand.
+    """
+    cdef const costs_t *costs = &ground.costs
+    cdef Py_ssize_t i, c = 0, begin = 0, to = 0
+    cdef int64_t at = aligned.position
+    cdef uint32_t op, length, j
+    cdef int32_t score, total, running = 0, best = 0
     cdef bases64_t x, y
-    cdef bint unknown
-    cdef column_t *column
-    a.n = a.clipped = 0
-    for i in range(runs):
-        op, length = cigar_op(cigar[i]), cigar_length(cigar[i])
-        if op == CIGAR_SOFT_CLIP:
-            if i == 0:
-                a.clipped = length
-                base += length
-            continue
-        for j in range(length):
-            column = &a.columns[a.n]
-            a.n += 1
-            column.op, column.differs = <uint8_t>op, 1
+    first[0] = 0
+    for i in range(aligned.runs):
+        op, length = cigar_op(aligned.cigar[i]), cigar_length(aligned.cigar[i])
+        for j in range(length if op != CIGAR_SOFT_CLIP else 0):
+            score = -costs.extend_gap[op] - (costs.open_gap[op] if j == 0 else 0)
             if op == CIGAR_MATCH:
-                x, y = bases_at(reads, base), bases_at(reference, at)
-                unknown = unknown_bases(x, y) & 1 or base_at(reference, at) == MASKED_BASE
-                column.differs = unknown or differences(x, y) & 1
-                column.score = -1 if unknown else -costs.mismatch if column.differs else costs.match
-            else:
-                column.score = -costs.extend_gap[op] - (costs.open_gap[op] if j == 0 else 0)
-            base += op != CIGAR_DELETION
+                x, y = bases_at(ground.reads, base + j), bases_at(ground.reference, at)
+                score = -1 if unknown_bases(x, y) & 1 else -costs.mismatch if differences(x, y) & 1 else costs.match
+            if start <= at < end:
+                if running <= 0:
+                    begin, running = c, costs.bonus if i == j == 0 else 0
+                running += score
+                total = running + (costs.bonus if i == aligned.runs - 1 and j == length - 1 else 0)
+                if total > best:
+                    best, first[0], to = total, begin, c + 1
             at += op != CIGAR_INSERTION
-    a.first, a.to = 0, a.n
+            c += 1
+        base += length if op != CIGAR_DELETION else 0
+    return to
 
 
-cdef void cut_columns(int64_t contig_start, int64_t contig_end, int32_t bonus, bint at_start, bint at_end,
-              alignment_t *a) noexcept nogil:
-    """Of what lies inside the contig keep the stretch with the best score, the shortest one of equals."""
-    cdef int64_t at = a.position
-    cdef int32_t running = 0, best = 0, total
-    cdef Py_ssize_t c, begin = 0
-    a.first = a.to = 0
-    for c in range(a.n):
-        if at >= contig_start and at < contig_end:
-            if running <= 0:
-                begin, running = c, bonus if at_start and c == 0 else 0
-            running += a.columns[c].score
-            total = running + (bonus if at_end and c == a.n - 1 else 0)
-            if total > best:
-                best, a.first, a.to = total, begin, c + 1
-        at += a.columns[c].op != CIGAR_INSERTION
-
-
-cdef void write(const alignment_t *a, uint32_t *cigars, hit_t *hit, uint16_t *begin, uint16_t *end) noexcept nogil:
-    """Runs, position, score and edits of what is kept; no runs where nothing is."""
-    cdef Py_ssize_t c, n = 0
-    cdef uint32_t q = a.clipped, edits = 0
-    cdef int64_t at = a.position
-    cdef int32_t score = 0
-    for c in range(a.first):
-        q += a.columns[c].op != CIGAR_DELETION
-        at += a.columns[c].op != CIGAR_INSERTION
-    begin[0] = <uint16_t>q
-    hit.position = at
-    n = cigar_push(cigars, n, CIGAR_SOFT_CLIP, q)
-    for c in range(a.first, a.to):
-        n = cigar_push(cigars, n, a.columns[c].op, 1)
-        q += a.columns[c].op != CIGAR_DELETION
-        edits += a.columns[c].differs
-        score += a.columns[c].score
-    end[0] = <uint16_t>q
-    n = cigar_push(cigars, n, CIGAR_SOFT_CLIP, a.length - q)
-    hit.cigar_runs = <uint16_t>(n if a.to > a.first else 0)
-    hit.edits = <uint16_t>edits
-    hit.score = score
+cdef Py_ssize_t trimmed(const aligned_t *aligned, Py_ssize_t first, Py_ssize_t to, int64_t m, uint32_t *out,
+                        int64_t *position) noexcept nogil:
+    """Columns first .. to - 1 of an alignment of m bases, all else clipped: how many runs they have, and where they begin."""
+    cdef Py_ssize_t i, before, kept, n = 0
+    cdef uint32_t op, length, bases = 0
+    position[0] = aligned.position
+    for i in range(aligned.runs):
+        op, length = cigar_op(aligned.cigar[i]), cigar_length(aligned.cigar[i])
+        before, kept = length, 0
+        if op != CIGAR_SOFT_CLIP:
+            before = min(max(first, 0), <Py_ssize_t>length)
+            kept = min(max(to, 0), <Py_ssize_t>length) - before
+            first, to = first - length, to - length
+        if n == 0:
+            bases += <uint32_t>before if op != CIGAR_DELETION else 0
+            position[0] += before if op == CIGAR_MATCH or op == CIGAR_DELETION else 0
+            n = cigar_push(out, n, CIGAR_SOFT_CLIP, bases if kept > 0 else 0)
+        if kept > 0:
+            n = cigar_push(out, n, op, <uint32_t>kept)
+            bases += <uint32_t>kept if op != CIGAR_DELETION else 0
+    return cigar_push(out, n, CIGAR_SOFT_CLIP, <uint32_t>m - bases) if n else 0
 
 
 cdef void inside(const uint32_t *cigar, Py_ssize_t runs, planes_t reference, planes_t reads, int64_t base, int64_t at,
@@ -155,49 +122,37 @@ cdef ground_t ground_of(context) except *:
     return ground
 
 
-cdef Py_ssize_t hit_of(const ground_t *ground, const aligned_t *aligned, bint best_part, room_t *room, uint32_t *out,
-                       hit_t *hit, local_line_t *line) except -1 nogil:
+cdef Py_ssize_t hit_of(const ground_t *ground, const aligned_t *aligned, bint best_part, uint32_t *out, hit_t *hit,
+                       local_line_t *line) noexcept nogil:
     """The hit of an alignment, and where it lies. Returns how many runs it has in `out`, two more than before at most.
 
     None where nothing inside a contig is worth aligning. `flag` holds the strand only; `mapq` and `cigar_start` are 0.
-    `best_part`: the part with the highest score is kept, and the rest is clipped. `room` is used.
+    `best_part`: the part with the highest score is kept, and the rest is clipped.
     """
     cdef uint32_t r = aligned.read_strand >> 1, strand = aligned.read_strand & 1
-    cdef const uint32_t *cigar = aligned.cigar
-    cdef Py_ssize_t runs = aligned.runs, j
-    cdef int64_t span = cigar_span(cigar, runs), start, end
-    cdef int32_t bonus = ground.costs.bonus
-    cdef uint16_t first = 0, last = 0
-    cdef size_t columns = 0
-    cdef alignment_t a
-    a.length, a.position = ground.lengths[r], aligned.position
-    cdef int64_t base = first_base(ground.plane_start[r], aligned.read_strand, a.length)
-    j = contig_near(ground.contigs.starts, ground.contigs.lengths, ground.contigs.n, a.position + (span >> 1))
+    cdef Py_ssize_t runs = aligned.runs, j, begin, to
+    cdef int64_t m = ground.lengths[r], span = cigar_span(aligned.cigar, runs), start, end, first = 0, last = 0
+    cdef int64_t base = first_base(ground.plane_start[r], aligned.read_strand, m)
+    j = contig_near(ground.contigs.starts, ground.contigs.lengths, ground.contigs.n, aligned.position + (span >> 1))
     start = ground.contigs.starts[j]
     end = start + ground.contigs.lengths[j]
     memset(hit, 0, sizeof(hit_t))
     hit.read, hit.strand, hit.flag = r, <uint8_t>strand, <uint16_t>(REVERSE * strand)
-    if not best_part and a.position >= start and a.position + span <= end:
-        hit.position = a.position
-        if aligned.edits == NO_SCORE:
-            inside(cigar, runs, ground.reference, ground.reads, base, a.position, &ground.costs, hit)
-        else:
-            hit.score, hit.edits = aligned.score, aligned.edits
-        first = <uint16_t>clipped(cigar[0])
-        last = <uint16_t>(a.length - clipped(cigar[runs - 1]))
-        hit.cigar_runs = <uint16_t>(runs if span > 0 else 0)
-        memcpy(out, cigar, hit.cigar_runs * sizeof(uint32_t))
+    hit.position, hit.score, hit.edits = aligned.position, aligned.score, aligned.edits
+    if best_part or aligned.position < start or aligned.position + span > end:
+        to = best_columns(aligned, ground, base, start, end, &begin)
+        runs = trimmed(aligned, begin, to, m, out, &hit.position)
+        hit.edits, span = NO_SCORE, cigar_span(out, runs)
     else:
-        for j in range(runs):
-            columns += cigar_length(cigar[j])
-        a.columns = <column_t *>enlarged(room, columns * sizeof(column_t))
-        expand(cigar, runs, ground.reference, ground.reads, base, &ground.costs, &a)
-        cut_columns(start, end, bonus, clipped(cigar[0]) == 0, clipped(cigar[runs - 1]) == 0, &a)
-        write(&a, out, hit, &first, &last)
-        span = cigar_span(out, hit.cigar_runs)
+        memcpy(out, aligned.cigar, runs * sizeof(uint32_t))
+    hit.cigar_runs = <uint16_t>(runs if span > 0 else 0)
+    if hit.edits == NO_SCORE:
+        inside(out, hit.cigar_runs, ground.reference, ground.reads, base, hit.position, &ground.costs, hit)
+    if hit.cigar_runs:
+        first, last = clipped(out[0]), m - clipped(out[runs - 1])
     line.read_strand, line.begin, line.end = aligned.read_strand, first, last
     if strand:
-        line.begin, line.end = a.length - last, a.length - first
-    line.total = hit.score + bonus * (<int32_t>(first == 0) + <int32_t>(last == a.length))
+        line.begin, line.end = m - last, m - first
+    line.total = hit.score + ground.costs.bonus * (<int32_t>(first == 0) + <int32_t>(last == m))
     line.first_diagonal, line.last_diagonal = hit.position - first, hit.position + span - last
     return hit.cigar_runs

@@ -80,23 +80,21 @@ cdef class LocalParts(LocalBands):
         """Know the best places, too, that touch further diagonals (uint32[d], int64[d]), as `look_further`."""
         if diagonal.shape[0]:
             with nogil:
-                self.score_bands(&read_strand[0], &diagonal[0], NULL, NULL, NULL, diagonal.shape[0], True)
+                self.score_bands(&read_strand[0], &diagonal[0], NULL, diagonal.shape[0])
                 merge_places(self)
 
     def look_further(self, const uint32_t[::1] read_strand, const coordinate_t[::1] diagonal):
         """Align reads that are to be looked up once more again, with the best places that touch further diagonals.
 
-        Of a read that is split near a diagonal (uint32[d], int64[d]), the part on it is a place of its own. Where
-        several places lie in the band of the line of a read, it is found out where they begin.
+        Of a read that is split near a diagonal (uint32[d], int64[d]), the part on it is a place of its own.
         """
-        cdef const uint8_t[::1] words = self.context.plan.words
         cdef const uint8_t *far = <const uint8_t *>self.rooms[FAR].p
         cdef row_t *row = <row_t *>self.rooms[PRIMARY].p
         cdef Py_ssize_t i
         self.with_further(read_strand, diagonal)
         with nogil:
             align_best(self, far)
-            note_begun(self, &words[0])
+            drop_passed(self)
             for i in range(self.n):
                 if far[i]:
                     row[i].hit.cigar_runs = 0
@@ -176,7 +174,7 @@ cdef class LocalParts(LocalBands):
         cdef row_t **row = <row_t **>self.rooms[REPORTED].p
         cdef const local_place_t *place = <const local_place_t *>self.rooms[KNOWN].p
         cdef uint8_t *taken = <uint8_t *>enlarged(&self.rooms[ORDER], self.n_known)
-        cdef const int64_t *order
+        cdef const local_place_t **order
         cdef Py_ssize_t k = self.n_known, i, j, at, n, first = 0, stop = 0, done = 0
         cdef uint32_t r
         if listed != NULL:
@@ -194,9 +192,9 @@ cdef class LocalParts(LocalBands):
                           &self.rooms[RIVALS], &row[i].rival)
             if listed == NULL:
                 continue
-            order = <const int64_t *>self.rooms[RIVALS].p
+            order = <const local_place_t **>self.rooms[RIVALS].p
             for j in range(n):
-                at = first + order[j]
+                at = order[j] - place
                 if not taken[at]:
                     taken[at] = True
                     if place[at].score >= self.least_of_copies(&row[i].hit):
@@ -347,7 +345,7 @@ cdef int merge_places(LocalParts self) except -1 nogil:
             i, done = i + 1, done + 1
         if j == 0 or r != new[j - 1].read_strand >> 1:
             before, best = done, 0
-        score = new[j].score + (self.ground.costs.bonus if hangs_over(self, &new[j]) else 0)
+        score = new[j].total  # an end that hangs over that of its contig is cut, and may cost more than its bonus
         best, first = max(best, score), i
         while first and known[first - 1].read_strand >> 1 == r and not repeats(&new[j], &known[first - 1]):
             first -= 1
@@ -362,47 +360,36 @@ cdef int merge_places(LocalParts self) except -1 nogil:
     return 0
 
 
-cdef bint hangs_over(LocalParts self, const local_place_t *place) noexcept nogil:
-    """Whether a place reaches an end of its read beyond one of its contig.
-
-    There it is cut. So it may score as much more as the bonus of that end has outweighed.
-    """
-    cdef int64_t end = place.diagonal + place.strand_end
-    cdef size_t contig = contigs_before(self.ground.contigs.starts, self.ground.contigs.n, end - 1)
-    cdef int64_t start = self.ground.contigs.starts[contig - 1 if contig else self.ground.contigs.n - 1]
-    cdef int64_t length = self.ground.contigs.lengths[contig - 1 if contig else self.ground.contigs.n - 1]
-    return (place.reached & 1 and place.diagonal < start) or (place.reached & 2 and end > start + length)
-
-
-cdef int note_begun(LocalParts self, const uint8_t *words) except -1 nogil:
-    """Set where places begin of which several lie in the band of the line of their read; `words` of bands, by length."""
+cdef void drop_passed(LocalParts self) noexcept nogil:
+    """Without places that the line of their read passes on the way to its last diagonal: with a gap they are the line."""
     cdef local_place_t *place = <local_place_t *>self.rooms[KNOWN].p
     cdef const local_line_t *line = <const local_line_t *>self.rooms[LINES].p
-    cdef int64_t *rows = <int64_t *>self.rooms[ROWS].p
-    cdef Py_ssize_t n_lines = self.n_lines, n_runs = self.n_runs, i = 0, l, n = 0, first
-    cdef int64_t away
-    cdef bint crowded
-    for l in range(n_lines):
-        while place[i].read_strand >> 1 < line[l].read_strand >> 1:
-            i += 1
-        first, crowded = n, False
-        while i < self.n_known and place[i].read_strand >> 1 == line[l].read_strand >> 1:
-            away = llabs(place[i].diagonal - line[l].last_diagonal)
-            if (place[i].read_strand == line[l].read_strand
-                    and away <= max(place[i].width, 64 * <int64_t>words[self.ground.lengths[line[l].read_strand >> 1]],
-                                llabs(line[l].last_diagonal - line[l].first_diagonal))):
-                crowded |= away > 0
-                rows[n] = i
-                n += 1
-            i += 1
-        if not crowded:
-            n = first
-    self.align_rows(place, rows, n)
-    line = <const local_line_t *>self.rooms[LINES].p
-    for i in range(n):
-        place[rows[i]].first_diagonal = line[n_lines + i].first_diagonal
-    self.n_lines, self.n_runs = n_lines, n_runs
-    return 0
+    cdef const hit_t *hit = <const hit_t *>self.rooms[HITS].p
+    cdef Py_ssize_t i, l = 0, kept = 0
+    for i in range(self.n_known):
+        while l < self.n_lines and line[l].read_strand >> 1 < place[i].read_strand >> 1:
+            l += 1
+        if (l == self.n_lines or line[l].read_strand != place[i].read_strand
+                or same_place(line[l].last_diagonal, place[i].diagonal)
+                or not passes(&line[l], <const uint32_t *>self.rooms[CIGARS].p + hit[l].cigar_start, hit[l].cigar_runs,
+                              place[i].diagonal)
+                or not overlap(aligned_for_certain(&place[i], self.length_of(place[i].read_strand),
+                                                   self.ground.costs.match), line[l].begin, line[l].end)):
+            place[kept] = place[i]
+            kept += 1
+    self.n_known = kept
+
+
+cdef bint passes(const local_line_t *line, const uint32_t *cigar, Py_ssize_t runs, coordinate_t diagonal) noexcept nogil:
+    """Whether a line has bases on a diagonal, or near it."""
+    cdef coordinate_t at = line.first_diagonal
+    cdef Py_ssize_t i
+    for i in range(runs):
+        if cigar_op(cigar[i]) == CIGAR_MATCH and same_place(at, diagonal):
+            return True
+        at += cigar_length(cigar[i]) if cigar_op(cigar[i]) == CIGAR_DELETION else 0
+        at -= cigar_length(cigar[i]) if cigar_op(cigar[i]) == CIGAR_INSERTION else 0
+    return False
 
 
 cdef void let_given_lead(LocalParts self) noexcept nogil:

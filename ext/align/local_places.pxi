@@ -37,12 +37,6 @@ cdef inline bint overlap(stretch_of_read_t one, int64_t begin, int64_t end) noex
     return 2 * (min(one.end, end) - max(one.begin, begin)) >= min(one.end - one.begin, end - begin)
 
 
-cdef enum:
-    # The fields of the key of `sort_by_total`.
-    ROW_BITS = 15           # of a place among those of its read
-    ROW_MASK = (1 << ROW_BITS) - 1
-
-
 cdef Py_ssize_t keep_known(known_t *places, Py_ssize_t kept, known_t place) noexcept nogil:
     """Put a place in its order among `kept` ones; returns how many there are now."""
     cdef Py_ssize_t i, at = kept
@@ -66,87 +60,44 @@ cdef Py_ssize_t keep_known(known_t *places, Py_ssize_t kept, known_t place) noex
     return kept
 
 
-cdef struct tied_t:
-    uint64_t place      # canonical strand, diagonal
-    uint64_t order      # the one chosen before first, then the highest offset in its band
-    int64_t row
-
-
-def best_of(const local_place_t[::1] places, const uint8_t[::1] flip, const uint64_t[::1] digest):
-    """int64[m]: rows of the best places of all reads among `places` (LOCAL_PLACE[k]), as `best_rows`."""
-    cdef room_t room = room_t(NULL, 0)
-    cdef Py_ssize_t m = 0
-    rows_array = np.empty(places.shape[0], np.int64)
-    cdef int64_t[::1] rows = rows_array
-    if places.shape[0]:
-        with nogil:
-            m = best_rows(&places[0], places.shape[0], NULL, &flip[0], &digest[0], &room, &rows[0])
-        free(room.p)
-    return rows_array[:m]
-
-
 cdef Py_ssize_t best_rows(const local_place_t *places, Py_ssize_t k, const uint8_t *chosen, const uint8_t *flip,
                           const uint64_t *digest, room_t *room, int64_t *rows) except -1 nogil:
     """The best place of every read or, where `chosen` is not NULL, of some: their rows. Returns how many. `room` is used.
 
-    Of equals the given one, else one drawn by the hash of the read's bases. Of those on one diagonal, which are one
-    place, the given one, else the one in the leftmost band.
+    Of equals the given one, else one drawn by the hash of the read's bases. Those on one diagonal are one place.
     """
-    cdef Py_ssize_t i = 0, j, first, count, done = 0
+    cdef Py_ssize_t i, j, first, n, given, done = 0, end = 0
     cdef uint32_t r
     cdef int32_t most
-    cdef tied_t *tied
-    while i < k:
-        r, count, most, j = places[i].read_strand >> 1, 0, INT32_MIN, i
-        while j < k and places[j].read_strand >> 1 == r:
-            if count == 0 or places[j].total > most:
-                most, count, first = places[j].total, 0, j
-            count += places[j].total == most
-            j += 1
+    cdef uint64_t *keys
+    while end < k:
+        r, most, first, n, given = places[end].read_strand >> 1, INT32_MIN, end, 0, -1
+        while end < k and places[end].read_strand >> 1 == r:
+            if places[end].total > most:
+                most, first, n, given = places[end].total, end, 0, -1
+            n += places[end].total == most
+            given = end if places[end].given and places[end].total == most else given
+            end += 1
         if chosen != NULL and not chosen[r]:
-            count = 0
-        if count == 1:
-            rows[done] = first
-        elif count > 1:
-            tied = <tied_t *>enlarged(room, count * sizeof(tied_t))
-            count = 0
-            for i in range(first, j):
-                if places[i].total == most:
-                    tied[count] = tied_t(
-                        place_key((places[i].read_strand & 1) ^ flip[r], places[i].diagonal),
-                        <uint64_t>(not places[i].given) << 32
-                        | (<uint32_t>0xffffffff - <uint32_t>(places[i].diagonal - places[i].band_start)), i)
-                    count += 1
-            rows[done] = drawn(tied, count, digest[r], places)
-        done += count > 0
-        i = j
+            continue
+        rows[done] = first if given < 0 else given
+        done += 1
+        if n == 1 or given >= 0:
+            continue
+        keys, n = <uint64_t *>enlarged(room, 2 * n * sizeof(uint64_t)), 0
+        for i in range(first, end):
+            if places[i].total == most:
+                keys[n] = (place_key((places[i].read_strand & 1) ^ flip[r], places[i].diagonal) << KEY_ROW_BITS
+                           | <uint64_t>(i - first))
+                n += 1
+        sort_keys(keys, keys + n, n)
+        j = 0
+        for i in range(n):
+            if i == 0 or keys[i] >> KEY_ROW_BITS != keys[j - 1] >> KEY_ROW_BITS:
+                keys[j] = keys[i]
+                j += 1
+        rows[done - 1] = first + <Py_ssize_t>(keys[digest[r] % <uint64_t>j] & KEY_ROW_MASK)
     return done
-
-
-cdef int64_t drawn(tied_t *tied, Py_ssize_t n, uint64_t digest, const local_place_t *places) noexcept nogil:
-    """One of equally good places of a read."""
-    cdef Py_ssize_t i, j, distinct = 0
-    cdef int64_t chosen = -1
-    cdef tied_t x
-    for i in range(1, n):
-        x, j = tied[i], i
-        while j > 0 and (tied[j - 1].place > x.place
-                         or tied[j - 1].place == x.place and tied[j - 1].order > x.order):
-            tied[j] = tied[j - 1]
-            j -= 1
-        tied[j] = x
-    for i in range(n):
-        if distinct == 0 or tied[i].place != tied[distinct - 1].place:
-            tied[distinct] = tied[i]
-            distinct += 1
-    for i in range(distinct):
-        if places[tied[i].row].given:
-            chosen = tied[i].row
-    return chosen if chosen >= 0 else tied[<Py_ssize_t>(digest % <uint64_t>distinct)].row
-
-
-cdef inline bint on_a_diagonal_of(coordinate_t diagonal, const local_line_t *line) noexcept nogil:
-    return same_place(diagonal, line.first_diagonal) or same_place(diagonal, line.last_diagonal)
 
 
 cdef stretch_of_read_t aligned_for_certain(const local_place_t *place, int64_t m, int32_t match) noexcept nogil:
@@ -159,8 +110,8 @@ cdef stretch_of_read_t aligned_for_certain(const local_place_t *place, int64_t m
 
 cdef inline bint is_rival(const local_place_t *place, int64_t m, int32_t match, const local_line_t *line) noexcept nogil:
     """Whether a place, of a read of m bases, is another place for the same bases as the line."""
-    if (place.read_strand == line.read_strand
-            and (on_a_diagonal_of(place.diagonal, line) or on_a_diagonal_of(place.first_diagonal, line))):
+    if place.read_strand == line.read_strand and (same_place(place.diagonal, line.first_diagonal)
+                                                  or same_place(place.diagonal, line.last_diagonal)):
         return False
     return overlap(aligned_for_certain(place, m, match), line.begin, line.end)
 
@@ -169,57 +120,39 @@ cdef Py_ssize_t rivals_of(const local_line_t *line, const local_place_t *places,
                           int32_t match, room_t *room, rival_t *rival) except -1 nogil:
     """Which of the n places of a read of m bases are the next best ones for the part of it that a line aligns.
 
-    Their rows are put into `room`, int64 each, by total (highest first), strand and diagonal. Returns how many.
+    Pointers to them are put into `room`, by total (highest first), strand and diagonal. Returns how many.
     """
-    cdef int64_t *order = <int64_t *>enlarged(room, 4 * n * sizeof(int64_t))
+    cdef const local_place_t **order = <const local_place_t **>enlarged(room, n * sizeof(local_place_t *))
     cdef Py_ssize_t i, found = 0
     rival[0] = rival_t(0, INT32_MIN, 0)
     for i in range(n):
         if is_rival(&places[i], m, match, line):
-            order[found] = i
+            order[found] = &places[i]
             found += 1
-    if found >> ROW_BITS:
-        with gil:
-            raise ValueError("too many places of one read")
-    if found:
-        sort_by_total(order, found, places, <uint64_t *>(order + n), order + 3 * n)
-        rival.total, rival.score = places[order[0]].total, places[order[0]].score
-        rival.count = count_with_total(rival.total, order, found, places)
+    if found > 1:
+        qsort(order, found, sizeof(local_place_t *), by_total)
+    for i in range(found):
+        if order[i].total != order[0].total:
+            break
+        if i == 0:
+            rival.total, rival.score = order[0].total, order[0].score
+        rival.count += i == 0 or not (order[i].read_strand == order[i - 1].read_strand
+                                      and same_place(order[i].diagonal, order[i - 1].diagonal))
     return found
+
+
+cdef int by_total(const void *a, const void *b) noexcept nogil:
+    cdef const local_place_t *one = (<const local_place_t **>a)[0]
+    cdef const local_place_t *other = (<const local_place_t **>b)[0]
+    cdef uint64_t key = place_key(one.read_strand & 1, one.diagonal)
+    cdef uint64_t other_key = place_key(other.read_strand & 1, other.diagonal)
+    if one.total != other.total:
+        return -1 if one.total > other.total else 1
+    if key != other_key:
+        return -1 if key < other_key else 1
+    return -1 if one < other else one > other  # as they are known
 
 
 cdef inline int64_t whole_bases(int32_t score, int32_t match) noexcept nogil:
     """score / match, rounded up."""
     return (score + match - 1) // match if score > 0 else -(-<int64_t>score // match)
-
-
-cdef void sort_by_total(int64_t *rows, Py_ssize_t n, const local_place_t *places, uint64_t *keys,
-                        int64_t *scratch) noexcept nogil:
-    """Sort rows of one read by total, the highest first, then strand and diagonal."""
-    cdef Py_ssize_t i
-    cdef int64_t row
-    if n < 2:
-        return
-    for i in range(n):
-        row = rows[i]
-        scratch[i] = row
-        keys[i] = place_key(places[row].read_strand & 1, places[row].diagonal) << ROW_BITS | <uint64_t>i
-    sort_keys(keys, keys + n, n)
-    for i in range(n):  # as they are in order now, a second key needs their rank alone
-        row = keys[i] & ROW_MASK
-        keys[i] = <uint64_t>(INT16_MAX - places[scratch[row]].total) << 2 * ROW_BITS | <uint64_t>i << ROW_BITS | row
-    sort_keys(keys, keys + n, n)
-    for i in range(n):
-        rows[i] = scratch[keys[i] & ROW_MASK]
-
-
-cdef int64_t count_with_total(int32_t best, const int64_t *rows, Py_ssize_t n, const local_place_t *places) noexcept nogil:
-    """Distinct places with the best total among sorted rows: a row near the one before is the same place."""
-    cdef Py_ssize_t i = 1
-    cdef int64_t count = 1, row, before
-    while i < n and places[rows[i]].total == best:
-        row, before = rows[i], rows[i - 1]
-        count += (places[row].read_strand != places[before].read_strand
-                  or places[row].diagonal - places[before].diagonal > SAME_PLACE)
-        i += 1
-    return count

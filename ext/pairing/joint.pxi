@@ -440,13 +440,6 @@ cdef inline bint is_of(const local_place_t *place, const local_line_t *line) noe
         same_place(line.first_diagonal, place.diagonal) or same_place(line.last_diagonal, place.diagonal))
 
 
-cdef bint share_a_diagonal(const local_place_t *one, const local_place_t *other) noexcept nogil:
-    """Whether one of two places begins or ends where the other one does."""
-    return one.read_strand == other.read_strand and (
-        same_place(one.first_diagonal, other.first_diagonal) or same_place(one.first_diagonal, other.diagonal)
-        or same_place(one.diagonal, other.first_diagonal) or same_place(one.diagonal, other.diagonal))
-
-
 cdef bint leave_rivals(Joint all, pair_t *pair, const choice_t *choice) noexcept nogil:
     """Take the places away that are no rivals of the chosen ones; returns whether there are any.
 
@@ -465,7 +458,8 @@ cdef bint leave_rivals(Joint all, pair_t *pair, const choice_t *choice) noexcept
         own = aligned_for_certain(&chosen, m, all.costs.match)
         for i in range(pair.n[side]):
             its = aligned_for_certain(&known[i], m, all.costs.match)
-            if i == choice.place[side] or (overlap(own, its.begin, its.end) and not share_a_diagonal(&chosen, &known[i])):
+            if i == choice.place[side] or overlap(own, its.begin, its.end) and not (
+                    chosen.read_strand == known[i].read_strand and same_place(chosen.diagonal, known[i].diagonal)):
                 known[kept] = known[i]
                 kept += 1
         changed |= kept < pair.n[side]

@@ -256,7 +256,7 @@ def put_back(result, const uint32_t[::1] kept, context):
     cdef uint32_t tail, op
     cdef const uint32_t *cigar
     cdef uint32_t *longer_cigar
-    cdef room_t[2] rooms
+    cdef room_t room
     cdef aligned_t one
     cdef hit_t longer
     cdef hit_t *hit
@@ -271,7 +271,7 @@ def put_back(result, const uint32_t[::1] kept, context):
     cdef hit_t[::1] hits = hits_array
     cdef read_summary_t[::1] summary = summary_array
     cdef uint32_t[::1] out = cigars_array
-    memset(&rooms[0], 0, sizeof(rooms))
+    memset(&room, 0, sizeof(room))
     try:
         with nogil:
             memcpy(&hits[0], &old[0], old.shape[0] * sizeof(hit_t))
@@ -284,14 +284,14 @@ def put_back(result, const uint32_t[::1] kept, context):
                 if not tail or hit.flag & UNMAPPED:
                     continue
                 cigar = &cigars[hit.cigar_start]
-                longer_cigar = <uint32_t *>enlarged(&rooms[0], (hit.cigar_runs + 1) * sizeof(uint32_t))
+                longer_cigar = <uint32_t *>enlarged(&room, (hit.cigar_runs + 1) * sizeof(uint32_t))
                 op = cigar_op(cigar[0 if hit.strand else hit.cigar_runs - 1])
                 op = CIGAR_MATCH if op == CIGAR_MATCH else CIGAR_SOFT_CLIP
                 runs = with_tail(cigar, hit.cigar_runs, hit.strand, op, tail, longer_cigar)
                 one = aligned_t(2 * hit.read + hit.strand, hit.position, longer_cigar, runs, 0, NO_SCORE)
                 if hit.strand and op == CIGAR_MATCH:
                     one.position -= tail
-                hit_of(&ground, &one, True, &rooms[1], &out[done], &longer, &line)
+                hit_of(&ground, &one, True, &out[done], &longer, &line)
                 # What scores less than is asked for is there for its fragment, which fits as a whole: it stays.
                 if longer.score >= max(hit.score + 1, least):
                     hit.position, hit.score, hit.edits = longer.position, longer.score, longer.edits
@@ -304,6 +304,5 @@ def put_back(result, const uint32_t[::1] kept, context):
                 if not hit.flag & NOT_PRIMARY:
                     summary[hit.read].best = hit.edits
     finally:
-        free(rooms[0].p)
-        free(rooms[1].p)
+        free(room.p)
     return hits_array, summary_array, cigars_array[:done]

@@ -2,7 +2,7 @@
 from libc.math cimport ceil, exp, fabs, floor, fmax, fmin, log, log10, pow, rint, sqrt
 from libc.stdint cimport INT16_MAX, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, UINT8_MAX, UINT64_MAX
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
-from libc.stdlib cimport calloc, free, llabs, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memcpy, memmove, memset
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
@@ -118,7 +118,7 @@ cdef enum:  # what the memory of a class is for
     # Of Traces:
     PATHS, ROWS, PAIRS, RUNS, FEWEST, CIGARS, HITS
     # Of LocalBands:
-    TARGETS, ORIGINS, TURNS, STRANDS, FIRSTS, ENDS, SLOTS, POSITIONS, SHORTS, WALKED, LINES, SCRATCH
+    TARGETS, ORIGINS, TURNS, STRANDS, FIRSTS, ENDS, SLOTS, POSITIONS, SHORTS, LINES, SCRATCH
     # Of LocalParts:
     WHOLES, KNOWN, PRIMARY, FAR, FREE, PARTS, REPORTED, RIVALS, ORDER
     # Of Joint:
@@ -232,7 +232,6 @@ cdef packed struct local_place_t:
     uint16_t strand_end         # bases of the strand before the end of the alignment
     coordinate_t diagonal       # concatenated coordinate that base 0 faces by the last aligned base
     bool_t given                # the place that the whole-read search chose
-    coordinate_t first_diagonal # on which the alignment begins, where it is known; else `diagonal`
 
 cdef packed struct local_line_t:
     uint32_t read_strand

@@ -104,8 +104,6 @@ def promising_buckets(
 
 MOST_SCORED: int
 
-def best_of(places: Structs, flip: U8, digest: U64) -> I64: ...
-
 class BandsInWindows:
     def __init__(self, band_words: U8, shift: int, most: int, run: int) -> None: ...
     def found_in(
@@ -152,15 +150,6 @@ class LocalBands:
         mate_bonus: int,
     ) -> None: ...
     def open(self, context: Any, handle: Any) -> None: ...
-    def score(
-        self,
-        read_strand: U32,
-        diagonal: I64,
-        band_start: I64,
-        width: I64,
-        begin: I64,
-        beside: bool = ...,
-    ) -> Structs: ...
     def align(self, places: Structs, part: U32 | None = ...) -> tuple[Structs, Structs]: ...
 
 class LocalParts(LocalBands):

@@ -46,11 +46,11 @@ READ_SUMMARY = np.dtype(
 _WHOLE = "first:i8 read_strand:u4 end:u2 edits:u2 reach:u2 words:u1"
 PLACE = np.dtype([tuple(field.split(":")) for field in _WHOLE.split()], align=True)
 """`place_t` of `gassst/_core/stages.pxd`."""
-_PLACE = (
+_LOCAL = (
     "read_strand:u4 band_start:i8 width:u2 score:i4 total:i4 reached:u1 strand_end:u2 diagonal:i8 given:?"
 )
 _LINE = "read_strand:u4 begin:i8 end:i8 total:i4 first_diagonal:i8 last_diagonal:i8 given:?"
-LOCAL_PLACE = np.dtype([tuple(field.split(":")) for field in f"{_PLACE} first_diagonal:i8".split()])
+LOCAL_PLACE = np.dtype([tuple(field.split(":")) for field in _LOCAL.split()])
 LOCAL_LINE = np.dtype([tuple(field.split(":")) for field in _LINE.split()])
 
 SOFT_CLIP = 4  # an operation of CIGARs in BAM

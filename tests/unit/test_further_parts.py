@@ -71,9 +71,8 @@ def test_parts_are_what_better_ones_leave_over():
     search = search_of(context, aligner)
     columns = [(2 * i + strand, at) for i, (_, placed) in enumerate(made) for strand, at in placed]
     strands, diagonals = (np.array(column) for column in zip(*columns, strict=True))
-    width = np.full(len(strands), 16)
-    scored = strands.astype(np.uint32), diagonals, diagonals - 8, width, width
-    places = Places.of(aligner.score(*scored))
+    aligner.with_further(strands.astype(np.uint32), diagonals)
+    places = Places.of(aligner.places)
     order = np.lexsort((-places.total, places.read))
     first = order[np.diff(places.read[order].astype(int), prepend=-1) > 0]
     primary = lines_at(aligner, places.take(first))

@@ -138,7 +138,7 @@ def rows_of(known):
     strand, at, score, total, reached, end, given = (
         np.array([row[i] for row in table], np.int64) for i in range(7)
     )
-    return Places(strand, at - 32, np.full(len(table), 64), score, total, reached, end, at, given, at)
+    return Places(strand, at - 32, np.full(len(table), 64), score, total, reached, end, at, given)
 
 
 def search_in(world):

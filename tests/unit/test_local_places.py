@@ -2,54 +2,60 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
-import pytest
-from local_columns import Places
+from rating import aligner_of, batch_of, found_of, packed_of, search_of
 
-from gassst._core import read_search as _read_search
-
-READS = 30
+READS, HALF = 300, 32
 
 
-def random_places(rng, n) -> Places:
-    """Crowded: many on one diagonal, many with one total."""
-    score = rng.integers(1, 5, n)
-    columns = (
-        (2 * rng.integers(0, READS - 2, n) + rng.integers(0, 2, n)).astype(np.uint32),
-        (4900 + rng.integers(0, 3, n)).astype(np.int64),
-        np.full(n, 128),
-        (10 * score).astype(np.int32),
-        (10 * score + rng.choice([0, 5], n)).astype(np.int32),
-        rng.integers(0, 4, n).astype(np.uint8),
-        rng.integers(40, 100, n).astype(np.uint16),
-        (4950 + rng.choice([0, 1, 9, 10, 11, 31, 60], n)).astype(np.int64),
-        rng.random(n) < 0.1,
-        (4950 + rng.choice([0, 1, 9, 10, 11, 31, 60], n)).astype(np.int64),
+def test_the_best_place_of_each_read():
+    """Of places that score as much the one that the search chose, else one drawn by the hash of the read's bases."""
+    rng = np.random.default_rng(3)
+    counts = rng.integers(0, 12, READS)
+    read = np.repeat(np.arange(READS), counts)
+    strand, at = 2 * read + rng.integers(0, 2, len(read)), 1000 + 20 * rng.integers(0, 12, len(read))
+    totals = rng.integers(9, 13, (2 * READS, 2000))
+    aligned = {}
+
+    def score(strands, firsts, width, _):
+        ends = np.empty((3, len(strands)), np.uint16)
+        ends[0], ends[1], ends[2] = 2 * totals[strands, firsts + width // 2] + 1, 90, width // 2
+        return ends
+
+    def align(strands, firsts, width, scoring, slots, rows):
+        aligned.update(
+            zip((strands >> 1).tolist(), zip(strands & 1, firsts + width // 2, strict=True), strict=True)
+        )
+        k, runs = len(strands), np.zeros(slots[-1], np.uint32)
+        runs[slots - 1] = 10 << 4
+        ones = np.ones(k, np.uint16)
+        return score(strands, firsts, width, scoring), np.full(k, 500), ones, ones, runs
+
+    context = batch_of(
+        packed_of([100] * READS),
+        flip=rng.integers(0, 2, READS).astype(np.uint8),
+        digest=rng.integers(0, 1 << 62, READS).astype(np.uint64),
+        reference=SimpleNamespace(
+            planes=np.tile(np.array([0, 0, 2**64 - 1], np.uint64), (40, 1)),
+            starts=np.zeros(1, np.int64),
+            lengths=np.full(1, 2500),
+        ),
     )
-    places = Places(*columns)
-    return places.take(np.argsort(places.read, kind="stable"))
-
-
-def best(rows, p, flip, digest):
-    """Row of the best of a read's places."""
-    top = [i for i in rows if p.total[i] == max(p.total[j] for j in rows)]
-    at: dict[tuple, list[int]] = {}
-    for i in top:
-        at.setdefault((int(p.read_strand[i] & 1 ^ flip), int(p.diagonal[i])), []).append(i)
-    one = [min(at[key], key=lambda i: (not p.given[i], p.band_start[i], i)) for key in sorted(at)]
-    given = [i for i in one if p.given[i]]
-    return given[-1] if given else one[int(digest) % len(one)]
-
-
-@pytest.mark.parametrize("n", [0, 30, 900, 5000])
-def test_the_best_place_of_each_read(n):
-    rng = np.random.default_rng(n)
-    places, flip = random_places(rng, n), rng.integers(0, 2, READS).astype(np.uint8)
-    digest = rng.integers(0, 1 << 62, READS).astype(np.uint64)
-    got = _read_search.best_of(places.rows, flip, digest)
-    expected = []
-    for r in range(READS):
-        rows = [i for i in range(n) if places.read[i] == r]
-        if rows:
-            expected.append(best(rows, places, flip[r], digest[r]))
-    assert got.tolist() == expected
+    aligner = aligner_of(context, SimpleNamespace(_local=score, _align_local=align))
+    search = search_of(context, aligner, found_of(strand, at - HALF, HALF, rng.integers(4, 7, len(read))))
+    start, (rows, *_), expected, drawn, given = np.cumsum([0, *counts]), search.chosen, {}, 0, 0
+    for r in np.flatnonzero(counts):
+        chosen = start[r] + rows[start[r]]
+        places = {
+            (strand[i] & 1 ^ context.flip[r], at[i]): totals[strand[i], at[i]]
+            for i in range(start[r], start[r + 1])
+        }
+        best = sorted(place for place, total in places.items() if total == max(places.values()))
+        own = strand[chosen] & 1 ^ context.flip[r], at[chosen]
+        one = own if own in best else best[int(context.digest[r]) % len(best)]
+        expected[r] = one[0] ^ context.flip[r], one[1]
+        given += own in best and len(best) > 1
+        drawn += own not in best and len(best) > 1
+    assert aligned == expected and given > 20 and drawn > 20

@@ -23,7 +23,6 @@ def random_places(rng, n) -> Places:
     return Places(
         read_strand, np.full(n, 4900), np.full(n, 128), score, score + rng.choice([0, 5], n),
         rng.integers(0, 4, n), rng.integers(40, 100, n), rng.choice(DIAGONALS, n), rng.random(n) < 0.1,
-        rng.choice(DIAGONALS, n),
     )  # fmt: skip
 
 
@@ -71,7 +70,7 @@ class World:
         ends = int(lines.first_diagonal[row]), int(lines.last_diagonal[row])
         for i in np.flatnonzero(p.read == lines.read[row]).tolist():
             x, y = self.stretch(p, i)
-            near = any(abs(int(d[i]) - end) <= 10 for d in (p.diagonal, p.first_diagonal) for end in ends)
+            near = any(abs(int(p.diagonal[i]) - end) <= 10 for end in ends)
             same = near and p.read_strand[i] == lines.read_strand[row]
             if not same and 2 * (min(b, y) - max(a, x)) >= min(b - a, y - x):
                 found.append(i)

@@ -103,7 +103,7 @@ def test_whole_reads_are_told_from_their_score(case):
     strands = 2 * np.arange(k)
     columns = strands, strands, np.full(k, 64), total, total + off, reached, np.full(k, LENGTH, np.uint16)
     at = case.at
-    places = Places(*columns, at, np.ones(k, bool), at)
+    places = Places(*columns, at, np.ones(k, bool))
     whole = (off == 0) & (reached == 3)
     plain = perfect(scoring, np.full(k, LENGTH)) - places.total < aligner.breaking
     lines = lines_at(aligner, places.take(whole | plain))
