@@ -73,22 +73,6 @@ cdef class LocalAligner(LocalParts):
         """
         return join_mates(self, <Joint>self.joint, decided, joined, wrong)
 
-    def lines(self):
-        """HIT[l], LOCAL_LINE[l]: the primary lines."""
-        cdef const row_t *row = <const row_t *>self.rooms[PRIMARY].p
-        cdef hit_t *hits
-        cdef local_line_t *lines
-        cdef Py_ssize_t i
-        self.n_lines = 0
-        with nogil:
-            hits = <hit_t *>enlarged(&self.rooms[HITS], self.n * sizeof(hit_t))
-            lines = <local_line_t *>enlarged(&self.rooms[LINES], self.n * sizeof(local_line_t))
-            for i in range(self.n):
-                if row[i].hit.cigar_runs:
-                    hits[self.n_lines], lines[self.n_lines] = row[i].hit, row[i].line
-                    self.n_lines += 1
-        return self.lines_out()
-
     @property
     def ratings(self):
         """RATING[n + p]: of each read, and of each further part."""

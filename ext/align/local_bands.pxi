@@ -103,10 +103,6 @@ cdef class LocalBands:
         """uint32[]: the runs of all alignments made so far; hits point into it."""
         return array_of(self.rooms[CIGARS].p, self.n_runs, np.uint32)
 
-    cdef tuple lines_out(self):
-        """HIT[l] and LOCAL_LINE[l] of what was aligned last."""
-        return array_of(self.rooms[HITS].p, self.n_lines, HIT), array_of(self.rooms[LINES].p, self.n_lines, LOCAL_LINE)
-
     cdef int score_wholes(self, const place_t *whole, const uint8_t *given, Py_ssize_t k) except -1 nogil:
         """Into PLACES: the best places that touch the diagonals of k whole reads, and those beside them (`widen`)."""
         cdef const costs_t *costs = &self.ground.costs
@@ -175,7 +171,7 @@ cdef class LocalBands:
                     for i in range(places.shape[0]):
                         hits[i].part = part[i]
                 self.drop_empty()
-        return self.lines_out()
+        return array_of(self.rooms[HITS].p, self.n_lines, HIT), array_of(self.rooms[LINES].p, self.n_lines, LOCAL_LINE)
 
     cdef int align_rows(self, const local_place_t *places, const int64_t *rows, Py_ssize_t k) except -1 nogil:
         """Add the alignments of the k places at `rows`, or of all where that is NULL, to HITS and LINES."""

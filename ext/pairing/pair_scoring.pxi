@@ -28,13 +28,10 @@ cdef extern from *:
     """
     /* Costs that differ by less are equal: what is left is rounding. */
     static const double SAME_COST = 0.01;
-    /* 5 / ln 10: Phred of half a squared deviate. */
-    static const double SQUARE_TO_PHRED = 2.171472409516259;
     /* ln 10 / 10: the natural logarithm of one Phred. */
     static const double PHRED_TO_LOG = 0.23025850929940458;
     """
     const double SAME_COST
-    const double SQUARE_TO_PHRED
     const double PHRED_TO_LOG
 
 cdef struct option_t:
@@ -216,7 +213,7 @@ cdef int list_pairs(PairChooser chooser, int which, const uint64_t *keys_a, cons
             z = (d - chooser.mean[which]) / chooser.sd[which]
             option = <option_t *>enlarged(&chooser.options, (chooser.n_options + 1) * sizeof(option_t)) + chooser.n_options
             option.place[0], option.place[1] = row_a, row_b
-            option.cost = chooser.phred * (own.loss + other.loss) + SQUARE_TO_PHRED * z * z + rarer
+            option.cost = chooser.phred * (own.loss + other.loss) + z * z / (2 * PHRED_TO_LOG) + rarer
             option.weight = chooser.weight[which] * likelihood(a, row_a) * likelihood(b, row_b) * exp(-0.5 * z * z)
             chooser.n_options += 1
     return 0

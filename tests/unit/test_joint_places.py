@@ -12,12 +12,13 @@ import brute_force as bf
 import numpy as np
 import pytest
 from alignments import MASKED, pack, planes_of, reverse_complement
-from local_columns import Lines, Places, lines_at
+from local_columns import Places, lines_at
 from rating import aligner_of, batch_of, rater, search_of
 
 from gassst._core.read_search import Odds
 from gassst.index.miss_model import NO_SEEDS
 from gassst.model.params import MAX_READ_LENGTH, MapParams, Scoring
+from gassst.model.sam_flags import UNMAPPED
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
 from gassst.search.host import EDIT_PHRED, PAIR_BONUS
 
@@ -290,7 +291,9 @@ def check(seed, seen):
     partner = np.arange(n) + (world.mate == 1) - (world.mate == 2)
     by_mate = rated["chance"] > 0
     beside, weights = np.flatnonzero(by_mate | by_mate[partner]), rated["known"]
-    all_places, after = Places.of(aligner.places), Lines.of(*aligner.lines())
+    all_places, (after, _) = Places.of(aligner.places), aligner.rows()
+    after = after[after["flag"] & UNMAPPED == 0]
+    after["mapq"] = 0
     read = all_places.read
     joined, strands = [], defaultdict(lambda: None)
     for r in range(n):
@@ -371,7 +374,7 @@ def check(seed, seen):
                 )
             )
         # A place that lies beside a copy may have no alignment that is worth a line.
-        at_line = [next(iter(np.flatnonzero(after.read == s).tolist()), None) for s in both]
+        at_line = [next(iter(np.flatnonzero(after["read"] == s).tolist()), None) for s in both]
         matching = []
         for chosen, wrong in doubts:
             agrees = True
@@ -380,31 +383,36 @@ def check(seed, seen):
                 if at_line[side] is None:
                     agrees &= place[:2] not in [copy[:2] for copy in world.copies[s]]
                     continue
-                row_of = after.rows[at_line[side]]
-                ends = row_of["first_diagonal"], row_of["last_diagonal"]
-                agrees &= row_of["read_strand"] & 1 == place[0] and min(abs(e - place[1]) for e in ends) <= 25
+                hit = after[at_line[side]]
+                ends = diagonals_of(hit, aligner.cigars, lengths[side])
+                agrees &= hit["strand"] == place[0] and min(abs(e - place[1]) for e in ends) <= 25
                 old = primary.take(np.array([lines[s]])) if alive[side] else None
                 stays = (
                     old is not None
                     and int(old.read_strand[0]) == 2 * s + place[0]
                     and abs(int(old.first_diagonal[0]) - place[1]) <= SAME_PLACE
                 )
-                agrees &= (not stays) or row_of.tolist() == old.rows[0].tolist()
+                agrees &= (not stays) or hit.tolist() == old.hits[0].tolist()
             if agrees and weights[list(both)].tolist() == pytest.approx(wrong, rel=1e-6, abs=1e-12):
                 matching.append(chosen)
         assert matching, (r, doubts, at_line, weights[list(both)], everything)
         for side, s in enumerate(both):
             same = alive[side] and at_line[side] is not None
-            same = same and after.rows[at_line[side]].tolist() == primary.rows[lines[s]].tolist()
+            same = same and after[at_line[side]].tolist() == primary.hits[lines[s]].tolist()
             seen["stays" if same else "moved"] += 1
             moved.add(s)
     assert beside.tolist() == joined
     for r, i in lines.items():
         if r not in moved:
-            now = np.flatnonzero(after.read == r)
-            assert after.rows[now].tolist() == [primary.rows[i].tolist()]
-            after.hits["mapq"][now] = 0
-            assert after.hits[now].tolist() == [primary.hits[i].tolist()]
+            assert after[after["read"] == r].tolist() == [primary.hits[i].tolist()]
+
+
+def diagonals_of(hit, cigars, m):
+    """On which diagonals an alignment begins and ends."""
+    runs = [(int(run) >> 4, "MIDNS"[run & 15]) for run in cigars[hit["cigar_start"] :][: hit["cigar_runs"]]]
+    clips = [n if op == "S" else 0 for n, op in (runs[0], runs[-1])]
+    span = sum(n for n, op in runs if op in "MD")
+    return hit["position"] - clips[0], hit["position"] + span - (m - clips[1])
 
 
 def rivals_odds(world, rivals, lengths, alive, odds):
