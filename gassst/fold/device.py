@@ -14,8 +14,7 @@ from gassst.gpu.platforms import opened
 from gassst.workers.tasks import ProgressBar
 
 CALL = 1 << 16  # sequences between two looks at the progress
-UNIT_GROUPS = 6  # for each of the device's units: they fold one sequence after another
-LOCAL_BYTES = 48 << 10  # of a group that keeps its matrices in local memory, at most
+UNIT_GROUPS = 8  # for each of the device's units, at least as many as it has at work: each takes one sequence after another
 LEAST_ITEMS = 32  # of a group: what NVIDIA's devices do at once
 
 
@@ -28,7 +27,7 @@ class Folding(Processing):
         """Enqueue some sequences, of n bases at most."""
         groups = min(last - first, UNIT_GROUPS * self.device.device.max_compute_units)
         items, size = max(LEAST_ITEMS, 1 << (n - 1).bit_length()), shorts(n)
-        if 2 * size + 64 <= min(LOCAL_BYTES, self.device.device.local_mem_size):
+        if 2 * size + 64 <= self.device.device.local_mem_size:
             memory, size = self.cl.LocalMemory(2 * size), 0
             where = "__local"
         else:
@@ -37,7 +36,8 @@ class Folding(Processing):
         outside = self.buffer("outside", 2 * n * n * groups)
         options = f"-DITEMS={items}", f"-DMATRICES={where}"
         sizes = np.int64(first), np.int64(last), memory, np.int64(size), outside, np.int64(n)
-        self.run("fold", options, (items * groups,), (items,), *tables, *sizes, found)
+        taken = self.filled("taken", 4)
+        self.run("fold", options, (items * groups,), (items,), *tables, *sizes, taken, found)
 
 
 def shorts(n: int) -> int:

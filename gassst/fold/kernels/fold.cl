@@ -89,12 +89,18 @@ LANES_TARGET static int of_sequence(space_item *s, __global const uchar *codes, 
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
 fold(__global const fold_parameters *parameters, __constant fold_few *few, __global const int *hairpin,
      __global const uchar *codes, __global const long *offsets, const long first, const long last, MATRICES short *memory,
-     const long size, __global short *outside, const long longest, __global int *energy)
+     const long size, __global short *outside, const long longest, __global int *taken, __global int *energy)
 {
-    __local int lowest;
+    __local int lowest, number;
     const long group = get_group_id(0);
     const fold_job job = {parameters, hairpin, few};
-    for (long k = first + group; k < last; k += get_num_groups(0)) {
+    for (;;) {
+        if (get_local_id(0) == 0)
+            number = atomic_inc(taken);
+        MEET;
+        const long k = last - 1 - number; /* the longest first */
+        if (k < first)
+            break;
         const int n = (int)(offsets[k + 1] - offsets[k]);
         space_item s = {.job = &job, .n = n, .length = n, .internal = memory + group * size};
         s.one = s.internal + KEPT * n;
