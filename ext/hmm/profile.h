@@ -13,6 +13,11 @@
 
 #include "tables.h"
 
+/* In lanes of 16 bits, in 500ths of a bit: what they begin with, and the least of a step, of one from the start into a match,
+ * and of odds. Every match is reached from the start, which is 700 or more: so none has less than -18300, nothing else less
+ * than a step below it or PROFILE_NOTHING, and what a step makes of that fits into 16 bits. */
+enum { PROFILE_NOTHING = -18000, PROFILE_LOSS = -7000, PROFILE_ENTRY = -14000, PROFILE_ODDS = -5000 };
+
 enum { PROFILE_LETTERS = 32, PROFILE_STEPS = 8, PROFILE_UNITS = 4096, PROFILE_PAST = 31, PROFILE_WRONG = 32 };
 
 /* Of `trace`: what is impossible; where a cell comes from: bits 0 and 1 of a match, 2 of an insertion, 3 of a deletion. */
@@ -58,6 +63,6 @@ extern LANES_HIDDEN const profile_kernels *const profile_tables[];
 /* Bytes for any score. */
 static inline size_t profile_memory(int64_t nodes)
 {
-    return (size_t)(nodes + 1) * 3 * 64 + (PROFILE_WRONG + 1) * (size_t)(nodes + 512) * 5 + 64;
+    return (size_t)(nodes + 1) * 3 * 64 + (PROFILE_WRONG + 1) * (size_t)(2 * nodes + 1024) * 5 + 64;
 }
 #endif

@@ -11,6 +11,9 @@ cdef extern from "profile.h" nogil:
         PROFILE_STEPS
         PROFILE_UNITS
         PROFILE_WRONG
+        PROFILE_LOSS
+        PROFILE_ENTRY
+        PROFILE_ODDS
         PROFILE_PATH
         PROFILE_SUM
         PROFILE_NARROW
@@ -44,6 +47,7 @@ cdef extern from "profile.h" nogil:
 
 PATH, SUM, NARROW, COMPOSITION, FILTER = range(PROFILE_KINDS)
 UNITS, WRONG = PROFILE_UNITS, PROFILE_WRONG
+LEAST_STEPS, LEAST_ODDS = [PROFILE_LOSS] * 3 + [PROFILE_ENTRY] + [PROFILE_LOSS] * 4, PROFILE_ODDS
 
 
 def instruction_sets():

@@ -5,14 +5,12 @@
 
 /* Odds of letters in the order of the filter: node l * stripes + q + 1 in lane l of vector q. As many vectors as a band
  * begins with stand behind the last again. */
-static void ISA_(filter_order)(const profile_job *job, int64_t stripes, float *to)
+static void ISA_(filter_order)(const profile_job *job, int64_t stripes, int64_t size, float *to)
 {
     for (int letter = 0; letter < PROFILE_LETTERS; letter++)
-        for (int64_t q = 0; q < stripes + FILTER_BAND - 1; q++)
-            for (int64_t l = 0, node; l < FILTER_LANES; l++) {
-                node = l * stripes + q % stripes + 1;
+        for (int64_t q = 0; q < size; q++)
+            for (int64_t l = 0, node = q % stripes + 1; l < FILTER_LANES; l++, node += stripes)
                 *to++ = node <= job->nodes ? job->emission[node * PROFILE_LETTERS + letter] : -INFINITY;
-            }
 }
 
 /* The same in units of which 128 are enough. */
@@ -28,8 +26,9 @@ LANES_TARGET static void ISA_(filter_scores)(const float *restrict odds, float e
 /* A letter further on all diagonals of a band. One of them, or none, goes from the last vector on to the first. */
 #define FILTER_STEP(turned)                                                                     \
     do {                                                                                        \
-        const int letter = job->code[*text++];                                                  \
-        const ISA_(I8) *row = scores + letter * size + q++;                                     \
+        const int32_t letter = rows[*text++];                                                   \
+        const ISA_(I8) *row = (const ISA_(I8) *)(vector + letter);                              \
+        vector += FILTER_LANES;                                                                 \
         seen |= letter;                                                                         \
         if (turned < FILTER_BAND)                                                               \
             sums[turned % FILTER_BAND] = ISA_(moved)(sums[turned % FILTER_BAND], none);         \
@@ -44,27 +43,32 @@ LANES_TARGET static void ISA_(filter_scores)(const float *restrict odds, float e
 LANES_TARGET static int ISA_(filter)(const profile_job *job, int64_t first, int64_t count, void *memory, double *logs)
 {
     const int64_t whole = (job->nodes + FILTER_LANES - 1) / FILTER_LANES;
-    const int64_t stripes = whole > FILTER_BAND ? whole : FILTER_BAND, size = stripes + FILTER_BAND - 1;
+    const int64_t stripes = whole > FILTER_BAND ? whole : FILTER_BAND, last = stripes - FILTER_BAND;
     const ISA_(I8) none = (ISA_(I8)){0} + (int8_t)-128;
+    int64_t size = 8;
+    while (size < stripes + FILTER_BAND - 1) /* a power of two, so that all bits of codes are seen in offsets of rows */
+        size *= 2;
     const int64_t letters = PROFILE_LETTERS * size * FILTER_LANES;
     float *made = memory, *odds = made + 16; /* what the scores are for */
-    ISA_(I8) *scores = (ISA_(I8) *)(odds + letters);
-    int seen = 0;
+    int8_t *scores = (int8_t *)(odds + letters);
+    int32_t rows[256], seen = 0;
+    for (int k = 0; k < 256; k++)
+        rows[k] = job->code[k] * (int32_t)(size * FILTER_LANES);
     for (int64_t s = first; s < first + count && !*job->stop; s++) {
         const uint8_t *const begin = job->text + job->begins[s], *const end = begin + job->lengths[s], *text;
         ISA_(I8) signs = none, more = none;
         int passes = 0;
         if (*made == 0)
-            ISA_(filter_order)(job, stripes, odds);
+            ISA_(filter_order)(job, stripes, size, odds);
         if (*made != job->enough[s])
-            ISA_(filter_scores)(odds, *made = job->enough[s], letters, (int8_t *)scores);
+            ISA_(filter_scores)(odds, *made = job->enough[s], letters, scores);
         for (int64_t band = 0; band < stripes; band += FILTER_BAND) {
             ISA_(I8) sums[FILTER_BAND] = {none, none, none, none};
-            int64_t q = band < stripes - FILTER_BAND ? band : stripes - FILTER_BAND;
-            for (text = begin; text < end; q = 0) {
-                if (!q)
+            const int8_t *vector = scores + (band < last ? band : last) * FILTER_LANES;
+            for (text = begin; text < end; vector = scores) {
+                if (vector == scores)
                     FILTER_STEP(0);
-                while (q <= stripes - FILTER_BAND && text < end)
+                while (vector <= scores + last * FILTER_LANES && text < end)
                     FILTER_STEP(FILTER_BAND);
                 if (text < end)
                     FILTER_STEP(3);
@@ -79,7 +83,7 @@ LANES_TARGET static int ISA_(filter)(const profile_job *job, int64_t first, int6
             passes |= ((int8_t *)&signs)[l] >= 0;
         logs[s - first] = passes;
     }
-    return seen;
+    return (int)(seen / (size * FILTER_LANES));
 }
 
 /* How much more probable letters are where the composition of the model may take turns with the usual one, as HMMER asks:

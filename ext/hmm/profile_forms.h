@@ -6,8 +6,8 @@
 #include "numbers.h"
 #undef TIMES
 #undef NOTHING
-#define TIMES(a, b) ADD_I16(a, b)
-#define NOTHING (-32768)
+#define TIMES(a, b) ((a) + (b)) /* of a step: which is 0 at most, and bounded below */
+#define NOTHING PROFILE_NOTHING
 #define NARROW 1
 #include "profile_lanes.h"
 #undef KIND

@@ -5,11 +5,13 @@
 #define UNIT (500 / 0.69314718055994530942)
 #define BASE 12000 /* as in HMMER */
 #define LOOKUP(table, letter) ISA_(lookup)(table, PROFILE_LETTERS, letter)
+#define WITH_ODDS(a, b) ADD_I16(a, b) /* which saturate */
 #define STEP(k, i) ((VEC)((ISA_(I32)){0} + ((const int32_t *)steps)[PROFILE_STEPS * (k) + (i)])) /* a pair is one load */
 #else
 #define UNIT 1
 #define BASE NUMBER(1.0f)
 #define LOOKUP(table, letter) ISA_(lookup_single)(table, letter)
+#define WITH_ODDS(a, b) TIMES(a, b)
 #define STEP(k, i) SET(steps[PROFILE_STEPS * (k) + (i)])
 #endif
 
@@ -66,7 +68,7 @@ LANES_TARGET static int FORM(score)(const profile_job *job, int64_t first, int64
             const VEC into = PLUS(PLUS(TIMES(match_before, STEP(k, 0)), TIMES(insertion_before, STEP(k, 1))),
                                   PLUS(TIMES(deletion_before, STEP(k, 2)), TIMES(b, STEP(k, 3))));
             deleted = PLUS(TIMES(now, STEP(k, 6)), TIMES(deleted, STEP(k, 7)));
-            now = TIMES(into, odds);
+            now = WITH_ODDS(into, odds);
             if (k >= exits)
 #if LARGEST /* a deletion is no gain but at the end */
                 end = PLUS(end, now);
@@ -128,4 +130,5 @@ LANES_TARGET static int FORM(score)(const profile_job *job, int64_t first, int64
 #undef UNIT
 #undef BASE
 #undef LOOKUP
+#undef WITH_ODDS
 #undef STEP

@@ -8,6 +8,8 @@ COMPOSITION: int
 FILTER: int
 UNITS: int
 WRONG: int
+LEAST_STEPS: list[int]
+LEAST_ODDS: int
 
 def instruction_sets() -> list[str]: ...
 

@@ -14,7 +14,7 @@ from gassst.gpu.platforms import opened
 from gassst.workers.tasks import ProgressBar
 
 CALL = 1 << 16  # sequences between two looks at the progress
-UNIT_GROUPS = 8  # for each of the device's units, at least as many as it has at work: each takes one sequence after another
+UNIT_GROUPS = 8  # for each of the device's units: as many as it has at work, or more
 LEAST_ITEMS = 32  # of a group: what NVIDIA's devices do at once
 
 

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from gassst._core.profile import (
     COMPOSITION,
     FILTER,
+    LEAST_ODDS,
+    LEAST_STEPS,
     NARROW,
     PATH,
     SUM,
@@ -438,8 +440,8 @@ class Profile:
             with np.errstate(divide="ignore"):
                 logs = [np.log(table) for table in odds]
             both = [np.maximum(table, LEAST) for table in logs]
-            small = [np.maximum(table * (500 / np.log(2)), -32768) for table in both]
-            small[0] = np.repeat(small[0], 2, axis=1)
+            steps, emission = (table * (500 / np.log(2)) for table in both)
+            small = np.repeat(np.maximum(steps, LEAST_STEPS), 2, axis=1), np.maximum(emission, LEAST_ODDS)
             self._made[mode] = (
                 [table.astype(np.float32) for table in logs],
                 [table.astype(np.float32) for table in odds],
