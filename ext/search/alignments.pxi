@@ -237,11 +237,11 @@ cdef class Traces:
         cdef Py_ssize_t i
         cdef path_t *path = <path_t *>enlarged(&self.rooms[PATHS], k * sizeof(path_t))
         enlarged(&self.rooms[RUNS], runs.shape[0] * sizeof(uint32_t))
-        if runs.shape[0]:
-            memcpy(self.rooms[RUNS].p, &runs[0], runs.shape[0] * sizeof(uint32_t))
-        for i in range(k):
-            path[i] = path_t(diagonal[rows[i]], start[rows[i]], n_runs[rows[i]])
-        return 0
+        with nogil:
+            if runs.shape[0]:
+                memcpy(self.rooms[RUNS].p, &runs[0], runs.shape[0] * sizeof(uint32_t))
+            for i in range(k):
+                path[i] = path_t(diagonal[rows[i]], start[rows[i]], n_runs[rows[i]])
 
     cdef int align(self, place_t *place, Py_ssize_t k, bint centred) except -1 nogil:
         """Align k places: fills PATHS. Where bands are `centred`, they may move."""

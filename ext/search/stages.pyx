@@ -155,13 +155,13 @@ cdef class Stages:
         cdef const states_t *states = &self.states
         cdef Py_ssize_t n = read_strand.shape[0], i
         cdef place_t *places = <place_t *>enlarged(&self.rooms[PLACES], n * sizeof(place_t))
-        for i in range(n):
-            places[i] = place_t(first[i], read_strand[i], end[i], edits[i], reach[i], <uint8_t>self.words_of(read_strand[i]))
         self.n_places = n
-        for i in range(self.reads.n):
-            states.best[i], states.limit[i], states.complete[i] = state[0, i], state[1, i], state[2, i]
-            states.planned[i], states.capped[i], states.looked[i] = state[3, i], <uint8_t>state[4, i], <uint8_t>state[5, i]
-        return 0
+        with nogil:
+            for i in range(n):
+                places[i] = place_t(first[i], read_strand[i], end[i], edits[i], reach[i], self.words_of(read_strand[i]))
+            for i in range(self.reads.n):
+                states.best[i], states.limit[i], states.complete[i] = state[0, i], state[1, i], state[2, i]
+                states.planned[i], states.capped[i], states.looked[i] = state[3, i], state[4, i], state[5, i]
 
     # --- one block ---------------------------------------------------------------------------------------------------
 
