@@ -38,9 +38,9 @@ def _gap_missed(m: int, w: int, r: int, share: float) -> float:
     By inclusion and exclusion over the gaps between errors. These are negatively associated: where k are expected to be
     long enough, none is in a share of at most exp(-k).
     """
-    missed = 1.0
+    missed, all_ways = 1.0, _log_choose(m, r)
     for gaps in range(1, min(r + 1, (m - r) // w) + 1):
-        ways = _log_choose(r + 1, gaps) + _log_choose(m - gaps * w, r) - _log_choose(m, r)
+        ways = _log_choose(r + 1, gaps) + _log_choose(m - gaps * w, r) - all_ways
         expected = math.exp(ways)
         if gaps == 1 and expected > -math.log(share):
             return 0.0

@@ -242,8 +242,9 @@ class SearchPlan:
         return mine[name][1]
 
     def _store(self, m: int, plan: LengthPlan) -> None:
-        missed = np.minimum.accumulate(stage_misses(m, plan.stages), axis=0)
-        settled = settled_errors(stage_misses(m, plan.stages, plan.errors + 1), self.preset.missed)
+        missed = stage_misses(m, plan.stages, max(plan.errors + 1, MISS_ERRORS))
+        settled = settled_errors(missed[:, : plan.errors + 1], self.preset.missed)
+        missed = np.minimum.accumulate(missed[:, :MISS_ERRORS], axis=0)
         self.missed_after[m] = 1
         if plan.stages:
             self.missed_after[m, 1:] = missed[np.minimum(range(self.MAX_STAGES), len(missed) - 1)]
@@ -374,9 +375,7 @@ class SearchPlan:
         likely = LIKELY.shares(np.array([m]), errors + 1)[0]
         likely /= likely.sum()
         fewest_missed = stage_misses(m, (stages[-1],), errors + 1)[0]
-        by_strata = np.array(
-            [stage.number - self.preset.strata if stage.disjoint else -1 for stage in stages]
-        )
+        by_strata = np.array([s.number - self.preset.strata if s.disjoint else -1 for s in stages])
         # Lookups of a seed on both strands, and the places they lead to, at the same price.
         price = {w: 1 + COPIES / w + 2 * float(self.by_chance(w)) for w in {stage.length for stage in stages}}
         cost = np.array([stage.looked_up * price[stage.length] for stage in stages])
@@ -384,8 +383,9 @@ class SearchPlan:
         open_after, is_last = np.empty(len(stages)), np.zeros(len(stages), bool)
         while stop < len(stages):
             # Of disjoint seeds several stages cost as much as one.
-            more = self.MAX_STAGES if stages[order[stop]].disjoint else 1
-            start, stop = stop, min(stop + more, len(stages))
+            start, stop = stop, stop + 1
+            while stages[order[start]].disjoint and stop < len(stages) and stages[order[stop]].disjoint:
+                stop += 1
             some = order[start:stop]
             missed = stage_misses(m, tuple(stages[i] for i in some.tolist()), errors + 1)
             settled = np.maximum(settled_errors(missed, self.preset.missed), by_strata[some])
