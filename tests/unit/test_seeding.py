@@ -8,6 +8,7 @@ from math import comb
 import numpy as np
 import pytest
 
+import gassst
 from gassst._core.read_search import chance_hits
 from gassst.frozen import replace
 from gassst.index.miss_model import (
@@ -17,6 +18,7 @@ from gassst.index.miss_model import (
     stage_miss,
 )
 from gassst.model.params import MapParams
+from gassst.model.reference import Reference
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate
 from gassst.search.host import given_up
 from gassst.search.plan import MISS_SHARE, SearchPlan, cheapest_path, default_errors
@@ -303,3 +305,18 @@ def test_levels_limit_occurrences_and_step_over_overlapping_seeds():
     assert plan.occurrence_cap(plan.affordable) == int(usual * (1 + by_chance))
     *_, last = plan.plan(100).stages
     assert not last.disjoint and last.every > 1
+
+
+def test_a_read_all_of_whose_seeds_occur_too_often_has_a_place():
+    """Of 3,000 copies some are looked at: the read is mapped to one, with MAPQ 0."""
+    rng = np.random.default_rng(5)
+    letters = np.frombuffer(b"ACGT", np.uint8)
+    unit = rng.choice(letters, 150)
+    genome = np.concatenate([[*rng.choice(letters, 50), *unit] for _ in range(3000)]).astype(np.uint8)
+    mapper = gassst.Mapper(
+        gassst.Index.build(Reference.from_sequences([("c", genome.tobytes())])), device="none"
+    )
+    read = unit[20:120].tobytes().decode()
+    (found,) = mapper.map([("r", read, "I" * 100)])
+    assert (found.cigarstring, found.mapping_quality) == ("100M", 0)
+    assert genome[found.reference_start :][:100].tobytes().decode() in (found.query_sequence, read)
