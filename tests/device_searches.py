@@ -63,5 +63,5 @@ def assert_same(search: DeviceSearch, context: BatchContext) -> None:
 def placed(context: BatchContext, counts: Stats, found=None) -> dict:
     """What is known of the places of a batch: those that a device has `found`, or of a search on the host."""
     search, _ = HostBackend(context, None, counts).placed(None, found)
-    names = "places start rows summary rated proper best limit complete planned looked capped"
+    names = "places start rows summary rated best limit complete planned looked capped"
     return dict(zip(names.split(), (*search.found, *search.chosen, *search.states), strict=True))

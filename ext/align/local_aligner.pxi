@@ -16,19 +16,6 @@ cdef struct part_t:
     Py_ssize_t newest, places, places_end
 
 
-cdef struct told_t:
-    # What the search of whole reads says of each, and of mates that were placed together.
-    const read_summary_t *summary
-    const rating_t *rated
-    const uint8_t *proper
-    const uint8_t *decided
-    const uint8_t *mate
-    const uint32_t *joined
-    const double *wrong
-    Py_ssize_t n_joined
-    double window
-
-
 cdef class LocalAligner(LocalParts):
     """The local alignments of one batch of n reads after the other, in memory that is used again.
 
@@ -52,84 +39,61 @@ cdef class LocalAligner(LocalParts):
     def __cinit__(self, params, scoring, widths, leaving, breaking, much_clipped, int32_t mate_bonus):
         self.mate_bonus, self.most, self.scoring = mate_bonus, params.most_hits, params.scoring
 
-    cdef int prepare_pairs(self, pairs, Odds odds, const uint8_t[::1] band_words, int shift, int worth, double edit_phred,
+    cdef int prepare_pairs(self, pairs, PairChooser chooser, const uint8_t[::1] band_words, int shift, int worth,
                            Py_ssize_t most, int run) except -1:
-        """Say how mates lie (search.context.PairContext) and what that is worth; `band_words` and `shift` are of the plan.
+        """Say how mates lie (search.context.PairContext); `band_words` and `shift` are of the plan.
 
-        `worth`, `edit_phred`: score that a concordant mate adds, and what a mismatch costs. `most`, `run`: buckets of the
-        widest window, and how many bases in a row are equal in a band.
+        `worth`: score that a concordant mate adds. `most`, `run`: buckets of the widest window, and how many bases in a
+        row are equal in a band.
         """
-        self.joint = Joint(self.scoring, pairs, odds, band_words, shift, worth, edit_phred, most, run)
+        self.joint = Joint(self.scoring, pairs, chooser, band_words, shift, worth, most, run)
         return 0
 
     cdef void open_pairs(self, const uint8_t *mate, const uint8_t *conversions) noexcept nogil:
         """Begin with the pairs of the open batch."""
         open_joint(<Joint>self.joint, self, mate, conversions)
 
-    cdef Py_ssize_t join(self, const uint8_t *decided, uint32_t *joined, double *wrong) except -1 nogil:
-        """Place mates together, but those that are `decided`: known places are found beside mates, and primary lines move.
+    cdef int join(self, const read_summary_t *summary, int strata, double *wrong) except -1 nogil:
+        """Place mates together: places are found beside mates, and primary lines move.
 
-        `joined`: reads whose mate is beside them; returns how many. `wrong`: what other pairs of places weigh, by read.
+        `wrong`: by read, what other pairs of places weigh; below 0 where a mate is not beside it. No place is looked for
+        beside clear ones: the search of whole reads knows none with up to `strata` more errors, or they have no error, and
+        none scores more. Lines that score less than -T even beside a concordant one are dropped first.
         """
-        return join_mates(self, <Joint>self.joint, decided, joined, wrong)
+        drop_low(self, (<Joint>self.joint).mate, NULL)
+        return join_mates(self, <Joint>self.joint, clear_reads(self, summary, strata), wrong)
 
     @property
     def ratings(self):
         """RATING[n + p]: of each read, and of each further part."""
         return array_of(self.rooms[RATED].p, self.n + self.n_parts - self.n_split, RATING)
 
-    cdef int decide(self, const read_summary_t *summary, const uint8_t *proper, const uint8_t *mate, int strata,
-                    uint8_t *decided) except -1 nogil:
-        """Mark mates of the pairs that stay where the search of whole reads has placed them.
-
-        Their places are the best ones by score, too. No other one is known with up to `strata` more errors, or the mate
-        has told which of several places without an error it is. Of all mates, lines that score less than -T even beside a
-        concordant one are dropped.
-        """
-        cdef const row_t *row = <const row_t *>self.rooms[PRIMARY].p
-        cdef const uint8_t *far = <const uint8_t *>self.rooms[FAR].p
-        cdef const read_summary_t *one
-        cdef uint8_t *stays = <uint8_t *>enlarged(&self.rooms[TAKEN], self.n)
-        cdef Py_ssize_t r
-        for r in range(self.n):
-            one = &summary[r]
-            stays[r] = (row[r].hit.cigar_runs and row[r].line.given and not far[r]
-                        and (one.best == 0
-                             or one.n_best < 2 and (one.second == NO_SCORE or one.second > one.best + strata))
-                        and row[r].hit.score >= self.least_reported(<uint32_t>r, self.mate_bonus if mate[r] else 0))
-        for r in range(self.n):
-            decided[r] = proper[r] and stays[r] and stays[partner_of(mate, <uint32_t>r)]
-        return drop_low(self, mate, NULL)
-
-    cdef int rate(self, Rater rater, const told_t *told, const coverage_t *seen, bint split) except -1 nogil:
-        """As `ReadSearch.report`, of what was `told` by the search, and `seen` by it."""
+    cdef int rate(self, Rater rater, const double *wrong, const uint8_t *mate, double window, const coverage_t *seen,
+                  bint split) except -1 nogil:
+        """As `ReadSearch.report`, of what was `seen` of each read. `wrong`: what other pairs of places weigh, as `join` says,
+        or other places of the given ones (no `mate`). `window`: diagonals on which a mate may lie."""
         cdef reads_t reads = reads_t(self.ground.reads, self.ground.plane_start, self.ground.lengths, NULL, NULL, self.n)
         cdef rating_t *rating
-        cdef rated_t *mates
+        cdef rated_t *places
         cdef rated_t place
         cdef row_t **row
         cdef const row_t *primary = NULL
         cdef uint8_t *vouched = <uint8_t *>enlarged(&self.rooms[TAKEN], self.n)
-        cdef const uint32_t *joined = told.joined
-        cdef Py_ssize_t i, j = 0
+        cdef Py_ssize_t i
         cdef uint32_t r
-        cdef bint is_joined
         self.n_reported = self.n_further = 0
-        memset(vouched, False, self.n)
-        if told.decided != NULL:
-            memcpy(vouched, told.decided, self.n)
-        for i in range(told.n_joined):
-            vouched[joined[i]] = True
-        drop_low(self, vouched, told.mate)
+        for r in range(self.n):
+            vouched[r] = mate != NULL and wrong[r] >= 0
+        drop_low(self, vouched, mate)
         if split:
             self.add_parts()
         row = self.number_parts()
         self.compare(NULL)
         rating = <rating_t *>enlarged(&self.rooms[RATED], (self.n + self.n_parts - self.n_split) * sizeof(rating_t))
-        memcpy(rating, told.rated, self.n * sizeof(rating_t))
-        mates = <rated_t *>enlarged(&self.rooms[MATES], told.n_joined * sizeof(rated_t))
-        for i in range(told.n_joined):
-            mates[i].how = 0
+        memset(rating, 0, self.n * sizeof(rating_t))
+        places = <rated_t *>enlarged(&self.rooms[MATES], self.n * sizeof(rated_t))
+        for r in range(self.n):
+            places[r].how = 0
         for i in range(self.n_reported):
             r = row[i].hit.read
             if row[i].hit.part:
@@ -137,30 +101,17 @@ cdef class LocalAligner(LocalParts):
                 rater.alone(&place, &rating[self.summary_of(&row[i].hit)])
                 continue
             primary = row[i]
-            while j < told.n_joined and joined[j] < r:
-                j += 1
-            is_joined = j < told.n_joined and joined[j] == r
-            # What the search of whole reads says holds for alignments of whole reads, and for what pairs decide.
-            if is_joined or not vouched[r] and (row[i].hit.cigar_runs > 1 or not row[i].line.given
-                                                or seen.over[r].reseeded):
-                rater.line(&row[i].hit, &row[i].line, &row[i].rival, &row[i].line, &reads, seen, &place)
-                if is_joined:
-                    mates[j] = place
-                else:
-                    rater.alone(&place, &rating[r])
-        for i in range(told.n_joined):
-            if mates[i].how == 0:  # it has no line
-                rater.whole(&told.summary[joined[i]], &reads, &seen.states, joined[i], &mates[i])
-                mates[i].chance = 0
-        for i in range(told.n_joined):
-            r = joined[i]
-            # Mates of concordant pairs of whole reads have been weighed in more places: the lower quality holds.
-            rater.mate(&mates[i], &mates[i ^ 1], told.wrong[r], told.window,
-                       rating[r].mapq if told.proper[r] and not seen.over[r].reseeded
-                       and not seen.over[partner_of(told.mate, r)].reseeded else UINT8_MAX, &rating[r])
+            rater.line(&row[i].hit, &row[i].line, &row[i].rival, &row[i].line, &reads, seen, &places[r])
+            if mate == NULL and wrong != NULL and row[i].line.given:
+                places[r].known = wrong[r]
         for i in range(self.n_reported):
+            r = row[i].hit.read
             if row[i].hit.part == 0:
-                cap_beside(self, rater, &reads, row[i], &rating[row[i].hit.read])
+                if vouched[r] and places[partner_of(mate, r)].how:
+                    rater.mate(&places[r], &places[partner_of(mate, r)], wrong[r], window, &rating[r])
+                else:
+                    rater.alone(&places[r], &rating[r])
+                cap_beside(self, rater, &reads, row[i], &rating[r])
             row[i].hit.mapq = rating[self.summary_of(&row[i].hit)].mapq
         return 0
 
@@ -261,15 +212,30 @@ cdef class LocalAligner(LocalParts):
         return hits_array[:at], table_array
 
 
-cdef Py_ssize_t join_mates(LocalAligner self, Joint joint, const uint8_t *decided, uint32_t *joined,
-                           double *wrong) except -1 nogil:
+cdef uint8_t *clear_reads(LocalAligner self, const read_summary_t *summary, int strata) except NULL nogil:
+    """Mark reads that `join` calls clear."""
+    cdef const row_t *row = <const row_t *>self.rooms[PRIMARY].p
+    cdef const uint8_t *far = <const uint8_t *>self.rooms[FAR].p
+    cdef uint8_t *clear = <uint8_t *>enlarged(&self.rooms[TAKEN], self.n)
+    cdef const read_summary_t *one
+    cdef Py_ssize_t r
+    for r in range(self.n):
+        one = &summary[r]
+        clear[r] = (row[r].hit.cigar_runs and row[r].line.given and not far[r]
+                    and (one.best == 0
+                         or one.n_best < 2 and (one.second == NO_SCORE or one.second > one.best + strata)))
+    return clear
+
+
+cdef int join_mates(LocalAligner self, Joint joint, const uint8_t *clear, double *wrong) except -1 nogil:
     cdef row_t *row = <row_t *>self.rooms[PRIMARY].p
     cdef Py_ssize_t i
     cdef const coordinate_t *start
     cdef const int64_t *width
     joint.row, joint.places, joint.n_places = row, <const local_place_t *>self.rooms[KNOWN].p, self.n_known
-    joint.decided, joint.joined, joint.wrong = decided, joined, wrong
-    memset(wrong, 0, self.n * sizeof(double))
+    joint.clear, joint.wrong = clear, wrong
+    for i in range(self.n):
+        wrong[i] = -1
     if joint.list_bands():
         start, width = <const coordinate_t *>joint.bands.start.p, <const int64_t *>joint.bands.width.p
         self.score_bands(<const uint32_t *>joint.bands.read_strand.p, start, width, joint.bands.n)
@@ -283,8 +249,10 @@ cdef Py_ssize_t join_mates(LocalAligner self, Joint joint, const uint8_t *decide
         for i in range(joint.n_moves):
             row[(<const local_place_t *>joint.rooms[MOVES].p)[i].read_strand >> 1].hit.cigar_runs = 0
         keep_lines(self)
-        joint.leave_apart()
-    return joint.n_joined
+        for i in range(self.n):  # pairs that have no two lines are not joined
+            if row[i].hit.cigar_runs == 0:
+                wrong[i] = wrong[partner_of(joint.mate, <uint32_t>i)] = -1
+    return joint.judge()
 
 
 cdef int drop_low(LocalAligner self, const uint8_t *vouched, const uint8_t *mate) except -1 nogil:

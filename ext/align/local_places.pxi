@@ -108,7 +108,7 @@ cdef stretch_of_read_t aligned_for_certain(const local_place_t *place, int64_t m
     return stretch_of_read_t(m - end, m - begin) if place.read_strand & 1 else stretch_of_read_t(begin, end)
 
 
-cdef inline bint is_rival(const local_place_t *place, int64_t m, int32_t match, const local_line_t *line) noexcept nogil:
+cdef bint is_rival(const local_place_t *place, int64_t m, int32_t match, const local_line_t *line) noexcept nogil:
     """Whether a place, of a read of m bases, is another place for the same bases as the line."""
     if place.read_strand == line.read_strand and (same_place(place.diagonal, line.first_diagonal)
                                                   or same_place(place.diagonal, line.last_diagonal)):

@@ -411,7 +411,7 @@ cdef uint8_t *put_cs_tag(uint8_t *to, const cursor_t *c, const hit_t *hit, bint 
 cdef uint8_t *put_terms(uint8_t *to, const rating_t *rating, bint text) noexcept nogil:
     """What a mapping quality was made of: weights in millionths, and the cap with its letter."""
     cdef double[3] weights = [rating.known, rating.unseen, rating.chance]
-    cdef const char *letters = "-wr"  # of NOBODY, AS_WHOLE, TANDEM
+    cdef const char *letters = "-r"  # of NOBODY, TANDEM
     cdef int i
     to = open_string(to, TAG_mt, text)
     for i in range(3):

@@ -194,7 +194,6 @@ cdef class Joint:
 
     cdef BandsInWindows bands
     cdef PairChooser chooser
-    cdef Odds odds
     cdef costs_t costs
     cdef contigs_t contigs
     cdef int64_t least, worth
@@ -203,38 +202,43 @@ cdef class Joint:
     cdef const uint32_t *lengths
     cdef const uint8_t *mate
     cdef const uint8_t *flip
-    cdef const uint8_t *decided
+    cdef const uint8_t *clear   # reads whose place has no rival that a mate could tell it from
     cdef const uint64_t *digest
     cdef Py_ssize_t n
     cdef const local_place_t *places
     cdef const row_t *row       # the primary line of each read
-    cdef Py_ssize_t n_places, n_moves, n_joined
+    cdef Py_ssize_t n_places, n_moves
     cdef room_t[N_ROOMS] rooms
-    cdef uint32_t *joined
-    cdef double *wrong
+    cdef double *wrong          # by read: what other pairs of places weigh; below 0: it has none beside its mate
 
-    def __cinit__(self, scoring, pairs, Odds odds, const uint8_t[::1] band_words, int shift, int worth, double edit_phred,
+    def __cinit__(self, scoring, pairs, PairChooser chooser, const uint8_t[::1] band_words, int shift, int worth,
                   Py_ssize_t most, int run):
         self.costs, self.worth = costs_of(scoring), worth
         self.least, self.short_fit = scoring.least_score - worth, scoring.min_score is None
-        cdef double point = edit_phred / (self.costs.match + self.costs.mismatch)
-        self.bands, self.chooser = BandsInWindows(band_words, shift, most, run), PairChooser(
-            pairs, worth * point, point)
-        self.odds, self.rescuable = odds, pairs.rescuable
-
+        self.bands, self.chooser = BandsInWindows(band_words, shift, most, run), chooser
+        self.rescuable = pairs.rescuable
 
     def __dealloc__(self):
         for i in range(N_ROOMS):
             free(self.rooms[i].p)
 
     cdef int list_bands(self) except -1 nogil:
-        """Look for mates beside the places that their partners may have; returns in how many bands, read by read."""
+        """Choose clear pairs of places, and look for other mates beside the places that their partners may have.
+
+        Returns in how many bands, read by read. A clear pair has the best place of each mate.
+        """
         cdef pair_t pair
+        cdef choice_t choice
         cdef Py_ssize_t i
         cdef int side
         begin(&pair)
-        while next_pair(self, &pair):
+        while next_pair(self, &pair, False):
             list_known(self, &pair)
+            if self.clear[pair.read] and self.clear[pair.read + 1]:
+                weigh(self, &pair, &choice)
+                if choice.concordant and choice.are_best:
+                    take(self, &pair, &choice)
+                    continue
             for side in range(2):
                 if pair.line[1 - side] != NULL and self.rescuable[self.lengths[pair.read + side]]:
                     for i in range(pair.n[1 - side]):
@@ -259,45 +263,36 @@ cdef class Joint:
         return done > 0
 
     cdef int choose(self) except -1 nogil:
-        """Choose the places of both mates; returns how many mates are to be aligned elsewhere, in `moves`.
+        """Choose the places of the mates of other pairs; returns how many mates are to be aligned elsewhere, in `moves`."""
+        cdef pair_t pair
+        cdef choice_t choice
+        begin(&pair)
+        while next_pair(self, &pair, False):
+            list_known(self, &pair)
+            if pair.n[0] and pair.n[1]:
+                weigh(self, &pair, &choice)
+                if choice.concordant:
+                    take(self, &pair, &choice)
+        return <int>self.n_moves
 
-        A place of other bases of the read is no rival of the chosen one, and is not weighed against it.
+    cdef int judge(self) except -1 nogil:
+        """Weigh all pairs of places against those in which mates are together; returns 0.
+
+        A place of other bases of a read is no rival of its line.
         """
         cdef pair_t pair
         cdef choice_t choice
-        cdef const local_place_t *place
         cdef int side
         begin(&pair)
-        while next_pair(self, &pair):
+        while next_pair(self, &pair, True):
             list_known(self, &pair)
-            if pair.n[0] == 0 or pair.n[1] == 0:
-                continue
-            weigh(self, &pair, &choice)
-            if not choice.concordant:
-                continue
             for side in range(2):
-                place = &pair.known[side][choice.place[side]]
-                self.joined[self.n_joined] = place.read_strand >> 1
-                self.n_joined += 1
-                if not is_of(place, pair.line[side]):
-                    (<local_place_t *>enlarged(&self.rooms[MOVES], (self.n_moves + 1) * sizeof(local_place_t)))[self.n_moves] = place[0]
-                    self.n_moves += 1
-            if leave_rivals(self, &pair, &choice):
+                leave_rivals(self, &pair, side)
+            if pair.n[0] and pair.n[1] and pair.n[0] + pair.n[1] > 2:
                 weigh(self, &pair, &choice)
-            for side in range(2):
-                self.wrong[pair.read + side] = choice.wrong[side]
-        return <int>self.n_moves
-
-    cdef void leave_apart(self) noexcept nogil:
-        """Pairs that have no two lines are not joined."""
-        cdef Py_ssize_t total = self.n_joined, i
-        cdef uint32_t read
-        self.n_joined = 0
-        for i in range(0, total, 2):
-            read = self.joined[i]
-            if self.row[read].hit.cigar_runs and self.row[read + 1].hit.cigar_runs:
-                self.joined[self.n_joined], self.joined[self.n_joined + 1] = read, read + 1
-                self.n_joined += 2
+                for side in range(2):
+                    self.wrong[pair.read + side] = choice.wrong[side]
+        return 0
 
 
 cdef void open_joint(Joint all, LocalParts of, const uint8_t *mate, const uint8_t *conversions) noexcept nogil:
@@ -305,7 +300,7 @@ cdef void open_joint(Joint all, LocalParts of, const uint8_t *mate, const uint8_
     all.bands.open(&of.ground, conversions)
     all.contigs, all.lengths, all.n = of.ground.contigs, of.ground.lengths, of.n
     all.flip, all.digest, all.mate = of.flip, of.digest, mate
-    all.n_moves = all.n_joined = 0
+    all.n_moves = 0
 
 
 cdef inline int64_t least_of(Joint all, uint32_t read) noexcept nogil:
@@ -317,8 +312,8 @@ cdef void begin(pair_t *pair) noexcept nogil:
     pair.read, pair.first[2] = -1, 0
 
 
-cdef bint next_pair(Joint all, pair_t *pair) noexcept nogil:
-    """Go on to the next pair that is not decided, of which one mate has a line."""
+cdef bint next_pair(Joint all, pair_t *pair, bint are_together) noexcept nogil:
+    """Go on to the next pair of which one mate has a line, and that is placed together or not yet."""
     cdef Py_ssize_t n = all.n, at
     cdef const row_t *own
     cdef int side
@@ -326,7 +321,7 @@ cdef bint next_pair(Joint all, pair_t *pair) noexcept nogil:
         pair.read += 1
         if pair.read + 1 >= n:
             return False
-        if all.mate[pair.read] != 1 or all.decided[pair.read]:
+        if all.mate[pair.read] != 1 or (all.wrong[pair.read] >= 0) != are_together:
             continue
         for side in range(2):
             at = pair.first[2]
@@ -430,8 +425,21 @@ cdef int weigh(Joint all, const pair_t *pair, choice_t *choice) except -1 nogil:
             aligned = line.end - line.begin
             errors = aligned * all.costs.match - all.row[pair.read + side].hit.score
         errors = min((max(errors, 0) + each - 1) // each, aligned)
-        all.chooser.mates[side].odds = pow(all.odds.of_one(errors, aligned), 1 / <double>each)
+        all.chooser.note_errors(side, errors, aligned)
     return all.chooser.choose(all.digest[pair.read] + all.digest[pair.read + 1], choice)
+
+
+cdef int take(Joint all, const pair_t *pair, const choice_t *choice) except -1 nogil:
+    """Place mates together."""
+    cdef const local_place_t *place
+    cdef int side
+    for side in range(2):
+        place = &pair.known[side][choice.place[side]]
+        if not is_of(place, pair.line[side]):
+            (<local_place_t *>enlarged(&all.rooms[MOVES], (all.n_moves + 1) * sizeof(local_place_t)))[all.n_moves] = place[0]
+            all.n_moves += 1
+        all.wrong[pair.read + side] = 0
+    return 0
 
 
 cdef inline bint is_of(const local_place_t *place, const local_line_t *line) noexcept nogil:
@@ -440,28 +448,15 @@ cdef inline bint is_of(const local_place_t *place, const local_line_t *line) noe
         same_place(line.first_diagonal, place.diagonal) or same_place(line.last_diagonal, place.diagonal))
 
 
-cdef bint leave_rivals(Joint all, pair_t *pair, const choice_t *choice) noexcept nogil:
-    """Take the places away that are no rivals of the chosen ones; returns whether there are any.
-
-    A rival has half of the bases in common that the shorter one aligns for certain, as their scores say.
-    """
-    cdef local_place_t chosen
-    cdef local_place_t *known
-    cdef stretch_of_read_t own, its
-    cdef Py_ssize_t i, kept
-    cdef int64_t m
-    cdef int side
-    cdef bint changed = False
-    for side in range(2):
-        known, kept, m = pair.known[side], 0, all.lengths[pair.read + side]
-        chosen = known[choice.place[side]]
-        own = aligned_for_certain(&chosen, m, all.costs.match)
-        for i in range(pair.n[side]):
-            its = aligned_for_certain(&known[i], m, all.costs.match)
-            if i == choice.place[side] or overlap(own, its.begin, its.end) and not (
-                    chosen.read_strand == known[i].read_strand and same_place(chosen.diagonal, known[i].diagonal)):
-                known[kept] = known[i]
-                kept += 1
-        changed |= kept < pair.n[side]
-        pair.n[side] = kept
-    return changed
+cdef void leave_rivals(Joint all, pair_t *pair, int side) noexcept nogil:
+    """Take the places of a mate away that are no rivals of its line."""
+    cdef local_place_t *known = pair.known[side]
+    cdef Py_ssize_t i, kept = 0, own = -1
+    for i in range(pair.n[side]):
+        if is_of(&known[i], pair.line[side]) and (own < 0 or known[i].total > known[own].total):
+            own = i
+    for i in range(pair.n[side]):
+        if i == own or is_rival(&known[i], all.lengths[pair.read + side], all.costs.match, pair.line[side]):
+            known[kept] = known[i]
+            kept += 1
+    pair.n[side] = kept

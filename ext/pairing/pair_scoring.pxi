@@ -5,7 +5,7 @@ cdef struct spot_t:
     coordinate_t end        # behind the last aligned base
     uint32_t read_strand
     int32_t contig
-    int loss                # errors, or points of score
+    int loss                # points of score
 
 
 cdef struct mate_t:
@@ -22,6 +22,7 @@ cdef struct choice_t:
     Py_ssize_t[2] place     # of both mates
     double[2] wrong         # what all pairs of places without it weigh, relative to those with it
     bint concordant
+    bint are_best           # each is the best one of its mate
 
 
 cdef extern from *:
@@ -71,8 +72,11 @@ cdef class PairChooser:
     ----------
     pairs : search.context.PairContext
         Read: `insert`, `borders`.
-    unpaired_phred, phred : float
-        What mates that are not concordant cost, and an error of either, or a point of score.
+    odds : Odds
+    points : int
+        What an error costs, in points of score.
+    phred, worth : float
+        Phred of a point, and what concordant mates are worth, in points.
     """
 
     cdef const int64_t[::1] borders
@@ -82,13 +86,16 @@ cdef class PairChooser:
     cdef double[3] mean, sd
     cdef double[3] weight   # of a pair whose template length is the mean, relative to a library of the first one alone
     cdef double unpaired_phred, phred
+    cdef Odds odds
+    cdef int points         # of score, an error
     cdef mate_t[2] mates
     cdef room_t keys, options
     cdef Py_ssize_t n_options
 
-    def __cinit__(self, pairs, double unpaired_phred, double phred):
+    def __cinit__(self, pairs, Odds odds, int points, double phred, double worth):
         self.borders, self.lowest, self.highest = pairs.borders, 0, -1
-        self.windows, self.unpaired_phred, self.phred = windows_of(pairs.insert), unpaired_phred, phred
+        self.windows, self.unpaired_phred, self.phred = windows_of(pairs.insert), worth * phred, phred
+        self.odds, self.points = odds, points
         for i, (library, share) in enumerate(pairs.insert.shares):
             self.mean[i], self.sd[i] = library.mean, library.sd
             self.weight[i] = share * self.sd[0] / library.sd
@@ -118,6 +125,10 @@ cdef class PairChooser:
         mate.best = min(mate.best, loss) if mate.n else loss
         mate.n += 1
         return 0
+
+    cdef void note_errors(self, int side, int64_t errors, int64_t length) noexcept nogil:
+        """Say how many errors the best place of a mate has, in so many aligned bases."""
+        self.mates[side].odds = pow(self.odds.of_one(errors, length), 1. / self.points)
 
     cdef int choose(self, uint64_t digest, choice_t *choice) except -1 nogil:
         """Choose the places of two mates, each of which has some. They are concordant also where each is taken for
@@ -154,9 +165,11 @@ cdef class PairChooser:
                           + mix((<const spot_t *>b.spots.p)[options[i].place[1]].end))
                 if chosen < 0 or lot < drawn:
                     chosen, drawn = i, lot
-        choice.concordant = False
+        choice.concordant, choice.are_best = False, True
         for side in range(2):
             choice.place[side] = options[chosen].place[side] if chosen >= 0 else 0
+            choice.are_best &= ((<const spot_t *>self.mates[side].spots.p)[choice.place[side]].loss
+                                == self.mates[side].best)
         with_own[0] = unpaired * likelihood(a, choice.place[0]) * sum_b
         with_own[1] = unpaired * likelihood(b, choice.place[1]) * sum_a
         total += unpaired * sum_a * sum_b

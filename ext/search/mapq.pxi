@@ -83,7 +83,6 @@ cdef uint64_t LOOKED_UP = <uint64_t>1 << 62, DENSE = <uint64_t>1 << 63  # of `ra
 
 cdef enum:  # whose cap holds; `put_terms` has the letters
     NOBODY
-    AS_WHOLE    # the pair of whole reads
     TANDEM      # copies of a tandem repeat
 
 
@@ -481,21 +480,20 @@ cdef class Rater:
         rate(rating)
         return 0
 
-    cdef int mate(self, const rated_t *place, const rated_t *other, double wrong, double window, uint8_t most,
+    cdef int mate(self, const rated_t *place, const rated_t *other, double wrong, double window,
                   rating_t *rating) except -1 nogil:
-        """Rate a mate that was placed beside the other one, on `window` diagonals, with a quality of `most` as a whole.
+        """Rate a mate that was placed beside the other one, on `window` diagonals.
 
         The other known pairs of places weigh `wrong`. Beside these, both mates may lie in copies that no seed led to, or
         this one may fit near the other by chance: often only its mate places a short read, or one of low complexity.
         """
         rating.known, rating.unseen, rating.chance = wrong, self.unseen_pair(place, other, wrong), place.chance * window / 2
         rate(rating)
-        cap(rating, most, AS_WHOLE)
         return 0
 
     # --- for Python --------------------------------------------------------------------------------------------------
 
-    def wholes(self, context, const read_summary_t[::1] summary, seen, wrong=None, pairs=None, decided=None):
+    def wholes(self, context, const read_summary_t[::1] summary, seen, wrong=None, pairs=None):
         """Rate the primary alignments of whole reads.
 
         Parameters
@@ -505,11 +503,9 @@ cdef class Rater:
         summary : READ_SUMMARY[n]
         seen : search.arrays.Seen
         wrong : float64[n], optional
-            What the other known places weigh, of pairs the other pairs of places. None: as their errors say.
+            What the other known places weigh, of mates other pairs of places. None, and below 0: as their errors say.
         pairs : search.context.PairContext, optional
             Read: `mate`, `window_bases`.
-        decided : uint8[n], optional
-            Reads whose place their pair decided; the others stand alone.
 
         Returns
         -------
@@ -518,7 +514,6 @@ cdef class Rater:
         """
         cdef Py_ssize_t n = summary.shape[0]
         cdef const double[::1] others = wrong
-        cdef const uint8_t[::1] by_pair = decided
         cdef const uint8_t[::1] mates = None if pairs is None else pairs.mate
         cdef double window = 0 if pairs is None else pairs.window_bases
         cdef reads_t reads
@@ -530,26 +525,28 @@ cdef class Rater:
         reads, states = reads_of(context.packed), states_of(seen)
         with nogil:
             self.rate_wholes(&summary[0], &reads, &states, NULL if others is None else &others[0],
-                             NULL if mates is None else &mates[0], NULL if by_pair is None else &by_pair[0], window,
-                             &rated[0])
+                             NULL if mates is None else &mates[0], NULL, window, &rated[0])
         return rated_array
 
     cdef int rate_wholes(self, const read_summary_t *summary, const reads_t *reads, const states_t *states,
-                         const double *wrong, const uint8_t *mate, const uint8_t *decided, double window,
+                         const double *wrong, const uint8_t *mate, const uint8_t *some, double window,
                          rating_t *rated) except -1 nogil:
-        """As `wholes`; what there is not is NULL."""
+        """As `wholes`; what there is not is NULL. Of all reads, or of `some`."""
         cdef Py_ssize_t r
         cdef rated_t *places = <rated_t *>enlarged(&self.places, reads.n * sizeof(rated_t))
         memset(rated, 0, reads.n * sizeof(rating_t))
         for r in range(reads.n):
-            self.whole(&summary[r], reads, states, <uint32_t>r, &places[r])
+            if some == NULL or some[r]:
+                self.whole(&summary[r], reads, states, <uint32_t>r, &places[r])
         for r in range(reads.n):
-            if decided != NULL and decided[r]:
-                self.mate(&places[r], &places[partner_of(mate, <uint32_t>r)], wrong[r], window, UINT8_MAX, &rated[r])
-            elif summary[r].best != NO_SCORE:
-                if wrong != NULL and decided == NULL:
-                    places[r].known = wrong[r]
-                self.alone(&places[r], &rated[r])
+            if summary[r].best == NO_SCORE or some != NULL and not some[r]:
+                continue
+            if wrong != NULL and wrong[r] >= 0:
+                if mate != NULL:
+                    self.mate(&places[r], &places[partner_of(mate, <uint32_t>r)], wrong[r], window, &rated[r])
+                    continue
+                places[r].known = wrong[r]
+            self.alone(&places[r], &rated[r])
         return 0
 
     cdef void cap_beside(self, rating_t *rating, planes_t reference, const reads_t *reads, uint32_t read_strand,

@@ -74,7 +74,9 @@ cdef class ReadSearch:
     cdef object made_of, kept, traced
     cdef int64_t gaps, cost
     cdef uint32_t max_hits
-    cdef bint stay, together, strata
+    cdef bint stay, strata
+    cdef int points     # of score, an error
+    cdef double *wrong  # by read, what other known places weigh; below 0: that is told by their errors
     cdef double window, average_cost
     cdef const uint16_t[:, :, ::1] costs    # of deaminated bases
     cdef const uint8_t *mate
@@ -86,7 +88,6 @@ cdef class ReadSearch:
     cdef int64_t *rows
     cdef read_summary_t *summary
     cdef rating_t *rated
-    cdef uint8_t *proper
     cdef readonly int64_t capped, select_ns, local_ns
 
     def __cinit__(self, Stages stages not None, LocalAligner ends, *_):
@@ -101,11 +102,10 @@ cdef class ReadSearch:
         """Say how mates lie (search.context.PairContext), and `mates` as for `place`."""
         made_of = pairs.insert, pairs.borders, self.rater
         if self.made_of is None or any([a is not b for a, b in zip(made_of, self.made_of)]):
-            edit_phred, worth, most, run, self.together = mates
-            self.chooser = PairChooser(pairs, pairs.unpaired_phred, edit_phred)
+            edit_phred, worth, most, run = mates
+            self.chooser = PairChooser(pairs, self.rater.odds, self.points, edit_phred / self.points, worth)
             if self.ends is not None:
-                self.ends.prepare_pairs(pairs, self.rater.odds, self.stages.words, self.stages.shift, worth, edit_phred,
-                                        most, run)
+                self.ends.prepare_pairs(pairs, self.chooser, self.stages.words, self.stages.shift, worth, most, run)
             self.window, self.made_of = pairs.window_bases, made_of
         return 0
 
@@ -126,7 +126,7 @@ cdef class ReadSearch:
             A read without a place is left once the stages have missed less than this share of its library.
         mates : tuple
             Phred of an error; score that a mate beside adds; buckets of the widest window, and places of a read that is a
-            guide to its mate; bases in a row that are equal in a band; whether mates are placed together.
+            guide to its mate; bases in a row that are equal in a band.
 
         Returns
         -------
@@ -141,6 +141,7 @@ cdef class ReadSearch:
         library, params = context.library, context.params
         self.rater, self.stay, self.capped, self.mate = context.rater, bool(library.damage), 0, NULL
         self.gaps, self.max_hits, self.strata = context.plan.gaps, params.max_hits, params.strata
+        self.points = params.scoring.match + params.scoring.mismatch
         # Where bases are deaminated, the likeliest place stays although another one has fewer errors, or scores more.
         states = self.stages.open(context, given_up, self.stages.margin if self.stay else 0)
         self.kept, self.traced = (context, pairs, states), found.traced if is_found else None
@@ -185,11 +186,11 @@ cdef class ReadSearch:
 
     @property
     def chosen(self):
-        """int64[h], READ_SUMMARY[n], RATING[n], uint8[n]: of each read `n_reported` rows among its places, from where these
-        begin; its summary; the rating of the first row; whether the mates of a concordant pair decided it."""
+        """int64[h], READ_SUMMARY[n], RATING[n]: of each read `n_reported` rows among its places, from where these begin; its
+        summary; the rating of the first row, where whole reads are aligned."""
         cdef Py_ssize_t n = self.stages.reads.n
         return (array_of(self.rows, self.start[n] if n else 0, np.int64), array_of(self.summary, n, READ_SUMMARY),
-                array_of(self.rated, n, RATING), array_of(self.proper, n, np.uint8))
+                array_of(self.rated, n if self.ends is None else 0, RATING))
 
     def report(self, const uint32_t[::1] reseeded, passed_over, seeds, bint split):
         """Choose what is reported of each read, and give it its mapping quality; `ends` has it then.
@@ -276,6 +277,8 @@ cdef class ReadSearch:
                     i = self.start[r] + self.rows[self.start[r] + j]
                     place[k], picked[k] = self.places[i], i
                     k += 1
+            if with_local and k:
+                self.rate(is_whole)
             if self.traced is None and k:
                 traces.align(place, k, self.stages.exhaustive)
         if self.traced is not None:
@@ -318,19 +321,13 @@ cdef class ReadSearch:
     cdef int choose(self) except -1 nogil:
         """Choose a place of each read, or of two mates together, and rate it as that of a whole read."""
         cdef const reads_t *reads = &self.stages.reads
-        cdef Py_ssize_t n = reads.n, r, i, side, s
+        cdef Py_ssize_t n = reads.n, r
         cdef int64_t began = now(), size
         cdef bint exhaustive = self.stages.exhaustive, by_likelihood = self.stay and self.mate == NULL and not exhaustive
-        cdef uint8_t *decided
-        cdef double *wrong
-        cdef choice_t choice
         cdef const place_t *place
         cdef sought_t sought
         self.summary = <read_summary_t *>enlarged(&self.rooms[SUMMARY], n * sizeof(read_summary_t))
-        self.rated = <rating_t *>enlarged(&self.rooms[RATED], n * sizeof(rating_t))
-        self.proper = <uint8_t *>enlarged(&self.rooms[MARKS], 2 * n)
-        decided, wrong = self.proper + n, <double *>enlarged(&self.rooms[WRONG], n * sizeof(double))
-        memset(self.proper, 0, 2 * n)
+        self.wrong = <double *>enlarged(&self.rooms[WRONG], n * sizeof(double))
         self.start = <int64_t *>enlarged(&self.rooms[STARTS], (n + 2) * sizeof(int64_t))
         self.places = self.stages.group_places(self.start)
         self.rows = <int64_t *>enlarged(&self.rooms[ROWS], self.start[n] * sizeof(int64_t))
@@ -342,29 +339,41 @@ cdef class ReadSearch:
                             self.rows + self.start[r])
             else:
                 select_places(place, size, &sought, &self.rooms[SORTING], &self.summary[r], self.rows + self.start[r])
-            if by_likelihood:
-                wrong[r] = self.put_likeliest_first(r)
-        for r in range(n - 1 if self.mate != NULL else 0):
-            if self.mate[r] != 1 or self.summary[r].n_reported == 0 or self.summary[r + 1].n_reported == 0:
-                continue
-            for side in range(2):
-                s = r + side
-                self.chooser.open(<int>side, reads.lengths[s], reads.flip[s])
-                for i in range(self.summary[s].n_reported):
-                    place = self.places + self.start[s] + self.rows[self.start[s] + i]
-                    self.chooser.add(<int>side, place.read_strand, place.first + place.end + reads.lengths[s], place.edits)
-                self.chooser.mates[side].odds = self.rater.odds.of_one(self.chooser.mates[side].best, reads.lengths[s])
-            self.chooser.choose(self.digest[r] + self.digest[r + 1], &choice)
-            for side in range(2):
-                s = r + side
-                decided[s], self.proper[s], wrong[s] = 1, choice.concordant, choice.wrong[side]
-                put_first(self.rows + self.start[s], choice.place[side])
+            self.wrong[r] = self.put_likeliest_first(r) if by_likelihood else -1
+        for r in range(n - 1 if self.mate != NULL and self.ends is None else 0):
+            if self.mate[r] == 1 and self.summary[r].n_reported and self.summary[r + 1].n_reported:
+                self.choose_pair(r)
         for r in range(n if not exhaustive else 0):
             self.summary[r].n_reported = min(self.summary[r].n_reported, self.max_hits)
-        self.rater.rate_wholes(self.summary, reads, &self.stages.states,
-                               wrong if self.mate != NULL or by_likelihood else NULL, self.mate,
-                               decided if self.mate != NULL else NULL, self.window, self.rated)
+        if self.ends is None:
+            self.rate(NULL)
         self.select_ns = now() - began
+        return 0
+
+    cdef int rate(self, const uint8_t *some) except -1 nogil:
+        """Rate whole reads, all or `some`."""
+        self.rated = <rating_t *>enlarged(&self.rooms[RATED], self.stages.reads.n * sizeof(rating_t))
+        return self.rater.rate_wholes(self.summary, &self.stages.reads, &self.stages.states, self.wrong, self.mate, some,
+                                      self.window, self.rated)
+
+    cdef int choose_pair(self, Py_ssize_t r) except -1 nogil:
+        """Choose among the whole places of a first mate and its partner; what they lose is counted in errors."""
+        cdef const uint32_t *lengths = self.stages.reads.lengths
+        cdef const place_t *place
+        cdef choice_t choice
+        cdef Py_ssize_t i, s
+        cdef int side
+        for side in range(2):
+            s = r + side
+            self.chooser.open(side, lengths[s], self.stages.reads.flip[s])
+            for i in range(self.summary[s].n_reported):
+                place = self.places + self.start[s] + self.rows[self.start[s] + i]
+                self.chooser.add(side, place.read_strand, place.first + place.end + lengths[s], place.edits * self.points)
+            self.chooser.note_errors(side, self.summary[s].best, lengths[s])
+        self.chooser.choose(self.digest[r] + self.digest[r + 1], &choice)
+        for side in range(2):
+            self.wrong[r + side] = choice.wrong[side]
+            put_first(self.rows + self.start[r + side], choice.place[side])
         return 0
 
     cdef double put_likeliest_first(self, Py_ssize_t r) except -1 nogil:
@@ -421,25 +430,14 @@ cdef class ReadSearch:
 
     cdef int report_all(self, const over_t *over, uint64_t seed_length, uint64_t stride, bint split) except -1 nogil:
         """As `report`, of reads that were looked up `over` again."""
-        cdef told_t told
         cdef coverage_t seen
-        cdef uint8_t *decided
-        cdef uint32_t *joined
-        cdef double *wrong
-        memset(&told, 0, sizeof(told))
-        told.summary, told.rated, told.proper = self.summary, self.rated, self.proper
         if self.mate != NULL:
-            decided = self.proper + self.ends.n  # those of whole reads have served
-            wrong, told.window, told.mate = <double *>self.rooms[WRONG].p, self.window, self.mate
-            joined = <uint32_t *>enlarged(&self.rooms[JOINED], self.ends.n * sizeof(uint32_t))
-            self.ends.decide(self.summary, self.proper, self.mate, self.stages.margin, decided)
-            if self.together:
-                told.n_joined = self.ends.join(decided, joined, wrong)
-            told.decided, told.joined, told.wrong = decided, joined, wrong
+            self.ends.join(self.summary, self.stages.margin, self.wrong)
         seen = coverage_t(self.stages.states, over, self.ends.ground.costs.match,
                           self.ends.ground.costs.match + self.ends.ground.costs.mismatch, <int>self.ends.much_clipped,
                           seed_length, stride)
-        return self.ends.rate(self.rater, &told, &seen, split)
+        return self.ends.rate(self.rater, self.wrong if self.mate != NULL or self.stay else NULL, self.mate, self.window,
+                              &seen, split)
 
 
 cdef tuple fields_of(const hit_t *hit, const uint32_t *cigars, const int64_t *starts, Py_ssize_t n_contigs, names):
@@ -516,6 +514,7 @@ cdef class OneRead(ReadSearch):
         self.adapter_codes, first_part, shortest, bases_an_error, earliest = adapters
         self.adapters = adapters_of(self.adapter_codes, first_part, shortest, bases_an_error, earliest)
         self.gaps, self.max_hits = plan.gaps, params.max_hits
+        self.points = params.scoring.match + params.scoring.mismatch
         self.traces.kernels, self.traces.rater = stages.kernels, self.rater
         stages.given_up, self.has_circles = given_up, index.reference.circular is not None
         self.digest, self.n = &self.digests[0], 1

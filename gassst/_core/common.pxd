@@ -124,7 +124,7 @@ cdef enum:  # what the memory of a class is for
     # Of Joint:
     SORTED, MOVES, CANDIDATES, CANDIDATES_OF_MATE
     # Of LocalAligner and ReadSearch:
-    RATED, OVER, TAKEN, FURTHER, SUMMARY, MARKS, WRONG, PICKED, GIVEN, JOINED, PLANES
+    RATED, OVER, TAKEN, FURTHER, SUMMARY, WRONG, PICKED, GIVEN, PLANES
     N_ROOMS
 
 

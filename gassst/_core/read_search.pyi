@@ -47,7 +47,6 @@ class Rater:
         seen: Seen,
         wrong: F64 | None = None,
         pairs: Any = None,
-        decided: U8 | None = None,
     ) -> Structs: ...
 
 class Traces:
@@ -60,7 +59,7 @@ class Traces:
     def __init__(self, index: SeedIndex) -> None: ...
 
 class PairChooser:
-    def __init__(self, pairs: PairContext, unpaired_phred: float, phred: float) -> None: ...
+    def __init__(self, pairs: PairContext, odds: Odds, points: int, phred: float, worth: float) -> None: ...
 
 def flag_proper(
     hits: NDArray[Any],
@@ -194,7 +193,7 @@ class ReadSearch:
     @property
     def found(self) -> tuple[Structs, I64]: ...
     @property
-    def chosen(self) -> tuple[I64, Structs, Structs, U8]: ...
+    def chosen(self) -> tuple[I64, Structs, Structs]: ...
     def place(
         self,
         context: Any,

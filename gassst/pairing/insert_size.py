@@ -15,7 +15,7 @@ from gassst.errors import InputError, UsageError, unreadable
 from gassst.files.whole_file import write_text
 from gassst.frozen import asdict, frozen, replace
 from gassst.model.params import LONGEST_TEMPLATE, ORIENTATIONS
-from gassst.pairing.error_rate import ENOUGH_READS, MOST_BASES, UNKNOWN_LIBRARY, ErrorRate, phred
+from gassst.pairing.error_rate import ENOUGH_READS, MOST_BASES, UNKNOWN_LIBRARY, ErrorRate
 
 ENOUGH_PAIRS = ENOUGH_READS // 2
 # Share of the confident pairs from which on an orientation is one of the library: mate pairs hold fragments that face
@@ -99,11 +99,6 @@ class InsertModel:
     def code(self) -> int:
         """Of the orientation, for the compiled stages."""
         return ORIENTATIONS.index(self.orientation)
-
-    def unpaired_phred(self, n_bases: int) -> float:
-        """What mates out of place cost: one pair in a hundred is, and then the other mate lies anywhere."""
-        density = 2 * max(n_bases, 1) / (self.sd * math.sqrt(2 * math.pi))
-        return 20 - phred(max(density, 1))
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -153,8 +153,6 @@ class PairContext:
         without mate rescue.
     missed : float64[MAX_READ_LENGTH + 1, 1 + stages, MISS_ERRORS]
         `SearchPlan.missed_after`.
-    unpaired_phred : float
-        What mates that are not concordant cost.
     """
 
     insert: InsertModel
@@ -163,7 +161,6 @@ class PairContext:
     window_bases: int
     rescuable: U8
     missed: F64
-    unpaired_phred: float
 
     @classmethod
     def of(cls, context: Any, mate: U8, insert: InsertModel) -> PairContext:
@@ -178,8 +175,7 @@ class PairContext:
                 is_on and long_enough(plan, m, window_bases) for m in range(SPECIFIC_LENGTH)
             ]
             borders = np.append(reference.starts - GAP // 2, reference.total)
-            unpaired = insert.unpaired_phred(plan.n_bases)
-            return cls(insert, mate, borders, window_bases, rescuable, plan.missed_after, unpaired)
+            return cls(insert, mate, borders, window_bases, rescuable, plan.missed_after)
 
         return replace(plan.kept("pairs", made, insert, reference, is_on), mate=mate)
 

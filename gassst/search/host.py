@@ -36,8 +36,7 @@ PAIR_BONUS = 17
 # E. coli mates 780 have them, and all that score 13 or more; of human ones all that score 16 or more
 # (lab/constants.md).
 RUN = 9
-TOGETHER = rule("placed-together", "Chooses the places of both mates together, by their scores.")
-MATES = EDIT_PHRED, PAIR_BONUS, RESCUE_PLACES, RUN, TOGETHER
+MATES = EDIT_PHRED, PAIR_BONUS, RESCUE_PLACES, RUN
 """As `ReadSearch` takes them."""
 # Share of the reads or pairs of a library that may be given up although they have a place, of what the level misses.
 GIVEN_UP = 0.004 if rule("giving-up", "Ends the search of reads that seeds hardly place any more.") else 0.0

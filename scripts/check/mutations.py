@@ -298,7 +298,7 @@ MUTATIONS = [
     ),
     Mutation(
         "pairing: a place of other bases is a rival", JOINT,
-        "changed |= kept < pair.n[side]", "changed |= kept < 0", JOINT_PLACES,
+        "pair.n[side] = kept", "changed |= kept < 0", JOINT_PLACES,
     ),
     Mutation(
         "pairing: a deletion does not lengthen the template", CIGAR_H,
@@ -308,10 +308,6 @@ MUTATIONS = [
     Mutation(
         "pairing: the longest proper template is not proper", "gassst/_core/common.pxd",
         "cigars, w) <= w.high:", "cigars, w) < w.high:", "tests/unit/test_proper.py",
-    ),
-    Mutation(
-        "pairing: a mate is decided alone", LOCAL_ALIGNER,
-        "proper[r] and stays[r] and stays[partner_of(mate, <uint32_t>r)]", "proper[r] and stays[r]", PAIR_QUALITY,
     ),
     Mutation(
         "pairing: chance has half of the window for mates that are placed by their scores", MAPQ,

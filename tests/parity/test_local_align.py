@@ -236,7 +236,7 @@ def test_known_places_are_the_best_of_each_diagonal():
     assert aligner.worse == 4  # what a mate can make up for
     edits += 2 * (rng.random(h) < 0.3)
     search = search_of(context, aligner, found_of(strand, first, end, edits))
-    rows, _, _, _ = search.chosen
+    rows, _, _ = search.chosen
     expected, most = set(), 0
     for r in np.flatnonzero(counts):
         chosen = start[r] + rows[start[r]]

@@ -127,7 +127,7 @@ def test_the_likeliest_of_several_ungapped_places_base_by_base(m):
             params=MapParams(mode="global", max_hits=1 + digest % 2),
         )  # fmt: skip
         search = search_of(context, None, found_of(strands, at, edits=edits), margin=100, index=index)
-        chosen, summary, rated, _ = search.chosen
+        chosen, summary, rated = search.chosen
         assert (summary["n_reported"] == 1 + digest % 2).all()
         for i in range(n):
             own = lost[k * i : k * i + k]

@@ -59,13 +59,6 @@ def test_a_given_size_is_proper_within_four_deviations(mean, sd, low, high):
     assert (model.low, model.high, model.pairs) == (low, high, 0)
 
 
-def test_strangers_cost_more_on_a_larger_genome():
-    model = InsertModel.given("fr", 300, 30)
-    small, large = (model.unpaired_phred(n) for n in (10_000, 10_000_000))
-    assert large - small == pytest.approx(30)
-    assert small > 20
-
-
 def placed(orientation: str, first_reverse: bool, at: int, template: int, lengths: tuple[int, int]):
     """(position, strand) of both mates of a template at `at`, by the definition of the orientations."""
     first_leads = {"fr": not first_reverse, "rf": first_reverse, "ff": not first_reverse}[orientation]

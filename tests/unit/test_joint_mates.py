@@ -131,6 +131,22 @@ def test_mates_are_sure_where_the_scores_of_both_leave_no_rival(in_a_family):
     assert ties > 10
 
 
+def test_copies_on_both_strands_leave_no_quality():
+    """Mates that fit in the middle only: by their scores alone the parts that copies align need not be the same."""
+    rng = np.random.default_rng(34)
+    copy = random_bases(rng, 600)
+    index, _ = built([copy, reverse_complement(copy)], rng)
+    pairs = []
+    for at in range(0, 600 - INSERT, 20):
+        sides = copy[at : at + INSERT], reverse_complement(copy[at : at + INSERT])
+        middles = (changed(side[9 : M - 9], rng.choice(M - 18, 7, replace=False)) for side in sides)
+        pairs.append([random_bases(rng, 9) + middle + random_bases(rng, 9) for middle in middles])
+    records = map_pairs(index, pairs)
+    together = [both for both in records if both[0].is_proper_pair]
+    assert len(together) > 10
+    assert {record.mapping_quality for both in together for record in both} == {0}
+
+
 def test_pairs_in_large_families_are_looked_up_deeper_or_not_sure():
     """Of 90 copies each has one base of its own in either mate's part; an error on each side leaves no seed with it."""
     rng = np.random.default_rng(32)

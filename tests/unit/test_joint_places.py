@@ -253,12 +253,13 @@ def part_of(place, m):
     return (m - place[5], m - first) if place[0] else (first, place[5])
 
 
-def is_rival(place, chosen, m):
-    if place == chosen:
-        return True
-    if place[0] == chosen[0] and abs(place[1] - chosen[1]) <= SAME_PLACE:
-        return False
-    (a, b), (c, d) = part_of(place, m), part_of(chosen, m)
+def is_at(place, line):
+    """Whether a line (`line_of`) is the alignment of a place."""
+    return place[0] == line["strand"] and min(abs(place[1] - end) for end in line["ends"]) <= SAME_PLACE
+
+
+def is_rival(place, m, line):
+    (a, b), (c, d) = part_of(place, m), (line["begin"], line["end"])
     return 2 * (min(b, d) - max(a, c)) >= min(b - a, d - c)
 
 
@@ -334,16 +335,7 @@ def check(seed, seen):
             everything.append(candidates(world.known[s] + found))
         if not all(everything):
             continue
-        odds = []
-        for side, s in enumerate(both):
-            aligned, lost = lengths[side], min(loss(p, lengths[side]) for p in everything[side])
-            if alive[side]:
-                line = primary.take(np.array([lines[s]]))
-                aligned = int(line.end[0] - line.begin[0])
-                lost = aligned * SCORING.match - int(line.hits["score"][0])
-            share = (-(-lost // COST) + world.rate * world.bases) / (aligned + world.bases)
-            odds.append((share / (3 * max(1 - share, 1 / 3))) ** (1 / COST))
-        table, alone = weigh(world, everything, lengths, odds)
+        table, alone = weigh(world, everything, lengths, (1.0, 1.0))
         least = min(alone, min(cost for cost, _, _ in table.values()))
         best = [at for at, (cost, _, _) in table.items() if cost <= least + 0.009]
         rest = [at for at, (cost, _, _) in table.items() if least + 0.009 < cost <= least + 0.011]
@@ -356,36 +348,33 @@ def check(seed, seen):
             continue
         seen["by its own"] += not best
         seen["concordant"] += 1
+        # A place beside a copy may have no alignment that is worth a line.
+        if not np.isin(both, after["read"]).all():
+            moved.update(both)
+            continue
         joined += both
+        at_line = [int(np.flatnonzero(after["read"] == s)[0]) for s in both]
+        now = [line_of(after[at], aligner.cigars, m) for at, m in zip(at_line, lengths, strict=True)]
+        odds = [odds_of(world, line) for line in now]
         doubts = []
         for chosen in options:
-            rivals = [
-                [p for p in side if is_rival(p, side[chosen[i]], lengths[i])]
-                for i, side in enumerate(everything)
-            ]
+            rivals, at = [], []
+            for side, c, m, line in zip(everything, chosen, lengths, now, strict=True):
+                # An alignment may end on the diagonal of another place than that in whose band it was found.
+                own = max((p for p in side if is_at(p, line)), key=lambda p: p[3], default=side[c])
+                rivals.append([p for p in side if p == own or not is_at(p, line) and is_rival(p, m, line)])
+                at.append(rivals[-1].index(side[c] if side[c] in rivals[-1] else own))
             seen["no rival"] += rivals != everything
-            at = [side.index(everything[i][chosen[i]]) for i, side in enumerate(rivals)]
-            doubts.append(
-                (
-                    chosen,
-                    doubt(
-                        weigh(world, rivals, lengths, rivals_odds(world, rivals, lengths, alive, odds))[0], at
-                    ),
-                )
-            )
-        # A place that lies beside a copy may have no alignment that is worth a line.
-        at_line = [next(iter(np.flatnonzero(after["read"] == s).tolist()), None) for s in both]
+            doubts.append((chosen, doubt(weigh(world, rivals, lengths, odds)[0], at)))
         matching = []
         for chosen, wrong in doubts:
             agrees = True
             for side, s in enumerate(both):
                 place = everything[side][chosen[side]]
-                if at_line[side] is None:
-                    agrees &= place[:2] not in [copy[:2] for copy in world.copies[s]]
-                    continue
                 hit = after[at_line[side]]
-                ends = diagonals_of(hit, aligner.cigars, lengths[side])
-                agrees &= hit["strand"] == place[0] and min(abs(e - place[1]) for e in ends) <= 25
+                agrees &= (
+                    hit["strand"] == place[0] and min(abs(e - place[1]) for e in now[side]["ends"]) <= 25
+                )
                 old = primary.take(np.array([lines[s]])) if alive[side] else None
                 stays = (
                     old is not None
@@ -397,8 +386,7 @@ def check(seed, seen):
                 matching.append(chosen)
         assert matching, (r, doubts, at_line, weights[list(both)], everything)
         for side, s in enumerate(both):
-            same = alive[side] and at_line[side] is not None
-            same = same and after[at_line[side]].tolist() == primary.hits[lines[s]].tolist()
+            same = alive[side] and after[at_line[side]].tolist() == primary.hits[lines[s]].tolist()
             seen["stays" if same else "moved"] += 1
             moved.add(s)
     assert beside.tolist() == joined
@@ -407,20 +395,22 @@ def check(seed, seen):
             assert after[after["read"] == r].tolist() == [primary.hits[i].tolist()]
 
 
-def diagonals_of(hit, cigars, m):
-    """On which diagonals an alignment begins and ends."""
+def line_of(hit, cigars, m):
+    """Strand of an alignment, the diagonals on which it begins and ends, its bases as sequenced, and its score."""
     runs = [(int(run) >> 4, "MIDNS"[run & 15]) for run in cigars[hit["cigar_start"] :][: hit["cigar_runs"]]]
     clips = [n if op == "S" else 0 for n, op in (runs[0], runs[-1])]
     span = sum(n for n, op in runs if op in "MD")
-    return hit["position"] - clips[0], hit["position"] + span - (m - clips[1])
+    ends = int(hit["position"]) - clips[0], int(hit["position"]) + span - (m - clips[1])
+    begin = clips[1] if hit["strand"] else clips[0]
+    return {
+        "strand": hit["strand"], "ends": ends, "begin": begin, "end": begin + m - sum(clips),
+        "score": int(hit["score"]),
+    }  # fmt: skip
 
 
-def rivals_odds(world, rivals, lengths, alive, odds):
-    """As before; a read without a line has the errors of its best place that is left."""
-    new = []
-    for side, m in enumerate(lengths):
-        share = (-(-min(loss(p, m) for p in rivals[side]) // COST) + world.rate * world.bases) / (
-            m + world.bases
-        )
-        new.append(odds[side] if alive[side] else (share / (3 * max(1 - share, 1 / 3))) ** (1 / COST))
-    return new
+def odds_of(world, line):
+    """How much less likely a place becomes with a point of score less, by the errors of a line."""
+    aligned = line["end"] - line["begin"]
+    lost = aligned * SCORING.match - line["score"]
+    share = (-(-lost // COST) + world.rate * world.bases) / (aligned + world.bases)
+    return (share / (3 * max(1 - share, 1 / 3))) ** (1 / COST)

@@ -10,26 +10,19 @@ import numpy as np
 import pytest
 from local_columns import Places
 from rating import (
-    alike,
-    batch_of,
-    found_of,
     lines_of,
     own_places,
     packed_of,
-    rater,
     report_of,
     rivals_of,
-    search_of,
 )
 
-from gassst.index.miss_model import NO_SEEDS
 from gassst.index.spectrum import Spectrum
 from gassst.model.params import MapParams
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY
 from gassst.pairing.insert_size import InsertModel
 from gassst.search.arrays import Seen
 from gassst.search.context import long_enough
-from gassst.search.host import MATES
 from gassst.search.plan import SearchPlan
 
 M, WINDOW = 100, 600  # bases of a mate, and diagonals on which it may lie beside the other
@@ -40,50 +33,6 @@ def plan_of(lengths, n_bases=10**7):
     plan = SearchPlan(MapParams(), 11, n_bases, Spectrum.none())
     plan.prepare(np.asarray(lengths, np.uint32))
     return plan
-
-
-def test_a_pair_is_decided_where_both_mates_are():
-    """It keeps the quality that it has as a pair of whole reads; another read is rated by its line."""
-    rng, n = np.random.default_rng(3), 4000
-    best, n_best = rng.choice([0, 2], n), rng.choice([1, 1, 1, 2], n)
-    further = np.where(rng.random(n) < 0.7, 0, rng.integers(1, 5, n))
-    near, r = np.repeat(rng.random(n // 2) < 0.8, 2), np.arange(n)
-    # The first place, by which mates lie beside each other; another one as good, and one with more errors.
-    first = np.where(near, 500, 500 + 50_000 * (r & 1)) + 100 * (r & 1)
-    table = [(2 * r + (r & 1), first, best, r >= 0), (2 * r, 200_000 + 9000 * (r & 1), best, n_best > 1)]
-    table.append((2 * r, 300_000 + 9000 * (r & 1), best + further, further > 0))
-    strand, at, edits, there = (np.stack(column, axis=1).ravel() for column in zip(*table, strict=True))
-    found = found_of(strand[there], at[there], edits=edits[there])
-    aligned = np.sort(rng.choice(n, 9 * n // 10, replace=False))
-    score, given = rng.choice([100, 12], aligned.size, p=[0.9, 0.1]), rng.random(aligned.size) < 0.9
-    whole = np.zeros(aligned.size, np.int64), np.full(aligned.size, M)
-    primary, far = lines_of(aligned, *whole, score, given, cigar_runs=2), rng.random(n) < 0.1
-    insert = InsertModel("fr", 200.0, 10.0, 150, 250)
-    pairs = SimpleNamespace(mate=np.tile([1, 2], n // 2).astype(np.uint8), insert=insert, window_bases=WINDOW)
-    packed, some = packed_of([M] * n), rater([NO_SEEDS], alike(0.01), n_bases=1e9)
-    context = batch_of(packed, rater=some)
-    _, summary, before, proper = search_of(context, found=found, pairs=pairs).chosen
-    mates = (*MATES[:-1], False)  # they are not placed together
-    given_to = {"far": far, "found": found, "pairs": pairs, "mates": mates, "params": context.params}
-    rated = report_of(some, packed, primary, **given_to).ratings
-
-    line = {int(read): row for row, read in enumerate(aligned)}
-
-    def stays(read):
-        row = line.get(read)
-        if row is None or not given[row] or score[row] < 13 or far[read]:
-            return False
-        return best[read] == 0 or (n_best[read] == 1 and not 0 < further[read] <= 2)
-
-    assert (proper == near).mean() > 0.99 and (summary["n_best"] == n_best).all()
-    one_alone = decided = 0
-    for read in range(n):
-        mates = proper[read], stays(read), stays(read ^ 1)
-        if read in line and score[line[read]] > 12:
-            assert (rated[read] == before[read]) == all(mates), read
-        one_alone += mates == (True, True, False)
-        decided += all(mates)
-    assert one_alone > 100 and decided > 100
 
 
 def quality_of(others):

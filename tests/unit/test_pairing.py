@@ -199,10 +199,11 @@ def random_places(rng, size, n):
 
 
 LIBRARY = 0.02, 100.0
+POINTS = 5  # of score, an error
 
 
 def choose(sides, lengths, mate, digest, flip, insert, unpaired, each=18.0, library=LIBRARY):
-    """Which place of each read leads, whether a concordant pair decided it, and RATING[n]; where the places begin."""
+    """Which place of each read leads, and RATING[n]; where the places begin."""
     rows = [(2 * r + p[0], p[1], p[2]) for r, side in enumerate(sides) for p in side]
     start = np.concatenate([[0], np.cumsum([len(side) for side in sides])]).astype(np.int64)
     strand, first, edits = flat(rows, np.uint32, np.int64, np.uint16)
@@ -213,13 +214,13 @@ def choose(sides, lengths, mate, digest, flip, insert, unpaired, each=18.0, libr
         params=MapParams(mode="global", max_hits=100),
     )  # fmt: skip
     borders = np.array([-10_000, BORDER, 1 << 40], np.int64)
-    pairs = SimpleNamespace(mate=of_reads[2], insert=insert, borders=borders, unpaired_phred=unpaired)
+    pairs = SimpleNamespace(mate=of_reads[2], insert=insert, borders=borders)
     found = found_of(strand, first, edits=edits)
-    search = search_of(context, None, found, pairs, margin=20, mates=(each, *MATES[1:]))
-    rows, summary, rated, proper = search.chosen
+    mates = each, unpaired * POINTS / each, *MATES[2:]
+    rows, summary, rated = search_of(context, None, found, pairs, margin=20, mates=mates).chosen
     assert summary["n_reported"].tolist() == np.diff(start).tolist()
     primary = [start[r] + rows[start[r]] if start[r] < start[r + 1] else -1 for r in range(len(sides))]
-    return (np.array(primary), proper, rated), start
+    return (np.array(primary), rated), start
 
 
 def drawn(side, length, flip, digest):
@@ -246,7 +247,7 @@ def test_choice_and_doubt_by_looking_at_every_pair_of_places(orientation, seed):
         digest = [int(x) for x in rng.integers(0, 1 << 63, 2)]
         each = float(rng.choice([18.0, 3.6]))  # of an error, of a point of score
         flip = rng.integers(0, 2, 2).tolist()
-        (primary, proper, rated), start = choose(
+        (primary, rated), start = choose(
             sides, lengths, (1, 2), digest, flip, insert, unpaired, each, library
         )
         wrong = rated["known"]
@@ -256,9 +257,8 @@ def test_choice_and_doubt_by_looking_at_every_pair_of_places(orientation, seed):
         alone = each * sum(best) + unpaired
         least = min([alone, *(cost for cost, _, fits in table.values() if fits)])
         i, j = int(primary[0] - start[0]), int(primary[1] - start[1])
-        assert proper[0] == proper[1]
-        assert proper[0] == table[i, j][2]
-        if not proper[0] or table[i, j][0] > least + 0.02:
+        proper = table[i, j][2]
+        if not proper or table[i, j][0] > least + 0.02:
             own = [drawn(*of_read) for of_read in zip(sides, lengths, flip, digest, strict=True)]
             assert [i, j] == own  # each mate keeps its own primary
             assert least >= alone - 0.02
@@ -267,8 +267,8 @@ def test_choice_and_doubt_by_looking_at_every_pair_of_places(orientation, seed):
         with_j = sum(weight for (_, b), (_, weight, _) in table.items() if b == j)
         assert wrong[0] == pytest.approx((total - with_i) / with_i, rel=1e-6, abs=1e-9)
         assert wrong[1] == pytest.approx((total - with_j) / with_j, rel=1e-6, abs=1e-9)
-        seen["proper" if proper[0] else "not"] += 1
-        seen["by its mate"] += proper[0] and (sides[0][i][2] > best[0] or sides[1][j][2] > best[1])
+        seen["proper" if proper else "not"] += 1
+        seen["by its mate"] += proper and (sides[0][i][2] > best[0] or sides[1][j][2] > best[1])
     assert min(seen["proper"], seen["not"], seen["by its mate"]) > 5
 
 
@@ -281,51 +281,19 @@ def test_equal_pairs_are_drawn_and_doubted():
     ]
     drawn = set()
     for digest in range(30):
-        (primary, proper, rated), _ = choose(
-            sides, (100, 100), (1, 2), (digest * 7919, digest), (0, 0), insert, 60.0
-        )
+        (primary, rated), _ = choose(sides, (100, 100), (1, 2), (digest * 7919, digest), (0, 0), insert, 60.0)
         a, b = sides[0][primary[0]], sides[1][primary[1] - 3]
         assert b[1] - a[1] == 200
-        assert proper.all()
         assert rated["known"].tolist() == pytest.approx([2, 2], rel=1e-3)
         drawn.add(a[1])
     assert drawn == {1000, 5000, 9000}
 
 
-@pytest.mark.parametrize(
-    "last, expected",
-    [
-        ((True, 5200, 0), 1),
-        ((True, 5321, 0), 0),
-        ((True, 5079, 0), 0),
-        ((False, 5200, 0), 0),
-        ((True, 4800, 0), 0),
-    ],
-)
-def test_proper_is_within_the_window_and_on_the_right_strands(last, expected):
-    insert = InsertModel.given("fr", 300, 30)  # 180..420
-    (_, proper, _), _ = choose([[(False, 5000, 0)], [last]], (100, 100), (1, 2), (5, 6), (0, 0), insert, 60.0)
-    assert proper.tolist() == [expected] * 2
-
-
-def test_proper_is_within_the_window_even_where_chance_explains_the_length_better():
-    """Four deviations off cost 35 Phred; in a small genome mates lie that near for less."""
-    insert = InsertModel.given("fr", 300, 30)
-    for unpaired in (60.0, 25.0):
-        for last, expected in (((True, 5318, 0), 1), ((True, 5322, 0), 0)):
-            (_, proper, _), _ = choose(
-                [[(False, 5000, 0)], [last]], (100, 100), (1, 2), (5, 6), (0, 0), insert,
-                unpaired,
-            )  # fmt: skip
-            assert proper.tolist() == [expected] * 2
-
-
 def test_a_mate_without_a_place_and_a_single_read_are_not_decided():
     insert = InsertModel.given("fr", 300, 30)
     sides = [[(False, 5000, 0)], [], [(True, 7000, 2), (True, 9000, 2)], [], []]
-    (primary, proper, rated), _ = choose(sides, (100,) * 5, (1, 2, 0, 1, 2), range(5), (0,) * 5, insert, 60.0)
+    (primary, rated), _ = choose(sides, (100,) * 5, (1, 2, 0, 1, 2), range(5), (0,) * 5, insert, 60.0)
     assert primary.tolist() == [0, -1, 1, -1, -1]
-    assert not proper.any()
     assert rated["known"].tolist() == [0, 0, 1, 0, 0]  # by its own places
 
 
@@ -334,9 +302,9 @@ def test_choice_beyond_two_billion(top):
     """Coordinates use more than 32 bits."""
     insert = InsertModel.given("fr", 300, 30)
     sides = [[(False, 300, 0), (False, top, 1)], [(True, top + 200, 1), (True, 100_000, 0)]]
-    (primary, proper, _), _ = choose(sides, (100, 100), (1, 2), (5, 6), (0, 0), insert, 60.0)
-    assert (primary.tolist(), proper.tolist()) == ([1, 2], [1, 1])
+    (primary, _), _ = choose(sides, (100, 100), (1, 2), (5, 6), (0, 0), insert, 60.0)
+    assert primary.tolist() == [1, 2]
     middle = 1 << 31
     sides = [[(False, middle - 1000, 0)], [(True, middle + 5000, 0), (True, middle - 800, 0)]]
-    (primary, proper, _), _ = choose(sides, (100, 100), (1, 2), (5, 6), (0, 0), insert, 60.0)
-    assert (primary.tolist(), proper.tolist()) == ([0, 2], [1, 1])
+    (primary, _), _ = choose(sides, (100, 100), (1, 2), (5, 6), (0, 0), insert, 60.0)
+    assert primary.tolist() == [0, 2]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from rating import NO_SEEDS, alike, found_of, lines_of, rater, report_of
+from rating import NO_SEEDS, alike, lines_of, rater, report_of, rivals_of
 
 import gassst
 from gassst._core.read_search import qualities
@@ -44,17 +44,15 @@ SCORING = Scoring(match=6, mismatch=2, min_score=0)
 
 def capped(packed, diagonal, begin, end, loss, reference, quality=60):
     """Qualities of forward alignments that nothing but the copies beside them lowers from `quality`."""
-    n = len(packed.lengths)
-    # As whole reads they have one place, or five others with three errors more.
-    others = 0 if quality == 60 else 5
-    strand, other = np.divmod(np.arange(n * (1 + others)), 1 + others)
-    found = found_of(2 * strand, 1000 * other, edits=3 * (other > 0))
     score = SCORING.match * (end - begin) - np.asarray(loss) * (SCORING.match + SCORING.mismatch)
-    lines = lines_of(np.arange(n), begin, end, score)
+    lines = lines_of(np.arange(len(packed.lengths)), begin, end, score)
     lines.rows["first_diagonal"] = lines.rows["last_diagonal"] = diagonal
+    # They have no other place, or five with three mismatches more.
+    others = rivals_of(lines, 0 if quality == 60 else 5, score - 3 * (SCORING.match + SCORING.mismatch))
     params = MapParams(mode="local", scoring=SCORING)
-    some = rater([NO_SEEDS], alike(ODDS))
-    report = report_of(some, packed, lines, found=found, margin=3, params=params, reference=reference)
+    report = report_of(
+        rater([NO_SEEDS], alike(ODDS), n_bases=0.0), packed, lines, others, params=params, reference=reference
+    )
     return report.rows()[0]["mapq"].tolist()
 
 

@@ -44,8 +44,7 @@ def reads(cases, near):
 def weigh(own, other, near=(False, False), wrong=0.0, some=None):
     """Of a mate of the case `own` beside one of `other`."""
     pairs = SimpleNamespace(mate=np.array([1, 2], np.uint8), window_bases=0)
-    decided = np.ones(2, np.uint8)
-    rated = (some or weigher()).wholes(*reads([own, other], near), np.full(2, wrong), pairs, decided)
+    rated = (some or weigher()).wholes(*reads([own, other], near), np.full(2, wrong), pairs)
     return rated["unseen"][0]
 
 
@@ -118,6 +117,6 @@ def test_a_pair_does_not_depend_on_the_others():
     cases, near = rng.integers(0, 3, 600), rng.random(600) < 0.5
     wrong = rng.choice([0, KNOWN], 600)
     pairs = SimpleNamespace(mate=np.tile(np.array([1, 2], np.uint8), 300), window_bases=0)
-    together = weigher().wholes(*reads(cases, near), wrong, pairs, np.ones(600, np.uint8))["unseen"]
+    together = weigher().wholes(*reads(cases, near), wrong, pairs)["unseen"]
     for i in range(600):
         assert together[i] == weigh(cases[i], cases[i ^ 1], (near[i], near[i ^ 1]), wrong[i])
