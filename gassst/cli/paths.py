@@ -55,13 +55,14 @@ def _named(
 
 def _of_map(args: argparse.Namespace, files: Files) -> Files:
     from gassst.files.distinct import with_indexes
-    from gassst.reads.sample_sheet import read_sheet
 
     inputs = [*files.inputs, *_of_reference(args.index)]
     if args.dask is not None and os.path.isfile(args.dask):
         inputs.append(args.dask)
     if args.sheet is None:
         return Files(inputs, [*files.outputs, *with_indexes(args.output)[1:]])
+    from gassst.reads.sample_sheet import read_sheet
+
     outputs = list(files.outputs)
     if args.output == "-":
         outputs.remove("-")  # the default: the sheet names the outputs

@@ -57,12 +57,12 @@ class BatchMapper:
     """Whether reads are mates although they are mapped one by one: each gets what it would get beside its partner."""
 
     def for_best_hits(self, are_mates: bool) -> BatchMapper:
-        """This mapper without `all_hits`, in the mode of pairs or of single reads: it looks for the best place of every
-        read only."""
+        """This mapper for mates or single reads, without `all_hits`: it looks for the best place of each read."""
         params = self.params.for_pairs() if are_mates else self.params.for_single()
-        params = replace(params, all_hits=False, strata=False)
-        shows_damage = not are_mates and params.meth is None
-        return replace(self, **planned(params, self.index), counts_details=shows_damage, are_mates=are_mates)
+        plan = None if params.all_hits else self.plan
+        fields = planned(replace(params, all_hits=False, strata=False), self.index, plan)
+        fields["counts_details"] = not are_mates and params.meth is None
+        return replace(self, **fields, are_mates=are_mates)
 
     def map_batch(self, batch: ReadBatch, insert: InsertModel | None = None) -> tuple[BatchResult, Stats]:
         """Map one batch in the calling thread.
@@ -135,9 +135,9 @@ class BatchMapper:
         }
 
 
-def planned(params: MapParams, index: SeedIndex) -> dict[str, Any]:
-    """The fields of a mapper that follow from its parameters."""
-    plan = SearchPlan(params, index.plan_k, index.reference.unmasked, index.spectrum, index.letters)
+def planned(params: MapParams, index: SeedIndex, plan: SearchPlan | None = None) -> dict[str, Any]:
+    """The fields of a mapper that follow from its parameters; without `all_hits`, one plan serves every mode."""
+    plan = plan or SearchPlan(params, index.plan_k, index.reference.unmasked, index.spectrum, index.letters)
     cascade = Cascade.of_run(params, plan)
     facing = params.orientations[0]
     insert = InsertModel.given(facing, *params.insert) if params.insert else InsertModel.assumed(facing)

@@ -5,6 +5,7 @@ from math import floor, log10
 import brute_force as bf
 import numpy as np
 import pytest
+from engines import engine
 
 import gassst
 from gassst.model.reference import Reference
@@ -119,3 +120,12 @@ def test_records_do_not_depend_on_how_the_work_is_divided(index, genome, tmp_pat
     assert learned.pairs == 0 and learned.errors.rate == pytest.approx(NOISE, rel=0.15)
     learned.write(model)
     assert mapped(tmp_path / "given.sam", insert=InsertModel.read(model), threads=1) == expected
+
+
+@pytest.mark.parametrize("all_hits", [False, True])
+def test_a_library_is_learned_by_the_plan_of_the_run_unless_that_lists_all_hits(index, all_hits):
+    run = engine(index, all_hits=all_hits)
+    for are_mates in (False, True):
+        learns = run.for_best_hits(are_mates)
+        assert (learns.plan is run.plan) == (not all_hits)
+        assert not learns.plan.params.exhaustive
