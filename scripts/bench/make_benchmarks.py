@@ -2,8 +2,10 @@
 
     python scripts/bench/make_benchmarks.py            # rewrites them and the figures beside them
     python scripts/bench/make_benchmarks.py --check    # fails where a page would change
+    python scripts/bench/make_benchmarks.py --fresh    # fails where records changed after figures.json was measured
 
-A place in a page is `<!-- KIND FILE .. -->` .. `<!-- end -->`; KIND is one of `KINDS`.
+A place in a page is `<!-- KIND FILE -->` .. `<!-- end -->`; KIND is one of `KINDS`. A place has one file, and
+figures.json is of one commit, so no table mixes two. README, home and throughput.md state no factor of speed elsewhere.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +21,7 @@ from tempfile import TemporaryDirectory
 
 import all_places
 import curves
+import figure_tables
 import mapq_tables
 import peer_tables
 import plots
@@ -30,18 +34,10 @@ README = Path(__file__).resolve().parents[2] / "README.md"
 PAGES = README.parent / "docs" / "benchmarks"
 DATA = README.parent / "lab" / "data"
 ANCIENT = PAGES.with_name("guide") / "ancient-dna.md"
-PLACE = re.compile(r"(<!-- (\w+) (\S+(?: \S+)*) -->\n).*?(<!-- end -->)", re.DOTALL)
+PLACE = re.compile(r"(<!-- (\w+) (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+FACTOR = re.compile(r"\d+(?:\.\d+)?(?: to \d+(?:\.\d+)?)? times\b")
+FIGURES = "figures.json"
 OVERVIEW_LENGTH = 100
-SUMMARY_SETS = (
-    "50 bp 5%",
-    "100 bp 2%",
-    "100 bp 10%",
-    "200 bp 5%",
-    "2 x 100 bp 2%",
-    "2 x 150 bp 0.5%",
-    "2 x 150 bp 5%",
-)
-SUMMARY_TOOLS = ("gassst", "bwa-mem2", "minibwa", "strobealign")
 
 
 def about(result: dict) -> str:
@@ -81,33 +77,24 @@ def mapped(result: dict) -> str:
 
 def scatter(result: dict, figure: Path) -> str:
     """A panel for each error rate; returns the markdown that shows the figure."""
-    plots.right_against_speed(plots.by_error(result), figure)
-    return f"![share placed right against speed, by read length and error rate]({figure.name})"
+    plots.wrong_against_speed(plots.by_error(result), figure)
+    return f"![share not placed correctly against speed, by read length and error rate]({figure.name})"
 
 
-def overview(single: dict, paired: dict, figure: Path) -> str:
+def overview(result: dict, figure: Path) -> str:
     """The figure of the README: reads and pairs of 100 bases on one genome."""
+    sets = figure_tables.of_kind(result, "simulated")
     panels = [
-        plots.of_length(single, OVERVIEW_LENGTH, f"single reads of {OVERVIEW_LENGTH} bases"),
-        plots.of_length(paired, OVERVIEW_LENGTH, f"pairs of 2 x {OVERVIEW_LENGTH} bases"),
+        plots.of_length(
+            {"sets": [one for one in sets if one.get("paired", False) == paired]}, OVERVIEW_LENGTH, title
+        )
+        for paired, title in (
+            (False, f"single reads of {OVERVIEW_LENGTH} bases"),
+            (True, f"pairs of 2 x {OVERVIEW_LENGTH} bases"),
+        )
     ]
-    plots.right_against_speed(panels, figure)
-    return f"![share placed correctly against speed, for reads with 0.5 to 10 % errors]({figure.name})"
-
-
-def summary(single: dict, paired: dict) -> str:
-    """The table of the README: a few sets of reads and pairs, each tool in a column of its own."""
-    names = [name for name in SUMMARY_TOOLS if name in single["tools"] and name in paired["tools"]]
-    rows = []
-    for result in (single, paired):
-        for one in result["sets"]:
-            if one["name"] not in SUMMARY_SETS:
-                continue
-            ours = one["runs"]["gassst"]["cpu"]
-            runs = [one["runs"][name] for name in names]
-            cells = [f"{100 * run['placed_right']:.1f} %, {run['cpu'] / ours:.1f}x" for run in runs]
-            rows.append([one["name"].replace("%", " %"), *cells])
-    return peer_tables.markdown(["reads", *names], rows)
+    plots.wrong_against_speed(panels, figure)
+    return f"![share not placed correctly against speed, for reads with 0.5 to 10 % errors]({figure.name})"
 
 
 # Each takes the results of its files and where its figure goes, if it has one.
@@ -117,12 +104,18 @@ KINDS: dict[str, Callable[..., str]] = {
     "mapped": lambda result, _: mapped(result),
     "against": lambda result, _: against(result),
     "scatter": scatter,
-    "overview": lambda single, paired, figure: overview(single, paired, figure.with_name("overview.svg")),
+    "overview": lambda result, figure: overview(result, figure.with_name("overview.svg")),
+    "headline": lambda result, _: figure_tables.headline(result),
+    "measured": lambda result, _: figure_tables.measured(result),
+    "said": lambda result, _: figure_tables.said(result),
+    "libraries": lambda result, _: figure_tables.libraries(result),
+    "simulated_single": lambda result, _: figure_tables.simulated(result, paired=False),
+    "simulated_pairs": lambda result, _: figure_tables.simulated(result, paired=True),
+    "threads": lambda result, _: figure_tables.threads(result),
     "q20": lambda result, _: mapq_tables.at_q20(result["cells"]),
     "field": lambda result, _: field_tables.about(result),
     "field_behind": lambda result, _: field_tables.behind(result),
     "field_rows": lambda result, _: field_tables.details(result),
-    "summary": lambda single, paired, _: summary(single, paired),
     "all_places": lambda result, _: all_places.table(result),
     "curve_cells": lambda result, _: curves.cells(result),
     "curve_filters": lambda result, _: curves.filters(result),
@@ -137,17 +130,32 @@ def fill(text: str, figures: Path) -> str:
     """The page with every place filled again; figures are written to a folder."""
 
     def replace(match: re.Match) -> str:
-        kind, files = match[2], match[3].split()
-        results = [json.loads((DATA / file).read_text()) for file in files]
-        return (
-            match[1]
-            + "\n"
-            + KINDS[kind](*results, figures / f"{Path(files[0]).stem}.svg")
-            + "\n\n"
-            + match[4]
-        )
+        kind, file = match[2], match[3]
+        result = json.loads((DATA / file).read_text())
+        return f"{match[1]}\n{KINDS[kind](result, figures / f'{Path(file).stem}.svg')}\n\n{match[4]}"
 
     return PLACE.sub(replace, text)
+
+
+def typed_factors(text: str) -> list[str]:
+    """Factors of speed outside the places."""
+    return FACTOR.findall(PLACE.sub("", text))
+
+
+def changed_since() -> list[str]:
+    """Commits after the one that was measured, behind which records or speed differ."""
+    commit = json.loads((DATA / FIGURES).read_text())["commit"]
+    words = [
+        "git",
+        "log",
+        "--format=%h %s",
+        "--extended-regexp",
+        "--grep=^Records: changed",
+        f"{commit}..HEAD",
+    ]
+    return subprocess.run(
+        words, capture_output=True, text=True, check=True, cwd=README.parent
+    ).stdout.splitlines()
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -155,13 +163,23 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--check", action="store_true", help="change no page; fail where one is not what its JSON files say"
     )
+    parser.add_argument("--fresh", action="store_true", help="change no page; fail where figures are old")
     args = parser.parse_args(argv)
-    pages = (README, ANCIENT, *sorted(PAGES.glob("*.md")))
+    home = PAGES.with_name("index.md")
+    pages = (README, home, ANCIENT, *sorted(PAGES.glob("*.md")))
+    if args.fresh:
+        print("\n".join(changed := changed_since()) or "fresh")
+        return int(bool(changed))
     if args.check:
         with TemporaryDirectory() as folder:
             stale = [page.name for page in pages if fill(text := page.read_text(), Path(folder)) != text]
+        strict = {
+            page.name: typed_factors(page.read_text()) for page in (README, home, PAGES / "throughput.md")
+        }
+        typed = [f"{name}: {factor}" for name, found in strict.items() for factor in found]
         print(f"not what the JSON files say: {', '.join(stale)}" if stale else "up to date")
-        return int(bool(stale))
+        print("".join(f"no figure of a JSON file: {one}\n" for one in typed), end="")
+        return int(bool(stale or typed))
     for page in pages:
         page.write_text(fill(page.read_text(), page.parent))
     return 0

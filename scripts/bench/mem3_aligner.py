@@ -15,8 +15,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import bwa_mem3
-
 BASES_PER_CALL = 1_000_000
 
 
@@ -28,6 +26,8 @@ def reads(path: str):
 
 
 def main(index_path: str, threads: str, usage: str, *mates: str) -> None:
+    import bwa_mem3  # rarely installed
+
     pairs = [
         bwa_mem3.ReadPair(name, first, other, second, first_q, second_q)
         for (name, first, first_q), (other, second, second_q) in zip(*map(reads, mates), strict=True)

@@ -1,4 +1,4 @@
-"""Plots of the benchmark pages: share placed right against speed, a line for each tool.
+"""Plots of the benchmark pages: share not placed correctly against speed, a line for each tool.
 
 Markers show the kind of read.
 """
@@ -47,7 +47,7 @@ def of_length(result: dict[str, Any], length: int, title: str) -> Panel:
     return Panel(title, sets, lambda one: f"{100 * one['error']:g} % errors")
 
 
-def right_against_speed(panels: Sequence[Panel], target: Path) -> None:
+def wrong_against_speed(panels: Sequence[Panel], target: Path) -> None:
     """Draw the panels side by side. Markers replace labels at the points, so nothing can overlap."""
     pyplot = quiet_pyplot()
     kinds = sorted({p.kind(one) for p in panels for one in p.sets}, key=lambda kind: float(kind.split()[0]))
@@ -59,28 +59,29 @@ def right_against_speed(panels: Sequence[Panel], target: Path) -> None:
         for tool, colour in COLOURS.items():
             runs = [(panel.kind(one), one["runs"].get(tool, {"failed": ""})) for one in panel.sets]
             points = [
-                (run["reads_per_cpu_s"], 100 * run["placed_right"], marker[kind])
+                (run["reads_per_cpu_s"], 100 * (1 - run["placed_right"]), marker[kind])
                 for kind, run in runs
-                if "failed" not in run
+                if run.get("placed_right", 1) < 1
             ]
             width = 2.4 if tool == "gassst" else 1.2
             axis.plot([x for x, _, _ in points], [y for _, y, _ in points], color=colour, linewidth=width)
             for x, y, shape in points:
                 axis.plot(x, y, shape, color=colour, markersize=6)
-        axis.set(xscale="log", xlabel="reads per CPU second", title=panel.title)
-        _plain_ticks(axis.xaxis)
+        axis.set(xscale="log", yscale="log", xlabel="reads per CPU second", title=panel.title)
+        _plain_ticks(axis.xaxis, "{x:,.0f}")
+        _plain_ticks(axis.yaxis, "{x:g}")
         axis.grid(alpha=0.3)
-    axes[0][0].set_ylabel("placed correctly, % of all reads")
+    axes[0][0].set_ylabel("not placed correctly, % of all reads")
     _legends(figure, pyplot, panels, marker)
     save(figure, target)
 
 
-def _plain_ticks(axis: Any) -> None:
-    """1,000, 3,000, 10,000 .. on a logarithmic axis, far enough from each other; no other labels."""
+def _plain_ticks(axis: Any, form: str) -> None:
+    """1,000, 3,000, 10,000 .. in this form on a logarithmic axis, far enough from each other; no other labels."""
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     axis.set_major_locator(LogLocator(subs=(1, 3)))
-    axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axis.set_major_formatter(StrMethodFormatter(form))
     axis.set_minor_formatter(NullFormatter())
 
 

@@ -7,7 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import figure_tables
 import figures
+import make_benchmarks
 import peer_tables
 import peers
 import pysam
@@ -161,3 +163,47 @@ def test_figures_are_of_one_commit_and_resume(tmp_path, monkeypatch):
     assert measure("libraries", "a")["sets"] == again
     with pytest.raises(InputError, match="another commit or machine"):
         measure("libraries", "b")
+
+
+def measured_set(error: float | None, threads: int, **tools: tuple[list[float], float]) -> dict:
+    """A set of figures.json; a tool has CPU and wall seconds of its rounds, and a share placed correctly, or mapped."""
+    share = "mapped_share" if error is None else "placed_right"
+    runs = {
+        name: {"rounds": [{"cpu": seconds, "wall": seconds} for seconds in rounds], share: right}
+        for name, (rounds, right) in tools.items()
+    }
+    return {
+        "name": f"set {error} {threads}",
+        "error": error,
+        "threads": threads,
+        "reads": 100,
+        "length": 100,
+        "runs": runs,
+    }
+
+
+def test_pages_say_ratios_of_rounds_and_where_gassst_is_behind():
+    sets = [
+        measured_set(None, 1, gassst=([2.0, 1.0, 4.0], 0.9), minibwa=([1.0, 1.0, 1.0], 0.95)),
+        measured_set(0.02, 1, gassst=([1.0, 1.0, 1.0], 0.97), minibwa=([3.0, 2.0, 4.0], 0.98)),
+        measured_set(0.02, 16, gassst=([1.0, 1.0, 1.0], 0.97), minibwa=([2.0, 2.0, 2.0], 0.96)),
+    ]
+    result = {"tools": {"gassst": "1", "minibwa": "2"}, "sets": {one["name"]: one for one in sets}}
+    assert figure_tables.ratios(sets[0], "minibwa") == [0.5, 1.0, 0.25]
+    text = figure_tables.said(result)
+    assert "| minibwa | 0.5                 |                  3.0 |              2.0 |" in text
+    assert text.endswith(
+        "* Faster for set None 1: minibwa 0.50.\n"
+        "* More placed correctly of set 0.02 1: minibwa 98.000 %; gassst 97.000 %."
+    )
+    assert "0.5 (0.2 to 1.0)" in figure_tables.libraries(result)
+    assert "98.00 %, 3.0 (2.0 to 4.0)" in figure_tables.simulated(result, paired=False)
+
+
+def test_factors_of_speed_outside_the_places_are_found():
+    place = "<!-- said figures.json -->\n\n2.0 times\n\n<!-- end -->"
+    assert make_benchmarks.typed_factors(f"fast\n{place}\nseven times, 16 threads") == []
+    assert make_benchmarks.typed_factors(f"3 times and 4.9 to 7.0 times\n{place}") == [
+        "3 times",
+        "4.9 to 7.0 times",
+    ]
