@@ -222,7 +222,8 @@ class PlainPairs:
             other = self.other(r)
             if not self.pairs.rescuable[len(self.reads[other])] or not {r, other} & goes_on:
                 continue
-            limit = max(self.best[r], self.paired(r) or 0)
+            own, its = self.paired(r) or 0, self.paired(other) or 0
+            limit = max(self.best[r], own, own + its - 1)
             places = [p for p in self.places[r] if p.edits <= limit]
             if len(places) > self.most_places:
                 self.unguided[r] = True

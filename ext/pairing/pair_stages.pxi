@@ -114,6 +114,15 @@ cdef class PairStages(Stages):
             n += self.mates[active[i]].is_open
         return n
 
+    cdef bint is_doubtful(self, uint32_t r, const uint16_t *second) except -1 nogil:
+        """Of mates with a concordant place whether copies of both together may be."""
+        cdef uint32_t other = self.other(r)
+        if self.mates[r].paired == NO_SCORE:
+            return Stages.is_doubtful(self, r, second)
+        return (second[r] > self.states.best[r] or second[other] > self.states.best[other]) and self.copies.may_be_unseen(
+            &self.reads, &self.states, r, self.mates[r].paired, second[r] != NO_SCORE, other, self.mates[other].paired,
+            second[other] != NO_SCORE)
+
     cdef int run_stage(self, int stage, Py_ssize_t a) except -1 nogil:
         cdef const uint32_t *active = <const uint32_t *>self.rooms[ACTIVE].p
         cdef const uint32_t *read_strand
@@ -131,14 +140,18 @@ cdef class PairStages(Stages):
         read_strand = self.anchors.columns.read_strand
         self.effort.candidates += n
         for i in range(a):
-            self.mates[active[i]].looked_row = <uint8_t>(stage + 1)
+            if stage < self.stages:
+                self.mates[active[i]].looked_row = <uint8_t>(stage + 1)
+            else:
+                self.mates[active[i]].is_open = True
         near = <uint8_t *>enlarged(&self.rooms[NEAR], 2 * n)
         chosen = near + n
         memset(near, 0, n)
         if self.mark_near_mates(a, near):
             self.score_best_supported(a, near)
             self.verify(a, near)
-        self.settle(False)
+        if stage < self.stages:
+            self.settle(False)
         for i in range(n):
             chosen[i] = self.mates[read_strand[i] >> 1].is_open and not near[i]
         self.score_best_supported(a, chosen)
@@ -413,7 +426,7 @@ cdef class PairStages(Stages):
         cdef placed_t *place
         cdef const window_t *w
         if self.mates[read].paired != NO_SCORE:
-            limit = max(limit, self.mates[read].paired)
+            limit = max(limit, self.mates[read].paired, self.mates[read].paired + self.mates[self.other(read)].paired - 1)
         for i in range(self.starts[2 * read], self.starts[2 * read + 2]):
             within += self.placed[i].edits <= limit
         if within > self.most_places:

@@ -60,6 +60,8 @@ cdef struct looked_t:
     int64_t length          # bases of a seed
     Py_ssize_t n
     const double *missed    # [n]: share of alignments with as many errors that none leads to, 1 of those with more
+    Py_ssize_t n_copies
+    const double *copies    # [n_copies]: share of copies with as many differences that the reference's seeds do not lead to
 
 
 # How many times more copies are expected for each seed of a single read that was passed over, as it occurs too often,
@@ -199,13 +201,14 @@ cdef void weigh_copies(case_t *case, int64_t m, int64_t errors, const looked_t *
     Of the differences, `hit` ones lie where the read has errors; of these, `same` errors are the base of the copy.
     """
     cdef int64_t differences, hit, same, further, low, w = seeds.length
-    cdef double chance, weight, instead, own, both
+    cdef double chance, weight, instead, own, both, hidden
     cdef double seed_hit[DIFFERENCES]
     memset(case.missed, 0, sizeof(case.missed))
     memset(case.both, 0, sizeof(case.both))
     for hit in range(DIFFERENCES):
         seed_hit[hit] = 1 - pow(1 - fmin(<double>hit / m, 1.0), w)
     for differences in range(min(DIFFERENCES - 1, m) + 1):
+        hidden = 0
         for hit in range(max(0, differences - (m - errors)), min(differences, errors) + 1):
             chance = (log_choose(errors, hit) + log_choose(m - errors, differences - hit)
                       - log_choose(m, differences))
@@ -223,6 +226,10 @@ cdef void weigh_copies(case_t *case, int64_t m, int64_t errors, const looked_t *
                 own = missed_with(seeds, errors + further)
                 case.missed[differences] += weight * own
                 case.both[differences] += weight * fmin(both, own)
+                hidden += weight
+        if differences < seeds.n_copies:
+            case.missed[differences] = fmin(case.missed[differences], hidden * seeds.copies[differences])
+            case.both[differences] = fmin(case.both[differences], case.missed[differences])
 
 
 def chance_hits(int64_t m, int64_t d, double n_bases, double letters=4.0):
@@ -321,13 +328,14 @@ cdef class Cases:
         """Computes a case."""
         cdef int64_t length = what >> 48, errors = what >> 32 & 0xFFFF
         cdef int complete = what >> 16 & 0xFFFF, planned = what & 0xFFFF, near
-        cdef bytes missed
+        cdef bytes missed, copies
         cdef looked_t seeds
         if how & DENSE:
             found = self.looked_densely(<int>length, how >> 16 & 0xFFFF, how & 0xFFFF, complete / 128.)
         else:
             found = self.looked_up(how >> 16 & 0xFFFF, complete, how & 0xFFFF, share_passed_over(planned, complete))
-        seeds.length, missed = found
+        seeds.length, missed, copies = found
+        seeds.n_copies, seeds.copies = len(copies) // <Py_ssize_t>sizeof(double), <const double *><const char *>copies
         seeds.n, seeds.missed = len(missed) // <Py_ssize_t>sizeof(double), <const double *><const char *>missed
         with nogil:
             case.what, case.how, case.length = what, how, <int>length
@@ -377,7 +385,7 @@ cdef class Cases:
 
 # --- ratings ---------------------------------------------------------------------------------------------------------
 
-cdef class Rater:
+cdef class Rater(Copies):
     """Rates places for the thread that it belongs to.
 
     A copy is near up to so many `further` errors. `beside`: whether the copies of a tandem repeat beside a place count.
@@ -425,15 +433,29 @@ cdef class Rater:
         """The place of a whole read."""
         cdef uint64_t m = reads.lengths[r], best = 0 if summary.best == NO_SCORE else summary.best
         cdef int further = 0 if summary.second == NO_SCORE else summary.second - <int>best
-        place.what = m << 48 | best << 32 | <uint64_t>states.complete[r] << 16 | states.planned[r]
-        place.how = LOOKED_UP | m << 16 | states.looked[r]
+        self.found(reads, states, r, best, summary.n_best > 1 or 0 < further <= self.further, place)
         place.odds = self.cases.find(place.what, place.how, &self.one).odds
         place.known = max(<double>summary.n_best, 1) - 1 + summary.n_second * pow(place.odds, further)
-        place.near = summary.n_best > 1 or 0 < further <= self.further
-        place.passed_over = share_passed_over(states.planned[r], states.complete[r])
         place.chance = hits_of_a_base(m, best, word_letters(reads.planes, 64 * <int64_t>reads.plane_start[r], m,
                                                             self.letters))
         return 0
+
+    cdef void found(self, const reads_t *reads, const states_t *states, uint32_t r, uint64_t errors, bint near,
+                    rated_t *place) noexcept nogil:
+        """How the place of a whole read was found, which has so many errors."""
+        cdef uint64_t m = reads.lengths[r]
+        place.what = m << 48 | errors << 32 | <uint64_t>states.complete[r] << 16 | states.planned[r]
+        place.how = LOOKED_UP | m << 16 | states.looked[r]
+        place.near, place.passed_over = near, share_passed_over(states.planned[r], states.complete[r])
+
+    cdef bint may_be_unseen(self, const reads_t *reads, const states_t *states, uint32_t r, uint16_t errors, bint near,
+                            uint32_t mate, uint16_t its_errors, bint its_near) except -1 nogil:
+        cdef rated_t place, other
+        self.found(reads, states, r, errors, near, &place)
+        if mate == r:
+            return self.unseen_alone(&place) > UNKNOWN
+        self.found(reads, states, mate, its_errors, its_near, &other)
+        return self.unseen_pair(&place, &other, 0) > UNKNOWN
 
     cdef int line(self, const hit_t *hit, const local_line_t *line, const rival_t *rival, const local_line_t *beside,
                   const reads_t *reads, const coverage_t *seen, rated_t *place) except -1 nogil:

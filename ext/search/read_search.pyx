@@ -510,7 +510,7 @@ cdef class OneRead(ReadSearch):
         index = stages.index
         self.plan, self.names, self.split = plan, list(index.reference.names), split
         self.known_length, self.longest = plan.known_lengths.view(np.uint8), params.longest_read
-        self.rater = plan.rater(library)
+        self.rater = self.stages.copies = plan.rater(library)
         self.adapter_codes, first_part, shortest, bases_an_error, earliest = adapters
         self.adapters = adapters_of(self.adapter_codes, first_part, shortest, bases_an_error, earliest)
         self.gaps, self.max_hits = plan.gaps, params.max_hits

@@ -1,15 +1,5 @@
 """Which of the places of a read are reported: distinct ones (`select_places`), or all of them."""
 
-cdef enum:
-    # Diagonals. Alignments on one strand whose ends lie this near to each other are one place: so the benchmarks count
-    # places, too (docs/benchmarks, "right": within 10 bases of the true one).
-    SAME_PLACE = 10
-
-
-cdef inline bint same_place(int64_t diagonal, int64_t other) noexcept nogil:
-    return -SAME_PLACE <= diagonal - other <= SAME_PLACE
-
-
 cdef struct sought_t:
     # A read, and how its places are chosen.
     int64_t length

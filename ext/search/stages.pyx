@@ -22,6 +22,16 @@ cdef extern from "knowledge.h" nogil:
     bint take_band(knowledge_t *known, uint16_t edits, int margin)
 
 
+cdef class Copies:
+    """Says of which places copies may be left that no seed led to: `read_search.Rater`, which the search asks."""
+
+    cdef bint may_be_unseen(self, const reads_t *reads, const states_t *states, uint32_t r, uint16_t errors, bint near,
+                            uint32_t mate, uint16_t its_errors, bint its_near) except -1 nogil:
+        """Whether copies of a place with so many `errors`, beside that of the mate, count. `near`: one is known. A single
+        read is its own mate."""
+        return False
+
+
 cdef class Stages:
     """Searches reads for the thread that it belongs to. Its memory is used again from block to block.
 
@@ -102,7 +112,7 @@ cdef class Stages:
         cdef uint8_t[:, ::1] mark_of = marks
         cdef reads_t reads = reads_t(planes_of(planes), NULL, NULL, NULL, NULL, n)
         cdef states_t states
-        self.given_up, self.further, self.lost = given_up, further, context.lost
+        self.given_up, self.further, self.lost, self.copies = given_up, further, context.lost, context.rater
         self.left_out = None if context.left_out is None else context.left_out.view(np.uint8)
         self.funnel[:] = 0
         memset(&self.effort, 0, sizeof(self.effort))
@@ -162,6 +172,8 @@ cdef class Stages:
             for i in range(self.reads.n):
                 states.best[i], states.limit[i], states.complete[i] = state[0, i], state[1, i], state[2, i]
                 states.planned[i], states.capped[i], states.looked[i] = state[3, i], state[4, i], state[5, i]
+            self.before = 0
+            self.run_stages(self.stages, 0, <uint32_t>self.reads.n)
 
     # --- one block ---------------------------------------------------------------------------------------------------
 
@@ -173,13 +185,17 @@ cdef class Stages:
 
     cdef int run_block(self, uint32_t first, uint32_t stop) except -1 nogil:
         """The places of the reads first .. stop - 1, added to those found before."""
-        cdef int stage
+        self.before = self.n_places
+        return self.run_stages(0, first, stop)
+
+    cdef int run_stages(self, int stage, uint32_t first, uint32_t stop) except -1 nogil:
+        """The places of a block that this stage and those behind it lead to. The last one looks for copies of places."""
         cdef Py_ssize_t a
+        self.first = first
         self.forget(&self.scored, SCORED_STARTS, stop - first)
         self.forget(&self.rejected, REJECTED_STARTS, stop - first)
-        self.first, self.before = first, self.n_places
-        for stage in range(self.stages):
-            a = self.unsettled(stage, first, stop)
+        for stage in range(stage, self.stages + 1):
+            a = self.unsettled(stage, first, stop) if stage < self.stages else self.doubtful(first, stop)
             self.merge_known(&self.scored, SCORED, SCORED_STARTS, first, stop)
             self.merge_known(&self.rejected, REJECTED, REJECTED_STARTS, first, stop)
             if a:
@@ -214,6 +230,71 @@ cdef class Stages:
             active[a] = r
             a += goes_on[r - first]
         return a
+
+    cdef Py_ssize_t doubtful(self, uint32_t first, uint32_t stop) except -1 nogil:
+        """How many reads have a place of which copies may be unseen: those in ACTIVE, ascending, with their places in PICKED.
+
+        The read shares errors with none of these copies but by chance, so that its own seeds may lead to none. Those of the
+        reference where it lies do.
+        """
+        cdef uint32_t n = stop - first, r
+        cdef uint32_t *active = <uint32_t *>enlarged(&self.rooms[ACTIVE], n * sizeof(uint32_t))
+        cdef uint8_t *goes_on = <uint8_t *>enlarged(&self.rooms[GOES_ON], n)
+        cdef int64_t *picked = <int64_t *>enlarged(&self.rooms[PICKED], n * (sizeof(int64_t) + sizeof(uint16_t)))
+        cdef uint16_t *second = <uint16_t *>(picked + n)
+        cdef const place_t *places = <const place_t *>self.rooms[PLACES].p
+        cdef const place_t *best
+        cdef Py_ssize_t a = 0, i
+        memset(picked, 0xff, n * (sizeof(int64_t) + sizeof(uint16_t)))  # -1, NO_SCORE
+        for i in range(self.before, self.n_places):
+            r = (places[i].read_strand >> 1) - first
+            best = &places[picked[r]] if picked[r] >= 0 else &places[i]
+            if best.read_strand != places[i].read_strand or not same_place(best.first + best.end,
+                                                                           places[i].first + places[i].end):
+                second[r] = min(second[r], max(best.edits, places[i].edits))
+            if picked[r] < 0 or places[i].edits < best.edits:
+                picked[r] = i
+        for r in range(first, stop):
+            goes_on[r - first] = (
+                picked[r - first] >= 0 and self.seed_count[self.stages, self.reads.lengths[r]] > 0
+                and not self.exhaustive and self.is_doubtful(r, second - first)
+            )
+            active[a] = r
+            a += goes_on[r - first]
+        return a
+
+    cdef bint is_doubtful(self, uint32_t r, const uint16_t *second) except -1 nogil:
+        """Whether copies of the place of a read may be unseen. `second`: errors of the next best place of each read. Where
+        that is as good, more of these say nothing new."""
+        cdef uint16_t best = self.states.best[r]
+        return second[r] > best and self.copies.may_be_unseen(&self.reads, &self.states, r, best, second[r] != NO_SCORE, r,
+                                                              best, False)
+
+    cdef int take_texts(self, Py_ssize_t a, reads_t *texts) except -1 nogil:
+        """The bases of the reference at the places of the active reads, in place of the reads."""
+        cdef const uint32_t *active = <const uint32_t *>self.rooms[ACTIVE].p
+        cdef const int64_t *picked = <const int64_t *>self.rooms[PICKED].p - self.first
+        cdef const place_t *place
+        cdef uint32_t *start = <uint32_t *>enlarged(&self.rooms[ROWS], self.reads.n * sizeof(uint32_t))
+        cdef Py_ssize_t n = 0, i, j, rows
+        cdef int64_t m, at
+        cdef uint64_t *planes
+        cdef uint64_t *row
+        for i in range(a):
+            start[active[i]] = <uint32_t>n
+            n += 2 * ((self.reads.lengths[active[i]] + 63) >> 6)
+        planes = <uint64_t *>enlarged(&self.rooms[PLANES], 3 * (n + 1) * sizeof(uint64_t))
+        texts.planes, texts.plane_start = planes_t(planes, n + 1), start
+        memset(planes + 3 * n, 0, 3 * sizeof(uint64_t))  # seeds at the end of the last row are read beyond it
+        for i in range(a):
+            m, place = self.reads.lengths[active[i]], <const place_t *>self.rooms[PLACES].p + picked[active[i]]
+            rows, at = (m + 63) >> 6, place.first + place.end
+            for j in range(rows):
+                row = planes + 3 * (start[active[i]] + j)
+                put_bases(row + 3 * rows * (place.read_strand & 1), bases_at(self.reference, at + 64 * j), m - 64 * j)
+                put_bases(row + 3 * rows * (~place.read_strand & 1),
+                          complement(bases_at(self.reference, at + m - 64 * (j + 1))), m - 64 * j)
+        return 0
 
     cdef double missed(self, int stage, uint32_t r) noexcept nogil:
         """Share of the reads of this length that the stages before this one miss."""
@@ -285,7 +366,11 @@ cdef class Stages:
         cdef Py_ssize_t i
         cdef uint32_t r, m, disjoint
         cdef uint16_t clipped = 0
-        self.seeds.fill(&self.reads, active, a, &self.seed_length[stage, 0], &self.seed_count[stage, 0],
+        cdef bint of_copies = stage == self.stages, capped
+        cdef reads_t reads = self.reads
+        if of_copies:
+            self.take_texts(a, &reads)
+        self.seeds.fill(&reads, active, a, &self.seed_length[stage, 0], &self.seed_count[stage, 0],
                         &self.seed_every[stage, 0], self.longest_seed)
         if self.lookup is not None:
             with gil:
@@ -295,9 +380,12 @@ cdef class Stages:
         for i in range(a):
             r = active[i]
             m = self.reads.lengths[r]
-            states.capped[r] |= self.seeds.limit_read(i, &self.caps[0], &clipped)
+            capped = self.seeds.limit_read(i, &self.caps[0], &clipped)
+            states.looked[r] |= <uint8_t>((not of_copies or not capped) << stage)
+            if of_copies:
+                continue
+            states.capped[r] |= capped
             disjoint = (self.disjoint[stage, m] + self.seed_every[stage, m] - 1) // self.seed_every[stage, m]
-            states.looked[r] |= <uint8_t>(1 << stage)
             states.planned[r] = <uint16_t>max(states.planned[r], disjoint)
             states.complete[r] = <uint16_t>max(states.complete[r], disjoint - min(<uint32_t>clipped, disjoint))
         if self.lookup is not None:
@@ -524,6 +612,17 @@ cdef class Stages:
                 j += 1
         self.scored.fresh, self.scored.n_fresh = keys, top.n + others.n
         return 0
+
+
+cdef inline void put_bases(uint64_t *row, bases64_t bases, int64_t n) noexcept nogil:
+    """Write a row of planes with n bases at most."""
+    cdef uint64_t known = first_bases(n) & ~bases.masked
+    row[0], row[1], row[2] = bases.low & known, bases.high & known, bases.masked & first_bases(n)
+
+
+cdef inline bases64_t complement(bases64_t bases) noexcept nogil:
+    """The reverse complement of 64 bases."""
+    return bases64_t(~reversed_bits(bases.low), ~reversed_bits(bases.high), reversed_bits(bases.masked))
 
 
 cdef Py_ssize_t merge(const uint64_t *a, Py_ssize_t n_a, const uint64_t *b, Py_ssize_t n_b,

@@ -42,6 +42,16 @@ cdef extern from "coordinates.h" nogil:
     coordinate_t place_of_key(uint64_t key)
 
 
+cdef enum:
+    # Diagonals. Alignments on one strand whose ends lie this near to each other are one place: so the benchmarks count
+    # places, too (docs/benchmarks, "right": within 10 bases of the true one).
+    SAME_PLACE = 10
+
+
+cdef inline bint same_place(int64_t diagonal, int64_t other) noexcept nogil:
+    return -SAME_PLACE <= diagonal - other <= SAME_PLACE
+
+
 # Bit planes, from gassst/gpu/kernels/planes.h.
 cdef extern from "planes.h" nogil:
     ctypedef struct planes_t:
@@ -61,6 +71,7 @@ cdef extern from "planes.h" nogil:
     uint64_t funnel_shift(uint64_t first, uint64_t second, int shift)
     int count_bits(uint64_t x)
     int count_differences(planes_t a, int64_t a_first, planes_t b, int64_t b_first, int64_t n, int limit)
+    uint64_t reversed_bits(uint64_t x)
     bint any_masked(planes_t planes, int64_t first, int64_t last)
     int64_t first_base(uint32_t plane_start, uint32_t read_strand, int64_t m)
     int MASKED_BASE

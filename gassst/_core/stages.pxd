@@ -110,7 +110,7 @@ cdef struct states_t:
     uint16_t *limit     # most errors that still matter
     uint16_t *complete  # every alignment with fewer errors has been seen
     uint16_t *planned   # most disjoint seeds that were looked up together
-    uint8_t *looked     # bit s: the seeds of stage s have been looked up
+    uint8_t *looked     # bit s: the seeds of stage s have been looked up; the one behind the last: those of the place
     uint8_t *capped     # 1 where a seed was passed over because it occurs too often
 
 
@@ -143,8 +143,14 @@ cdef enum:
     PROFILE_CELLS = 1 << 25     # of bands in memory at once, 2 bytes each
 
 
+cdef class Copies:
+    cdef bint may_be_unseen(self, const reads_t *reads, const states_t *states, uint32_t r, uint16_t errors, bint near,
+                            uint32_t mate, uint16_t its_errors, bint its_near) except -1 nogil
+
+
 cdef class Stages:
     cdef object index, lookup
+    cdef Copies copies
     cdef readonly int64_t[:, ::1] funnel
     cdef seed_index_t view
     cdef planes_t reference
@@ -179,7 +185,11 @@ cdef class Stages:
     cdef int run(self, uint32_t block) except -1 nogil
     cdef void open_reads(self, const reads_t *reads, const states_t *states) noexcept nogil
     cdef int run_block(self, uint32_t first, uint32_t stop) except -1 nogil
+    cdef int run_stages(self, int stage, uint32_t first, uint32_t stop) except -1 nogil
     cdef Py_ssize_t unsettled(self, int stage, uint32_t first, uint32_t stop) except -1 nogil
+    cdef Py_ssize_t doubtful(self, uint32_t first, uint32_t stop) except -1 nogil
+    cdef bint is_doubtful(self, uint32_t r, const uint16_t *second) except -1 nogil
+    cdef int take_texts(self, Py_ssize_t a, reads_t *texts) except -1 nogil
     cdef double missed(self, int stage, uint32_t r) noexcept nogil
     cdef int forget(self, seen_t *known, int start_room, uint32_t n) except -1 nogil
     cdef int merge_known(self, seen_t *known, int room, int start_room, uint32_t first, uint32_t stop) except -1 nogil

@@ -84,15 +84,19 @@ class SeedsLooked(NamedTuple):
     missed : bytes
         float64[errors], share of alignments with as many errors that leave none of the seeds free of them. Those with
         more errors are missed.
+    copies : bytes
+        float64[differences], share of copies with as many differences that seeds of the reference miss, where the read
+        lies. None were looked up of the copies with more.
     """
 
     length: int
     missed: bytes
+    copies: bytes = b""
 
     @classmethod
-    def of(cls, length: int, missed: np.ndarray) -> SeedsLooked:
-        """From an array."""
-        return cls(length, np.ascontiguousarray(missed, np.float64).tobytes())
+    def of(cls, length: int, *shares: np.ndarray) -> SeedsLooked:
+        """From arrays."""
+        return cls(length, *(np.ascontiguousarray(share, np.float64).tobytes() for share in shares))
 
 
 NO_SEEDS = SeedsLooked(1, b"")

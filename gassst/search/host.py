@@ -76,8 +76,6 @@ class HostBackend:
             reads = search.place(context, pairs, *how)
         stats.capped += search.capped
         stats.nanoseconds["select"] += search.select_ns
-        if found is not None:
-            return search, reads
         if kind is PairStages:
             stats.rescued += stages.rescued
             stats.nanoseconds["pairs"] += stages.pairs_ns

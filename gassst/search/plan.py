@@ -22,7 +22,7 @@ from weakref import WeakValueDictionary, proxy
 
 import numpy as np
 
-from gassst._core.read_search import Cases, Odds, Rater, chance_hits
+from gassst._core.read_search import DIFFERENCES, Cases, Odds, Rater, chance_hits
 from gassst.frozen import frozen, replace
 from gassst.index.file import SORTED
 from gassst.index.miss_model import (
@@ -60,6 +60,9 @@ LIKELY = ErrorRate(1 / LIKELY_ERRORS, 1 << 40)
 COPIES = 100
 # Share of reads without a place, which pay for every stage. 0.002 to 0.005 make the same stages of 75 and 100 bases.
 NOWHERE = 0.005
+SEES_COPIES = rule(
+    "copies", "Looks up the reference at the place of a read, for copies that its own seeds miss."
+)
 TANDEM_COPIES = rule(
     "tandem-copies", "Bounds the mapping quality of reads in tandem repeats by the copies beside them."
 )
@@ -164,11 +167,12 @@ class SearchPlan:
     missed_after : float64[MAX_READ_LENGTH + 1, 1 + stages, MISS_ERRORS]
         Share of alignments, by errors, in which no stage up to each finds a seed, as the best of them alone would. 1
         before the first stage.
-    seed_length, seed_count, seed_every, disjoint : uint16[stages, MAX_READ_LENGTH + 1]
-        As `Stage` has them; `seed_count` is 0 where a length has no such stage, `disjoint` how many disjoint seeds.
+    seed_length, seed_count, seed_every, disjoint : uint16[stages + 1, MAX_READ_LENGTH + 1]
+        As `Stage` has them; `seed_count` is 0 where a length has no such stage, `disjoint` how many disjoint seeds. The
+        last row has the seeds of the reference that lead from the place of a read to its copies.
     """
 
-    MAX_STAGES = 8  # bits of `looked`
+    MAX_STAGES = 7  # bits of `looked`, of which the last one stands for copies
 
     def __init__(
         self,
@@ -191,9 +195,9 @@ class SearchPlan:
         self.words = np.zeros(size, np.uint8)
         self.settled = np.full((self.MAX_STAGES, size), -1, np.int16)
         self.lost = np.ones((2, self.MAX_STAGES, size))
-        self.seed_length = np.zeros((self.MAX_STAGES, size), np.uint16)
+        self.seed_length = np.zeros((self.MAX_STAGES + 1, size), np.uint16)
         self.seed_count, self.disjoint = self.seed_length.copy(), self.seed_length.copy()
-        self.seed_every = np.ones((self.MAX_STAGES, size), np.uint16)
+        self.seed_every = np.ones_like(self.seed_length)
         self.affordable = math.ceil(math.log(max(n_bases, 4), letters))
         self.caps = np.array([self.occurrence_cap(w) for w in range(k + SORTED + 1)], np.uint32)
         self.known_lengths = np.zeros(size, bool)
@@ -254,6 +258,11 @@ class SearchPlan:
             self.disjoint[i, m] = stage.number if stage.disjoint else 0
             if i:
                 self.settled[i, m] = settled[i - 1]
+        if plan.stages and SEES_COPIES:
+            # They miss no copy with as few differences as strata count, where the read has the bases.
+            number = EXTRA_STRATA + 1
+            w = min(max(m // number, self.affordable), self.k + SORTED, m)
+            self.seed_length[-1, m], self.seed_count[-1, m] = w, min(number, m // w)
         self.lost[..., m] = self._lost(LIKELY, np.array([m]))[..., 0]
         self.known_lengths[m] = True
         self._planned.append(m)
@@ -317,6 +326,7 @@ class SearchPlan:
     def _looked_up(self, m: int, complete: int, looked: int, passed_over: float) -> SeedsLooked:
         """What the seeds that a search has looked up of a read of `m` bases miss: of those of the last stage, all but
         the share `passed_over`. `complete` and `looked` are as for `_missed`."""
+        sees_copies, looked = divmod(looked, 1 << self.MAX_STAGES)
         if not looked:
             return NO_SEEDS
         last = looked.bit_length() - 1
@@ -324,7 +334,10 @@ class SearchPlan:
         # Of disjoint seeds `complete` counts those that were looked up as planned.
         if not self.disjoint[last, m]:
             missed **= 1 - passed_over
-        return SeedsLooked.of(int(self.seed_length[last, m]), missed)
+        w, count = int(self.seed_length[-1, m]), int(self.seed_count[-1, m])
+        number = np.arange(DIFFERENCES if sees_copies else 0)
+        copies = np.where(number < count, 0.0, miss_share(m, np.minimum(number, m), w, count))
+        return SeedsLooked.of(int(self.seed_length[last, m]), missed, copies)
 
     def shortest_seed(self, m: int, errors: int) -> int:
         """Seed length of the last stage: -w, or the longest that misses 1 %, but not one that chance drowns.

@@ -16,6 +16,7 @@ from plain_search import HIGH, LOW, MARGIN, PlainPairs, fragment_of, genome_of, 
 import gassst
 from gassst._core.read_search import ReadSearch
 from gassst._core.stages import PairStages, instruction_sets
+from gassst.index.spectrum import Spectrum
 from gassst.model.reference import Reference
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
 from gassst.reads.in_memory import batch_of_records
@@ -72,6 +73,7 @@ def world(request):
         index, device="none", mode="global", filters=(), min_identity=85, **options[request.param]
     )
     mapper.plan.caps[:] = 0xFFFFFFFF
+    mapper.plan.spectrum = Spectrum.none()  # so that no place is looked at for copies
     return SimpleNamespace(seed=request.param, genome=genome, index=index, mapper=mapper)
 
 
