@@ -165,12 +165,9 @@ cdef void find_ends(planes_t reads, const uint32_t *plane_start, const uint32_t 
 cdef Py_ssize_t write_first_bases(planes_t reads, int64_t start, uint32_t m, uint32_t kept, uint64_t *planes) noexcept nogil:
     """The planes of the first bases of a read of `m` bases, of both strands; returns how many rows these are."""
     cdef int64_t strand, j, words = rows_of(kept), base = 64 * start
-    cdef uint64_t live
-    cdef bases64_t bases
     for strand in range(2):
         for j in range(words):
-            bases, live = bases_at(reads, base + 64 * j), first_bases(kept - 64 * j)
-            planes[0], planes[1], planes[2] = bases.low & live, bases.high & live, bases.masked & live
+            put_bases(planes, bases_at(reads, base + 64 * j), kept - 64 * j)
             planes += 3
         base += 64 * rows_of(m) + m - kept
     return 2 * words

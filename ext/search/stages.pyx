@@ -21,6 +21,9 @@ cdef extern from "knowledge.h" nogil:
     bint needs_stage(const knowledge_t *known, int errors, int strata, int settled)
     bint take_band(knowledge_t *known, uint16_t edits, int margin)
 
+cdef extern from "pack.h" nogil:
+    void pack_reverse_complement(const uint64_t *forward, uint64_t *reverse, uint32_t words, uint32_t spare)
+
 
 cdef class Copies:
     """Says of which places copies may be left that no seed led to: `read_search.Rater`, which the search asks."""
@@ -189,12 +192,13 @@ cdef class Stages:
         return self.run_stages(0, first, stop)
 
     cdef int run_stages(self, int stage, uint32_t first, uint32_t stop) except -1 nogil:
-        """The places of a block that this stage and those behind it lead to. The last one looks for copies of places."""
+        """The places of a block that this stage and later ones lead to. The last one looks for copies of places, unless
+        these are listed anyway."""
         cdef Py_ssize_t a
         self.first = first
         self.forget(&self.scored, SCORED_STARTS, stop - first)
         self.forget(&self.rejected, REJECTED_STARTS, stop - first)
-        for stage in range(stage, self.stages + 1):
+        for stage in range(stage, self.stages + (not self.exhaustive)):
             a = self.unsettled(stage, first, stop) if stage < self.stages else self.doubtful(first, stop)
             self.merge_known(&self.scored, SCORED, SCORED_STARTS, first, stop)
             self.merge_known(&self.rejected, REJECTED, REJECTED_STARTS, first, stop)
@@ -257,7 +261,7 @@ cdef class Stages:
         for r in range(first, stop):
             goes_on[r - first] = (
                 picked[r - first] >= 0 and self.seed_count[self.stages, self.reads.lengths[r]] > 0
-                and not self.exhaustive and self.is_doubtful(r, second - first)
+                and self.is_doubtful(r, second - first)
             )
             active[a] = r
             a += goes_on[r - first]
@@ -277,9 +281,11 @@ cdef class Stages:
         cdef const place_t *place
         cdef uint32_t *start = <uint32_t *>enlarged(&self.rooms[ROWS], self.reads.n * sizeof(uint32_t))
         cdef Py_ssize_t n = 0, i, j, rows
-        cdef int64_t m, at
+        cdef int64_t m
         cdef uint64_t *planes
-        cdef uint64_t *row
+        cdef uint64_t *text
+        cdef uint64_t *own
+        cdef uint64_t *other
         for i in range(a):
             start[active[i]] = <uint32_t>n
             n += 2 * ((self.reads.lengths[active[i]] + 63) >> 6)
@@ -288,12 +294,13 @@ cdef class Stages:
         memset(planes + 3 * n, 0, 3 * sizeof(uint64_t))  # seeds at the end of the last row are read beyond it
         for i in range(a):
             m, place = self.reads.lengths[active[i]], <const place_t *>self.rooms[PLACES].p + picked[active[i]]
-            rows, at = (m + 63) >> 6, place.first + place.end
+            rows, text = (m + 63) >> 6, planes + 3 * start[active[i]]
+            own, other = text, text + 3 * rows
+            if place.read_strand & 1:
+                own, other = other, own
             for j in range(rows):
-                row = planes + 3 * (start[active[i]] + j)
-                put_bases(row + 3 * rows * (place.read_strand & 1), bases_at(self.reference, at + 64 * j), m - 64 * j)
-                put_bases(row + 3 * rows * (~place.read_strand & 1),
-                          complement(bases_at(self.reference, at + m - 64 * (j + 1))), m - 64 * j)
+                put_bases(own + 3 * j, bases_at(self.reference, place.first + place.end + 64 * j), m - 64 * j)
+            pack_reverse_complement(own, other, <uint32_t>rows, <uint32_t>(64 * rows - m))
         return 0
 
     cdef double missed(self, int stage, uint32_t r) noexcept nogil:
@@ -612,17 +619,6 @@ cdef class Stages:
                 j += 1
         self.scored.fresh, self.scored.n_fresh = keys, top.n + others.n
         return 0
-
-
-cdef inline void put_bases(uint64_t *row, bases64_t bases, int64_t n) noexcept nogil:
-    """Write a row of planes with n bases at most."""
-    cdef uint64_t known = first_bases(n) & ~bases.masked
-    row[0], row[1], row[2] = bases.low & known, bases.high & known, bases.masked & first_bases(n)
-
-
-cdef inline bases64_t complement(bases64_t bases) noexcept nogil:
-    """The reverse complement of 64 bases."""
-    return bases64_t(~reversed_bits(bases.low), ~reversed_bits(bases.high), reversed_bits(bases.masked))
 
 
 cdef Py_ssize_t merge(const uint64_t *a, Py_ssize_t n_a, const uint64_t *b, Py_ssize_t n_b,

@@ -71,7 +71,6 @@ cdef extern from "planes.h" nogil:
     uint64_t funnel_shift(uint64_t first, uint64_t second, int shift)
     int count_bits(uint64_t x)
     int count_differences(planes_t a, int64_t a_first, planes_t b, int64_t b_first, int64_t n, int limit)
-    uint64_t reversed_bits(uint64_t x)
     bint any_masked(planes_t planes, int64_t first, int64_t last)
     int64_t first_base(uint32_t plane_start, uint32_t read_strand, int64_t m)
     int MASKED_BASE
@@ -79,6 +78,12 @@ cdef extern from "planes.h" nogil:
     int AHEAD
     void prefetch_bases(planes_t planes, int64_t first, int64_t end)
     void prefetch_read(planes_t planes, int64_t first)
+
+
+cdef inline void put_bases(uint64_t *row, bases64_t bases, int64_t n) noexcept nogil:
+    """Write the first n of 64 bases, all where n is larger, as a row of planes."""
+    cdef uint64_t live = first_bases(n)
+    row[0], row[1], row[2] = bases.low & live, bases.high & live, bases.masked & live
 
 
 cdef inline planes_t planes_of(const uint64_t[:, ::1] rows) noexcept:

@@ -152,7 +152,7 @@ def parts(genomes: dict[str, Path], args: argparse.Namespace) -> list[Part]:
 
 
 def contestants(genomes: dict[str, Path], args: argparse.Namespace) -> dict[str, list[peers.Contestant]]:
-    """Those of every genome."""
+    """Enter every mapper that is there for each genome."""
     all_of: dict[str, list[peers.Contestant]] = {}
     for genome, path in genomes.items():
         folder = args.work / genome

@@ -34,9 +34,8 @@ def main(index_path: str, threads: str, usage: str, *mates: str) -> None:
     ]
     index, options = bwa_mem3.BwaIndex(index_path), bwa_mem3.MemOpts()
     options.set_pe(True)
-    bases = Path(mates[0]).stat().st_size // len(
-        pairs
-    )  # of a pair: about the bytes that a mate takes in FASTQ
+    # A pair has about as many bases as a mate takes bytes in FASTQ.
+    bases = Path(mates[0]).stat().st_size // len(pairs)
     size = max(1, BASES_PER_CALL // bases)
     calls = [pairs[i : i + size] for i in range(0, len(pairs), size)]
     with ThreadPoolExecutor(int(threads)) as pool:

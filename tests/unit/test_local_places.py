@@ -11,7 +11,7 @@ READS, HALF = 300, 32
 
 
 def test_the_best_place_of_each_read():
-    """Of places that score as much the one that the search chose, else one drawn by the hash of the read's bases."""
+    """Equal places: the one that the search chose is taken, else one drawn by the hash of the read's bases."""
     rng = np.random.default_rng(3)
     counts = rng.integers(0, 12, READS)
     read = np.repeat(np.arange(READS), counts)

@@ -308,7 +308,7 @@ def test_levels_limit_occurrences_and_step_over_overlapping_seeds():
 
 
 def test_a_read_all_of_whose_seeds_occur_too_often_has_a_place():
-    """Of 3,000 copies some are looked at: the read is mapped to one, with MAPQ 0."""
+    """The search looks at some of 3,000 copies: the read is mapped to one, with MAPQ 0."""
     rng = np.random.default_rng(5)
     letters = np.frombuffer(b"ACGT", np.uint8)
     unit = rng.choice(letters, 150)

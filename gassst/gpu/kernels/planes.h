@@ -115,17 +115,6 @@ INLINE int64_t first_base(uint32_t plane_start, uint32_t read_strand, int64_t m)
 }
 
 #ifndef __OPENCL_VERSION__
-/* Bit 63 - j in the place of bit j. */
-INLINE uint64_t reversed_bits(uint64_t x)
-{
-    x = (x >> 1 & 0x5555555555555555) | (x & 0x5555555555555555) << 1;
-    x = (x >> 2 & 0x3333333333333333) | (x & 0x3333333333333333) << 2;
-    x = (x >> 4 & 0x0F0F0F0F0F0F0F0F) | (x & 0x0F0F0F0F0F0F0F0F) << 4;
-    x = (x >> 8 & 0x00FF00FF00FF00FF) | (x & 0x00FF00FF00FF00FF) << 8;
-    x = (x >> 16 & 0x0000FFFF0000FFFF) | (x & 0x0000FFFF0000FFFF) << 16;
-    return x >> 32 | x << 32;
-}
-
 /* Whether there is a masked base, or the end of the planes, in the rows of bases first .. last. */
 INLINE int any_masked(planes_t planes, int64_t first, int64_t last)
 {
