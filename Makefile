@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # What an editable install is made from; a change of other Python files needs no new one.
 SOURCES := setup.py pyproject.toml gassst/version.py scripts/packaging/metadata.py $(shell find gassst ext index -name '*.pyx' -o -name '*.px[di]' -o -name '*.[ch]')
 
-.PHONY: demo test lint docs docs-check same-records thesis field figures ablation sanitize fuzz fuzz-options man clean
+.PHONY: demo test lint docs docs-check same-records field figures ablation sanitize fuzz fuzz-options man clean
 
 # V=1 says what ran where, too.
 demo: $(VENV)/.installed
@@ -37,13 +37,6 @@ $(VENV)/.tested: tests/requirements.txt $(VENV)/.installed
 $(VENV)/.lint: | $(VENV)/.made
 	$(BIN)/python -m pip install --quiet ruff mypy numpy
 	@touch $@
-
-# The tables of lab/thesis.md; mappers are found on PATH. With other genomes and reads:
-#     make thesis THESIS_GENOME=human.fa THESIS_REAL='--real "50 bp=yeast.fa,reads.fq.gz"'
-THESIS_GENOME ?= tests/data/ecoli_k12_mg1655.fa.gz
-THESIS_REAL ?= --real "100 bp=tests/data/ecoli_k12_mg1655.fa.gz,tests/data/ecoli_ERR022075_R1.fastq.gz"
-thesis: $(VENV)/.installed
-	$(BIN)/python scripts/bench/thesis.py $(THESIS_GENOME) $(THESIS_REAL) --json build/thesis.json
 
 # Programs behind a mapper, on records of gassst and of bwa mem; docs/benchmarks/field.md. Those on PATH are run.
 # ROWS="snippy hic": these alone. HUMAN: FASTA of one chromosome, by default that of Debian's vt-examples.
@@ -102,7 +95,6 @@ docs-check: $(VENV)/.docs $(VENV)/.tested
 	$(BIN)/python scripts/check/english.py
 	$(BIN)/python scripts/docs/wrap.py --check
 	$(BIN)/python scripts/bench/make_benchmarks.py --check
-	$(BIN)/python scripts/docs/pipeline_svg.py --check
 	$(BIN)/python scripts/docs/options_page.py --check
 	$(BIN)/python scripts/docs/report_png.py --check
 	$(BIN)/python scripts/check/doc_commands.py

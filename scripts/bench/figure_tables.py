@@ -105,6 +105,20 @@ def simulated(result: dict[str, Any], paired: bool) -> str:
     return peer_tables.markdown(["reads", "gassst, CPU of a read", *names], rows)
 
 
+def at_q20(result: dict[str, Any]) -> str:
+    """Simulated reads: the share that is correct with MAPQ 20 or more, and the number that is wrong there."""
+    sets = of_kind(result, "simulated")
+    names = [name for name in result["tools"] if any("accuracy" in one["runs"].get(name, {}) for one in sets)]
+    rows = []
+    for one in sorted(sets, key=lambda one: (one.get("paired", False), one["length"], one["error"])):
+        cells = []
+        for run in (one["runs"][name] for name in names):
+            correct = run["sensitivity"] * one["reads"]
+            cells.append(f"{100 * run['sensitivity']:.2f} %, {correct / run['accuracy'] - correct:.0f}")
+        rows.append([label(one), *cells])
+    return peer_tables.markdown([f"{sets[0]['reads']:,} reads each", *names], rows)
+
+
 def headline(result: dict[str, Any]) -> str:
     """The table of the README: medians, real libraries beside simulated reads."""
     names = peers_of(result)

@@ -22,7 +22,6 @@ from tempfile import TemporaryDirectory
 import all_places
 import curves
 import figure_tables
-import mapq_tables
 import peer_tables
 import plots
 import split_reads
@@ -65,22 +64,6 @@ def against(result: dict) -> str:
     return peer_tables.markdown(header, rows)
 
 
-def mapped(result: dict) -> str:
-    """Share of the reads that each tool maps, a row for each set."""
-    names = list(result["tools"])
-    rows = [
-        [one["name"], *(f"{100 * one['runs'][name]['mapped_share']:.2f}" for name in names)]
-        for one in result["sets"]
-    ]
-    return peer_tables.markdown(["reads", *names], rows)
-
-
-def scatter(result: dict, figure: Path) -> str:
-    """A panel for each error rate; returns the markdown that shows the figure."""
-    plots.wrong_against_speed(plots.by_error(result), figure)
-    return f"![share not placed correctly against speed, by read length and error rate]({figure.name})"
-
-
 def overview(result: dict, figure: Path) -> str:
     """The figure of the README: reads and pairs of 100 bases on one genome."""
     sets = figure_tables.of_kind(result, "simulated")
@@ -100,10 +83,7 @@ def overview(result: dict, figure: Path) -> str:
 # Each takes the results of its files and where its figure goes, if it has one.
 KINDS: dict[str, Callable[..., str]] = {
     "about": lambda result, _: about(result),
-    "pairs": lambda result, _: peer_tables.pairs(result),
-    "mapped": lambda result, _: mapped(result),
     "against": lambda result, _: against(result),
-    "scatter": scatter,
     "overview": lambda result, figure: overview(result, figure.with_name("overview.svg")),
     "headline": lambda result, _: figure_tables.headline(result),
     "measured": lambda result, _: figure_tables.measured(result),
@@ -112,7 +92,7 @@ KINDS: dict[str, Callable[..., str]] = {
     "simulated_single": lambda result, _: figure_tables.simulated(result, paired=False),
     "simulated_pairs": lambda result, _: figure_tables.simulated(result, paired=True),
     "threads": lambda result, _: figure_tables.threads(result),
-    "q20": lambda result, _: mapq_tables.at_q20(result["cells"]),
+    "q20": lambda result, _: figure_tables.at_q20(result),
     "field": lambda result, _: field_tables.about(result),
     "field_behind": lambda result, _: field_tables.behind(result),
     "field_rows": lambda result, _: field_tables.details(result),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import rizk
-
 MEGABYTE = 1 << 20
 PAIR_SHARES = ("proper_share", "both_right_share", "proper_accuracy")
 SHARES = ("mapped_share", "confident_share", "placed_right", "sensitivity", "accuracy")
@@ -133,32 +131,10 @@ proper: both mates flagged as properly paired, of all pairs (without truth: of a
 both mates right, of all pairs. right of proper: of the proper pairs."""
 
 
-def thesis(result: dict) -> str:
-    """The results in the shape of Table 4.2, ours first; seconds are CPU seconds of a million reads, net."""
-    columns = [(length, error) for length in rizk.LENGTHS for error in rizk.ERRORS]
-    by_kind = {(one["length"], one["error"]): one["runs"] for one in result["sets"]}
-    rows = []
-    for name in result["tools"]:
-        runs = [by_kind.get(kind, {}).get(name, {}) for kind in columns]
-        values = (
-            [number(run.get("net_us"), 0) for run in runs],
-            [number(run.get("sensitivity"), 1, 100) for run in runs],
-            [number(run.get("accuracy"), 1, 100) for run in runs],
-        )
-        rows += [[name, metric, *row] for metric, row in zip(rizk.METRICS, values, strict=True)]
-    for name, published in rizk.PUBLISHED.items():
-        for metric, digits, row in zip(rizk.METRICS, (0, 1, 1), published, strict=True):
-            rows.append([f"{name} (2011)", metric, *(number(value, digits) for value in row)])
-    header = ["Program", "Metrics", *(f"{length} bp {100 * error:g}%" for length, error in columns)]
-    return markdown(header, rows)
-
-
 def everything(result: dict) -> str:
     parts = [about(result), tools(result), sets(result), EXPLAIN]
     if has_pairs(result):
         parts += [EXPLAIN_PAIRS, pairs(result)]
     if result["agree_with"]:
         parts += [f"Where both are sure (MAPQ >= 20), against {result['agree_with']}", agreements(result)]
-    if result["grid"] == "thesis":
-        parts += ["Rizk, Table 4.2; (2011): as published, human genome, other machine", thesis(result)]
     return "\n\n".join(parts)

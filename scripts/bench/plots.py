@@ -28,19 +28,6 @@ class Panel(NamedTuple):
     kind: Callable[[dict[str, Any]], str]
 
 
-def by_error(result: dict[str, Any]) -> list[Panel]:
-    """A panel for each error rate, with a marker for each read length."""
-    errors = sorted({one["error"] for one in result["sets"]})
-    return [
-        Panel(
-            f"{100 * error:g} % errors",
-            [one for one in result["sets"] if one["error"] == error],
-            lambda one: f"{one['length']} bases",
-        )
-        for error in errors
-    ]
-
-
 def of_length(result: dict[str, Any], length: int, title: str) -> Panel:
     """The sets of one read length, with a marker for each error rate."""
     sets = [one for one in result["sets"] if one["length"] == length]

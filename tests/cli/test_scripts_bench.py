@@ -12,9 +12,6 @@ import numpy as np
 import pytest
 from places import SCRIPTS
 
-import gassst
-from gassst.index.choice import load_index
-
 
 @pytest.fixture(scope="module")
 def script():
@@ -111,26 +108,6 @@ def test_all_places_are_counted_and_timed(script, small_fasta, small_index, smal
     header, _, line = capsys.readouterr().out.splitlines()[-3:]
     assert header.count("|") == line.count("|") and line.startswith("| small, 5 % |")
     assert line.endswith("| - | - | " + f"{row['places']['gassst']:,} | 0 | - |")
-
-
-# --- filters
-
-
-def test_chain_counts_are_those_of_the_mapper(script, small_index, small_reads, tmp_path):
-    names, path = ("tnw4-4", "fd", "duplicate", "tnw4-16"), tmp_path / "some.fq"
-    path.write_text("".join(f"@{n}\n{s}\n+\n{q}\n" for n, s, q in small_reads[:60]))
-    options = script("thesis").filter_options(len(small_reads))
-    options.order = options.record = names
-    found = script("filters").run_dataset(str(path), load_index(str(small_index), 1), options)
-    mapper = gassst.Mapper(
-        small_index, filters=names, min_identity=90, all_hits=True, threads=1, device="none"
-    )
-    stats = mapper.map_file(path, tmp_path / "out.sam")
-    steps = found["chain"]["steps"]
-    assert {n: (s["in"], s["out"]) for n, s in steps.items()} == {
-        name: (stage.entered, stage.left) for name, stage in stats.funnel.stages.items()
-    }
-    assert 100 < found["candidates"] == steps["tnw4-4"]["in"] == stats.candidates
 
 
 # --- split_reads
