@@ -19,6 +19,7 @@ lint: $(VENV)/.lint $(VENV)/.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy gassst
 	$(BIN)/python scripts/check/stubs.py
+	$(BIN)/python scripts/check/english.py --docstrings
 
 # A folder that `venv` did not complete has python, but no pip.
 $(VENV)/.made:

@@ -1,4 +1,4 @@
-"""gassst maps short DNA reads to a reference genome. The public names are all here:
+"""gassst maps short DNA reads to a reference genome. The public names are all here.
 
 Index      the seed index of a reference: build, save, open
 Mapper     maps reads to an index: one read, reads in memory, or files
@@ -9,10 +9,10 @@ Stats      counts and times of a run
 align      alignment of sequences with sequences, without a reference
 errors     what can go wrong; `errors.GassstError` is the base of all
 
-Signatures also name the types Read and Paths; MapOptions and FileOptions, the keyword arguments of `Mapper` and of
-`Mapper.map_file`; TagSources, Selection, ReadGroups, DuplicateRules, Preparation, Shard and InputProgress, which the
-latter accepts; MapParams, of `Mapper.params`; ReadSource and InsertModel, of `Mapper.learn_insert`; and Reference and
-Spectrum, of an index.
+Signatures also name types. Read and Paths are inputs. MapOptions and FileOptions are the keyword arguments of `Mapper`
+and of `Mapper.map_file`. The latter accepts TagSources, Selection, ReadGroups, DuplicateRules, Preparation, Shard and
+InputProgress. `Mapper.params` is a MapParams; `Mapper.learn_insert` has ReadSource and InsertModel. Reference and
+Spectrum belong to an index.
 
 >>> gassst.Index.build("ref.fa").save("ref.gsi")
 >>> with gassst.Mapper("ref.gsi", threads=4) as mapper:

@@ -47,7 +47,7 @@ def reverse_complement(codes):
 
 
 def pack(reads):
-    """Reads (arrays of codes) as PackedReads has them."""
+    """Reads (arrays of codes) in the form of PackedReads."""
     words = np.array([-(-len(read) // 64) for read in reads], np.uint32)
     codes = np.zeros((len(reads), 2, 64 * int(words.max())), np.uint8)
     for row, read in zip(codes, reads, strict=True):
@@ -147,7 +147,7 @@ def joined(rng, reads):
 
 
 def padded(reads):
-    """uint8[n, longest]; behind its end a read is masked."""
+    """uint8[n, longest]; after its end a read is masked."""
     rows = np.full((len(reads), max(map(len, reads))), MASKED, np.uint8)
     for row, read in zip(rows, reads, strict=True):
         row[: len(read)] = read

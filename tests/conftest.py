@@ -1,8 +1,8 @@
 """Fixtures of the whole suite.
 
-unit/ tries one module at a time, property/ what must hold for any input, parity/ one computation on every backend,
-golden/ real data with a known outcome, cli/ the command line and the scripts as programs. The modules beside this file
-hold the oracles and the small worlds that several tests share.
+unit/ tries one module at a time, property/ what must hold for any input, parity/ one computation on every backend.
+Real data with a known outcome is in golden/, and cli/ runs the command line and the scripts as programs. The modules
+beside this file hold the oracles and the small worlds that several tests share.
 
 A test depends on no clock, on no load, on no order and on no number of cores. It finds an OpenCL device only if it has
 the mark `device`; without it, it runs as where there is none. `pytest --shuffle 7` runs the modules,

@@ -8,5 +8,5 @@ LINES = re.compile(r"gassst: version \S+: gassst .*\ngassst: [\d,]+ threads?(?:,
 
 
 def behind_start(error: str) -> str:
-    """What a command has said on stderr but for these lines."""
+    """What a command has said on stderr without these lines."""
     return LINES.sub("", error)

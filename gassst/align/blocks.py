@@ -163,7 +163,7 @@ class Geometry:
 
 
 def longest_span(rows: int, gaps: Gaps, largest: int) -> int:
-    """Letters of a target that an alignment of `rows` letters at the most can span while its score is positive.
+    """Letters of a target that an alignment of at most `rows` letters can span while its score is positive.
 
     At most `rows` of them are paired, for `largest` each; every other one costs `extend` at least.
     """

@@ -1,7 +1,7 @@
 """`gassst.align.forward`, `viterbi` and `posterior`: how likely reads are, given haplotypes.
 
-The pair HMM of variant callers, in the parametrisation of GATK's PairHMM (Poplin et al. 2017): a base's quality says
-how likely it is wrong, and three more qualities how likely a gap opens or goes on there.
+The pair HMM of variant callers, in the parametrisation of GATK's PairHMM (Poplin et al. 2017). A base's quality says
+how likely it is wrong. Three more qualities say how likely a gap opens or continues there.
 """
 
 from __future__ import annotations

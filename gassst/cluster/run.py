@@ -61,7 +61,7 @@ def map(  # as Mapper.map
     reads, mates
         Plain or BGZF files of FASTQ, FASTA or BAM, as for `Mapper.map_file`.
     out : path
-        SAM, BAM or CRAM by its extension. Parts lie in a folder beside it until all are there.
+        SAM, BAM or CRAM by its extension. Its parts are kept in a folder next to it until all are complete.
     client : distributed.Client
     shards : int, optional
         Parts of the reads, each a task. None: four for each thread that the cluster has.
@@ -76,7 +76,7 @@ def map(  # as Mapper.map
     progress : callable, optional
         Called with the counts so far and the share of the shards that are done, 0 to 1.
     **options
-        Of `Mapper.map_file`, but for `progress`, `input_progress`, `shard` and files of unmapped reads.
+        Of `Mapper.map_file`, except `progress`, `input_progress`, `shard` and files of unmapped reads.
 
     Returns
     -------

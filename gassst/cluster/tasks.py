@@ -95,7 +95,7 @@ class TaskRun:
     @classmethod
     @contextmanager
     def on(cls, client: Client, job: ClusterRun) -> Iterator[TaskRun]:
-        """The workers of a cluster get what tasks need, and forget it in the end."""
+        """The workers of a cluster get what tasks need, and forget it when the run ends."""
         from distributed import WorkerPlugin
 
         name = f"gassst-{os.path.basename(job.folder)}"

@@ -37,7 +37,7 @@ Deflate = Callable[["Buffer"], bytes]
 
 
 def deflater(level: int = DEFAULT_LEVEL) -> Deflate:
-    """A function that makes DEFLATE data of a block, with checksum and size behind it as gzip has them.
+    """A function that makes DEFLATE data of a block, followed by checksum and size, as in gzip.
 
     It releases the GIL, and threads may share it.
 

@@ -1,6 +1,6 @@
 """Loads pysam's htslib, which the compiled modules link. Import this before `_core.records` and `_core.alignment_text`.
 
-These use structures of htslib. So pysam must be of the series that the build found: with another one, records could be
+These use structures of htslib, so pysam must be of the series that the build found. With another one, records could be
 damaged without a word. pysam itself is not imported, as that would take a tenth of a short run.
 """
 

@@ -266,7 +266,7 @@ class _SliceEnds:
 class SlicedFile(io.RawIOBase):
     """The bytes of a slice, as of a file of its own: plain ones, or blocks of BGZF.
 
-    Blocks that the slice begins or ends in are made anew, of the text inside it. The rest is read as it lies there.
+    Blocks in which the slice begins or ends are compressed again, with the text inside it. The rest is read unchanged.
 
     Parameters
     ----------

@@ -127,8 +127,8 @@ class AllPlaces(DeviceBackend):
     def _traced(self, rows: Rows) -> tuple[Memory, Memory, Memory, Memory, int]:
         """The alignments of all rows.
 
-        Returns buffers: uint32[h] of the diagonals on which they begin; uint32[h], where their runs begin; uint16[h],
-        how many they are, 0 for ungapped ones; and uint32[] of the runs, how many of which comes last.
+        Returns buffers. uint32[h]: the diagonals on which they begin. uint32[h]: where their runs begin. uint16[h]: how
+        many runs they have, 0 if ungapped. uint32[]: the runs, whose number comes last.
         """
         slot, h = self._slot, np.uint32(rows.n)
         plan = self.context.plan

@@ -3,7 +3,7 @@
 Both run the recurrences of `gassst/gpu/kernels` and return the same bytes, so a run may change from one to the
 other. All threads share an extender; a `ReadsHandle` belongs to the thread that uses it, and the host needs none.
 
-Without a name that is compiled code. The command line then looks for a GPU beside it (`gassst.gpu.late`), which
+Without a name that is compiled code. The command line then also looks for a GPU (`gassst.gpu.late`), which
 searches whole batches.
 """
 

@@ -45,7 +45,7 @@ def is_taken(context: BatchContext) -> bool:
 
 
 def paced(known: float, reads: int, nanoseconds: float) -> float:
-    """The pace of a search in ns a read, 0 where it is not known, after some more reads.
+    """The pace of a search in ns per read, 0 where it is not known, after some more reads.
 
     What a few reads take is mostly the same for many: the pace falls at once, and rises by half at most.
     """
@@ -64,7 +64,7 @@ class DeviceSearch:
     Attributes
     ----------
     pace : float
-        ns a read, where as many batches are searched at once as can be.
+        ns per read, where as many batches are searched at once as can be.
     """
 
     turns: AbstractContextManager[object] = nullcontext()

@@ -59,7 +59,7 @@ def build_parts(
     reference, threads, alt, step, told, sized, rename, circular
         As for `SeedIndex.build`.
     path : path
-        Of the index. It holds the reference, 3 bits a base, and is what runs are given.
+        Of the index. It holds the reference, 3 bits per base, and is what runs are given.
     parts : int, optional
         How many, 1 to 256. There may be fewer, as seeds that begin with the same four bases stay together.
     memory : int, optional

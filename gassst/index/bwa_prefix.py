@@ -18,8 +18,8 @@ log = logging.getLogger("gassst")
 def reference_at(prefix: str, threads: int) -> str:
     """The FASTA or index with this name or this prefix, as `load_index` takes it.
 
-    Where bwa's index alone is there (`.pac` and `.ann`), the reference is read from it, and an index is made beside it.
-    Raises InputError where there is none of these.
+    Where bwa's index alone is there (`.pac` and `.ann`), the reference is read from it, and an index is made next to
+    it. Raises InputError where there is none of these.
     """
     packed = ("", ".gz")
     fastas = (f"{prefix}{suffix}{end}" for suffix in FASTA_SUFFIXES for end in packed)
@@ -43,8 +43,8 @@ def reference_at(prefix: str, threads: int) -> str:
 def _contigs(prefix: str) -> Iterator[tuple[str, bytes]]:
     """Name and sequence of each contig of an index of bwa. Raises InputError.
 
-    `.pac` has two bits a base, four bases a byte from the highest bits on, `.ann` the names and lengths, and `.amb` the
-    stretches of other letters.
+    `.pac` has two bits per base, four bases per byte from the highest bits on, `.ann` the names and lengths, and `.amb`
+    the stretches of other letters.
     """
     try:
         with open(f"{prefix}.ann") as ann, open(f"{prefix}.amb") as amb:

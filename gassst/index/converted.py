@@ -1,7 +1,7 @@
 """Seeds of a reference as bisulfite leaves it: C and T are one letter on one strand, A and G on the other.
 
-The reference stays as it is, and has two sets of seeds: of its forward strand with every C read as T, and with every A
-read as G, so that the two are one letter, as they are after a conversion of the reverse strand. A seed of a read is
+The reference stays as it is, and has two sets of seeds of its forward strand. One has every C read as T. The other has
+every A read as G, as they are after a conversion of the reverse strand. A seed of a read is
 looked up in the set of its own conversion.
 """
 

@@ -151,7 +151,7 @@ def settled_errors(missed: np.ndarray, share: float) -> np.ndarray:
 
 @lru_cache(maxsize=1 << 12)
 def dense_seeds(m: int, w: int, stride: int, passed_over: float) -> SeedsLooked:
-    """What seeds of `w` bases miss that begin every `stride` ones of `m`, but for a share that was passed over."""
+    """What seeds of `w` bases miss that begin every `stride` ones of `m`, except a share that was passed over."""
     if m < w or passed_over >= 1:
         return NO_SEEDS
     every = min(round(stride / (1 - passed_over)), m)  # those that are left lie further apart

@@ -206,7 +206,7 @@ def _anchored(lookup: Any, context: _Context) -> tuple[NDArray[np.uint32], NDArr
 
 
 def _copies(lookup: Any, context: _Context, own: NDArray[np.int64]) -> Copies:
-    """The copies of all substrings that seeds lead to, but for themselves (`own` int64[n])."""
+    """The copies of all substrings that seeds lead to, except themselves (`own` int64[n])."""
     n, m = len(own), int(context.packed.lengths[0])
     read_strand, diagonal = _anchored(lookup, context)
     keys = np.sort(read_strand.astype(np.int64) << 32 | diagonal >> SHIFT)

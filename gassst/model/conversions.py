@@ -16,9 +16,9 @@ C_TO_T, G_TO_A = CONVERSIONS.values()
 def conversions_of(batch: Any, library: str | None) -> NDArray[np.uint8]:
     """The conversion of each read of a ReadBatch, as `PackedReads` has it; none where `library` is None.
 
-    Of a directional library single and first reads had their C turned into T. Their mates are reverse complements of
-    such strands, and had their G turned into A. PBAT has it the other way round. Of a non-directional library each
-    template shows it itself: the letter that was converted is the rarer one.
+    In a directional library, C became T in single and first reads. Their mates are reverse complements of such strands,
+    where G became A. In PBAT it is the other way round. In a non-directional library each template is judged by itself:
+    the letter that was converted is the rarer one.
     """
     if library is None:
         return NONE_CONVERTED

@@ -32,8 +32,8 @@ ALONE = Neighbours()
 class BatchSizes:
     """Sizes of the batches of a run, in the order in which they are read.
 
-    The first batch is the head of the input, so that whoever waits for records gets some early. With large batches
-    alone, most workers would wait in the beginning until theirs are read, and in the end for those that have the last
+    The first batch is the head of the input, so that some records are there early. With large batches alone,
+    most workers would wait in the beginning until theirs are read, and later for those that have the last
     ones. So the first batches are small, and larger with every round of the workers. Once the rest of the input is less
     than a large batch for each worker, a batch is the share of one worker in it, as in guided self-scheduling. Beside
     other runs workers wait for nothing, and batches are large. All but the first end with a stretch, if they can.

@@ -53,8 +53,8 @@ def read_sheet(path: str, suffix: str | None = None) -> list[Sample]:
     The first row names the columns, separated by commas or by tabs: `REQUIRED`, in any order, and of `USUAL`,
     `OPTIONAL` and `METRICS` what is wanted. R2 is empty for single reads. Rows of one output are its lanes, which are
     numbered where no column names them. Without a column of outputs, it is the sample's name and `suffix`, by default
-    bam. Empty rows, and those that begin with #, are passed over; so are columns that are not known in a sheet of
-    nf-core, which has fastq_1 and fastq_2 for R1 and R2.
+    bam. Empty rows, and those that begin with #, are passed over. A sheet of nf-core has fastq_1 and fastq_2 for R1
+    and R2; its unknown columns are passed over, too.
 
     Raises
     ------

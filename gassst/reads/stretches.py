@@ -62,7 +62,7 @@ class Stretches:
 def whole_stretches(batches: Iterable[Unparsed], size: int, head: int) -> Iterator[Stretches]:
     """The reads of the batches in batches of whole stretches. Where they are such already, nothing is parsed here.
 
-    Batches that are smaller are joined, but for the first stretch of the input, its `head`.
+    Batches that are smaller are joined, except the first stretch of the input, its `head`.
     """
     held: list[Unparsed] = []  # reads of one file, from the beginning of a stretch
     before = 0

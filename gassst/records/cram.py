@@ -70,7 +70,7 @@ class CramOptions:
         return values.get("no_ref", "0") == "0"
 
     def as_text(self, against_reference: bool) -> str:
-        """Each option behind a comma, as htslib takes them behind the name of a format."""
+        """Each option after a comma, as htslib takes them after the name of a format."""
         options = [option if "=" in option or option in PROFILES else f"{option}=1" for option in self.given]
         if not any(option.startswith("version=") for option in options):
             options.insert(0, f"version={VERSION}")
@@ -100,9 +100,9 @@ class CramTarget:
     reference: ReferenceArrays
 
     def with_fasta(self) -> tuple[str, str | None]:
-        """Options for htslib, each behind a comma; and the FASTA that records are written against, if they are.
+        """Options for htslib, each after a comma; and the FASTA that records are written against, if they are.
 
-        Its own index is beside it. Both are gone when the output is complete. Raises OutputError.
+        Its own index is next to it. Both are gone when the output is complete. Raises OutputError.
         """
         if not self._is_against_reference:
             return self.options.as_text(False), None

@@ -442,7 +442,7 @@ def _lines_of(part: ShardFile) -> Iterator[Pieces]:
 
 
 def _blocks_of(path: str, deflate: bgzf.Deflate) -> Iterator[Pieces]:
-    """The records of BAM in blocks, as they lie there; what shares a block with the header gets one of its own."""
+    """The records of BAM in blocks, unchanged; what shares a block with the header gets one of its own."""
     with SeekableText(path) as file:
         at, within = Bam(file).begin
         if within:

@@ -149,8 +149,8 @@ class RecordStyle:
         number of places of a part of the read: X0 or the reported ones, whichever is more. HI says which of the
         reported ones the record is. mt has the terms of MAPQ.
     meth_tags : str
-        Whose tags converted reads have. "bwa-meth": YC, what was converted in the read (CT or GA), and YD, the strand
-        that it comes from (f or r); NM leaves conversions out. "bismark": XM, XR and XG; NM counts all that differs.
+        Whose tags converted reads have. "bwa-meth": YC, what was converted in the read (CT or GA), and YD, its strand
+        (f or r). NM leaves conversions out. "bismark": XM, XR and XG; NM counts all that differs.
     baq : bool
         Mapped records with bases and qualities have tag BQ, the base alignment quality of Li 2011, as
         `samtools calmd -r -E` computes it.
@@ -296,7 +296,7 @@ class OutputOptions(RecordStyle, OutputFile):
 
 
 class OutputChoices(TypedDict, total=False):
-    """The fields of `OutputOptions` but for `threads` and `meth`, as arguments of `Mapper.map_file`."""
+    """The fields of `OutputOptions` except `threads` and `meth`, as arguments of `Mapper.map_file`."""
 
     format: Literal["sam", "bam", "cram", "paf"] | None
     level: int | None

@@ -1,7 +1,7 @@
 """Deaminated bases of ancient DNA in simulated reads: C becomes U, which a sequencer reads as T.
 
-The overhanging ends of fragments are deaminated most. In the single-stranded protocol both ends of a read show C as
-T. The double-stranded one fills in the other strand at the 3' end, so that G shows as A there.
+Deamination is strongest at the overhanging ends of fragments. In the single-stranded protocol both ends of a read show
+C as `T`. The double-stranded one fills in the other strand at the 3' end, so that G shows as A there.
 """
 
 from __future__ import annotations

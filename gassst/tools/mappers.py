@@ -204,7 +204,7 @@ def find(tool: Tool, given: str | None = None) -> tuple[str, ...] | None:
 
 
 def indexer(tool: Tool, program: tuple[str, ...]) -> tuple[str, ...]:
-    """The program that indexes: the mapper itself, or one that lies beside it, or on PATH."""
+    """The program that indexes: the mapper itself, or one in its folder, or on PATH."""
     if tool.indexer is None:
         return program
     beside = Path(program[0]).resolve().parent / tool.indexer

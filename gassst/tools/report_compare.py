@@ -131,7 +131,7 @@ def qualities(run: Numbers) -> Curve:
 
 
 def edits(run: Numbers) -> Curve:
-    """Share of the mapped reads by errors of their best alignment, in percent, but for the highest 0.5 %."""
+    """Share of the mapped reads by errors of their best alignment, in percent, without the highest 0.5 %."""
     counts = np.array(list(run.errors.values()), np.int64)
     shares = 100 * counts / max(int(counts.sum()), 1)
     kept = np.cumsum(shares) - shares < 99.5
@@ -151,7 +151,7 @@ def damage(end: int, kind: int, run: Numbers) -> Curve:
 
 
 def insert_sizes(run: Numbers) -> Curve:
-    """Share of the pairs by template length, in percent and bins of 10 bases, but for the longest 0.5 %."""
+    """Share of the pairs by template length, in percent and bins of 10 bases, without the longest 0.5 %."""
     lengths, pairs = np.array(list(run.inserts), np.int64), np.array(list(run.inserts.values()), np.int64)
     if not len(lengths):
         return lengths, pairs

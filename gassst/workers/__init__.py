@@ -11,8 +11,8 @@ Who owns what
 * The samples of a sheet share their workers, and calls of the next sample follow those of the one before
   (`gassst.runs.file_runs`).
 
-Threads of one interpreter take turns at its lock. A worker holds it for a moment between two compiled calls; each time
-it waits for it costs some 40 us, so a batch has few such calls, and loops that are shorter keep the lock.
+Threads of one interpreter take turns at its lock. A worker holds it for a moment between two compiled calls. Each wait
+for it costs some 40 us, so a batch has few such calls, and shorter loops keep the lock.
 
 Invariant
 ---------

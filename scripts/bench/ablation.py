@@ -3,11 +3,12 @@
     python scripts/bench/ablation.py genome.fa --foreign other.fa -n 100000 --rounds 3 --json ablation.json
     python scripts/bench/ablation.py genome.fa --rules dense-seeds,wide-windows
 
-Reads are of this genome, but those of --foreign. A rule and the release are mapped in turn, each run a process of its
-own with one thread. A row is one rule on one set: CPU time without it over CPU time with it, the least of --rounds;
-what changes in points of reads that are correct, and correct with MAPQ 20 or more; wrong reads there with and without
-it; the same where the threshold of each is set so that one read in 10,000 is wrong at most; and how many records have
-another place. Sets on which a rule changes no record and no more than 5 % of the time are left out of the table.
+Reads are of this genome, except those of --foreign. A rule and the release are mapped in turn, each run a process of
+its own with one thread. A row is one rule on one set. It has CPU time without the rule over CPU time with it, the least
+of --rounds. The change of correct reads follows in points, in all and with MAPQ 20 or more, and wrong reads there with
+and without the rule. Then comes the change at thresholds of MAPQ where at most one read in 10,000 is wrong. The last
+column counts records with another position. Sets on which a rule changes no record and no more than 5 % of the time are
+left out of the table.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@
     python scripts/bench/make_benchmarks.py                         # the pages, from the JSON file
 
 A part is one set of reads with a number of threads; each tool maps it in turn, `ROUNDS` times. Reads are plain FASTQ,
-output is SAM, and the time is that of the whole process, but for bwa-mem3: its Python package gives its aligner alone
-(mem3_aligner.py). Parts that the JSON file has of the same commit and processor are not measured again; a file of
+output is SAM, and the time is that of the whole process, except for bwa-mem3: its Python package gives its aligner
+alone (mem3_aligner.py). Parts that the JSON file has of the same commit and processor are not measured again; a file of
 others is refused, for no table shall mix them. Genomes and reads that no --data folder has are left out.
 """
 

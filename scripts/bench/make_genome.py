@@ -3,9 +3,9 @@
 
     scripts/bench/make_genome.py genome.fa --size 100M --seed 1
 
-Families of interspersed repeats of several ages (SINE-like short, LINE-like cut short at one end, others),
-tandem repeats (micro- and minisatellites, satellite arrays), segmental duplications of 1 to 5 % divergence,
-runs of N, several contigs. Younger repeats lie over older ones. The same size and seed give the same file.
+It has families of interspersed repeats of several ages (SINE-like short, LINE-like cut short at one end, others) and
+tandem repeats (micro- and minisatellites, satellite arrays). Segmental duplications differ by 1 to 5 %. There are runs
+of N and several contigs. Younger repeats lie over older ones. The same size and seed give the same file.
 The sequence is made and written piece by piece: memory does not grow with the genome. Contigs share their families of
 repeats and nothing else, so each is made by a process of its own.
 """

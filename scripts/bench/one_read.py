@@ -4,7 +4,7 @@
     scripts/bench/one_read.py REF.gsi READS.fq --fasta REF.fa
 
 Each of the first --reads reads is mapped --repeat times in each way, in turn. A read's time is its least one, in us of
-wall clock in this thread; the table has the least, the median, the mean and the 99th percentile of the reads. Mappy
+wall clock in this thread. The table has the least, the median, the mean and the 99th percentile of the reads. Mappy
 (`Aligner(preset="sr")`) builds its index of --fasta first.
 """
 

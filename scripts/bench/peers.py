@@ -7,10 +7,10 @@
     python scripts/bench/peers.py genome.fa --mates R1.fq.gz R2.fq.gz --agree-with bwa-mem2
     python scripts/bench/peers.py --show peers.json
 
-Each tool builds its index once; then every round runs each tool once on each set, in turn, so that a slow
+Each tool builds its index once. Then every round runs each tool once on each set, in turn, so that a slow
 minute of the machine falls on all of them. Time is that of the whole process. Reads with truth in their names
-(see `gassst evaluate`) are judged by it; others only by how many map and, with --agree-with, by whether two
-mappers that are both confident say the same place (scripts/check/samdiff.py lists where not).
+(see `gassst evaluate`) are judged by it, others by how many map. With --agree-with, two mappers that are
+both confident are compared, too (scripts/check/samdiff.py lists where they differ).
 With --pairs the simulated sets are pairs, -n of each; the tables count reads, two a pair.
 """
 

@@ -2,8 +2,8 @@
 
     python -I -S timed.py USAGE.json STDOUT STDERR TIMEOUT COMMAND...
 
-A program of its own, and a small one: Linux counts the memory of the process that forks into the peak of the
-child, so the Python process that compares the mappers must not be the one that starts them.
+This is a small program of its own. Linux counts the memory of the process that forks into the peak of the child, so
+the Python process that compares the mappers must not start them.
 """
 
 import contextlib

@@ -175,13 +175,13 @@ def markdown_blocks(text: str) -> Iterator[Block]:
 
 def docstring_blocks(text: str) -> Iterator[Block]:
     """Paragraphs and parameter descriptions of every docstring of a Python file."""
-    for node in ast.walk(ast.parse(text)):
+    nodes: list[ast.AST] = [ast.parse(text)]
+    for node in nodes:
         if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             continue
-        doc = ast.get_docstring(node, clean=True)
-        if doc:
-            begin = node.body[0].lineno
-            yield from _paragraphs(doc, begin)
+        nodes += node.body
+        if doc := ast.get_docstring(node, clean=True):
+            yield from _paragraphs(doc, node.body[0].lineno)
 
 
 def _paragraphs(doc: str, begin: int) -> Iterator[Block]:
@@ -189,7 +189,12 @@ def _paragraphs(doc: str, begin: int) -> Iterator[Block]:
     for number, raw in enumerate([*doc.splitlines(), ""], begin):
         line, depth = raw.strip(), len(raw) - len(raw.lstrip())
         item = re.match(r"[*-]\s+|\w[\w, *]* ?: ", line)
-        skip = not line or set(line) <= set("-=") or line.startswith((">>>", "...", "|"))
+        skip = (
+            not line
+            or set(line) <= set("-=")
+            or line.startswith((">>>", "...", "|", "python "))
+            or "   " in line
+        )
         if parts and (skip or item or depth != indent):
             yield Block(first, " ".join(parts))
             parts = []

@@ -77,7 +77,7 @@ class Shell:
         return ended.code == 0
 
     def files(self) -> dict[str, bytes]:
-        """What lies in the folder, but for stdout."""
+        """What lies in the folder, except stdout."""
         paths = (path for path in self.folder.rglob("*") if path.is_file() and path.name != "stdout")
         return {os.fspath(path.relative_to(self.folder)): path.read_bytes() for path in paths}
 

@@ -1,8 +1,8 @@
 """Plants one small fault at a time in a copy of the tree and says whether the tests catch it.
 
 A test suite is as good as the faults it finds. Each mutation below changes a few characters of a source and names the
-test that must fail. The script exits with 1 if a fault survives, and with 2 if it cannot judge: an anchor is gone, the
-mutant does not build, or a test fails without any fault.
+test that must fail. The script exits with 1 if a fault survives. It exits with 2 if it cannot judge: an anchor is gone,
+the mutant does not build, or a test fails without any fault.
 
     python scripts/check/mutations.py            # all of them, about fifteen minutes on two cores
     python scripts/check/mutations.py -k fd      # those with "fd" in their name

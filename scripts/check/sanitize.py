@@ -4,8 +4,8 @@
     python scripts/check/sanitize.py --cases 0 tests/unit/test_bands.py
 
 The build lies in build/sanitize, a copy of the sources of its own, and is used again. The first report of a sanitizer
-ends the process that caused it, so that its test fails. gcc or clang, on Linux; OpenCL is left out, as a driver is
-not ours.
+ends the process that caused it, so that its test fails. It needs gcc or clang, on Linux. OpenCL is left out, as a
+driver is not ours.
 """
 
 from __future__ import annotations

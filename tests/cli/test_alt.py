@@ -32,8 +32,8 @@ def mutated(rng, bases, every):
 def world(tmp_path_factory):
     """FASTA, its .alt file, and reads whose names say where they are from.
 
-    The ALT contig has a stretch like the main assembly, one that differs in one base of 25, one in one of 60, one that
-    the main assembly lacks, and one that lies twice on the main assembly.
+    The ALT contig has a stretch like the main assembly, and two that differ in one base of 25 and one of 60. The main
+    assembly lacks another stretch, and has one twice.
     """
     rng = np.random.default_rng(17)
     chr1, chr2, insertion = (random_bases(rng, n) for n in (30_000, 20_000, 1500))
@@ -143,7 +143,7 @@ def test_alt_copies_are_listed_where_more_hits_are_wanted(world):
 
 
 def test_a_fasta_has_the_rules_of_its_list(world, tmp_path, capfd):
-    """Indexed in memory, or by an index beside it that is no older than the list."""
+    """Indexed in memory, or by an index of its name that is not older than the list."""
     fasta = tmp_path / "ref.fa"
     fasta.write_bytes((world / "ref.fa").read_bytes())
     assert main(["index", str(fasta), "-q"]) == 0

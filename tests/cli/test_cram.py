@@ -17,7 +17,7 @@ def run(index, *arguments):
 
 
 def viewed(path, reference=None):
-    """The records, by samtools, with their tags in order: CRAM makes NM and MD anew and puts them last."""
+    """The records, by samtools, with their tags in order: CRAM makes NM and MD again and puts them last."""
     command = ["samtools", "view", *(["-T", str(reference)] if reference else []), str(path)]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     return ["\t".join([*line.split("\t")[:11], *sorted(line.split("\t")[11:])]) for line in lines]

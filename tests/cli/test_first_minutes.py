@@ -23,7 +23,7 @@ from gassst.tools.report_numbers import STAGES
 
 @pytest.fixture
 def fasta(small_fasta, small_index, tmp_path) -> Path:
-    """A FASTA with its index beside it, as old as each other."""
+    """A FASTA and its index, as old as each other."""
     path = tmp_path / "ref.fa"
     path.write_bytes(small_fasta.read_bytes())
     path.with_suffix(".gsi").write_bytes(small_index.read_bytes())

@@ -279,7 +279,7 @@ def test_an_option_of_map_is_known(folder, capfd):
 
 @pytest.fixture
 def variants(folder):
-    """Deep pairs of what is unique, and a reference with another base in every 211th place, as VCF has them."""
+    """Deep pairs of what is unique, and a reference with another base in every 211th place, in the form of VCF."""
     rng, of_both, changed = np.random.default_rng(8), {"R1.fq": "", "R2.fq": "", "both.fq": ""}, set()
     contigs = [part.split("\n")[:2] for part in Path("genome.fa").read_text().split(">")[1:]]
     for contig, (_, bases) in enumerate(contigs):
@@ -449,7 +449,7 @@ def test_samtools_says_the_same_of_mates(sam_of, folder, line):
 @pytest.mark.external("samtools", "PicardCommandLine")
 @pytest.mark.parametrize("line", ["bcbio", "juicer", "manual"])
 def test_picard_finds_no_error(sam_of, folder, line):
-    """As GATK checks its input; the date of a read group and the like are no faults of records."""
+    """As GATK checks its input; the date of a read group is no fault of records."""
     words = LINES[line] if "-R " in LINES[line] else f"-R GROUP {LINES[line]}"
     pysam.sort("-o", "sorted.bam", str(sam_of(words)))
     ignored = ("MISSING_PLATFORM_VALUE", "MISSING_READ_GROUP")

@@ -82,7 +82,7 @@ def test_nearly_all_are_proper_and_sure(baseline):
 
 
 def test_mate_fields(baseline, mode):
-    """What each says of the other, written down anew from the other's record."""
+    """What each says of the other, derived again from the other's record."""
     kinds = set()
     for pair in pairs_of(baseline):
         for one, other in (pair, pair[::-1]):

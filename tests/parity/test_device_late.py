@@ -28,7 +28,7 @@ def batch(reads, exhaustive=False):
 
 
 class Ready:
-    """A DeviceSearch that needs `pace` ns a read."""
+    """A DeviceSearch that needs `pace` ns per read."""
 
     def __init__(self, pace=FIRST_PACE, meanwhile=lambda: None):
         self.pace, self.meanwhile = pace, meanwhile

@@ -172,9 +172,11 @@ def parasail_errors(read, target, matrix=parasail.matrix_create("ACGT", 0, -1)):
 
 
 def make_bounds():
-    """Semi-global errors by edlib or parasail in the band's whole window (never more than in the band),
-    and in the window less a margin on both sides (never less than in the band if they are no more than
-    the margin)."""
+    """Semi-global errors by edlib or parasail, in the band's whole window and in a smaller one.
+
+    In the whole window they are never more than in the band. In the window less a margin on both sides they are never
+    less, unless they are more than the margin.
+    """
     cases = []
     sizes = [(20, 1, 9000), (36, 1, 9000), (100, 1, 7000), (150, 2, 3000), (250, 4, 1500), (500, 8, 500)]
     for m, words, n in sizes:

@@ -100,7 +100,7 @@ def parasail_score(scoring, matrix, m, query, target):
 
 def make_bounds():
     """Scores by parasail, local or of the whole read, in the band's whole window and in the window less a margin on
-    either side; no alignment in the inner window leaves the band unless it has more gap bases than the margin."""
+    either side. No alignment in the inner window leaves the band unless it has more gap bases than the margin."""
     cases = []
     for m, words, n in [(36, 1, 4000), (100, 1, 4000), (150, 2, 2000), (500, 8, 300)]:
         for scoring in (SCORINGS["no bonus"], SCORINGS["end to end"]):
@@ -161,8 +161,8 @@ def test_all_backends_return_the_same_bytes(backend, n, width):
 
 @cache
 def mixed_groups():
-    """(reference, reads, read_strand, band_start): twelve groups of 64 pairs, of which three have a read that belongs
-    elsewhere, and so loses more than a byte holds, and three have reads of many lengths."""
+    """(reference, reads, read_strand, band_start): twelve groups of 64 pairs. Three have a read that belongs elsewhere,
+    and loses more than a byte holds. Three have reads of many lengths."""
     rng = np.random.default_rng(12)
     reference = rng.integers(0, 4, 6000).astype(np.uint8)
     at = rng.integers(0, 5000, 12 * 64)

@@ -434,7 +434,7 @@ def test_a_mate_without_any_seed_is_rescued(hard, first, insert):
 
 
 def test_a_settled_pair_is_looked_for_no_further(hard, monkeypatch):
-    """One mate in an exact repeat, five errors in each: fewer candidates than those of two single reads, but for copies
+    """One mate in an exact repeat, five errors in each: fewer candidates than two single reads have, except for copies
     that the reference leads to."""
     monkeypatch.setattr("gassst.search.plan.SEES_COPIES", False)
     one, _, copies, index = hard

@@ -97,8 +97,8 @@ def misread(rng: np.random.Generator, place: bytes, share: float) -> bytes:
 
 @pytest.mark.parametrize("m", [40, 64, 65, 130])
 def test_the_likeliest_of_several_ungapped_places_base_by_base(m):
-    """The first place of a read is one that loses least, on either strand, and the others weigh what they lose more. Of
-    equals the hash of the bases draws."""
+    """The first place of a read is one that loses least, on either strand, and the others weigh what they lose more. A
+    hash decides among equals."""
     rng, n, k = np.random.default_rng(m), 60, 5
     damage, kinds = chances(0.4, 0.25), Counter()
     library = ErrorRate(0.02, 100.0, damage)
@@ -178,8 +178,8 @@ def library(genome: bytes, end: float, errors: float = 0.004, n: int = 1500) -> 
 @pytest.mark.parametrize("mode", ["global", "local"])
 @pytest.mark.parametrize("end", [0.0, 0.4])
 def test_a_deaminated_base_tells_little_of_a_place(index, genome, mode, end):
-    """Reads that begin at base 50 of the copies. One fits the second copy, and the first but for a C that it has as T.
-    The other has the T of the second copy and the A of the first: one base differs from either."""
+    """Reads that begin at base 50 of the copies. One fits the second copy, and the first
+    with T for C at one base. The other has the T of the second copy and the A of the first: one base differs from either."""
     first, second = 40_000 + 50, 42_200 + 50
     fits, either = bytearray(genome[second : second + M]), bytearray(genome[first : first + 100])
     either[0] = ord("T")

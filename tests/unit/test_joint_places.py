@@ -162,7 +162,7 @@ def search_in(world):
 
 
 def candidates(places):
-    """The best one of each place: of equals that chosen before, then the leftmost."""
+    """The best one of each place: among equals the one chosen before, then the leftmost."""
     enough = [p for p in places if p[2] >= LEAST]
     best = max((p[3] for p in enough), default=0)
     groups, before = [], None

@@ -66,7 +66,7 @@ def test_a_long_end_is_an_adapter_where_every_seed_was_looked_at():
 
 @pytest.mark.parametrize("begin, end, primary", [(0, 60, (60, 160)), (100, 160, (0, 100))])
 def test_what_the_primary_line_aligns_is_no_doubt_of_another_part(begin, end, primary):
-    """The seeds of an Alu occur too often; a unique part beside it had MAPQ 0."""
+    """The seeds of an Alu occur too often; a unique part next to it had MAPQ 0."""
     assert quality(begin, end, 160, over=120) == 0 < quality(begin, end, 160, over=120, primary=primary)
     # As an end that errors hide it would be 100 errors more.
     assert quality(begin, end, 160, over=1, primary=primary) > quality(begin, end, 160, over=1)

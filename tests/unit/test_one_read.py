@@ -202,7 +202,7 @@ def test_reads_of_all_lengths_leave_nothing_behind(small_index, small_genome):
 
 
 def test_mapping_qualities_are_kept_by_what_they_depend_on(tandem_index, tandem_genome, monkeypatch):
-    """A second mapper rates each kind of read anew; the first one has rated most of them before."""
+    """A second mapper rates each kind of read again; the first one has rated most of them before."""
     mapper = gassst.Mapper(tandem_index, device="none", mode="global")
     reads = reads_of(tandem_genome, 200, seed=21)
     found = [mapper.map_one(read) for read in reads]

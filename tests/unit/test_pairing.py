@@ -131,7 +131,7 @@ def test_bands_in_windows_that_have_bases_in_a_row(run):
 
 
 def test_what_lies_behind_a_read_is_no_base_of_it():
-    """Its planes end in zeros there, as A has them."""
+    """Its planes end in zeros there, like A."""
     codes = np.array([1, 1, 2, 2, 3, 3, 1, 1])
     reference = np.r_[np.full(100, 2), codes, np.zeros(100, int)]
     rows = plane_rows(codes)

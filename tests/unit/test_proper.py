@@ -1,4 +1,4 @@
-"""Proper pairs as they lie in the end, against plain Python."""
+"""Proper pairs by their final positions, against plain Python."""
 
 from __future__ import annotations
 

@@ -218,7 +218,7 @@ def test_alignments_go_on_behind_the_cut(strand, runs, position, expected):
 
 
 def best_by_trying(read, genome, position, inside):
-    """(score, begin, end) of the best part of an ungapped alignment, the shortest of equals, over all of them."""
+    """(score, begin, end) of the best part of an ungapped alignment, the shortest among equals, over all of them."""
     columns = [
         None
         if not inside(position + j)

@@ -171,7 +171,7 @@ def test_the_cheapest_path_is_the_cheapest_of_all(seed):
 @pytest.mark.parametrize("m", [60, 100, 320, 700, 1600])
 @pytest.mark.parametrize("level", [1, 2, 3])
 def test_no_list_of_stages_costs_less(m, level):
-    """Of all stages, of which a plan looks at some: the dearer ones are in no cheapest list."""
+    """Of all stages, of which a plan looks at some: the more expensive ones are in no cheapest list."""
     n_bases, letters = 14_000_000, 4.0
     plan = SearchPlan(MapParams(sensitivity=level), 11, n_bases)
     of_length, preset = plan.plan(m), plan.preset
