@@ -179,7 +179,8 @@ def library(genome: bytes, end: float, errors: float = 0.004, n: int = 1500) -> 
 @pytest.mark.parametrize("end", [0.0, 0.4])
 def test_a_deaminated_base_tells_little_of_a_place(index, genome, mode, end):
     """Reads that begin at base 50 of the copies. One fits the second copy, and the first
-    with T for C at one base. The other has the T of the second copy and the A of the first: one base differs from either."""
+    with T for C at one base. The other has the T of the second copy and the A of the first: each differs from it in one
+    base."""
     first, second = 40_000 + 50, 42_200 + 50
     fits, either = bytearray(genome[second : second + M]), bytearray(genome[first : first + 100])
     either[0] = ord("T")
