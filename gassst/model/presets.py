@@ -32,8 +32,7 @@ class Preset:
     pair_missed: float
 
 
-# Measured by scripts/bench/seeds.py (lab/sensitivity.md), and by scripts/bench/peers.py --pairs at each level
-# (docs/benchmarks/pairs.md).
+# Measured at each level (lab/sensitivity.md).
 PRESETS: tuple[Preset, ...] = (
     Preset(occurrences=32, strata=0, missed=0.8, pair_missed=0.5),
     Preset(occurrences=256, strata=0, missed=0.5, pair_missed=0.2),

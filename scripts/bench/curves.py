@@ -30,16 +30,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import peer_tables
 import plots
 import pysam
-from harness import benchmark_parser, run, write_json
-from peer_tools import TOOLS, MapperRun, ReadSet, Tool, indexer, version
+from harness import benchmark_parser, markdown, plural, run, write_json
 from peers import RunFailed, plain_reference, timed
 
 from gassst.errors import UsageError
 from gassst.tools.evaluate import Tally, count_reads, tally
-from gassst.tools.mappers import METH_TOOLS, find
+from gassst.tools.mappers import METH_TOOLS, TOOLS, MapperRun, ReadSet, Tool, find, indexer, version
 
 TOLERANCE = 10
 ALN = ("-l", "1024", "-n", "0.01", "-o", "2")
@@ -300,7 +298,7 @@ def cells(result: dict[str, Any]) -> str:
             times = f"{found['cpu'] / one['runs']['gassst']['cpu']:.1f}"
             rows.append([one["name"], SHOWN.get(name, name), *right, *wrong, f"{found['cpu']:.1f}", times])
     header = ["reads", "mapper", "right %", "at Q20 %", "at Q25 %", "at Q30 %", "wrong at Q20", "Q25", "Q30"]
-    return about(result) + "\n\n" + peer_tables.markdown([*header, "CPU s", "CPU / ours"], rows)
+    return about(result) + "\n\n" + markdown([*header, "CPU s", "CPU / ours"], rows)
 
 
 def filters(result: dict[str, Any]) -> str:
@@ -316,7 +314,7 @@ def filters(result: dict[str, Any]) -> str:
                 row.append(f"{100 * found[f'right{q}'] / one['reads']:.2f} %, {found[f'wrong{q}']}")
         rows.append(row)
     header = [f"{name}, MAPQ {q}" for name in ("gassst", "bwa aln") for q in (25, 30)]
-    return peer_tables.markdown(["reads", *header], rows)
+    return markdown(["reads", *header], rows)
 
 
 def foreign(result: dict[str, Any]) -> str:
@@ -328,7 +326,7 @@ def foreign(result: dict[str, Any]) -> str:
         for name, found in one["runs"].items()
         if "failed" not in found
     ]
-    return peer_tables.markdown(["reads", "mapper", "mapped", "Q20", "Q25", "Q30"], rows)
+    return markdown(["reads", "mapper", "mapped", "Q20", "Q25", "Q30"], rows)
 
 
 def levels(result: dict[str, Any]) -> str:
@@ -340,7 +338,7 @@ def levels(result: dict[str, Any]) -> str:
         if "error" in found
     ]
     header = ["reads", "mapper", f"CpG with {LEAST_CALLS} calls", "of all mappers", "mean error, points"]
-    return peer_tables.markdown(header, rows)
+    return markdown(header, rows)
 
 
 def about(result: dict[str, Any]) -> str:
@@ -348,7 +346,7 @@ def about(result: dict[str, Any]) -> str:
     tools = ", ".join(f"{SHOWN.get(name, name)} {number}" for name, number in result["tools"].items())
     sizes = sorted({one["reads"] for one in result["sets"] if not one["foreign"]})
     return (
-        f"Measured {machine['date']} on {machine['cpu']}, {peer_tables.plural(machine['cpus'], 'core')}, load "
+        f"Measured {machine['date']} on {machine['cpu']}, {plural(machine['cpus'], 'core')}, load "
         f"{machine['load']:.1f} at the end. A set has {' or '.join(f'{n:,}' for n in sizes)} reads, and each mapper "
         f"one thread.\n\nVersions: {tools}."
     )
@@ -426,9 +424,7 @@ def main(argv: list[str] | None = None) -> None:
         if "failed" not in found
     ]
     print(
-        peer_tables.markdown(
-            ["reads", "mapper", "right", "Q20", "wrong Q20", "CPU s"], [list(map(str, r)) for r in rows]
-        )
+        markdown(["reads", "mapper", "right", "Q20", "wrong Q20", "CPU s"], [list(map(str, r)) for r in rows])
     )
 
 

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-import peer_tables
+from harness import markdown, plural
 
 OURS = "gassst"
 ALIGNER_ALONE = "bwa-mem3"
@@ -65,7 +65,7 @@ def measured(result: dict[str, Any]) -> str:
     """What was measured where."""
     machine = result["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in result["tools"].items() if name != OURS)
-    cores, rounds_each, lanes = result["cpus"], result["rounds"], peer_tables.plural(result["lanes"], "run")
+    cores, rounds_each, lanes = result["cpus"], result["rounds"], plural(result["lanes"], "run")
     return (
         f"Commit {result['commit'][:8]}, {machine['date']}, {cores} cores of {result['cpu']}, default mode,\n"
         f"beside {versions}.\n"
@@ -87,7 +87,7 @@ def libraries(result: dict[str, Any]) -> str:
         ]
         for one in of_kind(result, "libraries")
     ]
-    return peer_tables.markdown(["library", "reads", "gassst, CPU s", "mapped %", *names], rows)
+    return markdown(["library", "reads", "gassst, CPU s", "mapped %", *names], rows)
 
 
 def simulated(result: dict[str, Any], paired: bool) -> str:
@@ -102,7 +102,7 @@ def simulated(result: dict[str, Any], paired: bool) -> str:
         ]
         micro = [MILLION * seconds / one["reads"] for seconds in rounds(one, OURS, "cpu")]
         rows.append([label(one), f"{share(one, OURS):.2f} %, {spread(micro)} us", *cells])
-    return peer_tables.markdown(["reads", "gassst, CPU of a read", *names], rows)
+    return markdown(["reads", "gassst, CPU of a read", *names], rows)
 
 
 def at_q20(result: dict[str, Any]) -> str:
@@ -116,7 +116,7 @@ def at_q20(result: dict[str, Any]) -> str:
             correct = run["sensitivity"] * one["reads"]
             cells.append(f"{100 * run['sensitivity']:.2f} %, {correct / run['accuracy'] - correct:.0f}")
         rows.append([label(one), *cells])
-    return peer_tables.markdown([f"{sets[0]['reads']:,} reads each", *names], rows)
+    return markdown([f"{sets[0]['reads']:,} reads each", *names], rows)
 
 
 def headline(result: dict[str, Any]) -> str:
@@ -134,7 +134,7 @@ def headline(result: dict[str, Any]) -> str:
                     ", ".join([*shown, *([f"{statistics.median(found):.1f}x"] if found else [])]) or "-"
                 )
             rows.append([f"{'real: ' if kind == 'libraries' else ''}{label(one)}", *cells])
-    return peer_tables.markdown(["reads", OURS, *names], rows)
+    return markdown(["reads", OURS, *names], rows)
 
 
 def threads(result: dict[str, Any]) -> str:
@@ -151,7 +151,7 @@ def threads(result: dict[str, Any]) -> str:
         for name in result["tools"]
         if rounds(one, name, "wall")
     ]
-    return peer_tables.markdown(["reads", "mapper", "wall s", "CPU s", "times the wall time of gassst"], rows)
+    return markdown(["reads", "mapper", "wall s", "CPU s", "times the wall time of gassst"], rows)
 
 
 def said(result: dict[str, Any]) -> str:
@@ -184,4 +184,4 @@ def said(result: dict[str, Any]) -> str:
             if better
             else []
         )
-    return "\n".join([peer_tables.markdown(header, rows), "", *behind, *worse]).rstrip()
+    return "\n".join([markdown(header, rows), "", *behind, *worse]).rstrip()

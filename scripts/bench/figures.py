@@ -30,11 +30,11 @@ from types import SimpleNamespace
 import harness
 import peers
 from harness import run, write_json
-from peer_tools import TOOLS, ReadSet
 from turns import NO_LIMIT, RunFailed, timed
 from xopen import xopen
 
 from gassst.errors import InputError
+from gassst.tools.mappers import TOOLS, ReadSet
 
 ROUNDS = 3
 PEERS = ("bwa-mem2", "minibwa", "strobealign", "bowtie2")
@@ -82,7 +82,7 @@ class Part:
 class Aligner(peers.Contestant):
     """bwa-mem3's aligner on the index of bwa-mem2, which says itself how long it took."""
 
-    def prepare(self, reads, threads, timeout) -> None:
+    def prepare(self, reads, threads) -> None:
         pass
 
     def command(self, reads: ReadSet, threads: int, out: Path) -> list[str]:
@@ -158,11 +158,10 @@ def contestants(genomes: dict[str, Path], args: argparse.Namespace) -> dict[str,
         folder = args.work / genome
         shutil.rmtree(folder, ignore_errors=True)  # indexes of another commit
         folder.mkdir()
-        entry = SimpleNamespace(bin=dict(args.bin), variant=[], agree_with=None)
-        all_of[genome], _ = peers.enter(["gassst", *PEERS], folder, path, entry)
+        all_of[genome] = peers.enter(["gassst", *PEERS], folder, path, dict(args.bin))
         if importlib.util.find_spec("bwa_mem3"):
-            about = {"version": importlib.metadata.version(MEM3), "index": None, "start": None}
-            all_of[genome].append(Aligner(MEM3, TOOLS["bwa-mem2"], (), folder / MEM3, about=about))
+            found_version = importlib.metadata.version(MEM3)
+            all_of[genome].append(Aligner(MEM3, TOOLS["bwa-mem2"], (), folder / MEM3, found_version))
     return all_of
 
 
@@ -174,10 +173,9 @@ def build_indexes(wanted: Iterable[Part], all_of: dict[str, list[peers.Contestan
 
     def build(job: tuple[peers.Contestant, dict[int, ReadSet]]) -> None:
         one, sets = job
-        one.about["start"] = {"cpu": 0.0}
         try:
             for reads in sets.values():
-                one.prepare(reads, max(1, args.lanes // 2), NO_LIMIT)
+                one.prepare(reads, max(1, args.lanes // 2))
         except RunFailed as error:
             peers.say(f"{one.folder.parent.name} {one.name}: no index: {error}")
             all_of[one.folder.parent.name].remove(one)
@@ -196,10 +194,8 @@ def measure(part: Part, tools: list[peers.Contestant], work: Path) -> dict:
         "bowtie2": part.reads.error is None,  # the slowest: real libraries alone
     }
     asked = [one for one in tools if takes_part.get(one.name, True)]
-    options = SimpleNamespace(rounds=ROUNDS, threads=part.threads, timeout=NO_LIMIT, agree_with=None)
+    options = SimpleNamespace(rounds=ROUNDS, threads=part.threads, timeout=NO_LIMIT)
     result = peers.bench_set(part.reads, asked, lane, options)
-    for one in result["runs"].values():
-        one.pop("net_us", None)
     return {"threads": part.threads, "genome": part.genome, **result}
 
 
@@ -244,7 +240,7 @@ def main(argv: list[str] | None = None) -> None:
     all_of = contestants(genomes, args)
     build_indexes(wanted, all_of, args)
     peers.say(f"prepared in {time.monotonic() - began:.0f} s")
-    tools = {one.name: one.about["version"] for ones in all_of.values() for one in ones}
+    tools = {one.name: one.version for ones in all_of.values() for one in ones}
 
     def finish(part: Part) -> None:
         try:

@@ -114,6 +114,25 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "")
     return "\n".join(([title] if title else []) + lines) + "\n"
 
 
+def markdown(header: list[str], rows: list[list[str]]) -> str:
+    """A markdown table whose columns also line up as plain text; all but the first two are numbers."""
+    cells = [header, *rows]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+
+    def line(row: list[str]) -> str:
+        padded = (
+            c.ljust(w) if i < 2 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))
+        )
+        return f"| {' | '.join(padded)} |"
+
+    rule = "|".join("-" * (w + 2) if i < 2 else "-" * (w + 1) + ":" for i, w in enumerate(widths))
+    return "\n".join([line(header), f"|{rule}|", *map(line, rows)])
+
+
+def plural(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
 def benchmark_parser(description: str | None) -> argparse.ArgumentParser:
     """A parser with the options that benchmarks share."""
     formatter = argparse.RawDescriptionHelpFormatter

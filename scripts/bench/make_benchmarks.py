@@ -22,7 +22,6 @@ from tempfile import TemporaryDirectory
 import all_places
 import curves
 import figure_tables
-import peer_tables
 import plots
 import split_reads
 
@@ -37,31 +36,6 @@ PLACE = re.compile(r"(<!-- (\w+) (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 FACTOR = re.compile(r"\d+(?:\.\d+)?(?: to \d+(?:\.\d+)?)? times\b")
 FIGURES = "figures.json"
 OVERVIEW_LENGTH = 100
-
-
-def about(result: dict) -> str:
-    """What was measured, where, and with which versions."""
-    return peer_tables.about(result) + "\n\n" + peer_tables.tools(result)
-
-
-def against(result: dict) -> str:
-    """Share placed right and CPU time of gassst beside each other tool, a row for each set."""
-    names = [name for name in result["tools"] if name != "gassst"]
-    rows = []
-    for one in result["sets"]:
-        ours = one["runs"]["gassst"]
-        row = [one["name"], f"{100 * ours['placed_right']:.2f}"]
-        for name in names:
-            other = one["runs"][name]
-            if "failed" in other:
-                row += ["-", "-"]
-                continue
-            row += [f"{100 * other['placed_right']:.2f}", f"{other['cpu'] / ours['cpu']:.2f}"]
-        rows.append(row)
-    header = ["reads", "gassst right %"]
-    for name in names:
-        header += [f"{name} right %", "CPU / ours"]
-    return peer_tables.markdown(header, rows)
 
 
 def overview(result: dict, figure: Path) -> str:
@@ -82,8 +56,6 @@ def overview(result: dict, figure: Path) -> str:
 
 # Each takes the results of its files and where its figure goes, if it has one.
 KINDS: dict[str, Callable[..., str]] = {
-    "about": lambda result, _: about(result),
-    "against": lambda result, _: against(result),
     "overview": lambda result, figure: overview(result, figure.with_name("overview.svg")),
     "headline": lambda result, _: figure_tables.headline(result),
     "measured": lambda result, _: figure_tables.measured(result),

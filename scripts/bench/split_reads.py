@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import peer_tables
 import pysam
 from curves import Set, map_set, read_set
-from harness import benchmark_parser, machine, run, write_json
-from peer_tools import TOOLS as PEERS
-from peer_tools import find, version
+from harness import benchmark_parser, machine, markdown, run, write_json
 from peers import plain_reference
 from pysam import CDEL, CDIFF, CEQUAL, CMATCH, CREF_SKIP
+
+from gassst.tools.mappers import TOOLS as PEERS
+from gassst.tools.mappers import find, version
 
 BASES = np.frombuffer(b"ACGT", np.uint8)
 KINDS = ("deletion", "insertion", "inversion", "duplication", "translocation")
@@ -282,8 +282,8 @@ def table(result: dict[str, Any]) -> str:
     )
     where = f"Measured {date}, {result['events']} events of each kind and size. Versions: {versions}."
     tables = (
-        peer_tables.markdown(header, rows),
-        peer_tables.markdown(["genome", "reads", *COLUMNS], of_genomes),
+        markdown(header, rows),
+        markdown(["genome", "reads", *COLUMNS], of_genomes),
     )
     return "\n\n".join([where, *tables])
 
@@ -300,7 +300,7 @@ def main(argv: list[str] | None = None) -> None:
     args = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="split-", dir=args.work) as work:
         cells = measure(args, Path(work))
-    tools = {name: version(PEERS[name], find(name, {}) or ()) for name in args.tools}
+    tools = {name: version(PEERS[name], find(PEERS[name]) or ()) for name in args.tools}
     result = {"events": args.events, "seed": args.seed, "tools": tools, "cells": cells}
     write_json(args.json, result)
     print(table({**result, "machine": machine()}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from peer_tables import markdown
+from harness import markdown
 
 COLUMNS = ["truth", "gassst", "bwa mem", "gassst false", "bwa mem false"]
 One = dict[str, Any]
