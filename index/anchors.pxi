@@ -3,69 +3,20 @@
 Everything runs on the read's canonical orientation (`seeds.orient`).
 """
 
-cdef class KeyBuffer:
-    """Two growing arrays of keys: those of the read at hand, and scratch for sorting them."""
-
-    def __cinit__(self):
-        self.room = 0
-        self.keys = self.scratch = NULL
-
-    def __dealloc__(self):
-        free(self.keys)
-        free(self.scratch)
-
-    cdef int reserve(self, size_t n) except -1 nogil:
-        cdef void *p
-        if n > self.room:
-            n += n >> 1
-            p = realloc(self.keys, n * 8)
-            if p == NULL:
-                with gil:
-                    raise MemoryError
-            self.keys = <uint64_t *>p
-            p = realloc(self.scratch, n * 8)
-            if p == NULL:
-                with gil:
-                    raise MemoryError
-            self.scratch = <uint64_t *>p
-            self.room = n
-        return 0
-
-
 cdef class AnchorBuffer:
-    """Growing columns of anchors; `take()` hands them out as NumPy arrays."""
-
-    def __cinit__(self):
-        self.n = self.room = 0
-        self.columns = columns_t(NULL, NULL, NULL, NULL)
+    """Growing columns of anchors."""
 
     def __dealloc__(self):
-        free(self.columns.read_strand)
-        free(self.columns.diagonal)
-        free(self.columns.offset)
-        free(self.columns.length)
+        for i in range(4):
+            free(self.rooms[i].p)
 
     cdef int reserve(self, Py_ssize_t n) except -1 nogil:
-        cdef void *p[4]
-        if n <= self.room:
-            return 0
-        n += n >> 1
-        p[0] = realloc(self.columns.read_strand, n * 4)
-        if p[0] != NULL:
-            self.columns.read_strand = <uint32_t *>p[0]
-        p[1] = realloc(self.columns.diagonal, n * sizeof(coordinate_t))
-        if p[1] != NULL:
-            self.columns.diagonal = <coordinate_t *>p[1]
-        p[2] = realloc(self.columns.offset, n * 2)
-        if p[2] != NULL:
-            self.columns.offset = <uint16_t *>p[2]
-        p[3] = realloc(self.columns.length, n * 2)
-        if p[3] != NULL:
-            self.columns.length = <uint16_t *>p[3]
-        if p[0] == NULL or p[1] == NULL or p[2] == NULL or p[3] == NULL:
-            with gil:
-                raise MemoryError
-        self.room = n
+        if n > self.room:
+            self.room = n + (n >> 1)
+            self.columns = columns_t(<uint32_t *>enlarged(&self.rooms[0], self.room * sizeof(uint32_t)),
+                                     <coordinate_t *>enlarged(&self.rooms[1], self.room * sizeof(coordinate_t)),
+                                     <uint16_t *>enlarged(&self.rooms[2], self.room * sizeof(uint16_t)),
+                                     <uint16_t *>enlarged(&self.rooms[3], self.room * sizeof(uint16_t)))
         return 0
 
     cdef columns_t end(self) noexcept nogil:
@@ -73,22 +24,8 @@ cdef class AnchorBuffer:
         return columns_t(self.columns.read_strand + self.n, self.columns.diagonal + self.n,
                          self.columns.offset + self.n, self.columns.length + self.n)
 
-    cdef tuple take(self):
-        """The columns; the arrays own them from here on, and nothing is left."""
-        cdef columns_t own = self.columns
-        cdef Py_ssize_t n = self.n
-        if n == 0:
-            return (np.empty(0, np.uint32), np.empty(0, np.int64), np.empty(0, np.uint16), np.empty(0, np.uint16))
-        self.n = self.room = 0
-        self.columns = columns_t(NULL, NULL, NULL, NULL)
-        cdef array read_strand = <uint32_t[:n]>own.read_strand, diagonal = <coordinate_t[:n]>own.diagonal
-        cdef array offset = <uint16_t[:n]>own.offset, length = <uint16_t[:n]>own.length
-        read_strand.callback_free_data = diagonal.callback_free_data = free
-        offset.callback_free_data = length.callback_free_data = free
-        return np.asarray(read_strand), np.asarray(diagonal), np.asarray(offset), np.asarray(length)
 
-
-def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] active, context):
+def gather(Seeds seeds, const uint32_t[::1] active, context):
     """Anchors of the active reads: the occurrences of their seeds, sorted by strand and diagonal, runs merged.
 
     Seeds that touch or overlap on one diagonal are one longer exact match.
@@ -96,11 +33,10 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
     Parameters
     ----------
     seeds : Seeds
-    positions : uint32[p]
-        Of the index, if its step is 1; else the seeds have copied them.
+        They have copied the positions of an index in parts.
     active : uint32[a]
     context : search.context.BatchContext
-        Of n reads. Read: `shift`; `flip`, as anchors come in the order of the canonical strand.
+        Of n reads. Read: `index`; `shift`; `flip`, as anchors come in the order of the canonical strand.
 
     Returns
     -------
@@ -110,69 +46,19 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
     """
     cdef const uint8_t[::1] flip = context.flip
     cdef AnchorBuffer out = AnchorBuffer()
-    cdef KeyBuffer buffer = KeyBuffer()
-    cdef Py_ssize_t a = active.shape[0], i, j
+    cdef Py_ssize_t a = active.shape[0], i
     start_array = np.zeros(a + 1, np.int64)
     cdef int64_t[::1] start = start_array
-    cdef const uint32_t *p = &positions[0] if positions.shape[0] else NULL
-    cdef const coordinate_t *copied = NULL
-    cdef keys_t none = keys_t(NULL, 0, 0)
+    cdef seed_index_t view = view_of(context.index)
     cdef int shift = context.shift
-    cdef uint32_t r
     cdef read_t read
     with nogil:
-        copied = seeds.copied
-        seeds.number_copied()
         for i in range(a):
-            r = active[i]
-            start[i] = out.n
-            for j in range(seeds.start[min(i + READS_AHEAD, a)], seeds.start[min(i + READS_AHEAD + 1, a)]):
-                if seeds.seeds[j].count and copied == NULL:
-                    prefetch(p + seeds.seeds[j].lo)
-                    prefetch(p + seeds.seeds[j].lo + seeds.seeds[j].count - 1)
-            read = read_t(r, flip[r], shift, seeds.seeds + seeds.start[i], seeds.start[i + 1] - seeds.start[i], p,
-                          copied, none, none)
-            gather_read(&read, buffer, out)
-        start[a] = out.n
-    return out.take() + (start_array,)
-
-
-cdef int gather_read(read_t *read, KeyBuffer buffer, AnchorBuffer out) except -1 nogil:
-    # Key: canonical strand, diagonal, offset, seed length: those of `place_key`, then 16 and 8 bits.
-    cdef Py_ssize_t i, strand
-    cdef Py_ssize_t[2] total
-    cdef uint32_t j
-    cdef uint64_t low
-    cdef const uint32_t *position
-    cdef const coordinate_t *copied
-    cdef uint64_t *to[2]
-    cdef columns_t end
-    total[0] = total[1] = 0
-    for i in range(read.n_seeds):
-        total[read.seeds[i].reverse ^ read.flip] += read.seeds[i].count
-    if total[0] + total[1] == 0:
-        return 0
-    buffer.reserve(total[0] + total[1])
-    out.reserve(out.n + total[0] + total[1])
-    to[0], to[1] = buffer.keys, buffer.keys + total[0]
-    for i in range(read.n_seeds):
-        strand = read.seeds[i].reverse ^ read.flip
-        low = (place_key(<uint32_t>strand, 0) - read.seeds[i].offset) << 24
-        low |= <uint64_t>read.seeds[i].offset << 8 | read.seeds[i].length
-        if read.copied != NULL:
-            copied = read.copied + read.seeds[i].lo
-            for j in range(read.seeds[i].count):
-                to[strand][j] = low + (<uint64_t>copied[j] << 24)
-        else:
-            position = read.positions + read.seeds[i].lo
-            for j in range(read.seeds[i].count):
-                to[strand][j] = low + (<uint64_t>position[j] << 24)
-        to[strand] += read.seeds[i].count
-    sort_keys(buffer.keys, buffer.scratch, total[0])
-    sort_keys(buffer.keys + total[0], buffer.scratch, total[1])
-    end = out.end()
-    out.n += merge_anchors(buffer.keys, total[0] + total[1], read, &end)
-    return 0
+            read = read_t(active[i], flip[active[i]], shift, keys_t(NULL, 0, 0), keys_t(NULL, 0, 0))
+            seeds.gather_read(&view, i, &read, out)
+            start[i + 1] = out.n
+    kinds = np.uint32, np.int64, np.uint16, np.uint16
+    return tuple([array_of(out.rooms[i].p, out.n, kinds[i]) for i in range(4)]) + (start_array,)
 
 
 cdef inline bint is_among(keys_t *known, uint64_t key, bint restart) noexcept nogil:

@@ -321,61 +321,22 @@ static inline void lookup_group(const seed_index_t *index, const uint64_t *seeds
         lookup_group_of_step(index, seeds, widths, found, n, 4);
 }
 
-/* --- step 2 and 4 --- */
-
-/* Entries that begin with a seed without its first bases, and how many of them have those before them. */
-typedef struct {
-    uint32_t lo, size, count;
-} step_range_t;
-
-/* Whether the n bases before an entry are those of the code. */
-LOOKUP_OF_STEP int lookup_has_before(const seed_index_t *index, uint32_t entry, uint32_t before, unsigned n,
-                                     const unsigned step)
+/* Whether the n bases before an entry, 0 < n < step, are those of the code. */
+static inline int lookup_has_before(const seed_index_t *index, uint32_t entry, uint32_t before, unsigned n)
 {
-    return (INDEX_FOLLOWING(index, entry, step) & ((1u << 2 * n) - 1)) == before;
+    return (INDEX_FOLLOWING(index, entry, index->step) & ((1u << 2 * n) - 1)) == before;
 }
 
-LOOKUP_OF_STEP step_range_t lookup_count_of_step(const seed_index_t *index, seed_range_t range, uint32_t before,
-                                                 unsigned n, const unsigned step)
+/* Of a range of entries the first that has those bases before it, and from there on as many as have them. */
+static inline seed_range_t lookup_before(const seed_index_t *index, seed_range_t range, uint32_t before, unsigned n)
 {
-    uint32_t count = 0;
-    for (uint32_t i = range.lo; i < range.hi; ++i)
-        count += lookup_has_before(index, i, before, n, step);
-    if (count == 0)
-        return (step_range_t){range.lo, 0, 0};
-    /* The file may be overwritten meanwhile, so that nothing is found now. */
-    while (range.lo < range.hi && !lookup_has_before(index, range.lo, before, n, step))
-        ++range.lo;
-    while (range.lo < range.hi && !lookup_has_before(index, range.hi - 1, before, n, step))
-        --range.hi;
-    return (step_range_t){range.lo, range.hi - range.lo, count};
-}
-
-/* The part of a range from the first entry to the last with the n bases of the code `before`, 0 <= n < step, before
- * them. So of one entry nothing is left to compare when it is copied. */
-static inline step_range_t lookup_count_before(const seed_index_t *index, seed_range_t range, uint32_t before, unsigned n)
-{
-    if (n == 0)
-        return (step_range_t){range.lo, range.hi - range.lo, range.hi - range.lo};
-    return index->step == 2 ? lookup_count_of_step(index, range, before, n, 2)
-                            : lookup_count_of_step(index, range, before, n, 4);
-}
-
-/* Writes where the seed begins at the first `most` of the entries that lookup_count_before counted. */
-static inline void lookup_copy_before(const seed_index_t *index, step_range_t range, uint32_t before, unsigned n,
-                                      uint32_t most, coordinate_t *places)
-{
-    const uint32_t *positions = index->positions + range.lo;
-    if (range.count == range.size) {
-        for (uint32_t i = 0; i < most; ++i)
-            places[i] = (coordinate_t)positions[i] * index->step - n;
-        return;
+    uint32_t count = 0, first = range.lo;
+    for (uint32_t i = range.hi; i-- > range.lo;) {
+        const int has = lookup_has_before(index, i, before, n);
+        count += has;
+        first = has ? i : first;
     }
-    for (uint32_t i = 0; most && i < range.size; ++i)
-        if (lookup_has_before(index, range.lo + i, before, n, index->step)) {
-            *places++ = (coordinate_t)positions[i] * index->step - n;
-            --most;
-        }
+    return (seed_range_t){first, first + count};
 }
 
 #endif

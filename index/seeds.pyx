@@ -6,8 +6,6 @@ the read and its reverse complement (`orient`), so that both take the same decis
 """
 
 import numpy as np
-from cython.view cimport array
-
 from gassst._core.common cimport *
 
 include "seed_misses.pxi"
@@ -135,7 +133,7 @@ cdef inline void take_seed(const uint64_t *codes, Py_ssize_t length, Seed *seed,
 cdef Seed *plan_seeds(const seed_plan_t *plan, const uint64_t *planes, uint64_t first_row, Seed *s) noexcept nogil:
     """Write the seeds of a read whose planes begin at row `first_row`, both strands of each; returns where they end."""
     cdef Py_ssize_t j = 0, o, m = plan.m, w = plan.w, count = plan.count, rows = (m + 63) >> 6
-    cdef int strand
+    cdef int strand, front, step = plan.step
     cdef uint64_t[2 * CODES + 2] codes  # of both strands, each with one more that any seed may reach into
     cdef const uint64_t *forward = planes + 3 * first_row
     # Many seeds overlap: the bases are brought into their order once.
@@ -160,183 +158,118 @@ cdef Seed *plan_seeds(const seed_plan_t *plan, const uint64_t *planes, uint64_t 
             else:
                 read_seed(planes, 64 * (first_row + <uint64_t>s.reverse * rows), m, s, plan.longest)
             s += 1
+            for front in range(1, step):
+                s[0] = (s - 1)[0]
+                s += 1
         j += plan.every
     return s
 
 
-cdef inline uint64_t code_of(const Seed *seed) noexcept nogil:
-    """Of a seed that is whole."""
-    return seed.code >> 2 * (seed.room - seed.length)
+# --- lookup -------------------------------------------------------------------------------------------------
+# An index of step 2 or 4 has every second or fourth position. Each seed stands there `step` times, without none, one, two
+# bases of its front: of any place of the seed, one of them begins on a position that the index has. The bases before that
+# position tell whether the front is there, too. So a seed has the places that it has in an index of every base.
 
-
-cdef inline bint is_within(const Seed *seed, const seed_index_t *index, uint64_t kmer_from,
-                           uint64_t kmer_to) noexcept nogil:
-    """Whether the seed is whole, is converted as the index is, and its first k-mer lies in the range."""
-    cdef uint64_t kmer
-    cdef int k = index.k
-    if seed.room < seed.length or seed.conversion != index.conversion:
-        return False
-    kmer = seed.code >> 2 * (seed.room - k) if seed.room >= k else seed.code << 2 * (k - seed.room)
-    return kmer_from <= kmer < kmer_to
-
-
-cdef void resolve_group(const seed_index_t *index, Seed **seeds, int n) noexcept nogil:
-    cdef uint64_t[GROUP] codes
-    cdef uint8_t[GROUP] widths
-    cdef seed_range_t[GROUP] found
-    cdef int i
-    for i in range(n):
-        codes[i], widths[i] = code_of(seeds[i]), seeds[i].length
-    lookup_group(index, codes, widths, found, n)
-    for i in range(n):
-        seeds[i].lo, seeds[i].count = found[i].lo, found[i].hi - found[i].lo
-
-
-cdef void resolve_seeds(const seed_index_t *index, Seed *seeds, Py_ssize_t n, const uint32_t *caps,
-                        uint64_t kmer_from, uint64_t kmer_to) noexcept nogil:
-    """Ranges of a block of seeds. Those that occur too often are made longer to the right and looked up again."""
-    cdef Py_ssize_t i, start = 0, stop
-    cdef int m, longer = 0
-    cdef Seed *group[GROUP]
-    cdef Seed *again[GROUP]
-    while start < n:
-        stop = min(start + GROUP, n)
-        m = 0
-        for i in range(start, stop):
-            if i + GROUP < n and seeds[i + GROUP].room >= seeds[i + GROUP].length:
-                lookup_prefetch_table(index, code_of(&seeds[i + GROUP]), seeds[i + GROUP].length)
-            if is_within(&seeds[i], index, kmer_from, kmer_to):
-                group[m] = &seeds[i]
-                m += 1
-        resolve_group(index, group, m)
-        for i in range(m):
-            if group[i].count > caps[group[i].length]:
-                group[i].clipped = 1
-                if group[i].room > group[i].length:
-                    group[i].length = group[i].room
-                    again[longer] = group[i]
-                    longer += 1
-                    if longer == GROUP:  # a few at a time would wait for each other's cache lines
-                        resolve_group(index, again, longer)
-                        longer = 0
-        start = stop
-    resolve_group(index, again, longer)
-
-
-# --- step 2 and 4 -------------------------------------------------------------------------------------------
-# The index has every second or fourth position. A seed becomes `step` seeds, each without one base more of its front:
-# of any place of the seed, one of them begins on a position that the index has. The bases before that position tell
-# whether the front is there, too. So a seed has the places that it has in an index of every base.
-
-cdef inline uint64_t without_front(uint64_t code, int w, int n) noexcept nogil:
-    """Code of a seed of `w` bases without its first `n`, of which one at least remains."""
-    return code & (~<uint64_t>0 >> (64 - 2 * (w - n)))
-
-
-cdef void resolve_stepped(const seed_index_t *index, Seed *seeds, step_range_t *ranges, Py_ssize_t n,
-                          uint64_t kmer_from, uint64_t kmer_to) noexcept nogil:
-    """Add to seeds, not known before, the ranges of their shorter seeds whose first k-mer is in the range."""
-    cdef uint64_t[GROUP] codes
-    cdef uint8_t[GROUP] widths
-    cdef seed_range_t[GROUP] found
-    cdef Py_ssize_t[GROUP] owner
-    cdef Py_ssize_t i, j
-    cdef int m = 0, front, step = <int>index.step, shift = trailing_zeros(index.step)
-    cdef uint64_t code
-    cdef Seed *seed
-    for i in range(n):
-        if not seeds[i].known and seeds[i].room >= seeds[i].length:
-            for front in range(min(step, <int>seeds[i].length)):
-                codes[m] = without_front(code_of(&seeds[i]), seeds[i].length, front)
-                widths[m] = <uint8_t>(seeds[i].length - front)
-                owner[m] = step * i + front
-                if kmer_from <= lookup_kmer(index, codes[m], widths[m]) < kmer_to:
-                    m += 1
-        if m > GROUP - step or i == n - 1:
-            lookup_group(index, codes, widths, found, m)
-            for j in range(m):
-                if found[j].lo < found[j].hi:
-                    seed, front = &seeds[owner[j] >> shift], owner[j] & (step - 1)
-                    code = code_of(seed) >> 2 * widths[j]
-                    ranges[owner[j]] = lookup_count_before(index, found[j], <uint32_t>code, front)
-                    seed.count += ranges[owner[j]].count
-            m = 0
-
-
-cdef bint lengthen_stepped(Seed *seeds, step_range_t *ranges, Py_ssize_t n, int step, const uint32_t *caps) noexcept nogil:
-    """Make seeds that occur too often longer to the right, to be looked up again; return whether there are any."""
-    cdef Py_ssize_t i
-    cdef int front
-    cdef bint found = False
-    for i in range(n):
-        if seeds[i].known:
-            continue
-        seeds[i].known = 1
-        if seeds[i].count > caps[seeds[i].length]:
-            seeds[i].clipped = 1
-            if seeds[i].room > seeds[i].length:
-                found, seeds[i].known = True, 0
-                seeds[i].length, seeds[i].count = seeds[i].room, 0
-                for front in range(step):
-                    ranges[step * i + front] = step_range_t(0, 0, 0)
-    return found
-
-
-cdef inline uint64_t front_kmer(const seed_index_t *index, const Seed *seed, int front) noexcept nogil:
-    """First k-mer of the seed without its first `front` bases."""
-    return lookup_kmer(index, without_front(code_of(seed), seed.length, front), seed.length - front)
+cdef inline uint64_t code_of(const Seed *seed, int front) noexcept nogil:
+    """Of a seed that is whole, without its first bases, of which one at least remains."""
+    cdef uint64_t code = seed.code >> 2 * (seed.room - seed.length)
+    return code & ~<uint64_t>0 >> (64 - 2 * (seed.length - front)) if front else code
 
 
 cdef inline uint32_t bases_before(const Seed *seed, int front) noexcept nogil:
     """Code of the first `front` bases of the seed."""
-    return <uint32_t>(code_of(seed) >> 2 * (seed.length - front))
+    return <uint32_t>(code_of(seed, 0) >> 2 * (seed.length - front))
 
 
-cdef void copy_stepped(const seed_index_t *index, const Seed *seeds, const step_range_t *ranges, Py_ssize_t n,
-                       uint64_t kmer_from, uint64_t kmer_to, coordinate_t *copied) noexcept nogil:
-    """Copy where seeds begin, of those shorter seeds whose first k-mer is in the range."""
+cdef inline bint is_within(const Seed *seed, int front, const seed_index_t *index, uint64_t kmer_from,
+                           uint64_t kmer_to) noexcept nogil:
+    """Whether the seed is whole, is converted as the index is, and without `front` bases begins with a k-mer of the range."""
+    return (front < seed.length <= seed.room and seed.conversion == index.conversion
+            and (kmer_to == UINT64_MAX
+                 or kmer_from <= lookup_kmer(index, code_of(seed, front), seed.length - front) < kmer_to))
+
+
+cdef void resolve_seeds(const seed_index_t *index, Seed *seeds, Py_ssize_t n, uint64_t kmer_from,
+                        uint64_t kmer_to) noexcept nogil:
+    """Look up a block of seeds, but for those that are known."""
+    cdef uint64_t[GROUP] codes
+    cdef uint8_t[GROUP] widths
+    cdef seed_range_t[GROUP] found
+    cdef Py_ssize_t[GROUP] group
+    cdef Py_ssize_t i, j
+    cdef int m = 0, front, step = <int>index.step
+    for i in range(n if index.p else 0):
+        front = i & (step - 1)
+        if i + GROUP < n and not seeds[i + GROUP].known and front < seeds[i + GROUP].length <= seeds[i + GROUP].room:
+            lookup_prefetch_table(index, code_of(&seeds[i + GROUP], front), seeds[i + GROUP].length - front)
+        if not seeds[i].known and is_within(&seeds[i], front, index, kmer_from, kmer_to):
+            codes[m], widths[m], group[m] = code_of(&seeds[i], front), <uint8_t>(seeds[i].length - front), i
+            m += 1
+        if m == GROUP or i == n - 1:
+            lookup_group(index, codes, widths, found, m)
+            for j in range(m):
+                front = group[j] & (step - 1)
+                if front:
+                    found[j] = lookup_before(index, found[j], bases_before(&seeds[group[j]], front), front)
+                seeds[group[j]].lo, seeds[group[j]].count, seeds[group[j]].known = found[j].lo, found[j].hi - found[j].lo, 1
+            m = 0
+
+
+cdef inline int64_t count_of(const Seed *seed, int step) noexcept nogil:
+    """Occurrences of a seed, which stands there `step` times."""
+    cdef int64_t count = seed.count
+    cdef int front
+    for front in range(1, step):
+        count += seed[front].count
+    return count
+
+
+cdef bint lengthen_seeds(Seed *seeds, Py_ssize_t n, int step, const uint32_t *caps) noexcept nogil:
+    """Make seeds that occur too often longer to the right, to be looked up again; return whether there are any."""
     cdef Py_ssize_t i
-    cdef int front, step = <int>index.step
-    cdef uint32_t left, most
-    cdef const step_range_t *one
-    for i in range(n):
-        if i + AHEAD < n and seeds[i + AHEAD].count:  # here: gcc drops calls of what does nothing else
-            for front in range(step):
-                one = &ranges[step * (i + AHEAD) + front]
-                if one.count:
-                    prefetch(index.positions + one.lo)
-                    if one.count < one.size:
-                        lookup_prefetch_element(index, one.lo, index.step)
-        left = seeds[i].count
-        for front in range(step):
-            one = &ranges[step * i + front]
-            most = min(left, one.count)
-            if most and kmer_from <= front_kmer(index, &seeds[i], front) < kmer_to:
-                lookup_copy_before(index, one[0], bases_before(&seeds[i], front), front, most, copied)
-            copied += most
-            left -= most
+    cdef int front
+    cdef bint found = False
+    for i from 0 <= i < n by step:
+        if count_of(&seeds[i], step) > caps[seeds[i].length]:
+            seeds[i].clipped = 1
+            if seeds[i].room > seeds[i].length:
+                found = True
+                for front in range(step):
+                    seeds[i + front].length, seeds[i + front].count, seeds[i + front].known = seeds[i].room, 0, 0
+    return found
 
 
-cdef bint limit_occurrences(Seed *seeds, Py_ssize_t n, const uint32_t *caps, uint16_t *clipped) noexcept nogil:
+cdef bint limit_occurrences(Seed *seeds, Py_ssize_t n, int step, const uint32_t *caps, uint16_t *clipped,
+                            int64_t *left) noexcept nogil:
     """Pass over the seeds of one read that occur too often; return whether there are any.
 
-    If the read would be left with nothing at all, the rarest of them is looked at up to the cap.
+    If the read would be left with nothing at all, the rarest of them is looked at up to the cap. `left` gets the number of
+    occurrences, `clipped` that of seeds of which not every one is looked at.
     """
-    cdef Py_ssize_t i, rarest = -1
-    cdef uint32_t rarest_count = 0
-    cdef uint64_t total = 0
+    cdef Py_ssize_t i, j, rarest = -1
+    cdef int64_t count, fewest = INT64_MAX, most
     clipped[0] = 0
-    for i in range(0, n, 2):
-        clipped[0] += seeds[i].clipped | seeds[i + 1].clipped
-    for i in range(n):
-        if seeds[i].count > caps[seeds[i].length]:
-            if rarest < 0 or seeds[i].count < rarest_count:
-                rarest, rarest_count = i, seeds[i].count
-            seeds[i].count = 0
-        total += seeds[i].count
-    if total == 0 and rarest >= 0:
-        seeds[rarest].count = caps[seeds[rarest].length]
-    return rarest >= 0
+    left[0] = 0
+    for i from 0 <= i < n by 2 * step:
+        clipped[0] += seeds[i].clipped | seeds[i + step].clipped
+    for i from 0 <= i < n by step:
+        count = count_of(&seeds[i], step)
+        if count <= caps[seeds[i].length]:
+            left[0] += count
+        elif count < fewest:
+            rarest, fewest = i, count
+    if rarest < 0:
+        return False
+    if left[0]:
+        rarest = -1
+    for i from 0 <= i < n by step:
+        if count_of(&seeds[i], step) > caps[seeds[i].length]:
+            most = caps[seeds[i].length] if i == rarest else 0
+            left[0] += most
+            for j in range(i, i + step):
+                seeds[j].count = <uint32_t>min(<int64_t>seeds[j].count, most)
+                most -= seeds[j].count
+    return True
 
 
 cdef class Seeds:
@@ -352,10 +285,6 @@ cdef class Seeds:
         Length and number of the seeds by read length, uint16[MAX_READ_LENGTH + 1]. The first seed of each read is
         taken and every `rows.every`-th after it.
 
-    Attributes
-    ----------
-    occurrences : int
-        Sum of the occurrences of all seeds that are looked at, after `limit`.
     """
 
     def __init__(self, context, const uint32_t[::1] active, rows):
@@ -384,24 +313,22 @@ cdef class Seeds:
         cdef uint32_t r
         cdef seed_plan_t plan
         cdef Seed *s
-        self.n, self.n_reads, self.shortest, self.occurrences = 0, a, longest, 0
-        self.start, self.copied = start, NULL
+        self.n, self.n_reads, self.shortest, self.are_copied = 0, a, longest, False
+        self.start = start
+        self.first_key = <int64_t *>enlarged(&self.rooms[FIRSTS], (a + 1) * sizeof(int64_t))
+        self.first_key[0] = self.first_key[a] = 0
         for i in range(a):
             start[i] = self.n
             m = reads.lengths[active[i]]
-            self.n += 2 * ((seed_count[m] + seed_every[m] - 1) // seed_every[m])
+            self.n += 2 * self.step * ((seed_count[m] + seed_every[m] - 1) // seed_every[m])
             if seed_count[m]:
                 self.shortest = min(self.shortest, <int>seed_length[m])
         start[a] = self.n
         s = self.seeds = <Seed *>enlarged(&self.rooms[SEEDS], self.n * sizeof(Seed))
-        if self.step > 1:
-            self.ranges = <step_range_t *>enlarged(&self.rooms[RANGES], self.n * self.step * sizeof(step_range_t))
-            if self.n:
-                memset(self.ranges, 0, self.n * self.step * sizeof(step_range_t))
         for i in range(a):
             r = active[i]
             m = reads.lengths[r]
-            plan = seed_plan_t(m, seed_length[m], seed_count[m], seed_every[m], reads.flip[r], longest,
+            plan = seed_plan_t(m, seed_length[m], seed_count[m], seed_every[m], self.step, reads.flip[r], longest,
                                reads.conversions[r] if reads.conversions != NULL else 0)
             s = plan_seeds(&plan, reads.planes.words, reads.plane_start[r], s)
         return 0
@@ -413,72 +340,101 @@ cdef class Seeds:
 
     cdef void look_up(self, const seed_index_t *view, const uint32_t *caps) noexcept nogil:
         """Look up all seeds in an index that is in one piece, and make those that occur too often longer."""
-        if self.step == 1:
-            resolve_seeds(view, self.seeds, self.n, caps, 0, UINT64_MAX)
-            return
-        resolve_stepped(view, self.seeds, self.ranges, self.n, 0, UINT64_MAX)
-        while lengthen_stepped(self.seeds, self.ranges, self.n, self.step, caps):
-            resolve_stepped(view, self.seeds, self.ranges, self.n, 0, UINT64_MAX)
+        resolve_seeds(view, self.seeds, self.n, 0, UINT64_MAX)
+        while lengthen_seeds(self.seeds, self.n, self.step, caps):
+            resolve_seeds(view, self.seeds, self.n, 0, UINT64_MAX)
 
     cdef bint limit_read(self, Py_ssize_t i, const uint32_t *caps, uint16_t *clipped) noexcept nogil:
-        """`limit` of active read i: its clipped seeds, and whether one was passed over."""
-        cdef Seed *seeds = self.seeds + self.start[i]
-        cdef Py_ssize_t n = self.start[i + 1] - self.start[i], j
-        cdef bint capped = limit_occurrences(seeds, n, caps, clipped)
-        cdef int64_t occurrences = 0
-        for j in range(n):
-            occurrences += seeds[j].count
-        self.occurrences += occurrences
+        """`limit` of active read i, which comes behind the one before: its clipped seeds, whether one was passed over."""
+        cdef int64_t left
+        cdef bint capped = limit_occurrences(self.seeds + self.start[i], self.start[i + 1] - self.start[i], self.step, caps,
+                                             clipped, &left)
+        self.first_key[i + 1] = self.first_key[i] + left
         return capped
+
+    cdef Py_ssize_t put_keys(self, const seed_index_t *view, Py_ssize_t i, uint64_t kmer_from, uint64_t kmer_to,
+                             uint64_t *keys) noexcept nogil:
+        """Write a key for each occurrence of the seeds of active read i whose first k-mer is in the range.
+
+        It has the canonical strand and the diagonal, as `place_key`, then 16 and 8 bits with the seed's offset and length.
+        Returns how many belong to the first strand, which come before the others.
+        """
+        cdef const Seed *seeds = self.seeds + self.start[i]
+        cdef const uint32_t *position
+        cdef Py_ssize_t n = self.start[i + 1] - self.start[i], j, first = 0
+        cdef int strand, front, step = self.step, shift = trailing_zeros(step)
+        cdef uint32_t entry, left
+        cdef uint64_t low
+        cdef uint64_t *to[2]
+        for j in range(n):
+            first += seeds[j].count if j >> shift & 1 == 0 else 0
+        to[0], to[1] = keys, keys + first
+        for j in range(n if view.p else 0):
+            left, strand, front = seeds[j].count, j >> shift & 1, j & (step - 1)
+            if left and is_within(&seeds[j], front, view, kmer_from, kmer_to):
+                low = (place_key(<uint32_t>strand, 0) - seeds[j].offset - front) << 24
+                low |= <uint64_t>seeds[j].offset << 8 | seeds[j].length
+                position = view.positions + seeds[j].lo
+                if front == 0:
+                    for entry in range(left):
+                        to[strand][entry] = low + (<uint64_t>position[entry] << shift << 24)
+                    left = 0
+                # The file may be overwritten meanwhile, so that nothing is found now.
+                for entry in range(view.p - seeds[j].lo):
+                    if left == 0:
+                        break
+                    if lookup_has_before(view, seeds[j].lo + entry, bases_before(&seeds[j], front), front):
+                        to[strand][seeds[j].count - left] = low + (<uint64_t>position[entry] << shift << 24)
+                        left -= 1
+            to[strand] += seeds[j].count
+        return first
 
     cdef int copy_all(self, const seed_index_t *view, uint64_t kmer_from, uint64_t kmer_to) except -1 nogil:
         """`copy_positions` of a view."""
-        cdef Py_ssize_t i, j
-        cdef int64_t at = 0
-        if self.copied == NULL:
-            self.copied = <coordinate_t *>enlarged(&self.rooms[COPIED], (self.occurrences + 1) * sizeof(coordinate_t))
-        if view.p == 0:
-            return 0
-        if self.step > 1:
-            copy_stepped(view, self.seeds, self.ranges, self.n, kmer_from, kmer_to, self.copied)
-            return 0
-        for i in range(self.n):
-            if self.seeds[i].count and is_within(&self.seeds[i], view, kmer_from, kmer_to):
-                for j in range(self.seeds[i].count):
-                    self.copied[at + j] = view.positions[self.seeds[i].lo + j]
-            at += self.seeds[i].count
+        cdef uint64_t *keys = <uint64_t *>enlarged(&self.rooms[KEYS], self.first_key[self.n_reads] * sizeof(uint64_t))
+        cdef Py_ssize_t i
+        self.are_copied = True
+        for i in range(self.n_reads):
+            self.put_keys(view, i, kmer_from, kmer_to, keys + self.first_key[i])
         return 0
 
-    cdef void number_copied(self) noexcept nogil:
-        """Where the positions were copied, `lo` of each seed becomes their first row there."""
-        cdef Py_ssize_t i
-        cdef uint32_t at = 0
-        if self.copied == NULL:
-            return
-        for i in range(self.n):
-            self.seeds[i].lo = at
-            at += self.seeds[i].count
+    cdef int gather_read(self, const seed_index_t *view, Py_ssize_t i, read_t *read, AnchorBuffer out) except -1 nogil:
+        """Add the anchors of active read i."""
+        cdef Py_ssize_t n = self.first_key[i + 1] - self.first_key[i], first, j
+        cdef uint64_t *keys
+        cdef uint64_t *scratch
+        cdef columns_t end
+        if not self.are_copied:
+            for j in range(self.start[min(i + READS_AHEAD, self.n_reads)], self.start[min(i + READS_AHEAD + 1, self.n_reads)]):
+                if self.seeds[j].count:
+                    prefetch(view.positions + self.seeds[j].lo)
+                    prefetch(view.positions + self.seeds[j].lo + self.seeds[j].count - 1)
+        if n == 0:
+            return 0
+        keys = <uint64_t *>enlarged(&self.rooms[KEYS], n * sizeof(uint64_t))
+        scratch = <uint64_t *>enlarged(&self.rooms[SORTING], n * sizeof(uint64_t))
+        if self.are_copied:
+            keys += self.first_key[i]
+        # No seed begins in an empty range: parts of an index have written their keys before.
+        first = self.put_keys(view, i, 0, 0 if self.are_copied else UINT64_MAX, keys)
+        sort_keys(keys, scratch, first)
+        sort_keys(keys + first, scratch, n - first)
+        out.reserve(out.n + n)
+        end = out.end()
+        out.n += merge_anchors(keys, n, read, &end)
+        return 0
 
-    def resolve(self, index, const uint32_t[::1] caps, uint64_t kmer_from, uint64_t kmer_to):
-        """Look up the seeds whose first k-mer is in [kmer_from, kmer_to).
+    @property
+    def occurrences(self):
+        """Sum of the occurrences of all seeds that are looked at, after `limit`."""
+        return self.first_key[self.n_reads]
 
-        Of an index of step 2 or 4, add the places found there; `lengthen` follows once every k-mer had its turn.
-
-        Parameters
-        ----------
-        index : SeedIndex
-        caps : uint32[index.longest_seed + 1]
-            Most occurrences of a seed, by its length.
-        """
+    def resolve(self, index, uint64_t kmer_from, uint64_t kmer_to):
+        """Look up the seeds whose first k-mer is in [kmer_from, kmer_to). `lengthen` follows once every k-mer had its turn."""
         cdef seed_index_t view = view_of(index)
         self.check_lengths(index)
-        if view.p == 0 or self.n == 0:
-            return
         with nogil:
-            if self.step == 1:
-                resolve_seeds(&view, self.seeds, self.n, &caps[0], kmer_from, kmer_to)
-            else:
-                resolve_stepped(&view, self.seeds, self.ranges, self.n, kmer_from, kmer_to)
+            resolve_seeds(&view, self.seeds, self.n, kmer_from, kmer_to)
 
     cdef int check_lengths(self, index) except -1:
         """A seed must not occur in two parts of an index."""
@@ -487,14 +443,13 @@ cdef class Seeds:
         return 0
 
     def lengthen(self, const uint32_t[::1] caps):
-        """Of an index of step 2 or 4, make the seeds that occur too often longer.
+        """Make the seeds that occur more often than `caps` (uint32[index.longest_seed + 1]) says for their length longer.
 
         Returns whether there are any: they are to be looked up again. Then call this again.
         """
-        cdef bint again = False
-        if self.step > 1:
-            with nogil:
-                again = lengthen_stepped(self.seeds, self.ranges, self.n, self.step, &caps[0])
+        cdef bint again
+        with nogil:
+            again = lengthen_seeds(self.seeds, self.n, self.step, &caps[0])
         return again
 
     def limit(self, const uint32_t[::1] caps):
@@ -511,7 +466,6 @@ cdef class Seeds:
         clipped_array, capped_array = np.zeros(a, np.uint16), np.zeros(a, np.uint8)
         cdef uint16_t[::1] clipped = clipped_array
         cdef uint8_t[::1] capped = capped_array
-        self.occurrences = 0
         with nogil:
             for i in range(a):
                 capped[i] = self.limit_read(i, &caps[0], &clipped[i])
@@ -531,10 +485,10 @@ cdef class Seeds:
         cdef int64_t[:, ::1] span = span_array
         with nogil:
             for i in range(a):
-                for j in range(self.start[i], self.start[i + 1], 2):
-                    if self.seeds[j].clipped | self.seeds[j + 1].clipped:
+                for j from self.start[i] <= j < self.start[i + 1] by 2 * self.step:
+                    if self.seeds[j].clipped | self.seeds[j + self.step].clipped:
                         # Of the two strands of a seed the forward one.
-                        at = self.seeds[j + self.seeds[j].reverse].offset
+                        at = self.seeds[j + self.step * self.seeds[j].reverse].offset
                         span[0, i] = at if span[0, i] < 0 else min(span[0, i], at)
                         span[1, i] = max(span[1, i], at)
         return span_array[0], span_array[1]

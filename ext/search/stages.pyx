@@ -79,7 +79,7 @@ cdef class Stages:
         self.margin, self.strata, self.longest_seed = margin, plan.preset.strata, index.longest_seed
         self.seeds = Seeds.__new__(Seeds)
         self.seeds.step = index.step
-        self.keys, self.anchors, self.kept = KeyBuffer(), AnchorBuffer(), AnchorBuffer()
+        self.anchors, self.kept = AnchorBuffer(), AnchorBuffer()
         self.n_filters = len(cascade.names)
         if self.n_filters > MOST_FILTERS:
             raise ValueError(f"{self.n_filters} filters")
@@ -382,7 +382,7 @@ cdef class Stages:
         if self.lookup is not None:
             with gil:
                 self.lookup.resolve(self.seeds, np.asarray(self.caps))
-        elif self.view.p:
+        else:
             self.seeds.look_up(&self.view, &self.caps[0])
         for i in range(a):
             r = active[i]
@@ -398,10 +398,7 @@ cdef class Stages:
         if self.lookup is not None:
             with gil:
                 self.lookup.copy_positions(self.seeds)
-        elif self.view.step > 1:
-            self.seeds.copy_all(&self.view, 0, ~<uint64_t>0)
-        self.seeds.number_copied()
-        self.effort.occurrences += self.seeds.occurrences
+        self.effort.occurrences += self.seeds.first_key[a]
         return 0
 
     cdef int gather(self, Py_ssize_t a) except -1 nogil:
@@ -413,27 +410,17 @@ cdef class Stages:
         cdef int64_t *start = <int64_t *>enlarged(&self.rooms[STARTS], (a + 1) * sizeof(int64_t))
         cdef const int64_t *of_scored = <const int64_t *>self.rooms[SCORED_STARTS].p - self.first
         cdef const int64_t *of_rejected = <const int64_t *>self.rooms[REJECTED_STARTS].p - self.first
-        cdef const int64_t *seeds_from = self.seeds.start
-        cdef const Seed *seeds = self.seeds.seeds
-        cdef const uint32_t *positions = self.view.positions
-        cdef const coordinate_t *copied = self.seeds.copied
-        cdef Py_ssize_t i, j
+        cdef Py_ssize_t i
         cdef uint32_t r
         cdef read_t read
         self.anchors.n = 0
         for i in range(a):
             r = active[i]
             start[i] = self.anchors.n
-            if copied == NULL:
-                for j in range(seeds_from[min(i + READS_AHEAD, a)], seeds_from[min(i + READS_AHEAD + 1, a)]):
-                    if seeds[j].count:
-                        prefetch(positions + seeds[j].lo)
-                        prefetch(positions + seeds[j].lo + seeds[j].count - 1)
-            read = read_t(r, self.reads.flip[r], self.shift, seeds + seeds_from[i], seeds_from[i + 1] - seeds_from[i],
-                          positions, copied,
+            read = read_t(r, self.reads.flip[r], self.shift,
                           keys_t(self.scored.keys + of_scored[r], of_scored[r + 1] - of_scored[r], 0),
                           keys_t(self.rejected.keys + of_rejected[r], of_rejected[r + 1] - of_rejected[r], 0))
-            gather_read(&read, self.keys, self.anchors)
+            self.seeds.gather_read(&self.view, i, &read, self.anchors)
         start[a] = self.anchors.n
         if self.left_out is not None:
             self.leave_out(a)

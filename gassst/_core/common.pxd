@@ -125,7 +125,7 @@ cdef inline void *enlarged(room_t *room, size_t bytes) except NULL nogil:
 
 cdef enum:  # what the memory of a class is for
     # Of Seeds:
-    STARTS, SEEDS, RANGES, COPIED
+    STARTS, SEEDS
     # Of Stages:
     ACTIVE, GOES_ON, BUCKETS, BANDS, PLACES, SCORED, SCORED_FRESH, SCORED_STARTS, REJECTED, REJECTED_FRESH, REJECTED_STARTS
     MERGED, TOLD, PROFILE, MINIMA, GROUPED

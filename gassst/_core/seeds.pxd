@@ -20,19 +20,13 @@ cdef extern from "lookup.h" nogil:
     ctypedef struct seed_range_t:
         uint32_t lo
         uint32_t hi
-    ctypedef struct step_range_t:
-        uint32_t lo
-        uint32_t size
-        uint32_t count
-    void lookup_prefetch_element(const seed_index_t *index, uint32_t entry, unsigned step)
     void lookup_prefetch_table(const seed_index_t *index, uint64_t seed, unsigned w)
     unsigned lookup_inline(unsigned step)
     uint64_t lookup_kmer(const seed_index_t *index, uint64_t seed, unsigned w)
     void lookup_group(const seed_index_t *index, const uint64_t *seeds, const uint8_t *widths, seed_range_t *found,
                       unsigned n)
-    step_range_t lookup_count_before(const seed_index_t *index, seed_range_t range, uint32_t before, unsigned n)
-    void lookup_copy_before(const seed_index_t *index, step_range_t range, uint32_t before, unsigned n, uint32_t most,
-                            coordinate_t *places)
+    bint lookup_has_before(const seed_index_t *index, uint32_t entry, uint32_t before, unsigned n)
+    seed_range_t lookup_before(const seed_index_t *index, seed_range_t range, uint32_t before, unsigned n)
     uint64_t interleave(uint32_t low, uint32_t high)
 
 cdef extern from "filter_job.h" nogil:
@@ -62,6 +56,7 @@ cdef struct seed_plan_t:
     Py_ssize_t w      # bases of a seed
     Py_ssize_t count  # seeds that are spread over the read
     Py_ssize_t every  # from one that is taken to the next
+    int step          # of the index
     bint flip
     int longest       # bases of the longest seed that the index serves
     int conversion    # of the read
@@ -75,30 +70,6 @@ cdef struct reads_t:
     const uint8_t *flip
     const uint8_t *conversions  # NULL where none is converted
     Py_ssize_t n
-
-
-cdef class Seeds:
-    cdef Seed *seeds
-    cdef step_range_t *ranges        # [n * step] where the index has no position of every base
-    cdef int step
-    cdef int shortest                # bases of the shortest seed that is planned
-    cdef Py_ssize_t n, n_reads
-    cdef int64_t *start              # first seed of each active read, and the end of the last one's
-    cdef coordinate_t *copied        # positions of all seeds, when they were copied out of the index
-    cdef readonly int64_t occurrences
-    cdef room_t rooms[N_ROOMS]
-
-    cdef int fill(self, const reads_t *reads, const uint32_t *active, Py_ssize_t a, const uint16_t *seed_length,
-                  const uint16_t *seed_count, const uint16_t *seed_every, int longest) except -1 nogil
-    cdef void look_up(self, const seed_index_t *view, const uint32_t *caps) noexcept nogil
-    cdef bint limit_read(self, Py_ssize_t i, const uint32_t *caps, uint16_t *clipped) noexcept nogil
-    cdef int copy_all(self, const seed_index_t *view, uint64_t kmer_from, uint64_t kmer_to) except -1 nogil
-    cdef void number_copied(self) noexcept nogil
-    cdef int check_lengths(self, index) except -1
-
-
-cdef bint orient_read(const uint64_t *forward, uint32_t length, uint64_t *digest) noexcept nogil
-cdef seed_index_t view_of(index)
 
 
 cdef enum:
@@ -116,11 +87,41 @@ cdef struct read_t:
     uint32_t number
     bint flip
     int shift               # log2 of the bucket span
-    const Seed *seeds
-    Py_ssize_t n_seeds
-    const uint32_t *positions   # of the index
-    const coordinate_t *copied  # positions copied out of it; NULL where there are none
     keys_t scored, rejected  # buckets and diagonals of the read
+
+
+cdef class AnchorBuffer:
+    cdef columns_t columns
+    cdef Py_ssize_t n, room
+    cdef room_t[4] rooms
+
+    cdef int reserve(self, Py_ssize_t n) except -1 nogil
+    cdef columns_t end(self) noexcept nogil
+
+
+cdef class Seeds:
+    cdef Seed *seeds
+    cdef int step
+    cdef int shortest                # bases of the shortest seed that is planned
+    cdef Py_ssize_t n, n_reads
+    cdef int64_t *start              # first seed of each active read, and the end of the last one's
+    cdef int64_t *first_key          # the same of their occurrences
+    cdef bint are_copied             # keys of all occurrences are there, so that the index is no longer needed
+    cdef room_t[N_ROOMS] rooms
+
+    cdef int fill(self, const reads_t *reads, const uint32_t *active, Py_ssize_t a, const uint16_t *seed_length,
+                  const uint16_t *seed_count, const uint16_t *seed_every, int longest) except -1 nogil
+    cdef void look_up(self, const seed_index_t *view, const uint32_t *caps) noexcept nogil
+    cdef bint limit_read(self, Py_ssize_t i, const uint32_t *caps, uint16_t *clipped) noexcept nogil
+    cdef int copy_all(self, const seed_index_t *view, uint64_t kmer_from, uint64_t kmer_to) except -1 nogil
+    cdef Py_ssize_t put_keys(self, const seed_index_t *view, Py_ssize_t i, uint64_t kmer_from, uint64_t kmer_to,
+                             uint64_t *keys) noexcept nogil
+    cdef int gather_read(self, const seed_index_t *view, Py_ssize_t i, read_t *read, AnchorBuffer out) except -1 nogil
+    cdef int check_lengths(self, index) except -1
+
+
+cdef bint orient_read(const uint64_t *forward, uint32_t length, uint64_t *digest) noexcept nogil
+cdef seed_index_t view_of(index)
 
 
 cdef struct buckets_t:
@@ -129,24 +130,6 @@ cdef struct buckets_t:
     Py_ssize_t n
 
 
-cdef class KeyBuffer:
-    cdef uint64_t *keys
-    cdef uint64_t *scratch
-    cdef size_t room
-
-    cdef int reserve(self, size_t n) except -1 nogil
-
-
-cdef class AnchorBuffer:
-    cdef columns_t columns
-    cdef Py_ssize_t n, room
-
-    cdef int reserve(self, Py_ssize_t n) except -1 nogil
-    cdef columns_t end(self) noexcept nogil
-    cdef tuple take(self)
-
-
-cdef int gather_read(read_t *read, KeyBuffer buffer, AnchorBuffer out) except -1 nogil
 cdef bint best_bucket(const columns_t *anchors, const uint8_t *chosen, Py_ssize_t first, Py_ssize_t stop, int shift,
                       uint32_t *read_strand, uint32_t *bucket) noexcept nogil
 cdef void distinct_buckets(const columns_t *candidates, Py_ssize_t c, int shift, const buckets_t *known,

@@ -172,7 +172,6 @@ cdef class Stages:
     cdef states_t states
     cdef effort_t effort
     cdef Seeds seeds
-    cdef KeyBuffer keys
     cdef AnchorBuffer anchors, kept
     cdef room_t rooms[N_ROOMS]
     cdef seen_t scored, rejected

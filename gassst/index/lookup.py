@@ -48,12 +48,12 @@ class WholeIndex:
         again = True
         while again:
             for part, lo, hi in self._parts():
-                seeds.resolve(part, caps, lo, hi)
+                seeds.resolve(part, lo, hi)
             again = seeds.lengthen(caps)
 
     def copy_positions(self, seeds: Any) -> None:
         """Copy the places of the seeds out of the index, unless `gather` can read the positions where they are."""
-        if self.copies or self.index.step > 1:
+        if self.copies:
             for part, lo, hi in self._parts():
                 seeds.copy_positions(part, lo, hi)
 

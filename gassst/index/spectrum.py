@@ -201,7 +201,7 @@ def _anchored(lookup: Any, context: _Context) -> tuple[NDArray[np.uint32], NDArr
     seeds.limit(caps)
     lookup.copy_positions(seeds)
     passes: Any = context
-    gathered = _seeds.gather(seeds, context.index.positions, reads, passes)
+    gathered = _seeds.gather(seeds, reads, passes)
     return gathered[0], gathered[1]
 
 

@@ -117,7 +117,7 @@ class HostBackend:
         """The occurrences of seeds as anchors, sorted and merged by diagonal."""
         context = self.context
         with self.stats.timed("candidates"):
-            anchors = Anchors(*_seeds.gather(seeds, context.index.positions, reads, context), reads)
+            anchors = Anchors(*_seeds.gather(seeds, reads, context), reads)
             return anchors if context.left_out is None else without_contigs(anchors, context)
 
     def wholes(self, search: ReadSearch, local: BatchResult | None = None) -> BatchResult:

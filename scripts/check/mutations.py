@@ -461,19 +461,19 @@ MUTATIONS = [
     ),
     Mutation(
         "seeds: those that are clipped on one strand do not count", SEEDS,
-        "clipped[0] += seeds[i].clipped | seeds[i + 1].clipped", "clipped[0] += seeds[i].clipped", MAPQ_INPUTS,
+        "clipped[0] += seeds[i].clipped | seeds[i + step].clipped", "clipped[0] += seeds[i].clipped", MAPQ_INPUTS,
     ),
     Mutation(
         "seeds: dense ones that are clipped on one strand lie nowhere", SEEDS,
-        "if self.seeds[j].clipped | self.seeds[j + 1].clipped:", "if self.seeds[j].clipped:", MAPQ_INPUTS,
+        "if self.seeds[j].clipped | self.seeds[j + self.step].clipped:", "if self.seeds[j].clipped:", MAPQ_INPUTS,
     ),
     Mutation(
         "seeds: nothing is looked at where all of them occur too often", SEEDS,
-        "seeds[rarest].count = caps[seeds[rarest].length]", "pass", MAPQ_INPUTS,
+        "caps[seeds[i].length] if i == rarest else 0", "0", MAPQ_INPUTS,
     ),
     Mutation(
         "seeds: nothing is looked at where all of them occur too often, and no copy is found", SEEDS,
-        "seeds[rarest].count = caps[seeds[rarest].length]", "pass",
+        "caps[seeds[i].length] if i == rarest else 0", "0",
         "tests/property/test_lossless.py::test_repeats_above_the_cap",
     ),
     Mutation(

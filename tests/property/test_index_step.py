@@ -84,7 +84,7 @@ class Lookup:
         parts.resolve(self.seeds, most)
         self.clipped, self.capped = self.seeds.limit(most)
         parts.copy_positions(self.seeds)
-        self.anchors = _seeds.gather(self.seeds, index.positions, self.reads, self.context)
+        self.anchors = _seeds.gather(self.seeds, self.reads, self.context)
 
     def cells(self) -> set[tuple[int, int, int]]:
         """(read and strand, diagonal, base) of every base of an anchor."""
