@@ -106,29 +106,6 @@ def make_pairs(rng, reference, n, words, lengths=(1, 300)):
     return reads, np.array(read_strand, np.uint32)[order], np.array(band_start, np.int64)[order]
 
 
-def fast_mutants(rng, windows, rates):
-    """Substitutions everywhere, and one short gap in every other row; rows keep their length."""
-    n, m = windows.shape
-    hit = rng.random((n, m)) < rates[:, None]
-    reads = np.where(hit, rng.integers(0, 4, (n, m)), windows).astype(np.uint8)
-    for r in range(0, n, 2):
-        at, gap = int(rng.integers(1, m - 4)), int(rng.integers(1, 4))
-        if rates[r] > 0:
-            reads[r, at:-gap] = reads[r, at + gap :].copy() if r % 4 else reads[r, at:-gap]
-            reads[r, at + gap :] = reads[r, at:-gap].copy() if not r % 4 else reads[r, at + gap :]
-    return reads
-
-
-def planted(m, words, n):
-    """n reads of m bases, errors 0-20 %; a fifth unrelated to its band, the others in the middle of it."""
-    rng = np.random.default_rng(m)
-    reference = rng.integers(0, 4, 200_000).astype(np.uint8)
-    at = rng.integers(1000, 190_000, n)
-    reads = fast_mutants(rng, reference[at[:, None] + np.arange(m)], rng.choice([0, 0.01, 0.05, 0.1, 0.2], n))
-    at[::5] = rng.integers(1000, 190_000, len(at[::5]))
-    return reference, reads, (at - 32 * words).astype(np.int64)
-
-
 def oriented(reads, read_strand):
     read = reads[read_strand >> 1]
     return reverse_complement(read) if read_strand & 1 else read

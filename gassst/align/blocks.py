@@ -19,7 +19,7 @@ from gassst._core.best import LANES, MOST_ROWS, Tiles
 from gassst.align.gaps import Gaps
 
 Codes = NDArray[np.uint8]
-Lines = NDArray[np.int32]
+MatrixLines = NDArray[np.int32]
 
 # A further alignment computes some tiles in plain code, and a block or two. With tiles of 512 columns, and blocks of
 # 2048 rows and 2^24 cells, it takes 17 ms of CPU time. With 2048, 4096 and 2^26 it took 2.6 times as long, and the pass
@@ -189,8 +189,8 @@ class BlockMatrix:
     gaps: Gaps
     tiles: Tiles
     geometry: Geometry
-    across: Lines = field(init=False)
-    down: Lines = field(init=False)
+    across: MatrixLines = field(init=False)
+    down: MatrixLines = field(init=False)
     best: NDArray[np.int32] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -199,7 +199,7 @@ class BlockMatrix:
         object.__setattr__(self, "down", self.edge(grid[1], len(self.query)))
         object.__setattr__(self, "best", np.zeros(self.geometry.tile_grid, np.int32))
 
-    def edge(self, lines: int, letters: int) -> Lines:
+    def edge(self, lines: int, letters: int) -> MatrixLines:
         """Lines at which no alignment arrives."""
         return np.zeros((lines, letters, 2), np.int32)
 
@@ -207,7 +207,7 @@ class BlockMatrix:
         """H above and left of a block."""
         return int(self.down[block[1], self.geometry.rows_of(block[0]).begin - 1, 0]) if block[0] else 0
 
-    def sides(self, block: tuple[int, int]) -> tuple[Lines, Lines]:
+    def sides(self, block: tuple[int, int]) -> tuple[MatrixLines, MatrixLines]:
         """The lines above and left of a block."""
         rows, columns = self.geometry.rows_of(block[0]), self.geometry.columns_of(block[1])
         return (
@@ -215,7 +215,9 @@ class BlockMatrix:
             self.down[block[1], rows.begin : rows.end],
         )
 
-    def take_lines(self, block: tuple[int, int], bottom: Lines, right: Lines) -> Iterator[tuple[int, int]]:
+    def take_lines(
+        self, block: tuple[int, int], bottom: MatrixLines, right: MatrixLines
+    ) -> Iterator[tuple[int, int]]:
         """Keeps the lines below and right of a block; yields the blocks for which something changed."""
         r, c = block
         below, beside = self.sides((r + 1, c))[0] if r + 1 < len(self.across) else None, None
@@ -251,7 +253,7 @@ class BlockMatrix:
         for _ in self.take_lines(block, top[0], left[0]):
             pass
 
-    def warm_up(self, block_row: int, block_column: int, top: Lines) -> None:
+    def warm_up(self, block_row: int, block_column: int, top: MatrixLines) -> None:
         """The line at which a chunk begins, without the chunk before; `top` is the line above, and then that below."""
         geometry = self.geometry
         rows, end = geometry.rows_of(block_row), geometry.columns_of(block_column).begin

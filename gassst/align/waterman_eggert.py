@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst._core.best import walk
-from gassst.align.blocks import BlockMatrix, Lines
+from gassst.align.blocks import BlockMatrix, MatrixLines
 
 NONE, PAIR, TARGET_GAP = 0, 1, 2  # steps of `walk`; 3 is a gap that uses up the query
 KEPT_BLOCKS = 4  # whose lines between tiles are kept, for each thread where these bytes suffice
@@ -40,8 +40,8 @@ class Path:
 class _BlockLines:
     """All lines between the tiles of a block: `across` above each row of tiles, `down` left of each column."""
 
-    across: Lines
-    down: Lines
+    across: MatrixLines
+    down: MatrixLines
 
 
 @dataclass(frozen=True, eq=False)

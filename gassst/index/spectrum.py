@@ -84,7 +84,7 @@ class _Context(NamedTuple):
     shift: int = SHIFT
 
 
-class Copies(NamedTuple):
+class _Copies(NamedTuple):
     """Copies of substrings elsewhere: of which, on which strand, where their last base lies, how they differ."""
 
     read: NDArray[np.int64]
@@ -205,7 +205,7 @@ def _anchored(lookup: Any, context: _Context) -> tuple[NDArray[np.uint32], NDArr
     return gathered[0], gathered[1]
 
 
-def _copies(lookup: Any, context: _Context, own: NDArray[np.int64]) -> Copies:
+def _copies(lookup: Any, context: _Context, own: NDArray[np.int64]) -> _Copies:
     """The copies of all substrings that seeds lead to, except themselves (`own` int64[n])."""
     n, m = len(own), int(context.packed.lengths[0])
     read_strand, diagonal = _anchored(lookup, context)
@@ -230,10 +230,10 @@ def _copies(lookup: Any, context: _Context, own: NDArray[np.int64]) -> Copies:
     new = np.ones(len(order), bool)
     new[1:] = (strands[1:] != strands[:-1]) | (end[1:] != end[:-1])
     new &= (strands & 1 == 1) | (np.abs(end - own[strands >> 1] - m) > SAME_PLACE)
-    return Copies(strands[new] >> 1, strands[new] & 1, end[new], edits[new])
+    return _Copies(strands[new] >> 1, strands[new] & 1, end[new], edits[new])
 
 
-def _templates_copied(copies: Copies, own: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _templates_copied(copies: _Copies, own: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Copies of whole templates, int64[k] each: of which, and the differences of both substrings together."""
     second = copies.read & 1
     apart = (own[1::2] - own[::2])[copies.read >> 1]

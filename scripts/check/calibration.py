@@ -26,8 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from gassst.tools.evaluate import is_correct
-from gassst.tools.truth import detect, read_alignments
+from gassst.tools.evaluate import tally
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "bench"))
 from harness import run, table, write_json  # noqa: E402
@@ -83,14 +82,9 @@ def run_quietly(*command: Any) -> None:
 
 def counts_of(sam: Path) -> list[list[int]]:
     """Wrong and right mapped reads by MAPQ."""
-    counts = np.zeros((MOST + 1, 2), np.int64)
-    form = None
-    for found in read_alignments(str(sam)):
-        form = form or detect(found.names[0], str(sam))
-        correct = is_correct(found, form.truth(found, str(sam)), 10)
-        mapped = found.flags & 4 == 0
-        np.add.at(counts, (np.minimum(found.mapq, MOST)[mapped], correct[mapped].astype(np.int64)), 1)
-    return counts.tolist()
+    counts = tally(str(sam)).mapped.sum(axis=0)
+    counts[MOST] = counts[MOST:].sum(axis=0)
+    return counts[: MOST + 1].tolist()
 
 
 def row_of(name: str, counts: Any) -> list[str]:

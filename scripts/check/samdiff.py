@@ -1,6 +1,6 @@
 """What changed between two mappings of the same reads: which became mapped, moved, better, surer, or right.
 
-    python scripts/check/samdiff.py before.bam after.bam --list 5 --tsv changes.tsv
+    python scripts/check/samdiff.py before.bam after.bam --list 5
 
 Primary alignments only. The two files may hold the reads in different orders; in the same order, none but the
 current read is in memory. Places are those of `gassst evaluate`, with clipped bases added back; `better`
@@ -15,7 +15,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pysam
@@ -206,26 +205,6 @@ KINDS = (
     "mapq_up", "mapq_down", "became_confident", "became_doubtful", "nearer", "farther", "became_right",
     "became_wrong",
 )  # fmt: skip
-COLUMNS = (
-    "read", "mate", "changes", "contig_a", "start_a", "strand_a", "cigar_a", "nm_a", "mapq_a", "off_a",
-    "contig_b", "start_b", "strand_b", "cigar_b", "nm_b", "mapq_b", "off_b",
-)  # fmt: skip
-
-
-def cells(record: Primary | None, off: int | None) -> list[str]:
-    """Columns of one side; `.` for what is not known, `far` for no place near the truth."""
-    away = "." if off is None else "far" if off == FAR else str(off)
-    if record is None or not record.is_mapped:
-        return ["." if record is None else "*", *"....", ".", away]
-    strand = "-" if record.flag & REVERSE else "+"
-    edits = "." if record.edits is None else str(record.edits)
-    return [record.contig, str(record.start), strand, record.cigar, edits, str(record.mapq), away]
-
-
-def tsv_row(change: Change) -> str:
-    name, mate = change.key
-    before, after = (cells(*side) for side in zip((change.before, change.after), change.off, strict=True))
-    return "\t".join([name, str(mate), ",".join(change.kinds) or "same", *before, *after]) + "\n"
 
 
 def example(change: Change) -> str:
@@ -243,19 +222,15 @@ def parse_args(argv: list[str] | None) -> argparse.Namespace:
     add("b", metavar="B.bam", help="and after")
     add("--tolerance", type=int, default=10, metavar="BASES", help="still the same place, or right [10]")
     add("--list", type=int, default=0, metavar="N", help="show the first N reads of each kind of change")
-    add("--tsv", type=Path, metavar="OUT.tsv", help="write a row for each read that changed")
-    add("--all", action="store_true", help="with --tsv: for the others too")
     return parser.parse_args(argv)
 
 
-def report(args: argparse.Namespace, tsv) -> tuple[int, Counter, dict[str, list[str]]]:
-    """Reads, how many show each kind of change, and the examples asked for; rows go to `tsv`."""
+def report(args: argparse.Namespace) -> tuple[int, Counter, dict[str, list[str]]]:
+    """Reads, how many show each kind of change, and the examples asked for."""
     total, counts, examples = 0, Counter(), {kind: [] for kind in KINDS}
     for change in changes(args.a, args.b, args.tolerance):
         total += 1
         counts.update(change.kinds or ["same"])
-        if tsv and (change.kinds or args.all):
-            tsv.write(tsv_row(change))
         for kind in change.kinds if args.list else ():
             if len(examples[kind]) < args.list:
                 examples[kind].append(example(change))
@@ -265,12 +240,7 @@ def report(args: argparse.Namespace, tsv) -> tuple[int, Counter, dict[str, list[
 def main(argv: list[str] | None = None) -> int:
     args = parse_args(argv)
     try:
-        if args.tsv:
-            with args.tsv.open("w") as tsv:
-                tsv.write("\t".join(COLUMNS) + "\n")
-                total, counts, examples = report(args, tsv)
-        else:
-            total, counts, examples = report(args, None)
+        total, counts, examples = report(args)
     except GassstError as error:
         sys.exit(f"samdiff: {error}")
     for kind in ("same", *KINDS):

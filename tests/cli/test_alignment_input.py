@@ -11,15 +11,11 @@ from unittest import mock
 
 import pysam
 import pytest
+from map_runs import run
 
-from gassst.cli.main import main
 from gassst.files import bgzf
 
 GROUP = "@RG\tID:lane1\tSM:s\tPL:ILLUMINA\tLB:l"
-
-
-def run(index, *arguments):
-    return main(["map", str(index), *map(str, arguments), "--device", "none", "-t", "2", "-q"])
 
 
 def lines_of(path):

@@ -8,12 +8,9 @@ import tempfile
 
 import pysam
 import pytest
+from map_runs import run
 
 from gassst.cli.main import main
-
-
-def run(index, *arguments):
-    return main(["map", str(index), *map(str, arguments), "--device", "none", "-t", "2", "-q"])
 
 
 def viewed(path, reference=None):

@@ -12,6 +12,7 @@ import sys
 import pysam
 import pytest
 from log_start import behind_start
+from map_runs import lines_of
 from text_bases import reverse_complement
 
 from gassst.cli.main import main
@@ -72,11 +73,6 @@ def in_parts(index, n, folder, suffix, *arguments):
     for i, path in reversed([*enumerate(paths, 1)]):
         mapped(index, *arguments, "--shard", f"{i}/{n}", "-o", path, "--stats", path.with_suffix(".json"))
     return paths[::-1]
-
-
-def lines_of(path, fasta=None):
-    with pysam.AlignmentFile(str(path), check_sq=False, reference_filename=fasta and str(fasta)) as file:
-        return [record.to_string() for record in file]
 
 
 @pytest.fixture(scope="module")

@@ -7,17 +7,13 @@ import subprocess
 import numpy as np
 import pysam
 import pytest
+from brute_force import reverse_complement as reverse
 
 from gassst.cli.main import main
 
-COMPLEMENT = bytes.maketrans(b"ACGT", b"TGCA")
 JUNCTION = b"GATCGATC"  # of MboI, filled in
 SURE = 20
 LENGTH = 120
-
-
-def reverse(bases):
-    return bases.translate(COMPLEMENT)[::-1]
 
 
 @pytest.fixture(scope="module")

@@ -8,16 +8,12 @@ import subprocess
 
 import pysam
 import pytest
+from map_runs import lines_of, run
 from text_bases import reverse_complement
 
-from gassst.cli.main import main
 from gassst.records.duplicate_metrics import COLUMNS
 
 GROUPS = [rf"@RG\tID:{group}\tSM:s\tPL:ILLUMINA\tLB:{library}" for group, library in (("1", "a"), ("2", "b"))]
-
-
-def run(index, *arguments):
-    return main(["map", str(index), *map(str, arguments), "--device", "none", "-t", "1", "-q"])
 
 
 @pytest.fixture(scope="module")
@@ -52,11 +48,6 @@ def lanes(small_genome, tmp_path_factory):
 @pytest.fixture(scope="module")
 def pairs(lanes):
     return ["-1", *lanes[0], "-2", *lanes[1], "-C"]
-
-
-def lines_of(path):
-    with pysam.AlignmentFile(str(path), check_sq=False) as file:
-        return [record.to_string() for record in file]
 
 
 def marked_in(path, reference=None):

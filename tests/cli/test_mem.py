@@ -12,16 +12,12 @@ from unittest import mock
 import numpy as np
 import pysam
 import pytest
+from brute_force import reverse_complement as reverse
 
 from gassst.cli.main import main
 
-COMPLEMENT = bytes.maketrans(b"ACGT", b"TGCA")
 PAIRS = 120
 LENGTH = 100
-
-
-def reverse(bases):
-    return bases.translate(COMPLEMENT)[::-1]
 
 
 @pytest.fixture(scope="module")

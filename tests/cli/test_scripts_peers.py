@@ -94,17 +94,20 @@ def test_samdiff_knows_nearer_from_farther(tmp_path):
     names = [f"s{i},one,101,150,+,0,0,0" for i in range(1, 5)]
     a = write(tmp_path / "a.bam", [record(n, s) for n, s in zip(names, (101, 105, 0, 101), strict=True)])
     b = write(tmp_path / "b.bam", [record(n, s) for n, s in zip(names, (3000, 103, 101, 101), strict=True)])
-    done = script("check/samdiff.py", a, b, "--list", 2, "--tsv", tmp_path / "d.tsv")
+    done = script("check/samdiff.py", a, b, "--list", 2)
     counts = {line.split()[0]: int(line.split()[1]) for line in done.stdout.splitlines() if "%" in line}
     assert counts == {
         "same": 1, "became_mapped": 1, "moved": 1, "realigned": 1, "nearer": 2, "farther": 1, "became_right": 1,
         "became_wrong": 1,
     }  # fmt: skip
-    header, *rows = (line.split("\t") for line in (tmp_path / "d.tsv").read_text().splitlines())
-    assert [len(row) for row in rows] == [len(header)] * 3
-    off = {row[0]: (row[header.index("off_a")], row[header.index("off_b")]) for row in rows}
-    assert off == {names[0]: ("0", "2899"), names[1]: ("4", "2"), names[2]: ("far", "0")}
-    assert f"{names[0]}: one:101+ 50M NM 0 MAPQ 60 (0 off) -> one:3000+" in done.stdout
+    assert (
+        f"{names[0]}: one:101+ 50M NM 0 MAPQ 60 (0 off) -> one:3000+ 50M NM 0 MAPQ 60 (2899 off)"
+        in done.stdout
+    )
+    assert (
+        f"{names[1]}: one:105+ 50M NM 0 MAPQ 60 (4 off) -> one:103+ 50M NM 0 MAPQ 60 (2 off)" in done.stdout
+    )
+    assert f"{names[2]}: unmapped (far off) -> one:101+ 50M NM 0 MAPQ 60 (0 off)" in done.stdout
 
 
 def test_figures_are_of_one_commit_and_resume(tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ import subprocess
 
 import pysam
 import pytest
+from map_runs import run
 
 from gassst._core.records import OWN_TAGS
 from gassst.cli.main import main
@@ -31,10 +32,6 @@ WRONG = [
         "plain words",
     ),
 ]  # fmt: skip
-
-
-def run(index, *arguments):
-    return main(["map", str(index), *map(str, arguments), "--device", "none", "-t", "1", "-q"])
 
 
 def fastq(path, reads, comments):

@@ -7,12 +7,9 @@ import gzip
 import numpy as np
 import pysam
 import pytest
+from map_runs import run
 
 from gassst.cli.main import main
-
-
-def run(index, *arguments):
-    return main(["map", str(index), *map(str, arguments), "--device", "none", "-t", "2", "-q"])
 
 
 @pytest.fixture(scope="module")

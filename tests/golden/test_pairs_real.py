@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pysam
 import pytest
+from map_runs import lines_of
 from places import DATA
 
 from gassst.cli.main import main
@@ -45,11 +46,6 @@ def mode(request) -> tuple[str, str]:
 @pytest.fixture(scope="module")
 def baseline(mapped, mode) -> Path:
     return mapped("--device", "none", *mode, name=f"{mode[1]}.sam")
-
-
-def lines_of(path: Path) -> list[str]:
-    with pysam.AlignmentFile(str(path)) as file:
-        return [record.to_string() for record in file]
 
 
 def pairs_of(path: Path) -> list[tuple[pysam.AlignedSegment, pysam.AlignedSegment]]:

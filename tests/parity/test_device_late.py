@@ -12,7 +12,6 @@ import pytest
 from engines import late_engine
 from opencl_devices import usable
 
-import gassst
 from gassst.api.files import file_run
 from gassst.cli.main import main
 from gassst.errors import DeviceError
@@ -36,11 +35,6 @@ class Ready:
     def search(self, context, stats):
         self.meanwhile()
         return context
-
-
-@pytest.fixture(scope="module")
-def index(small_index):
-    return gassst.Index.open(small_index)
 
 
 @pytest.fixture

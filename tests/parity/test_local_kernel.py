@@ -4,13 +4,10 @@ from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
-import parasail
 import pytest
 from alignments import (
     BACKENDS,
-    LETTERS,
     MASKED,
-    NEVER,
     SCORINGS,
     decode,
     joined,
@@ -21,7 +18,6 @@ from alignments import (
     oriented,
     pack,
     planes_of,
-    planted,
 )
 from local_pairs import aligned, scored
 
@@ -89,49 +85,6 @@ def test_the_cases_are_not_trivial(case):
     assert sum(len(path) > 1 for path in paths) > len(paths) / 4
 
 
-def parasail_score(scoring, matrix, m, query, target):
-    costs = scoring.gap_open[0] + scoring.gap_extend[0], scoring.gap_extend[0], matrix
-    return (
-        parasail.sw_scan_16(query, target, *costs).score
-        if not scoring.clip
-        else (parasail.sg_dx_scan_16(query, target, *costs).score)
-    )
-
-
-def make_bounds():
-    """Scores by parasail, local or of the whole read, in the band's whole window and in the window less a margin on
-    either side. No alignment in the inner window leaves the band unless it has more gap bases than the margin."""
-    cases = []
-    for m, words, n in [(36, 1, 4000), (100, 1, 4000), (150, 2, 2000), (500, 8, 300)]:
-        for scoring in (SCORINGS["no bonus"], SCORINGS["end to end"]):
-            reference, reads, band_start = planted(m, words, n)
-            text, inside = LETTERS[reference].tobytes().decode(), 16 * words
-            matrix = parasail.matrix_create("ACGT", scoring.match, -scoring.mismatch)
-            upper, lower = np.empty(n, int), np.empty(n, int)
-            for p in range(n):
-                s, query = int(band_start[p]), LETTERS[reads[p]].tobytes().decode()
-                window = text[s : s + 64 * words + m - 1]
-                upper[p] = parasail_score(scoring, matrix, m, query, window)
-                lower[p] = parasail_score(scoring, matrix, m, query, window[inside:-inside])
-            worst = m * scoring.match - lower - scoring.gap_open[0] - scoring.gap_extend[0] * inside
-            lower = np.where(worst < 0, lower, NEVER)  # enough gap bases to leave the band would cost more
-            cases.append((planes_of(reference), pack(reads), band_start, words, scoring, lower, upper))
-    return cases
-
-
-@pytest.fixture(scope="module")
-def bounds(made_once):
-    return made_once("score-bounds", make_bounds)
-
-
-def test_score_is_parasail(backend, bounds):
-    for planes, packed, band_start, words, scoring, lower, upper in bounds:
-        handle = backend(planes).open_reads(packed)
-        score, *_ = scored(handle, 2 * np.arange(len(band_start)), band_start, 64 * words, scoring)
-        assert (lower <= score).all() and (score <= upper).all()
-        assert (score == upper).mean() > 0.7
-
-
 def results(make, reference, reads, *pairs):
     handle = make(planes_of(reference)).open_reads(pack(reads))
     return [*scored(handle, *pairs), *aligned(handle, *pairs)]
@@ -194,17 +147,6 @@ def test_groups_that_lose_more_than_a_byte_give_the_same_bytes(backend, width):
     assert bytes_of(
         backend(planes_of(reference)), reads, *pairs, width, Scoring()
     ) == mixed_groups_by_plain_c(width)
-
-
-def test_a_pair_does_not_depend_on_its_batch(backend):
-    rng = np.random.default_rng(9)
-    reference = make_reference(rng)
-    reads, read_strand, band_start = make_pairs(rng, reference, 41, 1)
-    handle = backend(planes_of(reference)).open_reads(pack(reads))
-    whole = scored(handle, read_strand, band_start, 64, Scoring())
-    for p in range(41):
-        alone = scored(handle, read_strand[p : p + 1], band_start[p : p + 1], 64, Scoring())
-        assert [a[0] for a in alone] == [w[p] for w in whole]
 
 
 def test_the_longest_reads_at_the_highest_scores_do_not_overflow(backend):

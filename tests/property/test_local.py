@@ -211,20 +211,6 @@ def test_every_record_scores_as_it_says(local_mapper, genome, scoring):
         assert (segment.get_tag("AS"), segment.get_tag("NM")) == written_score(segment, genome, scoring)
 
 
-def test_what_needs_no_band_is_what_the_kernel_would_say(local_mapper, genome, monkeypatch):
-    """Reads with no or one error are not scored in bands: that changes nothing."""
-    rng = np.random.default_rng(6)
-    reads = []
-    for i in range(300):
-        bases = piece(rng, genome, M)[3]
-        reads.append(substituted(rng, bases, [i % M] if i % 3 else []))
-    before = [s.to_string() for s in local_mapper().map(named(reads))]
-    monkeypatch.setattr("gassst.local.align.breaking_cost", lambda scoring: 0)
-    after = [s.to_string() for s in local_mapper().map(named(reads))]
-    assert before == after
-    assert {s.split("\t")[5] for s in before} == {f"{M}M"}
-
-
 def test_no_alignment_leaves_its_contig(local_mapper, genome):
     rng = np.random.default_rng(7)
     end = genome["end"]

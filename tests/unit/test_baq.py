@@ -3,13 +3,10 @@
 import numpy as np
 import pysam
 import pytest
+from text_bases import random_bases as random_genome
 
 import gassst
 from gassst.cli.main import main
-
-
-def random_genome(rng, n):
-    return "".join(rng.choice(list("ACGT"), n))
 
 
 def mutated(rng, text):

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import brute_force as bf
 import numpy as np
-import pysam
 import pytest
+from map_runs import lines_of as records
 
 import gassst
 from gassst import cluster
@@ -55,11 +55,6 @@ def pairs(small_genome, tmp_path_factory) -> tuple[str, str]:
     for path, text in zip(paths, texts, strict=True):
         path.write_text("".join(text))
     return os.fspath(paths[0]), os.fspath(paths[1])
-
-
-def records(path) -> list[str]:
-    with pysam.AlignmentFile(os.fspath(path), check_sq=False) as file:
-        return [record.to_string() for record in file]
 
 
 @pytest.fixture(scope="module")

@@ -5,15 +5,10 @@ import re
 import numpy as np
 import pysam
 import pytest
+from text_bases import COMPLEMENT, reverse_complement
 
 import gassst
 from gassst.model.reference import Reference
-
-COMPLEMENT = str.maketrans("ACGT", "TGCA")
-
-
-def reverse_complement(bases):
-    return bases.translate(COMPLEMENT)[::-1]
 
 
 class World:

@@ -7,6 +7,7 @@ from math import log10
 import brute_force as bf
 import numpy as np
 import pytest
+from brute_force import reverse_complement as reverse
 from rating import batch_of, found_of, rater, search_of
 
 import gassst
@@ -20,11 +21,6 @@ from gassst.reads.in_memory import batch_of_records
 from gassst.runs.run import MappingRun, MappingWork
 
 D, M = 25, 70
-COMPLEMENT = bytes.maketrans(b"ACGT", b"TGCA")
-
-
-def reverse(bases: bytes) -> bytes:
-    return bases.translate(COMPLEMENT)[::-1]
 
 
 def counts(five: float, three: float, bases: int = 400) -> np.ndarray:

@@ -25,7 +25,7 @@ def done(value):
     return future
 
 
-class Crew:
+class FakeWorkers:
     most_waiting = 3
 
 
@@ -46,7 +46,7 @@ class Run:
     def crew(self):
         self._say(f"crew of {self.needs} for")
         try:
-            yield Crew()
+            yield FakeWorkers()
         finally:
             self.said.append(f"end of {self.needs}")
 

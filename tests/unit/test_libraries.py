@@ -6,8 +6,9 @@ import logging
 from dataclasses import replace
 
 import numpy as np
-import pysam
 import pytest
+from brute_force import reverse_complement as reverse
+from map_runs import lines_of
 from record_batches import to_aligned_segments
 
 import gassst
@@ -23,7 +24,6 @@ from gassst.runs.libraries import are_apart, joined_results, library_text, own_l
 
 STRETCH = 512  # reads
 LENGTH = 60
-COMPLEMENT = bytes.maketrans(b"ACGT", b"TGCA")
 
 
 @pytest.fixture(scope="module")
@@ -64,10 +64,6 @@ def pairs(genome, seed, n, mean, sd, errors=0.0, faces_apart=False, name="p"):
             mates.reverse()
         found.append((f"{name}{i}:{start}:{size}", *mates))
     return found
-
-
-def reverse(bases):
-    return bases.translate(COMPLEMENT)[::-1]
 
 
 def with_errors(rng, bases, rate):
@@ -204,11 +200,6 @@ def files(genome, tmp_path):
     for path, text in zip(paths, (one, two, both), strict=True):
         path.write_text("".join(text))
     return paths
-
-
-def lines_of(path):
-    with pysam.AlignmentFile(path, check_sq=False) as file:
-        return texts(file)
 
 
 @pytest.mark.parametrize("options", [{"threads": 2}, {"threads": 3, "batch_size": 300}], ids=str)

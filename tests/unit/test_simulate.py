@@ -7,12 +7,11 @@ from collections import Counter
 import edlib
 import numpy as np
 import pytest
+from text_bases import COMPLEMENT
 
 from gassst.errors import InputError, UsageError
 from gassst.tools import simulate
 from gassst.tools.profiles import Fitted
-
-COMPLEMENT = str.maketrans("ACGT", "TGCA")
 
 
 def write_fasta(path, contigs):

@@ -5,13 +5,13 @@ import argparse
 import edlib
 import numpy as np
 import pytest
+from text_bases import COMPLEMENT
 
 from gassst.errors import UsageError
 from gassst.tools import foreign, simulate
 from gassst.tools.evaluate import is_correct
 from gassst.tools.truth import PrimaryRecords, Truth, detect
 
-COMPLEMENT = str.maketrans("ACGT", "TGCA")
 LENGTH = 150
 
 

@@ -5,11 +5,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from text_bases import COMPLEMENT
 
 from gassst.errors import UsageError
 from gassst.tools import simulate
 
-COMPLEMENT = str.maketrans("ACGT", "TGCA")
 END, DECAY, INSIDE = 0.4, 0.25, 0.02
 
 

@@ -7,6 +7,7 @@ import threading
 import numpy as np
 import pysam
 import pytest
+from map_runs import lines_of
 from record_batches import arrays_of, header_of, make_reference, random_batch
 
 from gassst._core import records as compiled
@@ -45,11 +46,6 @@ def write(path, reference, batches, **options):
         for batch in batches:
             writer.write(writer.encoder.encode(*batch))
     return path
-
-
-def lines_of(path):
-    with pysam.AlignmentFile(path, check_sq=False) as file:
-        return [record.to_string() for record in file]
 
 
 @pytest.mark.parametrize("threads", [1, 3])
