@@ -11,7 +11,7 @@ import threading
 from collections.abc import Generator, Iterator
 from contextlib import closing, suppress
 from queue import Empty, Queue
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -95,7 +95,7 @@ class Piece:
         return Piece(head, records), rest if rest.records or rest.is_last else None
 
 
-class Cutter(Protocol):
+class Cutter:
     """Cuts the text of a source into pieces of as many records as `sizes` says, or fewer of `ENOUGH` bytes.
 
     What is no record is left in the last piece, for the parser to find, so that it knows the place and the reason.
@@ -113,12 +113,17 @@ class Cutter(Protocol):
         Bytes asked for at once.
     """
 
-    records: int
+    records = 0
     """Passed over so far."""
 
-    def __init__(self, source: Source, window: Window, sizes: FileSizes, longest: int, block: int): ...
+    def __init__(self, source: Source, window: Window, sizes: FileSizes, longest: int, block: int):
+        source.counter = self
+        self._source, self._window = source, window
+        self._sizes, self._longest, self._block = sizes, longest, block
 
-    def texts(self) -> Generator[Piece, None, None]: ...
+    def texts(self) -> Generator[Piece, None, None]:
+        """All pieces, until the source ends or fails."""
+        raise NotImplementedError
 
 
 def cutter(
@@ -131,14 +136,8 @@ def cutter(
     return kind(source, window, sizes, longest, block)
 
 
-class FileCutter:
+class FileCutter(Cutter):
     """The `Cutter` of a file that is not compressed."""
-
-    def __init__(self, source: Source, window: Window, sizes: FileSizes, longest: int, block: int):
-        source.counter = self
-        self.records = 0
-        self._source, self._window = source, window
-        self._sizes, self._longest, self._block = sizes, longest, block
 
     def texts(self) -> Generator[Piece, None, None]:
         with self._source:
@@ -177,14 +176,8 @@ class FileCutter:
                 yield Piece(rest, count, ends=True)
 
 
-class StreamCutter:
+class StreamCutter(Cutter):
     """The `Cutter` of what can be read once only."""
-
-    def __init__(self, source: Source, window: Window, sizes: FileSizes, longest: int, block: int):
-        source.counter = self
-        self.records = 0
-        self._source, self._window = source, window
-        self._sizes, self._longest, self._block = sizes, longest, block
 
     def texts(self) -> Generator[Piece, None, None]:
         with self._source:
