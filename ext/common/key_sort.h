@@ -40,35 +40,8 @@ static inline void radix_sort_u64(uint64_t *a, uint64_t *scratch, size_t n)
         memcpy(a, from, n * sizeof *a);
 }
 
-/* Quicksort by the middle key down to short runs: for few keys, where a radix pass of 256 counters is too dear. */
-static inline void quick_sort_u64(uint64_t *a, size_t n)
-{
-    while (n > INSERTION_LIMIT) {
-        uint64_t x = a[0], y = a[n / 2], z = a[n - 1];
-        uint64_t pivot = x < y ? (y < z ? y : (x < z ? z : x)) : (x < z ? x : (y < z ? z : y));
-        size_t i = 0, j = n - 1;
-        for (;;) {
-            while (a[i] < pivot)
-                i++;
-            while (a[j] > pivot)
-                j--;
-            if (i >= j)
-                break;
-            uint64_t t = a[i];
-            a[i++] = a[j];
-            a[j--] = t;
-        }
-        size_t left = i == j && a[i] <= pivot ? i + 1 : i;
-        if (left == n)
-            left = n - 1;
-        quick_sort_u64(a + left, n - left);
-        n = left;
-    }
-    insertion_sort_u64(a, n);
-}
-
 /* Sorts by one scatter into about as many equal intervals as there are keys, then by insertion. Places drawn from all
- * of a genome fill the intervals evenly. Keys that crowd some, as those of tandem repeats do, are sorted otherwise. */
+ * of a genome fill the intervals evenly. Keys that crowd some, as those of tandem repeats do, are sorted by digits. */
 static inline void spread_sort_u64(uint64_t *a, uint64_t *scratch, size_t n)
 {
     uint16_t start[SPREAD_MOST + 1], largest = 0;
@@ -88,7 +61,7 @@ static inline void spread_sort_u64(uint64_t *a, uint64_t *scratch, size_t n)
         start[d] = (uint16_t)(start[d] + start[d - 1]);
     }
     if (largest > INSERTION_LIMIT) {
-        quick_sort_u64(a, n);
+        radix_sort_u64(a, scratch, n);
         return;
     }
     for (size_t i = 0; i < n; i++)
@@ -101,25 +74,6 @@ static inline void spread_sort_u64(uint64_t *a, uint64_t *scratch, size_t n)
     }
 }
 
-/* Where the ascending keys from `first` on end. */
-static inline size_t run_end(const uint64_t *a, size_t first, size_t n)
-{
-    size_t i = first + 1;
-    while (i < n && a[i - 1] <= a[i])
-        i++;
-    return i;
-}
-
-/* Merges a[0 .. middle) and a[middle .. n), each ascending. */
-static inline void merge_runs(uint64_t *a, uint64_t *scratch, size_t middle, size_t n)
-{
-    size_t i = 0, j = middle, to = 0;
-    memcpy(scratch, a, middle * sizeof *a);
-    while (i < middle && j < n)
-        a[to++] = a[j] < scratch[i] ? a[j++] : scratch[i++];
-    memcpy(a + to, scratch + i, (middle - i) * sizeof *a);
-}
-
 /* `scratch` has room for n keys. */
 static inline void sort_keys(uint64_t *a, uint64_t *scratch, size_t n)
 {
@@ -127,13 +81,12 @@ static inline void sort_keys(uint64_t *a, uint64_t *scratch, size_t n)
         insertion_sort_u64(a, n);
         return;
     }
-    /* One run: places of one seed. Two: what was sorted by canonical strand is sorted by strand. */
-    const size_t first = run_end(a, 0, n);
-    if (first == n)
+    size_t sorted = 1; /* all of them, if they are the places of one seed */
+    while (sorted < n && a[sorted - 1] <= a[sorted])
+        sorted++;
+    if (sorted == n)
         return;
-    if (run_end(a, first, n) == n)
-        merge_runs(a, scratch, first, n);
-    else if (n > SPREAD_MOST)
+    if (n > SPREAD_MOST)
         radix_sort_u64(a, scratch, n);
     else
         spread_sort_u64(a, scratch, n);

@@ -39,10 +39,9 @@ typedef struct {
     uint32_t vp[BAND_ROOM], vn[BAND_ROOM], first[BAND_ROOM]; /* states of the bands */
 } band_queue;
 
-/* The same turned, so that a vector has one word of all lanes. `differ`, where all lanes have one read: of each base that
-   it may have in a row, the bases of the reference that are others. */
+/* The same turned, so that a vector has one word of all lanes. */
 typedef struct {
-    band_vec read[4], ambiguous[2], low[3], high[3], differ[6][3];
+    band_vec read[4], ambiguous[2], low[3], high[3];
 } band_words;
 
 typedef struct {
@@ -53,12 +52,12 @@ typedef struct {
 /* Bits r of all lanes, each spread over its lane. */
 #define BAND_SPREAD(bits, r) ((band_vec)((band_signed)((bits) << (31 - (r))) >> 31))
 
-/* One row. Bits set in `a` or `b`: on this diagonal the bases differ. */
-ISA_INLINE void band_row(band_vec a, band_vec b, band_state *state)
+/* One row. Bits set in `differ`: on this diagonal the bases do. */
+ISA_INLINE void band_row(band_vec differ, band_state *state)
 {
     const band_vec vp = state->vp, vn = state->vn;
-    const band_vec sum = (vp & ~(a | b)) + vp;
-    const band_vec d0 = vn | (sum ^ vp) | ~(a | b), next = d0 >> 1;
+    const band_vec sum = (vp & ~differ) + vp;
+    const band_vec d0 = vn | (sum ^ vp) | ~differ, next = d0 >> 1;
     const band_vec hp = vn | ~(d0 | vp), hn = d0 & vp;
     state->first += ~d0 & 1;
     state->vp = hn | ~(next | hp);
@@ -92,62 +91,28 @@ ISA_INLINE void band_turn_reference(const band_block *block, band_words *words)
     words->high[0] = near[2], words->high[1] = near[3], words->high[2] = far[2];
 }
 
-ISA_INLINE void band_find_differences(band_words *words)
-{
-    for (int w = 0; w < 3; w++) {
-        const band_vec low = words->low[w], high = words->high[w];
-        words->differ[0][w] = low | high;
-        words->differ[1][w] = high | ~low;
-        words->differ[2][w] = low | ~high;
-        words->differ[3][w] = ~low | ~high;
-        words->differ[4][w] = low; /* A or G, C or T: planes.h */
-        words->differ[5][w] = ~low;
-    }
-}
-
-#define BAND_LOOP(rows, a, b)                            \
-    ISA_UNROLL /* so that all shifts are by constants */ \
-    for (int r = 0; r < 32; r++) {                         \
-        if (r >= (rows))                                   \
-            break;                                         \
-        band_row(a, b, &state);                            \
-    }
-
 #define BAND_NOINLINE static ISA_TARGET __attribute__((noinline))
 
-/* Up to 32 rows of a half of a block, of lanes with one read: bits r of `read_low` and `read_high` are its bases, and
- * those of `ambiguous` are set where the low bit alone counts. */
-BAND_NOINLINE void band_rows_of_one(const band_words *words, int half, uint32_t read_low, uint32_t read_high,
-                                    uint32_t ambiguous, int rows, band_state *io)
-{
-    const band_vec(*differ)[3] = words->differ;
-    band_state state = *io;
-    read_high &= ~ambiguous;
-#define BAND_BASE(r) (((read_low >> (r)) & 1) + 2 * ((read_high >> (r)) & 1) + 4 * ((ambiguous >> (r)) & 1))
-    BAND_LOOP(rows, BAND_NEAR(differ[BAND_BASE(r)][half], r), BAND_FAR(differ[BAND_BASE(r)][half + 1], r))
-#undef BAND_BASE
-    *io = state;
-}
-
-/* Of lanes with reads of their own. `over`: bits of rows behind the end of the read; NULL where no read ends here or has
+/* Up to 32 rows of a half of a block. `over`: bits of rows behind the end of the read; NULL where no read ends here or has
  * ambiguous bases. */
 ISA_INLINE void band_rows(const band_words *words, int half, const uint32_t *over, int rows, band_state *io)
 {
     const band_vec low[2] = {words->low[half], words->low[half + 1]};
     const band_vec high[2] = {words->high[half], words->high[half + 1]};
     const band_vec read_low = words->read[half], read_high = words->read[2 + half];
+    const band_vec live = over ? ~BAND_LOAD(over) : (band_vec){0}, both = ~words->ambiguous[half];
     band_state state = *io;
-    if (over) {
-        const band_vec end = BAND_LOAD(over), both = ~words->ambiguous[half];
-#define BAND_DIFFER(w, r) \
-    ((BAND_SPREAD(read_low, r) ^ low[w]) | ((BAND_SPREAD(read_high, r) ^ high[w]) & BAND_SPREAD(both, r)))
-        BAND_LOOP(rows, BAND_NEAR(BAND_DIFFER(0, r), r) & ~BAND_SPREAD(end, r),
-                  BAND_FAR(BAND_DIFFER(1, r), r) & ~BAND_SPREAD(end, r))
-#undef BAND_DIFFER
-    } else {
-#define BAND_DIFFER(w, r) ((BAND_SPREAD(read_low, r) ^ low[w]) | (BAND_SPREAD(read_high, r) ^ high[w]))
-        BAND_LOOP(rows, BAND_NEAR(BAND_DIFFER(0, r), r), BAND_FAR(BAND_DIFFER(1, r), r))
-#undef BAND_DIFFER
+    ISA_UNROLL /* so that all shifts are by constants */
+    for (int r = 0; r < 32; r++) {
+        if (r >= rows)
+            break;
+        band_vec differ[2];
+        for (int w = 0; w < 2; w++) {
+            differ[w] = BAND_SPREAD(read_high, r) ^ high[w];
+            differ[w] = (BAND_SPREAD(read_low, r) ^ low[w]) | (over ? differ[w] & BAND_SPREAD(both, r) : differ[w]);
+            differ[w] = over ? differ[w] & BAND_SPREAD(live, r) : differ[w];
+        }
+        band_row(BAND_NEAR(differ[0], r) | BAND_FAR(differ[1], r), &state);
     }
     *io = state;
 }
@@ -195,20 +160,7 @@ ISA_INLINE void band_fill(const uint64_t *reference, uint32_t span, int shift, i
     *(band_planes_anywhere *)(block->far + BAND_SLOT(lane)) = next >> shift | last << 1 << (63 - shift);
 }
 
-/* 64 rows of lanes that have one read. */
-ISA_INLINE void band_advance_one(const band_block *block, const uint64_t *read, uint32_t rows, band_state *state)
-{
-    band_words words;
-    band_turn_reference(block, &words);
-    band_find_differences(&words);
-    const uint64_t ambiguous = read[1] & read[2];
-    for (int half = 0; half < 2; half++) {
-        const uint32_t low = (uint32_t)(read[0] >> 32 * half), high = (uint32_t)(read[1] >> 32 * half);
-        band_rows_of_one(&words, half, low, high, (uint32_t)(ambiguous >> 32 * half), (int)rows - 32 * half, state);
-    }
-}
-
-/* Of lanes with several, whose rows that are left lie beside one another. `ambiguous`: by half and lane, if `any`. */
+/* 64 rows of all lanes, whose rows that are left lie beside one another. `ambiguous`: by half and lane, if `any`. */
 ISA_INLINE void band_advance(const band_block *block, const uint32_t *ambiguous, int any, const uint32_t *left,
                              uint32_t least, uint32_t most, band_state *state)
 {
@@ -222,23 +174,6 @@ ISA_INLINE void band_advance(const band_block *block, const uint32_t *ambiguous,
             band_rows_within(&words, half, rows, state);
         else
             band_rows_at_ends(&words, half, left, rows, state);
-    }
-}
-
-/* The candidates in turn: those that fill all lanes with one read first. */
-ISA_INLINE void band_open(const band_site *sites, int n, band_queue *queue)
-{
-    int out = 0, rest = n;
-    for (int i = 0, end; i < n; i = end) {
-        for (end = i + 1; end < n && sites[end].read == sites[i].read;)
-            end++;
-        const int whole = i + (end - i) / BAND_LANES * BAND_LANES;
-        for (int k = i; k < end; k++)
-            queue->site[k < whole ? out++ : --rest] = (uint32_t)k;
-    }
-    for (int i = 0; i < n; i++) {
-        const band_site site = sites[queue->site[i]];
-        queue->at[i] = site.at, queue->read[i] = site.read, queue->left[i] = site.length;
     }
 }
 
@@ -287,7 +222,10 @@ ISA_TARGET void ISA_PASTE(band_bounds, ISA)(const band_planes_of *planes, const 
 {
     const uint64_t *reference = planes->reference;
     band_queue queue;
-    band_open(sites, n, &queue);
+    for (int i = 0; i < n; i++) {
+        queue.site[i] = (uint32_t)i;
+        queue.at[i] = sites[i].at, queue.read[i] = sites[i].read, queue.left[i] = sites[i].length;
+    }
     for (int opened = 1; n; opened = 0) {
         int kept = 0;
         band_close(n, &queue);
@@ -296,7 +234,8 @@ ISA_TARGET void ISA_PASTE(band_bounds, ISA)(const band_planes_of *planes, const 
         for (int start = 0; start < n; start += BAND_LANES) {
             const int lanes = n - start < BAND_LANES ? n - start : BAND_LANES;
             const uint32_t *left = queue.left + start, *read = queue.read + start;
-            uint32_t fewest = left[0], most = left[0], others = 0;
+            uint32_t fewest = left[0], most = left[0], ambiguous[2 * BAND_LANES];
+            uint64_t any = 0;
             band_block block;
             for (int l = 0; l < BAND_LANES; l++) {
                 const int i = start + l;
@@ -304,27 +243,18 @@ ISA_TARGET void ISA_PASTE(band_bounds, ISA)(const band_planes_of *planes, const 
                 band_fill(reference + queue.word[i], queue.span[i], (int)(queue.at[i] & 63), l, &block);
             }
             for (int l = 0; l < BAND_LANES; l++) {
+                const uint64_t *bases = planes->reads + read[l], of_lane = bases[1] & bases[2];
+                *(band_planes_anywhere *)(block.read + BAND_SLOT(l)) = BAND_PLANES(bases);
+                ambiguous[l] = (uint32_t)of_lane, ambiguous[BAND_LANES + l] = (uint32_t)(of_lane >> 32);
+                any |= of_lane;
                 fewest = left[l] < fewest ? left[l] : fewest;
                 most = left[l] > most ? left[l] : most;
-                others |= read[l] ^ read[0];
             }
             band_state state = {{0}, {0}, {0}};
             if (!opened)
                 state = (band_state){BAND_LOAD(queue.vp + start), BAND_LOAD(queue.vn + start),
                                      BAND_LOAD(queue.first + start)};
-            if (others) {
-                uint32_t ambiguous[2 * BAND_LANES];
-                uint64_t any = 0;
-                for (int l = 0; l < BAND_LANES; l++) {
-                    const uint64_t *bases = planes->reads + read[l], of_lane = bases[1] & bases[2];
-                    *(band_planes_anywhere *)(block.read + BAND_SLOT(l)) = BAND_PLANES(bases);
-                    ambiguous[l] = (uint32_t)of_lane, ambiguous[BAND_LANES + l] = (uint32_t)(of_lane >> 32);
-                    any |= of_lane;
-                }
-                band_advance(&block, ambiguous, any != 0, left, fewest, most, &state);
-            } else {
-                band_advance_one(&block, planes->reads + read[0], most, &state);
-            }
+            band_advance(&block, ambiguous, any != 0, left, fewest, most, &state);
             uint32_t least[BAND_LANES];
             *(band_anywhere *)least = band_least(&state);
             for (int l = 0; l < lanes; l++)

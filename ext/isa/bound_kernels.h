@@ -25,7 +25,7 @@ typedef struct {
 } band_planes_of;
 
 /* Least errors of the read in each of n narrow bands, or of its first rows where these are more than its limit. The
-   caller makes sure that the bands lie inside the reference; those of one read should lie beside one another. */
+   caller makes sure that the bands lie inside the reference. */
 typedef void bound_kernel(const band_planes_of *planes, const band_site *sites, int n, uint16_t *errors);
 
 extern bound_kernel band_bounds_avx512, band_bounds_avx2, band_bounds_generic;

@@ -1,7 +1,10 @@
 """Lossless filters over batches of candidates, for `gassst.search.filters`; the loops are in `filters.h`."""
 
 cdef extern from "filters.h" nogil:
+    int REACH "BAND_REACH"
     int64_t keep_band(const job_t *job)
+
+BAND_REACH = REACH
 
 
 cdef int _columns(arrays, Py_ssize_t n, columns_t *columns) except -1:

@@ -4,6 +4,8 @@ from gassst.model.array_types import I64, U16, U32, U64
 from gassst.search.arrays import Candidates
 from gassst.search.context import PairContext
 
+BAND_REACH: int
+
 def instruction_sets() -> list[str]: ...
 
 class Band:

@@ -60,6 +60,6 @@ def with_whole_reads(backend: HostBackend, search: ReadSearch, result: BatchResu
 
     A score of 30 leaves out a read of 36 bases with two mismatches, and most reads of 50 bases with 10 % errors. The
     limit of errors in whole reads asks for no score, but is so tight that chance puts one random read in a hundred
-    anywhere (`search.plan.CHANCE_HITS`). Added rows are those of --mode global, with affine scores.
+    anywhere (`search.plan.SELDOM`). Added rows are those of --mode global, with affine scores.
     """
     return backend.wholes(search, result)

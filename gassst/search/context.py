@@ -21,7 +21,7 @@ from gassst.model.stats import Stats
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate
 from gassst.pairing.insert_size import InsertModel
 from gassst.search.filters import Cascade
-from gassst.search.plan import CHANCE_HITS, SearchPlan
+from gassst.search.plan import SELDOM, SearchPlan
 
 RESCUES = rule("mate-rescue", "Scores the window that a mate leaves for the other one.")
 
@@ -183,4 +183,4 @@ class PairContext:
 def long_enough(plan: SearchPlan, m: int, window_bases: int) -> bool:
     """Whether chance seldom finds a read of `m` bases in a mate's window, as it never does `SPECIFIC_LENGTH` ones."""
     # `chance_hits` counts both strands; a mate is looked for on one.
-    return chance_hits(m, plan.most_errors(m), window_bases / 2, plan.letters) <= CHANCE_HITS
+    return chance_hits(m, plan.most_errors(m), window_bases / 2, plan.letters) <= SELDOM

@@ -23,6 +23,7 @@ from weakref import WeakValueDictionary, proxy
 import numpy as np
 
 from gassst._core.read_search import DIFFERENCES, Cases, Odds, Rater, chance_hits
+from gassst._core.stages import BAND_REACH
 from gassst.frozen import frozen, replace
 from gassst.index.file import SORTED
 from gassst.index.miss_model import (
@@ -46,11 +47,11 @@ from gassst.workers.forks import watch_forks
 
 WORDS = (1, 2, 4, 8)  # of 64 diagonals, in a band
 DEFAULT_IDENTITY = 80.0
-CHANCE_HITS = 0.01  # most alignments of a random read to expect within the default error limit
-# Most that a band of 32 diagonals holds to either side of a seed (ext/isa/bound_band.h).
-DEFAULT_MAX_GAPS = 15
+# Seldom enough: for a random read to fit somewhere within the default limit of errors, and for seeds to miss a read
+# (thesis: "missing at most 1 %").
+SELDOM = 0.01
+DEFAULT_MAX_GAPS = BAND_REACH
 WORD_GAPS = DEFAULT_MAX_GAPS + 1  # most with which a bucket of 32 diagonals fits one 64-bit word
-MISS_SHARE = 0.01  # thesis: "missing at most 1 %"
 # Bases of a read for each error that it is expected to have at most. 5 to 20 place the same reads right
 # (lab/constants.md).
 LIKELY_ERRORS = 10
@@ -82,7 +83,7 @@ class SeedRows(NamedTuple):
 
 def errors_within(m: int, identity: float) -> int:
     """Most errors of an alignment of `m` bases with at least this identity, in per cent."""
-    return min(MAX_ERRORS, math.floor(m * (100 - identity) / 100 + 1e-9))
+    return min(MAX_ERRORS, math.floor(m * (1 - identity / 100) + 1e-9))
 
 
 @lru_cache(maxsize=4096)
@@ -92,7 +93,7 @@ def default_errors(m: int, n_bases: int, letters: float = LETTERS) -> int:
     20 % of the read, but never so many that a random read would be expected to align by chance.
     """
     errors = errors_within(m, DEFAULT_IDENTITY)
-    while errors > 0 and chance_hits(m, errors, n_bases, letters) > CHANCE_HITS:
+    while errors > 0 and chance_hits(m, errors, n_bases, letters) > SELDOM:
         errors -= 1
     return errors
 
@@ -198,7 +199,7 @@ class SearchPlan:
         self.seed_length = np.zeros((self.MAX_STAGES + 1, size), np.uint16)
         self.seed_count, self.disjoint = self.seed_length.copy(), self.seed_length.copy()
         self.seed_every = np.ones_like(self.seed_length)
-        self.affordable = math.ceil(math.log(max(n_bases, 4), letters))
+        self.affordable = math.ceil(math.log(max(n_bases, letters), letters))
         self.caps = np.array([self.occurrence_cap(w) for w in range(k + SORTED + 1)], np.uint32)
         self.known_lengths = np.zeros(size, bool)
         self._planned: list[int] = []  # those lengths, in the order in which they were
@@ -354,7 +355,7 @@ class SearchPlan:
             lossless = m // (errors + 1)
             if lossless >= affordable and (self.params.strata or self.preset.occurrences is None):
                 return min(longest, lossless)
-        return min(longest, longest_seed(m, errors, MISS_SHARE, affordable))
+        return min(longest, longest_seed(m, errors, SELDOM, affordable))
 
     def _stages(self, m: int, errors: int) -> list[Stage]:
         if m < MIN_READ_LENGTH:
@@ -370,7 +371,7 @@ class SearchPlan:
     def _cheapest(self, m: int, w: int, errors: int, is_lossless: bool, stages_at_most: int) -> list[Stage]:
         """The cheapest list of stages, of which none has seeds below `w` bases.
 
-        Of reads with an error in `LIKELY_ERRORS` bases, the last stage may lose the share `MISS_SHARE` of what the
+        Of reads with an error in `LIKELY_ERRORS` bases, the last stage may lose the share `SELDOM` of what the
         level misses, beyond what all seeds of `w` bases lose. Costs are expected of reads with up to so many errors,
         each number less likely the larger it is; those without a place take all stages. A read is settled by a stage
         that finds it and shows what the level asks for of its rivals.
@@ -404,7 +405,7 @@ class SearchPlan:
             settled = np.maximum(settled_errors(missed, self.preset.missed), by_strata[some])
             settles = ((1 - missed) * (number <= settled[:, None])) @ share / share.sum()
             open_after[some] = 1 - (1 - NOWHERE) * settles
-            is_last[some] = (missed - fewest_missed) @ likely <= MISS_SHARE * self.preset.missed
+            is_last[some] = (missed - fewest_missed) @ likely <= SELDOM * self.preset.missed
             if stop == len(stages):  # the densest one ends every list
                 open_after[-1], is_last[-1] = -1.0, True
             # A list with dearer stages costs less if it ends with this one, unless a cheaper one leaves no more open.

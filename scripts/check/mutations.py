@@ -159,7 +159,7 @@ MUTATIONS = [
     ),
     Mutation(
         "band32: rows behind the end of a read count", BOUND_BAND,
-        "if (over) {", "if (0 && over) {",
+        "~BAND_LOAD(over) : (band_vec){0}", "~(band_vec){0} : (band_vec){0}",
         "tests/property/test_filters.py::test_narrow_bands_of_reads_of_any_length_side_by_side",
     ),
     Mutation(
@@ -171,12 +171,8 @@ MUTATIONS = [
         "queue->at[from] + 64", "queue->at[from]", MANY_PLACES,
     ),
     Mutation(
-        "band32: candidates of one read see other bases of it", BOUND_BAND,
-        "2 * ((read_high >> (r)) & 1)", "2 * ((read_low >> (r)) & 1)", MANY_PLACES,
-    ),
-    Mutation(
         "band32: lanes of several reads take the bases of the first", BOUND_BAND,
-        "others |= read[l] ^ read[0]", "others |= read[l] ^ read[l]", MANY_PLACES,
+        "planes->reads + read[l], of_lane", "planes->reads + read[0], of_lane", MANY_PLACES,
     ),
     Mutation(
         "band32: a word is missing where the last diagonal just reaches it", BOUND_BAND,
@@ -184,7 +180,7 @@ MUTATIONS = [
     ),
     Mutation(
         "band32: a band that begins with a word has a row too few", BOUND_BAND,
-        "queue->left[i] = site.length;", "queue->left[i] = site.length - !(site.at & 63);", NARROW_BANDS,
+        "queue.left[i] = sites[i].length;", "queue.left[i] = sites[i].length - !(sites[i].at & 63);", NARROW_BANDS,
     ),
     Mutation(
         "search: the diagonal beside a rejected one is left out", "index/anchors.pxi",

@@ -21,7 +21,7 @@ from gassst.model.params import MapParams
 from gassst.model.reference import Reference
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate
 from gassst.search.host import given_up
-from gassst.search.plan import MISS_SHARE, SearchPlan, cheapest_path, default_errors
+from gassst.search.plan import SELDOM, SearchPlan, cheapest_path, default_errors
 
 
 def miss_probability(m: int, r: int, w: int) -> float:
@@ -275,7 +275,7 @@ def test_the_last_stage_loses_no_more_reads_than_the_level_allows(level, m, leav
 
     taken = np.any([found(stage) for stage in of_length.stages], axis=0)
     # What is lost is counted as if the seeds of one stage alone found it; of 40,000 reads a few more may be.
-    assert np.mean(found(everything) & ~taken) <= MISS_SHARE * plan.preset.missed + 0.0004
+    assert np.mean(found(everything) & ~taken) <= SELDOM * plan.preset.missed + 0.0004
     if leaves_out:
         # Seeds, and what chance finds of both strands.
         costs = [s.looked_up * (1 + 2 * 13_600_000 / 4**s.length) for s in (last, everything)]
