@@ -371,13 +371,6 @@ def test_fasta_reads_have_no_quality(sam_lines, small_reads, small_fastq, tmp_pa
     assert [f[:10] for f in fields] == [line.split("\t")[:10] for line in sam_lines(small_fastq)]
 
 
-def test_memory_in_parts_and_no_filters_give_the_whole(sam_lines, small_fastq):
-    whole = sam_lines(small_fastq)
-    assert sam_lines(small_fastq, "--memory", "1M") == whole
-    assert sam_lines(small_fastq, "--filters", "none") == whole
-    assert sam_lines(small_fastq, "--batch-size", "13", "-t", "3") == whole
-
-
 def test_hits_reported(sam_lines, small_reads, small_fastq):
     def per_read(*options) -> dict[str, int]:
         names = [line.split("\t")[0] for line in sam_lines(small_fastq, *options)]

@@ -228,32 +228,6 @@ def test_help_imports_nothing_heavy(argv):
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
 
 
-RARE = """
-pyopencl matplotlib shtab hashlib difflib subprocess multiprocessing importlib.metadata
-gassst.align gassst.fold gassst.hmm gassst.semiring gassst.cluster gassst.cli.mem gassst.cli.index gassst.gpu.opencl
-gassst.gpu.device gassst.gpu.engine gassst.records.duplicates gassst.records.gathering gassst.records.marking
-gassst.records.sorting gassst.records.sorted_runs gassst.index.build_parts gassst.workers.processes
-gassst.workers.shared_memory gassst.tools.report gassst.tools.multiqc gassst.tools.simulate gassst.mapping.alt
-gassst._core.thesis_filters
-"""
-
-
-def test_a_plain_run_imports_nothing_that_few_runs_need(small_index, small_fastq, tmp_path):
-    argv = ["map", "-q", "-t", "1", "--device", "none", str(small_index), str(small_fastq), "-o", "o.sam"]
-    code = (
-        "import sys\n"
-        "from gassst.cli.main import main\n"
-        f"assert main({argv!r}) == 0\n"
-        f"print(sorted(set({RARE.split()!r}) & set(sys.modules)))\n"
-    )
-    path = os.pathsep.join([str(Path(gassst.__file__).parents[1]), *sys.path])
-    environment = {**os.environ, "PYTHONPATH": path}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, cwd=tmp_path
-    )
-    assert done.stdout.splitlines()[-1:] == ["[]"], done.stderr
-
-
 @pytest.mark.parametrize(
     ("options", "is_said"), [(["--sort"], True), (["--sort", "-O", "sam"], False), ([], False)]
 )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -172,11 +170,6 @@ def test_arrays_and_profiles():
     for shape in [(0, 20), (3, 25)]:
         with pytest.raises(UsageError):
             align.PSSM(np.zeros(shape, int))
-
-
-def test_import_of_the_package_does_not_load_it():
-    program = "import sys, gassst; assert not any('align' in name for name in sys.modules); gassst.align.DNA"
-    assert subprocess.run([sys.executable, "-c", program]).returncode == 0
 
 
 @pytest.mark.parametrize("more", [[], ["--find", "1"]])

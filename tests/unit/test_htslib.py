@@ -62,16 +62,3 @@ def test_the_command_says_it_in_one_line(small_index, small_fastq, tmp_path):
         done.stderr.startswith("gassst: gassst was built with pysam")
         and "but finds pysam 0.7.8" in done.stderr
     )
-
-
-def test_a_run_of_fastq_to_sam_imports_no_pysam(small_index, small_fastq, tmp_path):
-    code = (
-        "import sys\n"
-        "from gassst.cli.main import main\n"
-        "assert main(sys.argv[1:]) == 0\n"
-        "assert 'gassst._core.records' in sys.modules\n"
-        "sys.exit([name for name in sys.modules if name.partition('.')[0] == 'pysam'] or 0)\n"
-    )
-    command = [sys.executable, "-c", code, "map", "--device", "none", str(small_index), str(small_fastq)]
-    done = subprocess.run([*command, "-o", str(tmp_path / "out.sam")], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr

@@ -191,18 +191,6 @@ def test_sizes_of_reads_and_names(tmp_path, world, length, name_length, reverse)
             assert fields == next(batch.lines()).split("\t")[1:]
 
 
-def test_more_cigar_runs_than_bam_has_room_for(tmp_path):
-    """2 * 40000 runs of = and X: BAM keeps them in tag CG."""
-    world = World(np.random.default_rng(1), (90000, 500))
-    reference = world.sequences[0][:80000]
-    read = "".join("ACGT"["ACGT".find(c) ^ (i & 1)] if c in "ACGT" else "A" for i, c in enumerate(reference))
-    batch = Batch(world, [(read, "I" * 80000, [make_hit(0, 0, read, [(80000, "M")])])])
-    write(tmp_path / "out.bam", world, batch, eqx=True)
-    [line] = lines_in(tmp_path / "out.bam")
-    assert line == next(batch.lines(eqx=True))
-    assert len(re.findall("[=X]", line.split("\t")[5])) > 65535
-
-
 def test_long_xa(tmp_path, world):
     read = world.sequences[0][100:200]
     hits = [make_hit(0, 100, read, [(100, "M")])]

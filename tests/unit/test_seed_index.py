@@ -385,6 +385,8 @@ def test_one_flipped_bit_is_found_and_named(saved, name, where):
     if name not in ("metadata", "contigs"):
         with pytest.raises(IndexFormatError, match=f"section {name}"):
             SeedIndex.open(saved).check()
+        with pytest.raises(IndexFormatError, match=f"section {name}"):  # as beside a run
+            SeedIndex.open(saved).integrity.wait()
 
 
 @pytest.mark.parametrize(
