@@ -111,12 +111,17 @@ def at_q20(result: dict[str, Any]) -> str:
     names = [name for name in result["tools"] if any("accuracy" in one["runs"].get(name, {}) for one in sets)]
     rows = []
     for one in sorted(sets, key=lambda one: (one.get("paired", False), one["length"], one["error"])):
-        cells = []
-        for run in (one["runs"][name] for name in names):
-            correct = run["sensitivity"] * one["reads"]
-            cells.append(f"{100 * run['sensitivity']:.2f} %, {correct / run['accuracy'] - correct:.0f}")
-        rows.append([label(one), *cells])
+        runs = [one["runs"].get(name, {}) for name in names]
+        rows.append([label(one), *(_confident(run, one["reads"]) for run in runs)])
     return markdown([f"{sets[0]['reads']:,} reads each", *names], rows)
+
+
+def _confident(run: Set, reads: int) -> str:
+    """The share of the reads that is correct with MAPQ 20 or more, and how many are wrong there."""
+    if not run.get("accuracy"):
+        return "-"
+    correct = run["sensitivity"] * reads
+    return f"{100 * run['sensitivity']:.2f} %, {correct / run['accuracy'] - correct:.0f}"
 
 
 def headline(result: dict[str, Any]) -> str:

@@ -23,7 +23,6 @@ import numpy as np
 from harness import run
 
 from gassst.errors import UsageError
-from gassst.files.destination import Destination
 
 LETTERS = np.frombuffer(b"ACGTN", np.uint8)
 N = 4
@@ -221,20 +220,12 @@ def fasta_lines(codes: np.ndarray) -> bytes:
     return text.tobytes() + (rest + b"\n" if rest else b"")
 
 
-def write_at(fd: int, text: bytes, at: int) -> int:
-    """Write all of a text to a file, from byte `at` on; the byte behind it."""
-    while text:  # a disk that is nearly full takes a part
-        written = os.pwrite(fd, text, at)
-        text, at = text[written:], at + written
-    return at
-
-
 def write_contig(fd: int, at: int, seed: int, number: int, length: int) -> None:
     """Write a contig to a file, from byte `at` on."""
     maker = Maker(seed, number)
-    at = write_at(fd, b">chr%d\n" % number, at)
+    at += os.pwrite(fd, b">chr%d\n" % number, at)
     for n in pieces(length):
-        at = write_at(fd, fasta_lines(maker.piece(n)), at)
+        at += os.pwrite(fd, fasta_lines(maker.piece(n)), at)
 
 
 def write_genome(fd: int, size: int, contigs: int, seed: int, processes: int) -> None:
@@ -278,17 +269,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = build_parser().parse_args(argv)
     if args.contigs < 1 or args.size < args.contigs or args.seed < 0 or args.processes < 1:
         raise UsageError("--contigs, --processes and every contig must be at least 1, --seed not negative")
-    destination = Destination(args.output)
-    try:
-        with destination.errors():
-            fd = destination.open()
-            try:
-                write_genome(fd, args.size, args.contigs, args.seed, args.processes)
-            finally:
-                os.close(fd)
-        destination.commit()
-    finally:
-        destination.discard()
+    with open(args.output, "wb") as file:
+        write_genome(file.fileno(), args.size, args.contigs, args.seed, args.processes)
 
 
 if __name__ == "__main__":

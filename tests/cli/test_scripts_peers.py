@@ -176,6 +176,17 @@ def test_pages_say_ratios_of_rounds_and_where_gassst_is_behind():
     assert "98.00 %, 3.0 (2.0 to 4.0)" in figure_tables.simulated(result, paired=False)
 
 
+def test_confident_reads_are_counted_right_and_wrong():
+    """Of 100 reads 80 are correct among 90 with MAPQ 20 or more; what failed, or is sure of none, has no figure."""
+    one = measured_set(0.02, 1, gassst=([1.0], 0.9), minibwa=([1.0], 0.9))
+    one["runs"]["gassst"] |= {"sensitivity": 0.8, "accuracy": 80 / 90}
+    one["runs"] |= {"bowtie2": {"failed": "status 1"}, "minibwa": {"sensitivity": 0.0, "accuracy": None}}
+    result = {"tools": dict.fromkeys(one["runs"], "1"), "sets": {"one": one}}
+    header, _, row = figure_tables.at_q20(result).splitlines()
+    assert header.split(" | ")[0] == "| 100 reads each"
+    assert row.split() == ["|", "set", "0.02", "1", "|", "80.00", "%,", "10", "|", "-", "|"]
+
+
 def test_factors_of_speed_outside_the_places_are_found():
     place = "<!-- said figures.json -->\n\n2.0 times\n\n<!-- end -->"
     assert make_benchmarks.typed_factors(f"fast\n{place}\nseven times, 16 threads") == []
