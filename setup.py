@@ -111,7 +111,7 @@ KERNELS = {
         "ext/isa/bound_generic.c",
     ],
     "best": ["ext/pairwise/best_kernels.c", "ext/pairwise/best_sweep.c"],
-    "pairwise": ["ext/isa/lanes_avx512.c", "ext/isa/lanes_avx2.c", "ext/isa/lanes_generic.c"],
+    "pairwise": ["ext/pairwise/lanes_kernels.c"],
     "pair_hmm": ["ext/pairwise/pair_hmm_kernels.c", "ext/pairwise/pair_hmm_plain.c"],
     "semiring": ["ext/semiring/semiring_kernels.c"],
     "chain": ["ext/hmm/chain_kernels.c"],

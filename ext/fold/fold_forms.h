@@ -1,13 +1,11 @@
 /* What an instruction set has: lanes of 16 bits. */
 #define KIND I16
-#define ADD(a, b) ADD_I16(a, b)
 #define LOOK(table, size, index) ISA_(lookup)(table, size, index)
 #define ANY(type) 1
 #define INFINITE FOLD_INFINITE
 #include "numbers.h"
 #include "fold_lanes.h"
 #undef KIND
-#undef ADD
 #undef LOOK
 #undef ANY
 #undef INFINITE

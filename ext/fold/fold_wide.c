@@ -7,7 +7,6 @@
 #include "processor.h"
 
 #define KIND I32
-#define ADD(a, b) ((a) + (b))
 #define LOOK(table, size, index) ((table)[index])
 #define ANY(type) (type)
 #define INFINITE 100000000

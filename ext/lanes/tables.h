@@ -13,6 +13,8 @@
 #endif
 #define LANES_JOIN_(a, b) a##_##b
 #define LANES_JOIN(a, b) LANES_JOIN_(a, b)
+#define LANES_NAMED_(a, b, c) a##b##c
+#define LANES_NAMED(a, b, c) LANES_NAMED_(a, b, c)
 #define LANES_TEXT_(name) #name
 #define LANES_TEXT(name) LANES_TEXT_(name)
 #define ISA_(name) LANES_JOIN(name, ISA)

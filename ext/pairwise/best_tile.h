@@ -6,48 +6,16 @@
  * The first and last LANES - 1 steps have lanes outside the tile, whose state a mask keeps as it is.
  *
  * KIND is I16 or I32, and numbers.h is included. */
-#define TILE_NAME(x) LANES_JOIN(x, LANES_JOIN(KIND, ISA))
-#define TILE_ANYWHERE TILE_NAME(tile_anywhere)
-#define TILE_STATE TILE_NAME(tile_state)
-#define TILE_STEP TILE_NAME(tile_step)
-#define VEQUAL(a, b, yes, no) LANES_JOIN(EQUAL, KIND)(a, b, yes, no)
-#define TILE_LEAST LANES_JOIN(LEAST, KIND) /* the score of a row behind the last */
-#if LANES_BYTES
-typedef REAL TILE_ANYWHERE __attribute__((vector_size(LANES_BYTES), aligned(2), may_alias));
-#define VLOAD(p) ((VEC)(*(const TILE_ANYWHERE *)(p)))
-#else
-#define VLOAD(p) (*(p))
-#endif
+
 
 typedef struct {
     int32_t strip;
     VEC *h, *gap, *letter, *mismatch, *score;
     REAL *backwards; /* the target's letters, the last first, LANES places in front and behind */
     REAL *profile;   /* [letter of the target][row] */
-} TILE_STATE;
+} FORM(tile_state);
 
-LANES_TARGET static inline VEC TILE_NAME(tile_shift)(VEC v, REAL first)
-{
-#if !LANES_BYTES
-    (void)v;
-    return first;
-#elif defined(__clang__) /* puts the moves together; GCC does not, but has a shuffle whose order is a vector */
-    VEC shifted = v;
-    for (int l = LANES - 1; l > 0; l--)
-        shifted[l] = v[l - 1];
-    shifted[0] = first;
-    return shifted;
-#else
-    VEC from;
-    for (int l = 0; l < LANES; l++)
-        from[l] = l - 1 + (l == 0);
-    v = __builtin_shuffle(v, from);
-    v[0] = first;
-    return v;
-#endif
-}
-
-LANES_TARGET static void TILE_NAME(tile_open)(const best_tile *t, TILE_STATE *s, void *memory)
+LANES_TARGET static void FORM(tile_open)(const best_tile *t, FORM(tile_state) *s, void *memory)
 {
     const best_scoring *scoring = t->scoring;
     const int32_t strip = (t->rows + LANES - 1) / LANES, rows = strip * LANES;
@@ -65,7 +33,7 @@ LANES_TARGET static void TILE_NAME(tile_open)(const best_tile *t, TILE_STATE *s,
             ((REAL *)s->h)[place] = inside ? t->left[row].h : 0;
             ((REAL *)s->gap)[place] = inside ? t->left[row].gap : 0;
             ((REAL *)s->letter)[place] = inside ? t->query[row] : 256;
-            ((REAL *)s->mismatch)[place] = inside ? t->mismatch : TILE_LEAST;
+            ((REAL *)s->mismatch)[place] = inside ? t->mismatch : LEAST;
         }
     for (int32_t c = 0; c < LANES; c++)
         s->backwards[c] = s->backwards[t->columns + LANES + c] = 0;
@@ -75,11 +43,11 @@ LANES_TARGET static void TILE_NAME(tile_open)(const best_tile *t, TILE_STATE *s,
         for (int32_t b = 0; b < scoring->letters; b++)
             for (int32_t row = 0; row < rows; row++)
                 s->profile[b * rows + row] =
-                    row < t->rows ? scoring->matrix[t->query[row] * scoring->letters + b] : TILE_LEAST;
+                    row < t->rows ? scoring->matrix[t->query[row] * scoring->letters + b] : LEAST;
 }
 
 /* The scores of one step: lane l takes those of the letter that it faces from the profile. */
-LANES_TARGET static void TILE_NAME(tile_scores)(const TILE_STATE *s, const REAL *letters)
+LANES_TARGET static void FORM(tile_scores)(const FORM(tile_state) *s, const REAL *letters)
 {
     REAL *to = (REAL *)s->score;
     const int32_t rows = s->strip * LANES;
@@ -103,29 +71,26 @@ typedef struct {
     VEC before;           /* H at the foot of the strip above, one column back */
     VEC foot_h, foot_gap; /* of this strip, in the column of the last step */
     VEC best;
-} TILE_STEP;
+} FORM(tile_step);
 
-#if defined(__GNUC__)
-__attribute__((always_inline))
-#endif
-LANES_TARGET static inline void TILE_NAME(tile_advance)(const best_tile *t, const TILE_STATE *s, TILE_STEP *x, int32_t column,
+LANES_ALWAYS LANES_TARGET void FORM(tile_advance)(const best_tile *t, const FORM(tile_state) *s, FORM(tile_step) *x, int32_t column,
                                             const int is_simple, const int masked)
 {
     const int32_t first_column = column < t->columns ? column : t->columns - 1;
     const VEC first = SET(t->scoring->first), extend = SET(t->scoring->extend), match = SET(t->match);
     const REAL *letters = s->backwards + (t->columns - 1 - column + LANES);
-    const VEC facing = VLOAD(letters);
+    const VEC facing = LOAD(letters);
     VEC active = SET(0), diagonal = x->before, h, gap, e, opened;
     if (masked)
         for (int32_t l = 0; l < LANES; l++)
             AT(active, l) = column >= l && column - l < t->columns ? -1 : 0;
-    x->before = TILE_NAME(tile_shift)(x->foot_h, t->top[first_column].h);
-    gap = TILE_NAME(tile_shift)(x->foot_gap, t->top[first_column].gap);
+    x->before = SHIFT(x->foot_h, t->top[first_column].h);
+    gap = SHIFT(x->foot_gap, t->top[first_column].gap);
     if (!is_simple)
-        TILE_NAME(tile_scores)(s, letters);
+        FORM(tile_scores)(s, letters);
     for (int32_t k = 0; k < s->strip; k++) {
         const VEC old = s->h[k], old_e = s->gap[k];
-        const VEC score = is_simple ? VEQUAL(s->letter[k], facing, match, s->mismatch[k]) : s->score[k];
+        const VEC score = is_simple ? CHOOSE(EQUAL(s->letter[k], facing), match, s->mismatch[k]) : s->score[k];
         /* A gap that follows upon another is never better than that one longer: extend <= first. */
         h = LARGER(LARGER(diagonal + score, SET(0)), old_e);
         opened = h - first;
@@ -152,23 +117,20 @@ LANES_TARGET static inline void TILE_NAME(tile_advance)(const best_tile *t, cons
     }
 }
 
-#if defined(__GNUC__)
-__attribute__((always_inline))
-#endif
-LANES_TARGET static inline int32_t TILE_NAME(tile_run)(const best_tile *t, TILE_STATE *s, const int is_simple)
+LANES_ALWAYS LANES_TARGET int32_t FORM(tile_run)(const best_tile *t, FORM(tile_state) *s, const int is_simple)
 {
     const int32_t steps = t->columns + LANES - 1;
     int32_t column = 0, best = 0;
-    TILE_STEP x;
+    FORM(tile_step) x;
     x.foot_h = s->h[s->strip - 1];
     x.foot_gap = x.best = SET(0);
-    x.before = TILE_NAME(tile_shift)(x.foot_h, t->corner);
+    x.before = SHIFT(x.foot_h, t->corner);
     for (; column < steps && column < LANES - 1; column++)
-        TILE_NAME(tile_advance)(t, s, &x, column, is_simple, 1);
+        FORM(tile_advance)(t, s, &x, column, is_simple, 1);
     for (; column < t->columns; column++)
-        TILE_NAME(tile_advance)(t, s, &x, column, is_simple, 0);
+        FORM(tile_advance)(t, s, &x, column, is_simple, 0);
     for (; column < steps; column++)
-        TILE_NAME(tile_advance)(t, s, &x, column, is_simple, 1);
+        FORM(tile_advance)(t, s, &x, column, is_simple, 1);
     for (int32_t l = 0; l < LANES; l++)
         if (AT(x.best, l) > best)
             best = AT(x.best, l);
@@ -180,17 +142,9 @@ LANES_TARGET static inline int32_t TILE_NAME(tile_run)(const best_tile *t, TILE_
     return best;
 }
 
-LANES_TARGET static int32_t TILE_NAME(best_tile)(const best_tile *t, void *memory)
+LANES_TARGET static int32_t FORM(best_tile)(const best_tile *t, void *memory)
 {
-    TILE_STATE s;
-    TILE_NAME(tile_open)(t, &s, memory);
-    return t->is_simple ? TILE_NAME(tile_run)(t, &s, 1) : TILE_NAME(tile_run)(t, &s, 0);
+    FORM(tile_state) s;
+    FORM(tile_open)(t, &s, memory);
+    return t->is_simple ? FORM(tile_run)(t, &s, 1) : FORM(tile_run)(t, &s, 0);
 }
-
-#undef TILE_LEAST
-#undef TILE_NAME
-#undef TILE_ANYWHERE
-#undef TILE_STATE
-#undef TILE_STEP
-#undef VEQUAL
-#undef VLOAD

@@ -1,6 +1,6 @@
 /* What an instruction set has: the template for lanes of both widths. */
-#define LEAST_I16 INT16_MIN
-#define LEAST_I32 (-(1 << 30))
+#define LARGEST 1
+#define LOGS 1
 #define KIND I16
 #include "numbers.h"
 #include "best_tile.h"
@@ -9,5 +9,7 @@
 #include "numbers.h"
 #include "best_tile.h"
 #undef KIND
+#undef LARGEST
+#undef LOGS
 
-static const best_kernels ISA_(kernels) = {LANES_HEAD, ISA_(best_tile_I16), ISA_(best_tile_I32)};
+static const best_kernels ISA_(kernels) = {LANES_HEAD, ISA_(best_tile_largest_I16), ISA_(best_tile_largest_I32)};

@@ -1,4 +1,4 @@
-/* Scores of many pairs at once, a pair a lane: what the files of the instruction sets (lanes_*.c) share.
+/* Scores of many pairs at once, a pair a lane: what the kernels of all instruction sets and pairwise.pyx share.
  *
  * A lane has 8, 16 or 32 bits. A score s is held as s + base. Lanes of 8 and 16 bits saturate: a lane whose highest
  * score reached the end of its range is reported as LANES_OVERFLOW, to be done again in wider ones. That no score runs
@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tables.h"
 
 typedef uint8_t u8;
 typedef uint16_t u16;
@@ -64,19 +66,7 @@ typedef struct {
     const struct trace_kernel *trace[LANES_WIDTHS - 1]; /* of 16 and 32 bits */
 } lanes_kernels;
 
-#if defined(__GNUC__)
-#define LANES_HIDDEN __attribute__((visibility("hidden")))
-#define LANES_INLINE static inline __attribute__((always_inline))
-#else
-#define LANES_HIDDEN
-#define LANES_INLINE static inline
-#endif
-#if defined(__GNUC__) && defined(__x86_64__)
-#define LANES_X86
-#include <immintrin.h>
-extern LANES_HIDDEN const lanes_kernels lanes_avx512, lanes_avx2;
-#endif
-extern LANES_HIDDEN const lanes_kernels lanes_generic;
+extern LANES_HIDDEN const lanes_kernels *const lanes_tables[];
 
 static inline i64 lanes_length(const i64 *start, i64 i)
 {

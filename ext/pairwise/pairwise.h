@@ -1,16 +1,7 @@
-/* What pairwise.pyx compiles: the tables of the instruction sets, the fastest first, and the loop over groups. */
+/* Scores of groups, one after the other. */
 #ifndef GASSST_PAIRWISE_H
 #define GASSST_PAIRWISE_H
 #include "lanes.h"
-
-static const lanes_kernels *const lanes_tables[] = {
-#ifdef LANES_X86
-    &lanes_avx512,
-    &lanes_avx2,
-#endif
-    &lanes_generic,
-};
-enum { LANES_TABLES = sizeof lanes_tables / sizeof *lanes_tables };
 
 /* Groups g: lanes start[g] .. start[g + 1] - 1 of target, slot and (own) query. shared: queries first[g] .. last[g] - 1,
  * whose rows of the output begin with query `origin`. */

@@ -9,6 +9,8 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
+include "../lanes/tables.pxi"
+
 cdef extern from "pairwise.h" nogil:
     ctypedef struct lanes_job:
         const uint8_t *queries
@@ -37,7 +39,7 @@ cdef extern from "pairwise.h" nogil:
         int32_t lanes[3]
 
     const lanes_kernels *const *lanes_tables
-    int LANES_TABLES, LANES_OVERFLOW, LANES_PAD, LANES_MOST
+    int LANES_OVERFLOW, LANES_PAD, LANES_MOST
     int lanes_run(const lanes_kernels *, int width, const lanes_job *, const lanes_groups *, int32_t *out)
 
 cdef extern from "pair_trace.h" nogil:
@@ -87,7 +89,7 @@ cdef int64_t SCORED_ROWS = 1024  # of a block: its state stays in the cache
 
 def instruction_sets():
     """Names of the variants this processor can run, the fastest first; the last is always "generic"."""
-    return [lanes_tables[i].name.decode() for i in range(LANES_TABLES) if lanes_tables[i].usable()]
+    return lanes_names(<const lanes_head *const *>lanes_tables)
 
 
 cdef Py_ssize_t letters_at(object text, const uint8_t **letters) except -2:
@@ -156,12 +158,7 @@ cdef class Job:
     def __init__(self, queries, targets, const uint8_t[:, :, ::1] table, costs, str instruction_set):
         cdef const uint8_t[::1] query_codes = queries.codes, target_codes = targets.codes
         cdef const int64_t[::1] query_start = queries.offsets, target_start = targets.offsets
-        self.kernels = NULL
-        for i in range(LANES_TABLES):
-            if lanes_tables[i].name.decode() == instruction_set and lanes_tables[i].usable():
-                self.kernels = lanes_tables[i]
-        if self.kernels == NULL:
-            raise ValueError(f"this processor has no {instruction_set!r}")
+        self.kernels = <const lanes_kernels *>lanes_find(<const lanes_head *const *>lanes_tables, instruction_set)
         self.arrays = (query_codes, target_codes, query_start, target_start, table)
         self.job.queries = &query_codes[0] if query_codes.shape[0] else NULL
         self.job.targets = &target_codes[0]
