@@ -23,6 +23,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from same_records import take_checkout
+
 ROOT = Path(__file__).resolve().parents[2]
 TESTS_FAILED = 1  # exit status of pytest
 
@@ -530,12 +532,8 @@ class CannotJudge(Exception):
 
 
 def copy_tree(to: Path) -> None:
-    """What git knows of the tree, and what has been built of it."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True)
-    for name in filter(None, listed.stdout.split("\0")):
-        if (ROOT / name).is_file():
-            (to / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, to / name)  # with its time of change, which the build goes by
+    """The checkout, and what has been built of it."""
+    take_checkout(to, ROOT)
     for built in ROOT.glob("build/*"):
         if built.name == "cython" or built.name.startswith("objects-"):
             shutil.copytree(built, to / "build" / built.name)

@@ -12,33 +12,22 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from same_records import take_checkout
+
 ROOT = Path(__file__).resolve().parents[2]
 COPY = ROOT / "build" / "sanitize"
 REPORT = COPY / "report"  # with the number of the process behind it: pytest would swallow it on stderr
-SOURCES = ("gassst", "ext", "index", "tests", "scripts", "setup.py", "pyproject.toml", "README.md", "LICENSE")
 TESTS = (
     "tests/parity",
     "tests/unit/test_bam_bytes.py",
     "tests/unit/test_reads.py",
     "tests/unit/test_seeding.py",
 )
-
-
-def copy_sources(copy: Path = COPY) -> None:
-    """With their times, so that only what has changed is built again."""
-    for name in SOURCES:
-        source, target = ROOT / name, copy / name
-        if source.is_dir():
-            ignored = shutil.ignore_patterns("*.so", "__pycache__", "*.c.tmp")
-            shutil.copytree(source, target, dirs_exist_ok=True, ignore=ignored)
-        else:
-            shutil.copy2(source, target)
 
 
 def libraries() -> str:
@@ -81,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("tests", nargs="*", default=TESTS, help="what pytest runs")
     args = parser.parse_args(argv)
     COPY.mkdir(parents=True, exist_ok=True)
-    copy_sources()
+    take_checkout(COPY, ROOT)  # with its times, so that only what has changed is built again
     for path in COPY.glob("report.*"):
         path.unlink()
     build = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]

@@ -30,7 +30,7 @@ FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parents[1]
 sys.path.append(os.fspath(ROOT / "scripts" / "check"))
 
-import sanitize  # noqa: E402
+from same_records import take_checkout  # noqa: E402
 
 CORPUS = ROOT / "tests" / "data" / "fuzz" / "corpus"
 WORK = ROOT / "build" / "fuzz"
@@ -64,7 +64,7 @@ def stem(target: str) -> str:
 def build_modules() -> None:
     """All compiled modules with counters of coverage, in a copy of the sources."""
     COPY.mkdir(parents=True, exist_ok=True)
-    sanitize.copy_sources(COPY)
+    take_checkout(COPY, ROOT)
     changes = {"GASSST_SANITIZE": "1", "CC": COMPILER, "CFLAGS": "-fsanitize=fuzzer-no-link"}
     command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
     subprocess.run(command, cwd=COPY, env={**os.environ, **changes}, check=True)
