@@ -56,17 +56,12 @@ cdef class LocalAligner(LocalParts):
     cdef int join(self, const read_summary_t *summary, int strata, double *wrong) except -1 nogil:
         """Place mates together: places are found beside mates, and primary lines move.
 
-        `wrong`: by read, what other pairs of places weigh; below 0 where a mate is not beside it. No place is looked for
-        beside clear ones: the search of whole reads knows none with up to `strata` more errors, or they have no error, and
-        none scores more. Lines that score less than -T even beside a concordant one are dropped first.
+        `wrong`: by read, what other pairs of places weigh; below 0 where a mate is not beside it. Given lines keep theirs.
+        No place is looked for beside clear ones: the search of whole reads knows none with up to `strata` more errors, or
+        they have no error, and none scores more. Lines that score less than -T even beside a concordant one go first.
         """
         drop_low(self, (<Joint>self.joint).mate, NULL)
         return join_mates(self, <Joint>self.joint, clear_reads(self, summary, strata), wrong)
-
-    @property
-    def ratings(self):
-        """RATING[n + p]: of each read, and of each further part."""
-        return array_of(self.rooms[RATED].p, self.n + self.n_parts - self.n_split, RATING)
 
     cdef int rate(self, Rater rater, const double *wrong, const uint8_t *mate, double window, const coverage_t *seen,
                   bint split) except -1 nogil:
@@ -235,7 +230,8 @@ cdef int join_mates(LocalAligner self, Joint joint, const uint8_t *clear, double
     joint.row, joint.places, joint.n_places = row, <const local_place_t *>self.rooms[KNOWN].p, self.n_known
     joint.clear, joint.wrong = clear, wrong
     for i in range(self.n):
-        wrong[i] = -1
+        if wrong[i] >= 0 and not (row[i].hit.cigar_runs and row[i].line.given):
+            wrong[i] = wrong[partner_of(joint.mate, <uint32_t>i)] = -1
     if joint.list_bands():
         start, width = <const coordinate_t *>joint.bands.start.p, <const int64_t *>joint.bands.width.p
         self.score_bands(<const uint32_t *>joint.bands.read_strand.p, start, width, joint.bands.n)

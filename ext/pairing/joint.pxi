@@ -291,7 +291,7 @@ cdef class Joint:
             if pair.n[0] and pair.n[1] and pair.n[0] + pair.n[1] > 2:
                 weigh(self, &pair, &choice)
                 for side in range(2):
-                    self.wrong[pair.read + side] = choice.wrong[side]
+                    self.wrong[pair.read + side] = max(self.wrong[pair.read + side], choice.wrong[side])
         return 0
 
 

@@ -340,8 +340,10 @@ cdef class ReadSearch:
             else:
                 select_places(place, size, &sought, &self.rooms[SORTING], &self.summary[r], self.rows + self.start[r])
             self.wrong[r] = self.put_likeliest_first(r) if by_likelihood else -1
-        for r in range(n - 1 if self.mate != NULL and self.ends is None else 0):
-            if self.mate[r] == 1 and self.summary[r].n_reported and self.summary[r + 1].n_reported:
+        for r in range(n - 1 if self.mate != NULL else 0):
+            # Where a mate has more places than are scored, the best pairs would be missed among those.
+            if self.mate[r] == 1 and min(self.summary[r].n_reported, self.summary[r + 1].n_reported) and (
+                    self.ends is None or max(self.summary[r].n_reported, self.summary[r + 1].n_reported) > MOST_SCORED):
                 self.choose_pair(r)
         for r in range(n if not exhaustive else 0):
             self.summary[r].n_reported = min(self.summary[r].n_reported, self.max_hits)
@@ -357,7 +359,7 @@ cdef class ReadSearch:
                                       self.window, self.rated)
 
     cdef int choose_pair(self, Py_ssize_t r) except -1 nogil:
-        """Choose among the whole places of a first mate and its partner; what they lose is counted in errors."""
+        """Choose among the whole places of a first mate and its partner, by errors; with local ends only the best of each."""
         cdef const uint32_t *lengths = self.stages.reads.lengths
         cdef const place_t *place
         cdef choice_t choice
@@ -371,6 +373,8 @@ cdef class ReadSearch:
                 self.chooser.add(side, place.read_strand, place.first + place.end + lengths[s], place.edits * self.points)
             self.chooser.note_errors(side, self.summary[s].best, lengths[s])
         self.chooser.choose(self.digest[r] + self.digest[r + 1], &choice)
+        if self.ends is not None and not (choice.concordant and choice.are_best):
+            return 0
         for side in range(2):
             self.wrong[r + side] = choice.wrong[side]
             put_first(self.rows + self.start[r + side], choice.place[side])

@@ -27,7 +27,8 @@ def letters(words: list[bytes], begin=None, end=None, most: float = 4.0) -> list
     packed = SimpleNamespace(lengths=np.array(lengths, np.uint32), planes=planes, plane_start=plane_start)
     begin, end = np.array(begin or [0] * k), np.array(end or lengths)
     lines = lines_of(np.arange(k), begin, end, end - begin, cigar_runs=2)
-    rated = report_of(rater([NO_SEEDS], UNKNOWN_LIBRARY.table, letters=most), packed, lines).ratings
+    report = report_of(rater([NO_SEEDS], UNKNOWN_LIBRARY.table, letters=most), packed, lines)
+    rated = report.rows()[1]["rating"]
     aligned = end - begin
     ways = rated["chance"] / 2 / (lengths - aligned + 1)
     return ((1 / ways) ** (1 / np.maximum(aligned, 1))).tolist()

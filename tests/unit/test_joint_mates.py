@@ -202,3 +202,18 @@ def test_a_short_mate_is_looked_for_beside_all_of_seven_copies():
     index, _ = built(copies, rng)
     qualities = [record.mapping_quality for mates in map_pairs(index, pairs) for record in mates]
     assert max(qualities) <= 3
+
+
+@pytest.mark.parametrize("mode", ["local", "global"])
+def test_rivals_that_both_mates_have_count_however_many_places_each_has(mode):
+    """A pair fits one copy; 40 copies of a mate differ by one base, and 40 others of its mate."""
+    rng = np.random.default_rng(4)
+    first, last = random_bases(rng, 200), random_bases(rng, 200)
+    copies = [(first, last)] + [(first, changed(last, [100]))] * 40 + [(changed(first, [70]), last)] * 40
+    genome = "".join(base for copy in copies for base in (*copy, random_bases(rng, 500)))
+    index = gassst.Index.build(Reference.from_sequences([("g", genome.encode())]), threads=1)
+    mapper = gassst.Mapper(index, mode=mode, device="none", threads=1, insert=(350, 30))
+    sides = [first[20:120]] * 4, [reverse_complement(last[60:160])] * 4
+    mapped = list(mapper.map(*([("p", bases, None) for bases in side] for side in sides)))
+    assert [(hit.reference_start, hit.is_proper_pair) for hit in mapped] == [(20, True), (260, True)] * 4
+    assert max(hit.mapping_quality for hit in mapped) < 20

@@ -288,7 +288,7 @@ def check(seed, seen):
     lines = {int(r): i for i, r in enumerate(primary.read)}
     aligner.know(places.rows, primary.hits, primary.rows, np.zeros(n, np.uint8))
     search.report(np.empty(0, np.uint32), None, (16, 5), False)
-    rated = aligner.ratings
+    rated = aligner.rows()[1]["rating"]
     partner = np.arange(n) + (world.mate == 1) - (world.mate == 2)
     by_mate = rated["chance"] > 0
     beside, weights = np.flatnonzero(by_mate | by_mate[partner]), rated["known"]

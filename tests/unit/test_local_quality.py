@@ -46,7 +46,8 @@ def rated(
     first, parts = (lines_of([0], *primary, 1), line) if primary else (line, None)
     seen_by = {"reseeded": [dense], "passed_over": passed_over}
     rater = plan.rater(UNKNOWN_LIBRARY)
-    return report_of(rater, packed_of([length]), first, places, parts, seen, **seen_by).ratings[-1]
+    report = report_of(rater, packed_of([length]), first, places, parts, seen, **seen_by)
+    return report.rows()[1]["rating"][-1]
 
 
 def quality(*line, **seen):

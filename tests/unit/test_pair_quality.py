@@ -63,7 +63,7 @@ def test_a_mate_is_as_doubtful_as_chance_in_the_window_of_the_other():
     insert = InsertModel("ff", 250.0, 10.0, 200, 300)
     pairs = SimpleNamespace(mate=np.tile([1, 2], n // 2).astype(np.uint8), insert=insert, window_bases=WINDOW)
     rater = plan.rater(UNKNOWN_LIBRARY)
-    rated = report_of(rater, packed_of([M] * n), lines, places, seen=seen, pairs=pairs).ratings
+    rated = report_of(rater, packed_of([M] * n), lines, places, seen=seen, pairs=pairs).rows()[1]["rating"]
     known = rated["known"]
     chance = [chance_of(int(m), int(e), M - int(m)) for m, e in zip(aligned, errors, strict=True)]
     for i in range(n):
