@@ -99,6 +99,7 @@ SOURCES = {
     "chain": "ext/hmm/chain.pyx",
     "fold": "ext/fold/fold.pyx",
     "profile": "ext/hmm/profile.pyx",
+    "commands": "ext/device/commands.pyx",
 }
 # C files that a module links besides its own.
 KERNELS = {

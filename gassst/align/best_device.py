@@ -178,7 +178,8 @@ class Waves(Processing):
         chunk_tiles = own_tiles if is_piped else geometry.chunk_blocks * block_tiles
         overlap_tiles = 0 if is_piped or len(parts) * part.chunks == 1 else -(-geometry.overlap // MOST_ROWS)
         given, room = self.device.given, self.allocate
-        across = self.filled("across", 8 * part.chunks * (chunk_tiles + overlap_tiles) * MOST_ROWS)
+        across = room(8 * part.chunks * (chunk_tiles + overlap_tiles) * MOST_ROWS)
+        cl.enqueue_fill_buffer(queue, across, np.uint32(0), 0, across.size // 4 * 4)
         down, corners = room(8 * part.chunks * geometry.rows), room(4 * part.chunks * rows)
         kept_across = room(8 * (geometry.block_grid[0] - 1) * own_tiles * MOST_ROWS)
         kept_down = room(8 * (part.end - part.begin) * geometry.rows)

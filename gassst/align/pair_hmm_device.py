@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst.errors import DeviceError, UsageError
-from gassst.gpu.device import Processing
+from gassst.gpu.device import Commands
 from gassst.gpu.platforms import opened
 
 KERNEL = Path(__file__).parent / "kernels" / "pair_hmm.cl"
@@ -21,7 +21,7 @@ ROWS_BYTES = 512 << 20  # of the rows of the pairs of a call
 MOST_PAIRS = 1 << 16  # of a call
 
 
-class PairHmm(Processing):
+class PairHmm(Commands):
     """The kernel, a pair a work-item."""
 
     paths = (KERNEL,)
@@ -60,7 +60,7 @@ def device_logs(
         for first in range(0, len(pairs), items):
             count = np.int32(min(items, len(pairs) - first))
             which = *constant, np.int64(first), count
-            processing.run("pair_hmm", built, (items,), None, *which, rows, sums, exponents)
+            processing.note("pair_hmm", built, (items,), None, *which, rows, sums, exponents)
         found = processing.download("sums", sums, len(pairs), real)
         powers = processing.download("exponents", exponents, len(pairs), np.int32)
         processing.wait()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst._core.fold import FEW
-from gassst.gpu.device import Processing
+from gassst.gpu.device import Commands
 from gassst.gpu.platforms import opened
 from gassst.workers.tasks import ProgressBar
 
@@ -18,13 +18,13 @@ UNIT_GROUPS = 8  # for each of the device's units: as many as it has at work, or
 LEAST_ITEMS = 32  # of a group: what NVIDIA's devices do at once
 
 
-class Folding(Processing):
+class Folding(Commands):
     """The kernel, a sequence a work-group."""
 
     paths = (Path(__file__).parent / "kernels" / "fold.cl",)
 
     def fold(self, tables: list[Any], first: int, last: int, n: int, found: Any) -> None:
-        """Enqueue some sequences, of n bases at most."""
+        """Note some sequences, of n bases at most."""
         groups = min(last - first, UNIT_GROUPS * self.device.device.max_compute_units)
         items, size = max(LEAST_ITEMS, 1 << (n - 1).bit_length()), shorts(n)
         if 2 * size + 64 <= self.device.device.local_mem_size:
@@ -37,7 +37,7 @@ class Folding(Processing):
         options = f"-DITEMS={items}", f"-DMATRICES={where}"
         sizes = np.int64(first), np.int64(last), memory, np.int64(size), outside, np.int64(n)
         taken = self.filled("taken", 4)
-        self.run("fold", options, (items * groups,), (items,), *tables, *sizes, taken, found)
+        self.note("fold", options, (items * groups,), (items,), *tables, *sizes, taken, found)
 
 
 def shorts(n: int) -> int:
@@ -73,4 +73,4 @@ def energies(
             last = first
         result = folding.download("found", found, len(cost), np.int32)
         folding.wait()
-    return result.copy()
+    return result

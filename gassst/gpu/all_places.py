@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from gassst.gpu.arrays import GROUP, STATE, DeviceAnchors, DeviceReads, DeviceSeeds, DeviceState
-from gassst.gpu.backend import ITEMS, SORTING, DeviceBackend
+from gassst.gpu.backend import ITEMS, DeviceBackend
 from gassst.gpu.found import Found, TracedRows
 from gassst.gpu.index import SOURCES_OF_ALL
-from gassst.model.array_types import COORDINATE, I64
 
 if TYPE_CHECKING:
     from gassst.gpu.device import Memory
 
+MOST_OF_ALL = (1 << 32) - 1
+"""Anchors, for which there is room once they are counted."""
 DIAGONALS = 64
 """Of a band, for each of its words."""
 TRACE_BYTES = 1 << 30
@@ -41,9 +42,17 @@ class AllPlaces(DeviceBackend):
 
     sources = SOURCES_OF_ALL
 
-    def gather(self, seeds: DeviceSeeds, reads: DeviceReads, state: DeviceState) -> DeviceAnchors:
-        slot, stage, a, all_reads = self._slot, reads.stage, reads.size, self.context.n
-        passes, number = slot.buffer("passes", seeds.n_anchors), slot.buffer("passed", 4 * a)
+    def _counted(self, stage: int) -> dict[str, int]:
+        """The counts of a stage, as they are once all that was noted is done."""
+        counts = self._counts()
+        self._slot.wait()
+        return self._counts_in(counts, stage)
+
+    def gather(self, seeds: DeviceSeeds, state: DeviceState) -> DeviceAnchors:
+        slot, reads, stage, all_reads = self._slot, seeds.reads, seeds.reads.stage, self.context.n
+        counts = self._counted(stage)
+        a = counts["ACTIVE"]
+        passes, number = slot.buffer("passes", counts["ANCHORS"]), slot.buffer("passed", 4 * a)
         kept, many = slot.filled("kept_segment", 8 * all_reads), slot.buffer("many", 4 * a)
         active = np.uint32(a), reads.numbers
         seen = self._n, state.columns, *self._planes, np.uint32(self.context.cascade.gaps)
@@ -51,19 +60,19 @@ class AllPlaces(DeviceBackend):
         bounded = *seen, *active, *of_seeds, seeds.at, seeds.segment, passes, number
         slot.launch("bound_occurrences", GROUP * a, *self._reads, *bounded)
         slot.launch("reserve_passed", a, *active, number, reads.counters, kept, many)
-        counts = self._counts(stage)
+        counts = self._counted(stage)
         size = counts["PASSED"]
         anchors, owner = slot.buffer("anchors", 8 * size), slot.buffer("owner", 4 * size)
         passed = *of_seeds, seeds.length, seeds.at, seeds.segment, passes, kept, anchors, owner
         slot.launch("gather_passed", GROUP * a, self._lengths, self._flips, *active, *passed)
-        slot.launch("sort_many", SORTING * counts["MANY_PASSED"], many, kept, anchors, group=SORTING)
-        slot.launch("merge_anchors", a, *active, kept, anchors)
+        self._sort(reads, "MANY_PASSED", many, kept, anchors)
+        slot.launch("merge_anchors", a, reads.counters, reads.numbers, kept, anchors)
         nowhere = slot.filled("top_bucket", 8 * all_reads, 0xFF)  # no bucket is scored before the others
         return DeviceAnchors(reads, size, anchors, owner, kept, nowhere)
 
-    def run_stage(self, state: DeviceState, stage: int, reads: DeviceReads) -> None:
-        anchors = self.gather(self.look_up(state, stage, reads), reads, state)
-        self._listed(anchors)  # for their number
+    def run_stage(self, state: DeviceState, reads: DeviceReads) -> None:
+        anchors = self.gather(self.look_up(state, reads, MOST_OF_ALL), state)
+        self._listed(anchors, "PASSED")  # for their number
         # No minimum is above the limit of its read; `collect` lists them when all bands are known.
         state.bands.append(self.buckets(anchors))
 
@@ -72,31 +81,30 @@ class AllPlaces(DeviceBackend):
     def collect(self, state: DeviceState) -> Found:
         """What was found: all minima, in the order of `list_places`, and their alignments."""
         slot, n = self._slot, self.context.n
-        start, rows = self._minima(state)
+        rows = self._minima(state)
         h = rows.n
         *paths, packed, n_cigars = self._traced(rows)
-        read_strand, first = slot.download("columns", rows.places, 2 * h, np.uint32).reshape(2, h)
-        edits, end, reach = slot.download("scores", rows.scores, 3 * h, np.uint16).reshape(3, h)
-        diagonals, run_start = (slot.download(f"path{i}", paths[i], h, np.uint32) for i in range(2))
-        n_runs = slot.download("n_runs", paths[2], h, np.uint16)
-        cigars = slot.download("cigars", packed, n_cigars, np.uint32)
-        columns = slot.download("state", state.columns, len(STATE) * n, np.uint16)
+        read_strand, first = slot.download("columns", rows.places, (2, h), np.uint32)
+        edits, end, reach = slot.download("scores", rows.scores, (3, h), np.uint16)
+        diagonals, run_start = (slot.download(f"path{i}", paths[i], (h,), np.uint32) for i in range(2))
+        n_runs = slot.download("n_runs", paths[2], (h,), np.uint16)
+        cigars = slot.download("cigars", packed, (n_cigars,), np.uint32)
+        columns = slot.download("state", state.columns, (len(STATE), n), np.uint16)
         slot.wait()
-        traced = TracedRows(*(each.copy() for each in (reach, diagonals, run_start, n_runs, cigars)))
-        bands = read_strand.copy(), first.astype(COORDINATE), edits.copy(), end.copy()
-        return Found(*bands, start, columns.reshape(len(STATE), n).copy(), traced)
+        traced = TracedRows(reach, diagonals, run_start, n_runs, cigars)
+        return Found(read_strand, first, edits, end, columns, traced)
 
-    def _minima(self, state: DeviceState) -> tuple[I64, Rows]:
-        """All minima, and where those of each read begin among them: int64[n + 1]."""
+    def _minima(self, state: DeviceState) -> Rows:
+        """All minima."""
         slot, batch = self._slot, self.context
         if not state.bands:
             nothing = slot.buffer("ordered", 0), slot.buffer("ordered_scores", 0)
-            return np.zeros(batch.n + 1, np.int64), Rows(0, *nothing, self._counters_of(0), 0)
+            return Rows(0, *nothing, slot.counters_of[0], 0)
         (bands,) = state.bands
         reads = bands.reads
-        counts = self._counts(reads.stage)
+        counts = self._counted(reads.stage)
         self._count(counts)
-        n, widths = counts["BANDS"], np.unique(batch.plan.words[self.present]).tolist()
+        n, widths = counts["BANDS"], self._widths
         stride = DIAGONALS * max(widths, default=1)
         profile, minima, before = (
             slot.buffer(name, size * n)
@@ -108,12 +116,13 @@ class AllPlaces(DeviceBackend):
             which = reads.plan, *self._planes, *pairs, np.uint32(stride), profile
             slot.launch("profile_bands", min(n, ITEMS), *self._reads, *which, words=words)
             slot.launch("count_minima", n, *seen, minima, words=words)
-        active = np.uint32(reads.size), reads.numbers
-        slot.launch("sum_minima", reads.size, *active, bands.bands, minima, before, state.number)
-        number = slot.download("number", state.number, batch.n, np.uint32)
+        a = counts["ACTIVE"]
+        active = np.uint32(a), reads.numbers
+        slot.launch("sum_minima", a, *active, bands.bands, minima, before, state.number)
+        number = slot.download("number", state.number, (batch.n,), np.uint32)
         slot.wait()
-        start, following = self._starts(number)
-        h = int(start[-1])
+        start = np.append(0, np.cumsum(number, dtype=np.int64))
+        h, following = int(start[-1]), slot.upload("next", start[:-1].astype(np.uint32))
         places, scores = slot.buffer("columns", 8 * h), slot.buffer("scores", 6 * h)
         for words in widths:
             slot.launch(
@@ -122,7 +131,7 @@ class AllPlaces(DeviceBackend):
         ordered, ordered_scores = slot.buffer("ordered", 8 * h), slot.buffer("ordered_scores", 6 * h)
         of_rows = np.uint32(h), places, scores, ordered, ordered_scores
         slot.launch("order_minima", h, self._flips, following, state.number, *of_rows)
-        return start, Rows(h, ordered, ordered_scores, reads.counters, reads.stage)
+        return Rows(h, ordered, ordered_scores, reads.counters, reads.stage)
 
     def _traced(self, rows: Rows) -> tuple[Memory, Memory, Memory, Memory, int]:
         """The alignments of all rows.
@@ -131,17 +140,16 @@ class AllPlaces(DeviceBackend):
         many runs they have, 0 if ungapped. uint32[]: the runs, whose number comes last.
         """
         slot, h = self._slot, np.uint32(rows.n)
-        plan = self.context.plan
         diagonals, n_runs = slot.buffer("diagonals", 4 * rows.n), slot.buffer("n_runs", 2 * rows.n)
         gapped, run_start = slot.buffer("gapped", 8 * rows.n), slot.buffer("run_start", 4 * rows.n)
         out = diagonals, n_runs, gapped, rows.counters
         slot.launch("find_ungapped", rows.n, *self._reads, *self._planes, h, rows.places, rows.scores, *out)
-        counts = self._counts(rows.stage)
+        counts = self._counted(rows.stage)
         n, room = counts["GAPPED"], counts["RUNS"]
         self._count_bands(n, n)  # each is scored in a band of its own first
         longest, widths = (
             int(self.present.max()),
-            np.unique(plan.words[self.present]).tolist(),
+            self._widths,
         )
         of_item = 16 * max(widths) * longest
         items = -(-min(n, max(TRACE_BYTES // of_item, 1)) // GROUP) * GROUP
@@ -157,12 +165,13 @@ class AllPlaces(DeviceBackend):
         total, packed = slot.filled("total", 4), slot.buffer("packed", 4 * room)
         of_runs = gapped, which, n_runs, runs, total, run_start, packed, rows.counters
         slot.launch("pack_runs", rows.n, h, *of_runs)
-        number = slot.download("total", total, 1, np.uint32)
-        self._counts(rows.stage)  # raises where a band was not what it was found to be
+        number = slot.download("total", total, (1,), np.uint32)
+        self._counted(rows.stage)  # raises where a band was not what it was found to be
         return diagonals, run_start, n_runs, packed, int(number[0])
 
     def _count(self, counts: dict[str, int]) -> None:
         stats = self.stats
+        stats.occurrences += counts["ANCHORS"]
         stats.candidates += counts["LISTED"]
         self._count_bands(counts["BANDS"])
         stats.funnel.count("band32", counts["ANCHORS"], counts["PASSED"], 0)

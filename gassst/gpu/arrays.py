@@ -47,6 +47,8 @@ COUNTERS = (
     "MANY_PASSED",  # reads with more than FEW of them
     "GAPPED",  # alignments that need a traceback
     "RUNS",  # room for their runs
+    "KEPT",  # bands within the limits, those of all stages in the counts of the first
+    "LACKING",  # there, too: not 0 where anchors of a stage did not fit
 )
 """Counts of a stage: uint32[]."""
 
@@ -81,16 +83,14 @@ def plan_columns(plan: SearchPlan, stage: int, given_up: np.ndarray) -> np.ndarr
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DeviceReads:
-    """Reads that take part in a stage. `numbers`: buffer of uint32[size]; `counters`: of the stage."""
+    """Reads that take part in a stage, of which the device alone knows how many there are.
+
+    `numbers`: buffer of uint32[n]; `counters`: of the stage."""
 
     stage: int
-    size: int
     numbers: Memory
     counters: Memory
     plan: Memory
-
-    def __len__(self) -> int:
-        return self.size
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,16 +105,14 @@ class DeviceSeeds:
     at: Memory
     segment: Memory
     many: Memory
-    n_anchors: int
-    n_many: int
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DeviceAnchors:
-    """Anchors of a stage: buffers of uint64[size], the read of each; by read segments, top buckets uint32[n, 2]."""
+    """Anchors of a stage: buffers of uint64[room], the read of each; by read segments, top buckets uint32[n, 2]."""
 
     reads: DeviceReads
-    size: int
+    room: int
     anchors: Memory
     owner: Memory
     segment: Memory

@@ -5,6 +5,7 @@ pyopencl is imported when a device is asked for, and not before.
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import os
 import re
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from gassst._core.commands import FUNCTIONS, CommandError, CommandList, load
 from gassst.errors import DeviceError
 from gassst.gpu.drivers import own_signals
 from gassst.model.array_types import U8, U64
@@ -38,7 +40,6 @@ log = logging.getLogger("gassst")
 
 KERNELS = Path(__file__).parent / "kernels"
 REMEDY = "`--device none` maps without OpenCL"
-POLL = 1e-4  # s
 COPIED = 1 << 22
 """Bytes uploaded at once. An H100 takes 26 GB/s in pieces of 4 MiB from 8 threads, 12 in pieces of 16 MiB."""
 UPLOADERS = 8
@@ -110,6 +111,10 @@ class Device:
         self.compiled = 0  # ns
         self.programs: dict[tuple[tuple[Path, ...], tuple[str, ...]], cl.Program] = {}
         self._lock = threading.Lock()
+        library = ctypes.CDLL(
+            self.cl._cl.__file__
+        )  # that finds functions in the loader of OpenCL that pyopencl uses
+        load(ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0 for name in FUNCTIONS)
         with self.errors(), own_signals():
             self.context: cl.Context = self.cl.Context([device])
 
@@ -134,10 +139,15 @@ class Device:
             what = OutOfDeviceMemory if error.code in no_memory else DeviceError
             raise what(f"OpenCL device {self.info.name}: {error}") from error
 
-    def queue(self, timed: bool = False) -> cl.CommandQueue:
-        """A new one; where it is `timed`, its events know how long each command took."""
-        properties = self.cl.command_queue_properties.PROFILING_ENABLE if timed else 0
-        queue: cl.CommandQueue = self.cl.CommandQueue(self.context, properties=properties)
+    def failure(self, function: str, code: int) -> Exception:
+        """The error of pyopencl for what a function of OpenCL has returned."""
+        error: Exception = self.cl.Error(self.cl._cl._ErrorRecord(function, code, ""))
+        return error
+
+    def queue(self) -> cl.CommandQueue:
+        """A new one, whose events know how long each command took."""
+        profiled = self.cl.command_queue_properties.PROFILING_ENABLE
+        queue: cl.CommandQueue = self.cl.CommandQueue(self.context, properties=profiled)
         return queue
 
     def program(self, paths: tuple[Path, ...], options: tuple[str, ...]) -> cl.Program:
@@ -259,34 +269,26 @@ class _Uploader:
 class Processing:
     """What one thread does on a device: a queue, kernels, and memory by name that is kept from call to call.
 
-    A subclass says which files its kernels are in (`paths`), and how much room a buffer gets. What goes to the device
-    and comes back lies in memory that the driver has pinned: transfers from there run at the bus's rate beside the
-    host's own work. All commands are done in order. Where the class is `timed`, `spent` tells how long they took.
+    A subclass says which files its kernels are in (`paths`). All commands are done in order.
     """
 
     paths: tuple[Path, ...] = ()
-    timed = False
 
     def __init__(self, device: Device):
         from pyopencl.tools import ImmediateAllocator, MemoryPool
 
         self.device, self.cl = device, device.cl
         with device.errors():
-            self.queue = device.queue(self.timed)
+            self.queue = device.queue()
             # A pool of its own: memory may be given back while commands of this queue still use it. What it makes, it
             # writes to, so that a lack of memory shows at once; that waits for nothing else.
             self._making = device.queue()
             self.pool = MemoryPool(ImmediateAllocator(self._making))
-        self._commands: list[tuple[str, cl.Event]] = []
         self.buffers: dict[str, Memory] = {}
-        self._pinned: dict[str, tuple[Memory, U8]] = {}
         self._kernels: dict[tuple[str, int, tuple[str, ...]], cl.Kernel] = {}
+        self._typed: set[cl.Kernel] = set()  # whose arguments pyopencl knows
 
     # --- memory --------------------------------------------------------------------------------------------------
-
-    def room(self, size: int) -> int:
-        """Bytes that a buffer or pinned memory of `size` bytes gets."""
-        return max(size, 64)
 
     def buffer(self, name: str, size: int) -> Memory:
         """A buffer of at least `size` bytes under this name; what was in it is gone. Raises OutOfDeviceMemory."""
@@ -295,7 +297,7 @@ class Processing:
             if self.buffers.pop(name, None) is not None:
                 held = None
                 self.pool.free_held()  # given back before a larger one is asked for
-            self.buffers[name] = held = self.allocate(self.room(size))
+            self.buffers[name] = held = self.allocate(size)
         return held
 
     def allocate(self, size: int) -> Memory:
@@ -304,43 +306,6 @@ class Processing:
         made = cast("Memory", self.pool.allocate(max(size, 64)))
         self._making.finish()
         return made
-
-    def part(self, buffer: Memory, first: int, size: int) -> Memory:
-        """Some bytes of a buffer."""
-        part: Memory = self.cl.Buffer.from_int_ptr(buffer.int_ptr).get_sub_region(first, size)
-        return part
-
-    def pinned(self, name: str, n: int, dtype: DTypeLike) -> np.ndarray:
-        """Pinned memory under this name for `n` numbers; what was in it is gone."""
-        size = n * np.dtype(dtype).itemsize
-        if name not in self._pinned or len(self._pinned[name][1]) < size:
-            self._pinned[name] = self.device.pinned(self.queue, self.room(size))
-        return self._pinned[name][1][:size].view(dtype)
-
-    def filled(self, name: str, size: int, byte: int = 0) -> Memory:
-        """A buffer of this name, filled with a byte."""
-        buffer, pattern = self.buffer(name, size), np.uint32(0x01010101 * byte)
-        self.cl.enqueue_fill_buffer(self.queue, buffer, pattern, 0, max(-(-size // 4) * 4, 4))
-        return buffer
-
-    def upload(self, name: str, *arrays: np.ndarray) -> Memory:
-        """A buffer of this name with what is in these arrays of one type, one behind the other."""
-        staged = self.pinned(name, sum(map(len, arrays)), arrays[0].dtype)
-        at = 0
-        for array in arrays:
-            np.copyto(staged[at : at + len(array)], array)
-            at += len(array)
-        buffer = self.buffer(name, staged.nbytes)
-        if staged.nbytes:
-            self._note("upload", self.cl.enqueue_copy(self.queue, buffer, staged, is_blocking=False))
-        return buffer
-
-    def download(self, name: str, buffer: Memory, n: int, dtype: DTypeLike) -> np.ndarray:
-        """Pinned memory with what will be in a buffer once `wait` has returned."""
-        staged = self.pinned(name, n, dtype)
-        if n:
-            self._note("download", self.cl.enqueue_copy(self.queue, staged, buffer, is_blocking=False))
-        return staged
 
     # --- commands ------------------------------------------------------------------------------------------------
 
@@ -358,39 +323,92 @@ class Processing:
 
         Kernel objects are this thread's own: their arguments are state.
         """
-        key = name, id(self.paths), options  # to hash paths takes longer than all else here
-        kernel = self._kernels.get(key)
-        if kernel is None:
-            kernel = self._kernels[key] = self.cl.Kernel(self.device.program(self.paths, options), name)
+        kernel = self.kernel(name, options)
+        if kernel not in self._typed:
+            self._typed.add(kernel)
             # Ten numbers whose types are known ahead take 8 us a launch, others 100.
             kernel.set_scalar_arg_dtypes(
                 [one.dtype if isinstance(one, np.generic) else None for one in arguments]
             )
         call: Callable[..., cl.Event] = kernel
-        return self._note(
-            "device_kernel", call(queue or self.queue, items, group, *arguments, wait_for=wait_for)
-        )
+        return call(queue or self.queue, items, group, *arguments, wait_for=wait_for)
 
-    def _note(self, what: str, command: cl.Event) -> cl.Event:
-        if self.timed:
-            self._commands.append((what, command))
-        return command
+    def kernel(self, name: str, options: tuple[str, ...]) -> cl.Kernel:
+        """A kernel, compiled with these options."""
+        key = name, id(self.paths), options  # to hash paths takes longer than all else here
+        if key not in self._kernels:
+            self._kernels[key] = self.cl.Kernel(self.device.program(self.paths, options), name)
+        return self._kernels[key]
 
-    def spent(self) -> Times:
-        """How long the device took for the commands since the last call, which are all done."""
-        times, commands, self._commands = Times(), self._commands, []
-        for what, command in commands:
-            taken = command.profile.end - command.profile.start
-            setattr(times, what, getattr(times, what) + taken)
-        return times
+
+class Commands(Processing):
+    """Processing whose commands are noted, until `wait` hands all of them over at once, without Python's lock.
+
+    What goes to the device and comes back lies in memory that the driver has pinned: transfers from there run at the
+    bus's rate beside the host's own work.
+    """
+
+    def __init__(self, device: Device):
+        super().__init__(device)
+        self._commands = CommandList(self.queue.int_ptr)
+        self._pinned: dict[str, tuple[Memory, U8]] = {}
+
+    def pinned(self, name: str, size: int) -> U8:
+        """Pinned memory of so many bytes under this name; what was in it is gone."""
+        if name not in self._pinned or len(self._pinned[name][1]) < size:
+            self._pinned[name] = self.device.pinned(self.queue, max(size, 64))
+        return self._pinned[name][1][:size]
+
+    def note(
+        self,
+        name: str,
+        options: tuple[str, ...],
+        items: tuple[int, ...],
+        group: tuple[int, ...] | None,
+        *arguments: object,
+    ) -> None:
+        """Run a kernel, which is compiled with these options."""
+        self._commands.kernel(self.kernel(name, options), items, group, arguments)
+
+    def filled(self, name: str, size: int, byte: int = 0) -> Memory:
+        """A buffer of this name, filled with a byte."""
+        return self.fill(self.buffer(name, size), size, byte)
+
+    def fill(self, buffer: Memory, size: int, byte: int = 0) -> Memory:
+        """The buffer, whose first bytes are filled with one."""
+        self._commands.fill(buffer, 0x01010101 * byte, max(-(-size // 4) * 4, 4))
+        return buffer
+
+    def upload(self, name: str, array: np.ndarray) -> Memory:
+        """A buffer of this name with what is in an array."""
+        buffer = self.buffer(name, array.nbytes)
+        if array.nbytes:
+            self._commands.write(buffer, self.pinned(name, array.nbytes), np.ascontiguousarray(array))
+        return buffer
+
+    def download(
+        self, name: str, buffer: Memory, shape: int | tuple[int, ...], dtype: DTypeLike
+    ) -> np.ndarray:
+        """An array with what will be in a buffer once `wait` has returned."""
+        array = np.empty(shape, dtype)
+        if array.nbytes:
+            self._commands.read(buffer, self.pinned(name, array.nbytes), array)
+        return array
 
     def wait(self) -> None:
-        """Until all commands are done.
+        """Have the device do all that was noted, and wait for it."""
+        try:
+            self._commands.run()
+        except CommandError as error:
+            raise self.device.failure(error.function, error.code) from error
 
-        A driver that waits keeps a core busy, which the threads that compute need: so this sleeps.
-        """
-        done, complete = self.cl.enqueue_marker(self.queue), self.cl.command_execution_status.COMPLETE
-        self.queue.flush()
-        while done.command_execution_status > complete:
-            time.sleep(POLL)
-        self.queue.finish()
+    def forget(self) -> None:
+        """Do nothing of what was noted."""
+        self._commands.clear()
+
+    def spent(self) -> Times:
+        """How long the device took since the last call."""
+        done = self._commands
+        times = Times(device_kernel=done.kernels, upload=done.uploads, download=done.downloads)
+        done.kernels = done.uploads = done.downloads = 0
+        return times

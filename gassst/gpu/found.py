@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gassst.model.array_types import I64, U16, U32
+from gassst.model.array_types import U16, U32
 
 
 class TracedRows(NamedTuple):
@@ -32,12 +32,11 @@ class Found(NamedTuple):
 
     Attributes
     ----------
-    read_strand : uint32[h], first : int64[h]
-        Bands by read; first diagonals.
+    read_strand : uint32[h], first : uint32[h]
+        Bands, and their first diagonals. Without `traced` reads come in any order, and the bands of each as they were
+        found.
     edits, end : uint16[h]
         Errors, and the diagonal offset of the best end.
-    start : int64[n + 1]
-        Bands of read r are start[r] .. start[r + 1].
     state : uint16[len(STATE), n]
         The columns `gpu.arrays.STATE`.
     traced : TracedRows or None
@@ -45,10 +44,9 @@ class Found(NamedTuple):
     """
 
     read_strand: U32
-    first: I64
+    first: U32
     edits: U16
     end: U16
-    start: I64
     state: U16
     traced: TracedRows | None = None
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from gassst.gpu.arrays import GROUP, definitions, plan_columns
-from gassst.gpu.device import KERNELS, Engine, OutOfDeviceMemory, Processing
+from gassst.gpu.device import KERNELS, Commands, Engine, OutOfDeviceMemory
 from gassst.index.seed_index import SeedIndex
 from gassst.pairing.error_rate import ErrorRate
 from gassst.search.plan import SearchPlan
@@ -33,6 +33,8 @@ IN_FLIGHT = 2
 """Batches on the device at once: while the host prepares a command of one, the other runs."""
 WORK_BYTES = 1 << 30
 """Of a batch in flight, at least. A batch that needs more gets more while there is some."""
+COUNTERS_BYTES = 4096
+"""From the counters of one stage to those of the next: buffers may begin there."""
 SPARE_SHARE = 0.06
 """Of the device's memory, for its driver and for the alignments."""
 
@@ -92,6 +94,7 @@ class DeviceIndex:
         fitted = f"-DINDEX_PARTS={self.fit.parts}", f"-DPART_BITS={self.fit.part_bits}"
         self._options = " ".join([*fitted, *definitions()])
         self._by_words: dict[int, tuple[str, ...]] = {}
+        self.rooms: dict[str, int] = {}  # how many of something batches had, where these were more than reads
         pieces = [self._cut(array) for array in (index.table, index.positions, index.following)]
         with engine.errors():
             all_pieces = [piece for cut in pieces for piece in cut]
@@ -128,15 +131,26 @@ class DeviceIndex:
             self._idle.put(slot)
 
 
-class Slot(Processing):
-    """What one batch in flight has on the device. Pinned memory belongs to the batch until `end`."""
+class Slot(Commands):
+    """What one batch in flight has on the device.
 
-    timed = True
+    Attributes
+    ----------
+    counters : buffer
+        Of all stages; `counters_of` has that of each.
+    """
 
     def __init__(self, index: DeviceIndex):
         super().__init__(index.engine)
         self.index = index
-        self._plan: tuple[SearchPlan, ErrorRate, float, int] | None = None
+        self.counters = self.allocate(COUNTERS_BYTES * SearchPlan.MAX_STAGES)
+        whole = self.cl.Buffer.from_int_ptr(self.counters.int_ptr)
+        self.counters_of: list[Memory] = [
+            whole.get_sub_region(COUNTERS_BYTES * stage, COUNTERS_BYTES)
+            for stage in range(SearchPlan.MAX_STAGES)
+        ]
+        self._plan: object = None  # that is on the device
+        self._noted: object = None
 
     def begin(
         self, plan: SearchPlan, library: ErrorRate, most: float, sources: tuple[Path, ...] = SOURCES
@@ -145,10 +159,6 @@ class Slot(Processing):
         caps. `most`: of `search.host.given_up`."""
         self.paths = sources
         return self._of_plan(plan, library, most)
-
-    def room(self, size: int) -> int:
-        """Half as much more: the next batch may be larger."""
-        return max(size + size // 2, 256)
 
     def buffer(self, name: str, size: int) -> Memory:
         held = self.buffers.get(name)
@@ -168,7 +178,7 @@ class Slot(Processing):
             for stage, is_given_up in enumerate(plan.lost_of(library)[0] < most):
                 self.upload(names[stage], plan_columns(plan, stage, is_given_up).ravel())
             self.upload("caps", plan.caps)
-            self._plan = known
+        self._noted = known
         return [self.buffers[name] for name in (*names, "caps")]
 
     def launch(
@@ -183,10 +193,13 @@ class Slot(Processing):
         across, down = items if isinstance(items, tuple) else (items, 1)
         if across and down:
             size = -(-across // group) * group, down
-            self.run(name, self.index.of_words(words), size, (group, 1), *arguments)
+            self.note(name, self.index.of_words(words), size, (group, 1), *arguments)
+
+    def wait(self) -> None:
+        self._plan = None
+        super().wait()
+        self._plan = self._noted
 
     def end(self) -> None:
-        """After a batch, also one that failed: nothing runs any more. A device that is lost is told of elsewhere."""
-        with self.device.errors():
-            self.queue.finish()
-        self._commands.clear()
+        """After a batch, also one that failed before all of its commands were handed over."""
+        self.forget()

@@ -13,7 +13,7 @@ import numpy as np
 from gassst.errors import DeviceError
 from gassst.gpu import platforms
 from gassst.gpu.bands import CpuExtender, CpuReads, ReadsHandle, Scores
-from gassst.gpu.device import KERNELS, Engine, OutOfDeviceMemory, Processing
+from gassst.gpu.device import KERNELS, Commands, Engine, OutOfDeviceMemory
 from gassst.model.array_types import COORDINATE, I16, I64, U16, U32, U64
 from gassst.model.layouts import NO_SCORE
 from gassst.model.read_batch import PackedReads
@@ -35,10 +35,8 @@ MOST_BASES = 1 << 32
 """Of a reference: coordinates on a device have 32 bits."""
 
 
-class BandProcessing(Processing):
+class BandProcessing(Commands):
     """The bands of one batch of reads after the other. `ReadsHandle` has verified the arrays of every call."""
-
-    timed = True
 
     def __init__(self, engine: Engine):
         super().__init__(engine)
@@ -57,6 +55,7 @@ class BandProcessing(Processing):
                 self.upload("read_row", plane_start),
                 self.upload("read_length", lengths),
             ]
+            self.wait()
 
     def _score(self, read_strand: U32, band_start: I64, words: int, limit: U16 | None) -> Scores:
         """(best uint16[n], end uint16[n])."""
@@ -96,7 +95,10 @@ class BandProcessing(Processing):
         def run(part: slice, n: int) -> None:
             slots, mine = _slots(slot_end, part)
             out, cigars = self.buffer("scores", 4 * n), self.buffer("runs", 4 * int(slots[-1]))
-            inputs = self.upload("end_edits", end[part], edits[part]), self.upload("slot_end", slots)
+            inputs = (
+                self.upload("end_edits", np.concatenate((end[part], edits[part]))),
+                self.upload("slot_end", slots),
+            )
             trace = self.buffer("trace", _tiles(n) * 16 * words * rows)
             pairs = read_strand[part], band_start[part]
             self._launch("align", words, *pairs, np.uint32(rows), *inputs, trace, out, cigars)
@@ -152,9 +154,9 @@ class BandProcessing(Processing):
         """`size`: words of the bands, or diagonals of those of local alignments."""
         engine, n, is_local = self.engine, len(read_strand), name.startswith("local")
         self.paths, words = (LOCAL, f"-DWORDS=1 -DWIDTH={size}") if is_local else (BANDS, f"-DWORDS={size}")
-        pairs = self.upload("pairs", read_strand, band_start.astype(np.uint32))
+        pairs = self.upload("pairs", np.concatenate((read_strand, band_start.astype(np.uint32))))
         batch = engine.planes, np.uint64(len(engine.reference)), *self.reads, pairs, np.uint32(n)
-        self.run(name, (words,), (-(-n // GROUP) * GROUP,), (GROUP,), *batch, *arguments)
+        self.note(name, (words,), (-(-n // GROUP) * GROUP,), (GROUP,), *batch, *arguments)
 
     def _fetched(self, *wanted: tuple[str, Memory, int, type[np.generic]]) -> list[Array]:
         """What is in some buffers, until the next call; of each its name, and how many numbers of which type."""
@@ -183,7 +185,7 @@ class BandProcessing(Processing):
             self.queue.finish()
         except self.cl.Error as failure:
             log.debug("OpenCL queue: %s", failure)
-        self._commands.clear()
+        self.forget()
         self.buffers = {name: buffer for name, buffer in self.buffers.items() if name.startswith("read_")}
         self.pool.free_held()
         if pairs <= SMALLEST_CHUNK:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst.errors import DeviceError
-from gassst.gpu.device import Processing
+from gassst.gpu.device import Commands
 from gassst.gpu.platforms import opened
 
 TILES = {
@@ -19,7 +19,7 @@ TILES = {
 Reals = NDArray[Any]
 
 
-class Matrices(Processing):
+class Matrices(Commands):
     """The kernels, for numbers of one type."""
 
     paths = (Path(__file__).parent / "kernels" / "matrices.cl",)
@@ -32,8 +32,8 @@ class Matrices(Processing):
             raise DeviceError(f"OpenCL device {self.device.info.name} does not support double precision")
 
     def call(self, kernel: str, columns: int, rows: int, *arguments: Any) -> None:
-        """Enqueue so many groups."""
-        self.run(kernel, self.options, (16 * columns, 16 * rows), (16, 16), *arguments)
+        """Note so many groups."""
+        self.note(kernel, self.options, (16 * columns, 16 * rows), (16, 16), *arguments)
 
     def put(self, name: str, matrix: Reals) -> Any:
         """A matrix on the device."""
@@ -41,9 +41,9 @@ class Matrices(Processing):
 
     def get(self, name: str, buffer: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> Reals:
         """The same on the host, when all is done."""
-        found = self.download(name, buffer, shape[0] * shape[1], dtype)
+        found = self.download(name, buffer, shape, dtype)
         self.wait()
-        return found.reshape(shape).copy()
+        return found
 
 
 def product(a: Reals, b: Reals, device: str, threads: int) -> Reals:

@@ -62,6 +62,34 @@ class TestDeviceSearch:
         for some in (small_reads[:9], small_reads[100:300], small_reads[9:40]):
             assert_same(search, context_of(index, some))
 
+    def test_a_batch_that_has_more_than_there_is_room_for_is_searched_again(
+        self, search, index, small_reads, monkeypatch
+    ):
+        on_device, context = search.on_device(), context_of(index, small_reads)
+        on_device.rooms.clear()
+        wait, waits = device_index.Slot.wait, []
+        monkeypatch.setattr(device_index.Slot, "wait", lambda slot: (waits.append(slot), wait(slot)))
+        assert_same(search, context)
+        assert len(waits) > 1 and on_device.rooms
+        waits.clear()
+        assert_same(search, context)
+        assert len(waits) == 1
+
+    def test_a_command_that_fails_is_one_line_and_the_next_batch_is_searched(
+        self, search, index, small_reads
+    ):
+        context = context_of(index, small_reads[:40], seed_length=13)
+        with search.on_device().slot() as slot:
+            device.DeviceBackend(device.DeviceBatch.of(context), slot)
+            slot.launch("begin_reads", 64, group=1 << 30)
+            failed = pytest.raises(
+                DeviceError, match="^OpenCL device .*: clEnqueueNDRangeKernel failed: INVALID"
+            )
+            with failed, search.engine.errors():
+                slot.wait()
+        for _ in search.on_device().slots:
+            assert_same(search, context)
+
     def test_batches_of_several_threads_do_not_meet(self, search, index, small_reads):
         parts = small_reads[:70], [("masked", "N" * 60, None)], small_reads[300:310], small_reads[70:200]
         contexts = [context_of(index, reads) for reads in parts]

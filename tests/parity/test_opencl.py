@@ -93,13 +93,13 @@ def test_a_cpu_is_used_only_where_it_is_named(caplog, case, expected):
 
 def launched_by(monkeypatch):
     """Names of the kernels that run on a device from here on."""
-    run, names = opencl.BandProcessing.run, []
+    run, names = opencl.BandProcessing.note, []
 
     def noting(self, name, *arguments):
         names.append(name)
         return run(self, name, *arguments)
 
-    monkeypatch.setattr(opencl.BandProcessing, "run", noting)
+    monkeypatch.setattr(opencl.BandProcessing, "note", noting)
     return names
 
 
@@ -177,7 +177,7 @@ def test_a_device_that_fails_later_is_an_error(device, monkeypatch, case):
 
     with make_extender(case[0], device).open_reads(packed) as handle:
         best, end = handle.score(read_strand, band_start, 1)
-        monkeypatch.setattr(opencl.BandProcessing, "run", fail)
+        monkeypatch.setattr(opencl.BandProcessing, "note", fail)
         with pytest.raises(DeviceError, match="fell off"):
             handle.align(read_strand, band_start, 1, end, best)
 

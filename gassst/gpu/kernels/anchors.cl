@@ -2,16 +2,16 @@
 #include "sorted_keys.h"
 
 /* The occurrences of each seed into the segment of its read; `owner` uint[c], the read of each place. */
-__kernel void gather_anchors(__global const uint *read_length, __global const uchar *read_flip, uint n_active,
-                             __global const uint *active, __global const short *plan, PART_ARGS(uint, positions),
+__kernel void gather_anchors(__global const uint *read_length, __global const uchar *read_flip,
+                             __global const uint *counters, __global const uint *active, __global const short *plan, PART_ARGS(uint, positions),
                              __global const uint *lo, __global const uint *count, __global const uchar *width,
                              __global const uint *at, __global const uint2 *segment, __global ulong *anchors,
                              __global uint *owner)
 {
     seed_index_t index;
     TAKE_PARTS(index, positions);
-    uint i = get_global_id(0), number = get_global_id(1);
-    if (i >= n_active)
+    uint i = get_global_id(0), number = get_global_id(1), n_active = counters[ACTIVE];
+    if (i >= n_active || segment[active[i]].y == 0)
         return;
     uint read = active[i];
     seed_plan seeds = plan_of(plan, read_length[read], read_flip[read]);
@@ -27,14 +27,11 @@ __kernel void gather_anchors(__global const uint *read_length, __global const uc
     }
 }
 
-/* The segments of the reads with many anchors, one work-group each: a bitonic network whose comparisons all go one way, so
- * that any number can be sorted. Comparisons with what is not there are left out. */
-__kernel void sort_many(__global const uint *many, __global const uint2 *segment, __global ulong *anchors)
+/* Sorts a segment by one work-group: a bitonic network whose comparisons all go one way, so that any number can be sorted.
+ * Comparisons with what is not there are left out. */
+static void sort_segment(__global ulong *far, uint n, __local ulong *near)
 {
-    __local ulong near[NEAR];
-    uint2 own = segment[many[get_group_id(0)]];
-    __global ulong *far = anchors + own.x;
-    uint n = own.y, item = get_local_id(0), size = get_local_size(0);
+    uint item = get_local_id(0), size = get_local_size(0);
     int is_near = n <= NEAR;
     if (is_near)
         for (uint i = item; i < n; i += size)
@@ -61,14 +58,26 @@ __kernel void sort_many(__global const uint *many, __global const uint2 *segment
     if (is_near)
         for (uint i = item; i < n; i += size)
             far[i] = near[i];
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+}
+
+/* The segments of the reads with many anchors, of which there are counters[count]. */
+__kernel void sort_many(__global const uint *counters, uint count, __global const uint *many,
+                        __global const uint2 *segment, __global ulong *anchors)
+{
+    __local ulong near[NEAR];
+    for (uint i = get_group_id(0); i < counters[count]; i += get_num_groups(0)) {
+        uint2 own = segment[many[i]];
+        sort_segment(anchors + own.x, own.y, near);
+    }
 }
 
 /* Seeds that touch or overlap on one diagonal become one anchor (`merge_anchors`). Sorts few anchors first. What is left
  * over of a segment is marked as dropped. */
-__kernel void merge_anchors(uint n_active, __global const uint *active, __global uint2 *segment, __global ulong *anchors)
+__kernel void merge_anchors(__global const uint *counters, __global const uint *active, __global uint2 *segment, __global ulong *anchors)
 {
     uint i = get_global_id(0);
-    if (i >= n_active)
+    if (i >= counters[ACTIVE])
         return;
     uint read = active[i], n = segment[read].y, m = 0;
     __global ulong *own = anchors + segment[read].x;
@@ -92,12 +101,12 @@ __kernel void merge_anchors(uint n_active, __global const uint *active, __global
 /* Drop the anchors in buckets that an earlier stage scored, and on diagonals that it rejected. Its anchors tell both: of a
  * bucket that was scored the top bucket, or an anchor that is still live; of a rejected diagonal the anchor itself. What was
  * known of a read is forgotten where a stage left it out: `since` has the bits of the stages from that one on. */
-__kernel void drop_known(uint n_anchors, uint shift, uint n_reads, __global const ushort *state, uint since,
+__kernel void drop_known(__global const uint *counters, uint room, uint shift, uint n_reads, __global const ushort *state, uint since,
                          __global const uint *owner, __global const uchar *read_flip, __global ulong *anchors, __global const uint2 *known_segment,
                          __global const ulong *known_anchors, __global const uint2 *known_top_bucket)
 {
     uint i = get_global_id(0);
-    if (i >= n_anchors || anchor_fate(anchors[i]) != ANCHOR_LIVE)
+    if (i >= fitting(counters, ANCHORS, room) || anchor_fate(anchors[i]) != ANCHOR_LIVE)
         return;
     ulong anchor = anchors[i];
     uint read = owner[i], diagonal = anchor_diagonal(anchor), bucket = diagonal >> shift;
@@ -124,9 +133,9 @@ static uint lead_of(uint words, uint shift)
     return 32 * words - (1u << shift >> 1);
 }
 
-/* Of every read the bucket whose anchors cover most bases (`best_supported`), and its band: pairs uint[2, a], read strand
+/* Of every read the bucket whose anchors cover most bases (`best_supported`), and its band: pairs uint[2, room], read strand
  * and first diagonal. */
-__kernel void choose_top_buckets(__global const uint *read_length, __global const uchar *read_flip, uint n_active,
+__kernel void choose_top_buckets(__global const uint *read_length, __global const uchar *read_flip, uint room,
                             __global const uint *active, __global const short *plan, uint shift,
                             __global const uint2 *segment, __global const ulong *anchors, __global uint2 *top_bucket,
                             __global uint *pairs, __global uint *counters)
@@ -134,7 +143,7 @@ __kernel void choose_top_buckets(__global const uint *read_length, __global cons
     __local uint sums[GROUP];
     uint i = get_global_id(0), live = 0;
     uint2 best = (uint2)(NOWHERE, 0);
-    if (i < n_active) {
+    if (i < counters[ACTIVE]) {
         uint read = active[i], most = 0, support = 0;
         uint2 own = segment[read];
         ulong here = ~(ulong)0;
@@ -154,7 +163,7 @@ __kernel void choose_top_buckets(__global const uint *read_length, __global cons
         }
         top_bucket[read] = best;
         pairs[i] = best.x;
-        pairs[n_active + i] = (best.y << shift) - lead_of(PLAN(BAND_WORDS, read_length[read]), shift);
+        pairs[room + i] = (best.y << shift) - lead_of(PLAN(BAND_WORDS, read_length[read]), shift);
     }
     reserve(live, sums, counters + CANDIDATES, counters + OVERFLOW);
     reserve(best.x != NOWHERE, sums, counters + TOP_BUCKETS, counters + OVERFLOW);

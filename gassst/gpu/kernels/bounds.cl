@@ -1,12 +1,12 @@
 /* Least errors of anchors, one anchor a work-item, in the narrow band of ext/isa/bound_band.h. They say the same of every
  * anchor. */
 
-/* Lists the live anchors: listed uint[]. */
-__kernel void list_anchors(uint n_anchors, __global const ulong *anchors, __global uint *listed, __global uint *counters)
+/* Lists the live ones of counters[count] anchors: listed uint[]. */
+__kernel void list_anchors(uint count, uint room, __global const ulong *anchors, __global uint *listed, __global uint *counters)
 {
     __local uint sums[GROUP];
     uint i = get_global_id(0);
-    int is_live = i < n_anchors && anchor_fate(anchors[i]) == ANCHOR_LIVE;
+    int is_live = i < fitting(counters, count, room) && anchor_fate(anchors[i]) == ANCHOR_LIVE;
     uint at = reserve(is_live, sums, counters + LISTED, counters + OVERFLOW);
     if (is_live)
         listed[at] = i;

@@ -39,6 +39,12 @@ static uint anchor_fate(ulong anchor) { return (uint)anchor & 7; }
 #define STATE(column, read) state[(column) * n_reads + (read)]
 #define PLAN(column, length) ((int)plan[(column) * LENGTHS + (length)])
 
+/* How many there are of something that has room for so many; none where they do not fit. */
+static uint fitting(__global const uint *counters, uint count, uint room)
+{
+    return counters[count] <= room ? counters[count] : 0;
+}
+
 /* Where the places of each work-item of a group begin among those that `total` counts. All items must come here. A count
  * past 2^32 sets `overflow`. */
 static uint reserve(uint wanted, __local uint *sums, __global uint *total, __global uint *overflow)

@@ -122,13 +122,14 @@ __kernel void begin_reads(uint n_reads, __global const uint *read_length, __glob
     STATE(COMPLETE, read) = STATE(PLANNED, read) = STATE(CAPPED, read) = STATE(LOOKED, read) = 0;
 }
 
-/* The reads that have seeds in this stage and still need them (stages.pyx, `unsettled`). */
-__kernel void choose_reads(uint n_reads, uint strata, __global const uint *read_length, __global const short *plan,
+/* The reads that have seeds in this stage and still need them (stages.pyx, `unsettled`). None where all[LACKING]: the host
+ * will ask again for everything. */
+__kernel void choose_reads(uint n_reads, uint strata, __global const uint *all, __global const uint *read_length, __global const short *plan,
                            __global const ushort *state, __global uint *counters, __global uint *active)
 {
     __local uint sums[GROUP];
     uint read = get_global_id(0), wanted = 0;
-    if (read < n_reads) {
+    if (read < n_reads && !all[LACKING]) {
         uint bases = read_length[read];
         knowledge_t known = {STATE(BEST, read), 0, STATE(COMPLETE, read)};
         wanted = PLAN(SEED_COUNT, bases) > 0 &&
@@ -142,14 +143,14 @@ __kernel void choose_reads(uint n_reads, uint strata, __global const uint *read_
 
 /* The ranges of all seeds: lo uint[s, a], count uint[s, a], and bytes of length | clipped << 7, seed by seed. Those that
  * occur too often are made longer and looked up once more (`resolve_seeds`). */
-__kernel void look_up(READ_ARGS, uint n_active, __global const uint *active, __global const short *plan,
+__kernel void look_up(READ_ARGS, __global const uint *counters, __global const uint *active, __global const short *plan,
                       PART_ARGS(uint, table), PART_ARGS(uint, positions), PART_ARGS(uchar, following),
                       REFERENCE_ARGS, uint k, uint p, __global const uint *caps, __global uint *lo, __global uint *count,
                       __global uchar *width)
 {
     seed_index_t index = {PARTS_OF(table), PARTS_OF(positions), PARTS_OF(following), reference_planes, reference_rows, k, p,
                           NOT_CONVERTED};
-    uint i = get_global_id(0), number = get_global_id(1);
+    uint i = get_global_id(0), number = get_global_id(1), n_active = counters[ACTIVE];
     if (i >= n_active)
         return;
     uint read = active[i], bases = read_length[read];
@@ -178,14 +179,15 @@ __kernel void look_up(READ_ARGS, uint n_active, __global const uint *active, __g
 }
 
 /* Pass over the seeds that occur too often (`limit_occurrences`), note what was looked up, and reserve the anchors of each
- * read: segment uint2[n], first and number. `at` uint[s, a]: where those of a seed begin among them. */
-__kernel void limit_seeds(uint n_reads, __global const uint *read_length, uint n_active, __global const uint *active,
+ * read: segment uint2[n], first and number. `at` uint[s, a]: where those of a seed begin among them. There is room for
+ * some anchors only: a read whose anchors do not fit gets none, and all[LACKING] is set. */
+__kernel void limit_seeds(uint n_reads, __global const uint *read_length, uint room, __global const uint *active,
                           __global const short *plan, __global const uint *caps, __global uint *count,
                           __global const uchar *width, __global uint *at, uint stage, __global ushort *state,
-                          __global uint *counters, __global uint2 *segment, __global uint *many)
+                          __global uint *all, __global uint *counters, __global uint2 *segment, __global uint *many)
 {
     __local uint sums[GROUP];
-    uint i = get_global_id(0), total = 0, read = 0;
+    uint i = get_global_id(0), total = 0, read = 0, n_active = counters[ACTIVE];
     if (i < n_active) {
         read = active[i];
         seed_plan seeds = plan_of(plan, read_length[read], 0);
@@ -222,6 +224,10 @@ __kernel void limit_seeds(uint n_reads, __global const uint *read_length, uint n
         atomic_or(counters + OVERFLOW, 1u);
     uint first = reserve(total, sums, counters + ANCHORS, counters + OVERFLOW);
     if (i < n_active) {
+        if (total > room || first > room - total) {
+            total = 0;
+            atomic_or(all + LACKING, 1u);
+        }
         segment[read] = (uint2)(first, total);
         if (total > FEW)
             many[atomic_inc(counters + MANY)] = read;
