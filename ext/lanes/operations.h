@@ -278,6 +278,27 @@ LANES_ALWAYS LANES_TARGET ISA_(I16) ISA_(eights)(const int16_t *from, int64_t sk
 #endif
 }
 
+#if LANES_BYTES
+/* Eight neighbouring numbers of each lane to eight rows of lanes, by transposing in three rounds: lane l has from[at[l] +
+ * l * skip] and those behind it. */
+LANES_ALWAYS LANES_TARGET void ISA_(transpose)(const int16_t *from, int64_t skip, const int32_t *at, int16_t *to)
+{
+    ISA_(I16) a[8], b[8];
+    for (int i = 0; i < 8; i++)
+        a[i] = ISA_(eights)(from + i * skip, 8 * skip, at + i);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 4; i++) {
+            b[2 * i] = LOW_I16(a[i], a[i + 4]);
+            b[2 * i + 1] = HIGH_I16(a[i], a[i + 4]);
+        }
+        for (int i = 0; i < 8; i++)
+            a[i] = b[i];
+    }
+    for (int i = 0; i < 8; i++)
+        *(ISA_(anywhere) *)(to + i * (LANES_BYTES / 2)) = (ISA_(anywhere))a[i];
+}
+#endif
+
 /* The bits of four masks, half a byte for each lane: that of a lane of mask 0 .. 3 is bit BIT_OF(bits, mask, lane). */
 #if LANES_BYTES == 64
 #define BIT_OF(bits, mask, lane) ((mask) * (512 / (bits)) + (lane))

@@ -59,40 +59,12 @@ static inline int32_t best_open_gap(int32_t gap)
     return gap > 0 ? gap : 0;
 }
 
-/* H, gap, letters, mismatches and scores of a strip for each row; the target backwards; scores of all letters by row. */
+/* H, gap, letters, mismatches and scores of a strip for each row; the target backwards, twice; scores of all letters by
+ * row. */
 static inline size_t best_memory(int32_t letters)
 {
     size_t rows = BEST_MOST_ROWS + BEST_MOST_LANES;
-    return sizeof(int32_t) * (5 * rows + BEST_MOST_COLUMNS + 3 * BEST_MOST_LANES + rows * (size_t)letters) + 1024;
+    return sizeof(int32_t) * (5 * rows + 2 * (BEST_MOST_COLUMNS + 3 * BEST_MOST_LANES) + rows * (size_t)letters) + 1024;
 }
 
-#if defined(__GNUC__)
-typedef int16_t best_eight __attribute__((vector_size(16)));
-typedef int16_t best_eight_anywhere __attribute__((vector_size(16), aligned(2), may_alias));
-#if defined(__clang__) || __GNUC__ >= 12
-#define BEST_MIX(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#else
-#define BEST_MIX(a, b, ...) __builtin_shuffle(a, b, (best_eight){__VA_ARGS__})
-#endif
-
-/* Eight scores from each of eight lanes' profiles, to eight rows of lanes: an 8 x 8 transpose in three rounds. Lane l
- * reads at from + letters[l] * letter_stride + l * lane_stride. */
-static inline void best_transpose(const int16_t *from, const int16_t *letters, int32_t letter_stride,
-                                  int32_t lane_stride, int16_t *to, int32_t to_stride)
-{
-    best_eight a[8], b[8];
-    for (int i = 0; i < 8; i++)
-        a[i] = (best_eight)(*(const best_eight_anywhere *)(from + letters[i] * letter_stride + i * lane_stride));
-    for (int round = 0; round < 3; round++) {
-        for (int i = 0; i < 4; i++) {
-            b[2 * i] = BEST_MIX(a[i], a[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
-            b[2 * i + 1] = BEST_MIX(a[i], a[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
-        }
-        for (int i = 0; i < 8; i++)
-            a[i] = b[i];
-    }
-    for (int i = 0; i < 8; i++)
-        *(best_eight_anywhere *)(to + i * to_stride) = (best_eight_anywhere)a[i];
-}
-#endif
 #endif

@@ -12,6 +12,7 @@ typedef struct {
     int32_t strip;
     VEC *h, *gap, *letter, *mismatch, *score;
     REAL *backwards; /* the target's letters, the last first, LANES places in front and behind */
+    int32_t *places; /* of these letters in the profile, where there is one */
     REAL *profile;   /* [letter of the target][row] */
 } FORM(tile_state);
 
@@ -25,7 +26,8 @@ LANES_TARGET static void FORM(tile_open)(const best_tile *t, FORM(tile_state) *s
     s->letter = s->gap + strip;
     s->mismatch = s->letter + strip;
     s->score = s->mismatch + strip;
-    s->backwards = (REAL *)(s->score + strip);
+    s->places = (int32_t *)(s->score + strip);
+    s->backwards = (REAL *)(s->places + t->columns + 2 * LANES);
     s->profile = s->backwards + t->columns + 2 * LANES;
     for (int32_t l = 0; l < LANES; l++)
         for (int32_t k = 0; k < strip; k++) {
@@ -39,6 +41,8 @@ LANES_TARGET static void FORM(tile_open)(const best_tile *t, FORM(tile_state) *s
         s->backwards[c] = s->backwards[t->columns + LANES + c] = 0;
     for (int32_t c = 0; c < t->columns; c++)
         s->backwards[LANES + c] = t->target[t->columns - 1 - c];
+    for (int32_t c = 0; c < t->columns + 2 * LANES; c++)
+        s->places[c] = s->backwards[c] * rows;
     if (!t->is_simple)
         for (int32_t b = 0; b < scoring->letters; b++)
             for (int32_t row = 0; row < rows; row++)
@@ -47,21 +51,18 @@ LANES_TARGET static void FORM(tile_open)(const best_tile *t, FORM(tile_state) *s
 }
 
 /* The scores of one step: lane l takes those of the letter that it faces from the profile. */
-LANES_TARGET static void FORM(tile_scores)(const FORM(tile_state) *s, const REAL *letters)
+LANES_TARGET static void FORM(tile_scores)(const FORM(tile_state) *s, const int32_t *places)
 {
     REAL *to = (REAL *)s->score;
-    const int32_t rows = s->strip * LANES;
 #if LANES_BYTES
     if (sizeof(REAL) == 2 && s->strip % 8 == 0) {
-        for (int32_t l = 0; l < LANES; l += 8)
-            for (int32_t k = 0; k < s->strip; k += 8)
-                best_transpose((const int16_t *)s->profile + l * s->strip + k, (const int16_t *)letters + l, rows, s->strip, (int16_t *)to + k * LANES + l,
-                               LANES);
+        for (int32_t k = 0; k < s->strip; k += 8)
+            ISA_(transpose)((const int16_t *)s->profile + k, s->strip, places, (int16_t *)to + k * LANES);
         return;
     }
 #endif
     for (int32_t l = 0; l < LANES; l++) {
-        const REAL *from = s->profile + letters[l] * rows + l * s->strip;
+        const REAL *from = s->profile + places[l] + l * s->strip;
         for (int32_t k = 0; k < s->strip; k++)
             to[k * LANES + l] = from[k];
     }
@@ -78,8 +79,8 @@ LANES_ALWAYS LANES_TARGET void FORM(tile_advance)(const best_tile *t, const FORM
 {
     const int32_t first_column = column < t->columns ? column : t->columns - 1;
     const VEC first = SET(t->scoring->first), extend = SET(t->scoring->extend), match = SET(t->match);
-    const REAL *letters = s->backwards + (t->columns - 1 - column + LANES);
-    const VEC facing = LOAD(letters);
+    const int32_t at = t->columns - 1 - column + LANES;
+    const VEC facing = LOAD(s->backwards + at);
     VEC active = SET(0), diagonal = x->before, h, gap, e, opened;
     if (masked)
         for (int32_t l = 0; l < LANES; l++)
@@ -87,7 +88,7 @@ LANES_ALWAYS LANES_TARGET void FORM(tile_advance)(const best_tile *t, const FORM
     x->before = SHIFT(x->foot_h, t->top[first_column].h);
     gap = SHIFT(x->foot_gap, t->top[first_column].gap);
     if (!is_simple)
-        FORM(tile_scores)(s, letters);
+        FORM(tile_scores)(s, s->places + at);
     for (int32_t k = 0; k < s->strip; k++) {
         const VEC old = s->h[k], old_e = s->gap[k];
         const VEC score = is_simple ? CHOOSE(EQUAL(s->letter[k], facing), match, s->mismatch[k]) : s->score[k];

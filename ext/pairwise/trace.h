@@ -104,7 +104,7 @@ static inline i64 trace_strip(i64 rows, i64 lanes)
 /* Bytes of the directions of a block. */
 static inline size_t trace_directions(i64 rows, i64 columns, i64 lanes)
 {
-    return (size_t)(columns + lanes) * (size_t)trace_strip(rows, lanes) * (size_t)lanes * TRACE_BITS / 8 + 64;
+    return (size_t)(columns + lanes) * (size_t)trace_strip(rows, lanes) * (size_t)((lanes * TRACE_BITS + 7) / 8) + 64;
 }
 
 /* Bytes that a kernel needs beside its lines, for scores of `bytes`. */

@@ -85,21 +85,8 @@ LANES_ALWAYS LANES_TARGET void FORM(wave_scores)(const FORM(wave) * s, const i32
     const i64 strip = s->strip;
 #if LANES_BYTES
     if (sizeof(REAL) == 2 && strip > 2) {
-        for (i64 k = 0; k < strip; k += 8) { /* eight rows of each lane become eight rows of lanes, in three rounds */
-            ISA_(I16) a[8], b[8];
-            for (int i = 0; i < 8; i++)
-                a[i] = ISA_(eights)((const i16 *)s->profile + k + i * strip, 8 * strip, places + i);
-            for (int round = 0; round < 3; round++) {
-                for (int i = 0; i < 4; i++) {
-                    b[2 * i] = LOW_I16(a[i], a[i + 4]);
-                    b[2 * i + 1] = HIGH_I16(a[i], a[i + 4]);
-                }
-                for (int i = 0; i < 8; i++)
-                    a[i] = b[i];
-            }
-            for (int i = 0; i < 8; i++)
-                STORE(a[i], s->score + (k + i) * LANES);
-        }
+        for (i64 k = 0; k < strip; k += 8)
+            ISA_(transpose)((const i16 *)s->profile + k, strip, places, (i16 *)s->score + k * LANES);
         return;
     }
 #endif
