@@ -27,7 +27,7 @@ cdef struct group_t:
     stretch_t best          # on its diagonal
 
 
-def promising_buckets(anchors, context, Py_ssize_t most, const int32_t[::1] least not None, passed=None):
+def promising_buckets(anchors, context, Py_ssize_t most, const int32_t[::1] least not None, int gaps=-1):
     """The buckets of each read that may hold its best local alignment, a rival of that, or one of another part.
 
     A bucket is judged by the best ungapped stretch on the diagonal of its longest anchor. Bases that seeds cover say
@@ -42,9 +42,12 @@ def promising_buckets(anchors, context, Py_ssize_t most, const int32_t[::1] leas
         Read: `shift`, `lengths`, `packed`, `reference.planes`, `params.scoring`.
     most : int
         Buckets for each base of a read. One is left out where so many better stretches hold its own one's middle.
-    least : int32[a], passed : search.arrays.Diagonals, optional
-        Of each read, what a place scores. Anchors whose stretch scores less are left out. Of those that have passed, it
-        may be the longer part beside a gap. Without `passed` reads are left out of which no stretch can be such a part.
+    least : int32[a]
+        Of each read, what a place scores.
+    gaps : int
+        Below 0, reads are left out of which no stretch can be the longer part of such a place, beside a gap. Else anchors
+        are, unless their stretch scores `least`. One that has half of that, or is at most so many diagonals from another
+        anchor, may be the longer part.
 
     Returns
     -------
@@ -56,9 +59,6 @@ def promising_buckets(anchors, context, Py_ssize_t most, const int32_t[::1] leas
     cdef const coordinate_t[::1] diagonal = anchors.diagonal
     cdef const uint16_t[::1] length = anchors.length
     cdef const int64_t[::1] start = anchors.start
-    cdef const uint32_t[::1] passed_strand = None if passed is None else passed.read_strand
-    cdef const coordinate_t[::1] passed_diagonal = None if passed is None else passed.diagonal
-    cdef Py_ssize_t n_passed = 0 if passed is None else passed_strand.shape[0], p = 0
     cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
     cdef planes_t bases = planes_of(context.reference.planes), strands = planes_of(packed.planes)
     cdef costs_t costs = costs_of(scoring)
@@ -67,6 +67,7 @@ def promising_buckets(anchors, context, Py_ssize_t most, const int32_t[::1] leas
     cdef int32_t at_least, part, top, gap = min(costs.open_gap[1] + costs.extend_gap[1],
                                                   costs.open_gap[2] + costs.extend_gap[2])
     cdef group_t group
+    cdef bint beside
     cdef Py_ssize_t widest = max(1, int(np.diff(anchors.start).max(initial=0)))
     strand_array, diagonal_array = np.empty(read_strand.shape[0], np.uint32), np.empty(read_strand.shape[0], np.int64)
     cdef uint32_t[::1] strand_out = strand_array
@@ -80,9 +81,12 @@ def promising_buckets(anchors, context, Py_ssize_t most, const int32_t[::1] leas
         for i in range(a):
             n, top, part = 0, 0, (least[i] + gap + 1) >> 1
             for j in range(start[i], start[i + 1]):
-                at_least = INT32_MIN if passed is None else least[i]
-                if p < n_passed and passed_strand[p] == read_strand[j] and passed_diagonal[p] == diagonal[j]:
-                    at_least, p = part, p + 1
+                at_least = INT32_MIN
+                if gaps >= 0:
+                    beside = (j > start[i] and read_strand[j] == read_strand[j - 1] and diagonal[j] - diagonal[j - 1] <= gaps
+                              or j + 1 < start[i + 1] and read_strand[j] == read_strand[j + 1]
+                              and diagonal[j + 1] - diagonal[j] <= gaps)
+                    at_least = part if beside or 2 * length[j] * costs.match >= least[i] else least[i]
                 prefetch_read(bases, diagonal[min(j + AHEAD, diagonal.shape[0] - 1)])
                 group = group_t(j, stretch_of_read(bases, strands, read_strand[j], diagonal[j], lengths, plane_start, costs,
                                                    at_least))
@@ -94,7 +98,7 @@ def promising_buckets(anchors, context, Py_ssize_t most, const int32_t[::1] leas
                     n += 1
                 elif length[j] > length[row]:
                     groups[n - 1] = group
-            n = n if top >= part or passed is not None else 0
+            n = n if top >= part or gaps >= 0 else 0
             for g in range(n):
                 keys[0, g] = <uint64_t>(~<uint32_t>groups[g].best.total) << 32 | <uint64_t>g
             if n > most:

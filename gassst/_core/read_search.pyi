@@ -12,7 +12,7 @@ from gassst.model.array_types import F64, I16, I32, I64, U8, U16, U32, U64, Stru
 from gassst.model.params import MapParams
 from gassst.model.read_batch import PackedReads
 from gassst.pairing.insert_size import InsertModel
-from gassst.search.arrays import Anchors, BatchResult, Diagonals, Seen
+from gassst.search.arrays import Anchors, BatchResult, Seen
 from gassst.search.context import BatchContext, PairContext
 
 DIFFERENCES: int
@@ -98,7 +98,7 @@ def promising_buckets(
     context: BatchContext,
     most: int,
     least: I32,
-    passed: Diagonals | None = None,
+    gaps: int = -1,
 ) -> tuple[U32, I64]: ...
 
 MOST_SCORED: int

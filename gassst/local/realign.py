@@ -30,7 +30,7 @@ def local_rows(backend: HostBackend, search: ReadSearch, aligner: LocalAligner, 
     stats.nanoseconds["local"] += search.local_ns
     with stats.timed("local"):
         if context.params.most_hits > 1:
-            for promising in diagonals_of_copies(backend, *aligner.least_listed()):
+            for promising in diagonals_of_copies(backend, aligner):
                 aligner.with_further(*promising)
             aligner.add_further(*aligner.align(*aligner.further_places()))
         hits, summary = aligner.rows()

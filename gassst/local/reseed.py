@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gassst._core import stages as _stages
-from gassst._core.read_search import MOST_SCORED, promising_buckets
-from gassst.model.array_types import F64, I32, I64, U32
+from gassst._core.read_search import MOST_SCORED, LocalAligner, promising_buckets
+from gassst.model.array_types import COORDINATE_BITS, F64, I64, U32
 from gassst.model.params import LEAST_SHARE
-from gassst.search.arrays import Anchors, Diagonals
+from gassst.search.arrays import Diagonals
 from gassst.search.context import BatchContext
 from gassst.search.dense import DenseSeeds
 from gassst.search.host import HostBackend, given_up
@@ -61,32 +60,26 @@ def look_again(backend: HostBackend, reads: U32, most: int) -> tuple[Diagonals, 
     return Diagonals(*promising), PassedOver(looked.clipped.astype(np.float64) * STRIDE, looked.first, end)
 
 
-def diagonals_of_copies(backend: HostBackend, reads: U32, least: I32) -> Iterator[Diagonals]:
-    """Diagonals on which `reads` (uint32[a], ascending) may have copies that score `least` (int32[a]).
+def diagonals_of_copies(backend: HostBackend, aligner: LocalAligner) -> Iterator[Diagonals]:
+    """Further diagonals on which reads may have copies that are to be listed, by what the aligner knows.
 
-    A copy that scores LEAST_SHARE has one of the disjoint seeds without an error. Dense ones are looked up, too, where
-    several of these occur too often; and alone for all copies that score -T.
+    A copy that scores LEAST_SHARE has one of the disjoint seeds without an error. Seeds as long are looked up at every
+    STRIDE-th base, too, where several of these occur too often; for all copies that score -T dense seeds alone are.
     """
     context, scoring = backend.context, backend.context.params.scoring
+    reads, least = aligner.least_listed()
     most, loss = max(MOST_SCORED, context.params.most_hits), (1 - LEAST_SHARE) * scoring.match
     disjoint = DenseSeeds(context.index.longest_seed, 0, 0, int((scoring.match + scoring.mismatch) / loss))
-    for seeds in (disjoint, _dense_seeds(context))[context.params.all_hits :]:
+    is_all, gaps = context.params.all_hits, context.plan.gaps
+    for seeds in (_dense_seeds(context),) if is_all else (disjoint, disjoint._replace(stride=STRIDE)):
         looked = backend.look_densely(reads, seeds)
-        fit = None if context.params.all_hits else _that_fit(backend, looked.anchors, least)
-        yield Diagonals(*promising_buckets(looked.anchors, context, most, least, fit))
+        found = Diagonals(*promising_buckets(looked.anchors, context, most, least, -1 if is_all else gaps))
+        places = aligner.places
+        known = _keys(Diagonals(places["read_strand"], places["diagonal"]))
+        fresh = ~np.isin(_keys(found), known)
+        yield Diagonals(found.read_strand[fresh], found.diagonal[fresh])
         reads, least = reads[looked.clipped > 1], least[looked.clipped > 1]
 
 
-def _that_fit(backend: HostBackend, anchors: Anchors, least: I32) -> Diagonals:
-    """Diagonals of whole reads that may score `least` (int32[a]): with more mismatches than the best one, or a gap."""
-    context, scoring = backend.context, backend.context.params.scoring
-    best, worst = least / LEAST_SHARE, scoring.match + scoring.mismatch
-    gap = (best - least - min(scoring.gap_open)) / max(min(scoring.gap_extend), 1)
-    more = np.clip(gap, (best - least) / worst, context.plan.gaps)
-    limits = np.zeros(context.n, np.uint16)
-    limits[anchors.reads] = (context.lengths[anchors.reads] * scoring.match - best) / worst + more
-    with backend.checked_index():
-        band = _stages.filter_of("band32", context.plan.gaps)
-        return Diagonals(
-            *_stages.passed(band, anchors, limits, context.packed, context.reference.planes)[0][:2]
-        )
+def _keys(at: Diagonals) -> I64:
+    return at.read_strand.astype(np.int64) << COORDINATE_BITS | at.diagonal

@@ -17,8 +17,9 @@ from gassst.search.plan import SearchPlan, SeedRows
 class DenseSeeds(NamedTuple):
     """Seeds of `length` bases, each a `stride` behind the one before, on both strands.
 
-    `occurrences`: of a seed that are looked at, at most. `disjoint`: if not 0, there is one seed, and another one for
-    each so many bases. They are as long as disjoint ones can be, at most `length`, and occur as the plan allows.
+    `occurrences`: of a seed that are looked at, at most. `disjoint`: if not 0, seeds are as long, up to `length`, as
+    disjoint ones of which there is one, and another one for each so many bases, and occur as the plan allows. Without
+    a stride they are these.
     """
 
     length: int
@@ -30,11 +31,10 @@ class DenseSeeds(NamedTuple):
     def rows(self) -> SeedRows:
         """Their plan by read length."""
         m, every = np.arange(MAX_READ_LENGTH + 1), np.ones(MAX_READ_LENGTH + 1, np.uint16)
-        if self.disjoint:
-            pieces = (m // self.disjoint + 1).astype(np.uint16)
-            return SeedRows(np.minimum(m // pieces, self.length).astype(np.uint16), pieces, every)
-        count = np.where(m >= self.length, (m - self.length) // self.stride + 1, 0).astype(np.uint16)
-        return SeedRows(np.full(m.size, self.length, np.uint16), count, every)
+        pieces = m // (self.disjoint or MAX_READ_LENGTH + 1) + 1
+        length = np.minimum(m // pieces, self.length) if self.disjoint else np.full(m.size, self.length)
+        count = np.where(m >= length, (m - length) // self.stride + 1, 0) if self.stride else pieces
+        return SeedRows(length.astype(np.uint16), count.astype(np.uint16), every)
 
     def caps(self, plan: SearchPlan) -> U32:
         """Most occurrences by seed length."""

@@ -5,6 +5,7 @@ import pysam
 import pytest
 
 import gassst
+from gassst.local import realign, reseed
 from gassst.model.params import LEAST_SHARE, Scoring
 from gassst.model.reference import Reference
 from gassst.search.dense import DenseSeeds
@@ -33,11 +34,11 @@ def test_a_copy_that_is_listed_has_one_of_the_disjoint_seeds_without_an_error():
 
 @pytest.fixture
 def looked_up(monkeypatch):
-    """How many reads each look at seeds of a batch is for, and whether these are disjoint."""
+    """How many reads each look at seeds of a batch is for, and whether there is none at every few bases."""
     looks, own = [], HostBackend.look_densely
 
     def noted(self, reads, seeds):
-        looks.append((len(reads), seeds.disjoint > 0))
+        looks.append((len(reads), seeds.stride == 0))
         return own(self, reads, seeds)
 
     monkeypatch.setattr(HostBackend, "look_densely", noted)
@@ -55,6 +56,12 @@ def places(tmp_path):
             return sorted(record.reference_start for record in file)
 
     return of
+
+
+def noted(counts, looks):
+    for diagonals in looks:
+        counts.append(len(diagonals.diagonal))
+        yield diagonals
 
 
 def index_of(*pieces):
@@ -100,3 +107,19 @@ def test_for_all_copies_dense_seeds_alone_are_looked_up(looked_up, places):
     index, starts = index_of(READ, with_errors(READ, range(4, 100, 12)))
     assert places(index, READ, all_hits=True, mode="local") == starts
     assert set(looked_up) == {(1, False)}
+
+
+def test_seeds_of_the_second_look_are_as_long_as_disjoint_ones():
+    rows = DenseSeeds(27, 5, 0, 25).rows()
+    assert (rows.length[100], rows.number[100]) == (20, 17) and rows.length[150] == 21
+    assert rows.number[150] == 26 and rows.number[20] == 1
+
+
+def test_places_that_the_search_has_scored_are_not_scored_again(monkeypatch, places):
+    scored = []
+    monkeypatch.setattr(
+        realign, "diagonals_of_copies", lambda *a: noted(scored, reseed.diagonals_of_copies(*a))
+    )
+    index, starts = index_of(READ, with_errors(READ, (10, 30, 50, 70)))
+    assert places(index, READ, max_hits=3) == starts
+    assert scored[-2:] == [1, 0]

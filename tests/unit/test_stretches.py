@@ -53,10 +53,9 @@ def test_the_best_stretch_is_found(scoring, length, masked):
             read_strand=strands, diagonal=(reference.starts[0] + at).astype(np.int64),
             length=np.ones(k, np.uint16), start=np.arange(k + 1),
         )  # fmt: skip
-        none = SimpleNamespace(read_strand=strands[:0], diagonal=anchors.diagonal[:0])
 
-        def that_score(least, anchors=anchors, none=none):
-            return promising_buckets(anchors, context, 1, least.astype(np.int32), none)[0]
+        def that_score(least, anchors=anchors):
+            return promising_buckets(anchors, context, 1, least.astype(np.int32), 0)[0]
 
         assert not that_score(np.maximum(best, 0) + 1).size
         # Runs that lose all to the next mismatch are passed over.
@@ -99,12 +98,8 @@ def test_promising_buckets_are_rivals_and_other_parts(strand):
         params=SimpleNamespace(scoring=Scoring()),
     )
 
-    def found(most, least=0, passed=()):
-        if passed is not None:
-            passed = np.array(passed, np.intp)
-            passed = SimpleNamespace(read_strand=anchors.read_strand[passed], diagonal=diagonal[passed])
-        which = np.array([least], np.int32), passed
-        strands, diagonals = promising_buckets(anchors, context, most, *which)
+    def found(most, least=0, gaps=0):
+        strands, diagonals = promising_buckets(anchors, context, most, np.array([least], np.int32), gaps)
         assert (strands == strand).all()
         return sorted(np.searchsorted(diagonal, diagonals).tolist())
 
@@ -114,10 +109,11 @@ def test_promising_buckets_are_rivals_and_other_parts(strand):
     # With the bonus of an end they score some 85, 45, 80, 18 and 23.
     assert found(32, 18) == [0, 1, 2, 3, 4]
     assert found(32, 40) == [0, 1, 2]
-    assert found(32, 60) == [0, 2] and found(1, 60) == [0]
-    assert found(32, 83) == [0] and found(32, 88) == found(32, 88, [1]) == []
-    # Beside a gap that costs 6 or more, the longer part of a place scores half of it and of that.
-    assert found(32, 83, [1, 4]) == [0, 1] and found(32, 28, [3, 4]) == [0, 1, 2, 3, 4]
-    # Where nothing was tested, a read has all its buckets or none.
-    assert found(32, 160, None) == [0, 1, 2, 3, 4] and found(1, 160, None) == [0, 1]
-    assert found(32, 170, None) == []
+    # A seed of half the least score may be the longer part of a place, as the stretch of 45 is.
+    assert found(32, 60) == [0, 1, 2] and found(1, 60) == [0, 1]
+    assert found(32, 83) == found(32, 88) == [0]
+    # So may one with another seed near enough for a gap, here the first two.
+    assert found(32, 83, 919) == [0] and found(32, 83, 920) == [0, 1] and found(32, 83, 1000) == [0, 1, 2]
+    # Where no gap is told of, a read has all its buckets or none.
+    assert found(32, 160, -1) == [0, 1, 2, 3, 4] and found(1, 160, -1) == [0, 1]
+    assert found(32, 170, -1) == []
