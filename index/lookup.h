@@ -5,9 +5,10 @@
  * still equal are told apart by bases read from the planes. All three orders are one: positions are sorted
  * by k-mer, then the 16 bases behind it.
  *
- * An index of step 2 or 4 has the positions of every second or fourth base. A seed of the read then becomes `step`
- * seeds, one without its first base, one without its first two, and so on: of any place just one begins on a
- * position that the index has. So that those left out can be compared, the step - 1 bases before a position lie in
+ * An index of step 2 has about half of all positions: those that the bases there choose (seed_lookup.h). So a seed
+ * is looked up without its bases before the first that is kept. An index of step 4 has the positions of every fourth base.
+ * A seed is looked up four times there, without none, one, two and three first bases: of any place just one begins on a
+ * position that the index has. So that those left out can be compared, the 2 or 3 bases before a position lie in
  * the least significant bits of its element of `following`, below fewer or more bases after its k-mer.
  *
  * Each step reads memory that is probably not in the cache. lookup_group takes each step for a whole group of
@@ -321,7 +322,7 @@ static inline void lookup_group(const seed_index_t *index, const uint64_t *seeds
         lookup_group_of_step(index, seeds, widths, found, n, 4);
 }
 
-/* Whether the n bases before an entry, 0 < n < step, are those of the code. */
+/* Whether the n bases before an entry, no more than the index tells, are those of the code. */
 static inline int lookup_has_before(const seed_index_t *index, uint32_t entry, uint32_t before, unsigned n)
 {
     return (INDEX_FOLLOWING(index, entry, index->step) & ((1u << 2 * n) - 1)) == before;

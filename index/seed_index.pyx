@@ -8,7 +8,15 @@ run in any number of threads.
 import numpy as np
 
 from gassst._core.common cimport *
-from gassst._core.seeds cimport interleave, lookup_group, lookup_inline, seed_index_t, seed_range_t
+from gassst._core.seeds cimport (
+    interleave,
+    is_kept,
+    lookup_group,
+    lookup_inline,
+    lookup_unit,
+    seed_index_t,
+    seed_range_t,
+)
 
 cdef extern from "bucket_sort.h" nogil:
     void sort_entries(uint64_t *entries, size_t n)
@@ -120,20 +128,21 @@ def pack_codes(const uint64_t[:, ::1] planes, Py_ssize_t first, Py_ssize_t last,
 
 
 def count_parts(const uint64_t[:, ::1] planes, const uint64_t[::1] codes, Py_ssize_t first, Py_ssize_t last,
-                int prefix, unsigned step, uint32_t[::1] counts):
+                int prefix, unsigned step, unsigned k, uint32_t[::1] counts):
     """Add the unmasked bases of rows [first, last) to `counts` (uint32[4**prefix]) by the `prefix` bases there.
 
     Of the bases those count whose coordinate is a multiple of `step`, which divides 64.
     """
     cdef Py_ssize_t i
-    cdef uint64_t unmasked
+    cdef uint64_t unmasked, window
     cdef unsigned j
     cdef unsigned shift = 64 - 2 * prefix
     with nogil:
         for i in range(first, last):
             unmasked = ~planes[i, 2]
-            for j from 0 <= j < 64 by step:
-                counts[_window(&codes[0], 64 * i + j) >> shift] += unmasked >> j & 1
+            for j from 0 <= j < 64 by lookup_unit(step):
+                window = _window(&codes[0], 64 * i + j)
+                counts[window >> shift] += (unmasked >> j & 1) and (step != 2 or is_kept(window, k))
 
 
 LEFT_OUT = 0xFFFFFFFF  # larger than any cursor: there are fewer positions
@@ -141,23 +150,24 @@ cdef uint32_t _LEFT_OUT = LEFT_OUT
 
 
 def scatter_parts(const uint64_t[:, ::1] planes, const uint64_t[::1] codes, Py_ssize_t first, Py_ssize_t last,
-                  int prefix, unsigned step, uint32_t[::1] cursors, uint32_t[::1] positions):
+                  int prefix, unsigned step, unsigned k, uint32_t[::1] cursors, uint32_t[::1] positions):
     """Write the coordinate of each base that `count_parts` counts, in steps, to `positions` at the cursor of its part.
 
     `cursors` (uint32[4**prefix], from the counts) is moved on. A part whose cursor is LEFT_OUT is passed over.
     """
     cdef Py_ssize_t i
-    cdef uint64_t unmasked, part
+    cdef uint64_t unmasked, part, window
     cdef unsigned j
     cdef unsigned shift = 64 - 2 * prefix
     with nogil:
         for i in range(first, last):
             unmasked = ~planes[i, 2]
-            for j from 0 <= j < 64 by step:
-                if unmasked >> j & 1:
-                    part = _window(&codes[0], 64 * i + j) >> shift
+            for j from 0 <= j < 64 by lookup_unit(step):
+                window = _window(&codes[0], 64 * i + j)
+                if (unmasked >> j & 1) and (step != 2 or is_kept(window, k)):
+                    part = window >> shift
                     if cursors[part] != _LEFT_OUT:
-                        positions[cursors[part]] = <uint32_t>((64 * <uint64_t>i + j) // step)
+                        positions[cursors[part]] = <uint32_t>((64 * <uint64_t>i + j) // lookup_unit(step))
                         cursors[part] += 1
 
 
@@ -220,14 +230,14 @@ cdef void _write_entries(const uint64_t *entries, Py_ssize_t n, unsigned behind,
 
 cdef void _write_bytes(const uint64_t *codes, const uint64_t *entries, const uint32_t *positions, Py_ssize_t n,
                        int step, uint8_t *following) noexcept nogil:
-    """Of step 1, the 4 bases behind the k-mer; of step 2, 3 of them and the base before the position."""
+    """Of step 1, the 4 bases behind the k-mer; of step 2, 2 of them and the 2 before the position."""
     cdef Py_ssize_t i
     for i in range(n):
         following[i] = <uint8_t>(entries[i] >> 56)
     if step == 2:
         for i in range(n):
-            _prefetch_window(codes, positions, i, n, 2)
-            following[i] = following[i] & 0xfc | <uint8_t>(_window(codes, 2 * <uint64_t>positions[i] - 1) >> 62)
+            _prefetch_window(codes, positions, i, n, 1)
+            following[i] = following[i] & 0xf0 | <uint8_t>(_window(codes, <uint64_t>positions[i] - 2) >> 60)
 
 
 cdef void _write_words(const uint64_t *codes, const uint64_t *entries, const uint32_t *positions, Py_ssize_t n,
@@ -252,7 +262,7 @@ def sort_part(const uint64_t[::1] codes, int k, int behind, int step, int prefix
     cdef uint64_t kmers = 1ULL << 2 * (k - prefix)
     cdef uint32_t *begins = &table[part * kmers]
     cdef uint32_t *own = &positions[0] + lo
-    cdef order_t order = order_t(k, behind, step)
+    cdef order_t order = order_t(k, behind, lookup_unit(step))
     cdef uint64_t *entries = <uint64_t *>malloc(8 * n + 8)
     if entries == NULL:
         raise MemoryError(f"{8 * n} bytes to sort a part of the seed index")

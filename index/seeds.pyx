@@ -133,7 +133,7 @@ cdef inline void take_seed(const uint64_t *codes, Py_ssize_t length, Seed *seed,
 cdef Seed *plan_seeds(const seed_plan_t *plan, const uint64_t *planes, uint64_t first_row, Seed *s) noexcept nogil:
     """Write the seeds of a read whose planes begin at row `first_row`, both strands of each; returns where they end."""
     cdef Py_ssize_t j = 0, o, m = plan.m, w = plan.w, count = plan.count, rows = (m + 63) >> 6
-    cdef int strand, front, step = plan.step
+    cdef int strand, front
     cdef uint64_t[2 * CODES + 2] codes  # of both strands, each with one more that any seed may reach into
     cdef const uint64_t *forward = planes + 3 * first_row
     # Many seeds overlap: the bases are brought into their order once.
@@ -151,22 +151,27 @@ cdef Seed *plan_seeds(const seed_plan_t *plan, const uint64_t *planes, uint64_t 
             s.offset = <uint16_t>(m - w - o if s.reverse else o)
             s.length = <uint8_t>w
             s.lo = s.count = 0
-            s.clipped = s.known = 0
+            s.clipped = s.known = s.front = 0
             s.conversion = <uint8_t>conversions[s.reverse]
             if coded:
                 take_seed(codes + s.reverse * (CODES + 1), m, s, plan.longest)
             else:
                 read_seed(planes, 64 * (first_row + <uint64_t>s.reverse * rows), m, s, plan.longest)
+            if plan.step == 2 and s.room >= s.length:
+                s.front = <uint8_t>bases_before_kept(code_of(s, 0), s.length, plan.k)
             s += 1
-            for front in range(1, step):
-                s[0] = (s - 1)[0]
-                s += 1
+            if plan.step == 4:
+                for front in range(1, 4):
+                    s[0] = (s - 1)[0]
+                    s.front = <uint8_t>front
+                    s += 1
         j += plan.every
     return s
 
 
 # --- lookup -------------------------------------------------------------------------------------------------
-# An index of step 2 or 4 has every second or fourth position. Each seed stands there `step` times, without none, one, two
+# An index of step 2 has those positions that their bases choose: a seed is looked up without the bases in front of its
+# first one. An index of step 4 has every fourth position. Each seed stands there four times, without none, one, two, three
 # bases of its front: of any place of the seed, one of them begins on a position that the index has. The bases before that
 # position tell whether the front is there, too. So a seed has the places that it has in an index of every base.
 
@@ -181,9 +186,10 @@ cdef inline uint32_t bases_before(const Seed *seed, int front) noexcept nogil:
     return <uint32_t>(code_of(seed, 0) >> 2 * (seed.length - front))
 
 
-cdef inline bint is_within(const Seed *seed, int front, const seed_index_t *index, uint64_t kmer_from,
+cdef inline bint is_within(const Seed *seed, const seed_index_t *index, uint64_t kmer_from,
                            uint64_t kmer_to) noexcept nogil:
-    """Whether the seed is whole, is converted as the index is, and without `front` bases begins with a k-mer of the range."""
+    """Whether the seed is whole, is converted as the index is, and without its front begins with a k-mer of the range."""
+    cdef int front = seed.front
     return (front < seed.length <= seed.room and seed.conversion == index.conversion
             and (kmer_to == UINT64_MAX
                  or kmer_from <= lookup_kmer(index, code_of(seed, front), seed.length - front) < kmer_to))
@@ -197,49 +203,50 @@ cdef void resolve_seeds(const seed_index_t *index, Seed *seeds, Py_ssize_t n, ui
     cdef seed_range_t[GROUP] found
     cdef Py_ssize_t[GROUP] group
     cdef Py_ssize_t i, j
-    cdef int m = 0, front, step = <int>index.step
+    cdef int m = 0, front
     for i in range(n if index.p else 0):
-        front = i & (step - 1)
-        if i + GROUP < n and not seeds[i + GROUP].known and front < seeds[i + GROUP].length <= seeds[i + GROUP].room:
+        if i + GROUP < n and not seeds[i + GROUP].known and seeds[i + GROUP].front < seeds[i + GROUP].length <= seeds[i + GROUP].room:
+            front = seeds[i + GROUP].front
             lookup_prefetch_table(index, code_of(&seeds[i + GROUP], front), seeds[i + GROUP].length - front)
-        if not seeds[i].known and is_within(&seeds[i], front, index, kmer_from, kmer_to):
+        front = seeds[i].front
+        if not seeds[i].known and is_within(&seeds[i], index, kmer_from, kmer_to):
             codes[m], widths[m], group[m] = code_of(&seeds[i], front), <uint8_t>(seeds[i].length - front), i
             m += 1
         if m == GROUP or i == n - 1:
             lookup_group(index, codes, widths, found, m)
             for j in range(m):
-                front = group[j] & (step - 1)
+                front = seeds[group[j]].front
                 if front:
                     found[j] = lookup_before(index, found[j], bases_before(&seeds[group[j]], front), front)
                 seeds[group[j]].lo, seeds[group[j]].count, seeds[group[j]].known = found[j].lo, found[j].hi - found[j].lo, 1
             m = 0
 
 
-cdef inline int64_t count_of(const Seed *seed, int step) noexcept nogil:
-    """Occurrences of a seed, which stands there `step` times."""
+cdef inline int64_t count_of(const Seed *seed, int turns) noexcept nogil:
+    """Occurrences of a seed, which stands there so many times."""
     cdef int64_t count = seed.count
     cdef int front
-    for front in range(1, step):
+    for front in range(1, turns):
         count += seed[front].count
     return count
 
 
-cdef bint lengthen_seeds(Seed *seeds, Py_ssize_t n, int step, const uint32_t *caps) noexcept nogil:
+cdef bint lengthen_seeds(Seed *seeds, Py_ssize_t n, int turns, const uint32_t *caps) noexcept nogil:
     """Make seeds that occur too often longer to the right, to be looked up again; return whether there are any."""
     cdef Py_ssize_t i
     cdef int front
     cdef bint found = False
-    for i from 0 <= i < n by step:
-        if count_of(&seeds[i], step) > caps[seeds[i].length]:
+    for i from 0 <= i < n by turns:
+        if count_of(&seeds[i], turns) > caps[seeds[i].length]:
             seeds[i].clipped = 1
             if seeds[i].room > seeds[i].length:
                 found = True
-                for front in range(step):
+                for front in range(turns):
                     seeds[i + front].length, seeds[i + front].count, seeds[i + front].known = seeds[i].room, 0, 0
     return found
 
 
-cdef bint limit_occurrences(Seed *seeds, Py_ssize_t n, int step, const uint32_t *caps, uint16_t *clipped,
+cdef bint limit_occurrences(Seed *seeds, Py_ssize_t n, int turns, const uint32_t *caps, uint16_t *clipped,
                             int64_t *left) noexcept nogil:
     """Pass over the seeds of one read that occur too often; return whether there are any.
 
@@ -250,10 +257,10 @@ cdef bint limit_occurrences(Seed *seeds, Py_ssize_t n, int step, const uint32_t 
     cdef int64_t count, fewest = INT64_MAX, most
     clipped[0] = 0
     left[0] = 0
-    for i from 0 <= i < n by 2 * step:
-        clipped[0] += seeds[i].clipped | seeds[i + step].clipped
-    for i from 0 <= i < n by step:
-        count = count_of(&seeds[i], step)
+    for i from 0 <= i < n by 2 * turns:
+        clipped[0] += seeds[i].clipped | seeds[i + turns].clipped
+    for i from 0 <= i < n by turns:
+        count = count_of(&seeds[i], turns)
         if count <= caps[seeds[i].length]:
             left[0] += count
         elif count < fewest:
@@ -262,11 +269,11 @@ cdef bint limit_occurrences(Seed *seeds, Py_ssize_t n, int step, const uint32_t 
         return False
     if left[0]:
         rarest = -1
-    for i from 0 <= i < n by step:
-        if count_of(&seeds[i], step) > caps[seeds[i].length]:
+    for i from 0 <= i < n by turns:
+        if count_of(&seeds[i], turns) > caps[seeds[i].length]:
             most = caps[seeds[i].length] if i == rarest else 0
             left[0] += most
-            for j in range(i, i + step):
+            for j in range(i, i + turns):
                 seeds[j].count = <uint32_t>min(<int64_t>seeds[j].count, most)
                 most -= seeds[j].count
     return True
@@ -295,7 +302,7 @@ cdef class Seeds:
         cdef Py_ssize_t a = active.shape[0]
         cdef int longest = context.index.longest_seed
         cdef reads_t reads
-        self.step = context.index.step
+        self.set_step(context.index.step, context.index.k)
         if a == 0:
             self.fill(&reads, NULL, 0, NULL, NULL, NULL, longest)
             return
@@ -304,6 +311,10 @@ cdef class Seeds:
         reads.conversions = &conversions[0] if conversions.shape[0] else NULL
         with nogil:
             self.fill(&reads, &active[0], a, &seed_length[0], &seed_count[0], &seed_every[0], longest)
+
+    cdef void set_step(self, int step, int k) noexcept:
+        """Of the index that will be looked up in."""
+        self.step, self.turns, self.k = step, 4 if step == 4 else 1, k
 
     cdef int fill(self, const reads_t *reads, const uint32_t *active, Py_ssize_t a, const uint16_t *seed_length,
                   const uint16_t *seed_count, const uint16_t *seed_every, int longest) except -1 nogil:
@@ -320,7 +331,7 @@ cdef class Seeds:
         for i in range(a):
             start[i] = self.n
             m = reads.lengths[active[i]]
-            self.n += 2 * self.step * ((seed_count[m] + seed_every[m] - 1) // seed_every[m])
+            self.n += 2 * self.turns * ((seed_count[m] + seed_every[m] - 1) // seed_every[m])
             if seed_count[m]:
                 self.shortest = min(self.shortest, <int>seed_length[m])
         start[a] = self.n
@@ -328,7 +339,7 @@ cdef class Seeds:
         for i in range(a):
             r = active[i]
             m = reads.lengths[r]
-            plan = seed_plan_t(m, seed_length[m], seed_count[m], seed_every[m], self.step, reads.flip[r], longest,
+            plan = seed_plan_t(m, seed_length[m], seed_count[m], seed_every[m], self.step, self.k, reads.flip[r], longest,
                                reads.conversions[r] if reads.conversions != NULL else 0)
             s = plan_seeds(&plan, reads.planes.words, reads.plane_start[r], s)
         return 0
@@ -341,13 +352,13 @@ cdef class Seeds:
     cdef void look_up(self, const seed_index_t *view, const uint32_t *caps) noexcept nogil:
         """Look up all seeds in an index that is in one piece, and make those that occur too often longer."""
         resolve_seeds(view, self.seeds, self.n, 0, UINT64_MAX)
-        while lengthen_seeds(self.seeds, self.n, self.step, caps):
+        while lengthen_seeds(self.seeds, self.n, self.turns, caps):
             resolve_seeds(view, self.seeds, self.n, 0, UINT64_MAX)
 
     cdef bint limit_read(self, Py_ssize_t i, const uint32_t *caps, uint16_t *clipped) noexcept nogil:
         """`limit` of active read i, which comes behind the one before: its clipped seeds, whether one was passed over."""
         cdef int64_t left
-        cdef bint capped = limit_occurrences(self.seeds + self.start[i], self.start[i + 1] - self.start[i], self.step, caps,
+        cdef bint capped = limit_occurrences(self.seeds + self.start[i], self.start[i + 1] - self.start[i], self.turns, caps,
                                              clipped, &left)
         self.first_key[i + 1] = self.first_key[i] + left
         return capped
@@ -362,7 +373,7 @@ cdef class Seeds:
         cdef const Seed *seeds = self.seeds + self.start[i]
         cdef const uint32_t *position
         cdef Py_ssize_t n = self.start[i + 1] - self.start[i], j, first = 0
-        cdef int strand, front, step = self.step, shift = trailing_zeros(step)
+        cdef int strand, front, shift = trailing_zeros(self.turns)
         cdef uint32_t entry, left
         cdef uint64_t low
         cdef uint64_t *to[2]
@@ -370,8 +381,8 @@ cdef class Seeds:
             first += seeds[j].count if j >> shift & 1 == 0 else 0
         to[0], to[1] = keys, keys + first
         for j in range(n if view.p else 0):
-            left, strand, front = seeds[j].count, j >> shift & 1, j & (step - 1)
-            if left and is_within(&seeds[j], front, view, kmer_from, kmer_to):
+            left, strand, front = seeds[j].count, j >> shift & 1, seeds[j].front
+            if left and is_within(&seeds[j], view, kmer_from, kmer_to):
                 low = (place_key(<uint32_t>strand, 0) - seeds[j].offset - front) << 24
                 low |= <uint64_t>seeds[j].offset << 8 | seeds[j].length
                 position = view.positions + seeds[j].lo
@@ -437,9 +448,9 @@ cdef class Seeds:
             resolve_seeds(&view, self.seeds, self.n, kmer_from, kmer_to)
 
     cdef int check_lengths(self, index) except -1:
-        """A seed must not occur in two parts of an index."""
-        if self.n and index.cut_bases and self.shortest < index.cut_bases + self.step - 1:
-            raise ValueError(f"a seed of {self.shortest} bases in an index that is cut after {index.cut_bases}")
+        """A seed must not occur in two parts of an index, and at step 2 the index has one of its positions."""
+        if self.n and self.shortest < index.shortest_seed:
+            raise ValueError(f"a seed of {self.shortest} bases in an index that takes {index.shortest_seed} or more")
         return 0
 
     def lengthen(self, const uint32_t[::1] caps):
@@ -449,7 +460,7 @@ cdef class Seeds:
         """
         cdef bint again
         with nogil:
-            again = lengthen_seeds(self.seeds, self.n, self.step, &caps[0])
+            again = lengthen_seeds(self.seeds, self.n, self.turns, &caps[0])
         return again
 
     def limit(self, const uint32_t[::1] caps):
@@ -485,10 +496,10 @@ cdef class Seeds:
         cdef int64_t[:, ::1] span = span_array
         with nogil:
             for i in range(a):
-                for j from self.start[i] <= j < self.start[i + 1] by 2 * self.step:
-                    if self.seeds[j].clipped | self.seeds[j + self.step].clipped:
+                for j from self.start[i] <= j < self.start[i + 1] by 2 * self.turns:
+                    if self.seeds[j].clipped | self.seeds[j + self.turns].clipped:
                         # Of the two strands of a seed the forward one.
-                        at = self.seeds[j + self.step * self.seeds[j].reverse].offset
+                        at = self.seeds[j + self.turns * self.seeds[j].reverse].offset
                         span[0, i] = at if span[0, i] < 0 else min(span[0, i], at)
                         span[1, i] = max(span[1, i], at)
         return span_array[0], span_array[1]

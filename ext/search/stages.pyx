@@ -78,7 +78,7 @@ cdef class Stages:
         self.caps, self.stages, self.shift, self.exhaustive = plan.caps, plan.MAX_STAGES, plan.shift, plan.params.exhaustive
         self.margin, self.strata, self.longest_seed = margin, plan.preset.strata, index.longest_seed
         self.seeds = Seeds.__new__(Seeds)
-        self.seeds.step = index.step
+        self.seeds.set_step(index.step, index.k)
         self.anchors, self.kept = AnchorBuffer(), AnchorBuffer()
         self.n_filters = len(cascade.names)
         if self.n_filters > MOST_FILTERS:

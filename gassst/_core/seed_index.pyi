@@ -6,7 +6,7 @@ def pack(text: bytes | bytearray | U8, start: int, planes: U64) -> int: ...
 def exceptions(text: bytes | bytearray | U8, start: int) -> tuple[I64, U32, U8]: ...
 def pack_codes(planes: U64, first: int, last: int, codes: U64, conversion: int = ...) -> None: ...
 def count_parts(
-    planes: U64, codes: U64, first: int, last: int, prefix: int, step: int, counts: U32
+    planes: U64, codes: U64, first: int, last: int, prefix: int, step: int, k: int, counts: U32
 ) -> None: ...
 def scatter_parts(
     planes: U64,
@@ -15,6 +15,7 @@ def scatter_parts(
     last: int,
     prefix: int,
     step: int,
+    k: int,
     cursors: U32,
     positions: U32,
 ) -> None: ...

@@ -22,6 +22,9 @@ cdef extern from "lookup.h" nogil:
         uint32_t hi
     void lookup_prefetch_table(const seed_index_t *index, uint64_t seed, unsigned w)
     unsigned lookup_inline(unsigned step)
+    unsigned lookup_unit(unsigned step)
+    bint is_kept(uint64_t window, unsigned k)
+    unsigned bases_before_kept(uint64_t seed, unsigned w, unsigned k)
     uint64_t lookup_kmer(const seed_index_t *index, uint64_t seed, unsigned w)
     void lookup_group(const seed_index_t *index, const uint64_t *seeds, const uint8_t *widths, seed_range_t *found,
                       unsigned n)
@@ -48,6 +51,7 @@ cdef struct Seed:
     uint8_t clipped   # not every occurrence of the planned seed is looked at
     uint8_t known     # need not be looked up again
     uint8_t conversion  # of the strand
+    uint8_t front     # bases before those that are looked up
 
 
 cdef struct seed_plan_t:
@@ -56,7 +60,7 @@ cdef struct seed_plan_t:
     Py_ssize_t w      # bases of a seed
     Py_ssize_t count  # seeds that are spread over the read
     Py_ssize_t every  # from one that is taken to the next
-    int step          # of the index
+    int step, k       # of the index
     bint flip
     int longest       # bases of the longest seed that the index serves
     int conversion    # of the read
@@ -101,7 +105,8 @@ cdef class AnchorBuffer:
 
 cdef class Seeds:
     cdef Seed *seeds
-    cdef int step
+    cdef int step, k                 # of the index
+    cdef int turns                   # in which a seed is looked up
     cdef int shortest                # bases of the shortest seed that is planned
     cdef Py_ssize_t n, n_reads
     cdef int64_t *start              # first seed of each active read, and the end of the last one's
@@ -109,6 +114,7 @@ cdef class Seeds:
     cdef bint are_copied             # keys of all occurrences are there, so that the index is no longer needed
     cdef room_t[N_ROOMS] rooms
 
+    cdef void set_step(self, int step, int k) noexcept
     cdef int fill(self, const reads_t *reads, const uint32_t *active, Py_ssize_t a, const uint16_t *seed_length,
                   const uint16_t *seed_count, const uint16_t *seed_every, int longest) except -1 nogil
     cdef void look_up(self, const seed_index_t *view, const uint32_t *caps) noexcept nogil

@@ -21,9 +21,7 @@ def make_engine(index: SeedIndex, params: MapParams, late: bool = False) -> Batc
     index.verify_open()
     verify_conversion(index, params)
     if params.seed_length is not None and params.seed_length < index.shortest_seed:
-        raise ParameterError(
-            "seed_length", f"must be at least {index.shortest_seed} bases for this index in parts"
-        )
+        raise ParameterError("seed_length", f"must be at least {index.shortest_seed} bases for this index")
     in_parts = index.parts or index.converted or params.memory is not None
     parts, of_params = (
         IndexParts(index, params.memory) if in_parts else WholeIndex(index),

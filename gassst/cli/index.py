@@ -44,8 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         type=int,
         choices=INDEX_STEPS,
-        help="Keep the position of every S-th base only, 1, 2 or 4. The index becomes smaller, mapping takes more "
-        "time, and no alignment is lost (default: 1, and the least that holds a genome above 4.29 Gb).",
+        help="Keep all positions (1), about half of them (2) or every fourth (4). The index becomes smaller, mapping "
+        "takes more time, and no alignment is lost (default: 1; 4 for a genome above 4.29 Gb).",
     )
     add(
         "--alt",

@@ -34,7 +34,7 @@ class ConvertedSeeds:
     positions: NDArray[np.uint32] = field(repr=False)
     following: NDArray[Any] = field(repr=False)
     step = 1
-    cut_bases = 0
+    shortest_seed = 1
 
     @property
     def name(self) -> str:

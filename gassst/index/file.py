@@ -42,9 +42,9 @@ log = logging.getLogger("gassst")
 
 MIN_K, MAX_K = {1: 4, 2: 4, 4: 3}, 14  # by step
 FORMAT_VERSION = 14
-STEP_VERSION = 16
+STEP_VERSION = 18
 """Of an index whose step is not 1: a program that knows no steps must refuse it."""
-PARTS_VERSION = 17
+PARTS_VERSION = 19
 """Of an index in parts, and of each of them."""
 CONVERTED_VERSION = 15
 """Of an index of converted seeds (`gassst.index.converted`)."""
@@ -90,8 +90,18 @@ GENOME_SECTIONS = ("contigs", *REFERENCE_ARRAYS, "spectrum")
 """Those that the parts of an index have not."""
 
 
+def unit_of(step: int) -> int:
+    """What positions are multiples of, and are divided by."""
+    return 4 if step == 4 else 1
+
+
+def most_before(step: int) -> int:
+    """Most bases of a seed before the first of its positions that is in the index."""
+    return {1: 0, 2: 2, 4: 3}[step]
+
+
 def sorted_bases(step: int, total: int) -> int:
-    """Bases after the k-mer that positions are sorted by: seeds of up to k and as many bases can be looked up.
+    """Bases behind the k-mer that positions are sorted by: seeds of up to k and as many bases can be looked up.
 
     Step 4 has a table of shorter k-mers, and one more of them, while that leaves room for a position in 64 bits.
     """
@@ -319,7 +329,10 @@ class Metadata:
         return [
             ("step", step),
             ("k", step and _is_int(self.k, MIN_K[self.step], MAX_K)),
-            ("total", step and _is_int(self.total, 1, self.step * MAX_POSITIONS) and self.total == total),
+            (
+                "total",
+                step and _is_int(self.total, 1, unit_of(self.step) * MAX_POSITIONS) and self.total == total,
+            ),
             ("fasta_bytes", self.fasta_bytes is None or _is_int(self.fasta_bytes, 0, 1 << 62)),
             ("alt", self.alt is None or _are_ints(self.alt, 0, contigs - 1)),
             ("circular", self.circular is None or _are_ints(self.circular, 0, contigs - 1)),
@@ -358,7 +371,15 @@ def cut_bases(k: int, step: int, total: int) -> int:
     So many bases has the shortest lookup, that of --all (`SearchPlan.shortest_seed`). Only -w asks for shorter ones.
     """
     plan_k = k + sorted_bases(step, total) - SORTED
-    return min(4, max(plan_k - 2, 4) - (step - 1))
+    return min(4, max(plan_k - 2, 4) - most_before(step))
+
+
+def shortest_seed(k: int, step: int, cut: int) -> int:
+    """Fewest bases of a seed that is looked up in an index that is cut between k-mers that differ in `cut` first bases.
+
+    At step 2, seeds of k - 2 bases have one of their positions in the index at least.
+    """
+    return max(cut + most_before(step), k - 2 if step == 2 else 0)
 
 
 def json_fields(section: Section, path: str) -> dict[str, Any]:
@@ -404,7 +425,8 @@ def check_arrays(
     """What must hold of the arrays of any index. Raises IndexFormatError that names the section."""
     in_range = True
     if len(positions):
-        first, last = step * int(positions.min()), step * int(positions.max())
+        unit = unit_of(step)
+        first, last = unit * int(positions.min()), unit * int(positions.max())
         in_range = first >= FRONT and last < reference.total - TAIL
     require(path, {"positions": in_range}, "is not of this reference")
     require(path, {"table": bool((table[:-1] <= table[1:]).all())}, "is not ascending")

@@ -30,6 +30,7 @@ from gassst.index.file import (
     drop_from_memory,
     map_sections,
     require,
+    shortest_seed,
     typed_arrays,
 )
 from gassst.model.reference import Reference
@@ -59,9 +60,9 @@ class IndexPart:
     _sections: tuple[Section, ...] = field(repr=False)
 
     @property
-    def cut_bases(self) -> int:
-        """No seed of so many bases, or more, lies in two parts."""
-        return cut_bases(self.k, self.step, self.reference.total)
+    def shortest_seed(self) -> int:
+        """As `SeedIndex.shortest_seed`: no such seed lies in two parts."""
+        return shortest_seed(self.k, self.step, cut_bases(self.k, self.step, self.reference.total))
 
     def drop_from_memory(self) -> None:
         """As `SeedIndex.drop_from_memory`."""

@@ -41,8 +41,10 @@ from gassst.index.file import (
     following_type,
     map_sections,
     require,
+    shortest_seed,
     sorted_bases,
     typed_arrays,
+    unit_of,
     write,
 )
 from gassst.index.lookup import IndexParts, WholeIndex
@@ -67,7 +69,7 @@ _PROGRAM = 40_000_000  # bytes of a process that has indexed nothing yet
 
 
 _OF_ENGINE = {
-    "table", "positions", "following", "parts", "converted", "conversion", "cut_bases", "kmers", "letters", "plan_k",
+    "table", "positions", "following", "parts", "converted", "conversion", "kmers", "letters", "plan_k",
     "integrity", "trust", "verify_open", "drop_from_memory", "fasta_bytes", "fasta_path",
 }  # fmt: skip
 
@@ -98,10 +100,10 @@ class SeedIndex(metaclass=_Interface):
     table: NDArray[np.uint32] = field(repr=False)
     """uint32[4**k + 1]: positions of k-mer x are `positions[table[x]:table[x + 1]]`."""
     positions: NDArray[np.uint32] = field(repr=False)
-    """uint32[p], coordinates of unmasked bases at multiples of `step`, divided by it. They are sorted by k-mer, the
+    """uint32[p], coordinates of unmasked bases, or of those that `step` keeps. They are sorted by k-mer, the
     bases behind it, and coordinate."""
     following: NDArray[Any] = field(repr=False)
-    """uint8[p], the 4 bases behind the k-mer of each position. With step 2 three of them, then the one before the
+    """uint8[p], the 4 bases behind the k-mer of each position. With step 2 two of them, then the two before the
     position; with step 4 uint16[p], five of them and the three before it."""
     step: int = 1
     """1, 2 or 4: positions of every base, of every second or of every fourth."""
@@ -116,8 +118,6 @@ class SeedIndex(metaclass=_Interface):
     _sections: tuple[Section, ...] = field(default=(), repr=False)
     parts: tuple[IndexPart, ...] = field(default=(), repr=False)
     """Of an index in parts, all of them. Its `table`, `positions` and `following` are empty."""
-    cut_bases = 0
-    """Bases that the seeds of a part have in common at least; here seeds of any length lie in one piece."""
     converted: tuple[ConvertedSeeds, ...] = field(default=(), repr=False)
     """The seeds of both conversions, in an index for methylation. It contains no other seeds."""
     conversion = 0
@@ -159,23 +159,23 @@ class SeedIndex(metaclass=_Interface):
             raise UsageError("an index for methylation has the position of every base: step must be 1")
         source = IndexSource.of(reference, threads, alt, 1 if meth else step, told, rename, circular)
         step = source.step
-        if sized is not None:
-            seeds = bytes_of_seeds(source.k, step, sampled(source.reference, step))
-            sized(*source.size((1 + meth) * seeds, (1 + meth) * seeds))
-        size = source.fasta_bytes
+        size, k = source.fasta_bytes, source.k
         path = None if size is None or isinstance(reference, Reference) else os.fspath(reference)
         of_file: dict[str, Any] = {"step": step, "fasta_bytes": size, "fasta_path": path}
-        how = source.reference, source.k, source.threads
+        how = source.reference, k, source.threads, step
         if not meth:
-            return cls(source.reference, source.k, *_build_arrays(*how, step, told), **of_file)
+            counted = Counted.of(*how)
+            source.tell_size(sized, bytes_of_seeds(k, step, counted.positions))
+            return cls(source.reference, k, *_all_sorted(counted, told), **of_file)
         if source.reference.alt is not None:
             raise UsageError("an index for methylation is for a reference without ALT contigs")
+        source.tell_size(sized, 2 * bytes_of_seeds(k, step, source.reference.unmasked))
         converted = tuple(
-            ConvertedSeeds(source.reference, source.k, c, *_build_arrays(*how, step, told, c))
+            ConvertedSeeds(source.reference, k, c, *_all_sorted(Counted.of(*how, conversion=c), told, c))
             for c in CONVERSIONS.values()
         )
         none = np.empty(0, np.uint32)
-        return cls(source.reference, source.k, none, none, none, **of_file, converted=converted)
+        return cls(source.reference, k, none, none, none, **of_file, converted=converted)
 
     @property
     def fasta(self) -> str | None:
@@ -219,9 +219,12 @@ class SeedIndex(metaclass=_Interface):
 
     @property
     def shortest_seed(self) -> int:
-        """Fewest bases of a seed that a search may look up: of an index in parts, a seed lies in one of them."""
+        """Fewest bases of a seed that a search may look up.
+
+        Of an index in parts, a seed lies in one of them. At step 2, one of its positions at least is there.
+        """
         cut = cut_bases(self.k, self.step, self.reference.total) if self.parts else 1
-        return cut + self.step - 1
+        return shortest_seed(self.k, self.step, cut)
 
     @cached_property
     def spectrum(self) -> Spectrum:
@@ -245,8 +248,8 @@ class SeedIndex(metaclass=_Interface):
         """Ranges (lo uint32[n], hi uint32[n]) of `positions` where seeds of w bases occur.
 
         `seeds`: codes, 2 bits per base, the first base most significant. A range contains every occurrence of its seed
-        at a multiple of `step`: each position times `step` is a coordinate. It may also contain coordinates where the
-        seed covers masked bases, which read as A.
+        at a position of the index; at step 4 each position times 4 is a coordinate. It may also contain coordinates
+        where the seed covers masked bases, which read as A.
 
         Raises ValueError unless 1 <= w <= longest_seed and every seed is below 4**w, and for an index in parts.
         """
@@ -380,7 +383,7 @@ class IndexSource:
         if not isinstance(reference, Reference):
             source = os.fspath(reference)
             fasta_bytes = _regular_size(source)
-            if step is not None and (fasta_bytes or 0) > step * MAX_POSITIONS and _is_plain(source):
+            if step is not None and (fasta_bytes or 0) > unit_of(step) * MAX_POSITIONS and _is_plain(source):
                 _fitting_step(padded_total(source), step, source)  # before minutes go into the rest
             reference = Reference.from_fasta(reference, told, rename)
             alt = alt or alt_list(source)
@@ -391,10 +394,13 @@ class IndexSource:
         if not reference.unmasked:
             raise InputError(f"{source}: it contains no A, C, G or T")
         step = _fitting_step(reference.total, step, source)
-        if not sampled(reference, step):
-            raise InputError(f"{source}: too short for an index of step {step}")
         k = base_length(reference.unmasked, step, reference.total)
         return cls(reference, k, step, threads, fasta_bytes)
+
+    def tell_size(self, sized: Callable[[int, int], None] | None, seeds: int) -> None:
+        """What `SeedIndex.build` tells of seeds that take so many bytes."""
+        if sized is not None:
+            sized(*self.size(seeds, seeds))
 
     def size(self, seeds: int, at_once: int) -> tuple[int, int]:
         """What `Sized` is told of an index whose seeds take so many bytes, and those in memory at once."""
@@ -410,7 +416,9 @@ def _is_plain(path: str) -> bool:
 
 def _fitting_step(total: int, step: int | None, source: str) -> int:
     """The step that was asked for, or the least one with which all positions have 32 bits."""
-    least = min((step for step in INDEX_STEPS if total <= step * MAX_POSITIONS), default=max(INDEX_STEPS))
+    least = min(
+        (step for step in INDEX_STEPS if total <= unit_of(step) * MAX_POSITIONS), default=max(INDEX_STEPS)
+    )
     if step is not None and step < least:
         bases = f"{source}: {total:,} bases with those between contigs"
         raise UsageError(f"{bases} are more than an index of step {step} holds: it takes step {least}")
@@ -465,21 +473,6 @@ def base_length(unmasked: int, step: int = 1, total: int = 0) -> int:
     return k - (sorted_bases(step, total) - SORTED)
 
 
-def sampled(reference: Reference, step: int) -> int:
-    """How many unmasked bases lie at multiples of `step`."""
-    exceptions = reference.exceptions
-    starts = exceptions.start.astype(np.int64)
-    masked = _multiples(starts, exceptions.length.astype(np.int64), step)
-    return _multiples(reference.starts, reference.lengths, step) - masked
-
-
-def _multiples(starts: NDArray[np.int64], lengths: NDArray[np.int64], step: int) -> int:
-    """Of the stretches of coordinates the multiples of `step`."""
-    if step == 1:
-        return int(lengths.sum())
-    return int((-(-(starts + lengths) // step) + -starts // step).sum())
-
-
 # --- build --------------------------------------------------------------------------------------------------
 # Two steps, so that the second works in the cache: coordinates are scattered into parts by their first few
 # bases, then each part is sorted alone. K-mer, bases behind it and coordinate are one total order, so neither
@@ -499,7 +492,7 @@ class Counted:
     prefix : int
         How many first bases.
     codes : uint64[]
-        The reference in 2 bits per base, as `pack_codes` writes it.
+        The reference in 2 bits a base, as `pack_codes` writes it.
     ranges : list of (int, int)
         Rows of the planes that one thread goes through.
     counts : uint32[ranges, 4**prefix]
@@ -520,18 +513,25 @@ class Counted:
     ) -> Counted:
         """Counted by `least` first bases or more, after a conversion of `index.converted` if there is any."""
         planes = reference.planes
-        prefix = max(least, _prefix_length(sampled(reference, step), k))
+        prefix = max(least, _prefix_length(reference.unmasked // step, k))
         ranges = _split(len(planes), threads)
         codes = np.zeros(2 * len(planes) + 1, np.uint64)
         _run(lambda r: _seed_index.pack_codes(planes, *r, codes, conversion), ranges, threads)
         counts = np.zeros((len(ranges), 4**prefix), np.uint32)
         each = range(len(ranges))
         _run(
-            lambda i: _seed_index.count_parts(planes, codes, *ranges[i], prefix, step, counts[i]),
+            lambda i: _seed_index.count_parts(planes, codes, *ranges[i], prefix, step, k, counts[i]),
             each,
             threads,
         )
+        if not counts.any():
+            raise InputError(f"{reference.described}: too short for an index of step {step}")
         return cls(reference, k, step, threads, prefix, codes, ranges, counts)
+
+    @property
+    def positions(self) -> int:
+        """How many there are."""
+        return int(self.counts.sum(dtype=np.int64))
 
     def sorted(
         self, first: int, last: int, told: Callable[[float], None] | None = None
@@ -548,7 +548,7 @@ class Counted:
         positions = np.empty(n, np.uint32)
         _run(
             lambda i: _seed_index.scatter_parts(
-                planes, codes, *ranges[i], prefix, step, cursors[i], positions
+                planes, codes, *ranges[i], prefix, step, k, cursors[i], positions
             ),
             range(len(ranges)),
             self.threads,
@@ -569,15 +569,10 @@ class Counted:
         return table, positions, following
 
 
-def _build_arrays(
-    reference: Reference,
-    k: int,
-    threads: int,
-    step: int = 1,
-    told: Told | None = None,
-    conversion: int = 0,
+def _all_sorted(
+    counted: Counted, told: Told | None, conversion: int = 0
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[Any]]:
-    counted = Counted.of(reference, k, threads, step, conversion=conversion)
+    """`table`, `positions` and `following` of all k-mers."""
     shares = (0.0, 1.0) if not conversion else ((conversion - 1) / 2, conversion / 2)
     return counted.sorted(0, 4**counted.prefix, share_sorted(told, *shares))
 
@@ -731,15 +726,16 @@ def _check_spectrum(section: Section, path: str) -> None:
 
 
 def _check_ends(index: SeedIndex) -> None:
-    known = sampled(index.reference, index.step)
-    if index.converted:
-        ends = {
-            (int(seeds.table[0]), int(seeds.table[-1]), len(seeds.positions)) for seeds in index.converted
-        }
-        holds = {"table": ends == {(0, known, known)}}
-    elif index.parts:
-        holds = {"metadata": sum(len(part.positions) for part in index.parts) == known}
+    def is_all(n: int) -> bool:
+        """Whether an index may have so many positions."""
+        return n == index.reference.unmasked if index.step == 1 else 0 < n <= index.reference.unmasked
+
+    if index.parts:
+        holds = {"metadata": is_all(sum(len(part.positions) for part in index.parts))}
     else:
-        n = len(index.positions)
-        holds = {"table": (int(index.table[0]), int(index.table[-1]), n) == (0, n, known)}
+        ends = {
+            (int(seeds.table[0]), int(seeds.table[-1]), len(seeds.positions), is_all(len(seeds.positions)))
+            for seeds in index.converted or (index,)
+        }
+        holds = {"table": all(end == (0, end[2], end[2], True) for end in ends)}
     require(index.path, holds, "is not of this reference")

@@ -454,16 +454,21 @@ MUTATIONS = [
         "tests/unit/test_seed_index.py::test_lookup_of_every_length",
     ),
     Mutation(
+        "seeds: at step 2 those that begin with two positions that are not kept are looked up by the second",
+        "gassst/gpu/kernels/seed_lookup.h",
+        "    return MOST_BEFORE;\n}", "    return MOST_BEFORE - 1;\n}", "tests/property/test_index_step.py",
+    ),
+    Mutation(
         "seeds: a read has no canonical strand", SEEDS,
         "return reverse[i] < forward[i]", "return False", "tests/property/test_mapper.py",
     ),
     Mutation(
         "seeds: those that are clipped on one strand do not count", SEEDS,
-        "clipped[0] += seeds[i].clipped | seeds[i + step].clipped", "clipped[0] += seeds[i].clipped", MAPQ_INPUTS,
+        "clipped[0] += seeds[i].clipped | seeds[i + turns].clipped", "clipped[0] += seeds[i].clipped", MAPQ_INPUTS,
     ),
     Mutation(
         "seeds: dense ones that are clipped on one strand lie nowhere", SEEDS,
-        "if self.seeds[j].clipped | self.seeds[j + self.step].clipped:", "if self.seeds[j].clipped:", MAPQ_INPUTS,
+        "if self.seeds[j].clipped | self.seeds[j + self.turns].clipped:", "if self.seeds[j].clipped:", MAPQ_INPUTS,
     ),
     Mutation(
         "seeds: nothing is looked at where all of them occur too often", SEEDS,

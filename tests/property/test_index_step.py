@@ -1,4 +1,4 @@
-"""An index of every second or fourth base leads to what an index of every base leads to."""
+"""An index of some positions leads to what an index of every position leads to."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 import gassst
 from gassst._core import seeds as _seeds
+from gassst.index import seed_index
 from gassst.index.lookup import IndexParts, WholeIndex
 from gassst.index.seed_index import SeedIndex
 from gassst.model.params import MAX_READ_LENGTH
@@ -19,6 +20,8 @@ from gassst.search.plan import SeedRows
 
 STEPS = (2, 4)
 LENGTH = 60
+K = 10
+"""Of the indexes, as if they were of 7 Mb: the least with which step 2 leaves positions out."""
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +40,7 @@ def contigs() -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def indexes(contigs) -> dict[int, SeedIndex]:
     reference = Reference.from_sequences(contigs.items())
-    return {step: SeedIndex.build(reference, threads=1, step=step) for step in (1, *STEPS)}
+    return made(reference)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +48,7 @@ def unmasked(contigs) -> dict[int, SeedIndex]:
     """Indexes of one contig without N. A seed that runs over masked bases may be found there or not."""
     text = b"C" + b"".join(contigs[name] for name in ("repeats", "tandem", "short")) + b"C"
     reference = Reference.from_sequences([("all", text)])
-    return {step: SeedIndex.build(reference, threads=1, step=step) for step in (1, *STEPS)}
+    return made(reference)
 
 
 @pytest.fixture(scope="module")
@@ -123,15 +126,31 @@ def in_planes(read: bytes) -> tuple[int, int]:
     return tuple(sum((code >> bit & 1) << i for i, code in enumerate(codes)) for bit in (0, 1))
 
 
+def made(reference: Reference) -> dict[int, SeedIndex]:
+    """Its indexes by step."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(seed_index, "base_length", lambda *of: K - (of[1] == 4))
+        return {step: SeedIndex.build(reference, threads=1, step=step) for step in (1, *STEPS)}
+
+
+def test_not_every_position_is_kept(unmasked):
+    kept = [len(unmasked[step].positions) / len(unmasked[1].positions) for step in STEPS]
+    assert 0.4 < kept[0] < 0.7 and kept[1] == pytest.approx(0.25, abs=0.01)
+
+
 @pytest.mark.parametrize("step", (1, *STEPS))
 @pytest.mark.parametrize("w", [4, 6, 8, 9, 12, 15, 20])
 def test_every_place_of_every_seed(contigs, indexes, reads, step, w):
+    if w < indexes[step].shortest_seed:
+        with pytest.raises(ValueError, match=f"a seed of {w} bases"):
+            Lookup(indexes[step], reads, rows_of(w, 5))
+        return
     looked = Lookup(indexes[step], reads, rows_of(w, 5))
     assert occurrences(contigs, reads, w, 5) <= looked.cells()
 
 
 @pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("w", [7, 11, 13, 17, 20])
+@pytest.mark.parametrize("w", [8, 11, 13, 17, 20])
 def test_anchors_are_those_of_every_base(unmasked, reads, step, w):
     every, some = (Lookup(unmasked[s], reads, rows_of(w, 4)) for s in (1, step))
     assert len(every.anchors[0]) > 100 and same(every, some)

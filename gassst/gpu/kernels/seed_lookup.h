@@ -36,10 +36,70 @@ INLINE seed_bases_t seed_bases(GLOBAL const uint64_t *planes, uint64_t at, unsig
     return found;
 }
 
-/* Bases after the k-mer in an element of `following`. */
+/* --- positions that their own bases choose (step 2) ---
+ *
+ * A position is kept where the least of the four neighbouring words at its first bases is the first or the last one: where
+ * these bases are a closed syncmer (Edgar 2021). Of any three neighbours one at least is kept. Words are ordered by a hash,
+ * so about half of all positions are; in repeats of few bases more. Where words would have no base, all are. */
+enum {
+    WORDS_OF_ONE = 4, /* words that decide on one position */
+    MOST_BEFORE = 2,  /* bases before the first position of a seed that is kept */
+};
+
+/* Bases of a word: as many as leave seeds of k - 2 bases a position that is kept. */
+INLINE unsigned kept_word(const unsigned k)
+{
+    const unsigned decide = WORDS_OF_ONE - 1 + MOST_BEFORE;
+    return k > decide + 2 ? k - 2 - decide : 0;
+}
+
+/* The place of a word in the order of all. Its last base is `shift` bits above that of `bases`. */
+INLINE uint32_t kept_rank(uint64_t bases, unsigned shift, unsigned word)
+{
+    return ((uint32_t)(bases >> shift) & ((1u << 2 * word) - 1)) * 0x9E3779B1u;
+}
+
+INLINE uint32_t lesser(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Bases of a seed before its first position that is kept: 0 to MOST_BEFORE. It has k - 2 bases at least. */
+INLINE unsigned bases_before_kept(uint64_t seed, unsigned w, const unsigned k)
+{
+    const unsigned word = kept_word(k);
+    uint32_t rank[WORDS_OF_ONE + MOST_BEFORE];
+    if (word == 0)
+        return 0;
+    for (unsigned i = 0; i < WORDS_OF_ONE + MOST_BEFORE - 1; ++i)
+        rank[i] = kept_rank(seed, 2 * (w - word - i), word);
+    for (unsigned i = 0; i < MOST_BEFORE; ++i)
+        if (lesser(rank[i], rank[i + 3]) <= lesser(rank[i + 1], rank[i + 2]))
+            return i;
+    return MOST_BEFORE;
+}
+
+/* Whether the position of a window of 32 bases, the first most significant, is kept. */
+INLINE int is_kept(uint64_t window, const unsigned k)
+{
+    return bases_before_kept(window, 32, k) == 0;
+}
+
+/* Bases after the k-mer in an element of `following`, and those before the position. */
 INLINE unsigned lookup_inline(const unsigned step)
 {
-    return step == 1 ? 4 : step == 2 ? 3 : 5;
+    return step == 1 ? 4 : step == 2 ? 2 : 5;
+}
+
+INLINE unsigned lookup_told_before(const unsigned step)
+{
+    return step == 1 ? 0 : step == 2 ? MOST_BEFORE : 3;
+}
+
+/* Bases from one coordinate that `positions` can tell to the next. */
+INLINE unsigned lookup_unit(const unsigned step)
+{
+    return step == 4 ? 4 : 1;
 }
 
 /* First k-mer that begins with the seed, or the k-mer that the seed begins with. */
@@ -55,7 +115,7 @@ typedef struct {
 
 INLINE lookup_span_t lookup_span(const seed_index_t *index, uint64_t seed, unsigned w, const unsigned step)
 {
-    const unsigned behind = w - index->k, before = 2 * (step - 1);
+    const unsigned behind = w - index->k, before = 2 * lookup_told_before(step);
     const uint64_t rest = seed & (((uint64_t)1 << 2 * behind) - 1);
     const unsigned deep = behind > lookup_inline(step) ? 2 * (behind - lookup_inline(step)) : 0;
     const unsigned shift = behind > lookup_inline(step) ? before : 2 * (lookup_inline(step) - behind) + before;
@@ -78,7 +138,7 @@ INLINE seed_range_t lookup_bucket(const seed_index_t *index, uint64_t seed, unsi
 /* Where the bases begin that neither the k-mer nor `following` tells. */
 INLINE uint64_t lookup_deep(const seed_index_t *index, uint32_t entry, const unsigned step)
 {
-    return (uint64_t)INDEX_POSITION(index, entry) * step + index->k + lookup_inline(step);
+    return (uint64_t)INDEX_POSITION(index, entry) * lookup_unit(step) + index->k + lookup_inline(step);
 }
 
 /* The first n (1 <= n <= 13) of these bases. The row behind is read only where they reach into it: it may lie in a
