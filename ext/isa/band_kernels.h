@@ -98,9 +98,11 @@ static int local_alignments(const band_batch *batch, const local_scoring *scorin
     return 0;
 }
 
+#include "bound_band.h"
+
 #define EACH_WIDTH(name) {name##_1, name##_2, name##_4, name##_8}
 const cpu_kernels ISA_PASTE(cpu_kernels, ISA) = {
     ISA_HEAD, EACH_WIDTH(nw_score), EACH_WIDTH(nw_profile), EACH_WIDTH(nw_align), local_scores, local_alignments,
-    ISA_PASTE(band_bounds, ISA),
+    band_bounds,
 };
 #endif

@@ -5,18 +5,14 @@
  * a lower bound is wanted: masked bases count as A, and no diagonal is named. Rows behind the end of a read match
  * everything, which leaves the least errors of its lane as they are.
  */
-#include "bound_kernels.h"
-#include "vectors.h"
-
-#ifdef ISA
-#define BAND_LANES (ISA_BYTES / 4)
+#define BAND_LANES ((int)(ISA_BYTES / sizeof(uint32_t)))
 #define BAND_ROOM (BOUND_BLOCK + AHEAD + BAND_LANES)
 
-typedef uint32_t band_vec __attribute__((vector_size(ISA_BYTES)));
+typedef uint32_t bound_vec __attribute__((vector_size(ISA_BYTES)));
 typedef int32_t band_signed __attribute__((vector_size(ISA_BYTES)));
 typedef int8_t band_bytes __attribute__((vector_size(ISA_BYTES)));
 typedef uint32_t band_anywhere __attribute__((vector_size(ISA_BYTES), aligned(4), may_alias));
-#define BAND_LOAD(p) ((band_vec)(*(const band_anywhere *)(p)))
+#define BAND_LOAD(p) ((bound_vec)(*(const band_anywhere *)(p)))
 
 /* Two planes of 64 bases: words 0 and 1 have the low bits of 32 bases each, words 2 and 3 the high bits. */
 typedef uint64_t band_planes __attribute__((vector_size(16)));
@@ -41,24 +37,24 @@ typedef struct {
 
 /* The same turned, so that a vector has one word of all lanes. */
 typedef struct {
-    band_vec read[4], ambiguous[2], low[3], high[3];
+    bound_vec read[4], ambiguous[2], low[3], high[3];
 } band_words;
 
 typedef struct {
-    band_vec vp, vn; /* the next diagonal has one error more, less */
-    band_vec first;  /* errors on the first diagonal */
+    bound_vec vp, vn; /* the next diagonal has one error more, less */
+    bound_vec first;  /* errors on the first diagonal */
 } band_state;
 
 /* Bits r of all lanes, each spread over its lane. */
-#define BAND_SPREAD(bits, r) ((band_vec)((band_signed)((bits) << (31 - (r))) >> 31))
+#define BAND_SPREAD(bits, r) ((bound_vec)((band_signed)((bits) << (31 - (r))) >> 31))
 
 /* One row. Bits set in `differ`: on this diagonal the bases do. */
-ISA_INLINE void band_row(band_vec differ, band_state *state)
+ISA_INLINE void band_row(bound_vec differ, band_state *state)
 {
-    const band_vec vp = state->vp, vn = state->vn;
-    const band_vec sum = (vp & ~differ) + vp;
-    const band_vec d0 = vn | (sum ^ vp) | ~differ, next = d0 >> 1;
-    const band_vec hp = vn | ~(d0 | vp), hn = d0 & vp;
+    const bound_vec vp = state->vp, vn = state->vn;
+    const bound_vec sum = (vp & ~differ) + vp;
+    const bound_vec d0 = vn | (sum ^ vp) | ~differ, next = d0 >> 1;
+    const bound_vec hp = vn | ~(d0 | vp), hn = d0 & vp;
     state->first += ~d0 & 1;
     state->vp = hn | ~(next | hp);
     state->vn = next & hp;
@@ -66,25 +62,25 @@ ISA_INLINE void band_row(band_vec differ, band_state *state)
 
 /* What lies on the diagonals of the band in row r: the words of 32 rows before, shifted. */
 #define BAND_NEAR(word, r) ((word) >> (r))
-#define BAND_FAR(word, r) ((r) ? (word) << (32 - (r)) : (band_vec){0})
+#define BAND_FAR(word, r) ((r) ? (word) << (32 - (r)) : (bound_vec){0})
 
 /* Where the planes of a lane lie in a block, so that turning them leaves the lanes in order. */
 #define BAND_SLOT(lane) (4 * (BAND_LANES / 4 * ((lane) & 3) + ((lane) >> 2)))
 
 /* Squares of four words by four candidates, turned: one in each 16 bytes of the vectors. */
-ISA_INLINE void band_turn(const uint32_t *planes, band_vec *words)
+ISA_INLINE void band_turn(const uint32_t *planes, bound_vec *words)
 {
-    const band_vec a = BAND_LOAD(planes), b = BAND_LOAD(planes + BAND_LANES);
-    const band_vec c = BAND_LOAD(planes + 2 * BAND_LANES), d = BAND_LOAD(planes + 3 * BAND_LANES);
-    const band_vec ab = V_LOW_32(a, b), cd = V_LOW_32(c, d);
-    const band_vec above_ab = V_HIGH_32(a, b), above_cd = V_HIGH_32(c, d);
+    const bound_vec a = BAND_LOAD(planes), b = BAND_LOAD(planes + BAND_LANES);
+    const bound_vec c = BAND_LOAD(planes + 2 * BAND_LANES), d = BAND_LOAD(planes + 3 * BAND_LANES);
+    const bound_vec ab = V_LOW_32(a, b), cd = V_LOW_32(c, d);
+    const bound_vec above_ab = V_HIGH_32(a, b), above_cd = V_HIGH_32(c, d);
     words[0] = V_LOW_64(ab, cd), words[1] = V_HIGH_64(ab, cd);
     words[2] = V_LOW_64(above_ab, above_cd), words[3] = V_HIGH_64(above_ab, above_cd);
 }
 
 ISA_INLINE void band_turn_reference(const band_block *block, band_words *words)
 {
-    band_vec near[4], far[4];
+    bound_vec near[4], far[4];
     band_turn(block->near, near);
     band_turn(block->far, far);
     words->low[0] = near[0], words->low[1] = near[1], words->low[2] = far[0];
@@ -97,16 +93,16 @@ ISA_INLINE void band_turn_reference(const band_block *block, band_words *words)
  * ambiguous bases. */
 ISA_INLINE void band_rows(const band_words *words, int half, const uint32_t *over, int rows, band_state *io)
 {
-    const band_vec low[2] = {words->low[half], words->low[half + 1]};
-    const band_vec high[2] = {words->high[half], words->high[half + 1]};
-    const band_vec read_low = words->read[half], read_high = words->read[2 + half];
-    const band_vec live = over ? ~BAND_LOAD(over) : (band_vec){0}, both = ~words->ambiguous[half];
+    const bound_vec low[2] = {words->low[half], words->low[half + 1]};
+    const bound_vec high[2] = {words->high[half], words->high[half + 1]};
+    const bound_vec read_low = words->read[half], read_high = words->read[2 + half];
+    const bound_vec live = over ? ~BAND_LOAD(over) : (bound_vec){0}, both = ~words->ambiguous[half];
     band_state state = *io;
     ISA_UNROLL /* so that all shifts are by constants */
     for (int r = 0; r < 32; r++) {
         if (r >= rows)
             break;
-        band_vec differ[2];
+        bound_vec differ[2];
         for (int w = 0; w < 2; w++) {
             differ[w] = BAND_SPREAD(read_high, r) ^ high[w];
             differ[w] = (BAND_SPREAD(read_low, r) ^ low[w]) | (over ? differ[w] & BAND_SPREAD(both, r) : differ[w]);
@@ -132,9 +128,9 @@ BAND_NOINLINE void band_rows_at_ends(const band_words *words, int half, const ui
 }
 
 /* Least errors of any diagonal: prefix sums of VP - VN, in each byte for its eight diagonals, then over the bytes. */
-ISA_INLINE band_vec band_least(const band_state *state)
+ISA_INLINE bound_vec band_least(const band_state *state)
 {
-    const band_vec ones = (band_vec){0} + 0x01010101;
+    const bound_vec ones = (bound_vec){0} + 0x01010101;
     band_bytes sum = {0}, low = {0};
     ISA_UNROLL
     for (int j = 0; j < 8; j++) {
@@ -145,10 +141,10 @@ ISA_INLINE band_vec band_least(const band_state *state)
     band_signed before = (band_signed)state->first, least = before + 8;
     ISA_UNROLL
     for (int b = 0; b < 32; b += 8) {
-        least = V_MIN_I32(least, before + ((band_signed)((band_vec)low << (24 - b)) >> 24));
-        before += (band_signed)((band_vec)sum << (24 - b)) >> 24;
+        least = V_MIN_I32(least, before + ((band_signed)((bound_vec)low << (24 - b)) >> 24));
+        before += (band_signed)((bound_vec)sum << (24 - b)) >> 24;
     }
-    return (band_vec)least;
+    return (bound_vec)least;
 }
 
 /* Only what is needed is loaded: another line of memory may be one to wait for. */
@@ -218,7 +214,7 @@ ISA_INLINE int band_keep(const band_site *sites, const uint32_t *least, const ba
 
 /* 64 rows of all candidates, then the next 64 of those that are not at the end, nor above the limit of their read: the
    least errors of a row never fall. */
-ISA_TARGET void ISA_PASTE(band_bounds, ISA)(const band_planes_of *planes, const band_site *sites, int n, uint16_t *errors)
+static ISA_TARGET void band_bounds(const band_planes_of *planes, const band_site *sites, int n, uint16_t *errors)
 {
     const uint64_t *reference = planes->reference;
     band_queue queue;
@@ -265,4 +261,3 @@ ISA_TARGET void ISA_PASTE(band_bounds, ISA)(const band_planes_of *planes, const 
         n = kept;
     }
 }
-#endif

@@ -1,4 +1,4 @@
-/* The vector kernel of the filters, which each instruction set has in its own source file (bound_avx512.c and so on). */
+/* The vector kernel of the filters, which each instruction set has (bound_band.h). */
 #ifndef GASSST_BOUND_KERNELS_H
 #define GASSST_BOUND_KERNELS_H
 
@@ -27,6 +27,4 @@ typedef struct {
 /* Least errors of the read in each of n narrow bands, or of its first rows where these are more than its limit. The
    caller makes sure that the bands lie inside the reference. */
 typedef void bound_kernel(const band_planes_of *planes, const band_site *sites, int n, uint16_t *errors);
-
-extern bound_kernel band_bounds_avx512, band_bounds_avx2, band_bounds_generic;
 #endif

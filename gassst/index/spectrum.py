@@ -37,7 +37,7 @@ LEAST_FOUND = 0.15
 """Copies with so many differences that the seeds find a smaller share are not counted."""
 SAME_PLACE = 16
 """Diagonals within which two places are one."""
-SHIFT, WORDS = 5, 1
+SHIFT = 5
 """Buckets of 32 diagonals, each in a band of 64."""
 
 
@@ -212,7 +212,7 @@ def _copies(lookup: Any, context: _Context, own: NDArray[np.int64]) -> _Copies:
     keys = np.sort(read_strand.astype(np.int64) << 32 | diagonal >> SHIFT)
     keys = keys[np.diff(keys, prepend=-1) > 0]
     read_strand, bucket = (keys >> 32).astype(np.uint32), (keys & 0xFFFFFFFF).astype(np.uint32)
-    first = (bucket.astype(np.int64) << SHIFT) - (32 * WORDS - (1 << SHIFT) // 2)
+    first = (bucket.astype(np.int64) << SHIFT) - (32 - (1 << SHIFT) // 2)
     band = Band(
         np.ascontiguousarray(context.index.reference.planes),
         context.packed.planes,
@@ -220,7 +220,7 @@ def _copies(lookup: Any, context: _Context, own: NDArray[np.int64]) -> _Copies:
         context.packed.lengths,
         instruction_sets()[0],
     )
-    errors, offset = band.score(read_strand, first, WORDS, np.full(n, DIFFERENCES - 1, np.uint16))
+    errors, offset = band.score(read_strand, first, 1, np.full(n, DIFFERENCES - 1, np.uint16))
     some = np.flatnonzero(errors < DIFFERENCES)
     end = first[some] + offset[some] + m
     strands, edits = read_strand[some].astype(np.int64), errors[some].astype(np.int64)

@@ -100,9 +100,3 @@ class BatchResult:
         hits["cigar_start"] += np.uint32(runs)
         hits["part"][hits["part"] > 0] += np.uint32(parts)
         return hits
-
-    @property
-    def quality(self) -> U8:
-        """uint8[n]: mapping quality of every primary; 0 of unmapped reads."""
-        rows = np.maximum(self.summary["n_reported"], 1).astype(np.int64)
-        return self.hits["mapq"][np.cumsum(rows) - rows]

@@ -25,7 +25,7 @@ import numpy as np
 from gassst._core.read_search import DIFFERENCES, Cases, Odds, Rater, chance_hits
 from gassst._core.stages import BAND_REACH
 from gassst.frozen import frozen, replace
-from gassst.index.file import SORTED
+from gassst.index.file import MIN_K, SORTED
 from gassst.index.miss_model import (
     MISS_ERRORS,
     NO_SEEDS,
@@ -173,7 +173,7 @@ class SearchPlan:
         last row has the seeds of the reference that lead from the place of a read to its copies.
     """
 
-    MAX_STAGES = 7  # bits of `looked`, of which the last one stands for copies
+    MAX_STAGES = np.iinfo(np.uint8).bits - 1  # bits of `looked`, of which the last one stands for copies
 
     def __init__(
         self,
@@ -351,7 +351,7 @@ class SearchPlan:
             return min(self.params.seed_length, longest)
         affordable = self.affordable
         if self.params.exhaustive:
-            affordable = max(self.k - 2, 4)
+            affordable = max(self.k - 2, MIN_K[1])
             lossless = m // (errors + 1)
             if lossless >= affordable and (self.params.strata or self.preset.occurrences is None):
                 return min(longest, lossless)

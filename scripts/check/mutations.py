@@ -161,7 +161,7 @@ MUTATIONS = [
     ),
     Mutation(
         "band32: rows behind the end of a read count", BOUND_BAND,
-        "~BAND_LOAD(over) : (band_vec){0}", "~(band_vec){0} : (band_vec){0}",
+        "~BAND_LOAD(over) : (bound_vec){0}", "~(bound_vec){0} : (bound_vec){0}",
         "tests/property/test_filters.py::test_narrow_bands_of_reads_of_any_length_side_by_side",
     ),
     Mutation(
