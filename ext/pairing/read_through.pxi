@@ -74,7 +74,7 @@ cdef uint16_t adapter_start(planes_t reads, int64_t base, int64_t m, const adapt
     cdef uint64_t once, twice, found
     cdef uint64_t[64][4] differ     # so many bases behind 64 positions, from each of the four bases
     for word in range(known.earliest, m - known.shortest + 1, 64):
-        find_differences(reads, base + word, m - word, known.length, &differ[0])
+        find_differences(reads, base + word, m - word, known.first_part, &differ[0])
         for a in range(known.number):
             codes = known.codes + a * known.length
             once = twice = 0
@@ -87,6 +87,8 @@ cdef uint16_t adapter_start(planes_t reads, int64_t base, int64_t m, const adapt
             for j in range(known.first_part):
                 count_one(differ[j][codes[j]], &once, &twice)
             found = ~twice & first_bases(m - known.shortest + 1 - word)
+            if found:   # seldom
+                find_differences(reads, base + word, m - word, known.length, &differ[0])
             while found:
                 at = word + trailing_zeros(found)
                 found &= found - 1
@@ -98,11 +100,6 @@ cdef uint16_t adapter_start(planes_t reads, int64_t base, int64_t m, const adapt
                 if unequal <= n // known.bases_an_error and (unequal < fewest or unequal == fewest and at < start):
                     start, fewest = at, unequal
     return <uint16_t>start
-
-
-cdef adapters_t adapters_of(const uint8_t[:, ::1] codes, int first_part, int shortest, int bases_an_error,
-                            int64_t earliest) noexcept:
-    return adapters_t(&codes[0, 0], codes.shape[0], codes.shape[1], first_part, shortest, bases_an_error, earliest)
 
 
 def fragment_ends(packed, const uint8_t[:, ::1] adapters not None, int first_part, int shortest, int bases_an_error,
@@ -136,7 +133,8 @@ def fragment_ends(packed, const uint8_t[:, ::1] adapters not None, int first_par
     """
     cdef const uint32_t[::1] lengths = packed.lengths, plane_start = packed.plane_start
     cdef planes_t reads = planes_of(packed.planes)
-    cdef adapters_t known = adapters_of(adapters, first_part, shortest, bases_an_error, earliest)
+    cdef adapters_t known = adapters_t(&adapters[0, 0], adapters.shape[0], adapters.shape[1], first_part, shortest,
+                                       bases_an_error, earliest)
     cdef Py_ssize_t n = lengths.shape[0]
     ends_array = np.empty(n, np.uint16)
     cdef uint16_t[::1] ends = ends_array

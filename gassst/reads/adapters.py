@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gassst._core import read_search as _read_search
+from gassst.model.array_types import U8, U16
 from gassst.model.params import SPECIFIC_LENGTH
 from gassst.model.read_batch import PackedReads
 from gassst.model.rules import optional
@@ -28,17 +28,14 @@ FIRST_PART, BASES_AN_ERROR = 12, 8
 SHORTEST_ADAPTER = 8
 
 
-def codes_of(adapters: tuple[str, ...], length: int) -> NDArray[np.uint8]:
+def codes_of(adapters: tuple[str, ...], length: int) -> U8:
     """uint8[a, length]: the first bases of adapters."""
     return np.array([["ACGT".index(base) for base in text[:length]] for text in adapters], np.uint8)
 
 
 # A random read of 150 bases in 700,000 seems to have one of so many bases; with 16 one in 4,000 does.
 KNOWN = codes_of(ADAPTERS, 20)
-
-
-# As the compiled search takes them.
-RULES = FIRST_PART, SHORTEST_ADAPTER, BASES_AN_ERROR
+RULES = FIRST_PART, SHORTEST_ADAPTER, BASES_AN_ERROR  # as the compiled search takes them
 
 
 @optional(
@@ -46,6 +43,6 @@ RULES = FIRST_PART, SHORTEST_ADAPTER, BASES_AN_ERROR
     "Cuts reads where they run into an adapter.",
     instead=lambda packed, mate: np.zeros(len(packed), np.uint16),
 )
-def fragment_ends(packed: PackedReads, mate: NDArray[np.uint8] | None) -> NDArray[np.uint16]:
+def fragment_ends(packed: PackedReads, mate: U8 | None) -> U16:
     """uint16[n]: as the compiled function of this name, by the adapters of usual kits."""
     return _read_search.fragment_ends(packed, KNOWN, *RULES, SPECIFIC_LENGTH, mate)
