@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gassst.errors import InstallationError
 from gassst.frozen import fields, frozen, replace
+from gassst.model.array_types import NDArray
 from gassst.model.layouts import SOFT_CLIP
 from gassst.model.read_batch import ReadBatch
 from gassst.model.reference import Reference, contig_before

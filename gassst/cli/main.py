@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import logging
 import os
 import resource
@@ -113,8 +112,6 @@ def run() -> None:
     bus_error.install(InputError.exit_code)
     # No matrix is multiplied here: NumPy's BLAS would start threads that spin for a while, 50 ms of CPU time a run.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # Arrays are freed by count; cycles are rare, and looking for them takes 3 % of a short run.
-    gc.set_threshold(100_000)
     code = main()
     interrupt.hold()
     for stream in (sys.stdout, sys.stderr):

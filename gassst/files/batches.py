@@ -6,12 +6,14 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gassst.errors import InputError, MissingFileError, UsageError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Record = tuple[str, bytes]
 

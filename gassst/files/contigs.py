@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import repeat
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gassst._core import contig_lines as _lines
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class Contigs:

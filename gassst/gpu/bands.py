@@ -9,10 +9,9 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from gassst._core.bands import Bands, fit, pack_cigars
 from gassst._core.stages import instruction_sets
@@ -20,6 +19,9 @@ from gassst.model.array_types import COORDINATE, I16, I64, U16, U32, U64
 from gassst.model.read_batch import PackedReads
 from gassst.model.times import Times
 from gassst.search.plan import WORDS
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 BAD_EDITS = 0xFFFF  # band.h
 

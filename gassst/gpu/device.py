@@ -22,16 +22,16 @@ from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
 
 from gassst._core.commands import FUNCTIONS, CommandError, CommandList, load
 from gassst.errors import DeviceError
 from gassst.gpu.drivers import own_signals
-from gassst.model.array_types import U8, U64
+from gassst.model.array_types import U8, U64, NDArray
 from gassst.model.times import Times
 
 if TYPE_CHECKING:
     import pyopencl as cl
+    from numpy.typing import DTypeLike
 
     Memory = cl.Buffer  # those of a pool are used like it
     Array = NDArray[np.generic]

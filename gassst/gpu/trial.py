@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gassst.errors import DeviceError
 from gassst.gpu.found import Found
 from gassst.gpu.search import DeviceSearch
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
-from gassst.model.array_types import U8, U64
+from gassst.model.array_types import U8, U64, NDArray
 from gassst.model.params import MapParams
 from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_records

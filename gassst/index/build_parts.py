@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from typing import IO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gassst.errors import OutputError, UsageError
 from gassst.files.whole_file import whole_file
@@ -32,6 +31,7 @@ from gassst.index.seed_index import (
     reference_sections,
     share_sorted,
 )
+from gassst.model.array_types import NDArray
 from gassst.model.reference import Reference
 from gassst.version import __version__
 

@@ -8,13 +8,10 @@ looked up in the set of its own conversion.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from gassst.frozen import field, frozen
 from gassst.index.file import SEED_ARRAYS, check_arrays, drop_from_memory
+from gassst.model.array_types import U32, Structs
 from gassst.model.params import CONVERSIONS
 from gassst.model.reference import Reference
 
@@ -30,9 +27,9 @@ class ConvertedSeeds:
     k: int
     conversion: int
     """1: C and T are one letter; 2: A and G are."""
-    table: NDArray[np.uint32] = field(repr=False)
-    positions: NDArray[np.uint32] = field(repr=False)
-    following: NDArray[Any] = field(repr=False)
+    table: U32 = field(repr=False)
+    positions: U32 = field(repr=False)
+    following: Structs = field(repr=False)
     step = 1
     shortest_seed = 1
 
@@ -46,7 +43,7 @@ class ConvertedSeeds:
         """First k-mer, and the one behind the last."""
         return 0, 4**self.k
 
-    def sections(self) -> Iterator[tuple[str, NDArray[Any]]]:
+    def sections(self) -> Iterator[tuple[str, Structs]]:
         """The arrays by the names that they have in the file."""
         for array in SEED_ARRAYS:
             yield f"{self.name}_{array}", getattr(self, array)

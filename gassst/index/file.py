@@ -22,13 +22,13 @@ from contextlib import suppress
 from typing import IO, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gassst._core import bus_error
 from gassst.errors import IndexFormatError, unreadable
 from gassst.files.contigs import Contigs
 from gassst.frozen import frozen
 from gassst.index import verified
+from gassst.model.array_types import NDArray
 from gassst.model.params import CONVERSIONS
 from gassst.model.reference import FRONT, GAP, MAX_POSITIONS, TAIL, Reference
 from gassst.workers.forks import watch_forks

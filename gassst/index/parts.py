@@ -11,10 +11,6 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from gassst.errors import IndexFormatError, InputError, unreadable
 from gassst.frozen import field, frozen
@@ -33,6 +29,7 @@ from gassst.index.file import (
     shortest_seed,
     typed_arrays,
 )
+from gassst.model.array_types import U32, Structs
 from gassst.model.reference import Reference
 
 
@@ -50,9 +47,9 @@ class IndexPart:
     step: int
     kmers: tuple[int, int]
     """First k-mer of the part, and the one behind the last."""
-    table: NDArray[np.uint32] = field(repr=False)
-    positions: NDArray[np.uint32] = field(repr=False)
-    following: NDArray[Any] = field(repr=False)
+    table: U32 = field(repr=False)
+    positions: U32 = field(repr=False)
+    following: Structs = field(repr=False)
     conversion = 0
     path: str
     integrity: Integrity | None = field(repr=False)

@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext, suppress
 from functools import cached_property
-from typing import IO, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from gassst._core import seed_index as _seed_index
 from gassst.errors import IndexFormatError, InputError, OutputError, UsageError, unreadable
@@ -51,10 +50,14 @@ from gassst.index.lookup import IndexParts, WholeIndex
 from gassst.index.parts import IndexPart, open_part, replacing
 from gassst.index.reference_files import fasta_beside
 from gassst.index.spectrum import Spectrum, measured
+from gassst.model.array_types import I64, U8, U32, U64, Structs
 from gassst.model.params import CONVERSIONS, INDEX_STEPS
 from gassst.model.reference import MAX_POSITIONS, Exceptions, Reference, contig_starts, padded_total
 from gassst.version import __version__
 from gassst.workers.thread_count import MAX_THREADS, usable_threads
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 log = logging.getLogger("gassst")
 
@@ -97,16 +100,16 @@ class SeedIndex(metaclass=_Interface):
     reference: Reference
     k: int
     """Bases of the k-mers that `table` is over."""
-    table: NDArray[np.uint32] = field(repr=False)
+    table: U32 = field(repr=False)
     """uint32[4**k + 1]: positions of k-mer x are `positions[table[x]:table[x + 1]]`."""
-    positions: NDArray[np.uint32] = field(repr=False)
+    positions: U32 = field(repr=False)
     """uint32[p], coordinates of unmasked bases, or of those that `step` keeps. They are sorted by k-mer, the
     bases behind it, and coordinate."""
-    following: NDArray[Any] = field(repr=False)
+    following: Structs = field(repr=False)
     """uint8[p], the 4 bases behind the k-mer of each position. With step 2 two of them, then the two before the
     position; with step 4 uint16[p], five of them and the three before it."""
     step: int = 1
-    """1, 2 or 4: positions of every base, of every second or of every fourth."""
+    """1, 2 or 4: positions of every base, of about every second or of every fourth."""
     path: str | None = None
     """The file it was opened from, else None."""
     fasta_bytes: int | None = None
@@ -244,7 +247,7 @@ class SeedIndex(metaclass=_Interface):
         """`k` of the index of this reference with step 1, so that plans of seeds are the same for every step."""
         return self.longest_seed - SORTED
 
-    def lookup(self, seeds: ArrayLike, w: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    def lookup(self, seeds: ArrayLike, w: int) -> tuple[U32, U32]:
         """Ranges (lo uint32[n], hi uint32[n]) of `positions` where seeds of w bases occur.
 
         `seeds`: codes, 2 bits per base, the first base most significant. A range contains every occurrence of its seed
@@ -284,7 +287,7 @@ class SeedIndex(metaclass=_Interface):
             piece.drop_from_memory()
         drop_from_memory(self.positions)
 
-    def _contents(self) -> dict[str, NDArray[Any]]:
+    def _contents(self) -> dict[str, Structs]:
         arrays = dict(zip(SEED_ARRAYS, (self.table, self.positions, self.following), strict=True))
         if self.converted:
             arrays = {name: array for seeds in self.converted for name, array in seeds.sections()}
@@ -434,7 +437,7 @@ def bytes_of_seeds(k: int, step: int, positions: int) -> int:
 
 def reference_sections(
     reference: Reference, k: int, step: int, fasta_bytes: int | None, **more: Any
-) -> dict[str, NDArray[Any]]:
+) -> dict[str, Structs]:
     """The sections about the reference; metadata first, so that opening reads the first pages only."""
     metadata = {
         "program": f"gassst {__version__}",
@@ -449,12 +452,12 @@ def reference_sections(
     if reference.circular is not None:
         metadata["circular"] = np.flatnonzero(reference.circular).tolist()
     start, length, code = reference.exceptions
-    arrays: tuple[NDArray[Any], ...] = reference.planes, start.astype(exception_type(step)), length, code
+    arrays: tuple[Structs, ...] = reference.planes, start.astype(exception_type(step)), length, code
     texts = {"metadata": json_section(metadata), "contigs": reference.contigs.text}
     return texts | dict(zip(REFERENCE_ARRAYS, arrays, strict=True))
 
 
-def json_section(fields: dict[str, Any]) -> NDArray[np.uint8]:
+def json_section(fields: dict[str, Any]) -> U8:
     """A section `metadata`."""
     return np.frombuffer(json.dumps(fields).encode("ascii"), np.uint8)
 
@@ -503,9 +506,9 @@ class Counted:
     step: int
     threads: int
     prefix: int
-    codes: NDArray[np.uint64]
+    codes: U64
     ranges: list[tuple[int, int]]
-    counts: NDArray[np.uint32]
+    counts: U32
 
     @classmethod
     def of(
@@ -535,7 +538,7 @@ class Counted:
 
     def sorted(
         self, first: int, last: int, told: Callable[[float], None] | None = None
-    ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[Any]]:
+    ) -> tuple[U32, U32, Structs]:
         """`table`, `positions` and `following` of the k-mers that begin with the prefixes first .. last - 1.
 
         `told` is called with the share that is sorted.
@@ -569,9 +572,7 @@ class Counted:
         return table, positions, following
 
 
-def _all_sorted(
-    counted: Counted, told: Told | None, conversion: int = 0
-) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[Any]]:
+def _all_sorted(counted: Counted, told: Told | None, conversion: int = 0) -> tuple[U32, U32, Structs]:
     """`table`, `positions` and `following` of all k-mers."""
     shares = (0.0, 1.0) if not conversion else ((conversion - 1) / 2, conversion / 2)
     return counted.sorted(0, 4**counted.prefix, share_sorted(told, *shares))
@@ -596,7 +597,7 @@ def _split(rows: int, parts: int) -> list[tuple[int, int]]:
     return list(zip(cuts[:-1], cuts[1:], strict=True))
 
 
-def _part_bounds(counts: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+def _part_bounds(counts: U32) -> tuple[I64, U32]:
     """Where parts begin and end (int64[parts + 1]), and where each range of rows writes into each part."""
     ends = np.cumsum(counts.T, dtype=np.int64).reshape(counts.T.shape)  # by part, then by range of rows
     bounds = np.concatenate([[0], ends[:, -1]])

@@ -9,14 +9,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gassst._core import reads as _reads
 from gassst._core import seeds as _seeds
 from gassst._core.read_search import DIFFERENCES
 from gassst._core.stages import Band, instruction_sets
 from gassst.index.miss_model import miss_share
-from gassst.model.array_types import COORDINATE_BITS
+from gassst.model.array_types import COORDINATE_BITS, F64, I64, U8, U16, U32, U64, NDArray
 from gassst.model.params import MAX_READ_LENGTH
 from gassst.model.presets import EXTRA_STRATA
 from gassst.model.reference import Reference
@@ -63,23 +62,23 @@ class Spectrum:
 
 
 class _Rows(NamedTuple):
-    length: NDArray[np.uint16]
-    number: NDArray[np.uint16]
-    every: NDArray[np.uint16]
+    length: U16
+    number: U16
+    every: U16
 
 
 class _Packed(NamedTuple):
-    lengths: NDArray[np.uint32]
-    planes: NDArray[np.uint64]
-    plane_start: NDArray[np.uint32]
-    conversions: NDArray[np.uint8]
+    lengths: U32
+    planes: U64
+    plane_start: U32
+    conversions: U8
 
 
 class _Context(NamedTuple):
     """As the compiled passes take it."""
 
     packed: _Packed
-    flip: NDArray[np.uint8]
+    flip: U8
     index: Any
     shift: int = SHIFT
 
@@ -87,10 +86,10 @@ class _Context(NamedTuple):
 class _Copies(NamedTuple):
     """Copies of substrings elsewhere: of which, on which strand, where their last base lies, how they differ."""
 
-    read: NDArray[np.int64]
-    strand: NDArray[np.int64]
-    end: NDArray[np.int64]
-    errors: NDArray[np.int64]
+    read: I64
+    strand: I64
+    end: I64
+    errors: I64
 
 
 def measured(lookup: Any) -> Spectrum:
@@ -103,7 +102,7 @@ def measured(lookup: Any) -> Spectrum:
     return Spectrum(shares.astype(np.float32))
 
 
-def _templates(reference: Reference, m: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+def _templates(reference: Reference, m: int) -> tuple[I64, U8]:
     """Substrings of `m` bases without a masked one, those of a template one after the other.
 
     int64[2 n], where they begin; uint8[2 n, m], their letters.
@@ -130,7 +129,7 @@ def _templates(reference: Reference, m: int) -> tuple[NDArray[np.int64], NDArray
     return starts[whole].reshape(-1), letters.reshape(-1, m)
 
 
-def _shares(lookup: Any, own: NDArray[np.int64], bases: NDArray[np.uint8]) -> NDArray[np.float64]:
+def _shares(lookup: Any, own: I64, bases: U8) -> F64:
     """`Spectrum.shares` of one length."""
     n, m = bases.shape
     offsets = np.arange(n + 1, dtype=np.uint32) * np.uint32(m)
@@ -156,19 +155,19 @@ def _seed_length(index: Any) -> int:
     return min(round(SEED * np.log(LETTERS) / np.log(index.letters)), index.longest_seed)
 
 
-def _by_found(share: NDArray[np.float64]) -> NDArray[np.float64]:
+def _by_found(share: F64) -> F64:
     """How many copies each one stands for that is found, where so many are."""
     return np.where(share >= LEAST_FOUND, 1 / np.maximum(share, LEAST_FOUND), 0.0)
 
 
-def _table(read: NDArray[np.int64], errors: NDArray[np.int64], n: int) -> NDArray[np.float64]:
+def _table(read: I64, errors: I64, n: int) -> F64:
     """float64[n, DIFFERENCES]: how many copies each has, by their differences."""
     some = errors < DIFFERENCES
     counts = np.bincount(read[some] * DIFFERENCES + errors[some], minlength=n * DIFFERENCES)
     return counts.reshape(n, DIFFERENCES).astype(np.float64)
 
 
-def _nearest(number: NDArray[np.float64]) -> NDArray[np.float64]:
+def _nearest(number: F64) -> F64:
     """float64[2, DIFFERENCES]: how many of the substrings have their nearest copy so far off, none an exact one.
 
     And of those with a near one how many have the next one so far off. Others of a family would have been seen.
@@ -188,7 +187,7 @@ def _nearest(number: NDArray[np.float64]) -> NDArray[np.float64]:
     return shares
 
 
-def _anchored(lookup: Any, context: _Context) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+def _anchored(lookup: Any, context: _Context) -> tuple[U32, I64]:
     """Strand uint32[a] and diagonal int64[a] of the anchors that the seeds of all substrings lead to."""
     n, m = len(context.packed.lengths), int(context.packed.lengths[0])
     w = _seed_length(context.index)
@@ -205,7 +204,7 @@ def _anchored(lookup: Any, context: _Context) -> tuple[NDArray[np.uint32], NDArr
     return gathered[0], gathered[1]
 
 
-def _copies(lookup: Any, context: _Context, own: NDArray[np.int64]) -> _Copies:
+def _copies(lookup: Any, context: _Context, own: I64) -> _Copies:
     """The copies of all substrings that seeds lead to, except themselves (`own` int64[n])."""
     n, m = len(own), int(context.packed.lengths[0])
     read_strand, diagonal = _anchored(lookup, context)
@@ -233,7 +232,7 @@ def _copies(lookup: Any, context: _Context, own: NDArray[np.int64]) -> _Copies:
     return _Copies(strands[new] >> 1, strands[new] & 1, end[new], edits[new])
 
 
-def _templates_copied(copies: _Copies, own: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _templates_copied(copies: _Copies, own: I64) -> tuple[I64, I64]:
     """Copies of whole templates, int64[k] each: of which, and the differences of both substrings together."""
     second = copies.read & 1
     apart = (own[1::2] - own[::2])[copies.read >> 1]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray as NDArray
+else:  # numpy.typing takes a tenth of the start of a run
+    NDArray = np.ndarray
 
 U8 = NDArray[np.uint8]
 U16 = NDArray[np.uint16]

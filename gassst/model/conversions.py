@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gassst.model.array_types import F64, U8
 from gassst.model.params import CONVERSIONS
 from gassst.model.read_batch import NONE_CONVERTED
 
 C_TO_T, G_TO_A = CONVERSIONS.values()
 
 
-def conversions_of(batch: Any, library: str | None) -> NDArray[np.uint8]:
+def conversions_of(batch: Any, library: str | None) -> U8:
     """The conversion of each read of a ReadBatch, as `PackedReads` has it; none where `library` is None.
 
     In a directional library, C became T in single and first reads. Their mates are reverse complements of such strands,
@@ -36,7 +36,7 @@ def conversions_of(batch: Any, library: str | None) -> NDArray[np.uint8]:
     return np.where(other, G_TO_A, C_TO_T).astype(np.uint8)
 
 
-def _surplus_of_c(batch: Any) -> NDArray[np.float64]:
+def _surplus_of_c(batch: Any) -> F64:
     """float64[n]: how many more C than G each read has."""
     upper = batch.bases & 0xDF
     sums = np.zeros(len(upper) + 1)

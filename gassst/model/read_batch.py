@@ -7,11 +7,11 @@ one name in SAM. The rules for records are in `ext/io/fastx.h`.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gassst._core import reads as _reads
 from gassst.errors import UsageError
 from gassst.frozen import field, frozen, replace
+from gassst.model.array_types import I64, U8, U32, U64, Bool
 
 MAX_LENGTH = _reads.MAX_LENGTH_LIMIT  # what is longer is no read, but a genome in the place of reads
 MAX_BATCH_BASES = 64 << 20
@@ -32,19 +32,19 @@ class PackedReads:
         1: C became T, and every T may be a C; 2: G became A, and every A may be a G. Empty where no read is converted.
     """
 
-    lengths: NDArray[np.uint32]
-    planes: NDArray[np.uint64]
-    plane_start: NDArray[np.uint32]
-    conversions: NDArray[np.uint8] = field(default_factory=lambda: NONE_CONVERTED)
+    lengths: U32
+    planes: U64
+    plane_start: U32
+    conversions: U8 = field(default_factory=lambda: NONE_CONVERTED)
 
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def of(self, reads: NDArray[np.int64]) -> NDArray[np.uint8]:
+    def of(self, reads: I64) -> U8:
         """The conversions of some reads (int64[k]): uint8[k], or none."""
         return self.conversions[reads] if len(self.conversions) else self.conversions
 
-    def on_strand(self, reverse: NDArray[np.bool_]) -> PackedReads:
+    def on_strand(self, reverse: Bool) -> PackedReads:
         """The reads for one strand: the reverse one where `reverse` (bool[n]) is set. The other one is masked."""
         rows = (self.lengths.astype(np.int64) + 63) >> 6
         first = self.plane_start + np.where(reverse, 0, rows) - np.cumsum(rows) + rows
@@ -90,21 +90,21 @@ class ReadBatch:
         How many reads each stands for; None where nobody asks.
     """
 
-    names: NDArray[np.uint8]
-    name_offsets: NDArray[np.uint32]
-    bases: NDArray[np.uint8]
-    quals: NDArray[np.uint8] | None
-    offsets: NDArray[np.uint32]
+    names: U8
+    name_offsets: U32
+    bases: U8
+    quals: U8 | None
+    offsets: U32
     first: int = 1
     path: str = ""
-    mate: NDArray[np.uint8] | None = None
+    mate: U8 | None = None
     renamed: int = 0
-    tags: NDArray[np.uint8] | None = None
-    tag_offsets: NDArray[np.uint32] | None = None
+    tags: U8 | None = None
+    tag_offsets: U32 | None = None
     left_out: int = 0
     read_group: int = 0
     trimmed: int = 0
-    copies: NDArray[np.int64] | None = None
+    copies: I64 | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -151,7 +151,7 @@ class ReadBatch:
         self,
         longest: int = MAX_LENGTH,
         shortest: int = 0,
-        conversions: NDArray[np.uint8] = NONE_CONVERTED,
+        conversions: U8 = NONE_CONVERTED,
     ) -> PackedReads:
         """The reads for the search.
 
@@ -185,7 +185,7 @@ def whole_pairs(batch_size: int) -> int:
     return max(2, batch_size - batch_size % 2)
 
 
-def _slice(text: NDArray[np.uint8], offsets: NDArray[np.uint32], i: int) -> bytes:
+def _slice(text: U8, offsets: U32, i: int) -> bytes:
     if not 0 <= i < len(offsets) - 1:
         raise IndexError(f"read {i} of a batch of {len(offsets) - 1}")
     return text[offsets[i] : offsets[i + 1]].tobytes()

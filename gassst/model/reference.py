@@ -8,10 +8,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from gassst._core import seed_index as _seed_index
 from gassst.errors import InputError, UsageError, unreadable
@@ -19,7 +18,11 @@ from gassst.files.contigs import Contigs
 from gassst.files.fasta import fasta_stretches
 from gassst.files.inflate import open_input
 from gassst.frozen import field, frozen, replace
+from gassst.model.array_types import I32, I64, U8, U32, U64, Bool, Structs
 from gassst.model.params import INDEX_STEPS
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 log = logging.getLogger("gassst")
 FRONT = 4608
@@ -61,11 +64,11 @@ _UPPER_CASE = _upper_case_table()
 class Exceptions(NamedTuple):
     """Runs of one letter other than A, C, G, T inside contigs, by ascending coordinate."""
 
-    start: NDArray[np.int64]
+    start: I64
     """int64[r], concatenated coordinate of the first base."""
-    length: NDArray[np.uint32]
+    length: U32
     """uint32[r], in bases."""
-    code: NDArray[np.uint8]
+    code: U8
     """uint8[r], the upper-case ASCII letter."""
 
 
@@ -76,13 +79,13 @@ class ReferenceArrays(NamedTuple):
     upper-case ASCII letter; the padding between contigs is not among them.
     """
 
-    planes: NDArray[np.uint64]  # [n, 3]
-    starts: NDArray[np.int64]  # [contigs]
-    lengths: NDArray[np.int64]  # [contigs]
-    exception_start: NDArray[np.int64]
-    exception_length: NDArray[np.uint32]
-    exception_code: NDArray[np.uint8]
-    circular: NDArray[np.bool_] | None = None  # [contigs]
+    planes: U64  # [n, 3]
+    starts: I64  # [contigs]
+    lengths: I64  # [contigs]
+    exception_start: I64
+    exception_length: U32
+    exception_code: U8
+    circular: Bool | None = None  # [contigs]
 
 
 @frozen(eq=False)
@@ -92,18 +95,18 @@ class Reference:
     Bits of the last row of `planes` past `total` are masked.
     """
 
-    planes: NDArray[np.uint64] = field(repr=False)
+    planes: U64 = field(repr=False)
     """uint64[ceil(total / 64), 3], low bit, high bit and mask of 64 bases a row."""
     total: int
     """Bases and masked padding together."""
     contigs: Contigs = field(repr=False)
     """Their names are first words of FASTA headers. M5 is that of the upper-case sequence as in the file: U stays U."""
-    starts: NDArray[np.int64] = field(repr=False)
+    starts: I64 = field(repr=False)
     """int64[c], concatenated coordinate of base 0 of each contig."""
     exceptions: Exceptions = field(repr=False)
-    alt: NDArray[np.bool_] | None = field(default=None, repr=False)
+    alt: Bool | None = field(default=None, repr=False)
     """bool[c], contigs that are ALT; None where none is."""
-    circular: NDArray[np.bool_] | None = field(default=None, repr=False)
+    circular: Bool | None = field(default=None, repr=False)
     """bool[c], contigs whose last base is followed by their first one; None where none is."""
 
     @property
@@ -112,7 +115,7 @@ class Reference:
         return self.contigs.names
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> I64:
         """int64[c], bases of each contig."""
         return self.contigs.lengths
 
@@ -239,7 +242,7 @@ class Reference:
         first = int(self.starts[contig]) + start
         return bases_between(self.planes, self.exceptions, first, first + end - start).tobytes()
 
-    def contig_of(self, positions: ArrayLike) -> NDArray[np.int32]:
+    def contig_of(self, positions: ArrayLike) -> I32:
         """Index of the contig that each concatenated coordinate lies in, int32, -1 in the padding."""
         positions = np.asarray(positions, np.int64)
         contig = contig_before(self.starts, positions)
@@ -247,13 +250,11 @@ class Reference:
         return np.where(within, contig, -1).astype(np.int32)
 
 
-def bases_between(
-    planes: NDArray[np.uint64], exceptions: Exceptions, first: int, last: int
-) -> NDArray[np.uint8]:
+def bases_between(planes: U64, exceptions: Exceptions, first: int, last: int) -> U8:
     """Upper-case letters of the coordinates first .. last - 1, uint8[last - first], all of one contig."""
     rows = planes[first >> 6 : (last + 63) >> 6]
     low, high = (np.unpackbits(rows[:, i].copy().view(np.uint8), bitorder="little") for i in (0, 1))
-    text: NDArray[np.uint8] = _LETTERS[low | high << 1][first & 63 :][: last - first]
+    text: U8 = _LETTERS[low | high << 1][first & 63 :][: last - first]
     starts, lengths, letters = exceptions
     left, right = np.searchsorted(starts, [first, last])
     for run in range(max(int(left) - 1, 0), int(right)):
@@ -262,7 +263,7 @@ def bases_between(
     return text
 
 
-def contig_before(starts: NDArray[np.int64], positions: NDArray[Any]) -> NDArray[np.int64]:
+def contig_before(starts: I64, positions: Structs) -> I64:
     """Index of the last contig that begins at or before each coordinate, int64[k], -1 before the first one.
 
     `starts` int64[c], ascending. In compiled code `ext/common/contigs.h` has the same.
@@ -270,7 +271,7 @@ def contig_before(starts: NDArray[np.int64], positions: NDArray[Any]) -> NDArray
     return np.searchsorted(starts, positions.astype(np.int64), side="right") - 1
 
 
-def contig_starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+def contig_starts(lengths: I64) -> I64:
     """Concatenated coordinate of base 0 of each contig, int64[c]."""
     starts = np.cumsum(lengths + GAP)
     starts -= lengths
@@ -294,7 +295,7 @@ class _Packer:
         if _seed_index.pack(text, start, self._planes):
             self._runs.append(Exceptions(*_seed_index.exceptions(text, start)))
 
-    def planes(self) -> NDArray[np.uint64]:
+    def planes(self) -> U64:
         """When all contigs have been added."""
         self._resize(self._rows)
         return self._planes

@@ -7,7 +7,6 @@ from math import log10
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from gassst._core.read_search import Odds
 from gassst.frozen import frozen, replace
@@ -114,7 +113,7 @@ class ErrorRate:
         """The odds of one error more, as compiled code looks them up."""
         return _table(self.rate, self.bases)
 
-    def odds(self, errors: ArrayLike, lengths: ArrayLike) -> np.ndarray:
+    def odds(self, errors: Any, lengths: Any) -> np.ndarray:
         """float64[n]: how much less likely a place is for one error more than `errors` in a read of `lengths` bases."""
         return self.table.of(*(np.atleast_1d(np.asarray(column, np.int64)) for column in (errors, lengths)))
 

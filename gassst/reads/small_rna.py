@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gassst._core.read_search import fragment_ends
 from gassst.errors import UsageError
 from gassst.frozen import frozen, replace
+from gassst.model.array_types import I64
 from gassst.model.read_batch import ReadBatch
 from gassst.model.slices import slices
 from gassst.reads.adapters import FIRST_PART, RULES, codes_of
@@ -79,7 +79,7 @@ def _cut(batch: ReadBatch, adapters: tuple[str, ...]) -> ReadBatch:
     )
 
 
-def copies(batch: ReadBatch) -> NDArray[np.int64]:
+def copies(batch: ReadBatch) -> I64:
     """int64[n]: how many reads each stands for, by its name."""
     names, ends = batch.names, batch.name_offsets[1:].astype(np.int64)
     room = ends - batch.name_offsets[:-1]

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gassst.files.destination import Destination
+from gassst.model.array_types import NDArray
 
 COLUMNS = [
     "contig",

@@ -39,16 +39,18 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from gassst._core import duplicates as compiled
 from gassst._core.duplicates import Signer, Ties
 from gassst.errors import UsageError
 from gassst.files.sam_header import fields_of, lines_of
+from gassst.model.array_types import NDArray
 from gassst.records.options import DuplicateRules
 from gassst.records.sorted_runs import SAMPLE, AnyRun, Run, read_bytes
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from gassst._core.records import Bytes
 
 UNKNOWN_LIBRARY = "Unknown Library"  # as Picard calls it

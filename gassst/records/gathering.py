@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pysam
-from numpy.typing import NDArray
 
 import gassst.files.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.alignment_text import AlignmentReader
@@ -45,6 +44,7 @@ from gassst.files.quiet import QuietHtslib
 from gassst.files.sam_header import Header, program_line
 from gassst.files.slices import SeekableText, Slice, SlicedFile
 from gassst.frozen import frozen
+from gassst.model.array_types import NDArray
 from gassst.reads.record_starts import Bam
 from gassst.reads.shards import PartOfRun
 from gassst.records.cram import CramOptions, CramTarget

@@ -12,11 +12,11 @@ from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 import gassst.files.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.records import EncodedRecords, gather, sort_keys
 from gassst.frozen import frozen
+from gassst.model.array_types import NDArray
 
 SAMPLE = 256  # of the keys of a run, every so many are looked at to find ranges of equal size
 NO_TEMPLATES = np.empty(0, np.uint64)

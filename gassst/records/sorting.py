@@ -14,7 +14,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 import gassst.files.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.records import BamIndex, EncodedRecords, index_entries
@@ -22,6 +21,7 @@ from gassst.files import bgzf
 from gassst.files.destination import MAX_BAI_CONTIG, AlignmentDestination
 from gassst.files.sam_header import Header
 from gassst.files.scratch import Scratch
+from gassst.model.array_types import NDArray
 from gassst.records.encoding import DescriptorFile, bam_header
 from gassst.records.options import SORT_MEMORY
 from gassst.records.sorted_runs import AnyRun, RecordRange, Run, RunOnDisk, ranges

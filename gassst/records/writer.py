@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 import gassst.files.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.records import HitBatch, RecordBuilder
@@ -31,6 +30,7 @@ from gassst.files.quiet import QuietHtslib
 from gassst.files.sam_header import Header, program_line
 from gassst.frozen import frozen, replace
 from gassst.index.reference_files import as_uri
+from gassst.model.array_types import NDArray
 from gassst.model.conversions import conversions_of
 from gassst.model.options import verify
 from gassst.model.reference import Reference, ReferenceArrays
@@ -66,10 +66,10 @@ def header(
     command_line: str = "",
     sort_order: str = "unsorted",
     comments: Sequence[str] = (),
-    alt: npt.NDArray[np.bool_] | None = None,
+    alt: NDArray[np.bool_] | None = None,
     fasta: str | None = None,
     made_from: str = "",
-    circular: npt.NDArray[np.bool_] | None = None,
+    circular: NDArray[np.bool_] | None = None,
 ) -> Header:
     """A SAM header.
 
@@ -143,9 +143,9 @@ def record_builder(
 
 def sam_lines(
     reads: Reads,
-    hits: npt.NDArray[np.void],
-    summaries: npt.NDArray[np.void],
-    cigars: npt.NDArray[np.uint32],
+    hits: NDArray[np.void],
+    summaries: NDArray[np.void],
+    cigars: NDArray[np.uint32],
     builder: RecordBuilder,
 ) -> list[str]:
     """The records that `AlignmentWriter` would write, as lines of SAM without their ends."""
@@ -242,9 +242,9 @@ class RecordEncoder:
     def encode(
         self,
         reads: Reads,
-        hits: npt.NDArray[np.void],
-        summaries: npt.NDArray[np.void],
-        cigars: npt.NDArray[np.uint32],
+        hits: NDArray[np.void],
+        summaries: NDArray[np.void],
+        cigars: NDArray[np.uint32],
     ) -> Encoded:
         """The records of a batch, ready for `AlignmentWriter.write`. `HitBatch` says what the arrays are."""
         batch = HitBatch(reads, hits, summaries, cigars, conversions_of(reads, self.options.meth))

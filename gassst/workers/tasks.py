@@ -10,13 +10,15 @@ from contextlib import suppress
 from functools import partial
 from itertools import chain
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gassst.errors import UsageError
 from gassst.workers.thread_count import MAX_THREADS, usable_threads
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 LEAST_CELLS, MOST_CELLS = 1e6, 1e8  # of a task: some tenths of a millisecond, some hundredths of a second
 THREAD_TASKS = 8  # of each of several threads where cells suffice, so that all end at about the same time

@@ -207,11 +207,11 @@ def stderr_of_small_run(drivers, index, reads, then):
 
 
 UNUSED = """
-pyopencl matplotlib shtab pysam numpy.ma numpy.random numpy.fft numpy.testing multiprocessing concurrent.futures.process
-subprocess socket asyncio csv hashlib difflib importlib.metadata gassst.align gassst.fold gassst.hmm gassst.semiring
-gassst.cluster gassst.cli.mem gassst.cli.index gassst.index.build_parts gassst.mapping.alt gassst.records.duplicates
-gassst.records.gathering gassst.records.marking gassst.records.sorting gassst.records.sorted_runs gassst.tools.multiqc
-gassst.tools.report gassst.tools.simulate gassst._core.thesis_filters
+pyopencl matplotlib shtab pysam numpy.ma numpy.random numpy.fft numpy.testing numpy.typing multiprocessing
+concurrent.futures.process subprocess socket asyncio csv hashlib difflib importlib.metadata gassst.align gassst.fold
+gassst.hmm gassst.semiring gassst.cluster gassst.cli.mem gassst.cli.index gassst.index.build_parts gassst.mapping.alt
+gassst.records.duplicates gassst.records.gathering gassst.records.marking gassst.records.sorting
+gassst.records.sorted_runs gassst.tools.multiqc gassst.tools.report gassst.tools.simulate gassst._core.thesis_filters
 """
 
 
