@@ -161,7 +161,8 @@ cdef class Stages:
 
     cdef int take(self, found) except -1:
         """What a device has found in the reads (gpu.found.Found), in place of a search."""
-        cdef const uint32_t[::1] read_strand = found.read_strand, first = found.first
+        cdef const uint32_t[::1] read_strand = found.read_strand
+        cdef const coordinate_t[::1] first = np.asarray(found.first, np.int64)
         cdef const uint16_t[::1] end = found.end, edits = found.edits, reach = found.reach
         cdef const uint16_t[:, ::1] state = found.state
         cdef const states_t *states = &self.states
