@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import pysam
 import pytest
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 import gassst
 from gassst.reads.source import ReadSource, SourceOptions
@@ -54,10 +54,10 @@ def names_in(function: Callable) -> set[str]:
 
 
 def is_public(name: str, value: Any) -> bool:
-    if hasattr(builtins, name) or name in PUBLIC or name in ("np", "os", "NDArray"):
+    if hasattr(builtins, name) or name in PUBLIC or name in ("np", "os", "NDArray", "ArrayLike"):
         return True
     package = str(getattr(value, "__module__", "")).partition(".")[0]
-    others = (Any, Literal, NDArray, ArrayLike)
+    others = (Any, Literal, NDArray)
     return (
         hasattr(pysam, name)
         or package in ("typing", "collections", "contextlib", "numpy")
