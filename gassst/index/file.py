@@ -101,7 +101,7 @@ def most_before(step: int) -> int:
 
 
 def sorted_bases(step: int, total: int) -> int:
-    """Bases behind the k-mer that positions are sorted by: seeds of up to k and as many bases can be looked up.
+    """Bases after the k-mer that positions are sorted by: seeds of up to k and as many bases can be looked up.
 
     Step 4 has a table of shorter k-mers, and one more of them, while that leaves room for a position in 64 bits.
     """

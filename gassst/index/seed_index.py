@@ -495,7 +495,7 @@ class Counted:
     prefix : int
         How many first bases.
     codes : uint64[]
-        The reference in 2 bits a base, as `pack_codes` writes it.
+        The reference in 2 bits per base, as `pack_codes` writes it.
     ranges : list of (int, int)
         Rows of the planes that one thread goes through.
     counts : uint32[ranges, 4**prefix]

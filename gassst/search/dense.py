@@ -17,9 +17,9 @@ from gassst.search.plan import SearchPlan, SeedRows
 class DenseSeeds(NamedTuple):
     """Seeds of `length` bases, each a `stride` behind the one before, on both strands.
 
-    `occurrences`: of a seed that are looked at, at most. `disjoint`: if not 0, seeds are as long, up to `length`, as
-    disjoint ones of which there is one, and another one for each so many bases, and occur as the plan allows. Without
-    a stride they are these.
+    `occurrences`: of a seed that are looked at, at most. `disjoint`: if not 0, there is one disjoint seed, and another
+    one for each so many bases. Seeds are as long as these, up to `length`, and occur as the plan allows. Without a
+    stride they are these.
     """
 
     length: int

@@ -4,8 +4,8 @@
 
 Reads of 100, 150 and 250 bases lie over a deletion or insertion of 1 to 100 bases, at least 20 bases from both ends.
 They are mapped as single reads, and as mates of reads without a gap. The score of a record counts the bonus of each end
-that is not clipped. Says which records score less than the read does at its origin, and exits with 1 where the origin
-has a whole read with a gap of at most 60 bases.
+that is not clipped. Says which records score less than the read does at its origin. Exits with 1 where one of these is
+a whole read there with a gap of at most 60 bases.
 """
 
 from __future__ import annotations

@@ -196,7 +196,7 @@ def test_a_contig_that_bam_cannot_hold(monkeypatch):
 
 
 def test_step_4_sorts_by_16_bases_where_no_more_fit():
-    """With as many bases behind the k-mer as other steps, an entry has room for a position of 32 bits."""
+    """With as many bases after the k-mer as other steps, an entry has room for a position of 32 bits."""
     contigs = Reference.from_sequences(repetitive_contigs().items())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "sorted_bases", lambda step, total: 16)
