@@ -31,7 +31,7 @@ enum {
 
 typedef struct {
     const uint32_t *table;      /* [4^k + 1] */
-    const uint32_t *positions;  /* [p] concatenated coordinates, in steps */
+    const uint32_t *positions;  /* [p] concatenated coordinates, at step 4 divided by 4 */
     const void *following;      /* [p] bases after the k-mer, bases before it: bytes, at step 4 words of 16 bits */
     const uint64_t *planes;     /* [rows][3], at least two rows */
     unsigned k;

@@ -127,6 +127,11 @@ def pack_codes(const uint64_t[:, ::1] planes, Py_ssize_t first, Py_ssize_t last,
             codes[2 * i + 1] = interleave(<uint32_t>(low >> 32), <uint32_t>(high >> 32))
 
 
+cdef inline bint is_indexed(uint64_t window, unsigned step, unsigned k) noexcept nogil:
+    """Whether the index has the position where these 32 bases begin, if it is one of the multiples that are gone through."""
+    return step != 2 or is_kept(window, k)
+
+
 def count_parts(const uint64_t[:, ::1] planes, const uint64_t[::1] codes, Py_ssize_t first, Py_ssize_t last,
                 int prefix, unsigned step, unsigned k, uint32_t[::1] counts):
     """Add the unmasked bases of rows [first, last) to `counts` (uint32[4**prefix]) by the `prefix` bases there.
@@ -142,7 +147,7 @@ def count_parts(const uint64_t[:, ::1] planes, const uint64_t[::1] codes, Py_ssi
             unmasked = ~planes[i, 2]
             for j from 0 <= j < 64 by lookup_unit(step):
                 window = _window(&codes[0], 64 * i + j)
-                counts[window >> shift] += (unmasked >> j & 1) and (step != 2 or is_kept(window, k))
+                counts[window >> shift] += unmasked >> j & is_indexed(window, step, k)
 
 
 LEFT_OUT = 0xFFFFFFFF  # larger than any cursor: there are fewer positions
@@ -151,7 +156,8 @@ cdef uint32_t _LEFT_OUT = LEFT_OUT
 
 def scatter_parts(const uint64_t[:, ::1] planes, const uint64_t[::1] codes, Py_ssize_t first, Py_ssize_t last,
                   int prefix, unsigned step, unsigned k, uint32_t[::1] cursors, uint32_t[::1] positions):
-    """Write the coordinate of each base that `count_parts` counts, in steps, to `positions` at the cursor of its part.
+    """Write the coordinate of each base that `count_parts` counts, divided by the unit, to `positions`, at the cursor of its
+    part.
 
     `cursors` (uint32[4**prefix], from the counts) is moved on. A part whose cursor is LEFT_OUT is passed over.
     """
@@ -164,7 +170,7 @@ def scatter_parts(const uint64_t[:, ::1] planes, const uint64_t[::1] codes, Py_s
             unmasked = ~planes[i, 2]
             for j from 0 <= j < 64 by lookup_unit(step):
                 window = _window(&codes[0], 64 * i + j)
-                if (unmasked >> j & 1) and (step != 2 or is_kept(window, k)):
+                if unmasked >> j & is_indexed(window, step, k):
                     part = window >> shift
                     if cursors[part] != _LEFT_OUT:
                         positions[cursors[part]] = <uint32_t>((64 * <uint64_t>i + j) // lookup_unit(step))
@@ -176,34 +182,34 @@ cdef enum:
 
 
 cdef struct order_t:
-    # How positions are sorted: by k-mer, by so many bases behind it, then by themselves, which are in steps.
+    # How positions are sorted: by k-mer, by so many bases behind it, then by themselves, which are divided by the unit.
     unsigned k, behind
-    uint64_t step
+    uint64_t unit
 
 
 cdef inline void _prefetch_window(const uint64_t *codes, const uint32_t *positions, Py_ssize_t i, Py_ssize_t n,
-                                  uint64_t step) noexcept nogil:
+                                  uint64_t unit) noexcept nogil:
     if i + ENTRIES_AHEAD < n:
-        prefetch(codes + (positions[i + ENTRIES_AHEAD] * step >> 5))
+        prefetch(codes + (positions[i + ENTRIES_AHEAD] * unit >> 5))
 
 
 cdef void _bucket_entries(const uint64_t *codes, const order_t *order, const uint32_t *positions, Py_ssize_t n,
                           uint64_t kmer_mask, uint32_t lo, uint32_t *ends, uint64_t *entries) noexcept nogil:
     """Counting sort by k-mer: fills `ends` (zero before) and `entries`; stable, so coordinates ascend."""
     cdef Py_ssize_t i
-    cdef uint64_t window, kmer, step = order.step
+    cdef uint64_t window, kmer, unit = order.unit
     cdef uint32_t count, start = lo
     cdef unsigned k = order.k, bits = 64 - 2 * order.behind
     for i in range(n):
-        _prefetch_window(codes, positions, i, n, step)
-        ends[_window(codes, positions[i] * step) >> (64 - 2 * k) & kmer_mask] += 1
+        _prefetch_window(codes, positions, i, n, unit)
+        ends[_window(codes, positions[i] * unit) >> (64 - 2 * k) & kmer_mask] += 1
     for kmer in range(kmer_mask + 1):
         count = ends[kmer]
         ends[kmer] = start
         start += count
     for i in range(n):
-        _prefetch_window(codes, positions, i, n, step)
-        window = _window(codes, positions[i] * step)
+        _prefetch_window(codes, positions, i, n, unit)
+        window = _window(codes, positions[i] * unit)
         kmer = window >> (64 - 2 * k) & kmer_mask
         entries[ends[kmer] - lo] = (window << 2 * k >> bits << bits) | positions[i]
         ends[kmer] += 1
@@ -230,7 +236,7 @@ cdef void _write_entries(const uint64_t *entries, Py_ssize_t n, unsigned behind,
 
 cdef void _write_bytes(const uint64_t *codes, const uint64_t *entries, const uint32_t *positions, Py_ssize_t n,
                        int step, uint8_t *following) noexcept nogil:
-    """Of step 1, the 4 bases behind the k-mer; of step 2, 2 of them and the 2 before the position."""
+    """Write, of step 1, the 4 bases behind the k-mer; of step 2, 2 of them and the 2 before the position."""
     cdef Py_ssize_t i
     for i in range(n):
         following[i] = <uint8_t>(entries[i] >> 56)

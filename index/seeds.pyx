@@ -176,7 +176,7 @@ cdef Seed *plan_seeds(const seed_plan_t *plan, const uint64_t *planes, uint64_t 
 # position tell whether the front is there, too. So a seed has the places that it has in an index of every base.
 
 cdef inline uint64_t code_of(const Seed *seed, int front) noexcept nogil:
-    """Of a seed that is whole, without its first bases, of which one at least remains."""
+    """The code of a seed that is whole, without its first bases; one at least remains."""
     cdef uint64_t code = seed.code >> 2 * (seed.room - seed.length)
     return code & ~<uint64_t>0 >> (64 - 2 * (seed.length - front)) if front else code
 
@@ -285,13 +285,12 @@ cdef class Seeds:
     Parameters
     ----------
     context : BatchContext
-        `packed`, the reads; `flip` uint8[n], their orientation; `index.longest_seed` and `index.step`.
+        `packed`, the reads; `flip` uint8[n], their orientation; `index`.
     active : uint32[a]
         Reads that take part, ascending.
     rows : SeedRows
         Length and number of the seeds by read length, uint16[MAX_READ_LENGTH + 1]. The first seed of each read is
         taken and every `rows.every`-th after it.
-
     """
 
     def __init__(self, context, const uint32_t[::1] active, rows):
@@ -313,8 +312,8 @@ cdef class Seeds:
             self.fill(&reads, &active[0], a, &seed_length[0], &seed_count[0], &seed_every[0], longest)
 
     cdef void set_step(self, int step, int k) noexcept:
-        """Of the index that will be looked up in."""
-        self.step, self.turns, self.k = step, 4 if step == 4 else 1, k
+        """Plan seeds for an index of this step and this k from now on."""
+        self.step, self.turns, self.k = step, lookup_unit(step), k
 
     cdef int fill(self, const reads_t *reads, const uint32_t *active, Py_ssize_t a, const uint16_t *seed_length,
                   const uint16_t *seed_count, const uint16_t *seed_every, int longest) except -1 nogil:

@@ -102,7 +102,7 @@ def energy_of(sequence, pairs, tables):
         return terminal * (kind(i, j) > 1)
 
     def stem(section, i, j):
-        """Of a stem that sticks out of a loop, with its neighbouring bases."""
+        """What a stem costs that sticks out of a loop, with its neighbouring bases."""
         five, three = i - 1, j + 1
         if five >= 0 and three < n:
             return end(i, j) + tables[section][kind(i, j), base[five], base[three]]

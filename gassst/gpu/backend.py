@@ -274,7 +274,7 @@ class DeviceBackend:
         return counts[:, : len(COUNTERS)]
 
     def _counts_in(self, counts: U32, stage: int) -> dict[str, int]:
-        """Those of a stage by name."""
+        """The counts of a stage, by name. Raises OutOfDeviceMemory where a batch had too many anchors."""
         found = dict(zip(COUNTERS, counts[stage].tolist(), strict=True))
         if found["OVERFLOW"]:
             raise OutOfDeviceMemory(f"{self._index.engine.info.name}: a batch has too many anchors")

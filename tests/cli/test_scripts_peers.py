@@ -177,7 +177,7 @@ def test_pages_say_ratios_of_rounds_and_where_gassst_is_behind():
 
 
 def test_confident_reads_are_counted_right_and_wrong():
-    """Of 100 reads 80 are correct among 90 with MAPQ 20 or more; what failed, or is sure of none, has no figure."""
+    """The figure counts 80 correct of 100 reads, 90 with MAPQ 20 or more; what failed, or is sure of none, has none."""
     one = measured_set(0.02, 1, gassst=([1.0], 0.9), minibwa=([1.0], 0.9))
     one["runs"]["gassst"] |= {"sensitivity": 0.8, "accuracy": 80 / 90}
     one["runs"] |= {"bowtie2": {"failed": "status 1"}, "minibwa": {"sensitivity": 0.0, "accuracy": None}}

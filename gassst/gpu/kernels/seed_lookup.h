@@ -68,7 +68,7 @@ INLINE uint32_t lesser(uint32_t a, uint32_t b)
 INLINE unsigned bases_before_kept(uint64_t seed, unsigned w, const unsigned k)
 {
     const unsigned word = kept_word(k);
-    uint32_t rank[WORDS_OF_ONE + MOST_BEFORE];
+    uint32_t rank[WORDS_OF_ONE + MOST_BEFORE - 1];
     if (word == 0)
         return 0;
     for (unsigned i = 0; i < WORDS_OF_ONE + MOST_BEFORE - 1; ++i)
