@@ -26,7 +26,7 @@ log = logging.getLogger("gassst")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `gassst gather`."""
-    parser.usage = "%(prog)s [OPTIONS] PART.bam [PART.bam ...] -o OUT.bam"
+    parser.usage = "%(prog)s [OPTIONS] SHARD.bam [SHARD.bam ...] -o OUT.bam"
     add_gather_options(parser)
 
 
@@ -51,10 +51,10 @@ def main(args: argparse.Namespace) -> int:
     )
     verify(args.output, options)
     check_writable([args.output, *written, args.metrics_path])
-    parts = complete(args.parts)
+    shards = complete(args.shards)
     log_start(args)
     counts = [Stats.read_json(path) for path in args.part_stats]
-    stats = _sum_of(counts, len(parts)) if counts else None
+    stats = _sum_of(counts, len(shards)) if counts else None
     if args.reference is not None:
         reference = load_index(args.reference, args.threads).reference
         options = replace(options, reference=reference.arrays)
@@ -69,33 +69,33 @@ def main(args: argparse.Namespace) -> int:
             for path, text in reports(args, stats, {args.output: stats}):
                 stack.enter_context(held_text(path, text))
 
-        gather(parts, args.output, options, workers, write_reports)
-    log.info("%s: %s", args.output, number_of(len(parts), "part"))
+        gather(shards, args.output, options, workers, write_reports)
+    log.info("%s: %s", args.output, number_of(len(shards), "shard"))
     if stats is not None and not args.quiet:
         STDERR.say(summary(stats))
     return 0
 
 
-def _sum_of(counts: list[Stats], parts: int) -> Stats:
-    """The counts of all parts. Raises InputError where some are missing, or no report could be made of the sum."""
+def _sum_of(counts: list[Stats], shards: int) -> Stats:
+    """The counts of all shards. Raises InputError where some are missing, or no report could be made of the sum."""
     from gassst.model.stats import Stats
     from gassst.runs.libraries import Libraries
     from gassst.tools.report_numbers import Numbers
 
-    _check_counts(counts, parts)
+    _check_counts(counts, shards)
     stats = Stats.of_parts(counts)
     try:
-        stats.run["libraries"] = Libraries.joined(part.run.get("libraries", []) for part in counts).facts()
+        stats.run["libraries"] = Libraries.joined(shard.run.get("libraries", []) for shard in counts).facts()
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise InputError("--part-stats: libraries of a part are not what --stats writes") from None
+        raise InputError("--part-stats: libraries of a shard are not what --stats writes") from None
     Numbers.from_dict(stats.as_dict(), "--part-stats")
     return stats
 
 
-def _check_counts(counts: list[Stats], parts: int) -> None:
-    """Raise InputError where statistics of a part are missing, or there twice."""
-    of_parts = sorted(str(stats.run.get("shard", "no part")) for stats in counts)
-    expected = sorted(f"{i + 1}/{parts}" for i in range(parts))
-    if of_parts != expected:
-        odd = sorted(set(expected) ^ set(of_parts)) or [name for name in of_parts if of_parts.count(name) > 1]
-        raise InputError(f"--part-stats: one file for each of {parts} parts, but see {odd[0]}")
+def _check_counts(counts: list[Stats], shards: int) -> None:
+    """Raise InputError where statistics of a shard are missing, or there twice."""
+    numbers = sorted(str(stats.run.get("shard", "no shard")) for stats in counts)
+    expected = sorted(f"{i + 1}/{shards}" for i in range(shards))
+    if numbers != expected:
+        odd = sorted(set(expected) ^ set(numbers)) or [name for name in numbers if numbers.count(name) > 1]
+        raise InputError(f"--part-stats: one file for each of {shards} shards, but see {odd[0]}")

@@ -261,8 +261,8 @@ def _add_input(group: Any) -> None:
     add(
         "--shard",
         metavar="I/N",
-        help="Map only part I of N of the reads, from plain or BGZF files. `gassst gather` joins the output of all "
-        "parts.",
+        help="Map only shard I of N of the reads, from plain or BGZF files. `gassst gather` joins the output of all "
+        "shards.",
     )
     add_options(group, Selection)
     add_options(group, TagSources)
@@ -329,8 +329,12 @@ def add_gather_options(parser: argparse.ArgumentParser) -> None:
     """All arguments of `gassst gather`."""
     _add_groups(
         parser,
-        ("input", "The files that `gassst map --shard` has written.", _add_parts),
-        ("output", "Where the alignments are written. Records stay as they are in the parts.", _add_gathered),
+        ("input", "The files that `gassst map --shard` has written.", _add_shards),
+        (
+            "output",
+            "Where the alignments are written. Records stay as they are in the shards.",
+            _add_gathered,
+        ),
         (
             "duplicates",
             "Which reads are flagged as duplicates, and what is reported about them.",
@@ -340,14 +344,14 @@ def add_gather_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_parts(group: Any) -> None:
+def _add_shards(group: Any) -> None:
     add = group.add_argument
     add(
-        "parts",
+        "shards",
         nargs="+",
-        metavar="PART.bam",
+        metavar="SHARD.bam",
         type=file_path,
-        help="Join these parts of one run, in any order: SAM, BAM or CRAM.",
+        help="Join these shards of one run, in any order: SAM, BAM or CRAM.",
     )
     add(
         "--part-stats",
@@ -355,14 +359,14 @@ def _add_parts(group: Any) -> None:
         metavar="STATS.json",
         default=[],
         type=file_path,
-        help="Add up the --stats files of all parts, in any order, for --stats, --report and --multiqc.",
+        help="Add up the --stats files of all shards, in any order, for --stats, --report and --multiqc.",
     )
     add(
         "--reference",
         metavar="REF",
         type=file_path,
-        help="Decode CRAM parts with the index that they were mapped with, or with its FASTA. CRAM that is only copied "
-        "does not need it.",
+        help="Decode CRAM shards with the index that they were mapped with, or with its FASTA. CRAM that is only "
+        "copied does not need it.",
     )
 
 
@@ -479,7 +483,7 @@ def _add_machine(group: Any) -> None:
         "--dask",
         metavar="WHERE",
         help="Map on a Dask cluster: the address of its scheduler or its .json file, local, slurm, pbs or lsf. Here, "
-        "-t sets the threads that join the parts, and the processes of local.",
+        "-t sets the threads that join the shards, and the processes of local.",
     )
     add("--dask-jobs", type=int, default=1, metavar="N", help="Ask slurm, pbs or lsf for this many jobs.")
     add(

@@ -1,7 +1,7 @@
-"""Mapping on a Dask cluster: one task for each part of the reads, whose parts become one file.
+"""Mapping on a Dask cluster: one task for each shard of the reads, whose shards become one file.
 
-Every worker process opens the index once. A task writes its part whole or not at all, in a folder that all machines
-see, under a name of its own: so it may run again, anywhere, and even twice at once. The parts are joined here, as by
+Every worker process opens the index once. A task writes its shard whole or not at all, in a folder that all machines
+see, under a name of its own: so it may run again, anywhere, and even twice at once. The shards are joined here, as by
 `gassst gather`, when all are there. Dask itself is needed only where this is used: `pip install gassst[dask]`.
 """
 

@@ -24,7 +24,7 @@ class ClusterRun:
     index : str
     reads, mates : tuple of str
     folder : str
-        Where parts are written.
+        Where shards are written.
     shards : int
     params : MapParams
     options : dict
@@ -42,7 +42,7 @@ class ClusterRun:
     options: dict[str, Any]
     stage: str | None = None
 
-    def part(self, number: int) -> str:
+    def shard(self, number: int) -> str:
         """The file of a shard, from 1."""
         return os.path.join(self.folder, f"{number}.bam")
 
@@ -64,7 +64,7 @@ class ClusterRun:
         """Map one shard to its file."""
         return mapper.map_file(
             list(self.reads),
-            self.part(number),
+            self.shard(number),
             mates=None if self.mates is None else list(self.mates),
             shard=Shard(number, self.shards),
             insert=insert,

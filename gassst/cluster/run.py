@@ -1,4 +1,4 @@
-"""One run over files by the workers of a cluster, whose parts become one file."""
+"""One run over files by the workers of a cluster, whose shards become one file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 SHARDS_PER_THREAD = 4
 """Tasks for each thread of the cluster: one that takes twice as long as the others then delays the end little."""
 PART_LEVEL = 1
-"""Compression of parts, which are read once."""
+"""Compression of shards, which are read once."""
 
 
 def map(  # as Mapper.map
@@ -61,14 +61,14 @@ def map(  # as Mapper.map
     reads, mates
         Plain or BGZF files of FASTQ, FASTA or BAM, as for `Mapper.map_file`.
     out : path
-        SAM, BAM or CRAM by its extension. Its parts are kept in a folder next to it until all are complete.
+        SAM, BAM or CRAM by its extension. Its shards are kept in a folder next to it until all are complete.
     client : distributed.Client
     shards : int, optional
-        Parts of the reads, each a task. None: four for each thread that the cluster has.
+        Shards of the reads, each a task. None: four for each thread that the cluster has.
     stage : path, optional
         Folder of each machine to which the index is copied before it is opened, once a machine.
     threads : int
-        That join the parts here.
+        That join the shards here.
     params : MapParams, optional
         A task maps in one thread, and Dask runs as many tasks in a worker as that has threads.
     insert : InsertModel, optional
@@ -130,13 +130,13 @@ def map(  # as Mapper.map
         with TaskRun.on(client, job) as run:
             head = run.result_of(ClusterRun.learn_insert) if insert is None else None
             stats = run.results_of_shards(insert, head, progress)
-        parts = complete([job.part(number) for number in range(1, shards + 1)])
+        files = complete([job.shard(number) for number in range(1, shards + 1)])
         with closing(Workers(threads)) as workers:
-            found = gather(parts, target.path, gathering, workers)
+            found = gather(files, target.path, gathering, workers)
     total = Stats.of_parts(stats)
     if found is not None:
         total.duplicates = found.reads
-    libraries = Libraries.joined(part.run.get("libraries", []) for part in stats)
+    libraries = Libraries.joined(shard.run.get("libraries", []) for shard in stats)
     total.run["libraries"] = libraries.facts()
     total.run["command"] = command_line or total.run.get("command", "")
     return total
@@ -148,7 +148,7 @@ def _folder_beside(target: Destination) -> Iterator[str]:
     with target.errors():
         base = os.path.basename(target.final)
         folder = tempfile.mkdtemp(
-            prefix=f".{base}.parts-", dir=os.path.abspath(target.directory or os.curdir)
+            prefix=f".{base}.shards-", dir=os.path.abspath(target.directory or os.curdir)
         )
 
     def remove() -> None:

@@ -43,8 +43,8 @@ class Slice(NamedTuple):
         return self.end.block - self.start.block
 
 
-class LanePart(NamedTuple):
-    """What a part has of a lane: slices of its one or two files, what comes before each, and how many reads do.
+class LaneShard(NamedTuple):
+    """What a shard has of a lane: slices of its one or two files, what comes before each, and how many reads do.
 
     Where nobody asks for that number it is 0.
     """

@@ -25,7 +25,7 @@ from gassst.errors import InputError, UsageError, unreadable
 from gassst.files.input_progress import InputProgress
 from gassst.files.pipes import first_bytes, held
 from gassst.files.quiet import QuietHtslib
-from gassst.files.slices import LanePart, SlicedFile
+from gassst.files.slices import LaneShard, SlicedFile
 from gassst.files.source import name_of
 from gassst.model.read_batch import ReadBatch, largest_batch, take_batch
 from gassst.reads.groups import ReadGroups, repeated_id
@@ -105,7 +105,7 @@ class AlignmentInput:
     def _stream(self) -> Any:
         return sys.stdin.buffer if self._path == "-" else held(self._path) or open(self._path, "rb")
 
-    def _opened_part(self, stack: ExitStack, part: LanePart) -> tuple[SlicedFile, AlignmentReader, _Feed]:
+    def _opened_part(self, stack: ExitStack, part: LaneShard) -> tuple[SlicedFile, AlignmentReader, _Feed]:
         file = stack.enter_context(SlicedFile(self._path, part.slices[0], part.head))
         feed = _Feed(file)
         try:
@@ -120,7 +120,7 @@ class AlignmentInput:
         options: ReadOptions,
         progress: InputProgress | None,
         allow_truncated: bool,
-        part: LanePart | None = None,
+        part: LaneShard | None = None,
     ) -> Generator[AlignmentBatch, None, None]:
         """Its reads, yet to be parsed. They are pairs where the first one is, or `interleaved` says so.
 

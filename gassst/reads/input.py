@@ -15,7 +15,7 @@ from gassst._core import reads as _reads
 from gassst.errors import InputError, UsageError, unreadable
 from gassst.files.inflate import Inflaters
 from gassst.files.input_progress import InputProgress
-from gassst.files.slices import LanePart
+from gassst.files.slices import LaneShard
 from gassst.files.source import name_of
 from gassst.frozen import frozen, replace
 from gassst.model.read_batch import MAX_BATCH_BASES, MAX_LENGTH, ReadBatch, verify_size, whole_pairs
@@ -136,7 +136,7 @@ def open_unparsed(
     groups: ReadGroups = NO_GROUPS,
     alignments: Mapping[str, AlignmentInput] | None = None,
     workers: int = 1,
-    parts: Sequence[LanePart] | None = None,
+    shards: Sequence[LaneShard] | None = None,
     inflaters: Inflaters | None = None,
     neighbours: Neighbours = ALONE,
     preparation: Preparation = NOTHING,
@@ -149,7 +149,7 @@ def open_unparsed(
     inflated, and cut between records, in threads of their own, one for each file that is read; `inflaters` inflate
     those that are BGZF. With several `workers` the first and the last batches are smaller where the run has no
     `neighbours` (`batch_sizes`). Single reads get the `preparation`; the `selection` is that of all lanes together. Of
-    some lanes only `parts` are read, and nothing of the others (`gassst.reads.shards`).
+    some lanes only `shards` are read, and nothing of the others (`gassst.reads.shards`).
 
     Raises
     ------
@@ -161,7 +161,7 @@ def open_unparsed(
         tags=tags.verify()
     )
     access = FileAccess(progress, allow_truncated, inflaters)
-    sizes = None if parts is None else [part.size for part in parts]
+    sizes = None if shards is None else [part.size for part in shards]
     if mates is None:
         paths = _readable(reads)
         return ReadAhead(
@@ -173,7 +173,7 @@ def open_unparsed(
                 access,
                 groups,
                 alignments or NO_ALIGNMENTS,
-                parts,
+                shards,
                 preparation,
                 selection,
             )
@@ -183,7 +183,7 @@ def open_unparsed(
     lanes = _readable_lanes(reads, mates)
     firsts = [first for first, _ in lanes]
     batches = BatchSizes(whole_pairs(batch_size), workers, firsts, sizes, neighbours)
-    return _files_of_pairs(lanes, options, batches, access, groups, parts, selection)
+    return _files_of_pairs(lanes, options, batches, access, groups, shards, selection)
 
 
 def _files(
@@ -194,12 +194,12 @@ def _files(
     access: FileAccess,
     groups: ReadGroups = NO_GROUPS,
     alignments: Mapping[str, AlignmentInput] = NO_ALIGNMENTS,
-    parts: Sequence[LanePart] | None = None,
+    shards: Sequence[LaneShard] | None = None,
     preparation: Preparation = NOTHING,
     selection: Selection = ALL,
 ) -> Generator[Unparsed, None, None]:
     wanted = TemplateRange(selection)
-    for i, (lane, part) in enumerate(_parts_of_lanes(len(paths), parts)):
+    for i, (lane, part) in enumerate(_shards_of_lanes(len(paths), shards)):
         if wanted.is_over:
             return
         path, found = paths[lane], alignments.get(paths[lane])
@@ -226,12 +226,12 @@ def _files_of_pairs(
     batch_sizes: BatchSizes,
     access: FileAccess,
     groups: ReadGroups = NO_GROUPS,
-    parts: Sequence[LanePart] | None = None,
+    shards: Sequence[LaneShard] | None = None,
     selection: Selection = ALL,
 ) -> Generator[Unparsed, None, None]:
     options = options._replace(reads=whole_pairs(options.reads))
     wanted = TemplateRange(selection)
-    for i, (lane, part) in enumerate(_parts_of_lanes(len(lanes), parts)):
+    for i, (lane, part) in enumerate(_shards_of_lanes(len(lanes), shards)):
         if wanted.is_over:
             return
         pieces, cuts = batch_sizes.of_file(i, mates=2), (None, None) if part is None else part.slices
@@ -261,9 +261,11 @@ def _first(batch: Unparsed) -> Unparsed:
     return batch if len(batch) else batch.parsed()
 
 
-def _parts_of_lanes(lanes: int, parts: Sequence[LanePart] | None) -> Iterable[tuple[int, LanePart | None]]:
+def _shards_of_lanes(
+    lanes: int, shards: Sequence[LaneShard] | None
+) -> Iterable[tuple[int, LaneShard | None]]:
     """The lanes that are read, and what of them; None for all."""
-    return [(i, None) for i in range(lanes)] if parts is None else [(part.lane, part) for part in parts]
+    return [(i, None) for i in range(lanes)] if shards is None else [(part.lane, part) for part in shards]
 
 
 def _parsed(batches: Generator[Unparsed, None, None]) -> Generator[ReadBatch, None, None]:

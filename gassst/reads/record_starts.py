@@ -4,7 +4,7 @@ FASTQ: of four lines in a row one begins with '@' and the second behind it with 
 '@', too, but the second line behind it holds bases. So there is one answer. FASTA: a line that begins with '>'. BAM:
 fields that fit each other, in a chain of records.
 
-No answer needs to be trusted. Whoever maps a part finds out whether it ends with a record; if all parts do, and the
+No answer needs to be trusted. Whoever maps a shard finds out whether it ends with a record; if all shards do, and the
 first begins where the file does, every cut was right.
 """
 

@@ -1,17 +1,17 @@
-"""Parts of an input, for machines that map one each: the i-th of n, found without reading the others.
+"""Shards of an input, for machines that map one each: the i-th of n, found without reading the others.
 
 Invariant
 ---------
-The cuts of an input are a function of its files and of n alone. So part i ends where part i + 1 begins, and all parts
-together are the input.
+The cuts of an input are a function of its files and of n alone. So shard i ends where shard i + 1 begins, and all
+shards together are the input.
 
 * A cut lies where the share i / n of the bytes of all lanes ends, at the next record that begins a template. One that
   begins where the name differs from that of the read before is such a record, also for interleaved pairs and BAM.
 * In the file of second mates the cut lies at the mate of that record. It is found by its name and those of the reads
   behind it, from where the same share of that file ends. Where names do not tell, records are counted from the
   beginning of both files.
-* A name may be found in a wrong place. Then the part before the cut or the one behind it has more records of one file
-  than of the other, which is an error. The first cut and the last are ends of files. So if every part can be mapped,
+* A name may be found in a wrong place. Then the shard before the cut or the one behind it has more records of one file
+  than of the other, which is an error. The first cut and the last are ends of files. So if every shard can be mapped,
   all cuts were right.
 """
 
@@ -24,11 +24,11 @@ from contextlib import ExitStack
 from itertools import repeat
 
 from gassst.errors import UsageError, unreadable
-from gassst.files.slices import LanePart, SeekableText, Slice, TextFrom, VirtualOffset
+from gassst.files.slices import LaneShard, SeekableText, Slice, TextFrom, VirtualOffset
 from gassst.frozen import frozen
 from gassst.reads.record_starts import Bam, Lines, Records, records_of
 
-MOST = 100_000  # parts
+MOST = 100_000  # shards
 NAMES = 16  # of reads behind a cut that their mates must have, too
 STEP = 1 << 20  # bytes of a file in which names are looked for at once
 DIGESTED = 1 << 16  # bytes at either end of a file that tell it from another of its size
@@ -36,7 +36,7 @@ DIGESTED = 1 << 16  # bytes at either end of a file that tell it from another of
 
 @frozen()
 class Shard:
-    """Part `number` of `of` parts; the first is 1."""
+    """Shard `number` of `of` shards; the first is 1."""
 
     number: int
     of: int
@@ -52,9 +52,9 @@ class Shard:
     def verify(self) -> Shard:
         """Return self. Raises UsageError for a number out of range."""
         if not 1 <= self.of <= MOST:
-            raise UsageError(f"--shard {self}: there can be 1 to {MOST} parts")
+            raise UsageError(f"--shard {self}: there can be 1 to {MOST} shards")
         if not 1 <= self.number <= self.of:
-            raise UsageError(f"--shard {self}: the parts are 1/{self.of} to {self.of}/{self.of}")
+            raise UsageError(f"--shard {self}: the shards are 1/{self.of} to {self.of}/{self.of}")
         return self
 
     def __str__(self) -> str:
@@ -62,14 +62,14 @@ class Shard:
 
 
 @frozen()
-class PartOfRun:
-    """Which part of which run an output is; the header of the output has it as text.
+class ShardOfRun:
+    """Which shard of which run an output is; the header of the output has it as text.
 
     Attributes
     ----------
     shard : Shard
     run : str
-        The same for all parts of one run, and for no other: `key_of`.
+        The same for all shards of one run, and for no other: `key_of`.
     records : int or None
         How many it has; None where that is not said. Its text has the same length whatever it is, so that it can be
         filled in when all records are written.
@@ -88,29 +88,31 @@ class PartOfRun:
         return str(self) if self.records is None else f"{self}, {self.records:012} records"
 
     @classmethod
-    def in_header(cls, text: str) -> PartOfRun | None:
-        """Of the output with this header; None where it is no part."""
-        match = _PART.search(text)
+    def in_header(cls, text: str) -> ShardOfRun | None:
+        """Of the output with this header; None where it is no shard."""
+        match = _IN_HEADER.search(text)
         if match is None:
             return None
         number, of, run, records = match.groups()
         return cls(Shard(int(number), int(of)), run, None if records is None else int(records))
 
     def put_into(self, text: str) -> str:
-        """The header of a part, that says this one."""
-        return _PART.sub(lambda match: match[0].rpartition("\t")[0] + f"\tDS:{self.text}", text, count=1)
+        """The header of a shard, that says this one."""
+        return _IN_HEADER.sub(lambda match: match[0].rpartition("\t")[0] + f"\tDS:{self.text}", text, count=1)
 
     @staticmethod
     def removed_from(text: str) -> str:
-        """The header of a part, that says nothing of it."""
-        return _PART.sub(lambda match: match[0].rpartition("\t")[0], text, count=1)
+        """The header of a shard, that says nothing of it."""
+        return _IN_HEADER.sub(lambda match: match[0].rpartition("\t")[0], text, count=1)
 
 
-_PART = re.compile(r"^@PG\tID:gassst\t.*\tDS:shard (\d+)/(\d+) of run ([0-9a-f]+)(?:, (\d+) records)?$", re.M)
+_IN_HEADER = re.compile(
+    r"^@PG\tID:gassst\t.*\tDS:shard (\d+)/(\d+) of run ([0-9a-f]+)(?:, (\d+) records)?$", re.M
+)
 
 
 def key_of(*facts: object) -> str:
-    """Sixteen hex digits that stand for what the parts of a run have in common; by their `repr`."""
+    """Sixteen hex digits that stand for what the shards of a run have in common; by their `repr`."""
     import hashlib  # 3 ms that few runs need
 
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
@@ -137,8 +139,8 @@ def slices_of(
     mates: Sequence[str] | None = None,
     by_template: bool = False,
     stretch: int | None = None,
-) -> list[LanePart]:
-    """What a part has of each lane, in order; lanes of which it has nothing are left out.
+) -> list[LaneShard]:
+    """What a shard has of each lane, in order; lanes of which it has nothing are left out.
 
     Parameters
     ----------
@@ -150,7 +152,7 @@ def slices_of(
     by_template : bool
         Neighbours of one name stay together.
     stretch : int, optional
-        A part begins with a read whose number in its file, from 0, is a multiple of this. What lies before it is read,
+        A shard begins with a read whose number in its file, from 0, is a multiple of this. What lies before it is read,
         to be counted.
 
     Raises
@@ -174,7 +176,7 @@ def slices_of(
             last = lane.end if shard.number == shard.of else lane.cut(end - before)[0]
             before += lane.size
             if first != last:
-                found.append(LanePart(i, tuple(map(Slice, first, last)), lane.head, passed))
+                found.append(LaneShard(i, tuple(map(Slice, first, last)), lane.head, passed))
     return found
 
 
@@ -195,7 +197,7 @@ class _Lane:
 
     @property
     def head(self) -> bytes:
-        """What a reader of any part has to know first: the header of BAM."""
+        """What a reader of any shard has to know first: the header of BAM."""
         first = self._records[0]
         return first.header if isinstance(first, Bam) else b""
 

@@ -10,7 +10,7 @@ from gassst.errors import UsageError
 from gassst.files.distinct import paths_of
 from gassst.files.inflate import Inflaters
 from gassst.files.input_progress import InputProgress
-from gassst.files.slices import LanePart
+from gassst.files.slices import LaneShard
 from gassst.frozen import frozen, replace
 from gassst.reads.alignment_input import AlignmentInput, alignment_inputs, kept_lines
 from gassst.reads.batch_sizes import ALONE, Neighbours
@@ -107,18 +107,18 @@ class ReadSource:
 
     @property
     def facts(self) -> tuple[object, ...]:
-        """What two machines must agree on that map parts of this source; names of files may differ."""
+        """What two machines must agree on that map shards of this source; names of files may differ."""
         digests = tuple(map(digest_of, self.paths))
         how = self.tags, self.groups, self.preparation, self.selection
         return digests, self.mates is None, self.interleaved, *how
 
-    def parts(self, shard: Shard, stretch: int | None = None) -> list[LanePart]:
-        """What a part has of each lane, in whole stretches of reads. Raises UsageError, InputError as
+    def lane_shards(self, shard: Shard, stretch: int | None = None) -> list[LaneShard]:
+        """What a shard has of each lane, in whole stretches of reads. Raises UsageError, InputError as
         `shards.slices_of`.
         """
         if self.selection.is_range:
             raise UsageError(
-                f"--shard {shard}: parts are made of all reads, not of those of --skip and --upto"
+                f"--shard {shard}: shards are made of all reads, not of those of --skip and --upto"
             )
         return slices_of(shard, self.reads, self.mates, self.interleaved, stretch)
 
@@ -127,11 +127,11 @@ class ReadSource:
         size: int,
         workers: int = 1,
         progress: InputProgress | None = None,
-        parts: Sequence[LanePart] | None = None,
+        shards: Sequence[LaneShard] | None = None,
         inflaters: Inflaters | None = None,
         neighbours: Neighbours = ALONE,
     ) -> ClosableBatches:
-        """The reads in batches; of all lanes, or of `parts`. As `reads.open_unparsed`."""
+        """The reads in batches; of all lanes, or of `shards`. As `reads.open_unparsed`."""
         return open_unparsed(
             self.reads,
             self.mates,
@@ -143,7 +143,7 @@ class ReadSource:
             groups=self.groups,
             alignments=self.alignments,
             workers=workers,
-            parts=parts,
+            shards=shards,
             inflaters=inflaters,
             neighbours=neighbours,
             preparation=self.preparation,

@@ -1,12 +1,12 @@
-"""Parts of a run, as `gassst map --shard` has written them, made one file: as if one machine had mapped all.
+"""Shards of a run, as `gassst map --shard` has written them, made one file: as if one machine had mapped all.
 
-Parts are joined in the order of the reads, whatever the order of their names. What they are says their header. One
+Shards are joined in the order of the reads, whatever the order of their names. What they are says their header. One
 that is missing, there twice, of another run or cut short is an error, so nothing is ever lost or counted twice.
 
-* Unsorted parts of one format are copied as they are: blocks of BGZF, lines of SAM, containers of CRAM.
-* Where the output is sorted, the records of all parts become runs, as those of batches do in a run on one machine
-  (`gassst.records.sorting`). Runs come in the order of the parts, so records that tie lie as there.
-* Duplicates are marked as on one machine, too. That takes the mates of a pair side by side: unsorted parts.
+* Unsorted shards of one format are copied as they are: blocks of BGZF, lines of SAM, containers of CRAM.
+* Where the output is sorted, the records of all shards become runs, as those of batches do in a run on one machine
+  (`gassst.records.sorting`). Runs come in the order of the shards, so records that tie lie as there.
+* Duplicates are marked as on one machine, too. That takes the mates of a pair side by side: unsorted shards.
 * Any other change of format goes through BAM and samtools.
 """
 
@@ -46,7 +46,7 @@ from gassst.files.slices import SeekableText, Slice, SlicedFile
 from gassst.frozen import frozen
 from gassst.model.array_types import NDArray
 from gassst.reads.record_starts import Bam
-from gassst.reads.shards import PartOfRun
+from gassst.reads.shards import ShardOfRun
 from gassst.records.cram import CramOptions, CramTarget
 from gassst.records.encoding import Pieces, PiecesFormat, bam_header
 from gassst.records.options import OutputFile
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 CHUNK = 16 << 20  # bytes of records that a worker sorts at once
 COPIED = 1 << 22  # bytes that are copied at once
 NAMES_FILES = re.compile(r"^@SQ\t(.*\t)?(UR:|M5:(?![0-9a-f]{32}(\t|$)))", re.MULTILINE)
-"""Tags of a header that a part of a run has not: with CRAM, samtools would open what they name."""
+"""Tags of a header that a shard of a run has not: with CRAM, samtools would open what they name."""
 AHEAD = 2  # chunks for each worker
 WhenJoined = Callable[["DuplicateCounts | None"], None]
 
@@ -81,23 +81,23 @@ class ShardFile:
     file_format : str
         One of `RECORD_FORMATS`.
     header : str
-    place : PartOfRun
-        Which part it is.
+    place : ShardOfRun
+        Which shard it is.
     """
 
     path: str
     file_format: str
     header: str
-    place: PartOfRun
+    place: ShardOfRun
 
     @classmethod
     def of(cls, path: str) -> ShardFile:
-        """Raises InputError for a file that cannot be read, is no part, or is cut short."""
+        """Raises InputError for a file that cannot be read, is no shard, or is cut short."""
         QuietHtslib.enter()
         try:
             if not os.path.isfile(path):
                 open(path, "rb").close()  # says why
-                raise InputError(f"{path}: not a file: parts are read more than once")
+                raise InputError(f"{path}: not a file: shards are read more than once")
             head = _bytes_of(path, 0, 4)
             with closing(AlignmentReader(os.open(path, os.O_RDONLY), path)) as reader:
                 header, ends_well = reader.header, reader.ends_well
@@ -107,9 +107,9 @@ class ShardFile:
             QuietHtslib.leave()
         if IDX_DELIMITER in path:
             raise InputError(f"{path}: htslib would cut this name at {IDX_DELIMITER}: rename it")
-        place = PartOfRun.in_header(header)
+        place = ShardOfRun.in_header(header)
         if place is None or NAMES_FILES.search(header):
-            raise InputError(f"{path}: not a part of a run: `gassst map --shard` writes parts")
+            raise InputError(f"{path}: not a shard of a run: `gassst map --shard` writes shards")
         try:
             pysam.AlignmentHeader.from_text(header)
         except (KeyError, ValueError, OverflowError) as error:
@@ -142,37 +142,37 @@ def _bytes_of(path: str, start: int, size: int) -> bytes:
 
 
 def complete(paths: Sequence[str]) -> list[ShardFile]:
-    """All parts of one run, in the order of the reads.
+    """All shards of one run, in the order of the reads.
 
     Raises
     ------
     InputError
         One is missing, there twice, or of another run or form; or as `ShardFile.of`.
     """
-    parts = sorted((ShardFile.of(path) for path in paths), key=lambda part: part.place.shard.number)
-    first = parts[0]
+    shards = sorted((ShardFile.of(path) for path in paths), key=lambda shard: shard.place.shard.number)
+    first = shards[0]
     of = first.place.shard.of
-    for before, part in zip(parts, parts[1:], strict=False):
-        if (part.place.run, part.place.shard.of) != (first.place.run, of):
+    for before, shard in zip(shards, shards[1:], strict=False):
+        if (shard.place.run, shard.place.shard.of) != (first.place.run, of):
             raise InputError(
-                f"{part.path}: {part.place}, but {first.path} is {first.place}: "
+                f"{shard.path}: {shard.place}, but {first.path} is {first.place}: "
                 "other reads, another reference or other options"
             )
-        if part.place.shard == before.place.shard:
-            raise InputError(f"{part.path}: shard {part.place.shard} is given twice, also as {before.path}")
-        if part.file_format != first.file_format:
-            raise InputError(f"{part.path}: {part.file_format.upper()}, but {first.path} is another format")
-    found = {part.place.shard.number for part in parts}
+        if shard.place.shard == before.place.shard:
+            raise InputError(f"{shard.path}: shard {shard.place.shard} is given twice, also as {before.path}")
+        if shard.file_format != first.file_format:
+            raise InputError(f"{shard.path}: {shard.file_format.upper()}, but {first.path} is another format")
+    found = {shard.place.shard.number for shard in shards}
     missing = [i for i in range(1, of + 1) if i not in found]
     if missing:
         others = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise InputError(f"shard {missing[0]}/{of} is missing{others}: {len(parts)} of {of} parts are here")
-    return parts
+        raise InputError(f"shard {missing[0]}/{of} is missing{others}: {len(shards)} of {of} shards are here")
+    return shards
 
 
 @frozen()
 class GatherOptions(OutputFile):
-    """How parts become one file: these fields and those of `OutputFile`. Parts that are sorted are merged in any case.
+    """How shards become one file: these fields and those of `OutputFile`. Sorted shards are merged in any case.
 
     Attributes
     ----------
@@ -187,29 +187,29 @@ class GatherOptions(OutputFile):
 
 
 def gather(
-    parts: Sequence[ShardFile],
+    shards: Sequence[ShardFile],
     output: str,
     options: GatherOptions,
     workers: Workers,
     when_joined: WhenJoined = lambda _: None,
 ) -> DuplicateCounts | None:
-    """Join all parts of a run, in order, in a file that takes its name when it is complete.
+    """Join all shards of a run, in order, in a file that takes its name when it is complete.
 
     Returns what was found of duplicates, where these are marked. `when_joined` is called with it before the file takes
     its name, which it does not where that raises. Raises UsageError, InputError, OutputError.
     """
-    is_sorted = options.sort or parts[0].is_sorted
+    is_sorted = options.sort or shards[0].is_sorted
     if options.duplicates is not None:
         if not is_sorted:
             raise UsageError("--markdup needs --sort: duplicates are marked during sorting")
-        if parts[0].is_sorted:
+        if shards[0].is_sorted:
             raise UsageError(
-                f"{parts[0].path}: sorted, but --markdup needs parts in the order of the reads: map without --sort"
+                f"{shards[0].path}: sorted, but --markdup needs shards in the order of the reads: map without --sort"
             )
     QuietHtslib.enter()
     try:
-        gatherer = _Gatherer(parts, output, options, workers, is_sorted)
-        if not is_sorted and gatherer.file_format == parts[0].file_format == "cram":
+        gatherer = _Gatherer(shards, output, options, workers, is_sorted)
+        if not is_sorted and gatherer.file_format == shards[0].file_format == "cram":
             gatherer.join_cram(when_joined)
             return None
         return gatherer.join(when_joined)
@@ -221,7 +221,7 @@ def verify(output: str, options: GatherOptions) -> str:
     """The format of an output. Raises UsageError for one that the options do not fit."""
     file_format = output_format(Destination(output), options.format)
     if file_format == "paf":
-        raise UsageError("PAF has no parts: map the reads in one run")
+        raise UsageError("PAF has no shards: map the reads in one run")
     CramOptions(options.format_options, options.level).verify_for(file_format)
     return file_format
 
@@ -229,15 +229,15 @@ def verify(output: str, options: GatherOptions) -> str:
 class _Gatherer:
     def __init__(
         self,
-        parts: Sequence[ShardFile],
+        shards: Sequence[ShardFile],
         output: str,
         options: GatherOptions,
         workers: Workers,
         is_sorted: bool,
     ):
         self.file_format = verify(output, options)
-        self._parts, self._options, self._workers, self._is_sorted = parts, options, workers, is_sorted
-        self._header = _gathered_header(parts[0], options, is_sorted)
+        self._shards, self._options, self._workers, self._is_sorted = shards, options, workers, is_sorted
+        self._header = _gathered_header(shards[0], options, is_sorted)
         self._contigs = pysam.AlignmentHeader.from_text(self._header)
         longest = max(self._contigs.lengths, default=0)
         indexes = {"bam": ".csi" if longest > MAX_BAI_CONTIG else ".bai", "cram": ".crai", "sam": ""}
@@ -251,14 +251,14 @@ class _Gatherer:
     # --- CRAM, copied -----------------------------------------------------------------------------------
 
     def join_cram(self, when_joined: WhenJoined) -> None:
-        """Containers of CRAM, one part after the other."""
+        """Containers of CRAM, one shard after the other."""
         destination = self._destination
         try:
             header = destination.temporary("header.sam")
             joined = destination.temporary("joined") if destination.is_stream else destination.working
             with destination.errors(), open(header, "w") as file:
                 file.write(self._header)
-            paths = [os.path.abspath(part.path) for part in self._parts]
+            paths = [os.path.abspath(shard.path) for shard in self._shards]
             self._samtools("cat", "--no-PG", "-h", header, "-o", joined, *paths)
             if destination.is_stream:
                 with (
@@ -284,7 +284,7 @@ class _Gatherer:
         """Through BAM or SAM that is written here."""
         destination, options = self._destination, self._options
         direct = self.file_format == "bam" or (
-            self.file_format == self._parts[0].file_format and not self._is_sorted
+            self.file_format == self._shards[0].file_format and not self._is_sorted
         )
         with ExitStack() as stack:
             stack.callback(destination.discard)
@@ -325,10 +325,10 @@ class _Gatherer:
     def _find_reference(self) -> None:
         """What CRAM is written against, or was: a folder of contigs."""
         options = CramOptions(self._options.format_options, self._options.level)
-        if "cram" not in (self.file_format, self._parts[0].file_format):
+        if "cram" not in (self.file_format, self._shards[0].file_format):
             return
         if self._options.reference is not None:
-            # Parts may need it, whatever the output does.
+            # Shards may need it, whatever the output does.
             contigs = Header.of(self._header).contigs
             target = CramTarget(CramOptions(), self._destination, contigs, self._options.reference)
             self._folder = target.with_folder()[1]
@@ -340,7 +340,7 @@ class _Gatherer:
 
     def _format(self, search: DuplicateSearch | None) -> PiecesFormat | SortedBamFormat:
         if not self._is_sorted:
-            if self.file_format == self._parts[0].file_format == "sam":
+            if self.file_format == self._shards[0].file_format == "sam":
                 return PiecesFormat([self._header.encode()])
             return PiecesFormat(bgzf.blocks(bam_header(self._header), self._deflate), bgzf.END_OF_FILE)
         is_output = self.file_format == "bam"
@@ -357,12 +357,12 @@ class _Gatherer:
     def _payloads(self, search: DuplicateSearch | None) -> Iterator[Any]:
         """What the format writes, in order."""
         if not self._is_sorted:
-            for part in self._parts:
-                if part.file_format == self.file_format == "sam":
-                    yield from _lines_of(part)
+            for shard in self._shards:
+                if shard.file_format == self.file_format == "sam":
+                    yield from _lines_of(shard)
                 else:
-                    with self._as_bam(part) as path:
-                        for _ in self._records_of(part, path):
+                    with self._as_bam(shard) as path:
+                        for _ in self._records_of(shard, path):
                             pass
                         yield from _blocks_of(path, self._deflate)
             return
@@ -373,11 +373,11 @@ class _Gatherer:
             libraries = LibraryNames.of(self._header, self._options.duplicates.within)
             signer = signer_for(self._options.duplicates, libraries, self._contigs.lengths)
         waiting: deque[Future[Any]] = deque()
-        for part in self._parts:
+        for shard in self._shards:
             call: Callable[..., Any] = run_of
             if signer is not None:
-                call = partial(signed_run_of, signer, part.path)
-            with self._as_bam(part) as path, closing(self._records_of(part, path)) as chunks:
+                call = partial(signed_run_of, signer, shard.path)
+            with self._as_bam(shard) as path, closing(self._records_of(shard, path)) as chunks:
                 for chunk in chunks:
                     waiting.append(self._workers.submit(call, *chunk))
                     if len(waiting) > AHEAD * self._workers.threads:
@@ -385,32 +385,32 @@ class _Gatherer:
         while waiting:
             yield waiting.popleft().result()
 
-    def _records_of(self, part: ShardFile, path: str) -> Generator[tuple[bytes, int], None, None]:
-        """Those of a part, which is BAM at this path, as of `_chunks_of`; all of them are checked by the end."""
+    def _records_of(self, shard: ShardFile, path: str) -> Generator[tuple[bytes, int], None, None]:
+        """Those of a shard, which is BAM at this path, as of `_chunks_of`; all of them are checked by the end."""
         lengths = np.array(self._contigs.lengths, np.int64)
         found = 0
         with closing(_chunks_of(path, Inflaters(self._workers), lengths)) as chunks:
             for bam, records in chunks:
                 found += records
                 yield bam, records
-        part.verify(found)
+        shard.verify(found)
 
     @contextmanager
-    def _as_bam(self, part: ShardFile) -> Iterator[str]:
-        """The path of the part as BAM."""
-        if part.file_format == "bam":
-            yield part.path
+    def _as_bam(self, shard: ShardFile) -> Iterator[str]:
+        """The path of the shard as BAM."""
+        if shard.file_format == "bam":
+            yield shard.path
             return
-        path = self._destination.temporary("part.bam")
+        path = self._destination.temporary("shard.bam")
         threads = str(max(0, self._options.threads - 1))
-        self._samtools("view", "--no-PG", "-1", "-@", threads, "-o", path, os.path.abspath(part.path))
+        self._samtools("view", "--no-PG", "-1", "-@", threads, "-o", path, os.path.abspath(shard.path))
         yield path
         os.unlink(path)
 
 
-def _gathered_header(part: ShardFile, options: GatherOptions, is_sorted: bool) -> str:
+def _gathered_header(shard: ShardFile, options: GatherOptions, is_sorted: bool) -> str:
     """That of a run on one machine, and a line of this program."""
-    text = part.place.removed_from(part.header)
+    text = shard.place.removed_from(shard.header)
     text = in_coordinate_order(text) if is_sorted else text
     text = with_note(text, str(options.duplicates)) if options.duplicates is not None else text
     own = program_line(__version__, options.command_line, "gassst.gather", after="gassst")
@@ -422,11 +422,11 @@ def _gathered_header(part: ShardFile, options: GatherOptions, is_sorted: bool) -
 # --- what is copied -----------------------------------------------------------------------------------------
 
 
-def _lines_of(part: ShardFile) -> Iterator[Pieces]:
-    """The records of a part in SAM. Raises InputError where they are not as many as were mapped."""
+def _lines_of(shard: ShardFile) -> Iterator[Pieces]:
+    """The records of a shard in SAM. Raises InputError where they are not as many as were mapped."""
     records = 0
     try:
-        with open(part.path, "rb") as file:
+        with open(shard.path, "rb") as file:
             at = 0
             for line in file:
                 if not line.startswith(b"@"):
@@ -437,8 +437,8 @@ def _lines_of(part: ShardFile) -> Iterator[Pieces]:
                 records += piece.count(b"\n")
                 yield Pieces(0, [piece])
     except OSError as error:
-        raise unreadable(part.path, error) from error
-    part.verify(records)
+        raise unreadable(shard.path, error) from error
+    shard.verify(records)
 
 
 def _blocks_of(path: str, deflate: bgzf.Deflate) -> Iterator[Pieces]:
@@ -470,7 +470,7 @@ def run_of(bam: bytes, records: int) -> Run:
 def signed_run_of(signer: Signer, path: str, bam: bytes, records: int) -> SignedRun:
     """Read records in the order of the reads in the same way, with the signatures of their templates.
 
-    Raises InputError, which names the part, where the first record is not primary.
+    Raises InputError, which names the shard, where the first record is not primary.
     """
     from gassst.records.duplicates import Signed
     from gassst.records.marking import SignedRun

@@ -278,7 +278,7 @@ class OutputOptions(RecordStyle, OutputFile):
 
     @property
     def facts(self) -> tuple[object, ...]:
-        """What of these options the records of a part depend on, and their order."""
+        """What of these options the records of a shard depend on, and their order."""
         style = tuple(getattr(self, each.name) for each in fields(RecordStyle))
         return (*style, self.sort, self.no_unmapped, self.unique)
 

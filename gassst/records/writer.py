@@ -35,7 +35,7 @@ from gassst.model.conversions import conversions_of
 from gassst.model.options import verify
 from gassst.model.reference import Reference, ReferenceArrays
 from gassst.reads.groups import parse_read_group, read_group_ids
-from gassst.reads.shards import PartOfRun
+from gassst.reads.shards import ShardOfRun
 from gassst.records.cram import CramOptions, CramTarget
 from gassst.records.encoding import (
     BamEncoder,
@@ -186,7 +186,7 @@ class RecordEncoder:
         destination = Destination(path)
         file_format = output_format(destination, options.format)
         header = Header.of(header)
-        place = PartOfRun.in_header(header.after)
+        place = ShardOfRun.in_header(header.after)
         is_made_here = file_format == "bam" or (file_format == "sam" and not options.sort)
         if place is not None and is_made_here and not destination.is_stream:
             header = header._replace(after=replace(place, records=0).put_into(header.after))
@@ -215,9 +215,9 @@ class RecordEncoder:
         return not self.options.sort and self.file_format == "bam"
 
     @cached_property
-    def counted_part(self) -> PartOfRun | None:
+    def counted_part(self) -> ShardOfRun | None:
         """That the header says, where there is room for the number of its records."""
-        place = PartOfRun.in_header(self.header.after)
+        place = ShardOfRun.in_header(self.header.after)
         return place if place is not None and place.records is not None else None
 
     @cached_property
@@ -419,7 +419,7 @@ class AlignmentWriter:
             file.commit()
 
     def _write_count(self) -> None:
-        """Have the header of a part say how many records it has. Raises OSError."""
+        """Have the header of a shard say how many records it has. Raises OSError."""
         place = self.encoder.counted_part
         if place is None:
             return

@@ -19,7 +19,7 @@ from gassst.files.destination import Destination
 from gassst.files.inflate import Inflaters
 from gassst.files.input_progress import InputProgress
 from gassst.files.sam_header import fields_of, lines_of
-from gassst.files.slices import LanePart
+from gassst.files.slices import LaneShard
 from gassst.mapping.batch_mapper import BatchMapper
 from gassst.model.options import deciding
 from gassst.model.params import STRETCH
@@ -29,7 +29,7 @@ from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.batch_sizes import ALONE, HEAD, Neighbours
 from gassst.reads.input import ClosableBatches, Paths
-from gassst.reads.shards import PartOfRun, Shard, key_of
+from gassst.reads.shards import Shard, ShardOfRun, key_of
 from gassst.reads.source import ReadSource, SourceOptions
 from gassst.records import writer as sam
 from gassst.records.coverage import Covered
@@ -158,10 +158,10 @@ class FileRun:
         self._header = self._header.with_lines(header_lines)
         self._batches: ClosableBatches | None = None
         self._has_begun = False
-        self._parts: list[LanePart] | None = None
+        self._parts: list[LaneShard] | None = None
         if shard is not None:
             self._parts = self._parts_of(shard)
-            note = str(PartOfRun(shard, self._key(mapper)))
+            note = str(ShardOfRun(shard, self._key(mapper)))
             self._header = self._header._replace(after=sam.with_note(self._header.after, note))
         self._encoder = sam.RecordEncoder.of(output, self._header, mapper.reference.arrays, options)
         is_single = source.mates is None and not source.interleaved
@@ -170,16 +170,16 @@ class FileRun:
         self._batch_size = mapper.params.reads_per_batch(device is not None)
         self._mapper = mapper if details else replace(mapper, counts_details=False)
 
-    def _parts_of(self, shard: Shard) -> list[LanePart]:
+    def _parts_of(self, shard: Shard) -> list[LaneShard]:
         """What the shard has of each lane."""
         if self._options.coverage_path is not None:
             raise UsageError("--coverage counts all reads: it does not go with --shard")
         if self._options.duplicates is not None:
-            raise UsageError("--shard: duplicates are marked over all parts, by `gassst gather --markdup`")
-        parts = self._source.parts(shard.verify(), None if self._insert is not None else STRETCH)
+            raise UsageError("--shard: duplicates are marked over all shards, by `gassst gather --markdup`")
+        lanes = self._source.lane_shards(shard.verify(), None if self._insert is not None else STRETCH)
         if self._input_progress is not None:
-            self._input_progress.expect(sum(part.size for lane in parts for part in lane.slices))
-        return parts
+            self._input_progress.expect(sum(each.size for lane in lanes for each in lane.slices))
+        return lanes
 
     def _key(self, mapper: BatchMapper) -> str:
         """The same for all shards of one run, and for no other: of what their records depend on."""

@@ -222,7 +222,7 @@ class MappingRun(Generic[Finished]):
     insert : InsertModel, optional
         Of the library, where it is known already.
     head : InsertModel, optional
-        Of the first reads of an input of which this is a part: stretches are judged by it.
+        Of the first reads of an input of which this is a shard: stretches are judged by it.
 
     Attributes
     ----------

@@ -517,12 +517,12 @@ MUTATIONS = [
     Mutation(
         "run: a shard learns the insert sizes of its own reads", FILE_RUN,
         "if self._shard is None or self._insert is not None or self._head is not None:", "if True:",
-        "tests/cli/test_gather_parts.py",
+        "tests/cli/test_gather_shards.py",
     ),
     Mutation(
         "run: shards mapped with other parameters are of one run", FILE_RUN,
         "contigs.digest, deciding(mapper.params)\n", "contigs.digest\n",
-        "tests/cli/test_gather_parts.py",
+        "tests/cli/test_gather_shards.py",
     ),
     Mutation(
         "run: a batch waits behind others for a device, though the host is free", LATE,

@@ -1,4 +1,4 @@
-"""Parts whose records are not what their own lengths say: one line, and no output."""
+"""Shards whose records are not what their own lengths say: one line, and no output."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ HOW = [(), ("--sort",), ("--sort", "--markdup")]
 
 
 @pytest.fixture(scope="module")
-def part(small_index, small_genome, tmp_path_factory):
-    """(header text and contigs, records) of a run in one part; it does not say what the records sum up to."""
+def shard(small_index, small_genome, tmp_path_factory):
+    """(header text and contigs, records) of a run in one shard; it does not say what the records sum up to."""
     folder, draw = tmp_path_factory.mktemp("crafted"), random.Random(5)
     contig = max((s.decode().upper() for s in small_genome.values()), key=len)
     starts = [draw.randrange(len(contig) - 100) for _ in range(30)]
@@ -63,9 +63,9 @@ def write(path, head: bytes, records: bytes) -> None:
 
 @pytest.mark.parametrize("field", FIELDS)
 @pytest.mark.parametrize("how", HOW, ids=["copied", "sorted", "marked"])
-def test_crafted_records_are_refused(part, tmp_path, capsys, field, how):
+def test_crafted_records_are_refused(shard, tmp_path, capsys, field, how):
     at, kind, value = FIELDS[field]
-    head, records = part
+    head, records = shard
     second = 4 + struct.unpack_from("<i", records)[0]
     crafted = bytearray(records)
     struct.pack_into(kind, crafted, second + at, value)
@@ -82,8 +82,8 @@ def test_crafted_records_are_refused(part, tmp_path, capsys, field, how):
         b"XXZa\nb\0", b"XXA\1", b"XXHABC\0",
     ],
 )  # fmt: skip
-def test_tags_end_with_their_record(part, tmp_path, capsys, tag):
-    head, records = part
+def test_tags_end_with_their_record(shard, tmp_path, capsys, tag):
+    head, records = shard
     size = struct.unpack_from("<i", records)[0]
     crafted = struct.pack("<i", size + len(tag)) + records[4 : 4 + size] + tag + records[4 + size :]
     write(tmp_path / "p.bam", head, crafted)
@@ -91,8 +91,8 @@ def test_tags_end_with_their_record(part, tmp_path, capsys, tag):
     assert "damaged record" in capsys.readouterr().err and not (tmp_path / "o.bam").exists()
 
 
-def test_qualities_that_sam_cannot_write(part, tmp_path, capsys):
-    head, records = part
+def test_qualities_that_sam_cannot_write(shard, tmp_path, capsys):
+    head, records = shard
     size = struct.unpack_from("<i", records)[0]
     name, _, _, runs, _, length = struct.unpack_from("<BBHHHi", records, 12)
     at = 36 + name + 4 * runs + (length + 1) // 2
@@ -102,9 +102,9 @@ def test_qualities_that_sam_cannot_write(part, tmp_path, capsys):
     assert "damaged record" in capsys.readouterr().err and not (tmp_path / "o.bam").exists()
 
 
-def test_a_cigar_that_readers_take_from_a_tag(part, tmp_path, capsys):
+def test_a_cigar_that_readers_take_from_a_tag(shard, tmp_path, capsys):
     """htslib takes CG for the CIGAR where the first run clips all bases: so none of it was checked."""
-    head, records = part
+    head, records = shard
     size = struct.unpack_from("<i", records)[0]
     name, _, _, runs, _, length = struct.unpack_from("<BBHHHi", records, 12)
     at, tag = 36 + name, b"CGBI" + struct.pack("<iI", 1, 7 << 4 | 15)
@@ -119,8 +119,8 @@ def test_a_cigar_that_readers_take_from_a_tag(part, tmp_path, capsys):
     "line", [b"@SQ\tSN:more\n", b"@SQ\tLN:9\n", b"@SQ\tSN:more\tLN:-9\n", b"@SQ\tSN:more\tLN:9\tx\n"]
 )
 @pytest.mark.parametrize("how", [(), ("--sort",)], ids=["copied", "sorted"])
-def test_a_crafted_header_is_refused(part, tmp_path, capsys, line, how):
-    head, records = part
+def test_a_crafted_header_is_refused(shard, tmp_path, capsys, line, how):
+    head, records = shard
     size = struct.unpack_from("<i", head, 4)[0]
     crafted = struct.pack("<i", size + len(line)) + head[8 : 8 + size] + line + head[8 + size :]
     path, output = tmp_path / "p.bam", tmp_path / "o.bam"
@@ -133,8 +133,8 @@ def test_a_crafted_header_is_refused(part, tmp_path, capsys, line, how):
 
 
 @pytest.mark.parametrize("flag", [0x100, 0x800])
-def test_marking_begins_with_a_primary_record(part, tmp_path, capsys, flag):
-    head, records = part
+def test_marking_begins_with_a_primary_record(shard, tmp_path, capsys, flag):
+    head, records = shard
     crafted = bytearray(records)
     struct.pack_into("<H", crafted, 18, flag)
     path, output = tmp_path / "p.bam", tmp_path / "o.bam"

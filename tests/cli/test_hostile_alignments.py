@@ -215,7 +215,7 @@ def test_a_part_names_no_file(tag, suffix, run, small_index, small_reads, tmp_pa
         reheaded(part, header, forged)
     code, _, error = run("gather", forged, "-q", "--reference", small_index, "-o", tmp_path / "o.cram")
     assert (code, error.count("\n")) == (1, 1)
-    assert "not a part of a run" in error
+    assert "not a shard of a run" in error
 
 
 def test_a_name_that_htslib_would_cut(run, small_index, small_fastq, tmp_path):

@@ -141,4 +141,4 @@ def test_gather_makes_no_paf(world, run, tmp_path):
         == 0
     )
     code, _, error = run("gather", tmp_path / "1.bam", "-o", tmp_path / "x.paf")
-    assert code == 2 and "PAF has no parts" in error
+    assert code == 2 and "PAF has no shards" in error

@@ -1,4 +1,4 @@
-"""Parts of an input: together they are the input, whatever its form, and however many there are."""
+"""Shards of an input: together they are the input, whatever its form, and however many there are."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gassst.errors import InputError, UsageError
 from gassst.files import bgzf
 from gassst.reads.alignment_input import alignment_inputs
 from gassst.reads.input import open_unparsed
-from gassst.reads.shards import PartOfRun, Shard, slices_of
+from gassst.reads.shards import Shard, ShardOfRun, slices_of
 
 PARTS = (1, 2, 3, 7, 100)
 READS = 250
@@ -75,11 +75,11 @@ def folder(tmp_path_factory):
     return folder
 
 
-def read(folder, reads, mates=None, parts=None, interleaved=False):
+def read(folder, reads, mates=None, shards=None, interleaved=False):
     """(name, bases, mate, read group) of all reads."""
     reads, mates = [str(folder / x) for x in reads], mates and [str(folder / x) for x in mates]
     batches = open_unparsed(
-        reads, mates, 64, parts=parts, interleaved=interleaved, alignments=alignment_inputs(reads, 1)
+        reads, mates, 64, shards=shards, interleaved=interleaved, alignments=alignment_inputs(reads, 1)
     )
     found = []
     for batch in batches:
@@ -102,15 +102,15 @@ def in_parts(folder, n, reads, mates=None, interleaved=False):
     paths = [str(folder / x) for x in reads], mates and [str(folder / x) for x in mates]
     found = []
     for i in range(1, n + 1):
-        parts = slices_of(Shard(i, n), *paths, by_template=interleaved)
-        found.append(read(folder, reads, mates, parts, interleaved))
+        shards = slices_of(Shard(i, n), *paths, by_template=interleaved)
+        found.append(read(folder, reads, mates, shards, interleaved))
     return found
 
 
 @pytest.mark.parametrize("n", PARTS)
 @pytest.mark.parametrize("name", ["first", "crlf", "open", "first.gz", "fasta", "fasta.gz"])
 def test_parts_of_single_reads_are_all_reads(folder, name, n):
-    found = [read for part in in_parts(folder, n, [name]) for read in part]
+    found = [read for shard in in_parts(folder, n, [name]) for read in shard]
     expected = expected_of(folder / "first")
     doubled = 2 if name.startswith("fasta") else 1
     assert [(n, s) for n, s, _ in found] == [(n, s * doubled) for n, s in expected]
@@ -122,7 +122,7 @@ def test_parts_of_single_reads_are_all_reads(folder, name, n):
 )
 def test_mates_are_in_one_part(folder, names, n):
     """Also where all names are the same, so that records must be counted."""
-    found = [read for part in in_parts(folder, n, names[:1], names[1:]) for read in part]
+    found = [read for shard in in_parts(folder, n, names[:1], names[1:]) for read in shard]
     one, two = (expected_of(folder / name.removesuffix(".gz")) for name in names)
     expected = [(*read, mate) for pair in zip(one, two, strict=True) for mate, read in enumerate(pair, 1)]
     assert found == expected
@@ -131,7 +131,7 @@ def test_mates_are_in_one_part(folder, names, n):
 @pytest.mark.parametrize("n", PARTS)
 @pytest.mark.parametrize("name", ["mixed", "mixed.gz"])
 def test_interleaved_pairs_stay_together(folder, name, n):
-    assert [read for part in in_parts(folder, n, [name], interleaved=True) for read in part] == read(
+    assert [read for shard in in_parts(folder, n, [name], interleaved=True) for read in shard] == read(
         folder, [name], interleaved=True
     )
 
@@ -139,7 +139,7 @@ def test_interleaved_pairs_stay_together(folder, name, n):
 @pytest.mark.parametrize("n", PARTS)
 @pytest.mark.parametrize("name", ["plain.bam", "reads.bam"])
 def test_pairs_of_bam_stay_together(folder, name, n):
-    found = [read for part in in_parts(folder, n, [name]) for read in part]
+    found = [read for shard in in_parts(folder, n, [name]) for read in shard]
     pairs = zip(expected_of(folder / "first"), expected_of(folder / "second"), strict=True)
     assert found == [(*read, mate) for pair in pairs for mate, read in enumerate(pair, 1)]
 
@@ -147,14 +147,14 @@ def test_pairs_of_bam_stay_together(folder, name, n):
 @pytest.mark.parametrize("n", PARTS)
 def test_parts_of_several_lanes(folder, n):
     lanes = ["first.gz", "first", "same1"], ["second", "second.gz", "same2"]
-    parts = in_parts(folder, n, *lanes)
-    assert [read for part in parts for read in part] == read(folder, *lanes)
+    shards = in_parts(folder, n, *lanes)
+    assert [read for shard in shards for read in shard] == read(folder, *lanes)
     if n in (2, 3):
-        assert all(parts)
+        assert all(shards)
 
 
 def test_a_cut_in_the_wrong_place_cannot_pass(folder, monkeypatch):
-    """What the invariant of the module rests on: the parts beside such a cut are errors."""
+    """What the invariant of the module rests on: the shards beside such a cut are errors."""
     from gassst.reads import shards
 
     right = shards._Lane._named
@@ -185,8 +185,8 @@ def test_what_has_no_parts(folder, tmp_path):
 
 
 def test_what_a_header_says_of_its_part():
-    place = PartOfRun(Shard(3, 7), "0123456789abcdef")
+    place = ShardOfRun(Shard(3, 7), "0123456789abcdef")
     text = f"@HD\tVN:1.6\n@PG\tID:gassst\tPN:gassst\tCL:gassst map\tDS:{place}\n@CO\tx\n"
-    assert PartOfRun.in_header(text) == place
+    assert ShardOfRun.in_header(text) == place
     assert place.removed_from(text) == "@HD\tVN:1.6\n@PG\tID:gassst\tPN:gassst\tCL:gassst map\n@CO\tx\n"
-    assert PartOfRun.in_header(place.removed_from(text)) is None
+    assert ShardOfRun.in_header(place.removed_from(text)) is None

@@ -13,7 +13,7 @@ import pytest
 from gassst.cli.main import main
 from gassst.files import bgzf
 from gassst.frozen import replace
-from gassst.reads.shards import PartOfRun, Shard
+from gassst.reads.shards import Shard, ShardOfRun
 
 IN_A_BLOCK = 5  # records
 SPREAD = ("-t", "4", "--batch-size", "12")
@@ -21,7 +21,7 @@ SPREAD = ("-t", "4", "--batch-size", "12")
 
 @pytest.fixture(scope="module")
 def mapped(small_index, small_genome, tmp_path_factory):
-    """Makes the only part of a run, by its name and options."""
+    """Makes the only shard of a run, by its name and options."""
     folder, draw = tmp_path_factory.mktemp("sums"), random.Random(5)
     contig = max((s.decode().upper() for s in small_genome.values()), key=len)
     starts = [draw.randrange(len(contig) - 100) for _ in range(40)]
@@ -48,7 +48,7 @@ def gathered(tmp_path, capsys):
 
 
 def blocks_of(path):
-    """The header of a part in BAM, and its records in blocks of whole ones, as lists of records."""
+    """The header of a shard in BAM, and its records in blocks of whole ones, as lists of records."""
     data = gzip.decompress(path.read_bytes())
     at = 8 + struct.unpack_from("<i", data, 4)[0]
     contigs, at = struct.unpack_from("<i", data, at)[0], at + 4
@@ -112,21 +112,21 @@ def test_damaged_parts_in_sam(mapped, gathered, tmp_path, options, output):
 
 def test_parts_that_other_programs_have_written(mapped, gathered, tmp_path):
     """The same records are taken, in other blocks or sorted; what pysam leaves out is missed."""
-    part = mapped("p.bam")
-    expected = blocks_of(gathered(part)[2])[1]
-    pysam.view("-b", "-o", str(tmp_path / "view.bam"), str(part), catch_stdout=False)
+    shard = mapped("p.bam")
+    expected = blocks_of(gathered(shard)[2])[1]
+    pysam.view("-b", "-o", str(tmp_path / "view.bam"), str(shard), catch_stdout=False)
     code, error, path = gathered(tmp_path / "view.bam", output="a.bam")
     assert (code, error) == (0, "") and blocks_of(path)[1] == expected
-    pysam.sort("-o", str(tmp_path / "sort.bam"), str(part))
-    in_order = blocks_of(gathered(part, "--sort", output="b.bam")[2])[1]
+    pysam.sort("-o", str(tmp_path / "sort.bam"), str(shard))
+    in_order = blocks_of(gathered(shard, "--sort", output="b.bam")[2])[1]
     code, error, path = gathered(tmp_path / "sort.bam", output="c.bam")
     assert (code, error) == (0, "") and blocks_of(path)[1] == in_order
     for suffix in (".sam", ".cram"):
         form = suffix[1:] + (",no_ref=1" if suffix == ".cram" else "")
-        pysam.view("-h", "-O", form, "-o", str(tmp_path / f"x{suffix}"), str(part), catch_stdout=False)
+        pysam.view("-h", "-O", form, "-o", str(tmp_path / f"x{suffix}"), str(shard), catch_stdout=False)
         assert gathered(tmp_path / f"x{suffix}", output=f"d{suffix}.bam")[0] == 0
     with (
-        pysam.AlignmentFile(str(part)) as source,
+        pysam.AlignmentFile(str(shard)) as source,
         pysam.AlignmentFile(str(tmp_path / "less.bam"), "wb", template=source) as target,
     ):
         for i, record in enumerate(source):
@@ -139,7 +139,7 @@ def test_parts_that_other_programs_have_written(mapped, gathered, tmp_path):
 @pytest.mark.parametrize("options", [(), ("--level", "0"), SPREAD, ("--sort",), (*SPREAD, "--sort")])
 def test_the_header_says_how_many_records_there_are(mapped, options):
     path = mapped("p.bam", *options)
-    assert PartOfRun.in_header(blocks_of(path)[0].decode("latin-1")).records == 40
+    assert ShardOfRun.in_header(blocks_of(path)[0].decode("latin-1")).records == 40
     pysam.quickcheck(str(path))
 
 
@@ -147,16 +147,16 @@ def test_formats_that_samtools_writes_have_no_count(mapped, gathered):
     for name, *options in (["p.cram"], ["sorted.sam", "--sort"]):
         path = mapped(name, *options)
         with pysam.AlignmentFile(str(path), check_sq=False) as file:
-            assert PartOfRun.in_header(str(file.header)).records is None
+            assert ShardOfRun.in_header(str(file.header)).records is None
         assert gathered(path, output=f"out{path.suffix}")[0] == 0
 
 
 def test_the_header_keeps_its_size():
-    place = PartOfRun(Shard(3, 7), "0123456789abcdef")
+    place = ShardOfRun(Shard(3, 7), "0123456789abcdef")
     text = f"@HD\tVN:1.6\n@PG\tID:gassst\tPN:gassst\tDS:{place}\n@CO\tx\n"
     empty, full = (replace(place, records=n) for n in (0, 10**12 - 1))
     assert full.put_into(empty.put_into(text)) == full.put_into(text)
     assert len(full.put_into(text)) == len(empty.put_into(text))
-    assert PartOfRun.in_header(full.put_into(text)) == full
-    assert PartOfRun.in_header(text) == place
+    assert ShardOfRun.in_header(full.put_into(text)) == full
+    assert ShardOfRun.in_header(text) == place
     assert full.removed_from(full.put_into(text)) == place.removed_from(text)

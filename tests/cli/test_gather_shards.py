@@ -68,7 +68,7 @@ def mapped(index, *arguments):
 
 
 def in_parts(index, n, folder, suffix, *arguments):
-    """The parts, in another order than theirs."""
+    """The shards, in another order than theirs."""
     paths = [folder / f"{i}{suffix}" for i in range(1, n + 1)]
     for i, path in reversed([*enumerate(paths, 1)]):
         mapped(index, *arguments, "--shard", f"{i}/{n}", "-o", path, "--stats", path.with_suffix(".json"))
@@ -76,9 +76,9 @@ def in_parts(index, n, folder, suffix, *arguments):
 
 
 @pytest.fixture(scope="module")
-def parts(small_index, lanes, tmp_path_factory):
-    """Three parts of the lanes in BAM."""
-    return in_parts(small_index, 3, tmp_path_factory.mktemp("parts"), ".bam", *lanes)
+def shards(small_index, lanes, tmp_path_factory):
+    """Three shards of the lanes in BAM."""
+    return in_parts(small_index, 3, tmp_path_factory.mktemp("shards"), ".bam", *lanes)
 
 
 @pytest.fixture(scope="module")
@@ -89,15 +89,15 @@ def whole(small_index, lanes, tmp_path_factory):
     return path
 
 
-def test_parts_are_one_run(run, parts, whole, tmp_path):
-    counts = [path.with_suffix(".json") for path in parts]
+def test_parts_are_one_run(run, shards, whole, tmp_path):
+    counts = [path.with_suffix(".json") for path in shards]
     code, error = run(
-        "gather", *parts, "-o", tmp_path / "x.bam", "--part-stats", *counts, "--stats", tmp_path / "x.json"
+        "gather", *shards, "-o", tmp_path / "x.bam", "--part-stats", *counts, "--stats", tmp_path / "x.json"
     )
-    assert code == 0 and error.startswith(f"gassst: {tmp_path}/x.bam: 3 parts\n")
+    assert code == 0 and error.startswith(f"gassst: {tmp_path}/x.bam: 3 shards\n")
     assert "mapping time" not in error
     assert lines_of(tmp_path / "x.bam") == lines_of(whole)
-    assert run("gather", *parts, "-o", tmp_path / "y.bam", "--part-stats", *counts)[1] == error.replace(
+    assert run("gather", *shards, "-o", tmp_path / "y.bam", "--part-stats", *counts)[1] == error.replace(
         "x.bam", "y.bam"
     )
     found, expected = (
@@ -149,7 +149,7 @@ def test_pairs_of_bam_are_mapped_again_in_parts(small_index, whole, tmp_path):
 @pytest.mark.parametrize(
     "options", [["--sort"], ["--sort", "--markdup", "--duplicate-type"]], ids=["sort", "markdup"]
 )
-def test_sorted_and_marked_over_all_parts(small_index, lanes, parts, tmp_path, options, monkeypatch):
+def test_sorted_and_marked_over_all_parts(small_index, lanes, shards, tmp_path, options, monkeypatch):
     """Also where workers take few records at once: no two mates are parted."""
     monkeypatch.setattr(gathering, "CHUNK", 1000)
     metrics = [
@@ -159,7 +159,7 @@ def test_sorted_and_marked_over_all_parts(small_index, lanes, parts, tmp_path, o
     mapped(small_index, *lanes, *options, *metrics[0], "-o", tmp_path / "whole.bam")
     gathered = tmp_path / "x.bam"
     more = ["--sort-memory", "1", "-t", "2", "-q"]
-    assert main([*map(str, ["gather", *parts, *options, *metrics[1], *more, "-o", gathered])]) == 0
+    assert main([*map(str, ["gather", *shards, *options, *metrics[1], *more, "-o", gathered])]) == 0
     assert lines_of(gathered) == lines_of(tmp_path / "whole.bam")
     with pysam.AlignmentFile(str(gathered)) as file:
         assert file.header["HD"]["SO"] == "coordinate" and file.has_index()
@@ -169,90 +169,90 @@ def test_sorted_and_marked_over_all_parts(small_index, lanes, parts, tmp_path, o
         assert sum("dt:Z:" in line for line in lines_of(gathered)) > 50
 
 
-def test_sorted_parts_are_merged(run, small_index, lanes, parts, tmp_path):
+def test_sorted_parts_are_merged(run, small_index, lanes, shards, tmp_path):
     paths = in_parts(small_index, 3, tmp_path, ".bam", *lanes, "--sort")
     assert run("gather", *paths, "-o", tmp_path / "merged.bam", "-q") == (0, "")
-    assert run("gather", *parts, "--sort", "-o", tmp_path / "sorted.bam", "-q") == (0, "")
+    assert run("gather", *shards, "--sort", "-o", tmp_path / "sorted.bam", "-q") == (0, "")
     assert (tmp_path / "merged.bam").read_bytes()[-2000:] == (tmp_path / "sorted.bam").read_bytes()[-2000:]
     assert lines_of(tmp_path / "merged.bam") == lines_of(tmp_path / "sorted.bam")
     code, error = run("gather", *paths, "--sort", "--markdup", "-o", tmp_path / "x.bam")
     assert code == 2 and "map without --sort" in error and error.count("\n") == 1
 
 
-def test_other_formats(run, small_index, small_fasta, lanes, parts, whole, tmp_path):
+def test_other_formats(run, small_index, small_fasta, lanes, shards, whole, tmp_path):
     expected = lines_of(whole)
-    assert run("gather", *parts, "-o", tmp_path / "x.sam", "-q") == (0, "")
+    assert run("gather", *shards, "-o", tmp_path / "x.sam", "-q") == (0, "")
     assert lines_of(tmp_path / "x.sam") == expected
     paths = in_parts(small_index, 3, tmp_path, ".cram", *lanes)
     mapped(small_index, *lanes, "-o", tmp_path / "whole.cram")
     in_cram = lines_of(tmp_path / "whole.cram", small_fasta)
     assert run("gather", *paths, "-o", tmp_path / "x.cram", "-q") == (0, "")
     assert lines_of(tmp_path / "x.cram", small_fasta) == in_cram
-    assert run("gather", *parts, "-o", tmp_path / "y.cram", "--reference", small_index, "-q") == (0, "")
+    assert run("gather", *shards, "-o", tmp_path / "y.cram", "--reference", small_index, "-q") == (0, "")
     assert lines_of(tmp_path / "y.cram", small_fasta) == in_cram
     assert run("gather", *paths, "-o", tmp_path / "y.bam", "--sort", "--reference", small_index, "-q") == (
         0,
         "",
     )
     assert sorted(lines_of(tmp_path / "y.bam")) == sorted(in_cram)
-    # The parts need the reference although the output does without.
+    # The shards need the reference although the output does without.
     fields = sorted(line.split("\t")[:11] for line in in_cram)
     asked = ["--sort", "--reference", small_index, "--output-fmt-option", "no_ref=1", "-q"]
     assert run("gather", *paths, "-o", tmp_path / "y.cram", *asked) == (0, "")
     assert sorted(line.split("\t")[:11] for line in lines_of(tmp_path / "y.cram")) == fields
-    code, error = run("gather", *parts, "-o", tmp_path / "z.cram")
+    code, error = run("gather", *shards, "-o", tmp_path / "z.cram")
     assert code == 2 and "--reference" in error
 
 
-def test_what_is_not_all_of_one_run(run, small_index, lanes, parts, whole, tmp_path):
-    """Missing, twice, cut, of another run, no part at all: one line, and nothing under the final name."""
+def test_what_is_not_all_of_one_run(run, small_index, lanes, shards, whole, tmp_path):
+    """Missing, twice, cut, of another run, no shard at all: one line, and nothing under the final name."""
     copy, cut, other = tmp_path / "copy.bam", tmp_path / "cut.bam", tmp_path / "other.bam"
-    shutil.copy(parts[0], copy)
-    cut.write_bytes(parts[1].read_bytes()[:-1000])
+    shutil.copy(shards[0], copy)
+    cut.write_bytes(shards[1].read_bytes()[:-1000])
     mapped(small_index, *lanes, "-s", "4", "--shard", "2/3", "-o", other)
     output = tmp_path / "x.bam"
     cases = {
-        "shard 2/3 is missing": [parts[0], parts[2]],
-        "shard 1/3 is missing, and 1 more": [parts[0]],
-        "is given twice": [*parts, copy],
-        "is cut short": [parts[0], cut, parts[2]],
-        "other options": [parts[0], other, parts[2]],
-        "not a part of a run": [*parts, whole],
-        "No such file": [*parts, tmp_path / "none.bam"],
+        "shard 2/3 is missing": [shards[0], shards[2]],
+        "shard 1/3 is missing, and 1 more": [shards[0]],
+        "is given twice": [*shards, copy],
+        "is cut short": [shards[0], cut, shards[2]],
+        "other options": [shards[0], other, shards[2]],
+        "not a shard of a run": [*shards, whole],
+        "No such file": [*shards, tmp_path / "none.bam"],
     }
     for reason, paths in cases.items():
         code, error = run("gather", *paths, "-o", output)
         assert code == 1 and reason in error and error.count("\n") == 1, error
-    counts = [path.with_suffix(".json") for path in parts]
+    counts = [path.with_suffix(".json") for path in shards]
     code, error = run(
-        "gather", *parts, "-o", output, "--stats", tmp_path / "x.json", "--part-stats", *counts[:2]
+        "gather", *shards, "-o", output, "--stats", tmp_path / "x.json", "--part-stats", *counts[:2]
     )
-    assert code == 1 and "one file for each of 3 parts" in error
+    assert code == 1 and "one file for each of 3 shards" in error
     assert not output.exists() and not (tmp_path / "x.json").exists()
 
 
-def all_outputs(parts, folder, counts, *options):
+def all_outputs(shards, folder, counts, *options):
     reports = {"--stats": "x.json", "--multiqc": "x_mqc.json", "--report": "x.html"}
     named = [word for option, name in reports.items() for word in (option, folder / name)]
-    return ["gather", *parts, "-o", folder / "x.bam", "--part-stats", *counts, *named, *options]
+    return ["gather", *shards, "-o", folder / "x.bam", "--part-stats", *counts, *named, *options]
 
 
 @pytest.mark.parametrize("options", [[], ["--sort", "--markdup"], ["-O", "cram"]], ids=str)
-def test_a_report_that_fails_leaves_no_output(run, parts, small_index, tmp_path, monkeypatch, options):
+def test_a_report_that_fails_leaves_no_output(run, shards, small_index, tmp_path, monkeypatch, options):
     """The last one to be written, as by a full disk."""
 
     def render(_):
         raise OutputError("cannot write the report")
 
     monkeypatch.setattr(report, "render", render)
-    counts = [path.with_suffix(".json") for path in parts]
-    code, error = run(*all_outputs(parts, tmp_path, counts, "--reference", small_index, *options))
+    counts = [path.with_suffix(".json") for path in shards]
+    code, error = run(*all_outputs(shards, tmp_path, counts, "--reference", small_index, *options))
     assert code == 1 and error == "gassst: cannot write the report\n"
     assert not list(tmp_path.iterdir())
 
 
-def test_a_part_that_was_killed_is_mapped_again(small_index, folder, parts, lanes, whole, tmp_path):
-    """A killed run leaves no part; the next one does, and a part that is mapped twice is the same part."""
+def test_a_part_that_was_killed_is_mapped_again(small_index, folder, shards, lanes, whole, tmp_path):
+    """A killed run leaves no shard; the next one does, and a shard that is mapped twice is the same shard."""
     path = tmp_path / "2.bam"
     program = "import os, signal; from gassst.files import destination; from gassst.cli.main import main; import sys\n"
     program += "destination.sync = lambda _: os.kill(os.getpid(), signal.SIGKILL)\nmain(sys.argv[1:])"
@@ -261,7 +261,7 @@ def test_a_part_that_was_killed_is_mapped_again(small_index, folder, parts, lane
     assert not path.exists()
     for _ in range(2):
         assert main([*map(str, command)]) == 0
-    paths = [parts[0], path, parts[2]]
+    paths = [shards[0], path, shards[2]]
     assert main(["gather", *map(str, paths), "-q", "-o", str(tmp_path / "x.bam")]) == 0
     assert lines_of(tmp_path / "x.bam") == lines_of(whole)
 
@@ -328,20 +328,20 @@ def test_parts_of_inputs_of_equal_size_are_refused(small_index, folder, tmp_path
     text = (folder / "0_0.fq").read_bytes()
     first.write_bytes(text)
     second.write_bytes(text.replace(b"@r0\n", b"@q0\n"))
-    parts = [tmp_path / "1.bam", tmp_path / "2.bam"]
+    shards = [tmp_path / "1.bam", tmp_path / "2.bam"]
     for i, reads in enumerate([first, second]):
-        mapped(small_index, reads, "--shard", f"{i + 1}/2", "-o", parts[i])
-    code, error = run("gather", *parts, "-o", tmp_path / "out.bam")
+        mapped(small_index, reads, "--shard", f"{i + 1}/2", "-o", shards[i])
+    code, error = run("gather", *shards, "-o", tmp_path / "out.bam")
     assert code == 1 and "other reads" in error and error.count("\n") == 1
     assert not (tmp_path / "out.bam").exists()
 
 
 def test_parts_of_other_insert_models_are_refused(small_index, folder, lanes, tmp_path, run):
-    parts = [tmp_path / "1.bam", tmp_path / "2.bam"]
+    shards = [tmp_path / "1.bam", tmp_path / "2.bam"]
     for i in range(2):
         model, mates = tmp_path / f"{i}.json", [folder / f"{i}_{which}.fq.gz" for which in range(2)]
         assert run("insert", small_index, *mates, "-o", model, "-q")[0] == 0
-        mapped(small_index, *lanes, "--insert-model", model, "--shard", f"{i + 1}/2", "-o", parts[i])
-    code, error = run("gather", *parts, "-o", tmp_path / "out.bam")
+        mapped(small_index, *lanes, "--insert-model", model, "--shard", f"{i + 1}/2", "-o", shards[i])
+    code, error = run("gather", *shards, "-o", tmp_path / "out.bam")
     assert code == 1 and "other options" in error and error.count("\n") == 1
     assert not (tmp_path / "out.bam").exists()
