@@ -97,7 +97,6 @@ docs-check: $(VENV)/.docs $(VENV)/.tested
 	$(BIN)/python scripts/docs/wrap.py --check
 	$(BIN)/python scripts/bench/make_benchmarks.py --check
 	$(BIN)/python scripts/docs/options_page.py --check
-	$(BIN)/python scripts/docs/report_png.py --check
 	$(BIN)/python scripts/check/doc_commands.py
 
 # Records are those of the last commit that changed any, or a commit says that they change.

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 from harness import benchmark_parser, describe_machine, run, simulated, table, write_json
-from turns import timed
+from timed import timed
 
 import gassst.api.mapper  # registers all rules
 from gassst.cli.main import main as command

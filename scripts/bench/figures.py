@@ -30,7 +30,7 @@ from types import SimpleNamespace
 import harness
 import peers
 from harness import run, write_json
-from turns import NO_LIMIT, RunFailed, timed
+from timed import NO_LIMIT, RunFailed, timed
 from xopen import xopen
 
 from gassst.errors import InputError

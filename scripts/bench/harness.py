@@ -9,7 +9,6 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -62,36 +61,6 @@ def describe_machine() -> str:
         f"{facts['cpu']}, {facts['cpus']} CPUs{load}, {facts['memory_bytes'] / 2**30:.0f} GiB; "
         f"Python {facts['python']}, numpy {facts['numpy']}, gassst {facts['gassst']}"
     )
-
-
-@dataclass
-class Elapsed:
-    """Nanoseconds by the wall clock and of CPU time; add with `+=`, compare with `min` by CPU time."""
-
-    wall: int = 0
-    cpu: int = 0
-
-    def __iadd__(self, other: Elapsed) -> Elapsed:
-        self.wall += other.wall
-        self.cpu += other.cpu
-        return self
-
-    def __lt__(self, other: Elapsed) -> bool:
-        return self.cpu < other.cpu
-
-
-def timed(
-    function: Callable[..., Any], *arguments: Any, cpu_clock: Callable[[], int] = time.thread_time_ns
-) -> tuple[Any, Elapsed]:
-    """(result, Elapsed) of one call; `cpu_clock`: `time.process_time_ns` where other threads do the work."""
-    wall, cpu = time.perf_counter_ns(), cpu_clock()
-    result = function(*arguments)
-    return result, Elapsed(time.perf_counter_ns() - wall, cpu_clock() - cpu)
-
-
-def share(part: float, whole: float) -> float:
-    """Percentage, 0 of nothing."""
-    return 100 * part / whole if whole else 0.0
 
 
 def _cell(value: Any) -> str:

@@ -19,13 +19,13 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import all_places
 import curves
 import figure_tables
 import plots
 import split_reads
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "field"))
+sys.path += [str(Path(__file__).resolve().parents[1] / folder) for folder in ("check", "field")]
+import calibration  # noqa: E402
 import field_tables  # noqa: E402
 
 README = Path(__file__).resolve().parents[2] / "README.md"
@@ -68,7 +68,7 @@ KINDS: dict[str, Callable[..., str]] = {
     "field": lambda result, _: field_tables.about(result),
     "field_behind": lambda result, _: field_tables.behind(result),
     "field_rows": lambda result, _: field_tables.details(result),
-    "all_places": lambda result, _: all_places.table(result),
+    "calibration": lambda result, _: calibration.page_table(result),
     "curve_cells": lambda result, _: curves.cells(result),
     "curve_filters": lambda result, _: curves.filters(result),
     "curve_levels": lambda result, _: curves.levels(result),

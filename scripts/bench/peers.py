@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pysam
-from turns import RunFailed, timed
+from timed import RunFailed, timed
 from xopen import xopen
 
 from gassst.errors import InputError

@@ -1,10 +1,9 @@
-"""Speed of what Python calls, beside the best libraries for each: alignment, folding, models of chains, one read.
+"""Speed of what Python calls, beside the best libraries for each: alignment, folding, models of chains.
 
     python scripts/bench/rooms.py                                         # all experiments
     python scripts/bench/rooms.py gcups pairs --runs 6 --json rooms.json
     python scripts/bench/rooms.py gcups --threads 16 --device gpu --large --alone
     python scripts/bench/rooms.py best --shapes 1000x10000000 1000000x1000000 --device gpu
-    python scripts/bench/rooms.py one_read --index human13.gsi --reads s100_02.fq --fasta human13.fa --runs 6
 
 An experiment is a function of EXPERIMENTS. It yields a column of its table at a time: what each program takes or does,
 by CPU time of one thread, the least of --runs runs that take turns. Rows that name threads or a device are by wall
@@ -411,38 +410,6 @@ def devices(args: argparse.Namespace) -> Iterator[Column]:
             yield f"{what}, n = {n:,}", least(calls, args.runs, time.perf_counter)
 
 
-def one_read(args: argparse.Namespace) -> Iterator[Column]:
-    """Microseconds of a call for one of the first 300 reads of --reads, by wall clock, beside mappy with --fasta."""
-    if not args.index:
-        return
-    import dnaio
-
-    from gassst import Mapper
-    from gassst.reads.in_memory import batch_of_records
-
-    mapper, local = (Mapper(args.index, threads=1, device="none", mode=mode) for mode in ("global", "local"))
-    calls: dict[str, Callable[[str], object]] = {
-        "map_one": mapper.map_one,
-        "map_one, local": local.map_one,
-        "a batch of one": lambda read: mapper._engine.map_batch(batch_of_records([read])),
-        "map": lambda read: list(mapper.map([read])),
-    }
-    if args.fasta:
-        import mappy
-
-        aligner, buffer = mappy.Aligner(args.fasta, preset="sr", n_threads=1), mappy.ThreadBuffer()
-        calls["mappy"] = lambda read: list(aligner.map(read, buf=buffer))
-    with dnaio.open(args.reads) as records:
-        reads = [record.sequence for record, _ in zip(records, range(300), strict=False)]
-    taken = [
-        least({name: partial(call, read) for name, call in calls.items()}, args.runs, time.perf_counter)
-        for read in reads
-    ]
-    for title, share in (("least", 0.0), ("median", 0.5), ("99 %", 0.99)):
-        yield title, {name: 1e6 * np.quantile([one[name] for one in taken], share) for name in calls}
-    yield "mean", {name: 1e6 * np.mean([one[name] for one in taken]) for name in calls}
-
-
 EXPERIMENTS: dict[str, Callable[[argparse.Namespace], Iterator[Column]]] = {
     "gcups": gcups,
     "pairs": pairs,
@@ -452,7 +419,6 @@ EXPERIMENTS: dict[str, Callable[[argparse.Namespace], Iterator[Column]]] = {
     "fold": fold,
     "profile": profile,
     "devices": devices,
-    "one_read": one_read,
 }
 
 
@@ -473,9 +439,6 @@ def main(argv: list[str] | None = None) -> None:
         metavar="ROWSxCOLUMNS",
         help="of best",
     )
-    add("--index", help="of one_read")
-    add("--reads", help="of one_read: FASTQ")
-    add("--fasta", help="of one_read: for mappy")
     args = parser.parse_args(argv)
     if unknown := [one for one in args.experiments if one not in EXPERIMENTS]:
         parser.error(f"there is no experiment {unknown[0]}")

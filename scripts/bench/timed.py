@@ -2,8 +2,8 @@
 
     python -I -S timed.py USAGE.json STDOUT STDERR TIMEOUT COMMAND...
 
-This is a small program of its own. Linux counts the memory of the process that forks into the peak of the child, so
-the Python process that compares the mappers must not start them.
+This is a small program of its own, and `timed` calls it. Linux counts the memory of the process that forks into the
+peak of the child, so the Python process that compares the mappers must not start them.
 """
 
 import contextlib
@@ -15,6 +15,35 @@ import sys
 import time
 
 PR_SET_CHILD_SUBREAPER = 36
+NO_LIMIT = 10**9
+
+
+class RunFailed(Exception):
+    """A command ended with an error or ran out of time."""
+
+
+def timed(command, out, timeout=NO_LIMIT, environment=None):
+    """Runs `command` with stdout to the path `out`. Returns "user", "cpu" and "wall" in seconds, and "rss" in bytes.
+
+    User and system time are those of the process and all its children, the peak is that of the largest. Raises
+    RunFailed with the last line of what the command said.
+    """
+    import subprocess
+
+    usage, err = out.with_name(f"{out.name}.usage"), out.with_name(f"{out.name}.err")
+    words = [sys.executable, "-I", "-S", __file__, usage, out, err, timeout, *command]
+    subprocess.run([str(word) for word in words], check=True, env=environment)
+    result = json.loads(usage.read_text())
+    said = err.read_text(errors="replace").strip()
+    usage.unlink()
+    err.unlink()
+    status = result.pop("status")
+    if result.pop("timed_out"):
+        raise RunFailed(f"> {timeout:g} s")
+    if status:
+        how = signal.Signals(-status).name if status < 0 else f"status {status}"
+        raise RunFailed(f"{how}: {said.splitlines()[-1] if said else 'no message'}")
+    return result
 
 
 def adopt_orphans():

@@ -7,8 +7,9 @@
 Simulates reads of every genome that is named: by `gassst simulate` with uniform errors and with its Illumina profile,
 and by dwgsim where that is installed. Maps them, single and as pairs, and counts right and wrong alignments by MAPQ.
 The reads stay in the folder, so that another mapper (`--mapper`) is judged by the same ones. Prints a row for each
-genome, model and kind: the log loss, wrong/promised by bin, and right/wrong from some MAPQ on. A bin with at least ten
-promised or wrong alignments that is off by more than two times is marked with *.
+genome, model and kind: the log loss, wrong/promised by bin, and right/wrong from some MAPQ on. A * marks a bin
+with at least ten promised or wrong alignments that is off by more than two times. make_benchmarks.py makes the table of
+docs/benchmarks/mapping-quality.md from the JSON file.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ import numpy as np
 from gassst.tools.evaluate import tally
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "bench"))
-from harness import run, table, write_json  # noqa: E402
+from harness import markdown, run, table, write_json  # noqa: E402
 
 BINS = (0, 1, 5, 10, 15, 20, 25, 30, 40, 61)
 THRESHOLDS = (1, 10, 20, 30, 40)
@@ -113,6 +114,29 @@ def show(cells: dict[str, Any]) -> str:
         if some:
             rows.append(row_of(f"all {word}", np.sum(some, axis=0)))
     return table(["set", "log loss", *titles, *(f"from {q}" for q in THRESHOLDS)], rows)
+
+
+def page_table(result: dict[str, Any]) -> str:
+    """A sentence on where this is from and how many bins are off; then a row for each genome and for each model."""
+    cells = {tuple(name.split()): np.array(counts) for name, counts in result["cells"].items()}
+    genomes, models = (list(dict.fromkeys(name[i] for name in cells)) for i in (0, 1))
+    bins = len(BINS) - 2
+    rows, off = [], []
+    for kind in KINDS:
+        own = {name: counts for name, counts in cells.items() if name[2] == kind}
+        off.append(sum(cell.endswith("*") for counts in own.values() for cell in row_of("", counts)))
+        for word in (*genomes, *models, "all"):
+            chosen = [counts for name, counts in own.items() if word in (*name, "all")]
+            name, _, *shown = row_of(f"{word}, {kind}", np.sum(chosen, axis=0))
+            bold = [f"**{cell[:-1]}**" if cell.endswith("*") else cell for cell in shown[:bins]]
+            rows.append([name, *bold, shown[bins + THRESHOLDS.index(20)]])
+    facts, number = result["machine"], bins * len(genomes) * len(models)
+    about = (
+        f"Measured {facts['date']} with gassst {facts['gassst']}. A genome and an error model have {bins} bins. Of\n"
+        f"these {number}, single reads have {off[0]} that are off by more than 2 times, and pairs {off[1]}."
+    )
+    titles = [f"{low}-{end - 1}" for low, end in zip(BINS[1:-2], BINS[2:], strict=False)]
+    return about + "\n\n" + markdown(["reads", *titles, "40 and more", "right/wrong from 20"], rows)
 
 
 def measure(args: argparse.Namespace) -> dict[str, Any]:

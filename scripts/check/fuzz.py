@@ -123,26 +123,9 @@ DAMAGED = {
     "stats": ".json",
 }
 RARE = {"dask": 20}  # one seed of so many, unless it is the only kind: processes take seconds to start
-MAP_OPTIONS = [
-    *(
-        "",
-        "-t 2",
-        "--batch-size 7",
-        "--all",
-        "--mode local",
-        "--sort",
-        "--eqx",
-        "-C",
-        "--no-unmapped",
-        "-s 0",
-    ),
-    *(
-        "--sort --markdup --barcode-tag RX --duplicate-type",
-        "--xa -k 5",
-        "--unmapped rest.fq.gz",
-        "--stats stats.out",
-    ),
-]
+MAP_OPTIONS = """
+-t 2|--batch-size 7|--all|--mode local|--sort|--eqx|-C|--no-unmapped|-s 0|--xa -k 5|--unmapped rest.fq.gz
+|--stats stats.out|--sort --markdup --barcode-tag RX --duplicate-type"""
 
 
 # --- cases ----------------------------------------------------------------------------------------------------
@@ -213,7 +196,8 @@ def case_of(kind: str, seed: int, world: World) -> Case:
         name, data = "bad" + rng.choice(SUFFIXES), any_content(rng, world)
         return Case([name if word == "BAD" else word for word in argv], {name: data})
     if argv[0] == "map" and "-o" not in argv:
-        argv += f"{rng.choice(MAP_OPTIONS)} {rng.choice(MAP_OPTIONS)} -o out.{rng.choice(FORMS)}".split()
+        options, more = (rng.choice(["", *MAP_OPTIONS.split("|")]) for _ in range(2))
+        argv += f"{options} {more} -o out.{rng.choice(FORMS)}".split()
     endings = tuple(DAMAGED.get(kind, ".sam .bam .cram .json").split())
     target = rng.choice([word for word in argv if word in world.files and word.endswith(endings)])
     data = world.files[target]
@@ -290,16 +274,8 @@ def mutated_reads(rng: random.Random, text: bytes) -> bytes:
     i = rng.randrange(len(records))
     name, bases, quality = records[i]
     long = (bases * 200)[: rng.choice([0, 1, 3, 12, 19, 20, 999, 1001, 4001, 5000])]
-    names = [
-        b"",
-        b"x" * rng.choice([254, 255, 300, 70_000]),
-        b"@@x",
-        b"n\xc3\xa9",
-        b"a b\tc",
-        b"n/1",
-        b"=",
-        b"*",
-    ]
+    long_name = b"x" * rng.choice([254, 255, 300, 70_000])
+    names = [b"", long_name, b"@@x", b"n\xc3\xa9", b"a b\tc", b"n/1", b"=", b"*"]
     records[i] = rng.choice([
         (rng.choice(names), bases, quality), (name, long, b"I" * len(long)), (name, long, quality),
         (name, bases, quality[:-1]), (name, bases, mutated_bytes(rng, quality)),
@@ -405,56 +381,10 @@ def any_content(rng: random.Random, world: World) -> bytes:
     return mutated_bytes(rng, data) if rng.random() < 0.2 else data
 
 
-VALUES = [
-    *[
-        "",
-        "-",
-        "--",
-        "0",
-        "1",
-        "-1",
-        "2",
-        "20",
-        "1e9",
-        "9" * 20,
-        "nan",
-        "inf",
-        "0.5",
-        "1,2",
-        "350,50",
-        "1M",
-        "4G",
-    ],
-    *[
-        "\n",
-        "\xe9",
-        "\udcff",
-        "none",
-        "auto",
-        "cpu",
-        "fd",
-        "x",
-        "bash",
-        "local",
-        "bam",
-        "sam",
-        "cram",
-        "a" * 300,
-    ],
-    *[
-        "ref.fa",
-        "ref.gsi",
-        "reads.fq",
-        "1.fq",
-        "2.fq",
-        "sim.bam",
-        "sim.sam",
-        "stats.json",
-        "missing.fq",
-        "@RG\\tID:x",
-    ],
-    *["out.bam", "out.sam", "out.json", "missing/x.bam", ".", "/dev/null", "/dev/full", "/dev/stdout"],
-]
+WORDS = """- -- 0 1 -1 2 20 1e9 nan inf 0.5 1,2 350,50 1M 4G none auto cpu fd x bash local bam sam cram ref.fa ref.gsi
+reads.fq 1.fq 2.fq sim.bam sim.sam stats.json missing.fq @RG\\tID:x out.bam out.sam out.json missing/x.bam
+. /dev/null /dev/full /dev/stdout"""
+VALUES = ["", "\n", "\xe9", "\udcff", "9" * 20, "a" * 300, *WORDS.split()]
 SLOW = {"--report", "--plot", "--device"}  # matplotlib, OpenCL: a second each
 
 

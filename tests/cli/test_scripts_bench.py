@@ -49,67 +49,6 @@ def test_ablation_maps_the_same_reads_with_and_without_a_rule(script, tmp_path, 
     assert rows[0]["places"] == rows[0]["qualities"] == 0  # no single read has a mate
 
 
-# --- turns
-
-
-def test_commands_take_turns(script, tmp_path, capsys):
-    """And the table that is printed is that of the JSON file."""
-    log = tmp_path / "log"
-    commands = [f"{name}=sh -c 'echo {name} | tee -a {log}'" for name in "abc"]
-    result = results_of(script("turns"), *commands, "--rounds", 2, out := tmp_path / "out.json")
-    assert log.read_text().split() == list("abcabc")
-    assert {name: len(runs) for name, runs in result["runs"].items()} == dict.fromkeys("abc", 2)
-    said = capsys.readouterr().out
-    script("turns").main(["--show", str(out)])
-    shown = capsys.readouterr().out
-    assert said.endswith(shown) and [line.split()[0] for line in shown.splitlines()[2:5]] == list("abc")
-
-
-def test_the_least_of_the_rounds_counts(script):
-    one = {"user": 1.0, "cpu": 2.0, "wall": 5.0, "rss": 3e6}
-    runs = {"a": [one, {**one, "cpu": 4.0, "rss": 9e6}], "b": [{**one, "user": 0.5, "cpu": 3.0}]}
-    assert script("turns").rows({"runs": runs}) == [
-        ["a", "1.00", "2.00", "5.00", "9", "1.00"],
-        ["b", "0.50", "3.00", "5.00", "3", "1.50"],
-    ]
-
-
-# --- all places
-
-
-def sam_of(path: Path, *records: str) -> Path:
-    rows = [record.split() for record in records]
-    lines = [
-        "\t".join([name, flag, "c", at, "0", cigar, "*", "0", "0", "*", "*"])
-        for name, flag, at, cigar in rows
-    ]
-    path.write_text("\n".join(["@HD\tVN:1.6", *lines, ""]))
-    return path
-
-
-def test_a_place_is_missing_where_none_of_its_read_and_strand_overlaps(script, tmp_path):
-    one = sam_of(tmp_path / "one.sam", "a 0 100 10M", "a 16 100 10M", "b 256 50 4M5D4M2S", "d 4 0 *")
-    other = sam_of(tmp_path / "other.sam", "a 0 109 10M", "b 0 62 10M", "c 0 50 10M")
-    wanted, found = (script("all_places").places(path) for path in (one, other))
-    assert wanted["b", "c", False] == [(50, 62)] and ("d", "c", False) not in wanted
-    assert script("all_places").missing(wanted, found) == 1  # on the reverse strand
-    assert script("all_places").missing(found, wanted) == 1  # read c
-    assert script("all_places").differing(one, other) == 3
-
-
-def test_all_places_are_counted_and_timed(script, small_fasta, small_index, small_fastq, tmp_path, capsys):
-    one = f"small, 5 %={small_fasta},{small_index},{small_fastq}"
-    options = ("--set", one, "--rounds", 1, "--filters", "fd,band32", "--razers3", "no such program")
-    result = results_of(script("all_places"), *options, tmp_path / "out.json")
-    row = result["sets"][0]
-    assert list(row["cpu"]) == ["gassst", "no filter", "fd,band32"]
-    assert len(set(row["places"].values())) == 1 and row["places"]["gassst"] > 100
-    assert row["lost_by_filters"] == 0
-    header, _, line = capsys.readouterr().out.splitlines()[-3:]
-    assert header.count("|") == line.count("|") and line.startswith("| small, 5 % |")
-    assert line.endswith("| - | - | " + f"{row['places']['gassst']:,} | 0 | - |")
-
-
 # --- split_reads
 
 
