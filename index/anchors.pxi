@@ -113,17 +113,15 @@ cdef Py_ssize_t merge_anchors(const uint64_t *keys, Py_ssize_t n, read_t *read, 
     return m
 
 
-cdef bint best_bucket(const columns_t *anchors, const uint8_t *chosen, Py_ssize_t first, Py_ssize_t stop, int shift,
+cdef bint best_bucket(const columns_t *anchors, Py_ssize_t first, Py_ssize_t stop, int shift,
                       uint32_t *read_strand, uint32_t *bucket) noexcept nogil:
     """The bucket of a read whose anchors cover most bases: the likeliest place, scored before all others.
 
-    Of the rows from `first` to before `stop` that are `chosen`, if not NULL; returns whether there is an anchor.
+    Of the rows from `first` to before `stop`; returns whether there is an anchor.
     """
     cdef uint32_t here, current_bucket = 0xffffffff, current_strand = 0xffffffff, support = 0, best = 0
     cdef Py_ssize_t j
     for j in range(first, stop):
-        if chosen != NULL and not chosen[j]:
-            continue
         here = <uint32_t>(anchors.diagonal[j] >> shift)
         if here != current_bucket or anchors.read_strand[j] != current_strand:
             current_bucket, current_strand, support = here, anchors.read_strand[j], 0
@@ -134,25 +132,18 @@ cdef bint best_bucket(const columns_t *anchors, const uint8_t *chosen, Py_ssize_
     return best > 0
 
 
-cdef void distinct_buckets(const columns_t *candidates, Py_ssize_t c, int shift, const buckets_t *known,
-                           buckets_t *found) noexcept nogil:
-    """The distinct buckets of c candidates, but for the known ones; `found` is empty, and has room for as many.
-
-    Candidates ascend by read, those of one bucket next to each other. At most one bucket of each read is known.
-    """
+cdef void distinct_buckets(const columns_t *candidates, Py_ssize_t c, int shift, buckets_t *found) noexcept nogil:
+    """The distinct buckets of c candidates, of which those of one bucket are next to each other; `found` has room for as
+    many."""
     # Locals: the compiler cannot know that what is written does not change them.
     cdef const uint32_t *read_strand = candidates.read_strand
     cdef const coordinate_t *diagonal = candidates.diagonal
     cdef uint32_t *rs_out = found.read_strand
     cdef uint32_t *bucket_out = found.bucket
-    cdef Py_ssize_t i, j = 0, n = 0, n_known = known.n
+    cdef Py_ssize_t i, n = 0
     cdef uint32_t bucket
     for i in range(c):
         bucket = <uint32_t>(diagonal[i] >> shift)
-        while j < n_known and known.read_strand[j] >> 1 < read_strand[i] >> 1:
-            j += 1
-        if j < n_known and known.read_strand[j] == read_strand[i] and known.bucket[j] == bucket:
-            continue
         if n == 0 or bucket != bucket_out[n - 1] or read_strand[i] != rs_out[n - 1]:
             rs_out[n], bucket_out[n] = read_strand[i], bucket
             n += 1

@@ -77,7 +77,7 @@ class PlainPairs:
         n = len(reads)
         self.best, self.limit = [NO_SCORE] * n, [int(plan.errors[len(read)]) for read in reads]
         self.looked, self.complete = [0] * n, [0] * n
-        self.looked_row, self.unguided, self.is_open = [0] * n, [False] * n, [True] * n
+        self.looked_row, self.is_open = [0] * n, [True] * n
         self.places: dict[int, list[PlainPlace]] = defaultdict(list)
         self.known: list[set] = [set() for _ in reads]
         self.tried: set[tuple[int, int]] = set()
@@ -194,16 +194,6 @@ class PlainPairs:
         least = min(map(sum, pairs), default=0)
         return max((pair[self.mate[r] - 1] for pair in pairs if sum(pair) == least), default=None)
 
-    def near(self, anchors):
-        """Anchors (rows of `anchors_of`, by read) that have one of the mate within the widened window."""
-        marked = set()
-        for r in [r for r in anchors if self.mate[r] == 1 and r + 1 in anchors]:
-            for a in anchors[r]:
-                for b in anchors[r + 1]:
-                    if self.is_template(r, (a[0] & 1, a[1]), (b[0] & 1, b[1]), self.plan.gaps):
-                        marked |= {a, b}
-        return marked
-
     def best_supported(self, anchors):
         """The first bucket of each read whose seeds have most bases."""
         keys = []
@@ -222,11 +212,8 @@ class PlainPairs:
             other = self.other(r)
             if not self.pairs.rescuable[len(self.reads[other])] or not {r, other} & goes_on:
                 continue
-            own, its = self.paired(r) or 0, self.paired(other) or 0
-            limit = max(self.best[r], own, own + its - 1)
-            places = [p for p in self.places[r] if p.edits <= limit]
+            places = [p for p in self.places[r] if p.edits == self.best[r]]
             if len(places) > self.most_places:
-                self.unguided[r] = True
                 continue
             for place in places:
                 if not place.looked_around:
@@ -246,17 +233,12 @@ class PlainPairs:
                         keys.add((2 * other + strand, at >> self.plan.shift))
         return keys
 
-    def settle(self, guided):
+    def settle(self):
         """Close pairs of which few rivals, as good as their concordant place, are unseen."""
         for r in range(len(self.reads)):
             if self.mate[r] != 1 or not self.is_open[r] or self.paired(r) is None:
                 continue
-            shares = [self.unseen(r), self.unseen(r + 1)]
-            either = shares[0] + shares[1]
-            if guided:
-                alone = [1.0 if self.unguided[r + i] else shares[i] for i in (0, 1)]
-                either = min(either, alone[0] * alone[1])
-            if either <= self.plan.preset.pair_missed:
+            if self.unseen(r) * self.unseen(r + 1) <= self.plan.preset.pair_missed:
                 self.is_open[r] = self.is_open[r + 1] = False
 
     def unseen(self, r):
@@ -301,19 +283,10 @@ class PlainPairs:
             self.looked[r] |= 1 << stage
             self.looked_row[r] = stage + 1
             self.complete[r] = max(self.complete[r], -(-int(self.plan.disjoint[stage, m]) // every))
-        near = self.near(anchors)
-        some = {r: [row for row in rows if row in near] for r, rows in anchors.items()}
-        self.score(self.best_supported(some))
-        self.score(self.all_buckets(some))
-        self.settle(False)
-        some = {
-            r: [row for row in rows if self.is_open[r] and row not in near] for r, rows in anchors.items()
-        }
-        self.score(self.best_supported(some))
+        self.score(self.best_supported(anchors))
+        self.score(self.all_buckets(anchors))
         self.rescue(goes_on)
-        self.score(self.all_buckets(some))
-        self.rescue(goes_on)
-        self.settle(True)
+        self.settle()
 
     def all_buckets(self, some):
         return {(row[0], row[1] >> self.plan.shift) for rows in some.values() for row in rows}
@@ -328,7 +301,7 @@ class PlainReads(PlainPairs):
     def __init__(self, text, reads, flip, plan, given_up, narrow, further=0):
         super().__init__(text, [], reads, [0] * len(reads), flip, [], plan, None, 0, given_up)
         self.narrow, self.further, self.rejected = narrow, further, [set() for _ in reads]
-        self.candidates = self.passed = 0
+        self.candidates = self.entered = self.passed = 0
 
     def needs(self, r, stage):
         goes_on = super().needs(r, stage)
@@ -350,9 +323,14 @@ class PlainReads(PlainPairs):
             self.looked[r] |= 1 << stage
             self.complete[r] = max(self.complete[r], -(-int(self.plan.disjoint[stage, m]) // every))
         self.score(self.best_supported(anchors))
-        kept = {r: [row for row in rows if not self.rejects(r, row)] for r, rows in anchors.items()}
+        others = {r: [row for row in rows if not self.is_tried(row)] for r, rows in anchors.items()}
+        self.entered += sum(map(len, others.values()))
+        kept = {r: [row for row in rows if not self.rejects(r, row)] for r, rows in others.items()}
         self.passed += sum(map(len, kept.values()))
         self.score(self.all_buckets(kept))
+
+    def is_tried(self, row):
+        return (row[0], row[1] >> self.plan.shift) in self.tried
 
     def rejects(self, r, row):
         """Whether no alignment within the limit is in the narrow band, and none may leave it."""

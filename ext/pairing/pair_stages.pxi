@@ -4,10 +4,6 @@ docs/pipeline.md says how every stage goes on (Pairs). What must be true: the re
 reference, the parameters and the insert sizes alone.
 """
 
-cdef enum:
-    NO_READ = 0xffffffff
-
-
 cdef struct placed_t:
     uint64_t key       # place_key(read_strand, end)
     uint16_t edits
@@ -20,15 +16,6 @@ cdef struct mate_t:
     uint16_t paired     # errors of the read in it, the most where there are several; NO_SCORE: there is none
     uint8_t is_open     # the pair is not settled
     uint8_t looked_row  # of `PairContext.missed`
-    uint8_t unguided    # it has so many places that its mate was not looked for around them
-
-
-cdef struct run_t:
-    # Anchors of one read and strand, sorted by diagonal.
-    const coordinate_t *diagonal
-    uint8_t *near           # what is marked
-    Py_ssize_t size
-    int64_t length          # of the read
 
 
 cdef class PairStages(Stages):
@@ -37,8 +24,8 @@ cdef class PairStages(Stages):
     Attributes
     ----------
     rescued, pairs_ns : int
-        Of the last search: bands scored around places of mates, and the time that it took to choose these, to look for
-        candidates near their mates, and to settle pairs.
+        Of the last search: bands scored around places of mates, and the time that it took to choose these and to settle
+        pairs.
     """
 
     cdef int64_t gaps
@@ -52,13 +39,11 @@ cdef class PairStages(Stages):
     cdef mate_t *mates              # by read
     cdef placed_t *placed           # the places of the block, sorted
     cdef int64_t *starts            # of those of each read and strand
-    cdef Py_ssize_t n_placed, n_keys, n_tried
-    cdef AnchorBuffer chosen
+    cdef Py_ssize_t n_placed, n_keys
     cdef readonly int64_t rescued, pairs_ns
 
     def __cinit__(self, index, lookup, cascade, plan, int margin, str instruction_set):
         self.gaps, self.pair_missed = plan.gaps, plan.preset.pair_missed
-        self.chosen = AnchorBuffer()
 
     def open_pairs(self, pairs, int most_places):
         """Say how mates lie.
@@ -84,10 +69,10 @@ cdef class PairStages(Stages):
         if stop < self.reads.n:
             stop += self.mate[stop] == 2
         n = stop - first
-        self.first, self.stop, self.n_placed, self.n_keys, self.n_tried = first, stop, 0, 0, 0
+        self.first, self.stop, self.n_placed = first, stop, 0
         self.mates = <mate_t *>enlarged(&self.rooms[MATES], n * sizeof(mate_t)) - first
         for r in range(first, stop):
-            self.mates[r] = mate_t(2 * NO_SCORE, NO_SCORE, True, 0, False)
+            self.mates[r] = mate_t(2 * NO_SCORE, NO_SCORE, True, 0)
         self.starts = <int64_t *>enlarged(&self.rooms[PLACED_STARTS], (2 * n + 1) * sizeof(int64_t))
         memset(self.starts, 0, (2 * n + 1) * sizeof(int64_t))
         self.starts -= 2 * first
@@ -124,173 +109,18 @@ cdef class PairStages(Stages):
             second[other] != NO_SCORE)
 
     cdef int run_stage(self, int stage, Py_ssize_t a) except -1 nogil:
+        """As of single reads; then mates are looked for beside each other."""
         cdef const uint32_t *active = <const uint32_t *>self.rooms[ACTIVE].p
-        cdef const uint32_t *read_strand
-        cdef uint8_t *near
-        cdef uint8_t *chosen
-        cdef Py_ssize_t n, i, rejected
-        cdef int64_t began = now(), t
-        self.n_tried = 0
-        self.look_up(stage, a)
-        t = now()
-        self.effort.seeds_ns += t - began
-        self.gather(a)
-        self.effort.candidates_ns += now() - t
-        n = self.anchors.n
-        read_strand = self.anchors.columns.read_strand
-        self.effort.candidates += n
+        cdef Py_ssize_t i
         for i in range(a):
             if stage < self.stages:
                 self.mates[active[i]].looked_row = <uint8_t>(stage + 1)
             else:
                 self.mates[active[i]].is_open = True
-        near = <uint8_t *>enlarged(&self.rooms[NEAR], 2 * n)
-        chosen = near + n
-        memset(near, 0, n)
-        if self.mark_near_mates(a, near):
-            self.score_best_supported(a, near)
-            self.verify(a, near)
-        if stage < self.stages:
-            self.settle(False)
-        for i in range(n):
-            chosen[i] = self.mates[read_strand[i] >> 1].is_open and not near[i]
-        self.score_best_supported(a, chosen)
+        Stages.run_stage(self, stage, a)
         self.rescue()
-        rejected = self.rejected.n_fresh
-        self.verify(a, chosen)
-        if 0 < rejected < self.rejected.n_fresh:  # twice from the first read to the last
-            rejected = self.rejected.n_fresh
-            sort_keys(self.rejected.fresh, <uint64_t *>enlarged(&self.rooms[SORTING], 8 * rejected), rejected)
-        self.rescue()
-        self.settle(True)
-        self.scored.fresh, self.scored.n_fresh = <uint64_t *>self.rooms[TRIED].p, self.n_tried
+        self.settle()
         return 0
-
-    # --- candidates --------------------------------------------------------------------------------------------------
-
-    cdef bint mark_near_mates(self, Py_ssize_t a, uint8_t *near) noexcept nogil:
-        """Mark the anchors with an anchor of the mate in the window of the template length; returns whether any is."""
-        cdef const uint32_t *active = <const uint32_t *>self.rooms[ACTIVE].p
-        cdef const int64_t *start = <const int64_t *>self.rooms[STARTS].p
-        cdef const uint32_t *read_strand = self.anchors.columns.read_strand
-        cdef const uint8_t *flip = self.reads.flip
-        cdef const coordinate_t *diagonal = self.anchors.columns.diagonal
-        cdef int64_t bounds[2][3]  # of both mates: where the canonical strands begin and end
-        cdef run_t own, other
-        cdef const window_t *w
-        cdef Py_ssize_t i, j
-        cdef int strand
-        cdef uint32_t read
-        cdef bint found = False
-        cdef int64_t began = now()
-        for i in range(a - 1):
-            read = active[i]
-            if self.mate[read] != 1 or active[i + 1] != read + 1:
-                continue
-            if start[i] == start[i + 1] or start[i + 1] == start[i + 2]:
-                continue
-            for j in range(2):
-                bounds[j][0], bounds[j][2] = start[i + j], start[i + j + 1]
-                bounds[j][1] = bounds[j][0]
-                while bounds[j][1] < bounds[j][2] and (read_strand[bounds[j][1]] & 1) == flip[read + j]:
-                    bounds[j][1] += 1
-            for strand in range(2):
-                own = run_on_strand(diagonal, near, &bounds[0][strand ^ flip[read]], self.reads.lengths[read])
-                for j in range(self.wide.n):
-                    w = &self.wide.each[j]
-                    other = run_on_strand(diagonal, near, &bounds[1][partner_strand(w, strand) ^ flip[read + 1]],
-                                          self.reads.lengths[read + 1])
-                    found |= mark_near(w, leads(w, strand, True), &own, &other)
-        self.pairs_ns += now() - began
-        return found
-
-    cdef int score_best_supported(self, Py_ssize_t a, const uint8_t *chosen) except -1 nogil:
-        """Score the best supported bucket of every read among the chosen anchors, which stay in BUCKETS by read."""
-        cdef const int64_t *start = <const int64_t *>self.rooms[STARTS].p
-        cdef uint32_t *read_strand = <uint32_t *>enlarged(&self.rooms[BUCKETS], 2 * a * sizeof(uint32_t))
-        cdef columns_t anchors = self.anchors.columns
-        cdef Py_ssize_t i
-        cdef int64_t began = now()
-        for i in range(a):
-            if best_bucket(&anchors, chosen, start[i], start[i + 1], self.shift, read_strand + i, read_strand + a + i):
-                self.add_key(read_strand[i], read_strand[a + i])
-            else:
-                read_strand[i] = NO_READ
-        self.effort.candidates_ns += now() - began
-        return self.score_fresh(NULL)
-
-    cdef int verify(self, Py_ssize_t a, const uint8_t *chosen) except -1 nogil:
-        """Filter the chosen anchors and score the buckets of those that pass.
-
-        Anchors in the best supported buckets, which are scored, are left out: a filter would look at most of their
-        read.
-        """
-        cdef const int64_t *start = <const int64_t *>self.rooms[STARTS].p
-        cdef const uint32_t *top = <const uint32_t *>self.rooms[BUCKETS].p
-        cdef columns_t anchors = self.anchors.columns, here, there
-        cdef buckets_t none = buckets_t(NULL, NULL, 0), found
-        cdef Py_ssize_t n = 0, i, j
-        cdef int64_t began = now()
-        self.chosen.reserve(self.anchors.n)
-        self.kept.reserve(self.anchors.n)
-        here, there = self.chosen.columns, self.kept.columns
-        for i in range(a):
-            for j in range(start[i], start[i + 1]):
-                if chosen[j] and not (anchors.read_strand[j] == top[i] and anchors.diagonal[j] >> self.shift == top[a + i]):
-                    put_anchor(&here, n, anchors.read_strand[j], anchors.diagonal[j], anchors.offset[j], anchors.length[j])
-                    n += 1
-        self.effort.candidates_ns += now() - began
-        n = self.filter(&here, &there, n)
-        began = now()
-        found.read_strand = <uint32_t *>enlarged(&self.rooms[BUCKETS], 2 * n * sizeof(uint32_t))
-        found.bucket, found.n = found.read_strand + n, 0
-        distinct_buckets(&here, n, self.shift, &none, &found)
-        for i in range(found.n):
-            self.add_key(found.read_strand[i], found.bucket[i])
-        self.effort.candidates_ns += now() - began
-        return self.score_fresh(NULL)
-
-    cdef int add_key(self, uint32_t read_strand, uint32_t bucket) except -1 nogil:
-        """One bucket more for `score_fresh`."""
-        cdef uint64_t *keys = <uint64_t *>enlarged(&self.rooms[KEYS], (self.n_keys + 1) * sizeof(uint64_t))
-        keys[self.n_keys] = place_key(read_strand, bucket)
-        self.n_keys += 1
-        return 0
-
-    cdef int score_fresh(self, const uint16_t *bounds) except -1 nogil:
-        """Score those of the buckets in KEYS that were not scored before, in order; `bounds` as `score` takes it."""
-        cdef Py_ssize_t k = self.n_keys, n = 0, i, in_scored = 0, in_tried = 0
-        cdef Py_ssize_t n_scored = (<const int64_t *>self.rooms[SCORED_STARTS].p)[self.stop - self.first]
-        cdef uint64_t *keys = <uint64_t *>self.rooms[KEYS].p
-        cdef uint64_t *tried
-        cdef uint64_t key, last = ~<uint64_t>0
-        cdef buckets_t fresh
-        cdef int64_t began = now()
-        self.n_keys = 0
-        if k == 0:
-            return 0
-        sort_nearly(keys, <uint64_t *>enlarged(&self.rooms[SORTING], k * sizeof(uint64_t)), k)
-        tried = <uint64_t *>enlarged(&self.rooms[TRIED], self.n_tried * sizeof(uint64_t))
-        for i in range(k):
-            key = keys[i]
-            if key == last:
-                continue
-            last = key
-            in_scored = next_from(self.scored.keys, n_scored, in_scored, key)
-            in_tried = next_from(tried, self.n_tried, in_tried, key)
-            if (in_scored == n_scored or self.scored.keys[in_scored] != key) and (
-                    in_tried == self.n_tried or tried[in_tried] != key):
-                keys[n] = key
-                n += 1
-        enlarged(&self.rooms[TRIED_MERGED], (self.n_tried + n) * sizeof(uint64_t))
-        self.n_tried = merge(tried, self.n_tried, keys, n, <uint64_t *>self.rooms[TRIED_MERGED].p)
-        self.rooms[TRIED], self.rooms[TRIED_MERGED] = self.rooms[TRIED_MERGED], self.rooms[TRIED]
-        fresh.read_strand = <uint32_t *>enlarged(&self.rooms[SORTING], 2 * n * sizeof(uint32_t))
-        fresh.bucket, fresh.n = fresh.read_strand + n, n
-        for i in range(n):
-            fresh.read_strand[i], fresh.bucket[i] = strand_of_key(keys[i]), <uint32_t>place_of_key(keys[i])
-        self.effort.candidates_ns += now() - began
-        return self.score(&fresh, bounds)
 
     # --- places ------------------------------------------------------------------------------------------------------
 
@@ -406,67 +236,90 @@ cdef class PairStages(Stages):
         cdef const uint8_t *goes_on = <const uint8_t *>self.rooms[GOES_ON].p - self.first
         cdef uint32_t r
         cdef int64_t began = now(), before = self.effort.scored
+        self.n_keys = 0
         for r in range(self.first, self.stop):
             if (self.mate[r] and self.mates[r].is_open and self.rescuable[self.reads.lengths[self.other(r)]]
                     and (goes_on[r] or goes_on[self.other(r)]) and self.states.best[r] != NO_SCORE):
                 self.look_around(r)
         self.pairs_ns += now() - began
-        # Nearly all hold other bases, and show it in their first rows.
-        self.score_fresh(self.states.limit)
+        self.score_fresh()
         self.rescued += self.effort.scored - before
         return 0
 
+    cdef int score_fresh(self) except -1 nogil:
+        """Score those of the buckets in KEYS that were not scored before, in order."""
+        cdef Py_ssize_t k = self.n_keys, n = 0, i, in_scored = 0, in_stage = 0, n_stage = self.scored.n_fresh
+        cdef Py_ssize_t n_scored = (<const int64_t *>self.rooms[SCORED_STARTS].p)[self.stop - self.first]
+        cdef uint64_t *keys = <uint64_t *>self.rooms[KEYS].p
+        cdef uint64_t *of_stage = self.scored.fresh
+        cdef uint64_t *sorting
+        cdef buckets_t fresh
+        cdef int64_t began = now()
+        if k == 0:
+            return 0
+        sorting = <uint64_t *>enlarged(&self.rooms[SORTING], max(k, n_stage) * sizeof(uint64_t))
+        sort_nearly(keys, sorting, k)
+        sort_nearly(of_stage, sorting, n_stage)
+        for i in range(k):
+            if i and keys[i] == keys[i - 1]:
+                continue
+            in_scored = next_from(self.scored.keys, n_scored, in_scored, keys[i])
+            in_stage = next_from(of_stage, n_stage, in_stage, keys[i])
+            if (in_scored == n_scored or self.scored.keys[in_scored] != keys[i]) and (
+                    in_stage == n_stage or of_stage[in_stage] != keys[i]):
+                keys[n] = keys[i]
+                n += 1
+        enlarged(&self.rooms[MERGED], (n_stage + n) * sizeof(uint64_t))
+        self.scored.n_fresh = merge(of_stage, n_stage, keys, n, <uint64_t *>self.rooms[MERGED].p)
+        self.rooms[SCORED_FRESH], self.rooms[MERGED] = self.rooms[MERGED], self.rooms[SCORED_FRESH]
+        self.scored.fresh = <uint64_t *>self.rooms[SCORED_FRESH].p
+        fresh.read_strand = <uint32_t *>enlarged(&self.rooms[SORTING], 2 * n * sizeof(uint32_t))
+        fresh.bucket, fresh.n = fresh.read_strand + n, n
+        for i in range(n):
+            fresh.read_strand[i], fresh.bucket[i] = strand_of_key(keys[i]), <uint32_t>place_of_key(keys[i])
+        self.effort.candidates_ns += now() - began
+        # Nearly all hold other bases, and show it in their first rows.
+        return self.score(&fresh, self.states.limit)
+
     cdef int look_around(self, uint32_t read) except -1 nogil:
-        """The buckets in which the mate may lie, beside a read's best places and those no worse than the place in the
-        concordant pair, as that pair's rivals may be among them. No place is looked around twice, nor where a mate has
-        been found, and none beyond the ends of its contig."""
-        cdef int limit = self.states.best[read], within = 0
+        """The buckets in which the mate may lie, beside a read's best places. No place is looked around twice, nor where a
+        mate has been found, and none beyond the ends of its contig."""
+        cdef int best = self.states.best[read], within = 0
         cdef int64_t lo, hi, b
         cdef Py_ssize_t i, j
         cdef placed_t *place
         cdef const window_t *w
-        if self.mates[read].paired != NO_SCORE:
-            limit = max(limit, self.mates[read].paired, self.mates[read].paired + self.mates[self.other(read)].paired - 1)
+        cdef uint64_t *keys
         for i in range(self.starts[2 * read], self.starts[2 * read + 2]):
-            within += self.placed[i].edits <= limit
+            within += self.placed[i].edits == best
         if within > self.most_places:
-            self.mates[read].unguided = True
             return 0
         for i in range(self.starts[2 * read], self.starts[2 * read + 2]):
             place = &self.placed[i]
-            if place.edits > limit or place.rescued:
+            if place.edits > best or place.rescued:
                 continue
             place.rescued = 1
             for j in range(self.wide.n):
                 w = &self.wide.each[j]
                 self.partners(w, place, &lo, &hi)
                 lo = max(lo, 0)
-                if lo <= hi:
-                    for b in range(lo >> self.shift, (hi >> self.shift) + 1):
-                        self.add_key(self.other_strand(w, place), <uint32_t>b)
+                keys = <uint64_t *>enlarged(&self.rooms[KEYS], (self.n_keys + max(hi - lo, 0) + 2) * sizeof(uint64_t))
+                for b in range(lo >> self.shift, (hi >> self.shift) + 1 if lo <= hi else 0):
+                    keys[self.n_keys] = place_key(self.other_strand(w, place), <uint32_t>b)
+                    self.n_keys += 1
         return 0
 
-    cdef void settle(self, bint guided) noexcept nogil:
-        """Close the pairs whose concordant place is good enough: few rivals, as good as it, are unseen. One is when a mate
-        has no seed free of errors there. Where the mates of all places were looked for (`guided`, but for reads that are
-        `unguided`), only when neither has one."""
-        cdef double most = self.pair_missed, own, its, unseen
+    cdef void settle(self) noexcept nogil:
+        """Close the pairs whose concordant place is good enough: few rivals, as good as it, are unseen. One is when neither
+        mate has a seed free of errors there, as each is looked for beside the other."""
         cdef uint32_t r
         cdef mate_t *first
-        cdef mate_t *last
         cdef int64_t began = now()
         for r in range(self.first, self.stop):
-            if self.mate[r] != 1:
-                continue
-            first, last = &self.mates[r], &self.mates[r + 1]
-            if not first.is_open or first.paired == NO_SCORE or last.paired == NO_SCORE:
-                continue
-            own, its = self.share_missed(r), self.share_missed(r + 1)
-            unseen = own + its
-            if guided:
-                unseen = min(unseen, (1.0 if first.unguided else own) * (1.0 if last.unguided else its))
-            if unseen <= most:
-                first.is_open = last.is_open = False
+            first = &self.mates[r]
+            if self.mate[r] == 1 and first.is_open and first.paired != NO_SCORE and (
+                    self.share_missed(r) * self.share_missed(r + 1) <= self.pair_missed):
+                first.is_open = self.mates[r + 1].is_open = False
         self.pairs_ns += now() - began
 
     cdef double share_missed(self, uint32_t read) noexcept nogil:
@@ -482,11 +335,6 @@ cdef inline int64_t diagonal_of(const placed_t *place, int64_t length) noexcept 
     return place_of_key(place.key) - length
 
 
-cdef inline void put_anchor(columns_t *to, Py_ssize_t i, uint32_t read_strand, coordinate_t diagonal, uint16_t offset,
-                            uint16_t length) noexcept nogil:
-    to.read_strand[i], to.diagonal[i], to.offset[i], to.length[i] = read_strand, diagonal, offset, length
-
-
 cdef inline Py_ssize_t next_from(const uint64_t *keys, Py_ssize_t n, Py_ssize_t i, uint64_t key) noexcept nogil:
     """The first of sorted keys that is not below `key`; those before i are. In ever longer steps, then by halves."""
     cdef Py_ssize_t step = 1
@@ -494,26 +342,3 @@ cdef inline Py_ssize_t next_from(const uint64_t *keys, Py_ssize_t n, Py_ssize_t 
         i += step
         step *= 2
     return i + <Py_ssize_t>first_from(keys + i, min(i + step, n) - i, key) if i < n else n
-
-
-cdef inline run_t run_on_strand(const coordinate_t *diagonal, uint8_t *near, const int64_t *bounds,
-                                int64_t length) noexcept nogil:
-    return run_t(diagonal + bounds[0], near + bounds[0], bounds[1] - bounds[0], length)
-
-
-cdef bint mark_near(const window_t *w, bint leading, const run_t *own, const run_t *other) noexcept nogil:
-    """Mark what lies near in two runs. The window moves along, so that each anchor is looked at and marked once."""
-    cdef int64_t lo, hi
-    cdef Py_ssize_t a = 0, b = 0, marked = 0
-    while a < own.size and b < other.size:
-        partner_window(w, leading, own.length, other.length, own.diagonal[a], &lo, &hi)
-        while b < other.size and other.diagonal[b] < lo:
-            b += 1
-        if b < other.size and other.diagonal[b] <= hi:
-            own.near[a] = 1
-            marked = max(marked, b)
-            while marked < other.size and other.diagonal[marked] <= hi:
-                other.near[marked] = 1
-                marked += 1
-        a += 1
-    return marked > 0

@@ -337,7 +337,7 @@ cdef class Stages:
         cdef columns_t here, there
         cdef buckets_t top, found
         cdef uint32_t *memory
-        cdef Py_ssize_t n, i
+        cdef Py_ssize_t n, i, k = 0, kept = 0
         cdef int64_t began = now(), t
         self.look_up(stage, a)
         t = now()
@@ -351,14 +351,22 @@ cdef class Stages:
         memory = <uint32_t *>enlarged(&self.rooms[BUCKETS], 2 * (n + a) * sizeof(uint32_t))
         top, found = buckets_t(memory, memory + a, 0), buckets_t(memory + 2 * a, memory + 2 * a + n, 0)
         for i in range(0 if self.exhaustive else a):
-            top.n += best_bucket(&here, NULL, start[i], start[i + 1], self.shift, top.read_strand + top.n,
+            top.n += best_bucket(&here, start[i], start[i + 1], self.shift, top.read_strand + top.n,
                                  top.bucket + top.n)
         self.effort.candidates_ns += now() - t
         # The best supported place tightens the limit, by which the filters reject more of the others.
         self.score(&top, NULL)
-        n = self.filter(&here, &there, n)
         t = now()
-        distinct_buckets(&here, n, self.shift, &top, &found)
+        for i in range(n):
+            while k < top.n and top.read_strand[k] >> 1 < here.read_strand[i] >> 1:
+                k += 1
+            if k == top.n or top.read_strand[k] != here.read_strand[i] or top.bucket[k] != here.diagonal[i] >> self.shift:
+                copy_anchor(&here, i, kept)
+                kept += 1
+        self.effort.candidates_ns += now() - t
+        n = self.filter(&here, &there, kept)
+        t = now()
+        distinct_buckets(&here, n, self.shift, &found)
         self.effort.candidates_ns += now() - t
         if self.exhaustive:
             return self.list_minima(&found)
@@ -439,8 +447,7 @@ cdef class Stages:
                 contig = contigs_before(&self.starts[0], self.starts.shape[0], anchors.diagonal[j] + anchors.offset[j]) - 1
                 if self.left_out[contig if contig >= 0 else self.starts.shape[0] - 1]:
                     continue
-                anchors.read_strand[n], anchors.diagonal[n] = anchors.read_strand[j], anchors.diagonal[j]
-                anchors.offset[n], anchors.length[n] = anchors.offset[j], anchors.length[j]
+                copy_anchor(&anchors, j, n)
                 n += 1
             first = stop
         start[a] = self.anchors.n = n
@@ -606,6 +613,11 @@ cdef class Stages:
                 j += 1
         self.scored.fresh, self.scored.n_fresh = keys, top.n + others.n
         return 0
+
+
+cdef inline void copy_anchor(const columns_t *anchors, Py_ssize_t i, Py_ssize_t to) noexcept nogil:
+    anchors.read_strand[to], anchors.diagonal[to] = anchors.read_strand[i], anchors.diagonal[i]
+    anchors.offset[to], anchors.length[to] = anchors.offset[i], anchors.length[i]
 
 
 cdef Py_ssize_t merge(const uint64_t *a, Py_ssize_t n_a, const uint64_t *b, Py_ssize_t n_b,

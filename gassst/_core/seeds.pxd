@@ -136,7 +136,6 @@ cdef struct buckets_t:
     Py_ssize_t n
 
 
-cdef bint best_bucket(const columns_t *anchors, const uint8_t *chosen, Py_ssize_t first, Py_ssize_t stop, int shift,
+cdef bint best_bucket(const columns_t *anchors, Py_ssize_t first, Py_ssize_t stop, int shift,
                       uint32_t *read_strand, uint32_t *bucket) noexcept nogil
-cdef void distinct_buckets(const columns_t *candidates, Py_ssize_t c, int shift, const buckets_t *known,
-                           buckets_t *found) noexcept nogil
+cdef void distinct_buckets(const columns_t *candidates, Py_ssize_t c, int shift, buckets_t *found) noexcept nogil

@@ -67,8 +67,7 @@ class AllPlaces(DeviceBackend):
         slot.launch("gather_passed", GROUP * a, self._lengths, self._flips, *active, *passed)
         self._sort(reads, "MANY_PASSED", many, kept, anchors)
         slot.launch("merge_anchors", a, reads.counters, reads.numbers, kept, anchors)
-        nowhere = slot.filled("top_bucket", 8 * all_reads, 0xFF)  # no bucket is scored before the others
-        return DeviceAnchors(reads, size, anchors, owner, kept, nowhere)
+        return DeviceAnchors(reads, size, anchors, owner, kept)
 
     def run_stage(self, state: DeviceState, reads: DeviceReads) -> None:
         anchors = self.gather(self.look_up(state, reads, MOST_OF_ALL), state)

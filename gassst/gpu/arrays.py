@@ -109,14 +109,13 @@ class DeviceSeeds:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DeviceAnchors:
-    """Anchors of a stage: buffers of uint64[room], the read of each; by read segments, top buckets uint32[n, 2]."""
+    """Anchors of a stage: buffers of uint64[room], the read of each; segments by read."""
 
     reads: DeviceReads
     room: int
     anchors: Memory
     owner: Memory
     segment: Memory
-    top_bucket: Memory
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -178,7 +178,6 @@ class DeviceBackend:
         slot, reads, stage = self._slot, seeds.reads, seeds.reads.stage
         room = self._room(f"anchors{stage}")
         anchors, owner = slot.buffer(f"anchors{stage}", 8 * room), slot.buffer("owner", 4 * room)
-        top_bucket = slot.buffer(f"top_bucket{stage}", 8 * self.context.n)
         active = reads.counters, reads.numbers
         where = self._lengths, self._flips, *active, reads.plan, *self._index.positions
         columns = seeds.lo, seeds.count, seeds.length, seeds.at, seeds.segment
@@ -188,9 +187,9 @@ class DeviceBackend:
         for known in state.stages:
             since = np.uint32((1 << stage + 1) - (1 << known.reads.stage + 1))
             place = np.uint32(room), self._shift, self._n, state.columns, since, owner, self._flips, anchors
-            of_stage = known.segment, known.anchors, known.top_bucket
+            of_stage = known.segment, known.anchors, self._top_bucket(known.reads)
             slot.launch("drop_known", room, reads.counters, *place, *of_stage)
-        found = DeviceAnchors(reads, room, anchors, owner, seeds.segment, top_bucket)
+        found = DeviceAnchors(reads, room, anchors, owner, seeds.segment)
         state.stages.append(found)
         return found
 
@@ -205,9 +204,13 @@ class DeviceBackend:
         slot, reads, n = self._slot, anchors.reads, self.context.n
         pairs = slot.buffer(f"top_pairs{reads.stage}", 8 * n)
         active = self._n, reads.numbers, reads.plan, self._shift
-        columns = anchors.segment, anchors.anchors, anchors.top_bucket, pairs, reads.counters
+        columns = anchors.segment, anchors.anchors, self._top_bucket(reads), pairs, reads.counters
         slot.launch("choose_top_buckets", n, self._lengths, self._flips, *active, *columns)
         return self._bands(reads, True, n, pairs, anchors.segment)
+
+    def _top_bucket(self, reads: DeviceReads) -> Memory:
+        """uint2[n]: the bucket that a stage scored first in each of its reads, read strand and number."""
+        return self._slot.buffer(f"top_bucket{reads.stage}", 8 * self.context.n)
 
     def filter(self, candidates: DeviceAnchors, state: DeviceState) -> None:
         """Drop the candidates that the narrow band rejects, where the cascade has it."""
@@ -227,12 +230,12 @@ class DeviceBackend:
         return listed
 
     def buckets(self, candidates: DeviceAnchors) -> DeviceBands:
-        """The distinct buckets of candidates, without the best supported ones."""
+        """The distinct buckets of candidates."""
         slot, reads, room, n = self._slot, candidates.reads, candidates.room, self.context.n
         pairs = slot.buffer(f"pairs{reads.stage}", 8 * room)
         bands = slot.buffer(f"bands{reads.stage}", 8 * n)
         active = reads.numbers, reads.plan, self._shift
-        columns = candidates.segment, candidates.anchors, candidates.top_bucket, np.uint32(room)
+        columns = candidates.segment, candidates.anchors, np.uint32(room)
         out = pairs, bands, reads.counters
         slot.launch("list_bands", n, self._lengths, self._flips, *active, *columns, *out)
         return self._bands(reads, False, room, pairs, bands)

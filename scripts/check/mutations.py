@@ -262,13 +262,9 @@ MUTATIONS = [
     ),
     # Pairing.
     Mutation(
-        "pairs: an anchor at the end of the window is not near", PAIR_STAGES,
-        "while marked < other.size and other.diagonal[marked] <= hi:",
-        "while marked < other.size and other.diagonal[marked] < hi:", PLAIN_PAIRS,
-    ),
-    Mutation(
         "pairs: only the mate that misses more counts", PAIR_STAGES,
-        "unseen = own + its", "unseen = max(own, its)", PLAIN_PAIRS,
+        "self.share_missed(r) * self.share_missed(r + 1) <=", "max(self.share_missed(r), self.share_missed(r + 1)) <=",
+        PLAIN_PAIRS,
     ),
     Mutation(
         "pairs: a mate is given up as if it were alone", PAIR_STAGES,
@@ -276,7 +272,8 @@ MUTATIONS = [
     ),
     Mutation(
         "pairs: the last bucket of a window is left out", PAIR_STAGES,
-        "range(lo >> self.shift, (hi >> self.shift) + 1)", "range(lo >> self.shift, hi >> self.shift)", PLAIN_PAIRS,
+        "range(lo >> self.shift, (hi >> self.shift) + 1 if lo <= hi else 0)",
+        "range(lo >> self.shift, hi >> self.shift if lo <= hi else 0)", PLAIN_PAIRS,
     ),
     Mutation(
         "pairing: mates apart weigh as much as a pair", PAIR_SCORING,

@@ -72,7 +72,7 @@ def test_reads_have_the_places_of_plain_python(options, step, damage):
     assert got == expected
     assert (counts.scored, counts.candidates) == (plain.scored, plain.candidates)
     for funnel in counts.funnel.stages.values():
-        assert (funnel.entered, funnel.left) == (plain.candidates, plain.passed)
+        assert (funnel.entered, funnel.left) == (plain.entered, plain.passed)
     assert len(plain.found) > 60 and (found["looked"] > 1).sum() > 10
 
 

@@ -134,10 +134,10 @@ static uint lead_of(uint words, uint shift)
 }
 
 /* Of every read the bucket whose anchors cover most bases (`best_supported`), and its band: pairs uint[2, room], read strand
- * and first diagonal. */
+ * and first diagonal. No filter looks at its anchors, as they are dropped. */
 __kernel void choose_top_buckets(__global const uint *read_length, __global const uchar *read_flip, uint room,
                             __global const uint *active, __global const short *plan, uint shift,
-                            __global const uint2 *segment, __global const ulong *anchors, __global uint2 *top_bucket,
+                            __global const uint2 *segment, __global ulong *anchors, __global uint2 *top_bucket,
                             __global uint *pairs, __global uint *counters)
 {
     __local uint sums[GROUP];
@@ -146,21 +146,25 @@ __kernel void choose_top_buckets(__global const uint *read_length, __global cons
     if (i < counters[ACTIVE]) {
         uint read = active[i], most = 0, support = 0;
         uint2 own = segment[read];
-        ulong here = ~(ulong)0;
+        ulong here = ~(ulong)0, top = here;
         for (uint j = own.x; j < own.x + own.y; j++) {
             ulong anchor = anchors[j];
             if (anchor_fate(anchor) != ANCHOR_LIVE)
                 continue;
             live++;
-            ulong bucket = anchor >> 31 >> shift << shift;
+            ulong bucket = anchor >> 31 >> shift;
             support = bucket == here ? support : 0;
             here = bucket;
             support += anchor_length(anchor);
             if (support > most) {
                 most = support;
+                top = bucket;
                 best = (uint2)(read << 1 | (anchor_strand(anchor) ^ read_flip[read]), anchor_diagonal(anchor) >> shift);
             }
         }
+        for (uint j = own.x; j < own.x + own.y; j++)
+            if (anchors[j] >> 31 >> shift == top)
+                anchors[j] |= ANCHOR_DROPPED;
         top_bucket[read] = best;
         pairs[i] = best.x;
         pairs[room + i] = (best.y << shift) - lead_of(PLAN(BAND_WORDS, read_length[read]), shift);

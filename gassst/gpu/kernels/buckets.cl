@@ -1,32 +1,27 @@
 /* Bands of buckets: listed, scored, held against the limits, collected by read. */
 
-/* The distinct buckets of the live anchors of every read but its top bucket (`buckets`): pairs uint[2, room], read strand and
- * first diagonal; bands uint2[a], first and number of those of each read. */
+/* The distinct buckets of the live anchors of every read (`buckets`): pairs uint[2, room], read strand and first diagonal; bands uint2[a], first and number of those of each read. */
 __kernel void list_bands(__global const uint *read_length, __global const uchar *read_flip,
                          __global const uint *active, __global const short *plan, uint shift,
-                         __global const uint2 *segment, __global const ulong *anchors, __global const uint2 *top_bucket,
-                         uint room, __global uint *pairs, __global uint2 *bands, __global uint *counters)
+                         __global const uint2 *segment, __global const ulong *anchors, uint room, __global uint *pairs, __global uint2 *bands, __global uint *counters)
 {
     __local uint sums[GROUP];
     uint i = get_global_id(0), read = 0, n = 0, to = 0, n_active = counters[ACTIVE];
-    uint2 own = (uint2)(0, 0), scored = own;
+    uint2 own = (uint2)(0, 0);
     if (i < n_active) {
         read = active[i];
         own = segment[read];
-        scored = top_bucket[read];
     }
     for (int writes = 0; writes < 2; writes++) {
         ulong here = ~(ulong)0;
         uint lead = writes && i < n_active ? lead_of(PLAN(BAND_WORDS, read_length[read]), shift) : 0, found = 0;
         for (uint j = own.x; j < own.x + own.y; j++) {
             ulong anchor = anchors[j], bucket = anchor >> 31 >> shift;
-            uint strand = read << 1 | (anchor_strand(anchor) ^ (read_flip[read]));
-            if (anchor_fate(anchor) != ANCHOR_LIVE || bucket == here ||
-                (strand == scored.x && anchor_diagonal(anchor) >> shift == scored.y))
+            if (anchor_fate(anchor) != ANCHOR_LIVE || bucket == here)
                 continue;
             here = bucket;
             if (writes) {
-                pairs[to + found] = strand;
+                pairs[to + found] = read << 1 | (anchor_strand(anchor) ^ read_flip[read]);
                 pairs[room + to + found] = (anchor_diagonal(anchor) >> shift << shift) - lead;
             }
             found++;
