@@ -63,10 +63,10 @@ cdef class LocalAligner(LocalParts):
         drop_low(self, (<Joint>self.joint).mate, NULL)
         return join_mates(self, <Joint>self.joint, clear_reads(self, summary, strata), wrong)
 
-    cdef int rate(self, Rater rater, const double *wrong, const uint8_t *mate, double window, const coverage_t *seen,
-                  bint split) except -1 nogil:
-        """As `ReadSearch.report`, of what was `seen` of each read. `wrong`: what other pairs of places weigh, as `join` says,
-        or other places of the given ones (no `mate`). `window`: diagonals on which a mate may lie."""
+    cdef int rate(self, Rater rater, const read_summary_t *summary, const double *wrong, const uint8_t *mate, double window,
+                  const coverage_t *seen, bint split) except -1 nogil:
+        """As `ReadSearch.report`, of what was `seen` of each read. `summary`: of their whole places, of which the given ones
+        are the best. `wrong`: what other pairs of places weigh, as `join` says, or other places of the given ones (no `mate`). `window`: diagonals on which a mate may lie."""
         cdef reads_t reads = reads_t(self.ground.reads, self.ground.plane_start, self.ground.lengths, NULL, NULL, self.n)
         cdef rating_t *rating
         cdef rated_t *places
@@ -92,11 +92,12 @@ cdef class LocalAligner(LocalParts):
         for i in range(self.n_reported):
             r = row[i].hit.read
             if row[i].hit.part:
-                rater.line(&row[i].hit, &row[i].line, &row[i].rival, &primary.line, &reads, seen, &place)
+                rater.line(&row[i].hit, &row[i].line, &row[i].rival, &primary.line, NULL, &reads, seen, &place)
                 rater.alone(&place, &rating[self.summary_of(&row[i].hit)])
                 continue
             primary = row[i]
-            rater.line(&row[i].hit, &row[i].line, &row[i].rival, &row[i].line, &reads, seen, &places[r])
+            rater.line(&row[i].hit, &row[i].line, &row[i].rival, &row[i].line, &summary[r] if row[i].line.given else NULL,
+                       &reads, seen, &places[r])
             if mate == NULL and wrong != NULL and row[i].line.given:
                 places[r].known = wrong[r]
         for i in range(self.n_reported):

@@ -435,7 +435,7 @@ cdef class Rater(Copies):
         cdef int further = 0 if summary.second == NO_SCORE else summary.second - <int>best
         self.found(reads, states, r, best, summary.n_best > 1 or 0 < further <= self.further, place)
         place.odds = self.cases.find(place.what, place.how, &self.one).odds
-        place.known = max(<double>summary.n_best, 1) - 1 + summary.n_second * pow(place.odds, further)
+        place.known = weight_of_wholes(summary, place.odds)
         place.chance = hits_of_a_base(m, best, word_letters(reads.planes, 64 * <int64_t>reads.plane_start[r], m,
                                                             self.letters))
         return 0
@@ -458,8 +458,10 @@ cdef class Rater(Copies):
         return self.unseen_pair(&place, &other, 0) > UNKNOWN
 
     cdef int line(self, const hit_t *hit, const local_line_t *line, const rival_t *rival, const local_line_t *beside,
-                  const reads_t *reads, const coverage_t *seen, rated_t *place) except -1 nogil:
+                  const read_summary_t *whole, const reads_t *reads, const coverage_t *seen,
+                  rated_t *place) except -1 nogil:
         """The place of a part of a read, and its rivals. `beside`: the primary line of the read, of which it is no part.
+        `whole`: the places of the whole read, of which all count where they are more than are scored; or NULL.
 
         Errors are those that cost what the alignment loses. A wrong place leaves out what errors hide of the true one, so
         ends count as errors. A long one is an adapter or a bad tail, unless seeds of the read were passed over: then the
@@ -489,6 +491,8 @@ cdef class Rater(Copies):
         place.odds = self.cases.find(place.what, place.how, &self.one).odds
         further = max(line.total - rival.total, 0) / <double>cost
         place.known = rival.count * pow(place.odds, further)
+        if whole != NULL and whole.n_best + whole.n_second > MOST_SCORED:
+            place.known = fmax(place.known, weight_of_wholes(whole, place.odds))
         place.near = rival.count > 0 and further <= self.further
         # Chance may choose any part of a read.
         place.chance = (clipped + 1) * hits_of_a_base(
@@ -516,23 +520,10 @@ cdef class Rater(Copies):
     # --- for Python --------------------------------------------------------------------------------------------------
 
     def wholes(self, context, const read_summary_t[::1] summary, seen, wrong=None, pairs=None):
-        """Rate the primary alignments of whole reads.
+        """RATING[n]: the primary alignments of whole reads (`BatchContext.packed`, READ_SUMMARY[n], `Seen`); zeros of none.
 
-        Parameters
-        ----------
-        context : search.context.BatchContext
-            Of n reads. Read: `packed`.
-        summary : READ_SUMMARY[n]
-        seen : search.arrays.Seen
-        wrong : float64[n], optional
-            What the other known places weigh, of mates other pairs of places. None, and below 0: as their errors say.
-        pairs : search.context.PairContext, optional
-            Read: `mate`, `window_bases`.
-
-        Returns
-        -------
-        RATING[n]
-            Zeros of reads without a place.
+        `wrong` float64[n]: weight of other places, of mates of other pairs; None, and below 0: as their errors say.
+        `pairs`: `PairContext.mate` and `window_bases`.
         """
         cdef Py_ssize_t n = summary.shape[0]
         cdef const double[::1] others = wrong
@@ -587,6 +578,12 @@ cdef class Rater(Copies):
         if count:
             cap(rating, phred(count * pow(self.odds.of_one(<int64_t>ceil(loss), end - begin), fmax(errors - loss, 0))),
                 TANDEM)
+
+
+cdef inline double weight_of_wholes(const read_summary_t *summary, double odds) noexcept nogil:
+    """What the other places of a whole read weigh: the best ones, and the second best ones."""
+    cdef int further = 0 if summary.second == NO_SCORE else summary.second - <int>summary.best
+    return max(<double>summary.n_best, 1) - 1 + summary.n_second * pow(odds, further)
 
 
 cdef inline double over_within(const coverage_t *seen, uint32_t r, int64_t begin, int64_t end) noexcept nogil:

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import gassst
+from gassst._core.read_search import MOST_SCORED
 from gassst.model.reference import Reference
 
 LENGTH, FLANK, COPIES = 75, 400, 40
@@ -65,3 +66,21 @@ def test_a_copy_that_no_seed_leads_to_is_a_rival(world, mode, reverse):
     sure = [hit.mapping_quality >= 20 for hit in mapped]
     right = [abs(hit.reference_start - at) <= 10 for hit, (_, at) in zip(mapped, reads, strict=True)]
     assert not any(a and not b for a, b in zip(sure, right, strict=True)), np.mean(sure)
+
+
+@pytest.mark.parametrize("mode", ["local", "global"])
+def test_all_copies_count_where_they_are_more_than_are_scored(mode):
+    """One copy in `many` has a read; all others differ by a base, another one each."""
+    rng, many, quality = np.random.default_rng(8), 70, {}
+    for n in (MOST_SCORED, many):
+        element = bf.random_bases(rng, LENGTH)
+        copies = [bytearray(element) for _ in range(n)]
+        for at, copy in enumerate(copies[1:]):
+            copy[at] = ord("A") if copy[at] != ord("A") else ord("C")
+        genome = b"".join(bf.random_bases(rng, FLANK) + bytes(copy) for copy in copies)
+        index = gassst.Index.build(Reference.from_sequences([("g", genome)]), threads=1)
+        [hit] = gassst.Mapper(index, mode=mode, device="none", threads=1).map([element.decode()])
+        assert hit.reference_start == FLANK
+        quality[n] = hit.mapping_quality
+    fewer = 10 * np.log10((many - 1) / (MOST_SCORED - 1))
+    assert quality[MOST_SCORED] - quality[many] == pytest.approx(fewer, abs=1)
