@@ -52,19 +52,21 @@ class AllPlaces(DeviceBackend):
         slot, reads, stage, all_reads = self._slot, seeds.reads, seeds.reads.stage, self.context.n
         counts = self._counted(stage)
         a = counts["ACTIVE"]
-        passes, number = slot.buffer("passes", counts["ANCHORS"]), slot.buffer("passed", 4 * a)
+        listed, number = slot.buffer("occurrences", 4 * counts["ANCHORS"]), slot.buffer("passed", 4 * a)
         kept, many = slot.filled("kept_segment", 8 * all_reads), slot.buffer("many", 4 * a)
         active = np.uint32(a), reads.numbers
         seen = self._n, state.columns, *self._planes, np.uint32(self.context.cascade.gaps)
-        of_seeds = reads.plan, *self._index.positions, seeds.lo, seeds.count
-        bounded = *seen, *active, *of_seeds, seeds.at, seeds.segment, passes, number
+        found = *self._index.positions, *self._index.following, seeds.lo
+        of_seeds = seeds.count, seeds.looked, seeds.at, seeds.segment, listed
+        of_reads = self._lengths, self._flips, *active, reads.plan
+        slot.launch("list_occurrences", (a, seeds.width), *of_reads, *found, *of_seeds)
+        bounded = *seen, *active, reads.plan, seeds.count, seeds.at, seeds.segment, listed, number
         slot.launch("bound_occurrences", GROUP * a, *self._reads, *bounded)
         slot.launch("reserve_passed", a, *active, number, reads.counters, kept, many)
         counts = self._counted(stage)
         size = counts["PASSED"]
         anchors, owner = slot.buffer("anchors", 8 * size), slot.buffer("owner", 4 * size)
-        passed = *of_seeds, seeds.length, seeds.at, seeds.segment, passes, kept, anchors, owner
-        slot.launch("gather_passed", GROUP * a, self._lengths, self._flips, *active, *passed)
+        slot.launch("gather_passed", GROUP * a, *of_reads, *of_seeds, kept, anchors, owner)
         self._sort(reads, "MANY_PASSED", many, kept, anchors)
         slot.launch("merge_anchors", a, reads.counters, reads.numbers, kept, anchors)
         return DeviceAnchors(reads, size, anchors, owner, kept)

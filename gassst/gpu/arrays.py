@@ -101,7 +101,7 @@ class DeviceSeeds:
     width: int
     lo: Memory
     count: Memory
-    length: Memory
+    looked: Memory
     at: Memory
     segment: Memory
     many: Memory

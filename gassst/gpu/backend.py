@@ -161,26 +161,27 @@ class DeviceBackend:
         width = 2 * int((-(-rows.number[present].astype(np.int64) // rows.every[present])).max())
         slot, index, caps, n = self._slot, self._index, self._caps, self.context.n
         lo, count, at = (slot.buffer(name, 4 * n * width) for name in ("lo", "count", "at"))
-        length = slot.buffer("length", n * width)
+        looked = slot.buffer("looked", n * width)
         whole = index.index
         arrays = *index.table, *index.positions, *index.following, *self._planes
         sizes = np.uint32(whole.k), np.uint32(len(whole.positions))
         of_reads = *self._reads, reads.counters, reads.numbers, reads.plan
-        slot.launch("look_up", (n, width), *of_reads, *arrays, *sizes, caps, lo, count, length)
+        slot.launch("look_up", (n, width), *of_reads, *arrays, *sizes, caps, lo, count, looked)
         segment = slot.filled(f"segment{reads.stage}", 8 * n)
         many = slot.buffer("many", 4 * n)
-        seeds = reads.plan, caps, count, length, at, np.uint32(reads.stage)
+        seeds = reads.plan, caps, count, looked, at, np.uint32(reads.stage)
         out = state.columns, slot.counters_of[0], reads.counters, segment, many
         slot.launch("limit_seeds", n, self._n, self._lengths, np.uint32(room), reads.numbers, *seeds, *out)
-        return DeviceSeeds(reads, width, lo, count, length, at, segment, many)
+        return DeviceSeeds(reads, width, lo, count, looked, at, segment, many)
 
     def gather(self, seeds: DeviceSeeds, state: DeviceState) -> DeviceAnchors:
         slot, reads, stage = self._slot, seeds.reads, seeds.reads.stage
         room = self._room(f"anchors{stage}")
         anchors, owner = slot.buffer(f"anchors{stage}", 8 * room), slot.buffer("owner", 4 * room)
         active = reads.counters, reads.numbers
-        where = self._lengths, self._flips, *active, reads.plan, *self._index.positions
-        columns = seeds.lo, seeds.count, seeds.length, seeds.at, seeds.segment
+        arrays = *self._index.positions, *self._index.following
+        where = self._lengths, self._flips, *active, reads.plan, *arrays
+        columns = seeds.lo, seeds.count, seeds.looked, seeds.at, seeds.segment
         slot.launch("gather_anchors", (self.context.n, seeds.width), *where, *columns, anchors, owner)
         self._sort(reads, "MANY", seeds.many, seeds.segment, anchors)
         slot.launch("merge_anchors", self.context.n, *active, seeds.segment, anchors)

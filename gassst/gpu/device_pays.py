@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gassst.errors import InputError
 from gassst.index.choice import index_path
-from gassst.index.file import FORMAT_VERSION, header_of, is_index
+from gassst.index.file import FORMAT_VERSION, STEP_VERSION, header_of, is_index
 from gassst.model.params import MapParams
 
 BASES_PER_BYTE = 0.4
@@ -81,7 +81,7 @@ def device_pays(input_bytes: int | None, index_bases: int | None, task: Task | N
 def index_bases(path: str) -> int | None:
     """About how many bases the index at `path` has, or the FASTA that has none yet.
 
-    None where no device searches in it: that needs an index of step 1 in one piece.
+    None where no device searches in it: that needs an index in one piece, and not converted.
     """
     try:
         if not is_index(path):
@@ -92,4 +92,4 @@ def index_bases(path: str) -> int | None:
         version, bases = header_of(path)
     except (OSError, InputError):  # the run says what is wrong with it
         return None
-    return bases if version == FORMAT_VERSION else None
+    return bases if version in (FORMAT_VERSION, STEP_VERSION) else None

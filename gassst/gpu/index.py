@@ -16,6 +16,7 @@ import numpy as np
 
 from gassst.gpu.arrays import GROUP, definitions, plan_columns
 from gassst.gpu.device import KERNELS, Commands, Engine, OutOfDeviceMemory
+from gassst.index.file import unit_of
 from gassst.index.seed_index import SeedIndex
 from gassst.pairing.error_rate import ErrorRate
 from gassst.search.plan import SearchPlan
@@ -59,7 +60,7 @@ def fit(index: SeedIndex, memory: int, allocation: int) -> Fit:
     parts = -(-max(len(array) for array in arrays) >> bits)
     parts = 1 if max(array.nbytes for array in arrays) <= allocation else max(2, parts)
     why = ""
-    if index.step != 1:
+    if unit_of(index.step) != 1:
         why = f"an index of step {index.step} is searched on the host"
     elif work < WORK_BYTES:
         why = f"{_gib(index_bytes)} of index and {_gib(IN_FLIGHT * WORK_BYTES)} to work in do not fit {_gib(memory)}"
@@ -91,7 +92,11 @@ class DeviceIndex:
         self.fit = fit(index, engine.info.memory, allocation or engine.device.max_mem_alloc_size)
         if self.fit.why:
             raise OutOfDeviceMemory(f"the index does not fit {engine.info.name}: {self.fit.why}")
-        fitted = f"-DINDEX_PARTS={self.fit.parts}", f"-DPART_BITS={self.fit.part_bits}"
+        fitted = (
+            f"-DSTEP={index.step}",
+            f"-DINDEX_PARTS={self.fit.parts}",
+            f"-DPART_BITS={self.fit.part_bits}",
+        )
         self._options = " ".join([*fitted, *definitions()])
         self._by_words: dict[int, tuple[str, ...]] = {}
         self.rooms: dict[str, int] = {}  # how many of something batches had, where these were more than reads

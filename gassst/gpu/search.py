@@ -13,6 +13,7 @@ from gassst.gpu.backend import DeviceBackend, DeviceBatch
 from gassst.gpu.device import Engine, OutOfDeviceMemory
 from gassst.gpu.found import Found
 from gassst.gpu.index import IN_FLIGHT, SOURCES, DeviceIndex
+from gassst.index.file import unit_of
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
 from gassst.model.params import MapParams
@@ -31,10 +32,10 @@ CASCADES_OF_ALL = CASCADES[1:]
 
 
 def is_searched(params: MapParams, index: SeedIndex, lookup: WholeIndex, cascade: Cascade) -> bool:
-    """Whether a device can search so, with an index of step 1 in one piece. For all places, but not the best stratum,
-    it takes the narrow band."""
+    """Whether a device can search so, with an index of step 1 or 2 in one piece. For all places, but not the best
+    stratum, it takes the narrow band."""
     cascades = CASCADES_OF_ALL if params.exhaustive else CASCADES
-    suits = index.step == 1 and not lookup.copies
+    suits = unit_of(index.step) == 1 and not lookup.copies
     return suits and not params.strata and cascade.names in cascades
 
 

@@ -456,6 +456,10 @@ MUTATIONS = [
         "    return MOST_BEFORE;\n}", "    return MOST_BEFORE - 1;\n}", "tests/property/test_index_step.py",
     ),
     Mutation(
+        "device: at step 2 the bases before a position are not compared", "gassst/gpu/kernels/seeds.cl",
+        "while (front &&", "while (0 &&", "tests/parity/test_device_step.py",
+    ),
+    Mutation(
         "seeds: a read has no canonical strand", SEEDS,
         "return reverse[i] < forward[i]", "return False", "tests/property/test_mapper.py",
     ),

@@ -3,43 +3,12 @@
 import brute_force as bf
 import numpy as np
 import pytest
-from device_searches import assert_same_rows, context_of, search_of, with_adapters
+from device_searches import assert_all_places, assert_same_rows, context_of, on_host, search_of, with_adapters
 from opencl_devices import usable
 
 import gassst
-from gassst.gpu.search import DeviceSearch
 from gassst.model.stats import Stats
 from gassst.search.host import HostBackend
-
-
-def on_host(context):
-    """Rows and counts."""
-    counts = Stats()
-    backend = HostBackend(context, None, counts)
-    return backend.wholes(backend.placed()[0]), counts
-
-
-def on_device(context, found, counts):
-    """Nothing is aligned on the host."""
-    backend = HostBackend(context, None, counts)
-    return backend.wholes(backend.placed(None, found)[0])
-
-
-def assert_all_places(search: DeviceSearch, context, least: int = 1) -> None:
-    counts = Stats()
-    found = search.search(context, counts)
-    assert found is not None
-    mine = on_device(context, found, counts)
-    true, expected_counts = on_host(context)
-    assert_same_rows(mine, true)
-    assert len(true.hits) >= least
-    for name in ("occurrences", "scored", "traced"):
-        assert getattr(counts, name) == getattr(expected_counts, name), name
-    if not expected_counts.funnel.stages:
-        return
-    (*_, left), (*_, true_left) = (each.funnel.stages.values() for each in (counts, expected_counts))
-    # The device looks at the narrow bands of occurrences, and merges those that pass.
-    assert true_left.left == (counts.candidates if len(counts.funnel.stages) == 1 else left.left)
 
 
 @pytest.mark.parametrize(

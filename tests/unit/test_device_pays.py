@@ -85,7 +85,9 @@ def test_bases_of_an_index_come_from_its_header(small_index, small_fasta, tmp_pa
     assert main(["index", str(fasta), "-q"]) == 0
     assert index_bases(str(fasta)) == index_bases(str(small_index))
     assert main(["index", str(fasta), "-q", "--step", "2"]) == 0
-    assert index_bases(str(fasta)) is None  # no device searches in it
+    assert index_bases(str(fasta)) == index_bases(str(small_index))
+    assert main(["index", str(fasta), "-q", "--meth"]) == 0
+    assert index_bases(str(tmp_path / "ref.meth.gsi")) is None  # no device searches in it
     (tmp_path / "ref.gsi").write_bytes(b"\x89GSI\r\n\x1a\n")
     assert index_bases(str(fasta)) is None and index_bases(str(tmp_path / "missing")) is None
 

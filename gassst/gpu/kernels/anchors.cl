@@ -4,12 +4,13 @@
 /* The occurrences of each seed into the segment of its read; `owner` uint[c], the read of each place. */
 __kernel void gather_anchors(__global const uint *read_length, __global const uchar *read_flip,
                              __global const uint *counters, __global const uint *active, __global const short *plan, PART_ARGS(uint, positions),
-                             __global const uint *lo, __global const uint *count, __global const uchar *width,
+                             PART_ARGS(uchar, following), __global const uint *lo, __global const uint *count, __global const uchar *looked,
                              __global const uint *at, __global const uint2 *segment, __global ulong *anchors,
                              __global uint *owner)
 {
     seed_index_t index;
     TAKE_PARTS(index, positions);
+    TAKE_PARTS(index, following);
     uint i = get_global_id(0), number = get_global_id(1), n_active = counters[ACTIVE];
     if (i >= n_active || segment[active[i]].y == 0)
         return;
@@ -18,11 +19,13 @@ __kernel void gather_anchors(__global const uint *read_length, __global const uc
     if (number >= seeds.number)
         return;
     ulong own = (ulong)number * n_active + i;
-    uint first = lo[own], n = count[own], w = width[own] & 127, to = segment[read].x + at[own];
+    uint n = count[own], w = width_of(looked[own]), to = segment[read].x + at[own];
     seed_place place = place_of(&seeds, number);
+    if (n == 0)
+        return;
+    occurrences_t occurrences = first_occurrence(&index, lo[own], front_of(looked[own]), place.offset);
     for (uint j = 0; j < n; j++) {
-        uint diagonal = AT(&index, positions, (ulong)first + j) - place.offset;
-        anchors[to + j] = anchor_of(place.reverse ^ seeds.flip, diagonal, place.offset, w);
+        anchors[to + j] = anchor_of(place.reverse ^ seeds.flip, next_diagonal(&index, &occurrences), place.offset, w);
         owner[to + j] = read;
     }
 }

@@ -27,17 +27,36 @@ static void walk_to(seed_walk *walk, uint t, const seed_plan *seeds, uint n_acti
     }
 }
 
-/* Of each occurrence whether an alignment within the limit may lie on its diagonal (`bound_bands`): passes uchar[]. One
- * work-group a read; number uint[a], how many pass. */
-__kernel void bound_occurrences(READ_ARGS, uint n_reads, __global const ushort *state, REFERENCE_ARGS, uint gaps,
-                                uint n_active, __global const uint *active,
-                                __global const short *plan, PART_ARGS(uint, positions), __global const uint *lo,
-                                __global const uint *count, __global const uint *at, __global const uint2 *segment,
-                                __global uchar *passes, __global uint *number)
+/* The diagonals of all occurrences, those of a read in its segment: listed uint[]. */
+__kernel void list_occurrences(__global const uint *read_length, __global const uchar *read_flip, uint n_active,
+                               __global const uint *active, __global const short *plan, PART_ARGS(uint, positions),
+                               PART_ARGS(uchar, following), __global const uint *lo, __global const uint *count, __global const uchar *looked,
+                               __global const uint *at, __global const uint2 *segment, __global uint *listed)
 {
-    __local uint passed;
     seed_index_t index;
     TAKE_PARTS(index, positions);
+    TAKE_PARTS(index, following);
+    uint i = get_global_id(0), number = get_global_id(1);
+    if (i >= n_active)
+        return;
+    seed_plan seeds = plan_of(plan, read_length[active[i]], read_flip[active[i]]);
+    ulong own = (ulong)number * n_active + i;
+    if (number >= seeds.number || count[own] == 0)
+        return;
+    __global uint *to = listed + segment[active[i]].x + at[own];
+    occurrences_t occurrences = first_occurrence(&index, lo[own], front_of(looked[own]), place_of(&seeds, number).offset);
+    for (uint j = 0; j < count[own]; j++)
+        to[j] = next_diagonal(&index, &occurrences);
+}
+
+/* The diagonals on which no alignment within the limit lies (`bound_bands`) become NOWHERE. One work-group a read; number
+ * uint[a], how many are left. */
+__kernel void bound_occurrences(READ_ARGS, uint n_reads, __global const ushort *state, REFERENCE_ARGS, uint gaps,
+                                uint n_active, __global const uint *active,
+                                __global const short *plan, __global const uint *count, __global const uint *at,
+                                __global const uint2 *segment, __global uint *listed, __global uint *number)
+{
+    __local uint passed;
     uint i = get_group_id(0), read = active[i], length = read_length[read], limit = STATE(LIMIT, read), own = 0;
     uint2 all = segment[read];
     seed_plan seeds = plan_of(plan, length, read_flip[read]);
@@ -48,13 +67,14 @@ __kernel void bound_occurrences(READ_ARGS, uint n_reads, __global const ushort *
     enter_seed(&walk, &seeds, n_active, i, count, at);
     for (uint t = get_local_id(0); t < all.y; t += get_local_size(0)) {
         walk_to(&walk, t, &seeds, n_active, i, count, at);
-        uint diagonal = AT(&index, positions, (ulong)lo[walk.own] + (t - walk.start)) - walk.place.offset;
-        long first = narrow_first(diagonal, length, reference_rows);
+        long first = narrow_first(listed[(ulong)all.x + t], length, reference_rows);
         ulong row = first_base(read_row[read], walk.place.reverse, length) >> 6;
         int is_within = first < 0 || min(gaps, limit) >= BAND_LEAD ||
                         narrow_band(read_planes + 3 * row, length, reference_planes, first) <= limit;
-        passes[(ulong)all.x + t] = (uchar)is_within;
-        own += is_within;
+        if (is_within)
+            own++;
+        else
+            listed[(ulong)all.x + t] = NOWHERE;
     }
     if (own)
         atomic_add(&passed, own);
@@ -79,14 +99,11 @@ __kernel void reserve_passed(uint n_active, __global const uint *active, __globa
 
 /* The occurrences that pass become anchors in the segment of their read; `owner` uint[c], the read of each. */
 __kernel void gather_passed(__global const uint *read_length, __global const uchar *read_flip, uint n_active,
-                            __global const uint *active, __global const short *plan, PART_ARGS(uint, positions),
-                            __global const uint *lo, __global const uint *count, __global const uchar *width,
-                            __global const uint *at, __global const uint2 *segment, __global const uchar *passes,
-                            __global const uint2 *kept, __global ulong *anchors, __global uint *owner)
+                            __global const uint *active, __global const short *plan, __global const uint *count,
+                            __global const uchar *looked, __global const uint *at, __global const uint2 *segment,
+                            __global const uint *listed, __global const uint2 *kept, __global ulong *anchors, __global uint *owner)
 {
     __local uint next;
-    seed_index_t index;
-    TAKE_PARTS(index, positions);
     uint i = get_group_id(0), read = active[i];
     uint2 all = segment[read], own = kept[read];
     seed_plan seeds = plan_of(plan, read_length[read], read_flip[read]);
@@ -96,12 +113,12 @@ __kernel void gather_passed(__global const uint *read_length, __global const uch
     barrier(CLK_LOCAL_MEM_FENCE);
     enter_seed(&walk, &seeds, n_active, i, count, at);
     for (uint t = get_local_id(0); t < all.y && own.y; t += get_local_size(0)) {
-        if (!passes[(ulong)all.x + t])
+        uint diagonal = listed[(ulong)all.x + t];
+        if (diagonal == NOWHERE)
             continue;
         walk_to(&walk, t, &seeds, n_active, i, count, at);
-        uint diagonal = AT(&index, positions, (ulong)lo[walk.own] + (t - walk.start)) - walk.place.offset;
-        uint to = atomic_inc(&next);
-        anchors[to] = anchor_of(walk.place.reverse ^ seeds.flip, diagonal, walk.place.offset, width[walk.own] & 127);
+        uint to = atomic_inc(&next), w = width_of(looked[walk.own]);
+        anchors[to] = anchor_of(walk.place.reverse ^ seeds.flip, diagonal, walk.place.offset, w);
         owner[to] = read;
     }
 }

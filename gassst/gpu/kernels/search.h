@@ -6,7 +6,7 @@
  *
  * Passes that go from anchor to anchor have one work-item a read; those that look at each anchor alone, one an anchor.
  *
- * Wanted: WORDS, LANES 1, GROUP (work-items of a group), LENGTHS (rows of the plan), INDEX_PARTS and PART_BITS, and of
+ * Wanted: WORDS, LANES 1, GROUP (work-items of a group), LENGTHS (rows of the plan), STEP, INDEX_PARTS and PART_BITS (of the index), and of
  * each column of the state, the plan and the counters its number (gassst/gpu/arrays.py). Appended to band.h. */
 #include "planes.h"
 

@@ -141,7 +141,7 @@ INLINE uint64_t lookup_deep(const seed_index_t *index, uint32_t entry, const uns
     return (uint64_t)INDEX_POSITION(index, entry) * lookup_unit(step) + index->k + lookup_inline(step);
 }
 
-/* The first n (1 <= n <= 13) of these bases. The row behind is read only where they reach into it: it may lie in a
+/* The first n (1 <= n <= 14) of these bases. The row behind is read only where they reach into it: it may lie in a
  * cache line that nobody has asked for. */
 INLINE uint64_t lookup_deep_bases(const seed_index_t *index, uint32_t entry, unsigned n, const unsigned step)
 {

@@ -46,7 +46,7 @@ static uint first_entry(const seed_index_t *index, seed_range_t range, uint deep
 {
     while (range.lo < range.hi) {
         uint middle = range.lo + (range.hi - range.lo) / 2;
-        if ((deep ? lookup_deep_bases(index, middle, deep, 1) : INDEX_FOLLOWING(index, middle, 1)) < bound)
+        if ((deep ? lookup_deep_bases(index, middle, deep, STEP) : INDEX_FOLLOWING(index, middle, STEP)) < bound)
             range.lo = middle + 1;
         else
             range.hi = middle;
@@ -66,9 +66,9 @@ static seed_range_t narrowed(const seed_index_t *index, seed_range_t range, uint
 static seed_range_t entries_of(const seed_index_t *index, ulong seed, uint w)
 {
     seed_range_t range = lookup_bucket(index, seed, w);
-    uint known = index->k + lookup_inline(1), deep = w > known ? w - known : 0;
+    uint known = index->k + lookup_inline(STEP), deep = w > known ? w - known : 0;
     if (w > index->k) {
-        lookup_span_t span = lookup_span(index, seed, w, 1);
+        lookup_span_t span = lookup_span(index, seed, w, STEP);
         range = narrowed(index, range, 0, span.first, span.end);
     }
     if (deep) {
@@ -76,6 +76,55 @@ static seed_range_t entries_of(const seed_index_t *index, ulong seed, uint w)
         range = narrowed(index, range, deep, bound, bound + 1);
     }
     return range;
+}
+
+/* Code of the last n bases before an entry, no more than the index tells. */
+static uint bases_before(const seed_index_t *index, uint entry, uint n)
+{
+    return INDEX_FOLLOWING(index, entry, STEP) & ((1u << 2 * n) - 1);
+}
+
+/* The occurrences of a seed of w bases that is looked up without its first `front` ones: `lo` is the entry of the first, and
+ * the others have the same bases before them. There may be more than `most`, and are not all counted then. */
+static seed_range_t occurrences_of(const seed_index_t *index, ulong seed, uint w, uint front, uint most)
+{
+    seed_range_t range = entries_of(index, seed & ~(ulong)0 >> (64 - 2 * (w - front)), w - front), found = {range.lo, range.lo};
+    if (front == 0)
+        return range;
+    uint before = (uint)(seed >> 2 * (w - front)), count = 0;
+    for (uint entry = range.lo; entry < range.hi && count <= most; entry++)
+        if (bases_before(index, entry, front) == before)
+            found.lo = count++ ? found.lo : entry;
+    found.hi = found.lo + count;
+    return found;
+}
+
+/* How a seed was looked up: its bases, those of them before the first that the index has, and whether it was longer than
+ * planned. In a byte of 5, 2 and 1 bits. */
+static uchar looked_up(uint w, uint front, uint clipped) { return (uchar)(w | front << 5 | clipped << 7); }
+static uint width_of(uchar looked) { return looked & 31; }
+static uint front_of(uchar looked) { return STEP == 1 ? 0 : looked >> 5 & 3; }
+static uint is_clipped(uchar looked) { return looked >> 7; }
+
+/* The occurrences of a seed, one after the other. */
+typedef struct {
+    uint entry, before, front, offset;
+} occurrences_t;
+
+static occurrences_t first_occurrence(const seed_index_t *index, uint lo, uint front, uint offset)
+{
+    occurrences_t occurrences = {lo, front ? bases_before(index, lo, front) : 0, front, offset};
+    return occurrences;
+}
+
+/* The diagonal of the next one, which there is. */
+static uint next_diagonal(const seed_index_t *index, occurrences_t *occurrences)
+{
+    uint entry = occurrences->entry, front = occurrences->front;
+    while (front && bases_before(index, entry, front) != occurrences->before)
+        entry++;
+    occurrences->entry = entry + 1;
+    return INDEX_POSITION(index, entry) - front - occurrences->offset;
 }
 
 /* The seeds of a read in a stage: on both strands `number` of them, of `length` bases. */
@@ -141,12 +190,12 @@ __kernel void choose_reads(uint n_reads, uint strata, __global const uint *all, 
         active[at] = read;
 }
 
-/* The ranges of all seeds: lo uint[s, a], count uint[s, a], and bytes of length | clipped << 7, seed by seed. Those that
- * occur too often are made longer and looked up once more (`resolve_seeds`). */
+/* The occurrences of all seeds: lo uint[s, a], count uint[s, a], and bytes of `looked_up`, seed by seed. Those that occur too
+ * often are made longer and looked up once more (`resolve_seeds`). */
 __kernel void look_up(READ_ARGS, __global const uint *counters, __global const uint *active, __global const short *plan,
                       PART_ARGS(uint, table), PART_ARGS(uint, positions), PART_ARGS(uchar, following),
                       REFERENCE_ARGS, uint k, uint p, __global const uint *caps, __global uint *lo, __global uint *count,
-                      __global uchar *width)
+                      __global uchar *looked)
 {
     seed_index_t index = {PARTS_OF(table), PARTS_OF(positions), PARTS_OF(following), reference_planes, reference_rows, k, p,
                           NOT_CONVERTED};
@@ -160,22 +209,24 @@ __kernel void look_up(READ_ARGS, __global const uint *counters, __global const u
     seed_place place = place_of(&seeds, number);
     ulong begin = first_base(read_row[read], place.reverse, bases) + place.offset;
     seed_bases_t found = seed_bases(read_planes, begin, min(bases - place.offset, k + SORTED_BASES), NOT_CONVERTED);
-    uint w = seeds.length, clipped = 0;
+    uint w = seeds.length, clipped = 0, front = 0;
     seed_range_t range = {0, 0};
     if (found.room >= w) {
-        range = entries_of(&index, found.code >> 2 * (found.room - w), w);
+        ulong seed = found.code >> 2 * (found.room - w);
+        front = STEP == 1 ? 0 : bases_before_kept(seed, w, k);
+        range = occurrences_of(&index, seed, w, front, found.room > w ? caps[w] : NOWHERE);
         if (range.hi - range.lo > caps[w]) {
             clipped = 1;
             if (found.room > w) {
                 w = found.room;
-                range = entries_of(&index, found.code, w);
+                range = occurrences_of(&index, found.code, w, front, NOWHERE);
             }
         }
     }
     ulong at = (ulong)number * n_active + i;
     lo[at] = range.lo;
     count[at] = range.hi - range.lo;
-    width[at] = (uchar)(w | clipped << 7);
+    looked[at] = looked_up(w, front, clipped);
 }
 
 /* Pass over the seeds that occur too often (`limit_occurrences`), note what was looked up, and reserve the anchors of each
@@ -183,7 +234,7 @@ __kernel void look_up(READ_ARGS, __global const uint *counters, __global const u
  * some anchors only: a read whose anchors do not fit gets none, and all[LACKING] is set. */
 __kernel void limit_seeds(uint n_reads, __global const uint *read_length, uint room, __global const uint *active,
                           __global const short *plan, __global const uint *caps, __global uint *count,
-                          __global const uchar *width, __global uint *at, uint stage, __global ushort *state,
+                          __global const uchar *looked, __global uint *at, uint stage, __global ushort *state,
                           __global uint *all, __global uint *counters, __global uint2 *segment, __global uint *many)
 {
     __local uint sums[GROUP];
@@ -194,10 +245,10 @@ __kernel void limit_seeds(uint n_reads, __global const uint *read_length, uint r
         uint clipped = 0, rarest = NOWHERE, rarest_count = 0, either = 0;
         for (uint s = 0; s < seeds.number; s++) {
             ulong own = (ulong)s * n_active + i;
-            uint occurrences = count[own], w = width[own];
-            either = (s & 1 ? either : 0) | w >> 7;
+            uint occurrences = count[own];
+            either = (s & 1 ? either : 0) | is_clipped(looked[own]);
             clipped += s & 1 ? either : 0;
-            if (occurrences > caps[w & 127]) {
+            if (occurrences > caps[width_of(looked[own])]) {
                 if (rarest == NOWHERE || occurrences < rarest_count) {
                     rarest = s;
                     rarest_count = occurrences;
@@ -209,7 +260,7 @@ __kernel void limit_seeds(uint n_reads, __global const uint *read_length, uint r
         }
         if (total == 0 && rarest != NOWHERE) {
             ulong own = (ulong)rarest * n_active + i;
-            count[own] = total = caps[width[own] & 127];
+            count[own] = total = caps[width_of(looked[own])];
             for (uint s = rarest + 1; s < seeds.number; s++)
                 at[(ulong)s * n_active + i] = total;
             total = min(total, MOST_ANCHORS);
