@@ -47,6 +47,13 @@ typedef struct {
     ((step) == 4 ? ((const uint16_t *)(index)->following)[i] : ((const uint8_t *)(index)->following)[i])
 #include "seed_lookup.h"
 
+/* A seed that is looked up without its first bases. */
+typedef struct {
+    uint64_t code;   /* of the `width` bases that are looked up */
+    uint32_t before; /* the code of the `front` bases before them */
+    uint8_t width, front;
+} lookup_seed_t;
+
 /* The functions below are compiled once for each step: in those for step 1 nothing is left of the others. */
 #define LOOKUP_OF_STEP static inline __attribute__((always_inline))
 
@@ -164,32 +171,75 @@ LOOKUP_OF_STEP seed_range_t lookup_near(const seed_index_t *index, uint64_t seed
     return lookup_following(index, range, span.first, span.end, step);
 }
 
+/* Which entries from `at` to before `end` have those n bases before them, no more than the index tells: bit i is that of
+ * entry at + i. They are as many as are compared at once, and the next one is `next`. */
+__attribute__((no_sanitize_address)) static inline uint32_t
+lookup_with_before(const seed_index_t *index, uint32_t at, uint32_t end, uint32_t before, unsigned n, uint32_t *next)
+{
+    const uint32_t bases = (1u << 2 * n) - 1;
+#ifdef __SSE2__
+    if (index->step == 2) { /* a whole line of 16, as in lookup_lines */
+        const uint8_t *first = (const uint8_t *)index->following + at;
+        const unsigned skip = (uintptr_t)first & 15;
+        const __m128i line = _mm_and_si128(_mm_load_si128((const __m128i *)(first - skip)), _mm_set1_epi8((char)bases));
+        const uint32_t found = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(line, _mm_set1_epi8((char)before))) >> skip;
+        const uint32_t compared = 16 - skip;
+        *next = at + compared;
+        return end - at < compared ? found & ((1u << (end - at)) - 1) : found;
+    }
+#endif
+    *next = at + 1;
+    return (INDEX_FOLLOWING(index, at, index->step) & bases) == before;
+}
+
+/* Of a range of entries the first that has those n bases before it, and from there on as many as have them. */
+static inline seed_range_t lookup_before(const seed_index_t *index, seed_range_t range, uint32_t before, unsigned n)
+{
+    uint32_t count = 0, first = range.lo;
+    for (uint32_t at = range.lo, next; at < range.hi; at = next) {
+        const uint32_t found = lookup_with_before(index, at, range.hi, before, n, &next);
+        if (found && count == 0)
+            first = at + (uint32_t)__builtin_ctz(found);
+        count += (uint32_t)__builtin_popcount(found);
+    }
+    return (seed_range_t){first, first + count};
+}
+
 /* Whether the seed is longer than lookup_near can tell, and how many entries that leaves to read from the planes. */
 LOOKUP_OF_STEP uint32_t lookup_is_deep(const seed_index_t *index, unsigned w, seed_range_t range, const unsigned step)
 {
     return w > index->k + lookup_inline(step) ? range.hi - range.lo : 0;
 }
 
-/* Prefetches the bases of all of a few entries. */
-LOOKUP_OF_STEP void lookup_prefetch_deep(const seed_index_t *index, seed_range_t range, const unsigned step)
+/* Whether an entry has the seed's front before it. */
+LOOKUP_OF_STEP int lookup_has_front(const seed_index_t *index, const lookup_seed_t *seed, uint32_t entry,
+                                    const unsigned step)
 {
-    for (uint32_t i = range.lo; i < range.hi; ++i)
-        __builtin_prefetch(index->planes + 3 * (lookup_deep(index, i, step) >> 6));
+    return step == 1 || (INDEX_FOLLOWING(index, entry, step) & ((1u << 2 * seed->front) - 1)) == seed->before;
 }
 
-/* Of a few entries that lookup_near returned the part that agrees with all of the seed. */
-LOOKUP_OF_STEP seed_range_t lookup_far(const seed_index_t *index, uint64_t seed, unsigned w, seed_range_t range,
+/* Prefetches the bases of a few entries that have the seed's front. */
+LOOKUP_OF_STEP void lookup_prefetch_deep(const seed_index_t *index, const lookup_seed_t *seed, seed_range_t range,
+                                         const unsigned step)
+{
+    for (uint32_t i = range.lo; i < range.hi; ++i)
+        if (lookup_has_front(index, seed, i, step))
+            __builtin_prefetch(index->planes + 3 * (lookup_deep(index, i, step) >> 6));
+}
+
+/* Of a few entries that lookup_near returned those that agree with all of the seed and its front. */
+LOOKUP_OF_STEP seed_range_t lookup_far(const seed_index_t *index, const lookup_seed_t *seed, seed_range_t range,
                                        const unsigned step)
 {
-    const unsigned deep = w - index->k - lookup_inline(step);
-    const uint64_t bound = seed & ((1ULL << 2 * deep) - 1);
-    uint32_t before = 0, within = 0;
-    for (uint32_t i = range.lo; i < range.hi; ++i) {
-        const uint64_t bases = lookup_deep_bases(index, i, deep, step);
-        before += bases < bound;
-        within += bases <= bound;
+    const unsigned deep = seed->width - index->k - lookup_inline(step);
+    const uint64_t bound = seed->code & ((1ULL << 2 * deep) - 1);
+    uint32_t count = 0, first = range.lo;
+    for (uint32_t i = range.hi; i-- > range.lo;) {
+        const int agrees = lookup_has_front(index, seed, i, step) && lookup_deep_bases(index, i, deep, step) == bound;
+        count += agrees;
+        first = agrees ? i : first;
     }
-    return (seed_range_t){range.lo + before, range.lo + within};
+    return (seed_range_t){first, first + count};
 }
 
 /* Searches among many entries, halved in lock-step: a step reads a position, then bases there. */
@@ -215,15 +265,14 @@ LOOKUP_OF_STEP void lookup_prefetch_searches(const seed_index_t *index, const lo
 }
 
 /* The range of each of these seeds: first any entry of it, from there its two ends apart. */
-LOOKUP_OF_STEP void lookup_far_group(const seed_index_t *index, const uint64_t *seeds, const uint8_t *widths,
-                                     const uint16_t *wide, unsigned n_wide, seed_range_t *found,
-                                     const unsigned step)
+LOOKUP_OF_STEP void lookup_far_group(const seed_index_t *index, const lookup_seed_t *seeds, const uint16_t *wide,
+                                     unsigned n_wide, seed_range_t *found, const unsigned step)
 {
     lookup_search_t searches[LOOKUP_GROUP], ends[2 * LOOKUP_GROUP + 2];
     unsigned n = n_wide, n_ends = 0;
     for (unsigned j = 0; j < n; ++j) {
-        const unsigned i = wide[j], deep = widths[i] - index->k - lookup_inline(step);
-        const uint64_t bound = seeds[i] & ((1ULL << 2 * deep) - 1);
+        const unsigned i = wide[j], deep = seeds[i].width - index->k - lookup_inline(step);
+        const uint64_t bound = seeds[i].code & ((1ULL << 2 * deep) - 1);
         searches[j] = (lookup_search_t){bound, found[i].lo, found[i].hi, wide[j], (uint8_t)deep, 0};
     }
     while (n) {
@@ -271,73 +320,60 @@ LOOKUP_OF_STEP void lookup_far_group(const seed_index_t *index, const uint64_t *
     }
 }
 
-LOOKUP_OF_STEP void lookup_group_of_step(const seed_index_t *index, const uint64_t *seeds, const uint8_t *widths,
-                                         seed_range_t *found, unsigned n, const unsigned step)
+LOOKUP_OF_STEP void lookup_group_of_step(const seed_index_t *index, const lookup_seed_t *seeds, seed_range_t *found,
+                                         unsigned n, const unsigned step)
 {
     uint16_t wide[LOOKUP_GROUP], few[LOOKUP_GROUP];
     unsigned n_wide = 0, n_few = 0;
     for (unsigned i = 0; i < n; ++i)
-        lookup_prefetch_table(index, seeds[i], widths[i]);
+        lookup_prefetch_table(index, seeds[i].code, seeds[i].width);
     for (unsigned i = 0; i < n; ++i) {
-        found[i] = lookup_bucket(index, seeds[i], widths[i]);
-        if (widths[i] > index->k)
+        found[i] = lookup_bucket(index, seeds[i].code, seeds[i].width);
+        if (seeds[i].width > index->k || (step > 1 && seeds[i].front))
             lookup_prefetch_following(index, found[i], step);
         wide[n_wide] = (uint16_t)i;
-        n_wide += (found[i].hi - found[i].lo > LOOKUP_LINEAR) & (widths[i] > index->k);
+        n_wide += (found[i].hi - found[i].lo > LOOKUP_LINEAR) & (seeds[i].width > index->k);
     }
     while (n_wide) {
         unsigned left = 0;
         for (unsigned j = 0; j < n_wide; ++j) {
             const unsigned i = wide[j];
             wide[left] = (uint16_t)i;
-            left += lookup_narrow(index, seeds[i], widths[i], &found[i], step);
+            left += lookup_narrow(index, seeds[i].code, seeds[i].width, &found[i], step);
         }
         n_wide = left;
     }
     for (unsigned i = 0; i < n; ++i) {
-        found[i] = lookup_near(index, seeds[i], widths[i], found[i], step);
-        const uint32_t entries = lookup_is_deep(index, widths[i], found[i], step);
+        found[i] = lookup_near(index, seeds[i].code, seeds[i].width, found[i], step);
+        const uint32_t entries = lookup_is_deep(index, seeds[i].width, found[i], step);
         wide[n_wide] = few[n_few] = (uint16_t)i;
         n_wide += entries > AHEAD;
         n_few += (entries > 0) & (entries <= AHEAD);
+        if (step > 1 && entries == 0 && seeds[i].front)
+            found[i] = lookup_before(index, found[i], seeds[i].before, seeds[i].front);
     }
     for (unsigned j = 0; j < n_few; ++j)
         __builtin_prefetch(index->positions + found[few[j]].lo);
     for (unsigned j = 0; j < n_few; ++j)
-        lookup_prefetch_deep(index, found[few[j]], step);
+        lookup_prefetch_deep(index, &seeds[few[j]], found[few[j]], step);
     for (unsigned j = 0; j < n_few; ++j)
-        found[few[j]] = lookup_far(index, seeds[few[j]], widths[few[j]], found[few[j]], step);
-    lookup_far_group(index, seeds, widths, wide, n_wide, found, step);
+        found[few[j]] = lookup_far(index, &seeds[few[j]], found[few[j]], step);
+    lookup_far_group(index, seeds, wide, n_wide, found, step);
+    for (unsigned j = 0; step > 1 && j < n_wide; ++j)
+        if (seeds[wide[j]].front)
+            found[wide[j]] = lookup_before(index, found[wide[j]], seeds[wide[j]].before, seeds[wide[j]].front);
 }
 
-/* The ranges of up to LOOKUP_GROUP seeds, of widths[i] bases each: one at least, and no more than positions are sorted by. */
-static inline void lookup_group(const seed_index_t *index, const uint64_t *seeds, const uint8_t *widths,
-                                seed_range_t *found, unsigned n)
+/* The ranges of up to LOOKUP_GROUP seeds, of one base at least, and no more than positions are sorted by. Of an index that
+ * does not have all positions a range has the first entry of a seed, and from there on as many as have its front. */
+static inline void lookup_group(const seed_index_t *index, const lookup_seed_t *seeds, seed_range_t *found, unsigned n)
 {
     if (index->step == 1)
-        lookup_group_of_step(index, seeds, widths, found, n, 1);
+        lookup_group_of_step(index, seeds, found, n, 1);
     else if (index->step == 2)
-        lookup_group_of_step(index, seeds, widths, found, n, 2);
+        lookup_group_of_step(index, seeds, found, n, 2);
     else
-        lookup_group_of_step(index, seeds, widths, found, n, 4);
-}
-
-/* Whether the n bases before an entry, no more than the index tells, are those of the code. */
-static inline int lookup_has_before(const seed_index_t *index, uint32_t entry, uint32_t before, unsigned n)
-{
-    return (INDEX_FOLLOWING(index, entry, index->step) & ((1u << 2 * n) - 1)) == before;
-}
-
-/* Of a range of entries the first that has those bases before it, and from there on as many as have them. */
-static inline seed_range_t lookup_before(const seed_index_t *index, seed_range_t range, uint32_t before, unsigned n)
-{
-    uint32_t count = 0, first = range.lo;
-    for (uint32_t i = range.hi; i-- > range.lo;) {
-        const int has = lookup_has_before(index, i, before, n);
-        count += has;
-        first = has ? i : first;
-    }
-    return (seed_range_t){first, first + count};
+        lookup_group_of_step(index, seeds, found, n, 4);
 }
 
 #endif

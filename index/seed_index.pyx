@@ -12,6 +12,7 @@ from gassst._core.seeds cimport (
     interleave,
     is_kept,
     lookup_group,
+    lookup_seed_t,
     lookup_inline,
     lookup_unit,
     seed_index_t,
@@ -293,12 +294,12 @@ cdef void _lookup_all(const seed_index_t *index, const uint64_t *seeds, Py_ssize
                       uint32_t *lo, uint32_t *hi) noexcept nogil:
     cdef Py_ssize_t first = 0, last, i
     cdef seed_range_t[ROUND] found
-    cdef uint8_t[ROUND] widths
-    for i in range(ROUND):
-        widths[i] = <uint8_t>w
+    cdef lookup_seed_t[ROUND] wanted
     while first < n:
         last = min(first + ROUND, n)
-        lookup_group(index, seeds + first, widths, found, <unsigned>(last - first))
+        for i in range(first, last):
+            wanted[i - first] = lookup_seed_t(seeds[i], 0, <uint8_t>w, 0)
+        lookup_group(index, wanted, found, <unsigned>(last - first))
         for i in range(first, last):
             lo[i] = found[i - first].lo
             hi[i] = found[i - first].hi

@@ -198,8 +198,7 @@ cdef inline bint is_within(const Seed *seed, const seed_index_t *index, uint64_t
 cdef void resolve_seeds(const seed_index_t *index, Seed *seeds, Py_ssize_t n, uint64_t kmer_from,
                         uint64_t kmer_to) noexcept nogil:
     """Look up a block of seeds, but for those that are known."""
-    cdef uint64_t[GROUP] codes
-    cdef uint8_t[GROUP] widths
+    cdef lookup_seed_t[GROUP] wanted
     cdef seed_range_t[GROUP] found
     cdef Py_ssize_t[GROUP] group
     cdef Py_ssize_t i, j
@@ -210,14 +209,13 @@ cdef void resolve_seeds(const seed_index_t *index, Seed *seeds, Py_ssize_t n, ui
             lookup_prefetch_table(index, code_of(&seeds[i + GROUP], front), seeds[i + GROUP].length - front)
         front = seeds[i].front
         if not seeds[i].known and is_within(&seeds[i], index, kmer_from, kmer_to):
-            codes[m], widths[m], group[m] = code_of(&seeds[i], front), <uint8_t>(seeds[i].length - front), i
+            wanted[m] = lookup_seed_t(code_of(&seeds[i], front), bases_before(&seeds[i], front),
+                                      <uint8_t>(seeds[i].length - front), <uint8_t>front)
+            group[m] = i
             m += 1
         if m == GROUP or i == n - 1:
-            lookup_group(index, codes, widths, found, m)
+            lookup_group(index, wanted, found, m)
             for j in range(m):
-                front = seeds[group[j]].front
-                if front:
-                    found[j] = lookup_before(index, found[j], bases_before(&seeds[group[j]], front), front)
                 seeds[group[j]].lo, seeds[group[j]].count, seeds[group[j]].known = found[j].lo, found[j].hi - found[j].lo, 1
             m = 0
 
@@ -370,10 +368,9 @@ cdef class Seeds:
         Returns how many belong to the first strand, which come before the others.
         """
         cdef const Seed *seeds = self.seeds + self.start[i]
-        cdef const uint32_t *position
         cdef Py_ssize_t n = self.start[i + 1] - self.start[i], j, first = 0
         cdef int strand, front, shift = trailing_zeros(self.turns)
-        cdef uint32_t entry, left
+        cdef uint32_t entry, next_entry, found, left
         cdef uint64_t low
         cdef uint64_t *to[2]
         for j in range(n):
@@ -384,17 +381,19 @@ cdef class Seeds:
             if left and is_within(&seeds[j], view, kmer_from, kmer_to):
                 low = (place_key(<uint32_t>strand, 0) - seeds[j].offset - front) << 24
                 low |= <uint64_t>seeds[j].offset << 8 | seeds[j].length
-                position = view.positions + seeds[j].lo
                 if front == 0:
                     for entry in range(left):
-                        to[strand][entry] = low + (<uint64_t>position[entry] << shift << 24)
+                        to[strand][entry] = low + (<uint64_t>view.positions[seeds[j].lo + entry] << shift << 24)
                     left = 0
                 # The file may be overwritten meanwhile, so that nothing is found now.
-                for entry in range(view.p - seeds[j].lo):
-                    if left == 0:
-                        break
-                    if lookup_has_before(view, seeds[j].lo + entry, bases_before(&seeds[j], front), front):
-                        to[strand][seeds[j].count - left] = low + (<uint64_t>position[entry] << shift << 24)
+                next_entry = seeds[j].lo
+                while left and next_entry < view.p:
+                    entry = next_entry
+                    found = lookup_with_before(view, entry, view.p, bases_before(&seeds[j], front), front, &next_entry)
+                    while found and left:
+                        to[strand][seeds[j].count - left] = low + (
+                            <uint64_t>view.positions[entry + trailing_zeros(found)] << shift << 24)
+                        found &= found - 1
                         left -= 1
             to[strand] += seeds[j].count
         return first

@@ -26,10 +26,14 @@ cdef extern from "lookup.h" nogil:
     bint is_kept(uint64_t window, unsigned k)
     unsigned bases_before_kept(uint64_t seed, unsigned w, unsigned k)
     uint64_t lookup_kmer(const seed_index_t *index, uint64_t seed, unsigned w)
-    void lookup_group(const seed_index_t *index, const uint64_t *seeds, const uint8_t *widths, seed_range_t *found,
-                      unsigned n)
-    bint lookup_has_before(const seed_index_t *index, uint32_t entry, uint32_t before, unsigned n)
-    seed_range_t lookup_before(const seed_index_t *index, seed_range_t range, uint32_t before, unsigned n)
+    ctypedef struct lookup_seed_t:
+        uint64_t code
+        uint32_t before
+        uint8_t width
+        uint8_t front
+    void lookup_group(const seed_index_t *index, const lookup_seed_t *seeds, seed_range_t *found, unsigned n)
+    uint32_t lookup_with_before(const seed_index_t *index, uint32_t at, uint32_t end, uint32_t before, unsigned n,
+                                uint32_t *next)
     uint64_t interleave(uint32_t low, uint32_t high)
 
 cdef extern from "filter_job.h" nogil:
