@@ -95,10 +95,7 @@ SOURCES = {
     "best": "ext/pairwise/best.pyx",
     "pair_hmm": "ext/pairwise/pair_hmm.pyx",
     "find": "ext/pairwise/find.pyx",
-    "semiring": "ext/semiring/semiring.pyx",
-    "chain": "ext/hmm/chain.pyx",
-    "fold": "ext/fold/fold.pyx",
-    "profile": "ext/hmm/profile.pyx",
+    "problems": "ext/lanes/problems.pyx",
     "commands": "ext/device/commands.pyx",
 }
 # C files that a module links besides its own.
@@ -111,10 +108,13 @@ KERNELS = {
     "best": ["ext/pairwise/best_kernels.c", "ext/pairwise/best_sweep.c"],
     "pairwise": ["ext/pairwise/lanes_kernels.c"],
     "pair_hmm": ["ext/pairwise/pair_hmm_kernels.c", "ext/pairwise/pair_hmm_plain.c"],
-    "semiring": ["ext/semiring/semiring_kernels.c"],
-    "chain": ["ext/hmm/chain_kernels.c"],
-    "fold": ["ext/fold/fold_kernels.c", "ext/fold/fold_wide.c"],
-    "profile": ["ext/hmm/profile_kernels.c"],
+    "problems": [
+        "ext/fold/fold_kernels.c",
+        "ext/fold/fold_wide.c",
+        "ext/hmm/chain_kernels.c",
+        "ext/hmm/profile_kernels.c",
+        "ext/semiring/semiring_kernels.c",
+    ],
 }
 
 
@@ -200,14 +200,14 @@ def options():
 
 @functools.cache
 def headers(source):
-    """The project's own headers that a C file or header includes, directly or through others."""
+    """The project's own headers that a C file or header includes, directly or through others; itself is left out."""
     found = set()
     for name in re.findall(
         r'^\s*#\s*(?:include|define LANES_TEMPLATE) "([^"]+)"', Path(source).read_text("utf-8"), re.MULTILINE
     ):
         places = [Path(folder, name) for folder in (Path(source).parent, *HEADERS)]
         for header in [str(place) for place in places if place.is_file()][:1]:
-            found |= {header} | headers(header)
+            found |= {header} | headers(header) if header != source else set()
     return found
 
 

@@ -26,6 +26,7 @@ import numpy as np
 import opencl_devices
 import pytest
 
+from gassst._core import problems
 from gassst.gpu import platforms
 
 
@@ -158,3 +159,9 @@ def small_fastq(small_reads, tmp_path_factory) -> Path:
     with gzip.open(path, "wt") as file:
         file.writelines(f"@{n}\n{s}\n+\n{q}\n" for n, s, q in small_reads)
     return path
+
+
+@pytest.fixture(params=problems.SETS)
+def instruction_set(request, monkeypatch):
+    """Dynamic programmes on each instruction set."""
+    monkeypatch.setattr(problems, "SETS", [request.param])

@@ -1,4 +1,4 @@
-/* RNA secondary structures of least free energy: what the kernels of all instruction sets and fold.pyx share.
+/* RNA secondary structures: jobs of problems.h.
  *
  * The nearest neighbour model with dangles on both sides of a stem (RNAfold -d2; Lorenz et al. 2011), energies in .01
  * kcal/mol. Codes are A 0, C 1, G 2, U 3; types of pairs CG 1, GC 2, GU 3, UG 4, AU 5, UA 6, none 0.
@@ -10,66 +10,77 @@
  * C is kept with the other half of each kind of loop added, so that a loop takes one sum. */
 #ifndef GASSST_FOLD_H
 #define GASSST_FOLD_H
-#include <stddef.h>
-#include <stdint.h>
+#include "problems.h"
 
 #include "fold_model.h"
-#include "tables.h"
 
+#define FOLD_TYPES "i2 i4 u1 i8 i4 u1"
+#define ENSEMBLE_TYPES FOLD_TYPES " x f8 f8 f8 f8 i8"
+#define ZUKER_TYPES ENSEMBLE_TYPES " u1 i4 u1 u1"
+
+enum { FOLD_ROWS = 256 };
+
+/* The least energy of each sequence, INT32_MIN where lanes are too narrow, and a structure that has it. */
 typedef struct {
+    const volatile int32_t *stop;
     const fold_parameters *parameters;
     const int32_t *hairpin; /* by unpaired bases */
     const uint8_t *codes;
-    const int64_t *offsets;
-    const volatile int32_t *stop;
+    const int64_t *offsets; /* where sequences begin and end */
+    int32_t *energy;
+    char *structure; /* beside codes, or NULL */
 } fold_job;
 
-/* Weights at 37 degrees of what lies beside a stem, indexed as above, and energies of hairpins by unpaired bases. */
+/* Weights of what lies beside a stem, indexed as those of the model. */
 typedef struct {
-    double kt; /* in .01 kcal/mol */
-    const double *hairpin;
     double mismatch_multi[128], mismatch_exterior[128], dangle5[32], dangle3[32];
-} fold_weights;
+} fold_beside;
 
-/* Structures and their energies, which the caller frees; `is_full` if there is no memory for them. */
+/* All structures of each sequence, whose least energies are known. */
 typedef struct {
-    char *texts;
-    int32_t *energies;
-    int64_t count, room;
-    int is_full;
-} fold_found;
+    fold_job fold;
+    double kt; /* in .01 kcal/mol */
+    const fold_beside *beside;
+    const double *hairpin; /* energies by unpaired bases */
+    double *whole;         /* the free energy of all structures together */
+    double *pairs;         /* [n][n] of each sequence, probabilities of i < j */
+    const int64_t *at;     /* where they begin */
+} ensemble_job;
 
-/* Folds `lanes` sequences at most: sequence first + l in lane l. `energy` [count]; `structure`, or NULL, is written at the
- * sequences' offsets. A lane too narrow has the energy INT32_MIN. `memory` begins with a cache line. */
+/* The best structures with each pair of one sequence. Weights are energies whose sign is turned. `zuker` makes `pairs` the
+ * energies of the best structures with each pair, above `whole`. Then `around` writes the one with pair k of `order` to row k %
+ * FOLD_ROWS of `structure`, if no structure before has this pair. */
 typedef struct {
-    const char *name;
-    int (*usable)(void);
-    int32_t lanes;
-    void (*fold)(const fold_job *, int64_t first, int64_t count, int64_t longest, void *memory, int32_t *energy,
-                 char *structure);
-} fold_kernels;
+    ensemble_job ensemble;
+    char *memory;         /* that of an ensemble and of folding: what `zuker` leaves there, `around` needs */
+    const int32_t *order; /* [..][2] */
+    uint8_t *seen;        /* [n][n], pairs of all structures that were written */
+    uint8_t *is_written;  /* [..], whether the structure of pair k was */
+} zuker_job;
 
-extern LANES_HIDDEN const fold_kernels *const fold_tables[];
-/* The same in 32 bits, one sequence at a time. */
-extern LANES_HIDDEN const fold_kernels fold_wide;
+/* In 32 bits, one sequence at a time. */
+LANES_HIDDEN void fold_wide(const void *job, int64_t first, int64_t count, void *memory);
+LANES_HIDDEN void fold_ensemble(const void *job, int64_t first, int64_t count, void *memory);
+LANES_HIDDEN void fold_zuker(const void *job, int64_t first, int64_t count, void *memory);
+LANES_HIDDEN void fold_around(const void *job, int64_t first, int64_t count, void *memory);
 
-/* Probabilities [n][n] of pairs i < j of one sequence, whose least free energy is known; returns the free energy of all
- * structures together. `memory` has fold_ensemble_memory(n) bytes. */
-LANES_HIDDEN double fold_ensemble(const fold_job *, int64_t number, double least, const fold_weights *, double *memory,
-                                  double *pairs);
-/* For each pair that none before has, a best structure with it up to `range` above the least energy, the best first. Weights
- * are energies whose sign is turned; `memory` has fold_memory(n, 1) bytes and fold_ensemble_memory(n), `text` [n]. */
-LANES_HIDDEN void fold_zuker(const fold_job *, int64_t number, int32_t range, const fold_weights *, void *memory, char *text,
-                             fold_found *found);
+/* Bytes for sequences of n bases: four matrices, what lies around each centre, codes, F; of an ensemble. */
+static inline size_t fold_memory(int64_t n, int32_t lanes)
+{
+    return (size_t)(4 * n * n + 66 * n + 1) * (lanes > 1 ? 2 * (size_t)lanes : 4) + 64;
+}
 
 static inline size_t fold_ensemble_memory(int64_t n)
 {
     return (size_t)(6 * (n + 1) * (n + 1) + 6 * (n + 2)) * sizeof(double);
 }
 
-/* Bytes for sequences of n bases: four matrices, what lies around each centre, codes, F. */
-static inline size_t fold_memory(int64_t n, int32_t lanes)
+/* Bases of the longest of some sequences. */
+static inline int64_t fold_longest(const fold_job *job, int64_t first, int64_t last)
 {
-    return (size_t)(4 * n * n + 66 * n + 1) * (lanes > 1 ? 2 * (size_t)lanes : 4) + 64;
+    int64_t longest = 0;
+    for (int64_t k = first; k < last; k++)
+        longest = job->offsets[k + 1] - job->offsets[k] > longest ? job->offsets[k + 1] - job->offsets[k] : longest;
+    return longest;
 }
 #endif

@@ -10,7 +10,7 @@
  * number of bases that keeps them in range. */
 typedef struct {
     const FORM(way) *way;
-    const fold_weights *weights;
+    const ensemble_job *job;
     const double *scale; /* its powers */
     double *pair, *multi, *parts, *by_pair, *by_multi, *by_parts, *exterior, *by_exterior, *stems, *singles;
     int64_t n;
@@ -23,13 +23,13 @@ typedef struct {
 
 static double OWN(weight)(const OWN(ensemble) *e, double energy)
 {
-    return energy >= FOLD_INFINITE ? NONE : WEIGHT(energy, e->weights->kt);
+    return energy >= FOLD_INFINITE ? NONE : WEIGHT(energy, e->job->kt);
 }
 
 /* The stem (i, j) in a multiloop, or outside of all loops. */
 static double OWN(stem_weight)(const OWN(ensemble) *e, int64_t i, int64_t j, int is_multi)
 {
-    const fold_weights *w = e->weights;
+    const fold_beside *w = e->job->beside;
     const FORM(way) *way = e->way;
     const fold_parameters *p = way->s->job->parameters;
     const int type = FORM(type)(way, i, j), has_next = j + 1 < e->n;
@@ -47,18 +47,17 @@ static double OWN(end_weight)(const OWN(ensemble) *e, int64_t i, int64_t j)
 {
     const int turned = FORM(type)(e->way, j, i);
     return TIMES3(e->closing, OWN(weight)(e, FORM(terminal)(e->way, turned)),
-                  e->weights->mismatch_multi[turned << 4 | FORM(base)(e->way, j - 1) << 2 | FORM(base)(e->way, i + 1)]);
+                  e->job->beside->mismatch_multi[turned << 4 | FORM(base)(e->way, j - 1) << 2 | FORM(base)(e->way, i + 1)]);
 }
 
 /* The weights of what the pair (i, j) closes, added; of each, its share is handed on. */
 static double OWN(closed)(const OWN(ensemble) *e, int64_t i, int64_t j, double share)
 {
     const FORM(way) *way = e->way;
-    const fold_job *job = way->s->job;
     const int special = FORM(special)(way->s, i, j, 0);
     double energy = FORM(hairpin)(way, i, j), sum, part;
     if (special == FOLD_NONE && j - i > 4)
-        energy += e->weights->hairpin[j - i - 1] - job->hairpin[j - i - 1];
+        energy += e->job->hairpin[j - i - 1] - way->s->job->hairpin[j - i - 1];
     sum = TIMES2(OWN(weight)(e, energy), e->scale[j - i + 1]);
     for (int64_t k = i + 1; k - i - 1 <= FOLD_LOOP && k + FOLD_HAIRPIN < j; k++)
         for (int64_t l = j - 1; k - i - 1 + j - l - 1 <= FOLD_LOOP && l - k > FOLD_HAIRPIN; l--) {
@@ -133,29 +132,35 @@ static void OWN(outside)(const OWN(ensemble) *e, int64_t i)
             OWN(closed)(e, i, j, OVER(OF(by_pair, i, j), OF(pair, i, j)));
 }
 
-/* What the whole has by way of each part. `memory` has 6 (n + 1)^2 + 5 (n + 2) numbers. */
-static OWN(ensemble) OWN(whole)(const FORM(way) *way, double least, const fold_weights *weights, double *memory)
+/* All matrices within `memory`, of fold_ensemble_memory(n) bytes. */
+static OWN(ensemble) OWN(of)(const FORM(way) *way, double least, const ensemble_job *job, double *memory)
 {
-    const fold_job *job = way->s->job;
+    const fold_few *few = &job->fold.parameters->few;
     const int64_t n = way->length, size = (n + 1) * (n + 1);
     double *room = memory + 6 * size, *scale = room + 4 * (n + 2);
-    OWN(ensemble) ensemble = {way, weights, scale, .n = n}, *e = &ensemble;
-    for (int64_t i = 0; i < 6 * size + 4 * (n + 2); i++)
-        memory[i] = NONE;
+    OWN(ensemble) ensemble = {way, job, scale, .n = n}, *e = &ensemble;
     for (int64_t i = 0; i <= n + 1; i++)
-        scale[i] = WEIGHT(-least * i / n, weights->kt);
+        scale[i] = WEIGHT(-least * i / n, job->kt);
     e->pair = memory, e->multi = e->pair + size, e->parts = e->multi + size;
     e->by_pair = e->parts + size, e->by_multi = e->by_pair + size, e->by_parts = e->by_multi + size;
     e->exterior = room, e->by_exterior = room + (n + 2), e->stems = room + 2 * (n + 2), e->singles = room + 3 * (n + 2);
-    e->unpaired = TIMES2(OWN(weight)(e, job->parameters->few.unpaired), scale[1]);
-    e->closing = TIMES2(OWN(weight)(e, job->parameters->few.closing + job->parameters->few.branch), scale[2]);
-    e->exterior[n] = ONE;
-    for (int64_t i = n - 1; i >= 0 && !*job->stop; i--)
+    e->unpaired = TIMES2(OWN(weight)(e, few->unpaired), scale[1]);
+    e->closing = TIMES2(OWN(weight)(e, few->closing + few->branch), scale[2]);
+    return ensemble;
+}
+
+/* What the whole has by way of each part. */
+static void OWN(fill)(const OWN(ensemble) *e)
+{
+    const volatile int32_t *stop = e->job->fold.stop;
+    for (double *at = e->pair; at < e->scale; at++)
+        *at = NONE;
+    e->exterior[e->n] = ONE;
+    for (int64_t i = e->n - 1; i >= 0 && !*stop; i--)
         OWN(inside)(e, i);
     e->by_exterior[0] = ONE;
-    for (int64_t i = 0; i < n && !*job->stop; i++)
+    for (int64_t i = 0; i < e->n && !*stop; i++)
         OWN(outside)(e, i);
-    return ensemble;
 }
 #undef OF
 #undef MORE

@@ -1,9 +1,52 @@
-/* Folding for every instruction set. */
+/* Folding for every instruction set, in lanes of 16 bits. This file is a template of itself. */
+#ifndef ISA
 #include <string.h>
 
 #include "fold.h"
 
-#define LANES_TEMPLATE "fold_forms.h"
-#define LANES_KERNELS fold_kernels
+static size_t wide_memory(const void *job, int64_t first, int64_t last)
+{
+    return fold_memory(fold_longest(job, first, last), 1);
+}
+
+static size_t ensemble_memory(const void *job, int64_t first, int64_t last)
+{
+    return fold_ensemble_memory(fold_longest(job, first, last));
+}
+
+static size_t no_memory(const void *job, int64_t first, int64_t last)
+{
+    return (void)job, (void)first, (void)last, 0;
+}
+
+#define LANES_TEMPLATE "fold_kernels.c"
+#define LANES_KERNELS problem_kernels
 #define LANES_TABLE fold_tables
 #include "each_isa.h"
+#else
+#define KIND I16
+#define LOOK(table, size, index) ISA_(lookup)(table, size, index)
+#define ANY(type) 1
+#define INFINITE FOLD_INFINITE
+#include "numbers.h"
+#include "fold_lanes.h"
+
+static size_t FORM(memory)(const void *job, int64_t first, int64_t last)
+{
+    return fold_memory(fold_longest(job, first, last), LANES);
+}
+
+static const problem_kernel ISA_(entries)[] = {
+    {"fold", FOLD_TYPES, LANES, FORM(memory), FORM(fold)},
+    {"fold wide", FOLD_TYPES, 1, wide_memory, fold_wide},
+    {"ensemble", ENSEMBLE_TYPES, 1, ensemble_memory, fold_ensemble},
+    {"zuker", ZUKER_TYPES, 1, no_memory, fold_zuker},
+    {"around", ZUKER_TYPES, 1, no_memory, fold_around},
+    {NULL},
+};
+static const problem_kernels ISA_(kernels) = {LANES_HEAD, ISA_(entries)};
+#undef KIND
+#undef LOOK
+#undef ANY
+#undef INFINITE
+#endif

@@ -15,18 +15,25 @@ typedef struct {
 
 #include "fold_cells.h"
 
-/* All matrices; returns the lowest number of each lane. */
+/* All matrices of sequences of n bases at most, from `memory` on. */
+static FORM(space) FORM(space_of)(const fold_job *job, int64_t first, int64_t n, void *memory)
+{
+    FORM(space) space = {job, first, n, memory}, *s = &space;
+    s->one = s->internal + n * n;
+    s->bulge = s->one + n * n;
+    s->multi = s->bulge + n * n;
+    s->code = (VEC *)((FORM(around) *)(s->multi + n * n) + 2 * n);
+    s->exterior = s->code + n;
+    return space;
+}
+
+/* Returns the lowest number of each lane. */
 LANES_TARGET static VEC FORM(filled)(FORM(space) *s, int64_t count)
 {
     const fold_job *job = s->job;
     const int64_t n = s->n;
-    FORM(around) *around = (FORM(around) *)(s->internal + 4 * n * n);
+    FORM(around) *around = (FORM(around) *)(s->multi + n * n);
     VEC low = SET(0), outer;
-    s->one = s->internal + n * n;
-    s->bulge = s->one + n * n;
-    s->multi = s->bulge + n * n;
-    s->code = (VEC *)(around + 2 * n);
-    s->exterior = s->code + n;
     for (int l = 0; l < LANES; l++) {
         const int64_t *at = job->offsets + s->first + (l < count ? l : count - 1);
         AT(s->length, l) = (REAL)(at[1] - at[0]);
@@ -205,18 +212,19 @@ static void FORM(back)(const FORM(way) *w, int64_t i, char *to)
     }
 }
 
-LANES_TARGET static void FORM(fold)(const fold_job *job, int64_t first, int64_t count, int64_t n, void *memory,
-                                    int32_t *energy, char *structure)
+LANES_TARGET static void FORM(fold)(const void *given, int64_t first, int64_t count, void *memory)
 {
-    FORM(space) space = {job, first, n, memory}, *s = &space;
+    const fold_job *const job = given;
+    FORM(space) space = FORM(space_of)(job, first, fold_longest(job, first, first + count), memory), *s = &space;
     const VEC low = FORM(filled)(s, count);
     for (int l = 0; l < LANES && l < count && !*job->stop; l++) {
         const FORM(way) way = {s, l, (int64_t)AT(s->length, l)};
         const int is_narrow = sizeof(REAL) == 2 && AT(low, l) < FOLD_LOWEST;
-        energy[l] = is_narrow ? INT32_MIN : (int32_t)AT(s->exterior[0], l);
+        char *structure = job->structure ? job->structure + job->offsets[first + l] : NULL;
+        job->energy[first + l] = is_narrow ? INT32_MIN : (int32_t)AT(s->exterior[0], l);
         if (structure && !is_narrow) {
-            memset(structure + job->offsets[first + l], '.', (size_t)way.length);
-            FORM(back)(&way, 0, structure + job->offsets[first + l]);
+            memset(structure, '.', (size_t)way.length);
+            FORM(back)(&way, 0, structure);
         }
     }
 }

@@ -39,18 +39,66 @@ static inline double larger(double a, double b)
 #include "fold_zuker.h"
 
 /* See fold.h. */
-double fold_ensemble(const fold_job *job, int64_t number, double least, const fold_weights *weights, double *memory,
-                     double *pairs)
+void fold_ensemble(const void *given, int64_t number, int64_t count, void *memory)
 {
-    const int64_t n = job->offsets[number + 1] - job->offsets[number];
-    FORM(space) space = {.job = job, .n = n, .code = (int32_t *)memory};
+    const ensemble_job *const job = given;
+    const fold_job *const fold = &job->fold;
+    const int64_t n = fold->offsets[number + 1] - fold->offsets[number];
+    FORM(space) space = {.job = fold, .n = n, .code = memory};
     const FORM(way) way = {&space, 0, n};
+    const double least = fold->energy[number];
+    (void)count;
     for (int64_t i = 0; i < n; i++)
-        space.code[i] = job->codes[job->offsets[number] + i];
-    const ensemble_sum e = whole_sum(&way, least, weights, memory + n);
+        space.code[i] = fold->codes[fold->offsets[number] + i];
+    const ensemble_sum e = of_sum(&way, least, job, (double *)memory + n);
+    if (n)
+        fill_sum(&e);
     for (int64_t i = 0; i < n; i++)
-        memcpy(pairs + i * n, e.by_pair + i * (n + 1), (size_t)n * sizeof(double));
-    return least - weights->kt * log(e.exterior[0]);
+        memcpy(job->pairs + job->at[number] + i * n, e.by_pair + i * (n + 1), (size_t)n * sizeof(double));
+    job->whole[number] = n ? least - job->kt * log(e.exterior[0]) : 0;
 }
 
-const fold_kernels fold_wide = {"wide", usable_generic, 1, fold_sum_I32_plain};
+/* See fold.h. */
+void fold_zuker(const void *given, int64_t first, int64_t count, void *memory)
+{
+    const zuker_job *const job = given;
+    FORM(space) space;
+    FORM(way) way;
+    const ensemble_best e = zuker_of(job, &space, &way);
+    (void)first, (void)count, (void)memory;
+    FORM(filled)(&space, 1);
+    fill_best(&e);
+    for (int64_t i = 0; i < e.n; i++)
+        for (int64_t j = 0; j < e.n; j++)
+            job->ensemble.pairs[i * e.n + j] = -e.by_pair[i * (e.n + 1) + j];
+    job->ensemble.whole[0] = -e.exterior[0];
+}
+
+/* See fold.h. */
+void fold_around(const void *given, int64_t number, int64_t count, void *memory)
+{
+    const zuker_job *const job = given;
+    const fold_job *const fold = &job->ensemble.fold;
+    FORM(space) space;
+    FORM(way) way;
+    const ensemble_best e = zuker_of(job, &space, &way);
+    const int32_t *const pair = job->order + 2 * number;
+    char *const text = fold->structure + number % FOLD_ROWS * e.n;
+    int64_t *stack = (int64_t *)e.stems, depth = 0;
+    (void)count, (void)memory;
+    if (job->seen[pair[0] * e.n + pair[1]])
+        return;
+    job->is_written[number] = 1;
+    with_pair(&e, pair[0], pair[1], text);
+    for (int64_t j = 0; j < e.n; j++)
+        if (text[j] == '(')
+            stack[depth++] = j;
+        else if (text[j] == ')')
+            job->seen[stack[--depth] * e.n + j] = 1;
+}
+
+/* See fold.h. */
+void fold_wide(const void *job, int64_t first, int64_t count, void *memory)
+{
+    fold_sum_I32_plain(job, first, count, memory);
+}

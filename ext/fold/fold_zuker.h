@@ -6,34 +6,6 @@
 #define AROUND(i, j) (OF(by_pair, i, j) - OF(pair, i, j))
 #define BEFORE(i) (e->by_exterior[i] - e->exterior[i])
 
-typedef struct {
-    int32_t above, i, j;
-} zuker_pair;
-
-static int in_order(const void *first, const void *second)
-{
-    const zuker_pair *a = first, *b = second;
-    return a->above != b->above ? (a->above > b->above) - (a->above < b->above)
-                                : a->i != b->i ? (a->i > b->i) - (a->i < b->i) : (a->j > b->j) - (a->j < b->j);
-}
-
-static void keep(fold_found *f, const char *text, int64_t n, int32_t energy)
-{
-    if (f->count == f->room) {
-        const int64_t room = f->count ? 2 * f->count : 16;
-        char *texts = realloc(f->texts, (size_t)(room * n));
-        int32_t *energies = texts ? realloc(f->energies, (size_t)room * sizeof *energies) : NULL;
-        f->texts = texts ? texts : f->texts;
-        f->energies = energies ? energies : f->energies;
-        f->is_full = !energies;
-        if (f->is_full)
-            return;
-        f->room = room;
-    }
-    memcpy(f->texts + f->count * n, text, (size_t)n);
-    f->energies[f->count++] = energy;
-}
-
 /* The pair around (i, j) in an inner loop. */
 static int loop_around(const ensemble_best *e, int64_t i, int64_t j, int64_t *p, int64_t *q)
 {
@@ -104,34 +76,12 @@ static void with_pair(const ensemble_best *e, int64_t i, int64_t j, char *to)
     }
 }
 
-/* See fold.h. */
-void fold_zuker(const fold_job *job, int64_t number, int32_t range, const fold_weights *weights, void *memory, char *text,
-                fold_found *found)
+/* Both kinds of matrices, in the memory of a job. */
+static ensemble_best zuker_of(const zuker_job *job, FORM(space) *space, FORM(way) *way)
 {
-    const int64_t n = job->offsets[number + 1] - job->offsets[number];
-    FORM(space) space = {job, number, n, (VEC *)((char *)memory + fold_ensemble_memory(n))};
-    const FORM(way) way = {&space, 0, n};
-    FORM(filled)(&space, 1);
-    const ensemble_best whole = whole_best(&way, 0, weights, memory), *e = &whole;
-    /* Matrices that are done with have room for the pairs in order, whether they were seen, and brackets. */
-    zuker_pair *order = (zuker_pair *)space.internal;
-    char *seen = (char *)space.bulge - n * n;
-    int64_t *stack = (int64_t *)e->stems, count = 0, depth = 0;
-    memset(seen, 0, (size_t)(n * n));
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = i; j < n; j++)
-            if (-OF(by_pair, i, j) <= range)
-                order[count++] = (zuker_pair){(int32_t)-OF(by_pair, i, j), (int32_t)i, (int32_t)j};
-    qsort(order, (size_t)count, sizeof *order, in_order);
-    for (int64_t k = 0; k < count && !found->is_full && !*job->stop; k++) {
-        if (seen[order[k].i * n + order[k].j])
-            continue;
-        with_pair(e, order[k].i, order[k].j, text);
-        for (int64_t j = 0; j < n; j++)
-            if (text[j] == '(')
-                stack[depth++] = j;
-            else if (text[j] == ')')
-                seen[stack[--depth] * n + j] = 1;
-        keep(found, text, n, (int32_t)-e->exterior[0] + order[k].above);
-    }
+    const fold_job *const fold = &job->ensemble.fold;
+    const int64_t n = fold->offsets[1];
+    *space = FORM(space_of)(fold, 0, n, job->memory + fold_ensemble_memory(n));
+    *way = (FORM(way)){space, 0, n};
+    return of_best(way, 0, &job->ensemble, (double *)job->memory);
 }

@@ -1,9 +1,63 @@
-/* Chains for every instruction set. */
+/* Hidden Markov models of one chain, for every instruction set. This file is a template of itself.
+ *
+ *     V(t, j) = (sum over k of V(t-1, k) T(k, j)) E(symbol(t), j)
+ *
+ * The sum is the largest (Viterbi, in logarithms) or the sum (forward, which from behind is backward). States are filled up
+ * to a multiple of 16, which no transition enters. */
+#ifndef ISA
+#include <math.h>
 #include <string.h>
 
-#include "chain.h"
+#include "problems.h"
 
-#define LANES_TEMPLATE "chain_forms.h"
-#define LANES_KERNELS chain_kernels
+typedef struct {
+    const volatile int32_t *stop;
+    int64_t states;                  /* padding included */
+    const void *start, *end;         /* [states] */
+    const void *transition, *turned; /* [states][states], and its columns as rows */
+    const void *emission;            /* [symbols][states] */
+    const uint16_t *symbols;         /* of sequence k, offsets[k] to offsets[k + 1] - 1 */
+    const int64_t *offsets;
+    double *logs;          /* of each sequence */
+    double *rows, *scales; /* V of each symbol of a sum, multiplied by these such that its sum is 1, or NULL */
+    int32_t *path;         /* beside symbols */
+    int64_t kept;          /* bytes of V that a path keeps; of more, it keeps the first rows of stretches, and computes twice */
+} chain_job;
+
+static size_t forward_memory(const void *job, int64_t first, int64_t last)
+{
+    return (void)first, (void)last, 2 * (size_t)((const chain_job *)job)->states * sizeof(double);
+}
+
+#define LANES_TEMPLATE "chain_kernels.c"
+#define LANES_KERNELS problem_kernels
 #define LANES_TABLE chain_tables
 #include "each_isa.h"
+#else
+#define LARGEST 1
+#define LOGS 1
+#define KIND F32
+#include "numbers.h"
+#include "chain_lanes.h"
+#undef KIND
+#define KIND F64
+#include "numbers.h"
+#include "chain_lanes.h"
+#undef LARGEST
+#undef LOGS
+#define LARGEST 0
+#define LOGS 0
+#include "numbers.h"
+#include "chain_lanes.h"
+#undef KIND
+#undef LARGEST
+#undef LOGS
+
+static const problem_kernel ISA_(entries)[] = {
+    {"path f4", "n f4 f4 f4 f4 f4 u2 i8 f8 f8 f8 i4 n", 1, ISA_(path_memory_largest_F32), ISA_(path_largest_F32)},
+    {"path f8", "n f8 f8 f8 f8 f8 u2 i8 f8 f8 f8 i4 n", 1, ISA_(path_memory_largest_F64), ISA_(path_largest_F64)},
+    {"forward", "n f8 f8 f8 f8 f8 u2 i8 f8 f8 f8 i4 n", 1, forward_memory, ISA_(forward_sum_F64)},
+    {NULL},
+};
+static const problem_kernels ISA_(kernels) = {LANES_HEAD, ISA_(entries)};
+#endif

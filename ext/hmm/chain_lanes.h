@@ -1,4 +1,4 @@
-/* One row after another of a chain (chain.h), states in lanes, for one kind of numbers and one sum (numbers.h). */
+/* One row after another of a chain (chain_kernels.c), states in lanes, for one kind of numbers and one sum (numbers.h). */
 
 /* to(j) = sum of v(k) t(k, j): four vectors of states, or one with four sums of it, so that sums need not wait. */
 LANES_TARGET static void FORM(row)(const REAL *v, const REAL *t, int64_t states, REAL *to)
@@ -42,15 +42,32 @@ LANES_TARGET static REAL FORM(total)(const REAL *v, int64_t states)
 #if LARGEST
 #define RESCALED 8 /* rows between two that are made relative to their largest, so that they stay small and exact */
 
-/* V of symbols first .. last - 1 into rows, of which the first is there. */
-LANES_TARGET static int FORM(stretch)(const chain_model *m, const uint16_t *symbols, int64_t first, int64_t last,
-                                      REAL *row, const volatile int32_t *stop)
+/* Symbols of a stretch of a sequence of n. */
+static int64_t FORM(stretch_of)(const chain_job *job, int64_t n)
 {
-    const int64_t states = m->states;
-    for (int64_t t = first + 1; t < last && !*stop; t++, row += states) {
+    return n * job->states * (int64_t)sizeof(REAL) <= job->kept ? n : (int64_t)sqrt((double)n) + 1;
+}
+
+/* A row of each stretch, those of one, and two more. */
+static size_t FORM(path_memory)(const void *given, int64_t first, int64_t last)
+{
+    const chain_job *const job = given;
+    int64_t most = 0;
+    for (int64_t k = first; k < last; k++) {
+        const int64_t n = job->offsets[k + 1] - job->offsets[k], stretch = FORM(stretch_of)(job, n);
+        most = n / stretch + stretch + 3 > most ? n / stretch + stretch + 3 : most;
+    }
+    return (size_t)(most * job->states) * sizeof(REAL);
+}
+
+/* V of symbols first .. last - 1 into rows, of which the first is there; whether one of them has any probability. */
+LANES_TARGET static int FORM(stretch)(const chain_job *job, const uint16_t *symbols, int64_t first, int64_t last, REAL *row)
+{
+    const int64_t states = job->states;
+    for (int64_t t = first + 1; t < last && !*job->stop; t++, row += states) {
         REAL *next = row + states;
-        FORM(row)(row, m->transition, states, next);
-        FORM(times)(next, next, (const REAL *)m->emission + symbols[t] * states, states);
+        FORM(row)(row, job->transition, states, next);
+        FORM(times)(next, next, (const REAL *)job->emission + symbols[t] * states, states);
         if (t % RESCALED == 0) {
             const REAL most = FORM(total)(next, states);
             if (most == NOTHING)
@@ -62,84 +79,67 @@ LANES_TARGET static int FORM(stretch)(const chain_model *m, const uint16_t *symb
     return 1;
 }
 
-LANES_TARGET static int FORM(path)(const chain_model *m, const uint16_t *symbols, int64_t n, int64_t stretch, void *marks,
-                                   void *kept, int32_t *path, const volatile int32_t *stop)
+/* The best path, or -1 where none has any probability. */
+LANES_TARGET static void FORM(path)(const void *given, int64_t number, int64_t count, void *memory)
 {
-    const int64_t states = m->states, last = (n - 1) / stretch;
-    const size_t bytes = states * sizeof(REAL);
-    REAL *rows = kept, *mark = marks, *sums = mark + (last + 1) * states;
-    FORM(times)(mark, m->start, (const REAL *)m->emission + symbols[0] * states, states);
-    for (int64_t s = 0; s <= last; s++) {
-        memcpy(rows, mark + s * states, bytes);
-        if (!FORM(stretch)(m, symbols, s * stretch, s < last ? (s + 1) * stretch + 1 : n, rows, stop))
-            return 0;
+    const chain_job *const job = given;
+    const uint16_t *const symbols = job->symbols + job->offsets[number];
+    const int64_t states = job->states, n = job->offsets[number + 1] - job->offsets[number];
+    const size_t bytes = (size_t)states * sizeof(REAL);
+    const int64_t stretch = FORM(stretch_of)(job, n), last = (n - 1) / stretch;
+    REAL *marks = memory, *sums = marks + (last + 1) * states, *rows = sums + states, most = 0;
+    int32_t *path = job->path + job->offsets[number];
+    int is_possible = 1;
+    (void)count;
+    FORM(times)(marks, job->start, (const REAL *)job->emission + symbols[0] * states, states);
+    for (int64_t s = 0; s <= last && is_possible; s++) {
+        memcpy(rows, marks + s * states, bytes);
+        is_possible = FORM(stretch)(job, symbols, s * stretch, s < last ? (s + 1) * stretch + 1 : n, rows);
         if (s < last)
-            memcpy(mark + (s + 1) * states, rows + stretch * states, bytes);
+            memcpy(marks + (s + 1) * states, rows + stretch * states, bytes);
     }
-    for (int64_t s = last, end = n; s >= 0 && !*stop; end = s-- * stretch) {
+    for (int64_t s = last, end = n; s >= 0 && is_possible && !*job->stop; end = s-- * stretch) {
         if (s < last) {
-            memcpy(rows, mark + s * states, bytes);
-            FORM(stretch)(m, symbols, s * stretch, end, rows, stop);
+            memcpy(rows, marks + s * states, bytes);
+            FORM(stretch)(job, symbols, s * stretch, end, rows);
         }
-        for (int64_t t = end - 1; t >= s * stretch; t--) {
-            const void *onward = t == n - 1 ? m->end : (const REAL *)m->turned + path[t + 1] * states;
+        for (int64_t t = end - 1; t >= s * stretch && is_possible; t--) {
+            const void *onward = t == n - 1 ? job->end : (const REAL *)job->turned + path[t + 1] * states;
             FORM(times)(sums, rows + (t - s * stretch) * states, onward, states);
-            const REAL most = FORM(total)(sums, states);
-            if (most == NOTHING)
-                return 0;
+            most = FORM(total)(sums, states);
+            is_possible = most > NOTHING;
             path[t] = 0;
-            while (sums[path[t]] != most)
+            while (is_possible && sums[path[t]] != most)
                 path[t]++;
         }
     }
-    return 1;
+    if (!is_possible)
+        memset(path, -1, (size_t)n * sizeof *path);
 }
 #undef RESCALED
 #else
 
-/* Multiplies a row such that its sum is 1; returns by what. */
-LANES_TARGET static REAL FORM(scale)(REAL *row, int64_t states)
+LANES_TARGET static void FORM(forward)(const void *given, int64_t number, int64_t count, void *memory)
 {
-    const REAL scale = 1 / FORM(total)(row, states);
-    for (int64_t j = 0; j < states; j += LANES)
-        *(VEC *)(row + j) *= SET(scale);
-    return scale;
-}
-
-LANES_TARGET static double FORM(forward)(const chain_model *m, const uint16_t *symbols, int64_t n, int is_kept,
-                                         double *rows, double *scales, const volatile int32_t *stop)
-{
-    const int64_t states = m->states;
-    double *row = rows, *next, sum = 0, scale;
-    FORM(times)(row, m->start, (const REAL *)m->emission + symbols[0] * states, states);
-    scales[0] = scale = FORM(scale)(row, states);
-    sum = -log(scale);
-    for (int64_t t = 1; t < n && scale < INFINITY && !*stop; t++) {
-        next = is_kept ? row + states : rows + (t & 1) * states;
-        FORM(row)(row, m->transition, states, next);
-        FORM(times)(next, next, (const REAL *)m->emission + symbols[t] * states, states);
-        scales[is_kept ? t : 0] = scale = FORM(scale)(next, states);
-        sum -= log(scale);
+    const chain_job *const job = given;
+    const int64_t states = job->states, first = job->offsets[number], last = job->offsets[number + 1];
+    REAL *row = memory;
+    double sum = 0, total = 1;
+    (void)count;
+    for (int64_t t = first; t < last && total > 0 && !*job->stop; t++) {
+        REAL *next = job->rows ? job->rows + t * states : (REAL *)memory + (t & 1) * states;
+        if (t > first)
+            FORM(row)(row, job->transition, states, next);
+        FORM(times)(next, t > first ? next : job->start, (const REAL *)job->emission + job->symbols[t] * states, states);
+        total = FORM(total)(next, states);
+        for (int64_t j = 0; j < states; j += LANES)
+            *(VEC *)(next + j) *= SET(1 / total);
+        if (job->scales)
+            job->scales[t] = 1 / total;
+        sum += log(total);
         row = next;
     }
-    if (scale == INFINITY)
-        return -INFINITY;
-    next = is_kept ? scales + n : rows + 2 * states;
-    FORM(times)(next, row, m->end, states);
-    return sum + log(FORM(total)(next, states));
-}
-
-LANES_TARGET static void FORM(backward)(const chain_model *m, const uint16_t *symbols, int64_t n, const double *scales,
-                                        double *rows, double *memory, const volatile int32_t *stop)
-{
-    const int64_t states = m->states;
-    memcpy(rows + (n - 1) * states, m->end, states * sizeof(REAL));
-    for (int64_t t = n - 1; t > 0 && !*stop; t--) {
-        REAL *before = rows + (t - 1) * states;
-        FORM(times)(memory, rows + t * states, (const REAL *)m->emission + symbols[t] * states, states);
-        FORM(row)(memory, m->turned, states, before);
-        for (int64_t j = 0; j < states; j += LANES)
-            *(VEC *)(before + j) *= SET(scales[t]);
-    }
+    FORM(times)(memory, row, job->end, states);
+    job->logs[number] = total > 0 ? sum + log(FORM(total)(memory, states)) : -INFINITY;
 }
 #endif

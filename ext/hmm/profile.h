@@ -1,4 +1,4 @@
-/* Profile hidden Markov models, a sequence in each lane: what the kernels of all instruction sets and profile.pyx share.
+/* Profile hidden Markov models, a sequence in each lane: jobs of problems.h.
  *
  * The model is that of HMMER 3, local to the model and to the sequence, with several hits (Eddy 2011):
  *
@@ -8,10 +8,7 @@
  *     E(i) = sum of M(i, k) + D(i, k),  N = N loop,  J = J loop + E / 2,  C = C loop + E / 2,  B = (N + J) move */
 #ifndef GASSST_PROFILE_H
 #define GASSST_PROFILE_H
-#include <stddef.h>
-#include <stdint.h>
-
-#include "tables.h"
+#include "problems.h"
 
 /* In lanes of 16 bits, in 500ths of a bit: what they begin with, and the least of a step, of one from the start into a match,
  * and of odds. Every match is reached from the start, which is 700 or more: so none has less than -18300, nothing else less
@@ -25,44 +22,21 @@ enum { TRACE_LOW = -(1 << 30), TRACE_FROM = 3, TRACE_INSERTION = 4, TRACE_DELETI
 
 /* Numbers are odds, or their logarithms; the end of the model, where it is not local, is in `exits`. */
 typedef struct {
-    int64_t nodes, exits;      /* a hit ends at node `exits` or behind it */
+    const volatile int32_t *stop;
     const float *steps;        /* [nodes + 1][8]: MM IM DM BM into the node, MI II at it, MD DD into it */
     const float *emission;     /* [nodes + 1][32] */
     const int16_t *small;      /* [nodes + 1][8][2], each twice, then [nodes + 1][32], the same in 500ths of a bit */
     const int32_t *whole;      /* [8][nodes + 1], then [32][nodes + 1], the same in PROFILE_UNITS of a natural logarithm */
-    const float *enough;       /* of each sequence, the logarithm that a stretch without gaps needs to pass */
-    const uint8_t *text, *code; /* of all sequences, and the code of each byte, PROFILE_WRONG if it is no letter */
+    const uint8_t *code;       /* of each byte, PROFILE_WRONG if it is no letter */
+    int64_t nodes, exits;      /* a hit ends at node `exits` or behind it */
+    const uint8_t *text;       /* of all sequences */
     const int64_t *begins, *lengths;
-    const volatile int32_t *stop;
+    const float *enough;       /* of each sequence, the logarithm that a stretch without gaps needs to pass */
+    double *logs;              /* results: natural logarithms of the odds of each sequence */
+    uint8_t *seen;             /* the bits of all codes of a sequence, and perhaps of those beside it */
+    int64_t (*places)[5];      /* of its best stretch: begin, end, first node, last node, number of operations */
+    char *operations;          /* M, I, D from the last to the first, from begins[k] + k * (nodes + 1) on */
 } profile_job;
 
-/* The most probable stretch: bases begin .. end - 1 with nodes first .. last, and its operations (M, I, D) from the last. */
-typedef struct {
-    int64_t begin, end, first, last, count;
-    int is_deleted; /* whether it ends so */
-    double log;     /* natural logarithm of its odds */
-    char *operations;
-} profile_path;
-
-enum { PROFILE_PATH, PROFILE_SUM, PROFILE_NARROW, PROFILE_COMPOSITION, PROFILE_FILTER, PROFILE_KINDS };
-
-/* Natural logarithms of the odds of sequences first .. first + count - 1, at most `lanes` of them: the most probable path,
- * the sum over all; the path in lanes of 16 bits, infinite where these are too narrow; profile_filter.h. `rows` begins with
- * a cache line, and with zeros before its first use. Returns the bits of all codes. */
-typedef struct {
-    const char *name;
-    int (*usable)(void);
-    int32_t lanes[PROFILE_KINDS];
-    int (*score[PROFILE_KINDS])(const profile_job *, int64_t first, int64_t count, void *rows, double *logs);
-    /* `memory` has 6 (nodes + 1) int32 and (nodes + 1) bytes for each base, `path` nodes and bases for its operations. */
-    void (*trace)(const profile_job *, int64_t number, void *memory, profile_path *path);
-} profile_kernels;
-
-extern LANES_HIDDEN const profile_kernels *const profile_tables[];
-
-/* Bytes for any score. */
-static inline size_t profile_memory(int64_t nodes)
-{
-    return (size_t)(nodes + 1) * 3 * 64 + (PROFILE_WRONG + 1) * (size_t)(2 * nodes + 1024) * 5 + 64;
-}
+#define PROFILE_TYPES "f4 f4 i2 i4 u1 n n u1 i8 i8 f4 f8 u1 i8 u1"
 #endif

@@ -40,8 +40,9 @@ LANES_TARGET static void ISA_(filter_scores)(const float *restrict odds, float e
 
 /* HMMER's first filter (MSV), of one stretch: V(i, k) = max(V(i-1, k-1) + e(k), -128), which is where sums in 8 bits end.
  * `logs` become 1 where a V is 0 or more, so that no maximum is kept but signs. */
-LANES_TARGET static int ISA_(filter)(const profile_job *job, int64_t first, int64_t count, void *memory, double *logs)
+LANES_TARGET static void ISA_(filter)(const void *given, int64_t first, int64_t count, void *memory)
 {
+    const profile_job *const job = given;
     const int64_t whole = (job->nodes + FILTER_LANES - 1) / FILTER_LANES;
     const int64_t stripes = whole > FILTER_BAND ? whole : FILTER_BAND, last = stripes - FILTER_BAND;
     const ISA_(I8) none = (ISA_(I8)){0} + (int8_t)-128;
@@ -81,15 +82,16 @@ LANES_TARGET static int ISA_(filter)(const profile_job *job, int64_t first, int6
         signs &= more;
         for (int l = 0; l < FILTER_LANES; l++)
             passes |= ((int8_t *)&signs)[l] >= 0;
-        logs[s - first] = passes;
+        job->logs[s] = passes;
     }
-    return (int)(seen / (size * FILTER_LANES));
+    job->seen[first] = (uint8_t)(seen / (size * FILTER_LANES));
 }
 
 /* How much more probable letters are where the composition of the model may take turns with the usual one, as HMMER asks:
  * a Markov model of two states, the transitions and the start in `steps`, the odds of letters in `emission` of no node. */
-LANES_TARGET static int ISA_(composition)(const profile_job *job, int64_t first, int64_t count, void *memory, double *logs)
+LANES_TARGET static void ISA_(composition)(const void *given, int64_t first, int64_t count, void *memory)
 {
+    const profile_job *const job = given;
     const float *t = job->steps;
     VEC usual = SET(t[4]), model = SET(t[5]), exponent = SET(0);
     int64_t longest = 0;
@@ -110,6 +112,6 @@ LANES_TARGET static int ISA_(composition)(const profile_job *job, int64_t first,
         }
     }
     for (int l = 0; l < LANES && l < count; l++)
-        logs[l] = log((double)AT(usual, l) + AT(model, l)) + AT(exponent, l) * 0.69314718055994530942;
-    return seen;
+        job->logs[first + l] = log((double)AT(usual, l) + AT(model, l)) + AT(exponent, l) * 0.69314718055994530942;
+    job->seen[first] = (uint8_t)seen;
 }

@@ -33,8 +33,10 @@ LANES_TARGET static BITS FORM(letters)(const profile_job *job, int64_t first, in
     return letters & (BITS)((BITS){0} + PROFILE_LETTERS - 1);
 }
 
-LANES_TARGET static int FORM(score)(const profile_job *job, int64_t first, int64_t count, void *memory, double *logs)
+LANES_TARGET static void FORM(score)(const void *given, int64_t first, int64_t count, void *memory)
 {
+    const profile_job *const job = given;
+    double *const logs = job->logs + first;
     const int64_t nodes = job->nodes, exits = job->exits;
     VEC *match = memory, *insertion = match + nodes + 1, *deletion = insertion + nodes + 1;
     VEC loop = {0}, move = {0}, b, c = SET(NOTHING), j = c, n = SET(BASE);
@@ -123,7 +125,7 @@ LANES_TARGET static int FORM(score)(const profile_job *job, int64_t first, int64
         logs[l] = log((double)AT(c, l) * AT(move, l)) + exponent[l] * 0.69314718055994530942;
 #endif
     }
-    return seen;
+    job->seen[first] = (uint8_t)seen;
 }
 #undef LARGE
 #undef DOWN

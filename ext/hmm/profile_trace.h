@@ -30,53 +30,52 @@ LANES_TARGET static int32_t ISA_(trace_row)(const profile_job *job, const int32_
     return best;
 }
 
-LANES_TARGET static void ISA_(trace)(const profile_job *job, int64_t number, void *memory, profile_path *path)
+LANES_TARGET static void ISA_(trace)(const void *given, int64_t number, int64_t count, void *memory)
 {
+    const profile_job *const job = given;
     const int64_t n = job->lengths[number], nodes = job->nodes, size = nodes + 1;
     const double loop = log((double)n / (n + 3));
+    char *const operations = job->operations + job->begins[number] + number * size;
+    int64_t begin = 0, end = 0, first = 0, last = 0, i, k;
     int32_t *rows = memory, best = TRACE_LOW;
     uint8_t *marks = (uint8_t *)(rows + 6 * size);
-    int64_t i, k;
+    char now = 'M';
     for (k = 0; k < 6 * size; k++)
         rows[k] = TRACE_LOW;
-    path->end = path->last = path->count = 0;
     for (i = 0; i < n && !*job->stop; i++) {
-        int32_t *now = rows + (i & 1) * 3 * size;
-        const int32_t *emission = job->whole + (PROFILE_STEPS + job->code[job->text[job->begins[number] + i]] % PROFILE_LETTERS) * size;
+        int32_t *row = rows + (i & 1) * 3 * size;
+        const int code = job->code[job->text[job->begins[number] + i]];
         const int32_t left = (int32_t)(loop * (double)(n - 1 - i) * PROFILE_UNITS);
-        const int32_t match = ISA_(trace_row)(job, emission, (int32_t)(loop * (double)i * PROFILE_UNITS),
-                                              rows + (~i & 1) * 3 * size, now, marks + i * size);
-        const int is_deleted = job->exits == nodes && now[2 * size + nodes] > match;
-        const int32_t score = (is_deleted ? now[2 * size + nodes] : match) + left;
+        const int32_t match = ISA_(trace_row)(job, job->whole + (PROFILE_STEPS + code % PROFILE_LETTERS) * size,
+                                              (int32_t)(loop * (double)i * PROFILE_UNITS), rows + (~i & 1) * 3 * size, row,
+                                              marks + i * size);
+        const int is_deleted = job->exits == nodes && row[2 * size + nodes] > match;
+        const int32_t score = (is_deleted ? row[2 * size + nodes] : match) + left;
+        job->seen[number] |= (uint8_t)code;
         if (score > best) {
             best = score;
-            path->end = i + 1;
-            path->is_deleted = is_deleted;
-            for (path->last = job->exits; !is_deleted && now[path->last] < match; path->last++)
+            end = i + 1;
+            now = is_deleted ? 'D' : 'M';
+            for (last = job->exits; !is_deleted && row[last] < match; last++)
                 ;
         }
     }
-    path->log = best / (double)PROFILE_UNITS + 2 * log(3.0 / (n + 3)) + log(0.5);
-    char now = path->is_deleted ? 'D' : 'M';
-    for (i = path->end - 1, k = path->last; i >= 0 && !*job->stop; path->count++) {
-        const uint8_t *mark = marks + i * size;
-        path->operations[path->count] = now;
-        path->begin = i;
-        path->first = k;
+    job->logs[number] = best / (double)PROFILE_UNITS + 2 * log(3.0 / (n + 3)) + log(0.5);
+    count = 0;
+    for (i = end - 1, k = last; i >= 0 && now && !*job->stop; count++) {
+        const uint8_t mark = marks[i * size + k];
+        operations[count] = now;
+        begin = i, first = k;
         if (now == 'M') {
-            const int from = mark[k] & TRACE_FROM;
+            now = "MID"[mark & TRACE_FROM]; /* the end of the text where it comes from the start */
             i--, k--;
-            if (from == 3) {
-                path->count++;
-                return;
-            }
-            now = "MID"[from];
         } else if (now == 'I') {
-            now = mark[k] & TRACE_INSERTION ? 'I' : 'M';
+            now = mark & TRACE_INSERTION ? 'I' : 'M';
             i--;
         } else {
-            now = mark[k] & TRACE_DELETION ? 'D' : 'M';
+            now = mark & TRACE_DELETION ? 'D' : 'M';
             k--;
         }
     }
+    memcpy(job->places[number], ((const int64_t[]){begin, end, first, last, count}), sizeof *job->places);
 }

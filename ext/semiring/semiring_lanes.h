@@ -22,54 +22,62 @@ LANES_ALWAYS LANES_TARGET void FORM(tile)(const REAL *a, int64_t a_stride, const
             *(VEC *)(c + r * c_stride + q * LANES) = sum[r][q];
 }
 
-LANES_TARGET static void FORM(product)(const void *a, const void *b, void *c, int64_t first, int64_t last, int64_t l,
-                                       int64_t n)
+LANES_TARGET static void FORM(product)(const void *given, int64_t first, int64_t count, void *memory)
 {
-    for (int64_t k = 0; k < l; k += DEPTH)
+    const product_job *const job = given;
+    const int64_t n = job->n;
+    (void)memory;
+    for (int64_t k = 0; k < job->depth; k += DEPTH)
         for (int64_t j = 0; j < n; j += WIDTH)
-            for (int64_t i = first; i < last; i += ROWS)
-                FORM(tile)((const REAL *)a + i * l + k, l, (const REAL *)b + k * n + j, n, (REAL *)c + i * n + j, n,
-                           l - k < DEPTH ? l - k : DEPTH);
+            for (int64_t i = first * BLOCK; i < (first + count) * BLOCK; i += ROWS)
+                FORM(tile)((const REAL *)job->a + i * job->depth + k, job->depth, (const REAL *)job->b + k * n + j, n,
+                           (REAL *)job->c + i * n + j, n, job->depth - k < DEPTH ? job->depth - k : DEPTH);
 }
 
 /* c = min(c, a b) of blocks, none of which is c. */
 LANES_TARGET static void FORM(block)(const REAL *a, int64_t a_stride, const REAL *b, int64_t b_stride, REAL *c, int64_t n)
 {
-    for (int64_t j = 0; j < SEMIRING_BLOCK; j += WIDTH)
-        for (int64_t i = 0; i < SEMIRING_BLOCK; i += ROWS)
-            FORM(tile)(a + i * a_stride, a_stride, b + j, b_stride, c + i * n + j, n, SEMIRING_BLOCK);
+    for (int64_t j = 0; j < BLOCK; j += WIDTH)
+        for (int64_t i = 0; i < BLOCK; i += ROWS)
+            FORM(tile)(a + i * a_stride, a_stride, b + j, b_stride, c + i * n + j, n, BLOCK);
 }
 
 static const REAL *FORM(copied)(const REAL *block, int64_t n, REAL *to)
 {
-    for (int64_t i = 0; i < SEMIRING_BLOCK; i++)
-        memcpy(to + i * SEMIRING_BLOCK, block + i * n, SEMIRING_BLOCK * sizeof(REAL));
+    for (int64_t i = 0; i < BLOCK; i++)
+        memcpy(to + i * BLOCK, block + i * n, BLOCK * sizeof(REAL));
     return to;
 }
 
-LANES_TARGET static void FORM(pivot)(void *matrix, int64_t n, int64_t k)
+LANES_TARGET static void FORM(pivot)(const void *given, int64_t first, int64_t count, void *memory)
 {
-    VEC space[SEMIRING_BLOCK * SEMIRING_BLOCK / LANES];
-    REAL *row = (REAL *)matrix + k * n, *pivot = row + k, *copy = (REAL *)space;
-    for (int64_t by = 0; by < SEMIRING_BLOCK; by++)
-        for (int64_t i = 0; i < SEMIRING_BLOCK; i++) {
+    const closure_job *const job = given;
+    const int64_t n = job->n, k = job->k;
+    REAL *const row = (REAL *)job->d + k * n, *const pivot = row + k;
+    (void)first, (void)count;
+    for (int64_t by = 0; by < BLOCK; by++)
+        for (int64_t i = 0; i < BLOCK; i++) {
             const VEC to = SET(pivot[i * n + by]);
-            for (int64_t j = 0; j < SEMIRING_BLOCK; j += LANES) {
+            for (int64_t j = 0; j < BLOCK; j += LANES) {
                 VEC *at = (VEC *)(pivot + i * n + j);
                 *at = SMALLER(*at, to + *(const VEC *)(pivot + by * n + j));
             }
         }
-    for (int64_t j = 0; j < n; j += SEMIRING_BLOCK)
+    for (int64_t j = 0; j < n; j += BLOCK)
         if (j != k)
-            FORM(block)(pivot, n, FORM(copied)(row + j, n, copy), SEMIRING_BLOCK, row + j, n);
+            FORM(block)(pivot, n, FORM(copied)(row + j, n, memory), BLOCK, row + j, n);
 }
 
-LANES_TARGET static void FORM(others)(void *matrix, int64_t n, int64_t k, int64_t i)
+LANES_TARGET static void FORM(others)(const void *given, int64_t first, int64_t count, void *memory)
 {
-    VEC space[SEMIRING_BLOCK * SEMIRING_BLOCK / LANES];
-    REAL *from = (REAL *)matrix + k * n, *row = (REAL *)matrix + i * n;
-    FORM(block)(FORM(copied)(row + k, n, (REAL *)space), SEMIRING_BLOCK, from + k, n, row + k, n);
-    for (int64_t j = 0; j < n; j += SEMIRING_BLOCK)
+    const closure_job *const job = given;
+    const int64_t n = job->n, k = job->k;
+    REAL *const from = (REAL *)job->d + k * n, *const row = (REAL *)job->d + first * BLOCK * n;
+    (void)count;
+    if (first * BLOCK == k)
+        return;
+    FORM(block)(FORM(copied)(row + k, n, memory), BLOCK, from + k, n, row + k, n);
+    for (int64_t j = 0; j < n; j += BLOCK)
         if (j != k)
             FORM(block)(row + k, n, from + j, n, row + j, n);
 }

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst._core.fold import FEW
+from gassst.fold.parameters import FEW
 from gassst.gpu.device import Commands
 from gassst.gpu.platforms import opened
 from gassst.workers.tasks import ProgressBar
@@ -51,7 +51,7 @@ def longest_of(device: str, threads: int) -> int:
 
 
 def energies(
-    tables: tuple[NDArray[np.int16], NDArray[np.int32], NDArray[np.uint8], NDArray[np.int64]],
+    tables: tuple[NDArray[Any], ...],
     cost: NDArray[np.float64],
     device: str,
     threads: int,

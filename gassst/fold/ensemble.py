@@ -9,15 +9,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst._core.fold import Folder, ensemble_memory, instruction_sets
+from gassst._core.problems import Job
 from gassst.errors import InputError, UsageError
-from gassst.fold.folding import CELL_COST, LANE_BASES, Fold, encoded, fold_codes, given
+from gassst.fold.folding import CELL_COST, LANE_BASES, Fold, encoded, fold_codes, given, tables_of
 from gassst.fold.parameters import KT, Parameters
-from gassst.workers.allocator import available_memory
+from gassst.workers.allocator import aligned, available_memory
 from gassst.workers.tasks import Progress, ProgressBar, run_problems, thread_count
 
 OUTSIDE_COST = 40 * CELL_COST  # of a cell of the triangle, whose loops are looked at one by one
 MOST_RANGE = 1000.0
+ROWS = 256  # FOLD_ROWS of fold.h
 
 
 class Ensemble(NamedTuple):
@@ -42,28 +43,21 @@ def probabilities(
     """
     energies, count = given(parameters), thread_count(threads)
     codes, offsets = encoded(sequences)
-    lengths = np.diff(offsets).astype(float)
-    bar = ProgressBar(progress, float((lengths**2).sum()) * OUTSIDE_COST)
-    if not len(codes):
-        bar.finish()
-        return [Ensemble(0.0, np.zeros((0, 0)))] * len(lengths)
-    longest = int(lengths.max())
-    needed = ensemble_memory(longest) * count + int((lengths**2).sum()) * 8
+    lengths = np.diff(offsets)
+    at = np.append(0, np.cumsum(lengths**2))
+    cost = lengths.astype(float) ** 2 * OUTSIDE_COST
+    bar = ProgressBar(progress, float(cost.sum()))
+    least, _ = fold_codes(codes, offsets, energies, False, threads, None)
+    whole, pairs = np.empty(len(lengths)), np.empty(at[-1])
+    weights = KT, *energies.weights(int(lengths.max(initial=0)) + 1)
+    job = Job("ensemble", *tables_of(energies, codes, offsets), least, None, *weights, whole, pairs, at)
+    needed = job.memory(0, len(lengths)) * count + pairs.nbytes
     if needed > available_memory():
         raise UsageError(f"probabilities of these sequences take {needed / 2**30:.1f} GiB of memory")
-    least, _ = fold_codes(codes, offsets, energies, False, threads, None)
-    folder = Folder(energies.table, energies.hairpins(longest + 1), codes, offsets, instruction_sets()[0])
-    beside, hairpins = energies.weights(longest + 1)
-    pairs = [np.zeros((int(n), int(n))) for n in lengths]
-    found = np.zeros(len(pairs))
-
-    def run(first: int, last: int) -> None:
-        for k in (np.flatnonzero(lengths[first:last]) + first).tolist():
-            found[k] = folder.ensemble(k, float(least[k]), KT, beside, hairpins, pairs[k])
-
-    run_problems(lengths**2 * OUTSIDE_COST, run, count, folder.stop, bar)
+    run_problems(cost, job.run, count, job.stop, bar)
     bar.finish()
-    return [Ensemble(energy / 100, one) for energy, one in zip(found.tolist(), pairs, strict=True)]
+    parts = [pairs[a : a + n * n].reshape(n, n) for a, n in zip(at.tolist(), lengths.tolist(), strict=False)]
+    return [Ensemble(energy / 100, one) for energy, one in zip(whole.tolist(), parts, strict=True)]
 
 
 def zuker(
@@ -100,7 +94,25 @@ def zuker(
         raise InputError(
             f"sequence 1: has {len(codes):,} bases; suboptimal structures are of 1 to {LANE_BASES:,}"
         )
-    hairpins = energies.hairpins(len(codes) + 1)
-    folder = Folder(energies.table, hairpins, codes, offsets, instruction_sets()[0])
-    found = folder.zuker(round(100 * energy_range), *energies.weights(len(codes) + 1, True))
-    return [Fold(e / 100, text.decode("ascii")) for text, e in found]
+    n = len(codes)
+    texts, seen, above, whole = (
+        np.empty((ROWS, n), np.uint8),
+        np.zeros((n, n), np.uint8),
+        np.empty((n, n)),
+        np.empty(1),
+    )
+    of_fold = *tables_of(energies, codes, offsets), None, texts
+    members = *of_fold, 1.0, *energies.weights(n + 1, True), whole, above, None
+    size = Job("ensemble", *members).memory(0, 1) + Job("fold wide", *of_fold).memory(0, 1)
+    memory = aligned((size,), np.uint8)
+    Job("zuker", *members, memory, None, None, None).run(0, 1)
+    order = np.argwhere(above <= round(100 * energy_range)).astype(np.int32)
+    order = order[np.argsort(above[tuple(order.T)], kind="stable")]
+    found, is_written = list[Fold](), np.zeros(len(order), np.uint8)
+    around = Job("around", *members, memory, order, seen, is_written)
+    for first in range(0, len(order), ROWS):
+        around.run(first, min(first + ROWS, len(order)))
+        for k in np.flatnonzero(is_written[first : first + ROWS]).tolist():
+            energy = int(whole[0] + above[tuple(order[first + k])])
+            found.append(Fold(energy / 100, texts[k].tobytes().decode("ascii")))
+    return found

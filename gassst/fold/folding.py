@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst._core.fold import OVERFLOW, Folder, instruction_sets, memory
+from gassst._core.problems import Job
 from gassst.errors import InputError, UsageError
 from gassst.files.batches import joined
 from gassst.fold.parameters import Parameters
@@ -18,6 +18,7 @@ from gassst.workers.tasks import Progress, ProgressBar, is_device, run_problems,
 
 LANE_BASES = 1000  # of a sequence that shares a vector: longer ones would take too much memory at once
 MOST_BASES = 30_000
+OVERFLOW = np.iinfo(np.int32).min  # the energy of a lane that is too narrow
 CELL_COST = 30  # of a cell of the triangle, beside an alignment's
 CODES = np.full(256, 4, np.uint8)
 for _bases, _code in (("Aa", 0), ("Cc", 1), ("Gg", 2), ("UuTt", 3)):
@@ -101,6 +102,13 @@ def windows(length: int, window: int, step: int) -> NDArray[np.int64]:
     return begins if begins[-1] == length - window else np.append(begins, length - window)
 
 
+def tables_of(
+    parameters: Parameters, codes: NDArray[np.uint8], offsets: NDArray[np.int64]
+) -> tuple[NDArray[Any], ...]:
+    """What a job of folding begins with: energies, those of hairpins, codes 0 to 3 and offsets."""
+    return parameters.table, parameters.hairpins(int(np.diff(offsets).max(initial=0)) + 1), codes, offsets
+
+
 def fold_codes(
     codes: NDArray[np.uint8],
     offsets: NDArray[np.int64],
@@ -108,7 +116,6 @@ def fold_codes(
     structures: bool,
     threads: int | None,
     progress: Progress | bool | None,
-    instruction_set: str | None = None,
     device: str | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.uint8] | None]:
     """Energies in .01 kcal/mol, and brackets as bytes beside `codes`, of sequences of codes 0 to 3.
@@ -116,54 +123,44 @@ def fold_codes(
     A device computes energies alone.
     """
     count, lengths = thread_count(threads), np.diff(offsets)
-    bar = ProgressBar(progress, float((lengths.astype(float) ** 2).sum()) * 2 * CELL_COST)
-    if not len(codes):
-        bar.finish()
-        return np.zeros(len(lengths), np.int32), codes if structures else None
     order = np.argsort(lengths, kind="stable")
     sorted_codes, sorted_offsets = _rearranged(codes, offsets, order)
-    longest = int(lengths.max())
-    tables = parameters.table, parameters.hairpins(longest + 1), sorted_codes, sorted_offsets
-    folder = Folder(*tables, instruction_set or instruction_sets()[0])
-    ordered = lengths[order]
-    shared = int(np.searchsorted(ordered, LANE_BASES, "right"))
-    needed = count * max(memory(min(longest, LANE_BASES), folder.lanes), memory(longest, 1))
+    energy = np.empty(len(order), np.int32)
+    brackets = np.empty(len(codes), np.uint8) if structures else None
+    tables = tables_of(parameters, sorted_codes, sorted_offsets)
+    narrow, wide = (Job(name, *tables, energy, brackets) for name in ("fold", "fold wide"))
+    cost = lengths[order].astype(float) ** 2 * CELL_COST
+    bar = ProgressBar(progress, 2 * float(cost.sum()))
+    shared = int(np.searchsorted(lengths[order], LANE_BASES, "right"))
+    needed = count * max(narrow.memory(0, shared), wide.memory(shared, len(order)))
     if needed > available_memory():
         raise UsageError(
-            f"sequences of {longest:,} bases take {needed / 2**30:.1f} GiB of memory on {count} threads"
+            f"sequences of {lengths.max():,} bases take {needed / 2**30:.1f} GiB of memory on {count} threads"
         )
-    energy, brackets = np.empty(len(order), np.int32), np.empty(len(codes) if structures else 0, np.uint8)
-    to = brackets if structures else None
-    cost = ordered.astype(float) ** 2 * CELL_COST
-
-    def run(begin: int, is_wide: bool) -> Any:
-        def part(first: int, last: int) -> None:
-            folder.run(begin + first, begin + last, is_wide, energy, to)
-
-        return part
-
     there = 0
     if device is not None and is_device(device):
         from gassst.fold.device import energies, longest_of
 
-        there = min(shared, int(np.searchsorted(ordered, longest_of(device, count), "right")))
+        there = min(shared, int(np.searchsorted(lengths[order], longest_of(device, count), "right")))
         energy[:there] = energies(tables, cost[:there], device, count, bar)
-    run_problems(cost[there:shared], run(there, False), count, folder.stop, bar, folder.lanes)
-    run_problems(cost[shared:] * folder.lanes, run(shared, True), count, folder.stop, bar)
-    again = np.flatnonzero(energy[:shared] == OVERFLOW)
 
-    def once_more(first: int, last: int) -> None:
+    def in_lanes(first: int, last: int) -> None:
+        narrow.run(there + first, there + last)
+
+    run_problems(cost[there:shared], in_lanes, count, narrow.stop, bar, narrow.lanes)
+    again = np.append(np.flatnonzero(energy[:shared] == OVERFLOW), np.arange(shared, len(order)))
+
+    def alone(first: int, last: int) -> None:
         for k in again[first:last].tolist():
-            folder.run(k, k + 1, True, energy, to)
+            wide.run(k, k + 1)
 
-    run_problems(cost[again] * folder.lanes, once_more, count, folder.stop, bar)
+    run_problems(cost[again] * narrow.lanes, alone, count, wide.stop, bar)
     bar.finish()
     found = np.empty_like(energy)
     found[order] = energy
-    if not structures:
+    if brackets is None:
         return found, None
-    back = np.argsort(order, kind="stable")
-    return found, _rearranged(brackets, sorted_offsets, back)[0]
+    return found, _rearranged(brackets, sorted_offsets, np.argsort(order, kind="stable"))[0]
 
 
 def _rearranged(

@@ -11,37 +11,28 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst._core.fold import INFINITE, NONE, PARAMETERS
 from gassst.errors import InputError
 from gassst.files.batches import text_of
 
 HEAD = "## RNAfold parameter file v2.0"
 DEFAULT = -50  # what DEF stands for
 LOOPS = 30  # the longest loop of a table; longer hairpins are extrapolated
-# Section: the shape in the file, which part is of pairs that occur and of known bases, and the shape it gets. Type 0 is
-# no pair, so tables begin with an empty row.
-BASES = slice(1, 5)
-PAIRS = slice(0, 6)
-TABLES = {
-    "mismatch_hairpin": ((7, 5, 5), (PAIRS, BASES, BASES), (8, 4, 4)),
-    "mismatch_interior": ((7, 5, 5), (PAIRS, BASES, BASES), (8, 4, 4)),
-    "mismatch_interior_1n": ((7, 5, 5), (PAIRS, BASES, BASES), (8, 4, 4)),
-    "mismatch_interior_23": ((7, 5, 5), (PAIRS, BASES, BASES), (8, 4, 4)),
-    "mismatch_multi": ((7, 5, 5), (PAIRS, BASES, BASES), (8, 4, 4)),
-    "mismatch_exterior": ((7, 5, 5), (PAIRS, BASES, BASES), (8, 4, 4)),
-    "dangle5": ((7, 5), (PAIRS, BASES), (8, 4)),
-    "dangle3": ((7, 5), (PAIRS, BASES), (8, 4)),
-    "stack": ((7, 7), (PAIRS, PAIRS), (8, 8)),
-    "int11": ((7, 7, 5, 5), (PAIRS, PAIRS, BASES, BASES), (8, 8, 4, 4)),
-    "int21": ((7, 7, 5, 5, 5), (PAIRS, PAIRS, BASES, BASES, BASES), (8, 8, 4, 4, 4)),
-    "int22": ((6, 6, 4, 4, 4, 4), (PAIRS, PAIRS, *[slice(0, 4)] * 4), (8, 8, 4, 4, 4, 4)),
+NONE, INFINITE = np.iinfo(np.int16).min, 16000  # those of fold_model.h
+FEW = 3 * (LOOPS + 2) + 4  # numbers that do not depend on bases come first
+# Sections and their shapes: 7 types of pairs, of which the last does not occur, or 6; 5 bases, of which the first is
+# unknown, or 4. Here type 0 is no pair, so that tables have 8 types and 4 bases.
+MISMATCHES = "hairpin", "interior", "interior_1n", "interior_23", "multi", "exterior"
+TABLES = {f"mismatch_{loop}": (7, 5, 5) for loop in MISMATCHES} | {
+    "dangle5": (7, 5),
+    "dangle3": (7, 5),
+    "stack": (7, 7),
+    "int11": (7, 7, 5, 5),
+    "int21": (7, 7, 5, 5, 5),
+    "int22": (6, 6, 4, 4, 4, 4),
 }
-NEVER_BAD = (
-    "mismatch_multi",
-    "mismatch_exterior",
-    "dangle5",
-    "dangle3",
-)  # a base beside a stem costs nothing at most
+USED = {7: slice(0, 6), 6: slice(0, 6), 5: slice(1, 5), 4: slice(0, 4)}
+# A base beside a stem costs nothing at most.
+NEVER_BAD = "mismatch_multi", "mismatch_exterior", "dangle5", "dangle3"
 KT = 1.98717e-1 * 310.15  # at 37 degrees, in .01 kcal/mol
 # Gains below 1 are bent: 0 below LOW, and the gain itself above HIGH, in units of .1 kcal/mol (RNAfold's smoothing).
 SMOOTH, SMOOTH_LOW, SMOOTH_HIGH = 10.0, -1.2283697, 0.8660254
@@ -87,27 +78,26 @@ class Parameters:
             self._fail(f"section {section} has {len(found):,} numbers; {count:,} are wanted")
         return found
 
+    def _energies(self, section: str) -> NDArray[np.float64]:
+        """A section of TABLES, for pairs that occur and known bases."""
+        shape = TABLES[section]
+        known = self._numbers(section, math.prod(shape)).reshape(shape)[tuple(USED[size] for size in shape)]
+        whole = np.zeros([8 if size > 5 else 4 for size in shape])
+        whole[tuple(slice(1, 7) if size > 5 else slice(4) for size in shape)] = known
+        return whole.reshape(-1)
+
     def _table(self) -> NDArray[np.int16]:
-        """int16[PARAMETERS], in the order of `fold_parameters`."""
-        tables = []
-        for section, (shape, used, wanted) in TABLES.items():
-            whole = np.zeros(wanted)
-            known = self._numbers(section, math.prod(shape)).reshape(shape)[used]
-            whole[tuple(slice(1, 7) if size == 8 else slice(0, 4) for size in wanted)] = (
-                np.minimum(known, 0) if section in NEVER_BAD else known
-            )
-            tables.append(whole.reshape(-1))
+        """int16[numbers], in the order of `fold_parameters`."""
         multi, ninio, misc = self._numbers("ML_params", 6), self._numbers("NINIO", 3), self._numbers("Misc")
         if len(misc) < 4:
             self._fail("section Misc has no TerminalAU")
         parts = [np.append(self._numbers(section, LOOPS + 1), 0) for section in LENGTHS[1:]]
         parts.append(np.minimum(np.arange(LOOPS + 2) * ninio[0], ninio[2]))
         parts.append(np.array([misc[2], multi[2], multi[4], multi[0]]))
-        parts += tables + [self._special(section, length) for section, length in SPECIAL.items()]
-        sizes = [part.size for part in parts]
-        found = np.zeros(PARAMETERS, np.int16)
-        found[: sum(sizes)] = np.clip(np.concatenate(parts), NONE, INFINITE)
-        return found
+        for section in TABLES:
+            parts.append(np.minimum(self._energies(section), 0 if section in NEVER_BAD else INFINITE))
+        parts += [self._special(section, length) for section, length in SPECIAL.items()]
+        return np.clip(np.concatenate([*parts, np.zeros(32)]), NONE, INFINITE).astype(np.int16)
 
     def _special(self, section: str, length: int) -> NDArray[np.float64]:
         """Energies of whole hairpins, by the codes of their bases."""
@@ -133,13 +123,7 @@ class Parameters:
         For the best structures, energies of bases beside a stem with the sign turned, and of hairpins, rounded.
         Where a base beside a stem gains little, RNAfold lets the weight go over into 1 smoothly, and so does this.
         """
-        gains = []
-        for section in NEVER_BAD:
-            shape, used, wanted = TABLES[section]
-            whole = np.zeros(wanted)
-            whole[1:7] = -self._numbers(section, math.prod(shape)).reshape(shape)[used] / SMOOTH
-            gains.append(whole.reshape(-1))
-        gain = np.concatenate(gains)
+        gain = -np.concatenate([self._energies(section) for section in NEVER_BAD]) / SMOOTH
         if is_best:
             return np.maximum(np.rint(gain * SMOOTH), 0), self.hairpins(longest).astype(float)
         bent = SMOOTH_HEIGHT * (np.sin(gain - SMOOTH_SHIFT) + 1) ** 2

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from copy import copy
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gassst._core.chain import STATES, Chain, instruction_sets
+from gassst._core.problems import Job
 from gassst.errors import InputError, UsageError
 from gassst.semiring import closure, product
 from gassst.workers.allocator import aligned, available_memory
 from gassst.workers.tasks import Progress, ProgressBar, run_problems, thread_count
 
 Floats = NDArray[np.float64]
-Path = tuple[NDArray[np.int32], float]
+Symbols = NDArray[np.uint16]
 
 TOLERANCE = 1e-4  # of sums that should be 1: models are written with few digits
-KEPT_BYTES = (
-    1 << 28
-)  # of rows of a path: longer sequences keep every so-manieth row, and compute the others twice
+FORMS: dict[str, Any] = {"single": np.float32, "double": np.float64}
+STATES = 16  # that of chain_kernels.c: states are filled up to a multiple
+KEPT_BYTES = 1 << 28  # of rows of a path: of longer sequences they are computed twice
 SYMBOL_COST = 64  # of a symbol beside its states x states
 
 
@@ -116,54 +117,40 @@ class Model:
         path that is less probable by about 1e-5. The score is computed for the path, in double precision. It is -inf,
         and the path -1, where no path has any probability.
         """
-        if form not in ("single", "double"):
+        if form not in FORMS:
             raise UsageError(f"form {form!r}: must be single or double")
-        chain, logs = self._chain(form == "double", True), self._logs
-        size = 8 if form == "double" else 4
+        many, is_one = self._sequences(symbols)
+        at = _offsets(many).tolist()
+        path, chain = np.empty(at[-1], np.int32), _Chain(self._logs, -np.inf, FORMS[form])
+        self._run(chain, f"path f{np.dtype(FORMS[form]).itemsize}", many, threads, progress, path)
+        found = [self._scored(path[a:b], one) for a, b, one in zip(at, at[1:], many, strict=False)]
+        return found[0] if is_one else found
 
-        def best(sequence: NDArray[np.uint16]) -> Path:
-            n, row = len(sequence), size * chain.states
-            stretch = n if n * row <= KEPT_BYTES else int(np.sqrt(n)) + 1
-            path = np.empty(n, np.int32)
-            marks, rows = (aligned((k, row), np.uint8).reshape(-1) for k in (n // stretch + 2, stretch + 1))
-            if not chain.compiled.path(sequence, stretch, marks, rows, path):
-                return np.full(n, -1, np.int32), -np.inf
-            start, transition, emission, end = logs
-            score = (
-                start[path[0]]
-                + transition[path[:-1], path[1:]].sum()
-                + emission[path, sequence].sum()
-                + end[path[-1]]
-            )
-            return self._emitting[path].astype(np.int32), float(score)
-
-        return self._each(symbols, best, chain, threads, progress)
+    def _scored(self, path: NDArray[np.int32], symbols: Symbols) -> tuple[NDArray[np.int32], float]:
+        """A path of emitting states as one of all states, and its score."""
+        if path[0] < 0:
+            return path.copy(), -np.inf
+        start, transition, emission, end = self._logs
+        onward = transition[path[:-1], path[1:]].sum()
+        score = start[path[0]] + onward + emission[path, symbols].sum() + end[path[-1]]
+        return self._emitting[path].astype(np.int32), float(score)
 
     def forward(
         self, symbols: Any, *, threads: int | None = None, progress: Progress | bool | None = None
     ) -> Any:
         """The natural logarithm of the probability of a sequence, or a list: the sum over all paths."""
-        chain = self._chain(True, False)
-
-        def probability(sequence: NDArray[np.uint16]) -> float:
-            return chain.compiled.forward(sequence, False, aligned((3, chain.states)), np.empty(1))
-
-        return self._each(symbols, probability, chain, threads, progress)
+        many, is_one = self._sequences(symbols)
+        logs = self._run(_Chain(self._reduced), "forward", many, threads, progress)
+        return logs[0] if is_one else logs
 
     def backward(
         self, symbols: Any, *, threads: int | None = None, progress: Progress | bool | None = None
     ) -> Any:
         """The same number as `forward`, from the last symbol to the first: a check of both."""
-        chain = self._chain(True, False)
-
-        def probability(sequence: NDArray[np.uint16]) -> float:
-            total, _, rows, scales = self._tables(chain, sequence)
-            if total == -np.inf:
-                return total
-            first = self._reduced[0] * self._reduced[2][:, sequence[0]] * rows[0, : len(self._emitting)]
-            return float(np.log(first.sum()) - np.log(scales[1:]).sum())
-
-        return self._each(symbols, probability, chain, threads, progress)
+        many, is_one = self._sequences(symbols)
+        turned = [sequence[::-1] for sequence in many]
+        logs = self._run(_Chain(self._reduced).turned(), "forward", turned, threads, progress)
+        return logs[0] if is_one else logs
 
     def posterior(
         self, symbols: Any, *, threads: int | None = None, progress: Progress | bool | None = None
@@ -172,19 +159,13 @@ class Model:
 
         Silent states have 0. All is NaN where no path has any probability.
         """
-        chain = self._chain(True, False)
 
-        def table(sequence: NDArray[np.uint16]) -> Floats:
-            total, ahead, behind, _ = self._tables(chain, sequence)
-            found = np.zeros((len(sequence), len(self.states)))
-            if total == -np.inf:
-                found[:] = np.nan
-                return found
-            both = (ahead * behind)[:, : len(self._emitting)]
-            found[:, self._emitting] = both / both.sum(1, keepdims=True)
+        def table(total: float, states: Floats, *_: Any) -> Floats:
+            found = np.zeros((len(states), len(self.states)))
+            found[:, self._emitting] = states if total > -np.inf else np.nan
             return found
 
-        return self._each(symbols, table, chain, threads, progress)
+        return self._each(symbols, table, threads, progress)
 
     def fit(
         self,
@@ -228,62 +209,77 @@ class Model:
         bar.finish()
         return model, history
 
-    def _counts(self, many: list[NDArray[np.uint16]], threads: int | None) -> tuple[Any, ...]:
+    def _counts(self, many: list[Symbols], threads: int | None) -> tuple[Any, ...]:
         """Expected counts: logarithm, starts, transitions, emissions, ends."""
-        chain, n = self._chain(True, False), len(self.states)
 
-        def count(sequence: NDArray[np.uint16]) -> tuple[Any, ...]:
-            total, ahead, behind, scales = self._tables(chain, sequence)
+        def count(
+            total: float, states: Floats, ahead: Floats, behind: Floats, scale: Floats, one: Symbols
+        ) -> Any:
             if total == -np.inf:
                 raise InputError("fit: a sequence has the probability 0")
-            ahead, behind = ahead[:, :n], behind[:, :n]
-            states = ahead * behind
-            norm = states.sum(1, keepdims=True)
-            states /= norm
-            later = self.emission.T[sequence[1:]] * behind[1:] * (scales[1:, None] / norm[1:])
-            emission = np.stack([states[sequence == s].sum(0) for s in range(self.symbols)], axis=1)
-            return total, states[0], self.transition * (ahead[:-1].T @ later), emission, states[-1]
+            emission = np.stack([states[one == s].sum(0) for s in range(self.symbols)], axis=1)
+            onward = self.transition * (ahead[:-1].T @ (behind[1:] * scale[1:]))
+            return total, states[0], onward, emission, states[-1]
 
-        parts = self._each(many, count, chain, threads, None)
+        parts = self._each(many, count, threads, None)
         return tuple(sum(part[i] for part in parts) for i in range(5))
-
-    def _tables(self, chain: _Padded, sequence: NDArray[np.uint16]) -> tuple[float, Floats, Floats, Floats]:
-        """The logarithm, rows of forward and of backward, and scales."""
-        n = len(sequence)
-        ahead, behind = aligned((n, chain.states)), aligned((n, chain.states))
-        scales = aligned((1, -(-n // 8) * 8 + chain.states)).reshape(-1)[-(n % -8) :]
-        total = chain.compiled.forward(sequence, True, ahead, scales)
-        if total > -np.inf:
-            chain.compiled.backward(sequence, scales, behind, aligned((1, chain.states)).reshape(-1))
-        return total, ahead, behind, scales[:n]
 
     def _each(
         self,
         symbols: Any,
-        function: Callable[[NDArray[np.uint16]], Any],
-        chain: _Padded,
+        function: Callable[..., Any],
         threads: int | None,
         progress: Progress | bool | None,
     ) -> Any:
-        """What `function` makes of a sequence, or of each of a list."""
+        """What `function` makes of each sequence: of its logarithm, probabilities of states, rows ahead and behind,
+        whose products with transitions and a factor are probabilities, these factors, and symbols.
+        """
         many, is_one = self._sequences(symbols)
+        chain, n = _Chain(self._reduced), len(self._emitting)
         count = thread_count(threads)
-        cost = np.array([float(len(sequence)) * (chain.states**2 + SYMBOL_COST) for sequence in many])
         needed = 24.0 * chain.states * np.sort([len(sequence) for sequence in many])[-count:].sum()
-        if function.__name__ in ("table", "count", "probability") and needed > available_memory():
+        if needed > available_memory():
             raise UsageError(
                 f"tables of sequences take {needed / 2**30:.1f} GiB of memory: use fewer threads"
             )
         found: list[Any] = [None] * len(many)
+        every = chain.job("forward", [], np.empty(0))  # which ends the others
 
         def run(first: int, end: int) -> None:
             for i in range(first, end):
-                found[i] = function(many[i])
+                one, log, scales = many[i], np.empty(1), np.empty((len(many[i]), 1))
+                ahead, behind = (aligned((len(one), chain.states)) for _ in range(2))
+                chain.turned().job("forward", [one[::-1]], log, (behind, scales), stop=every).run(0, 1)
+                chain.job("forward", [one], log, (ahead, scales), stop=every).run(0, 1)
+                ahead, behind, odds = ahead[:, :n], behind[::-1, :n], self._reduced[2].T[one]
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    states = ahead * behind
+                    np.divide(states, odds, out=states, where=odds > 0)
+                    norm = states.sum(1, keepdims=True)
+                    states /= norm
+                    found[i] = function(log[0], states, ahead, behind, scales / norm, one)
 
-        bar = ProgressBar(progress, float(cost.sum()))
-        run_problems(cost, run, count, chain.compiled.stop, bar)
+        bar = ProgressBar(progress, 2 * float(chain.cost(many).sum()))
+        run_problems(2 * chain.cost(many), run, count, every.stop, bar)
         bar.finish()
         return found[0] if is_one else found
+
+    def _run(
+        self,
+        chain: _Chain,
+        kernel: str,
+        many: list[Symbols],
+        threads: int | None,
+        progress: Progress | bool | None,
+        path: NDArray[np.int32] | None = None,
+    ) -> list[float]:
+        """The logarithms that a kernel writes."""
+        logs = np.empty(len(many))
+        job = chain.job(kernel, many, logs, path=path)
+        bar = ProgressBar(progress, float(chain.cost(many).sum()))
+        run_problems(chain.cost(many), job.run, thread_count(threads), job.stop, bar)
+        bar.finish()
+        return logs.tolist()
 
     def _sequences(self, symbols: Any) -> tuple[list[NDArray[np.uint16]], bool]:
         """Verified sequences, and whether it is one that was no list."""
@@ -352,33 +348,55 @@ class Model:
             found = self._without_silent("max-plus", np.log(self.start), np.log(self.transition), end)
             return found[0], found[1], np.log(self.emission[self._emitting]), found[2]
 
-    def _chain(self, is_double: bool, is_log: bool) -> _Padded:
-        start, transition, emission, end = self._logs if is_log else self._reduced
-        return _Padded(start, transition, emission.T, end, is_double, -np.inf if is_log else 0.0)
 
-
-class _Padded:
-    """A compiled model, whose states are filled up to whole vectors."""
+class _Chain:
+    """A model filled up to whole vectors, of probabilities, or of logarithms, whose zero is -inf."""
 
     def __init__(
-        self, start: Floats, transition: Floats, emission: Floats, end: Floats, is_double: bool, zero: float
+        self, model: tuple[Floats, Floats, Floats, Floats], zero: float = 0.0, dtype: Any = np.float64
     ):
+        start, transition, emission, end = model
         n = len(start)
         self.states = -(-n // STATES) * STATES
 
-        def padded(array: Floats) -> NDArray[np.uint8]:
-            rows = self.states if array is transition or array is turned else len(array)
-            whole = aligned((rows, self.states), np.float64 if is_double else np.float32)
+        def padded(array: Floats, rows: int) -> NDArray[Any]:
+            whole = aligned((rows, self.states), dtype)
             whole[:] = zero
             whole[: len(array), :n] = array
-            return whole.reshape(-1).view(np.uint8)
+            return whole
 
-        turned = transition.T
-        first, last, onward, back, symbols = map(
-            padded, (start[None], end[None], transition, turned, emission)
-        )
-        isa = instruction_sets()[0]
-        self.compiled = Chain(self.states, is_double, first, last, onward, back, symbols, isa)
+        self.ends = padded(start[None], 1), padded(end[None], 1)
+        self.onward = padded(transition, self.states), padded(transition.T, self.states)
+        self.emission = padded(emission.T, emission.shape[1])
+
+    def turned(self) -> _Chain:
+        """The same from behind."""
+        chain = copy(self)
+        chain.ends, chain.onward = self.ends[::-1], self.onward[::-1]
+        return chain
+
+    def job(
+        self,
+        kernel: str,
+        many: list[Symbols],
+        logs: Floats,
+        rows: tuple[Floats | None, Floats | None] = (None, None),
+        path: NDArray[np.int32] | None = None,
+        stop: Job | None = None,
+    ) -> Job:
+        """What computes `many` sequences, and writes their logarithms, rows of states, their scales, and paths."""
+        text = np.concatenate([np.empty(0, np.uint16), *many])
+        members = self.states, *self.ends, *self.onward, self.emission, text, _offsets(many)
+        return Job(kernel, *members, logs, *rows, path, KEPT_BYTES, stop=stop)
+
+    def cost(self, many: list[Symbols]) -> Floats:
+        """The work for each sequence, in cells of an alignment."""
+        return np.diff(_offsets(many)) * float(self.states**2 + SYMBOL_COST)
+
+
+def _offsets(many: list[Symbols]) -> NDArray[np.int64]:
+    """Where sequences begin that lie one behind another, and the end."""
+    return np.cumsum([0, *map(len, many)], dtype=np.int64)
 
 
 def _probabilities(array: ArrayLike, name: str, dimensions: int) -> Floats:

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from functools import cached_property
+from collections.abc import Iterable
+from functools import cache, cached_property
 from itertools import groupby
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst._core.profile import (
-    COMPOSITION,
-    FILTER,
-    LEAST_ODDS,
-    LEAST_STEPS,
-    NARROW,
-    PATH,
-    SUM,
-    UNITS,
-    WRONG,
-    Scorer,
-    instruction_sets,
-)
+from gassst._core.problems import Job
 from gassst.errors import InputError, UsageError
 from gassst.files.batches import joined, text_of
 from gassst.workers.allocator import available_memory
-from gassst.workers.tasks import Progress, ProgressBar, run_problems, thread_count
+from gassst.workers.tasks import ProgressBar, Shown, run_problems, thread_count
 
 Floats = NDArray[np.float64]
 
@@ -41,21 +29,19 @@ ALPHABETS = {"amino": AMINO, "DNA": "ACGT", "RNA": "ACGU"}
 ANY = {AMINO: "XBJZOU", "ACGT": "NRYSWKMBDHV", "ACGU": "NRYSWKMBDHV"}  # score as any letter on average
 MODES = ("local", "global")
 LEAST = -1024.0  # of natural logarithms in whole numbers: what is impossible
+# Those of profile.h: the least steps and odds in lanes of 16 bits, parts of a natural logarithm, the code of no letter.
+LEAST_STEPS, LEAST_ODDS, UNITS, WRONG = [-7000] * 3 + [-14000] + [-7000] * 4, -5000, 4096, 32
 STEPS = 7  # M->M M->I M->D I->M I->I D->M D->D of a node
 MOST_BASES = 1 << 24
 PASSING = {"MSV": 0.02, "VITERBI": 0.001}  # of random sequences that pass, as in HMMER
-COSTS = {
-    PATH: 2.0,
-    SUM: 2.0,
-    NARROW: 1.0,
-    COMPOSITION: 0.01,
-    FILTER: 0.02,
-}  # of a cell, beside an alignment's
+COSTS = {"path": 2.0, "sum": 2.0, "narrow": 1.0, "composition": 0.01, "filter": 0.02, "trace": 2.0}
+"""Of a cell of each kernel, beside an alignment's."""
 TOGETHER = 8192  # sequences of a thread that go through all filters, so that their letters stay in the cache
 USUAL_RUN, MODEL_RUNS = (
     400,
     8,
 )  # letters of the usual composition, and the share of the model's nodes, as in HMMER
+Sequences = Iterable[str | bytes]
 
 
 class Texts(NamedTuple):
@@ -66,7 +52,7 @@ class Texts(NamedTuple):
     lengths: NDArray[np.int64]
 
     @classmethod
-    def of(cls, sequences: Iterable[str | bytes]) -> Texts:
+    def of(cls, sequences: Sequences) -> Texts:
         """Take letters from text. Raises what `joined` raises."""
         text, offsets = joined(sequences, MOST_BASES)
         return cls(text, offsets[:-1], np.diff(offsets))
@@ -126,22 +112,19 @@ class Profile:
         lines = text_of(path).splitlines()
         if not lines or not lines[0].startswith("HMMER3/"):
             self._fail("does not begin with HMMER3/")
-        head = {}
-        statistics = {}
+        head, self._statistics = dict[str, str](), dict[str, list[float]]()
         body = iter(lines[1:])
         for line in body:
             words = line.split()
             if words[:1] == ["HMM"]:
                 break
             if words[:2] == ["STATS", "LOCAL"] and len(words) == 5:
-                statistics[words[2]] = self._floats(words[3:], 2)
+                self._statistics[words[2]] = self._floats(words[3:], 2)
             elif len(words) > 1:
                 head[words[0]] = words[1]
         if head.get("ALPH") not in ALPHABETS or not head.get("LENG", "").isdigit() or int(head["LENG"]) < 1:
             self._fail("has no alphabet (ALPH) of DNA, RNA or amino, or no length (LENG)")
         self.name, self.alphabet = head.get("NAME", self.path), ALPHABETS[head["ALPH"]]
-        self._statistics = statistics
-        self._made: dict[str, tuple[Any, ...]] = {}
         nodes, letters = int(head["LENG"]), len(self.alphabet)
         next(body, "")
         rows = [line.split() for line in body]
@@ -202,19 +185,12 @@ class Profile:
         if self._composition is not None:
             emission[0, :letters] = self._composition / frequencies
         emission[1:, :letters] = self._match / frequencies
-        with np.errstate(divide="ignore"):
-            emission[1:, letters] = np.exp(
-                np.log(emission[1:, :letters]) @ frequencies
-            )  # X, N: the expected score
+        with np.errstate(divide="ignore"):  # X, N: the expected score
+            emission[1:, letters] = np.exp(np.log(emission[1:, :letters]) @ frequencies)
         return steps, emission
 
     def forward(
-        self,
-        sequences: Iterable[str | bytes],
-        mode: str = "local",
-        *,
-        threads: int | None = None,
-        progress: Progress | bool | None = None,
+        self, sequences: Sequences, mode: str = "local", *, threads: int | None = None, progress: Shown = None
     ) -> Floats:
         """float64[n], bit scores of sequences: the sum over all alignments, against the background.
 
@@ -222,26 +198,16 @@ class Profile:
         letters of IUPAC that stand for several. A sequence of no letters has -inf. Raises InputError for one that has
         other letters, UsageError for a mode that there is not, or threads that make no sense.
         """
-        return self._bits(Texts.of(sequences), SUM, threads, progress, mode)
+        return self._bits("sum", Texts.of(sequences), threads, progress, mode)
 
     def viterbi(
-        self,
-        sequences: Iterable[str | bytes],
-        mode: str = "local",
-        *,
-        threads: int | None = None,
-        progress: Progress | bool | None = None,
+        self, sequences: Sequences, mode: str = "local", *, threads: int | None = None, progress: Shown = None
     ) -> Floats:
         """As `forward`, of the most probable alignment alone."""
-        return self._bits(Texts.of(sequences), PATH, threads, progress, mode)
+        return self._bits("path", Texts.of(sequences), threads, progress, mode)
 
     def align(
-        self,
-        sequences: Iterable[str | bytes],
-        mode: str = "local",
-        *,
-        threads: int | None = None,
-        progress: Progress | bool | None = None,
+        self, sequences: Sequences, mode: str = "local", *, threads: int | None = None, progress: Shown = None
     ) -> list[Alignment]:
         """The most probable alignment of each sequence with one stretch of the model, or with all of it.
 
@@ -249,28 +215,30 @@ class Profile:
         nodes take too much memory.
         """
         texts = Texts.of(sequences)
-        lengths = texts.lengths.tolist()
-        needed = max(lengths, default=0) * (len(self) + 1) * thread_count(threads)
+        lengths, size = texts.lengths.tolist(), len(self) + 1
+        needed = max(lengths, default=0) * size * thread_count(threads)
         if needed > available_memory():
             raise UsageError(f"alignments of these sequences take {needed / 2**30:.1f} GiB of memory")
-        found: list[Any] = [(0,) * 5 + (b"",)] * len(lengths)
-
-        def one(scorer: Scorer, first: int, last: int, _: Floats) -> None:
-            for k in range(first, last):
-                found[k] = scorer.align(k)
-
-        order, _ = self._run(texts, PATH, threads, progress, mode, one)
-        aligned = [Alignment(-np.inf, 0, 0, 0, 0, "")] * len(lengths)
-        for k, (log, begin, end, first, last, operations) in zip(order.tolist(), found, strict=True):
-            if not operations:
-                continue
-            lead = first - 1 if mode == "global" else 0  # nodes left out before the first letter are one step
-            runs = [(len(list(run)), chr(what)) for what, run in groupby(operations[::-1])]
-            runs = [(begin, "S"), (lead, "D"), *runs, (lengths[k] - end, "S")]
-            bits = float(_bits_of(np.array(log), np.array(lengths[k])))
-            cigar = "".join(f"{count}{what}" for count, what in runs if count)
-            aligned[k] = Alignment(bits, begin, end, first - 1 - lead, last, cigar)
-        return aligned
+        places, operations = (
+            np.zeros((len(lengths), 5), np.int64),
+            np.empty(sum(lengths) + len(lengths) * size, np.uint8),
+        )
+        bits = self._bits("trace", texts, threads, progress, mode, places=places, operations=operations)
+        found = []
+        for k, (begin, end, first, last, count) in enumerate(places.tolist()):
+            at = int(texts.begins[k]) + k * size
+            lead = (
+                first - 1 if mode == "global" and count else 0
+            )  # nodes before the first letter are one step
+            runs = [
+                (len(list(run)), chr(what))
+                for what, run in groupby(operations[at : at + count].tobytes()[::-1])
+            ]
+            runs = [(begin, "S"), (lead, "D"), *runs, (lengths[k] - end, "S")] if count else []
+            cigar = "".join(f"{number}{what}" for number, what in runs if number)
+            model_begin = first - 1 - lead if count else 0
+            found.append(Alignment(bits[k] if count else -np.inf, begin, end, model_begin, last, cigar))
+        return found
 
     def e_values(self, bits: NDArray[np.float64], database: int | None = None) -> Floats:
         """float64[n]: how many of `database` random sequences would have such a `forward` score.
@@ -285,11 +253,11 @@ class Profile:
 
     def search(
         self,
-        sequences: Iterable[str | bytes],
+        sequences: Sequences,
         e_value: float = 10.0,
         *,
         threads: int | None = None,
-        progress: Progress | bool | None = None,
+        progress: Shown = None,
     ) -> Hits:
         """Sequences with an E-value of at most `e_value`, by their `forward` score.
 
@@ -309,11 +277,7 @@ class Profile:
         return Hits(kept[best], bits[best], values[best])
 
     def passing(
-        self,
-        sequences: Iterable[str | bytes],
-        *,
-        threads: int | None = None,
-        progress: Progress | bool | None = None,
+        self, sequences: Sequences, *, threads: int | None = None, progress: Shown = None
     ) -> tuple[NDArray[np.int64], Floats]:
         """The sequences that `search` scores, as int64[m], and their `forward` scores; errors are those of `search`."""
         least = []
@@ -336,8 +300,8 @@ class Profile:
             bar.add(min(size, len(several) - first))
         kept, biases = (np.concatenate(part) for part in zip(*found, strict=True))
         texts = Texts.of([several[k] for k in kept.tolist()])
-        passes = np.flatnonzero(self._bits(texts, NARROW, threads, None) - biases / np.log(2) >= least[1])
-        bits = self._bits(texts.take(passes), SUM, threads, None)
+        passes = np.flatnonzero(self._bits("narrow", texts, threads) - biases / np.log(2) >= least[1])
+        bits = self._bits("sum", texts.take(passes), threads)
         bar.finish()
         return kept[passes], bits
 
@@ -345,14 +309,12 @@ class Profile:
         """Find those with a good stretch without gaps, whatever their composition; and what that explains."""
         kept = np.arange(len(texts.lengths))
         biases = np.zeros(len(kept))
-        for is_first in (True, False):
+        for is_first in (True, False) if self._composition is not None else (True,):
             some = texts.take(kept)
-            if not is_first and self._composition is not None:
-                biases = self._logs(some, COMPOSITION, threads, None)
-            if is_first or self._composition is not None:
-                enough = self._enough(some.lengths, least, biases)
-                passes = self._logs(some, FILTER, threads, None, enough=enough) > 0
-                kept, biases = kept[passes], biases[passes]
+            if not is_first:
+                biases = self._logs("composition", some, threads)
+            passes = self._logs("filter", some, threads, enough=self._enough(some.lengths, least, biases)) > 0
+            kept, biases = kept[passes], biases[passes]
         return kept, biases
 
     def _enough(self, lengths: NDArray[np.int64], least: float, biases: Floats) -> NDArray[np.float32]:
@@ -363,92 +325,63 @@ class Profile:
         wanted = least * np.log(2) + null + biases + 3 - move  # loops take e^-3
         return np.maximum(np.floor(8 * (np.minimum(wanted, 0) - around)) / 8, 1).astype(np.float32)
 
-    def _bits(
-        self,
-        texts: Texts,
-        kind: int,
-        threads: int | None,
-        progress: Progress | bool | None,
-        mode: str = "local",
-    ) -> Floats:
-        return _bits_of(self._logs(texts, kind, threads, progress, mode), texts.lengths)
+    def _bits(self, kernel: str, texts: Texts, *given: Any, **more: Any) -> Floats:
+        return _bits_of(self._logs(kernel, texts, *given, **more), texts.lengths)
 
     def _logs(
         self,
+        kernel: str,
         texts: Texts,
-        kind: int,
         threads: int | None,
-        progress: Progress | bool | None,
+        progress: Shown = None,
         mode: str = "local",
         enough: NDArray[np.float32] | None = None,
+        places: NDArray[np.int64] | None = None,
+        operations: NDArray[np.uint8] | None = None,
     ) -> Floats:
-        order, logs = self._run(texts, kind, threads, progress, mode, Scorer.run, enough)
-        found = np.empty_like(logs)
-        found[order] = logs
-        return found
-
-    def _run(
-        self,
-        texts: Texts,
-        kind: int,
-        threads: int | None,
-        progress: Progress | bool | None,
-        mode: str,
-        call: Callable[[Scorer, int, int, Floats], object],
-        enough: NDArray[np.float32] | None = None,
-    ) -> tuple[NDArray[np.int64], Floats]:
-        """Sequences in the order of their lengths, or of what is `enough`, and what `call` writes for each of them."""
+        """What a kernel writes for each sequence. They go in the order of their lengths, or of what is `enough`."""
         if mode not in MODES:
             raise UsageError(f"mode {mode!r}: must be local or global")
-        count = thread_count(threads)
-        order = np.argsort(texts.lengths if enough is None else enough, kind="stable")
+        order = np.arange(len(texts.lengths))
+        if kernel != "trace":
+            order = np.argsort(texts.lengths if enough is None else enough, kind="stable")
         text, begins, lengths = texts.take(order)
-        logs = np.full(len(lengths), -np.inf)
-        cost = lengths.astype(float) * len(self) * COSTS[kind]
+        logs, seen = np.empty(len(order)), np.zeros(len(order), np.uint8)
+        odds, steps, *whole = self._tables_of(mode)
+        job = Job(
+            f"profile {kernel}",
+            *(odds if kernel in ("sum", "composition") else steps),
+            *whole,
+            self._table,
+            *(len(self), 1 if mode == "local" else len(self)),
+            *(text, begins, lengths, None if enough is None else enough[order]),
+            *(logs, seen, places, operations),
+        )
+        cost = lengths.astype(float) * len(self) * COSTS[kernel]
         bar = ProgressBar(progress, float(cost.sum()))
-        if lengths.any():
-            logs_of, odds_of, small, whole = self._tables_of(mode)
-            steps, emission = odds_of if kind in (SUM, COMPOSITION) else logs_of
-            scorer = Scorer(
-                steps,
-                emission,
-                small,
-                whole,
-                np.ones(len(order), np.float32) if enough is None else enough[order],
-                text,
-                self._table,
-                begins,
-                lengths,
-                1 if mode == "local" else len(self),
-                kind,
-                instruction_sets()[0],
-            )
-
-            def run(first: int, last: int) -> None:
-                call(scorer, first, last, logs)
-
-            run_problems(cost, run, count, scorer.stop, bar, 1 if call is not Scorer.run else scorer.lanes)
-            if scorer.seen & WRONG:
-                self._refuse(texts)
+        run_problems(cost, job.run, thread_count(threads), job.stop, bar, job.lanes)
+        if (seen & WRONG).any():
+            self._refuse(texts)
         bar.finish()
-        return order, logs
+        found = np.empty_like(logs)
+        found[order] = np.where(lengths > 0, logs, -np.inf)
+        return found
 
+    @cache  # noqa: B019 - as long as there is the model
     def _tables_of(self, mode: str) -> tuple[Any, ...]:
-        """Steps and odds: logarithms, as they are, 500ths of a bit, `UNITS` of logarithms."""
-        if mode not in self._made:
-            odds = self.odds(mode)
-            with np.errstate(divide="ignore"):
-                logs = [np.log(table) for table in odds]
-            both = [np.maximum(table, LEAST) for table in logs]
-            steps, emission = (table * (500 / np.log(2)) for table in both)
-            small = np.repeat(np.maximum(steps, LEAST_STEPS), 2, axis=1), np.maximum(emission, LEAST_ODDS)
-            self._made[mode] = (
-                [table.astype(np.float32) for table in logs],
-                [table.astype(np.float32) for table in odds],
-                np.rint(np.concatenate([table.ravel() for table in small])).astype(np.int16),
-                np.rint(np.concatenate([table.T.ravel() for table in both]) * UNITS).astype(np.int32),
-            )
-        return self._made[mode]
+        """Steps and odds: as they are, logarithms, 500ths of a bit, `UNITS` of logarithms."""
+        odds = self.odds(mode)
+        with np.errstate(divide="ignore"):
+            logs = [np.log(table) for table in odds]
+        both = [np.maximum(table, LEAST) for table in logs]
+        steps, emission = (table * (500 / np.log(2)) for table in both)
+        small = np.repeat(np.maximum(steps, LEAST_STEPS), 2, axis=1), np.maximum(emission, LEAST_ODDS)
+        return (
+            [table.astype(np.float32) for table in odds],
+            [table.astype(np.float32) for table in logs],
+            np.rint(np.concatenate([table.ravel() for table in small])).astype(np.int16),
+            np.rint(np.concatenate([table.T.ravel() for table in both]) * UNITS).astype(np.int32),
+        )
 
     @cached_property
     def _table(self) -> NDArray[np.uint8]:

@@ -7,8 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gassst._core.semiring import BLOCK, instruction_sets, others, pivot
-from gassst._core.semiring import product as product_of_rows
+from gassst._core.problems import Job
 from gassst.errors import InputError, UsageError
 from gassst.workers.allocator import aligned
 from gassst.workers.tasks import ProgressBar, is_device, run_problems, thread_count
@@ -16,6 +15,7 @@ from gassst.workers.tasks import ProgressBar, is_device, run_problems, thread_co
 Semiring = Literal["max-plus", "min-plus", "sum-product"]
 Reals = NDArray[Any]
 SEMIRINGS: tuple[str, ...] = get_args(Semiring)
+BLOCK = 64  # that of semiring_kernels.c
 
 
 def product(
@@ -60,18 +60,15 @@ def product(
     if semiring == "sum-product":
         return first @ second
     sign = -1 if semiring == "max-plus" else 1
-    (m, depth), n, count = first.shape, second.shape[1], thread_count(threads)
-    left, right = _blocks(sign * first, m, depth), _blocks(sign * second, depth, n)
+    m, n, count = len(first), second.shape[1], thread_count(threads)
+    left, right = _blocks(sign * first), _blocks(sign * second)
     if device is not None and is_device(device):
         from gassst.semiring import device as on_device
 
         return sign * on_device.product(left, right, device, count)[:m, :n]
-    found, name = _blocks(np.empty((0, 0), left.dtype), m, n), instruction_sets()[0]
-
-    def run(i: int, j: int) -> None:
-        product_of_rows(left, right, found, BLOCK * i, BLOCK * j, name)
-
-    _each_block(run, len(left), float(BLOCK) * depth * n, count)
+    found = _blocks(np.full((m, n), np.inf, left.dtype))
+    depth = left.shape[1]
+    _each_block("product", depth, found, count, left, right, found, depth, found.shape[1])
     return sign * found[:m, :n]
 
 
@@ -112,8 +109,8 @@ def closure(
         if n and np.abs(np.linalg.eigvals(weights)).max() >= 1:
             raise InputError("closure: the sum over all paths is endless")
         return np.linalg.inv(np.eye(n, dtype=weights.dtype) - weights)
-    sign, name = -1 if semiring == "max-plus" else 1, instruction_sets()[0]
-    d = _blocks(sign * weights, n, n)
+    sign = -1 if semiring == "max-plus" else 1
+    d = _blocks(sign * weights)
     np.fill_diagonal(d, np.minimum(d.diagonal(), 0))
     if device is not None and is_device(device):
         from gassst.semiring import device as on_device
@@ -121,25 +118,24 @@ def closure(
         d = on_device.closure(d, device, count)
     else:
         for k in range(0, len(d), BLOCK):
-            pivot(d, k, name)
-
-            def run(i: int, j: int, k: int = k) -> None:
-                others(d, k, BLOCK * i, BLOCK * j, name)
-
-            _each_block(run, len(d), float(BLOCK) ** 2 * len(d), count)
+            Job(f"pivot {d.dtype.str[1:]}", d, len(d), k).run(0, 1)
+            _each_block("others", BLOCK, d, count, d, len(d), k)
     if (d.diagonal() < 0).any():
         raise InputError("closure: a round trip gains at every turn, so that no path is the best")
     return sign * d[:n, :n]
 
 
-def _each_block(run: Any, rows: int, cells: float, threads: int) -> None:
-    """`run(first, last + 1)` for all blocks of rows. One thread is this one, whose cache has the matrix."""
+def _each_block(kernel: str, depth: int, found: Reals, threads: int, *members: Any) -> None:
+    """All blocks of rows of `found`. One thread is this one, whose cache has the matrix."""
+    job, blocks = Job(f"{kernel} {found.dtype.str[1:]}", *members), len(found) // BLOCK
     if threads == 1:
-        for i in range(rows // BLOCK):
-            run(i, i + 1)
+        for i in range(blocks):
+            job.run(i, i + 1)
         return
-    work = np.full(rows // BLOCK, cells / 8)  # a cell takes an eighth of that of an alignment
-    run_problems(work, run, threads, lambda: None, ProgressBar(None, 1.0))
+    work = np.full(
+        blocks, BLOCK * depth * found.shape[1] / 8
+    )  # a cell takes an eighth of that of an alignment
+    run_problems(work, job.run, threads, job.stop, ProgressBar(None, 1.0))
 
 
 def _checked(a: ArrayLike, semiring: str, name: str) -> Reals:
@@ -159,10 +155,9 @@ def _checked(a: ArrayLike, semiring: str, name: str) -> Reals:
     return array
 
 
-def _blocks(a: Reals, rows: int, columns: int) -> Reals:
+def _blocks(a: Reals) -> Reals:
     """A copy in whole blocks, filled up with inf."""
-    shape = -(-max(rows, 1) // BLOCK) * BLOCK, -(-max(columns, 1) // BLOCK) * BLOCK
-    whole = aligned(shape, a.dtype)
+    whole = aligned(tuple(-(-max(side, 1) // BLOCK) * BLOCK for side in a.shape), a.dtype)
     whole[:] = np.inf
     whole[: len(a), : a.shape[1]] = a
     return whole

@@ -27,6 +27,8 @@ SMALL_CELLS = 2e6  # of all tasks: about a millisecond at most, which threads wo
 AHEAD = 4  # tasks of each thread that are begun or wait
 MOST_SMALL = 512  # tasks that are looked at for that
 Progress = Callable[[float], object]
+Shown = Progress | bool | None
+"""Of an argument `progress`: what is called with the share that is done, 0 to 1; True is a line on stderr."""
 Task = tuple[float, Callable[[], Any]]
 """Its work, and what does it."""
 
@@ -37,7 +39,7 @@ class ProgressBar:
     Raises UsageError for anything else, unless it is False or None.
     """
 
-    def __init__(self, progress: Progress | bool | None, total: float):
+    def __init__(self, progress: Shown, total: float):
         if not (progress is None or isinstance(progress, bool) or callable(progress)):
             raise UsageError(f"progress: must be a function or True, not {progress!r}")
         self._show: Progress | None = _show if progress is True else progress or None

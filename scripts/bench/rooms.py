@@ -329,10 +329,20 @@ def hmm(args: argparse.Namespace) -> Iterator[Column]:
         yield f"forward, {n} states", least(calls, args.runs)
 
 
+def with_set(isa: str, call: Callable[..., object], *arguments: Any) -> None:
+    """A call that takes an instruction set."""
+    from gassst._core import problems
+
+    sets, problems.SETS = problems.SETS, [isa]
+    call(*arguments)
+    problems.SETS = sets
+
+
 def fold(args: argparse.Namespace) -> Iterator[Column]:
     """Seconds for 320 windows of random bases beside ViennaRNA, for each instruction set."""
     import RNA
 
+    from gassst._core import problems
     from gassst.fold import Parameters, folding
 
     rng = np.random.default_rng(1)
@@ -345,11 +355,10 @@ def fold(args: argparse.Namespace) -> Iterator[Column]:
         calls: Calls = {
             "ViennaRNA": lambda several=several: [RNA.fold_compound(one).mfe() for one in several]
         }
-        for isa in folding.instruction_sets():
+        for isa in problems.SETS:
             for structures in (True, False):
-                options = (parameters, structures, 1, None, isa)
                 calls[f"gassst {isa}{', structures' * structures}"] = partial(
-                    folding.fold_codes, codes, offsets, *options
+                    with_set, isa, folding.fold_codes, codes, offsets, parameters, structures, 1, None
                 )
         yield f"{n} bases", least(calls, args.runs)
 

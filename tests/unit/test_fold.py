@@ -25,11 +25,6 @@ from gassst.fold.files import hairpins_of, stacks
 HAIRPIN = "GGGGCCCAAGAAAACCAUUGGGCCCC"
 
 
-@pytest.fixture(params=folding.instruction_sets())
-def instruction_set(request, monkeypatch):
-    monkeypatch.setattr(folding, "instruction_sets", lambda: [request.param])
-
-
 @pytest.fixture(scope="module")
 def random_file(tmp_path_factory):
     path = tmp_path_factory.mktemp("par") / "random.par"

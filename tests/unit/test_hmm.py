@@ -31,11 +31,6 @@ hmm casino {
 """
 
 
-@pytest.fixture(params=model.instruction_sets())
-def instruction_set(request, monkeypatch):
-    monkeypatch.setattr(model, "instruction_sets", lambda: [request.param])
-
-
 def random_model(n, symbols, seed, silent=0, end=True):
     """Silent states lead to later ones only, or out: rows add to 1."""
     rng = np.random.default_rng(seed)

@@ -13,11 +13,6 @@ from gassst.errors import GassstError
 from gassst.hmm import Profile, files, profile
 
 
-@pytest.fixture(params=profile.instruction_sets())
-def instruction_set(request, monkeypatch):
-    monkeypatch.setattr(profile, "instruction_sets", lambda: [request.param])
-
-
 def plain(p, codes, plus, mode="local"):
     """Bits, by the recurrences of Eddy (2011) in double precision; `plus` is np.logaddexp or np.maximum."""
     with np.errstate(divide="ignore"):
@@ -51,7 +46,7 @@ def codes_of(p, several):
 
 
 def scores(p, texts, kind, **options):
-    return p._logs(profile.Texts.of(texts), kind, 2, None, **options)
+    return p._logs(kind, profile.Texts.of(texts), 2, **options)
 
 
 def plain_filter(p, codes):
@@ -91,13 +86,10 @@ def test_filters_are_those_of_plain_code(alphabet, nodes, tmp_path, instruction_
         1.1,
     ):  # scores are in units of the 128th of what is enough, which is more than a letter's
         enough = np.where(wanted > 5, np.minimum(wanted, 60) * share, 9).astype(np.float32)
-        assert np.array_equal(scores(p, several, profile.FILTER, enough=enough) > 0, wanted > enough)
+        assert np.array_equal(scores(p, several, "filter", enough=enough) > 0, wanted > enough)
     assert (wanted > 5).sum() > 20
     wanted = [plain_composition(p, one) for one in codes]
-    assert (
-        np.allclose(scores(p, several, profile.COMPOSITION), wanted, rtol=1e-6, atol=1e-4)
-        and max(wanted) > 30
-    )
+    assert np.allclose(scores(p, several, "composition"), wanted, rtol=1e-6, atol=1e-4) and max(wanted) > 30
 
 
 def test_a_search_is_a_forward_of_what_passes(tmp_path, instruction_set):
@@ -201,10 +193,10 @@ def test_narrow_lanes_are_near_wide_ones(alphabet, tmp_path, instruction_set):
     several = ["".join(rng.choice(list(p.alphabet), k)).encode() for k in range(100, 170)]
     several += [several[k][:50] + best.encode() + several[k][50:] for k in range(5)]
     wide = p.viterbi(several)
-    narrow = p._bits(profile.Texts.of(several), profile.NARROW, 1, None)
+    narrow = p._bits("narrow", profile.Texts.of(several), 1)
     assert ((narrow - wide > 0) & (narrow - wide < 1.5)).all()
     best = write_profile(tmp_path / "x.hmm", alphabet, 60, 1)
-    assert np.isinf(scores(Profile(tmp_path / "x.hmm"), [best], profile.NARROW)).all()
+    assert np.isinf(scores(Profile(tmp_path / "x.hmm"), [best], "narrow")).all()
 
 
 def test_e_values_are_of_the_file(tmp_path):
