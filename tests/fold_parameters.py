@@ -180,4 +180,4 @@ def pairs_of(structure):
             stack.append(j)
         elif mark == ")":
             pairs.append((stack.pop(), j))
-    return tuple(pairs)
+    return tuple(sorted(pairs))

@@ -24,6 +24,8 @@ static size_t no_memory(const void *job, int64_t first, int64_t last)
 #define LANES_TABLE fold_tables
 #include "each_isa.h"
 #else
+#define LARGEST 0
+#define LOGS 0
 #define KIND I16
 #define LOOK(table, size, index) ISA_(lookup)(table, size, index)
 #define ANY(type) 1
@@ -45,8 +47,4 @@ static const problem_kernel ISA_(entries)[] = {
     {NULL},
 };
 static const problem_kernels ISA_(kernels) = {LANES_HEAD, ISA_(entries)};
-#undef KIND
-#undef LOOK
-#undef ANY
-#undef INFINITE
 #endif

@@ -6,6 +6,8 @@
 #include "one_lane.h"
 #include "processor.h"
 
+#define LARGEST 0
+#define LOGS 0
 #define KIND I32
 #define LOOK(table, size, index) ((table)[index])
 #define ANY(type) (type)

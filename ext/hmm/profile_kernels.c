@@ -78,8 +78,4 @@ static const problem_kernel ISA_(entries)[] = {
     {NULL},
 };
 static const problem_kernels ISA_(kernels) = {LANES_HEAD, ISA_(entries)};
-#undef PROFILE_LANES
-#undef FILTER_BAND
-#undef FILTER_LANES
-#undef FILTER_STEP
 #endif

@@ -127,8 +127,6 @@ LANES_TARGET static void FORM(score)(const void *given, int64_t first, int64_t c
     }
     job->seen[first] = (uint8_t)seen;
 }
-#undef LARGE
-#undef DOWN
 #undef UNIT
 #undef BASE
 #undef LOOKUP

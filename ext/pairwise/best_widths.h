@@ -1,4 +1,5 @@
 /* What an instruction set has: the template for lanes of both widths. */
+#include "pair_operations.h"
 #define LARGEST 1
 #define LOGS 1
 #define KIND I16

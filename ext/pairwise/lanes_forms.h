@@ -1,4 +1,5 @@
 /* What an instruction set has: scores in lanes of 8, 16 and 32 bits, and alignments with their paths in the latter two. */
+#include "pair_operations.h"
 #define LARGEST 1
 #define LOGS 1
 #define KIND I8

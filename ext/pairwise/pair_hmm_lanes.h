@@ -5,6 +5,19 @@
  * lane, through the transitions that lead out of it; the exponents are kept. Nothing is rounded thereby.
  *
  * numbers.h says what PLUS, TIMES, NUMBER and NOTHING are; logarithms are not scaled. */
+
+/* Rescaling: numbers of a row are kept such that the largest lies above SMALL, which leaves the range below it to lesser
+ * ones. A row below it is multiplied by SCALE, 2^SCALE_BITS, which rounds nothing. */
+#define SMALL LANES_JOIN(SMALL, KIND)
+#define SMALL_F32 0x1p30f
+#define SMALL_F64 0x1p400
+#define SCALE LANES_JOIN(SCALE, KIND)
+#define SCALE_F32 0x1p64f
+#define SCALE_F64 0x1p512
+#define SCALE_BITS LANES_JOIN(SCALE_BITS, KIND)
+#define SCALE_BITS_F32 64
+#define SCALE_BITS_F64 512
+
 typedef struct {
     VEC *match, *insertion, *deletion; /* a row, [longest haplotype + 1] */
     BITS *haplotype;

@@ -33,6 +33,8 @@ static size_t block_memory(const void *job, int64_t first, int64_t last)
 #define LANES_TABLE semiring_tables
 #include "each_isa.h"
 #else
+#define LARGEST 0
+#define LOGS 0
 #define KIND F32
 #include "numbers.h"
 #include "semiring_lanes.h"

@@ -74,6 +74,16 @@ def joined(sequences: Iterable[str | bytes], most: int) -> tuple[NDArray[np.uint
     return np.frombuffer(text, np.uint8), offsets
 
 
+def odd_letter(
+    text: NDArray[np.uint8], begins: NDArray[np.int64], is_odd: NDArray[np.bool_], letters: str
+) -> InputError:
+    """The error for the first letter of joined sequences that is odd."""
+    at = int(is_odd.argmax())
+    number = int(np.searchsorted(begins, at, "right"))
+    where = f"sequence {number}: {chr(text[at])!r} at letter {at - begins[number - 1] + 1}"
+    return InputError(f"{where} is not one of {letters}")
+
+
 def text_of(path: str | os.PathLike[str]) -> str:
     """All text of a file. Raises InputError for one that is missing or is none."""
     try:

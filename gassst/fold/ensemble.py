@@ -14,7 +14,7 @@ from gassst.errors import InputError, UsageError
 from gassst.fold.folding import CELL_COST, LANE_BASES, Fold, encoded, fold_codes, given, tables_of
 from gassst.fold.parameters import KT, Parameters
 from gassst.workers.allocator import aligned, available_memory
-from gassst.workers.tasks import Progress, ProgressBar, run_problems, thread_count
+from gassst.workers.tasks import Shown, run_shown, thread_count
 
 OUTSIDE_COST = 40 * CELL_COST  # of a cell of the triangle, whose loops are looked at one by one
 MOST_RANGE = 1000.0
@@ -35,7 +35,7 @@ def probabilities(
     parameters: Parameters | str | os.PathLike[str] | None = None,
     *,
     threads: int | None = None,
-    progress: Progress | bool | None = None,
+    progress: Shown = None,
 ) -> list[Ensemble]:
     """Pair probabilities of each sequence, and its ensemble free energy, as of `RNAfold -p -d2`.
 
@@ -46,7 +46,6 @@ def probabilities(
     lengths = np.diff(offsets)
     at = np.append(0, np.cumsum(lengths**2))
     cost = lengths.astype(float) ** 2 * OUTSIDE_COST
-    bar = ProgressBar(progress, float(cost.sum()))
     least, _ = fold_codes(codes, offsets, energies, False, threads, None)
     whole, pairs = np.empty(len(lengths)), np.empty(at[-1])
     weights = KT, *energies.weights(int(lengths.max(initial=0)) + 1)
@@ -54,8 +53,7 @@ def probabilities(
     needed = job.memory(0, len(lengths)) * count + pairs.nbytes
     if needed > available_memory():
         raise UsageError(f"probabilities of these sequences take {needed / 2**30:.1f} GiB of memory")
-    run_problems(cost, job.run, count, job.stop, bar)
-    bar.finish()
+    run_shown(cost, job.run, count, job.stop, progress)
     parts = [pairs[a : a + n * n].reshape(n, n) for a, n in zip(at.tolist(), lengths.tolist(), strict=False)]
     return [Ensemble(energy / 100, one) for energy, one in zip(whole.tolist(), parts, strict=True)]
 

@@ -126,11 +126,9 @@ def write_scan(
                 for one in found:
                     if scan.max_energy is None or one.energy <= scan.max_energy:
                         lines += 1
-                        begin, end, strand, energy, structure = one
-                        more = (
-                            (f"{energy:.2f}", 0, strand) if is_bed else (strand, f"{energy:.2f}", structure)
-                        )
-                        _put(file, name, begin, end, *more)
+                        energy = f"{one.energy:.2f}"
+                        more = (energy, 0, one.strand) if is_bed else (one.strand, energy, one.structure)
+                        _put(file, name, one.begin, one.end, *more)
                 show(None)
         if longest < scan.window:
             raise InputError(f"--window {scan.window} is longer than every sequence: {longest} bases at most")
@@ -211,9 +209,7 @@ def _folded(
 def hairpins_of(structure: str, least: int) -> list[tuple[int, int]]:
     """First and last base of each stem with one loop that spans so many bases, bulges and inner loops included."""
     found: list[tuple[int, int] | None] = []
-    stack: list[tuple[int, list[tuple[int, int] | None]]] = [
-        (-1, found)
-    ]  # a base, and the stems directly within
+    stack = [(-1, found)]  # a base, and the stems directly within
     for j, mark in enumerate(structure):
         if mark == "(":
             stack.append((j, []))

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst._core.problems import Job
-from gassst.errors import InputError, UsageError
-from gassst.files.batches import joined
+from gassst.errors import UsageError
+from gassst.files.batches import joined, odd_letter
 from gassst.fold.parameters import Parameters
 from gassst.workers.allocator import available_memory
-from gassst.workers.tasks import Progress, ProgressBar, is_device, run_problems, thread_count
+from gassst.workers.tasks import ProgressBar, Shown, is_device, run_problems, thread_count
 
 LANE_BASES = 1000  # of a sequence that shares a vector: longer ones would take too much memory at once
 MOST_BASES = 30_000
@@ -44,7 +44,7 @@ def fold(
     structures: bool = True,
     *,
     threads: int | None = None,
-    progress: Progress | bool | None = None,
+    progress: Shown = None,
     device: str | None = None,
 ) -> list[Fold]:
     """The least free energy of each sequence, and one structure that has it.
@@ -115,7 +115,7 @@ def fold_codes(
     parameters: Parameters,
     structures: bool,
     threads: int | None,
-    progress: Progress | bool | None,
+    progress: Shown,
     device: str | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.uint8] | None]:
     """Energies in .01 kcal/mol, and brackets as bytes beside `codes`, of sequences of codes 0 to 3.
@@ -179,10 +179,6 @@ def encoded(sequences: Iterable[str | bytes]) -> tuple[NDArray[np.uint8], NDArra
     """Codes 0 to 3 of all sequences, and their offsets."""
     text, offsets = joined(sequences, MOST_BASES)
     codes = CODES[text]
-    if codes.size and codes.max() > 3:
-        at = int((codes > 3).argmax())
-        number = int(np.searchsorted(offsets, at, "right"))
-        raise InputError(
-            f"sequence {number}: {chr(text[at])!r} at base {at - offsets[number - 1] + 1} is not one of ACGU"
-        )
+    if codes.max(initial=0) > 3:
+        raise odd_letter(text, offsets[:-1], codes > 3, "ACGU")
     return codes, offsets

@@ -14,7 +14,7 @@ from gassst._core.problems import Job
 from gassst.errors import InputError, UsageError
 from gassst.semiring import closure, product
 from gassst.workers.allocator import aligned, available_memory
-from gassst.workers.tasks import Progress, ProgressBar, run_problems, thread_count
+from gassst.workers.tasks import ProgressBar, Shown, run_shown, thread_count
 
 Floats = NDArray[np.float64]
 Symbols = NDArray[np.uint16]
@@ -68,10 +68,8 @@ class Model:
         alphabet: str | None = None,
         states: Iterable[str] | None = None,
     ):
-        self.start, self.transition = (
-            _probabilities(start, "start", 1),
-            _probabilities(transition, "transition", 2),
-        )
+        self.start = _probabilities(start, "start", 1)
+        self.transition = _probabilities(transition, "transition", 2)
         self.emission = _probabilities(emission, "emission", 2)
         n, self.symbols = self.emission.shape
         self.end = None if end is None else _probabilities(end, "end", 1)
@@ -89,27 +87,15 @@ class Model:
 
     def _sums_are_one(self) -> None:
         onward = self.transition.sum(1) + (0 if self.end is None else self.end)
-        sums = [
-            ("start", np.array([self.start.sum()])),
-            ("transition", onward),
-            ("emission", self.emission.sum(1)),
-        ]
-        for name, found in sums:
-            wrong = np.abs(found - 1) > TOLERANCE
-            if name == "emission":
-                wrong &= ~self.silent
-            if wrong.any():
+        emitted = np.where(self.silent, 1, self.emission.sum(1))
+        for name, found in ("start", self.start.sum()[None]), ("transition", onward), ("emission", emitted):
+            if (wrong := np.abs(found - 1) > TOLERANCE).any():
                 k = int(wrong.argmax())
                 what = name if name == "start" else f"{name} of state {self.states[k]}"
                 raise InputError(f"{what}: the probabilities add to {found[k]:.6g}, not to 1")
 
     def viterbi(
-        self,
-        symbols: Any,
-        *,
-        form: str = "double",
-        threads: int | None = None,
-        progress: Progress | bool | None = None,
+        self, symbols: Any, *, form: str = "double", threads: int | None = None, progress: Shown = None
     ) -> Any:
         """The most probable path: `(path int32[n], natural logarithm of its probability)`, or a list.
 
@@ -135,26 +121,20 @@ class Model:
         score = start[path[0]] + onward + emission[path, symbols].sum() + end[path[-1]]
         return self._emitting[path].astype(np.int32), float(score)
 
-    def forward(
-        self, symbols: Any, *, threads: int | None = None, progress: Progress | bool | None = None
-    ) -> Any:
+    def forward(self, symbols: Any, *, threads: int | None = None, progress: Shown = None) -> Any:
         """The natural logarithm of the probability of a sequence, or a list: the sum over all paths."""
-        many, is_one = self._sequences(symbols)
-        logs = self._run(_Chain(self._reduced), "forward", many, threads, progress)
-        return logs[0] if is_one else logs
+        return self._sum(_Chain(self._reduced), symbols, threads, progress)
 
-    def backward(
-        self, symbols: Any, *, threads: int | None = None, progress: Progress | bool | None = None
-    ) -> Any:
+    def backward(self, symbols: Any, *, threads: int | None = None, progress: Shown = None) -> Any:
         """The same number as `forward`, from the last symbol to the first: a check of both."""
+        return self._sum(_Chain(self._reduced).turned(), symbols, threads, progress, -1)
+
+    def _sum(self, chain: _Chain, symbols: Any, threads: int | None, progress: Shown, step: int = 1) -> Any:
         many, is_one = self._sequences(symbols)
-        turned = [sequence[::-1] for sequence in many]
-        logs = self._run(_Chain(self._reduced).turned(), "forward", turned, threads, progress)
+        logs = self._run(chain, "forward", [sequence[::step] for sequence in many], threads, progress)
         return logs[0] if is_one else logs
 
-    def posterior(
-        self, symbols: Any, *, threads: int | None = None, progress: Progress | bool | None = None
-    ) -> Any:
+    def posterior(self, symbols: Any, *, threads: int | None = None, progress: Shown = None) -> Any:
         """float64[n, states], or a list: the probability of each state at each symbol, given the sequence.
 
         Silent states have 0. All is NaN where no path has any probability.
@@ -174,7 +154,7 @@ class Model:
         iterations: int = 100,
         tolerance: float = 1e-2,
         threads: int | None = None,
-        progress: Progress | bool | None = None,
+        progress: Shown = None,
     ) -> tuple[Model, list[float]]:
         """Train by Baum-Welch: `(model, natural logarithm of the probability of all sequences before each iteration)`.
 
@@ -224,13 +204,7 @@ class Model:
         parts = self._each(many, count, threads, None)
         return tuple(sum(part[i] for part in parts) for i in range(5))
 
-    def _each(
-        self,
-        symbols: Any,
-        function: Callable[..., Any],
-        threads: int | None,
-        progress: Progress | bool | None,
-    ) -> Any:
+    def _each(self, symbols: Any, function: Callable[..., Any], threads: int | None, progress: Shown) -> Any:
         """What `function` makes of each sequence: of its logarithm, probabilities of states, rows ahead and behind,
         whose products with transitions and a factor are probabilities, these factors, and symbols.
         """
@@ -259,9 +233,7 @@ class Model:
                     states /= norm
                     found[i] = function(log[0], states, ahead, behind, scales / norm, one)
 
-        bar = ProgressBar(progress, 2 * float(chain.cost(many).sum()))
-        run_problems(2 * chain.cost(many), run, count, every.stop, bar)
-        bar.finish()
+        run_shown(2 * chain.cost(many), run, count, every.stop, progress)
         return found[0] if is_one else found
 
     def _run(
@@ -270,15 +242,13 @@ class Model:
         kernel: str,
         many: list[Symbols],
         threads: int | None,
-        progress: Progress | bool | None,
-        path: NDArray[np.int32] | None = None,
+        progress: Shown,
+        path: Any = None,
     ) -> list[float]:
         """The logarithms that a kernel writes."""
         logs = np.empty(len(many))
         job = chain.job(kernel, many, logs, path=path)
-        bar = ProgressBar(progress, float(chain.cost(many).sum()))
-        run_problems(chain.cost(many), job.run, thread_count(threads), job.stop, bar)
-        bar.finish()
+        run_shown(chain.cost(many), job.run, thread_count(threads), job.stop, progress)
         return logs.tolist()
 
     def _sequences(self, symbols: Any) -> tuple[list[NDArray[np.uint16]], bool]:
@@ -380,8 +350,8 @@ class _Chain:
         kernel: str,
         many: list[Symbols],
         logs: Floats,
-        rows: tuple[Floats | None, Floats | None] = (None, None),
-        path: NDArray[np.int32] | None = None,
+        rows: tuple[Any, ...] = (None, None),
+        path: Any = None,
         stop: Job | None = None,
     ) -> Job:
         """What computes `many` sequences, and writes their logarithms, rows of states, their scales, and paths."""

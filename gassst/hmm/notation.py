@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -12,14 +12,12 @@ from gassst.errors import InputError
 from gassst.files.batches import text_of
 from gassst.hmm.model import Model
 
-NUMBER = r"[-+.\w]+(?:\s*/\s*[-+.\w]+)?"
-LIST = r"\[([^\]]*)\]"
 STATEMENTS = {
-    "alphabet": re.compile(rf"alphabet\s*{LIST}"),
-    "ends": re.compile(r"(startstate|endstate)\s+(\w+)"),
-    "state": re.compile(r"state\s+(\w+)(?:\s+emits\s+(\w+))?"),
-    "emission": re.compile(rf"emission\s+(\w+)\s*=\s*{LIST}"),
-    "transition": re.compile(rf"(\w+)\s*->\s*(\w+)\s+({NUMBER})(?:\s+emits\s+(\w+))?"),
+    "alphabet": re.compile(r"(alphabet) ?\[([^\]]*)\]"),
+    "place": re.compile(r"(startstate|endstate) (\w+)"),
+    "state": re.compile(r"state (\w+)(?: emits (\w+))?"),
+    "emission": re.compile(r"emission (\w+) ?= ?\[([^\]]*)\]"),
+    "transition": re.compile(r"(\w+ ?-> ?\w+) ([-+.\w]+(?: ?/ ?[-+.\w]+)?)(?: emits (\w+))?"),
 }
 
 
@@ -38,108 +36,82 @@ def read_model(source: str | os.PathLike[str]) -> Model:
     text, name = str(source), "model"
     if "{" not in text:
         name, text = os.fspath(source), text_of(source)
-    text = re.sub(r"(//|#).*", "", text)
-    whole = re.fullmatch(r"\s*hmm\s+(\w+)\s*\{(.*)\}\s*", text, re.DOTALL)
-    if whole is None:
-        raise InputError(
-            f"{name}: `hmm name {{ ... }}` is wanted, one model from its first brace to its last"
-        )
-    return _Reader(name, whole[2]).model()
+    whole = re.fullmatch(r"\s*hmm\s+(\w+)\s*\{(.*)\}\s*", re.sub(r"(//|#).*", "", text), re.DOTALL)
+    try:
+        if whole is None:
+            raise InputError("`hmm name { ... }` is wanted, one model from its first brace to its last")
+        return _model(_declared(whole[2]))
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
 
 
-class _Reader:
-    """Declarations of a model."""
+def _declared(body: str) -> dict[str, dict[str, Any]]:
+    """What statements of each kind say, by names; transitions by both states with `->` between them."""
+    found: dict[str, dict[str, Any]] = {kind: {} for kind in STATEMENTS}
 
-    def __init__(self, name: str, body: str):
-        self.name, self.alphabet = name, list[str]()
-        self.ends: dict[str, str] = {}
-        self.states: dict[str, str | None] = {}
-        self.emissions: dict[str, list[float]] = {}
-        self.transitions: dict[tuple[str, str], float] = {}
-        *statements, rest = body.split(";")
-        for statement in (" ".join(part.split()) for part in [*statements, rest]):
-            if statement:
-                self._take(statement)
-        if rest.strip():
-            self._fail(f"no `;` ends `{' '.join(rest.split())[:40]}`")
+    def put(kind: str, name: str, value: Any) -> None:
+        if name in found[kind]:
+            raise InputError(f"{kind} {name} is declared twice")
+        found[kind][name] = value
 
-    def _fail(self, what: str) -> NoReturn:
-        raise InputError(f"{self.name}: {what}")
+    *statements, rest = (" ".join(part.split()) for part in body.split(";"))
+    if rest:
+        raise InputError(f"no `;` ends `{rest[:40]}`")
+    for statement in filter(None, statements):
+        matches = ((kind, pattern.fullmatch(statement)) for kind, pattern in STATEMENTS.items())
+        kind, match = next(((kind, match) for kind, match in matches if match), ("", None))
+        if match is None:
+            raise InputError(f"not understood: `{statement[:60]}`")
+        name, value, *more = (*match.groups(), None)
+        if kind == "emission":
+            put(kind, name, _numbers(value))
+        elif kind == "transition":
+            first, second = (state.strip() for state in name.split("->"))
+            if more[0]:
+                put("state", between := f"{first}->{second}", more[0])
+                put(kind, f"{between} -> {second}", 1.0)
+                second = between
+            put(kind, f"{first} -> {second}", _numbers(value)[0])
+        else:
+            put(kind, name, value)
+    return found
 
-    def _take(self, statement: str) -> None:
-        for kind, pattern in STATEMENTS.items():
-            if found := pattern.fullmatch(statement):
-                getattr(self, f"_{kind}")(*found.groups())
-                return
-        self._fail(f"not understood: `{statement[:60]}`")
 
-    def _alphabet(self, letters: str) -> None:
-        self.alphabet = [letter.strip() for letter in letters.split(",")]
-        if any(len(letter) != 1 for letter in self.alphabet) or len(set(self.alphabet)) < len(self.alphabet):
-            self._fail("alphabet: single letters are wanted, each once")
-
-    def _ends(self, kind: str, state: str) -> None:
-        if kind in self.ends:
-            self._fail(f"two {kind}s")
-        self.ends[kind] = state
-
-    def _state(self, state: str, emission: str | None) -> None:
-        if state in self.states:
-            self._fail(f"state {state} is declared twice")
-        self.states[state] = emission
-
-    def _emission(self, emission: str, numbers: str) -> None:
-        if emission in self.emissions:
-            self._fail(f"emission {emission} is declared twice")
-        self.emissions[emission] = [self._number(number) for number in numbers.split(",")]
-
-    def _transition(self, first: str, second: str, number: str, emission: str | None) -> None:
-        if emission is not None:
-            between = f"{first}->{second}"
-            self._state(between, emission)
-            self._transition(between, second, "1", None)
-            second = between
-        if (first, second) in self.transitions:
-            self._fail(f"transition {first} -> {second} is declared twice")
-        self.transitions[first, second] = self._number(number)
-
-    def _number(self, text: str) -> float:
+def _numbers(text: str) -> list[float]:
+    found = []
+    for part in text.split(","):
         try:
-            above, *below = (float(part) for part in text.split("/"))
-            return above / below[0] if below else above
+            above, *below = map(float, part.split("/"))
+            found.append(above / below[0] if below else above)
         except (ValueError, ZeroDivisionError):
-            self._fail(f"`{text.strip()}` is not a number")
+            raise InputError(f"`{part.strip()}` is not a number") from None
+    return found
 
-    def model(self) -> Model:
-        """The model of the declarations."""
-        if not self.alphabet or "startstate" not in self.ends:
-            self._fail("an alphabet and a startstate are wanted")
-        first, last = self.ends["startstate"], self.ends.get("endstate")
-        at = {state: i for i, state in enumerate(self.states)}
-        for state in {first, last} & at.keys():
-            self._fail(f"state {state} is declared twice")
-        n = len(at)
-        start, end, transition = np.zeros(n), np.zeros(n), np.zeros((n, n))
-        for (a, b), p in self.transitions.items():
-            if (a not in at and a != first) or (b not in at and b != last):
-                self._fail(f"transition {a} -> {b}: a state is not declared, or is no place to go to or from")
-            if a == first and b == last:
-                self._fail("a transition from the startstate to the endstate would emit nothing")
-            if a == first:
-                start[at[b]] = p
-            elif b == last:
-                end[at[a]] = p
-            else:
-                transition[at[a], at[b]] = p
-        emission = np.zeros((n, len(self.alphabet)))
-        for state, name in self.states.items():
-            if name is not None and len(self.emissions.get(name, ())) != len(self.alphabet):
-                self._fail(f"state {state}: no emission {name} of {len(self.alphabet)} probabilities")
-            if name is not None:
-                emission[at[state]] = self.emissions[name]
-        names = list(at)
-        letters = "".join(self.alphabet)
-        try:
-            return Model(start, transition, emission, end if last else None, alphabet=letters, states=names)
-        except InputError as error:
-            raise InputError(f"{self.name}: {error}") from None
+
+def _model(declared: dict[str, dict[str, Any]]) -> Model:
+    alphabet = [letter.strip() for letter in declared["alphabet"].get("alphabet", "").split(",")]
+    if any(len(letter) != 1 for letter in alphabet) or len(set(alphabet)) < len(alphabet):
+        raise InputError("an alphabet of single letters is wanted, each once")
+    first, last = declared["place"].get("startstate"), declared["place"].get("endstate")
+    if first is None:
+        raise InputError("a startstate is wanted")
+    at = {state: i for i, state in enumerate(declared["state"])}
+    for state in {first, last} & at.keys():
+        raise InputError(f"state {state} is declared twice")
+    n = len(at)
+    whole = np.zeros((n + 1, n + 1))  # the last row from the start, the last column to the end
+    emission = np.zeros((n, len(alphabet)))
+    for name, p in declared["transition"].items():
+        a, b = name.split(" -> ")
+        if (a not in at and a != first) or (b not in at and b != last):
+            raise InputError(f"transition {name}: a state is not declared, or cannot be left or entered")
+        whole[at.get(a, n), at.get(b, n)] = p
+    if whole[n, n]:
+        raise InputError("a transition from the startstate to the endstate would emit nothing")
+    for state, name in declared["state"].items():
+        if name is not None:
+            if len(declared["emission"].get(name, ())) != len(alphabet):
+                raise InputError(f"state {state}: no emission {name} of {len(alphabet)} probabilities")
+            emission[at[state]] = declared["emission"][name]
+    end = whole[:n, n] if last else None
+    return Model(whole[n, :n], whole[:n, :n], emission, end, alphabet="".join(alphabet), states=list(at))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import groupby
 from typing import Any, NamedTuple, NoReturn
 
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from gassst._core.problems import Job
 from gassst.errors import InputError, UsageError
-from gassst.files.batches import joined, text_of
+from gassst.files.batches import joined, odd_letter, text_of
 from gassst.workers.allocator import available_memory
-from gassst.workers.tasks import ProgressBar, Shown, run_problems, thread_count
+from gassst.workers.tasks import ProgressBar, Shown, run_shown, thread_count
 
 Floats = NDArray[np.float64]
 
@@ -347,7 +347,7 @@ class Profile:
             order = np.argsort(texts.lengths if enough is None else enough, kind="stable")
         text, begins, lengths = texts.take(order)
         logs, seen = np.empty(len(order)), np.zeros(len(order), np.uint8)
-        odds, steps, *whole = self._tables_of(mode)
+        odds, steps, *whole = self._tables[mode]
         job = Job(
             f"profile {kernel}",
             *(odds if kernel in ("sum", "composition") else steps),
@@ -358,16 +358,17 @@ class Profile:
             *(logs, seen, places, operations),
         )
         cost = lengths.astype(float) * len(self) * COSTS[kernel]
-        bar = ProgressBar(progress, float(cost.sum()))
-        run_problems(cost, job.run, thread_count(threads), job.stop, bar, job.lanes)
+        run_shown(cost, job.run, thread_count(threads), job.stop, progress, job.lanes)
         if (seen & WRONG).any():
             self._refuse(texts)
-        bar.finish()
         found = np.empty_like(logs)
         found[order] = np.where(lengths > 0, logs, -np.inf)
         return found
 
-    @cache  # noqa: B019 - as long as there is the model
+    @cached_property
+    def _tables(self) -> dict[str, Any]:
+        return {mode: self._tables_of(mode) for mode in MODES}
+
     def _tables_of(self, mode: str) -> tuple[Any, ...]:
         """Steps and odds: as they are, logarithms, 500ths of a bit, `UNITS` of logarithms."""
         odds = self.odds(mode)
@@ -383,6 +384,12 @@ class Profile:
             np.rint(np.concatenate([table.T.ravel() for table in both]) * UNITS).astype(np.int32),
         )
 
+    def _refuse(self, texts: Texts) -> None:
+        """Raise InputError for the first letter that is none, if any."""
+        if (is_odd := self._table[texts.text] == WRONG).any():
+            letters = self.alphabet + ("X" if self.alphabet == AMINO else "N")
+            raise odd_letter(texts.text, texts.begins, is_odd, letters)
+
     @cached_property
     def _table(self) -> NDArray[np.uint8]:
         """The code of each byte, WRONG of those that are no letter."""
@@ -392,22 +399,6 @@ class Profile:
         if self.alphabet != AMINO:
             table[[ord(letter) for letter in "TtUu"]] = 3
         return table
-
-    @property
-    def _letters(self) -> str:
-        return self.alphabet + ("X" if self.alphabet == AMINO else "N")
-
-    def _refuse(self, texts: Texts) -> None:
-        """Names the first letter that is none, if any."""
-        for number, (begin, length) in enumerate(
-            zip(texts.begins.tolist(), texts.lengths.tolist(), strict=True), 1
-        ):
-            letters = texts.text[begin : begin + length]
-            if (wrong := self._table[letters] == WRONG).any():
-                at = int(wrong.argmax())
-                raise InputError(
-                    f"sequence {number}: {chr(letters[at])!r} at letter {at + 1} is not one of {self._letters}"
-                )
 
 
 def _bits_of(logs: Floats, lengths: NDArray[np.int64]) -> Floats:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from gassst._core.problems import Job
 from gassst.errors import InputError, UsageError
 from gassst.workers.allocator import aligned
-from gassst.workers.tasks import ProgressBar, is_device, run_problems, thread_count
+from gassst.workers.tasks import is_device, run_shown, thread_count
 
 Semiring = Literal["max-plus", "min-plus", "sum-product"]
 Reals = NDArray[Any]
@@ -19,12 +19,7 @@ BLOCK = 64  # that of semiring_kernels.c
 
 
 def product(
-    a: ArrayLike,
-    b: ArrayLike,
-    semiring: Semiring,
-    *,
-    threads: int | None = None,
-    device: str | None = None,
+    a: ArrayLike, b: ArrayLike, semiring: Semiring, *, threads: int | None = None, device: str | None = None
 ) -> Reals:
     """The matrix product: each entry is the sum over k of `a[i, k] * b[k, j]`, with the semiring's sum and product.
 
@@ -73,11 +68,7 @@ def product(
 
 
 def closure(
-    a: ArrayLike,
-    semiring: Semiring = "min-plus",
-    *,
-    threads: int | None = None,
-    device: str | None = None,
+    a: ArrayLike, semiring: Semiring = "min-plus", *, threads: int | None = None, device: str | None = None
 ) -> Reals:
     """The sum over all paths: of each pair of nodes the shortest path, the longest one, or the sum of products.
 
@@ -135,7 +126,7 @@ def _each_block(kernel: str, depth: int, found: Reals, threads: int, *members: A
     work = np.full(
         blocks, BLOCK * depth * found.shape[1] / 8
     )  # a cell takes an eighth of that of an alignment
-    run_problems(work, job.run, threads, job.stop, ProgressBar(None, 1.0))
+    run_shown(work, job.run, threads, job.stop, None)
 
 
 def _checked(a: ArrayLike, semiring: str, name: str) -> Reals:

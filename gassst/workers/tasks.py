@@ -104,6 +104,20 @@ def run_problems(
     run_all(tasks, threads, stop, bar, SMALL_CELLS)
 
 
+def run_shown(
+    cells: NDArray[np.float64],
+    run: Callable[[int, int], object],
+    threads: int,
+    stop: Callable[[], object],
+    progress: Shown,
+    lanes: int = 1,
+) -> None:
+    """As `run_problems`, which are all that there is to do."""
+    bar = ProgressBar(progress, float(cells.sum()))
+    run_problems(cells, run, threads, stop, bar, lanes)
+    bar.finish()
+
+
 def task_bounds(cells: NDArray[np.float64], threads: int, lanes: int = 1) -> list[tuple[int, int]]:
     """Problems of so many cells each, in order, divided into tasks: the first of each, and the one behind its last."""
     if not len(cells):

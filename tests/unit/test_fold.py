@@ -41,6 +41,13 @@ def best_with_pairs(found):
     return least
 
 
+def every_structure(sequence, tables):
+    """All structures that have an energy, as pairs, with it."""
+    every = structures(len(sequence), lambda i, j: sequence[i] + sequence[j] in PAIRS)
+    energies = {pairs: energy_of(sequence, pairs, tables) for pairs in every}
+    return {pairs: energy for pairs, energy in energies.items() if energy is not None}
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_structures_are_the_best_of_all(seed, tmp_path, instruction_set):
     rng = random.Random(seed)
@@ -48,38 +55,31 @@ def test_structures_are_the_best_of_all(seed, tmp_path, instruction_set):
     several = ["".join(rng.choices("ACGU", k=n)) for n in (1, 4, 5, 9, 14, 17, 18, 18)]
     several += ["GG" + "".join(rng.choices("GC", k=14)) + "CC", "GGAAACGAAAGCGAAAGCACC"[: 17 + seed]]
     for sequence, found in zip(several, fold(several, tmp_path / "x.par", threads=2), strict=True):
-        every = structures(len(sequence), lambda i, j, s=sequence: s[i] + s[j] in PAIRS)
-        energies = [energy_of(sequence, pairs, tables) for pairs in every]
-        assert round(found.energy * 100) == min(e for e in energies if e is not None)
-        assert energy_of(sequence, pairs_of(found.structure), tables) == round(found.energy * 100)
+        energies = every_structure(sequence, tables)
+        assert round(found.energy * 100) == min(energies.values()) == energies[pairs_of(found.structure)]
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_ensembles_are_those_of_all_structures(seed, tmp_path, monkeypatch):
     monkeypatch.setattr(parameters, "SMOOTH_HIGH", -1.0)  # weights of the energies as they are
-    rng, tables = random.Random(seed), random_parameters(tmp_path / "x.par", seed)
+    rng, tables, path = random.Random(seed), random_parameters(tmp_path / "x.par", seed), tmp_path / "x.par"
     several = ["A", "GGAAACGAAAGCGAAAGCACC", *("".join(rng.choices("GCAU", k=n)) for n in (8, 15, 17, 18))]
-    for sequence, ensemble in zip(
-        several, probabilities(several, tmp_path / "x.par", threads=2), strict=True
-    ):
-        every = structures(len(sequence), lambda i, j, s=sequence: s[i] + s[j] in PAIRS)
-        energies = {pairs: energy_of(sequence, pairs, tables) for pairs in every}
-        weights = {pairs: np.exp(-e / parameters.KT) for pairs, e in energies.items() if e is not None}
+    for sequence, ensemble in zip(several, probabilities(several, path, threads=2), strict=True):
+        energies = every_structure(sequence, tables)
+        weights = {pairs: np.exp(-energy / parameters.KT) for pairs, energy in energies.items()}
         whole, wanted = sum(weights.values()), np.zeros((len(sequence), len(sequence)))
         for pairs, weight in weights.items():
             for pair in pairs:
                 wanted[pair] += weight / whole
         assert np.allclose(ensemble.pairs, wanted, atol=1e-9)
         assert ensemble.energy == pytest.approx(-parameters.KT / 100 * np.log(whole))
-        best = min(e for e in energies.values() if e is not None)
-        with_pair = best_with_pairs((pairs, e) for pairs, e in energies.items() if e is not None)
-        several_best = zuker(sequence, tmp_path / "x.par", 1000)
-        pairs = [(tuple(pairs_of(one.structure)), round(one.energy * 100)) for one in several_best]
-        assert best_with_pairs(pairs) == with_pair
-        assert all(energy_of(sequence, each, tables) == e for each, e in pairs)
-        assert len(set(pairs)) == len(pairs) <= len(with_pair)
-        some = zuker(sequence, tmp_path / "x.par", 2.0)
-        assert some == [one for one in several_best if round(one.energy * 100) <= best + 200]
+        several_best, with_pair = zuker(sequence, path, 1000), best_with_pairs(energies.items())
+        found = {pairs_of(one.structure): round(one.energy * 100) for one in several_best}
+        assert best_with_pairs(found.items()) == with_pair and found.items() <= energies.items()
+        assert len(found) == len(several_best) <= len(with_pair)
+        best = min(energies.values()) / 100
+        near = [one for one in several_best if one.energy < best + 2.005]
+        assert zuker(sequence, path, 2.0) == near
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -105,18 +105,21 @@ def pairs_within(outer, pairs):
     return [not any(a < i and j < b for a, b in inside) for i, j in inside]
 
 
-def test_longer_structures_have_the_energy_that_is_said(random_file, tmp_path, instruction_set):
-    """Groups of different lengths, and lanes that are not full; all loops occur."""
+def test_longer_structures_have_the_energy_that_is_said(tmp_path, instruction_set, monkeypatch):
+    """Groups of different lengths, and lanes that are not full; all loops occur. Threads, neighbours and the width of
+    lanes change nothing."""
     rng, tables = random.Random(5), random_parameters(tmp_path / "x.par", 5)
     several = ["".join(rng.choices("ACGU", k=rng.randrange(1, 130))) for _ in range(70)]
     found = fold(several, tmp_path / "x.par", threads=2)
     for sequence, one in zip(several, found, strict=True):
         assert energy_of(sequence, pairs_of(one.structure), tables) == round(one.energy * 100)
         assert len(one.structure) == len(sequence)
-    assert [one.energy for one in fold(several, tmp_path / "x.par", False)] == [one.energy for one in found]
-    assert all(not one.structure for one in fold(several, tmp_path / "x.par", structures=False))
-    alone = [fold([sequence], tmp_path / "x.par")[0] for sequence in several[:5]]
-    assert alone == found[:5]
+    alone = fold(several, tmp_path / "x.par", structures=False)
+    assert alone == [(one.energy, "") for one in found]
+    order = np.random.default_rng(1).permutation(70)
+    assert fold([several[i] for i in order], tmp_path / "x.par", threads=1) == [found[i] for i in order]
+    monkeypatch.setattr(folding, "LANE_BASES", 1)
+    assert fold(several, tmp_path / "x.par") == found
 
 
 @pytest.mark.device("cpu")
@@ -128,15 +131,6 @@ def test_a_device_finds_the_same_energies(random_file, monkeypatch):
     assert [one.energy for one in fold(several, random_file, False, device="cpu")] == wanted
     monkeypatch.setattr(device, "CALL", 3)
     assert [one.energy for one in fold(several[:9], random_file, False, device="cpu")] == wanted[:9]
-
-
-def test_narrow_and_wide_lanes_agree(random_file, monkeypatch):
-    """What is done again in 32 bits has the same result, where 16 were wide enough."""
-    rng = random.Random(9)
-    several = ["".join(rng.choices("ACGU", k=60)) for _ in range(40)]
-    narrow = fold(several, random_file)
-    monkeypatch.setattr(folding, "LANE_BASES", 1)
-    assert fold(several, random_file) == narrow
 
 
 def test_lanes_that_are_too_narrow_are_done_again(tmp_path):
@@ -179,47 +173,41 @@ def test_energies_are_those_of_viennarna(name, tmp_path):
         assert round(fc.eval_structure(found.structure) * 100) == round(found.energy * 100)
 
 
-def test_dna_and_small_letters_are_read(random_file):
-    assert fold([HAIRPIN.replace("U", "t").lower().encode()], random_file) == fold([HAIRPIN], random_file)
+def test_dna_small_letters_and_nothing_are_read(random_file):
+    best = fold([HAIRPIN], random_file)
+    assert fold([HAIRPIN.replace("U", "t").lower().encode()], random_file) == best
     assert fold([], random_file) == []
-
-
-def test_what_has_no_bases_has_no_energy(random_file):
     assert fold([""], random_file) == fold([""], random_file, structures=False) == [(0, "")]
     several = ["", HAIRPIN, ""]
-    assert fold(several, random_file) == [(0, ""), *fold([HAIRPIN], random_file), (0, "")]
-    found = [probabilities(some, random_file) for some in (several, [""])]
-    assert [[one.pairs.shape for one in some] for some in found] == [[(0, 0), (26, 26), (0, 0)], [(0, 0)]]
-    assert [one.energy for one in found[0]] == [0, probabilities([HAIRPIN], random_file)[0].energy, 0]
+    assert fold(several, random_file) == [(0, ""), *best, (0, "")]
+    found = probabilities(several, random_file)
+    assert [one.pairs.shape for one in found] == [(0, 0), (26, 26), (0, 0)]
+    assert [one.energy for one in found] == [0, probabilities([HAIRPIN], random_file)[0].energy, 0]
+    assert probabilities([""], random_file)[0].energy == 0
 
 
-def test_windows_reach_the_end():
+def test_windows_reach_the_end_and_hairpins_have_one_loop():
     assert windows(10, 4, 3).tolist() == [0, 3, 6] and windows(9, 4, 3).tolist() == [0, 3, 5]
     assert windows(3, 4, 1).tolist() == [] and windows(4, 4, 1).tolist() == [0]
-
-
-def test_hairpins_have_one_loop():
     assert hairpins_of("((...))..(.((...)))", 7) == [(0, 6), (9, 18)]
     assert hairpins_of("(((...))..(.((...))))", 8) == [(10, 19)]
     assert hairpins_of("((.((...)).(...)).)", 5) == [(3, 9), (11, 15)]
 
 
 @pytest.mark.parametrize(
-    ("edit", "words"),
+    ("old", "new", "words"),
     [
-        (lambda text: text[: len(text) // 2], "is cut short"),
-        (lambda text: text.replace("v2.0", "v3.0"), "does not begin with"),
-        (lambda text: text.replace("# NINIO", "# NONE"), "has no section NINIO"),
-        (lambda text: text.replace("# stack\n", "# stack\n7 "), "stack has 50 numbers; 49 are wanted"),
-        (lambda text: text.replace("# bulge\n", "# bulge\nx "), "bulge has what is not a number"),
-        (
-            lambda text: text.replace("# Triloops\n", "# Triloops\nACGT 5 0\n"),
-            "'ACGT' is not a hairpin of 5 bases",
-        ),
+        ("# int22", "# END\n# int", "has no section int22"),
+        ("# END", "", "is cut short"),
+        ("v2.0", "v3.0", "does not begin with"),
+        ("# NINIO", "# NONE", "has no section NINIO"),
+        ("# stack\n", "# stack\n7 ", "stack has 50 numbers; 49 are wanted"),
+        ("# bulge\n", "# bulge\nx ", "bulge has what is not a number"),
+        ("# Triloops\n", "# Triloops\nACGT 5 0\n", "'ACGT' is not a hairpin of 5 bases"),
     ],
 )
-def test_a_damaged_parameter_file_is_one_line(edit, words, random_file, tmp_path):
-    (tmp_path / "y.par").write_text(edit(random_file.read_text()))
+def test_a_damaged_parameter_file_is_one_line(old, new, words, random_file, tmp_path):
+    (tmp_path / "y.par").write_text(random_file.read_text().replace(old, new))
     with pytest.raises(GassstError, match=words) as caught:
         fold(["ACGU"], tmp_path / "y.par")
     assert "\n" not in str(caught.value) and "y.par" in str(caught.value)
@@ -230,7 +218,7 @@ def test_a_damaged_parameter_file_is_one_line(edit, words, random_file, tmp_path
     [
         (lambda path: fold(["ACGU"]), "ViennaRNA writes one"),
         (lambda path: fold(["ACGU"], "/nowhere/x.par"), "no such file"),
-        (lambda path: fold(["ACGU", "ACGN"], path), "sequence 2: 'N' at base 4 is not one of ACGU"),
+        (lambda path: fold(["ACGU", "ACGN"], path), "sequence 2: 'N' at letter 4 is not one of ACGU"),
         (lambda path: fold("ACGU", path), "a list of sequences"),
         (lambda path: fold([5], path), "must be str or bytes"),
         (lambda path: fold(["A" * 30_001], path), "has 30,001 letters"),
@@ -251,46 +239,30 @@ def test_bad_input_is_one_line(call, words, random_file):
 
 @pytest.fixture
 def run(tmp_path, capfd, random_file):
-    (tmp_path / "x.fa").write_text(
-        f">a one\n{HAIRPIN}\n>b\n{'A' * 40}{HAIRPIN}{'A' * 40}N{'A' * 20}\n>c\nACGU\n"
-    )
+    """Runs `gassst fold` over sequences; returns code, what is written, and what is said."""
+    scanned = f">a one\n{HAIRPIN}\n>b\n{'A' * 40}{HAIRPIN}{'A' * 40}N{'A' * 20}\n>c\nACGU\n"
 
-    def gassst(*options):
-        argv = [
-            "fold",
-            str(tmp_path / "x.fa"),
-            "--parameters",
-            str(random_file),
-            "-t",
-            "2",
-            *map(str, options),
-        ]
-        return cli.main(argv), *capfd.readouterr()
+    def gassst(*options, text=scanned):
+        (tmp_path / "x.fa").write_text(text)
+        given = tmp_path / "x.fa", "--parameters", random_file, "-t", 2, *options
+        return cli.main(["fold", *map(str, given)]), *capfd.readouterr()
 
     return gassst
 
 
-def test_the_command_writes_a_table(run, tmp_path, random_file):
-    (tmp_path / "x.fa").write_text(f">a one\n{HAIRPIN}\n>b\n>c\nACGU\n")
-    code, out, error = run("-q")
-    assert "records without letters: 1" in error
+def test_the_command_writes_structures_and_pairs(run, random_file):
     best = fold([HAIRPIN], Parameters(random_file))[0]
+    code, out, error = run("-q", text=f">a one\n{HAIRPIN}\n>b\n>c\nACGU\n")
     assert code == 0 and out == f"a\t26\t{best.energy:.2f}\t{best.structure}\nc\t4\t0.00\t....\n"
-
-
-def test_the_command_writes_more_than_one_structure(run, tmp_path, random_file):
-    (tmp_path / "x.fa").write_text(f">a one\n{HAIRPIN}\n>c\nACGU\n")
-    code, out, error = run("--zuker", 1.5)
+    assert "records without letters: 1" in error
+    code, out, error = run("--zuker", 1.5, text=f">a one\n{HAIRPIN}\n>c\nACGU\n")
     found = [f"a\t26\t{one.energy:.2f}\t{one.structure}" for one in zuker(HAIRPIN, random_file, 1.5)]
     assert code == 0 and [line for line in out.splitlines() if line.startswith("a")] == found
     assert found and "2 sequences folded" in error
-    code, out, _ = run("--probabilities", 0.3, "-q")
+    code, out, _ = run("--probabilities", 0.3, "-q", text=f">a\n{HAIRPIN}\n")
     pairs = probabilities([HAIRPIN], random_file)[0].pairs
-    rows = [line.split("\t") for line in out.splitlines()]
-    assert code == 0 and [(int(i), int(j)) for _, i, j, _ in rows] == [
-        *zip(*np.nonzero(pairs >= 0.3), strict=True)
-    ]
-    assert all(float(p) == pytest.approx(pairs[int(i), int(j)], abs=1e-6) for _, i, j, p in rows) and rows
+    wanted = [f"a\t{i}\t{j}\t{pairs[i, j]:.6f}" for i, j in np.argwhere(pairs >= 0.3)]
+    assert code == 0 and out.splitlines() == wanted and wanted
 
 
 def test_the_command_scans(run, tmp_path, random_file):
@@ -363,16 +335,9 @@ def test_the_command_scans_under_stacks(run, tmp_path):
         (("--scan", "--step", 0), "--step 1"),
         (("--scan", "--hairpins", 121), "--hairpins must be"),
         (("--scan", "--window", 300), "longer than every sequence: 127"),
-        ((), "sequence b: 'N' at base 107"),
+        ((), "sequence b: 'N' at letter 107"),
     ],
 )
 def test_bad_options_are_one_line(run, options, words):
     code, out, error = run("-q", *options)
     assert code != 0 and words in error and error.count("\n") == 1 and len(out.splitlines()) <= 1
-
-
-def test_energies_do_not_depend_on_threads_or_neighbours(random_file, instruction_set):
-    several = ["".join(random.Random(i).choices("ACGU", k=30 + i)) for i in range(50)]
-    order = np.random.default_rng(1).permutation(50)
-    first = fold(several, random_file, threads=1)
-    assert [first[i] for i in order] == fold([several[i] for i in order], random_file, threads=2)
