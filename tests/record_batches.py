@@ -79,18 +79,9 @@ class Rows:
         score = int(self.rng.choice([-40000, -129, -128, -1, 0, 70, 300, 70000]))
         position = int(self.reference.starts[contig]) + start
         row = (
-            read,
-            position,
-            len(self.cigars),
-            len(runs),
-            edits,
-            flag | reverse,
-            mapq,
-            reverse != 0,
-            score,
+            read, position, len(self.cigars), len(runs), edits, flag | reverse, mapq, reverse != 0, score, 0,
             0,
-            0,
-        )
+        )  # fmt: skip
         self.hits.append(row)
         self.cigars += runs
 

@@ -41,16 +41,11 @@ def _memory_bytes() -> int:
 def machine() -> dict[str, Any]:
     """The machine and the versions that a figure belongs to; no host or user name."""
     return {
-        "cpu": _cpu_model(),
-        "cpus": usable_threads(),
-        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
-        "memory_bytes": _memory_bytes(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "gassst": __version__,
-        "date": time.strftime("%Y-%m-%d"),
-    }
+        "cpu": _cpu_model(), "cpus": usable_threads(),
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None, "memory_bytes": _memory_bytes(),
+        "system": f"{platform.system()} {platform.machine()}", "python": platform.python_version(),
+        "numpy": np.__version__, "gassst": __version__, "date": time.strftime("%Y-%m-%d"),
+    }  # fmt: skip
 
 
 def describe_machine() -> str:

@@ -98,13 +98,8 @@ def changed_since() -> list[str]:
     """Commits after the one that was measured, behind which records or speed differ."""
     commit = json.loads((DATA / FIGURES).read_text())["commit"]
     words = [
-        "git",
-        "log",
-        "--format=%h %s",
-        "--extended-regexp",
-        "--grep=^Records: changed",
-        f"{commit}..HEAD",
-    ]
+        "git", "log", "--format=%h %s", "--extended-regexp", "--grep=^Records: changed", f"{commit}..HEAD",
+    ]  # fmt: skip
     return subprocess.run(
         words, capture_output=True, text=True, check=True, cwd=README.parent
     ).stdout.splitlines()

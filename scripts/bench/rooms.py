@@ -420,15 +420,9 @@ def devices(args: argparse.Namespace) -> Iterator[Column]:
 
 
 EXPERIMENTS: dict[str, Callable[[argparse.Namespace], Iterator[Column]]] = {
-    "gcups": gcups,
-    "pairs": pairs,
-    "best": best,
-    "semiring": semiring,
-    "hmm": hmm,
-    "fold": fold,
-    "profile": profile,
-    "devices": devices,
-}
+    "gcups": gcups, "pairs": pairs, "best": best, "semiring": semiring, "hmm": hmm, "fold": fold,
+    "profile": profile, "devices": devices,
+}  # fmt: skip
 
 
 def main(argv: list[str] | None = None) -> None:

@@ -33,15 +33,9 @@ GENOME = "ecoli_k12_mg1655.fa.gz"
 MATES = ("ecoli_ERR022075_R1.fastq.gz", "ecoli_ERR022075_R2.fastq.gz")
 # What the pages call the bundled files. Two lanes are the same reads twice: nothing depends on it.
 DATA = {
-    "ref.fa.gz": GENOME,
-    "R1.fq.gz": MATES[0],
-    "R2.fq.gz": MATES[1],
-    "reads.fq.gz": MATES[0],
-    "L1_R1.fq.gz": MATES[0],
-    "L1_R2.fq.gz": MATES[1],
-    "L2_R1.fq.gz": MATES[0],
-    "L2_R2.fq.gz": MATES[1],
-}
+    "ref.fa.gz": GENOME, "R1.fq.gz": MATES[0], "R2.fq.gz": MATES[1], "reads.fq.gz": MATES[0],
+    "L1_R1.fq.gz": MATES[0], "L1_R2.fq.gz": MATES[1], "L2_R1.fq.gz": MATES[0], "L2_R2.fq.gz": MATES[1],
+}  # fmt: skip
 INDEX = "ref.gsi"
 PAGES = ("README.md", "docs/tour.md", "docs/guide")
 OPTIONAL = ("samtools", "bcftools", "bwa", "bowtie2")

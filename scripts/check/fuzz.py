@@ -115,13 +115,8 @@ LINES: dict[str, Words] = {
 }
 # What a kind damages, by its names; all other files of its lines stay sound.
 DAMAGED = {
-    "fastq": ".fq .fa",
-    "fasta": ".fa",
-    "index": ".gsi",
-    "model": ".json",
-    "dask": ".fq",
-    "stats": ".json",
-}
+    "fastq": ".fq .fa", "fasta": ".fa", "index": ".gsi", "model": ".json", "dask": ".fq", "stats": ".json",
+}  # fmt: skip
 RARE = {"dask": 20}  # one seed of so many, unless it is the only kind: processes take seconds to start
 MAP_OPTIONS = """
 -t 2|--batch-size 7|--all|--mode local|--sort|--eqx|-C|--no-unmapped|-s 0|--xa -k 5|--unmapped rest.fq.gz

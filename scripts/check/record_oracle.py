@@ -17,12 +17,8 @@ import pysam
 
 COMPLEMENT = str.maketrans("ACGTMRWSYKVHDBN", "TGCAKYWSRMBDHVN")
 ASKED = {
-    "comments": "XX",
-    "casava_barcode": "BC",
-    "umi_separator": "RX",
-    "read_group": "RG",
-    "rg_from_name": "RG",
-}
+    "comments": "XX", "casava_barcode": "BC", "umi_separator": "RX", "read_group": "RG", "rg_from_name": "RG",
+}  # fmt: skip
 """The tag that an option asks for."""
 NOT_PRIMARY, SUPPLEMENTARY, DUPLICATE = 0x900, 0x800, 0x400
 Key = tuple[str, int]  # name, and 1 or 2 for a mate, 0 for a single read

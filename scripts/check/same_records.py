@@ -269,22 +269,17 @@ def make_sets(tree: Path, data: Path, folder: Path) -> list[Set]:
     rna = simulated("rna", 3000, 50, "-e", ".01", "--inserts", "18,45", "--adapter", SMALL_RNA, mates=1)
     ancient = simulated("ancient", 2000, 70, "-e", ".01", "--damage", "double", mates=1)
     return [
-        *sets,
-        Set("adapters", "genome", simulated("adapters", 1500, 100, *adapters), []),
+        *sets, Set("adapters", "genome", simulated("adapters", 1500, 100, *adapters), []),
         Set("10 % errors", "genome", errors, []),
         Set("10 % errors, pairs", "genome", error_pairs, ["-k", "2"]),
-        Set("--all", "repeats", all_reads, ["--all"]),
-        Set("--strata", "repeats", all_reads, ["--strata"]),
+        Set("--all", "repeats", all_reads, ["--all"]), Set("--strata", "repeats", all_reads, ["--strata"]),
         Set("repeats", "repeats", repeats, []),
         Set("clipped", "genome", simulated("tails", 1000, 100, *tails), []),
-        Set("split", "genome", [folder / "joined.fq"], []),
-        Set("foreign", "genome", foreign, []),
-        Set("foreign, single", "genome", foreign[:1], []),
-        Set("other genome", "genome", [data / PHIX], []),
-        Set("meth", "meth", meth, ["--meth"]),
-        Set("small RNA", "genome", rna, ["--preset", "small-rna"]),
+        Set("split", "genome", [folder / "joined.fq"], []), Set("foreign", "genome", foreign, []),
+        Set("foreign, single", "genome", foreign[:1], []), Set("other genome", "genome", [data / PHIX], []),
+        Set("meth", "meth", meth, ["--meth"]), Set("small RNA", "genome", rna, ["--preset", "small-rna"]),
         Set("ancient", "genome", ancient, ["--preset", "ancient"]),
-    ]
+    ]  # fmt: skip
 
 
 INDEXES = {"genome": ("genome.fa", []), "repeats": ("repeats.fa", []), "meth": ("genome.fa", ["--meth"])}

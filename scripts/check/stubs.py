@@ -21,12 +21,8 @@ def main() -> int:
         allowed.write("\n".join(UNKNOWN_AT_RUNTIME))
         allowed.flush()
         known = [
-            "--mypy-config-file",
-            "pyproject.toml",
-            "--allowlist",
-            allowed.name,
-            "--ignore-unused-allowlist",
-        ]
+            "--mypy-config-file", "pyproject.toml", "--allowlist", allowed.name, "--ignore-unused-allowlist",
+        ]  # fmt: skip
         options = ["--concise", "--ignore-missing-stub", "--ignore-disjoint-bases"]
         return stubtest.test_stubs(stubtest.parse_options(["gassst._core", *known, *options]))
 

@@ -110,40 +110,6 @@ def test_two_contigs_of_one_name(capfd, tmp_path, small_fastq, command):
     assert list(tmp_path.iterdir()) == [fasta]
 
 
-def damaged_copy(small_index: Path, to: Path, kind: str) -> Path:
-    content = bytearray(small_index.read_bytes())
-    if kind == "truncated":
-        del content[-5000:]
-    elif kind == "stale":
-        content[8] = 0  # format version
-    elif kind == "damaged":
-        content[40] ^= 1
-    elif kind == "empty":
-        content.clear()
-    else:
-        content[:] = b"GIF89a" + bytes(5000)
-    to.write_bytes(content)
-    return to
-
-
-@pytest.mark.parametrize(
-    "kind, message",
-    [
-        ("truncated", "truncated index"),
-        ("stale", "an older index format"),
-        ("damaged", "damaged index"),
-        ("empty", "empty file"),
-        ("another", "not a gassst index"),
-    ],
-)
-def test_unusable_index(gassst_map, small_index, small_fastq, tmp_path, kind, message):
-    index = damaged_copy(small_index, tmp_path / "bad.gsi", kind)
-    code, _, error = gassst_map(small_fastq, "-o", tmp_path / "out.bam", index=index)
-    assert code == 1
-    assert f"{index}: {message}" in only_line(error)
-    assert list(tmp_path.iterdir()) == [index]
-
-
 def test_check_finds_one_flipped_bit_in_the_last_section(capfd, small_index, tmp_path):
     assert main(["index", "--check", str(small_index)]) == 0
     assert "every section is intact" in only_line(capfd.readouterr().err)
@@ -166,16 +132,6 @@ def test_index_goes_beside_the_reference(capfd, small_fasta, small_index, tmp_pa
     assert "x.gsi: No such file or directory" in only_line(capfd.readouterr().err)
     assert main(["index", str(fasta), "-o", str(fasta)]) == 2
     assert main(["index", str(fasta), "-t", "0"]) == 2
-
-
-def test_fasta_in_place_of_an_index(gassst_map, sam_lines, small_fasta, small_fastq, tmp_path):
-    zipped = tmp_path / "small.fa.gz"
-    zipped.write_bytes(gzip.compress(small_fasta.read_bytes()))
-    code, out, error = gassst_map(small_fastq, index=zipped)
-    assert code == 0
-    assert f"`gassst index {zipped}` keeps the index" in error.splitlines()[0]
-    records = [line for line in out.splitlines() if not line.startswith("@")]
-    assert records == sam_lines(small_fastq) == sam_lines(small_fastq, index=small_fasta)
 
 
 # --- arguments, before any work -----------------------------------------------------------------------------
@@ -260,21 +216,6 @@ def test_unclear_pairs_are_refused_before_any_work(no_work, gassst_map, argv, co
     got, out, error = gassst_map(*argv)
     assert (got, out) == (code, "")
     assert message in only_line(error)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "", "nonsense", "map x y --insert 300", "map x y --insert 300,40,2", "map x y --insert many,few",
-        "map x y --fr --rf", "map x y --single --interleaved", "map x -1 -2 y", "map", "map x.gsi",
-        "map x y -O vcf", "map x y -p many", "map x y -k 2 --all", "map x y --gap-open 1,2,3",
-        "map x y --mode glocal", "map x y --memory inf", "index", "simulate",
-        "simulate x.fa -n 1 -l 0 -o x.fq", "evaluate", "devices a.gsi more",
-    ],
-)  # fmt: skip
-def test_usage_errors_exit_with_2(capfd, line):
-    assert main(line.split()) == 2
-    assert capfd.readouterr().err
 
 
 def test_sizes():
@@ -670,13 +611,3 @@ def test_signal_that_the_shell_ignores(small_index, tmp_path):
         run.communicate()
     assert run.returncode == 0
     assert [p.name for p in tmp_path.iterdir()] == ["out.bam"]
-
-
-# --- messages -----------------------------------------------------------------------------------------------
-
-
-def test_quiet_and_verbose(gassst_map, small_fastq, tmp_path):
-    argv = (small_fastq, "-o", tmp_path / "out.bam")
-    assert gassst_map(*argv, "-q")[2] == ""
-    assert "gassst: extension: CPU backend" in gassst_map(*argv, "-v")[2]
-    assert "extension" not in gassst_map(*argv)[2]

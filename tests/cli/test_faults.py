@@ -48,14 +48,10 @@ INPUTS = {
     "bench": ["{ref}", "-n", "20", "-t", "1", "--tools", "gassst"],
 }
 FILES = {
-    ("map", "--output"): "x.bam",
-    ("mem", "-f"): "x.sam",
-    ("simulate", "--output"): "x.fq.gz",
-    ("align", "--output"): "x.paf",
-    ("map", "--multiqc"): "x_mqc.json",
-    ("gather", "--output"): "x.bam",
+    ("map", "--output"): "x.bam", ("mem", "-f"): "x.sam", ("simulate", "--output"): "x.fq.gz",
+    ("align", "--output"): "x.paf", ("map", "--multiqc"): "x_mqc.json", ("gather", "--output"): "x.bam",
     ("gather", "--multiqc"): "x_mqc.json",
-}
+}  # fmt: skip
 # More ways through a command than one.
 SPILLED = ["--sort", "--sort-memory", "1", "--batch-size", "30"]
 MARKED = ["--sort", "--markdup"]

@@ -115,14 +115,6 @@ def test_index_of_a_gzipped_fasta(run, small_fasta, small_fastq, tmp_path):
     assert f"{tmp_path / 'ref.gsi'} is used" in run("map", fasta, small_fastq, "--device", "none")[2]
 
 
-def test_no_output_takes_the_place_of_the_index_beside(run, fasta, small_fastq):
-    index = fasta.with_suffix(".gsi")
-    before = index.read_bytes()
-    code, _, error = run("map", fasta, small_fastq, "-O", "sam", "-o", index)
-    assert (code, index.read_bytes()) == (2, before)
-    assert "named twice" in error
-
-
 # --- summary ------------------------------------------------------------------------------------------------
 
 LEARNED = {"pairs": 5987, "mean": 350.4, "sd": 39.6}

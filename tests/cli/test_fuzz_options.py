@@ -94,14 +94,10 @@ PROPER = r"^(\S+\t)(99|163)(\t\S+\t)(\d+)(\t\d+\t)(\d+M)(\t=\t)(\d+)(\t)(\d+)(\t
 @pytest.mark.parametrize(
     "group, other, expected",
     [
-        (2, lambda old: str(int(old) ^ 2), "proper"),
-        (2, lambda old: str(int(old) | 1024), "flag"),
-        (2, lambda old: str(int(old) ^ 32), "flags of the mate"),
-        (4, lambda old: str(int(old) + 1), "NM|MD"),
-        (6, lambda old: "9M1I9M", "cannot be read"),
-        (8, lambda old: str(int(old) + 1), "PNEXT"),
-        (10, lambda old: str(int(old) + 1), "TLEN"),
-        (12, lambda old: old[1:] + old[0], "SEQ"),
+        (2, lambda old: str(int(old) ^ 2), "proper"), (2, lambda old: str(int(old) | 1024), "flag"),
+        (2, lambda old: str(int(old) ^ 32), "flags of the mate"), (4, lambda old: str(int(old) + 1), "NM|MD"),
+        (6, lambda old: "9M1I9M", "cannot be read"), (8, lambda old: str(int(old) + 1), "PNEXT"),
+        (10, lambda old: str(int(old) + 1), "TLEN"), (12, lambda old: old[1:] + old[0], "SEQ"),
         (14, lambda old: old[:-1] + "~", "qualities"),
         (15, lambda old: re.sub(r"NM:i:\d+", "NM:i:77", old), "NM 77"),
         (15, lambda old: re.sub(r"MD:Z:\w+", "MD:Z:1", old), "MD 1,"),
@@ -109,7 +105,7 @@ PROPER = r"^(\S+\t)(99|163)(\t\S+\t)(\d+)(\t\d+\t)(\d+M)(\t=\t)(\d+)(\t)(\d+)(\t
         (15, lambda old: re.sub(r"MC:Z:\w+", "MC:Z:7M", old), "MC"),
         (15, lambda old: re.sub(r"MQ:i:\d+", "MQ:i:7", old), "MQ"),
     ],
-)
+)  # fmt: skip
 def test_the_oracle_finds(group, other, expected, pairs):
     assert not faults_of(pairs, pairs.text)
     match = re.search(PROPER, pairs.text, re.M)

@@ -37,19 +37,9 @@ def test_of_a_run(run, small_index, small_fastq, tmp_path):
     out, stats = tmp_path / "a.bam", tmp_path / "a.json"
     group = r"@RG\tID:g\tSM:s"
     argv = (
-        "map",
-        "-q",
-        small_index,
-        small_fastq,
-        "-R",
-        group,
-        "--sort",
-        "--markdup",
-        "-o",
-        out,
-        "--stats",
+        "map", "-q", small_index, small_fastq, "-R", group, "--sort", "--markdup", "-o", out, "--stats",
         stats,
-    )
+    )  # fmt: skip
     assert run(*argv, "--device", "none")[0] == 0
     of_bam, of_stats = rows(run, out), dict(rows(run, stats))
     command = next(value for name, value in of_bam if name == "command")

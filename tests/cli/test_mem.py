@@ -380,12 +380,8 @@ def primaries(path):
 
 
 ABOUT_MATES = (
-    "next_reference_name",
-    "next_reference_start",
-    "mate_is_unmapped",
-    "mate_is_reverse",
-    "is_proper_pair",
-)
+    "next_reference_name", "next_reference_start", "mate_is_unmapped", "mate_is_reverse", "is_proper_pair",
+)  # fmt: skip
 UNLIKE = [
     "nf-core/sarek",
     "GDC",

@@ -60,19 +60,12 @@ AFTER = [
     record("mate", 900, flag=0x41), record("mate", 1005, flag=0x81), record("still", 0), record("new", 1100),
 ]  # fmt: skip
 EXPECTED = {
-    ("same", 0): [],
-    ("mapped", 0): ["became_mapped"],
-    ("unmapped", 0): ["became_unmapped"],
-    ("moved", 0): ["moved", "better", "mapq_up", "became_confident"],
-    ("clipped", 0): ["realigned", "worse"],
-    ("worse", 0): ["worse", "mapq_down"],
-    ("strand", 0): ["moved"],
-    ("left_out", 0): ["only_in_a", "became_unmapped"],
-    ("mate", 1): [],
-    ("mate", 2): ["realigned"],
-    ("still", 0): [],
-    ("new", 0): ["only_in_b", "became_mapped"],
-}
+    ("same", 0): [], ("mapped", 0): ["became_mapped"], ("unmapped", 0): ["became_unmapped"],
+    ("moved", 0): ["moved", "better", "mapq_up", "became_confident"], ("clipped", 0): ["realigned", "worse"],
+    ("worse", 0): ["worse", "mapq_down"], ("strand", 0): ["moved"],
+    ("left_out", 0): ["only_in_a", "became_unmapped"], ("mate", 1): [], ("mate", 2): ["realigned"],
+    ("still", 0): [], ("new", 0): ["only_in_b", "became_mapped"],
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("order", ["same", "reversed"])
@@ -149,13 +142,9 @@ def measured_set(error: float | None, threads: int, **tools: tuple[list[float], 
         for name, (rounds, right) in tools.items()
     }
     return {
-        "name": f"set {error} {threads}",
-        "error": error,
-        "threads": threads,
-        "reads": 100,
-        "length": 100,
+        "name": f"set {error} {threads}", "error": error, "threads": threads, "reads": 100, "length": 100,
         "runs": runs,
-    }
+    }  # fmt: skip
 
 
 def test_pages_say_ratios_of_rounds_and_where_gassst_is_behind():

@@ -33,15 +33,8 @@ def world():
     copy, unit = rng.choice(BASES, 900), rng.choice(BASES, 70)
     unique = [rng.choice(BASES, 2000) for _ in range(4)]
     parts = [
-        unique[0],
-        copy,
-        unique[1],
-        diverged(rng, copy, 0.03),
-        unique[2],
-        copy,
-        np.tile(unit, 5),
-        unique[3],
-    ]
+        unique[0], copy, unique[1], diverged(rng, copy, 0.03), unique[2], copy, np.tile(unit, 5), unique[3],
+    ]  # fmt: skip
     genome = np.concatenate(parts)
     return genome, gassst.Index.build(Reference.from_sequences([("a", genome.tobytes())]))
 

@@ -60,19 +60,15 @@ def read_of(rng, genome, kind):
     contig = genome[str(rng.choice(list(genome)))]
     ends = contig[:first], contig[-first:]
     return [
-        piece(rng, genome, M),
-        piece(rng, genome, first) + piece(rng, genome, M - first),
+        piece(rng, genome, M), piece(rng, genome, first) + piece(rng, genome, M - first),
         piece(rng, genome, 30) + piece(rng, genome, 40) + piece(rng, genome, 30),
         piece(rng, genome, first) + bf.random_bases(rng, M - first),
-        bf.random_bases(rng, M - len(ends[0])) + ends[0],
-        ends[1] + bf.random_bases(rng, M - len(ends[1])),
+        bf.random_bases(rng, M - len(ends[0])) + ends[0], ends[1] + bf.random_bases(rng, M - len(ends[1])),
         ends[1] + piece(rng, genome, M - len(ends[1])),
         contig[-50:] + b"ACGTTGCA"[: first % 9] + contig[-90:-40],
         genome["one"][first : first + 50] + genome["one"][first + 50 + first % 40 :][:50],
-        piece(rng, genome, 15 + first % 30),
-        b"ACGTN"[first % 5 :][:1] * M,
-        bf.random_bases(rng, M),
-    ][kind % 12]
+        piece(rng, genome, 15 + first % 30), b"ACGTN"[first % 5 :][:1] * M, bf.random_bases(rng, M),
+    ][kind % 12]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

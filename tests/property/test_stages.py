@@ -29,15 +29,11 @@ def context_of(mapper, records, **more):
 @pytest.mark.parametrize(
     ("options", "step"),
     [
-        ({"filters": ()}, 1),
-        ({}, 1),
-        ({"sensitivity": 1, "gaps": 3}, 1),
-        ({"gaps": 20, "filters": ()}, 2),
-        ({"mode": "local"}, 1),
-        ({"sensitivity": 4, "seed_length": 9}, 4),
+        ({"filters": ()}, 1), ({}, 1), ({"sensitivity": 1, "gaps": 3}, 1), ({"gaps": 20, "filters": ()}, 2),
+        ({"mode": "local"}, 1), ({"sensitivity": 4, "seed_length": 9}, 4),
     ],
     ids=str,
-)
+)  # fmt: skip
 @pytest.mark.parametrize("damage", [False, True])
 def test_reads_have_the_places_of_plain_python(options, step, damage):
     """Places, what is known of each read, and how many candidates there were and bands were scored."""

@@ -210,17 +210,13 @@ def test_best_by_its_public_name():
 @pytest.mark.parametrize(
     ("query", "target", "more", "error"),
     [
-        ("", "ACGT", {}, InputError),
-        ("AC!T", "ACGT", {}, InputError),
-        ("ACGT", "ACGT", {"k": 0}, UsageError),
-        ("ACGT", "ACGT", {"k": "many"}, UsageError),
-        ("ACGT", "ACGT", {"min_score": 0}, UsageError),
-        ("ACGT", "ACGT", {"gap_extend": 0}, UsageError),
-        ("ACGT", "ACGT", {"threads": 0}, UsageError),
-        ("ACGT", "ACGT", {"matrix": "BLOSUM99"}, UsageError),
+        ("", "ACGT", {}, InputError), ("AC!T", "ACGT", {}, InputError),
+        ("ACGT", "ACGT", {"k": 0}, UsageError), ("ACGT", "ACGT", {"k": "many"}, UsageError),
+        ("ACGT", "ACGT", {"min_score": 0}, UsageError), ("ACGT", "ACGT", {"gap_extend": 0}, UsageError),
+        ("ACGT", "ACGT", {"threads": 0}, UsageError), ("ACGT", "ACGT", {"matrix": "BLOSUM99"}, UsageError),
         ("ACGT", "ACGT", {"device": "no such device"}, DeviceError),
     ],
-)
+)  # fmt: skip
 def test_bad_input_is_one_error(query, target, more, error):
     with pytest.raises(error):
         best(query, target, **more)

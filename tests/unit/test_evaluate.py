@@ -35,22 +35,14 @@ def judged(tmp_path, *records, tolerance=10, **options):
 @pytest.mark.parametrize(
     ("change", "right"),
     [
-        ({}, True),
-        ({"position": 1011}, True),
-        ({"position": 991}, True),
-        ({"position": 1012}, False),
-        ({"position": 990}, False),
-        ({"flag": 16}, False),
-        ({"contig": "chr_2"}, False),
-        ({"position": 1021, "cigar": "20S80M"}, True),
-        ({"position": 1001, "cigar": "20S80M"}, False),
-        ({"position": 1031, "cigar": "20H10S70M"}, True),
-        ({"position": 1021, "cigar": "20H80M"}, True),
-        ({"position": 1001, "cigar": "80M20S"}, True),
-        ({"position": 1001, "cigar": "50M30D50M"}, True),
+        ({}, True), ({"position": 1011}, True), ({"position": 991}, True), ({"position": 1012}, False),
+        ({"position": 990}, False), ({"flag": 16}, False), ({"contig": "chr_2"}, False),
+        ({"position": 1021, "cigar": "20S80M"}, True), ({"position": 1001, "cigar": "20S80M"}, False),
+        ({"position": 1031, "cigar": "20H10S70M"}, True), ({"position": 1021, "cigar": "20H80M"}, True),
+        ({"position": 1001, "cigar": "80M20S"}, True), ({"position": 1001, "cigar": "50M30D50M"}, True),
         ({"mapq": 0}, True),
     ],
-)
+)  # fmt: skip
 def test_right_is_contig_strand_and_clipped_start(tmp_path, change, right):
     assert judged(tmp_path, record(READ, **change)) == (1, int(right))
 

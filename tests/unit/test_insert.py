@@ -173,17 +173,11 @@ def test_a_file_says_what_a_library_can_be(tmp_path, keys, value):
 @pytest.mark.parametrize(
     "text",
     [
-        "[" * 200_000,
-        '{"insert":' * 200_000,
-        '{"insert": {"also": ' * 20_000,
-        '{"x": "' + "x" * (1 << 21) + '", "insert": {}}',
-        "",
-        "\ufeff{}",
-        "[1]",
-        "1" * 10_000,
+        "[" * 200_000, '{"insert":' * 200_000, '{"insert": {"also": ' * 20_000,
+        '{"x": "' + "x" * (1 << 21) + '", "insert": {}}', "", "\ufeff{}", "[1]", "1" * 10_000,
     ],
     ids=range(8),
-)
+)  # fmt: skip
 def test_a_file_that_is_no_model(tmp_path, text):
     (tmp_path / "model.json").write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match="not a model of insert sizes"):

@@ -280,18 +280,12 @@ def model(mean=300.0, sd=30.0, rate=0.01, orientation="fr"):
 @pytest.mark.parametrize(
     "other, apart",
     [
-        (model(305), False),
-        (model(330), True),
-        (model(sd=36), False),
-        (model(sd=60), True),
-        (model(rate=0.012), False),
-        (model(rate=0.03), True),
-        (model(rate=None), True),
-        (model(orientation="rf"), True),
-        (replace(model(), also=model(orientation="rf")), True),
+        (model(305), False), (model(330), True), (model(sd=36), False), (model(sd=60), True),
+        (model(rate=0.012), False), (model(rate=0.03), True), (model(rate=None), True),
+        (model(orientation="rf"), True), (replace(model(), also=model(orientation="rf")), True),
         (replace(model(), also=replace(model(orientation="rf"), pairs=20)), False),
     ],
-)
+)  # fmt: skip
 def test_what_makes_two_libraries(other, apart):
     assert are_apart(other, model(), 100) is apart
 

@@ -241,14 +241,10 @@ def test_one_pair_has_the_places_that_it_has_among_others(small_index, pairs, mo
 
 
 PAIR_OPTIONS = {
-    "default": {},
-    "sensitivity 4": {"sensitivity": 4},
-    "rf": {"orientation": "rf"},
-    "-T": {"scoring": Scoring(min_score=60)},
-    "not paired": {"pairing": False},
-    "5' end first": {"five_prime": True},
-    "three hits": {"max_hits": 3},
-}
+    "default": {}, "sensitivity 4": {"sensitivity": 4}, "rf": {"orientation": "rf"},
+    "-T": {"scoring": Scoring(min_score=60)}, "not paired": {"pairing": False},
+    "5' end first": {"five_prime": True}, "three hits": {"max_hits": 3},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("options", PAIR_OPTIONS.values(), ids=PAIR_OPTIONS.keys())

@@ -139,12 +139,8 @@ def test_the_nf_core_module_of_mem_takes_the_options_of_bwa(tmp_path):
     shutil.copy(DATA / "phix174.fa.gz", tmp_path / "ref.fa.gz")
     reads = str(DATA / "phix_SRR1377138_R1.fastq.gz")
     values = {
-        "args": "-K 100000000 -Y",
-        "task.cpus": "1",
-        "prefix": "x",
-        "index": "ref.fa.gz",
-        "reads": reads,
-    }
+        "args": "-K 100000000 -Y", "task.cpus": "1", "prefix": "x", "index": "ref.fa.gz", "reads": reads,
+    }  # fmt: skip
     command = ["bash", "-ec", nf_command("mem", values)]
     subprocess.run(command, check=True, cwd=tmp_path, env=environment, capture_output=True)
     with pysam.AlignmentFile(str(tmp_path / "x.bam")) as file:

@@ -108,13 +108,8 @@ def test_pages_show_no_signature_with_fields_of_the_engine():
         )
     )
     made_by_us = (
-        gassst.Index,
-        gassst.HitArrays,
-        gassst.Stats,
-        gassst.ReadSource,
-        gassst.InsertModel,
-        gassst.Reference,
-    )
+        gassst.Index, gassst.HitArrays, gassst.Stats, gassst.ReadSource, gassst.InsertModel, gassst.Reference,
+    )  # fmt: skip
     assert {f"{one.__module__}.{one.__name__}" for one in made_by_us} <= hidden
 
 

@@ -90,17 +90,13 @@ class Odd:
 @pytest.mark.parametrize(
     ("read", "what"),
     [
-        (None, "read 3 is a NoneType"),
-        (7, "read 3 is a int"),
-        (Odd(), "read 3 is a Odd"),
+        (None, "read 3 is a NoneType"), (7, "read 3 is a int"), (Odd(), "read 3 is a Odd"),
         (("name", 5), "read 3 is a tuple of str, int"),
-        (("name", "ACGT", 5), "read 3 is a tuple of str, str, int"),
-        (("ACGT",), "read 3 is a tuple of 1"),
-        (("n", "ACGT", "IIII", ""), "read 3 is a tuple of 4"),
-        (dnaio, "read 3 is a module"),
+        (("name", "ACGT", 5), "read 3 is a tuple of str, str, int"), (("ACGT",), "read 3 is a tuple of 1"),
+        (("n", "ACGT", "IIII", ""), "read 3 is a tuple of 4"), (dnaio, "read 3 is a module"),
     ],
     ids=lambda value: type(value).__name__,
-)
+)  # fmt: skip
 def test_what_is_no_read_is_a_type_error_with_its_number(mapper, some, read, what):
     for mapped in (mapper.map, mapper.map_arrays):
         with pytest.raises(TypeError, match=f"^reads1: {what}, not a sequence, "):

@@ -271,18 +271,8 @@ def test_alignments_of_cut_reads_become_those_of_whole_ones():
         )
         unmapped = i % 10 == 9
         hits[i] = (
-            i,
-            at,
-            len(cigars),
-            1,
-            0,
-            UNMAPPED if unmapped else REVERSE * strand,
-            7,
-            strand,
-            score,
-            0,
-            0,
-        )
+            i, at, len(cigars), 1, 0, UNMAPPED if unmapped else REVERSE * strand, 7, strand, score, 0, 0,
+        )  # fmt: skip
         cigars.append(m << 4)
         longer = best_by_trying(forward, genome, position, inside)
         if unmapped:

@@ -150,24 +150,19 @@ def test_contig_of():
 @pytest.mark.parametrize(
     "data, complaint",
     [
-        (b"", "no contig"),
-        (b"\n\n", "no contig"),
+        (b"", "no contig"), (b"\n\n", "no contig"),
         (b"ACGT\n>a\nACGT\n", "line 1: text before the first '>'"),
-        (b"@r\nACGT\n+\nIIII\n", "text before the first '>'"),
-        (b">a\n>b\nACGT\n", "contig a: no sequence"),
+        (b"@r\nACGT\n+\nIIII\n", "text before the first '>'"), (b">a\n>b\nACGT\n", "contig a: no sequence"),
         (b">a\nAC\n>b\n\n", "contig b: no sequence"),
         (b">a\nAC\n> \nAC\n", "line 3: a contig without a name"),
         (b">\xc3\xa9\nAC\n", "line 1: contig 'é': SAM does not allow this name"),
         (b">a x\nAC\n>b\nAC\n>a y\nAC\n", "contig a: two contigs"),
         (b">a\nACGT\n>b\nAC\nA*\n", "contig b: line 5: '*'"),
-        (b">a\r\nACGT\r\nAC-T\r\n", "contig a: line 3: '-'"),
-        (b">a\nAC1\n", "contig a: line 2: '1'"),
-        (b">a\nAC>\n", "contig a: line 2: '>'"),
-        (b">a\nACX\n", "contig a: line 2: 'X'"),
-        (b">a\nAC\0\n", "contig a: line 2: '\\x00'"),
-        (b">a\nAC\xe9\n", "contig a: line 2"),
+        (b">a\r\nACGT\r\nAC-T\r\n", "contig a: line 3: '-'"), (b">a\nAC1\n", "contig a: line 2: '1'"),
+        (b">a\nAC>\n", "contig a: line 2: '>'"), (b">a\nACX\n", "contig a: line 2: 'X'"),
+        (b">a\nAC\0\n", "contig a: line 2: '\\x00'"), (b">a\nAC\xe9\n", "contig a: line 2"),
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("block", [3, 1 << 22])
 def test_bad_text(tmp_path, monkeypatch, data, complaint, block):
     monkeypatch.setattr("gassst.files.fasta._BLOCK", block)

@@ -499,12 +499,8 @@ def test_runs_side_by_side(runs):
 def chromium(folder, page, *argv):
     """What a browser writes of a page."""
     flags = [
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--hide-scrollbars",
-        f"--user-data-dir={folder}/p",
-    ]
+        "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={folder}/p",
+    ]  # fmt: skip
     command = ["chromium", *flags, *argv, page.as_uri()]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
@@ -566,15 +562,9 @@ def sheet(small_fasta, small_index, tmp_path_factory):
         rows.append(",".join([name, *map(str, mates), *([] if size else [""]), str(folder / f"{name}.bam")]))
     (folder / "s.csv").write_text("\n".join(rows) + "\n")
     words = [
-        "--device",
-        "none",
-        "--sort",
-        "--markdup",
-        "--stats",
-        folder / "s.json",
-        "--report",
+        "--device", "none", "--sort", "--markdup", "--stats", folder / "s.json", "--report",
         folder / "s.html",
-    ]
+    ]  # fmt: skip
     assert main(["map", "-q", str(small_index), "--sheet", str(folder / "s.csv"), *map(str, words)]) == 0
     return folder
 

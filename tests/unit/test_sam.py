@@ -213,19 +213,14 @@ def spoil(field, value, row=3):
 @pytest.mark.parametrize(
     "change",
     [
-        spoil("read", 7),
-        spoil("read", 2**32 - 1, row=-1),
-        spoil("position", 0),
-        spoil("position", 2**32 - 1),
-        spoil("position", FRONT + 3000 - 10),
-        spoil("cigar_start", 2**32 - 1),
-        spoil("cigar_runs", 0),
-        lambda batch: batch.cigars.__setitem__(slice(None), 10 << 4 | 3),
+        spoil("read", 7), spoil("read", 2**32 - 1, row=-1), spoil("position", 0),
+        spoil("position", 2**32 - 1), spoil("position", FRONT + 3000 - 10), spoil("cigar_start", 2**32 - 1),
+        spoil("cigar_runs", 0), lambda batch: batch.cigars.__setitem__(slice(None), 10 << 4 | 3),
         lambda batch: batch.cigars.__setitem__(slice(None), 10 << 4 | 5),
         lambda batch: setattr(batch, "hits", batch.hits[:-2]),
         lambda batch: setattr(batch, "hits", batch.hits[2:]),
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("xa", [False, True])
 def test_impossible_rows_are_refused(tmp_path, world, change, xa):
     read = world.sequences[0][500:560]

@@ -9,20 +9,12 @@ import pytest
 from gassst.model import sam_flags
 
 HTSLIB = {
-    "PAIRED": pysam.FPAIRED,
-    "PROPER_PAIR": pysam.FPROPER_PAIR,
-    "UNMAPPED": pysam.FUNMAP,
-    "MATE_UNMAPPED": pysam.FMUNMAP,
-    "REVERSE": pysam.FREVERSE,
-    "MATE_REVERSE": pysam.FMREVERSE,
-    "FIRST_IN_PAIR": pysam.FREAD1,
-    "SECOND_IN_PAIR": pysam.FREAD2,
-    "SECONDARY": pysam.FSECONDARY,
-    "FAILED_QC": pysam.FQCFAIL,
-    "DUPLICATE": pysam.FDUP,
-    "SUPPLEMENTARY": pysam.FSUPPLEMENTARY,
+    "PAIRED": pysam.FPAIRED, "PROPER_PAIR": pysam.FPROPER_PAIR, "UNMAPPED": pysam.FUNMAP,
+    "MATE_UNMAPPED": pysam.FMUNMAP, "REVERSE": pysam.FREVERSE, "MATE_REVERSE": pysam.FMREVERSE,
+    "FIRST_IN_PAIR": pysam.FREAD1, "SECOND_IN_PAIR": pysam.FREAD2, "SECONDARY": pysam.FSECONDARY,
+    "FAILED_QC": pysam.FQCFAIL, "DUPLICATE": pysam.FDUP, "SUPPLEMENTARY": pysam.FSUPPLEMENTARY,
     "NOT_PRIMARY": pysam.FSECONDARY | pysam.FSUPPLEMENTARY,
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", HTSLIB)

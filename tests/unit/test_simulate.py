@@ -273,16 +273,11 @@ def test_unusable_references_are_refused(tmp_path, fasta, message):
 @pytest.mark.parametrize(
     "options",
     [
-        ["-l", 0, "-e", 0],
-        ["-l", 50],
-        ["-l", 50, "-e", 0.7],
-        ["-l", 50, "-e", 0.1, "--indel-share", 2],
-        ["-l", 50, "-e", 0.1, "--pairs", "300,20"],
-        ["-l", 50, "-e", 0.1, "--snp-rate", -1],
-        ["-l", 50, "-e", 0.1, "--diploid"],
-        ["-l", 50, "-e", 0.1, "--pairs", "300", "-o", "x"],
+        ["-l", 0, "-e", 0], ["-l", 50], ["-l", 50, "-e", 0.7], ["-l", 50, "-e", 0.1, "--indel-share", 2],
+        ["-l", 50, "-e", 0.1, "--pairs", "300,20"], ["-l", 50, "-e", 0.1, "--snp-rate", -1],
+        ["-l", 50, "-e", 0.1, "--diploid"], ["-l", 50, "-e", 0.1, "--pairs", "300", "-o", "x"],
     ],
-)
+)  # fmt: skip
 def test_senseless_arguments_are_refused(tmp_path, genome, options):
     with pytest.raises(UsageError):
         run(genome[0], "-n", 1, "-o", tmp_path / "o.fq", *options)

@@ -120,16 +120,12 @@ def test_where_ends_are_not_known_reverse_reads_are_judged_by_their_start():
 @pytest.mark.parametrize(
     "options",
     [
-        ["--adapter", "nextera"],
-        ["--adapter", "ACGN", "--inserts", "40,90"],
-        ["--adapter", "A,C,G", "--inserts", "40,90"],
-        ["--adapter", "A,", "--inserts", "40,90"],
-        ["--inserts", "90,40", "--adapter", "A"],
-        ["--inserts", "90", "--adapter", "A"],
-        ["--bad-tails", "1.5"],
-        ["--poly-g", "-1"],
+        ["--adapter", "nextera"], ["--adapter", "ACGN", "--inserts", "40,90"],
+        ["--adapter", "A,C,G", "--inserts", "40,90"], ["--adapter", "A,", "--inserts", "40,90"],
+        ["--inserts", "90,40", "--adapter", "A"], ["--inserts", "90", "--adapter", "A"],
+        ["--bad-tails", "1.5"], ["--poly-g", "-1"],
     ],
-)
+)  # fmt: skip
 def test_senseless_arguments_are_refused(tmp_path, genome, options):
     with pytest.raises(UsageError):
         simulated(tmp_path, genome[0], "-n", 1, "-l", 50, "-e", 0, *options, mates=1)
