@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from harness import benchmark_parser, describe_machine, run, simulated, table, write_json
+from harness import benchmark_parser, describe_machine, markdown, run, simulated, write_json
 from timed import timed
 
 import gassst.api.mapper  # registers all rules
@@ -187,7 +187,7 @@ def main() -> None:
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         rows = measure(args, Path(folder))
-    print(f"{describe_machine()}\n\n{table(HEADER, shown(rows))}")
+    print(f"{describe_machine()}\n\n{markdown(HEADER, shown(rows))}")
     write_json(args.json, {"number": args.number, "rows": rows})
 
 

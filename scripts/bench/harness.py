@@ -66,21 +66,9 @@ def _cell(value: Any) -> str:
     return f"{value:,}" if isinstance(value, (int, np.integer)) else str(value)
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "") -> str:
-    """Aligned columns, the first to the left and the others to the right."""
-    cells = [list(header), *([_cell(value) for value in row] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = []
-    for first, *others in cells:
-        right = (f"{cell:>{width}}" for cell, width in zip(others, widths[1:], strict=True))
-        lines.append("  ".join([f"{first:<{widths[0]}}", *right]))
-    lines.insert(1, "-" * len(lines[0]))
-    return "\n".join(([title] if title else []) + lines) + "\n"
-
-
-def markdown(header: list[str], rows: list[list[str]]) -> str:
+def markdown(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """A markdown table whose columns also line up as plain text; all but the first two are numbers."""
-    cells = [header, *rows]
+    cells = [list(header), *([_cell(value) for value in row] for row in rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
 
     def line(row: list[str]) -> str:
@@ -90,7 +78,7 @@ def markdown(header: list[str], rows: list[list[str]]) -> str:
         return f"| {' | '.join(padded)} |"
 
     rule = "|".join("-" * (w + 2) if i < 2 else "-" * (w + 1) + ":" for i, w in enumerate(widths))
-    return "\n".join([line(header), f"|{rule}|", *map(line, rows)])
+    return "\n".join([line(cells[0]), f"|{rule}|", *map(line, cells[1:])])
 
 
 def plural(n: int, noun: str) -> str:

@@ -29,7 +29,7 @@ if __name__ == "__main__":
         os.environ[name] = "1"  # before NumPy is imported
 
 import numpy as np  # noqa: E402
-from harness import benchmark_parser, describe_machine, run, table, write_json  # noqa: E402
+from harness import benchmark_parser, describe_machine, markdown, run, write_json  # noqa: E402
 
 from gassst import align  # noqa: E402
 from gassst._core.best import Tiles, instruction_sets  # noqa: E402
@@ -425,6 +425,16 @@ EXPERIMENTS: dict[str, Callable[[argparse.Namespace], Iterator[Column]]] = {
 }  # fmt: skip
 
 
+def table(experiments: dict[str, dict[str, dict[str, float]]]) -> str:
+    """A table for each experiment: a row for each program, a column for each of its columns."""
+    tables = []
+    for name, found in experiments.items():
+        programs = dict.fromkeys(program for column in found.values() for program in column)
+        rows = [[program, *(column.get(program) for column in found.values())] for program in programs]
+        tables.append(markdown([name, *found], rows))
+    return "\n\n".join(tables)
+
+
 def main(argv: list[str] | None = None) -> None:
     parser = benchmark_parser(__doc__)
     add = parser.add_argument
@@ -453,9 +463,7 @@ def main(argv: list[str] | None = None) -> None:
         except ImportError as error:
             print(f"{name}: {error}")
             continue
-        programs = dict.fromkeys(program for column in found.values() for program in column)
-        rows = [[program, *(column.get(program) for column in found.values())] for program in programs]
-        print(table([name, *found], rows, EXPERIMENTS[name].__doc__ or ""))
+        print(f"{EXPERIMENTS[name].__doc__}\n{table({name: found})}\n")
     write_json(args.json, {"experiments": results})
 
 

@@ -30,7 +30,7 @@ import numpy as np
 from gassst.tools.evaluate import tally
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "bench"))
-from harness import markdown, run, table, write_json  # noqa: E402
+from harness import markdown, run, write_json  # noqa: E402
 
 BINS = (0, 1, 5, 10, 15, 20, 25, 30, 40, 61)
 THRESHOLDS = (1, 10, 20, 30, 40)
@@ -113,7 +113,7 @@ def show(cells: dict[str, Any]) -> str:
         some = [counts for name, counts in cells.items() if word in name.split()]
         if some:
             rows.append(row_of(f"all {word}", np.sum(some, axis=0)))
-    return table(["set", "log loss", *titles, *(f"from {q}" for q in THRESHOLDS)], rows)
+    return markdown(["set", "log loss", *titles, *(f"from {q}" for q in THRESHOLDS)], rows)
 
 
 def page_table(result: dict[str, Any]) -> str:
