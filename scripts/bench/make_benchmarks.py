@@ -40,16 +40,14 @@ OVERVIEW_LENGTH = 100
 
 def overview(result: dict, figure: Path) -> str:
     """The figure of the README: reads and pairs of 100 bases on one genome."""
-    sets = figure_tables.of_kind(result, "simulated")
-    panels = [
-        plots.of_length(
-            {"sets": [one for one in sets if one.get("paired", False) == paired]}, OVERVIEW_LENGTH, title
-        )
+    sets = [one for one in figure_tables.of_kind(result, "simulated") if one["length"] == OVERVIEW_LENGTH]
+    panels = {
+        title: [one for one in sets if one.get("paired", False) == paired]
         for paired, title in (
             (False, f"single reads of {OVERVIEW_LENGTH} bases"),
             (True, f"pairs of 2 x {OVERVIEW_LENGTH} bases"),
         )
-    ]
+    }
     plots.wrong_against_speed(panels, figure)
     return f"![share not placed correctly against speed, for reads with 0.5 to 10 % errors]({figure.name})"
 

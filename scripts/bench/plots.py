@@ -5,9 +5,9 @@ Markers show the kind of read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 # Colours of Okabe and Ito, which colour-blind readers can distinguish.
 COLOURS = {
@@ -20,46 +20,40 @@ COLOURS = {
 MARKERS = "osD^v"
 
 
-class Panel(NamedTuple):
-    """Sets of one result to show together; `kind` is what differs between them and picks the marker."""
-
-    title: str
-    sets: Sequence[dict[str, Any]]
-    kind: Callable[[dict[str, Any]], str]
-
-
-def of_length(result: dict[str, Any], length: int, title: str) -> Panel:
-    """The sets of one read length, with a marker for each error rate."""
-    sets = [one for one in result["sets"] if one["length"] == length]
-    return Panel(title, sets, lambda one: f"{100 * one['error']:g} % errors")
-
-
-def wrong_against_speed(panels: Sequence[Panel], target: Path) -> None:
-    """Draw the panels side by side. Markers replace labels at the points, so nothing can overlap."""
+def wrong_against_speed(panels: dict[str, list[dict[str, Any]]], target: Path) -> None:
+    """Draw sets by title, side by side. Markers replace labels at the points, so nothing can overlap."""
     pyplot = quiet_pyplot()
-    kinds = sorted({p.kind(one) for p in panels for one in p.sets}, key=lambda kind: float(kind.split()[0]))
-    marker = dict(zip(kinds, MARKERS, strict=False))
-    figure, axes = pyplot.subplots(
-        1, len(panels), figsize=(4 * len(panels), 4), sharex=True, sharey=True, squeeze=False
-    )
-    for axis, panel in zip(axes[0], panels, strict=True):
-        for tool, colour in COLOURS.items():
-            runs = [(panel.kind(one), one["runs"].get(tool, {"failed": ""})) for one in panel.sets]
+    every = [one for sets in panels.values() for one in sets]
+    markers = dict(zip(sorted({one["error"] for one in every}), MARKERS, strict=False))
+    tools = [name for name in COLOURS if any(name in one["runs"] for one in every)]
+    size = (4 * len(panels), 4)
+    figure, axes = pyplot.subplots(1, len(panels), figsize=size, sharex=True, sharey=True, squeeze=False)
+    for axis, (title, sets) in zip(axes[0], panels.items(), strict=True):
+        for tool in tools:
             points = [
-                (run["reads_per_cpu_s"], 100 * (1 - run["placed_right"]), marker[kind])
-                for kind, run in runs
-                if run.get("placed_right", 1) < 1
+                (run["reads_per_cpu_s"], 100 * (1 - run["placed_right"]), markers[one["error"]])
+                for one in sets
+                if (run := one["runs"].get(tool, {})).get("placed_right", 1) < 1
             ]
-            width = 2.4 if tool == "gassst" else 1.2
-            axis.plot([x for x, _, _ in points], [y for _, y, _ in points], color=colour, linewidth=width)
+            style = {"color": COLOURS[tool], "linewidth": 2.4 if tool == "gassst" else 1.2}
+            axis.plot([x for x, _, _ in points], [y for _, y, _ in points], **style)
             for x, y, shape in points:
-                axis.plot(x, y, shape, color=colour, markersize=6)
-        axis.set(xscale="log", yscale="log", xlabel="reads per CPU second", title=panel.title)
+                axis.plot(x, y, shape, color=COLOURS[tool], markersize=6)
+        axis.set(xscale="log", yscale="log", xlabel="reads per CPU second", title=title)
         _plain_ticks(axis.xaxis, "{x:,.0f}")
         _plain_ticks(axis.yaxis, "{x:g}")
         axis.grid(alpha=0.3)
     axes[0][0].set_ylabel("not placed correctly, % of all reads")
-    _legends(figure, pyplot, panels, marker)
+    # Below the panels: one row for the tools, one for the markers.
+    line, grey = partial(pyplot.Line2D, [], []), {"color": "0.35", "linestyle": ""}
+    lines = [line(color=COLOURS[name], linewidth=2.4, label=name) for name in tools]
+    shapes = [
+        line(marker=shape, label=f"{100 * error:g} % errors", **grey) for error, shape in markers.items()
+    ]
+    figure.tight_layout(rect=(0, 0.15, 1, 1))
+    for handles, height in ((lines, 0.07), (shapes, 0.0)):
+        place = {"loc": "lower center", "bbox_to_anchor": (0.5, height), "frameon": False}
+        figure.legend(handles=handles, ncols=len(handles), **place)
     save(figure, target)
 
 
@@ -70,23 +64,6 @@ def _plain_ticks(axis: Any, form: str) -> None:
     axis.set_major_locator(LogLocator(subs=(1, 3)))
     axis.set_major_formatter(StrMethodFormatter(form))
     axis.set_minor_formatter(NullFormatter())
-
-
-def _legends(figure: Any, pyplot: Any, panels: Sequence[Panel], marker: dict[str, str]) -> None:
-    """Below the panels: one row for the tools, one for the markers."""
-    shown = [name for name in COLOURS if any(name in one["runs"] for panel in panels for one in panel.sets)]
-    tools = [pyplot.Line2D([], [], color=COLOURS[name], linewidth=2.4, label=name) for name in shown]
-    grey = {"color": "0.35", "linestyle": ""}
-    kinds = [pyplot.Line2D([], [], marker=shape, label=kind, **grey) for kind, shape in marker.items()]
-    figure.tight_layout(rect=(0, 0.15, 1, 1))
-    for handles, height in ((tools, 0.07), (kinds, 0.0)):
-        figure.legend(
-            handles=handles,
-            loc="lower center",
-            bbox_to_anchor=(0.5, height),
-            ncols=len(handles),
-            frameon=False,
-        )
 
 
 def quiet_pyplot() -> Any:
