@@ -10,7 +10,7 @@ fragments of another one, which ought to stay unmapped: the first genome those o
 first. `unseen`: single reads and pairs of dwgsim, and pairs of mason 2, with the errors of Illumina. `meth`: pairs by
 `gassst simulate --meth`, for mappers of bisulfite reads; where MethylDackel is on PATH, it makes levels of CpG of each
 output, and those are compared with the truth. Every tool maps every set, in turn. CPU seconds are of whole processes,
-index from disk, the least of --rounds. The last genome comes
+index from disk, the median of --rounds. The last genome comes
 first, and a tool that is missing is left out. With --resume a set that the JSON file holds is not mapped again,
 if its seed, its size and the versions of all tools are the same.
 """
@@ -25,19 +25,22 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import peers
 import plots
 import pysam
 from harness import benchmark_parser, markdown, plural, run, write_json
-from peers import RunFailed, plain_reference, timed
+from peers import Contestant, bench_set, plain_reference
+from timed import NO_LIMIT, timed
 
 from gassst.errors import UsageError
 from gassst.tools.evaluate import Tally, count_reads, tally
-from gassst.tools.mappers import METH_TOOLS, TOOLS, MapperRun, ReadSet, Tool, find, indexer, version
+from gassst.tools.mappers import METH_TOOLS, TOOLS, ReadSet
 
 TOLERANCE = 10
 ALN = ("-l", "1024", "-n", "0.01", "-o", "2")
@@ -128,8 +131,30 @@ def meth(genomes: list[Path], args: argparse.Namespace, work: Path) -> Iterator[
 KINDS = {"ancient": ancient, "unseen": unseen, "meth": meth}
 
 
-def tool_of(name: str, kind: str) -> Tool:
-    return METH_TOOLS[name] if kind == "meth" else TOOLS["bwa" if name == ALN_NAME else name]
+class Aln(Contestant):
+    """`bwa aln` and `bwa samse`."""
+
+    def command(self, reads: ReadSet, threads: int, out: Path) -> list[str]:
+        job = self.job(reads, threads)
+        return [*self.program, "aln", *ALN, "-t", str(threads), job.index, *job.fastq]
+
+    def run(self, reads: ReadSet, threads: int, out: Path, timeout: float) -> dict:
+        job, sai = self.job(reads, threads), out.with_suffix(".sai")
+        aligned = timed(self.command(reads, threads, out), sai, timeout)
+        placed = timed([*self.program, "samse", job.index, str(sai), *job.fastq], out, timeout)
+        return {key: value + placed[key] for key, value in aligned.items()}
+
+
+def contestants(args: argparse.Namespace, reference: Path, indexes: Path) -> list[Contestant]:
+    """The mappers of the kind that are there."""
+    tools = METH_TOOLS if args.kind == "meth" else {**TOOLS, ALN_NAME: TOOLS["bwa"]}
+    names = args.tools or CONTESTANTS[args.kind]
+    found = peers.enter(names, indexes / reference.stem, reference, {}, tools)
+    given = OPTIONS[args.kind]
+    return [
+        Aln(**vars(one)) if one.name == ALN_NAME else replace(one, options=given.get(one.name, ()))
+        for one in found
+    ]
 
 
 def made(command: list[str]) -> None:
@@ -152,32 +177,6 @@ def unpacked(path: Path) -> Path:
 def read_set(files: list[Path], length: int = LENGTH) -> ReadSet:
     reads = sum(count_reads(str(path)) for path in files)
     return ReadSet(files[0].stem, files[0], reads, length, mates=files[1] if len(files) > 1 else None)
-
-
-def map_set(name: str, kind: str, one: Set, folder: Path, out: Path) -> float:
-    """Maps a set with a tool; CPU seconds. The index is built where it is not there yet. Raises RunFailed."""
-    is_aln = name == ALN_NAME
-    tool = tool_of(name, kind)
-    program = find(tool)
-    if program is None:
-        raise RunFailed("not found")
-    length = f"-{one.reads.length}" if tool.per_length else ""
-    folder = folder / f"{tool.programs[0]}-{one.reference.stem}{length}"
-    job = MapperRun(program, folder, 1, one.reads)
-    if not folder.exists():
-        folder.mkdir()
-        (folder / "reference.fa").symlink_to(one.reference)
-        if tool.index:
-            timed([*indexer(tool, program), *tool.index(job)], folder / "index.log")
-    if is_aln:
-        sai = out.with_suffix(".sai")
-        aligned = timed([*program, "aln", *ALN, "-t", "1", job.index, *job.fastq], sai)
-        return aligned["cpu"] + timed([*program, "samse", job.index, str(sai), *job.fastq], out)["cpu"]
-    first, *rest = tool.map(job, str(out))
-    command = [*program, first, *OPTIONS[kind].get(name, ()), *rest]
-    used = timed(command, out.with_suffix(".log") if tool.writes else out)
-    tool.output(job, out).replace(out)
-    return used["cpu"]
 
 
 def judged(path: Path, one: Set) -> dict[str, Any]:
@@ -233,55 +232,36 @@ def compare_levels(truth: Levels, by_tool: dict[str, Levels]) -> dict[str, dict[
     }
 
 
-def measure(args: argparse.Namespace, work: Path) -> list[dict[str, Any]]:
+def measure(args: argparse.Namespace, work: Path) -> dict[str, Any]:
+    """All sets; what has been measured is written as soon as it is there."""
     resumes = args.resume and args.json and Path(args.json).exists()
     results: list[dict[str, Any]] = json.loads(Path(args.json).read_text())["sets"] if resumes else []
-    indexes = Path(args.indexes).resolve() if args.indexes else work
-    indexes.mkdir(parents=True, exist_ok=True)
+    indexes = Path(args.indexes).resolve() if args.indexes else work / "indexes"
     genomes = [plain_reference(Path(path), work) for path in args.genomes]
+    entered = {genome: contestants(args, genome, indexes) for genome in genomes}
+    tools = {one.name: one.version for one in entered[genomes[0]]}
+    report = {"kind": args.kind, "tools": tools, "rounds": args.rounds, "sets": results}
+    how = SimpleNamespace(rounds=args.rounds, threads=1, timeout=NO_LIMIT)
     for one in KINDS[args.kind](genomes, args, work):
         about = {"name": one.name, "reads": one.reads.number, "foreign": one.is_foreign, "seed": args.seed}
-        about["tools"] = programs_of(args)
+        about["tools"] = tools
         if any(about.items() <= row.items() for row in results):
             continue
-        results = [row for row in results if row["name"] != one.name]
-        runs: dict[str, dict[str, Any]] = {name: {} for name in args.tools or CONTESTANTS[args.kind]}
         levels: dict[str, Levels] = {}
-        for _ in range(args.rounds):
-            for name, found in runs.items():
-                if "failed" in found:
-                    continue
-                out = work / "out.sam"
-                try:
-                    seconds = map_set(name, args.kind, one, indexes, out)
-                    found["cpu"] = min(seconds, found.get("cpu", seconds))
-                    found.update(judged(out, one))
-                    if one.levels and name not in levels and shutil.which("MethylDackel"):
-                        levels[name] = called(out, one.reference)
-                except RunFailed as error:
-                    found["failed"] = str(error)
-                print(
-                    f"{one.name}, {name}: {found.get('failed') or found['cpu']}", file=sys.stderr, flush=True
-                )
+
+        def judge(mapper: Contestant, out: Path, one: Set = one, levels: dict[str, Levels] = levels) -> dict:
+            if one.levels and shutil.which("MethylDackel"):
+                levels[mapper.name] = called(out, one.reference)
+            return judged(out, one)
+
+        runs = bench_set(one.reads, entered[one.reference], work, how, judge)["runs"]
         if one.levels and levels:
             for name, numbers in compare_levels(levels_of(one.levels), levels).items():
                 runs[name].update(numbers)
-        results.append({**about, "runs": runs})
+        results[:] = [row for row in results if row["name"] != one.name] + [{**about, "runs": runs}]
         results.sort(key=lambda row: [genome.stem for genome in genomes].index(row["name"].split(",")[0]))
-        if args.json:  # a run that is stopped leaves what it has measured
-            write_json(args.json, report(args, results))
-    return results
-
-
-def programs_of(args: argparse.Namespace) -> dict[str, str]:
-    """The version of each tool that is there."""
-    names = args.tools or CONTESTANTS[args.kind]
-    programs = {name: find(tool_of(name, args.kind)) for name in names}
-    return {name: version(tool_of(name, args.kind), program) for name, program in programs.items() if program}
-
-
-def report(args: argparse.Namespace, results: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"kind": args.kind, "tools": programs_of(args), "rounds": args.rounds, "sets": results}
+        write_json(args.json, report)
+    return report
 
 
 def cells(result: dict[str, Any]) -> str:
@@ -414,18 +394,14 @@ def main(argv: list[str] | None = None) -> None:
     add("--work", metavar="DIR", help="where indexes and reads lie while it runs")
     args = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="curves-", dir=args.work) as work:
-        results = measure(args, Path(work))
-    result = report(args, results)
-    write_json(args.json, result)
+        result = measure(args, Path(work).resolve())
     rows = [
         [one["name"], name, found["right0"], found["right20"], found["wrong20"], found["cpu"]]
-        for one in results
+        for one in result["sets"]
         for name, found in one["runs"].items()
         if "failed" not in found
     ]
-    print(
-        markdown(["reads", "mapper", "right", "Q20", "wrong Q20", "CPU s"], [list(map(str, r)) for r in rows])
-    )
+    print(markdown(["reads", "mapper", "right", "Q20", "wrong Q20", "CPU s"], rows))
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ import shutil
 import statistics
 import subprocess
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pysam
@@ -40,40 +40,46 @@ def shown(command: list[str]) -> str:
 
 @dataclass
 class Contestant:
-    """A tool with its program, the version of that, and a folder for its indexes."""
+    """A tool with its program, the version of that, a folder for its indexes, and further options."""
 
     name: str
     tool: Tool
     program: tuple[str, ...]
     folder: Path
     version: str
-    indexed: set[int] = field(default_factory=set)
+    options: Sequence[str] = ()
 
     def job(self, reads: ReadSet, threads: int) -> MapperRun:
         return MapperRun(self.program, self.folder, threads, reads)
 
     def command(self, reads: ReadSet, threads: int, out: Path) -> list[str]:
-        return [*self.program, *self.tool.map(self.job(reads, threads), str(out))]
+        first, *rest = self.tool.map(self.job(reads, threads), str(out))
+        return [*self.program, first, *self.options, *rest]
 
     def prepare(self, reads: ReadSet, threads: int) -> None:
         """Builds the index if it is not there yet. Raises RunFailed."""
-        key = reads.length if self.tool.per_length else 0
-        if key in self.indexed:
+        done = self.folder / f"indexed{f'_{reads.length}' if self.tool.per_length else ''}"
+        if done.exists():
             return
         if self.tool.index:
             command = [*indexer(self.tool, self.program), *self.tool.index(self.job(reads, threads))]
             timed(command, self.folder / "index.log")
-        self.indexed.add(key)
+        done.touch()
 
     def run(self, reads: ReadSet, threads: int, out: Path, timeout: float) -> dict:
         log = out.with_suffix(".log") if self.tool.writes else out
         usage = timed(self.command(reads, threads, out), log, timeout)
-        if not out.exists():
+        made = self.tool.output(self.job(reads, threads), out)
+        if not made.exists():
             raise RunFailed("no output")
+        made.replace(out)
         return usage
 
     def judge(self, out: Path, reads: ReadSet) -> dict:
         return judge(out, reads)
+
+
+Judge = Callable[[Contestant, Path], dict]
 
 
 def judge(path: Path, reads: ReadSet) -> dict:
@@ -106,7 +112,9 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def bench_set(reads: ReadSet, contestants: list[Contestant], work: Path, args) -> dict:
+def bench_set(
+    reads: ReadSet, contestants: list[Contestant], work: Path, args, judged: Judge | None = None
+) -> dict:
     """All rounds of one set. What the first round wrote is judged; no output outlives its run."""
     runs: dict[str, dict] = {one.name: {} for one in contestants}
     rounds: dict[str, list[dict]] = {one.name: [] for one in contestants}
@@ -124,7 +132,7 @@ def bench_set(reads: ReadSet, contestants: list[Contestant], work: Path, args) -
                 rounds[one.name].append(usage)
                 if turn == 0:
                     run["command"] = shown(one.command(reads, args.threads, out))
-                    run.update(one.judge(out, reads))
+                    run.update(judged(one, out) if judged else one.judge(out, reads))
                 say(f"{reads.name} {one.name}: {usage['wall']:.1f} s, CPU {usage['cpu']:.1f} s")
             except RunFailed as error:
                 run["failed"] = str(error)
@@ -174,18 +182,25 @@ def given_reads(path: str) -> ReadSet:
     return ReadSet(Path(path).name, Path(path).resolve(), count_reads(path), length, None, has_truth)
 
 
-def enter(names: Sequence[str], work: Path, reference: Path, given: dict[str, str]) -> list[Contestant]:
-    """A contestant for each tool that is there; `given`: paths of programs, by name."""
+def enter(
+    names: Sequence[str],
+    work: Path,
+    reference: Path,
+    given: Mapping[str, str],
+    tools: Mapping[str, Tool] = TOOLS,
+) -> list[Contestant]:
+    """A contestant for each tool that is there; `given`: paths of programs, by name. Indexes in `work` are used."""
     contestants = []
     for name in names:
-        tool = TOOLS[name]
+        tool = tools[name]
         program = find(tool, given.get(name))
         if program is None:
             say(f"not found: {name}; {tool.get}, or --bin {name}=PATH")
             continue
         folder = work / name
-        folder.mkdir()
-        (folder / "reference.fa").symlink_to(reference)
+        if not folder.exists():
+            folder.mkdir(parents=True)
+            (folder / "reference.fa").symlink_to(reference)
         contestants.append(Contestant(name, tool, program, folder, version(tool, program)))
     return contestants
 

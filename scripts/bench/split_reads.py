@@ -12,7 +12,6 @@ reported are not counted. As many reads without an event are in each file, so th
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,10 +19,11 @@ from typing import Any
 
 import numpy as np
 import pysam
-from curves import Set, map_set, read_set
+from curves import read_set
 from harness import benchmark_parser, machine, markdown, run, write_json
-from peers import plain_reference
+from peers import enter, plain_reference, say
 from pysam import CDEL, CDIFF, CEQUAL, CMATCH, CREF_SKIP
+from timed import NO_LIMIT
 
 from gassst.tools.mappers import TOOLS as PEERS
 from gassst.tools.mappers import find, version
@@ -225,22 +225,20 @@ def counts(truths: Truths, found: dict[str, Found]) -> list[dict[str, Any]]:
 
 def measure(args: Any, work: Path) -> list[dict[str, Any]]:
     indexes = Path(args.indexes).resolve() if args.indexes else work
-    indexes.mkdir(parents=True, exist_ok=True)
     results = []
     for path in args.genomes:
         reference = plain_reference(Path(path), work)
-        genome = Genome(reference)
+        genome, mappers = Genome(reference), enter(args.tools, indexes / reference.stem, reference, {})
         for number, (length, mates) in enumerate(SHAPES):
             files = [work / f"reads{mate}.fq" for mate in range(mates)]
             truths = simulate(genome, length, mates, args.events, args.seed + number, files)
             shape = f"{'2 x ' * (mates == 2)}{length}"
-            one = Set(shape, reference, read_set(files, length))
-            found = {}
-            for tool in args.tools:
-                out = work / "out.sam"
-                map_set(tool, "unseen", one, indexes, out)
-                found[tool] = judged(out, truths, genome.starts)
-                print(f"{reference.stem}, {shape}, {tool}", file=sys.stderr, flush=True)
+            reads, out, found = read_set(files, length), work / "out.sam", {}
+            for one in mappers:
+                one.prepare(reads, 1)
+                one.run(reads, 1, out, NO_LIMIT)
+                found[one.name] = judged(out, truths, genome.starts)
+                say(f"{reference.stem}, {shape}, {one.name}")
             about = {"genome": reference.stem, "shape": shape, "mates": mates}
             results += [{**about, **row} for row in counts(truths, found)]
     return results
