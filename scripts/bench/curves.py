@@ -35,7 +35,7 @@ import peers
 import plots
 import pysam
 from harness import benchmark_parser, markdown, plural, run, write_json
-from peers import Contestant, bench_set, plain_reference
+from peers import Contestant, bench_set, plain
 from timed import NO_LIMIT, timed
 
 from gassst.errors import UsageError
@@ -237,7 +237,7 @@ def measure(args: argparse.Namespace, work: Path) -> dict[str, Any]:
     resumes = args.resume and args.json and Path(args.json).exists()
     results: list[dict[str, Any]] = json.loads(Path(args.json).read_text())["sets"] if resumes else []
     indexes = Path(args.indexes).resolve() if args.indexes else work / "indexes"
-    genomes = [plain_reference(Path(path), work) for path in args.genomes]
+    genomes = [plain(Path(path), work) for path in args.genomes]
     entered = {genome: contestants(args, genome, indexes) for genome in genomes}
     tools = {one.name: one.version for one in entered[genomes[0]]}
     report = {"kind": args.kind, "tools": tools, "rounds": args.rounds, "sets": results}

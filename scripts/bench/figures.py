@@ -31,7 +31,6 @@ import harness
 import peers
 from harness import run, write_json
 from timed import NO_LIMIT, RunFailed, timed
-from xopen import xopen
 
 from gassst.errors import InputError
 from gassst.tools.mappers import TOOLS, ReadSet
@@ -40,7 +39,6 @@ ROUNDS = 3
 PEERS = ("bwa-mem2", "minibwa", "strobealign", "bowtie2")
 MEM3 = "bwa-mem3"
 INSERT = "400,40"
-SEED = "1"
 GENOMES = {
     "human": "human_grch37_chr20_first45M.fa",
     "ecoli": "ecoli_k12_mg1655.fa",
@@ -103,21 +101,12 @@ def found(name: str, folders: Sequence[Path]) -> Path | None:
     return next((path for folder in folders for path in sorted(folder.glob(f"{name}*"))), None)
 
 
-def plain(path: Path, folder: Path) -> Path:
-    """The file without compression, in the folder."""
-    target = folder / (path.stem if path.suffix in (".gz", ".xz") else path.name)
-    if not target.exists():
-        with xopen(path, "rb") as source, target.open("wb") as out:
-            shutil.copyfileobj(source, out)
-    return target
-
-
 def library(files: str, args: argparse.Namespace) -> ReadSet | None:
     names = [files.format(mate) for mate in (1, 2)] if "{}" in files else [files]
     paths = [found(name, args.data) for name in names]
     if None in paths:
         return None
-    mates = [str(plain(path, args.work)) for path in paths if path]
+    mates = [str(peers.plain(path, args.work)) for path in paths if path]
     return peers.given_pairs(mates) if len(mates) > 1 else peers.given_reads(mates[0])
 
 
@@ -125,9 +114,8 @@ def simulated(reference: Path, length: int, error: float, paired: bool, number: 
     """`number` reads, or mates of half as many pairs. Single reads and mates have files of the same name."""
     folder /= "pairs" if paired else "single"
     folder.mkdir(parents=True, exist_ok=True)
-    pairs = INSERT if paired else None
-    made = SimpleNamespace(pairs=pairs, number=number // 2 if paired else number, seed=SEED)
-    return peers.simulate(reference, length, error, folder, made)
+    count, insert = (number // 2, INSERT) if paired else (number, None)
+    return peers.simulate(reference, length, error, folder, count, insert)
 
 
 def parts(genomes: dict[str, Path], args: argparse.Namespace) -> list[Part]:
@@ -225,7 +213,7 @@ def main(argv: list[str] | None = None) -> None:
     args.work.mkdir(parents=True, exist_ok=True)
     args.work = args.work.resolve()
     places = {name: path for name, file in GENOMES.items() if (path := found(file, args.data))}
-    genomes = {name: plain(path, args.work) for name, path in places.items()}
+    genomes = {name: peers.plain(path, args.work) for name, path in places.items()}
     about = {
         "commit": commit_of(args.commit),
         "cpu": harness.machine()["cpu"],

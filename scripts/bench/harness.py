@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import platform
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -15,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from gassst import __version__
-from gassst.cli.main import main as command
 from gassst.errors import GassstError
 from gassst.workers.thread_count import usable_threads
 
@@ -135,7 +135,8 @@ def simulated(
     paths = [str(folder / f"{stem}_{mate + 1}.fq") for mate in range(mates)]
     if not all(map(os.path.exists, paths)):
         outputs = [word for path in paths for word in ("-o", path)]
-        command(["simulate", genome, "-n", str(number), *options, *outputs])
+        command = [sys.executable, "-m", "gassst", "simulate", genome, "-n", str(number), *options, *outputs]
+        subprocess.run(command, check=True)
     return paths
 
 

@@ -13,13 +13,13 @@ import os
 import shlex
 import shutil
 import statistics
-import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pysam
+from harness import simulated
 from timed import RunFailed, timed
 from xopen import xopen
 
@@ -147,16 +147,18 @@ def bench_set(
     return {**kind, **({"paired": True, "insert": reads.insert} if reads.mates else {}), "runs": runs}
 
 
-def simulate(reference: Path, length: int, error: float, work: Path, args: argparse.Namespace) -> ReadSet:
-    mates = 2 if args.pairs else 1
-    files = [work / f"reads_{length}_{error}_{mate + 1}.fq" for mate in range(mates)]
-    options = ["-n", args.number, "-l", length, "-e", error, "--seed", args.seed]
-    options += ["--pairs", args.pairs] if args.pairs else []
-    options += [word for file in files for word in ("-o", file)]
-    subprocess.run([sys.executable, "-m", "gassst", "simulate", reference, *map(str, options)], check=True)
-    name = f"{'2 x ' if args.pairs else ''}{length} bp {100 * error:g}%"
-    second = files[1] if args.pairs else None
-    return ReadSet(name, files[0], mates * args.number, length, error, mates=second, insert=args.pairs)
+def simulate(
+    reference: Path, length: int, error: float, folder: Path, number: int, insert: str | None, seed: int = 1
+) -> ReadSet:
+    """`number` reads, or as many pairs with this insert, made where they are not there yet."""
+    options = ["-l", str(length), "-e", str(error), "--seed", str(seed)]
+    options += ["--pairs", insert] if insert else []
+    mates, stem = 2 if insert else 1, f"reads_{length}_{error}_{number}"
+    files = [Path(path) for path in simulated(str(reference), stem, options, number, mates, folder)]
+    name = f"{'2 x ' if insert else ''}{length} bp {100 * error:g}%"
+    return ReadSet(
+        name, files[0], mates * number, length, error, mates=files[1] if insert else None, insert=insert
+    )
 
 
 def given_pairs(paths: list[str]) -> ReadSet:
@@ -205,14 +207,15 @@ def enter(
     return contestants
 
 
-def plain_reference(path: Path, work: Path) -> Path:
-    """The reference as plain FASTA: not every tool reads compressed files."""
+def plain(path: Path, folder: Path) -> Path:
+    """The file without compression, which not every tool reads; what is unpacked lies in the folder."""
     if path.suffix not in (".gz", ".bz2", ".xz", ".zst"):
         return path.resolve()
-    plain = work / path.stem
-    with xopen(path, "rb") as source, plain.open("wb") as target:
-        shutil.copyfileobj(source, target)
-    return plain
+    target = folder / path.stem
+    if not target.exists():
+        with xopen(path, "rb") as source, target.open("wb") as out:
+            shutil.copyfileobj(source, out)
+    return target
 
 
 def parse_binary(text: str) -> tuple[str, str]:

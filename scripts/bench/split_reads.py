@@ -21,7 +21,7 @@ import numpy as np
 import pysam
 from curves import read_set
 from harness import benchmark_parser, machine, markdown, run, write_json
-from peers import enter, plain_reference, say
+from peers import enter, plain, say
 from pysam import CDEL, CDIFF, CEQUAL, CMATCH, CREF_SKIP
 from timed import NO_LIMIT
 
@@ -227,7 +227,7 @@ def measure(args: Any, work: Path) -> list[dict[str, Any]]:
     indexes = Path(args.indexes).resolve() if args.indexes else work
     results = []
     for path in args.genomes:
-        reference = plain_reference(Path(path), work)
+        reference = plain(Path(path), work)
         genome, mappers = Genome(reference), enter(args.tools, indexes / reference.stem, reference, {})
         for number, (length, mates) in enumerate(SHAPES):
             files = [work / f"reads{mate}.fq" for mate in range(mates)]
