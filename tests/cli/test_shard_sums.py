@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
-import random
 import re
-import struct
 
 import pysam
 import pytest
+from shard_bam import apart, mapped_shard, put_together, write_reads
 
 from gassst.cli.main import main
-from gassst.files import bgzf
 from gassst.frozen import replace
 from gassst.reads.shards import Shard, ShardOfRun
 
@@ -22,16 +19,11 @@ SPREAD = ("-t", "4", "--batch-size", "12")
 @pytest.fixture(scope="module")
 def mapped(small_index, small_genome, tmp_path_factory):
     """Makes the only shard of a run, by its name and options."""
-    folder, draw = tmp_path_factory.mktemp("sums"), random.Random(5)
-    contig = max((s.decode().upper() for s in small_genome.values()), key=len)
-    starts = [draw.randrange(len(contig) - 100) for _ in range(40)]
-    reads = "".join(f"@r{i}\n{contig[at : at + 90]}\n+\n{'I' * 90}\n" for i, at in enumerate(starts))
-    (folder / "r.fq").write_text(reads)
+    folder = tmp_path_factory.mktemp("sums")
+    reads = write_reads(folder / "r.fq", small_genome, 40)
 
     def mapped(name, *options):
-        command = ["map", small_index, folder / "r.fq", "--shard", "1/1", "-o", folder / name, *options]
-        assert main([*map(str, command), "-q", "--device", "none"]) == 0
-        return folder / name
+        return mapped_shard(small_index, reads, folder / name, *options)
 
     return mapped
 
@@ -49,23 +41,8 @@ def gathered(tmp_path, capsys):
 
 def blocks_of(path):
     """The header of a shard in BAM, and its records in blocks of whole ones, as lists of records."""
-    data = gzip.decompress(path.read_bytes())
-    at = 8 + struct.unpack_from("<i", data, 4)[0]
-    contigs, at = struct.unpack_from("<i", data, at)[0], at + 4
-    for _ in range(contigs):
-        at += 8 + struct.unpack_from("<i", data, at)[0]
-    head, records = data[:at], []
-    while at < len(data):
-        end = at + 4 + struct.unpack_from("<i", data, at)[0]
-        records.append(data[at:end])
-        at = end
+    head, records = apart(path)
     return head, [records[i : i + IN_A_BLOCK] for i in range(0, len(records), IN_A_BLOCK)]
-
-
-def write(path, head, blocks):
-    deflate = bgzf.deflater(1)
-    texts = [head, *(b"".join(records) for records in blocks)]
-    path.write_bytes(b"".join(bgzf.block(text, deflate) for text in texts) + bgzf.END_OF_FILE)
 
 
 DAMAGE = {
@@ -88,7 +65,7 @@ DAMAGE = {
 )  # fmt: skip
 def test_damaged_parts_are_refused(mapped, gathered, tmp_path, damage, mapping, options, output):
     head, blocks = blocks_of(mapped("p.bam", *mapping))
-    write(tmp_path / "p.bam", head, DAMAGE[damage](blocks))
+    put_together(tmp_path / "p.bam", head, *map(b"".join, DAMAGE[damage](blocks)))
     code, error, path = gathered(tmp_path / "p.bam", *options, output=output)
     assert (
         code == 1 and re.search(r"p.bam: shard 1/1 has \d+ of 40 records: ", error) and error.count("\n") == 1
