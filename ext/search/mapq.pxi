@@ -180,9 +180,11 @@ cdef inline double odds_at(double errors, double length, double rate, double bas
 # --- copies ----------------------------------------------------------------------------------------------------------
 
 cdef double binomial[DIFFERENCES][DIFFERENCES]
+cdef double alike[DIFFERENCES][DIFFERENCES]   # chance that j of i errors are the bases of a copy: one in three is
 for i in range(DIFFERENCES):
     for j in range(DIFFERENCES):
         binomial[i][j] = comb(i, j)
+        alike[i][j] = comb(i, j) * 2.0 ** (i - j) / 3.0 ** i
 
 cdef const double[::1] log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, 4097)))])
 
@@ -200,32 +202,37 @@ cdef void weigh_copies(case_t *case, int64_t m, int64_t errors, const looked_t *
 
     Of the differences, `hit` ones lie where the read has errors; of these, `same` errors are the base of the copy.
     """
-    cdef int64_t differences, hit, same, further, low, w = seeds.length
+    cdef int64_t differences, hit, same, other, further, low, w = seeds.length, most = min(DIFFERENCES - 1, errors)
     cdef double chance, weight, instead, own, both, hidden
     cdef double seed_hit[DIFFERENCES]
+    cdef double of_odds[2 * DIFFERENCES]
+    cdef double missed_both[DIFFERENCES][DIFFERENCES]
     memset(case.missed, 0, sizeof(case.missed))
     memset(case.both, 0, sizeof(case.both))
     for hit in range(DIFFERENCES):
         seed_hit[hit] = 1 - pow(1 - fmin(<double>hit / m, 1.0), w)
+    for further in range(-most, DIFFERENCES):
+        of_odds[DIFFERENCES + further] = pow(case.odds, further)
+    for same in range(most + 1):
+        for other in range(DIFFERENCES - same):
+            # A seed misses both where an error of both lies in it, or one of each: as if so many were of both.
+            instead = errors - same
+            if same and other:
+                instead += m * (1 - pow(1 - seed_hit[other] * seed_hit[same], 1. / w))
+            low = <int64_t>instead
+            both = missed_with(seeds, low)
+            missed_both[same][other] = both + (instead - low) * (missed_with(seeds, low + 1) - both)
     for differences in range(min(DIFFERENCES - 1, m) + 1):
         hidden = 0
         for hit in range(max(0, differences - (m - errors)), min(differences, errors) + 1):
-            chance = (log_choose(errors, hit) + log_choose(m - errors, differences - hit)
-                      - log_choose(m, differences))
+            other = differences - hit
+            chance = exp(log_choose(errors, hit) + log_choose(m - errors, other) - log_choose(m, differences))
             for same in range(hit + 1):
-                further = differences - hit - same
-                # One error in three makes a base look like that of the copy.
-                weight = exp(chance + log_choose(hit, same) + same * log(1 / 3.) + (hit - same) * log(2 / 3.))
-                weight *= pow(case.odds, further)
-                # A seed misses both where an error of both lies in it, or one of each: as if so many were of both.
-                instead = seed_hit[differences - hit] * seed_hit[same]
-                instead = errors - same + m * (1 - pow(1 - instead, 1. / w))
-                low = <int64_t>instead
-                both = missed_with(seeds, low)
-                both += (instead - low) * (missed_with(seeds, low + 1) - both)
+                further = other - same
+                weight = chance * alike[hit][same] * of_odds[DIFFERENCES + further]
                 own = missed_with(seeds, errors + further)
                 case.missed[differences] += weight * own
-                case.both[differences] += weight * fmin(both, own)
+                case.both[differences] += weight * fmin(missed_both[same][other], own)
                 hidden += weight
         if differences < seeds.n_copies:
             case.missed[differences] = fmin(case.missed[differences], hidden * seeds.copies[differences])

@@ -1,11 +1,18 @@
+from collections.abc import Sequence
 from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
+from gassst.index.miss_model import Stage
 from gassst.model.array_types import F64, I64, U8, U16, U32, U64
 from gassst.search.context import BatchContext
 
-def missed_shares(m: int, length: int, number: int, every: int, count: int) -> F64: ...
+def stage_misses(m: int, stages: Sequence[Stage], count: int) -> F64: ...
+def judge_stages(
+    m: int, stages: I64, share: F64, likely: F64, strata: int, settled: float, lost: float, nowhere: float
+) -> tuple[F64, NDArray[np.bool_]]: ...
+def cheapest_path(open_after: F64, cost: F64, is_last: NDArray[np.bool_], most: int) -> list[int]: ...
 
 class _Packed(Protocol):
     @property

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gassst._core.seeds import missed_shares
-from gassst.model.params import MAX_ERRORS, MAX_READ_LENGTH
-from gassst.model.rules import optional
+from gassst._core import seeds
+from gassst.model.params import MAX_READ_LENGTH
 
 # Errors that `stage_misses` tells apart; a read with more is as good as lost to seeds.
 MISS_ERRORS = 64
@@ -103,50 +102,10 @@ NO_SEEDS = SeedsLooked(1, b"")
 """Of a read of which none was looked up."""
 
 
-@lru_cache(maxsize=8192)
-def _missed_by_seeds(m: int, stage: Stage, most: int = MAX_ERRORS) -> np.ndarray:
-    """Share of alignments of `m` bases that leave no seed of a stage free of errors, by their number: float64[e].
-
-    Up to `most` errors, which are spread uniformly.
-    """
-    return missed_shares(m, stage.length, stage.number, stage.every, min(m, most + 1))
-
-
-def stage_miss(m: int, errors: int, stage: Stage) -> float:
-    """Share of alignments of `m` bases with `errors` errors that leave none of the seeds of a stage free of them."""
-    if stage.disjoint:
-        return float(miss_share(m, errors, stage.length, stage.looked_up))
-    if errors >= min(m, MAX_ERRORS + 1):
-        return 1.0
-    most = MISS_ERRORS - 1 if errors < MISS_ERRORS else MAX_ERRORS
-    return float(_missed_by_seeds(m, stage, most)[errors])
-
-
 @lru_cache(maxsize=4096)
 def stage_misses(m: int, stages: tuple[Stage, ...], most: int = MISS_ERRORS) -> np.ndarray:
     """Share of alignments of `m` bases that the seeds of each stage miss, by errors: float64[stages, most]."""
-    missed, errors = np.ones((len(stages), most)), np.arange(min(m, most))
-    disjoint = [i for i, stage in enumerate(stages) if stage.disjoint]
-    if disjoint:
-        length, count = np.array([(stages[i].length, stages[i].looked_up) for i in disjoint]).T[..., None]
-        missed[disjoint, : len(errors)] = miss_share(m, errors, length, count)
-    for i, stage in enumerate(stages):
-        if not stage.disjoint:
-            missed[i, : len(errors)] = _missed_by_seeds(m, stage, max(most, MISS_ERRORS) - 1)[: len(errors)]
-    return missed
-
-
-@optional(
-    "settled-by-share",
-    "Leaves out a stage that would find hardly any further place.",
-    instead=lambda missed, _: np.full(len(missed), -1),
-)
-def settled_errors(missed: np.ndarray, share: float) -> np.ndarray:
-    """int64[stages]: most errors of which a stage misses at most `share` of the alignments; -1: none.
-
-    `missed` float64[stages, errors] is from `stage_misses`. A stage misses no less of alignments with more errors.
-    """
-    return (missed <= share).sum(axis=1) - 1 if share else np.full(len(missed), -1)
+    return seeds.stage_misses(m, stages, most)
 
 
 @lru_cache(maxsize=1 << 12)

@@ -23,6 +23,7 @@ from weakref import WeakValueDictionary, proxy
 import numpy as np
 
 from gassst._core.read_search import DIFFERENCES, Cases, Odds, Rater, chance_hits
+from gassst._core.seeds import cheapest_path, judge_stages
 from gassst._core.stages import BAND_REACH
 from gassst.frozen import frozen, replace
 from gassst.index.file import MIN_K, SORTED
@@ -34,8 +35,6 @@ from gassst.index.miss_model import (
     dense_seeds,
     longest_seed,
     miss_share,
-    settled_errors,
-    stage_miss,
     stage_misses,
 )
 from gassst.index.spectrum import LENGTHS, LETTERS, SHIFT, Spectrum
@@ -61,6 +60,7 @@ LIKELY = ErrorRate(1 / LIKELY_ERRORS, 1 << 40)
 COPIES = 100
 # Share of reads without a place, which pay for every stage. 0.002 to 0.005 make the same stages of 75 and 100 bases.
 NOWHERE = 0.005
+SETTLED_BY_SHARE = rule("settled-by-share", "Leaves out a stage that would find hardly any further place.")
 SEES_COPIES = rule(
     "copies", "Looks up the reference at the place of a read, for copies that its own seeds miss."
 )
@@ -96,37 +96,6 @@ def default_errors(m: int, n_bases: int, letters: float = LETTERS) -> int:
     while errors > 0 and chance_hits(m, errors, n_bases, letters) > SELDOM:
         errors -= 1
     return errors
-
-
-def cheapest_path(open_after: np.ndarray, cost: np.ndarray, is_last: np.ndarray, most: int) -> list[int]:
-    """The stages, by number, of the list with the least expected cost, in their order.
-
-    Parameters
-    ----------
-    open_after : float64[n]
-        Share of reads that each stage leaves open. A list goes on with stages that leave fewer.
-    cost : float64[n]
-        Of each stage, for a read that takes it.
-    is_last : bool[n]
-        Stages with which a list may end.
-    most : int
-        Stages of a list.
-    """
-    total, ways = cost, []
-    follows, every = open_after[:, None] > open_after, np.arange(len(cost))
-    for _ in range(most - 1):
-        through = np.where(follows, total[:, None] + open_after[:, None] * cost, np.inf)
-        before = through.argmin(axis=0)
-        cheaper = through[before, every] < total
-        if not cheaper.any():
-            break
-        ways.append(np.where(cheaper, before, -1))
-        total = np.minimum(total, through[before, every])
-    path = [int(np.where(is_last, total, np.inf).argmin())]
-    for before in reversed(ways):
-        if before[path[0]] >= 0:
-            path.insert(0, int(before[path[0]]))
-    return path
 
 
 @frozen(eq=False)
@@ -188,6 +157,8 @@ class SearchPlan:
         self.preset = PRESETS[params.sensitivity]
         if params.strata:
             self.preset = replace(self.preset, strata=1, missed=0.0)
+        # Most alignments with as many errors that a stage may miss of a read that it settles; -1: it settles none.
+        self.settled_share = self.preset.missed if self.preset.missed and SETTLED_BY_SHARE else -1.0
         size = MAX_READ_LENGTH + 1
         self.errors = np.zeros(size, np.uint16)
         default_gaps = MAX_GAPS if params.exhaustive else DEFAULT_MAX_GAPS
@@ -205,7 +176,6 @@ class SearchPlan:
         self._planned: list[int] = []  # those lengths, in the order in which they were
         self.missed_after = np.zeros((size, 1 + self.MAX_STAGES, MISS_ERRORS))
         # Asked for the same few hundred in every batch; by a proxy, for a plan is to end with its last reference.
-        self.missed = lru_cache(maxsize=1 << 16)(partial(SearchPlan._missed, proxy(self)))
         self.looked_up = lru_cache(maxsize=1 << 14)(partial(SearchPlan._looked_up, proxy(self)))
         self._cases: WeakValueDictionary[Odds, Cases] = WeakValueDictionary()
         self._of_thread = threading.local()
@@ -220,8 +190,13 @@ class SearchPlan:
         """Fill the arrays for every length of `lengths` (uint32[n])."""
         present = np.flatnonzero(np.bincount(lengths, minlength=1))
         with self._lock:
-            for m in present[~self.known_lengths[present]]:
-                self._store(int(m), self.plan(int(m)))
+            new = present[~self.known_lengths[present]]
+            for m in new.tolist():
+                self._store(m, self.plan(m))
+            if len(new):
+                self.lost[..., new] = self._lost(LIKELY, new)
+                self.known_lengths[new] = True
+                self._planned += new.tolist()
 
     def rater(self, library: ErrorRate) -> Rater:
         """What rates the places of reads of a library in this thread."""
@@ -248,7 +223,7 @@ class SearchPlan:
 
     def _store(self, m: int, plan: LengthPlan) -> None:
         missed = stage_misses(m, plan.stages, max(plan.errors + 1, MISS_ERRORS))
-        settled = settled_errors(missed[:, : plan.errors + 1], self.preset.missed)
+        settled = (missed[:, : plan.errors + 1] <= self.settled_share).sum(axis=1) - 1
         missed = np.minimum.accumulate(missed[:, :MISS_ERRORS], axis=0)
         self.missed_after[m] = 1
         if plan.stages:
@@ -264,9 +239,6 @@ class SearchPlan:
             number = EXTRA_STRATA + 1
             w = min(max(m // number, self.affordable), self.k + SORTED, m)
             self.seed_length[-1, m], self.seed_count[-1, m] = w, min(number, m // w)
-        self.lost[..., m] = self._lost(LIKELY, np.array([m]))[..., 0]
-        self.known_lengths[m] = True
-        self._planned.append(m)
 
     def lost_of(self, library: ErrorRate) -> np.ndarray:
         """Which share of its reads the stages before each one miss, by length: float64[2, stages, MAX_READ_LENGTH + 1].
@@ -308,30 +280,28 @@ class SearchPlan:
             return default_errors(m, self.n_bases, self.letters)
         return errors_within(m, self.params.min_identity)
 
-    def _missed(self, m: int, errors: int, complete: int, looked: int) -> float:
-        """Share of alignments of `m` bases with `errors` errors that a search would have missed.
+    def missed(self, m: int, complete: int, looked: int) -> np.ndarray:
+        """Share of alignments of `m` bases that a search would have missed, by errors up to those allowed: float64[n].
 
         `complete`: every alignment with fewer errors has been seen; `looked`: bit s is set where the seeds of stage s
-        were looked up. 1 for more errors than are allowed, and where none were, as of a mate too short for seeds.
+        were looked up, at least one.
         """
-        if errors < complete:
-            return 0.0
-        if errors > self.errors[m] or not looked:
-            return 1.0
         last = looked.bit_length() - 1
         w, count, every = (int(row[last, m]) for row in (self.seed_length, self.seed_count, self.seed_every))
-        if self.disjoint[last, m]:
-            return miss_share(m, errors, w, max(complete, 1))
-        return stage_miss(m, errors, Stage(w, count, False, every))
+        disjoint = bool(self.disjoint[last, m])
+        stage = Stage(w, max(complete, 1), True) if disjoint else Stage(w, count, False, every)
+        missed = stage_misses(m, (stage,), int(self.errors[m]) + 1)[0].copy()
+        missed[:complete] = 0
+        return missed
 
     def _looked_up(self, m: int, complete: int, looked: int, passed_over: float) -> SeedsLooked:
         """What the seeds that a search has looked up of a read of `m` bases miss: of those of the last stage, all but
-        the share `passed_over`. `complete` and `looked` are as for `_missed`."""
+        the share `passed_over`. `complete` and `looked` are as for `missed`."""
         sees_copies, looked = divmod(looked, 1 << self.MAX_STAGES)
         if not looked:
             return NO_SEEDS
         last = looked.bit_length() - 1
-        missed = np.array([self.missed(m, errors, complete, looked) for errors in range(self.errors[m] + 1)])
+        missed = self.missed(m, complete, looked)
         # Of disjoint seeds `complete` counts those that were looked up as planned.
         if not self.disjoint[last, m]:
             missed **= 1 - passed_over
@@ -388,33 +358,16 @@ class SearchPlan:
         share = np.where(number <= m // LIKELY_ERRORS, 1 / (1 + number), 0.0)
         likely = LIKELY.shares(np.array([m]), errors + 1)[0]
         likely /= likely.sum()
-        fewest_missed = stage_misses(m, (stages[-1],), errors + 1)[0]
-        by_strata = np.array([s.number - self.preset.strata if s.disjoint else -1 for s in stages])
         # Lookups of a seed on both strands, and the places they lead to, at the same price.
         price = {w: 1 + COPIES / w + 2 * float(self.by_chance(w)) for w in {stage.length for stage in stages}}
         cost = np.array([stage.looked_up * price[stage.length] for stage in stages])
-        order, stop = np.argsort(cost, kind="stable"), 0
-        open_after, is_last = np.empty(len(stages)), np.zeros(len(stages), bool)
-        while stop < len(stages):
-            # Of disjoint seeds several stages cost as much as one.
-            start, stop = stop, stop + 1
-            while stages[order[start]].disjoint and stop < len(stages) and stages[order[stop]].disjoint:
-                stop += 1
-            some = order[start:stop]
-            missed = stage_misses(m, tuple(stages[i] for i in some.tolist()), errors + 1)
-            settled = np.maximum(settled_errors(missed, self.preset.missed), by_strata[some])
-            settles = ((1 - missed) * (number <= settled[:, None])) @ share / share.sum()
-            open_after[some] = 1 - (1 - NOWHERE) * settles
-            is_last[some] = (missed - fewest_missed) @ likely <= SELDOM * self.preset.missed
-            if stop == len(stages):  # the densest one ends every list
-                open_after[-1], is_last[-1] = -1.0, True
-            # A list with dearer stages costs less if it ends with this one, unless a cheaper one leaves no more open.
-            least = np.minimum.accumulate(np.append(2.0, open_after[order[:stop]]))[start:-1]
-            if (is_last[some] & (open_after[some] < least)).any():
-                break
-        known = np.sort(order[:stop])
-        path = cheapest_path(open_after[known], cost[known], is_last[known], stages_at_most)
-        return [stages[known[i]] for i in path]
+        order = np.append(np.argsort(cost[:-1], kind="stable"), len(stages) - 1)
+        rules = self.preset.strata, self.settled_share, SELDOM * self.preset.missed, NOWHERE
+        open_after, is_last = judge_stages(
+            m, np.array(stages, np.int64)[order], share / share.sum(), likely, *rules
+        )
+        path = cheapest_path(open_after, cost[order[: len(open_after)]], is_last, stages_at_most)
+        return [stages[order[i]] for i in path]
 
     def occurrence_cap(self, w: int) -> int:
         """Occurrences above which a seed of `w` bases is passed over at this sensitivity level."""

@@ -97,11 +97,10 @@ def test_beside_a_known_rival_there_are_more():
 def test_a_level_that_looks_at_everything_misses_nothing():
     plan = SearchPlan(MapParams(sensitivity=5), 11, N_BASES)
     plan.prepare(np.array([100], np.uint32))
-    assert plan.missed(100, 3, complete=4, looked=1) == 0
-    assert plan.missed(100, 4, complete=4, looked=1) > 0
-    assert plan.missed(100, int(plan.errors[100]) + 1, complete=4, looked=1) == 1
+    missed = plan.missed(100, complete=4, looked=1)
+    assert not missed[:4].any() and missed[4] > 0 and len(missed) == plan.errors[100] + 1
     last = 1 << int(np.flatnonzero(plan.seed_count[:-1, 100])[-1])  # the very last row is of copies
-    assert plan.missed(100, 10, complete=4, looked=last) < plan.missed(100, 10, complete=4, looked=1)
+    assert plan.missed(100, complete=4, looked=last)[10] < missed[10]
 
 
 def test_a_read_does_not_depend_on_the_others():

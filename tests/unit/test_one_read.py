@@ -209,7 +209,7 @@ def test_mapping_qualities_are_kept_by_what_they_depend_on(tandem_index, tandem_
     assert [
         gassst.Mapper(tandem_index, device="none", mode="global").map_one(r) for r in reads[:40]
     ] == found[:40]
-    monkeypatch.setattr("gassst.search.plan.SearchPlan._missed", lambda *_: 1 / 0)
+    monkeypatch.setattr("gassst.search.plan.SearchPlan.missed", lambda *_: 1 / 0)
     assert [mapper.map_one(read) for read in reads] == found
 
 

@@ -10,18 +10,14 @@ import pytest
 
 import gassst
 from gassst._core.read_search import chance_hits
+from gassst._core.seeds import cheapest_path
 from gassst.frozen import replace
-from gassst.index.miss_model import (
-    MISS_ERRORS,
-    Stage,
-    _missed_by_seeds,
-    stage_miss,
-)
+from gassst.index.miss_model import MISS_ERRORS, Stage, stage_misses
 from gassst.model.params import MapParams
 from gassst.model.reference import Reference
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate
 from gassst.search.host import given_up
-from gassst.search.plan import SELDOM, SearchPlan, cheapest_path, default_errors
+from gassst.search.plan import SELDOM, SearchPlan, default_errors
 
 
 def miss_probability(m: int, r: int, w: int) -> float:
@@ -33,6 +29,10 @@ def miss_probability(m: int, r: int, w: int) -> float:
         return 1.0
     runs = range(min(r + 1, (m - r) // w) + 1)
     return sum((-1) ** i * comb(r + 1, i) * comb(m - i * w, r) for i in runs) / comb(m, r)
+
+
+def stage_miss(m: int, errors: int, stage: Stage) -> float:
+    return float(stage_misses(m, (stage,), m + 1)[0, errors])
 
 
 def seed_offsets(m: int, stage: Stage) -> list[int]:
@@ -216,12 +216,12 @@ def test_the_share_that_overlapping_seeds_miss_is_counted_right(stage):
     for errors in range(m):
         sets = [set(some) for some in combinations(range(m), errors)]
         missed = sum(all(seed & some for seed in seeds) for some in sets)
-        assert _missed_by_seeds(m, stage)[errors] == pytest.approx(missed / len(sets), abs=1e-12)
+        assert stage_miss(m, errors, stage) == pytest.approx(missed / len(sets), abs=1e-12)
 
 
 @pytest.mark.parametrize("m, w", [(36, 12), (150, 12), (151, 25), (1000, 14)])
 def test_seeds_at_every_base_miss_what_the_exact_formula_says(m, w):
-    shares = _missed_by_seeds(m, Stage(w, m - w + 1, False))
+    (shares,) = stage_misses(m, (Stage(w, m - w + 1, False),), min(m, 256))
     exact = [miss_probability(m, errors, w) for errors in range(len(shares))]
     assert shares == pytest.approx(exact, rel=1e-9, abs=1e-13)
 
