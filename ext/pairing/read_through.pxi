@@ -24,15 +24,17 @@ cdef uint16_t shared_end(planes_t reads, int64_t one, int64_t other, uint32_t le
 
     `one`, `other`: their first bases in the planes; both are cut to the same `length`. `tail`: behind the last base of
     the reverse strand of the other one. The longest fragment counts."""
-    cdef int64_t word, size
-    cdef uint64_t once, twice, live
-    cdef int j
+    cdef int64_t word, size, j
+    cdef uint64_t once, twice, live, here, behind   # where 64 bases differ, and the 64 behind them
     if <int64_t>length < shortest + stem:
         return 0
-    for word in range((<int64_t>length - stem) & ~63, -1, -64):
+    word = (<int64_t>length - stem) & ~63
+    here = differences(bases_at(reads, one + word + 64), bases_at(reads, other + word + 64))
+    for word in range(word, -1, -64):
+        behind, here = here, differences(bases_at(reads, one + word), bases_at(reads, other + word))
         once = twice = 0
         for j in range(stem):
-            count_one(differences(bases_at(reads, one + word + j), bases_at(reads, other + word + j)), &once, &twice)
+            count_one(funnel_shift(here, behind, <int>j), &once, &twice)
         live = ~twice & first_bases(length - stem + 1 - word)
         while live:
             size = word + 63 - leading_zeros(live)
@@ -62,31 +64,33 @@ cdef inline void find_differences(planes_t reads, int64_t at, int64_t left, Py_s
         here[j][3] = (~x.low | ~x.high | x.masked) & live
     for j in range(n):
         for c in range(4):
-            differ[j][c] = funnel_shift(here[0][c], here[1][c], <int>j)
+            differ[j][c] = here[0][c]
+            here[0][c], here[1][c] = funnel_shift(here[0][c], here[1][c], 1), here[1][c] >> 1
 
 
 cdef uint16_t adapter_start(planes_t reads, int64_t base, int64_t m, const adapters_t *known) noexcept nogil:
     """Bases before the known adapter of a read of `m` bases at `base`, `earliest` or more; 0: it has none. Of several the
     one with the fewest differences counts, of equals the first."""
     cdef int64_t word, at, n, unequal, fewest = m, start = 0
-    cdef Py_ssize_t a, j
+    cdef Py_ssize_t a, j, half = known.first_part >> 1
     cdef const uint8_t *codes
-    cdef uint64_t once, twice, found
+    cdef uint64_t once, twice, found, live
     cdef uint64_t[64][4] differ     # so many bases behind 64 positions, from each of the four bases
     for word in range(known.earliest, m - known.shortest + 1, 64):
         find_differences(reads, base + word, m - word, known.first_part, &differ[0])
+        live = first_bases(m - known.shortest + 1 - word)
         for a in range(known.number):
             codes = known.codes + a * known.length
             once = twice = 0
-            for j in range(known.first_part >> 1):  # of which one may differ: then the other half does not
+            for j in range(half):   # of which one may differ: then the other half does not
                 once |= differ[j][codes[j]]
-                twice |= differ[j + (known.first_part >> 1)][codes[j + (known.first_part >> 1)]]
-            if once & twice == ~<uint64_t>0:
+                twice |= differ[j + half][codes[j + half]]
+            if not ~(once & twice) & live:
                 continue
             once = twice = 0
             for j in range(known.first_part):
                 count_one(differ[j][codes[j]], &once, &twice)
-            found = ~twice & first_bases(m - known.shortest + 1 - word)
+            found = ~twice & live
             if found:   # seldom
                 find_differences(reads, base + word, m - word, known.length, &differ[0])
             while found:
@@ -104,7 +108,7 @@ cdef uint16_t adapter_start(planes_t reads, int64_t base, int64_t m, const adapt
 
 def fragment_ends(packed, const uint8_t[:, ::1] adapters not None, int first_part, int shortest, int bases_an_error,
                   int64_t earliest, const uint8_t[::1] mate=None):
-    """Where the fragments of reads end: where both mates run into one adapter, or a read into a known one.
+    """Where the fragments of reads (`PackedReads`) end: where both mates run into one adapter, or a read into a known one.
 
     What two mates show needs no known adapter: the head of one is then all of the fragment, and so is that of the other
     one, on the opposite strand. Behind it both go on into the stem of an adapter, whose strands are paired: there the
@@ -112,15 +116,11 @@ def fragment_ends(packed, const uint8_t[:, ::1] adapters not None, int first_par
 
     Parameters
     ----------
-    packed : model.read_batch.PackedReads
     adapters : uint8[a, b]
-        Codes of the first bases of each, at most 64.
-    first_part : int
-        Of so many first bases of an adapter one may differ; at most b.
+        Codes of the first bases of each, at most 64. Of `first_part` of them one may differ, and of all one of each
+        `bases_an_error`, as in heads of mates.
     shortest : int
         Bases of an adapter that show it at the end of a read, if all are equal, and of a stem, of which one may differ.
-    bases_an_error : int
-        Of so many bases of an adapter, and of heads of mates, one may differ.
     earliest : int
         Bases of the shortest fragment, 1 or more.
     mate : uint8[n], optional
