@@ -480,27 +480,18 @@ cdef class Seeds:
                 capped[i] = self.limit_read(i, &caps[0], &clipped[i])
         return clipped_array, capped_array
 
-    def clipped_span(self):
-        """Where the seeds begin of which not every occurrence is looked at.
-
-        Returns
-        -------
-        first, last : int64[a]
-            Of each read as sequenced, the first base of the first such seed and of the last; -1 where there is none.
-        """
-        cdef Py_ssize_t a = self.n_reads, i, j
+    cdef void clipped_span(self, Py_ssize_t i, int64_t *first, int64_t *last) noexcept nogil:
+        """Of active read i as sequenced, where the first and the last seed begin of which not every occurrence is looked at;
+        -1 where there is none."""
+        cdef Py_ssize_t j
         cdef int64_t at
-        span_array = np.full((2, a), -1, np.int64)
-        cdef int64_t[:, ::1] span = span_array
-        with nogil:
-            for i in range(a):
-                for j from self.start[i] <= j < self.start[i + 1] by 2 * self.turns:
-                    if self.seeds[j].clipped | self.seeds[j + self.turns].clipped:
-                        # Of the two strands of a seed the forward one.
-                        at = self.seeds[j + self.turns * self.seeds[j].reverse].offset
-                        span[0, i] = at if span[0, i] < 0 else min(span[0, i], at)
-                        span[1, i] = max(span[1, i], at)
-        return span_array[0], span_array[1]
+        first[0] = last[0] = -1
+        for j from self.start[i] <= j < self.start[i + 1] by 2 * self.turns:
+            if self.seeds[j].clipped | self.seeds[j + self.turns].clipped:
+                # Of the two strands of a seed the forward one.
+                at = self.seeds[j + self.turns * self.seeds[j].reverse].offset
+                first[0] = at if first[0] < 0 else min(first[0], at)
+                last[0] = max(last[0], at)
 
     def copy_positions(self, index, uint64_t kmer_from, uint64_t kmer_to):
         """Copy the places of the seeds whose first k-mer is in [kmer_from, kmer_to) out of the index.

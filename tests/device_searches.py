@@ -62,7 +62,7 @@ def assert_same(search: DeviceSearch, context: BatchContext) -> None:
 
 def placed(context: BatchContext, counts: Stats, found=None) -> dict:
     """What is known of the places of a batch: those that a device has `found`, or of a search on the host."""
-    search, _ = HostBackend(context, None, counts).placed(None, found)
+    search = HostBackend(context, None, counts).placed(None, found)
     names = "places start rows summary rated best limit complete planned looked capped"
     return dict(zip(names.split(), (*search.found, *search.chosen, *search.states), strict=True))
 
@@ -71,13 +71,13 @@ def on_host(context):
     """Rows and counts."""
     counts = Stats()
     backend = HostBackend(context, None, counts)
-    return backend.wholes(backend.placed()[0]), counts
+    return backend.wholes(backend.placed()), counts
 
 
 def on_device(context, found, counts):
     """Nothing is aligned on the host."""
     backend = HostBackend(context, None, counts)
-    return backend.wholes(backend.placed(None, found)[0])
+    return backend.wholes(backend.placed(None, found))
 
 
 def assert_all_places(search: DeviceSearch, context, least: int = 1) -> None:

@@ -16,8 +16,7 @@ from gassst._core.stages import PairStages, Stages, instruction_sets
 from gassst.index.miss_model import NO_SEEDS, SeedsLooked, dense_seeds
 from gassst.index.spectrum import LENGTHS, Spectrum
 from gassst.local.align import compiled_aligner
-from gassst.local.reseed import STRIDE
-from gassst.model.layouts import HIT, LOCAL_LINE, NO_SCORE, READ_SUMMARY
+from gassst.model.layouts import HIT, LOCAL_LINE, NO_SCORE, OVER, READ_SUMMARY
 from gassst.model.params import MAX_READ_LENGTH, MapParams, Scoring
 from gassst.model.presets import EXTRA_STRATA
 from gassst.model.reference import Reference
@@ -100,7 +99,7 @@ def search_of(
     mapper = engine(index or small_index(), device="none")
     plan = SimpleNamespace(
         **{name: getattr(mapper.plan, name) for name in PLANNED}, params=context.params, shift=shift,
-        words=np.ones(MAX_READ_LENGTH + 1, np.uint8),
+        words=np.ones(MAX_READ_LENGTH + 1, np.uint8), dense_length=16, STRIDE=5,
     )  # fmt: skip
     of_pairs = pairs is not None and not context.params.exhaustive
     made_of = mapper.index, None, mapper.cascade, plan, margin, instruction_sets()[0]
@@ -177,8 +176,8 @@ def rivals_of(lines, count, total):
 def report_of(rater, packed, primary, places=None, parts=None, seen=None, **more):
     """An aligner that has made a report of `primary` lines and `parts` of single reads.
 
-    `more`: `params`, `reference`; reads with dense seeds (`reseeded`), what was `passed_over` of them, reads to look up
-    once more (`far`); `found`, `pairs`, `mates`, `margin` as `search_of` takes them.
+    `more`: `params`, `reference`; what dense seeds have shown (`over`, OVER[n]), reads to look up once more (`far`);
+    `found`, `pairs`, `mates`, `margin` as `search_of` takes them.
     """
     n = len(packed.lengths)
     params = more.get("params", MapParams(mode="local", scoring=Scoring(min_score=0)))
@@ -191,8 +190,7 @@ def report_of(rater, packed, primary, places=None, parts=None, seen=None, **more
     lines = primary if parts is None else Lines.concatenate([primary, parts])
     places = Places.none() if places is None else places
     report.know(places.rows, lines.hits, lines.rows, np.asarray(more.get("far", np.zeros(n)), np.uint8))
-    reseeded = np.flatnonzero(more.get("reseeded", np.zeros(n))).astype(np.uint32)
-    search.report(reseeded, more.get("passed_over"), (16, STRIDE), False)
+    search.report(False, more.get("over", np.zeros(n, OVER)))
     return report
 
 

@@ -20,7 +20,7 @@ cdef class LocalAligner(LocalParts):
     """The local alignments of one batch of n reads after the other, in memory that is used again.
 
     First `open` and `know_wholes`, then perhaps `look_further`, then `rate`; where next best places are wanted,
-    `with_further`, `further_places` and `add_further`; then `rows`. Places and lines are in the order of their reads.
+    `know_further`, `further_places` and `add_further`; then `rows`. Places and lines are in the order of their reads.
 
     Parameters
     ----------
@@ -264,19 +264,6 @@ cdef int drop_low(LocalAligner self, const uint8_t *vouched, const uint8_t *mate
                 mate == NULL or is_aligned[partner_of(mate, <uint32_t>r)]) else 0):
             row[r].hit.cigar_runs = 0
     return 0
-
-
-cdef over_t *seen_densely(LocalAligner self, const uint32_t[::1] reads, const double[::1] bases,
-                          const int64_t[::1] first, const int64_t[::1] end) except NULL:
-    """What dense seeds of some reads have shown, for each read."""
-    cdef over_t *over = <over_t *>enlarged(&self.rooms[OVER], self.n * sizeof(over_t))
-    cdef Py_ssize_t i
-    memset(over, 0, self.n * sizeof(over_t))
-    for i in range(reads.shape[0]):
-        over[reads[i]].reseeded = True
-        if bases is not None:
-            over[reads[i]] = over_t(bases[i], first[i], end[i], True)
-    return over
 
 
 cdef void cap_beside(LocalAligner self, Rater rater, const reads_t *reads, const row_t *row, rating_t *rating) noexcept nogil:

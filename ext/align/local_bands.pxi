@@ -88,11 +88,16 @@ cdef class LocalBands:
         if context is None:
             return
         self.ground, self.n = ground_of(context), len(context.packed.lengths)
-        if context.library.is_known:
-            self.usual_loss = context.library.rate * (self.ground.costs.match + self.ground.costs.mismatch)
+        self.expect(context.library)
         flip, digest = context.flip, context.digest
         if self.n:
             self.flip, self.digest = &flip[0], &digest[0]
+
+    cdef int expect(self, library) except -1:
+        """Expect the errors of a library."""
+        cdef const costs_t *costs = &self.ground.costs
+        self.usual_loss = library.rate * (costs.match + costs.mismatch) if library.is_known else 0
+        return 0
 
     def __dealloc__(self):
         for i in range(N_ROOMS):

@@ -76,29 +76,33 @@ cdef class LocalParts(LocalBands):
                 a += 1
         return a
 
-    def with_further(self, const uint32_t[::1] read_strand, const coordinate_t[::1] diagonal):
-        """Know the best places, too, that touch further diagonals (uint32[d], int64[d]), as `look_further`."""
-        if diagonal.shape[0]:
-            with nogil:
-                self.score_bands(&read_strand[0], &diagonal[0], NULL, diagonal.shape[0])
-                merge_places(self)
+    cdef int know_further(self, const uint32_t *read_strand, const coordinate_t *diagonal, Py_ssize_t k) except -1 nogil:
+        """Know the best places, too, that touch k further diagonals."""
+        if k:
+            self.score_bands(read_strand, diagonal, NULL, k)
+            merge_places(self)
+        return 0
 
-    def look_further(self, const uint32_t[::1] read_strand, const coordinate_t[::1] diagonal):
+    def with_further(self, const uint32_t[::1] read_strand, const coordinate_t[::1] diagonal):
+        """`know_further` of diagonals in arrays."""
+        self.know_further(&read_strand[0], &diagonal[0], diagonal.shape[0])
+
+    cdef int look_further(self, const uint32_t *read_strand, const coordinate_t *diagonal, Py_ssize_t k) except -1 nogil:
         """Align reads that are to be looked up once more again, with the best places that touch further diagonals.
 
-        Of a read that is split near a diagonal (uint32[d], int64[d]), the part on it is a place of its own.
+        Of a read that is split near one of k diagonals, the part on it is a place of its own.
         """
         cdef const uint8_t *far = <const uint8_t *>self.rooms[FAR].p
         cdef row_t *row = <row_t *>self.rooms[PRIMARY].p
         cdef Py_ssize_t i
-        self.with_further(read_strand, diagonal)
-        with nogil:
-            align_best(self, far)
-            drop_passed(self)
-            for i in range(self.n):
-                if far[i]:
-                    row[i].hit.cigar_runs = 0
-            keep_lines(self)
+        self.know_further(read_strand, diagonal, k)
+        align_best(self, far)
+        drop_passed(self)
+        for i in range(self.n):
+            if far[i]:
+                row[i].hit.cigar_runs = 0
+        keep_lines(self)
+        return 0
 
     @property
     def places(self):

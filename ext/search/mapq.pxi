@@ -44,7 +44,7 @@ cdef struct over_t:
     # Of a read with dense seeds: at how many bases among first .. end - 1 those begin that occur too often.
     double bases
     int64_t first, end
-    bint reseeded
+    uint8_t reseeded
 
 
 cdef struct coverage_t:

@@ -5,7 +5,7 @@ rated. Where ends may be clipped, places are then compared by score, and mates a
 (`LocalAligner`); else whole reads are aligned.
 
 A read has the places that it has in any batch, as the same calls find them. The batches have to say what becomes of
-reads that are cut at an adapter, or of which dense seeds are to be looked up.
+reads that are cut at an adapter.
 """
 
 from math import comb
@@ -23,7 +23,7 @@ from cpython.pythread cimport (
 
 from gassst._core.common cimport *
 from gassst._core.stages cimport *
-from gassst.model.layouts import HIT, LOCAL_LINE, LOCAL_PLACE, PLACE, RATING, READ_SUMMARY
+from gassst.model.layouts import HIT, LOCAL_LINE, LOCAL_PLACE, OVER as OVER_TYPE, PLACE, RATING, READ_SUMMARY
 from gassst.model.params import LEAST_SHARE, MAX_READ_LENGTH, MIN_READ_LENGTH
 
 include "selection.pxi"
@@ -72,6 +72,7 @@ cdef class ReadSearch:
     cdef Rater rater
     cdef PairChooser chooser
     cdef object made_of, kept, traced
+    cdef bint is_known      # errors of the library
     cdef int64_t gaps, cost
     cdef uint32_t max_hits
     cdef bint stay, strata
@@ -128,27 +129,23 @@ cdef class ReadSearch:
             Phred of an error; score that a mate beside adds; buckets of the widest window, and places of a read that is a
             guide to its mate; bases in a row that are equal in a band.
 
-        Returns
-        -------
-        uint32[a]
-            Reads to look up once more.
         """
         cdef const uint8_t[::1] mate, conversions = context.packed.conversions
         cdef const uint64_t[::1] digest = context.digest
-        cdef Py_ssize_t a = 0, i
+        cdef Py_ssize_t i
         cdef int64_t began
         cdef bint is_found = found is not None
         library, params = context.library, context.params
         self.rater, self.stay, self.capped, self.mate = context.rater, bool(library.damage), 0, NULL
         self.gaps, self.max_hits, self.strata = context.plan.gaps, params.max_hits, params.strata
-        self.points = params.scoring.match + params.scoring.mismatch
+        self.points, self.is_known = params.scoring.match + params.scoring.mismatch, library.is_known
         # Where bases are deaminated, the likeliest place stays although another one has fewer errors, or scores more.
         states = self.stages.open(context, given_up, self.stages.margin if self.stay else 0)
         self.kept, self.traced = (context, pairs, states), found.traced if is_found else None
         if self.stay:
             self.costs, self.cost, self.average_cost = library.costs, library.cost, library.average_cost
         if self.stages.reads.n == 0:
-            return np.empty(0, np.uint32)
+            return
         self.digest = &digest[0]
         if pairs is not None:
             mate = pairs.mate
@@ -166,11 +163,10 @@ cdef class ReadSearch:
             self.choose()
             began = now()
             if self.ends is not None:
-                a = self.know()
+                self.look_again(self.know())
             self.local_ns = now() - began
             for i in range(self.stages.reads.n):
                 self.capped += self.stages.states.capped[i] > 0
-        return array_of(self.ends.rooms[ROWS].p, a, np.uint32) if a else np.empty(0, np.uint32)
 
     @property
     def states(self):
@@ -192,31 +188,51 @@ cdef class ReadSearch:
         return (array_of(self.rows, self.start[n] if n else 0, np.int64), array_of(self.summary, n, READ_SUMMARY),
                 array_of(self.rated, n if self.ends is None else 0, RATING))
 
-    def report(self, const uint32_t[::1] reseeded, passed_over, seeds, bint split):
+    @property
+    def over(self):
+        """OVER[n]: what dense seeds have shown of each read."""
+        return array_of(self.rooms[OVER].p, self.stages.reads.n, OVER_TYPE)
+
+    def report(self, bint split, const over_t[::1] over=None):
         """Choose what is reported of each read, and give it its mapping quality; `ends` has it then.
 
-        Parameters
-        ----------
-        reseeded : uint32[a], passed_over : local.reseed.PassedOver or None
-            Reads with dense seeds, and what was passed over of these.
-        seeds : tuple of int
-            Bases of a dense seed, and from one to the next.
-        split : bool
-            Whether reads are split into parts.
+        `split`: whether reads are split into parts. `over` (OVER[n]): in place of what dense seeds have shown.
         """
-        cdef const double[::1] bases
-        cdef const int64_t[::1] first, end
-        cdef uint64_t length, stride
-        cdef const over_t *over
         cdef int64_t began = now()
-        bases, first, end = passed_over or (None, None, None)
-        length, stride = seeds
         self.ends.n_reported = self.ends.n_further = 0
         if self.stages.reads.n:
-            over = seen_densely(self.ends, reseeded, bases, first, end)
+            if over is not None:
+                memcpy(self.rooms[OVER].p, &over[0], over.shape[0] * sizeof(over_t))
             with nogil:
-                self.report_all(over, length, stride, split)
+                self.report_all(split)
         self.local_ns += now() - began
+
+    def add_copies(self):
+        """Find copies of what is reported that are to be listed, and align them.
+
+        A copy that scores LEAST_SHARE has one of the disjoint seeds without an error. Seeds as long are looked up at every
+        STRIDE-th base, too, where several of these occur too often; for all copies that score -T dense seeds alone are.
+
+        Returns how many reads the last seeds were looked up of.
+        """
+        cdef uint32_t[::1] reads
+        cdef int32_t[::1] least
+        cdef const uint16_t *clipped
+        cdef bint is_all = self.kept[0].params.all_hits
+        cdef Py_ssize_t a, i, n = 0, most = max(MOST_SCORED, self.ends.most), kept
+        cdef int row = DENSE_SEEDS if is_all else DISJOINT, last = DENSE_SEEDS if is_all else DENSE_DISJOINT
+        reads, least = self.ends.least_listed()
+        a = reads.shape[0]
+        while row <= last and a:
+            with nogil:
+                self.know_buckets(row, &reads[0], a, most, &least[0], -1 if is_all else <int>self.gaps)
+                clipped, kept = <const uint16_t *>self.stages.rooms[CLIPPED].p, 0
+                for i in range(a):
+                    reads[kept], least[kept] = reads[i], least[i]
+                    kept += clipped[i] > 1
+            n, a, row = a, kept, row + 1
+        self.ends.add_further(*self.ends.align(*self.ends.further_places()))
+        return n if row > last else 0
 
     def rows_of_wholes(self, handle, local=None):
         """The reported places as alignments of whole reads, with a row for every unmapped read.
@@ -432,14 +448,85 @@ cdef class ReadSearch:
                 k += 1
         return self.ends.know_wholes(whole, given, k, self.stay, self.gaps)
 
-    cdef int report_all(self, const over_t *over, uint64_t seed_length, uint64_t stride, bint split) except -1 nogil:
-        """As `report`, of reads that were looked up `over` again."""
+    cdef int look_again(self, Py_ssize_t a) except -1 nogil:
+        """Look up dense seeds of the `a` reads in ROWS of `ends`, and align these again with the places that they lead to.
+
+        Of a read of a length of which hardly any has a place, a part has to be in the genome: of seeds beside each other one
+        occurs.
+        """
+        cdef over_t *over = <over_t *>enlarged(&self.rooms[OVER], self.stages.reads.n * sizeof(over_t))
+        cdef uint32_t *reads = <uint32_t *>enlarged(&self.rooms[ACTIVE], 2 * a * sizeof(uint32_t))
+        cdef uint32_t *asked = reads + a
+        cdef int32_t *least = <int32_t *>enlarged(&self.rooms[LEAST], a * sizeof(int32_t))
+        cdef const uint32_t *lengths = self.stages.reads.lengths
+        cdef const int64_t *start
+        cdef const uint16_t *clipped
+        cdef int64_t first, end
+        cdef Py_ssize_t i, j = 0, k = 0, kept = 0
+        cdef bint fits
+        memset(over, 0, self.stages.reads.n * sizeof(over_t))
+        memcpy(reads, self.ends.rooms[ROWS].p, a * sizeof(uint32_t))
+        for i in range(a):
+            asked[k] = reads[i]
+            k += not self.is_known and self.stages.missed(self.stages.stages - 1, reads[i]) < self.stages.given_up
+        if k:
+            self.stages.look_again(SIDE_BY_SIDE, asked, k)
+            start, clipped = <const int64_t *>self.stages.rooms[STARTS].p, <const uint16_t *>self.stages.rooms[CLIPPED].p
+            for i in range(a):
+                fits = True
+                if j < k and asked[j] == reads[i]:
+                    fits = start[j] < start[j + 1] or clipped[j] > 0
+                    j += 1
+                reads[kept] = reads[i]
+                kept += fits
+            a = kept
+        if a == 0:
+            return 0
+        for i in range(a):
+            least[i] = min(<int32_t>lengths[reads[i]] * self.ends.ground.costs.match, self.ends.least_score)
+        k = self.promising(DENSE_SEEDS, reads, a, MOST_SCORED, least, -1)
+        clipped = <const uint16_t *>self.stages.rooms[CLIPPED].p
+        for i in range(a):
+            self.stages.seeds.clipped_span(i, &first, &end)
+            over[reads[i]] = over_t(clipped[i] * <double>self.stages.stride, first,
+                                    end + self.stages.stride if end >= 0 else first, True)
+        return self.ends.look_further(<const uint32_t *>self.rooms[STRANDS].p, <const coordinate_t *>self.rooms[FIRSTS].p, k)
+
+    cdef Py_ssize_t promising(self, int row, const uint32_t *reads, Py_ssize_t a, Py_ssize_t most, const int32_t *least,
+                              int gaps) except -1 nogil:
+        """`promising_buckets` of some reads by a row of seeds behind the stages."""
+        self.stages.look_again(row, reads, a)
+        return promising_buckets(self.stages.reference, &self.stages.reads, &self.ends.ground.costs,
+                                 &self.stages.anchors.columns, <const int64_t *>self.stages.rooms[STARTS].p, a,
+                                 self.stages.shift, most, least, gaps, self.rooms)
+
+    cdef int know_buckets(self, int row, const uint32_t *reads, Py_ssize_t a, Py_ssize_t most, const int32_t *least,
+                          int gaps) except -1 nogil:
+        """Know the places, too, on those of these diagonals that no place of a read is on."""
+        cdef Py_ssize_t k = self.promising(row, reads, a, most, least, gaps), n = self.ends.n_known, i, at, fresh = 0
+        cdef uint32_t *read_strand = <uint32_t *>self.rooms[STRANDS].p
+        cdef coordinate_t *diagonal = <coordinate_t *>self.rooms[FIRSTS].p
+        cdef const local_place_t *place = <const local_place_t *>self.ends.rooms[KNOWN].p
+        cdef uint64_t *keys = <uint64_t *>enlarged(&self.rooms[KEYS], 2 * n * sizeof(uint64_t))
+        cdef uint64_t key
+        for i in range(n):
+            keys[i] = place_key(place[i].read_strand, place[i].diagonal)
+        sort_keys(keys, keys + n, n)
+        for i in range(k):
+            key = place_key(read_strand[i], diagonal[i])
+            at = first_from(keys, n, key)
+            read_strand[fresh], diagonal[fresh] = read_strand[i], diagonal[i]
+            fresh += at == n or keys[at] != key
+        return self.ends.know_further(read_strand, diagonal, fresh)
+
+    cdef int report_all(self, bint split) except -1 nogil:
+        """As `report`."""
         cdef coverage_t seen
         if self.mate != NULL:
             self.ends.join(self.summary, self.stages.margin, self.wrong)
-        seen = coverage_t(self.stages.states, over, self.ends.ground.costs.match,
+        seen = coverage_t(self.stages.states, <const over_t *>self.rooms[OVER].p, self.ends.ground.costs.match,
                           self.ends.ground.costs.match + self.ends.ground.costs.mismatch, <int>self.ends.much_clipped,
-                          seed_length, stride)
+                          self.stages.dense_length, self.stages.stride)
         return self.ends.rate(self.rater, self.summary, self.wrong if self.mate != NULL or self.stay else NULL, self.mate,
                               self.window, &seen, split)
 
@@ -504,7 +591,6 @@ cdef class OneRead(ReadSearch):
     cdef uint8_t[2] flip, looked, passed_over
     cdef uint16_t[2] best, limit, complete, planned, fragment
     cdef uint64_t[2] digests
-    cdef over_t[2] over
     # What was found.
     cdef hit_t *found
     cdef const uint32_t *cigars
@@ -518,7 +604,7 @@ cdef class OneRead(ReadSearch):
         self.adapter_codes, first_part, shortest, bases_an_error, earliest = adapters
         self.adapters = adapters_t(&self.adapter_codes[0, 0], self.adapter_codes.shape[0], self.adapter_codes.shape[1],
                                    first_part, shortest, bases_an_error, earliest)
-        self.gaps, self.max_hits = plan.gaps, params.max_hits
+        self.gaps, self.max_hits, self.is_known = plan.gaps, params.max_hits, library.is_known
         self.points = params.scoring.match + params.scoring.mismatch
         self.traces.kernels, self.traces.rater = stages.kernels, self.rater
         stages.given_up, self.has_circles = given_up, index.reference.circular is not None
@@ -527,6 +613,7 @@ cdef class OneRead(ReadSearch):
             ends.ground.reference, ends.ground.contigs = stages.reference, self.traces.contigs
             ends.ground.costs, ends.kernels = costs_of(params.scoring), stages.kernels
             ends.flip, ends.digest = &self.flip[0], self.digest
+            ends.expect(library)
         if pairs is not None:
             self.prepare_pairs(pairs, mates)
             stages.open_pairs(pairs, mates[2])
@@ -547,8 +634,7 @@ cdef class OneRead(ReadSearch):
         -------
         list or None
             A list for each read, of what `make` has returned. None: the batches have to say what becomes of the read or
-            pair, as one is too short or too long for a search, has an adapter, needs dense seeds, or has a candidate
-            outside the reference.
+            pair, as one is too short or too long for a search, has an adapter, or has a candidate outside the reference.
         """
         cdef Py_ssize_t n, i
         self.length[0], self.length[1] = <uint32_t>bases.shape[0], <uint32_t>(0 if others is None else others.shape[0])
@@ -610,9 +696,8 @@ cdef class OneRead(ReadSearch):
         self.choose()
         if self.ends is None:
             return self.align() if self.summary.n_reported else 0
-        if self.know():
-            return -1
-        self.report_all(&self.over[0], 0, 0, self.split)
+        self.look_again(self.know())
+        self.report_all(self.split)
         row = <row_t **>self.ends.rooms[REPORTED].p
         self.cigars = <const uint32_t *>self.ends.rooms[CIGARS].p
         self.found = <hit_t *>enlarged(&self.rooms[HITS], self.ends.n_reported * sizeof(hit_t))

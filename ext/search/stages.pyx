@@ -77,6 +77,7 @@ cdef class Stages:
         self.disjoint, self.settled, self.lost = plan.disjoint, plan.settled, plan.lost
         self.caps, self.stages, self.shift, self.exhaustive = plan.caps, plan.MAX_STAGES, plan.shift, plan.params.exhaustive
         self.margin, self.strata, self.longest_seed = margin, plan.preset.strata, index.longest_seed
+        self.dense_length, self.stride = plan.dense_length, plan.STRIDE
         self.seeds = Seeds.__new__(Seeds)
         self.seeds.set_step(index.step, index.k)
         self.anchors, self.kept = AnchorBuffer(), AnchorBuffer()
@@ -340,6 +341,7 @@ cdef class Stages:
         cdef Py_ssize_t n, i, k = 0, kept = 0
         cdef int64_t began = now(), t
         self.look_up(stage, a)
+        self.note_looked(stage, a)
         t = now()
         self.effort.seeds_ns += t - began
         self.gather(a)
@@ -374,40 +376,57 @@ cdef class Stages:
         self.note_scored(&top, &found)
         return 0
 
-    cdef int look_up(self, int stage, Py_ssize_t a) except -1 nogil:
-        """The seeds of a stage of the active reads. Changes `capped`, `looked`, `planned` and `complete`."""
-        cdef const uint32_t *active = <const uint32_t *>self.rooms[ACTIVE].p
-        cdef const states_t *states = &self.states
+    cdef int look_up(self, int row, Py_ssize_t a) except -1 nogil:
+        """The seeds of a row of the plan, of the active reads: how many are clipped, then whether one is passed over, is
+        in CLIPPED."""
+        cdef uint16_t *clipped = <uint16_t *>enlarged(&self.rooms[CLIPPED], a * (sizeof(uint16_t) + sizeof(uint8_t)))
+        cdef uint8_t *capped = <uint8_t *>(clipped + a)
         cdef Py_ssize_t i
-        cdef uint32_t r, m, disjoint
-        cdef uint16_t clipped = 0
-        cdef bint of_copies = stage == self.stages, capped
         cdef reads_t reads = self.reads
-        if of_copies:
+        if row == self.stages + OF_COPIES:
             self.take_texts(a, &reads)
-        self.seeds.fill(&reads, active, a, &self.seed_length[stage, 0], &self.seed_count[stage, 0],
-                        &self.seed_every[stage, 0], self.longest_seed)
+        self.seeds.fill(&reads, <const uint32_t *>self.rooms[ACTIVE].p, a, &self.seed_length[row, 0],
+                        &self.seed_count[row, 0], &self.seed_every[row, 0], self.longest_seed)
         if self.lookup is not None:
             with gil:
                 self.lookup.resolve(self.seeds, np.asarray(self.caps))
         else:
             self.seeds.look_up(&self.view, &self.caps[0])
         for i in range(a):
-            r = active[i]
-            m = self.reads.lengths[r]
-            capped = self.seeds.limit_read(i, &self.caps[0], &clipped)
-            states.looked[r] |= <uint8_t>((not of_copies or not capped) << stage)
-            if of_copies:
-                continue
-            states.capped[r] |= capped
-            disjoint = (self.disjoint[stage, m] + self.seed_every[stage, m] - 1) // self.seed_every[stage, m]
-            states.planned[r] = <uint16_t>max(states.planned[r], disjoint)
-            states.complete[r] = <uint16_t>max(states.complete[r], disjoint - min(<uint32_t>clipped, disjoint))
+            capped[i] = self.seeds.limit_read(i, &self.caps[0], &clipped[i])
         if self.lookup is not None:
             with gil:
                 self.lookup.copy_positions(self.seeds)
-        self.effort.occurrences += self.seeds.first_key[a]
         return 0
+
+    cdef void note_looked(self, int stage, Py_ssize_t a) noexcept nogil:
+        """Change `capped`, `looked`, `planned` and `complete` by what was looked up."""
+        cdef const uint16_t *clipped = <const uint16_t *>self.rooms[CLIPPED].p
+        cdef const uint8_t *capped = <const uint8_t *>(clipped + a)
+        cdef const states_t *states = &self.states
+        cdef Py_ssize_t i
+        cdef uint32_t r, m, disjoint
+        self.effort.occurrences += self.seeds.first_key[a]
+        for i in range(a):
+            r = (<const uint32_t *>self.rooms[ACTIVE].p)[i]
+            if stage == self.stages + OF_COPIES:
+                states.looked[r] |= <uint8_t>((not capped[i]) << stage)
+                continue
+            m = self.reads.lengths[r]
+            states.looked[r] |= <uint8_t>(1 << stage)
+            states.capped[r] |= capped[i]
+            disjoint = (self.disjoint[stage, m] + self.seed_every[stage, m] - 1) // self.seed_every[stage, m]
+            states.planned[r] = <uint16_t>max(states.planned[r], disjoint)
+            states.complete[r] = <uint16_t>max(states.complete[r], disjoint - min(<uint32_t>clipped[i], disjoint))
+
+    cdef int look_again(self, int row, const uint32_t *reads, Py_ssize_t a) except -1 nogil:
+        """All anchors of some reads, ascending, by a row of seeds behind the stages; nothing is noted of these reads."""
+        self.first = 0
+        self.forget(&self.scored, SCORED_STARTS, <uint32_t>self.reads.n)
+        self.forget(&self.rejected, REJECTED_STARTS, <uint32_t>self.reads.n)
+        memcpy(enlarged(&self.rooms[ACTIVE], a * sizeof(uint32_t)), reads, a * sizeof(uint32_t))
+        self.look_up(self.stages + row, a)
+        return self.gather(a)
 
     cdef int gather(self, Py_ssize_t a) except -1 nogil:
         """The occurrences of the seeds as anchors, sorted and merged by diagonal; those of each read begin at STARTS.

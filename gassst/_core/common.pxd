@@ -140,7 +140,7 @@ cdef enum:  # what the memory of a class is for
     # Of Joint:
     SORTED, MOVES, CANDIDATES, CANDIDATES_OF_MATE
     # Of LocalAligner and ReadSearch:
-    RATED, OVER, TAKEN, FURTHER, SUMMARY, WRONG, PICKED, GIVEN, PLANES
+    RATED, OVER, TAKEN, FURTHER, SUMMARY, WRONG, PICKED, GIVEN, PLANES, CLIPPED, LEAST, GROUPS, HELD
     N_ROOMS
 
 

@@ -7,12 +7,11 @@ from typing_extensions import Buffer
 from gassst._core.stages import Stages
 from gassst.index.miss_model import SeedsLooked
 from gassst.index.seed_index import SeedIndex
-from gassst.local.reseed import PassedOver
 from gassst.model.array_types import F64, I16, I32, I64, U8, U16, U32, U64, Structs
 from gassst.model.params import MapParams
 from gassst.model.read_batch import PackedReads
 from gassst.pairing.insert_size import InsertModel
-from gassst.search.arrays import Anchors, BatchResult, Seen
+from gassst.search.arrays import BatchResult, Seen
 from gassst.search.context import BatchContext, PairContext
 
 DIFFERENCES: int
@@ -93,8 +92,8 @@ def fragment_ends(
 ) -> U16: ...
 def cut(packed: PackedReads, kept: U16) -> tuple[U32, U64, U32]: ...
 def put_back(result: BatchResult, kept: U32, context: BatchContext) -> tuple[Structs, Structs, U32]: ...
-def promising_buckets(
-    anchors: Anchors,
+def buckets_of(
+    anchors: Any,
     context: BatchContext,
     most: int,
     least: I32,
@@ -157,7 +156,6 @@ class LocalParts(LocalBands):
     @property
     def places(self) -> Structs: ...
     def with_further(self, read_strand: U32, diagonal: I64) -> None: ...
-    def look_further(self, read_strand: U32, diagonal: I64) -> None: ...
     def know(self, places: Structs, hits: Structs, lines: Structs, far: U8 | None = None) -> None: ...
 
 class LocalAligner(LocalParts):
@@ -200,10 +198,11 @@ class ReadSearch:
         block: int,
         given_up: float,
         mates: tuple[Any, ...],
-    ) -> U32: ...
-    def report(
-        self, reseeded: U32, passed_over: PassedOver | None, seeds: tuple[int, int], split: bool
     ) -> None: ...
+    @property
+    def over(self) -> Structs: ...
+    def report(self, split: bool, over: Structs | None = None) -> None: ...
+    def add_copies(self) -> int: ...
     def rows_of_wholes(
         self, handle: Any, local: BatchResult | None = None
     ) -> tuple[Structs, Structs, U32]: ...

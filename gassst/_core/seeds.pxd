@@ -127,6 +127,7 @@ cdef class Seeds:
     cdef Py_ssize_t put_keys(self, const seed_index_t *view, Py_ssize_t i, uint64_t kmer_from, uint64_t kmer_to,
                              uint64_t *keys) noexcept nogil
     cdef int gather_read(self, const seed_index_t *view, Py_ssize_t i, read_t *read, AnchorBuffer out) except -1 nogil
+    cdef void clipped_span(self, Py_ssize_t i, int64_t *first, int64_t *last) noexcept nogil
     cdef int check_lengths(self, index) except -1
 
 

@@ -138,7 +138,8 @@ cdef struct effort_t:
     int64_t occurrences, candidates, scored, calls, seeds_ns, candidates_ns, score_ns
 
 
-cdef enum:
+cdef enum:  # rows of seeds behind those of the stages (`search.plan.LOOKS`)
+    OF_COPIES, DENSE_SEEDS, SIDE_BY_SIDE, DISJOINT, DENSE_DISJOINT
     MOST_FILTERS = 16
     PROFILE_CELLS = 1 << 25     # of bands in memory at once, 2 bytes each
 
@@ -157,7 +158,7 @@ cdef class Stages:
     cdef const cpu_kernels *kernels
     cdef job_t job
     cdef filter_t filters[MOST_FILTERS]
-    cdef int n_filters, margin, strata, shift, stages, longest_seed, further
+    cdef int n_filters, margin, strata, shift, stages, longest_seed, further, dense_length, stride
     cdef double given_up
     cdef bint exhaustive
     cdef const uint16_t[::1] errors
@@ -193,7 +194,9 @@ cdef class Stages:
     cdef int forget(self, seen_t *known, int start_room, uint32_t n) except -1 nogil
     cdef int merge_known(self, seen_t *known, int room, int start_room, uint32_t first, uint32_t stop) except -1 nogil
     cdef int run_stage(self, int stage, Py_ssize_t a) except -1 nogil
-    cdef int look_up(self, int stage, Py_ssize_t a) except -1 nogil
+    cdef int look_up(self, int row, Py_ssize_t a) except -1 nogil
+    cdef void note_looked(self, int stage, Py_ssize_t a) noexcept nogil
+    cdef int look_again(self, int row, const uint32_t *reads, Py_ssize_t a) except -1 nogil
     cdef int gather(self, Py_ssize_t a) except -1 nogil
     cdef int leave_out(self, Py_ssize_t a) except -1 nogil
     cdef Py_ssize_t filter(self, columns_t *here, columns_t *there, Py_ssize_t n) except -1 nogil

@@ -1,7 +1,6 @@
 from typing import Any, Protocol
 
 from gassst.model.array_types import I64, U16, U32, U64
-from gassst.search.arrays import Candidates
 from gassst.search.context import PairContext
 
 BAND_REACH: int
@@ -40,7 +39,7 @@ class Filter: ...
 def filter_of(name: str, gaps: int) -> Filter: ...
 def passed(
     one: Filter,
-    candidates: Candidates,
+    candidates: Any,
     limits: U16,
     packed: _Packed,
     reference_planes: U64,

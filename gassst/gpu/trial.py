@@ -56,7 +56,7 @@ class Trial(NamedTuple):
 def _columns(context: BatchContext, found: Found | None) -> Columns:
     """What is known of all places, or the rows of these where they are wanted. `found`: by a device."""
     backend = HostBackend(context, None, Stats())
-    search, _ = backend.placed(None, found)
+    search = backend.placed(None, found)
     if not context.params.exhaustive:
         return *search.found, *search.chosen
     # Bands lie there by position, and here as they were found.

@@ -9,9 +9,7 @@ Places compare by their score with the bonus for each end that is reached; AS an
 
 from __future__ import annotations
 
-from gassst._core.read_search import MOST_SCORED, LocalAligner, ReadSearch
-from gassst.local.reseed import STRIDE, PassedOver, diagonals_of_copies, look_again, seed_length, that_may_fit
-from gassst.model.array_types import U32
+from gassst._core.read_search import LocalAligner, ReadSearch
 from gassst.model.rules import optional, rule
 from gassst.search.arrays import BatchResult
 from gassst.search.host import HostBackend
@@ -19,35 +17,17 @@ from gassst.search.host import HostBackend
 SPLIT = rule("supplementary", "Reports further parts of a read elsewhere.")
 
 
-def local_rows(backend: HostBackend, search: ReadSearch, aligner: LocalAligner, reads: U32) -> BatchResult:
-    """The rows of a batch that is placed; `reads` (uint32[a]) are looked up once more."""
+def local_rows(backend: HostBackend, search: ReadSearch, aligner: LocalAligner) -> BatchResult:
+    """The rows of a batch that is placed."""
     context, stats = backend.context, backend.stats
-    seeds = seed_length(context), STRIDE
-    with stats.timed("local"):
-        reads = that_may_fit(backend, reads)
-        passed_over = _look_up(backend, aligner, reads) if reads.size else None
-    search.report(reads, passed_over, seeds, SPLIT)
+    search.report(SPLIT)
     stats.nanoseconds["local"] += search.local_ns
     with stats.timed("local"):
         if context.params.most_hits > 1:
-            for promising in diagonals_of_copies(backend, aligner):
-                aligner.with_further(*promising)
-            aligner.add_further(*aligner.align(*aligner.further_places()))
+            search.add_copies()
         hits, summary = aligner.rows()
     backend.count(aligner)
     return BatchResult(hits, summary[: context.n], aligner.cigars, summary[context.n :])
-
-
-@optional(
-    "dense-seeds",
-    "Looks up seeds at every fifth base of reads that fit at one end only.",
-    instead=lambda backend, aligner, reads: None,
-)
-def _look_up(backend: HostBackend, aligner: LocalAligner, reads: U32) -> PassedOver:
-    """Make the places known that dense seeds of some `reads` (uint32[a]) lead to."""
-    promising, passed_over = look_again(backend, reads, MOST_SCORED)
-    aligner.look_further(*promising)
-    return passed_over
 
 
 @optional(

@@ -66,13 +66,13 @@ def _mapped(backend: HostBackend, pairs: PairContext | None) -> BatchResult:
         found = device.search(context, backend.stats)
     ends = opened_aligner(backend) if context.params.mode == "local" else None
     began = perf_counter_ns()
-    search, reads = backend.placed(pairs, found, ends)
+    search = backend.placed(pairs, found, ends)
     if device is not None and pairs is None and found is None:
         device.note_host(context.n, perf_counter_ns() - began - search.local_ns)
     if ends is None:
         result = backend.wholes(search)
     else:
-        result = local_rows(backend, search, ends, reads)
+        result = local_rows(backend, search, ends)
         if context.whole_reads and pairs is None:
             result = with_whole_reads(backend, search, result)
     search.close()

@@ -30,8 +30,7 @@ LETTERS = b"ACGTUNacgtun"
 class OneReadSearch:
     """Finds the places of single reads, or of pairs; any thread may ask, and each has memory of its own.
 
-    The best places only, without ALT contigs, and with the whole index in memory: see `suits`. In mode "local" a read
-    with 20 clipped bases is left to a batch, and its mate with it.
+    The best places only, without ALT contigs, and with the whole index in memory: see `suits`.
 
     Parameters
     ----------

@@ -52,6 +52,9 @@ _LOCAL = (
 _LINE = "read_strand:u4 begin:i8 end:i8 total:i4 first_diagonal:i8 last_diagonal:i8 given:?"
 LOCAL_PLACE = np.dtype([tuple(field.split(":")) for field in _LOCAL.split()])
 LOCAL_LINE = np.dtype([tuple(field.split(":")) for field in _LINE.split()])
+OVER = np.dtype([("bases", "f8"), ("first", "i8"), ("end", "i8"), ("reseeded", "u1")], align=True)
+"""`over_t` of `ext/search/mapq.pxi`: of a read with dense seeds, at how many bases among first .. end - 1 those begin
+that occur too often."""
 
 SOFT_CLIP = 4  # an operation of CIGARs in BAM
 NO_SCORE = 0xFFFF

@@ -8,19 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from gassst._core import seeds as _seeds
 from gassst._core.read_search import LocalAligner, ReadSearch, Traces
 from gassst._core.stages import PairStages, Stages, instruction_sets
-from gassst.model.array_types import U32
 from gassst.model.params import MapParams
 from gassst.model.presets import EXTRA_STRATA, PRESETS
-from gassst.model.reference import contig_before
 from gassst.model.rules import rule
 from gassst.model.stats import Stats
 from gassst.model.times import Times
-from gassst.search.arrays import Anchors, BatchResult
+from gassst.search.arrays import BatchResult
 from gassst.search.context import BatchContext, PairContext
-from gassst.search.dense import DenselyLooked, DenseSeeds
 
 # Reads that go through the stages together.
 BLOCK = 256
@@ -60,11 +56,9 @@ class HostBackend:
 
     def placed(
         self, pairs: PairContext | None = None, found: Any = None, ends: LocalAligner | None = None
-    ) -> tuple[ReadSearch, U32]:
-        """The search of the batch, which has its places, or those that a device has `found` (gpu.found.Found).
-
-        With the aligner of local `ends` also the reads to be looked up once more, uint32[a].
-        """
+    ) -> ReadSearch:
+        """The search of the batch, which has its places, or those that a device has `found` (gpu.found.Found); with the
+        aligner of local `ends` it has their scores, too."""
         context, stats, plan = self.context, self.stats, self.context.plan
         kind: Any = Stages if pairs is None or context.params.exhaustive else PairStages
         made_of = context.index, context.lookup, context.cascade
@@ -73,7 +67,7 @@ class HostBackend:
         search = plan.kept(f"search by {kind.__name__}", lambda: ReadSearch(stages, ends), stages, ends)
         how = found, BLOCK, given_up(context.params), MATES
         with self.checked_index():
-            reads = search.place(context, pairs, *how)
+            search.place(context, pairs, *how)
         stats.capped += search.capped
         stats.nanoseconds["select"] += search.select_ns
         if kind is PairStages:
@@ -87,7 +81,7 @@ class HostBackend:
         for stage, spent in zip(("seeds", "candidates", "score"), nanoseconds, strict=True):
             stats.nanoseconds[stage] += spent
         context.cascade.count(np.asarray(stages.funnel).tolist(), stats.funnel)
-        return search, reads
+        return search
 
     def count(self, aligned: Traces | LocalAligner) -> None:
         """Add what was aligned."""
@@ -104,22 +98,6 @@ class HostBackend:
             self.context.index.check()
             raise
 
-    def look_densely(self, reads: U32, seeds: DenseSeeds) -> DenselyLooked:
-        """What dense seeds of `reads` (uint32[a], ascending) lead to."""
-        context, caps = self.context, seeds.caps(self.context.plan)
-        found = _seeds.Seeds(context, reads, seeds.rows())
-        context.lookup.resolve(found, caps)
-        clipped, _ = found.limit(caps)
-        context.lookup.copy_positions(found)
-        return DenselyLooked(self.gather(found, reads), clipped, *found.clipped_span())
-
-    def gather(self, seeds: Any, reads: U32) -> Anchors:
-        """The occurrences of seeds as anchors, sorted and merged by diagonal."""
-        context = self.context
-        with self.stats.timed("candidates"):
-            anchors = Anchors(*_seeds.gather(seeds, reads, context), reads)
-            return anchors if context.left_out is None else without_contigs(anchors, context)
-
     def wholes(self, search: ReadSearch, local: BatchResult | None = None) -> BatchResult:
         """The reported places as alignments of whole reads, with a row for every unmapped read.
 
@@ -135,10 +113,3 @@ class HostBackend:
 def given_up(params: MapParams) -> float:
     """Share of reads that the stages may miss where others go on to the local search alone."""
     return GIVEN_UP * PRESETS[params.sensitivity].missed if params.mode == "local" else 0.0
-
-
-def without_contigs(anchors: Anchors, context: BatchContext) -> Anchors:
-    """The anchors outside the contigs that are left out."""
-    assert context.left_out is not None
-    seed = anchors.diagonal + anchors.offset
-    return anchors.keep(~context.left_out[contig_before(context.reference.starts, seed)])

@@ -38,7 +38,14 @@ from gassst.index.miss_model import (
     stage_misses,
 )
 from gassst.index.spectrum import LENGTHS, LETTERS, SHIFT, Spectrum
-from gassst.model.params import MAX_ERRORS, MAX_GAPS, MAX_READ_LENGTH, MIN_READ_LENGTH, MapParams
+from gassst.model.params import (
+    LEAST_SHARE,
+    MAX_ERRORS,
+    MAX_GAPS,
+    MAX_READ_LENGTH,
+    MIN_READ_LENGTH,
+    MapParams,
+)
 from gassst.model.presets import EXTRA_STRATA, PRESETS
 from gassst.model.rules import rule
 from gassst.pairing.error_rate import ErrorRate
@@ -61,9 +68,15 @@ COPIES = 100
 # Share of reads without a place, which pay for every stage. 0.002 to 0.005 make the same stages of 75 and 100 bases.
 NOWHERE = 0.005
 SETTLED_BY_SHARE = rule("settled-by-share", "Leaves out a stage that would find hardly any further place.")
+SPECIFIC = (
+    4  # bases by which such a seed is longer than one that occurs once by chance; 2 and 6 place fewer right
+)
+LOOKS = "of copies", "dense", "side by side", "disjoint", "dense disjoint"
+"""Rows of seeds behind the stages, as `stages.pxd` has them. The last two lead to copies that are listed."""
 SEES_COPIES = rule(
     "copies", "Looks up the reference at the place of a read, for copies that its own seeds miss."
 )
+LOOKS_AGAIN = rule("dense-seeds", "Looks up seeds at every fifth base of reads that fit at one end only.")
 TANDEM_COPIES = rule(
     "tandem-copies", "Bounds the mapping quality of reads in tandem repeats by the copies beside them."
 )
@@ -137,11 +150,16 @@ class SearchPlan:
     missed_after : float64[MAX_READ_LENGTH + 1, 1 + stages, MISS_ERRORS]
         Share of alignments, by errors, in which no stage up to each finds a seed, as the best of them alone would. 1
         before the first stage.
-    seed_length, seed_count, seed_every, disjoint : uint16[stages + 1, MAX_READ_LENGTH + 1]
+    seed_length, seed_count, seed_every, disjoint : uint16[stages + len(LOOKS), MAX_READ_LENGTH + 1]
         As `Stage` has them; `seed_count` is 0 where a length has no such stage, `disjoint` how many disjoint seeds. The
-        last row has the seeds of the reference that lead from the place of a read to its copies.
+        row behind the stages has the seeds of the reference that lead from the place of a read to its copies.
+    dense_length : int
+        Bases of a dense seed.
     """
 
+    # Bases from seed to seed of another look. At 3 it costs a third more, and .01 % more of human reads with adapters
+    # are right.
+    STRIDE = 5
     MAX_STAGES = np.iinfo(np.uint8).bits - 1  # bits of `looked`, of which the last one stands for copies
 
     def __init__(
@@ -167,10 +185,14 @@ class SearchPlan:
         self.words = np.zeros(size, np.uint8)
         self.settled = np.full((self.MAX_STAGES, size), -1, np.int16)
         self.lost = np.ones((2, self.MAX_STAGES, size))
-        self.seed_length = np.zeros((self.MAX_STAGES + 1, size), np.uint16)
+        self.seed_length = np.zeros((self.MAX_STAGES + len(LOOKS), size), np.uint16)
         self.seed_count, self.disjoint = self.seed_length.copy(), self.seed_length.copy()
         self.seed_every = np.ones_like(self.seed_length)
         self.affordable = math.ceil(math.log(max(n_bases, letters), letters))
+        self.dense_length = min(self.affordable + SPECIFIC, k + SORTED)
+        # A copy that scores LEAST_SHARE has no more errors than one in so many bases.
+        costs = params.scoring
+        self._disjoint_bases = int((costs.match + costs.mismatch) / ((1 - LEAST_SHARE) * costs.match))
         self.caps = np.array([self.occurrence_cap(w) for w in range(k + SORTED + 1)], np.uint32)
         self.known_lengths = np.zeros(size, bool)
         self._planned: list[int] = []  # those lengths, in the order in which they were
@@ -238,7 +260,12 @@ class SearchPlan:
             # They miss no copy with as few differences as strata count, where the read has the bases.
             number = EXTRA_STRATA + 1
             w = min(max(m // number, self.affordable), self.k + SORTED, m)
-            self.seed_length[-1, m], self.seed_count[-1, m] = w, min(number, m // w)
+            self.seed_length[self.MAX_STAGES, m], self.seed_count[self.MAX_STAGES, m] = w, min(number, m // w)
+        pieces = m // self._disjoint_bases + 1
+        dense, w = self.dense_length, min(m // pieces, self.k + SORTED)
+        at_every = [max(m - each + self.STRIDE, 0) // self.STRIDE for each in (dense, w)]
+        self.seed_length[1 - len(LOOKS) :, m] = dense, dense, w, w
+        self.seed_count[1 - len(LOOKS) :, m] = at_every[0] * LOOKS_AGAIN, m // dense, pieces, at_every[1]
 
     def lost_of(self, library: ErrorRate) -> np.ndarray:
         """Which share of its reads the stages before each one miss, by length: float64[2, stages, MAX_READ_LENGTH + 1].
@@ -305,7 +332,7 @@ class SearchPlan:
         # Of disjoint seeds `complete` counts those that were looked up as planned.
         if not self.disjoint[last, m]:
             missed **= 1 - passed_over
-        w, count = int(self.seed_length[-1, m]), int(self.seed_count[-1, m])
+        w, count = int(self.seed_length[self.MAX_STAGES, m]), int(self.seed_count[self.MAX_STAGES, m])
         number = np.arange(DIFFERENCES if sees_copies else 0)
         copies = np.where(number < count, 0.0, miss_share(m, np.minimum(number, m), w, count))
         return SeedsLooked.of(int(self.seed_length[last, m]), missed, copies)

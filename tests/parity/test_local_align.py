@@ -163,7 +163,7 @@ def test_what_loses_too_little_for_a_gap_needs_no_band(backend, case):
     start = diagonal - 32
     search = search_of(context, aligner, found_of(case.read_strand, start, 32, edits))
     places, with_bands, traced = Places.of(aligner.places), aligner.scored, aligner.traced
-    search.report(np.empty(0, np.uint32), None, (16, 5), False)
+    search.report(False)
     hits, cigars = aligner.rows()[0], aligner.cigars
     assert 0 < with_bands < k
     in_bands = best_places(context, aligner_of(context, handle), case.read_strand, diagonal)

@@ -20,6 +20,7 @@ import gassst
 from gassst._core.read_search import Cases, Rater
 from gassst.index.miss_model import dense_seeds
 from gassst.index.spectrum import DIFFERENCES, LENGTHS, Spectrum
+from gassst.local.align import opened_aligner
 from gassst.model.layouts import NO_SCORE
 from gassst.model.presets import EXTRA_STRATA
 from gassst.model.reference import Reference
@@ -28,7 +29,6 @@ from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate
 from gassst.reads.in_memory import batch_of_records
 from gassst.search.arrays import Seen
 from gassst.search.context import BatchContext
-from gassst.search.dense import DenseSeeds
 from gassst.search.host import HostBackend
 
 COPIES, ELEMENT = 300, 60  # a seed is passed over from 257 copies on
@@ -78,7 +78,7 @@ def searched(request, index, reads):
     packed = batch_of_records([(str(i), read.decode(), None) for i, read in enumerate(reads)]).pack()
     context = BatchContext.of(index, mapper.parts, mapper.plan, mapper.cascade, mapper.params, packed)
     stats = Stats()
-    search, _ = HostBackend(context, None, stats).placed()
+    search = HostBackend(context, None, stats).placed()
     _, _, complete, planned, looked, _ = search.states
     return context, SimpleNamespace(summary=search.chosen[1], seen=Seen(complete, looked, planned)), stats
 
@@ -146,18 +146,26 @@ def test_seeds_passed_over_and_complete_strata_are_those_of_counting(searched, g
     assert sum(len(one.clipped) > 0 for one in every) > sum(one.capped for one in every) > 20
 
 
-def test_dense_seeds_passed_over_are_those_of_counting(searched, genome, reads):
-    context, _, _ = searched
-    dense, words = DenseSeeds(12, 5, 256), words_in(genome)
-    some = np.arange(len(reads), dtype=np.uint32)
-    found = HostBackend(context, None, Stats()).look_densely(some, dense)
-    caps, expected = [256] * 99, []
-    for i, read in enumerate(reads):
-        seeds = seeds_of(read, context.flip[i], 12, (len(read) - 12) // 5 + 1, 1)
-        at = SeedsLookedUp(words, seeds, 12, caps, context.index.longest_seed).clipped
-        expected.append((len(at), min(at, default=-1), max(at, default=-1)))
-    assert list(zip(found.clipped, found.first, found.last, strict=True)) == expected
-    assert sum(n > 0 for n, *_ in expected) > 50
+def test_dense_seeds_passed_over_are_those_of_counting(genome, index, reads):
+    mapper, words, rng = (
+        engine(index, mode="local", device="none"),
+        words_in(genome),
+        np.random.default_rng(9),
+    )
+    reads = [read[:-25] + bf.random_bases(rng, 25) for read in reads if len(read) > 60]
+    packed = batch_of_records([(str(i), read.decode(), None) for i, read in enumerate(reads)]).pack()
+    context = BatchContext.of(index, mapper.parts, mapper.plan, mapper.cascade, mapper.params, packed)
+    backend = HostBackend(context, None, Stats())
+    over = backend.placed(ends=opened_aligner(backend)).over
+    plan, looked = mapper.plan, over["reseeded"] > 0
+    caps, w = plan.caps.tolist(), plan.dense_length
+    assert looked.sum() > 30
+    for i in np.flatnonzero(looked):
+        seeds = seeds_of(reads[i], context.flip[i], w, (len(reads[i]) - w) // 5 + 1, 1)
+        at = SeedsLookedUp(words, seeds, w, caps, context.index.longest_seed).clipped
+        expected = (5 * len(at), min(at), max(at) + 5) if at else (0, -1, -1)
+        assert tuple(over[["bases", "first", "end"]][i].tolist()) == expected
+    assert (over["bases"] > 0).sum() > 5
 
 
 def log_beta(a, b):

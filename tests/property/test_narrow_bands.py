@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from alignments import pack
 from oracles import band_errors, pack_planes
+from seed_candidates import Candidates
 
 from gassst._core import stages as _stages
 from gassst._core.stages import instruction_sets
-from gassst.search.arrays import Candidates
 from gassst.search.filters import filter_of
 
 LENGTHS = np.r_[15:140, 180:200, 254:260, 318:322]

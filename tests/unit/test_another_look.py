@@ -5,9 +5,8 @@ import pysam
 import pytest
 
 import gassst
-from gassst.local.reseed import STRIDE
+from gassst.mapping import batch
 from gassst.model.reference import Reference
-from gassst.search.host import HostBackend
 
 LENGTH, PARTS = 100, 10
 
@@ -17,15 +16,15 @@ def written(bases):
 
 
 @pytest.fixture
-def looks(monkeypatch):
-    """The stride of each look at seeds, and the names of its reads by their numbers in the batch."""
-    noted, own = [], HostBackend.look_densely
+def densely(monkeypatch):
+    """Of each batch its reads with dense seeds, by their numbers."""
+    noted, own = [], batch.local_rows
 
-    def look(self, reads, seeds):
-        noted.append((seeds.stride, reads.tolist()))
-        return own(self, reads, seeds)
+    def rows(backend, search, aligner):
+        noted.append(np.flatnonzero(search.over["reseeded"]).tolist())
+        return own(backend, search, aligner)
 
-    monkeypatch.setattr(HostBackend, "look_densely", look)
+    monkeypatch.setattr(batch, "local_rows", rows)
     return noted
 
 
@@ -52,18 +51,13 @@ def mapped(tmp_path, clean, foreign, **options):
     return [name for name, _ in reads]
 
 
-def test_seeds_beside_each_other_tell_which_of_many_foreign_reads_have_a_part(looks, tmp_path):
+def test_seeds_beside_each_other_tell_which_of_many_foreign_reads_have_a_part(densely, tmp_path):
     names = mapped(tmp_path, 0, 1000)
-    (sparse, asked), (dense, kept) = looks[-2:]
-    assert sparse > STRIDE == dense
-    assert [names[i] for i in asked] == names
-    kept = {names[i] for i in kept}
+    kept = {names[i] for i in densely[-1]}
     assert kept >= set(names[:PARTS]) and len(kept) < 100
 
 
 @pytest.mark.parametrize(("clean", "foreign", "options"), [(300, 40, {}), (0, 1000, {"sensitivity": 4})])
-def test_all_other_reads_without_a_place_are_looked_up_densely(looks, tmp_path, clean, foreign, options):
+def test_all_other_reads_without_a_place_are_looked_up_densely(densely, tmp_path, clean, foreign, options):
     names = mapped(tmp_path, clean, foreign, **options)
-    dense, reads = looks[-1]
-    assert {names[i] for i in reads} >= set(names[clean:])
-    assert {stride for stride, _ in looks} == {dense} == {STRIDE}
+    assert {names[i] for i in densely[-1]} >= set(names[clean:])

@@ -7,6 +7,7 @@ from alignments import pack, planes_of, reverse_complement
 from local_columns import Lines, Places, lines_at
 from rating import aligner_of, batch_of, search_of
 
+from gassst.model.layouts import OVER
 from gassst.model.sam_flags import SUPPLEMENTARY
 
 LEAST, READS = 30, 240
@@ -78,7 +79,7 @@ def test_parts_are_what_better_ones_leave_over():
     primary = lines_at(aligner, places.take(first))
     far = rng.random(READS) < 0.9
     aligner.know(places.rows, primary.hits, primary.rows, far.view(np.uint8))
-    search.report(np.empty(0, np.uint32), None, (16, 5), True)
+    search.report(True, np.zeros(READS, OVER))
     hits, table = aligner.rows()
     cigars, parts = aligner.cigars, hits[hits["flag"] & SUPPLEMENTARY > 0]
     assert parts["part"].tolist() == list(range(1, len(parts) + 1)) and len(table) == READS + len(parts)

@@ -17,6 +17,7 @@ from rating import aligner_of, batch_of, rater, search_of
 
 from gassst._core.read_search import Odds
 from gassst.index.miss_model import NO_SEEDS
+from gassst.model.layouts import OVER
 from gassst.model.params import MAX_READ_LENGTH, MapParams, Scoring
 from gassst.model.sam_flags import UNMAPPED
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
@@ -287,7 +288,7 @@ def check(seed, seen):
     primary = primary.take(primary.hits["score"] >= SCORING.least_score)  # others would be dropped
     lines = {int(r): i for i, r in enumerate(primary.read)}
     aligner.know(places.rows, primary.hits, primary.rows, np.zeros(n, np.uint8))
-    search.report(np.empty(0, np.uint32), None, (16, 5), False)
+    search.report(False, np.zeros(n, OVER))
     rated = aligner.rows()[1]["rating"]
     partner = np.arange(n) + (world.mate == 1) - (world.mate == 2)
     by_mate = rated["chance"] > 0

@@ -5,11 +5,10 @@ import pysam
 import pytest
 
 import gassst
-from gassst.local import realign, reseed
-from gassst.model.params import LEAST_SHARE, Scoring
+from gassst.model.params import LEAST_SHARE, MapParams, Scoring
 from gassst.model.reference import Reference
-from gassst.search.dense import DenseSeeds
 from gassst.search.host import HostBackend
+from gassst.search.plan import SearchPlan
 
 BASES = "ACGT"
 
@@ -21,27 +20,42 @@ def with_errors(bases, places):
     return "".join(changed)
 
 
+def rows_of(m):
+    """Length and number of the disjoint seeds, and of those at every few bases, of reads of `m` bases."""
+    plan = SearchPlan(MapParams(), 15, 10**8)
+    plan.prepare(np.array([m]))
+    return [(int(plan.seed_length[row, m]), int(plan.seed_count[row, m])) for row in (-2, -1)]
+
+
 def test_a_copy_that_is_listed_has_one_of_the_disjoint_seeds_without_an_error():
     scoring = Scoring()
-    for length in range(30, 400):
+    for length in range(30, 400, 7):
         errors = int(round((1 - LEAST_SHARE) * 1000) * length * scoring.match) // (
             1000 * (scoring.match + scoring.mismatch)
         )
-        rows = DenseSeeds(27, 0, 0, 25).rows()
-        assert rows.number[length] == errors + 1
-        assert rows.number[length] * rows.length[length] <= length
+        (bases, number), _ = rows_of(length)
+        assert number == errors + 1 and number * bases <= length
 
 
 @pytest.fixture
-def looked_up(monkeypatch):
-    """How many reads each look at seeds of a batch is for, and whether there is none at every few bases."""
-    looks, own = [], HostBackend.look_densely
+def copies(monkeypatch):
+    """Of how many reads the last seeds were looked up that lead to copies, and how many bands were scored."""
+    looks, own = [], HostBackend.placed
 
-    def noted(self, reads, seeds):
-        looks.append((len(reads), seeds.stride == 0))
-        return own(self, reads, seeds)
+    def placed(self, pairs, found, ends):
+        search, aligner = own(self, pairs, found, ends), ends
 
-    monkeypatch.setattr(HostBackend, "look_densely", noted)
+        class Noted:
+            def add_copies(self):
+                before = aligner.scored
+                looks.append((search.add_copies(), aligner.scored - before))
+
+            def __getattr__(self, name):
+                return getattr(search, name)
+
+        return Noted()
+
+    monkeypatch.setattr(HostBackend, "placed", placed)
     return looks
 
 
@@ -56,12 +70,6 @@ def places(tmp_path):
             return sorted(record.reference_start for record in file)
 
     return of
-
-
-def noted(counts, looks):
-    for diagonals in looks:
-        counts.append(len(diagonals.diagonal))
-        yield diagonals
 
 
 def index_of(*pieces):
@@ -79,47 +87,41 @@ READ = "".join(np.random.default_rng(8).choice(list(BASES), 100))
 
 
 @pytest.mark.parametrize("errors", [(10, 30, 50, 70), (5, 45, 62, 93), (19, 39, 59, 79)])
-def test_a_copy_with_four_mismatches_is_listed_and_no_dense_seed_looked_up(looked_up, places, errors):
+def test_a_copy_with_four_mismatches_is_listed_and_no_dense_seed_looked_up(copies, places, errors):
     index, starts = index_of(READ, with_errors(READ, errors))
     assert places(index, READ, max_hits=3) == starts
-    assert looked_up[-2:] == [(1, True), (0, False)]
+    assert copies[-1][0] == 0
 
 
-def test_a_copy_with_two_gaps_is_listed(looked_up, places):
+def test_a_copy_with_two_gaps_is_listed(copies, places):
     copy = READ[:33] + READ[34:66] + "A" + READ[66:]
     index, starts = index_of(READ, copy)
     assert places(index, READ, max_hits=3) == starts
 
 
-def test_a_copy_that_scores_too_little_is_not_listed(looked_up, places):
+def test_a_copy_that_scores_too_little_is_not_listed(copies, places):
     index, starts = index_of(READ, with_errors(READ, (10, 30, 50, 70, 90)))
     assert places(index, READ, max_hits=3) == starts[:1]
 
 
-def test_dense_seeds_are_looked_up_where_several_disjoint_ones_occur_too_often(looked_up, places):
+def test_dense_seeds_are_looked_up_where_several_disjoint_ones_occur_too_often(copies, places):
     ends = READ[:20], READ[80:]
     index, starts = index_of(READ, with_errors(READ, (50, 70)), *(end for end in ends for _ in range(300)))
     assert places(index, READ, max_hits=3) == starts[:2]
-    assert looked_up[-2:] == [(1, True), (1, False)]
+    assert copies[-1][0] == 1
 
 
-def test_for_all_copies_dense_seeds_alone_are_looked_up(looked_up, places):
+def test_for_all_copies_dense_seeds_alone_are_looked_up(copies, places):
     index, starts = index_of(READ, with_errors(READ, range(4, 100, 12)))
     assert places(index, READ, all_hits=True, mode="local") == starts
-    assert set(looked_up) == {(1, False)}
+    assert copies[-1][0] == 1
 
 
 def test_seeds_of_the_second_look_are_as_long_as_disjoint_ones():
-    rows = DenseSeeds(27, 5, 0, 25).rows()
-    assert (rows.length[100], rows.number[100]) == (20, 17) and rows.length[150] == 21
-    assert rows.number[150] == 26 and rows.number[20] == 1
+    assert [rows_of(m)[1] for m in (20, 100, 150)] == [(20, 1), (20, 17), (21, 26)]
 
 
-def test_places_that_the_search_has_scored_are_not_scored_again(monkeypatch, places):
-    scored = []
-    monkeypatch.setattr(
-        realign, "diagonals_of_copies", lambda *a: noted(scored, reseed.diagonals_of_copies(*a))
-    )
+def test_places_that_the_search_has_scored_are_not_scored_again(copies, places):
     index, starts = index_of(READ, with_errors(READ, (10, 30, 50, 70)))
     assert places(index, READ, max_hits=3) == starts
-    assert scored[-2:] == [1, 0]
+    assert copies[-1] == (0, 2)  # the other copy: its place, its alignment

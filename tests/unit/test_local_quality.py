@@ -6,7 +6,7 @@ from rating import lines_of, packed_of, report_of, rivals_of
 
 from gassst.index.miss_model import NO_SEEDS, dense_seeds
 from gassst.index.spectrum import Spectrum
-from gassst.local.reseed import PassedOver
+from gassst.model.layouts import OVER
 from gassst.model.params import MapParams
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY
 from gassst.search.arrays import Seen
@@ -37,16 +37,13 @@ def rated(
     plan = SearchPlan(MapParams(), 11, n_bases, spectrum(alone))
     plan.prepare(np.array([length], np.uint32))
     seen = Seen(*(np.array([n], kind) for n, kind in ((complete, np.uint16), (3, np.uint8), (4, np.uint16))))
-    passed_over = PassedOver(
-        np.full(int(dense), float(over)), np.zeros(int(dense), np.int64), np.full(int(dense), length)
-    )
     score = end - begin - 5 * edits
     line = lines_of([0], begin, end, score, cigar_runs=2)
     places = rivals_of(line, rivals, score - behind)
     first, parts = (lines_of([0], *primary, 1), line) if primary else (line, None)
-    seen_by = {"reseeded": [dense], "passed_over": passed_over}
+    over = np.array([(over, 0, length, True) if dense else (0, 0, 0, False)], OVER)
     rater = plan.rater(UNKNOWN_LIBRARY)
-    report = report_of(rater, packed_of([length]), first, places, parts, seen, **seen_by)
+    report = report_of(rater, packed_of([length]), first, places, parts, seen, over=over)
     return report.rows()[1]["rating"][-1]
 
 

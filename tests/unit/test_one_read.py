@@ -125,8 +125,7 @@ def test_what_one_read_cannot_have_alone_it_has_by_a_batch(small_index, small_re
     assert [mapper.map_one((name, read, quality)) for name, read, quality in small_reads[:60]] == expected
 
 
-def test_reads_with_errors_gaps_and_short_clipped_ends_need_no_batch(small_index, small_genome, monkeypatch):
-    """Only reads with 20 clipped bases are looked up once more, which is for batches."""
+def test_reads_with_errors_gaps_and_clipped_ends_need_no_batch(small_index, small_genome, monkeypatch):
     mapper = gassst.Mapper(small_index, device="none", mode="local")
     rng = random.Random(2)
     reads = []
@@ -138,8 +137,10 @@ def test_reads_with_errors_gaps_and_short_clipped_ends_need_no_batch(small_index
     gapped = [read[:60] + read[60 + i :] for i, read in enumerate(reads[:6])]
     gapped += [read[:80] + "GATTACA"[: 1 + i] + read[80:] for i, read in enumerate(reads[6:12])]
     reads += [*gapped, *("ACGTACGTACGTACGT"[: 6 + i] + read[6 + i :] for i, read in enumerate(reads[12:20]))]
+    reads += [read[:90] + reads[0][:60] for read in reads[20:24]]  # of two parts
     expected = hits_by_record(mapper.map(reads))
     assert {op for hits in expected for op, _ in hits[0].cigartuples} == {0, 1, 2, 4}
+    assert [len(hits) for hits in expected[-4:]] == [2] * 4
     monkeypatch.setattr(BatchMapper, "map_batch", lambda *_: 1 / 0)
     assert [mapper.map_one(read) for read in reads] == expected
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gassst._core.read_search import promising_buckets
+from gassst._core.read_search import buckets_of
 from gassst.model.params import Scoring
 from gassst.model.reference import Reference
 from gassst.reads.in_memory import batch_of_records
@@ -55,7 +55,7 @@ def test_the_best_stretch_is_found(scoring, length, masked):
         )  # fmt: skip
 
         def that_score(least, anchors=anchors):
-            return promising_buckets(anchors, context, 1, least.astype(np.int32), 0)[0]
+            return buckets_of(anchors, context, 1, least.astype(np.int32), 0)[0]
 
         assert not that_score(np.maximum(best, 0) + 1).size
         # Runs that lose all to the next mismatch are passed over.
@@ -99,7 +99,7 @@ def test_promising_buckets_are_rivals_and_other_parts(strand):
     )
 
     def found(most, least=0, gaps=0):
-        strands, diagonals = promising_buckets(anchors, context, most, np.array([least], np.int32), gaps)
+        strands, diagonals = buckets_of(anchors, context, most, np.array([least], np.int32), gaps)
         assert (strands == strand).all()
         return sorted(np.searchsorted(diagonal, diagonals).tolist())
 
