@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         choices=INDEX_STEPS,
         help="Keep all positions (1), about half of them (2) or every fourth (4). The index becomes smaller, mapping "
-        "takes more time, and no alignment is lost (default: 1; 4 for a genome above 4.29 Gb).",
+        "takes more time, and no alignment is lost (default: 1; 2 for a genome above 1 Gb, 4 above 4.29 Gb).",
     )
     add(
         "--alt",

@@ -68,6 +68,8 @@ Told = Callable[[str], None]
 
 Sized = Callable[[int, int], None]
 """Is called with the bytes that an index takes, about: on disk, and of memory while it is built."""
+ALL_POSITIONS = 1_000_000_000
+"""Bases of the largest reference of which an index has all positions by default; of larger ones it has half of them."""
 _PROGRAM = 40_000_000  # bytes of a process that has indexed nothing yet
 
 
@@ -144,7 +146,7 @@ class SeedIndex(metaclass=_Interface):
         The index is the same for any number of threads. Building takes about 6 bytes per base with step 1, 4 with
         step 2 and 3 with step 4. A reference that is one single repeat takes 8 bytes more per position. `alt` is a
         list of ALT contigs (`Reference.with_alt`); None takes the one that `alt_list` finds beside the FASTA. A `step`
-        of None is the least that the reference allows: 1 up to 2^32 - 1 bases, 2 up to twice as many, or 4.
+        of None is 1 up to 10^9 bases, 2 up to 2^32 - 1, and 4 above.
 
         Raises InputError as these do and `Reference.from_fasta` does, and for a reference of masked letters only.
         Raises UsageError unless 1 <= threads <= 1024 and the step is one that the reference allows. `told` is called
@@ -418,16 +420,18 @@ def _is_plain(path: str) -> bool:
 
 
 def _fitting_step(total: int, step: int | None, source: str) -> int:
-    """The step that was asked for, or the least one with which all positions have 32 bits."""
+    """The step that was asked for, or the default one, once it is known that all positions have 32 bits with it."""
     least = min(
         (step for step in INDEX_STEPS if total <= unit_of(step) * MAX_POSITIONS), default=max(INDEX_STEPS)
     )
-    if step is not None and step < least:
-        bases = f"{source}: {total:,} bases with those between contigs"
+    bases = f"{source}: {total:,} bases with those between contigs"
+    if step is None:
+        step = max(least, 2) if total > ALL_POSITIONS else least
+        if step > 1:
+            log.info("%s: the index has step %d", bases, step)
+    elif step < least:
         raise UsageError(f"{bases} are more than an index of step {step} holds: it takes step {least}")
-    if step is None and least > 1:
-        log.info("%s: more than %s bases: the index has step %d", source, f"{MAX_POSITIONS:,}", least)
-    return step or least
+    return step
 
 
 def bytes_of_seeds(k: int, step: int, positions: int) -> int:

@@ -152,6 +152,16 @@ def test_a_device_takes_no_far_contigs(worlds):
 # --- which step ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("more, step", [(0, 1), (1, 2)])
+def test_half_of_all_positions_of_a_large_reference(more, step, monkeypatch):
+    """By default alone."""
+    monkeypatch.setattr(module, "ALL_POSITIONS", FRONT + TAIL + 1000)
+    text = bf.random_bases(np.random.default_rng(3), 1000 + more)
+    reference = Reference.from_sequences([("a", text)])
+    assert SeedIndex.build(reference, threads=1).step == step
+    assert SeedIndex.build(reference, threads=1, step=1).step == 1
+
+
 @pytest.mark.parametrize("bases, step", [(1000, 1), (1001, 4), (4000, 4)])
 def test_least_step_that_holds_a_reference(bases, step, monkeypatch, caplog):
     most = (FRONT + TAIL + 1000) // 1
