@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -29,7 +28,6 @@ Pairs = tuple[U32, I64]
 """`read_strand` and `band_start`."""
 Scores = tuple[U16, U16]
 Paths = tuple[U16, U32, U32, U16]
-T = TypeVar("T")
 
 
 def u32(array: ArrayLike) -> U32:
@@ -79,14 +77,16 @@ class ReadsHandle(ABC):
             raise ValueError("limit has not one uint16 for each read")
         if not len(pairs[0]):
             return np.empty(0, np.uint16), np.empty(0, np.uint16)
-        return self._score(*pairs, words, limit)
+        best, end = self._call("score", *pairs, words, limit)
+        return best, end
 
     def profile(self, read_strand: U32, band_start: I64, words: int) -> U16:
         """Errors of the best alignment that ends on each diagonal: uint16[n, 64 * words]."""
         pairs = self._pairs(read_strand, band_start, words)
         if not len(pairs[0]):
             return np.empty((0, 64 * words), np.uint16)
-        return self._profile(*pairs, words)
+        errors: U16 = self._call("profile", *pairs, words)
+        return errors
 
     def align(self, read_strand: U32, band_start: I64, words: int, end: U16, edits: U16) -> Paths:
         """Alignments that end on diagonal `end` (uint16[n]) with `edits` (uint16[n]) errors.
@@ -116,7 +116,7 @@ class ReadsHandle(ABC):
             raise ValueError("too many alignments for one call")
         slot_end = u32(slots)
         rows = int(self.lengths[pairs[0] >> 1].max())
-        start, n_runs, runs = self._align(*pairs, words, end, edits, slot_end, rows)
+        start, n_runs, runs = self._call("align", *pairs, words, end, edits, slot_end, rows)
         wrong = np.flatnonzero(n_runs == BAD_EDITS)
         if len(wrong):
             raise ValueError(f"pair {wrong[0]} has not {edits[wrong[0]]} edits on diagonal {end[wrong[0]]}")
@@ -134,32 +134,18 @@ class ReadsHandle(ABC):
         return read_strand, band_start
 
     @abstractmethod
-    def _score(self, read_strand: U32, band_start: I64, words: int, limit: U16 | None) -> Scores: ...
+    def _call(self, kernel: str, read_strand: U32, *arguments: Any) -> Any:
+        """What a method of `_core.bands.Bands` returns: `score`, `profile`, `align`, `local` or `align_local`."""
 
-    @abstractmethod
-    def _profile(self, read_strand: U32, band_start: I64, words: int) -> U16: ...
-
-    @abstractmethod
-    def _align(
-        self,
-        read_strand: U32,
-        band_start: I64,
-        words: int,
-        end: U16,
-        edits: U16,
-        slot_end: U32,
-        rows: int,
-    ) -> tuple[U16, U16, U32]: ...
-
-    @abstractmethod
     def _local(self, read_strand: U32, band_start: I64, width: int, costs: I16) -> U16:
         """Key, rows and end of kernels/local.h, uint16[3, n]: of local alignments in bands of `width` diagonals."""
+        ends: U16 = self._call("local", read_strand, band_start, width, costs)
+        return ends
 
-    @abstractmethod
-    def _align_local(
-        self, read_strand: U32, band_start: I64, width: int, costs: I16, slot_end: U32, rows: int
-    ) -> tuple[U16, I64, U16, U16, U32]:
-        """As `_core.stages.Band.align_local`."""
+    def _align_local(self, *arguments: Any) -> tuple[U16, I64, U16, U16, U32]:
+        """As `_core.bands.Bands.align_local`."""
+        found: tuple[U16, I64, U16, U16, U32] = self._call("align_local", *arguments)
+        return found
 
 
 class CpuReads(ReadsHandle):
@@ -171,26 +157,11 @@ class CpuReads(ReadsHandle):
         reads = (self.planes, self.plane_start, self.lengths)
         self.band = Bands(extender.reference, *reads, extender.instruction_set)
 
-    def _timed(self, call: Callable[..., T], read_strand: U32, *arguments: Any) -> T:
+    def _call(self, kernel: str, read_strand: U32, *arguments: Any) -> Any:
         began = time.perf_counter_ns()
-        found = call(read_strand, *arguments)
+        found = getattr(self.band, kernel)(read_strand, *arguments)
         self.times += Times(calls=1, pairs=len(read_strand), kernel=time.perf_counter_ns() - began)
         return found
-
-    def _score(self, *arguments: Any) -> Scores:
-        return self._timed(self.band.score, *arguments)
-
-    def _profile(self, *arguments: Any) -> U16:
-        return self._timed(self.band.profile, *arguments)
-
-    def _align(self, *arguments: Any) -> tuple[U16, U16, U32]:
-        return self._timed(self.band.align, *arguments)
-
-    def _local(self, *arguments: Any) -> U16:
-        return self._timed(self.band.local, *arguments)
-
-    def _align_local(self, *arguments: Any) -> tuple[U16, I64, U16, U16, U32]:
-        return self._timed(self.band.align_local, *arguments)
 
 
 class CpuExtender:

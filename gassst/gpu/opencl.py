@@ -12,7 +12,7 @@ import numpy as np
 
 from gassst.errors import DeviceError
 from gassst.gpu import platforms
-from gassst.gpu.bands import CpuExtender, CpuReads, ReadsHandle, Scores
+from gassst.gpu.bands import CpuExtender, Pairs, ReadsHandle, Scores
 from gassst.gpu.device import KERNELS, Commands, Engine, OutOfDeviceMemory
 from gassst.model.array_types import COORDINATE, I16, I64, U16, U32, U64
 from gassst.model.layouts import NO_SCORE
@@ -57,23 +57,32 @@ class BandProcessing(Commands):
             ]
             self.wait()
 
-    def _score(self, read_strand: U32, band_start: I64, words: int, limit: U16 | None) -> Scores:
+    def score(self, read_strand: U32, band_start: I64, words: int, limit: U16 | None) -> Scores:
         """(best uint16[n], end uint16[n])."""
-        best, end = np.empty((2, len(read_strand)), np.uint16)
-
-        def run(part: slice, n: int) -> None:
-            out = self.buffer("scores", 4 * n)
-            self._launch("score", words, read_strand[part], band_start[part], out)
-            (found,) = self._fetched(("scores", out, 2 * n, np.uint16))
-            best[part], end[part] = found.reshape(2, n)
-
-        self._in_chunks(len(read_strand), MAX_CHUNK, run)
+        best, end = self._ends("score", (read_strand, band_start), words, 2)
         if limit is not None:
             above = best > limit[read_strand >> 1]
             best[above], end[above] = NO_SCORE, 0
         return best, end
 
-    def _profile(self, read_strand: U32, band_start: I64, words: int) -> U16:
+    def local(self, read_strand: U32, band_start: I64, width: int, costs: I16) -> U16:
+        """uint16[3, n] as `_core.bands.Bands.local` has it."""
+        return self._ends("local_scores", (read_strand, band_start), width, 3, costs)
+
+    def _ends(self, name: str, pairs: Pairs, size: int, rows: int, *costs: I16) -> U16:
+        """uint16[rows, n] of a kernel."""
+        ends = np.empty((rows, len(pairs[0])), np.uint16)
+
+        def run(part: slice, n: int) -> None:
+            out, inputs = self.buffer("ends", 2 * rows * n), [self.upload("costs", each) for each in costs]
+            self._launch(name, size, pairs[0][part], pairs[1][part], *inputs, out)
+            (found,) = self._fetched(("ends", out, rows * n, np.uint16))
+            ends[:, part] = found.reshape(rows, n)
+
+        self._in_chunks(ends.shape[1], MAX_CHUNK, run)
+        return ends
+
+    def profile(self, read_strand: U32, band_start: I64, words: int) -> U16:
         """uint16[n, 64 * words]."""
         errors = np.empty((len(read_strand), 64 * words), np.uint16)
 
@@ -86,7 +95,7 @@ class BandProcessing(Commands):
         self._in_chunks(len(errors), self.trace_bytes // (128 * words), run)
         return errors
 
-    def _align(
+    def align(
         self, read_strand: U32, band_start: I64, words: int, end: U16, edits: U16, slot_end: U32, rows: int
     ) -> tuple[U16, U16, U32]:
         """(start uint16[n], n_runs uint16[n], runs uint32[slot_end[-1]]) as `_core.bands.Bands.align` has them."""
@@ -111,21 +120,7 @@ class BandProcessing(Commands):
         self._in_chunks(found.shape[1], self.trace_bytes // per_pair, run)
         return found[0], found[1], runs
 
-    def _local(self, read_strand: U32, band_start: I64, width: int, costs: I16) -> U16:
-        """uint16[3, n] as `_core.bands.Bands.local` has it."""
-        ends = np.empty((3, len(read_strand)), np.uint16)
-
-        def run(part: slice, n: int) -> None:
-            out = self.buffer("ends", 6 * n)
-            pairs = read_strand[part], band_start[part]
-            self._launch("local_scores", width, *pairs, self.upload("costs", costs), out)
-            (found,) = self._fetched(("ends", out, 3 * n, np.uint16))
-            ends[:, part] = found.reshape(3, n)
-
-        self._in_chunks(len(read_strand), MAX_CHUNK, run)
-        return ends
-
-    def _align_local(
+    def align_local(
         self, read_strand: U32, band_start: I64, width: int, costs: I16, slot_end: U32, rows: int
     ) -> tuple[U16, I64, U16, U16, U32]:
         """(ends, position, edits, n_runs, runs) as `_core.bands.Bands.align_local` has them."""
@@ -214,44 +209,26 @@ class OpenCLReads(ReadsHandle):
         super().__init__(packed)
         self.extender, self.times = extender, Times()
         self.bands: BandProcessing | None = extender.borrow()
-        self.scores: BandProcessing | CpuReads = self.bands
-        if extender.scorer is not None:
-            self.scores = extender.scorer.open_reads(packed)
+        self.scorer = extender.scorer.open_reads(packed) if extender.scorer is not None else None
         self.bands.open(self.planes, self.plane_start, self.lengths)
 
-    def _scoring(self, bands: int) -> Any:
-        """What scores; bands that the device scores are counted."""
-        if self.scores is self.bands:
-            self.times += Times(device_scored=bands)
-        return self.scores
-
-    def _aligning(self, bands: int) -> Any:
-        """The device, which aligns so many bands."""
-        self.times += Times(device_traced=bands)
-        return self.bands
-
-    def _score(self, read_strand: U32, *arguments: Any) -> Scores:
-        return self._scoring(len(read_strand))._score(read_strand, *arguments)
-
-    def _profile(self, read_strand: U32, *arguments: Any) -> U16:
-        return self._scoring(len(read_strand))._profile(read_strand, *arguments)
-
-    def _align(self, read_strand: U32, *arguments: Any) -> tuple[U16, U16, U32]:
-        return self._aligning(len(read_strand))._align(read_strand, *arguments)
-
-    def _local(self, read_strand: U32, *arguments: Any) -> U16:
-        return self._scoring(len(read_strand))._local(read_strand, *arguments)
-
-    def _align_local(self, read_strand: U32, *arguments: Any) -> tuple[U16, I64, U16, U16, U32]:
-        return self._aligning(len(read_strand))._align_local(read_strand, *arguments)
+    def _call(self, kernel: str, read_strand: U32, *arguments: Any) -> Any:
+        """The device aligns, and what scores is asked for the rest. Bands of the device are counted."""
+        if kernel.startswith("align"):
+            self.times += Times(device_traced=len(read_strand))
+        elif self.scorer is not None:
+            return self.scorer._call(kernel, read_strand, *arguments)
+        else:
+            self.times += Times(device_scored=len(read_strand))
+        return getattr(self.bands, kernel)(read_strand, *arguments)
 
     def close(self) -> None:
         """Gives queue and buffers back to the extender, and the counters."""
         bands, self.bands = self.bands, None
         if bands is None:
             return
-        if isinstance(self.scores, CpuReads):
-            bands.times += self.scores.times
+        if self.scorer is not None:
+            bands.times += self.scorer.times
         self.times += self.extender.take_back(bands)
 
     def __del__(self) -> None:

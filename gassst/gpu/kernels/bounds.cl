@@ -45,11 +45,13 @@ static uint narrow_band(__global const ulong *read, uint length, __global const 
     return (uint)least;
 }
 
-/* The first diagonal of the narrow band of a read around a diagonal; -1 where not all of its bases can be read. */
-static long narrow_first(uint diagonal, uint length, ulong reference_rows)
+/* Whether an alignment within the limit may lie on a diagonal: its narrow band has one, or cannot tell. `row`: of the strand
+ * in the planes of reads. */
+static int may_align(__global const ulong *read_planes, ulong row, uint length, REFERENCE_ARGS, uint gaps, uint limit, uint diagonal)
 {
     long first = (long)diagonal - BAND_LEAD;
-    return first >= 0 && ((first + ((length - 1) & ~63u)) >> 6) + 2 < (long)reference_rows ? first : -1;
+    int is_read = first >= 0 && ((first + ((length - 1) & ~63u)) >> 6) + 2 < (long)reference_rows;
+    return !is_read || min(gaps, limit) >= BAND_LEAD || narrow_band(read_planes + 3 * row, length, reference_planes, first) <= limit;
 }
 
 /* Rejects the listed anchors without an alignment within the limit in their narrow band, where that decides. */
@@ -63,11 +65,8 @@ __kernel void bound_bands(READ_ARGS, uint n_reads, __global const ushort *state,
     for (uint j = get_global_id(0); j < counters[LISTED]; j += get_global_size(0)) {
         ulong anchor = anchors[listed[j]];
         uint read = owner[listed[j]], length = read_length[read], limit = STATE(LIMIT, read);
-        long first = narrow_first(anchor_diagonal(anchor), length, reference_rows);
-        if (first < 0 || min(gaps, limit) >= BAND_LEAD)
-            continue;
         ulong row = first_base(read_row[read], anchor_strand(anchor) ^ read_flip[read], length) >> 6;
-        if (narrow_band(read_planes + 3 * row, length, reference_planes, first) > limit) {
+        if (!may_align(read_planes, row, length, reference_planes, reference_rows, gaps, limit, anchor_diagonal(anchor))) {
             anchors[listed[j]] = anchor | ANCHOR_REJECTED;
             atomic_inc(&rejected);
         }

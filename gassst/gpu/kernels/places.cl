@@ -67,11 +67,9 @@ __kernel void bound_occurrences(READ_ARGS, uint n_reads, __global const ushort *
     enter_seed(&walk, &seeds, n_active, i, count, at);
     for (uint t = get_local_id(0); t < all.y; t += get_local_size(0)) {
         walk_to(&walk, t, &seeds, n_active, i, count, at);
-        long first = narrow_first(listed[(ulong)all.x + t], length, reference_rows);
+        uint diagonal = listed[(ulong)all.x + t];
         ulong row = first_base(read_row[read], walk.place.reverse, length) >> 6;
-        int is_within = first < 0 || min(gaps, limit) >= BAND_LEAD ||
-                        narrow_band(read_planes + 3 * row, length, reference_planes, first) <= limit;
-        if (is_within)
+        if (may_align(read_planes, row, length, reference_planes, reference_rows, gaps, limit, diagonal))
             own++;
         else
             listed[(ulong)all.x + t] = NOWHERE;
