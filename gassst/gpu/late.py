@@ -123,7 +123,7 @@ class LateSearch:
     # --- the thread ----------------------------------------------------------------------------------------------
 
     def _tried(self, kind: str) -> str | None:
-        return tried(self.device, self._params.threads, kind).device
+        return tried(self.device, self._params.threads, kind, self._index.step).device
 
     def _start(self) -> None:
         """Find the device, put the index there, and have it search what the host knows."""

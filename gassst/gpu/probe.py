@@ -65,10 +65,10 @@ BANDS, SEARCH, ALL_PLACES = "bands", "search", "all"
 """What is tried: bands of every width, or a whole search, of the best places or of all."""
 
 
-def _verdict(device: str, threads: int, kind: str, environment: dict[str, str]) -> Verdict:
+def _verdict(device: str, threads: int, kind: str, step: int, environment: dict[str, str]) -> Verdict:
     """Asks a process with this environment. A trial that does not end is given up."""
     path = os.pathsep.join(entry for entry in sys.path if entry)
-    command = [sys.executable, "-m", "gassst.gpu.probe", device, str(threads), kind]
+    command = [sys.executable, "-m", "gassst.gpu.probe", device, str(threads), kind, str(step)]
     with tempfile.TemporaryFile() as output:
         try:
             with subprocess.Popen(
@@ -95,19 +95,24 @@ def _verdict(device: str, threads: int, kind: str, environment: dict[str, str]) 
 
 
 @lru_cache(maxsize=16)
-def _tried(device: str, threads: int, kind: str) -> Verdict:
-    verdict = _verdict(device, threads, kind, {})
+def _tried(device: str, threads: int, kind: str, step: int) -> Verdict:
+    verdict = _verdict(device, threads, kind, step, {})
     if not verdict.ended:
         return verdict
     caches = Scratch(tempfile.gettempdir(), "opencl")  # in use until this process ends
     atexit.register(caches.remove)
     os.mkdir(caches.file("pocl"))
-    return _verdict(device, threads, kind, {"POCL_CACHE_DIR": caches.file("pocl"), "PYOPENCL_NO_CACHE": "1"})
+    return _verdict(
+        device, threads, kind, step, {"POCL_CACHE_DIR": caches.file("pocl"), "PYOPENCL_NO_CACHE": "1"}
+    )
 
 
-def tried(device: str, threads: int, kind: str = BANDS) -> Verdict:
-    """The verdict on a device, once a process; its environment is set. Raises DeviceError where it did not pass."""
-    verdict = _tried(device, threads, kind)
+def tried(device: str, threads: int, kind: str = BANDS, step: int = 1) -> Verdict:
+    """The verdict on a device, once a process; its environment is set. Raises DeviceError where it did not pass.
+
+    `step`: of the index of a search.
+    """
+    verdict = _tried(device, threads, kind, step)
     if verdict.device is None:
         raise DeviceError(verdict.reason)
     os.environ.update(verdict.environment)
@@ -117,7 +122,7 @@ def tried(device: str, threads: int, kind: str = BANDS) -> Verdict:
 # --- in the process of the trial ----------------------------------------------------------------------------
 
 
-def run_trial(device: str, threads: int, kind: str = BANDS) -> dict[str, str | None]:
+def run_trial(device: str, threads: int, kind: str = BANDS, step: int = 1) -> dict[str, str | None]:
     """Try a device; the fields of a `Verdict` but the environment."""
     from gassst.gpu import platforms
     from gassst.gpu.bands import CpuExtender
@@ -129,7 +134,7 @@ def run_trial(device: str, threads: int, kind: str = BANDS) -> dict[str, str | N
         return {"device": None, "reason": str(error)}
     try:
         if kind != BANDS:
-            _search(info, found, kind == ALL_PLACES)
+            _search(info, found, kind == ALL_PLACES, step)
             return {"device": info.index, "reason": ""}
         planes, batch = _pairs()
         results = _results(OpenCLExtender(planes, info.index, threads), batch)
@@ -140,7 +145,7 @@ def run_trial(device: str, threads: int, kind: str = BANDS) -> dict[str, str | N
     return {"device": info.index, "reason": ""}
 
 
-def _search(info: DeviceInfo, device: cl.Device, all_places: bool) -> None:
+def _search(info: DeviceInfo, device: cl.Device, all_places: bool, step: int) -> None:
     """Raises DeviceError where a search in a random reference finds something else than the host."""
     from gassst.gpu.device import Engine
     from gassst.gpu.index import SOURCES, SOURCES_OF_ALL
@@ -154,7 +159,7 @@ def _search(info: DeviceInfo, device: cl.Device, all_places: bool) -> None:
         fasta = os.path.join(folder, "reference.fa")
         with open(fasta, "wb") as file:
             file.write(b">reference\n%s\n" % _random(1 << 14))
-        index = SeedIndex.build(fasta)
+        index = SeedIndex.build(fasta, step=step)
     params = MapParams(all_hits=all_places, threads=1).for_single()
     plan = SearchPlan(params, index.plan_k, index.reference.unmasked, index.spectrum, index.letters)
     trial = Trial.of(index, plan, Cascade.of_run(params, plan), params)
@@ -201,11 +206,11 @@ def _results(extender: CpuExtender | OpenCLExtender, packed: PackedReads) -> lis
 
 def main(arguments: list[str]) -> int:
     """Print the verdict on the device named first as JSON."""
-    device, threads, kind = arguments
+    device, threads, kind, step = arguments
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # drivers may print
     with answer:
-        json.dump(run_trial(device, int(threads), kind), answer)
+        json.dump(run_trial(device, int(threads), kind, int(step)), answer)
     return 0
 
 

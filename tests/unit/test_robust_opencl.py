@@ -20,6 +20,7 @@ from gassst.gpu import drivers, platforms, probe
 from gassst.gpu.backend import DeviceBackend
 from gassst.gpu.bands import CpuExtender
 from gassst.gpu.choose import make_extender
+from gassst.gpu.device import Device
 from gassst.gpu.devices import describe_devices
 from gassst.gpu.opencl import OpenCLExtender
 from gassst.local import align
@@ -80,13 +81,16 @@ def test_wrong_results_are_no_device(monkeypatch):
 
 
 @pytest.mark.device
-@pytest.mark.parametrize("kind", [probe.SEARCH, probe.ALL_PLACES])
-def test_a_search_is_tried_where_a_run_searches(monkeypatch, kind):
-    device = usable()[0].index
-    assert probe.run_trial(device, 1, kind) == {"device": device, "reason": ""}
+@pytest.mark.parametrize("kind, step", [(probe.SEARCH, 1), (probe.SEARCH, 2), (probe.ALL_PLACES, 2)])
+def test_a_search_is_tried_where_a_run_searches(monkeypatch, kind, step):
+    """By the programs of its step."""
+    device, build, built = usable()[0].index, Device._build, []
+    monkeypatch.setattr(Device, "_build", lambda *of: built.append(of[2]) or build(*of))
+    assert probe.run_trial(device, 1, kind, step) == {"device": device, "reason": ""}
+    assert built and all(f"-DSTEP={step} " in options[0] for options in built)
     find = DeviceBackend.searched
     monkeypatch.setattr(DeviceBackend, "searched", lambda *a: changed(find(*a)))
-    assert "wrong results" in probe.run_trial(device, 1, kind)["reason"]
+    assert "wrong results" in probe.run_trial(device, 1, kind, step)["reason"]
 
 
 def changed(found):
