@@ -7,8 +7,8 @@ Reads are of this genome, except those of --foreign. A rule and the release are 
 its own with one thread. A row is one rule on one set. It has CPU time without the rule over CPU time with it, the least
 of --rounds. The change of correct reads follows in points, in all and with MAPQ 20 or more, and wrong reads there with
 and without the rule. Then comes the change at thresholds of MAPQ where at most one read in 10,000 is wrong. The last
-column counts records with another position. Sets on which a rule changes no record and no more than 5 % of the time are
-left out of the table.
+column counts records with another position. Sets on which a rule changes no record and no more than a quarter of the
+time are left out of the table.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ import argparse
 import os
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from harness import benchmark_parser, describe_machine, markdown, run, simulated, write_json
+from harness import benchmark_parser, describe_machine, markdown, plural, run, simulated, write_json
 from timed import timed
 
 import gassst.api.mapper  # registers all rules
@@ -52,7 +53,7 @@ FOREIGN = {
 SEED = "--seed", "90210"
 CONFIDENT = 20
 MOST_WRONG = 1e-4
-LEAST_CHANGE = 0.05
+LEAST_CHANGE = 0.25
 
 
 @dataclass
@@ -133,7 +134,7 @@ def compared(with_it: Mapped, without: Mapped) -> dict[str, Any]:
 
 
 def measure(args: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
-    """A row for each rule and set."""
+    """A row for each rule and set; as many sets as there are jobs are measured side by side."""
     chosen = args.rules.split(",") if args.rules else sorted(PURPOSES)
     if unknown := [rule for rule in chosen if rule not in PURPOSES]:
         raise UsageError(f"--rules: there is no rule {unknown[0]!r}")
@@ -142,11 +143,16 @@ def measure(args: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
     sets = {name: (args.genome, options) for name, options in SETS.items()}
     if args.foreign:
         sets |= {name: (args.foreign, options) for name, options in FOREIGN.items()}
-    rows, output = list[dict[str, Any]](), folder / "out.sam"
-    for name, (genome, options) in sets.items():
-        mates = 2 if name.startswith("2x") else 1
-        stem = name.replace(" ", "_").replace("%", "")
-        reads = simulated(genome, stem, (*options, *SEED), args.number, mates, folder)
+    stems = {name: name.replace(" ", "_").replace("%", "") for name in sets}
+    files = {
+        name: simulated(
+            genome, stems[name], (*options, *SEED), args.number, 2 if name.startswith("2x") else 1, folder
+        )
+        for name, (genome, options) in sets.items()
+    }
+
+    def rows_of(name: str) -> list[dict[str, Any]]:
+        reads, output = files[name], folder / f"{stems[name]}.sam"
         best, found = dict[str, float](), dict[str, Mapped]()
         for _ in range(args.rounds):
             for rule in ("", *chosen):
@@ -155,9 +161,11 @@ def measure(args: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
                 if rule not in found:
                     found[rule] = judged(output, seconds, name in FOREIGN)
                 found[rule].seconds = best[rule]
-        rows += [{"rule": rule, "set": name, **compared(found[""], found[rule])} for rule in chosen]
         print(f"{name}: {best['']:.2f} CPU s, {found[''].right:.2f} % correct", file=sys.stderr)
-    return rows
+        return [{"rule": rule, "set": name, **compared(found[""], found[rule])} for rule in chosen]
+
+    with ThreadPoolExecutor(args.jobs) as pool:
+        return [row for rows in pool.map(rows_of, sets) for row in rows]
 
 
 HEADER = ["without", "reads", "CPU", "correct", "Q20", "wrong at Q20", "curve", "places", "MAPQ"]
@@ -175,6 +183,14 @@ def shown(rows: list[dict[str, Any]]) -> list[list[str]]:
     ]  # fmt: skip
 
 
+def page(result: dict[str, Any]) -> str:
+    """The table for lab/ablation.md, and how it was measured."""
+    machine = result["machine"]
+    how = f"Measured {machine['date']} with gassst {machine['gassst']} on {machine['cpu']}, {machine['cpus']} CPUs;"
+    how += f" {result['number']:,} reads or pairs a set, the least of {plural(result['rounds'], 'round')}."
+    return f"{how}\n\n{markdown(HEADER, shown(result['rows']))}"
+
+
 def main() -> None:
     parser = benchmark_parser(__doc__)
     parser.add_argument("genome", metavar="GENOME.fa")
@@ -183,12 +199,13 @@ def main() -> None:
     )
     parser.add_argument("-n", "--number", type=int, default=100_000, help="reads or pairs of a set [100000]")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=1, help="sets that are measured side by side [1]")
     parser.add_argument("--rules", metavar="NAME,..", help="only these")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         rows = measure(args, Path(folder))
     print(f"{describe_machine()}\n\n{markdown(HEADER, shown(rows))}")
-    write_json(args.json, {"number": args.number, "rows": rows})
+    write_json(args.json, {"number": args.number, "rounds": args.rounds, "rows": rows})
 
 
 if __name__ == "__main__":

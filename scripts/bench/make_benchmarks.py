@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import ablation
 import curves
 import figure_tables
 import plots
@@ -32,6 +33,7 @@ README = Path(__file__).resolve().parents[2] / "README.md"
 PAGES = README.parent / "docs" / "benchmarks"
 DATA = README.parent / "lab" / "data"
 ANCIENT = PAGES.with_name("guide") / "ancient-dna.md"
+ABLATION = DATA.with_name("ablation.md")
 PLACE = re.compile(r"(<!-- (\w+) (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 FACTOR = re.compile(r"\d+(?:\.\d+)?(?: to \d+(?:\.\d+)?)? times\b")
 FIGURES = "figures.json"
@@ -72,6 +74,7 @@ KINDS: dict[str, Callable[..., str]] = {
     "curve_levels": lambda result, _: curves.levels(result),
     "curve_foreign": lambda result, _: curves.foreign(result),
     "curves": curves.shown,
+    "ablation": lambda result, _: ablation.page(result),
     "split_reads": lambda result, _: split_reads.table(result),
 }
 
@@ -111,7 +114,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--fresh", action="store_true", help="change no page; fail where figures are old")
     args = parser.parse_args(argv)
     home = PAGES.with_name("index.md")
-    pages = (README, home, ANCIENT, *sorted(PAGES.glob("*.md")))
+    pages = (README, home, ANCIENT, ABLATION, *sorted(PAGES.glob("*.md")))
     if args.fresh:
         print("\n".join(changed := changed_since()) or "fresh")
         return int(bool(changed))
