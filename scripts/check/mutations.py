@@ -481,8 +481,8 @@ MUTATIONS = [
         "tests/property/test_lossless.py::test_repeats_above_the_cap",
     ),
     Mutation(
-        "plan: a read is settled with one error too many", "gassst/index/miss_model.py",
-        "return (missed <= share).sum(axis=1) - 1 if share", "return (missed <= share).sum(axis=1) if share",
+        "plan: a read is settled with one error too many", "gassst/search/plan.py",
+        "<= self.settled_share).sum(axis=1) - 1", "<= self.settled_share).sum(axis=1)",
         "tests/unit/test_seeding.py",
     ),
     Mutation(
