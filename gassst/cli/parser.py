@@ -7,12 +7,13 @@ import os
 import sys
 from importlib import import_module
 from types import ModuleType
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from gassst.cli import habits
 from gassst.cli.paths import check_paths
 from gassst.cli.version import PrintVersion
 from gassst.errors import UsageError
+from gassst.frozen import NamedTuple
 from gassst.tools.arguments import output_path
 
 WIDEST_HELP = 100  # columns; longer lines are hard to read

@@ -9,9 +9,10 @@ import argparse
 import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gassst.errors import InputError
+from gassst.frozen import NamedTuple
 from gassst.tools.arguments import file_path, output_path
 
 if TYPE_CHECKING:

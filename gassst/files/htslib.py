@@ -10,10 +10,11 @@ import ctypes
 import importlib.util
 import os
 from importlib.machinery import EXTENSION_SUFFIXES, SourceFileLoader
-from typing import Any, NamedTuple
+from typing import Any
 
 from gassst._core.build_facts import HTSLIB, HTSLIB_MODE, PYSAM
 from gassst.errors import InstallationError
+from gassst.frozen import NamedTuple
 
 
 class Linked(NamedTuple):

@@ -14,10 +14,11 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 
 from gassst.errors import InputError, unreadable
 from gassst.files.bgzf import optional
+from gassst.frozen import NamedTuple
 from gassst.workers.threads import Workers
 
 if TYPE_CHECKING:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gassst.errors import UsageError
 from gassst.files.contigs import Contigs
+from gassst.frozen import NamedTuple
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -11,12 +11,12 @@ import os
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import IO, NamedTuple
+from typing import IO
 
 from gassst.errors import InputError, unreadable
 from gassst.files import bgzf
 from gassst.files.inflate import format_of, inflated, is_bgzf, size_of_block, whole_blocks
-from gassst.frozen import frozen
+from gassst.frozen import NamedTuple, frozen
 
 HEADER = 18  # bytes: a BGZF block's own
 MOST_BLOCK = 1 << 16  # bytes of a block, deflated

@@ -7,7 +7,8 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from typing import NamedTuple
+
+from gassst.frozen import NamedTuple
 
 VENDORS = "/etc/OpenCL/vendors"
 OF_CPUS = ("pocl", "intelocl")  # in the name of a driver's library

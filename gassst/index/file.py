@@ -19,14 +19,14 @@ import zlib
 from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import numpy as np
 
 from gassst._core import bus_error
 from gassst.errors import IndexFormatError, unreadable
 from gassst.files.contigs import Contigs
-from gassst.frozen import frozen
+from gassst.frozen import NamedTuple, frozen
 from gassst.index import verified
 from gassst.model.array_types import NDArray
 from gassst.model.params import CONVERSIONS

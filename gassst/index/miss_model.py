@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from gassst._core import seeds
+from gassst.frozen import NamedTuple
 from gassst.model.params import MAX_READ_LENGTH
 
 # Errors that `stage_misses` tells apart; a read with more is as good as lost to seeds.

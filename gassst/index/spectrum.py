@@ -6,7 +6,7 @@ of substrings is looked up in the index when it is built, and the shares are kep
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from gassst._core import reads as _reads
 from gassst._core import seeds as _seeds
 from gassst._core.read_search import DIFFERENCES
 from gassst._core.stages import Band, instruction_sets
+from gassst.frozen import NamedTuple
 from gassst.index.miss_model import miss_share
 from gassst.model.array_types import COORDINATE_BITS, F64, I64, U8, U16, U32, U64, NDArray
 from gassst.model.params import MAX_READ_LENGTH

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, field, fields
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from gassst.errors import ParameterError
+from gassst.frozen import NamedTuple
 
 MACHINE = "machine"
 """The group of options that decide how a run uses the machine, and never what it writes."""

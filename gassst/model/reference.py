@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from gassst.errors import InputError, UsageError, unreadable
 from gassst.files.contigs import Contigs
 from gassst.files.fasta import fasta_stretches
 from gassst.files.inflate import open_input
-from gassst.frozen import field, frozen, replace
+from gassst.frozen import NamedTuple, field, frozen, replace
 from gassst.model.array_types import I32, I64, U8, U32, U64, Bool, Structs
 from gassst.model.params import INDEX_STEPS
 

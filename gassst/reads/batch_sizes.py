@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from gassst.files.input_progress import size_of
+from gassst.frozen import NamedTuple
 from gassst.model.params import STRETCH
 
 HEAD = 1024

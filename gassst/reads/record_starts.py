@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import re
 import struct
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from gassst.errors import InputError
 from gassst.files.slices import SeekableText, TextFrom, VirtualOffset
+from gassst.frozen import NamedTuple
 from gassst.reads.alignment_input import SAM_HEADER
 
 MOST_NAME = 254  # bytes, as of parsed reads

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from gassst._core.reads import MAX_READS, RecordParser
 from gassst.files.inflate import Inflaters
 from gassst.files.input_progress import InputProgress
 from gassst.files.slices import Slice
 from gassst.files.source import Source, Window, name_of
+from gassst.frozen import NamedTuple
 from gassst.model.read_batch import ReadBatch, largest_batch, take_batch
 from gassst.reads.batch_sizes import FileSizes
 from gassst.reads.tags import NO_TAGS, TagSources

@@ -11,14 +11,14 @@ import threading
 from collections.abc import Generator, Iterator
 from contextlib import closing, suppress
 from queue import Empty, Queue
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from gassst._core.reads import AT_END, PASSED, STRAY, TOO_LONG, RecordParser, cut, pass_over
 from gassst.errors import InputError
 from gassst.files.source import PlainFile, Source, Window
-from gassst.frozen import frozen, replace
+from gassst.frozen import NamedTuple, frozen, replace
 from gassst.reads.batch_sizes import FileSizes
 
 FIRST_BUFFER = 1 << 20
@@ -335,7 +335,7 @@ class _Buffer:
 
     def __init__(self, block: int):
         self._block = block
-        self._bytes = memoryview(bytearray(FIRST_BUFFER))
+        self._bytes = np.empty(FIRST_BUFFER, np.uint8).data  # not cleared
         self._start = self._end = 0
         self.cut = 0
 
@@ -385,7 +385,7 @@ class _Buffer:
     def _move(self, size: int) -> None:
         """To other memory: whoever has taken records may still read them."""
         kept = self.all
-        self._bytes = memoryview(bytearray(max(FIRST_BUFFER, size, kept.nbytes)))
+        self._bytes = np.empty(max(FIRST_BUFFER, size, kept.nbytes), np.uint8).data
         self._bytes[: kept.nbytes] = kept
         self.cut -= self._start
         self._start, self._end = 0, kept.nbytes

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from gassst.files.destination import Destination
+from gassst.frozen import NamedTuple
 from gassst.model.array_types import NDArray
 
 COLUMNS = [

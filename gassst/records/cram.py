@@ -7,12 +7,12 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING
 
 from gassst.errors import ParameterError
 from gassst.files.contigs import Contigs
 from gassst.files.sam_header import fields_of
-from gassst.frozen import frozen
+from gassst.frozen import NamedTuple, frozen
 from gassst.model.reference import Exceptions, ReferenceArrays, bases_between
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future
 from contextlib import closing
 from itertools import groupby
-from typing import NamedTuple
 
+from gassst.frozen import NamedTuple
 from gassst.model.stats import Stats
 from gassst.runs.file_run import FileRun, MappedBatch, RunWorkers
 from gassst.runs.run import in_order

@@ -12,12 +12,13 @@ import math
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from dataclasses import fields, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from gassst._core import counts as _counts
 from gassst._core.read_search import pair_templates
+from gassst.frozen import NamedTuple
 from gassst.model.params import LONGEST_TEMPLATE, ORIENTATIONS
 from gassst.model.stats import CONFIDENT, Stats
 from gassst.pairing.error_rate import ErrorRate, deamination, share

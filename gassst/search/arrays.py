@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from gassst.frozen import field, frozen
+from gassst.frozen import NamedTuple, field, frozen
 from gassst.model.array_types import U8, U16, U32, Structs
 from gassst.model.layouts import READ_SUMMARY
 

@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable
 from functools import lru_cache, partial
 from operator import is_not
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary, proxy
 
 import numpy as np
@@ -25,7 +25,7 @@ import numpy as np
 from gassst._core.read_search import DIFFERENCES, Cases, Odds, Rater, chance_hits
 from gassst._core.seeds import cheapest_path, judge_stages
 from gassst._core.stages import BAND_REACH
-from gassst.frozen import frozen, replace
+from gassst.frozen import NamedTuple, frozen, replace
 from gassst.index.file import MIN_K, SORTED
 from gassst.index.miss_model import (
     MISS_ERRORS,
@@ -315,11 +315,9 @@ class SearchPlan:
         """
         last = looked.bit_length() - 1
         w, count, every = (int(row[last, m]) for row in (self.seed_length, self.seed_count, self.seed_every))
-        disjoint = bool(self.disjoint[last, m])
-        stage = Stage(w, max(complete, 1), True) if disjoint else Stage(w, count, False, every)
-        missed = stage_misses(m, (stage,), int(self.errors[m]) + 1)[0].copy()
-        missed[:complete] = 0
-        return missed
+        stage = Stage(w, max(complete, 1), True) if self.disjoint[last, m] else Stage(w, count, False, every)
+        allowed = np.arange(self.errors[m] + 1)
+        return np.where(allowed < complete, 0.0, stage_misses(m, (stage,), len(allowed))[0])
 
     def _looked_up(self, m: int, complete: int, looked: int, passed_over: float) -> SeedsLooked:
         """What the seeds that a search has looked up of a read of `m` bases miss: of those of the last stage, all but

@@ -1,4 +1,4 @@
-"""`frozen` makes what `dataclasses.dataclass(frozen=True)` makes."""
+"""`frozen` makes what `dataclasses.dataclass(frozen=True)` makes, `NamedTuple` and `TypedDict` what `typing` does."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import copy
 import dataclasses
 import inspect
 import pickle
+import typing
 from dataclasses import FrozenInstanceError, dataclass, field
 from functools import cached_property
 
 import pytest
 
-from gassst.frozen import frozen
+from gassst.frozen import NamedTuple, TypedDict, frozen
 
 
 class _Fields:
@@ -114,3 +115,63 @@ def test_without_eq_objects_equal_themselves_alone():
     assert one == one != Identical() and len({one, Identical()}) == 2
     assert repr(one) == "own"
     assert pickle.loads(pickle.dumps(one)).value == 1
+
+
+class Ours(NamedTuple):
+    """Three fields."""
+
+    first: int
+    second: str = "x"
+    third: float = 0.5
+
+    @property
+    def twice(self) -> int:
+        return 2 * self.first
+
+
+class Theirs(typing.NamedTuple):
+    first: int
+    second: str = "x"
+    third: float = 0.5
+
+
+@pytest.mark.parametrize(
+    "args, given", [((1,), {}), ((1, "y", 2.0), {}), ((1,), {"third": 3}), ((), {"first": 2})]
+)
+def test_named_tuples_are_made_alike(args, given):
+    one, two = Ours(*args, **given), Theirs(*args, **given)
+    assert one == two and repr(one) == repr(two).replace("Theirs", "Ours")
+    assert (one.first, one.second, one.third, one.twice) == (*two, 2 * two.first)
+    assert one._asdict() == two._asdict() and one._replace(second="z") == two._replace(second="z")
+    assert type(one._replace(first=3)) is Ours
+    for copied in (pickle.loads(pickle.dumps(one)), copy.copy(one)):
+        assert copied == one and type(copied) is Ours
+    match one:
+        case Ours(first, second, _):
+            assert (first, second) == one[:2]
+
+
+@pytest.mark.parametrize(
+    "args, given",
+    [((), {}), ((1, "y", 2.0, 3), {}), ((1,), {"other": 1}), ((1,), {"first": 1}), ((), {"third": 1})],
+)
+def test_wrong_fields_of_named_tuples_are_refused(args, given):
+    for kind in (Ours, Theirs):
+        with pytest.raises(TypeError):
+            kind(*args, **given)
+    with pytest.raises(AttributeError):
+        Ours(1).first = 2
+
+
+def test_typed_dicts_know_their_names_in_order():
+    class A(TypedDict, total=False):
+        b: int
+        a: str
+
+    class B(TypedDict):
+        d: int
+
+    class C(A, B, total=False):
+        c: int
+
+    assert list(C.__annotations__) == ["b", "a", "d", "c"] and C(a=1) == {"a": 1}
