@@ -12,10 +12,10 @@ static size_t score_memory(const void *job, int64_t first, int64_t last)
     return (void)first, (void)last, (size_t)(((const profile_job *)job)->nodes + 1) * 3 * 64;
 }
 
-/* Odds and scores of letters, in lanes of which many may be empty. */
+/* Odds and scores of letters, and of what is none, in lanes of which many may be empty. */
 static size_t filter_memory(const void *job, int64_t first, int64_t last)
 {
-    return (void)first, (void)last, PROFILE_LETTERS * (size_t)(2 * ((const profile_job *)job)->nodes + 1024) * 5 + 64;
+    return (void)first, (void)last, (PROFILE_WRONG + 1) * (size_t)(2 * ((const profile_job *)job)->nodes + 1024) * 5 + 64;
 }
 
 /* Two rows of cells, and marks of all. */

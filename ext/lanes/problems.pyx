@@ -31,7 +31,8 @@ SETS = lanes_names(<const lanes_head *const *>rooms[0])
 
 cdef class Job:
     """Problems that the kernel `name` computes, given all members of its struct but the first: whole numbers, floats,
-    contiguous arrays, or None. Whoever gives them sees to the sizes of arrays. `stop` is a job that ends this one, too.
+    contiguous arrays, or None. Whoever gives them sees to the sizes of arrays, and aligns what vectors are loaded from.
+    `stop` is a job that ends this one, too.
 
     Raises ValueError for a name that there is not, and members of other types.
     """

@@ -223,8 +223,8 @@ class Profile:
             np.zeros((len(lengths), 5), np.int64),
             np.empty(sum(lengths) + len(lengths) * size, np.uint8),
         )
-        bits = self._bits("trace", texts, threads, progress, mode, places=places, operations=operations)
-        found = []
+        found = self._bits("trace", texts, threads, progress, mode, places=places, operations=operations)
+        bits, aligned = found.tolist(), list[Alignment]()
         for k, (begin, end, first, last, count) in enumerate(places.tolist()):
             at = int(texts.begins[k]) + k * size
             lead = (
@@ -237,8 +237,8 @@ class Profile:
             runs = [(begin, "S"), (lead, "D"), *runs, (lengths[k] - end, "S")] if count else []
             cigar = "".join(f"{number}{what}" for number, what in runs if number)
             model_begin = first - 1 - lead if count else 0
-            found.append(Alignment(bits[k] if count else -np.inf, begin, end, model_begin, last, cigar))
-        return found
+            aligned.append(Alignment(bits[k] if count else -np.inf, begin, end, model_begin, last, cigar))
+        return aligned
 
     def e_values(self, bits: NDArray[np.float64], database: int | None = None) -> Floats:
         """float64[n]: how many of `database` random sequences would have such a `forward` score.
