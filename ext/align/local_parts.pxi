@@ -48,14 +48,14 @@ cdef class LocalParts(LocalBands):
         more, as it has no deaminated base, is no reason. `gaps`: most gap bases of an alignment that the search cannot miss.
 
         Returns how many reads are to be looked up once more, which are in ROWS: without an alignment, with much of it
-        clipped, or with a gap and twice the loss of more gap bases, beyond what the library explains.
+        clipped, with more gap bases, or with a gap and twice the loss of more of them, beyond what the library explains.
         """
         cdef const row_t *primary
         cdef const local_line_t *line
-        cdef uint8_t *far
+        cdef uint8_t *far = <uint8_t *>enlarged(&self.rooms[FAR], self.n)
         cdef uint32_t *reads
         cdef Py_ssize_t i, a = 0
-        cdef int64_t twice = min(self.costs.open_deletion, self.costs.open_insertion) + gaps * self.costs.extend_deletion
+        cdef int64_t gap, twice = min(self.costs.open_deletion, self.costs.open_insertion) + gaps * self.costs.extend_deletion
         self.score_wholes(whole, given, k)
         if stay:
             let_given_lead(self)
@@ -64,12 +64,12 @@ cdef class LocalParts(LocalBands):
         align_best(self, NULL)
         primary = open_primary(self)
         keep_lines(self)
-        far = <uint8_t *>enlarged(&self.rooms[FAR], self.n)
         reads = <uint32_t *>enlarged(&self.rooms[ROWS], self.n * sizeof(uint32_t))
         for i in range(self.n):
             line = &primary[i].line
-            far[i] = (primary[i].hit.cigar_runs == 0 or clipped_bases(self, line) >= self.much_clipped
-                      or line.last_diagonal != line.first_diagonal and perfect(self, line.read_strand) - line.total
+            gap = max(line.first_diagonal, line.last_diagonal) - min(line.first_diagonal, line.last_diagonal)
+            far[i] = (primary[i].hit.cigar_runs == 0 or clipped_bases(self, line) >= self.much_clipped or gap > gaps
+                      or gap != 0 and perfect(self, line.read_strand) - line.total
                       >= twice + self.usual_loss * self.length_of(line.read_strand))
             if far[i]:
                 reads[a] = <uint32_t>i

@@ -84,3 +84,24 @@ def test_all_copies_count_where_they_are_more_than_are_scored(mode):
         quality[n] = hit.mapping_quality
     fewer = 10 * np.log10((many - 1) / (MOST_SCORED - 1))
     assert quality[MOST_SCORED] - quality[many] == pytest.approx(fewer, abs=1)
+
+
+def test_a_gap_that_the_search_may_miss_is_no_reason_to_be_sure():
+    """A band of 64 diagonals may hold a deletion of more than `-g` bases at one copy, and not at the others."""
+    rng, size = np.random.default_rng(9), 500
+    element = bf.random_bases(rng, size)
+    copies = [bytearray(element) for _ in range(COPIES)]
+    for copy in copies:
+        at = int(rng.integers(size))
+        copy[at] = rng.choice([base for base in b"ACGT" if base != copy[at]])
+    genome = bf.random_bases(rng, FLANK) + b"".join(
+        bytes(copy) + bf.random_bases(rng, FLANK) for copy in copies
+    )
+    reads = []
+    for n in range(120):
+        copy, gap, at = copies[n % COPIES], int(rng.integers(17, 32)), int(rng.integers(size - 182))
+        cut = at + int(rng.integers(40, 110))
+        reads.append((copy[at:cut] + copy[cut + gap : at + 150 + gap]).decode())
+    index = gassst.Index.build(Reference.from_sequences([("g", genome)]), threads=1)
+    mapped = list(gassst.Mapper(index, device="none", threads=1).map(reads))
+    assert max(hit.mapping_quality for hit in mapped) < 30
