@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import zip_longest
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,12 +17,11 @@ from gassst._core.stages import PairStages, Stages, instruction_sets
 from gassst.index.miss_model import NO_SEEDS, SeedsLooked, dense_seeds
 from gassst.index.spectrum import LENGTHS, Spectrum
 from gassst.local.align import compiled_aligner
-from gassst.model.layouts import HIT, LOCAL_LINE, NO_SCORE, OVER, READ_SUMMARY
+from gassst.model.layouts import HIT, LOCAL_LINE, NO_SCORE, OVER
 from gassst.model.params import MAX_READ_LENGTH, MapParams, Scoring
 from gassst.model.presets import EXTRA_STRATA
 from gassst.model.reference import Reference
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY
-from gassst.search.arrays import Seen
 from gassst.search.host import MATES, PAIR_BONUS
 
 # Every two neighbours occur once, so that no base foretells the next: each is worth four letters.
@@ -114,19 +114,32 @@ def search_of(
     return search
 
 
-def found_of(read_strand, first=(), end=0, edits=0, reach=0, seen=None):
-    """Places in bands of 64 diagonals, as a device has found them, and what is known of reads (`seen`)."""
+def found_of(read_strand, first=(), end=0, edits=0, reach=0, seen=(0, 0, 0)):
+    """Places in bands of 64 diagonals, as a device has found them. `seen`: seeds of reads that are complete, stages
+    that were looked up, seeds that were planned; each of one read after the other, or of all."""
     k = len(read_strand)
     columns = (np.broadcast_to(np.asarray(c), k).astype(np.uint16) for c in (end, edits, reach))
     end, edits, reach = columns
     state = np.zeros((6, 5000), np.uint16)
-    if seen is not None:
-        state[2, : len(seen.complete)], state[3, : len(seen.complete)] = seen.complete, seen.planned
-        state[5, : len(seen.complete)] = seen.looked
+    for row, values in zip((2, 5, 3), seen, strict=True):
+        state[row, : np.size(values) if np.ndim(values) else None] = values
     return SimpleNamespace(
         read_strand=np.array(read_strand, np.uint32), first=np.array(first, np.int64), end=end, edits=edits,
         reach=reach, state=state, traced=None,
     )  # fmt: skip
+
+
+def rated_wholes(rater, lengths, errors, seen=(0, 0, 0), insert=None):
+    """RATING[n] of whole reads. `errors`: of each read those of its places, which are far from each other; NO_SCORE
+    where it has none. `insert`: reads are mates; places of the same number lie beside each other."""
+    read, rank = np.nonzero(np.array(list(zip_longest(*errors, fillvalue=NO_SCORE))).T != NO_SCORE)
+    edits = [errors[r][i] for r, i in zip(read, rank, strict=True)]
+    first = 10_000 * (1 + rank) + (0 if insert is None else 150 * (read & 1))
+    mate = np.tile(np.array([1, 2], np.uint8), len(errors) // 2)
+    pairs = insert and SimpleNamespace(mate=mate, insert=insert)
+    context = batch_of(packed_of(lengths), rater=rater, params=MapParams(mode="global"))
+    found = found_of(2 * read, first, edits=edits, seen=seen)
+    return search_of(context, None, found, pairs, margin=100).chosen[2].copy()
 
 
 def alike(odds: float) -> Odds:
@@ -173,7 +186,7 @@ def rivals_of(lines, count, total):
     return Places(strand, diagonal, zero, total, total, zero, end, diagonal, zero)
 
 
-def report_of(rater, packed, primary, places=None, parts=None, seen=None, **more):
+def report_of(rater, packed, primary, places=None, parts=None, seen=(0, 0, 0), **more):
     """An aligner that has made a report of `primary` lines and `parts` of single reads.
 
     `more`: `params`, `reference`; what dense seeds have shown (`over`, OVER[n]), reads to look up once more (`far`);
@@ -192,21 +205,3 @@ def report_of(rater, packed, primary, places=None, parts=None, seen=None, **more
     report.know(places.rows, lines.hits, lines.rows, np.asarray(more.get("far", np.zeros(n)), np.uint8))
     search.report(False, more.get("over", np.zeros(n, OVER)))
     return report
-
-
-def seen_of(looked, complete=0, planned=0):
-    """Of n reads."""
-    n = len(looked)
-    return Seen(np.full(n, complete, np.uint16), np.asarray(looked, np.uint8), np.full(n, planned, np.uint16))
-
-
-def summaries(best, n_best=1, second=NO_SCORE, n_second=0):
-    """READ_SUMMARY[n]"""
-    summary = np.zeros(len(best), READ_SUMMARY)
-    summary["best"], summary["n_best"], summary["second"], summary["n_second"] = (
-        best,
-        n_best,
-        second,
-        n_second,
-    )
-    return summary

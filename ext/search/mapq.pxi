@@ -524,34 +524,14 @@ cdef class Rater(Copies):
         rate(rating)
         return 0
 
-    # --- for Python --------------------------------------------------------------------------------------------------
-
-    def wholes(self, context, const read_summary_t[::1] summary, seen, wrong=None, pairs=None):
-        """RATING[n]: the primary alignments of whole reads (`BatchContext.packed`, READ_SUMMARY[n], `Seen`); zeros of none.
-
-        `wrong` float64[n]: weight of other places, of mates of other pairs; None, and below 0: as their errors say.
-        `pairs`: `PairContext.mate` and `window_bases`.
-        """
-        cdef Py_ssize_t n = summary.shape[0]
-        cdef const double[::1] others = wrong
-        cdef const uint8_t[::1] mates = None if pairs is None else pairs.mate
-        cdef double window = 0 if pairs is None else pairs.window_bases
-        cdef reads_t reads
-        cdef states_t states
-        rated_array = np.empty(n, RATING)
-        cdef rating_t[::1] rated = rated_array
-        if n == 0:
-            return rated_array
-        reads, states = reads_of(context.packed), states_of(seen)
-        with nogil:
-            self.rate_wholes(&summary[0], &reads, &states, NULL if others is None else &others[0],
-                             NULL if mates is None else &mates[0], NULL, window, &rated[0])
-        return rated_array
-
     cdef int rate_wholes(self, const read_summary_t *summary, const reads_t *reads, const states_t *states,
                          const double *wrong, const uint8_t *mate, const uint8_t *some, double window,
                          rating_t *rated) except -1 nogil:
-        """As `wholes`; what there is not is NULL. Of all reads, or of `some`."""
+        """Rate the primary alignments of whole reads (summary[reads.n]), all or `some`; zeros of those without a place.
+
+        `wrong` is what the other known places weigh, of mates other pairs of places; below 0 that is told by their errors.
+        `mate` is NULL for single reads, else a mate lies on so many diagonals (`window`) beside the other.
+        """
         cdef Py_ssize_t r
         cdef rated_t *places = <rated_t *>enlarged(&self.places, reads.n * sizeof(rated_t))
         memset(rated, 0, reads.n * sizeof(rating_t))
@@ -561,7 +541,7 @@ cdef class Rater(Copies):
         for r in range(reads.n):
             if summary[r].best == NO_SCORE or some != NULL and not some[r]:
                 continue
-            if wrong != NULL and wrong[r] >= 0:
+            if wrong[r] >= 0:
                 if mate != NULL:
                     self.mate(&places[r], &places[partner_of(mate, <uint32_t>r)], wrong[r], window, &rated[r])
                     continue
@@ -608,13 +588,6 @@ cdef reads_t reads_of(packed):
     """Of n > 0 reads; what holds the arrays must outlive the view."""
     cdef const uint32_t[::1] lengths = packed.lengths, plane_start = packed.plane_start
     return reads_t(planes_of(packed.planes), &plane_start[0], &lengths[0], NULL, NULL, lengths.shape[0])
-
-
-cdef states_t states_of(seen):
-    """As `reads_of`."""
-    cdef uint16_t[::1] complete = seen.complete, planned = seen.planned
-    cdef uint8_t[::1] looked = seen.looked
-    return states_t(NULL, NULL, &complete[0], &planned[0], &looked[0], NULL)
 
 
 cdef uint8_t phred(double others) noexcept nogil:

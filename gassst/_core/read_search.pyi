@@ -11,7 +11,7 @@ from gassst.model.array_types import F64, I16, I32, I64, U8, U16, U32, U64, Stru
 from gassst.model.params import MapParams
 from gassst.model.read_batch import PackedReads
 from gassst.pairing.insert_size import InsertModel
-from gassst.search.arrays import BatchResult, Seen
+from gassst.search.arrays import BatchResult
 from gassst.search.context import BatchContext, PairContext
 
 DIFFERENCES: int
@@ -39,14 +39,6 @@ class Cases:
 class Rater:
     cases: Cases
     def __init__(self, plan: Any, cases: Cases, further: int, beside: bool = True) -> None: ...
-    def wholes(
-        self,
-        context: Any,
-        summary: Structs,
-        seen: Seen,
-        wrong: F64 | None = None,
-        pairs: Any = None,
-    ) -> Structs: ...
 
 class Traces:
     scored: int

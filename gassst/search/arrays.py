@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gassst.frozen import NamedTuple, field, frozen
-from gassst.model.array_types import U8, U16, U32, Structs
+from gassst.frozen import field, frozen
+from gassst.model.array_types import U32, Structs
 from gassst.model.layouts import READ_SUMMARY
-
-
-class Seen(NamedTuple):
-    """What the search looked at, as `states_t` of `gassst/_core/stages.pxd` has it."""
-
-    complete: U16
-    looked: U8
-    planned: U16
 
 
 @frozen(eq=False)

@@ -23,7 +23,7 @@ from oracles import (
 )
 from seed_candidates import Candidates
 
-from gassst._core import stages as _stages
+from gassst._core import thesis_filters
 from gassst._core.stages import instruction_sets
 from gassst._core.thesis_filters import score_table
 from gassst.reads.in_memory import batch_of_records
@@ -44,7 +44,7 @@ class FilterJobs(NamedTuple):
 def passed(name, candidates, batch, instruction_set=None):
     """The candidates that a filter passes, and the diagonals that it rejects."""
     one = filter_of(name, batch.gaps)
-    kept, rejected = _stages.passed(one, candidates, *batch[:3], instruction_set)
+    kept, rejected = thesis_filters.passed(one, candidates, *batch[:3], instruction_set)
     return Candidates(*kept), rejected
 
 

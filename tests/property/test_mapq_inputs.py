@@ -17,17 +17,13 @@ import pytest
 from engines import engine
 
 import gassst
-from gassst._core.read_search import Cases, Rater
-from gassst.index.miss_model import dense_seeds
-from gassst.index.spectrum import DIFFERENCES, LENGTHS, Spectrum
+from gassst.index.spectrum import DIFFERENCES, Spectrum
 from gassst.local.align import opened_aligner
 from gassst.model.layouts import NO_SCORE
-from gassst.model.presets import EXTRA_STRATA
 from gassst.model.reference import Reference
 from gassst.model.stats import Stats
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate
 from gassst.reads.in_memory import batch_of_records
-from gassst.search.arrays import Seen
 from gassst.search.context import BatchContext
 from gassst.search.host import HostBackend
 
@@ -71,16 +67,24 @@ def index(genome):
     return made
 
 
-@pytest.fixture(scope="module", params=[0, 2])
-def searched(request, index, reads):
+def search(index, reads, sensitivity, library):
     """The context of the reads, what was found, and what was counted."""
-    mapper = engine(index, mode="global", device="none", sensitivity=request.param)
+    mapper = engine(index, mode="global", device="none", sensitivity=sensitivity)
     packed = batch_of_records([(str(i), read.decode(), None) for i, read in enumerate(reads)]).pack()
-    context = BatchContext.of(index, mapper.parts, mapper.plan, mapper.cascade, mapper.params, packed)
+    searched = index, mapper.parts, mapper.plan, mapper.cascade, mapper.params
+    context = BatchContext.of(*searched, packed, library=library)
     stats = Stats()
     search = HostBackend(context, None, stats).placed()
     _, _, complete, planned, looked, _ = search.states
-    return context, SimpleNamespace(summary=search.chosen[1], seen=Seen(complete, looked, planned)), stats
+    found = SimpleNamespace(
+        best=search.chosen[1]["best"].copy(), complete=complete, planned=planned, looked=looked
+    )
+    return context, found, stats
+
+
+@pytest.fixture(scope="module", params=[0, 2])
+def searched(request, index, reads):
+    return search(index, reads, request.param, UNKNOWN_LIBRARY)
 
 
 def words_in(genome):
@@ -132,14 +136,14 @@ def test_seeds_passed_over_and_complete_strata_are_those_of_counting(searched, g
     plan, caps = context.plan, context.plan.caps.tolist()
     for i, read in enumerate(reads):
         looked, planned, complete = [], [0], [0]
-        for stage in [stage for stage in range(8) if int(found.seen.looked[i]) >> stage & 1]:
+        for stage in [stage for stage in range(8) if int(found.looked[i]) >> stage & 1]:
             columns = plan.seed_length, plan.seed_count, plan.seed_every, plan.disjoint
             w, count, step, disjoint = (int(column[stage, len(read)]) for column in columns)
             seeds = seeds_of(read, context.flip[i], w, count, step)
             looked.append(SeedsLookedUp(words, seeds, w, caps, context.index.longest_seed))
             planned.append(ceil(disjoint / step))
             complete.append(planned[-1] - min(len(looked[-1].clipped), planned[-1]))
-        assert (found.seen.planned[i], found.seen.complete[i]) == (max(planned), max(complete)), (i, read)
+        assert (found.planned[i], found.complete[i]) == (max(planned), max(complete)), (i, read)
         capped += any(one.capped for one in looked)
         every += looked
     assert (stats.occurrences, stats.capped) == (sum(one.occurrences for one in every), capped)
@@ -228,16 +232,15 @@ def weights_of(m, errors, odds, missed):
     return weights
 
 
+@pytest.mark.parametrize("sensitivity", [0, 2])
 @pytest.mark.parametrize("library", [UNKNOWN_LIBRARY, ErrorRate(0.01, 400.0)], ids=["unknown", "learned"])
-def test_copies_weigh_what_their_sums_say(searched, library):
-    context, found, _ = searched
+def test_copies_weigh_what_their_sums_say(index, reads, sensitivity, library):
+    context, found, _ = search(index, reads, sensitivity, library)
     plan, kinds = context.plan, set()
-    rater = Rater(plan, Cases(plan, library.table, LENGTHS, dense_seeds), EXTRA_STRATA)
-    rater.wholes(context, found.summary, found.seen)
-    kept = {(case["what"], case["how"] & (1 << 62) - 1): case for case in rater.cases.kept}
+    kept = {(case["what"], case["how"] & (1 << 62) - 1): case for case in context.rater.cases.kept}
     for i, m in enumerate(context.lengths.tolist()):
-        best, looked = int(found.summary["best"][i]), int(found.seen.looked[i])
-        errors, complete, planned = best % NO_SCORE, int(found.seen.complete[i]), int(found.seen.planned[i])
+        best, looked = int(found.best[i]), int(found.looked[i])
+        errors, complete, planned = best % NO_SCORE, int(found.complete[i]), int(found.planned[i])
         last = looked.bit_length() - 1
         w, count, every, disjoint = (
             int(a[last, m]) for a in (plan.seed_length, plan.seed_count, plan.seed_every, plan.disjoint)

@@ -12,8 +12,8 @@ from alignments import pack
 from oracles import band_errors, pack_planes
 from seed_candidates import Candidates
 
-from gassst._core import stages as _stages
 from gassst._core.stages import instruction_sets
+from gassst._core.thesis_filters import passed
 from gassst.search.filters import filter_of
 
 LENGTHS = np.r_[15:140, 180:200, 254:260, 318:322]
@@ -68,7 +68,7 @@ def test_bands_that_begin_anywhere_in_a_word(world, instruction_set, order):
     )
     for limits, passes in (world.errors, np.ones(n, bool)), (world.errors - one, ~one):
         seen = limits.astype(np.uint16), world.packed, world.reference
-        found = _stages.passed(filter_of("band32", 15), candidates, *seen, instruction_set)
+        found = passed(filter_of("band32", 15), candidates, *seen, instruction_set)
         (kept, *_), (rejected, _) = found
         assert kept.tolist() == (2 * row[passes[row]]).tolist()
         assert rejected.tolist() == (2 * row[~passes[row]]).tolist()

@@ -5,16 +5,15 @@ from math import comb
 
 import numpy as np
 import pytest
-from rating import context_of, rater, seen_of, summaries
+from rating import rated_wholes, rater
 
 import gassst
 from gassst._core.read_search import qualities
 from gassst.index.miss_model import SeedsLooked
 from gassst.index.spectrum import Spectrum
-from gassst.model.layouts import NO_SCORE, READ_SUMMARY
+from gassst.model.layouts import NO_SCORE
 from gassst.model.params import MapParams
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY
-from gassst.search.arrays import Seen
 from gassst.search.plan import SearchPlan
 
 N_BASES = 10_000_000
@@ -22,11 +21,8 @@ N_BASES = 10_000_000
 COPIES = Spectrum(np.stack([np.stack([np.full((6, 20), share, np.float32) for share in (0.01, 0.3)])] * 2))
 
 
-def reads(rows, lengths=100, complete=30, looked=0b11111, sensitivity=2):
-    """(plan, context, summary, seen) of reads given as (best, second, n_best, n_second)."""
-    summary = np.zeros(len(rows), READ_SUMMARY)
-    for name, column in zip(("best", "second", "n_best", "n_second"), zip(*rows, strict=True), strict=True):
-        summary[name] = column
+def rated(rows, lengths=100, complete=30, looked=0b11111, sensitivity=2):
+    """RATING[n] of reads given as (best, second, n_best, n_second)."""
     lengths = np.broadcast_to(lengths, len(rows))
     plan = SearchPlan(MapParams(sensitivity=sensitivity), 11, N_BASES, COPIES)
     plan.prepare(lengths.astype(np.uint32))
@@ -34,14 +30,8 @@ def reads(rows, lengths=100, complete=30, looked=0b11111, sensitivity=2):
     looked = (np.broadcast_to(looked, len(rows)) & (1 << stages) - 1).astype(np.uint8)
     shown = looked[:, None] >> np.arange(8) & 1
     planned = (shown * plan.disjoint[:, lengths].T).max(axis=1).astype(np.uint16)
-    seen = Seen(np.broadcast_to(complete, len(rows)).astype(np.uint16), looked, planned)
-    return plan, context_of(lengths.tolist()), summary, seen
-
-
-def rated(*args, **kwargs):
-    """RATING[n] of such reads."""
-    plan, *found = reads(*args, **kwargs)
-    return plan.rater(UNKNOWN_LIBRARY).wholes(*found)
+    errors = [[best] * n_best + [second] * n_second for best, second, n_best, n_second in rows]
+    return rated_wholes(plan.rater(UNKNOWN_LIBRARY), lengths.tolist(), errors, (complete, looked, planned))
 
 
 def test_ties_and_unmapped_reads_have_quality_0():
@@ -51,16 +41,15 @@ def test_ties_and_unmapped_reads_have_quality_0():
 
 @pytest.mark.parametrize("length", [36, 100, 250])
 def test_falls_with_rivals_and_errors_and_rises_with_the_distance_of_the_second(length):
-    def quality(best, second, n_second):
-        return int(rated([(best, second, 1, n_second)], length)["mapq"][0])
-
+    seconds = [*((d, 1) for d in (1, 2, 3, 4, 5)), *((1, n) for n in (1, 2, 5, 100, 10**4))]
     for best in range(length // 8):
-        near = [quality(best, best + d, 1) for d in (1, 2, 3, 4, 5)]
+        rows = [(best, best + d, 1, n) for d, n in seconds]
+        *mapq, worse = rated([*rows, (best + 1, best + 2, 1, 1)], length)["mapq"].tolist()
+        near, crowd = mapq[:5], mapq[5:]
         assert near == sorted(near)
-        crowd = [quality(best, best + 1, n) for n in (1, 2, 5, 100, 10**6)]
         assert crowd == sorted(crowd, reverse=True)
         assert crowd[-1] <= 3
-        assert quality(best + 1, best + 2, 1) <= near[0]
+        assert worse <= near[0]
     assert near[0] < near[1]
 
 
@@ -84,7 +73,7 @@ def of_seeds(planned, complete):
     """What copies weigh of a read of which so many seeds were planned, and looked up."""
     missed = SeedsLooked.of(25, np.array([0.0, 0.1, 0.3, 0.6]))
     some = rater([missed], UNKNOWN_LIBRARY.table, COPIES)
-    return some.wholes(context_of([100]), summaries([1]), seen_of([0], complete, planned))["unseen"][0]
+    return rated_wholes(some, [100], [[1]], (complete, 0, planned))["unseen"][0]
 
 
 def test_beside_a_known_rival_there_are_more():

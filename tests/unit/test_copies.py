@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from rating import alike, context_of, rater, seen_of, summaries
+from rating import alike, rated_wholes, rater
 
 from gassst.index.miss_model import NO_SEEDS, SeedsLooked, Stage, stage_misses
 from gassst.index.spectrum import DIFFERENCES
@@ -18,7 +18,7 @@ DISJOINT = SeedsLooked.of(
 def copies(m, errors, odds, seeds):
     """Weighs the copies of one read."""
     some = rater([seeds], alike(odds))
-    some.wholes(context_of([m]), summaries([errors]), seen_of([0]))
+    rated_wholes(some, [m], [[errors]])
     [case] = some.cases.kept
     return SimpleNamespace(**{name: np.array(case[name]) for name in ("missed", "both", "lost")})
 

@@ -9,7 +9,6 @@ from gassst.index.spectrum import Spectrum
 from gassst.model.layouts import OVER
 from gassst.model.params import MapParams
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY
-from gassst.search.arrays import Seen
 from gassst.search.plan import SearchPlan
 
 
@@ -36,14 +35,13 @@ def rated(
     """Of one line: bases begin .. end - 1 of `length` ones; `primary`: those of the line of which it is a part."""
     plan = SearchPlan(MapParams(), 11, n_bases, spectrum(alone))
     plan.prepare(np.array([length], np.uint32))
-    seen = Seen(*(np.array([n], kind) for n, kind in ((complete, np.uint16), (3, np.uint8), (4, np.uint16))))
     score = end - begin - 5 * edits
     line = lines_of([0], begin, end, score, cigar_runs=2)
     places = rivals_of(line, rivals, score - behind)
     first, parts = (lines_of([0], *primary, 1), line) if primary else (line, None)
     over = np.array([(over, 0, length, True) if dense else (0, 0, 0, False)], OVER)
     rater = plan.rater(UNKNOWN_LIBRARY)
-    report = report_of(rater, packed_of([length]), first, places, parts, seen, over=over)
+    report = report_of(rater, packed_of([length]), first, places, parts, (complete, 3, 4), over=over)
     return report.rows()[1]["rating"][-1]
 
 

@@ -21,7 +21,6 @@ from gassst.index.spectrum import Spectrum
 from gassst.model.params import MapParams
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY
 from gassst.pairing.insert_size import InsertModel
-from gassst.search.arrays import Seen
 from gassst.search.context import long_enough
 from gassst.search.plan import SearchPlan
 
@@ -55,7 +54,6 @@ def test_a_mate_is_as_doubtful_as_chance_in_the_window_of_the_other():
     lines = lines_of(read, np.zeros(n, np.int64), aligned, aligned - 5 * errors, np.ones(n, bool))
     # Mates of one strand lie 150 diagonals apart. Those that are near have another place on the other one.
     lines.rows["first_diagonal"] = lines.rows["last_diagonal"] = 5000 + 150 * (read & 1)
-    seen = Seen(*(np.full(n, k, kind) for k, kind in ((3, np.uint16), (1, np.uint8), (3, np.uint16))))
     places = np.concatenate(
         [own_places(lines).rows, rivals_of(lines, near.astype(int), lines.total - 5).rows]
     )
@@ -63,7 +61,8 @@ def test_a_mate_is_as_doubtful_as_chance_in_the_window_of_the_other():
     insert = InsertModel("ff", 250.0, 10.0, 200, 300)
     pairs = SimpleNamespace(mate=np.tile([1, 2], n // 2).astype(np.uint8), insert=insert, window_bases=WINDOW)
     rater = plan.rater(UNKNOWN_LIBRARY)
-    rated = report_of(rater, packed_of([M] * n), lines, places, seen=seen, pairs=pairs).rows()[1]["rating"]
+    report = report_of(rater, packed_of([M] * n), lines, places, seen=(3, 1, 3), pairs=pairs)
+    rated = report.rows()[1]["rating"]
     known = rated["known"]
     chance = [chance_of(int(m), int(e), M - int(m)) for m, e in zip(aligned, errors, strict=True)]
     for i in range(n):

@@ -1,15 +1,15 @@
 """Copies of pairs and of single reads that no seed led to (the term `unseen` of `_core.read_search`)."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
-from rating import alike, context_of, rater, seen_of, summaries
+from rating import alike, rated_wholes, rater
 
 from gassst.index.miss_model import NO_SEEDS, SeedsLooked, Stage, stage_misses
 from gassst.index.spectrum import LENGTHS, Spectrum
+from gassst.model.layouts import NO_SCORE
+from gassst.pairing.insert_size import InsertModel
 
-KNOWN = 1e-3  # weight of another pair of places
+INSERT = InsertModel("ff", 250.0, 100.0, 100, 400)
 
 
 def spectrum(alone=0.01, beside=0.3):
@@ -35,21 +35,24 @@ def weigher(genome=None):
     return rater([case[2] for case in CASES], alike(0.01), genome or spectrum())
 
 
-def reads(cases, near):
-    """What a rater takes of reads of these cases; `near`: another place with as many errors is known."""
-    length, errors, _ = zip(*(CASES[case] for case in cases), strict=True)
-    return context_of(length), summaries(errors, 1 + np.asarray(near)), seen_of(cases)
+def rated(cases, near, rivals=None, some=None):
+    """The ratings of reads of these cases. `near`: another place with as many errors is known. `rivals`: they are
+    mates, with another pair of places that have so many errors more; 0: without."""
+    length, least, _ = zip(*(CASES[case] for case in cases), strict=True)
+    errors = [
+        [e, e + rival if rival else NO_SCORE, *[NO_SCORE] * (r & 1), e if is_near else NO_SCORE]
+        for r, (e, is_near, rival) in enumerate(zip(least, near, rivals or [0] * len(near), strict=True))
+    ]
+    return rated_wholes(some or weigher(), length, errors, (0, cases, 0), rivals and INSERT)
 
 
-def weigh(own, other, near=(False, False), wrong=0.0, some=None):
+def weigh(own, other, near=(False, False), rival=0, some=None):
     """Of a mate of the case `own` beside one of `other`."""
-    pairs = SimpleNamespace(mate=np.array([1, 2], np.uint8), window_bases=0)
-    rated = (some or weigher()).wholes(*reads([own, other], near), np.full(2, wrong), pairs)
-    return rated["unseen"][0]
+    return rated([own, other], near, [rival, rival], some)["unseen"][0]
 
 
 def alone(case, near=False, some=None):
-    return (some or weigher()).wholes(*reads([case], [near]))["unseen"][0]
+    return rated([case], [near], some=some)["unseen"][0]
 
 
 def test_both_mates_must_hide_a_copy():
@@ -60,8 +63,8 @@ def test_both_mates_must_hide_a_copy():
 def test_beside_known_copies_there_are_more():
     none, one, both = (weigh(0, 0, near) for near in ((False, False), (False, True), (True, True)))
     assert both / none == pytest.approx(30) and one / none == pytest.approx(30**0.5)
-    assert weigh(0, 0, (True, False)) == one and weigh(0, 0, wrong=KNOWN) == both
-    assert weigh(0, 0, wrong=1e-6) == none
+    assert weigh(0, 0, (True, False)) == one and weigh(0, 0, rival=1) == both
+    assert weigh(0, 0, rival=3) == none
 
 
 def shares_of(genome, m):
@@ -114,9 +117,8 @@ def test_a_mate_without_bases_is_none():
 
 def test_a_pair_does_not_depend_on_the_others():
     rng = np.random.default_rng(2)
-    cases, near = rng.integers(0, 3, 600), rng.random(600) < 0.5
-    wrong = rng.choice([0, KNOWN], 600)
-    pairs = SimpleNamespace(mate=np.tile(np.array([1, 2], np.uint8), 300), window_bases=0)
-    together = weigher().wholes(*reads(cases, near), wrong, pairs)["unseen"]
+    cases, near = rng.integers(0, 3, 600).tolist(), (rng.random(600) < 0.5).tolist()
+    rivals = np.repeat(rng.integers(0, 2, 300), 2).tolist()
+    together = rated(cases, near, rivals)["unseen"]
     for i in range(600):
-        assert together[i] == weigh(cases[i], cases[i ^ 1], (near[i], near[i ^ 1]), wrong[i])
+        assert together[i] == weigh(cases[i], cases[i ^ 1], (near[i], near[i ^ 1]), rivals[i])
