@@ -25,16 +25,6 @@ cdef struct choice_t:
     bint are_best           # each is the best one of its mate
 
 
-cdef extern from *:
-    """
-    /* Costs that differ by less are equal: what is left is rounding. */
-    static const double SAME_COST = 0.01;
-    /* ln 10 / 10: the natural logarithm of one Phred. */
-    static const double PHRED_TO_LOG = 0.23025850929940458;
-    """
-    const double SAME_COST
-    const double PHRED_TO_LOG
-
 cdef struct option_t:
     Py_ssize_t[2] place
     double cost    # Phred
@@ -160,7 +150,7 @@ cdef class PairChooser:
             total += options[i].weight
             least = min(least, options[i].cost)
         for i in range(self.n_options):
-            if options[i].cost <= least + SAME_COST:
+            if options[i].cost == least:
                 lot = mix(digest + mix((<const spot_t *>a.spots.p)[options[i].place[0]].end)
                           + mix((<const spot_t *>b.spots.p)[options[i].place[1]].end))
                 if chosen < 0 or lot < drawn:
@@ -227,6 +217,6 @@ cdef int list_pairs(PairChooser chooser, int which, const uint64_t *keys_a, cons
             option = <option_t *>enlarged(&chooser.options, (chooser.n_options + 1) * sizeof(option_t)) + chooser.n_options
             option.place[0], option.place[1] = row_a, row_b
             option.cost = chooser.phred * (own.loss + other.loss) + z * z / (2 * PHRED_TO_LOG) + rarer
-            option.weight = chooser.weight[which] * likelihood(a, row_a) * likelihood(b, row_b) * exp(-0.5 * z * z)
+            option.weight = chooser.weight[which] * likelihood(a, row_a) * likelihood(b, row_b) * exp(-z * z / 2)
             chooser.n_options += 1
     return 0

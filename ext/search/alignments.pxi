@@ -268,7 +268,7 @@ cdef class Traces:
                 if place[row[i]].words == 1 << width:
                     some[m] = row[i]
                     m += 1
-                if m and (i == gapped - 1 or m << width + 6 >= PROFILE_CELLS):
+                if m and (i == gapped - 1 or m * (64 << width) >= PROFILE_CELLS):
                     walked = self.walk(place, some, <uint32_t>m, width, centred, walked)
                     m = 0
         return 0
@@ -277,7 +277,8 @@ cdef class Traces:
                          Py_ssize_t walked) except -1 nogil:
         """Walk m bands of a width back, their runs behind the `walked` ones; returns how many these are then."""
         cdef path_t *path = <path_t *>self.rooms[PATHS].p
-        cdef coordinate_t *first = <coordinate_t *>enlarged(&self.rooms[PAIRS], m * 24)
+        cdef coordinate_t *first = <coordinate_t *>enlarged(
+            &self.rooms[PAIRS], m * (sizeof(coordinate_t) + 2 * sizeof(uint32_t) + 4 * sizeof(uint16_t)))
         cdef uint32_t *strands = <uint32_t *>(first + m)
         cdef uint32_t *slots = strands + m
         cdef uint16_t *end = <uint16_t *>(slots + m)

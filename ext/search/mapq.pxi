@@ -73,13 +73,19 @@ cdef double UNKNOWN = 1e-5
 # strand is taken to be a base or two longer or shorter, at most as much as that.
 cdef double AS_LIKELY = 0.8
 
+cdef extern from *:
+    """
+    /* The natural logarithm of one Phred: ln 10 / 10. */
+    static const double PHRED_TO_LOG = 0.23025850929940458;
+    """
+    const double PHRED_TO_LOG
+
 cdef enum:
     CASES = 1 << 14     # that are kept, each in one of the places that its hash names
     CASE_PAIRS = 1 << 12     # pairs of cases that a thread keeps
 
-cdef enum:  # copies of a tandem repeat
-    LEAST_BESIDE_COPIES = 10    # qualities below it are not compared with them
-    MOST_BESIDE = 6             # mismatches of a copy that counts, beyond those of the place
+cdef enum:
+    LEAST_BESIDE_COPIES = 10    # qualities below it are not compared with the copies of a tandem repeat
 
 cdef uint64_t LOOKED_UP = <uint64_t>1 << 62, DENSE = <uint64_t>1 << 63  # of `rated_t.how`
 
@@ -387,7 +393,7 @@ cdef class Cases:
                 missed += one.missed[i] * weight
                 both += one.both[i] * weight
             hidden += missed * two.missed[d] - both * two.both[d]
-        return fmax(hidden, 0) / fmax(1 - one.lost * two.lost, 1e-9)
+        return fmax(hidden, 0) / fmax(1 - one.lost * two.lost, UNKNOWN)
 
 
 # --- ratings ---------------------------------------------------------------------------------------------------------
@@ -560,8 +566,7 @@ cdef class Rater(Copies):
         cdef uint16_t errors = NO_SCORE, count
         if not self.beside or rating.mapq < LEAST_BESIDE_COPIES:
             return
-        count = rivals_beside(reference, diagonal + begin, reads.planes, first + begin, end - begin, m,
-                              <int>ceil(loss) + MOST_BESIDE, &errors)
+        count = rivals_beside(reference, diagonal + begin, reads.planes, first + begin, end - begin, m, &errors)
         if count:
             cap(rating, phred(count * pow(self.odds.of_one(<int64_t>ceil(loss), end - begin), fmax(errors - loss, 0))),
                 TANDEM)
@@ -597,7 +602,7 @@ cdef uint8_t phred(double others) noexcept nogil:
     places count as none.
     """
     cdef double wrong = UNKNOWN / 10 if others <= UNKNOWN else others + UNKNOWN
-    return 0 if wrong > AS_LIKELY else <uint8_t>floor(-10 * log10(wrong / (1 + wrong)))
+    return 0 if wrong > AS_LIKELY else <uint8_t>floor(-log(wrong / (1 + wrong)) / PHRED_TO_LOG)
 
 
 cdef void rate(rating_t *rating) noexcept nogil:

@@ -20,10 +20,10 @@ cdef inline bint shows_repeats(int64_t length) noexcept nogil:
 
 
 cdef uint16_t rivals_beside(planes_t bases, int64_t place, planes_t reads, int64_t first, int64_t m, int64_t length,
-                            int limit, uint16_t *errors) noexcept nogil:
+                            uint16_t *errors) noexcept nogil:
     """The best ungapped places of m bases from `first` on of a read of `length` bases, 11 to 128 diagonals beside `place`.
 
-    Returns how many have the fewest mismatches, `errors`, at most `limit`: none where the read repeats nothing.
+    Returns how many have the fewest mismatches, `errors`: none where the read repeats nothing.
     """
     cdef int64_t shift, side
     cdef int found
@@ -32,11 +32,8 @@ cdef uint16_t rivals_beside(planes_t bases, int64_t place, planes_t reads, int64
         return 0
     for shift in range(SAME_PLACE + 1, FURTHEST + 1):
         for side in range(2):
-            found = count_differences(bases, place + (shift if side else -shift), reads, first, m, limit)
-            if found > limit:
-                continue
+            found = count_differences(bases, place + (shift if side else -shift), reads, first, m, errors[0])
             if found < errors[0]:
                 errors[0], count = <uint16_t>found, 0
-                limit = found
-            count += 1
+            count += found == errors[0]
     return count

@@ -26,7 +26,7 @@ def phred(chance: float) -> float:
 
 def share(seen: Any, of: Any) -> Any:
     """The share that so many of a number suggest: a half of one more is expected, as nothing is known of it."""
-    return (seen + 0.5) / (of + 1)
+    return (2 * seen + 1) / (2 * of + 2)
 
 
 @frozen()

@@ -80,7 +80,7 @@ class InsertModel:
     @classmethod
     def assumed(cls, orientation: str) -> InsertModel:
         """For runs with too few pairs to learn from: wide enough for any usual library."""
-        return cls(orientation, 350.0, 150.0, 1, 1000)
+        return cls.given(orientation, 350.0, 150.0)
 
     @classmethod
     def learned(cls, orientation: str, templates: Sequence[int]) -> InsertModel:

@@ -25,7 +25,7 @@ ADAPTERS = (
 FIRST_PART, BASES_AN_ERROR = 12, 8
 # Bases that show an adapter: at the end of a read, where all are equal, and to mates, of which one may differ. The
 # strands of an adapter are paired where it joins the fragment, over 8 bases (MGI) to 19 (Nextera).
-SHORTEST_ADAPTER = 8
+SHORTEST_ADAPTER = BASES_AN_ERROR
 
 
 def codes_of(adapters: tuple[str, ...], length: int) -> U8:
@@ -34,7 +34,7 @@ def codes_of(adapters: tuple[str, ...], length: int) -> U8:
 
 
 # A random read of 150 bases in 700,000 seems to have one of so many bases; with 16 one in 4,000 does.
-KNOWN = codes_of(ADAPTERS, 20)
+KNOWN = codes_of(ADAPTERS, SPECIFIC_LENGTH)
 RULES = FIRST_PART, SHORTEST_ADAPTER, BASES_AN_ERROR  # as the compiled search takes them
 
 

@@ -51,7 +51,7 @@ from gassst.model.rules import rule
 from gassst.pairing.error_rate import ErrorRate
 from gassst.workers.forks import watch_forks
 
-WORDS = (1, 2, 4, 8)  # of 64 diagonals, in a band
+WORDS = tuple(1 << i for i in range((2 * MAX_GAPS // 64).bit_length() + 1))  # of 64 diagonals, in a band
 DEFAULT_IDENTITY = 80.0
 # Seldom enough: for a random read to fit somewhere within the default limit of errors, and for seeds to miss a read
 # (thesis: "missing at most 1 %").
@@ -66,7 +66,7 @@ LIKELY = ErrorRate(1 / LIKELY_ERRORS, 1 << 40)
 # Places in repeats, beside its own, that a seed of the genome leads to, times its bases (lab/constants.md).
 COPIES = 100
 # Share of reads without a place, which pay for every stage. 0.002 to 0.005 make the same stages of 75 and 100 bases.
-NOWHERE = 0.005
+NOWHERE = SELDOM / 2
 SETTLED_BY_SHARE = rule("settled-by-share", "Leaves out a stage that would find hardly any further place.")
 SPECIFIC = (
     4  # bases by which such a seed is longer than one that occurs once by chance; 2 and 6 place fewer right

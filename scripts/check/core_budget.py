@@ -45,11 +45,12 @@ RANGES = ("between", "at_least", "_both", "_is_pair", "lru_cache", "_Static_asse
 NEUTRAL = {
     "the layout of arrays and keys": (
         "BAND_ROWS V_HIGH_32 V_HIGH_64 V_LOW_32 V_LOW_64 COORDINATE_BITS HIGHEST_BIT KEY_ROW_BITS "
-        "LOCAL_MOST LOCAL_PARTS LOWEST_BIT ROW_BITS ROWS_AROUND "
+        "LOCAL_MOST LOCAL_PARTS LOWEST_BIT ROW_BITS GAP_BITS "
         "band.h:BAND band_kernels.h:WORDS band_least lookup_inline"
     ),
     "a code of a format": (
-        "CIGAR_DELETION CIGAR_INSERTION CIGAR_SOFT_CLIP LOCAL_DIAGONAL LOCAL_D_OPENS LOCAL_EQUAL "
+        "CIGAR_DELETION CIGAR_INSERTION CIGAR_SOFT_CLIP DIAGONAL INSERTION INSERTION_GOES_ON DELETION_GOES_ON "
+        "LOCAL_DIAGONAL LOCAL_D_OPENS LOCAL_EQUAL "
         "LOCAL_GOES_ON LOCAL_HIGH LOCAL_INSERTION LOCAL_I_OPENS LOCAL_MASKED LOCAL_UNTRIED MASKED_BASE SOFT_CLIP"
     ),
     "work done at once: lanes, blocks, buffers": (

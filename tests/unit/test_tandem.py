@@ -6,7 +6,6 @@ from rating import NO_SEEDS, alike, lines_of, rater, report_of, rivals_of
 
 import gassst
 from gassst._core.read_search import qualities
-from gassst.model.layouts import NO_SCORE
 from gassst.model.params import MapParams, Scoring
 from gassst.model.reference import Reference
 from gassst.reads.in_memory import batch_of_records
@@ -58,7 +57,7 @@ def capped(packed, diagonal, begin, end, loss, reference, quality=60):
 
 def allowed(errors, count, loss, quality=60):
     """What so many copies with so many mismatches leave of it."""
-    if count == 0 or quality < 10:
+    if quality < 10:
         return quality
     return min(quality, int(qualities(np.array([count * ODDS ** max(errors - loss, 0)]))[0]))
 
@@ -72,22 +71,22 @@ def test_rivals_beside_a_place_are_counted(world, reference):
     places = packed, diagonal, np.full(len(starts), 10), np.full(len(starts), M)
     expected = [60]  # repeats nothing
     for start in starts[1:]:
-        expected.append(allowed(*rivals_by_trying(world, start + 10, M - 10, 6), 0))
+        expected.append(allowed(*rivals_by_trying(world, start + 10, M - 10), 0))
     assert capped(*places, np.zeros(len(starts)), reference) == expected
     assert min(expected) < 60
     assert capped(*places, np.zeros(len(starts)), reference, 9) == [9] * len(starts)
 
 
-def rivals_by_trying(text, at, m, most):
-    """(fewest mismatches of a copy, how many copies have as few) of those that count; NO_SCORE, 0 where none does."""
+def rivals_by_trying(text, at, m):
+    """(fewest mismatches of a copy, how many copies have as few)."""
     shifts = [s for d in range(NEAREST, FURTHEST + 1) for s in (-d, d)]
     found = [int((text[at + s : at + s + m] != text[at : at + m]).sum()) for s in shifts]
     least = min(found)
-    return (least, found.count(least)) if least <= most else (NO_SCORE, 0)
+    return least, found.count(least)
 
 
 @pytest.mark.parametrize("m", [18, 100, 150])
-def test_copies_count_up_to_a_limit_of_mismatches_and_of_diagonals(m):
+def test_copies_count_up_to_a_limit_of_diagonals(m):
     """Of 18 bases with one copy, at the edges mostly; of reads in tandem repeats with some other bases."""
     rng, n, room = np.random.default_rng(m), 300, 400
     texts = rng.integers(0, 4, (n, 2 * room))
@@ -106,13 +105,11 @@ def test_copies_count_up_to_a_limit_of_mismatches_and_of_diagonals(m):
         [(f"r{i}", "".join(t[room : room + m]), None) for i, t in enumerate(letters)]
     ).pack()
     loss, first = rng.integers(0, 14, n) / 2, int(reference.starts[0]) + room
-    limits = np.ceil(loss).astype(int) + 6
     diagonal, parts = first + 2 * room * np.arange(n), (np.zeros(n, np.int64), np.full(n, m))
-    found = [rivals_by_trying(text, room, m, limit) for text, limit in zip(texts, limits, strict=True)]
+    found = [rivals_by_trying(text, room, m) for text in texts]
     expected = [allowed(*one, at) for one, at in zip(found, loss, strict=True)]
     assert capped(packed, diagonal, *parts, loss, reference) == expected
-    at_limit = sum(least == limit for (least, _), limit in zip(found, limits, strict=True))
-    assert min(at_limit, sum(least == NO_SCORE for least, _ in found)) >= 5
+    assert len(set(expected)) > 10
 
 
 @pytest.mark.parametrize("mode", ["global", "local"])
