@@ -234,16 +234,16 @@ class PlainPairs:
         return keys
 
     def settle(self):
-        """Close pairs of which few rivals, as good as their concordant place, are unseen."""
+        """Close pairs of which a mate shows its rivals that are as good as its concordant place."""
         for r in range(len(self.reads)):
             if self.mate[r] != 1 or not self.is_open[r] or self.paired(r) is None:
                 continue
-            if self.unseen(r) * self.unseen(r + 1) <= self.plan.preset.pair_missed:
+            if self.is_settled(r) and self.is_settled(r + 1):
                 self.is_open[r] = self.is_open[r + 1] = False
 
-    def unseen(self, r):
-        of_stage = self.pairs.missed[len(self.reads[r]), self.looked_row[r]]
-        return of_stage[min(self.paired(r), len(of_stage) - 1)]
+    def is_settled(self, r):
+        stage = self.looked_row[r]
+        return stage < self.plan.MAX_STAGES and self.paired(r) <= self.plan.settled[stage, len(self.reads[r])]
 
     # stages
 

@@ -107,7 +107,7 @@ def search_of(
     if pairs is not None:
         usual = {
             "borders": np.array([0, 1 << 40]), "rescuable": np.zeros(MAX_READ_LENGTH + 1, np.uint8),
-            "missed": np.ones((1, 1, 1)), "window_bases": 0,
+            "window_bases": 0,
         }  # fmt: skip
         pairs = SimpleNamespace(**{**usual, **vars(pairs)})
     search.place(context, pairs, found_of([]) if found is None else found, 1, 0.0, mates)

@@ -15,7 +15,6 @@ cdef struct mate_t:
     uint32_t least      # errors in all of the best concordant pair, at its first mate
     uint16_t paired     # errors of the read in it, the most where there are several; NO_SCORE: there is none
     uint8_t is_open     # the pair is not settled
-    uint8_t looked_row  # of `PairContext.missed`
 
 
 cdef class PairStages(Stages):
@@ -31,10 +30,8 @@ cdef class PairStages(Stages):
     cdef int64_t gaps
     cdef const uint8_t[::1] mate, rescuable
     cdef const int64_t[::1] borders
-    cdef const double[:, :, ::1] missed_after
     cdef windows_t windows, wide    # `wide`: as gaps may move an alignment away from its seed
     cdef int most_places
-    cdef double pair_missed
     cdef uint32_t stop              # of the block
     cdef mate_t *mates              # by read
     cdef placed_t *placed           # the places of the block, sorted
@@ -43,7 +40,7 @@ cdef class PairStages(Stages):
     cdef readonly int64_t rescued, pairs_ns
 
     def __cinit__(self, index, lookup, cascade, plan, int margin, str instruction_set):
-        self.gaps, self.pair_missed = plan.gaps, plan.preset.pair_missed
+        self.gaps = plan.gaps
 
     def open_pairs(self, pairs, int most_places):
         """Say how mates lie.
@@ -54,7 +51,7 @@ cdef class PairStages(Stages):
         most_places : int
             A read with more places as good as its best is no guide to its mate.
         """
-        self.mate, self.rescuable, self.borders, self.missed_after = pairs.mate, pairs.rescuable, pairs.borders, pairs.missed
+        self.mate, self.rescuable, self.borders = pairs.mate, pairs.rescuable, pairs.borders
         self.windows, self.wide = windows_of(pairs.insert), windows_of(pairs.insert, self.gaps)
         self.most_places = most_places
         self.rescued = self.pairs_ns = 0
@@ -72,7 +69,7 @@ cdef class PairStages(Stages):
         self.first, self.stop, self.n_placed = first, stop, 0
         self.mates = <mate_t *>enlarged(&self.rooms[MATES], n * sizeof(mate_t)) - first
         for r in range(first, stop):
-            self.mates[r] = mate_t(2 * NO_SCORE, NO_SCORE, True, 0)
+            self.mates[r] = mate_t(2 * NO_SCORE, NO_SCORE, True)
         self.starts = <int64_t *>enlarged(&self.rooms[PLACED_STARTS], (2 * n + 1) * sizeof(int64_t))
         memset(self.starts, 0, (2 * n + 1) * sizeof(int64_t))
         self.starts -= 2 * first
@@ -112,11 +109,8 @@ cdef class PairStages(Stages):
         """As of single reads; then mates are looked for beside each other."""
         cdef const uint32_t *active = <const uint32_t *>self.rooms[ACTIVE].p
         cdef Py_ssize_t i
-        for i in range(a):
-            if stage < self.stages:
-                self.mates[active[i]].looked_row = <uint8_t>(stage + 1)
-            else:
-                self.mates[active[i]].is_open = True
+        for i in range(a if stage == self.stages else 0):
+            self.mates[active[i]].is_open = True
         Stages.run_stage(self, stage, a)
         self.rescue()
         self.settle()
@@ -310,25 +304,23 @@ cdef class PairStages(Stages):
         return 0
 
     cdef void settle(self) noexcept nogil:
-        """Close the pairs whose concordant place is good enough: few rivals, as good as it, are unseen. One is when neither
-        mate has a seed free of errors there, as each is looked for beside the other."""
+        """Close the pairs of which both mates are settled at their concordant places. One is not enough: it is
+        looked for beside the best places of the other alone."""
         cdef uint32_t r
         cdef mate_t *first
         cdef int64_t began = now()
         for r in range(self.first, self.stop):
             first = &self.mates[r]
             if self.mate[r] == 1 and first.is_open and first.paired != NO_SCORE and (
-                    self.share_missed(r) * self.share_missed(r + 1) <= self.pair_missed):
+                    self.is_settled(r) and self.is_settled(r + 1)):
                 first.is_open = self.mates[r + 1].is_open = False
         self.pairs_ns += now() - began
 
-    cdef double share_missed(self, uint32_t read) noexcept nogil:
-        """Share of places with as many errors as in its pair that the seeds of a read looked up so far miss."""
-        cdef const mate_t *mate = &self.mates[read]
-        if self.states.capped[read]:
-            return 1.0
-        return self.missed_after[self.reads.lengths[read], mate.looked_row,
-                                 min(mate.paired, self.missed_after.shape[2] - 1)]
+    cdef bint is_settled(self, uint32_t read) noexcept nogil:
+        """Whether a read with as many errors as in its pair needs no stage behind the last one in which it was looked up."""
+        cdef int stage = 63 - leading_zeros(2 * <uint64_t>self.states.looked[read] + 1)  # behind the last one
+        return not self.states.capped[read] and stage < self.stages and (
+            self.mates[read].paired <= self.settled[stage, self.reads.lengths[read]])
 
 
 cdef inline int64_t diagonal_of(const placed_t *place, int64_t length) noexcept nogil:

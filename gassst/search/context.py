@@ -151,8 +151,6 @@ class PairContext:
     rescuable : uint8[MAX_READ_LENGTH + 1]
         By length, reads to be looked for there. A shorter one would be expected to fit somewhere by chance. None
         without mate rescue.
-    missed : float64[MAX_READ_LENGTH + 1, 1 + stages, MISS_ERRORS]
-        `SearchPlan.missed_after`.
     """
 
     insert: InsertModel
@@ -160,7 +158,6 @@ class PairContext:
     borders: I64
     window_bases: int
     rescuable: U8
-    missed: F64
 
     @classmethod
     def of(cls, context: Any, mate: U8, insert: InsertModel) -> PairContext:
@@ -175,7 +172,7 @@ class PairContext:
                 is_on and long_enough(plan, m, window_bases) for m in range(SPECIFIC_LENGTH)
             ]
             borders = np.append(reference.starts - GAP // 2, reference.total)
-            return cls(insert, mate, borders, window_bases, rescuable, plan.missed_after)
+            return cls(insert, mate, borders, window_bases, rescuable)
 
         return replace(plan.kept("pairs", made, insert, reference, is_on), mate=mate)
 

@@ -147,9 +147,6 @@ class SearchPlan:
         is good enough.
     lost : float64[2, stages, MAX_READ_LENGTH + 1]
         `lost_of` a library of which nothing is known.
-    missed_after : float64[MAX_READ_LENGTH + 1, 1 + stages, MISS_ERRORS]
-        Share of alignments, by errors, in which no stage up to each finds a seed, as the best of them alone would. 1
-        before the first stage.
     seed_length, seed_count, seed_every, disjoint : uint16[stages + len(LOOKS), MAX_READ_LENGTH + 1]
         As `Stage` has them; `seed_count` is 0 where a length has no such stage, `disjoint` how many disjoint seeds. The
         row behind the stages has the seeds of the reference that lead from the place of a read to its copies.
@@ -196,7 +193,9 @@ class SearchPlan:
         self.caps = np.array([self.occurrence_cap(w) for w in range(k + SORTED + 1)], np.uint32)
         self.known_lengths = np.zeros(size, bool)
         self._planned: list[int] = []  # those lengths, in the order in which they were
-        self.missed_after = np.zeros((size, 1 + self.MAX_STAGES, MISS_ERRORS))
+        # By length, float64[stages, MISS_ERRORS]: which share of alignments, by errors, no stage before each one finds,
+        # as the best of these alone would.
+        self._missed_before: dict[int, np.ndarray] = {}
         # Asked for the same few hundred in every batch; by a proxy, for a plan is to end with its last reference.
         self.looked_up = lru_cache(maxsize=1 << 14)(partial(SearchPlan._looked_up, proxy(self)))
         self._cases: WeakValueDictionary[Odds, Cases] = WeakValueDictionary()
@@ -246,10 +245,9 @@ class SearchPlan:
     def _store(self, m: int, plan: LengthPlan) -> None:
         missed = stage_misses(m, plan.stages, max(plan.errors + 1, MISS_ERRORS))
         settled = (missed[:, : plan.errors + 1] <= self.settled_share).sum(axis=1) - 1
-        missed = np.minimum.accumulate(missed[:, :MISS_ERRORS], axis=0)
-        self.missed_after[m] = 1
-        if plan.stages:
-            self.missed_after[m, 1:] = missed[np.minimum(range(self.MAX_STAGES), len(missed) - 1)]
+        before = self._missed_before[m] = np.ones((self.MAX_STAGES, MISS_ERRORS))
+        for i in range(1, self.MAX_STAGES if plan.stages else 0):
+            before[i] = np.minimum(before[i - 1], missed[min(i, len(missed)) - 1, :MISS_ERRORS])
         self.errors[m], self.words[m] = plan.errors, plan.words
         for i, stage in enumerate(plan.stages):
             self.seed_length[i, m], self.seed_count[i, m], _, self.seed_every[i, m] = stage
@@ -281,7 +279,7 @@ class SearchPlan:
         return np.asarray(lost)
 
     def _lost(self, library: ErrorRate, lengths: np.ndarray) -> np.ndarray:
-        missed = self.missed_after[lengths, : self.MAX_STAGES].transpose(1, 0, 2)
+        missed = np.stack([self._missed_before[m] for m in lengths.tolist()], axis=1)
         shares = library.shares(lengths, MISS_ERRORS)
         # Those with more errors are lost.
         lost, both = (1 - ((1 - each) * shares).sum(axis=2) for each in (missed, missed**2))

@@ -262,8 +262,8 @@ MUTATIONS = [
     ),
     # Pairing.
     Mutation(
-        "pairs: only the mate that misses more counts", PAIR_STAGES,
-        "self.share_missed(r) * self.share_missed(r + 1) <=", "max(self.share_missed(r), self.share_missed(r + 1)) <=",
+        "pairs: one mate that is settled is enough", PAIR_STAGES,
+        "self.is_settled(r) and self.is_settled(r + 1)):", "self.is_settled(r) or self.is_settled(r + 1)):",
         PLAIN_PAIRS,
     ),
     Mutation(

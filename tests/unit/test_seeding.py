@@ -226,15 +226,15 @@ def test_seeds_at_every_base_miss_what_the_exact_formula_says(m, w):
     assert shares == pytest.approx(exact, rel=1e-9, abs=1e-13)
 
 
-def test_a_plan_knows_what_its_stages_miss():
-    plan = SearchPlan(MapParams(), 11, 14_000_000)
+def test_a_plan_knows_what_its_stages_lose():
+    plan, library = SearchPlan(MapParams(), 11, 14_000_000), ErrorRate(0.02, 100.0)
     plan.prepare(np.array([12, 100], np.uint32))
-    assert (plan.missed_after[12] == 1).all() and (plan.missed_after[100, 0] == 1).all()
-    stages = plan.plan(100).stages
-    for i in range(plan.MAX_STAGES):
-        for errors in range(MISS_ERRORS):
-            best = min(stage_miss(100, errors, stage) for stage in stages[: i + 1])
-            assert plan.missed_after[100, 1 + i, errors] == pytest.approx(best, rel=1e-12)
+    lost = plan.lost_of(library)
+    assert (lost[..., 12] == 1).all() and (lost[:, 0, 100] == 1).all()
+    stages, shares = plan.plan(100).stages, library.shares(np.array([100]), MISS_ERRORS)[0]
+    for i in range(1, plan.MAX_STAGES):
+        best = [min(stage_miss(100, e, stage) for stage in stages[:i]) for e in range(MISS_ERRORS)]
+        assert lost[0, i, 100] == pytest.approx(1 - ((1 - np.array(best)) * shares).sum(), rel=1e-12)
 
 
 @pytest.mark.parametrize("m", [36, 50, 100, 151])
