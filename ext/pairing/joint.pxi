@@ -201,7 +201,6 @@ cdef class Joint:
     cdef const uint8_t[::1] rescuable
     cdef const uint32_t *lengths
     cdef const uint8_t *mate
-    cdef const uint8_t *flip
     cdef const uint8_t *clear   # reads whose place has no rival that a mate could tell it from
     cdef const uint64_t *digest
     cdef Py_ssize_t n
@@ -299,7 +298,7 @@ cdef void open_joint(Joint all, LocalParts of, const uint8_t *mate, const uint8_
     """Begin with a batch, which an aligner has open."""
     all.bands.open(&of.ground, conversions)
     all.contigs, all.lengths, all.n = of.ground.contigs, of.ground.lengths, of.n
-    all.flip, all.digest, all.mate = of.flip, of.digest, mate
+    all.digest, all.mate = of.digest, mate
     all.n_moves = 0
 
 
@@ -415,7 +414,7 @@ cdef int weigh(Joint all, const pair_t *pair, choice_t *choice) except -1 nogil:
     cdef int side
     for side in range(2):
         line, m = pair.line[side], all.lengths[pair.read + side]
-        all.chooser.open(side, m, all.flip[pair.read + side])
+        all.chooser.open(side, m)
         for i in range(pair.n[side]):
             place = &pair.known[side][i]
             all.chooser.add(side, place.read_strand, place.diagonal + m,

@@ -13,7 +13,6 @@ cdef struct mate_t:
     room_t spots
     Py_ssize_t n
     int64_t length
-    bint flip
     int best                # least loss
     double odds             # how much less likely a place becomes with one more lost
 
@@ -44,15 +43,6 @@ cdef inline double power(double base, int exponent) noexcept nogil:
 cdef inline double likelihood(const mate_t *mate, Py_ssize_t i) noexcept nogil:
     """Of a place, relative to the best one of its read."""
     return power(mate.odds, (<const spot_t *>mate.spots.p)[i].loss - mate.best)
-
-
-cdef void sort_places(const mate_t *mate, bint flip, uint64_t *keys, uint64_t *scratch) noexcept nogil:
-    """Keys of the places: strand, end, place."""
-    cdef const spot_t *spots = <const spot_t *>mate.spots.p
-    cdef Py_ssize_t i
-    for i in range(mate.n):
-        keys[i] = place_key((spots[i].read_strand & 1) ^ flip, spots[i].end) << KEY_ROW_BITS | <uint64_t>i
-    sort_keys(keys, scratch, mate.n)
 
 
 cdef class PairChooser:
@@ -96,9 +86,9 @@ cdef class PairChooser:
         free(self.keys.p)
         free(self.options.p)
 
-    cdef void open(self, int side, int64_t length, bint flip) noexcept nogil:
+    cdef void open(self, int side, int64_t length) noexcept nogil:
         """Begin with a mate without places."""
-        self.mates[side].n, self.mates[side].length, self.mates[side].flip = 0, length, flip
+        self.mates[side].n, self.mates[side].length = 0, length
 
     cdef int add(self, int side, uint32_t read_strand, coordinate_t end, int loss) except -1 nogil:
         """Add a place of a mate. Its middle says on which contig it is."""
@@ -131,15 +121,17 @@ cdef class PairChooser:
         cdef const option_t *options
         cdef double least, sum_a = 0, sum_b = 0, total = 0, unpaired = exp(-PHRED_TO_LOG * self.unpaired_phred)
         cdef double[2] with_own
-        cdef Py_ssize_t i, chosen = -1, widest = max(a.n, b.n)
+        cdef Py_ssize_t i, chosen = -1
         cdef int side, which
         cdef uint64_t lot, drawn = 0
-        cdef uint64_t *keys = <uint64_t *>enlarged(&self.keys, 3 * widest * sizeof(uint64_t))
-        sort_places(a, a.flip, keys, keys + 2 * widest)
-        sort_places(b, False, keys + widest, keys + 2 * widest)
+        cdef uint64_t *keys = <uint64_t *>enlarged(&self.keys, 2 * b.n * sizeof(uint64_t))
+        for i in range(b.n):
+            keys[i] = place_key((<const spot_t *>b.spots.p)[i].read_strand & 1, (<const spot_t *>b.spots.p)[i].end)
+            keys[i] = keys[i] << KEY_ROW_BITS | <uint64_t>i
+        sort_keys(keys, keys + b.n, b.n)
         self.n_options = 0
         for which in range(self.windows.n):
-            list_pairs(self, which, keys, keys + widest)
+            list_pairs(self, which, keys)
         options = <const option_t *>self.options.p
         for i in range(a.n):
             sum_a += likelihood(a, i)
@@ -173,50 +165,38 @@ cdef class PairChooser:
         return 0
 
 
-cdef int list_pairs(PairChooser chooser, int which, const uint64_t *keys_a, const uint64_t *keys_b) except -1 nogil:
-    """Add all pairs of places that are concordant in one orientation of the library, in the order of the first
-    mate's canonical orientation, to the options."""
+cdef int list_pairs(PairChooser chooser, int which, const uint64_t *keys) except -1 nogil:
+    """Add all pairs of places that are concordant in one orientation of the library to the options. `keys`, of the places
+    of the last mate, ascend: strand, end, place."""
     cdef const mate_t *a = &chooser.mates[0]
     cdef const mate_t *b = &chooser.mates[1]
     cdef const spot_t *own
     cdef const spot_t *other
     cdef option_t *option
-    cdef Py_ssize_t i, j, row_a, row_b
-    cdef Py_ssize_t[2] from_b
+    cdef Py_ssize_t i, j, row
+    cdef uint64_t last
     cdef int64_t lo, hi, d
-    cdef bint reverse, strand, leading
+    cdef bint strand, leading
     cdef double z
     cdef const window_t *window = &chooser.windows.each[which]
     cdef double rarer = -log(chooser.weight[which]) / PHRED_TO_LOG
-    from_b[0], from_b[1] = 0, 0
-    while from_b[1] < b.n and keys_b[from_b[1]] >> 63 == 0:
-        from_b[1] += 1
     for i in range(a.n):
-        row_a = keys_a[i] & KEY_ROW_MASK
-        own = <const spot_t *>a.spots.p + row_a
-        reverse = own.read_strand & 1
-        strand = partner_strand(window, reverse)
-        leading = leads(window, reverse, True)
+        own = <const spot_t *>a.spots.p + i
+        strand, leading = partner_strand(window, own.read_strand & 1), leads(window, own.read_strand & 1, True)
         partner_window(window, leading, a.length, b.length, own.end - a.length, &lo, &hi)
-        lo, hi = lo + b.length, hi + b.length
-        j = from_b[strand]
-        while j < b.n and <bint>(keys_b[j] >> 63) == strand:
-            row_b = keys_b[j] & KEY_ROW_MASK
-            other = <const spot_t *>b.spots.p + row_b
-            if other.end > hi:
-                break
+        j = first_from(keys, b.n, place_key(strand, max(lo + b.length, 0)) << KEY_ROW_BITS)
+        last = place_key(strand, max(hi + b.length, 0)) << KEY_ROW_BITS | KEY_ROW_MASK
+        while j < b.n and keys[j] <= last:
+            row = keys[j] & KEY_ROW_MASK
+            other = <const spot_t *>b.spots.p + row
             j += 1
-            if other.end < lo:
-                # Ascending with `i` on one strand: what lies left of this window lies left of the next one.
-                from_b[strand] = j
-                continue
             if other.contig != own.contig:
                 continue
             d = template_length(leading, a.length, b.length, own.end - a.length, other.end - b.length)
             z = (d - chooser.mean[which]) / chooser.sd[which]
             option = <option_t *>enlarged(&chooser.options, (chooser.n_options + 1) * sizeof(option_t)) + chooser.n_options
-            option.place[0], option.place[1] = row_a, row_b
+            option.place[0], option.place[1] = i, row
             option.cost = chooser.phred * (own.loss + other.loss) + z * z / (2 * PHRED_TO_LOG) + rarer
-            option.weight = chooser.weight[which] * likelihood(a, row_a) * likelihood(b, row_b) * exp(-z * z / 2)
+            option.weight = chooser.weight[which] * likelihood(a, i) * likelihood(b, row) * exp(-z * z / 2)
             chooser.n_options += 1
     return 0

@@ -66,17 +66,12 @@ def name_mates(hit_t[::1] hits, const uint32_t[::1] cigars, const uint8_t[::1] m
     cigars, mate, starts, insert
         As for `flag_proper`.
     """
-    cdef Py_ssize_t i, a = 0, b = 0, end = 0, h = hits.shape[0], widest = 0
+    cdef Py_ssize_t i, a = 0, b = 0, end = 0, h = hits.shape[0], widest
     cdef double mean = insert.mean
     cdef window_t w = window_of(insert)
     cdef const uint32_t *runs = &cigars[0] if cigars.shape[0] else NULL
-    with nogil:
-        for i in range(h):
-            widest += (hits[i].flag & SECONDARY) != 0
-    if not widest:
-        return
-    widest = int(np.bincount(np.asarray(hits)["read"]).max())
-    if widest > KEY_ROW_MASK:
+    widest = int(np.bincount(np.asarray(hits)["read"], minlength=1).max())
+    if not 1 < widest <= KEY_ROW_MASK:
         return
     cdef uint64_t[::1] keys = np.empty(2 * widest, np.uint64)
     with nogil:
@@ -101,7 +96,8 @@ cdef void name_rows(hit_t *own, Py_ssize_t n, const hit_t *other, Py_ssize_t n_o
     cdef Py_ssize_t i, j, row, sorted_rows = 0
     cdef int64_t template
     cdef double least
-    cdef bint fits
+    cdef const hit_t *a
+    cdef const hit_t *b
     if n == 1:
         return
     for j in range(n_other):
@@ -120,12 +116,9 @@ cdef void name_rows(hit_t *own, Py_ssize_t n, const hit_t *other, Py_ssize_t n_o
             if other[row].position > own[i].position + w.high:
                 break
             j += 1
-            fits = mates_fit(&own[i], &other[row], starts, w) if is_first else mates_fit(&other[row], &own[i], starts, w)
-            if not fits:
-                continue
-            template = template_of(&own[i], &other[row], cigars, w) if is_first else template_of(
-                &other[row], &own[i], cigars, w)
-            if w.low <= template <= w.high and fabs(template - mean) < least:
+            a, b = &own[i], &other[row]
+            template = concordant_template(a if is_first else b, b if is_first else a, cigars, starts, w)
+            if template >= 0 and fabs(template - mean) < least:
                 least = fabs(template - mean)
                 own[i].mate = <uint32_t>row
                 own[i].flag |= PROPER_PAIR

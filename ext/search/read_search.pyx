@@ -383,7 +383,7 @@ cdef class ReadSearch:
         cdef int side
         for side in range(2):
             s = r + side
-            self.chooser.open(side, lengths[s], self.stages.reads.flip[s])
+            self.chooser.open(side, lengths[s])
             for i in range(self.summary[s].n_reported):
                 place = self.places + self.start[s] + self.rows[self.start[s] + i]
                 self.chooser.add(side, place.read_strand, place.first + place.end + lengths[s], place.edits * self.points)

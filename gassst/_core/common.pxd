@@ -319,10 +319,17 @@ cdef inline int64_t template_of(const hit_t *a, const hit_t *b, const uint32_t *
                            cigar_span(cigars + b.cigar_start, b.cigar_runs), a.position, b.position)
 
 
+cdef inline int64_t concordant_template(const hit_t *a, const hit_t *b, const uint32_t *cigars, const int64_t[::1] starts,
+                                        const window_t *w) noexcept nogil:
+    """Template length of a first mate and a second one that fit in a window of these; -1: they do not."""
+    cdef int64_t template = template_of(a, b, cigars, w) if mates_fit(a, b, starts, w) else -1
+    return template if w.low <= template <= w.high else -1
+
+
 cdef inline bint flag_pair(hit_t *a, hit_t *b, const uint32_t *cigars, const int64_t[::1] starts,
                            const window_t *w) noexcept nogil:
-    """Flag a first mate and a second one that fit in a window of template lengths, unless they are flagged already."""
-    if a.flag & PROPER_PAIR or not mates_fit(a, b, starts, w) or not w.low <= template_of(a, b, cigars, w) <= w.high:
+    """Flag a first mate and a second one that are concordant, unless they are flagged already."""
+    if a.flag & PROPER_PAIR or concordant_template(a, b, cigars, starts, w) < 0:
         return False
     a.flag |= PROPER_PAIR
     b.flag |= PROPER_PAIR
