@@ -55,7 +55,7 @@ def batch_of(packed, **more):
     masked = np.tile(np.array([0, 0, 2**64 - 1], np.uint64), (4, 1))
     context = SimpleNamespace(
         n=n, lengths=packed.lengths, packed=packed, params=MapParams(mode="local"), library=UNKNOWN_LIBRARY,
-        flip=np.zeros(n, np.uint8), digest=np.zeros(n, np.uint64), errors=np.full(n, 255, np.uint16),
+        whole_reads=False, flip=np.zeros(n, np.uint8), digest=np.zeros(n, np.uint64), errors=np.full(n, 255, np.uint16),
         lost=np.zeros((2, 9, MAX_READ_LENGTH + 1)), left_out=None, rater=rater([NO_SEEDS], alike(0.01)),
         plan=SimpleNamespace(gaps=15),
         reference=SimpleNamespace(planes=masked, starts=np.zeros(1, np.int64), lengths=np.full(1, 256)),

@@ -60,7 +60,7 @@ cdef class LocalAligner(LocalParts):
         No place is looked for beside clear ones: the search of whole reads knows none with up to `strata` more errors, or
         they have no error, and none scores more. Lines that score less than -T even beside a concordant one go first.
         """
-        drop_low(self, (<Joint>self.joint).mate, NULL)
+        drop_low(self, (<Joint>self.joint).mate, NULL, summary)
         return join_mates(self, <Joint>self.joint, clear_reads(self, summary, strata), wrong)
 
     cdef int rate(self, Rater rater, const read_summary_t *summary, const double *wrong, const uint8_t *mate, double window,
@@ -79,7 +79,7 @@ cdef class LocalAligner(LocalParts):
         self.n_reported = self.n_further = 0
         for r in range(self.n):
             vouched[r] = mate != NULL and wrong[r] >= 0
-        drop_low(self, vouched, mate)
+        drop_low(self, vouched, mate, summary)
         if split:
             self.add_parts()
         row = self.number_parts()
@@ -96,6 +96,9 @@ cdef class LocalAligner(LocalParts):
                 rater.alone(&place, &rating[self.summary_of(&row[i].hit)])
                 continue
             primary = row[i]
+            if self.keeps_wholes and row[i].line.given and row[i].hit.score < self.least_reported(r):
+                rater.whole(&summary[r], &reads, &seen.states, r, &places[r])
+                continue
             rater.line(&row[i].hit, &row[i].line, &row[i].rival, &row[i].line, &summary[r] if row[i].line.given else NULL,
                        &reads, seen, &places[r])
             if mate == NULL and wrong != NULL and row[i].line.given:
@@ -252,14 +255,20 @@ cdef int join_mates(LocalAligner self, Joint joint, const uint8_t *clear, double
     return joint.judge()
 
 
-cdef int drop_low(LocalAligner self, const uint8_t *vouched, const uint8_t *mate) except -1 nogil:
-    """Without primary lines that score too little. A mate vouches for some reads: one with a line, if not NULL."""
+cdef int drop_low(LocalAligner self, const uint8_t *vouched, const uint8_t *mate,
+                  const read_summary_t *wholes) except -1 nogil:
+    """Without primary lines that score too little. A mate vouches for some reads: one with a line, if not NULL.
+
+    Single reads may keep theirs where they fit as `wholes`.
+    """
     cdef row_t *row = <row_t *>self.rooms[PRIMARY].p
     cdef uint8_t *is_aligned = <uint8_t *>enlarged(&self.rooms[KEYS], self.n)
     cdef Py_ssize_t r
     for r in range(self.n):
         is_aligned[r] = row[r].hit.cigar_runs > 0
     for r in range(self.n):
+        if self.keeps_wholes and wholes[r].n_reported:
+            continue
         if is_aligned[r] and row[r].hit.score < self.least_reported(<uint32_t>r, self.mate_bonus if vouched[r] and (
                 mate == NULL or is_aligned[partner_of(mate, <uint32_t>r)]) else 0):
             row[r].hit.cigar_runs = 0
@@ -288,7 +297,7 @@ cdef int add_of_read(LocalAligner self, row_t **row, Py_ssize_t known, const hit
     cdef Py_ssize_t i, j, n = 0, m, least, rank = 0
     cdef uint32_t part = 0
     for i in range(k):
-        if hits[i].score >= self.least_reported(hits[i].read):
+        if hits[i].score >= self.least_reported(hits[i].read) or row[0].hit.score < self.least_reported(hits[i].read):
             order[n] = (<uint64_t>hits[i].part << KEY_ROW_BITS + 16
                         | <uint64_t>(INT16_MAX - lines[i].total) << KEY_ROW_BITS | <uint64_t>i)
             n += 1

@@ -16,7 +16,7 @@ cdef class LocalParts(LocalBands):
     cdef Py_ssize_t n_known, n_reported
     # Split reads and all parts, places that are left for parts, and how many parts there were a round ago.
     cdef Py_ssize_t n_split, n_parts, n_free, found_before
-    cdef bint is_asked
+    cdef bint is_asked, keeps_wholes    # of single reads, whatever they score
     cdef double share
     cdef int64_t much_clipped
     cdef readonly int worse
@@ -27,8 +27,9 @@ cdef class LocalParts(LocalBands):
         return least if self.is_asked else min(self.length_of(2 * r) * self.ground.costs.match, least)
 
     cdef inline int64_t least_of_copies(self, const hit_t *hit) noexcept nogil:
-        """The least score of what is listed beside an alignment."""
-        return max(self.least_reported(hit.read), <int64_t>ceil(self.share * hit.score))
+        """The least score of what is listed beside an alignment: that is no less than what is reported, unless it is."""
+        cdef int64_t least = self.least_reported(hit.read)
+        return max(least if hit.score >= least else 0, <int64_t>ceil(self.share * hit.score))
 
     cdef inline size_t summary_of(self, const hit_t *hit) noexcept nogil:
         """The row of the summary of a read, or of its part."""
@@ -57,8 +58,7 @@ cdef class LocalParts(LocalBands):
         cdef Py_ssize_t i, a = 0
         cdef int64_t gap, twice = min(self.costs.open_deletion, self.costs.open_insertion) + gaps * self.costs.extend_deletion
         self.score_wholes(whole, given, k)
-        if stay:
-            let_given_lead(self)
+        let_given_lead(self, stay)
         self.rooms[KNOWN], self.rooms[PLACES] = self.rooms[PLACES], self.rooms[KNOWN]
         self.n_known = self.n_places
         align_best(self, NULL)
@@ -396,18 +396,21 @@ cdef bint passes(const local_line_t *line, const uint32_t *cigar, Py_ssize_t run
     return False
 
 
-cdef void let_given_lead(LocalParts self) noexcept nogil:
-    """Lower the total of places that score more than the given one of their read."""
+cdef void let_given_lead(LocalParts self, bint stay) noexcept nogil:
+    """Lower the total of places that score more than the given one of their read: where these `stay`, and of single reads
+    that are reported as they fit, not for what they score."""
     cdef local_place_t *place = <local_place_t *>self.rooms[PLACES].p
     cdef Py_ssize_t i = 0, j, first
-    cdef int32_t most
+    cdef int32_t most, best
     while i < self.n_places:
-        first, most = i, INT32_MAX
+        first, most, best = i, INT32_MAX, 0
         while i < self.n_places and place[i].read_strand >> 1 == place[first].read_strand >> 1:
             if place[i].given:
                 most = place[i].total
+            best = max(best, place[i].score)
             i += 1
-        for j in range(first, i):
+        for j in range(first, i if stay or self.keeps_wholes and best < self.least_reported(place[first].read_strand >> 1)
+                       else first):
             place[j].total = min(place[j].total, most)
 
 

@@ -207,7 +207,6 @@ cdef class Traces:
     cdef const cpu_kernels *kernels
     cdef planes_t reference
     cdef contigs_t contigs
-    cdef costs_t costs
     cdef reads_t reads
     cdef const int64_t[::1] starts, lengths
     cdef room_t rooms[N_ROOMS]
@@ -402,37 +401,6 @@ cdef class Traces:
         self.rater.cap_beside(rating, self.reference, &self.reads, hit.read << 1 | hit.strand, hit.position, 0,
                               self.reads.lengths[hit.read], loss)
         return rating.mapq
-
-    cdef void clip_and_score(self, hit_t *hit, Py_ssize_t n, read_summary_t *summary) noexcept nogil:
-        """Score the n hits of a read as those with clipped ends, and give its summary scores.
-
-        Bases over the end of a contig are clipped where that scores more: whole reads have an insertion there, which is
-        nowhere else the first or the last run. The next best place is not aligned: each of its errors counts as a
-        mismatch. It never scores more than the first.
-        """
-        cdef uint32_t *runs
-        cdef uint32_t m = self.reads.lengths[hit.read], length
-        cdef int64_t base, rival
-        cdef Py_ssize_t i, j
-        cdef hit_t counted
-        for i in range(n):
-            runs = <uint32_t *>self.rooms[CIGARS].p + hit[i].cigar_start
-            for j in range(hit[i].cigar_runs):
-                length = cigar_length(runs[j])
-                if (j in (0, hit[i].cigar_runs - 1) and cigar_op(runs[j]) == CIGAR_INSERTION and self.costs.bonus
-                        < self.costs.open_gap[CIGAR_INSERTION] + <int64_t>length * self.costs.extend_gap[CIGAR_INSERTION]):
-                    runs[j] = length << 4 | CIGAR_SOFT_CLIP
-                    hit[i].edits -= <uint16_t>length
-            base = first_base(self.reads.plane_start[hit[i].read], hit[i].read << 1 | hit[i].strand, m)
-            inside(runs, hit[i].cigar_runs, self.reference, self.reads.planes, base, hit[i].position, &self.costs, &counted)
-            hit[i].score = counted.score
-        summary.suboptimal = NO_SUBOPTIMAL
-        if summary.n_best > 1:
-            summary.suboptimal = hit.score
-        elif summary.second != NO_SCORE:
-            rival = <int64_t>m * self.costs.match - summary.second * <int64_t>(self.costs.match + self.costs.mismatch)
-            summary.suboptimal = <int32_t>min(rival, hit.score)
-        summary.n_reported = <uint32_t>n
 
 
 cdef int copy_in(void *to, array) except -1:

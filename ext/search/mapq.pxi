@@ -531,9 +531,8 @@ cdef class Rater(Copies):
         return 0
 
     cdef int rate_wholes(self, const read_summary_t *summary, const reads_t *reads, const states_t *states,
-                         const double *wrong, const uint8_t *mate, const uint8_t *some, double window,
-                         rating_t *rated) except -1 nogil:
-        """Rate the primary alignments of whole reads (summary[reads.n]), all or `some`; zeros of those without a place.
+                         const double *wrong, const uint8_t *mate, double window, rating_t *rated) except -1 nogil:
+        """Rate the primary alignments of whole reads (summary[reads.n]); zeros of those without a place.
 
         `wrong` is what the other known places weigh, of mates other pairs of places; below 0 that is told by their errors.
         `mate` is NULL for single reads, else a mate lies on so many diagonals (`window`) beside the other.
@@ -542,10 +541,9 @@ cdef class Rater(Copies):
         cdef rated_t *places = <rated_t *>enlarged(&self.places, reads.n * sizeof(rated_t))
         memset(rated, 0, reads.n * sizeof(rating_t))
         for r in range(reads.n):
-            if some == NULL or some[r]:
-                self.whole(&summary[r], reads, states, <uint32_t>r, &places[r])
+            self.whole(&summary[r], reads, states, <uint32_t>r, &places[r])
         for r in range(reads.n):
-            if summary[r].best == NO_SCORE or some != NULL and not some[r]:
+            if summary[r].best == NO_SCORE:
                 continue
             if wrong[r] >= 0:
                 if mate != NULL:

@@ -142,6 +142,8 @@ cdef class ReadSearch:
         # Where bases are deaminated, the likeliest place stays although another one has fewer errors, or scores more.
         states = self.stages.open(context, given_up, self.stages.margin if self.stay else 0)
         self.kept, self.traced = (context, pairs, states), found.traced if is_found else None
+        if self.ends is not None:
+            self.ends.keeps_wholes = context.whole_reads
         if self.stay:
             self.costs, self.cost, self.average_cost = library.costs, library.cost, library.average_cost
         if self.stages.reads.n == 0:
@@ -234,16 +236,13 @@ cdef class ReadSearch:
         self.ends.add_further(*self.ends.align(*self.ends.further_places()))
         return n if row > last else 0
 
-    def rows_of_wholes(self, handle, local=None):
+    def rows_of_wholes(self, handle):
         """The reported places as alignments of whole reads, with a row for every unmapped read.
 
         Parameters
         ----------
         handle : gpu.bands.ReadsHandle or None
             The reads on a device that aligns them. None: kernels of the host do, without the interpreter's lock.
-        local : search.arrays.BatchResult, optional
-            Rows of the batch with clipped ends. Only reads that have no place there are aligned. Bases that hang over the
-            end of a contig are clipped where that scores more, and scores are affine.
 
         Returns
         -------
@@ -258,70 +257,42 @@ cdef class ReadSearch:
         ValueError
             A band has no such alignment.
         """
-        cdef const uint32_t[::1] runs
-        cdef const hit_t[::1] others
-        cdef const read_summary_t[::1] before
         cdef Traces traces = self.traces
-        cdef Py_ssize_t n = self.stages.reads.n, n_others = 0, r, i, j, k = 0, h = 0, added = 0
-        cdef bint with_local = local is not None
+        cdef Py_ssize_t n = self.stages.reads.n, r, i = 0, j, k = 0, h = 0
         cdef place_t *place
         cdef int64_t *picked
-        cdef uint8_t *is_whole
         cdef hit_t *hit
         summary_array = np.empty(n, READ_SUMMARY)
         cdef read_summary_t[::1] summary = summary_array
         traces.open_reads(handle, self.stages.reads, self.stages.kernels, self.rater)
         if n == 0:
             return np.empty(0, HIT), summary_array, np.empty(0, np.uint32)
-        traces.costs = costs_of(self.kept[0].params.scoring)
-        if with_local:
-            runs, others, before = local.cigars, local.hits, local.summary
-            n_others = others.shape[0]
-            traces.n_runs = runs.shape[0]
-            enlarged(&traces.rooms[CIGARS], traces.n_runs * sizeof(uint32_t))
-            if traces.n_runs:
-                memcpy(traces.rooms[CIGARS].p, &runs[0], traces.n_runs * sizeof(uint32_t))
         with nogil:
             place = <place_t *>enlarged(&self.rooms[WHOLES], self.start[n] * sizeof(place_t))
             picked = <int64_t *>enlarged(&self.rooms[PICKED], self.start[n] * sizeof(int64_t))
-            is_whole = <uint8_t *>enlarged(&self.rooms[GIVEN], n)
             for r in range(n):
-                is_whole[r] = self.summary[r].n_reported > 0 and not (with_local and before[r].best != NO_SCORE)
-                summary[r] = before[r] if with_local and not is_whole[r] else self.summary[r]
-                added += is_whole[r]
-                for j in range(self.summary[r].n_reported if is_whole[r] else 0):
-                    i = self.start[r] + self.rows[self.start[r] + j]
-                    place[k], picked[k] = self.places[i], i
+                summary[r] = self.summary[r]
+                h += summary[r].n_reported == 0
+                for j in range(summary[r].n_reported):
+                    picked[k] = self.start[r] + self.rows[self.start[r] + j]
+                    place[k] = self.places[picked[k]]
                     k += 1
-            if with_local and k:
-                self.rate(is_whole)
             if self.traced is None and k:
                 traces.align(place, k, self.stages.exhaustive)
         if self.traced is not None:
             traces.take(self.traced, picked, k)
-        elif with_local and k == 0:
-            return local.hits, local.summary, local.cigars
-        hits_array = np.empty(k + (n_others if with_local else n) - added, HIT)
+        hits_array = np.zeros(k + h, HIT)
         cdef hit_t[::1] hits = hits_array
         with nogil:
             hit = traces.finish(place, k)
-            i = j = 0
+            h = 0
             for r in range(n):
-                if not is_whole[r] and not with_local:
-                    memset(&hits[h], 0, sizeof(hit_t))
+                if summary[r].n_reported == 0:
                     hits[h].read, hits[h].flag = <uint32_t>r, UNMAPPED
                     h += 1
-                while j < n_others and others[j].read == r:
-                    if not is_whole[r]:
-                        hits[h] = others[j]
-                        h += 1
-                    j += 1
-                if not is_whole[r]:
                     continue
                 summary[r].rating = self.rated[r]
                 hit[i].mapq = traces.rate(&summary[r].rating, &hit[i], hit[i].edits)
-                if with_local:
-                    traces.clip_and_score(&hit[i], summary[r].n_reported, &summary[r])
                 for k in range(summary[r].n_reported):
                     hits[h] = hit[i]
                     hits[h].flag |= SECONDARY if k else 0
@@ -364,15 +335,10 @@ cdef class ReadSearch:
         for r in range(n if not exhaustive else 0):
             self.summary[r].n_reported = min(self.summary[r].n_reported, self.max_hits)
         if self.ends is None:
-            self.rate(NULL)
+            self.rated = <rating_t *>enlarged(&self.rooms[RATED], n * sizeof(rating_t))
+            self.rater.rate_wholes(self.summary, reads, &self.stages.states, self.wrong, self.mate, self.window, self.rated)
         self.select_ns = now() - began
         return 0
-
-    cdef int rate(self, const uint8_t *some) except -1 nogil:
-        """Rate whole reads, all or `some`."""
-        self.rated = <rating_t *>enlarged(&self.rooms[RATED], self.stages.reads.n * sizeof(rating_t))
-        return self.rater.rate_wholes(self.summary, &self.stages.reads, &self.stages.states, self.wrong, self.mate, some,
-                                      self.window, self.rated)
 
     cdef int choose_pair(self, Py_ssize_t r) except -1 nogil:
         """Choose among the whole places of a first mate and its partner, by errors; with local ends only the best of each."""
@@ -571,6 +537,8 @@ cdef class OneRead(ReadSearch):
         Codes of the known ones, uint8[a, b], `reads.adapters.RULES`, and bases of the shortest fragment.
     split : bool
         Whether reads are split into parts.
+    keeps_wholes : bool
+        Whether a read that fits as a whole is reported whatever it scores.
     pairs : search.context.PairContext or None
         How mates lie, of pairs: `mate` is that of one.
     mates : tuple
@@ -595,8 +563,8 @@ cdef class OneRead(ReadSearch):
     cdef hit_t *found
     cdef const uint32_t *cigars
 
-    def __cinit__(self, Stages stages, LocalAligner ends, plan, params, double given_up, library, adapters, bint split, pairs,
-                  mates):
+    def __cinit__(self, Stages stages, LocalAligner ends, plan, params, double given_up, library, adapters, bint split,
+                  bint keeps_wholes, pairs, mates):
         index = stages.index
         self.plan, self.names, self.split = plan, list(index.reference.names), split
         self.known_length, self.longest = plan.known_lengths.view(np.uint8), params.longest_read
@@ -614,6 +582,7 @@ cdef class OneRead(ReadSearch):
             ends.ground.costs, ends.kernels = costs_of(params.scoring), stages.kernels
             ends.flip, ends.digest = &self.flip[0], self.digest
             ends.expect(library)
+            ends.keeps_wholes = keeps_wholes
         if pairs is not None:
             self.prepare_pairs(pairs, mates)
             stages.open_pairs(pairs, mates[2])
@@ -708,9 +677,7 @@ cdef class OneRead(ReadSearch):
                 primary[row[i].hit.read] = i
             if self.has_circles and row[i].hit.cigar_runs > 1:  # a clipped end may lie behind the origin
                 return -1
-        if self.n == 1:
-            return self.ends.n_reported if primary[0] >= 0 else -1
-        if primary[0] >= 0 and primary[1] >= 0:
+        if self.n > 1 and primary[0] >= 0 and primary[1] >= 0:
             for i in range(self.windows.n):
                 flag_pair(&self.found[primary[0]], &self.found[primary[1]], self.cigars, self.traces.starts,
                           &self.windows.each[i])

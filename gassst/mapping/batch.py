@@ -11,7 +11,6 @@ import numpy as np
 from gassst._core import read_search as _read_search
 from gassst.gpu.choose import Extender
 from gassst.local.align import opened_aligner
-from gassst.local.realign import local_rows, with_whole_reads
 from gassst.mapping.five_prime import five_prime_first
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
@@ -69,12 +68,7 @@ def _mapped(backend: HostBackend, pairs: PairContext | None) -> BatchResult:
     search = backend.placed(pairs, found, ends)
     if device is not None and pairs is None and found is None:
         device.note_host(context.n, perf_counter_ns() - began - search.local_ns)
-    if ends is None:
-        result = backend.wholes(search)
-    else:
-        result = local_rows(backend, search, ends)
-        if context.whole_reads and pairs is None:
-            result = with_whole_reads(backend, search, result)
+    result = backend.wholes(search) if ends is None else backend.local(search, ends)
     search.close()
     return result
 

@@ -12,14 +12,13 @@ from gassst._core.read_search import OneRead
 from gassst._core.stages import PairStages, Stages, instruction_sets
 from gassst.index.seed_index import SeedIndex
 from gassst.local.align import compiled_aligner
-from gassst.local.realign import SPLIT
 from gassst.model.params import SPECIFIC_LENGTH, MapParams
 from gassst.model.presets import EXTRA_STRATA
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.adapters import KNOWN, RULES
-from gassst.search.context import PairContext
+from gassst.search.context import WHOLE_READS, PairContext
 from gassst.search.filters import Cascade
-from gassst.search.host import MATES, PAIR_BONUS, given_up
+from gassst.search.host import MATES, PAIR_BONUS, SPLIT, given_up
 from gassst.search.plan import SearchPlan
 
 T = TypeVar("T")
@@ -90,4 +89,5 @@ class OneReadSearch:
         pairs = PairContext.of(self, mates, insert) if self._are_pairs else None
         known = given_up(params), insert.errors
         adapters = KNOWN, *RULES, SPECIFIC_LENGTH
-        return OneRead(stages, ends, plan, params, *known, adapters, SPLIT, pairs, MATES)
+        wholes = WHOLE_READS and params.reports_whole_reads and not self._are_pairs
+        return OneRead(stages, ends, plan, params, *known, adapters, SPLIT, wholes, pairs, MATES)

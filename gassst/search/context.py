@@ -23,6 +23,7 @@ from gassst.pairing.insert_size import InsertModel
 from gassst.search.filters import Cascade
 from gassst.search.plan import SELDOM, SearchPlan
 
+WHOLE_READS = rule("whole-reads", "Reports reads that fit as wholes, but score too little with clipped ends.")
 RESCUES = rule("mate-rescue", "Scores the window that a mate leaves for the other one.")
 
 
@@ -60,7 +61,7 @@ class BatchContext:
         Contigs in which nothing is looked for.
     on_device : BatchDevice or None
     whole_reads : bool
-        Where ends may be clipped, a read that scores too little is reported as a whole, if it fits so.
+        Where ends may be clipped, a single read is reported whatever it scores, if it fits as a whole.
     library : ErrorRate
         How often the reads of this library differ from the reference.
     """
@@ -95,7 +96,17 @@ class BatchContext:
         """The context of a batch; the plan learns the lengths of its reads."""
         known = _seeds.of_reads(packed, plan)
         return cls(
-            index, lookup, plan, cascade, params, packed, *known, None, on_device, whole_reads, library
+            index,
+            lookup,
+            plan,
+            cascade,
+            params,
+            packed,
+            *known,
+            None,
+            on_device,
+            whole_reads and WHOLE_READS,
+            library,
         )
 
     def of_reads(self, packed: PackedReads) -> BatchContext:

@@ -32,6 +32,7 @@ PAIR_BONUS = 17
 # E. coli mates 780 have them, and all that score 13 or more; of human ones all that score 16 or more
 # (lab/constants.md).
 RUN = 9
+SPLIT = rule("supplementary", "Reports further parts of a read elsewhere.")
 MATES = EDIT_PHRED, PAIR_BONUS, RESCUE_PLACES, RUN
 """As `ReadSearch` takes them."""
 # Share of the reads or pairs of a library that may be given up although they have a place, of what the level misses.
@@ -98,16 +99,24 @@ class HostBackend:
             self.context.index.check()
             raise
 
-    def wholes(self, search: ReadSearch, local: BatchResult | None = None) -> BatchResult:
-        """The reported places as alignments of whole reads, with a row for every unmapped read.
-
-        With the rows of a batch whose ends may be clipped (`local`) those that have no place there, as wholes.
-        """
+    def wholes(self, search: ReadSearch) -> BatchResult:
+        """The reported places as alignments of whole reads, with a row for every unmapped read."""
         with self.stats.timed("align"):
-            hits, summary, cigars = search.rows_of_wholes(self.bands, local)
+            rows = search.rows_of_wholes(self.bands)
         self.count(search.traces)
-        parts = () if local is None else (local.parts,)
-        return BatchResult(hits, summary, cigars, *parts)
+        return BatchResult(*rows)
+
+    def local(self, search: ReadSearch, aligner: LocalAligner) -> BatchResult:
+        """The rows of a batch whose ends may be clipped."""
+        n = self.context.n
+        search.report(SPLIT)
+        self.stats.nanoseconds["local"] += search.local_ns
+        with self.stats.timed("local"):
+            if self.context.params.most_hits > 1:
+                search.add_copies()
+            hits, summary = aligner.rows()
+        self.count(aligner)
+        return BatchResult(hits, summary[:n], aligner.cigars, summary[n:])
 
 
 def given_up(params: MapParams) -> float:

@@ -5,8 +5,8 @@ import pysam
 import pytest
 
 import gassst
-from gassst.mapping import batch
 from gassst.model.reference import Reference
+from gassst.search.host import HostBackend
 
 LENGTH, PARTS = 100, 10
 
@@ -18,13 +18,13 @@ def written(bases):
 @pytest.fixture
 def densely(monkeypatch):
     """Of each batch its reads with dense seeds, by their numbers."""
-    noted, own = [], batch.local_rows
+    noted, own = [], HostBackend.local
 
-    def rows(backend, search, aligner):
+    def local(self, search, aligner):
         noted.append(np.flatnonzero(search.over["reseeded"]).tolist())
-        return own(backend, search, aligner)
+        return own(self, search, aligner)
 
-    monkeypatch.setattr(batch, "local_rows", rows)
+    monkeypatch.setattr(HostBackend, "local", local)
     return noted
 
 
