@@ -8,15 +8,9 @@ from itertools import groupby
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
-from opencl_devices import usable
 
-from gassst._core.stages import instruction_sets
 from gassst.model.params import Scoring
 
-BACKENDS = [f"cpu-{name}" for name in instruction_sets()] + [
-    pytest.param(f"opencl-{info.type}-{info.index}", marks=pytest.mark.device) for info in usable()
-]
 MASKED = 4
 INFINITE = 30000  # errors
 NEVER = -(10**6)  # score

@@ -6,6 +6,7 @@ from engines import engine
 import gassst
 from gassst.gpu.device import Engine
 from gassst.gpu.search import DeviceSearch
+from gassst.local.align import opened_aligner
 from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_records
 from gassst.search.context import BatchContext
@@ -62,21 +63,27 @@ def assert_same(search: DeviceSearch, context: BatchContext) -> None:
 
 def placed(context: BatchContext, counts: Stats, found=None) -> dict:
     """What is known of the places of a batch: those that a device has `found`, or of a search on the host."""
-    search = HostBackend(context, None, counts).placed(None, found)
+    backend = HostBackend(context, counts)
+    ends = opened_aligner(backend) if context.params.mode == "local" else None
+    search = backend.placed(None, found, ends)
     names = "places start rows summary rated best limit complete planned looked capped"
-    return dict(zip(names.split(), (*search.found, *search.chosen, *search.states), strict=True))
+    columns = dict(zip(names.split(), (*search.found, *search.chosen, *search.states), strict=True))
+    if ends is not None:
+        backend.count(ends)
+        columns |= {"ends": ends.places}
+    return columns
 
 
 def on_host(context):
     """Rows and counts."""
     counts = Stats()
-    backend = HostBackend(context, None, counts)
+    backend = HostBackend(context, counts)
     return backend.wholes(backend.placed()), counts
 
 
 def on_device(context, found, counts):
     """Nothing is aligned on the host."""
-    backend = HostBackend(context, None, counts)
+    backend = HostBackend(context, counts)
     return backend.wholes(backend.placed(None, found))
 
 

@@ -14,6 +14,7 @@ import gassst
 from gassst._core.read_search import Cases, Odds, Rater, ReadSearch
 from gassst._core.reads import pack
 from gassst._core.stages import PairStages, Stages, instruction_sets
+from gassst.gpu.found import WHOLE_END
 from gassst.index.miss_model import NO_SEEDS, SeedsLooked, dense_seeds
 from gassst.index.spectrum import LENGTHS, Spectrum
 from gassst.local.align import compiled_aligner
@@ -71,14 +72,10 @@ def own_places(lines):
     return Places(lines.read_strand, at, zero, score, lines.total, zero, lines.end, at, np.ones(k, bool))
 
 
-NOTHING = SimpleNamespace(_local=lambda strands, *_: np.zeros((3, len(strands)), np.uint16))
-
-
-def aligner_of(context, handle=NOTHING):
-    """The aligner of a batch, with kernels of the host where `handle` (gpu.bands.ReadsHandle) is None. With NOTHING it
-    can report, but finds nothing in bands."""
+def aligner_of(context):
+    """The aligner of a batch."""
     aligner = compiled_aligner(context.params, PAIR_BONUS)
-    aligner.open(context, handle)
+    aligner.open(context)
     return aligner
 
 
@@ -114,9 +111,14 @@ def search_of(
     return search
 
 
-def found_of(read_strand, first=(), end=0, edits=0, reach=0, seen=(0, 0, 0)):
+def found_of(read_strand, first=(), end=0, edits=0, reach=0, seen=(0, 0, 0), ends=None):
     """Places in bands of 64 diagonals, as a device has found them. `seen`: seeds of reads that are complete, stages
-    that were looked up, seeds that were planned; each of one read after the other, or of all."""
+    that were looked up, seeds that were planned; each of one read after the other, or of all. `ends`: diagonals and
+    totals of the best local alignments, of 90 bases."""
+    found = np.zeros(0 if ends is None else len(read_strand), WHOLE_END)
+    if ends is not None:
+        found["touched"] = found["diagonal"] = ends[0]
+        found["key"], found["rows"] = 2 * np.asarray(ends[1]) + 1, 90
     k = len(read_strand)
     columns = (np.broadcast_to(np.asarray(c), k).astype(np.uint16) for c in (end, edits, reach))
     end, edits, reach = columns
@@ -125,7 +127,7 @@ def found_of(read_strand, first=(), end=0, edits=0, reach=0, seen=(0, 0, 0)):
         state[row, : np.size(values) if np.ndim(values) else None] = values
     return SimpleNamespace(
         read_strand=np.array(read_strand, np.uint32), first=np.array(first, np.int64), end=end, edits=edits,
-        reach=reach, state=state, traced=None,
+        reach=reach, state=state, ends=found, traced=None,
     )  # fmt: skip
 
 

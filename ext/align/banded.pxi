@@ -1,7 +1,7 @@
 """Banded alignment on the CPU: `gassst/gpu/kernels/band.h`, eight, four or two pairs at a time, and local alignment,
 `gassst/gpu/kernels/local.h`, 64, 32 or 16 at a time, half as many of those that lose much.
 
-The arrays are those of `gassst.gpu.bands`, which checks them; all functions release the GIL for the whole call.
+All functions release the GIL for the whole call.
 """
 
 cdef extern from "banded.h" nogil:

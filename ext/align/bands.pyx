@@ -1,4 +1,4 @@
-"""Scores and alignments in bands with arrays around them: for `gassst.gpu.bands`, which checks these.
+"""Scores and alignments in bands with arrays around them, which are not checked.
 
 All functions release the GIL for the whole call.
 """
@@ -7,16 +7,6 @@ import numpy as np
 
 from gassst._core.common cimport *
 from gassst._core.stages cimport Band, band_batch, band_paths, local_ends, local_paths, local_scoring
-
-
-def fit(const uint64_t[:, ::1] planes, const uint32_t[::1] plane_start, const uint32_t[::1] lengths):
-    """Whether packed reads lie within their planes: the fields of `PackedReads`."""
-    cdef Py_ssize_t r
-    cdef bint inside = plane_start.shape[0] == lengths.shape[0]
-    if inside:
-        for r in range(lengths.shape[0]):
-            inside &= plane_start[r] + 2 * ((<int64_t>lengths[r] + 63) >> 6) <= planes.shape[0]
-    return inside
 
 
 cdef class Bands(Band):

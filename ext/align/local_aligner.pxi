@@ -24,7 +24,7 @@ cdef class LocalAligner(LocalParts):
 
     Parameters
     ----------
-    params, scoring, widths, leaving, breaking
+    params, scoring, widths, leaving, wholes
         Those of `LocalBands`.
     much_clipped : int
         Clipped bases from which a read is looked up once more, and may have further parts.
@@ -36,7 +36,7 @@ cdef class LocalAligner(LocalParts):
     cdef int32_t mate_bonus, most
     cdef object scoring, joint
 
-    def __cinit__(self, params, scoring, widths, leaving, breaking, much_clipped, int32_t mate_bonus):
+    def __cinit__(self, params, scoring, widths, leaving, wholes, much_clipped, int32_t mate_bonus):
         self.mate_bonus, self.most, self.scoring = mate_bonus, params.most_hits, params.scoring
 
     cdef int prepare_pairs(self, pairs, PairChooser chooser, const uint8_t[::1] band_words, int shift, int worth,

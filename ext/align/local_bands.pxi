@@ -15,23 +15,6 @@ cdef struct turn_t:
     uint16_t width          # of the band around that, or PLAIN
 
 
-cdef int64_t lost_by_whole(planes_t reference, int64_t diagonal, planes_t reads, int64_t first, int64_t m,
-                           const costs_t *costs, int64_t limit) noexcept nogil:
-    """What a whole read of m bases loses on a diagonal, or something above `limit`. A masked base scores -1."""
-    cdef int64_t at, loss = 0
-    cdef bases64_t x, y
-    cdef uint64_t masked, live
-    for at in range(0, m, 64):
-        x, y = bases_at(reference, diagonal + at), bases_at(reads, first + at)
-        live = first_bases(m - at)
-        masked = unknown_bases(x, y) & live
-        loss += ((costs.match + costs.mismatch) * count_bits(differences(x, y) & live & ~masked)
-                 + (costs.match + 1) * count_bits(masked))
-        if loss > limit:
-            break
-    return loss
-
-
 cdef class LocalBands:
     """The places of reads in bands, and their alignments, in memory that is used again. Base of `LocalAligner`.
 
@@ -42,17 +25,19 @@ cdef class LocalBands:
         As the kernels take it: `local.align.doubled`.
     widths, leaving : int64[w]
         Of bands, ascending, and the least loss of an alignment that leaves each.
-    breaking : int
-        Least loss of an alignment with a gap or a clipped end.
+    wholes : int32[5]
+        What a whole read loses (kernels/local_start.h).
 
-    Attributes, of the batch: bands that were `scored`, and in which alignments were `traced` back; `calls` of the
-    host's kernels, of how many bands (`pairs`), and their nanoseconds (`kernel`).
+    Attributes, of the batch: bands that were `scored`, those among them that a device has scored (`found`), and those with
+    alignments that were `traced` back; `calls` of the host's kernels, of how many bands (`pairs`), and their nanoseconds
+    (`kernel`).
     """
 
     cdef double usual_loss      # of a base, by the mismatches of its library
-    cdef object context, handle, doubled
+    cdef object context
     cdef const cpu_kernels *kernels
     cdef local_scoring costs
+    cdef whole_costs wholes
     cdef ground_t ground
     cdef const int64_t[::1] widths, leaving
     cdef int64_t least_gap
@@ -61,7 +46,7 @@ cdef class LocalBands:
     cdef room_t rooms[N_ROOMS]
     cdef Py_ssize_t n, n_places, n_lines, n_runs
     cdef int32_t least_score
-    cdef readonly int64_t breaking, scored, traced, calls, pairs, kernel
+    cdef readonly int64_t scored, traced, found, calls, pairs, kernel
 
     cdef inline int64_t length_of(self, uint32_t read_strand) noexcept nogil:
         return self.ground.lengths[read_strand >> 1]
@@ -71,20 +56,21 @@ cdef class LocalBands:
         return first_base(self.ground.plane_start[read_strand >> 1], read_strand, self.length_of(read_strand))
 
     def __cinit__(self, params, const int16_t[::1] scoring, const int64_t[::1] widths, const int64_t[::1] leaving,
-                  int64_t breaking, *_):
+                  const int32_t[::1] wholes, *_):
         memset(self.rooms, 0, sizeof(self.rooms))
-        self.doubled, self.breaking, self.widths, self.leaving = np.asarray(scoring), breaking, widths, leaving
+        self.widths, self.leaving = widths, leaving
         memcpy(&self.costs, &scoring[0], sizeof(local_scoring))
+        memcpy(&self.wholes, &wholes[0], sizeof(whole_costs))
         self.least_score = params.scoring.least_score
         self.least_gap = min(self.costs.open_deletion, self.costs.open_insertion) // 2  # of a gap's first base
 
-    def open(self, context, handle):
-        """Begin with a batch (search.context.BatchContext), or None. `handle` (gpu.bands.ReadsHandle): its reads on a
-        device that aligns them; None: the host does."""
+    def open(self, context):
+        """Begin with a batch (search.context.BatchContext), or None."""
         cdef const uint8_t[::1] flip
         cdef const uint64_t[::1] digest
-        self.context, self.handle, self.kernels = context, handle, kernels_of(None) if handle is None else NULL
-        self.n = self.n_runs = self.scored = self.traced = self.calls = self.pairs = self.kernel = self.usual_loss = 0
+        self.context, self.kernels = context, kernels_of(None)
+        self.n = self.n_runs = self.scored = self.traced = self.found = self.calls = self.pairs = self.kernel = 0
+        self.usual_loss = 0
         if context is None:
             return
         self.ground, self.n = ground_of(context), len(context.packed.lengths)
@@ -108,36 +94,35 @@ cdef class LocalBands:
         """uint32[]: the runs of all alignments made so far; hits point into it."""
         return array_of(self.rooms[CIGARS].p, self.n_runs, np.uint32)
 
-    cdef int score_wholes(self, const place_t *whole, const uint8_t *given, Py_ssize_t k) except -1 nogil:
-        """Into PLACES: the best places that touch the diagonals of k whole reads, and those beside them (`widen`)."""
-        cdef const costs_t *costs = &self.ground.costs
-        cdef int64_t at, first, m, loss, each = costs.match + costs.mismatch
-        cdef int64_t gap = (max(costs.open_gap[1], costs.open_gap[2]) + max(costs.extend_gap[1], costs.extend_gap[2])
-                            + costs.match)
+    cdef int score_wholes(self, const place_t *whole, const whole_end *end, const uint8_t *given, Py_ssize_t k) except -1 nogil:
+        """Into PLACES: the best places that touch the diagonals of k whole reads, and those beside them (`widen`).
+
+        `end`: what a device has found of each.
+        """
         cdef local_place_t *place = open_targets(self, k)
         cdef turn_t *turn = <turn_t *>self.rooms[TURNS].p
         cdef const place_t *one
+        cdef whole_start start
+        cdef int64_t m
         cdef Py_ssize_t i
         for i in range(k):
-            if i + AHEAD < k:
+            if i + AHEAD < k and end[i + AHEAD].touched == 0:
                 prefetch_read(self.ground.reference, whole[i + AHEAD].first + whole[i + AHEAD].end)
-            one = &whole[i]
-            m, first = self.length_of(one.read_strand), self.first_of(one.read_strand)
-            at = ungapped_diagonal(self.ground.reference, one.first + one.end, self.ground.reads, first, m, one.edits,
-                                   one.reach)
-            loss = one.edits * each
-            # One that a masked base makes cheaper is scored in a band.
-            if (at and loss < self.breaking
-                    and lost_by_whole(self.ground.reference, at, self.ground.reads, first, m, costs, loss) == loss):
-                place[i] = local_place_t(
-                    one.read_strand, at - 32 * one.words, 64 * one.words, <int32_t>(m * costs.match - loss),
-                    <int32_t>(perfect(self, one.read_strand) - loss), WHOLE, <uint16_t>m, at, given[i])
-                turn[i].width = PLAIN
+            one, turn[i].width = &whole[i], PLAIN
+            m = self.length_of(one.read_strand)
+            if end[i].touched:
+                place[i] = band_of(one.read_strand, end[i].touched - 32 * one.words, 64 * one.words, given[i])
+                take_end(self, &place[i], end[i].key, end[i].rows, end[i].diagonal)
+                self.scored, self.found = self.scored + end[i].scored, self.found + end[i].scored
                 continue
-            if at == 0:  # one gap base
-                at, loss = one.first + one.end, loss + gap - each
-            place[i] = band_of(one.read_strand, at - 32 * one.words, 64 * one.words, given[i])
-            turn[i] = turn_t(at, expected(self, loss, 64 * one.words))
+            start = start_of_whole(self.ground.reference, one.first + one.end, self.ground.reads,
+                                   self.first_of(one.read_strand), m, one.edits, one.reach, self.wholes)
+            place[i] = band_of(one.read_strand, start.touched - 32 * one.words, 64 * one.words, given[i])
+            if start.is_plain:
+                take_end(self, &place[i], <uint16_t>(2 * (perfect(self, one.read_strand) - start.loss)), <uint16_t>m,
+                         start.touched)
+            else:
+                turn[i] = turn_t(start.touched, expected(self, start.loss, 64 * one.words))
         by_width(self, place, turn, k, False)
         return widen(self)
 
@@ -256,6 +241,14 @@ cdef inline int64_t perfect(LocalBands self, uint32_t read_strand) noexcept nogi
     return self.length_of(read_strand) * self.ground.costs.match + 2 * self.ground.costs.bonus
 
 
+cdef inline void take_end(LocalBands self, local_place_t *p, uint16_t key, uint16_t rows, coordinate_t diagonal) noexcept nogil:
+    """Know where the best alignment of a band ends, and its `key` and `rows` (kernels/local.h)."""
+    cdef int first = rows and ~key & 1, last = rows and rows == self.length_of(p.read_strand)
+    p.total = key >> 1 if rows else 0
+    p.score, p.reached = p.total - self.ground.costs.bonus * (first + last), <uint8_t>(first | last << 1)
+    p.strand_end, p.diagonal = rows, diagonal
+
+
 cdef uint16_t expected(LocalBands self, int64_t loss, int64_t widest) noexcept nogil:
     """The narrowest band that proves an alignment which loses as much as expected."""
     cdef int w = 0
@@ -276,7 +269,7 @@ cdef int by_width(LocalBands self, local_place_t *place, turn_t *turn, Py_ssize_
     cdef coordinate_t *firsts = <coordinate_t *>enlarged(&self.rooms[FIRSTS], k * sizeof(coordinate_t))
     cdef const uint16_t *end
     cdef int64_t width
-    cdef int w, first, last
+    cdef int w
     cdef local_place_t *p
     cdef local_paths paths
     cdef aligned_t one
@@ -294,11 +287,7 @@ cdef int by_width(LocalBands self, local_place_t *place, turn_t *turn, Py_ssize_
         for j in range(m):
             i = pairs[j]
             p = &place[i]
-            first = end[m + j] and ~end[j] & 1
-            last = end[m + j] and end[m + j] == self.length_of(p.read_strand)
-            p.total = end[j] >> 1 if end[m + j] else 0
-            p.score, p.reached = p.total - self.ground.costs.bonus * (first + last), <uint8_t>(first | last << 1)
-            p.strand_end, p.diagonal = end[m + j], firsts[j] + end[2 * m + j]
+            take_end(self, p, end[j], end[m + j], firsts[j] + end[2 * m + j])
             if perfect(self, p.read_strand) - p.total >= self.leaving[w] and width < p.width:
                 turn[i].width *= 2
             elif walks:
@@ -321,10 +310,6 @@ cdef int run_kernel(LocalBands self, int64_t width, uint32_t m, local_paths *pat
         self.traced += m
     else:
         self.scored += m
-    if self.kernels == NULL:
-        with gil:
-            ask_device(self, width, m, rows, paths)
-        return 0
     batch = band_batch(ground.reference.words, ground.reference.rows, ground.reads.words, ground.plane_start,
                        ground.lengths, <const uint32_t *>self.rooms[STRANDS].p,
                        <const coordinate_t *>self.rooms[FIRSTS].p, m)
@@ -360,23 +345,6 @@ cdef uint32_t open_slots(LocalBands self, uint32_t m, local_paths *paths) except
     paths.position = <coordinate_t *>enlarged(&self.rooms[POSITIONS], m * sizeof(coordinate_t))
     paths.runs = <uint32_t *>enlarged(&self.rooms[RUNS], end * sizeof(uint32_t))
     return longest
-
-
-cdef int ask_device(LocalBands self, int64_t width, uint32_t m, uint32_t rows, local_paths *paths) except -1:
-    """As the kernels of the host."""
-    pairs = (np.asarray(<uint32_t[:m]><uint32_t *>self.rooms[STRANDS].p),
-             np.asarray(<coordinate_t[:m]><coordinate_t *>self.rooms[FIRSTS].p), width, self.doubled)
-    if paths == NULL:
-        copy_in(self.rooms[ENDS].p, self.handle._local(*pairs))
-        return 0
-    slots = np.asarray(<uint32_t[:m]><uint32_t *>paths.slot_end)
-    ends, position, edits, n_runs, runs = self.handle._align_local(*pairs, slots, rows)
-    copy_in(self.rooms[ENDS].p, ends)
-    copy_in(paths.position, position)
-    copy_in(paths.edits, edits)
-    copy_in(paths.n_runs, n_runs)
-    copy_in(paths.runs, runs)
-    return 0
 
 
 cdef int widen(LocalBands self) except -1 nogil:
@@ -430,12 +398,12 @@ cdef int widen(LocalBands self) except -1 nogil:
 cdef uint16_t width_of_walk(LocalBands self, const local_place_t *place) noexcept nogil:
     """In which band a place is aligned."""
     cdef int64_t loss = perfect(self, place.read_strand) - place.total
-    if loss < self.breaking:
+    if loss < self.wholes.breaking:
         return PLAIN
     # What scores as much as the whole read on its last diagonal is that: the walk back prefers diagonal steps.
     if place.reached == WHOLE and loss == lost_by_whole(
             self.ground.reference, place.diagonal, self.ground.reads, self.first_of(place.read_strand),
-            self.length_of(place.read_strand), &self.ground.costs, loss):
+            self.length_of(place.read_strand), self.wholes, loss):
         return PLAIN
     return expected(self, loss, place.width)
 

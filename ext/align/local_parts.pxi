@@ -8,10 +8,7 @@ cdef inline bint repeats(const local_place_t *place, const local_place_t *other)
 
 
 cdef class LocalParts(LocalBands):
-    """What is known of the reads of a batch, read by read. Base of `LocalAligner`, with its parameters.
-
-    `worse`: most errors of a whole read beyond those of the chosen place that a mate can make up for.
-    """
+    """What is known of the reads of a batch, read by read. Base of `LocalAligner`, with its parameters."""
 
     cdef Py_ssize_t n_known, n_reported
     # Split reads and all parts, places that are left for parts, and how many parts there were a round ago.
@@ -19,7 +16,6 @@ cdef class LocalParts(LocalBands):
     cdef bint is_asked, keeps_wholes    # of single reads, whatever they score
     cdef double share
     cdef int64_t much_clipped
-    cdef readonly int worse
 
     cdef inline int64_t least_reported(self, uint32_t r, int32_t bonus=0) noexcept nogil:
         """The least score of a read that is reported (-T): unless it is asked for, that of all its bases is enough."""
@@ -35,12 +31,11 @@ cdef class LocalParts(LocalBands):
         """The row of the summary of a read, or of its part."""
         return self.n + hit.part - 1 if hit.part else hit.read
 
-    def __cinit__(self, params, scoring, widths, leaving, breaking, int64_t much_clipped, int mate_bonus):
+    def __cinit__(self, params, scoring, widths, leaving, wholes, int64_t much_clipped, _):
         self.much_clipped, self.is_asked = much_clipped, params.scoring.min_score is not None
         self.share = 0 if params.all_hits else LEAST_SHARE
-        self.worse = -(-mate_bonus // (params.scoring.match + params.scoring.mismatch))
 
-    cdef Py_ssize_t know_wholes(self, const place_t *whole, const uint8_t *given, Py_ssize_t k, bint stay,
+    cdef Py_ssize_t know_wholes(self, const place_t *whole, const whole_end *end, const uint8_t *given, Py_ssize_t k, bint stay,
                                 int64_t gaps) except -1 nogil:
         """Know the best places that touch the diagonals of k `whole` alignments, and those beside them (`widen`).
 
@@ -57,7 +52,7 @@ cdef class LocalParts(LocalBands):
         cdef uint32_t *reads
         cdef Py_ssize_t i, a = 0
         cdef int64_t gap, twice = min(self.costs.open_deletion, self.costs.open_insertion) + gaps * self.costs.extend_deletion
-        self.score_wholes(whole, given, k)
+        self.score_wholes(whole, end, given, k)
         let_given_lead(self, stay)
         self.rooms[KNOWN], self.rooms[PLACES] = self.rooms[PLACES], self.rooms[KNOWN]
         self.n_known = self.n_places
@@ -340,7 +335,7 @@ cdef int merge_places(LocalParts self) except -1 nogil:
     cdef const local_place_t *new = <const local_place_t *>self.rooms[PLACES].p
     cdef Py_ssize_t k = self.n_known, n = self.n_places, i = 0, j, first, done = 0, before = 0
     cdef local_place_t *out = <local_place_t *>enlarged(&self.rooms[SCRATCH], (k + n) * sizeof(local_place_t))
-    cdef int64_t score, best = 0, each = self.ground.costs.match + self.ground.costs.mismatch
+    cdef int64_t score, best = 0
     cdef uint32_t r
     for j in range(n):
         r = new[j].read_strand >> 1
@@ -353,7 +348,7 @@ cdef int merge_places(LocalParts self) except -1 nogil:
         best, first = max(best, score), i
         while first and known[first - 1].read_strand >> 1 == r and not repeats(&new[j], &known[first - 1]):
             first -= 1
-        if score >= self.least_score - self.worse * each and (first == 0 or known[first - 1].read_strand >> 1 != r):
+        if score >= self.least_score - self.wholes.worse * self.wholes.differs and (first == 0 or known[first - 1].read_strand >> 1 != r):
             out[done] = new[j]
             done += 1
         if best < self.least_score and (j + 1 == n or r != new[j + 1].read_strand >> 1):

@@ -1,27 +1,12 @@
 """From scored bands to the alignments that are reported.
 
-`ungapped_diagonal` settles what needs no traceback, `loss_of` weighs deaminated bases, and
-`Traces` aligns the places of whole reads.
+`loss_of` weighs deaminated bases, and `Traces` aligns the places of whole reads.
 """
 
 cdef struct path_t:
     # An alignment: the diagonal on which it begins, and its runs in RUNS; none of an ungapped one.
     int64_t position
     Py_ssize_t first_run, n_runs
-
-
-cdef coordinate_t ungapped_diagonal(planes_t reference, coordinate_t diagonal, planes_t reads, int64_t first, int64_t m,
-                                    int edits, uint32_t reach) noexcept nogil:
-    """The diagonal of an ungapped alignment of m bases from `first` on with so few `edits`, the best of a band; or 0.
-
-    An ungapped alignment is preferred to gapped ones with as many errors. The leftmost optimal end, `diagonal`, may lie
-    before the ungapped one: a mismatch in the last base can be had as an insertion. So `reach` more diagonals are tried.
-    """
-    cdef uint32_t shift
-    for shift in range(reach + 1):
-        if count_differences(reference, diagonal + shift, reads, first, m, edits) == edits:
-            return diagonal + shift
-    return 0
 
 
 cdef int64_t loss_of(const place_t *place, planes_t reference, const reads_t *reads, const uint16_t[:, :, ::1] costs,
@@ -202,7 +187,6 @@ cdef class Traces:
         Calls of kernels of the host, in how many bands, and their nanoseconds.
     """
 
-    cdef object handle
     cdef Rater rater
     cdef const cpu_kernels *kernels
     cdef planes_t reference
@@ -224,9 +208,9 @@ cdef class Traces:
         for i in range(N_ROOMS):
             free(self.rooms[i].p)
 
-    cdef void open_reads(self, handle, reads_t reads, const cpu_kernels *kernels, Rater rater) noexcept:
-        """Take the reads of a batch, which must outlive what is asked for them. Without a `handle` the host aligns."""
-        self.handle, self.kernels, self.reads, self.rater = handle, kernels if handle is None else NULL, reads, rater
+    cdef void open_reads(self, reads_t reads, const cpu_kernels *kernels, Rater rater) noexcept:
+        """Take the reads of a batch, which must outlive what is asked for them."""
+        self.kernels, self.reads, self.rater = kernels, reads, rater
         self.n_runs = self.scored = self.traced = self.calls = self.pairs = self.kernel = 0
 
     cdef int take(self, traced, const int64_t *rows, Py_ssize_t k) except -1:
@@ -299,15 +283,11 @@ cdef class Traces:
         paths.end, paths.edits, paths.slot_end, paths.start, paths.n_runs = end, edits, slots, start, n_runs
         paths.runs = <uint32_t *>enlarged(&self.rooms[RUNS], (walked + slot_end) * sizeof(uint32_t)) + walked
         self.traced += m
-        if self.kernels == NULL:
+        batch = bands_at(&self.reference, &self.reads, strands, first, m)
+        if self.kernels.align[width](&batch, &paths, longest):
             with gil:
-                self.ask_device(m, width, &paths)
-        else:
-            batch = bands_at(&self.reference, &self.reads, strands, first, m)
-            if self.kernels.align[width](&batch, &paths, longest):
-                with gil:
-                    raise MemoryError("no memory for the traceback")
-            self.note(m, began)
+                raise MemoryError("no memory for the traceback")
+        self.note(m, began)
         for j in range(m):
             if n_runs[j] == NO_SCORE:
                 with gil:
@@ -332,13 +312,9 @@ cdef class Traces:
         for j in range(m):
             first[j], strands[j] = place[row[j]].first + place[row[j]].end - middle, place[row[j]].read_strand
         self.scored += m
-        if self.kernels == NULL:
-            with gil:
-                copy_in(errors, self.handle.profile(*self.pairs_of(m, width)))
-        else:
-            batch = bands_at(&self.reference, &self.reads, strands, first, m)
-            self.kernels.profile[width](&batch, <uint64_t *>errors)
-            self.note(m, began)
+        batch = bands_at(&self.reference, &self.reads, strands, first, m)
+        self.kernels.profile[width](&batch, <uint64_t *>errors)
+        self.note(m, began)
         for j in range(m):
             if errors[(<size_t>j * 2 + 1) * middle] == place[row[j]].edits:
                 place[row[j]].first, place[row[j]].end = first[j], middle
@@ -348,23 +324,6 @@ cdef class Traces:
         self.calls += 1
         self.pairs += m
         self.kernel += now() - began
-
-    cdef tuple pairs_of(self, uint32_t m, int width):
-        """As `gpu.bands.ReadsHandle` takes them."""
-        cdef coordinate_t *first = <coordinate_t *>self.rooms[PAIRS].p
-        cdef uint32_t *strands = <uint32_t *>(first + m)
-        return np.asarray(<uint32_t[:m]>strands), np.asarray(<coordinate_t[:m]>first), 1 << width
-
-    cdef int ask_device(self, uint32_t m, int width, const band_paths *paths) except -1:
-        """As the kernels of the host."""
-        cdef uint32_t j
-        ends = np.asarray(<uint16_t[:m]><uint16_t *>paths.end), np.asarray(<uint16_t[:m]><uint16_t *>paths.edits)
-        starts, cigars, cigar_start, n_runs = self.handle.align(*self.pairs_of(m, width), *ends)
-        copy_in(paths.start, starts)
-        copy_in(paths.n_runs, n_runs)
-        copy_in(paths.runs, cigars)
-        copy_in(<void *>paths.slot_end, cigar_start + n_runs)
-        return 0
 
     cdef hit_t *finish(self, const place_t *place, Py_ssize_t k) except NULL nogil:
         """The hits of k places that were aligned; their `flag` holds the strand only. Adds their runs to CIGARS."""
@@ -402,9 +361,3 @@ cdef class Traces:
                               self.reads.lengths[hit.read], loss)
         return rating.mapq
 
-
-cdef int copy_in(void *to, array) except -1:
-    """Put the bytes of an array into memory."""
-    cdef const uint8_t[::1] bytes_of = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    memcpy(to, &bytes_of[0], bytes_of.shape[0])
-    return 0

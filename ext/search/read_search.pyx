@@ -236,13 +236,8 @@ cdef class ReadSearch:
         self.ends.add_further(*self.ends.align(*self.ends.further_places()))
         return n if row > last else 0
 
-    def rows_of_wholes(self, handle):
+    def rows_of_wholes(self):
         """The reported places as alignments of whole reads, with a row for every unmapped read.
-
-        Parameters
-        ----------
-        handle : gpu.bands.ReadsHandle or None
-            The reads on a device that aligns them. None: kernels of the host do, without the interpreter's lock.
 
         Returns
         -------
@@ -264,7 +259,7 @@ cdef class ReadSearch:
         cdef hit_t *hit
         summary_array = np.empty(n, READ_SUMMARY)
         cdef read_summary_t[::1] summary = summary_array
-        traces.open_reads(handle, self.stages.reads, self.stages.kernels, self.rater)
+        traces.open_reads(self.stages.reads, self.stages.kernels, self.rater)
         if n == 0:
             return np.empty(0, HIT), summary_array, np.empty(0, np.uint32)
         with nogil:
@@ -303,7 +298,7 @@ cdef class ReadSearch:
         """Forget the batch."""
         self.kept = self.traced = None
         if self.ends is not None:
-            self.ends.open(None, None)
+            self.ends.open(None)
 
     cdef int choose(self) except -1 nogil:
         """Choose a place of each read, or of two mates together, and rate it as that of a whole read."""
@@ -397,6 +392,7 @@ cdef class ReadSearch:
         cdef Py_ssize_t n = self.stages.reads.n, r, i, kept, k = 0
         cdef known_t known[MOST_SCORED]
         cdef place_t *whole = <place_t *>enlarged(&self.rooms[WHOLES], self.start[n] * sizeof(place_t))
+        cdef whole_end *end = <whole_end *>enlarged(&self.rooms[ENDS], self.start[n] * sizeof(whole_end))
         cdef uint8_t *given = <uint8_t *>enlarged(&self.rooms[GIVEN], self.start[n])
         cdef const place_t *place
         cdef int64_t chosen
@@ -406,13 +402,14 @@ cdef class ReadSearch:
             kept, chosen = 0, self.start[r] + self.rows[self.start[r]]
             for i in range(self.start[r], self.start[r + 1]):
                 place = &self.places[i]
-                if place.edits <= self.places[chosen].edits + self.ends.worse:
+                if place.edits <= self.places[chosen].edits + self.ends.wholes.worse:
                     kept = keep_known(known, kept, known_of(place.read_strand, place.first, place.end, place.edits,
                                                             self.stages.reads.flip[r], i, i == chosen))
             for i in range(kept):
                 whole[k], given[k] = self.places[known[i].row], known[i].row == chosen
+                end[k] = (<whole_end *>self.stages.rooms[ENDS].p)[known[i].row]
                 k += 1
-        return self.ends.know_wholes(whole, given, k, self.stay, self.gaps)
+        return self.ends.know_wholes(whole, end, given, k, self.stay, self.gaps)
 
     cdef int look_again(self, Py_ssize_t a) except -1 nogil:
         """Look up dense seeds of the `a` reads in ROWS of `ends`, and align these again with the places that they lead to.

@@ -148,7 +148,9 @@ cdef class Stages:
         start[r] .. start[r + 1]."""
         cdef const place_t *places = <const place_t *>self.rooms[PLACES].p
         cdef place_t *grouped = <place_t *>enlarged(&self.rooms[GROUPED], self.n_places * sizeof(place_t))
+        cdef whole_end *end = <whole_end *>enlarged(&self.rooms[ENDS], self.n_places * sizeof(whole_end))
         cdef Py_ssize_t i, r
+        memset(end, 0, self.n_places * sizeof(whole_end))
         memset(start, 0, (self.reads.n + 2) * sizeof(int64_t))
         for i in range(self.n_places):
             start[(places[i].read_strand >> 1) + 2] += 1
@@ -157,6 +159,8 @@ cdef class Stages:
         for i in range(self.n_places):  # start[r + 1] becomes the end of the places of read r
             r = places[i].read_strand >> 1
             grouped[start[r + 1]] = places[i]
+            if i < self.n_ends:
+                end[start[r + 1]] = self.ends[i]
             start[r + 1] += 1
         return grouped
 
@@ -166,10 +170,12 @@ cdef class Stages:
         cdef const coordinate_t[::1] first = np.asarray(found.first, np.int64)
         cdef const uint16_t[::1] end = found.end, edits = found.edits, reach = found.reach
         cdef const uint16_t[:, ::1] state = found.state
+        cdef const whole_end[::1] ends = found.ends
         cdef const states_t *states = &self.states
         cdef Py_ssize_t n = read_strand.shape[0], i
         cdef place_t *places = <place_t *>enlarged(&self.rooms[PLACES], n * sizeof(place_t))
-        self.n_places = n
+        self.n_places, self.n_ends = n, ends.shape[0]
+        self.ends = &ends[0] if self.n_ends else NULL
         with nogil:
             for i in range(n):
                 places[i] = place_t(first[i], read_strand[i], end[i], edits[i], reach[i], self.words_of(read_strand[i]))
@@ -183,7 +189,7 @@ cdef class Stages:
 
     cdef void open_reads(self, const reads_t *reads, const states_t *states) noexcept nogil:
         """Take the reads of a batch, which must outlive the search, and what is known of them."""
-        self.reads, self.states, self.n_places = reads[0], states[0], 0
+        self.reads, self.states, self.n_places, self.n_ends = reads[0], states[0], 0, 0
         self.job.reads, self.job.plane_start, self.job.read_lengths = reads.planes, reads.plane_start, reads.lengths
         self.job.limits, self.job.n_reads = states.limit, reads.n
 

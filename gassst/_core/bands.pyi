@@ -1,7 +1,6 @@
 from gassst._core.stages import Band
-from gassst.model.array_types import I16, I64, U16, U32, U64
+from gassst.model.array_types import I16, I64, U16, U32
 
-def fit(planes: U64, plane_start: U32, lengths: U32) -> bool: ...
 def pack_cigars(runs: U32, slot_end: U32, n_runs: U16) -> tuple[U32, U32]: ...
 
 class Bands(Band):

@@ -48,6 +48,26 @@ cdef extern from "cpu_kernels.h" nogil:
                            const local_paths *, uint32_t rows) noexcept nogil
 
 
+cdef extern from "local_start.h" nogil:
+    ctypedef struct whole_costs:
+        int32_t differs, masked, gap, breaking, worse
+
+    ctypedef struct whole_start:
+        int64_t touched, loss
+        bint is_plain
+
+    ctypedef struct whole_end:
+        uint32_t touched, diagonal
+        uint16_t key, rows, scored
+
+    coordinate_t ungapped_diagonal(planes_t reference, int64_t diagonal, planes_t reads, int64_t first, int64_t m, int edits,
+                                   uint32_t reach)
+    int64_t lost_by_whole(planes_t reference, int64_t diagonal, planes_t reads, int64_t first, int64_t m, whole_costs costs,
+                          int64_t limit)
+    whole_start start_of_whole(planes_t reference, int64_t end, planes_t reads, int64_t first, int64_t m, int edits,
+                               uint32_t reach, whole_costs costs)
+
+
 cdef inline band_batch bands_at(const planes_t *reference, const reads_t *reads, const uint32_t *read_strand,
                                 const coordinate_t *first, uint32_t n) noexcept nogil:
     """`n` bands of open reads, as kernels take them."""
@@ -177,6 +197,8 @@ cdef class Stages:
     cdef room_t rooms[N_ROOMS]
     cdef seen_t scored, rejected
     cdef Py_ssize_t n_places, before    # places found, and those before the block
+    cdef const whole_end *ends          # of the places of a device, which come first
+    cdef Py_ssize_t n_ends
     cdef uint32_t first     # read of the block
 
     cdef const place_t *group_places(self, int64_t *start) except? NULL nogil

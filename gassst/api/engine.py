@@ -1,11 +1,10 @@
 """The engine of a mapper, from an index and parameters."""
 
 from gassst.errors import ParameterError
-from gassst.gpu.choose import Extender, HostExtender, make_extender
-from gassst.gpu.devices import is_late
+from gassst.gpu.devices import is_late, named_search
 from gassst.index.lookup import IndexParts, WholeIndex
 from gassst.index.seed_index import SeedIndex
-from gassst.mapping.batch_mapper import BatchMapper, device_search, planned
+from gassst.mapping.batch_mapper import BatchMapper, planned
 from gassst.mapping.meth import verify_conversion
 from gassst.model.params import MapParams
 from gassst.model.rules import check_switches
@@ -27,14 +26,11 @@ def make_engine(index: SeedIndex, params: MapParams, late: bool = False) -> Batc
         IndexParts(index, params.memory) if in_parts else WholeIndex(index),
         planned(params, index),
     )
-    extender: Extender
     on_device: BatchDevice | None
     if late and is_late(params.device):
         from gassst.gpu.late import LateSearch
 
-        extender = HostExtender()
         on_device = LateSearch(index, parts, of_params["plan"], of_params["cascade"], params)
     else:
-        extender = make_extender(index.reference.planes, device=params.device, threads=params.threads)
-        on_device = device_search(index, extender, params)
-    return BatchMapper(index=index, **of_params, parts=parts, extender=extender, on_device=on_device)
+        on_device = named_search(index, params)
+    return BatchMapper(index=index, **of_params, parts=parts, on_device=on_device)

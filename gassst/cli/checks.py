@@ -85,7 +85,7 @@ def check_map(args: argparse.Namespace, params: MapParams) -> list[Sample]:
         _check_format(sample.output, args)
         check_readable(sample.reads, sample.mates)
     check_writable([*(sample.output for sample in samples), *others])
-    check_device(params.device, params.threads)
+    check_device(params)
     return samples
 
 

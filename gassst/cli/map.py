@@ -210,7 +210,6 @@ def _mapped_here(
     if args.as_bwa:  # pipelines look for this line of bwa
         alt = index.reference.alt
         log.info("read %d ALT contigs", 0 if alt is None else alt.sum())
-    log.debug("extension: %s", engine.extender.describe())
     details = bool(args.stats or args.report or args.multiqc)
 
     def described(sample: Sample) -> dict[str, Any]:

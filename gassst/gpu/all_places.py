@@ -93,7 +93,7 @@ class AllPlaces(DeviceBackend):
         columns = slot.download("state", state.columns, (len(STATE), n), np.uint16)
         slot.wait()
         traced = TracedRows(reach, diagonals, run_start, n_runs, cigars)
-        return Found(read_strand, first, edits, end, columns, traced)
+        return Found(read_strand, first, edits, end, columns, traced=traced)
 
     def _minima(self, state: DeviceState) -> Rows:
         """All minima."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gassst._core.read_search import MOST_SCORED
 from gassst.model.layouts import NO_SCORE
 from gassst.model.params import MAX_READ_LENGTH
 from gassst.search.plan import SearchPlan
@@ -49,8 +50,11 @@ COUNTERS = (
     "RUNS",  # room for their runs
     "KEPT",  # bands within the limits, those of all stages in the counts of the first
     "LACKING",  # there, too: not 0 where anchors of a stage did not fit
+    "ENDS",  # and places with clipped ends in bands of each of ENDS_WIDTHS
 )
 """Counts of a stage: uint32[]."""
+ENDS_WIDTHS = 3
+"""Widths of the bands of local alignments, from 16 diagonals on, each twice the one before."""
 
 GROUP = 64
 """Work-items of a group in passes that count."""
@@ -71,6 +75,8 @@ def definitions() -> list[str]:
         "NEAR": NEAR,
         "LENGTHS": MAX_READ_LENGTH + 1,
         "NO_SCORE": NO_SCORE,
+        "ENDS_WIDTHS": ENDS_WIDTHS,
+        "MOST_SCORED": MOST_SCORED,
     }
     return [f"-D{name}={number}" for name, number in numbers.items()] + [f"-DMOST_ANCHORS={MOST_ANCHORS}u"]
 

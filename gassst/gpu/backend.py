@@ -14,6 +14,7 @@ import numpy as np
 
 from gassst.gpu.arrays import (
     COUNTERS,
+    ENDS_WIDTHS,
     STATE,
     DeviceAnchors,
     DeviceBands,
@@ -22,9 +23,10 @@ from gassst.gpu.arrays import (
     DeviceState,
 )
 from gassst.gpu.device import OutOfDeviceMemory
-from gassst.gpu.found import Found
+from gassst.gpu.found import WHOLE_END, Found
 from gassst.gpu.index import COUNTERS_BYTES, SOURCES, Slot
-from gassst.model.array_types import I64, U8, U32, U64
+from gassst.local.align import WIDTHS, doubled, leaving_cost, whole_costs
+from gassst.model.array_types import I64, U8, U32, U64, NDArray
 from gassst.model.params import MapParams
 from gassst.model.presets import EXTRA_STRATA
 from gassst.model.stats import Stats
@@ -295,6 +297,7 @@ class DeviceBackend:
             which = part.reads.counters, every, part.reads.numbers, np.int32(part.is_top), part.bands
             rows = part.pairs, np.uint32(part.room), part.found, part.kept
             slot.launch("collect_bands", n, *which, *rows, following, np.uint32(most), places, scores)
+        ends = self._ends(state, most, places, scores, following)
         columns = slot.download("state", state.columns, (len(STATE), n), np.uint16)
         read_strand, first = slot.download("columns", places, (2, most), np.uint32)
         edits, end = slot.download("scores", scores, (2, most), np.uint16)
@@ -309,7 +312,30 @@ class DeviceBackend:
             return None
         for count in of_stages.values():
             self._count(count)
-        return Found(read_strand[:kept], first[:kept], edits[:kept], end[:kept], columns)
+        return Found(read_strand[:kept], first[:kept], edits[:kept], end[:kept], columns, ends[:kept])
+
+    def _ends(
+        self, state: DeviceState, most: int, places: Memory, scores: Memory, following: Memory
+    ) -> NDArray[np.void]:
+        """What is found of bands with clipped ends, once `wait` has returned: WHOLE_END[most], none of whole reads."""
+        slot, scoring = self._slot, self.context.params.scoring
+        if self.context.params.mode != "local":
+            return np.empty(0, WHOLE_END)
+        leaving = [leaving_cost(scoring, width) for width in WIDTHS[:ENDS_WIDTHS]]
+        costs = np.array([*whole_costs(scoring), *leaving], np.int32)
+        room, every = np.uint32(most), slot.counters_of[0]
+        paid = slot.upload("scoring", doubled(scoring)), slot.upload("costs", costs)
+        ends, first = slot.buffer("ends", WHOLE_END.itemsize * most), slot.buffer("first_of_ends", 4 * most)
+        listed = slot.buffer("listed_ends", 4 * ENDS_WIDTHS * most)
+        rows = slot.buffer("rows_of_ends", 6 * most)
+        reads, reference, plan = self._reads, self._planes, self._plans[0]
+        of_reads = *reads, plan, *reference, every, room, places, *paid
+        known = self._n, state.columns, scores, state.number, following
+        slot.launch("start_ends", most, *of_reads, *known, ends, listed)
+        for width in range(ENDS_WIDTHS):
+            which = np.uint32(width), listed, first, rows, ends
+            slot.launch("score_ends", min(most, ITEMS), *of_reads, *which)
+        return slot.download("ends", ends, (most,), WHOLE_END)
 
     def _count(self, counts: dict[str, int]) -> None:
         stats, names = self.stats, self.context.cascade.names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,14 @@ from gassst.gpu.drivers import is_disabled, why_no_accelerator
 
 if TYPE_CHECKING:
     from gassst.gpu.device import DeviceInfo
+    from gassst.gpu.search import DeviceSearch
+    from gassst.index.seed_index import SeedIndex
+    from gassst.model.params import MapParams
+
+log = logging.getLogger("gassst")
+
+MOST_BASES = 1 << 32
+"""Of a reference: coordinates on a device have 32 bits."""
 
 GPU = (
     "for runs of `gassst map` that are long enough: a GPU goes before an accelerator, then most compute units"
@@ -33,15 +42,39 @@ def is_named(device: str | None) -> bool:
     return device is not None and device.lower() != "auto"
 
 
-def check_device(device: str | None, threads: int) -> None:
+def check_device(params: MapParams) -> None:
     """DeviceError if a device was asked for by name that is not there or does not pass its trial.
 
     Nothing is said of one that `is_late`.
     """
+    device = params.device
     if device is not None and is_named(device) and not is_disabled(device) and not is_late(device):
-        from gassst.gpu.probe import tried
+        from gassst.gpu.probe import kind_of, tried
 
-        tried(device.lower(), threads)
+        tried(device.lower(), params.threads, kind_of(params))
+
+
+def named_search(index: SeedIndex, params: MapParams) -> DeviceSearch | None:
+    """The search on the device that parameters name; None where they name none, or GASSST_OPENCL=0 rules it out.
+
+    Raises DeviceError where it cannot be had, or does not pass its trial.
+    """
+    if params.device is None or not is_named(params.device) or is_disabled(params.device):
+        if is_named(params.device) and str(params.device).lower() != "none":
+            log.warning("GASSST_OPENCL=0: device %r is not used; continuing on the host", params.device)
+        return None
+    if index.reference.total > MOST_BASES:
+        raise DeviceError(
+            f"a reference of more than {MOST_BASES:,} bases is mapped on the host: --device none"
+        )
+    from gassst.gpu import platforms
+    from gassst.gpu.device import Engine
+    from gassst.gpu.probe import kind_of, tried
+    from gassst.gpu.search import DeviceSearch, sources_of
+
+    verdict = tried(params.device.lower(), params.threads, kind_of(params), index.step)
+    info, device = platforms.choose(verdict.device, params.threads)
+    return DeviceSearch(index, Engine(info, device, index.reference.planes), sources=sources_of(params))
 
 
 def describe_devices(note: Callable[[DeviceInfo], str] | None = None) -> str:
@@ -69,7 +102,7 @@ def describe_devices(note: Callable[[DeviceInfo], str] | None = None) -> str:
 
 
 def _choice() -> tuple[str, str]:
-    """What `make_extender` would use when no device is named, and why."""
+    """What a run would use when no device is named, and why."""
     from gassst.gpu import platforms
 
     cpu = f"CPU backend, {instruction_sets()[0]}"

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gassst.model.array_types import U16, U32
+import numpy as np
+
+from gassst.model.array_types import U16, U32, NDArray
+
+WHOLE_END = np.dtype(
+    [(name, np.uint32) for name in ("touched", "diagonal")]
+    + [(name, np.uint16) for name in ("key", "rows", "scored")],
+    align=True,
+)
+"""The fields of whole_end in kernels/local_start.h."""
 
 
 class TracedRows(NamedTuple):
@@ -39,6 +48,8 @@ class Found(NamedTuple):
         Errors, and the diagonal offset of the best end.
     state : uint16[len(STATE), n]
         The columns `gpu.arrays.STATE`.
+    ends : WHOLE_END[h]
+        The best local alignments that touch the diagonals of bands, where ends may be clipped; else WHOLE_END[0].
     traced : TracedRows or None
         Where all places were wanted: of the bands, which lie in the order of `list_places` then.
     """
@@ -48,6 +59,7 @@ class Found(NamedTuple):
     edits: U16
     end: U16
     state: U16
+    ends: NDArray[np.void] = np.empty(0, WHOLE_END)
     traced: TracedRows | None = None
 
     @property

@@ -24,10 +24,10 @@ from gassst.search.plan import SearchPlan
 if TYPE_CHECKING:
     from gassst.gpu.device import Memory
 
-SOURCES = tuple(
+_SOURCES = tuple(
     KERNELS / name for name in ("band.h", "search.h", "seeds.cl", "anchors.cl", "bounds.cl", "buckets.cl")
 )
-SOURCES_OF_ALL = (*SOURCES, KERNELS / "places.cl")
+SOURCES, SOURCES_OF_ALL = (*_SOURCES, KERNELS / "ends.cl"), (*_SOURCES, KERNELS / "places.cl")
 """Where all places are wanted."""
 MOST_PARTS = 4
 IN_FLIGHT = 2

@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from gassst.errors import DeviceError
 from gassst.gpu.devices import is_named
 from gassst.gpu.found import Found
-from gassst.gpu.index import IN_FLIGHT, SOURCES, SOURCES_OF_ALL
-from gassst.gpu.probe import ALL_PLACES, SEARCH, tried
-from gassst.gpu.search import DeviceSearch, is_searched, is_taken, paced
+from gassst.gpu.index import IN_FLIGHT
+from gassst.gpu.probe import kind_of, tried
+from gassst.gpu.search import MATES_ON_HOST, DeviceSearch, is_searched, is_taken, paced, sources_of
 from gassst.gpu.trial import Trial
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
@@ -77,11 +77,8 @@ class LateSearch:
         if not self._suits(with_mates):
             if self.named and not self._is_told:
                 self._is_told = True
-                log.info(
-                    "device %s: such a run is searched on the host, as it is faster there",
-                    self.device,
-                )
-                self._tried(SEARCH)
+                log.info(MATES_ON_HOST, self.device)
+                self._tried()
             return None
         if self._thread is None:
             self._thread = threading.Thread(target=self._start, name="gassst-device", daemon=True)
@@ -120,10 +117,15 @@ class LateSearch:
         """One line for people, of the run that ended last."""
         return self._account
 
+    @property
+    def compiled(self) -> int:
+        """Nanoseconds that the device's programs have been compiled."""
+        return 0 if self._search is None else self._search.compiled
+
     # --- the thread ----------------------------------------------------------------------------------------------
 
-    def _tried(self, kind: str) -> str | None:
-        return tried(self.device, self._params.threads, kind, self._index.step).device
+    def _tried(self) -> str | None:
+        return tried(self.device, self._params.threads, kind_of(self._params), self._index.step).device
 
     def _start(self) -> None:
         """Find the device, put the index there, and have it search what the host knows."""
@@ -145,12 +147,11 @@ class LateSearch:
 
         began, index, params = time.monotonic(), self._index, self._params.for_single()
         trial = Trial.of(index, self._plan, self._cascade, params)
-        is_of_all = params.exhaustive
-        info, device = platforms.choose(self._tried(ALL_PLACES if is_of_all else SEARCH), params.threads)
+        info, device = platforms.choose(self._tried(), params.threads)
         found = time.monotonic() - began
         self._found.set()
-        sources = SOURCES_OF_ALL if is_of_all else SOURCES
-        search = DeviceSearch(index, Engine(info, device, index.reference.planes), sources=sources)
+        engine = Engine(info, device, index.reference.planes)
+        search = DeviceSearch(index, engine, sources=sources_of(params))
         if search.on_device() is None:
             return None
         trial.put_to(search)

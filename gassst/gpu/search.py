@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -12,7 +13,7 @@ from gassst.gpu.all_places import AllPlaces
 from gassst.gpu.backend import DeviceBackend, DeviceBatch
 from gassst.gpu.device import Engine, OutOfDeviceMemory
 from gassst.gpu.found import Found
-from gassst.gpu.index import IN_FLIGHT, SOURCES, DeviceIndex
+from gassst.gpu.index import IN_FLIGHT, SOURCES, SOURCES_OF_ALL, DeviceIndex
 from gassst.index.file import unit_of
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
@@ -25,6 +26,8 @@ log = logging.getLogger("gassst")
 
 FIRST_PACE = 250.0  # ns a read; what a device is taken for until it is known. An H100 needs 60
 
+MATES_ON_HOST = "device %s: such a run is searched on the host, as it is faster there"
+"""Said once of a device that is named."""
 CASCADES = ((), ("band32",))
 """Filters that the device has."""
 CASCADES_OF_ALL = CASCADES[1:]
@@ -37,6 +40,11 @@ def is_searched(params: MapParams, index: SeedIndex, lookup: WholeIndex, cascade
     cascades = CASCADES_OF_ALL if params.exhaustive else CASCADES
     suits = unit_of(index.step) == 1 and not lookup.copies
     return suits and not params.strata and cascade.names in cascades
+
+
+def sources_of(params: MapParams) -> tuple[Path, ...]:
+    """Of the kernels that a run needs."""
+    return SOURCES_OF_ALL if params.exhaustive else SOURCES
 
 
 def is_taken(context: BatchContext) -> bool:
@@ -84,14 +92,23 @@ class DeviceSearch:
         self._built = allocation, sources
         self._lock = threading.Lock()
         self._on_device: DeviceIndex | None = None
-        self._failed = self._told = False
+        self._failed = self._told = self._told_of_mates = False
+        self._process = os.getpid()
 
     def describe(self) -> str:
         return f"search on the {'host' if self._on_device is None else 'device'} ({self.engine.info.name})"
 
-    def for_run(self, with_mates: bool) -> DeviceSearch:
-        """This takes what it can of any run."""
-        return self
+    @property
+    def compiled(self) -> int:
+        """Nanoseconds that its programs have been compiled."""
+        return self.engine.compiled
+
+    def for_run(self, with_mates: bool) -> DeviceSearch | None:
+        """This, or None for pairs."""
+        if with_mates and not self._told_of_mates:
+            self._told_of_mates = True
+            log.info(MATES_ON_HOST, self.engine.info.name)
+        return None if with_mates else self
 
     def end_run(self) -> None:
         """A run is over."""
@@ -100,8 +117,11 @@ class DeviceSearch:
         """The host has searched reads that the device did not take: of no interest to one that takes what it can."""
 
     def search(self, context: BatchContext, stats: Stats) -> Found | None:
-        """The places of a batch of single reads; None where there is no room, too."""
-        if not is_taken(context) or (device := self.on_device()) is None:
+        """The places of a batch of single reads; None where there is no room, too.
+
+        A process that was forked has no device: drivers do not survive that.
+        """
+        if not is_taken(context) or os.getpid() != self._process or (device := self.on_device()) is None:
             return None
         kind = AllPlaces if context.params.exhaustive else DeviceBackend
         try:

@@ -11,6 +11,7 @@ from gassst.gpu.found import Found
 from gassst.gpu.search import DeviceSearch
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
+from gassst.local.align import opened_aligner
 from gassst.model.array_types import U8, U64, NDArray
 from gassst.model.params import MapParams
 from gassst.model.stats import Stats
@@ -55,8 +56,11 @@ class Trial(NamedTuple):
 
 def _columns(context: BatchContext, found: Found | None) -> Columns:
     """What is known of all places, or the rows of these where they are wanted. `found`: by a device."""
-    backend = HostBackend(context, None, Stats())
-    search = backend.placed(None, found)
+    backend = HostBackend(context, Stats())
+    ends = opened_aligner(backend) if context.params.mode == "local" else None
+    search = backend.placed(None, found, ends)
+    if ends is not None:
+        return *search.found, *search.chosen[:2], ends.places
     if not context.params.exhaustive:
         return *search.found, *search.chosen
     # Bands lie there by position, and here as they were found.

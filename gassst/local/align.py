@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gassst._core.read_search import LocalAligner
-from gassst.model.array_types import I16
+from gassst.model.array_types import I16, I32
 from gassst.model.params import SPECIFIC_LENGTH, MapParams, Scoring
 from gassst.search.host import PAIR_BONUS, HostBackend
 
@@ -36,11 +36,18 @@ def breaking_cost(scoring: Scoring) -> int:
     return min(leaving_cost(scoring, 2), scoring.clip + scoring.match)
 
 
+def whole_costs(scoring: Scoring, mate_bonus: int = PAIR_BONUS) -> I32:
+    """What whole reads lose, as kernels/local_start.h takes it: int32[5], the fields of whole_costs."""
+    differs, masked = scoring.match + scoring.mismatch, scoring.match + 1
+    gap = max(scoring.gap_open) + max(scoring.gap_extend) + scoring.match
+    return np.array([differs, masked, gap, breaking_cost(scoring), -(-mate_bonus // differs)], np.int32)
+
+
 def compiled_aligner(params: MapParams, mate_bonus: int) -> LocalAligner:
     """An aligner for one thread. `mate_bonus`: what a concordant mate adds to a score."""
     scoring = params.scoring
     leaving = np.array([leaving_cost(scoring, width) for width in WIDTHS])
-    costs = doubled(scoring), np.array(WIDTHS), leaving, breaking_cost(scoring)
+    costs = doubled(scoring), np.array(WIDTHS), leaving, whole_costs(scoring, mate_bonus)
     return LocalAligner(params, *costs, MUCH_CLIPPED, mate_bonus)
 
 
@@ -48,5 +55,5 @@ def opened_aligner(backend: HostBackend) -> LocalAligner:
     """Returns that of this thread, with the batch open."""
     params = backend.context.params
     aligner = backend.context.plan.kept("aligner", lambda: compiled_aligner(params, PAIR_BONUS), params)
-    aligner.open(backend.context, backend.bands)
+    aligner.open(backend.context)
     return aligner

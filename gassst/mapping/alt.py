@@ -13,7 +13,6 @@ import numpy as np
 
 from gassst._core import read_search as _read_search
 from gassst._core.read_search import qualities
-from gassst.gpu.choose import Extender
 from gassst.mapping.batch import map_batch
 from gassst.model.array_types import I64, U8, Bool, Structs
 from gassst.model.layouts import NO_SCORE
@@ -28,7 +27,6 @@ from gassst.search.context import BatchContext
 
 def map_batch_with_alt(
     context: BatchContext,
-    extender: Extender,
     stats: Stats,
     mate: np.ndarray | None = None,
     insert: InsertModel | None = None,
@@ -36,14 +34,14 @@ def map_batch_with_alt(
     """As `batch.map_batch`, for a reference with ALT contigs. `--all` takes all contigs alike."""
     alt, params = context.reference.alt, context.params
     if alt is None or params.exhaustive or not params.alt_aware:
-        return map_batch(context, extender, stats, mate, insert)
-    main = map_batch(replace(context, left_out=alt), extender, stats, mate, insert)
+        return map_batch(context, stats, mate, insert)
+    main = map_batch(replace(context, left_out=alt), stats, mate, insert)
     reads = np.flatnonzero(_may_fit_better(main, context.n, mate, params))
     if not reads.size:
         return main
     mates, own = None if mate is None else mate[reads], Stats()
     some = replace(_of_reads(context, reads), left_out=~alt)
-    other = map_batch(some, extender, own, mates, insert)
+    other = map_batch(some, own, mates, insert)
     result = _Merge(context, main, other, reads, mate).result(stats, own)
     if mate is not None and insert is not None:
         secondary = result.hits["flag"] & SECONDARY != 0

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from time import perf_counter_ns
 
 import numpy as np
 
 from gassst._core import read_search as _read_search
-from gassst.gpu.choose import Extender
 from gassst.local.align import opened_aligner
 from gassst.mapping.five_prime import five_prime_first
 from gassst.model.stats import Stats
@@ -21,7 +18,6 @@ from gassst.search.host import HostBackend
 
 def map_batch(
     context: BatchContext,
-    extender: Extender,
     stats: Stats,
     mate: np.ndarray | None = None,
     insert: InsertModel | None = None,
@@ -31,8 +27,6 @@ def map_batch(
     Parameters
     ----------
     context : BatchContext
-    extender : Extender
-        Scores and aligns bands.
     stats : Stats
         Counts and times are added to it.
     mate : uint8[n], optional
@@ -43,8 +37,7 @@ def map_batch(
     pairs = None
     if mate is not None and insert is not None and context.params.pairing:
         pairs = PairContext.of(context, mate, insert)
-    with _opened(context, extender, stats) as backend:
-        result = _mapped(backend, pairs)
+    result = _mapped(HostBackend(context, stats), pairs)
     if context.params.five_prime:
         result = five_prime_first(result)
     if mate is not None and insert is not None:
@@ -71,14 +64,3 @@ def _mapped(backend: HostBackend, pairs: PairContext | None) -> BatchResult:
     result = backend.wholes(search) if ends is None else backend.local(search, ends)
     search.close()
     return result
-
-
-@contextmanager
-def _opened(context: BatchContext, extender: Extender, stats: Stats) -> Iterator[HostBackend]:
-    """The passes over the batch, as long as its reads are open."""
-    with stats.timed("upload"):
-        bands = extender.open_reads(context.packed)
-    with bands or nullcontext():
-        yield HostBackend(context, bands, stats)
-    if bands is not None:
-        stats.extension += bands.times

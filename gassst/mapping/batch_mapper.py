@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from gassst._core.stages import instruction_sets
 from gassst.frozen import asdict, frozen, replace
-from gassst.gpu.choose import Extender
 from gassst.index.file import Integrity
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
@@ -21,7 +21,6 @@ from gassst.model.params import MapParams
 from gassst.model.read_batch import ReadBatch
 from gassst.model.reference import Reference
 from gassst.model.stats import Stats
-from gassst.model.times import Times
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.adapters import fragment_ends
 from gassst.search.arrays import BatchResult
@@ -47,8 +46,6 @@ class BatchMapper:
     """Of pairs, as given with the parameters; where none is given, a run learns its own."""
     parts: WholeIndex
     """The index as seeds are looked up in it."""
-    extender: Extender
-    """What scores and aligns bands."""
     on_device: BatchDevice | None
     """What searches whole batches beside the host."""
     counts_details: bool = True
@@ -97,7 +94,7 @@ class BatchMapper:
         mapped = map_batch
         if self.index.reference.alt is not None:
             from gassst.mapping.alt import map_batch_with_alt as mapped
-        result = mapped(context, self.extender, stats, mate, insert)
+        result = mapped(context, stats, mate, insert)
         if shown is not packed:
             result = read_through.put_back(result, context, packed)
         if params.meth is not None:
@@ -120,17 +117,18 @@ class BatchMapper:
         return self.index.integrity
 
     @property
-    def counters(self) -> Times:
-        """What the extender has counted in this process up to now."""
-        return replace(self.extender.counters)
+    def compiled(self) -> int:
+        """Nanoseconds that programs of a device have been compiled in this process up to now."""
+        return 0 if self.on_device is None else self.on_device.compiled
 
     def describe(self, command_line: str | None = None) -> dict[str, Any]:
         """What ran: version, command, device, parameters."""
         on_device = "" if self.on_device is None else f"; {self.on_device.describe()}"
+        host = f"CPU backend ({instruction_sets()[0]})"
         return {
             "version": __version__,
             "command": command_line or " ".join(sys.argv),
-            "device": self.extender.describe() + on_device,
+            "device": host + on_device,
             "parameters": asdict(replace(self.params, batch_size=self.params.reads_per_batch())),
         }
 
@@ -149,18 +147,3 @@ def planned(params: MapParams, index: SeedIndex, plan: SearchPlan | None = None)
         suits = OneReadSearch.suits(index, own, are_pairs)
         fields[name] = OneReadSearch(index, plan, cascade, own, insert, are_pairs) if suits else None
     return fields
-
-
-def device_search(index: SeedIndex, extender: Extender, params: MapParams) -> BatchDevice | None:
-    """The search on the device of an extender; the index goes there with the first batch.
-
-    None for an index in parts, and on a CPU unless all places are asked for.
-    """
-    engine = getattr(extender, "engine", None)
-    if engine is None or index.parts or index.converted:
-        return None
-    if engine.info.type == "cpu" and not params.exhaustive:
-        return None
-    from gassst.gpu.search import DeviceSearch
-
-    return DeviceSearch(index, engine)

@@ -16,7 +16,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from gassst.errors import InputError
-from gassst.gpu.choose import HostExtender
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
 from gassst.mapping.batch_mapper import BatchMapper, planned
@@ -158,7 +157,6 @@ class _Origins:
                 **planned(engine.params, index),
                 index=index,
                 parts=WholeIndex(index),
-                extender=HostExtender(),
                 on_device=None,
                 counts_details=False,
             )

@@ -294,7 +294,7 @@ class FileRun:
         if total.pairs or insert.pairs:  # a shard may have no read
             facts["insert"] = insert.as_dict()
         # Kernels are compiled for a device, not for a batch.
-        facts["extension"] = asdict(total.extension) | {"compile": mapper.counters.compile}
+        facts["extension"] = asdict(total.extension) | {"compile": mapper.compiled}
         if self._shard is not None:
             facts["shard"] = str(self._shard)
         return facts

@@ -1,4 +1,4 @@
-"""The passes of the search in compiled code on the host. A device may align in bands."""
+"""The passes of the search in compiled code on the host."""
 
 from __future__ import annotations
 
@@ -47,13 +47,11 @@ class HostBackend:
     Parameters
     ----------
     context : BatchContext
-    bands : gpu.bands.ReadsHandle or None
-        The reads of the batch on a device that aligns them. None: the host does.
     stats : Stats
     """
 
-    def __init__(self, context: BatchContext, bands: Any, stats: Stats):
-        self.context, self.bands, self.stats = context, bands, stats
+    def __init__(self, context: BatchContext, stats: Stats):
+        self.context, self.stats = context, stats
 
     def placed(
         self, pairs: PairContext | None = None, found: Any = None, ends: LocalAligner | None = None
@@ -88,7 +86,8 @@ class HostBackend:
         """Add what was aligned."""
         self.stats.scored += aligned.scored
         self.stats.traced += aligned.traced
-        self.stats.extension += Times(calls=aligned.calls, pairs=aligned.pairs, kernel=aligned.kernel)
+        done = {name: getattr(aligned, name) for name in ("calls", "pairs", "kernel")}
+        self.stats.extension += Times(**done, device_scored=getattr(aligned, "found", 0))
 
     @contextmanager
     def checked_index(self) -> Iterator[None]:
@@ -102,7 +101,7 @@ class HostBackend:
     def wholes(self, search: ReadSearch) -> BatchResult:
         """The reported places as alignments of whole reads, with a row for every unmapped read."""
         with self.stats.timed("align"):
-            rows = search.rows_of_wholes(self.bands)
+            rows = search.rows_of_wholes()
         self.count(search.traces)
         return BatchResult(*rows)
 

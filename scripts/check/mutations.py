@@ -38,6 +38,7 @@ SELECTION, STAGES = "ext/search/selection.pxi", "ext/search/stages.pyx"
 ALIGNMENTS = "ext/search/alignments.pxi"
 KNOWLEDGE = "gassst/gpu/kernels/knowledge.h"
 LOCAL_ALIGNER, TEST_UNGAPPED = "ext/align/local_aligner.pxi", "tests/unit/test_ungapped.py"
+LOCAL_START = "gassst/gpu/kernels/local_start.h"
 LOCAL_BANDS, LOCAL_PARTS = "ext/align/local_bands.pxi", "ext/align/local_parts.pxi"
 LOCAL_REPORT = "tests/unit/test_local_report.py"
 PAIR_SCORING = "ext/pairing/pair_scoring.pxi"
@@ -241,12 +242,16 @@ MUTATIONS = [
     ),
     # Local ends.
     Mutation(
-        "ungapped: what loses as much as a gap is taken to be plain", LOCAL_BANDS,
-        "and loss < self.breaking", "and loss <= self.breaking", TEST_UNGAPPED,
+        "ungapped: what loses as much as a gap is taken to be plain", LOCAL_START,
+        "start.loss < costs.breaking", "start.loss <= costs.breaking", TEST_UNGAPPED,
     ),
     Mutation(
-        "ungapped: a masked base is no loss", LOCAL_BANDS,
-        "+ (costs.match + 1) * count_bits(masked)", "", TEST_UNGAPPED,
+        "ends: on a device, alignments end on the diagonal that their band is around", "gassst/gpu/kernels/ends.cl",
+        "end.diagonal = first[i] + out.end[i];", "end.diagonal = end.touched;", "tests/parity/test_device_single.py",
+    ),
+    Mutation(
+        "ungapped: a masked base is no loss", LOCAL_START,
+        " + costs.masked * count_bits(masked)", "", TEST_UNGAPPED,
     ),
     Mutation(
         "local: a part may overlap all but the newest one", LOCAL_PARTS,

@@ -1,23 +1,21 @@
+from functools import partial
+
 import pytest
-from alignments import BACKENDS
 from device_searches import SPLIT
+from kernel_bands import Reads
 from opencl_devices import each_device
 
 import gassst
+from gassst._core.stages import instruction_sets
 from gassst.gpu import platforms
-from gassst.gpu.bands import CpuExtender
 from gassst.gpu.device import Engine
-from gassst.gpu.opencl import OpenCLExtender
 from gassst.gpu.search import DeviceSearch
 
 
-@pytest.fixture(scope="session", params=BACKENDS)
+@pytest.fixture(scope="session", params=instruction_sets())
 def backend(request):
-    """reference planes -> extender"""
-    kind, _, rest = request.param.partition("-")
-    if kind == "cpu":
-        return lambda planes: CpuExtender(planes, rest)
-    return lambda planes: OpenCLExtender(planes, rest.partition("-")[2], threads=2)
+    """(reference planes, packed reads) -> reads for kernels of an instruction set"""
+    return partial(Reads, instruction_set=request.param)
 
 
 @pytest.fixture(scope="module", params=each_device())

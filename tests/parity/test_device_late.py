@@ -170,7 +170,7 @@ class TestStart:
         """One that was named must be there nevertheless."""
         caplog.set_level(logging.INFO, "gassst")
         tried = []
-        monkeypatch.setattr(LateSearch, "_tried", lambda late, _: tried.append(late.device))
+        monkeypatch.setattr(LateSearch, "_tried", lambda late: tried.append(late.device))
         monkeypatch.setattr(LateSearch, "_start", lambda *_: None)
         for device in ("auto", "gpu", "gpu"):
             late = late_of(index, device, **params)

@@ -3,6 +3,7 @@
 import logging
 from concurrent.futures import ThreadPoolExecutor
 
+import brute_force as bf
 import numpy as np
 import pytest
 from device_searches import SPLIT, assert_same, context_of, placed, with_adapters
@@ -14,7 +15,9 @@ from gassst.gpu import index as device_index
 from gassst.gpu import search as device
 from gassst.gpu.device import Engine
 from gassst.gpu.search import DeviceSearch
+from gassst.local.align import opened_aligner
 from gassst.model.stats import Stats
+from gassst.search.host import HostBackend
 
 
 class TestDeviceSearch:
@@ -48,6 +51,31 @@ class TestDeviceSearch:
         none = np.iinfo(np.uint16).max
         best = dict(zip(device_arrays.STATE, found.state, strict=True))["BEST"]
         np.testing.assert_array_equal(best == none, placed(context, Stats())["best"] == none)
+
+    @pytest.mark.parametrize(
+        "scoring",
+        [{}, {"clip": 0, "min_score": 10}, {"match": 3, "gap_open": (0, 2), "clip": 40}, {"mismatch": 40}],
+        ids=str,
+    )
+    @pytest.mark.parametrize("shared", ["errors and gaps", "long"])
+    def test_clipped_ends_are_those_of_the_host(self, search, index, small_genome, shared, scoring):
+        """Bands of all widths that a device has, and wider ones, which it leaves to the host."""
+        rng, contig = np.random.default_rng(7), max(small_genome.values(), key=len)
+        length, errors = (100, 8) if shared == "errors and gaps" else (420, 30)
+        reads = []
+        for i in range(160):
+            at = int(rng.integers(0, len(contig) - 2 * length))
+            text = bf.mutate(rng, contig[at : at + length], int(rng.integers(0, errors)))
+            gap = int(rng.integers(0, 12))
+            text = text[: length // 2] + text[length // 2 + gap :] if i % 3 else text + contig[:25]
+            reads.append((f"r{i}", text.decode(), None))
+        context = context_of(index, reads, mode="local", **scoring)
+        assert_same(search, context)
+        found = search.search(context, Stats())
+        places, scored = HostBackend(context, Stats()), found.ends["scored"]
+        ends = opened_aligner(places)
+        places.placed(None, found, ends)
+        assert len(reads) / 4 < ends.found <= scored.sum() and (scored == 0).any()
 
     def test_an_index_that_is_uploaded_in_pieces_is_the_same(self, engine, index, small_reads, monkeypatch):
         monkeypatch.setattr(Engine, "shares_memory", False)

@@ -1,10 +1,6 @@
-"""Banded alignment against textbook DP, edlib and parasail, on every backend this machine has.
+"""Banded alignment against textbook DP, edlib and parasail, on every instruction set this machine has."""
 
-Every test runs on each CPU instruction set and each usable OpenCL device; `pytest tests/parity -k gpu` (or
-`-k cpu-avx2`, `-k 0:1`, ...) picks among them.
-"""
-
-from functools import cache
+from functools import cache, partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,8 +17,8 @@ from alignments import (
     pack,
     planes_of,
 )
+from kernel_bands import Reads
 
-from gassst.gpu.bands import CpuExtender
 from gassst.search.plan import WORDS
 
 
@@ -63,7 +59,7 @@ def test_score_is_the_least_of_the_profile(backend, words):
     read_strand = rng.integers(0, 800, 10_000 // words).astype(np.uint32)
     band_start = rng.integers(0, len(reference), len(read_strand))
     reads = [rng.integers(0, 4, rng.integers(4, 60)).astype(np.uint8) for _ in range(400)]
-    handle = backend(planes_of(reference)).open_reads(pack(reads))
+    handle = backend(planes_of(reference), pack(reads))
     best, end = handle.score(read_strand, band_start, words)
     profile = handle.profile(read_strand, band_start, words)
     np.testing.assert_array_equal(best, profile.min(axis=1))
@@ -71,7 +67,7 @@ def test_score_is_the_least_of_the_profile(backend, words):
 
 
 def open_case(backend, case):
-    return backend(planes_of(case.reference)).open_reads(pack(case.reads))
+    return backend(planes_of(case.reference), pack(case.reads))
 
 
 def test_score_and_profile_are_textbook(backend, textbook):
@@ -111,7 +107,7 @@ def test_groups_that_end_early_hold_no_band_within_a_limit(backend, words, most)
     band_start = rng.integers(0, len(reference), len(read_strand))
     band_start[::23] = np.repeat(own_start, 10)[::23]
     limit = rng.integers(most // 2, most + 1, len(reads)).astype(np.uint16)
-    handle = backend(planes_of(reference)).open_reads(pack(reads))
+    handle = backend(planes_of(reference), pack(reads))
     best, end = handle.score(read_strand, band_start, words)
     within = best <= limit[read_strand >> 1]
     found = handle.score(read_strand, band_start, words, limit)
@@ -145,7 +141,7 @@ def inside_pairs(low, high, words):
 )
 def test_cigars_are_valid(backend, low, high, words):
     reference, reads, read_strand, band_start = inside_pairs(low, high, words)
-    handle = backend(planes_of(reference)).open_reads(pack(reads))
+    handle = backend(planes_of(reference), pack(reads))
     best, end = handle.score(read_strand, band_start, words)
     start, cigars, at, runs = handle.align(read_strand, band_start, words, end, best)
     for p in range(len(best)):
@@ -158,7 +154,7 @@ def test_cigars_are_valid(backend, low, high, words):
 
 
 def results(make, reference, reads, read_strand, band_start, words):
-    handle = make(planes_of(reference)).open_reads(pack(reads))
+    handle = make(planes_of(reference), pack(reads))
     best, end = handle.score(read_strand, band_start, words)
     aligned = handle.align(read_strand, band_start, words, end, best)
     return [best, end, handle.profile(read_strand, band_start, words), *aligned]
@@ -171,7 +167,7 @@ def some_pairs(n, words):
     reference = make_reference(rng)
     reads, read_strand, band_start = make_pairs(rng, reference, n or 1, words, (30, 200))
     pairs = reference, reads, read_strand[:n], band_start[:n], words
-    return pairs, results(lambda planes: CpuExtender(planes, "generic"), *pairs)
+    return pairs, results(partial(Reads, instruction_set="generic"), *pairs)
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 1000])
@@ -185,14 +181,14 @@ def test_all_backends_return_the_same_bytes(backend, n, words):
 def test_masked_bases_never_match(backend):
     reference = np.full(400, MASKED, np.uint8)
     read = np.full(70, MASKED, np.uint8)
-    handle = backend(planes_of(reference)).open_reads(pack([read, np.zeros(70, np.uint8)]))
+    handle = backend(planes_of(reference), pack([read, np.zeros(70, np.uint8)]))
     best, end = handle.score([0, 1, 2, 3], [64] * 4, 1)
     assert best.tolist() == [70] * 4 and end.tolist() == [0] * 4
 
 
 def test_beyond_the_reference_all_is_masked(backend):
     reference = np.zeros(64 * 4, np.uint8)
-    handle = backend(planes_of(reference)).open_reads(pack([np.zeros(100, np.uint8)]))
+    handle = backend(planes_of(reference), pack([np.zeros(100, np.uint8)]))
     starts = np.array([0, 100, 200, 256, 10_000, 2**32 - 1])
     best, _ = handle.score([0] * 6, starts, 1)
     expected = [rows[-1].min() for rows in band_rows([np.zeros(100, np.uint8)] * 6, reference, starts, 1)]
@@ -202,22 +198,8 @@ def test_beyond_the_reference_all_is_masked(backend):
 
 def test_empty_read(backend):
     reads = [np.zeros(0, np.uint8), np.zeros(5, np.uint8)]
-    handle = backend(planes_of(np.zeros(256, np.uint8))).open_reads(pack(reads))
+    handle = backend(planes_of(np.zeros(256, np.uint8)), pack(reads))
     best, end = handle.score([0, 2], [0, 0], 1)
     start, cigars, at, runs = handle.align([0, 2], [0, 0], 1, end, best)
     assert best.tolist() == start.tolist() == [0, 0]
     assert (runs.tolist(), cigars.tolist()) == ([0, 1], [5 << 4])
-
-
-def test_wrong_input_is_refused(backend):
-    handle = backend(planes_of(np.zeros(256, np.uint8))).open_reads(pack([np.zeros(50, np.uint8)]))
-    with pytest.raises(ValueError, match="words"):
-        handle.score([0], [0], 3)
-    with pytest.raises(ValueError, match="not in the batch"):
-        handle.score([2], [0], 1)
-    with pytest.raises(ValueError, match="shape"):
-        handle.profile([0, 1], [0], 1)
-    with pytest.raises(ValueError, match="do not fit"):
-        handle.align([0], [0], 1, [64], [0])
-    with pytest.raises(ValueError, match="has not 3 edits"):
-        handle.align([0], [0], 1, [0], [3])

@@ -20,7 +20,7 @@ from alignments import (
 from local_columns import Places, lines_at, perfect
 from rating import aligner_of, batch_of, found_of, packed_of, search_of
 
-from gassst.local.align import WIDTHS, leaving_cost
+from gassst.local.align import WIDTHS, breaking_cost, leaving_cost, whole_costs
 from gassst.model.params import MapParams, Scoring
 from gassst.model.sam_flags import UNMAPPED
 
@@ -36,8 +36,8 @@ def make_context(packed, reference, scoring, ends=None):
     return batch_of(packed, reference=contigs, params=params)
 
 
-def make_aligner(handle, packed, reference, scoring, ends=None):
-    return aligner_of(make_context(packed, reference, scoring, ends), handle)
+def make_aligner(packed, reference, scoring, ends=None):
+    return aligner_of(make_context(packed, reference, scoring, ends))
 
 
 def best_places(context, aligner, read_strand, diagonal):
@@ -115,12 +115,11 @@ def has_gap(runs):
 
 
 @pytest.mark.parametrize("width", [16, 64, 256])
-def test_what_touches_a_diagonal_is_aligned_as_in_a_wide_band(backend, case, width, monkeypatch):
+def test_what_touches_a_diagonal_is_aligned_as_in_a_wide_band(case, width, monkeypatch):
     monkeypatch.setattr("gassst.local.align.breaking_cost", lambda scoring: 0)
     packed = pack(case.reads)
-    handle = backend(planes_of(case.reference)).open_reads(packed)
     context = make_context(packed, case.reference, case.scoring)
-    aligner = aligner_of(context, handle)
+    aligner = aligner_of(context)
     places = best_places(context, aligner, case.read_strand, case.diagonal)
     guess = {16: 0, 64: leaving_cost(case.scoring, 32), 256: leaving_cost(case.scoring, 128)}[width]
     lines, cigars = lines_in_bands(aligner, case, guess), aligner.cigars
@@ -145,7 +144,7 @@ def test_what_touches_a_diagonal_is_aligned_as_in_a_wide_band(backend, case, wid
     assert compared > len(case.reads) / 2
 
 
-def test_what_loses_too_little_for_a_gap_needs_no_band(backend, case):
+def test_what_loses_too_little_for_a_gap_needs_no_band(case):
     """Reads with an error or none, and with a masked base: the same scores and alignments as in bands."""
     rng = np.random.default_rng(6)
     reads = [case.reference[c : c + 100].copy() for c in case.diagonal]
@@ -153,9 +152,8 @@ def test_what_loses_too_little_for_a_gap_needs_no_band(backend, case):
         at = rng.integers(0, len(read), rng.integers(0, 3))
         read[at] = np.where(rng.random(len(at)) < 0.3, 4, (read[at] + 1) % 4)
     packed = pack(reads)
-    handle = backend(planes_of(case.reference)).open_reads(packed)
     context = make_context(packed, case.reference, case.scoring)
-    aligner, case = aligner_of(context, handle), SimpleNamespace(**{**vars(case), "reads": reads})
+    aligner, case = aligner_of(context), SimpleNamespace(**{**vars(case), "reads": reads})
     k = len(reads)
     edits, diagonal = [], case.diagonal
     for read, at in zip(reads, diagonal, strict=True):
@@ -166,14 +164,14 @@ def test_what_loses_too_little_for_a_gap_needs_no_band(backend, case):
     search.report(False)
     hits, cigars = aligner.rows()[0], aligner.cigars
     assert 0 < with_bands < k
-    in_bands = best_places(context, aligner_of(context, handle), case.read_strand, diagonal)
-    at_once = perfect(case.scoring, packed.lengths) - in_bands.total < aligner.breaking
+    in_bands = best_places(context, aligner_of(context), case.read_strand, diagonal)
+    at_once = perfect(case.scoring, packed.lengths) - in_bands.total < breaking_cost(case.scoring)
     at_once &= in_bands.diagonal == diagonal
     assert at_once.sum() > k / 10 and len(places.read) == k
     for name in COLUMNS:
         assert (getattr(places, name) == getattr(in_bands, name))[at_once].all()
     assert 0 < traced < k and len(hits) == k and not (hits["flag"] & UNMAPPED).any()
-    others = lines_in_bands(aligner, case, aligner.breaking)
+    others = lines_in_bands(aligner, case, breaking_cost(case.scoring))
     their_cigars = aligner.cigars
     for line, other in zip(hits[at_once], others.hits[at_once], strict=True):
         assert line[["position", "score", "edits"]] == other[["position", "score", "edits"]]
@@ -191,16 +189,13 @@ def test_narrow_bands_are_used_and_left(case):
     assert len(np.unique(np.searchsorted(costs, loss, side="right"))) > 2
 
 
-def test_alignments_end_where_their_contig_does(backend, case):
+def test_alignments_end_where_their_contig_does(case):
     """A contig's end is looked at base by base, all else 64 bases at once."""
     packed = pack(case.reads)
-    handle = backend(planes_of(case.reference)).open_reads(packed)
     k, lost = len(case.reads), 0
     cut = sorted(int(c) + 70 for c in case.diagonal[::9])
-    aligner = make_aligner(
-        handle, packed, case.reference, case.scoring, [0, *np.unique(cut), len(case.reference)]
-    )
-    lines = lines_in_bands(aligner, case, aligner.breaking)
+    aligner = make_aligner(packed, case.reference, case.scoring, [0, *np.unique(cut), len(case.reference)])
+    lines = lines_in_bands(aligner, case, breaking_cost(case.scoring))
     cigars = aligner.cigars
     for hit, begin, end in zip(lines.hits, lines.begin, lines.end, strict=True):
         read = oriented(case.reads, 2 * hit["read"])
@@ -225,17 +220,14 @@ def test_known_places_are_the_best_of_each_diagonal():
     strand = 2 * read + rng.integers(0, 2, h) * (read % 3 > 0)
     first = 1000 + 8 * rng.integers(0, 200 // (1 + 99 * (read % 2)))
     end, edits = rng.integers(0, 4, h), rng.integers(0, 5, h)
-    looked_at = set()
-
-    def asked(strands, firsts, width, _):
-        looked_at.update(zip(strands.tolist(), (firsts + width // 2).tolist(), strict=True))
-        return np.zeros((3, len(strands)), np.uint16)
-
     context = batch_of(packed_of([100] * 40), flip=rng.integers(0, 2, 40).astype(np.uint8))
-    aligner = aligner_of(context, SimpleNamespace(_local=asked))
-    assert aligner.worse == 4  # what a mate can make up for
+    aligner = aligner_of(context)
+    assert whole_costs(context.params.scoring)[4] == 4  # what a mate can make up for
     edits += 2 * (rng.random(h) < 0.3)
-    search = search_of(context, aligner, found_of(strand, first, end, edits))
+    search = search_of(context, aligner, found_of(strand, first, end, edits, ends=(first + end, 90)))
+    looked_at = set(
+        zip(aligner.places["read_strand"].tolist(), aligner.places["diagonal"].tolist(), strict=True)
+    )
     rows, _, _ = search.chosen
     expected, most = set(), 0
     for r in np.flatnonzero(counts):
@@ -313,7 +305,7 @@ def test_a_band_is_widened_where_an_alignment_leaves_it(scoring):
     inside, outside = best_totals(equal, width // 2, scoring)
     packed = pack(reads)
     context = make_context(packed, genome, scoring)
-    aligner = aligner_of(context, None)
+    aligner = aligner_of(context)
     places = best_places(context, aligner, (2 * np.arange(k)).astype(np.uint32), np.array(diagonal, np.int64))
     assert (places.total >= np.maximum(inside, outside)).all() and (outside > inside).sum() > 20
     lost = perfect(scoring, packed.lengths) - inside

@@ -1,12 +1,11 @@
-"""Banded local alignment (kernels/local.h) against textbook Gotoh and parasail, on every backend of this machine."""
+"""Banded local alignment (kernels/local.h) against textbook Gotoh and parasail, on every instruction set here."""
 
-from functools import cache
+from functools import cache, partial
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from alignments import (
-    BACKENDS,
     MASKED,
     SCORINGS,
     decode,
@@ -19,11 +18,10 @@ from alignments import (
     pack,
     planes_of,
 )
+from kernel_bands import Reads
 from local_pairs import aligned, scored
 
-from gassst._core.stages import instruction_sets
 from gassst.errors import UsageError
-from gassst.gpu.bands import CpuExtender
 from gassst.model.params import Scoring
 
 
@@ -60,7 +58,7 @@ def case(request, made_once):
 
 
 def test_scores_and_paths_are_textbook(backend, case):
-    handle = backend(planes_of(case.reference)).open_reads(pack(case.reads))
+    handle = backend(planes_of(case.reference), pack(case.reads))
     pairs = case.read_strand, case.band_start, case.width, case.scoring
     score, reached, rows, end = scored(handle, *pairs)
     also, too, position, cigars, at, runs, edits = aligned(handle, *pairs)
@@ -86,12 +84,8 @@ def test_the_cases_are_not_trivial(case):
 
 
 def results(make, reference, reads, *pairs):
-    handle = make(planes_of(reference)).open_reads(pack(reads))
+    handle = make(planes_of(reference), pack(reads))
     return [*scored(handle, *pairs), *aligned(handle, *pairs)]
-
-
-def plain(planes):
-    return CpuExtender(planes, "generic")
 
 
 @cache
@@ -101,7 +95,7 @@ def some_pairs(n, width):
     reference = make_reference(rng)
     reads, read_strand, band_start = make_pairs(rng, reference, n or 1, width / 64, (1, 1000))
     pairs = reference, joined(rng, reads), read_strand[:n], band_start[:n], width, Scoring()
-    return pairs, results(plain, *pairs)
+    return pairs, results(partial(Reads, instruction_set="generic"), *pairs)
 
 
 @pytest.mark.parametrize("n", [0, 1, 33, 300])
@@ -132,11 +126,10 @@ def mixed_groups():
 @cache
 def mixed_groups_by_plain_c(width):
     reference, reads, *pairs = mixed_groups()
-    return bytes_of(plain(planes_of(reference)), reads, *pairs, width, Scoring())
+    return bytes_of(Reads(planes_of(reference), pack(reads), "generic"), *pairs, width, Scoring())
 
 
-def bytes_of(extender, reads, *pairs):
-    handle = extender.open_reads(pack(reads))
+def bytes_of(handle, *pairs):
     return [array.tobytes() for array in (*scored(handle, *pairs), *aligned(handle, *pairs))]
 
 
@@ -144,9 +137,8 @@ def bytes_of(extender, reads, *pairs):
 def test_groups_that_lose_more_than_a_byte_give_the_same_bytes(backend, width):
     """Lanes of bytes and, where one does not do, of 16 bits."""
     reference, reads, *pairs = mixed_groups()
-    assert bytes_of(
-        backend(planes_of(reference)), reads, *pairs, width, Scoring()
-    ) == mixed_groups_by_plain_c(width)
+    handle = backend(planes_of(reference), pack(reads))
+    assert bytes_of(handle, *pairs, width, Scoring()) == mixed_groups_by_plain_c(width)
 
 
 def test_the_longest_reads_at_the_highest_scores_do_not_overflow(backend):
@@ -156,7 +148,7 @@ def test_the_longest_reads_at_the_highest_scores_do_not_overflow(backend):
         match=10, mismatch=1000, gap_open=(1000, 1000), gap_extend=(1000, 1000), clip=1000
     ).verify()
     reads = [reference[500:1500].copy(), 3 - reference[500:1500], np.full(1000, MASKED, np.uint8)]
-    handle = backend(planes_of(reference)).open_reads(pack(reads))
+    handle = backend(planes_of(reference), pack(reads))
     score, reached, rows, end = scored(handle, [0, 2, 4], [480] * 3, 64, scoring)
     assert (score[0], rows[0], end[0]) == (10_000, 1000, 20)
     expected = local_textbook(reads[1:], reference, [480] * 2, 64, scoring)
@@ -165,7 +157,7 @@ def test_the_longest_reads_at_the_highest_scores_do_not_overflow(backend):
 
 def test_beyond_the_reference_all_is_masked(backend):
     reference = np.zeros(64 * 4, np.uint8)
-    handle = backend(planes_of(reference)).open_reads(pack([np.zeros(100, np.uint8)]))
+    handle = backend(planes_of(reference), pack([np.zeros(100, np.uint8)]))
     starts = np.array([0, 100, 200, 256, 2**32 - 1])
     score, _, rows, _ = scored(handle, [0] * 5, starts, 64, Scoring(clip=0))
     assert score.tolist() == [100, 100, 56, 0, 0]
@@ -183,9 +175,3 @@ def test_beyond_the_reference_all_is_masked(backend):
 def test_scores_that_would_overflow_are_refused(wrong, said):
     with pytest.raises(UsageError, match=said):
         Scoring(**wrong).verify()
-
-
-def test_backends_are_those_of_the_machine():
-    assert {f"cpu-{name}" for name in instruction_sets()} <= {
-        name for name in BACKENDS if isinstance(name, str)
-    }

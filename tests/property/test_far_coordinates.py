@@ -12,10 +12,11 @@ from far_worlds import SHIFT, far_index, write_sparse
 import gassst
 from gassst._core import seed_index as _seed_index
 from gassst.errors import DeviceError, InputError, UsageError
-from gassst.gpu.opencl import OpenCLExtender
+from gassst.gpu.devices import named_search
 from gassst.index import seed_index as module
 from gassst.index.seed_index import SeedIndex
 from gassst.model import reference as reference_module
+from gassst.model.params import MapParams
 from gassst.model.reference import FRONT, TAIL, Reference, padded_total
 from gassst.records.duplicates import DuplicateRules
 
@@ -146,7 +147,7 @@ def test_far_positions_are_built_as_near_ones(worlds, monkeypatch):
 
 def test_a_device_takes_no_far_contigs(worlds):
     with pytest.raises(DeviceError, match="mapped on the host"):
-        OpenCLExtender(worlds[1].reference.planes)
+        named_search(worlds[1], MapParams(device="cpu"))
 
 
 # --- which step ----------------------------------------------------------------------------------------------------

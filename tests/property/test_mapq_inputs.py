@@ -74,7 +74,7 @@ def search(index, reads, sensitivity, library):
     searched = index, mapper.parts, mapper.plan, mapper.cascade, mapper.params
     context = BatchContext.of(*searched, packed, library=library)
     stats = Stats()
-    search = HostBackend(context, None, stats).placed()
+    search = HostBackend(context, stats).placed()
     _, _, complete, planned, looked, _ = search.states
     found = SimpleNamespace(
         best=search.chosen[1]["best"].copy(), complete=complete, planned=planned, looked=looked
@@ -159,7 +159,7 @@ def test_dense_seeds_passed_over_are_those_of_counting(genome, index, reads):
     reads = [read[:-25] + bf.random_bases(rng, 25) for read in reads if len(read) > 60]
     packed = batch_of_records([(str(i), read.decode(), None) for i, read in enumerate(reads)]).pack()
     context = BatchContext.of(index, mapper.parts, mapper.plan, mapper.cascade, mapper.params, packed)
-    backend = HostBackend(context, None, Stats())
+    backend = HostBackend(context, Stats())
     over = backend.placed(ends=opened_aligner(backend)).over
     plan, looked = mapper.plan, over["reseeded"] > 0
     caps, w = plan.caps.tolist(), plan.dense_length

@@ -68,7 +68,7 @@ def test_parts_are_what_better_ones_leave_over():
         planes=planes_of(genome), starts=np.zeros(1, np.int64), lengths=np.array([len(genome)])
     )
     context = batch_of(packed, reference=contigs)
-    aligner = aligner_of(context, None)
+    aligner = aligner_of(context)
     search = search_of(context, aligner)
     columns = [(2 * i + strand, at) for i, (_, placed) in enumerate(made) for strand, at in placed]
     strands, diagonals = (np.array(column) for column in zip(*columns, strict=True))

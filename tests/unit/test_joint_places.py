@@ -152,7 +152,7 @@ def search_in(world):
         packed, reference=contigs, params=MapParams(mode="local", scoring=SCORING), flip=world.flip,
         digest=world.digest, rater=rater([NO_SEEDS], odds, n_bases=0.0),
     )  # fmt: skip
-    aligner = aligner_of(context, None)
+    aligner = aligner_of(context)
     pairs = SimpleNamespace(
         mate=world.mate, insert=world.insert, borders=BORDERS, rescuable=world.rescuable, window_bases=1000
     )

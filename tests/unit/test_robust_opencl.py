@@ -15,21 +15,19 @@ import numpy as np
 import pytest
 from opencl_devices import usable
 
+import gassst
 from gassst.errors import DeviceError
-from gassst.gpu import drivers, platforms, probe
+from gassst.gpu import device, drivers, platforms, probe
 from gassst.gpu.backend import DeviceBackend
-from gassst.gpu.bands import CpuExtender
-from gassst.gpu.choose import make_extender
-from gassst.gpu.device import Device
-from gassst.gpu.devices import describe_devices
-from gassst.gpu.opencl import OpenCLExtender
-from gassst.local import align
-from gassst.search import plan
+from gassst.gpu.device import Device, DeviceInfo
+from gassst.gpu.devices import describe_devices, named_search
+from gassst.model.params import MapParams
+from gassst.reads.in_memory import batch_of_records
 
 
 @pytest.fixture
-def planes():
-    return probe._pairs()[0]
+def index(small_index):
+    return gassst.Index.open(small_index)
 
 
 @pytest.fixture(autouse=True)
@@ -64,41 +62,77 @@ FAILURES = {
 
 
 @pytest.mark.parametrize("case", FAILURES)
-def test_a_trial_that_fails_is_a_line(monkeypatch, tmp_path, planes, case):
+def test_a_trial_that_fails_is_a_line(monkeypatch, tmp_path, index, case):
     program, reason = FAILURES[case]
     break_trial(monkeypatch, tmp_path, program)
     with pytest.raises(DeviceError, match=reason):
-        make_extender(planes, "cpu")
-
-
-@pytest.mark.device("cpu")
-def test_wrong_results_are_no_device(monkeypatch):
-    monkeypatch.setattr(plan, "WORDS", plan.WORDS[:1])  # few kernels are to be built
-    monkeypatch.setattr(align, "WIDTHS", ())
-    monkeypatch.setattr("gassst.gpu.bands.CpuExtender", lambda planes: CpuExtender(planes[::-1]))
-    answer = probe.run_trial(usable("cpu")[0].index, 1)
-    assert answer["device"] is None and "wrong results" in answer["reason"]
+        named_search(index, MapParams(device="cpu"))
 
 
 @pytest.mark.device
 @pytest.mark.parametrize("kind, step", [(probe.SEARCH, 1), (probe.SEARCH, 2), (probe.ALL_PLACES, 2)])
 def test_a_search_is_tried_where_a_run_searches(monkeypatch, kind, step):
     """By the programs of its step."""
-    device, build, built = usable()[0].index, Device._build, []
+    name, build, built = usable()[0].index, Device._build, []
     monkeypatch.setattr(Device, "_build", lambda *of: built.append(of[2]) or build(*of))
-    assert probe.run_trial(device, 1, kind, step) == {"device": device, "reason": ""}
+    assert probe.run_trial(name, 1, kind, step) == {"device": name, "reason": ""}
     assert built and all(f"-DSTEP={step} " in options[0] for options in built)
     find = DeviceBackend.searched
     monkeypatch.setattr(DeviceBackend, "searched", lambda *a: changed(find(*a)))
-    assert "wrong results" in probe.run_trial(device, 1, kind, step)["reason"]
+    assert "wrong results" in probe.run_trial(name, 1, kind, step)["reason"]
 
 
 def changed(found):
     """Each array of the answer has another number in its middle."""
     for array in found:
-        if isinstance(array, np.ndarray):
-            array.flat[array.size // 2] += 1
+        if isinstance(array, np.ndarray) and array.size:
+            numbers = array["key"] if array.dtype.names else array
+            numbers.flat[array.size // 2] += 2
     return found
+
+
+# --- which device, and none ---------------------------------------------------------------------------------
+
+
+def fake(type_, units, index="0:0", usable=True):
+    reason = "" if usable else "broken"
+    return DeviceInfo(index, "P", f"Fake {type_}", type_, units, 2**30, "1", usable, reason)
+
+
+def test_choice_goes_by_type_then_units(monkeypatch):
+    infos = [
+        fake("cpu", 64, "0:0"),
+        fake("gpu", 8, "1:0"),
+        fake("gpu", 80, "1:1"),
+        fake("gpu", 99, "1:2", False),
+        fake("accelerator", 500, "2:0"),
+    ]
+    monkeypatch.setattr(platforms, "_discover", lambda threads=None: [(info, None) for info in infos])
+    expected = {None: "1:1", "cpu": "0:0", "gpu": "1:1", "0:0": "0:0", "1:0": "1:0", "fake acc": "2:0"}
+    assert {wanted: platforms.choose(wanted)[0].index for wanted in expected} == expected
+    with pytest.raises(DeviceError, match="broken"):
+        platforms.choose("1:2")
+    with pytest.raises(DeviceError, match="no OpenCL device matches '3:0'; there are: 0:0 cpu Fake cpu"):
+        platforms.choose("3:0")
+
+
+@pytest.mark.device
+def test_a_program_that_cannot_be_built_shows_what_the_compiler_says(monkeypatch):
+    monkeypatch.setattr(device, "source", lambda paths: "__kernel void score() { nonsense_in_line_1; }")
+    with pytest.raises(DeviceError, match="nonsense_in_line_1"):
+        device.Device(*platforms.choose(usable()[0].index)).program((), ())
+
+
+def test_without_pyopencl_the_host_maps(monkeypatch, caplog, index):
+    monkeypatch.setitem(sys.modules, "pyopencl", None)
+    assert platforms.devices() == []
+    assert named_search(index, MapParams()) is None and not caplog.records
+
+
+def test_a_device_that_the_environment_rules_out_is_told(monkeypatch, caplog, index):
+    monkeypatch.setenv("GASSST_OPENCL", "0")
+    assert named_search(index, MapParams(device="cpu")) is None
+    assert "GASSST_OPENCL=0: device 'cpu' is not used" in caplog.text
 
 
 # --- after a fork -------------------------------------------------------------------------------------------
@@ -106,13 +140,19 @@ def changed(found):
 
 @pytest.mark.device("cpu")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_a_forked_process_goes_on_without_the_device(planes):
-    packed = probe._pairs()[1]
-    extender = OpenCLExtender(planes, usable("cpu")[0].index, 1)
-    expected = probe._results(extender, packed)
+def test_a_forked_process_goes_on_without_the_device(index, small_reads):
+    mapper = gassst.Mapper(index, device="cpu", threads=1)
+    batch = batch_of_records(small_reads[:40])
+
+    def mapped():
+        result, stats = mapper._engine.map_batch(batch)
+        return result.hits.tobytes(), stats.extension.device_scored > 0
+
+    expected, by_device = mapped()
+    assert by_device
     context = multiprocessing.get_context("fork")
     queue = context.SimpleQueue()
-    child = context.Process(target=lambda: queue.put(probe._results(extender, packed) == expected))
+    child = context.Process(target=lambda: queue.put(mapped() == (expected, False)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads: the case here
         child.start()
@@ -125,20 +165,13 @@ def test_a_forked_process_goes_on_without_the_device(planes):
 
 
 @pytest.mark.device("cpu")
-def test_a_damaged_cache_of_programs_ends_no_process(tmp_path):
-    """Those of PoCL cut to nothing, which nothing repairs, and those of pyopencl. Every process builds few kernels."""
-    (tmp_path / "sitecustomize.py").write_text(
-        "from gassst.local import align\n"
-        "from gassst.search import plan\n"
-        "plan.WORDS, align.WIDTHS = plan.WORDS[:1], ()\n"
-    )
+def test_a_damaged_cache_of_programs_ends_no_process(tmp_path, small_index):
+    """Those of PoCL cut to nothing, which nothing repairs, and those of pyopencl."""
     cache = tmp_path / "cache"
     program = (
-        "import sys\n"
-        "from gassst.gpu import probe\n"
-        "from gassst.gpu.choose import make_extender\n"
-        "planes, packed = probe._pairs()\n"
-        "print(len(probe._results(make_extender(planes, 'cpu', 1), packed)))\n"
+        "import sys, gassst\n"
+        f"with gassst.Mapper({str(small_index)!r}, device='cpu', threads=1) as mapper:\n"
+        "    print(len(list(mapper.map([('read', 'ACGTTGCATTGACCAGT' * 3, None)]))))\n"
     )
     cache.mkdir()
     path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
@@ -228,7 +261,7 @@ def test_a_small_run_imports_nothing_that_it_does_not_use(tmp_path, small_index,
     assert all(map(find_spec, installed))  # a name that changes must change here, too
     assert loaded.isdisjoint(UNUSED.split())
     of_devices = {name for name in loaded if name.startswith("gassst.gpu.")}
-    assert of_devices <= {f"gassst.gpu.{name}" for name in ("drivers", "devices", "choose", "device_pays")}
+    assert of_devices <= {f"gassst.gpu.{name}" for name in ("drivers", "devices", "device_pays")}
 
 
 # --- drivers that are registered ----------------------------------------------------------------------------
@@ -331,8 +364,8 @@ def test_a_test_with_the_mark_finds_one():
 
 SIGNALS = """
 import ctypes, signal
-import numpy as np
-from gassst.gpu.choose import make_extender
+from gassst.gpu.device import KERNELS
+from gassst.gpu.platforms import opened
 
 def handlers():
     found = {}
@@ -343,7 +376,7 @@ def handlers():
     return found
 
 before = handlers()
-make_extender(np.zeros((64, 3), np.uint64), "cpu")
+opened("cpu", 1)[0].program((KERNELS / "band.h",), ("-DWORDS=1",))
 assert handlers() == before
 """
 

@@ -8,6 +8,7 @@ from alignments import SCORINGS, local_textbook, make_reference, pack, planes_of
 from local_columns import Places, lines_at, perfect
 from rating import aligner_of, batch_of, found_of, search_of
 
+from gassst.local.align import breaking_cost
 from gassst.model.params import MapParams
 
 LENGTH, WIDTH = 60, 34  # diagonals on either side: 17, one more than what is claimed
@@ -52,7 +53,7 @@ def known_by(case, some):
     packed, ends = pack(reads), np.array([len(case.reference)])
     contigs = SimpleNamespace(planes=planes_of(case.reference), starts=np.zeros(1, np.int64), lengths=ends)
     context = batch_of(packed, reference=contigs, params=MapParams(mode="local", scoring=case.scoring))
-    aligner = aligner_of(context, None)
+    aligner = aligner_of(context)
     found = found_of(2 * np.arange(len(reads)), case.at[some] - 30, 30, case.edits[some])
     search_of(context, aligner, found)
     return aligner
@@ -105,7 +106,7 @@ def test_whole_reads_are_told_from_their_score(case):
     at = case.at
     places = Places(*columns, at, np.ones(k, bool))
     whole = (off == 0) & (reached == 3)
-    plain = perfect(scoring, np.full(k, LENGTH)) - places.total < aligner.breaking
+    plain = perfect(scoring, np.full(k, LENGTH)) - places.total < breaking_cost(scoring)
     lines = lines_at(aligner, places.take(whole | plain))
     assert aligner.traced == before and (lines.hits["cigar_runs"] == 1).all()
     assert (whole & ~plain).sum() > 20
@@ -117,7 +118,7 @@ def test_whole_reads_are_told_from_their_score(case):
 
 def test_what_needs_no_band_is_the_best_alignment(case):
     scoring, edits = case.scoring, case.edits
-    least = known_by(case, np.ones(len(edits), bool)).breaking
+    least = breaking_cost(scoring)
     clear = np.array([(read != MASKED).all() for read in case.reads])
     clear &= [(case.reference[at : at + LENGTH] != MASKED).all() for at in case.at]
     clear &= edits * (scoring.match + scoring.mismatch) < least
