@@ -307,7 +307,7 @@ MUTATIONS = [
     ),
     Mutation(
         "pairing: the longest proper template is not proper", "gassst/_core/common.pxd",
-        "cigars, w) <= w.high:", "cigars, w) < w.high:", "tests/unit/test_proper.py",
+        "<= template <= w.high", "<= template < w.high", "tests/unit/test_proper.py",
     ),
     Mutation(
         "pairing: chance has half of the window for mates that are placed by their scores", MAPQ,
