@@ -97,7 +97,7 @@ def test_pairs_have_the_places_of_plain_python(world, orientations, given_up):
     for stage, (k, apart) in enumerate(SEEDS):
         mapper.plan.seed_length[stage] = k
         mapper.plan.seed_count[stage] = np.where(m >= k, (m - k) // apart + 1, 0)
-    mapper.plan.settled[:] = rng.integers(-4, 6, mapper.plan.settled.shape)
+    mapper.plan.settled[:] = rng.integers(-2, 12, mapper.plan.settled.shape)
     pairs = replace(pairs, rescuable=pairs.rescuable & (rng.random(pairs.rescuable.size) < 0.8))
     borders = [int(start) - 256 for start in world.index.reference.starts] + [world.index.reference.total]
     plain = PlainPairs(
