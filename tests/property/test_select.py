@@ -28,8 +28,8 @@ def rated(rows, lengths=100, complete=30, looked=0b11111, sensitivity=2):
     plan.prepare(lengths.astype(np.uint32))
     stages = np.array([len(plan.plan(m).stages) for m in lengths.tolist()])
     looked = (np.broadcast_to(looked, len(rows)) & (1 << stages) - 1).astype(np.uint8)
-    shown = looked[:, None] >> np.arange(8) & 1
-    planned = (shown * plan.disjoint[:, lengths].T).max(axis=1).astype(np.uint16)
+    shown = looked[:, None] >> np.arange(plan.MAX_STAGES) & 1
+    planned = (shown * plan.disjoint[: plan.MAX_STAGES, lengths].T).max(axis=1).astype(np.uint16)
     errors = [[best] * n_best + [second] * n_second for best, second, n_best, n_second in rows]
     return rated_wholes(plan.rater(UNKNOWN_LIBRARY), lengths.tolist(), errors, (complete, looked, planned))
 
@@ -88,7 +88,7 @@ def test_a_level_that_looks_at_everything_misses_nothing():
     plan.prepare(np.array([100], np.uint32))
     missed = plan.missed(100, complete=4, looked=1)
     assert not missed[:4].any() and missed[4] > 0 and len(missed) == plan.errors[100] + 1
-    last = 1 << int(np.flatnonzero(plan.seed_count[:-1, 100])[-1])  # the very last row is of copies
+    last = 1 << int(np.flatnonzero(plan.seed_count[: plan.MAX_STAGES, 100])[-1])  # other rows are looks
     assert plan.missed(100, complete=4, looked=last)[10] < missed[10]
 
 
