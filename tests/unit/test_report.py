@@ -243,7 +243,7 @@ def test_funnel_times_and_work(page, stats):
     assert times == pytest.approx(
         {name: ns / 1e9 for name, ns in {**stats["nanoseconds"], "filters": filters}.items()}, abs=0.006
     )
-    assert list(times).index("seeds") < list(times).index("filters") < list(times).index("align")
+    assert list(times).index("seeds") < list(times).index("filters") < list(times).index("local")
     assert {row[0]: row[1] for row in page.numbers("Work done")} == {
         "seed occurrences": stats["occurrences"],
         "anchors made of them": stats["candidates"],
