@@ -53,9 +53,9 @@ cdef class LocalParts(LocalBands):
         cdef Py_ssize_t i, a = 0
         cdef int64_t gap, twice = min(self.costs.open_deletion, self.costs.open_insertion) + gaps * self.costs.extend_deletion
         self.score_wholes(whole, end, given, k)
-        let_given_lead(self, stay)
         self.rooms[KNOWN], self.rooms[PLACES] = self.rooms[PLACES], self.rooms[KNOWN]
         self.n_known = self.n_places
+        let_given_lead(self, stay)
         align_best(self, NULL)
         primary = open_primary(self)
         keep_lines(self)
@@ -91,6 +91,7 @@ cdef class LocalParts(LocalBands):
         cdef row_t *row = <row_t *>self.rooms[PRIMARY].p
         cdef Py_ssize_t i
         self.know_further(read_strand, diagonal, k)
+        let_given_lead(self, False)
         align_best(self, far)
         drop_passed(self)
         for i in range(self.n):
@@ -392,14 +393,13 @@ cdef bint passes(const local_line_t *line, const uint32_t *cigar, Py_ssize_t run
 
 
 cdef void let_given_lead(LocalParts self, bint stay) noexcept nogil:
-    """Lower the total of places that score more than the given one of their read: where these `stay`, and of single reads
-    that are reported as they fit, not for what they score."""
-    cdef local_place_t *place = <local_place_t *>self.rooms[PLACES].p
+    """Lower totals above that of a read's given place: where these `stay`, or a read is kept whatever it scores."""
+    cdef local_place_t *place = <local_place_t *>self.rooms[KNOWN].p
     cdef Py_ssize_t i = 0, j, first
     cdef int32_t most, best
-    while i < self.n_places:
+    while i < self.n_known:
         first, most, best = i, INT32_MAX, 0
-        while i < self.n_places and place[i].read_strand >> 1 == place[first].read_strand >> 1:
+        while i < self.n_known and place[i].read_strand >> 1 == place[first].read_strand >> 1:
             if place[i].given:
                 most = place[i].total
             best = max(best, place[i].score)
