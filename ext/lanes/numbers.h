@@ -17,10 +17,10 @@
 #define LANES (LANES_BYTES ? LANES_BYTES / (int)sizeof(REAL) : 1)
 /* The first for vectors, the second where there are none. */
 #define LANES_WHERE LANES_JOIN(LANES_WHERE, LANES_BYTES)
-#define LANES_WHERE_64(vectors, scalars) vectors
-#define LANES_WHERE_32(vectors, scalars) vectors
-#define LANES_WHERE_16(vectors, scalars) vectors
-#define LANES_WHERE_0(vectors, scalars) scalars
+#define LANES_WHERE_64(vectors, scalars) (vectors)
+#define LANES_WHERE_32(vectors, scalars) (vectors)
+#define LANES_WHERE_16(vectors, scalars) (vectors)
+#define LANES_WHERE_0(vectors, scalars) (scalars)
 #define AT(v, l) LANES_WHERE((v)[l], (v))
 #define SET(x) LANES_WHERE((VEC){0} + (REAL)(x), (REAL)(x))
 #define IF(test, yes, no) \

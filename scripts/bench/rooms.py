@@ -408,7 +408,7 @@ def devices(args: argparse.Namespace) -> Iterator[Column]:
         random_parameters(Path(file.name), 1)
         parameters = Parameters(file.name)
     codes, offsets = rng.integers(0, 4, 120 * count).astype(np.uint8), 120 * np.arange(count + 1)
-    call = partial(folding.fold_codes, codes, offsets, parameters, False, None, None, None)
+    call = partial(folding.fold_codes, codes, offsets, parameters, False, None, None)
     names = [args.device] if args.device else []
     seconds = least({name: partial(call, name) for name in names}, args.runs, time.perf_counter)
     yield "windows a second", {name: count / taken for name, taken in seconds.items()}
