@@ -1,4 +1,4 @@
-"""Frozen dataclasses, named tuples and typed dicts without generated code.
+"""Frozen dataclasses and named tuples without generated code.
 
 For each class `dataclasses` writes, compiles and runs three to six functions while it is imported, and `typing`
 compiles each annotation: a quarter of the start of a run. Here all classes share theirs. `fields`, `replace` and
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, dataclass_transform
 
 if TYPE_CHECKING:
     from inspect import Signature
-    from typing import NamedTuple, TypedDict
+    from typing import NamedTuple
 
-__all__ = ["NamedTuple", "TypedDict", "asdict", "field", "fields", "frozen", "replace"]
+__all__ = ["NamedTuple", "asdict", "field", "fields", "frozen", "replace"]
 
 T = TypeVar("T")
 
@@ -140,10 +140,3 @@ if not TYPE_CHECKING:
 
         def _replace(self, **given):
             return type(self)(**self._asdict() | given)
-
-    class TypedDict(dict):
-        """As `typing.TypedDict`; made for annotations alone."""
-
-        def __init_subclass__(cls, total=True):
-            known = [kind.__annotations__ for kind in (*cls.__bases__, cls)]
-            cls.__annotations__ = {name: each[name] for each in known for name in each}

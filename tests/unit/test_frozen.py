@@ -1,4 +1,4 @@
-"""`frozen` makes what `dataclasses.dataclass(frozen=True)` makes, `NamedTuple` and `TypedDict` what `typing` does."""
+"""`frozen` makes what `dataclasses.dataclass(frozen=True)` makes, and `NamedTuple` what `typing` does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from functools import cached_property
 
 import pytest
 
-from gassst.frozen import NamedTuple, TypedDict, frozen
+from gassst.frozen import NamedTuple, frozen
 
 
 class _Fields:
@@ -161,17 +161,3 @@ def test_wrong_fields_of_named_tuples_are_refused(args, given):
             kind(*args, **given)
     with pytest.raises(AttributeError):
         Ours(1).first = 2
-
-
-def test_typed_dicts_know_their_names_in_order():
-    class A(TypedDict, total=False):
-        b: int
-        a: str
-
-    class B(TypedDict):
-        d: int
-
-    class C(A, B, total=False):
-        c: int
-
-    assert list(C.__annotations__) == ["b", "a", "d", "c"] and C(a=1) == {"a": 1}

@@ -38,13 +38,6 @@ def test_reads_that_score_too_little_are_clipped(length, over):
     ]
 
 
-def test_an_insertion_stays_where_the_bonus_of_the_end_is_worth_more():
-    contig = random_bases(500)
-    read = foreign(contig[0]) + contig[:24]
-    own = mapper(contig, scoring=gassst.Scoring(clip=9))
-    assert next(iter(own.map([("r", read, "I" * 25)]))).cigarstring == "1I24M"
-
-
 @pytest.mark.parametrize("size", [30, 31, 34])
 @pytest.mark.parametrize("reverse", [False, True])
 def test_short_contigs_get_reads_that_hang_over(size, reverse):
