@@ -28,7 +28,6 @@ enum {
     LOOKUP_GROUP = 128,      /* of 64, 128 and 512 the fastest */
 };
 
-
 typedef struct {
     const uint32_t *table;      /* [4^k + 1] */
     const uint32_t *positions;  /* [p] concatenated coordinates, at step 4 divided by 4 */
@@ -360,8 +359,7 @@ LOOKUP_OF_STEP void lookup_group_of_step(const seed_index_t *index, const lookup
         found[few[j]] = lookup_far(index, &seeds[few[j]], found[few[j]], step);
     lookup_far_group(index, seeds, wide, n_wide, found, step);
     for (unsigned j = 0; step > 1 && j < n_wide; ++j)
-        if (seeds[wide[j]].front)
-            found[wide[j]] = lookup_before(index, found[wide[j]], seeds[wide[j]].before, seeds[wide[j]].front);
+        found[wide[j]] = lookup_before(index, found[wide[j]], seeds[wide[j]].before, seeds[wide[j]].front);
 }
 
 /* The ranges of up to LOOKUP_GROUP seeds, of one base at least, and no more than positions are sorted by. Of an index that

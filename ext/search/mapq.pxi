@@ -561,13 +561,15 @@ cdef class Rater(Copies):
         """
         cdef uint32_t r = read_strand >> 1
         cdef int64_t m = reads.lengths[r], first = first_base(reads.plane_start[r], read_strand, m)
+        cdef double odds = self.odds.of_one(<int64_t>ceil(loss), end - begin)
         cdef uint16_t errors = NO_SCORE, count
         if not self.beside or rating.mapq < LEAST_BESIDE_COPIES:
             return
+        if odds < 1:  # with more errors all copies together weigh nothing
+            errors = <uint16_t>fmin(errors, loss + log(UNKNOWN / (2 * FURTHEST)) / log(odds) + 1)
         count = rivals_beside(reference, diagonal + begin, reads.planes, first + begin, end - begin, m, &errors)
         if count:
-            cap(rating, phred(count * pow(self.odds.of_one(<int64_t>ceil(loss), end - begin), fmax(errors - loss, 0))),
-                TANDEM)
+            cap(rating, phred(count * pow(odds, fmax(errors - loss, 0))), TANDEM)
 
 
 cdef inline double weight_of_wholes(const read_summary_t *summary, double odds) noexcept nogil:

@@ -23,7 +23,7 @@ cdef uint16_t rivals_beside(planes_t bases, int64_t place, planes_t reads, int64
                             uint16_t *errors) noexcept nogil:
     """The best ungapped places of m bases from `first` on of a read of `length` bases, 11 to 128 diagonals beside `place`.
 
-    Returns how many have the fewest mismatches, `errors`: none where the read repeats nothing.
+    Returns how many have the fewest mismatches, `errors`, no more than before: none where the read repeats nothing.
     """
     cdef int64_t shift, side
     cdef int found
