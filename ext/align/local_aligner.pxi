@@ -65,8 +65,8 @@ cdef class LocalAligner(LocalParts):
 
     cdef int rate(self, Rater rater, const read_summary_t *summary, const double *wrong, const uint8_t *mate, double window,
                   const coverage_t *seen, bint split) except -1 nogil:
-        """As `ReadSearch.report`, of what was `seen` of each read. `summary`: of their whole places, of which the given ones
-        are the best. `wrong`: what other pairs of places weigh, as `join` says, or other places of the given ones (no `mate`). `window`: diagonals on which a mate may lie."""
+        """Of what was `seen` of each read. `summary`: their whole places; the given ones are the best of them. `wrong`: weight
+        of other pairs, as `join` says; without `mate` of other places. `window`: diagonals on which a mate may lie."""
         cdef reads_t reads = reads_t(self.ground.reads, self.ground.plane_start, self.ground.lengths, NULL, NULL, self.n)
         cdef rating_t *rating
         cdef rated_t *places

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from gassst.gpu.device import DeviceInfo
 
-READ = 100  # bases
 TIMEOUT = 300.0  # s; a program that takes longer to build will not be missed
 
 
