@@ -481,8 +481,8 @@ cdef class Seeds:
         return clipped_array, capped_array
 
     cdef void clipped_span(self, Py_ssize_t i, int64_t *first, int64_t *last) noexcept nogil:
-        """Of active read i as sequenced, where the first and the last seed begin of which not every occurrence is looked at;
-        -1 where there is none."""
+        """Tell where the first and the last seed begin of which not every occurrence is looked at, in active read i as
+        sequenced; -1 where there is none."""
         cdef Py_ssize_t j
         cdef int64_t at
         first[0] = last[0] = -1

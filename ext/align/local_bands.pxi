@@ -70,7 +70,6 @@ cdef class LocalBands:
         cdef const uint64_t[::1] digest
         self.context, self.kernels = context, kernels_of(None)
         self.n = self.n_runs = self.scored = self.traced = self.found = self.calls = self.pairs = self.kernel = 0
-        self.usual_loss = 0
         if context is None:
             return
         self.ground, self.n = ground_of(context), len(context.packed.lengths)

@@ -1,17 +1,10 @@
-from typing import Any, Protocol
+from typing import Any
 
+from gassst._core.seeds import _Packed
 from gassst._core.stages import Filter
 from gassst.model.array_types import I64, U8, U16, U32, U64
 
 _Columns = tuple[U32, I64, U16, U16]
-
-class _Packed(Protocol):
-    @property
-    def planes(self) -> U64: ...
-    @property
-    def plane_start(self) -> U32: ...
-    @property
-    def lengths(self) -> U32: ...
 
 def score_table(l: int) -> U8: ...
 def filter_of(name: str, gaps: int) -> Filter: ...

@@ -43,7 +43,7 @@ def is_searched(params: MapParams, index: SeedIndex, lookup: WholeIndex, cascade
 
 
 def sources_of(params: MapParams) -> tuple[Path, ...]:
-    """Of the kernels that a run needs."""
+    """Return the files of the kernels that a run needs."""
     return SOURCES_OF_ALL if params.exhaustive else SOURCES
 
 

@@ -340,7 +340,7 @@ class _Chain:
         self.emission = padded(emission.T, emission.shape[1])
 
     def turned(self) -> _Chain:
-        """The same from behind."""
+        """Return the same model, read from its end."""
         chain = copy(self)
         chain.ends, chain.onward = self.ends[::-1], self.onward[::-1]
         return chain

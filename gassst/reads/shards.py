@@ -89,7 +89,7 @@ class ShardOfRun:
 
     @classmethod
     def in_header(cls, text: str) -> ShardOfRun | None:
-        """Of the output with this header; None where it is no shard."""
+        """Return the shard that the header of an output names; None where it is no shard."""
         match = _IN_HEADER.search(text)
         if match is None:
             return None

@@ -386,7 +386,7 @@ class _Gatherer:
             yield waiting.popleft().result()
 
     def _records_of(self, shard: ShardFile, path: str) -> Generator[tuple[bytes, int], None, None]:
-        """Those of a shard, which is BAM at this path, as of `_chunks_of`; all of them are checked by the end."""
+        """Yield the chunks of a shard, which is BAM at this path (`_chunks_of`); all of them are checked by the end."""
         lengths = np.array(self._contigs.lengths, np.int64)
         found = 0
         with closing(_chunks_of(path, Inflaters(self._workers), lengths)) as chunks:

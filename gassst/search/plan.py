@@ -68,9 +68,8 @@ COPIES = 100
 # Share of reads without a place, which pay for every stage. 0.002 to 0.005 make the same stages of 75 and 100 bases.
 NOWHERE = SELDOM / 2
 SETTLED_BY_SHARE = rule("settled-by-share", "Leaves out a stage that would find hardly any further place.")
-SPECIFIC = (
-    4  # bases by which such a seed is longer than one that occurs once by chance; 2 and 6 place fewer right
-)
+# Bases by which a dense seed is longer than one that occurs once by chance. With 2 and 6 fewer are right.
+SPECIFIC = 4
 LOOKS = "of copies", "dense", "side by side", "disjoint", "dense disjoint"
 """Rows of seeds behind the stages, as `stages.pxd` has them. The last two lead to copies that are listed."""
 SEES_COPIES = rule(

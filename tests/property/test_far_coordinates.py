@@ -64,7 +64,7 @@ def mates(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def worlds(tmp_path_factory):
-    """The same contigs near and far, at step 4; the far index comes from a sparse file."""
+    """Makes indexes of the same contigs near and far, at step 4; the far one comes from a sparse file."""
     # Beyond 2^32 bases positions are sorted by 16 bases at every step: the near index has to be made so, too.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "sorted_bases", lambda step, total: 16)
