@@ -225,6 +225,7 @@ def main(argv: list[str] | None = None) -> None:
     done = before.get("sets", {})
     began, lock = time.monotonic(), Lock()
     wanted = [part for part in parts(genomes, args) if part.key not in done]
+    order = [*done, *(part.key for part in wanted)]  # parts end in another
     all_of = contestants(genomes, args)
     build_indexes(wanted, all_of, args)
     peers.say(f"prepared in {time.monotonic() - began:.0f} s")
@@ -236,8 +237,9 @@ def main(argv: list[str] | None = None) -> None:
         except RunFailed as error:
             peers.say(f"{part.key}: {error}")
         with lock:
+            sets = {key: done[key] for key in order if key in done}
             write_json(
-                args.json, {**about, "rounds": ROUNDS, "lanes": args.lanes, "tools": tools, "sets": done}
+                args.json, {**about, "rounds": ROUNDS, "lanes": args.lanes, "tools": tools, "sets": sets}
             )
 
     for part in wanted:
