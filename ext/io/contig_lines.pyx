@@ -45,7 +45,7 @@ def parsed(const uint8_t[::1] text not None):
     with nogil:
         line = at
         for i in range(n):
-            line = parse_line(line, &name, &widths[i], &lengths[i])
+            line = parse_line(line, end, &name, &widths[i], &lengths[i])
             if line == NULL:
                 break
             starts[i] = name - at
@@ -54,9 +54,11 @@ def parsed(const uint8_t[::1] text not None):
     return starts_array, widths_array, lengths_array
 
 
-cdef const uint8_t *parse_line(const uint8_t *line, const uint8_t **name, uint32_t *width, int64_t *length) noexcept nogil:
-    """The next line; NULL if this one is no contig."""
+cdef const uint8_t *parse_line(const uint8_t *line, const uint8_t *end, const uint8_t **name, uint32_t *width,
+                               int64_t *length) noexcept nogil:
+    """The next line; NULL if this one is no contig. The text has a newline before its `end`."""
     cdef const uint8_t *field
+    cdef const uint8_t *stop = <const uint8_t *>memchr(line, c"\n", end - line)
     name[0], width[0], length[0] = NULL, 0, 0
     if not (line[0] == c"@" and line[1] == c"S" and line[2] == c"Q"):  # no byte behind the end of the line is read
         return NULL
@@ -77,9 +79,10 @@ cdef const uint8_t *parse_line(const uint8_t *line, const uint8_t **name, uint32
                 length[0] = 10 * length[0] + (line[0] - c"0")
                 line += 1
         else:
-            while line[0] != c"\t" and line[0] != c"\n":
-                line += 1
-    return line + 1 if line[0] == c"\n" and name[0] != NULL and 1 <= length[0] <= MOST_BASES else NULL
+            line = <const uint8_t *>memchr(field, c"\t", stop - field)
+            if line == NULL:
+                line = stop
+    return line + 1 if line == stop and name[0] != NULL and 1 <= length[0] <= MOST_BASES else NULL
 
 
 def bam_table(const uint8_t[::1] text not None, const int64_t[::1] starts not None,

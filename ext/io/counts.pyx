@@ -77,32 +77,25 @@ def count_reads(const hit_t[::1] hits, const read_summary_t[::1] summary, const 
     return too_short, too_long, mapped, sure, errors_array, mapq_array
 
 
-def count_coverage(const hit_t[::1] hits, const uint32_t[::1] cigars, const int64_t[::1] starts,
-                   const int64_t[::1] lengths, const int64_t[::1] edges):
-    """Aligned bases of the reference, of primary and supplementary alignments.
+def count_coverage(const hit_t[::1] hits, const uint32_t[::1] cigars, const int64_t[::1] starts, int64_t gap,
+                   const int64_t[::1] edges, int64_t[::1] windows, int64_t[::1] contigs):
+    """Add the aligned bases of the reference, of primary and supplementary alignments, to two arrays.
 
     Parameters
     ----------
     hits : HIT[h]
         Each within its contig.
     cigars : uint32[]
-    starts, lengths : int64[c]
-        Of the contigs.
+    starts : int64[c]
+        Of the contigs, with `gap` masked bases in front of each but the first.
     edges : int64[w + 1]
         Of windows over all contigs, one after the other: the gaps between contigs hold no bases, and would look like
         uncovered ones.
-
-    Returns
-    -------
     windows : int64[w]
     contigs : int64[c]
     """
-    cdef Py_ssize_t n = lengths.shape[0], w = edges.shape[0] - 1, i, c, at
+    cdef Py_ssize_t n = starts.shape[0], w = edges.shape[0] - 1, i, c, at
     cdef int64_t begin, end, span
-    windows_array, contigs_array = np.zeros(w, np.int64), np.zeros(n, np.int64)
-    before_array = np.cumsum(lengths) - lengths
-    cdef const int64_t[::1] before = before_array
-    cdef int64_t[::1] windows = windows_array, contigs = contigs_array
     with nogil:
         for i in range(hits.shape[0]):
             if hits[i].flag & (UNMAPPED | SECONDARY):
@@ -110,14 +103,13 @@ def count_coverage(const hit_t[::1] hits, const uint32_t[::1] cigars, const int6
             span = cigar_span(&cigars[hits[i].cigar_start], hits[i].cigar_runs)
             c = contigs_before(&starts[0], n, hits[i].position) - 1
             contigs[c] += span
-            begin = before[c] + hits[i].position - starts[c]
+            begin = hits[i].position - starts[0] - gap * c
             end = min(begin + span, edges[w])
             at = <Py_ssize_t>contigs_before(&edges[0], w, begin) - 1
             while begin < end:
                 windows[at] += min(end, edges[at + 1]) - begin
                 at += 1
                 begin = edges[at]
-    return windows_array, contigs_array
 
 
 def count_templates(const hit_t[::1] hits, const uint32_t[::1] cigars, const uint8_t[::1] mate,

@@ -16,9 +16,11 @@ def count_coverage(
     hits: NDArray[np.void],
     cigars: NDArray[np.uint32],
     starts: NDArray[np.int64],
-    lengths: NDArray[np.int64],
+    gap: int,
     edges: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+    windows: NDArray[np.int64],
+    contigs: NDArray[np.int64],
+) -> None: ...
 def count_templates(
     hits: NDArray[np.void],
     cigars: NDArray[np.uint32],

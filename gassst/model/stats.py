@@ -20,6 +20,7 @@ from gassst.files.whole_file import write_text
 from gassst.model.funnel import Funnel, count_of
 from gassst.model.layouts import NO_SCORE
 from gassst.model.params import LONGEST_TEMPLATE, MIN_READ_LENGTH
+from gassst.model.reference import GAP
 from gassst.model.times import Times
 
 if TYPE_CHECKING:
@@ -219,8 +220,8 @@ class Stats:
         with self.timed("cycles"):
             reads = packed.planes, packed.plane_start, packed.lengths
             cycles, damage = errors_by_cycle(hits, cigars, planes, *reads)
-            self.cycles = _sum(self.cycles, cycles)
-            self.damage = _sum(self.damage, damage)
+            self.cycles = _added(self.cycles, cycles)
+            self.damage = _added(self.damage, damage)
 
     def count_places(
         self, hits: np.ndarray, cigars: np.ndarray, reference: Reference, mate: np.ndarray | None, insert: Any
@@ -231,8 +232,8 @@ class Stats:
         """
         starts, lengths = reference.starts, reference.lengths
         edges = np.linspace(0, lengths.sum(), WINDOWS + 1).astype(np.int64)
-        windows, contigs = _counts.count_coverage(hits, cigars, starts, lengths, edges)
-        self.windows, self.contigs = _sum(self.windows, windows), _sum(self.contigs, contigs)
+        self.windows, self.contigs = _grown(self.windows, WINDOWS), _grown(self.contigs, len(starts))
+        _counts.count_coverage(hits, cigars, starts, GAP, edges, self.windows, self.contigs)
         if mate is not None:
             pairs = mate, starts, insert, CONFIDENT, LONGEST_TEMPLATE
             _add(self.inserts, _counts.count_templates(hits, cigars, *pairs))
@@ -253,10 +254,10 @@ class Stats:
             getattr(self, name).update(getattr(other, name))
         self.extension += other.extension
         self.funnel += other.funnel
-        self.cycles = _sum(self.cycles, other.cycles)
-        self.damage = _sum(self.damage, other.damage)
-        self.windows = _sum(self.windows, other.windows)
-        self.contigs = _sum(self.contigs, other.contigs)
+        self.cycles = _added(self.cycles, other.cycles)
+        self.damage = _added(self.damage, other.damage)
+        self.windows = _added(self.windows, other.windows)
+        self.contigs = _added(self.contigs, other.contigs)
         return self
 
     def as_dict(self) -> dict[str, Any]:
@@ -345,12 +346,20 @@ def damage_table(values: dict[str, dict[str, list[int]]]) -> np.ndarray:
     return np.array(columns, np.int64).reshape(len(ENDS), len(DAMAGE_COUNTS), -1).transpose(2, 0, 1).copy()
 
 
-def _sum(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Sum of two arrays of counts, as long as the longer one; neither is changed."""
-    longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
-    total = longer.copy()
-    total[: len(shorter)] += shorter
-    return total
+def _added(counts: np.ndarray, more: np.ndarray) -> np.ndarray:
+    """`counts` after `more` was added to its first rows: in place, unless `more` is longer."""
+    counts = _grown(counts, len(more))
+    counts[: len(more)] += more
+    return counts
+
+
+def _grown(counts: np.ndarray, rows: int) -> np.ndarray:
+    """`counts` with so many rows, the new ones zero: itself, if it has as many."""
+    if len(counts) >= rows:
+        return counts
+    grown = np.zeros((rows, *counts.shape[1:]), counts.dtype)
+    grown[: len(counts)] = counts
+    return grown
 
 
 def _add(counter: Counter[int], counts: np.ndarray) -> None:

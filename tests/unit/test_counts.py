@@ -7,11 +7,13 @@ import pytest
 
 from gassst._core import counts
 from gassst.model.layouts import HIT, NO_SCORE, READ_SUMMARY
+from gassst.model.reference import contig_starts
 from gassst.model.sam_flags import REVERSE, SECONDARY, SUPPLEMENTARY, UNMAPPED
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
 
-STARTS, LENGTHS = np.array([64, 400, 1300]), np.array([200, 700, 3333])
+LENGTHS = np.array([200, 700, 3333])
+STARTS = contig_starts(LENGTHS)
 MATES = [(1, 2), (1, 2), (0,)]
 
 
@@ -81,6 +83,25 @@ def test_coverage(seed):
     edges = [i * len(bases) // len(stats.windows) for i in range(len(stats.windows) + 1)]
     assert stats.windows.tolist() == [bases[a:b].sum() for a, b in zip(edges[:-1], edges[1:], strict=True)]
     assert stats.contigs.tolist() == contigs.tolist()
+
+
+def test_a_sum_leaves_its_parts_as_they_are():
+    """Their arrays of counts, one longer than the other, are added in place."""
+    parts = []
+    for seed, cycles in ((1, 30), (2, 50), (3, 40)):
+        _, hits, cigars, _ = batch(seed)
+        parts.append(Stats(cycles=np.full((cycles, 4), seed)))
+        parts[-1].count_places(hits, cigars, Contigs, None, None)
+    before = [(part.cycles.copy(), part.windows.copy(), part.contigs.copy()) for part in parts]
+    total = Stats()
+    for part in parts:
+        total += part
+    for part, arrays in zip(parts, before, strict=True):
+        for now, then in zip((part.cycles, part.windows, part.contigs), arrays, strict=True):
+            np.testing.assert_array_equal(now, then)
+    assert total.contigs.tolist() == sum(contigs for _, _, contigs in before).tolist()
+    assert total.windows.sum() == total.contigs.sum() > 0
+    assert total.cycles[:, 0].tolist() == [6] * 30 + [5] * 10 + [2] * 10
 
 
 def template_of(a, b, orientation, cigars):
