@@ -97,6 +97,7 @@ SOURCES = {
     "find": "ext/pairwise/find.pyx",
     "problems": "ext/lanes/problems.pyx",
     "commands": "ext/device/commands.pyx",
+    "stage_keys": "ext/device/stage_keys.pyx",
 }
 # C files that a module links besides its own.
 KERNELS = {

@@ -9,7 +9,7 @@ from gassst.gpu.search import DeviceSearch
 from gassst.local.align import opened_aligner
 from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_records
-from gassst.search.context import BatchContext
+from gassst.search.context import BatchContext, PairContext
 from gassst.search.host import HostBackend
 
 SPLIT = 1 << 16  # bytes of an allocation, so small that the index is split into four parts
@@ -47,25 +47,25 @@ def context_of(index, reads, **params) -> BatchContext:
     return BatchContext.of(*searched, packed, whole_reads=mapper.params.reports_whole_reads)
 
 
-def assert_same(search: DeviceSearch, context: BatchContext) -> None:
+def assert_same(search: DeviceSearch, context: BatchContext, pairs: PairContext | None = None) -> None:
     counted, on_host = Stats(), Stats()
-    found = search.search(context, counted)
+    found = search.search(context, counted, pairs is not None)
     assert found is not None
-    expected = placed(context, on_host)
-    for name, column in placed(context, counted, found).items():
+    expected = placed(context, on_host, pairs=pairs)
+    for name, column in placed(context, counted, found, pairs).items():
         np.testing.assert_array_equal(column, expected[name], err_msg=name)
-    for name in ("occurrences", "candidates", "scored", "capped"):
+    for name in ("occurrences", "candidates", "scored", "capped", "rescued"):
         assert getattr(counted, name) == getattr(on_host, name), name
     for step, counts in on_host.funnel.stages.items():
         mine = counted.funnel.stages[step]
         assert (mine.entered, mine.left) == (counts.entered, counts.left), step
 
 
-def placed(context: BatchContext, counts: Stats, found=None) -> dict:
+def placed(context: BatchContext, counts: Stats, found=None, pairs: PairContext | None = None) -> dict:
     """What is known of the places of a batch: those that a device has `found`, or of a search on the host."""
     backend = HostBackend(context, counts)
     ends = opened_aligner(backend) if context.params.mode == "local" else None
-    search = backend.placed(None, found, ends)
+    search = backend.placed(pairs, found, ends)
     names = "places start rows summary rated best limit complete planned looked capped"
     columns = dict(zip(names.split(), (*search.found, *search.chosen, *search.states), strict=True))
     if ends is not None:

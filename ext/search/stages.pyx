@@ -166,6 +166,12 @@ cdef class Stages:
 
     cdef int take(self, found) except -1:
         """What a device has found in the reads (gpu.found.Found), in place of a search."""
+        self.take_places(found)
+        with nogil:
+            self.run_stages(self.stages, 0, <uint32_t>self.reads.n)
+
+    cdef int take_places(self, found) except -1:
+        """The places that a device has found, and what is known of the reads then."""
         cdef const uint32_t[::1] read_strand = found.read_strand
         cdef const coordinate_t[::1] first = np.asarray(found.first, np.int64)
         cdef const uint16_t[::1] end = found.end, edits = found.edits, reach = found.reach
@@ -174,22 +180,19 @@ cdef class Stages:
         cdef const states_t *states = &self.states
         cdef Py_ssize_t n = read_strand.shape[0], i
         cdef place_t *places = <place_t *>enlarged(&self.rooms[PLACES], n * sizeof(place_t))
-        self.n_places, self.n_ends = n, ends.shape[0]
-        self.ends = &ends[0] if self.n_ends else NULL
+        self.n_places, self.n_ends, self.ends = n, ends.shape[0], &ends[0] if ends.shape[0] else NULL
         with nogil:
             for i in range(n):
                 places[i] = place_t(first[i], read_strand[i], end[i], edits[i], reach[i], self.words_of(read_strand[i]))
             for i in range(self.reads.n):
                 states.best[i], states.limit[i], states.complete[i] = state[0, i], state[1, i], state[2, i]
                 states.planned[i], states.capped[i], states.looked[i] = state[3, i], state[4, i], state[5, i]
-            self.before = 0
-            self.run_stages(self.stages, 0, <uint32_t>self.reads.n)
 
     # --- one block ---------------------------------------------------------------------------------------------------
 
     cdef void open_reads(self, const reads_t *reads, const states_t *states) noexcept nogil:
         """Take the reads of a batch, which must outlive the search, and what is known of them."""
-        self.reads, self.states, self.n_places, self.n_ends = reads[0], states[0], 0, 0
+        self.reads, self.states, self.n_places, self.n_ends, self.before = reads[0], states[0], 0, 0, 0
         self.job.reads, self.job.plane_start, self.job.read_lengths = reads.planes, reads.plane_start, reads.lengths
         self.job.limits, self.job.n_reads = states.limit, reads.n
 

@@ -203,6 +203,7 @@ cdef class Stages:
 
     cdef const place_t *group_places(self, int64_t *start) except? NULL nogil
     cdef int take(self, found) except -1
+    cdef int take_places(self, found) except -1
     cdef tuple open(self, context, double given_up, int further)
     cdef int run(self, uint32_t block) except -1 nogil
     cdef void open_reads(self, const reads_t *reads, const states_t *states) noexcept nogil

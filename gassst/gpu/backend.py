@@ -1,5 +1,6 @@
-"""The passes of the search on an OpenCL device (`gassst/gpu/kernels/search.h`), for single reads.
+"""The passes of the search on an OpenCL device (`gassst/gpu/kernels/search.h`).
 
+Single reads go through all stages there. Mates go through the first one, each as a single read, and the host goes on.
 From packed reads to the bands within the limits everything stays on the device. All commands of a batch are noted
 first, and handed over together without Python's lock (`_core.commands`). Nothing comes back before the end, as kernels
 read on the device how many reads and anchors a stage has. Buffers have room for as many as earlier batches had, and a
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from gassst._core.stage_keys import keys_of, order_by_read
 from gassst.gpu.arrays import (
     COUNTERS,
     ENDS_WIDTHS,
@@ -56,6 +58,8 @@ class DeviceBatch(NamedTuple):
     planes, plane_start, lengths
         As `PackedReads` has them.
     flip : uint8[n]
+    with_mates : bool
+        Whether reads are pairs, and not all of their places are wanted: the host goes on behind the first stage.
     """
 
     plan: SearchPlan
@@ -66,13 +70,15 @@ class DeviceBatch(NamedTuple):
     plane_start: U32
     lengths: U32
     flip: U8
+    with_mates: bool = False
 
     @classmethod
-    def of(cls, context: BatchContext) -> DeviceBatch:
+    def of(cls, context: BatchContext, with_mates: bool = False) -> DeviceBatch:
         """All reads of a batch."""
         packed = context.packed
         searched = context.plan, context.cascade, context.params, context.library
-        return cls(*searched, packed.planes, packed.plane_start, packed.lengths, context.flip)
+        reads = packed.planes, packed.plane_start, packed.lengths, context.flip
+        return cls(*searched, *reads, with_mates and not context.params.exhaustive)
 
     @property
     def n(self) -> int:
@@ -86,7 +92,7 @@ class DeviceBatch(NamedTuple):
 
 
 class DeviceBackend:
-    """The search of single reads on a device: the schedule of `_core.stages.Stages`.
+    """The search of reads on a device: the schedule of `_core.stages.Stages`.
 
     Parameters
     ----------
@@ -118,7 +124,7 @@ class DeviceBackend:
         """What the whole search finds."""
         while True:
             state = self._begun()
-            for stage in range(self.context.plan.MAX_STAGES):
+            for stage in range(1 if self.context.with_mates else self.context.plan.MAX_STAGES):
                 if self.context.plan.seed_count[stage, self.present].any():
                     self.run_stage(state, self.choose(state, stage))
             found = self.collect(state)
@@ -292,15 +298,16 @@ class DeviceBackend:
         slot, n, most = self._slot, self.context.n, self._room("kept")
         every, following = slot.counters_of[0], slot.buffer("next", 4 * n)
         slot.launch("reserve_bands", n, self._n, state.number, every, following)
-        places, scores = slot.buffer("columns", 8 * most), slot.buffer("scores", 4 * most)
+        held, scores = slot.buffer("columns", 8 * most), slot.buffer("scores", 4 * most)
         for part in state.bands:
             which = part.reads.counters, every, part.reads.numbers, np.int32(part.is_top), part.bands
             rows = part.pairs, np.uint32(part.room), part.found, part.kept
-            slot.launch("collect_bands", n, *which, *rows, following, np.uint32(most), places, scores)
-        ends = self._ends(state, most, places, scores, following)
+            slot.launch("collect_bands", n, *which, *rows, following, np.uint32(most), held, scores)
+        ends = self._ends(state, most, held, scores, following)
         columns = slot.download("state", state.columns, (len(STATE), n), np.uint16)
-        read_strand, first = slot.download("columns", places, (2, most), np.uint32)
+        read_strand, first = slot.download("columns", held, (2, most), np.uint32)
         edits, end = slot.download("scores", scores, (2, most), np.uint16)
+        anchors = self._anchors(state)
         counts = self._counts()
         slot.wait()
         of_stages = {each.reads.stage: self._counts_in(counts, each.reads.stage) for each in state.stages}
@@ -312,7 +319,25 @@ class DeviceBackend:
             return None
         for count in of_stages.values():
             self._count(count)
-        return Found(read_strand[:kept], first[:kept], edits[:kept], end[:kept], columns, ends[:kept])
+        places = read_strand[:kept], first[:kept], edits[:kept], end[:kept]
+        if anchors is None:
+            return Found(*places, columns, ends[:kept])
+        order = order_by_read(places[0], n)
+        in_order = read_strand[order], first[order], edits[order], end[order]
+        of_anchors = keys_of(*anchors, self.context.flip, self.context.plan.shift)
+        return Found(*in_order, columns, ends[order] if len(ends) else ends, None, *of_anchors)
+
+    def _anchors(self, state: DeviceState) -> tuple[U64, U32, U32] | None:
+        """Of mates what `keys_of` takes, once `wait` has returned: what they go on with on the host. Else None."""
+        slot, n = self._slot, self.context.n
+        if not state.stages or not self.context.with_mates:
+            return None
+        (stage,) = state.stages
+        return (
+            slot.download("anchors", stage.anchors, (stage.room,), np.uint64),
+            slot.download("segments", stage.segment, (n, 2), np.uint32),
+            slot.download("top_buckets", self._top_bucket(stage.reads), (n, 2), np.uint32),
+        )
 
     def _ends(
         self, state: DeviceState, most: int, places: Memory, scores: Memory, following: Memory

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gassst.model.array_types import U16, U32, NDArray
+from gassst.model.array_types import U16, U32, U64, NDArray
 
 WHOLE_END = np.dtype(
     [(name, np.uint32) for name in ("touched", "diagonal")]
@@ -52,6 +52,9 @@ class Found(NamedTuple):
         The best local alignments that touch the diagonals of bands, where ends may be clipped; else WHOLE_END[0].
     traced : TracedRows or None
         Where all places were wanted: of the bands, which lie in the order of `list_places` then.
+    scored, rejected : uint64[] or None
+        Of pairs, of which all this is from the first stage, and in the order of the reads: keys of the buckets scored
+        there, and of the diagonals rejected.
     """
 
     read_strand: U32
@@ -61,6 +64,8 @@ class Found(NamedTuple):
     state: U16
     ends: NDArray[np.void] = np.empty(0, WHOLE_END)
     traced: TracedRows | None = None
+    scored: U64 | None = None
+    rejected: U64 | None = None
 
     @property
     def reach(self) -> U16:

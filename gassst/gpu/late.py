@@ -17,7 +17,7 @@ from gassst.gpu.devices import is_named
 from gassst.gpu.found import Found
 from gassst.gpu.index import IN_FLIGHT
 from gassst.gpu.probe import kind_of, tried
-from gassst.gpu.search import MATES_ON_HOST, DeviceSearch, is_searched, is_taken, paced, sources_of
+from gassst.gpu.search import DeviceSearch, is_searched, is_taken, paced, sources_of
 from gassst.gpu.trial import Trial
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
@@ -72,12 +72,12 @@ class LateSearch:
 
     # --- runs ----------------------------------------------------------------------------------------------------
 
-    def for_run(self, with_mates: bool) -> LateSearch | None:
+    def for_run(self) -> LateSearch | None:
         """This, or None for a run that has no use for it. The thread starts with the first run that has."""
-        if not self._suits(with_mates):
+        if not self._suits():
             if self.named and not self._is_told:
                 self._is_told = True
-                log.info(MATES_ON_HOST, self.device)
+                log.info("device %s: such a run is searched on the host", self.device)
                 self._tried()
             return None
         if self._thread is None:
@@ -85,10 +85,9 @@ class LateSearch:
             self._thread.start()
         return self
 
-    def _suits(self, with_mates: bool) -> bool:
-        if with_mates or self._index.reference.alt is not None:
-            return False
-        return is_searched(self._params, self._index, self._lookup, self._cascade)
+    def _suits(self) -> bool:
+        is_whole = self._index.reference.alt is None
+        return is_whole and is_searched(self._params, self._index, self._lookup, self._cascade)
 
     def end_run(self) -> None:
         """A run is over. Raises DeviceError where the device was named, and cannot be had or has failed."""
@@ -161,7 +160,7 @@ class LateSearch:
 
     # --- batches -------------------------------------------------------------------------------------------------
 
-    def search(self, context: BatchContext, stats: Stats) -> Found | None:
+    def search(self, context: BatchContext, stats: Stats, with_mates: bool = False) -> Found | None:
         """As `DeviceSearch.search`; None while it is not ready, too, and where the host is faster.
 
         Where all places are wanted it waits until the device is ready, or will never be: a batch takes the host longer.
@@ -185,7 +184,7 @@ class LateSearch:
         found = None
         try:
             with self._turn_given_up():
-                found = search.search(context, stats)
+                found = search.search(context, stats, with_mates)
         except DeviceError as error:
             self._error = DeviceError(str(error).splitlines()[0])
             if self.named:

@@ -26,8 +26,6 @@ log = logging.getLogger("gassst")
 
 FIRST_PACE = 250.0  # ns a read; what a device is taken for until it is known. An H100 needs 60
 
-MATES_ON_HOST = "device %s: such a run is searched on the host, as it is faster there"
-"""Said once of a device that is named."""
 CASCADES = ((), ("band32",))
 """Filters that the device has."""
 CASCADES_OF_ALL = CASCADES[1:]
@@ -92,7 +90,7 @@ class DeviceSearch:
         self._built = allocation, sources
         self._lock = threading.Lock()
         self._on_device: DeviceIndex | None = None
-        self._failed = self._told = self._told_of_mates = False
+        self._failed = self._told = False
         self._process = os.getpid()
 
     def describe(self) -> str:
@@ -103,12 +101,9 @@ class DeviceSearch:
         """Nanoseconds that its programs have been compiled."""
         return self.engine.compiled
 
-    def for_run(self, with_mates: bool) -> DeviceSearch | None:
-        """This, or None for pairs."""
-        if with_mates and not self._told_of_mates:
-            self._told_of_mates = True
-            log.info(MATES_ON_HOST, self.engine.info.name)
-        return None if with_mates else self
+    def for_run(self) -> DeviceSearch:
+        """This, for any run."""
+        return self
 
     def end_run(self) -> None:
         """A run is over."""
@@ -116,8 +111,8 @@ class DeviceSearch:
     def note_host(self, reads: int, nanoseconds: int) -> None:
         """The host has searched reads that the device did not take: of no interest to one that takes what it can."""
 
-    def search(self, context: BatchContext, stats: Stats) -> Found | None:
-        """The places of a batch of single reads; None where there is no room, too.
+    def search(self, context: BatchContext, stats: Stats, with_mates: bool = False) -> Found | None:
+        """The places of a batch, of pairs those of the first stage; None where there is no room, too.
 
         A process that was forked has no device: drivers do not survive that.
         """
@@ -127,7 +122,7 @@ class DeviceSearch:
         try:
             with stats.timed("device"), device.slot() as slot, self.engine.errors():
                 began = perf_counter_ns()
-                backend = kind(DeviceBatch.of(context), slot)
+                backend = kind(DeviceBatch.of(context, with_mates), slot)
                 found = backend.searched()
                 backend.stats.extension += slot.spent()
         except OutOfDeviceMemory as error:

@@ -40,8 +40,7 @@ def map_batch_with_alt(
     if not reads.size:
         return main
     mates, own = None if mate is None else mate[reads], Stats()
-    some = replace(_of_reads(context, reads), left_out=~alt)
-    other = map_batch(some, own, mates, insert)
+    other = map_batch(replace(_of_reads(context, reads), left_out=~alt), own, mates, insert)
     result = _Merge(context, main, other, reads, mate).result(stats, own)
     if mate is not None and insert is not None:
         secondary = result.hits["flag"] & SECONDARY != 0
@@ -75,10 +74,11 @@ def _first_rows(hits: np.ndarray) -> I64:
 
 
 def _of_reads(context: BatchContext, reads: I64) -> BatchContext:
-    """The context of some reads."""
+    """The context of some reads, on the host."""
     packed = context.packed
+    searched = context.index, context.lookup, context.plan, context.cascade, context.params
     some = packed.lengths[reads], packed.planes, packed.plane_start[reads], packed.of(reads)
-    return context.of_reads(PackedReads(*some))
+    return BatchContext.of(*searched, PackedReads(*some), None, context.whole_reads, context.library)
 
 
 class _Merge:
@@ -149,7 +149,7 @@ class _Merge:
 
     def _quality_beside(self, hits: np.ndarray, home: np.ndarray) -> U8:
         """uint8[k]: mapping qualities where the alignment on the main assembly is the rival."""
-        params, lengths = self.context.params, self.context.lengths[hits["read"]]
+        params, lengths = self.context.params, self.context.packed.lengths[hits["read"]]
         cost = params.scoring.match + params.scoring.mismatch if params.mode == "local" else 1
         odds = self.context.library.odds(hits["edits"], lengths)
         return qualities(odds ** ((hits["score"] - home["score"]) / cost))

@@ -52,14 +52,14 @@ def map_batch(
 
 
 def _mapped(backend: HostBackend, pairs: PairContext | None) -> BatchResult:
-    """Search and align a batch; a device searches single reads where it takes them."""
+    """Search and align a batch; a device begins the search, or makes all of it, where it takes the reads."""
     context, device, found = backend.context, backend.context.on_device, None
-    if device is not None and pairs is None:
-        found = device.search(context, backend.stats)
+    if device is not None:
+        found = device.search(context, backend.stats, pairs is not None)
     ends = opened_aligner(backend) if context.params.mode == "local" else None
     began = perf_counter_ns()
     search = backend.placed(pairs, found, ends)
-    if device is not None and pairs is None and found is None:
+    if device is not None and found is None:
         device.note_host(context.n, perf_counter_ns() - began - search.local_ns)
     result = backend.wholes(search) if ends is None else backend.local(search, ends)
     search.close()

@@ -100,7 +100,7 @@ class BatchMapper:
         if params.meth is not None:
             stats.proper -= fail_chimeras(result, packed.lengths, mate)
         found = result.hits, result.summary
-        stats.count_reads(*found, context.lengths, batch.offsets, params.longest_read)
+        stats.count_reads(*found, context.packed.lengths, batch.offsets, params.longest_read)
         if self.counts_details:
             stats.count_cycles(result.hits, result.cigars, self.index.reference.planes, packed)
             stats.count_places(result.hits, result.cigars, self.index.reference, mate, insert)

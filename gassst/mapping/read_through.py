@@ -27,5 +27,5 @@ def cut(packed: PackedReads, kept: U16) -> PackedReads:
 def put_back(result: BatchResult, context: BatchContext, packed: PackedReads) -> BatchResult:
     """The result of a batch of cut reads (`context`) as that of the whole ones, `packed`."""
     whole = replace(context, packed=packed)
-    hits, summary, cigars = _read_search.put_back(result, context.lengths, whole)
+    hits, summary, cigars = _read_search.put_back(result, context.packed.lengths, whole)
     return replace(result, hits=hits, summary=summary, cigars=cigars)

@@ -165,8 +165,7 @@ class FileRun:
             note = str(ShardOfRun(shard, self._key(mapper)))
             self._header = self._header._replace(after=sam.with_note(self._header.after, note))
         self._encoder = sam.RecordEncoder.of(output, self._header, mapper.reference.arrays, options)
-        is_single = source.mates is None and not source.interleaved
-        device = None if mapper.on_device is None else mapper.on_device.for_run(not is_single)
+        device = None if mapper.on_device is None else mapper.on_device.for_run()
         mapper = replace(mapper, on_device=device)
         self._batch_size = mapper.params.reads_per_batch(device is not None)
         self._mapper = mapper if details else replace(mapper, counts_details=False)

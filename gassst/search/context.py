@@ -12,7 +12,7 @@ from gassst._core.read_search import Rater, chance_hits
 from gassst.frozen import frozen, replace
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
-from gassst.model.array_types import F64, I64, U8, U16, U32, U64, Bool
+from gassst.model.array_types import F64, I64, U8, U16, U64, Bool
 from gassst.model.params import MAX_READ_LENGTH, SPECIFIC_LENGTH, MapParams
 from gassst.model.read_batch import PackedReads
 from gassst.model.reference import GAP, Reference
@@ -37,9 +37,9 @@ class BatchDevice(Protocol):
     @property
     def turns(self) -> AbstractContextManager[object]: ...
 
-    def for_run(self, with_mates: bool) -> BatchDevice | None: ...
+    def for_run(self) -> BatchDevice | None: ...
     def end_run(self) -> None: ...
-    def search(self, context: BatchContext, stats: Stats) -> Any | None: ...
+    def search(self, context: BatchContext, stats: Stats, with_mates: bool = False) -> Any | None: ...
     def note_host(self, reads: int, nanoseconds: int) -> None: ...
     def describe(self) -> str: ...
 
@@ -96,36 +96,14 @@ class BatchContext:
         library: ErrorRate = UNKNOWN_LIBRARY,
     ) -> BatchContext:
         """The context of a batch; the plan learns the lengths of its reads."""
+        made_of = index, lookup, plan, cascade, params, packed
         known = _seeds.of_reads(packed, plan)
-        return cls(
-            index,
-            lookup,
-            plan,
-            cascade,
-            params,
-            packed,
-            *known,
-            None,
-            on_device,
-            whole_reads and WHOLE_READS,
-            library,
-        )
-
-    def of_reads(self, packed: PackedReads) -> BatchContext:
-        """The context of other reads, on the host."""
-        searched = self.index, self.lookup, self.plan, self.cascade, self.params
-        some = BatchContext.of(*searched, packed, None, self.whole_reads, self.library)
-        return replace(some, left_out=self.left_out)
+        return cls(*made_of, *known, None, on_device, whole_reads and WHOLE_READS, library)
 
     @property
     def n(self) -> int:
         """Reads in the batch."""
         return len(self.packed.lengths)
-
-    @property
-    def lengths(self) -> U32:
-        """uint32[n]"""
-        return self.packed.lengths
 
     @property
     def rater(self) -> Rater:

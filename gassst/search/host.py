@@ -64,9 +64,8 @@ class HostBackend:
         more = plan, EXTRA_STRATA, instruction_sets()[0]
         stages = plan.kept(kind.__name__, lambda: kind(*made_of, *more), *made_of)
         search = plan.kept(f"search by {kind.__name__}", lambda: ReadSearch(stages, ends), stages, ends)
-        how = found, BLOCK, given_up(context.params), MATES
         with self.checked_index():
-            search.place(context, pairs, *how)
+            search.place(context, pairs, found, BLOCK, given_up(context.params), MATES)
         stats.capped += search.capped
         stats.nanoseconds["select"] += search.select_ns
         if kind is PairStages:

@@ -32,7 +32,7 @@ class Ready:
     def __init__(self, pace=FIRST_PACE, meanwhile=lambda: None):
         self.pace, self.meanwhile = pace, meanwhile
 
-    def search(self, context, stats):
+    def search(self, context, stats, with_mates):
         self.meanwhile()
         return context
 
@@ -110,7 +110,7 @@ class TestStart:
         go_on = threading.Event()
         monkeypatch.setattr(LateSearch, "_tried", lambda *_: go_on.wait(60) and None)
         late = late_of(index, device)
-        assert late.for_run(False) is late
+        assert late.for_run() is late
         assert late.search(batch(9), None) is None and not late._settled.is_set()
         if device == "auto":
             late.end_run()
@@ -130,7 +130,7 @@ class TestStart:
 
         monkeypatch.setattr(LateSearch, "_tried", fail)
         late = late_of(index, device)
-        late.for_run(False)
+        late.for_run()
         late._settled.wait()
         caplog.set_level(logging.DEBUG, "gassst")
         if device == "gpu":
@@ -163,10 +163,9 @@ class TestStart:
         assert line.levelno == logging.WARNING and "the host has gone on without it" in line.message
 
     @pytest.mark.parametrize(
-        "params, pairs",
-        [({"all_hits": True, "strata": True}, False), ({"filters": ("fd",)}, False), ({}, True)],
+        "params", [{"all_hits": True, "strata": True}, {"filters": ("fd",)}], ids=["strata", "fd"]
     )
-    def test_a_run_without_use_for_it_starts_none(self, index, params, pairs, monkeypatch, caplog):
+    def test_a_run_without_use_for_it_starts_none(self, index, params, monkeypatch, caplog):
         """One that was named must be there nevertheless."""
         caplog.set_level(logging.INFO, "gassst")
         tried = []
@@ -174,7 +173,7 @@ class TestStart:
         monkeypatch.setattr(LateSearch, "_start", lambda *_: None)
         for device in ("auto", "gpu", "gpu"):
             late = late_of(index, device, **params)
-            assert late.for_run(pairs) is None and late.for_run(pairs) is None
+            assert late.for_run() is None and late.for_run() is None
         assert tried == ["gpu", "gpu"] and caplog.text.count("searched on the host") == 2
 
 
@@ -183,9 +182,9 @@ def ready(monkeypatch):
     """Runs find a device of these tests ready, and use it though it may be slower; lists what each has found."""
     begun, for_run = [], LateSearch.for_run
 
-    def when_ready(late, with_mates):
+    def when_ready(late):
         late.device = usable()[0].type
-        found = for_run(late, with_mates)
+        found = for_run(late)
         late._settled.wait()
         assert late._error is None
         begun.append(late._search)

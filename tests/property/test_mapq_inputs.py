@@ -238,7 +238,7 @@ def test_copies_weigh_what_their_sums_say(index, reads, sensitivity, library):
     context, found, _ = search(index, reads, sensitivity, library)
     plan, kinds = context.plan, set()
     kept = {(case["what"], case["how"] & (1 << 62) - 1): case for case in context.rater.cases.kept}
-    for i, m in enumerate(context.lengths.tolist()):
+    for i, m in enumerate(context.packed.lengths.tolist()):
         best, looked = int(found.best[i]), int(found.looked[i])
         errors, complete, planned = best % NO_SCORE, int(found.complete[i]), int(found.planned[i])
         last = looked.bit_length() - 1

@@ -99,7 +99,7 @@ def started(monkeypatch, tmp_path):
     monkeypatch.setenv("OCL_ICD_VENDORS", str(tmp_path))
     monkeypatch.delenv("GASSST_OPENCL", raising=False)
     devices = []
-    monkeypatch.setattr(LateSearch, "for_run", lambda late, _: devices.append(late.device))
+    monkeypatch.setattr(LateSearch, "for_run", lambda late: devices.append(late.device))
     return devices
 
 

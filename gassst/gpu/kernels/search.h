@@ -8,25 +8,11 @@
  *
  * Wanted: WORDS, LANES 1, GROUP (work-items of a group), LENGTHS (rows of the plan), STEP, INDEX_PARTS and PART_BITS (of the index), and of
  * each column of the state, the plan and the counters its number (gassst/gpu/arrays.py). Appended to band.h. */
+#include "anchor_bits.h"
 #include "planes.h"
 
 #define NOWHERE 0xFFFFFFFFu /* in place of a read strand: there is no band */
 #define BAND_LEAD 16        /* diagonals of a narrow band before the candidate's own */
-
-/* An anchor: canonical strand, diagonal, offset, length, fate: 1 + 32 + 12 + 12 + 3 bits, the last four unused. In this
- * order they are sorted. */
-enum { ANCHOR_LIVE, ANCHOR_DROPPED, ANCHOR_REJECTED };
-
-static ulong anchor_of(uint strand, uint diagonal, uint offset, uint length)
-{
-    return (ulong)strand << 63 | (ulong)diagonal << 31 | (ulong)offset << 19 | (ulong)length << 7;
-}
-
-static uint anchor_strand(ulong anchor) { return (uint)(anchor >> 63); }
-static uint anchor_diagonal(ulong anchor) { return (uint)(anchor >> 31); }
-static uint anchor_offset(ulong anchor) { return (uint)(anchor >> 19) & 0xFFF; }
-static uint anchor_length(ulong anchor) { return (uint)(anchor >> 7) & 0xFFF; }
-static uint anchor_fate(ulong anchor) { return (uint)anchor & 7; }
 
 #define READ_ARGS                                                                                          \
     __global const ulong *read_planes, ulong read_rows, __global const uint *read_row,                    \
