@@ -20,7 +20,7 @@ cdef struct case_t:
     double lost                 # share of reads with so many errors of which no seed leads to the place
     double missed[DIFFERENCES]  # where no seed leads to the copy
     double both[DIFFERENCES]    # where none leads to it nor to the place
-    double alone[2]             # `unseen` without a mate, without and with a near copy that is known
+    double alone[2]             # of a single read, without and with a near copy that is known
 
 
 cdef struct case_pair_t:
@@ -35,7 +35,6 @@ cdef struct rated_t:
     uint64_t how        # bases of the read and stages looked up; or bases of dense seeds, and their distance
     double odds
     double known        # weight of the other known places
-    double passed_over  # share of the seeds that occur too often
     double chance       # how many places fit by chance, for each base of reference
     bint near           # a near copy is known
 
@@ -64,8 +63,8 @@ cdef struct looked_t:
     const double *copies    # [n_copies]: share of copies with as many differences that the reference's seeds do not lead to
 
 
-# How many times more copies are expected for each seed of a single read that was passed over, as it occurs too often,
-# beside each one that was not: the read lies in a large family.
+# How many times more copies are expected for each disjoint seed of a single read that was passed over, as it occurs too
+# often, beside each one that was not: the read lies in a large family. Dense seeds that overlap say so only once.
 cdef double PASSED_OVER = 80.0
 # Weight of what no model knows: other places of no more weight count as none.
 cdef double UNKNOWN = 1e-5
@@ -259,11 +258,6 @@ cdef double hits_of_a_base(int64_t m, int64_t d, double letters) noexcept nogil:
     return 2 * exp(fmin(log_choose(m, d) + d * log(2 * letters) - m * log(letters), 0))
 
 
-cdef inline double share_passed_over(int planned, int complete) noexcept nogil:
-    """Of the disjoint seeds of a stage those that were not looked at as planned: they occur too often."""
-    return max(planned - complete, 0) / <double>max(planned, 1)
-
-
 # --- cases -----------------------------------------------------------------------------------------------------------
 
 cdef extern from *:
@@ -343,10 +337,14 @@ cdef class Cases:
         cdef int complete = what >> 16 & 0xFFFF, planned = what & 0xFFFF, near
         cdef bytes missed, copies
         cdef looked_t seeds
+        cdef double over, more = PASSED_OVER
         if how & DENSE:
-            found = self.looked_densely(<int>length, how >> 16 & 0xFFFF, how & 0xFFFF, complete / 128.)
+            over = complete / 128.
+            more *= (how & 0xFFFF) / <double>(how >> 16 & 0xFFFF)
+            found = self.looked_densely(<int>length, how >> 16 & 0xFFFF, how & 0xFFFF, over)
         else:
-            found = self.looked_up(how >> 16 & 0xFFFF, complete, how & 0xFFFF, share_passed_over(planned, complete))
+            over = max(planned - complete, 0) / <double>max(planned, 1)
+            found = self.looked_up(how >> 16 & 0xFFFF, complete, how & 0xFFFF, over)
         seeds.length, missed, copies = found
         seeds.n_copies, seeds.copies = len(copies) // <Py_ssize_t>sizeof(double), <const double *><const char *>copies
         seeds.n, seeds.missed = len(missed) // <Py_ssize_t>sizeof(double), <const double *><const char *>missed
@@ -355,7 +353,8 @@ cdef class Cases:
             case.odds, case.lost = self.odds.of_one(errors, length), missed_with(&seeds, errors)
             weigh_copies(case, max(length, 1), min(errors, max(length, 1)), &seeds)  # a mate may be empty
             for near in range(2):
-                case.alone[near] = self.unseen(case, &self.no_mate, 2 * near)
+                case.alone[near] = (self.unseen(case, &self.no_mate, 2 * near)
+                                    * (1 + more * over / fmax(1 - over, 1 / more)))
         return 0
 
     cdef double unseen(self, const case_t *one, const case_t *two, int known) noexcept nogil:
@@ -425,9 +424,8 @@ cdef class Rater(Copies):
         free(self.places.p)
 
     cdef double unseen_alone(self, const rated_t *place) except -1 nogil:
-        """The same of a read without a mate; of more copies where seeds were passed over."""
-        cdef double over = place.passed_over
-        return self.cases.find(place.what, place.how, &self.one).alone[place.near] * (1 + PASSED_OVER * over / fmax(1 - over, 1 / PASSED_OVER))
+        """What copies weigh that no seed led to, of a read without a mate."""
+        return self.cases.find(place.what, place.how, &self.one).alone[place.near]
 
     cdef double unseen_pair(self, const rated_t *one, const rated_t *two, double wrong) except -1 nogil:
         """The same of a mate and its partner; the other known pairs of places weigh `wrong`."""
@@ -459,7 +457,7 @@ cdef class Rater(Copies):
         cdef uint64_t m = reads.lengths[r]
         place.what = m << 48 | errors << 32 | <uint64_t>states.complete[r] << 16 | states.planned[r]
         place.how = LOOKED_UP | m << 16 | states.looked[r]
-        place.near, place.passed_over = near, share_passed_over(states.planned[r], states.complete[r])
+        place.near = near
 
     cdef bint may_be_unseen(self, const reads_t *reads, const states_t *states, uint32_t r, uint16_t errors, bint near,
                             uint32_t mate, uint16_t its_errors, bint its_near) except -1 nogil:
@@ -494,11 +492,10 @@ cdef class Rater(Copies):
         errors = <uint64_t>min(max(rounded_up((span + hidden) * seen.match - hit.score, cost), 0), span + hidden)
         place.what = aligned << 48 | errors << 32
         if seen.over[r].reseeded:
-            place.passed_over = fmin(over / max(span - <int64_t>(seen.seed_length - seen.stride), 1), 1)
-            place.what |= <uint64_t>rint(128 * place.passed_over) << 16
+            over = fmin(over / max(span - <int64_t>(seen.seed_length - seen.stride), 1), 1)
+            place.what |= <uint64_t>rint(128 * over) << 16
             place.how = DENSE | seen.seed_length << 16 | seen.stride
         else:
-            place.passed_over = share_passed_over(seen.states.planned[r], seen.states.complete[r])
             place.what |= <uint64_t>seen.states.complete[r] << 16 | seen.states.planned[r]
             place.how = LOOKED_UP | <uint64_t>m << 16 | seen.states.looked[r]
         place.odds = self.cases.find(place.what, place.how, &self.one).odds
