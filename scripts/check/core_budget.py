@@ -26,15 +26,6 @@ MECHANISMS = Path(__file__).with_name("core_mechanisms.tsv")
 ROOMS = ("pairing", "search", "local", "mapping")
 BELOW = ("model", "index", "reads")
 FILES = ("gassst.files", "mmap")
-# What each room of dynamic programmes has: lines that nobody counts against the core.
-DYNAMIC = {
-    "lanes": "ext/lanes/* tests/unit/test_problems.py",
-    "fold": "ext/fold/* gassst/fold/*.py gassst/fold/kernels/* gassst/cli/fold.py tests/unit/test_fold.py"
-    " tests/fold_*.py",
-    "hmm": "ext/hmm/* gassst/hmm/*.py gassst/cli/hmm.py tests/unit/test_hmm*.py tests/hmm_*.py"
-    " tests/unit/test_profile*.py",
-    "semiring": "ext/semiring/* gassst/semiring/*.py gassst/semiring/kernels/* tests/unit/test_semiring.py",
-}
 INPUT_OUTPUT = "ext/io/"
 CYTHON = (".pyx", ".pxd", ".pxi")
 TRIVIAL = (0, 1, 2)
@@ -87,8 +78,7 @@ and CI fails where the sources hold more.
 
 Outside are input, records, the command line, threads, the driver of a device, and pairwise alignment.
 
-**Lines** are all lines of these files, as `wc -l` counts them. `code` in the table below leaves out blank lines,
-comments and docstrings.
+**Lines** are all lines of these files, as `wc -l` counts them.
 
 **Numbers** are the literals in these files that can change a record: named, defaults of options, or inside an
 expression. Each element of a tuple counts. Not counted are
@@ -116,17 +106,9 @@ replaced while modules are imported (`gassst/model/rules.py`).
 
 ## Lines
 
-| folder | files | lines | code |
-|---|--:|--:|--:|
+| folder | files | lines |
+|---|--:|--:|
 {lines}
-
-## Rooms of dynamic programmes
-
-They are no part of the core, and the mapper imports none of them.
-
-| room | files | lines | of these, tests |
-|---|--:|--:|--:|
-{rooms}
 
 ## Numbers
 
@@ -402,24 +384,6 @@ def numbers(path: str, text: str) -> Iterator[Number]:
             yield number
 
 
-def code_lines(path: str, text: str) -> int:
-    """Lines that hold code."""
-    if not path.endswith(".py"):
-        return sum(bool(line.strip()) for line in stripped(text, Path(path).suffix).splitlines())
-    tree, told = ast.parse(text), set[int]()
-    for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.Expr)
-            and isinstance(node.value, ast.Constant)
-            and isinstance(node.value.value, str)
-        ):
-            told.update(range(node.lineno, (node.end_lineno or 0) + 1))
-    lines = enumerate(text.splitlines(), 1)
-    return sum(
-        bool(line.strip()) and not line.lstrip().startswith("#") and n not in told for n, line in lines
-    )
-
-
 # -- mechanisms ---------------------------------------------------------------------------------------------------
 
 
@@ -453,7 +417,7 @@ def lost_mechanisms(root: Path = ROOT) -> list[str]:
 
 
 class Budget(NamedTuple):
-    """What the core holds: `lines` has files, lines and lines of code by folder."""
+    """What the core holds: `lines` has files and lines by folder."""
 
     mechanisms: list[Mechanism]
     rules: set[str]
@@ -478,19 +442,8 @@ def counted(root: Path = ROOT) -> Budget:
             named.update(rules(ast.parse(text)))
         found += numbers(name, text)
         counts = lines.setdefault(name.rpartition("/")[0], Counter())
-        counts.update(files=1, lines=text.count("\n"), code=code_lines(name, text))
+        counts.update(files=1, lines=text.count("\n"))
     return Budget(mechanisms(), named, found, lines)
-
-
-def rooms(root: Path = ROOT) -> dict[str, Counter[str]]:
-    """Files and lines of the rooms of dynamic programmes, and of all together."""
-    found = {}
-    for room, patterns in DYNAMIC.items():
-        paths = [path for pattern in patterns.split() for path in root.glob(pattern)]
-        lines = {path: path.read_text().count("\n") for path in paths}
-        tests = sum(count for path, count in lines.items() if path.is_relative_to(root / "tests"))
-        found[room] = Counter(files=len(paths), lines=sum(lines.values()), tests=tests)
-    return {**found, "all": sum(found.values(), Counter())}
 
 
 def page(budget: Budget) -> str:
@@ -514,12 +467,8 @@ def page(budget: Budget) -> str:
             for one in budget.mechanisms
         ),
         lines="\n".join(
-            f"| `{folder}` | {counts['files']} | {counts['lines']:,} | {counts['code']:,} |"
+            f"| `{folder}` | {counts['files']} | {counts['lines']:,} |"
             for folder, counts in sorted(budget.lines.items())
-        ),
-        rooms="\n".join(
-            f"| {room} | {counts['files']} | {counts['lines']:,} | {counts['tests']:,} |"
-            for room, counts in rooms().items()
         ),
         numbers="\n".join(of_numbers),
         neutral=neutral,
