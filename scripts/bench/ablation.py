@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from harness import benchmark_parser, describe_machine, markdown, plural, run, simulated, write_json
+from harness import benchmark_parser, describe_machine, markdown, measured, plural, run, simulated, write_json
 from timed import timed
 
 import gassst.api.mapper  # registers all rules
@@ -185,10 +185,8 @@ def shown(rows: list[dict[str, Any]]) -> list[list[str]]:
 
 def page(result: dict[str, Any]) -> str:
     """The table for lab/ablation.md, and how it was measured."""
-    machine = result["machine"]
-    how = f"Measured {machine['date']} with gassst {machine['gassst']} on {machine['cpu']}, {machine['cpus']} CPUs;"
-    how += f" {result['number']:,} reads or pairs a set, the least of {plural(result['rounds'], 'round')}."
-    return f"{how}\n\n{markdown(HEADER, shown(result['rows']))}"
+    how = f"{result['number']:,} reads or pairs a set, the least of {plural(result['rounds'], 'round')}"
+    return f"{measured(result)}; {how}.\n\n{markdown(HEADER, shown(result['rows']))}"
 
 
 def main() -> None:

@@ -34,7 +34,7 @@ import numpy as np
 import peers
 import plots
 import pysam
-from harness import benchmark_parser, markdown, plural, run, write_json
+from harness import benchmark_parser, markdown, measured, run, write_json
 from peers import Contestant, bench_set, plain
 from timed import NO_LIMIT, timed
 
@@ -322,13 +322,11 @@ def levels(result: dict[str, Any]) -> str:
 
 
 def about(result: dict[str, Any]) -> str:
-    machine = result["machine"]
     tools = ", ".join(f"{SHOWN.get(name, name)} {number}" for name, number in result["tools"].items())
     sizes = sorted({one["reads"] for one in result["sets"] if not one["foreign"]})
     return (
-        f"Measured {machine['date']} on {machine['cpu']}, {plural(machine['cpus'], 'core')}, load "
-        f"{machine['load']:.1f} at the end. A set has {' or '.join(f'{n:,}' for n in sizes)} reads, and each mapper "
-        f"one thread.\n\nVersions: {tools}."
+        f"{measured(result)}. A set has {' or '.join(f'{n:,}' for n in sizes)} reads, and each mapper one thread.\n\n"
+        f"Versions: {tools}."
     )
 
 

@@ -17,7 +17,6 @@ import importlib.metadata
 import importlib.util
 import json
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Iterable, Sequence
@@ -187,17 +186,6 @@ def measure(part: Part, tools: list[peers.Contestant], work: Path) -> dict:
     return {"threads": part.threads, "genome": part.genome, **result}
 
 
-def commit_of(given: str | None) -> str:
-    if given:
-        return given
-    done = subprocess.run(
-        ["git", "rev-parse", "HEAD"], capture_output=True, text=True, cwd=Path(__file__).parent
-    )
-    if done.returncode:
-        raise InputError("no commit: give --commit")
-    return done.stdout.strip()
-
-
 def main(argv: list[str] | None = None) -> None:
     kinds = ("libraries", "simulated", "threads")
     p = harness.benchmark_parser(__doc__)
@@ -208,14 +196,14 @@ def main(argv: list[str] | None = None) -> None:
     p.add_argument("--lanes", type=int, default=1, help="runs of one thread side by side [%(default)s]")
     p.add_argument("-n", "--number", type=int, default=100_000, help="simulated reads of a set [%(default)s]")
     p.add_argument("--bin", action="append", type=peers.parse_binary, default=[], metavar="NAME=PATH")
-    p.add_argument("--commit", help="of the code, where git cannot tell")
+    p.add_argument("--commit", default=harness.commit(), help="of the code, where git cannot tell")
     args = p.parse_args(argv)
     args.work.mkdir(parents=True, exist_ok=True)
     args.work = args.work.resolve()
     places = {name: path for name, file in GENOMES.items() if (path := found(file, args.data))}
     genomes = {name: peers.plain(path, args.work) for name, path in places.items()}
     about = {
-        "commit": commit_of(args.commit),
+        "commit": args.commit,
         "cpu": harness.machine()["cpu"],
         "cpus": harness.machine()["cpus"],
     }

@@ -48,6 +48,23 @@ def machine() -> dict[str, Any]:
     }  # fmt: skip
 
 
+def commit() -> str:
+    """The commit of the code that runs, or "unknown"."""
+    done = subprocess.run(
+        ["git", "rev-parse", "HEAD"], capture_output=True, text=True, cwd=Path(__file__).parent
+    )
+    return done.stdout.strip() or "unknown"
+
+
+def measured(result: dict[str, Any]) -> str:
+    """Which code a JSON file measured, when and where: the beginning of a sentence."""
+    facts = result["machine"]
+    return (
+        f"Measured {facts['date']} at commit {result['commit'][:8]} on {facts['cpu']}, "
+        f"{plural(facts['cpus'], 'core')}, load {facts['load']:.1f} at the end"
+    )
+
+
 def describe_machine() -> str:
     """One line for the head of a report; the load tells whether wall-clock times can be trusted."""
     facts = machine()
@@ -94,9 +111,9 @@ def benchmark_parser(description: str | None) -> argparse.ArgumentParser:
 
 
 def write_json(path: str | None, results: dict[str, Any]) -> None:
-    """`results` and the machine to `path`, if there is one."""
+    """`results`, the machine and the commit to `path`, if there is one."""
     if path:
-        report = {"machine": machine(), "command": _shared_command(), **results}
+        report = {"machine": machine(), "commit": commit(), "command": _shared_command(), **results}
         Path(path).write_text(laid_out(json.loads(json.dumps(report, default=_plain))) + "\n")
 
 

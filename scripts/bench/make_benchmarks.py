@@ -23,6 +23,7 @@ import ablation
 import curves
 import figure_tables
 import plots
+import rooms
 import split_reads
 
 sys.path += [str(Path(__file__).resolve().parents[1] / folder) for folder in ("check", "field")]
@@ -75,6 +76,8 @@ KINDS: dict[str, Callable[..., str]] = {
     "curve_foreign": lambda result, _: curves.foreign(result),
     "curves": curves.shown,
     "ablation": lambda result, _: ablation.page(result),
+    "gcups": lambda result, _: rooms.page(result, "gcups"),
+    "pairs": lambda result, _: rooms.page(result, "pairs"),
     "split_reads": lambda result, _: split_reads.table(result),
 }
 

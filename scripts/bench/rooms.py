@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ if __name__ == "__main__":
         os.environ[name] = "1"  # before NumPy is imported
 
 import numpy as np  # noqa: E402
-from harness import benchmark_parser, describe_machine, markdown, run, write_json  # noqa: E402
+from harness import benchmark_parser, describe_machine, markdown, measured, run, write_json  # noqa: E402
 
 from gassst import align  # noqa: E402
 from gassst._core.best import Tiles, instruction_sets  # noqa: E402
@@ -39,7 +40,6 @@ from gassst.align.gaps import Gaps  # noqa: E402
 from gassst.align.modes import mode_flags  # noqa: E402
 from gassst.align.products import Product  # noqa: E402
 from gassst.align.scoring import prepare  # noqa: E402
-from gassst.align.traced import trace  # noqa: E402
 from gassst.align.waterman_eggert import WatermanEggert  # noqa: E402
 from gassst.workers.thread_count import usable_threads  # noqa: E402
 
@@ -52,6 +52,7 @@ COSTS = (10, 1)
 OPTIONS = {"gap_open": COSTS[0], "gap_extend": COSTS[1]}
 THEIR_QUERIES, THEIR_TARGETS = 6, 400  # fewer: a pair of theirs takes longer
 DEVICE_QUERIES = 10  # times as many: a GPU does the rest in milliseconds
+OTHERS = "edlib", "hmmlearn", "parasail", "pyhmmer", "scipy", "ssw-py", "viennarna"
 COPY = 400  # letters of a planted alignment
 
 
@@ -170,18 +171,6 @@ def pairwise_sets() -> list[str]:
     return list(pairwise.instruction_sets())
 
 
-def traced(
-    isa: str | None, mode: str, matrix: str, queries: Strings, targets: Strings, threads: int = 1
-) -> None:
-    """All given pairs with their paths, by `pairs` or by an instruction set."""
-    if isa is None:
-        align.pairs(queries, targets, mode, matrix=matrix, threads=threads, **OPTIONS)
-        return
-    both = prepare(queries, targets, align.substitution_matrix(matrix), Gaps(*COSTS), mode_flags(mode))
-    each = np.arange(len(queries))
-    trace(*both, np.stack([each, each], axis=1), threads, None, isa)
-
-
 def by_parasail(
     kind: str, mode: str, matrix: str, queries: Strings, targets: Strings, threads: int = 1, path: bool = True
 ) -> None:
@@ -226,19 +215,18 @@ def pairs(args: argparse.Namespace) -> Iterator[Column]:
         walls: Calls = {}
         for mode in MODES:
             given = mode, matrix, *both
-            calls |= {f"gassst, {isa}, {mode}": partial(traced, isa, *given) for isa in pairwise_sets()}
-            calls[f"gassst, {mode}"] = partial(traced, None, *given)
+            traced = partial(align.pairs, *both, mode, matrix=matrix, **OPTIONS)
+            calls[f"gassst, {mode}"] = partial(traced, threads=1)
+            for kind in ("striped_16", "scan_16"):
+                calls[f"parasail {kind}, {mode}"] = partial(by_parasail, kind, *given)
             scores = partial(align.scores, *both, mode, matrix=matrix, pairs=each, threads=1, **OPTIONS)
             calls[f"score alone, gassst, {mode}"] = scores
-            for kind in ("striped_sat", "striped_16", "scan_16"):
-                calls[f"parasail {kind}, {mode}"] = partial(by_parasail, kind, *given)
-            for kind in ("striped_sat", "striped_16"):
-                calls[f"score alone, parasail {kind}, {mode}"] = partial(
-                    by_parasail, kind, *given, path=False
-                )
-            behind = f"{mode}, {args.threads} threads"
-            walls[f"gassst, {behind}"] = partial(traced, None, *given, args.threads)
-            walls[f"parasail scan_16, {behind}"] = partial(by_parasail, "scan_16", *given, args.threads)
+            calls[f"score alone, parasail striped_16, {mode}"] = partial(
+                by_parasail, "striped_16", *given, path=False
+            )
+            many = f"{mode}, {args.threads} threads"
+            walls[f"gassst, {many}"] = partial(traced, threads=args.threads)
+            walls[f"parasail scan_16, {many}"] = partial(by_parasail, "scan_16", *given, args.threads)
         seconds = least(calls, args.runs) | least(walls, args.runs, time.perf_counter)
         yield title, {name: 1e6 * taken / count for name, taken in seconds.items()}
 
@@ -435,6 +423,13 @@ def table(experiments: dict[str, dict[str, dict[str, float]]]) -> str:
     return "\n\n".join(tables)
 
 
+def page(result: dict[str, Any], experiment: str) -> str:
+    """What a JSON file has of an experiment, for a page."""
+    found = result["experiments"][experiment]
+    versions = ", ".join(f"{name} {number}" for name, number in result["versions"].items())
+    return f"{measured(result)}; {versions}.\n\n{table({experiment: found})}"
+
+
 def main(argv: list[str] | None = None) -> None:
     parser = benchmark_parser(__doc__)
     add = parser.add_argument
@@ -464,7 +459,9 @@ def main(argv: list[str] | None = None) -> None:
             print(f"{name}: {error}")
             continue
         print(f"{EXPERIMENTS[name].__doc__}\n{table({name: found})}\n")
-    write_json(args.json, {"experiments": results})
+    installed = {package.name.lower(): package.version for package in distributions()}
+    versions = {name: installed[name] for name in OTHERS if name in installed}
+    write_json(args.json, {"versions": versions, "experiments": results})
 
 
 if __name__ == "__main__":

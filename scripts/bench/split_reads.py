@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pysam
 from curves import read_set
-from harness import benchmark_parser, machine, markdown, run, write_json
+from harness import benchmark_parser, commit, machine, markdown, measured, run, write_json
 from peers import enter, plain, say
 from pysam import CDEL, CDIFF, CEQUAL, CMATCH, CREF_SKIP
 from timed import NO_LIMIT
@@ -274,11 +274,8 @@ def table(result: dict[str, Any]) -> str:
         ]
         for genome, shape in dict.fromkeys((row["genome"], row["shape"]) for row in cells)
     ]
-    date, versions = (
-        result["machine"]["date"],
-        ", ".join(f"{name} {n}" for name, n in result["tools"].items()),
-    )
-    where = f"Measured {date}, {result['events']} events of each kind and size. Versions: {versions}."
+    versions = ", ".join(f"{name} {n}" for name, n in result["tools"].items())
+    where = f"{measured(result)}, {result['events']} events of each kind and size. Versions: {versions}."
     tables = (
         markdown(header, rows),
         markdown(["genome", "reads", *COLUMNS], of_genomes),
@@ -301,7 +298,7 @@ def main(argv: list[str] | None = None) -> None:
     tools = {name: version(PEERS[name], find(PEERS[name]) or ()) for name in args.tools}
     result = {"events": args.events, "seed": args.seed, "tools": tools, "cells": cells}
     write_json(args.json, result)
-    print(table({**result, "machine": machine()}))
+    print(table({**result, "machine": machine(), "commit": commit()}))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ import numpy as np
 from gassst.tools.evaluate import tally
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "bench"))
-from harness import markdown, run, write_json  # noqa: E402
+from harness import markdown, measured, run, write_json  # noqa: E402
 
 BINS = (0, 1, 5, 10, 15, 20, 25, 30, 40, 61)
 THRESHOLDS = (1, 10, 20, 30, 40)
@@ -130,9 +130,9 @@ def page_table(result: dict[str, Any]) -> str:
             name, _, *shown = row_of(f"{word}, {kind}", np.sum(chosen, axis=0))
             bold = [f"**{cell[:-1]}**" if cell.endswith("*") else cell for cell in shown[:bins]]
             rows.append([name, *bold, shown[bins + THRESHOLDS.index(20)]])
-    facts, number = result["machine"], bins * len(genomes) * len(models)
+    number = bins * len(genomes) * len(models)
     about = (
-        f"Measured {facts['date']} with gassst {facts['gassst']}. A genome and an error model have {bins} bins. Of\n"
+        f"{measured(result)}. A genome and an error model have {bins} bins. Of\n"
         f"these {number}, single reads have {off[0]} that are off by more than 2 times, and pairs {off[1]}."
     )
     titles = [f"{low}-{end - 1}" for low, end in zip(BINS[1:-2], BINS[2:], strict=False)]
