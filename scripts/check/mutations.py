@@ -226,7 +226,7 @@ MUTATIONS = [
     Mutation("records: qualities of a reverse read are not turned", FIELDS,
         "load_eight(quals + length - 8 - at)", "load_eight(quals + at)", "tests/unit/test_sam.py"),
     Mutation("records: qualities of a reverse read of few bases are not turned", FIELDS,
-        "quals[reverse ? length - 1 - i : i] - zero", "quals[i] - zero", "tests/unit/test_bam_bytes.py"),
+        "quals[reverse ? length - 1 - i : i] - zero", "quals[i] - zero", "tests/unit/test_sam.py"),
     Mutation("records: matches before a deletion are counted again behind it", FIELDS,
         "reference_letter(reference, position++);\n            equal = 0;",
         "reference_letter(reference, position++);", "tests/unit/test_sam.py"),

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import io
-import os
 import random
-import subprocess
-from unittest import mock
 
 import pysam
 import pytest
@@ -70,13 +66,6 @@ def test_unmapped_files_give_the_records_of_samtools_fastq(small_index, reads, t
     )
 
 
-def test_single_reads_stay_single(small_index, reads, tmp_path):
-    """And are mapped in the mode of single reads."""
-    path = written(tmp_path / "in.bam", sam_text([(f"s{i}", 4, *row[2:]) for i, row in enumerate(reads)]))
-    assert run(small_index, path, "-o", tmp_path / "out.sam") == 0
-    assert lines_of(tmp_path / "out.sam")[1] == by_fastq(small_index, path, tmp_path)
-
-
 @pytest.mark.parametrize("suffix", ["bam", "cram"])
 def test_a_mapped_file_is_mapped_anew(small_index, small_fasta, reads, tmp_path, suffix):
     """Reverse strands are turned back, secondary and supplementary records skipped, old tags replaced."""
@@ -105,38 +94,6 @@ def test_several_files_with_single_reads_among_pairs(small_index, reads, tmp_pat
     paths = [written(tmp_path / f"{i}.sam", sam_text(reads[40 * i : 40 * i + 40])) for i in range(2)]
     assert run(small_index, "--interleaved", *paths, "-o", tmp_path / "out.sam") == 0
     assert len(lines_of(tmp_path / "out.sam")[1]) == 80
-
-
-def test_standard_input(small_index, reads, tmp_path):
-    path = written(tmp_path / "in.bam", sam_text(reads))
-    assert run(small_index, path, "-o", tmp_path / "file.sam") == 0
-    with mock.patch("sys.stdin", mock.Mock(buffer=io.BufferedReader(io.BytesIO(path.read_bytes())))):
-        assert run(small_index, "-", "-o", tmp_path / "stdin.sam") == 0
-    assert lines_of(tmp_path / "stdin.sam")[1] == lines_of(tmp_path / "file.sam")[1]
-
-
-@pytest.mark.parametrize("suffix", ["sam", "bam", "cram"])
-def test_a_pipe_is_known_by_its_first_bytes(small_index, reads, tmp_path, suffix):
-    """As `gassst map REF <(samtools view -b in.bam)` has it: no name says what the pipe holds."""
-    path, pipe = written(tmp_path / f"in.{suffix}", sam_text(reads)), tmp_path / "pipe"
-    assert run(small_index, path, "-o", tmp_path / "file.sam") == 0
-    os.mkfifo(pipe)
-    with subprocess.Popen(["cp", path, pipe]) as writer:
-        assert run(small_index, pipe, "-o", tmp_path / "pipe.sam") == 0
-        assert writer.wait() == 0
-    assert lines_of(tmp_path / "pipe.sam")[1] == lines_of(tmp_path / "file.sam")[1]
-
-
-@pytest.mark.parametrize("command", ["cat", "gzip -dc"])
-def test_a_pipe_of_fastq_stays_one(small_index, small_fastq, tmp_path, command):
-    assert run(small_index, small_fastq, "-o", tmp_path / "file.sam") == 0
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    script = f'{command} "$0" > "$1"'
-    with subprocess.Popen(["sh", "-c", script, small_fastq, pipe]) as writer:
-        assert run(small_index, pipe, "-o", tmp_path / "pipe.sam") == 0
-        assert writer.wait() == 0
-    assert lines_of(tmp_path / "pipe.sam")[1] == lines_of(tmp_path / "file.sam")[1]
 
 
 def test_another_order_gives_the_same_records_with_the_same_insert_sizes(small_index, reads, tmp_path):

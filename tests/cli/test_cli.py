@@ -358,7 +358,9 @@ def test_unmapped_reads_and_statistics(gassst_map, small_fastq, tmp_path):
     assert re.search(rf"mapped +{len(mapped)} ", error)
 
 
-@pytest.mark.parametrize("name, format", [("out.sam", "bam"), ("out.bam", "sam"), ("out", "cram")])
+@pytest.mark.parametrize(
+    "name, format", [("out.sam", "bam"), ("out.bam", "sam"), ("out", "cram"), ("out", "BAM")]
+)
 def test_format_goes_before_the_name(gassst_map, small_fastq, tmp_path, name, format):
     assert gassst_map(small_fastq, "-o", tmp_path / name, "-O", format)[0] == 0
     with pysam.AlignmentFile(tmp_path / name) as file:
@@ -525,10 +527,13 @@ def interrupted(run: subprocess.Popen, number: int, is_ready) -> tuple[int, str]
         (["out.bam", "--unmapped", "un.fq.gz", "--all"], signal.SIGINT, 130, "interrupted"),
         (["out.cram", "--sort"], signal.SIGINT, 130, "interrupted"),
         (["out.bam"], signal.SIGTERM, 143, "terminated"),
+        (["out.sam"], signal.SIGKILL, -9, None),
     ],
     ids=str,
 )
 def test_signal_while_mapping(small_index, small_fastq, tmp_path, options, number, code, message):
+    """Nothing is left behind but what SIGKILL leaves."""
+
     def has_written() -> bool:
         """More than a header."""
         return any(p.is_file() and p.stat().st_size > 20_000 for p in tmp_path.rglob("*"))
@@ -540,8 +545,9 @@ def test_signal_while_mapping(small_index, small_fastq, tmp_path, options, numbe
         got, error = interrupted(run, number, has_written)
         run.stdin.close()
     assert got == code
-    assert only_line(error) == message
-    assert list(tmp_path.iterdir()) == []
+    if message:
+        assert only_line(error) == message
+        assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["reads.fq", "reads.fq.gz"])

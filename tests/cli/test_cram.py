@@ -81,14 +81,6 @@ def test_a_stream_leaves_nothing_in_the_temporary_folder(
         assert sum(1 for _ in file) == 401
 
 
-def test_what_is_refused_before_any_work(small_index, small_fastq, tmp_path, capfd):
-    assert run(small_index, small_fastq, "-o", tmp_path / "o.bam", "--output-fmt-option", "version=3.1") == 2
-    assert "BAM has no such options" in capfd.readouterr().err
-    assert run(small_index, small_fastq, "-o", tmp_path / "o.cram", "--output-fmt-option", "version=2") == 2
-    assert "version takes 3.0|3.1" in capfd.readouterr().err
-    assert not list(tmp_path.iterdir())
-
-
 # --- where the FASTA is ---------------------------------------------------------------------------------------
 
 

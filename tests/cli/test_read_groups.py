@@ -137,7 +137,19 @@ def test_a_sheet_is_as_many_runs(small_index, lanes, tmp_path, monkeypatch, capf
         "lane,sample,R1,R2,output,library\n# a comment\nL1,one,0.fq,1.fq,one.bam,lib\n\nL1,two,0.fq,,two.sam,\n"
         "L2,one,2.fq,3.fq,one.bam,lib\n"
     )
-    assert run(small_index, "--sheet", sheet, "--stats", "all.json", "--report", "all.html") == 0
+    words = [
+        "--sheet",
+        "samples.csv",
+        "--stats",
+        "all.json",
+        "--report",
+        "all.html",
+        "-t",
+        "3",
+        "--batch-size",
+        "4",
+    ]
+    assert main(["map", str(small_index), *words, "--device", "none"]) == 0
     assert "reads                     50" in capfd.readouterr().err
     groups = [f"-R@RG\\tID:one.{lane}\\tSM:one\\tLB:lib\\tPL:ILLUMINA" for lane in ("L1", "L2")]
     assert run(small_index, "-1", "0.fq", "2.fq", "-2", "1.fq", "3.fq", *groups, "-o", "1.bam") == 0
@@ -167,45 +179,7 @@ def test_sheets_of_nf_core_with_tabs_and_without_lanes(small_index, lanes, tmp_p
     assert lines_without_program("one.sam") == lines_without_program("1.sam")
 
 
-def test_samples_of_a_sheet(small_index, lanes, tmp_path, monkeypatch):
-    """Each sample has its own header, format and read group; single reads and pairs take turns."""
-    monkeypatch.chdir(tmp_path)
-    rows = [("one", "0.fq", ""), ("two", "1.fq", ""), ("three", "0.fq", "1.fq"), ("four", "2.fq", "3.fq")]
-    outputs = ["one.sam", "two.bam", "three.sam", "four.sam"]
-    listed = [
-        f"{name},L1,{first},{second},{path}"
-        for (name, first, second), path in zip(rows, outputs, strict=True)
-    ]
-    (tmp_path / "samples.csv").write_text("\n".join(["sample,lane,R1,R2,output", *listed]) + "\n")
-    two = ["-t", "3", "--batch-size", "4", "--device", "none"]
-    assert main(["map", str(small_index), "--sheet", "samples.csv", "--stats", "all.json", *two]) == 0
-    counted = json.loads((tmp_path / "all.json").read_text())["run"]["samples"]
-    for (name, first, second), path in zip(rows, outputs, strict=True):
-        alone = tmp_path / f"alone.{path}"
-        group = f"-R@RG\\tID:{name}.L1\\tSM:{name}\\tLB:{name}\\tPL:ILLUMINA"
-        reads = [first, second] if second else [first]
-        assert run(small_index, *reads, group, "-o", alone) == 0
-        assert lines_without_program(path) == lines_without_program(alone)
-        assert counted[path]["reads"] == 10 * len(reads)
-
-
 COLUMNS = "sample,lane,R1,R2,output\n"
-
-
-@pytest.mark.parametrize("layout", [["-t", "1"], ["-t", "3"]], ids=["one", "several"])
-def test_samples_before_a_fault_are_complete(small_index, lanes, tmp_path, monkeypatch, capfd, layout):
-    """The next sample is read while the last reads of the one before are mapped."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "bad.fq").write_text("@good\nACGT\n+\nIIII\n@bad\nACGT\n+\nIII\n")
-    rows = ["a,L1,0.fq,,a.sam", "b,L1,bad.fq,,b.sam", "c,L1,2.fq,,c.sam"]
-    (tmp_path / "s.csv").write_text(COLUMNS + "\n".join(rows) + "\n")
-    before = {path.name for path in tmp_path.iterdir()}
-    assert main(["map", str(small_index), "--sheet", "s.csv", "-q", "--device", "none", *layout]) == 1
-    assert capfd.readouterr().err == "gassst: bad.fq: record 2 (bad): 4 bases but 3 qualities\n"
-    assert {path.name for path in tmp_path.iterdir()} - before == {"a.sam"}
-    alone = tmp_path / "alone.sam"
-    assert run(small_index, "0.fq", "-R@RG\\tID:a.L1\\tSM:a\\tLB:a\\tPL:ILLUMINA", "-o", alone) == 0
-    assert lines_without_program("a.sam") == lines_without_program(alone)
 
 
 @pytest.mark.parametrize(

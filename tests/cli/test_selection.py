@@ -85,10 +85,3 @@ def test_range_that_is_none(run, small_index, small_fastq):
     for option, complaint in (("--skip", "must be at least 0"), ("--upto", "must be at least 1")):
         code, _, error = run("map", small_index, small_fastq, f"{option}=-1")
         assert code == 2 and complaint in error, error
-
-
-def test_format_in_any_case(run, small_index, small_fastq, tmp_path):
-    out = tmp_path / "out"
-    code, _, error = run("map", "-q", small_index, small_fastq, "-O", "BAM", "-o", out, "--device", "none")
-    assert code == 0, error
-    assert gzip.decompress(out.read_bytes())[:4] == b"BAM\1"

@@ -2,21 +2,15 @@
 
 import gzip
 import json
-import signal
-import subprocess
 
 import pysam
 import pytest
 from test_cli import (
     MANY,
-    feed,
-    interrupted,
     only_line,
-    process,
 )
 
 from gassst.files.writing import WriteBehind
-from gassst.mapping.batch_mapper import BatchMapper
 
 FOUR = ("-t", "4")
 LAYOUTS = [("-t", "1"), ("-t", "3"), (*FOUR, "--batch-size", "70")]
@@ -133,31 +127,6 @@ def test_a_damaged_record_is_one_line(gassst_map, tmp_path, sort):
     code, _, error = gassst_map(reads, *FOUR, "--batch-size", "90", "-o", tmp_path / "out.bam", *sort)
     assert (code, only_line(error)) == (1, f"{reads}: record 5001 (bad): 4 bases but 3 qualities")
     assert list(tmp_path.iterdir()) == [reads]
-
-
-def test_a_worker_that_fails_ends_the_run_with_one_line(gassst_map, monkeypatch, small_fastq, tmp_path):
-    monkeypatch.setattr(BatchMapper, "map_batch", lambda *_: bytearray(1 << 62))
-    code, _, error = gassst_map(small_fastq, *FOUR, "--batch-size", "50", "-o", tmp_path / "out.bam")
-    assert code == 1 and "out of memory" in only_line(error)
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
-def test_a_signal_ends_all(small_index, small_fastq, tmp_path, number, code):
-    """Nothing is left behind but what SIGKILL leaves."""
-
-    def has_written() -> bool:
-        return any(p.is_file() and p.stat().st_size > 20_000 for p in tmp_path.rglob("*"))
-
-    argv = ("map", "--device", "none", small_index, "-", "-o", "out.sam", *FOUR, "--batch-size", "300")
-    with process(*argv, cwd=tmp_path, stdin=subprocess.PIPE) as run:
-        feed(run, gzip.decompress(small_fastq.read_bytes()))
-        got, error = interrupted(run, number, has_written)
-        run.stdin.close()
-    assert got == code
-    if number != signal.SIGKILL:
-        assert error.count("\n") == 1
-        assert list(tmp_path.iterdir()) == []
 
 
 def test_processes_are_threads(gassst_map, small_fastq, tmp_path):

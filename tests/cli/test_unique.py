@@ -1,7 +1,6 @@
 """`--unique`: reads without a single best position have no records, and all counts are as without it."""
 
 import json
-import re
 
 import numpy as np
 import pysam
@@ -76,16 +75,3 @@ def test_unmapped_reads_are_still_kept_apart(world, tmp_path):
     for file, more in zip(files, ([], ["--unique"]), strict=True):
         mapped(world, tmp_path / "o.bam", str(world / "R1.fq"), "--unmapped", str(file), *more)
     assert files[0].read_text() == files[1].read_text() != ""
-
-
-def test_the_summary_counts_each_kind(world, capfd):
-    reads = str(world / "R1.fq")
-    assert (
-        main(["map", "--device", "none", "-o", "/dev/null", str(world / "ref.gsi"), reads, "--unique"]) == 0
-    )
-    table = capfd.readouterr().err.replace(",", "")
-    kinds = [
-        int(re.search(rf"^{name} +(\d+)", table, re.MULTILINE)[1])
-        for name in ("one position", "several", "unmapped")
-    ]
-    assert sum(kinds) == 300 and min(kinds) > 20

@@ -6,8 +6,6 @@ import edlib
 import numpy as np
 import pytest
 from engines import engine
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from oracles import (
     MASKED,
     band_errors,
@@ -235,39 +233,6 @@ def run_cascade(cases, candidates, limits, gaps):
     for read_strand, offset, length in rows:
         seeds.setdefault(read_strand >> 1, []).append((offset, offset + length))
     return seeds
-
-
-bases = st.integers(0, 3)
-
-
-@st.composite
-def edited(draw):
-    """A read through a seed at any place, its window, and the number of edits made."""
-    length, gaps = draw(st.integers(1, 30)), draw(st.integers(0, 6))
-    unit = draw(st.lists(bases, min_size=1, max_size=40))
-    window = np.resize(unit, 160).astype(np.uint8)
-    middle, sides = 80, []
-    for flank in (window[:middle][::-1], window[middle + length :]):
-        n, out, used = (
-            draw(st.integers(0, 40)),
-            list(flank[:50]),
-            draw(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5)), max_size=6)),
-        )
-        for at, edit in used:
-            out[at : at + 1] = [[], [edit % 4], [edit % 4, out[at]], [MASKED]][min(edit, 3)]
-        sides.append(np.array(out[:n], np.uint8))
-    read = np.concatenate([sides[0][::-1], window[middle : middle + length], sides[1]])
-    return read, window, middle - len(sides[0]), len(sides[0]), length, gaps
-
-
-@settings(max_examples=300, deadline=None)
-@given(edited())
-def test_edited_reads_pass(case):
-    read, window, start, offset, length, gaps = case
-    cases = Cases(np.random.default_rng(0), read[None], window[None], start)
-    costs = cases.costs(offset, length, gaps)
-    for name in FILTERS:
-        assert reads_that_pass(name, cases.candidates(offset, length), cases.batch(costs, gaps)).all(), name
 
 
 # ---- Each filter computes what it says --------------------------------------------------------------------

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import brute_force as bf
 import numpy as np
-import pysam
 import pytest
 
 import gassst
-from gassst.errors import UsageError
 from gassst.model.params import Scoring
 from gassst.model.reference import Reference
 from gassst.reads.in_memory import batch_of_pairs, batch_of_records
@@ -184,33 +182,6 @@ def test_both_parts_of_a_split_read_are_found(local_mapper, genome):
         assert next(s for s in rows[f"r{i}"] if not s.flag & FLAG_SUPPLEMENTARY).get_tag("AS") >= longer - 1
 
 
-@pytest.mark.parametrize(
-    "scoring",
-    [
-        Scoring(),
-        Scoring(match=2, mismatch=3, gap_open=(5, 4), gap_extend=(2, 3), clip=3, min_score=50),
-        Scoring(clip=0),
-    ],
-    ids=["bwa", "other", "no bonus"],
-)
-def test_every_record_scores_as_it_says(local_mapper, genome, scoring):
-    rng = np.random.default_rng(5)
-    reads = []
-    for _ in range(400):
-        bases = bf.mutate(rng, piece(rng, genome, M + 20)[3], int(rng.integers(12)))[:M]
-        cut = int(rng.integers(M)) if rng.random() < 0.4 else M
-        reads.append(bases[:cut] + bf.random_bases(rng, M - cut) if cut < M else bases)
-    for i in range(0, 400, 10):
-        reads[i] = reads[i][:50] + b"N" + reads[i][51:]
-    reads.append(genome["a"][69_950:70_050])  # through the run of N
-    mapped = [s for s in local_mapper(scoring=scoring, max_hits=3).map(named(reads)) if not s.is_unmapped]
-    assert len(mapped) > 300
-    for segment in mapped:
-        if segment.flag & 0x900:
-            continue  # without bases, or hard clipped
-        assert (segment.get_tag("AS"), segment.get_tag("NM")) == written_score(segment, genome, scoring)
-
-
 def test_no_alignment_leaves_its_contig(local_mapper, genome):
     rng = np.random.default_rng(7)
     end = genome["end"]
@@ -325,27 +296,6 @@ def test_threads_and_batches_change_nothing(local_mapper, mixed, baseline, threa
     assert [s.to_string() for s in mapper.map(mixed)] == baseline
 
 
-def test_memory_in_parts_gives_the_whole(local_mapper, mixed, baseline):
-    mapper = local_mapper(max_hits=3, memory=1 << 20)
-    assert [s.to_string() for s in mapper.map(mixed)] == baseline
-
-
-@pytest.mark.device("cpu")
-def test_devices_change_nothing(local_mapper, mixed, baseline):
-    mapper = local_mapper(max_hits=3, device="cpu")
-    assert "search on the " in mapper._engine.describe()["device"]
-    assert [s.to_string() for s in mapper.map(mixed)] == baseline
-
-
-def test_what_local_cannot_do_is_said(index):
-    with pytest.raises(UsageError, match="strata is a choice among all hits of whole reads"):
-        gassst.Mapper(index, mode="local", all_hits=True, strata=True, device="none")
-    with pytest.raises(UsageError, match="mode must be"):
-        gassst.Mapper(index, mode="glocal", device="none")
-    with pytest.raises(UsageError, match="^match must be"):
-        gassst.Mapper(index, mode="local", scoring=Scoring(match=99), device="none")
-
-
 @pytest.fixture(scope="module")
 def pairs(genome):
     """Pairs of 300 bases whose last mate has little to be found by: 24 to 43 bases of the genome, then others."""
@@ -400,28 +350,3 @@ def test_a_mate_is_found_near_its_partner(index, pairs):
     assert found >= 190
     assert stats.proper >= 190
     assert (primary["flag"][0::2] & 0x2 == mates["flag"] & 0x2).all()
-
-
-def test_a_pairs_result_does_not_depend_on_its_batch(index, pairs):
-    first, last, _ = pairs
-    mapper = gassst.Mapper(index, mode="local", device="none", insert=(300.0, 15.0))
-    whole = mapper._engine.map_batch(batch_of_pairs(first, last))[0]
-    for i in range(0, 200, 25):
-        alone = mapper._engine.map_batch(batch_of_pairs(first[i : i + 1], last[i : i + 1]))[0]
-        rows = whole.hits[whole.hits["read"] // 2 == i]
-        for column in ("position", "flag", "mapq", "score", "edits", "cigar_runs"):
-            assert alone.hits[column].tolist() == rows[column].tolist()
-
-
-def test_records_of_split_reads_are_valid(local_mapper, mixed, tmp_path):
-    """samtools reads back what was written, with an SA tag for each row of a split read."""
-    path = tmp_path / "out.bam"
-    fastq = tmp_path / "reads.fq"
-    fastq.write_text("".join(f"@{n}\n{s}\n+\n{q}\n" for n, s, q in mixed))
-    local_mapper().map_file(fastq, path)
-    pysam.quickcheck(str(path))
-    with pysam.AlignmentFile(path) as file:
-        rows = list(file)
-    split = {s.query_name for s in rows if s.flag & FLAG_SUPPLEMENTARY}
-    assert len(split) > 100
-    assert all(s.has_tag("SA") for s in rows if s.query_name in split)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 
 import brute_force as bf
 import numpy as np
@@ -12,9 +11,6 @@ import pytest
 from opencl_devices import usable
 
 import gassst
-from gassst.errors import UsageError
-from gassst.index.lookup import IndexParts
-from gassst.mapping.batch_mapper import BatchMapper
 from gassst.model.reference import Reference
 from gassst.model.stats import TOTALS
 
@@ -52,19 +48,6 @@ def test_both_backends_give_the_same_records(monkeypatch, small_index, small_rea
     assert records(mapper, small_reads) == baseline
 
 
-@pytest.mark.parametrize("options", [{}, {"all_hits": True, "min_identity": 94}], ids=["best", "all"])
-def test_saved_index_is_the_fresh_one_and_parts_are_the_whole(small_fasta, small_index, small_reads, options):
-    saved = records(gassst.Mapper(small_index, device="none", **options), small_reads)
-    assert (
-        records(gassst.Mapper(gassst.Index.build(small_fasta), device="none", **options), small_reads)
-        == saved
-    )
-    in_parts = gassst.Mapper(small_index, device="none", **options)
-    in_parts._engine = replace(in_parts._engine, parts=IndexParts(in_parts.index, memory=60_000))
-    assert len(list(in_parts._engine.parts._parts())) > 7
-    assert records(in_parts, small_reads) == saved
-
-
 @pytest.mark.parametrize("options", [{}, {"max_hits": 5}, {"all_hits": True}], ids=["best", "five", "all"])
 def test_reverse_complement_flips_the_strand_and_nothing_else(small_index, small_reads, options):
     mapper = gassst.Mapper(small_index, device="none", mode="global", **options)
@@ -89,26 +72,6 @@ def test_a_duplicated_contig_leaves_no_confidence(small_genome, small_reads):
     assert 0.3 < copies / len(mapped) < 0.7  # drawn, not always the first
 
 
-def test_every_cigar_costs_its_nm(small_index, small_genome, small_reads):
-    for s in gassst.Mapper(small_index, device="none", max_hits=10, mode="global").map(small_reads):
-        if s.is_unmapped:
-            continue
-        read = next(q for n, q, _ in small_reads if n == s.query_name).encode()
-        read = bf.reverse_complement(read) if s.is_reverse else read
-        contig, at, i, cost = small_genome[s.reference_name], s.reference_start, 0, 0
-        for op, length in s.cigartuples:
-            if op == 0:
-                pairs = zip(read[i : i + length], contig[at : at + length], strict=True)
-                cost += sum(x != y or x == ord("N") for x, y in pairs)
-            else:
-                cost += length
-            i += length if op != 2 else 0
-            at += length if op != 1 else 0
-        assert i == len(read)
-        assert cost == s.get_tag("NM")
-        assert at <= len(contig)
-
-
 def test_best_alignment_is_the_best_there_is(small_index, small_genome, small_reads):
     """The primary has the fewest edits that brute force finds, for reads within the pigeonhole limit."""
     reads = [r for r in small_reads if len(r[1]) <= 75][:40]
@@ -119,23 +82,6 @@ def test_best_alignment_is_the_best_there_is(small_index, small_genome, small_re
             assert s.get_tag("NM") == min(h[4] for h in hits)
             ends = [h for h in hits if h[4] == s.get_tag("NM")]
             assert any(h[0] == s.reference_name and h[2] <= s.reference_end <= h[3] for h in ends)
-
-
-@pytest.mark.parametrize("name, format", [("out.sam", "SAM"), ("out.bam", "BAM"), ("out.cram", "CRAM")])
-def test_map_file_writes_what_map_yields(
-    small_index, small_fasta, small_fastq, baseline, tmp_path, name, format
-):
-    stats = gassst.Mapper(small_index, device="none", max_hits=5).map_file(small_fastq, tmp_path / name)
-    with pysam.AlignmentFile(tmp_path / name, check_sq=False, reference_filename=str(small_fasta)) as file:
-        assert file.format == format
-        got = [s.to_string() for s in file]
-    if format == "CRAM":  # CRAM keeps integers of tags, not their widths, and drops nothing else
-        assert [g.split("\t")[:11] for g in got] == [b.split("\t")[:11] for b in baseline]
-    else:
-        assert got == baseline
-    assert stats.reads == 401
-    assert stats.mapped == sum(not int(r.split("\t")[1]) & 0x104 for r in baseline)
-    assert list(tmp_path.iterdir()) == [tmp_path / name]
 
 
 def test_details_are_counted_where_they_are_asked_for(small_index, small_fastq, tmp_path):
@@ -156,37 +102,6 @@ def test_details_are_counted_where_they_are_asked_for(small_index, small_fastq, 
         assert getattr(short, name) == getattr(whole, name)
 
 
-@pytest.fixture
-def batches_seen(monkeypatch) -> list:
-    """The batches that a mapper is given from here on."""
-    seen, map_batch = [], BatchMapper.map_batch
-
-    def spy(self, batch, insert=None):
-        seen.append(batch)
-        return map_batch(self, batch, insert)
-
-    monkeypatch.setattr(BatchMapper, "map_batch", spy)
-    return seen
-
-
-def test_pairs_reach_the_search_as_neighbours(small_index, small_reads, batches_seen):
-    first, second = small_reads[:20], [(n, s[::-1], q) for n, s, q in small_reads[:20]]
-    mapper = gassst.Mapper(small_index, device="none", threads=1, batch_size=7, insert=(300, 30))
-    in_turn = [read for pair in zip(first, second, strict=True) for read in pair]
-    by_two = records(mapper, first, second)
-    assert [len(b) for b in batches_seen] == 2 * (6 * [6] + [4])  # those that are learned from come before
-    del batches_seen[:7]
-    assert all((b.mate == [1, 2] * (len(b) // 2)).all() for b in batches_seen)
-    assert [(b.name(i), b.sequence(i).decode()) for b in batches_seen for i in range(len(b))] == [
-        (n, s) for n, s, _ in in_turn
-    ]
-    assert list(dict.fromkeys(r.split("\t")[0] for r in by_two)) == [n for n, _, _ in first]
-    assert records(mapper, in_turn, interleaved=True) == by_two
-    batches_seen.clear()
-    records(mapper, in_turn)
-    assert {b.mate for b in batches_seen} == {None}
-
-
 def test_pairs_of_files_are_those_of_records(small_index, small_reads, tmp_path):
     first, second = small_reads[:100], [(n, s[::-1], q) for n, s, q in small_reads[:100]]
     in_turn = [read for pair in zip(first, second, strict=True) for read in pair]
@@ -199,20 +114,6 @@ def test_pairs_of_files_are_those_of_records(small_index, small_reads, tmp_path)
         with pysam.AlignmentFile(tmp_path / name) as file:
             assert [s.to_string() for s in file] == records(mapper, first, second)
     assert stats.reads == 200
-
-
-@pytest.mark.parametrize(
-    "params",
-    [
-        {"threads": 0}, {"sensitivity": 6}, {"min_identity": 20}, {"seed_length": 3}, {"max_hits": 0},
-        {"gaps": -1}, {"filters": ("fd", "nonsense")}, {"insert": (0.0, 30.0)},
-        {"insert": (300.0, float("nan"))}, {"insert": (300.0, -1.0)}, {"insert": (300.0,)},
-        {"orientation": "rr"},
-    ],
-)  # fmt: skip
-def test_parameters_out_of_range_are_refused(small_index, params):
-    with pytest.raises(UsageError):
-        gassst.Mapper(small_index, device="none", **params)
 
 
 @pytest.mark.parametrize(

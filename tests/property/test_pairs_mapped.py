@@ -183,24 +183,6 @@ def test_batches_and_threads_change_nothing(world, baseline, size, threads):
     assert places(mapper, batches) == baseline
 
 
-@pytest.mark.device("cpu")
-def test_devices_change_nothing(world, baseline):
-    opencl = gassst.Mapper(world.index, device="cpu", mode="global", insert=INSERT, max_hits=3)
-    assert "search on the " in opencl._engine.describe()["device"]
-    assert places(opencl, [batch_of(world.fragments)]) == baseline
-
-
-def test_parts_of_the_index_change_nothing(world, baseline):
-    in_parts = gassst.Mapper(world.index, device="none", mode="global", insert=INSERT, max_hits=3)
-    in_parts._engine = replace(in_parts._engine, parts=IndexParts(in_parts.index, memory=60_000))
-    assert places(in_parts, [batch_of(world.fragments)]) == baseline
-
-
-def test_order_of_the_fragments_changes_nothing(world, baseline):
-    order = np.random.default_rng(2).permutation(len(world.fragments))
-    assert mapped(world.index, [world.fragments[i] for i in order], max_hits=3) == baseline
-
-
 def test_single_reads_among_pairs_get_what_they_get_alone(world, monkeypatch):
     """Where nothing is learned: the pairs are of the library, too."""
     monkeypatch.setattr("gassst.pairing.error_rate.ENOUGH_READS", 1 << 30)
@@ -209,37 +191,6 @@ def test_single_reads_among_pairs_get_what_they_get_alone(world, monkeypatch):
     alone = mapped(world.index, singles, singles=True, max_hits=3)
     among_pairs = mapped(world.index, world.fragments, max_hits=3)
     assert {key: among_pairs[key] for key in alone} == alone
-
-
-def test_swapped_mates_are_drawn_alike_in_a_repeat(hard):
-    """Places and, with them, the order of what is drawn from come from the reads, not from who is first."""
-    one, _, copies, index = hard
-    rng = np.random.default_rng(5)
-    fragments = [
-        (f"p{i}", *fragment_at(rng, one, copies[i % 8] + 7 * (i % 40), 250, turn=bool(i % 2)))
-        for i in range(80)
-    ]
-    before = mapped(index, fragments, max_hits=3)
-    after = mapped(index, [(name, b, a) for name, a, b in fragments], max_hits=3)
-    assert {(name, 1 - mate): rows for (name, mate), rows in after.items()} == before
-
-
-@pytest.mark.parametrize("orientation", ["fr", "ff"])
-def test_other_orientations(world, baseline, orientation):
-    """ff: the last mate reversed and complemented."""
-    if orientation == "ff":
-        turned = [
-            (f[0], f[1], *(bf.reverse_complement(m.encode()).decode() for m in f[2:]))
-            for f in world.fragments
-        ]
-        after = mapped(world.index, turned, max_hits=3, orientation="ff")
-        for (name, mate), before in baseline.items():
-            expected = [p._replace(reverse=not p.reverse) if mate else p for p in before]
-            assert after[name, mate] == expected
-    else:
-        assert not any(
-            p[0].proper for p in mapped(world.index, world.fragments, orientation="rf").values() if p
-        )
 
 
 def test_a_turned_genome_turns_the_places(world, baseline):
@@ -310,21 +261,6 @@ def test_a_mate_in_an_exact_repeat_is_placed_by_its_partner(hard):
     # Alone they could be anywhere.
     alone = mapped(index, fragments, singles=True)
     assert sum(not is_right(alone[key][0], spot) for key, spot in truth.items()) > 10
-
-
-def test_a_pair_inside_an_exact_repeat_is_not_believed(hard):
-    one, _, copies, index = hard
-    rng = np.random.default_rng(2)
-    fragments = [
-        (f"p{i}", *fragment_at(rng, one, copies[i % 8] + 50 + 7 * (i % 40), 250)) for i in range(120)
-    ]
-    found = mapped(index, fragments)
-    assert all(found[f"p{i}", mate][0].proper for i in range(120) for mate in (0, 1))
-    assert all(found[f"p{i}", mate][0].mapq == 0 for i in range(120) for mate in (0, 1))
-    right = sum(
-        abs(found[f"p{i}", 0][0].start - (copies[i % 8] + 50 + 7 * (i % 40))) <= 10 for i in range(120)
-    )
-    assert 4 <= right <= 40
 
 
 @pytest.mark.parametrize("singles", [False, True])

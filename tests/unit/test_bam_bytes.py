@@ -6,9 +6,8 @@ from itertools import product
 import numpy as np
 import pysam
 import pytest
-from record_batches import UNMAPPED, aligned_segments, arrays_of, header_of, make_reference, random_batch
+from record_batches import aligned_segments, arrays_of, header_of, make_reference, random_batch
 
-from gassst.files import bgzf
 from gassst.model.layouts import HIT, READ_SUMMARY
 from gassst.model.reference import Reference
 from gassst.reads.in_memory import batch_of_records
@@ -83,51 +82,6 @@ def test_memory_of_records_serves_the_next_ones_and_none_that_are_needed(referen
     assert bytes(last) == text
     del builder
     assert bytes(last) == text
-
-
-@pytest.mark.parametrize("bam", [False, True])
-def test_bases_and_qualities_of_every_length_are_turned_with_their_read(tmp_path, reference, bam):
-    """Lengths around those that are turned a block at a time."""
-    rng = np.random.default_rng(12)
-    reads = [
-        ("r", "".join(rng.choice(list("ACGTN"), n)), "".join(chr(c) for c in rng.integers(33, 127, n)))
-        for n in range(1, 40)
-        for _ in range(2)
-    ]
-    hits = [
-        (i, reference.starts[0] + 500, i, 1, 0, 16 * (i % 2), 60, i % 2, 0, 0, 0) for i in range(len(reads))
-    ]
-    cigars = np.array([len(bases) << 4 for _, bases, _ in reads], np.uint32)
-    batch = sam.HitBatch(
-        batch_of_records(reads), np.array(hits, HIT), np.zeros(len(reads), READ_SUMMARY), cigars
-    )
-    header = header_of(reference, None)
-    builder = sam.record_builder(header, arrays_of(reference))
-    path = tmp_path / "out.sam"
-    if bam:
-        head = bam_header(header)
-        blocks = bgzf.blocks(head + bytes(builder.encode(batch, bam=True)), bgzf.deflater(1))
-        path.write_bytes(b"".join([*blocks, bgzf.END_OF_FILE]))
-    else:
-        path.write_bytes(header.encode() + bytes(builder.encode(batch, bam=False)))
-    complement = str.maketrans("ACGTN", "TGCAN")
-    with pysam.AlignmentFile(path) as file:
-        found = [(s.query_sequence, pysam.qualities_to_qualitystring(s.query_qualities)) for s in file]
-    assert found == [
-        (bases.translate(complement)[::-1], quals[::-1]) if i % 2 else (bases, quals)
-        for i, (_, bases, quals) in enumerate(reads)
-    ]
-
-
-def test_unmapped_reads_left_out(reference):
-    builder = sam.record_builder(header_of(reference, None), arrays_of(reference))
-    batch = sam.HitBatch(*random_batch(reference, 5))
-    every = bytes(builder.encode(batch, bam=False)).decode().splitlines()
-    some = builder.encode(batch, bam=False, least_mapq=0)
-    flags = [int(line.split("\t")[1]) for line in every]
-    kept = [flag & UNMAPPED == 0 or (flag & 0x1 and flag & 0x8 == 0) for flag in flags]
-    assert bytes(some).decode().splitlines() == [line for line, keep in zip(every, kept, strict=True) if keep]
-    assert some.records == sum(map(bool, kept)) < len(every)
 
 
 def test_a_cigar_of_more_runs_than_bam_has_room_for(tmp_path, reference):

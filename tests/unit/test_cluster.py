@@ -203,19 +203,21 @@ def test_a_scheduler_that_is_gone(small_index, pairs, tmp_path):
 # --- what others may have put into a shared folder -----------------------------------------------------------
 
 
-def test_a_folder_that_others_can_enter_is_not_used(small_index, tmp_path):
-    (tmp_path / f"gassst-{os.geteuid()}").mkdir(mode=0o755)
+@pytest.mark.parametrize("how", ["others can enter", "a link", "of another owner"])
+def test_a_folder_of_copies_is_of_its_owner_alone(small_index, tmp_path, how):
+    own, elsewhere = tmp_path / f"gassst-{os.geteuid()}", tmp_path / "elsewhere"
+    if how == "a link":
+        elsewhere.mkdir(mode=0o700)
+        own.symlink_to(elsewhere)
+    else:
+        own.mkdir(mode=0o755 if how == "others can enter" else 0o700)
+    if how == "of another owner":
+        if os.geteuid() != 0:
+            pytest.skip("needs to give a folder to another user")
+        os.chown(own, 12345, 12345)
     with pytest.raises(OutputError, match="only its owner can enter"):
         cluster.staged(str(small_index), str(tmp_path))
-
-
-def test_a_link_is_no_folder_of_copies(small_index, tmp_path):
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir(mode=0o700)
-    (tmp_path / f"gassst-{os.geteuid()}").symlink_to(elsewhere)
-    with pytest.raises(OutputError, match="only its owner can enter"):
-        cluster.staged(str(small_index), str(tmp_path))
-    assert not [*elsewhere.iterdir()]
+    assert not [*own.iterdir()]
 
 
 def test_a_place_where_others_can_exchange_the_folder_is_not_used(small_index, tmp_path):
@@ -224,15 +226,6 @@ def test_a_place_where_others_can_exchange_the_folder_is_not_used(small_index, t
         cluster.staged(str(small_index), str(tmp_path))
     tmp_path.chmod(0o1777)
     assert Path(cluster.staged(str(small_index), str(tmp_path))).exists()
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs to give a folder to another user")
-def test_a_folder_of_another_owner_is_not_used(small_index, tmp_path):
-    own = tmp_path / f"gassst-{os.geteuid()}"
-    own.mkdir(mode=0o700)
-    os.chown(own, 12345, 12345)
-    with pytest.raises(OutputError, match="only its owner can enter"):
-        cluster.staged(str(small_index), str(tmp_path))
 
 
 def test_a_lock_that_is_a_link_is_not_followed(small_index, tmp_path):

@@ -5,14 +5,10 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import oracles
 import pysam
 import pytest
 
-from gassst._core.error_cycles import errors_by_cycle
 from gassst.cli.main import main
-from gassst.model.layouts import HIT
-from gassst.model.sam_flags import REVERSE
 from gassst.tools.report_numbers import Numbers
 
 ENDS = 25
@@ -92,49 +88,3 @@ def test_the_report_and_multiqc_show_them(mapped):
         (line,) = json.loads((folder / f"s_damage{end}_mqc.json").read_text())["data"].values()
         n, of = stats["damage"][key][kind], stats["damage"][key][seen]
         assert line == {str(i + 1): round(100 * n[i] / of[i], 4) for i in range(ENDS)}
-
-
-@pytest.mark.parametrize("m", [1, 24, 25, 26, 49, 64, 65, 150])
-def test_against_one_base_after_the_other(m):
-    """Any bases on any reference, masked ones among them, with clips and gaps."""
-    rng = np.random.default_rng(m)
-    reference = rng.choice(5, 600, p=[0.2, 0.3, 0.3, 0.15, 0.05]).astype(np.uint8)
-    n, expected = 40, np.zeros((ENDS, 2, 4), np.int64)
-    reads = rng.integers(0, 5, (n, m)).astype(np.uint8)
-    strands = rng.integers(0, 2, n)
-    hits, runs = np.zeros(n, HIT), []
-    for i in range(n):
-        position, left = int(rng.integers(0, 300)), m
-        hits[i]["read"], hits[i]["position"], hits[i]["strand"] = i, position, strands[i]
-        hits[i]["flag"], hits[i]["cigar_start"] = REVERSE * strands[i], len(runs)
-        cigar = [(4, min(3, m - 1))] if rng.random() < 0.5 and m > 1 else []
-        left -= sum(length for _, length in cigar)
-        while left:
-            length = int(rng.integers(1, left + 1))
-            cigar.append((0, length))
-            left -= length
-            if left > 1:
-                gap = int(rng.choice([1, 2]))
-                cigar.append((gap, 1))
-                left -= gap == 1
-        runs += [length << 4 | op for op, length in cigar]
-        hits[i]["cigar_runs"] = len(cigar)
-        at, p = 0, position
-        for op, length in cigar:
-            for _ in range(length):
-                if op == 0:
-                    a, b = int(reference[p]), int(reads[i][at])
-                    cycle = m - 1 - at if strands[i] else at
-                    if strands[i] and a < 4 and b < 4:
-                        a, b = 3 - a, 3 - b
-                    for end, distance in enumerate((cycle, m - 1 - cycle)):
-                        if distance < ENDS and b < 4 and a in (1, 2):
-                            expected[distance, end, 2 * (a == 2)] += 1
-                            expected[distance, end, 2 * (a == 2) + 1] += (a, b) in ((1, 3), (2, 0))
-                at += op != 2
-                p += op not in (1, 4)
-    packed = oracles.pack_reads(reads, strands)
-    planes = oracles.pack_planes(reference)
-    runs = np.array(runs, np.uint32)
-    _, damage = errors_by_cycle(hits, runs, planes, packed.planes, packed.plane_start, packed.lengths)
-    assert damage.tolist() == expected.tolist()

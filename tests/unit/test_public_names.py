@@ -136,10 +136,3 @@ def test_arguments_of_map_file_are_those_that_it_passes_on():
 
 def types_of(kind: type) -> dict[str, str]:
     return {name: one.__forward_arg__ for name, one in kind.__annotations__.items()}
-
-
-def test_an_argument_of_another_name_is_refused(small_index, small_fastq, tmp_path):
-    mapper = gassst.Mapper(small_index, threads=1, device="none")
-    with pytest.raises(TypeError, match="map_file.*sorted"):
-        mapper.map_file(small_fastq, tmp_path / "out.bam", sorted=True)
-    assert not list(tmp_path.iterdir())

@@ -138,16 +138,6 @@ def test_the_first_record_of_a_stream_comes_after_1024_reads(small_index, small_
     assert [one.to_string() for one in found] == [one.to_string() for one in expected]
 
 
-def test_columns_are_those_of_the_records(small_index, small_reads):
-    mapper = gassst.Mapper(small_index, device="none")
-    hits, records = mapper.map_arrays(small_reads), list(mapper.map(small_reads))
-    assert [hits.read_name(i) for i in range(len(hits))] == [record.query_name for record in records]
-    assert hits.flag.tolist() == [record.flag for record in records]
-    assert hits.mapq.tolist() == [record.mapping_quality for record in records]
-    assert hits.start.tolist() == [record.reference_start for record in records]
-    assert hits.contig.tolist() == [record.reference_id for record in records]
-
-
 # --- errors -----------------------------------------------------------------------------------------------------
 
 
@@ -158,6 +148,8 @@ def test_columns_are_those_of_the_records(small_index, small_reads):
         ({"sensitivity": 9}, "sensitivity must be from 0 to 5"),
         ({"threads": 0}, "threads must be from 1 to 1024"),
         ({"mode": "glocal"}, "mode must be global or local"),
+        ({"orientation": "rr"}, "orientation must be"),
+        ({"gaps": -1}, "gaps must be"),
         (
             {"mode": "local", "all_hits": True, "strata": True},
             "strata is a choice among all hits of whole reads",

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import io
-from pathlib import Path
-
 import pandas
 import pysam
 import pytest
@@ -13,8 +10,6 @@ import gassst
 from gassst.cli.options import map_params
 from gassst.cli.parser import parse
 from gassst.errors import ParameterError, UsageError
-
-API = (Path(__file__).parents[2] / "docs" / "api" / "index.md").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -80,17 +75,6 @@ def test_another_name_is_named_with_what_was_meant(small_index, typed, meant):
 def test_a_group_of_another_type_is_refused(mapper, small_fastq, tmp_path):
     with pytest.raises(ParameterError, match="tags must be a gassst.TagSources, not tuple"):
         mapper.map_file(small_fastq, tmp_path / "o.sam", tags=("NH",))
-
-
-@pytest.mark.parametrize("reads", [{"a": "ACGT"}, {"ACGT"}, io.StringIO("ACGT\n"), io.BytesIO(b"ACGT\n")])
-def test_dictionaries_sets_and_files_are_no_reads(mapper, reads):
-    with pytest.raises(TypeError, match="reads1 is a .*: map_file maps files by their paths"):
-        mapper.map(reads)
-
-
-def test_an_open_file_is_told_to_be_one(mapper):
-    with pytest.raises(TypeError, match="an open file: give its path"):
-        mapper.map_file(io.StringIO(""))
 
 
 def test_rows_of_hits(mapper, small_reads):

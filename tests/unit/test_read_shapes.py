@@ -127,10 +127,21 @@ def test_what_is_no_mate_is_a_type_error_of_its_source(mapper, some):
         list(mapper.map(some[:2], [some[0], 1.5]))
 
 
-@pytest.mark.parametrize("text", ["reads.fq.gz", b"ACGT", bytearray(b"ACGT")])
-def test_a_path_or_a_sequence_is_no_iterable_of_reads(mapper, text):
-    with pytest.raises(TypeError, match="reads1 is a .*, not an iterable of reads: map_file maps files"):
-        mapper.map(text)
+@pytest.mark.parametrize(
+    "one",
+    [
+        "reads.fq.gz",
+        b"ACGT",
+        bytearray(b"ACGT"),
+        {"a": "ACGT"},
+        {"ACGT"},
+        io.StringIO("ACGT\n"),
+        io.BytesIO(b"A\n"),
+    ],
+)
+def test_what_is_no_iterable_of_reads(mapper, one):
+    with pytest.raises(TypeError, match="reads1 is a .*: map_file maps files by their paths"):
+        mapper.map(one)
 
 
 def test_parts_are_bytes_and_qualities_of_biopython_are_ascii():

@@ -62,6 +62,24 @@ def plain_count(alignments) -> dict[tuple[int, int], int]:
     return dict(counts)
 
 
+def plain_damage(alignments) -> np.ndarray:
+    """int64[25, 2, 4]: C, C>T, G, G>A of each strand as sequenced, by distance from the 5' and from the 3' end."""
+    counts = np.zeros((25, 2, 4), np.int64)
+    for reverse, read, window, cigar in alignments:
+        m, q, p = len(read), 0, 0
+        for op, length in cigar:
+            for i in range(length if op == 0 else 0):
+                pair, at = (window[p + i], read[q + i]), m - 1 - q - i if reverse else q + i
+                before, now = (3 - base if reverse and max(pair) < 4 else base for base in pair)
+                for end, distance in enumerate((at, m - 1 - at)):
+                    if distance < 25 and now < 4 and before in (1, 2):
+                        counts[distance, end, 2 * (before == 2)] += 1
+                        counts[distance, end, 2 * (before == 2) + 1] += (before, now) in ((1, 3), (2, 0))
+            q += length * (op != 2)
+            p += length * (op not in (1, 4))
+    return counts
+
+
 def nonzero(counts: np.ndarray) -> dict[tuple[int, int], int]:
     return {(int(i), int(j)): int(counts[i, j]) for i, j in np.argwhere(counts)}
 
@@ -97,7 +115,7 @@ def random_alignments(rng, m, n):
     return reference, positions, cigars, np.stack(reads)
 
 
-@pytest.mark.parametrize("m", [1, 36, 63, 64, 65, 128, 150, 333])
+@pytest.mark.parametrize("m", [1, 24, 25, 26, 36, 63, 64, 65, 128, 150, 333])
 def test_against_one_base_after_the_other(m):
     rng = np.random.default_rng(m)
     reference, positions, cigars, reads = random_alignments(rng, m, 60)
@@ -107,12 +125,11 @@ def test_against_one_base_after_the_other(m):
     hits, runs = hits_of(cigars, positions, strands, flags)
     planes = oracles.pack_planes(reference)
     counted = [i for i in range(60) if not flags[i] & (UNMAPPED | SECONDARY | SUPPLEMENTARY)]
-    expected = plain_count(
-        (strands[i], reads[i].tolist(), reference[positions[i] :].tolist(), cigars[i]) for i in counted
-    )
-    counts, _ = errors_by_cycle(hits, runs, planes, packed.planes, packed.plane_start, packed.lengths)
+    given = [(strands[i], reads[i].tolist(), reference[positions[i] :].tolist(), cigars[i]) for i in counted]
+    counts, damage = errors_by_cycle(hits, runs, planes, packed.planes, packed.plane_start, packed.lengths)
     assert counts.shape == (m, 4)
-    assert nonzero(counts) == expected
+    assert nonzero(counts) == plain_count(given)
+    assert damage.tolist() == plain_damage(given).tolist()
 
 
 @pytest.fixture(scope="module")

@@ -336,26 +336,6 @@ def test_contigs_that_sam_cannot_hold(names, lengths):
 # Files
 
 
-@pytest.mark.parametrize("extension, index", [("sam", None), ("bam", ".bai"), ("cram", ".crai")])
-@pytest.mark.parametrize("threads", [1, 2])
-def test_sort(tmp_path, world, batch, extension, index, threads):
-    path = tmp_path / f"out.{extension}"
-    write(path, world, batch, header=world.header(md5s=world.md5s), sort=True, threads=threads)
-    assert visible_and_hidden(tmp_path) == sorted([path.name, path.name + index] if index else [path.name])
-    fasta = world.fasta(tmp_path)
-    assert sorted(sorted_tags(lines_in(path, fasta))) == sorted(sorted_tags(batch.lines()))
-    with pysam.AlignmentFile(path, reference_filename=fasta) as file:
-        assert file.header.to_dict()["HD"]["SO"] == "coordinate" and "GO" not in file.header.to_dict()["HD"]
-        assert [p["ID"] for p in file.header.to_dict()["PG"]] == ["gassst"]
-        keys = [(r.reference_id % 2**32, r.reference_start) for r in file]
-        assert keys == sorted(keys) and len(keys) > 100
-    if index:
-        with pysam.AlignmentFile(path, reference_filename=fasta) as file:
-            fetched = [r.to_string() for r in file.fetch("chr1", 1000, 1100)]
-        assert len(fetched) > 1
-        assert all(line in sorted_tags(batch.lines()) for line in sorted_tags(fetched))
-
-
 def test_sort_of_a_contig_too_long_for_bai(tmp_path):
     """The planes may end early as long as they cover the contigs: here a sparse file stands in for 600 Mb."""
     length = 600_000_000
@@ -441,13 +421,12 @@ def test_output_has_its_name_only_when_complete_and_the_usual_mode(tmp_path, wor
 # Full disks and streams
 
 
-@pytest.mark.parametrize("options", [{}, {"sort": True}])
-def test_named_pipe(tmp_path, world, batch, options):
+def test_named_pipe(tmp_path, world, batch):
     os.mkfifo(tmp_path / "out.bam")
     received = []
     reader = threading.Thread(target=lambda: received.append((tmp_path / "out.bam").read_bytes()))
     reader.start()
-    write(tmp_path / "out.bam", world, batch, **options)
+    write(tmp_path / "out.bam", world, batch)
     reader.join()
     (tmp_path / "copy.bam").write_bytes(received[0])
     assert sorted(lines_in(tmp_path / "copy.bam")) == sorted(batch.lines())

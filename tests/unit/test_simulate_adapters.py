@@ -10,7 +10,7 @@ from text_bases import COMPLEMENT
 from gassst.errors import UsageError
 from gassst.tools import foreign, simulate
 from gassst.tools.evaluate import is_correct
-from gassst.tools.truth import PrimaryRecords, Truth, detect
+from gassst.tools.truth import PrimaryRecords, Truth
 
 LENGTH = 150
 
@@ -106,15 +106,6 @@ def test_a_reverse_read_with_an_adapter_is_judged_by_its_first_base():
         np.array([60, 60]),
     )  # fmt: skip
     assert is_correct(moved, truth, 10).tolist() == [False, False]
-
-
-def test_where_ends_are_not_known_reverse_reads_are_judged_by_their_start():
-    name = "c_101_301_0_1_0_0_0:0:0_0:0:0_1a"
-    found = PrimaryRecords(
-        [name], np.array([0x91]), np.array(["c"], object), np.array([301]), np.array([400]), np.array([60])
-    )
-    truth = detect(name, "x").truth(found, "x")
-    assert is_correct(found, truth, 10).tolist() == [True]
 
 
 @pytest.mark.parametrize(
