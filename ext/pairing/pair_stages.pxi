@@ -37,7 +37,6 @@ cdef class PairStages(Stages):
     cdef placed_t *placed           # the places of the block, sorted
     cdef int64_t *starts            # of those of each read and strand
     cdef Py_ssize_t n_placed, n_keys
-    cdef object found               # by a device, in the first stage
     cdef readonly int64_t rescued, pairs_ns
 
     def __cinit__(self, index, lookup, cascade, plan, int margin, str instruction_set):
@@ -57,19 +56,14 @@ cdef class PairStages(Stages):
         self.most_places = most_places
         self.rescued = self.pairs_ns = 0
 
-    cdef int take(self, found) except -1:
-        """What a device has found in the first stage of each read alone (gpu.found.Found). The host goes on from there."""
-        self.found = found
-        with nogil:
-            self.run_block(0, <uint32_t>self.reads.n)
-        self.found = None
-
-    cdef int take_stage(self, uint64_t[::1] scored, uint64_t[::1] rejected) except -1:
+    cdef int take_stage(self, found) except -1:
         """Places, and keys of the buckets scored and of the diagonals rejected, each in the order of the reads."""
-        self.take_places(self.found)
+        cdef uint64_t[::1] scored = found.scored, rejected = found.rejected
+        cdef Py_ssize_t before = self.n_places
+        Stages.take_stage(self, found)
         self.scored.fresh, self.scored.n_fresh = &scored[0] if scored.shape[0] else NULL, scored.shape[0]
         self.rejected.fresh, self.rejected.n_fresh = &rejected[0] if rejected.shape[0] else NULL, rejected.shape[0]
-        return self.note_places(0)
+        return self.note_places(before)
 
     # --- one block ---------------------------------------------------------------------------------------------------
 
@@ -126,11 +120,7 @@ cdef class PairStages(Stages):
         cdef Py_ssize_t i
         for i in range(a if stage == self.stages else 0):
             self.mates[active[i]].is_open = True
-        if stage == 0 and self.found is not None:
-            with gil:
-                self.take_stage(self.found.scored, self.found.rejected)
-        else:
-            Stages.run_stage(self, stage, a)
+        Stages.run_stage(self, stage, a)
         self.rescue()
         self.settle()
         return 0

@@ -134,14 +134,13 @@ cdef class ReadSearch:
         cdef const uint64_t[::1] digest = context.digest
         cdef Py_ssize_t i
         cdef int64_t began
-        cdef bint is_found = found is not None
         library, params = context.library, context.params
         self.rater, self.stay, self.capped, self.mate = context.rater, bool(library.damage), 0, NULL
         self.gaps, self.max_hits, self.strata = context.plan.gaps, params.max_hits, params.strata
         self.points, self.is_known = params.scoring.match + params.scoring.mismatch, library.is_known
         # Where bases are deaminated, the likeliest place stays although another one has fewer errors, or scores more.
-        states = self.stages.open(context, given_up, self.stages.margin if self.stay else 0)
-        self.kept, self.traced = (context, pairs, states), found.traced if is_found else None
+        self.stages.open(context, given_up, self.stages.margin if self.stay else 0)
+        self.kept, self.traced = (context, pairs), found.traced if found is not None else None
         if self.ends is not None:
             self.ends.keeps_wholes = context.whole_reads
         if self.stay:
@@ -157,11 +156,8 @@ cdef class ReadSearch:
                 self.stages.open_pairs(pairs, mates[2])
             if self.ends is not None:
                 self.ends.open_pairs(self.mate, &conversions[0] if conversions.shape[0] else NULL)
-        if is_found:
-            self.stages.take(found)
+        self.stages.run(block, found)
         with nogil:
-            if not is_found:
-                self.stages.run(block)
             self.choose()
             began = now()
             if self.ends is not None:
@@ -173,7 +169,7 @@ cdef class ReadSearch:
     @property
     def states(self):
         """What is known of each read, uint16[n] and uint8[n]: the arrays of `states_t`."""
-        return self.kept[2]
+        return self.stages.known
 
     @property
     def found(self):

@@ -100,8 +100,8 @@ cdef class Stages:
         return (self.effort.occurrences, self.effort.candidates, self.effort.scored, self.effort.calls,
                 self.effort.seeds_ns, self.effort.candidates_ns, self.effort.score_ns)
 
-    cdef tuple open(self, context, double given_up, int further):
-        """Begin with a batch (search.context.BatchContext). Returns the arrays of `states_t`, which must outlive the search.
+    cdef int open(self, context, double given_up, int further) except -1:
+        """Begin with a batch (search.context.BatchContext).
 
         A read without a place is left once the stages have missed less than a share `given_up` of its library. Up to
         `further` errors beyond the best place another one may be as likely.
@@ -131,17 +131,23 @@ cdef class Stages:
             memset(states.complete, 0, 2 * n * sizeof(uint16_t))
             memset(states.looked, 0, 2 * n)
         self.open_reads(&reads, &states)
-        return *shorts, *marks
+        self.known = *shorts, *marks
 
-    cdef int run(self, uint32_t block) except -1 nogil:
-        """Search all reads, so many at a time. Every part of an index in parts is read once a stage."""
+    cdef int run(self, uint32_t block, found) except -1:
+        """Search all reads, so many at a time. Every part of an index in parts is read once a stage. A device, which has
+        `found` something (gpu.found.Found) or None, makes its stages of all reads."""
         cdef uint32_t n = <uint32_t>self.reads.n, first = 0
-        if self.lookup is not None:
+        cdef const whole_end[::1] ends
+        if found is not None:
+            ends = found.ends
+            self.found, self.n_ends, self.ends = found, ends.shape[0], &ends[0] if ends.shape[0] else NULL
+        if self.lookup is not None or found is not None:
             block = n
-        while first < n:
-            self.run_block(first, min(first + block, n))
-            first += block
-        return 0
+        with nogil:
+            while first < n:
+                self.run_block(first, min(first + block, n))
+                first += block
+        self.found = None
 
     cdef const place_t *group_places(self, int64_t *start) except? NULL nogil:
         """The places read by read, of each as they were found. `start` (n + 2) is filled: those of read r are
@@ -164,23 +170,29 @@ cdef class Stages:
             start[r + 1] += 1
         return grouped
 
-    cdef int take(self, found) except -1:
-        """What a device has found in the reads (gpu.found.Found), in place of a search."""
-        self.take_places(found)
-        with nogil:
-            self.run_stages(self.stages, 0, <uint32_t>self.reads.n)
+    cdef bint is_taken(self, int stage, Py_ssize_t a) except -1 with gil:
+        """Whether the device has made a stage: the first one, with others, or that for copies, which gets its reads now."""
+        cdef reads_t texts
+        if stage == self.stages:
+            self.take_texts(a, &texts)
+            self.found = self.found.copies(array_of(self.rooms[ACTIVE].p, a, np.uint32),
+                                           array_of(texts.planes.words, 3 * texts.planes.rows, np.uint64), *self.known)
+        if self.found is not None and stage in (0, self.stages):
+            self.take_stage(self.found)
+            return True
+        return False
 
-    cdef int take_places(self, found) except -1:
+    cdef int take_stage(self, found) except -1:
         """The places that a device has found, and what is known of the reads then."""
         cdef const uint32_t[::1] read_strand = found.read_strand
         cdef const coordinate_t[::1] first = np.asarray(found.first, np.int64)
         cdef const uint16_t[::1] end = found.end, edits = found.edits, reach = found.reach
         cdef const uint16_t[:, ::1] state = found.state
-        cdef const whole_end[::1] ends = found.ends
         cdef const states_t *states = &self.states
         cdef Py_ssize_t n = read_strand.shape[0], i
-        cdef place_t *places = <place_t *>enlarged(&self.rooms[PLACES], n * sizeof(place_t))
-        self.n_places, self.n_ends, self.ends = n, ends.shape[0], &ends[0] if ends.shape[0] else NULL
+        cdef place_t *places = <place_t *>enlarged(&self.rooms[PLACES], (self.n_places + n) * sizeof(place_t))
+        places += self.n_places
+        self.n_places += n
         with nogil:
             for i in range(n):
                 places[i] = place_t(first[i], read_strand[i], end[i], edits[i], reach[i], self.words_of(read_strand[i]))
@@ -237,7 +249,7 @@ cdef class Stages:
             m = self.reads.lengths[r]
             known = knowledge_t(states.best[r], 0, states.complete[r])
             goes_on[r - first] = (
-                self.seed_count[stage, m] > 0
+                self.seed_count[stage, m] > 0 and not states.looked[r] >> stage & 1
                 and not (known.best == NO_SCORE and self.missed(stage, r) < self.given_up)
                 and needs_stage(&known, self.errors[m], self.strata + self.further, self.settled[stage, m] - self.further)
             )
@@ -342,13 +354,14 @@ cdef class Stages:
 
     cdef int run_stage(self, int stage, Py_ssize_t a) except -1 nogil:
         """Look up one stage of seeds of the active reads, and score what they lead to."""
-        cdef const uint32_t *active = <const uint32_t *>self.rooms[ACTIVE].p
         cdef const int64_t *start
         cdef columns_t here, there
         cdef buckets_t top, found
         cdef uint32_t *memory
         cdef Py_ssize_t n, i, k = 0, kept = 0
         cdef int64_t began = now(), t
+        if self.found is not None and self.is_taken(stage, a):
+            return 0
         self.look_up(stage, a)
         self.note_looked(stage, a)
         t = now()

@@ -200,12 +200,14 @@ cdef class Stages:
     cdef const whole_end *ends          # of the places of a device, which come first
     cdef Py_ssize_t n_ends
     cdef uint32_t first     # read of the block
+    cdef object found       # by a device, which makes other stages then (gpu.found.Found)
+    cdef readonly tuple known   # the arrays of `states`
 
     cdef const place_t *group_places(self, int64_t *start) except? NULL nogil
-    cdef int take(self, found) except -1
-    cdef int take_places(self, found) except -1
-    cdef tuple open(self, context, double given_up, int further)
-    cdef int run(self, uint32_t block) except -1 nogil
+    cdef bint is_taken(self, int stage, Py_ssize_t a) except -1 with gil
+    cdef int take_stage(self, found) except -1
+    cdef int open(self, context, double given_up, int further) except -1
+    cdef int run(self, uint32_t block, found) except -1
     cdef void open_reads(self, const reads_t *reads, const states_t *states) noexcept nogil
     cdef int run_block(self, uint32_t first, uint32_t stop) except -1 nogil
     cdef int run_stages(self, int stage, uint32_t first, uint32_t stop) except -1 nogil

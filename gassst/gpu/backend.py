@@ -28,7 +28,7 @@ from gassst.gpu.device import OutOfDeviceMemory
 from gassst.gpu.found import WHOLE_END, Found
 from gassst.gpu.index import COUNTERS_BYTES, SOURCES, Slot
 from gassst.local.align import WIDTHS, doubled, leaving_cost, whole_costs
-from gassst.model.array_types import I64, U8, U32, U64, NDArray
+from gassst.model.array_types import I64, U8, U16, U32, U64, NDArray
 from gassst.model.params import MapParams
 from gassst.model.presets import EXTRA_STRATA
 from gassst.model.stats import Stats
@@ -48,6 +48,22 @@ ITEMS = 1 << 18
 """Work-items at most where the device alone knows how many there would be."""
 
 
+class Texts(NamedTuple):
+    """The reference at the places of some reads, whose seeds lead to copies of these places.
+
+    Attributes
+    ----------
+    planes, plane_start
+        As `PackedReads` has them, of these reads.
+    state : uint16[len(STATE), n]
+        What is known of all `n` reads of the batch. The others are complete.
+    """
+
+    planes: U64
+    plane_start: U32
+    state: U16
+
+
 class DeviceBatch(NamedTuple):
     """Reads that a device searches, and what they are searched by.
 
@@ -60,6 +76,8 @@ class DeviceBatch(NamedTuple):
     flip : uint8[n]
     with_mates : bool
         Whether reads are pairs, and not all of their places are wanted: the host goes on behind the first stage.
+    texts : Texts or None
+        In the stage for copies.
     """
 
     plan: SearchPlan
@@ -71,6 +89,7 @@ class DeviceBatch(NamedTuple):
     lengths: U32
     flip: U8
     with_mates: bool = False
+    texts: Texts | None = None
 
     @classmethod
     def of(cls, context: BatchContext, with_mates: bool = False) -> DeviceBatch:
@@ -84,6 +103,12 @@ class DeviceBatch(NamedTuple):
     def n(self) -> int:
         """Reads."""
         return len(self.lengths)
+
+    @property
+    def stages(self) -> range:
+        """That the device makes."""
+        most, texts = self.plan.MAX_STAGES, self.texts
+        return range(most, most + 1) if texts is not None else range(1 if self.with_mates else most)
 
     @property
     def present(self) -> I64:
@@ -115,6 +140,10 @@ class DeviceBackend:
             slot.upload("read_length", batch.lengths),
             slot.upload("read_flip", batch.flip),
         ]
+        self._seeded, texts = list(self._reads), batch.texts  # what seeds are of
+        if texts is not None:
+            rows = slot.upload("text_planes", texts.planes), np.uint64(len(texts.planes) // 3)
+            self._seeded[:3] = *rows, slot.upload("text_row", texts.plane_start)
         self._lengths, self._flips = self._reads[3:]
         self._n, self._shift = np.uint32(batch.n), np.uint32(batch.plan.shift)
         self._widths: list[int] = np.unique(batch.plan.words[self.present]).tolist()
@@ -124,7 +153,7 @@ class DeviceBackend:
         """What the whole search finds."""
         while True:
             state = self._begun()
-            for stage in range(1 if self.context.with_mates else self.context.plan.MAX_STAGES):
+            for stage in self.context.stages:
                 if self.context.plan.seed_count[stage, self.present].any():
                     self.run_stage(state, self.choose(state, stage))
             found = self.collect(state)
@@ -150,15 +179,18 @@ class DeviceBackend:
         """Before anything was looked up."""
         slot, n = self._slot, self.context.n
         slot.fill(slot.counters, COUNTERS_BYTES * len(slot.counters_of))
-        columns = slot.buffer("state", 2 * len(STATE) * n)
-        slot.launch("begin_reads", n, self._n, self._lengths, self._plans[0], columns)
+        if self.context.texts is not None:
+            columns = slot.upload("state", self.context.texts.state.ravel())
+        else:
+            columns = slot.buffer("state", 2 * len(STATE) * n)
+            slot.launch("begin_reads", n, self._n, self._lengths, self._plans[0], columns)
         return DeviceState(columns, slot.filled("number", 4 * n))
 
     def choose(self, state: DeviceState, stage: int) -> DeviceReads:
         """The reads that still need a stage."""
         slot, columns = self._slot, self._plans[stage]
         counters, active = slot.counters_of[stage], slot.buffer(f"active{stage}", 4 * self.context.n)
-        strata = np.uint32(self.context.plan.preset.strata)
+        strata = np.uint32(1 if self.context.texts else self.context.plan.preset.strata)
         of_reads = self._lengths, columns, state.columns, counters, active
         slot.launch("choose_reads", self.context.n, self._n, strata, slot.counters_of[0], *of_reads)
         return DeviceReads(stage, active, counters, columns)
@@ -173,7 +205,7 @@ class DeviceBackend:
         whole = index.index
         arrays = *index.table, *index.positions, *index.following, *self._planes
         sizes = np.uint32(whole.k), np.uint32(len(whole.positions))
-        of_reads = *self._reads, reads.counters, reads.numbers, reads.plan
+        of_reads = *self._seeded, reads.counters, reads.numbers, reads.plan
         slot.launch("look_up", (n, width), *of_reads, *arrays, *sizes, caps, lo, count, looked)
         segment = slot.filled(f"segment{reads.stage}", 8 * n)
         many = slot.buffer("many", 4 * n)
@@ -344,7 +376,7 @@ class DeviceBackend:
     ) -> NDArray[np.void]:
         """What is found of bands with clipped ends, once `wait` has returned: WHOLE_END[most], none of whole reads."""
         slot, scoring = self._slot, self.context.params.scoring
-        if self.context.params.mode != "local":
+        if self.context.params.mode != "local" or self.context.texts is not None:
             return np.empty(0, WHOLE_END)
         leaving = [leaving_cost(scoring, width) for width in WIDTHS[:ENDS_WIDTHS]]
         costs = np.array([*whole_costs(scoring), *leaving], np.int32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -55,6 +56,8 @@ class Found(NamedTuple):
     scored, rejected : uint64[] or None
         Of pairs, of which all this is from the first stage, and in the order of the reads: keys of the buckets scored
         there, and of the diagonals rejected.
+    copies : callable or None
+        Makes the stage for copies of places: see `DeviceSearch.copies`, whose first arguments it has.
     """
 
     read_strand: U32
@@ -66,6 +69,7 @@ class Found(NamedTuple):
     traced: TracedRows | None = None
     scored: U64 | None = None
     rejected: U64 | None = None
+    copies: Callable[..., Found | None] | None = None
 
     @property
     def reach(self) -> U16:

@@ -148,11 +148,11 @@ class Slot(Commands):
     def __init__(self, index: DeviceIndex):
         super().__init__(index.engine)
         self.index = index
-        self.counters = self.allocate(COUNTERS_BYTES * SearchPlan.MAX_STAGES)
+        stages = SearchPlan.MAX_STAGES + 1  # the last one for copies
+        self.counters = self.allocate(COUNTERS_BYTES * stages)
         whole = self.cl.Buffer.from_int_ptr(self.counters.int_ptr)
         self.counters_of: list[Memory] = [
-            whole.get_sub_region(COUNTERS_BYTES * stage, COUNTERS_BYTES)
-            for stage in range(SearchPlan.MAX_STAGES)
+            whole.get_sub_region(COUNTERS_BYTES * stage, COUNTERS_BYTES) for stage in range(stages)
         ]
         self._plan: object = None  # that is on the device
         self._noted: object = None
@@ -178,10 +178,11 @@ class Slot(Commands):
 
     def _of_plan(self, plan: SearchPlan, library: ErrorRate, most: float) -> list[Memory]:
         known = plan, library, most, int(np.count_nonzero(plan.known_lengths))
-        names = [f"plan{stage}" for stage in range(plan.MAX_STAGES)]
+        names = [f"plan{stage}" for stage in range(plan.MAX_STAGES + 1)]
         if self._plan != known or "caps" not in self.buffers:
-            for stage, is_given_up in enumerate(plan.lost_of(library)[0] < most):
-                self.upload(names[stage], plan_columns(plan, stage, is_given_up).ravel())
+            for stage, name in enumerate(names):
+                is_given_up = plan.lost_of(library)[0, min(stage, plan.MAX_STAGES - 1)] < most
+                self.upload(name, plan_columns(plan, stage, is_given_up).ravel())
             self.upload("caps", plan.caps)
         self._noted = known
         return [self.buffers[name] for name in (*names, "caps")]

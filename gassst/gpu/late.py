@@ -9,8 +9,10 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from typing import Any
 
 from gassst.errors import DeviceError
 from gassst.gpu.devices import is_named
@@ -183,18 +185,27 @@ class LateSearch:
             return None
         found = None
         try:
-            with self._turn_given_up():
-                found = search.search(context, stats, with_mates)
-        except DeviceError as error:
-            self._error = DeviceError(str(error).splitlines()[0])
-            if self.named:
-                raise
+            found = self._asked(search.search, context, stats, with_mates)
         finally:
             with self._lock:
                 self._waiting -= reads
                 self._taken += reads * (found is not None)
                 self._left += reads * (found is None)
-        return found
+        if found is None or found.copies is None:
+            return found
+        return found._replace(copies=partial(self._asked, found.copies))
+
+    def _asked(self, search: Callable[..., Found | None], *reads: Any) -> Found | None:
+        """What a search on the device returns, while another thread may compute; None where a device that nobody named
+        fails."""
+        try:
+            with self._turn_given_up():
+                return search(*reads)
+        except DeviceError as error:
+            self._error = DeviceError(str(error).splitlines()[0])
+            if self.named:
+                raise
+            return None
 
     def note_host(self, reads: int, nanoseconds: int) -> None:
         """The host has searched reads that the device did not take."""

@@ -6,17 +6,23 @@ import logging
 import os
 import threading
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from time import perf_counter_ns
 
+import numpy as np
+
 from gassst.gpu.all_places import AllPlaces
-from gassst.gpu.backend import DeviceBackend, DeviceBatch
+from gassst.gpu.arrays import STATE
+from gassst.gpu.backend import DeviceBackend, DeviceBatch, Texts
 from gassst.gpu.device import Engine, OutOfDeviceMemory
 from gassst.gpu.found import Found
 from gassst.gpu.index import IN_FLIGHT, SOURCES, SOURCES_OF_ALL, DeviceIndex
 from gassst.index.file import unit_of
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
+from gassst.model.array_types import U8, U16, U32, U64
+from gassst.model.layouts import NO_SCORE
 from gassst.model.params import MapParams
 from gassst.model.stats import Stats
 from gassst.search.context import BatchContext
@@ -116,13 +122,52 @@ class DeviceSearch:
 
         A process that was forked has no device: drivers do not survive that.
         """
-        if not is_taken(context) or os.getpid() != self._process or (device := self.on_device()) is None:
+        if not is_taken(context) or os.getpid() != self._process:
             return None
-        kind = AllPlaces if context.params.exhaustive else DeviceBackend
+        batch = DeviceBatch.of(context, with_mates)
+        found = self._found(batch, stats)
+        return found and found._replace(copies=partial(self.copies, batch, stats))
+
+    def copies(
+        self, batch: DeviceBatch, stats: Stats, active: U32, planes: U64, *known: U16 | U8
+    ) -> Found | None:
+        """What the stage for copies finds; None where there is no room.
+
+        Parameters
+        ----------
+        active : uint32[a]
+            Reads that have the stage.
+        planes : uint64[]
+            Of the reference at their places, as `PackedReads` has them.
+        known : six of uint16[n] or uint8[n]
+            The arrays of `states_t`.
+        """
+        *four, looked, capped = known
+        state = np.array([*four, capped, looked], np.uint16)
+        sought = np.zeros_like(state)
+        of = {name: i for i, name in enumerate(STATE)}
+        sought[: of["COMPLETE"]], sought[of["COMPLETE"]] = state[: of["COMPLETE"]], NO_SCORE
+        sought[of["COMPLETE"], active] = 0
+        rows = 2 * (batch.lengths[active].astype(np.int64) + 63 >> 6)
+        start = np.zeros_like(batch.lengths)
+        start[active[1:]] = np.cumsum(rows[:-1])
+        found = self._found(batch._replace(texts=Texts(planes, start, sought)), stats)
+        if found is None:
+            return None
+        state[: of["COMPLETE"]] = found.state[: of["COMPLETE"]]
+        whole = found.state[of["CAPPED"], active] == 0
+        state[of["LOOKED"], active] |= whole.astype(np.uint16) << batch.plan.MAX_STAGES
+        return found._replace(state=state)
+
+    def _found(self, batch: DeviceBatch, stats: Stats) -> Found | None:
+        """What is found in a batch; None where there is no room."""
+        if (device := self.on_device()) is None:
+            return None
+        kind = AllPlaces if batch.params.exhaustive else DeviceBackend
         try:
             with stats.timed("device"), device.slot() as slot, self.engine.errors():
                 began = perf_counter_ns()
-                backend = kind(DeviceBatch.of(context, with_mates), slot)
+                backend = kind(batch, slot)
                 found = backend.searched()
                 backend.stats.extension += slot.spent()
         except OutOfDeviceMemory as error:
@@ -130,7 +175,8 @@ class DeviceSearch:
                 self._told = True
                 log.warning("%s: searching on the host", error)
             return None
-        self.pace = paced(self.pace, context.n, (perf_counter_ns() - began) / IN_FLIGHT)
+        if batch.texts is None:
+            self.pace = paced(self.pace, batch.n, (perf_counter_ns() - began) / IN_FLIGHT)
         stats.add_work_of(backend.stats)
         return found
 

@@ -53,9 +53,8 @@ def map_batch(
 
 def _mapped(backend: HostBackend, pairs: PairContext | None) -> BatchResult:
     """Search and align a batch; a device begins the search, or makes all of it, where it takes the reads."""
-    context, device, found = backend.context, backend.context.on_device, None
-    if device is not None:
-        found = device.search(context, backend.stats, pairs is not None)
+    context, device = backend.context, backend.context.on_device
+    found = None if device is None else device.search(context, backend.stats, pairs is not None)
     ends = opened_aligner(backend) if context.params.mode == "local" else None
     began = perf_counter_ns()
     search = backend.placed(pairs, found, ends)

@@ -16,6 +16,7 @@ from gassst.api.files import file_run
 from gassst.cli.main import main
 from gassst.errors import DeviceError
 from gassst.gpu import late as late_module
+from gassst.gpu.found import Found
 from gassst.gpu.index import IN_FLIGHT
 from gassst.gpu.late import LateSearch
 from gassst.gpu.search import FIRST_PACE, paced
@@ -34,7 +35,7 @@ class Ready:
 
     def search(self, context, stats, with_mates):
         self.meanwhile()
-        return context
+        return Found(*5 * [None])
 
 
 @pytest.fixture

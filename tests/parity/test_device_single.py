@@ -100,8 +100,7 @@ class TestDeviceSearch:
         assert_same(search, context)
         assert len(waits) > 1 and on_device.rooms
         waits.clear()
-        assert_same(search, context)
-        assert len(waits) == 1
+        assert search.search(context, Stats()) and len(waits) == 1
 
     def test_a_command_that_fails_is_one_line_and_the_next_batch_is_searched(
         self, search, index, small_reads
