@@ -1,7 +1,7 @@
 """Scores of pairs of sequences, a pair a lane (`ext/pairwise/lanes_columns.h`), their alignments, all lanes on one pair
 (`trace_wave.h`), and edit distances (`edits.h`).
 
-The arrays are those of `gassst.align`, which checks them; the methods of `Job` release the GIL for the whole call.
+The arrays are those of `gassst.align`, which checks them; the methods of `Comparison` release the GIL for the whole call.
 """
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport free
@@ -143,7 +143,7 @@ def encode(list texts, const uint16_t[::1] codes, int64_t most):
     return None if seen & 0x8080 else (found, offsets)
 
 
-cdef class Job:
+cdef class Comparison:
     """The sequences and costs that all groups share; keeps the arrays alive.
 
     `queries` and `targets` have codes and offsets; `table` uint8[2, rows, 32] is the low and the high byte of each score;

@@ -10,7 +10,7 @@ def encode(
     texts: list[Any], codes: NDArray[np.uint16], most: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]] | None: ...
 
-class Job:
+class Comparison:
     lanes: list[int]
     def __init__(
         self, queries: Any, targets: Any, table: NDArray[np.uint8], costs: Any, instruction_set: str

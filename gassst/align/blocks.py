@@ -273,7 +273,7 @@ class BlockMatrix:
         self.down[block_column, rows.begin : rows.end] = left[0]
 
 
-Job = tuple[int, int, bool]
+Task = tuple[int, int, bool]
 """Row and column of a block, and whether it is the warm-up of the chunk that begins there."""
 
 
@@ -285,7 +285,7 @@ def compiled_pass(matrix: BlockMatrix, threads: int, done: Callable[[float], obj
         c: matrix.edge(1, min(geometry.overlap, geometry.columns_of(c).begin)) for c in geometry.chunk_begins
     }
 
-    def run(job: Job) -> None:
+    def run(job: Task) -> None:
         r, c, is_warm_up = job
         if is_warm_up:
             matrix.warm_up(r, c, tops[c])
@@ -318,9 +318,9 @@ def compiled_pass(matrix: BlockMatrix, threads: int, done: Callable[[float], obj
             raise
 
 
-def dependencies(grid: tuple[int, int], begins: set[int]) -> dict[Job, set[Job]]:
+def dependencies(grid: tuple[int, int], begins: set[int]) -> dict[Task, set[Task]]:
     """Every job, and those that it waits for; `begins` are columns of blocks at which chunks begin."""
-    jobs: dict[Job, set[Job]] = {}
+    jobs: dict[Task, set[Task]] = {}
     for r in range(grid[0]):
         for c in range(grid[1]):
             above = {(r - 1, c, False)} if r else set()

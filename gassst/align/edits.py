@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gassst._core.pairwise import Job, instruction_sets
+from gassst._core.pairwise import Comparison, instruction_sets
 from gassst.align.alphabets import DNA, Alphabet
 from gassst.align.gaps import Gaps
 from gassst.align.matrices import Matrix
@@ -90,7 +90,7 @@ def edit_distance(
         found = np.empty(len(chosen), np.int32)
     letters = len(alphabet)
     costs = costs_of(Matrix(np.zeros((letters, letters), np.int16), alphabet), Gaps(0, 1), 0)
-    job = Job(first, second, costs.planes(), costs, instruction_sets()[0])
+    job = Comparison(first, second, costs.planes(), costs, instruction_sets()[0])
     m, n = first.lengths.astype(float), second.lengths.astype(float)
     infix = mode == "semiglobal"
 

@@ -19,7 +19,7 @@ _NONE = np.empty(0, np.int64)
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Vectors of pairs, for `gassst._core.pairwise.Job.run`.
+    """Vectors of pairs, for `gassst._core.pairwise.Comparison.run`.
 
     Lanes `start[g]` to `start[g + 1]` of the first arrays are those of group g. Either each lane has its
     own `query`, or all are aligned with the queries `first[g]` to `last[g]`.

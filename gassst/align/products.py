@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gassst._core.pairwise import OVERFLOW, Job, instruction_sets
+from gassst._core.pairwise import OVERFLOW, Comparison, instruction_sets
 from gassst.align.gaps import gap_costs
 from gassst.align.groups import SPARSE_SHARE, Groups, pair_groups, split_groups
 from gassst.align.matrices import MatrixLike, substitution_matrix, table_of
@@ -225,7 +225,9 @@ class Product:
                 f"sequences of {self._m.max():,} and {self._n.max():,} letters take {needed / 2**30:.1f} GiB of memory "
                 f"on {threads} threads: use fewer threads"
             )
-        self._job = Job(queries, targets, costs.planes(), costs, instruction_set or instruction_sets()[0])
+        self._job = Comparison(
+            queries, targets, costs.planes(), costs, instruction_set or instruction_sets()[0]
+        )
 
     def run(self, out: I32, progress: Progress | bool | None = None) -> None:
         """All against all, into int32[queries, targets]."""

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gassst._core.pairwise import Job, instruction_sets
+from gassst._core.pairwise import Comparison, instruction_sets
 from gassst.align.gaps import gap_costs
 from gassst.align.matrices import MatrixLike, substitution_matrix
 from gassst.align.modes import LOCAL, TARGET_BEGIN, mode_flags
@@ -140,7 +140,7 @@ def trace(
     cells = m * n
     if len(chosen):
         _check_memory(costs, m, n, threads, limits)
-    job = Job(queries, targets, costs.planes(), costs, instruction_set or instruction_sets()[0])
+    job = Comparison(queries, targets, costs.planes(), costs, instruction_set or instruction_sets()[0])
     parts: dict[int, tuple[I64, NDArray[np.uint32], I64]] = {}
 
     def run(start: int, end: int) -> None:

@@ -65,7 +65,8 @@ def test_rooms_of_dynamic_programmes_are_not_imported_at_start():
 def test_a_class_name_means_one_thing():
     classes = Counter(
         node.name
-        for path in (ROOT / "gassst").rglob("*.py")
+        for path in (ROOT / "gassst").rglob("*.py*")
+        if path.suffix in (".py", ".pyi")
         for node in ast.parse(path.read_text()).body
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
