@@ -10,7 +10,6 @@ import pytest
 
 from gassst import Mapper
 from gassst.cli.main import main
-from gassst.errors import ParameterError
 
 
 @pytest.fixture(scope="module")
@@ -82,20 +81,3 @@ def test_one_read_at_a_time_is_held_to_it(fasta, genome):
     with Mapper(fasta, device="none", min_length=40) as mapper:
         assert len(mapper.map_one(genome[900:939])) == 0
         assert len(mapper.map_one(genome[900:940])) == 1
-
-
-@pytest.mark.parametrize("least", [0, 14, 4001])
-def test_a_least_length_out_of_range_is_refused(fasta, least):
-    with pytest.raises(ParameterError, match="must be from 15 to 4000"):
-        Mapper(fasta, min_length=least)
-
-
-def test_pairs_are_refused(fasta, genome, tmp_path, capsys):
-    (tmp_path / "r.fa").write_text(f">a\n{genome[:40]}\n")
-    words = [
-        "map", "-q", str(fasta), str(tmp_path / "r.fa"), "-o", str(tmp_path / "o.sam"), "--preset", "ancient",
-    ]  # fmt: skip
-    assert main([*words, "--interleaved"]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "--preset ancient takes single reads: these are pairs" in line
-    assert not (tmp_path / "o.sam").exists()

@@ -80,14 +80,6 @@ def test_table_of_no_reads(world, tmp_path):
     ]
 
 
-def test_parts_have_no_table(world, run, tmp_path):
-    argv = (
-        "map", world / "ref.gsi", world / "R.fq", "-o", tmp_path / "o.bam", "--coverage", tmp_path / "t.tsv",
-    )  # fmt: skip
-    code, _, error = run(*argv, "--shard", "1/2")
-    assert code == 2 and "--coverage counts all reads" in error
-
-
 def test_summary_counts_unique_multiple_and_unmapped(world, run, tmp_path):
     out = tmp_path / "o.bam"
     code, _, error = run("map", "--device", "none", world / "ref.gsi", world / "R.fq", "-o", out)

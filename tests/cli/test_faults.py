@@ -14,6 +14,7 @@ import resource
 import signal
 import threading
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -342,60 +343,43 @@ def kill_at(step: int) -> None:
     destination.sync = sync
 
 
-@pytest.mark.parametrize("spare", [0, 3])
-@pytest.mark.parametrize("command", WRITERS)
-def test_few_files(world, tmp_path, command, spare):
-    """The run may need more descriptors than it gets."""
-    argv = command_line(world, command, ["--sort"] if command == "map" else [], tmp_path)
-    with_old_files(argv, tmp_path)
-    open_now = max(map(int, os.listdir("/dev/fd")))
-    limit = open_now + spare + 1
-    ended = run(
-        argv,
-        tmp_path,
-        lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)),
-        draws=command == "report",
-    )
-    verify(ended, argv, tmp_path)
-    assert ended.code in (0, 1)
+def few_files(spare: int) -> None:
+    """Lower numbers than this one are open files of the test."""
+    free = os.dup(0)
+    os.close(free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free + spare, free + spare))
 
 
-@pytest.mark.parametrize("started", [0, 2])
-@pytest.mark.parametrize("command", WRITERS)
-def test_few_threads(world, tmp_path, command, started):
+def few_threads(started: int) -> None:
     """As with `ulimit -u`, from which root is exempt."""
-    argv = command_line(world, command, [], tmp_path)
-    with_old_files(argv, tmp_path)
+    real, calls = threading._start_new_thread, []
 
-    def fault() -> None:
-        real, calls = threading._start_new_thread, []
+    def start(*arguments):
+        calls.append(arguments)
+        if len(calls) > started + 1:  # one more for signals
+            raise RuntimeError("can't start new thread")
+        return real(*arguments)
 
-        def start(*arguments):
-            calls.append(arguments)
-            if len(calls) > started + 1:  # one more for signals
-                raise RuntimeError("can't start new thread")
-            return real(*arguments)
-
-        threading._start_new_thread = start
-
-    ended = run(argv, tmp_path, fault, draws=command == "report")
-    verify(ended, argv, tmp_path)
-    assert ended.code in (0, 1)
+    threading._start_new_thread = start
 
 
-@pytest.mark.parametrize("megabytes", [1, 20])
+def little_memory(megabytes: int) -> None:
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    limit = pages * resource.getpagesize() + (megabytes << 20)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    threads_need_memory()
+
+
+FEW = [*product([few_files], [0, 3, 6]), *product([few_threads], [0, 2]), *product([little_memory], [1, 20])]
+
+
+@pytest.mark.parametrize("few, left", FEW)
 @pytest.mark.parametrize("command", WRITERS)
-def test_little_address_space(world, tmp_path, command, megabytes):
-    argv = command_line(world, command, [], tmp_path)
+def test_little_of_what_it_needs(world, tmp_path, command, few, left):
+    is_sorted = command == "map" and few is few_files
+    argv = command_line(world, command, ["--sort"] if is_sorted else [], tmp_path)
     with_old_files(argv, tmp_path)
-
-    def fault() -> None:
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-        limit = pages * resource.getpagesize() + (megabytes << 20)
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-        threads_need_memory()
-
-    ended = run(argv, tmp_path, fault, draws=command == "report")
+    ended = run(argv, tmp_path, lambda: few(left), draws=command == "report")
     verify(ended, argv, tmp_path)
     assert ended.code in (0, 1)
 

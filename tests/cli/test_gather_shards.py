@@ -266,23 +266,6 @@ def test_a_part_that_was_killed_is_mapped_again(small_index, folder, shards, lan
     assert lines_of(tmp_path / "x.bam") == lines_of(whole)
 
 
-@pytest.mark.parametrize(
-    "more, reason",
-    [
-        (["--shard", "0/3"], "1/3 to 3/3"),
-        (["--shard", "5/3"], "1/3 to 3/3"),
-        (["--shard", "x"], "write I/N"),
-        (["--shard", "1/3", "--sort", "--markdup"], "gassst gather"),
-        (["--shard", "1/3", "-o", "-"], "name a file"),
-    ],
-)
-def test_parts_that_make_no_sense(run, small_index, folder, tmp_path, more, reason):
-    output = [] if "-o" in more else ["-o", tmp_path / "x.bam"]
-    code, error = run("map", small_index, folder / "0_0.fq", *output, *more)
-    assert code == 2 and reason in error and error.count("\n") == 1
-    assert not (tmp_path / "x.bam").exists()
-
-
 def test_streams_have_no_parts(run, small_index, tmp_path):
     import os
 

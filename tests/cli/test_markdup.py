@@ -177,28 +177,6 @@ def test_metrics_are_those_of_picard(small_index, pairs, tmp_path):
     assert len(marked_in(tmp_path / "ours.bam")) > 100
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--markdup"], "--markdup needs --sort: duplicates are marked during sorting"),
-        (["--sort", "--barcode-tag", "RX"], "options for duplicates need --markdup"),
-        (["--sort", "--markdup-metrics", "m.txt"], "options for duplicates need --markdup"),
-        (
-            ["--sort", "--markdup", "--barcode-tag", "RXX"],
-            "--barcode-tag must be a letter, and a letter or digit",
-        ),
-        (["--sort", "--markdup", "--optical-distance=-1"], "--optical-distance must be from 0 to 2147483647"),
-        (["--sort", "--markdup", "--markdup-metrics", "o.bam"], "o.bam: named twice"),
-    ],
-)
-def test_what_makes_no_sense(small_index, small_fastq, tmp_path, monkeypatch, capfd, arguments, message):
-    monkeypatch.chdir(tmp_path)
-    assert run(small_index, small_fastq, *arguments, "-o", "o.bam") == 2
-    (line,) = capfd.readouterr().err.splitlines()
-    assert message in line
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_sheet_with_metrics_needs_markdup(small_index, lanes, tmp_path, capfd):
     sheet = tmp_path / "sheet.csv"
     sheet.write_text(

@@ -129,12 +129,6 @@ def test_cs_is_asked_for(world, tmp_path):
     assert "\tcs:Z:" not in text and "\tcg:Z:" in text and not text.startswith("@")
 
 
-@pytest.mark.parametrize("more", [["--sort"], ["--shard", "1/2"]])
-def test_paf_has_no_order_and_no_parts(world, run, tmp_path, more):
-    code, _, error = run("map", world / "ref.gsi", world / "R1.fq", "-o", tmp_path / "x.paf", *more)
-    assert code == 2 and "PAF is written in the order of the reads" in error
-
-
 def test_gather_makes_no_paf(world, run, tmp_path):
     assert (
         run("map", "-q", world / "ref.gsi", world / "R1.fq", "-o", tmp_path / "1.bam", "--shard", "1/1")[0]

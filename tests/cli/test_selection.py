@@ -73,15 +73,3 @@ def test_trimmed_ends(lines, small_reads, tmp_path, five, three, pairs):
         whole.append(write(tmp_path / f"whole{name}.fq", reads, mate))
         short.append(write(tmp_path / f"short{name}.fq", cut(reads, five, three), mate))
     assert lines(*whole, "--trim5", five, "--trim3", three) == lines(*short)
-
-
-def test_range_has_no_shards(run, small_index, small_fastq, tmp_path):
-    argv = ("map", small_index, small_fastq, "-o", tmp_path / "a.bam", "--upto", 5, "--shard", "1/2")
-    code, _, error = run(*argv)
-    assert code == 2 and "--skip and --upto go with neither --shard" in error
-
-
-def test_range_that_is_none(run, small_index, small_fastq):
-    for option, complaint in (("--skip", "must be at least 0"), ("--upto", "must be at least 1")):
-        code, _, error = run("map", small_index, small_fastq, f"{option}=-1")
-        assert code == 2 and complaint in error, error

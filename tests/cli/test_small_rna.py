@@ -131,28 +131,3 @@ def test_reads_that_are_too_short_are_counted(fasta, genome, tmp_path, capsys):
     run(fasta, path, tmp_path / "out.sam", "--preset", "small-rna")
     (line,) = capsys.readouterr().err.splitlines()
     assert "none of its first 2 reads has 15 bases, the fewest that are mapped" in line
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--adapter", "ACGT"], "--adapter ACGT: must be at least 12 of the letters A, C, G and T"),
-        (["--adapter", "TGGAATTCTCGGXX"], "must be at least 12 of the letters"),
-        (
-            ["--preset", "small-rna", "--interleaved"],
-            "--preset small-rna takes single reads: these are pairs",
-        ),
-        (["--strata", "--interleaved"], "--strata takes single reads: these are pairs"),
-        (["--adapter", KITS[0], "--interleaved"], "--adapter takes single reads: these are pairs"),
-        (
-            ["--strata", "--mode", "local"],
-            "--strata aligns reads end to end: it does not go with --mode local",
-        ),
-    ],
-)
-def test_what_cannot_be_is_one_line(fasta, genome, tmp_path, capsys, options, message):
-    path, out = write_reads(tmp_path / "reads.fa", [("a", genome[:20].decode())]), tmp_path / "out.sam"
-    with pytest.raises(SystemExit) as stop:
-        raise SystemExit(main(["map", "-q", str(fasta), path, "-o", str(out), *options]))
-    lines = capsys.readouterr().err.splitlines()
-    assert stop.value.code == 2 and len(lines) == 1 and message in lines[0] and not out.exists()

@@ -70,19 +70,3 @@ def test_single_reads_are_in_neither_file(small_index, files, tmp_path, capfd):
     assert main(["map", *map(str, (small_index, "--interleaved", both, *outputs))]) == 0
     assert [one.read_text(), two.read_text()] == oracle(tmp_path, out, "-f", "13")
     assert "2 unmapped single reads are not in the files of unmapped pairs" in capfd.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "options, message",
-    [
-        (["--unmapped2", "b.fq"], "--unmapped2 is for second mates: it needs a file for first mates"),
-        (["--unmapped", "a.fq", "--unmapped-either"], "it needs a file for second mates"),
-        (["--unmapped", "a.fq", "--unmapped2", "a.fq"], "named twice"),
-        (["--unmapped", "a.fq", "--unmapped2", "b.fq", "--single"], "these reads are single"),
-    ],
-)
-def test_senseless_choices(small_index, files, tmp_path, monkeypatch, capfd, options, message):
-    monkeypatch.chdir(tmp_path)
-    assert run(small_index, *files, "-o", "o.sam", *options) == 2
-    assert message in capfd.readouterr().err
-    assert not list(tmp_path.iterdir())

@@ -155,6 +155,10 @@ def test_the_first_record_of_a_stream_comes_after_1024_reads(small_index, small_
             "strata is a choice among all hits of whole reads",
         ),
         ({"scoring": Scoring(clip=-1)}, "clip must be from 0 to 1000"),
+        ({"preset": "sr"}, "preset must be one of hic, small-rna, ancient"),
+        ({"strand": "*"}, "strand must be"),
+        ({"min_length": 14}, "min_length must be from 15 to 4000"),
+        ({"min_length": 4001}, "min_length must be from 15 to 4000"),
         ({"insert": (0, 10)}, "insert must be MEAN,SD of more than 0"),
         ({"insert": (10, float("nan"))}, "insert must be MEAN,SD of more than 0"),
         ({"insert": 350}, "insert must be MEAN,SD of more than 0"),
@@ -183,6 +187,7 @@ def test_errors_name_the_parameter(small_index, options, message):
         ({"format_options": ("version=3.1",)}, "format_options"),
         ({"unmapped_either": True}, "unmapped_either"),
         ({"unmapped_mates_path": "m.fq"}, "unmapped_mates_path"),
+        ({"tags": ("NH",)}, "tags"),
     ],
     ids=str,
 )

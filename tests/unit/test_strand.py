@@ -9,7 +9,6 @@ from text_bases import reverse_complement
 
 import gassst
 from gassst.cli.main import main
-from gassst.errors import ParameterError
 from gassst.model.reference import Reference
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.in_memory import batch_of_pairs
@@ -129,12 +128,6 @@ def test_converted_reads_too(genome):
     reads = [(name, bases.replace("C", "T"), None) for name, bases, _ in reads_in(genome, 12_000)]
     assert not any(r.is_unmapped for r in mapped(index, reads, strand="+", meth="directional"))
     assert all(r.is_unmapped for r in mapped(index, reads, strand="-", meth="directional"))
-
-
-@pytest.mark.parametrize("value", ["forward", "*"])
-def test_another_value_is_refused(index, value):
-    with pytest.raises(ParameterError, match="strand must be"):
-        gassst.Mapper(index, device="none", strand=value)
 
 
 def test_on_the_command_line(tmp_path, capfd, genome):
