@@ -50,9 +50,11 @@ def machine() -> dict[str, Any]:
 
 def commit() -> str:
     """The commit of the code that runs, or "unknown"."""
-    done = subprocess.run(
-        ["git", "rev-parse", "HEAD"], capture_output=True, text=True, cwd=Path(__file__).parent
-    )
+    words = ["git", "rev-parse", "HEAD"]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, cwd=Path(__file__).parent)
+    except OSError:
+        return "unknown"  # there is no git
     return done.stdout.strip() or "unknown"
 
 
