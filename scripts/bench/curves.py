@@ -18,10 +18,8 @@ if its seed, its size and the versions of all tools are the same.
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -34,11 +32,10 @@ import numpy as np
 import peers
 import plots
 import pysam
-from harness import benchmark_parser, markdown, measured, run, write_json
+from harness import benchmark_parser, by_dwgsim, markdown, measured, quietly, run, write_json
 from peers import Contestant, bench_set, plain
 from timed import NO_LIMIT, timed
 
-from gassst.errors import UsageError
 from gassst.tools.evaluate import Tally, count_reads, tally
 from gassst.tools.mappers import METH_TOOLS, TOOLS, ReadSet
 
@@ -54,7 +51,7 @@ SHOWN = {"bwa": "bwa mem"}
 OPTIONS = {"ancient": {"gassst": ("--preset", "ancient")}, "unseen": {}, "meth": {}}
 FRAGMENTS = ("-l", "90", "--inserts", "30,90", "--damage", "double", "--profile", "illumina")
 LENGTH, INSERT = 100, "350,50"
-DWGSIM = ("-e", "0.001-0.01", "-E", "0.001-0.02", "-d", "350", "-s", "50", "-y", "0", "-c", "0")
+DWGSIM = ("-e", "0.001-0.01", "-E", "0.001-0.02", "-d", "350", "-s", "50")
 BISULFITE = ("--meth", "0.7,0.01,0.01", "--profile", "illumina")
 LEAST_CALLS = 5  # of a CpG, both strands together: fewer tell little of its level
 Levels = dict[tuple[str, int], float]
@@ -81,7 +78,7 @@ class Set:
 def simulate(genome: Path, number: int, seed: int, out: Path) -> ReadSet:
     """Fragments of ancient DNA."""
     words = ["-n", number, *FRAGMENTS, "--seed", seed, "-o", out]
-    subprocess.run([sys.executable, "-m", "gassst", "simulate", genome, *map(str, words)], check=True)
+    quietly(sys.executable, "-m", "gassst", "simulate", genome, *words)
     return ReadSet(out.stem, out, number, 60)
 
 
@@ -100,17 +97,16 @@ def unseen(genomes: list[Path], args: argparse.Namespace, work: Path) -> Iterato
     """Single reads and pairs of dwgsim, and pairs of mason."""
     for i, genome in reversed(list(enumerate(genomes))):
         for mates in (1, 2):
-            stem = work / f"dwgsim{i}_{mates}"
+            files = [work / f"dwgsim{i}_{mates}_{mate}.fq" for mate in range(mates)]
             size = ("-1", LENGTH, "-2", LENGTH if mates == 2 else 0, "-N", args.number, "-z", args.seed + i)
-            made(["dwgsim", *DWGSIM, "-o", "1", *map(str, size), str(genome), str(stem)])
-            files = [unpacked(Path(f"{stem}.bwa.read{mate + 1}.fastq")) for mate in range(mates)]
+            by_dwgsim(genome, files, *DWGSIM, *size)
             yield Set(f"{genome.stem}, dwgsim, {'2 x ' * (mates == 2)}{LENGTH}", genome, read_set(files))
         program = next((path for name in MASON if (path := shutil.which(name))), None)
         if program:
             files, truth = [work / f"mason{i}_{mate}.fq" for mate in (1, 2)], work / f"mason{i}.sam"
             size = ("-n", args.number, "--illumina-read-length", LENGTH, "--seed", args.seed + i)
             outputs = ("-o", files[0], "-or", files[1], "-oa", truth)
-            made([program, "-q", "-ir", *map(str, (genome, *size, *outputs))])
+            quietly(program, "-q", "-ir", genome, *size, *outputs)
             yield Set(f"{genome.stem}, mason, 2 x {LENGTH}", genome, read_set(files), str(truth))
 
 
@@ -122,9 +118,7 @@ def meth(genomes: list[Path], args: argparse.Namespace, work: Path) -> Iterator[
             levels = work / f"meth{i}_{length}.bedGraph"
             size = ("-n", args.number, "-l", length, "--pairs", insert, "--seed", args.seed + i)
             outputs = ("-o", files[0], "-o", files[1], "--meth-truth", levels)
-            made(
-                [sys.executable, "-m", "gassst", "simulate", *map(str, (genome, *BISULFITE, *size, *outputs))]
-            )
+            quietly(sys.executable, "-m", "gassst", "simulate", genome, *BISULFITE, *size, *outputs)
             yield Set(f"{genome.stem}, 2 x {length}", genome, read_set(files, length), levels=levels)
 
 
@@ -157,23 +151,6 @@ def contestants(args: argparse.Namespace, reference: Path, indexes: Path) -> lis
     ]
 
 
-def made(command: list[str]) -> None:
-    """Run a simulator quietly. Raises UsageError where it is missing or fails."""
-    try:
-        subprocess.run(command, check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise UsageError(f"{Path(command[0]).name}: {error}") from None
-
-
-def unpacked(path: Path) -> Path:
-    """The file, which a simulator may have compressed."""
-    packed = path.with_name(path.name + ".gz")
-    if packed.exists():
-        with gzip.open(packed) as source, path.open("wb") as target:
-            shutil.copyfileobj(source, target)
-    return path
-
-
 def read_set(files: list[Path], length: int = LENGTH) -> ReadSet:
     reads = sum(count_reads(str(path)) for path in files)
     return ReadSet(files[0].stem, files[0], reads, length, mates=files[1] if len(files) > 1 else None)
@@ -203,7 +180,7 @@ def called(alignments: Path, reference: Path) -> Levels:
         beside.symlink_to(reference)
     pysam.sort("-o", str(place), str(alignments))
     pysam.index(str(place))
-    made(["MethylDackel", "extract", "--mergeContext", "-o", str(alignments), str(beside), str(place)])
+    quietly("MethylDackel", "extract", "--mergeContext", "-o", alignments, beside, place)
     return levels_of(Path(f"{alignments}_CpG.bedGraph"))
 
 

@@ -6,17 +6,20 @@ import argparse
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from xopen import xopen
 
 from gassst import __version__
-from gassst.errors import GassstError
+from gassst.errors import GassstError, UsageError
 from gassst.workers.thread_count import usable_threads
 
 LINE = 4000  # of a JSON file
@@ -157,6 +160,24 @@ def simulated(
         command = [sys.executable, "-m", "gassst", "simulate", genome, "-n", str(number), *options, *outputs]
         subprocess.run(command, check=True)
     return paths
+
+
+def quietly(*command: Any) -> None:
+    """A command whose output matters only where it fails. Raises UsageError where it does, or is missing."""
+    try:
+        subprocess.run([str(word) for word in command], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise UsageError(f"{Path(command[0]).name}: {error}") from None
+
+
+def by_dwgsim(genome: Path, files: list[Path], *options: Any) -> None:
+    """Reads, or mates, of dwgsim without its random reads and variants, as plain FASTQ."""
+    with tempfile.TemporaryDirectory(dir=files[0].parent) as scratch:
+        quietly("dwgsim", "-y", 0, "-o", 1, "-c", 0, *options, genome, Path(scratch) / "d")
+        for mate, file in enumerate(files, 1):
+            found = next(Path(scratch).glob(f"d.bwa.read{mate}.fastq*"))
+            with xopen(found, "rb") as source, file.open("wb") as target:
+                shutil.copyfileobj(source, target)
 
 
 def run(main: Callable[[], None]) -> None:

@@ -18,7 +18,6 @@ import argparse
 import json
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -30,7 +29,7 @@ import numpy as np
 from gassst.tools.evaluate import tally
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "bench"))
-from harness import markdown, measured, run, write_json  # noqa: E402
+from harness import by_dwgsim, markdown, measured, quietly, run, write_json  # noqa: E402
 
 BINS = (0, 1, 5, 10, 15, 20, 25, 30, 40, 61)
 THRESHOLDS = (1, 10, 20, 30, 40)
@@ -58,27 +57,15 @@ def simulate(
     count = n // 2 if pairs else n
     if model == "dwgsim":
         given = ["-e", error, "-E", error, "-N", count, "-1", length, "-2", length if pairs else 0]
-        given += ["-d", mean, "-s", sd, "-y", 0, "-z", seed, "-o", 1, "-c", 0]
-        with tempfile.TemporaryDirectory(dir=to) as scratch:
-            run_quietly("dwgsim", *given, genome, Path(scratch) / "d")
-            for mate, file in enumerate(files, 1):
-                found = next(Path(scratch).glob(f"d.bwa.read{mate}.fastq*"))
-                subprocess.run(["gzip", "-dcf", str(found)], stdout=file.open("wb"), check=True)
+        by_dwgsim(genome, files, *given, "-d", mean, "-s", sd, "-z", seed)
         return files
     given = ["-n", count, "-l", length, "-e", error, "--seed", seed, "--profile", model]
     if pairs:
         given += ["--pairs", f"{mean},{sd}"]
     for file in files:
         given += ["-o", file]
-    run_quietly(sys.executable, "-m", "gassst", "simulate", genome, *given)
+    quietly(sys.executable, "-m", "gassst", "simulate", genome, *given)
     return files
-
-
-def run_quietly(*command: Any) -> None:
-    """A command whose output matters only where it fails."""
-    subprocess.run(
-        [str(word) for word in command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
 
 
 def counts_of(sam: Path) -> list[list[int]]:
@@ -149,7 +136,7 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         for genome in map(Path, args.genomes):
             index, sam = Path(scratch) / "genome.gsi", Path(scratch) / "out.sam"
-            run_quietly(*mapper, "index", "-q", genome, "-o", index)
+            quietly(*mapper, "index", "-q", genome, "-o", index)
             for model in models:
                 for kind in args.kinds:
                     total = np.zeros((MOST + 1, 2), np.int64)
@@ -157,7 +144,7 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
                         seed = args.seed + number
                         files = simulate(model, kind, genome, args.number, length, error, seed, folder)
                         more = shlex.split(args.options)
-                        run_quietly(*mapper, "map", "-q", "-t", args.threads, *more, index, *files, "-o", sam)
+                        quietly(*mapper, "map", "-q", "-t", args.threads, *more, index, *files, "-o", sam)
                         total += counts_of(sam)
                     cells[f"{genome.name.split('.')[0]} {model} {kind}"] = total.tolist()
                     print(*row_of(*list(cells.items())[-1]), flush=True)
