@@ -68,7 +68,8 @@ def symmetric(numbers, shape):
 
     for index in product(*map(range, shape)):
         a, b, *bases = index
-        numbers[at((b, a, *bases[::-1]))] = numbers[at(index)]
+        half = len(bases) // 2
+        numbers[at((b, a, *bases[half:], *bases[:half]))] = numbers[at(index)]
 
 
 def structures(n, can_pair):

@@ -14,11 +14,16 @@
 
 #include "fold_model.h"
 
+FOLD_TABLES(double, fold_few_weights, fold_weights)
+
 #define FOLD_TYPES "i2 i4 u1 i8 i4 u1"
 #define ENSEMBLE_TYPES FOLD_TYPES " x f8 f8 f8 f8 i8"
-#define ZUKER_TYPES ENSEMBLE_TYPES " u1 i4 u1 u1"
+#define ZUKER_TYPES FOLD_TYPES " u1 i4 i4 u1 u1"
 
-enum { FOLD_ROWS = 256 };
+/* Structures in rows of `around`; bases between the two copies of a sequence, which no loop with two pairs reaches over. */
+enum { FOLD_ROWS = 256, FOLD_GAP = FOLD_LOOP + 1 };
+
+static const int16_t fold_types[32] = {0, 0, 0, 5, 0, 0, 1, 0, 0, 2, 0, 3, 6, 0, 4, 0};
 
 /* The least energy of each sequence, INT32_MIN where lanes are too narrow, and a structure that has it. */
 typedef struct {
@@ -31,28 +36,23 @@ typedef struct {
     char *structure; /* beside codes, or NULL */
 } fold_job;
 
-/* Weights of what lies beside a stem, indexed as those of the model. */
-typedef struct {
-    double mismatch_multi[128], mismatch_exterior[128], dangle5[32], dangle3[32];
-} fold_beside;
-
 /* All structures of each sequence, whose least energies are known. */
 typedef struct {
     fold_job fold;
     double kt; /* in .01 kcal/mol */
-    const fold_beside *beside;
-    const double *hairpin; /* energies by unpaired bases */
+    const fold_weights *weights;
+    const double *hairpin; /* weights by unpaired bases */
     double *whole;         /* the free energy of all structures together */
     double *pairs;         /* [n][n] of each sequence, probabilities of i < j */
     const int64_t *at;     /* where they begin */
 } ensemble_job;
 
-/* The best structures with each pair of one sequence. Weights are energies whose sign is turned. `zuker` makes `pairs` the
- * energies of the best structures with each pair, above `whole`. Then `around` writes the one with pair k of `order` to row k %
- * FOLD_ROWS of `structure`, if no structure before has this pair. */
+/* The best structures with each pair of one sequence. `zuker` writes their energies to `least`. Then `around` writes the one
+ * with pair k of `order` to row k % FOLD_ROWS of `structure`, if no structure before has this pair. */
 typedef struct {
-    ensemble_job ensemble;
-    char *memory;         /* that of an ensemble and of folding: what `zuker` leaves there, `around` needs */
+    fold_job fold;
+    char *memory;         /* of fold_twice_memory bytes: what `zuker` leaves there, `around` needs */
+    int32_t *least;       /* [n][n], for i < j; else more than any */
     const int32_t *order; /* [..][2] */
     uint8_t *seen;        /* [n][n], pairs of all structures that were written */
     uint8_t *is_written;  /* [..], whether the structure of pair k was */
@@ -64,15 +64,16 @@ LANES_HIDDEN void fold_ensemble(const void *job, int64_t first, int64_t count, v
 LANES_HIDDEN void fold_zuker(const void *job, int64_t first, int64_t count, void *memory);
 LANES_HIDDEN void fold_around(const void *job, int64_t first, int64_t count, void *memory);
 
-/* Bytes for sequences of n bases: four matrices, what lies around each centre, codes, F; of an ensemble. */
-static inline size_t fold_memory(int64_t n, int32_t lanes)
+/* Bytes for n bases, in lanes of so many bytes: four matrices, what lies around each centre, codes, F. */
+static inline size_t fold_memory(int64_t n, int64_t stride, int64_t bytes)
 {
-    return (size_t)(4 * n * n + 66 * n + 1) * (lanes > 1 ? 2 * (size_t)lanes : 4) + 64;
+    return (size_t)((4 * (stride + 1) + 66) * n + 1) * (size_t)bytes + 64;
 }
 
-static inline size_t fold_ensemble_memory(int64_t n)
+/* The same of a sequence that lies there twice, with five rows more. */
+static inline size_t fold_twice_memory(int64_t n, int64_t bytes)
 {
-    return (size_t)(6 * (n + 1) * (n + 1) + 6 * (n + 2)) * sizeof(double);
+    return fold_memory(2 * n + FOLD_GAP, n + FOLD_GAP - 1, bytes) + (size_t)(5 * (2 * n + FOLD_GAP) * bytes);
 }
 
 /* Bases of the longest of some sequences. */

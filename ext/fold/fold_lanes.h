@@ -1,230 +1,156 @@
-/* Folding for one width of lanes: the matrices, by fold_cells.h, and the way back through them. */
-#define TYPE(a, b) LOOK(FORM(types), 32, (a) << 2 | (b))
-#define FEW (&s->job->parameters->few)
+/* Folding for one kind of numbers: the matrices, by fold_cells.h. */
+#undef ONE
+#undef UNDONE
+#undef SCALED
+#undef TABLES
+#undef FEW
+#undef HAIRPIN
+#if COUNTED
+#define ONE 1
+#define UNDONE(x) (1 / (x))
+#define SCALED(x, bases) ((x) * s->scale[bases])
+#define TABLES (s->weights)
+#define FEW (&s->few)
+#define HAIRPIN(u) (s->hairpin[u])
+#else
+#undef PLUS
+#undef TIMES
+#undef NOTHING
+#define PLUS(a, b) SMALLER(a, b)
+#define TIMES(a, b) ADD(a, b)
+#define NOTHING INFINITE
+#define ONE 0
+#define UNDONE(x) (-(x))
+#define SCALED(x, bases) (x)
+#define TABLES (s->job->parameters)
+#define FEW (&TABLES->few)
+#define HAIRPIN(u) SET(s->job->hairpin[u])
+#endif
+#define TYPE(a, b) LOOK(fold_types, 32, (a) << 2 | (b))
 #define CODE(i) (s->code[i])
-#define CELL(matrix, i, j) (s->matrix[(i) * s->n + (j)])
+#define CELL(matrix, i, j) (s->matrix[(i) * s->stride + (j)])
 #define MULTI(i, j) CELL(multi, i, j)
-
-static const int16_t FORM(types)[32] = {0, 0, 0, 5, 0, 0, 1, 0, 0, 2, 0, 3, 6, 0, 4, 0};
+#if TWICE
+#define START s->second
+#define IS_GAP(i) ((i) < s->second && (i) >= s->second - FOLD_GAP)
+#else
+#define START 0
+#define IS_GAP(i) 0
+#endif
 
 typedef struct {
     const fold_job *job;
-    int64_t first, n;
-    VEC *internal, *one, *bulge, *multi, *code, *exterior, length;
+    int64_t first, n, stride;
+    VEC *internal, *one, *bulge, *multi, *exterior;
+    BITS *code, length;
+#if TWICE
+    int64_t second; /* where the second copy of the sequence begins, or 0 */
+    VEC *prefix;    /* all before a base of it, as `exterior` is all from one on */
+#endif
+#if COUNTED
+    const fold_weights *weights;
+    fold_few_weights few; /* multiplied by `scale` for each of their bases */
+    VEC *hairpin, *scale;  /* by unpaired bases; by bases, what keeps weights in range */
+    VEC *stems, *singles;  /* of a row: of multiloops, and parts of those with one stem */
+#endif
 } FORM(space);
 
 #include "fold_cells.h"
 
-/* All matrices of sequences of n bases at most, from `memory` on. */
-static FORM(space) FORM(space_of)(const fold_job *job, int64_t first, int64_t n, void *memory)
+/* All matrices of sequences of n bases at most, from `memory` on; j lies at most `stride` behind i. */
+static FORM(space) FORM(space_of)(const fold_job *job, int64_t first, int64_t n, int64_t stride, void *memory)
 {
-    FORM(space) space = {job, first, n, memory}, *s = &space;
-    s->one = s->internal + n * n;
-    s->bulge = s->one + n * n;
-    s->multi = s->bulge + n * n;
-    s->code = (VEC *)((FORM(around) *)(s->multi + n * n) + 2 * n);
-    s->exterior = s->code + n;
+    FORM(space) space = {job, first, n, stride, memory}, *s = &space;
+    const int64_t size = n * (stride + 1);
+    s->one = s->internal + size;
+    s->bulge = s->one + size;
+    s->multi = s->bulge + size;
+    s->code = (BITS *)((FORM(around) *)(s->multi + size) + 2 * n);
+    s->exterior = (VEC *)(s->code + n);
     return space;
 }
+
+#if TWICE
+/* The same of a sequence that lies there twice, with what else that takes behind them. */
+static FORM(space) FORM(twice)(const fold_job *job, int64_t number, void *memory)
+{
+    const int64_t n = job->offsets[number + 1] - job->offsets[number], size = 2 * n + FOLD_GAP;
+    FORM(space) space = FORM(space_of)(job, number, size, n + FOLD_GAP - 1, memory), *s = &space;
+    s->second = n + FOLD_GAP;
+    s->length = size;
+    s->prefix = s->exterior + size + 1;
+#if COUNTED
+    s->hairpin = s->prefix + size;
+    s->scale = s->hairpin + size;
+    s->stems = s->scale + size;
+    s->singles = s->stems + size;
+#endif
+    return space;
+}
+#endif
+
+/* The stem (i, j) outside of all loops. */
+LANES_TARGET static VEC FORM(outer)(const FORM(space) *s, int64_t i, int64_t j)
+{
+    return TIMES(CELL(bulge, i, j), FORM(side)(s, (int)i, (int)j, i > START, s->length > (BITS){0} + (REAL)(j + 1)));
+}
+
+/* A cell where nothing pairs, and loops end. */
+LANES_TARGET static void FORM(blank)(const FORM(space) *s, int64_t i, int64_t j, FORM(around) *a)
+{
+    CELL(internal, i, j) = CELL(one, i, j) = CELL(bulge, i, j) = MULTI(i, j) = a->parts = SET(NOTHING);
+    for (int u = 0; u <= FOLD_LOOP; u++)
+        a->loops[u] = SET(NOTHING);
+#if COUNTED
+    s->stems[j] = s->singles[j] = NOTHING;
+#endif
+}
+
+#if TWICE
+static void FORM(fill_prefix)(const FORM(space) *s)
+{
+    for (int64_t j = s->second; j <= s->n; j++) {
+        VEC *const to = s->prefix + j - s->second;
+        *to = j > s->second ? SCALED(to[-1], 1) : ONE;
+        for (int64_t i = s->second; i + FOLD_HAIRPIN + 1 < j; i++)
+            *to = PLUS(*to, TIMES(s->prefix[i - s->second], FORM(outer)(s, i, j - 1)));
+    }
+}
+#endif
 
 /* Returns the lowest number of each lane. */
 LANES_TARGET static VEC FORM(filled)(FORM(space) *s, int64_t count)
 {
     const fold_job *job = s->job;
     const int64_t n = s->n;
-    FORM(around) *around = (FORM(around) *)(s->multi + n * n);
-    VEC low = SET(0), outer;
+    FORM(around) *around = (FORM(around) *)(s->multi + n * (s->stride + 1));
+    VEC low = SET(0);
     for (int l = 0; l < LANES; l++) {
         const int64_t *at = job->offsets + s->first + (l < count ? l : count - 1);
-        AT(s->length, l) = (REAL)(at[1] - at[0]);
-        for (int64_t i = 0; i < n; i++)
-            AT(s->code[i], l) = (REAL)(i < at[1] - at[0] ? job->codes[at[0] + i] : 0);
-    }
-    for (int64_t i = 0; i < 2 * n; i++)
-        around[i].parts = SET(INFINITE);
-    s->exterior[n] = SET(0);
-    for (int64_t i = n - 1; i >= 0 && !*job->stop; i--) {
-        VEC least = s->exterior[i + 1];
-        for (int64_t j = i; j < n && j <= i + FOLD_HAIRPIN; j++)
-            MULTI(i, j) = SET(INFINITE);
-        for (int64_t j = i + FOLD_HAIRPIN + 1; j < n; j++) {
-            const VEC lowest = FORM(cell)(s, (int)i, (int)j, around + i + j, &outer);
-            low = SMALLER(low, lowest);
-            least = SMALLER(least, ADD(outer, s->exterior[j + 1]));
+        const int64_t bases = at[1] - at[0];
+        if (!START)
+            AT(s->length, l) = (REAL)bases;
+        for (int64_t i = 0; i < n; i++) {
+            const int64_t k = i < START ? i : i - START;
+            AT(s->code[i], l) = (REAL)(k < bases ? job->codes[at[0] + k] : 0);
         }
-        s->exterior[i] = least;
+    }
+    s->exterior[n] = SET(ONE);
+    for (int64_t i = n - 1; i >= 0 && !*job->stop; i--) {
+        VEC sum = SCALED(s->exterior[i + 1], 1);
+        for (int64_t j = i; j < n && j <= i + s->stride; j++)
+            if (j <= i + FOLD_HAIRPIN || IS_GAP(i) || IS_GAP(j)) {
+                FORM(blank)(s, i, j, around + i + j);
+            } else {
+                const VEC lowest = FORM(cell)(s, (int)i, (int)j, around + i + j);
+                low = SMALLER(low, lowest);
+                sum = PLUS(sum, TIMES(FORM(outer)(s, i, j), s->exterior[j + 1]));
+            }
+        s->exterior[i] = sum;
+#if TWICE
+        if (i && i == s->second)
+            FORM(fill_prefix)(s);
+#endif
     }
     return low;
-}
-
-/* Energies of one lane, for the way back. */
-typedef struct {
-    const FORM(space) *s;
-    int lane;
-    int64_t length;
-} FORM(way);
-
-static int FORM(base)(const FORM(way) *w, int64_t i)
-{
-    return (int)AT(w->s->code[i], w->lane);
-}
-
-static int FORM(type)(const FORM(way) *w, int64_t i, int64_t j)
-{
-    return FORM(types)[FORM(base)(w, i) << 2 | FORM(base)(w, j)];
-}
-
-static int FORM(terminal)(const FORM(way) *w, int type)
-{
-    return type > 2 ? w->s->job->parameters->few.terminal : 0;
-}
-
-static int FORM(mismatch)(const FORM(way) *w, const int16_t *table, int type, int64_t five, int64_t three)
-{
-    return table[type << 4 | FORM(base)(w, five) << 2 | FORM(base)(w, three)];
-}
-
-static int FORM(hairpin)(const FORM(way) *w, int64_t i, int64_t j)
-{
-    const fold_job *job = w->s->job;
-    const int special = FORM(special)(w->s, i, j, w->lane), type = FORM(type)(w, i, j);
-    if (special != FOLD_NONE)
-        return special;
-    return job->hairpin[j - i - 1] + (j - i == 4 ? FORM(terminal)(w, type)
-                                                 : FORM(mismatch)(w, job->parameters->mismatch_hairpin, type, i + 1, j - 1));
-}
-
-static int FORM(loop)(const FORM(way) *w, int64_t i, int64_t j, int64_t k, int64_t l)
-{
-    const fold_parameters *p = w->s->job->parameters;
-    const int64_t x = k - i - 1, y = j - l - 1, least = x < y ? x : y, most = x < y ? y : x;
-    const int type = FORM(type)(w, i, j), inner = FORM(type)(w, l, k), both = type << 3 | inner;
-    const int after = FORM(base)(w, i + 1), last = FORM(base)(w, j - 1);
-    const int first = FORM(base)(w, k - 1), behind = FORM(base)(w, l + 1);
-    const int16_t *table = least == 1 ? p->mismatch_internal_1n : most == 3 && least == 2 ? p->mismatch_internal_23
-                                                                                          : p->mismatch_internal;
-    if (!most)
-        return p->stack[both];
-    if (!least)
-        return p->few.bulge[most] + (most == 1 ? p->stack[both] : FORM(terminal)(w, type) + FORM(terminal)(w, inner));
-    if (most == 1)
-        return p->int11[both << 4 | after << 2 | last];
-    if (x == 1 && y == 2)
-        return p->int21[both << 6 | after << 4 | behind << 2 | last];
-    if (x == 2 && y == 1)
-        return p->int21[(inner << 3 | type) << 6 | behind << 4 | after << 2 | first];
-    if (most == 2)
-        return p->int22[both << 8 | after << 6 | first << 4 | behind << 2 | last];
-    return p->few.internal[x + y] + p->few.uneven[most - least] + FORM(mismatch)(w, table, type, i + 1, j - 1) +
-           FORM(mismatch)(w, table, inner, l + 1, k - 1);
-}
-
-#define LANE(matrix, i, j) ((int)AT(CELL(matrix, i, j), w->lane))
-
-static int FORM(pair)(const FORM(way) *w, int64_t i, int64_t j)
-{
-    const FORM(space) *s = w->s;
-    return LANE(bulge, i, j) - FORM(terminal)(w, FORM(type)(w, i, j));
-}
-
-/* The stem (i, j) of a multiloop, or of what is outside of all loops. */
-static int FORM(stem)(const FORM(way) *w, int64_t i, int64_t j, int is_multi)
-{
-    const FORM(space) *s = w->s;
-    const fold_parameters *p = s->job->parameters;
-    const int type = FORM(type)(w, i, j), energy = LANE(bulge, i, j);
-    if (is_multi)
-        return energy + p->few.branch + FORM(mismatch)(w, p->mismatch_multi, type, i - 1, j + 1);
-    if (i && j + 1 < w->length)
-        return energy + FORM(mismatch)(w, p->mismatch_exterior, type, i - 1, j + 1);
-    return energy + (i ? p->dangle5[type << 2 | FORM(base)(w, i - 1)]
-                       : j + 1 < w->length ? p->dangle3[type << 2 | FORM(base)(w, j + 1)] : 0);
-}
-
-static void FORM(pair_back)(const FORM(way) *w, int64_t i, int64_t j, char *to);
-
-/* Splits M's parts, or what a multiloop closes, whose energy is known. */
-static void FORM(multi_back)(const FORM(way) *w, int64_t i, int64_t j, int energy, int is_closed, char *to)
-{
-    const FORM(space) *s = w->s;
-    const int unpaired = s->job->parameters->few.unpaired;
-    while (!is_closed) {
-        if (LANE(multi, i + 1, j) + unpaired == energy)
-            i++;
-        else if (LANE(multi, i, j - 1) + unpaired == energy)
-            j--;
-        else
-            break;
-        energy -= unpaired;
-    }
-    if (!is_closed && FORM(type)(w, i, j) && FORM(stem)(w, i, j, 1) == energy) {
-        FORM(pair_back)(w, i, j, to);
-        return;
-    }
-    for (int64_t k = i + 4; k + 5 <= j; k++)
-        if (LANE(multi, i, k) + LANE(multi, k + 1, j) == energy) {
-            FORM(multi_back)(w, i, k, LANE(multi, i, k), 0, to);
-            FORM(multi_back)(w, k + 1, j, LANE(multi, k + 1, j), 0, to);
-            return;
-        }
-}
-
-static void FORM(pair_back)(const FORM(way) *w, int64_t i, int64_t j, char *to)
-{
-    const FORM(space) *s = w->s;
-    const fold_parameters *p = s->job->parameters;
-    for (;;) {
-        const int energy = FORM(pair)(w, i, j);
-        int64_t k, l = -1;
-        to[i] = '(';
-        to[j] = ')';
-        if (FORM(hairpin)(w, i, j) == energy)
-            return;
-        for (k = i + 1; k - i - 1 <= FOLD_LOOP && k + FOLD_HAIRPIN < j && l < 0; k++)
-            for (int64_t x = j - 1; k - i - 1 + j - x - 1 <= FOLD_LOOP && x - k > FOLD_HAIRPIN && l < 0; x--)
-                if (FORM(type)(w, k, x) && FORM(pair)(w, k, x) + FORM(loop)(w, i, j, k, x) == energy)
-                    l = x;
-        if (l < 0) {
-            const int turned = FORM(type)(w, j, i);
-            FORM(multi_back)(w, i + 1, j - 1, energy - p->few.closing - p->few.branch - FORM(terminal)(w, turned) -
-                             FORM(mismatch)(w, p->mismatch_multi, turned, j - 1, i + 1), 1, to);
-            return;
-        }
-        i = k - 1;
-        j = l;
-    }
-}
-
-/* All from i on. */
-static void FORM(back)(const FORM(way) *w, int64_t i, char *to)
-{
-    const FORM(space) *s = w->s;
-    for (; i < w->length; i++) {
-        const int energy = (int)AT(s->exterior[i], w->lane);
-        if ((int)AT(s->exterior[i + 1], w->lane) == energy)
-            continue;
-        for (int64_t j = i + 4; j < w->length; j++)
-            if (FORM(type)(w, i, j) && FORM(stem)(w, i, j, 0) + (int)AT(s->exterior[j + 1], w->lane) == energy) {
-                FORM(pair_back)(w, i, j, to);
-                i = j;
-                break;
-            }
-    }
-}
-
-LANES_TARGET static void FORM(fold)(const void *given, int64_t first, int64_t count, void *memory)
-{
-    const fold_job *const job = given;
-    FORM(space) space = FORM(space_of)(job, first, fold_longest(job, first, first + count), memory), *s = &space;
-    const VEC low = FORM(filled)(s, count);
-    for (int l = 0; l < LANES && l < count && !*job->stop; l++) {
-        const FORM(way) way = {s, l, (int64_t)AT(s->length, l)};
-        const int is_narrow = sizeof(REAL) == 2 && AT(low, l) < FOLD_LOWEST;
-        char *structure = job->structure ? job->structure + job->offsets[first + l] : NULL;
-        job->energy[first + l] = is_narrow ? INT32_MIN : (int32_t)AT(s->exterior[0], l);
-        if (structure && !is_narrow) {
-            memset(structure, '.', (size_t)way.length);
-            FORM(back)(&way, 0, structure);
-        }
-    }
 }

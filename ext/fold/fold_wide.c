@@ -1,4 +1,8 @@
-/* Folding in 32 bits, one sequence at a time, and what is known of all structures of one. */
+/* Folding one sequence at a time: in 32 bits, and what is known of all structures.
+ *
+ * For the latter a sequence lies there twice, its copies FOLD_GAP bases apart. The pair (i, j) closes all that is within
+ * it, and the pair (j, i) of both copies all that is around it: a loop there is a loop here, but for the hairpin around the
+ * gap, which stands for what lies outside of all loops (`open`). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,99 +12,106 @@
 
 #define LARGEST 0
 #define LOGS 0
-#define KIND I32
 #define LOOK(table, size, index) ((table)[index])
 #define ANY(type) (type)
+#define TWICE 1
 #define INFINITE 100000000
+#define KIND I32
+#define COUNTED 0
 #include "numbers.h"
 #include "fold_lanes.h"
-
-#define OWN(name) name##_sum
-#define ADD2(a, b) ((a) + (b))
-#define TIMES2(a, b) ((a) * (b))
-#define OVER(a, b) ((a) / (b))
-#define NONE 0.0
-#define ONE 1.0
-#define WEIGHT(energy, kt) exp(-(energy) / (kt))
-#include "fold_ensemble.h"
-
-/* As fmax, which compilers make a call of. */
-static inline double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-#define OWN(name) name##_best
-#define ADD2(a, b) larger(a, b)
-#define TIMES2(a, b) ((a) + (b))
-#define OVER(a, b) ((a) - (b))
-#define NONE (-INFINITY)
-#define ONE 0.0
-#define WEIGHT(energy, kt) (-(double)(energy))
-#include "fold_ensemble.h"
-#include "fold_zuker.h"
-
-/* See fold.h. */
-void fold_ensemble(const void *given, int64_t number, int64_t count, void *memory)
-{
-    const ensemble_job *const job = given;
-    const fold_job *const fold = &job->fold;
-    const int64_t n = fold->offsets[number + 1] - fold->offsets[number];
-    FORM(space) space = {.job = fold, .n = n, .code = memory};
-    const FORM(way) way = {&space, 0, n};
-    const double least = fold->energy[number];
-    (void)count;
-    for (int64_t i = 0; i < n; i++)
-        space.code[i] = fold->codes[fold->offsets[number] + i];
-    const ensemble_sum e = of_sum(&way, least, job, (double *)memory + n);
-    if (n)
-        fill_sum(&e);
-    for (int64_t i = 0; i < n; i++)
-        memcpy(job->pairs + job->at[number] + i * n, e.by_pair + i * (n + 1), (size_t)n * sizeof(double));
-    job->whole[number] = n ? least - job->kt * log(e.exterior[0]) : 0;
-}
+#include "fold_back.h"
 
 /* See fold.h. */
 void fold_zuker(const void *given, int64_t first, int64_t count, void *memory)
 {
     const zuker_job *const job = given;
-    FORM(space) space;
-    FORM(way) way;
-    const ensemble_best e = zuker_of(job, &space, &way);
+    FORM(space) space = FORM(twice)(&job->fold, 0, job->memory), *s = &space;
+    const FORM(way) way = {s, 0, s->n};
+    const int64_t n = s->second - FOLD_GAP;
     (void)first, (void)count, (void)memory;
-    FORM(filled)(&space, 1);
-    fill_best(&e);
-    for (int64_t i = 0; i < e.n; i++)
-        for (int64_t j = 0; j < e.n; j++)
-            job->ensemble.pairs[i * e.n + j] = -e.by_pair[i * (e.n + 1) + j];
-    job->ensemble.whole[0] = -e.exterior[0];
+    FORM(filled)(s, 1);
+    job->fold.energy[0] = s->exterior[s->second];
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++)
+            job->least[i * n + j] = j - i <= FOLD_HAIRPIN ? INFINITE : FORM(pair)(&way, i, j) + FORM(pair)(&way, j, i + s->second);
 }
 
 /* See fold.h. */
 void fold_around(const void *given, int64_t number, int64_t count, void *memory)
 {
     const zuker_job *const job = given;
-    const fold_job *const fold = &job->ensemble.fold;
-    FORM(space) space;
-    FORM(way) way;
-    const ensemble_best e = zuker_of(job, &space, &way);
-    const int32_t *const pair = job->order + 2 * number;
-    char *const text = fold->structure + number % FOLD_ROWS * e.n;
-    int64_t *stack = (int64_t *)e.stems, depth = 0;
-    (void)count, (void)memory;
-    if (job->seen[pair[0] * e.n + pair[1]])
+    const FORM(space) space = FORM(twice)(&job->fold, 0, job->memory), *s = &space;
+    const FORM(way) way = {s, 0, s->n};
+    const int64_t n = s->second - FOLD_GAP, i = job->order[2 * number], j = job->order[2 * number + 1];
+    char *const text = job->fold.structure + number % FOLD_ROWS * n;
+    int64_t *stack = memory, depth = 0;
+    (void)count;
+    if (job->seen[i * n + j])
         return;
     job->is_written[number] = 1;
-    with_pair(&e, pair[0], pair[1], text);
-    for (int64_t j = 0; j < e.n; j++)
-        if (text[j] == '(')
-            stack[depth++] = j;
-        else if (text[j] == ')')
-            job->seen[stack[--depth] * e.n + j] = 1;
+    memset(text, '.', (size_t)n);
+    FORM(pair_back)(&way, i, j, text);
+    FORM(pair_back)(&way, j, i + s->second, text);
+    for (int64_t k = 0; k < n; k++)
+        if (text[k] == '(')
+            stack[depth++] = k;
+        else if (text[k] == ')')
+            job->seen[stack[--depth] * n + k] = 1;
 }
 
 /* See fold.h. */
 void fold_wide(const void *job, int64_t first, int64_t count, void *memory)
 {
-    fold_sum_I32_plain(job, first, count, memory);
+    FORM(fold)(job, first, count, memory);
+}
+
+#undef KIND
+#undef COUNTED
+#define KIND F64
+#define COUNTED 1
+#include "numbers.h"
+#include "fold_lanes.h"
+
+/* Weights of the space: what takes more bases is made smaller, so that all structures together weigh about 1. */
+static void scaled(FORM(space) *s, const ensemble_job *job, int64_t n)
+{
+    const fold_few_weights *few = &job->weights->few;
+    for (int64_t k = 0; k < s->n; k++) {
+        s->scale[k] = exp(job->fold.energy[s->first] * (double)k / ((double)n * job->kt));
+        if (k > 1)
+            s->hairpin[k - 2] = k - 2 <= n ? job->hairpin[k - 2] * s->scale[k] : 0;
+    }
+    s->weights = job->weights;
+    s->few = *few;
+    for (int k = 0; k <= FOLD_LOOP; k++) {
+        s->few.bulge[k] = few->bulge[k] * s->scale[k + 2];
+        s->few.internal[k] = few->internal[k] * s->scale[k + 2];
+    }
+    s->few.unpaired = few->unpaired * s->scale[1];
+    s->few.closing = few->closing * s->scale[2];
+}
+
+/* See fold.h. */
+void fold_ensemble(const void *given, int64_t number, int64_t count, void *memory)
+{
+    const ensemble_job *const job = given;
+    FORM(space) space = FORM(twice)(&job->fold, number, memory), *s = &space;
+    const int64_t n = s->second - FOLD_GAP;
+    double *const pairs = job->pairs + job->at[number];
+    (void)count;
+    job->whole[number] = 0;
+    if (!n)
+        return;
+    scaled(s, job, n);
+    FORM(filled)(s, 1);
+    const double whole = s->exterior[s->second];
+    job->whole[number] = job->fold.energy[number] - job->kt * log(whole);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) {
+            const double ends = fold_types[s->code[i] << 2 | s->code[j]] > 2 ? s->few.terminal : 1;
+            pairs[i * n + j] = j - i <= FOLD_HAIRPIN ? 0
+                                                     : CELL(bulge, i, j) * CELL(bulge, j, i + s->second) /
+                                                           (ends * ends * s->scale[2] * whole);
+        }
 }

@@ -28,6 +28,7 @@
 #define ADD(a, b) LANES_JOIN(ADD, KIND)(a, b)
 #define LARGER(a, b) LANES_JOIN(MAX, KIND)(a, b)
 #define SMALLER(a, b) LANES_JOIN(MIN, KIND)(a, b)
+#undef PLUS
 #define PLUS(a, b) LANES_NAMED(PLUS_, LARGEST, LOGS)(a, b)
 #define PLUS_00(a, b) ((a) + (b))
 #define PLUS_01(a, b) lanes_log_add(a, b)

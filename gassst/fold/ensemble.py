@@ -93,24 +93,17 @@ def zuker(
             f"sequence 1: has {len(codes):,} bases; suboptimal structures are of 1 to {LANE_BASES:,}"
         )
     n = len(codes)
-    texts, seen, above, whole = (
-        np.empty((ROWS, n), np.uint8),
-        np.zeros((n, n), np.uint8),
-        np.empty((n, n)),
-        np.empty(1),
-    )
-    of_fold = *tables_of(energies, codes, offsets), None, texts
-    members = *of_fold, 1.0, *energies.weights(n + 1, True), whole, above, None
-    size = Job("ensemble", *members).memory(0, 1) + Job("fold wide", *of_fold).memory(0, 1)
-    memory = aligned((size,), np.uint8)
-    Job("zuker", *members, memory, None, None, None).run(0, 1)
-    order = np.argwhere(above <= round(100 * energy_range)).astype(np.int32)
-    order = order[np.argsort(above[tuple(order.T)], kind="stable")]
+    texts, seen, least = np.empty((ROWS, n), np.uint8), np.zeros((n, n), np.uint8), np.empty((n, n), np.int32)
+    members = *tables_of(energies, codes, offsets), np.empty(1, np.int32), texts
+    memory = aligned((Job("zuker", *members, None, least, None, None, None).memory(0, 1),), np.uint8)
+    Job("zuker", *members, memory, least, None, None, None).run(0, 1)
+    order = np.argwhere(least <= members[4] + round(100 * energy_range)).astype(np.int32)
+    order = order[np.argsort(least[tuple(order.T)], kind="stable")]
     found, is_written = list[Fold](), np.zeros(len(order), np.uint8)
-    around = Job("around", *members, memory, order, seen, is_written)
+    around = Job("around", *members, memory, least, order, seen, is_written)
     for first in range(0, len(order), ROWS):
         around.run(first, min(first + ROWS, len(order)))
         for k in np.flatnonzero(is_written[first : first + ROWS]).tolist():
-            energy = int(whole[0] + above[tuple(order[first + k])])
+            energy = int(least[tuple(order[first + k])])
             found.append(Fold(energy / 100, texts[k].tobytes().decode("ascii")))
     return found

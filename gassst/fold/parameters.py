@@ -117,20 +117,23 @@ class Parameters:
         misc = self._numbers("Misc")
         return self._numbers("hairpin", LOOPS + 1), float(misc[4]) if len(misc) > 4 else 107.856
 
-    def weights(self, longest: int, is_best: bool = False) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """float64[320], weights of bases beside a stem, and float64[longest + 1], energies of hairpins, unrounded.
+    def weights(self, longest: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Boltzmann weights: of `table`, float64[numbers]; of hairpins, by unpaired bases, float64[longest + 1].
 
-        For the best structures, energies of bases beside a stem with the sign turned, and of hairpins, rounded.
         Where a base beside a stem gains little, RNAfold lets the weight go over into 1 smoothly, and so does this.
+        Energies of hairpins are not rounded.
         """
+        found = np.where(self.table < INFINITE, np.exp(-self.table / KT), 0)
+        found[self.table == NONE] = NONE
         gain = -np.concatenate([self._energies(section) for section in NEVER_BAD]) / SMOOTH
-        if is_best:
-            return np.maximum(np.rint(gain * SMOOTH), 0), self.hairpins(longest).astype(float)
         bent = SMOOTH_HEIGHT * (np.sin(gain - SMOOTH_SHIFT) + 1) ** 2
         smooth = np.where(gain < SMOOTH_LOW, 0, np.where(gain > SMOOTH_HIGH, gain, bent)) * SMOOTH
+        first = FEW + 128 * MISMATCHES.index("multi")
+        found[first : first + len(smooth)] = np.exp(smooth / KT)
         table, slope = self._hairpins
         more = table[LOOPS] + slope * np.log(np.arange(LOOPS + 1, longest + 1) / LOOPS)
-        return np.exp(smooth / KT), np.append(table, more)
+        energies = np.append(table, more)
+        return found, np.where(energies < INFINITE, np.exp(-energies / KT), 0)
 
     def hairpins(self, longest: int) -> NDArray[np.int32]:
         """int32[longest + 1], energies of hairpins by their unpaired bases."""

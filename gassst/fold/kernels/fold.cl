@@ -2,20 +2,28 @@
  * MATRICES says where the matrices lie, __local or __global; ITEMS is the size of a group, at least that of a sequence. */
 #include "fold_model.h"
 #define VEC int
+#define BITS int
 #define REAL short
 #define LANES 1
 #define LANES_TARGET __attribute__((always_inline)) /* what is kept from cell to cell lies in registers */
 #define FORM(name) name##_item
 #define AT(v, l) (v)
 #define SET(x) ((int)(x))
-#define ADD(a, b) ((a) + (b))
-#define SMALLER(a, b) min(a, b)
+#define COUNTED 0
+#define TWICE 0
+#define PLUS(a, b) min((int)(a), (int)(b))
+#define TIMES(a, b) ((a) + (b))
+#define NOTHING FOLD_INFINITE
+#define ONE 0
+#define UNDONE(x) (-(x))
+#define SCALED(x, bases) (x)
 #define IF(test, yes, no) ((test) ? (yes) : (no))
 #define LOOK(table, size, index) ((table)[index])
 #define TYPE(a, b) ((int)(0x0406302001005000UL >> 4 * ((a) << 2 | (b))) & 7)
 #define ANY(type) (type)
-#define INFINITE FOLD_INFINITE
+#define TABLES (s->job->parameters)
 #define FEW (s->job->few)
+#define HAIRPIN(u) (s->job->hairpin[u])
 #define CODE(i) ((int)s->code[i])
 #define KEPT (FOLD_LOOP + 3) /* widths that a cell needs, and its own */
 #define ROW(width) ((width) - s->first < 0 ? (width) - s->first + KEPT : (width) - s->first)
@@ -44,9 +52,8 @@ LANES_TARGET static int of_width(space_item *s, int width, around_item *a, __glo
     s->first = width / KEPT * KEPT;
     MEET;
     if (i >= 0 && j < s->n) {
-        int energy;
-        low = min(low, cell_item(s, i, j, a, &energy));
-        outer[j * s->n + i] = energy;
+        low = min(low, cell_item(s, i, j, a));
+        outer[j * s->n + i] = CELL(bulge, i, j) + side_item(s, i, j, i > 0, j + 1 < s->n);
     }
     return low;
 }
@@ -63,8 +70,8 @@ LANES_TARGET static int of_sequence(space_item *s, __global const uchar *codes, 
     if (item < n)
         s->code[item] = codes[item];
     if (item + FOLD_HAIRPIN < n)
-        MULTI(item, item + FOLD_HAIRPIN) = INFINITE;
-    even.parts = odd.parts = INFINITE;
+        MULTI(item, item + FOLD_HAIRPIN) = NOTHING;
+    even.parts = odd.parts = NOTHING;
     for (int width = FOLD_HAIRPIN + 1; width < n; width += 2) {
         low = of_width(s, width, &even, outer, low);
         low = of_width(s, width + 1, &odd, outer, low);
