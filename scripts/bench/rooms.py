@@ -2,6 +2,7 @@
 
     python scripts/bench/rooms.py                                         # all experiments
     python scripts/bench/rooms.py gcups pairs --runs 6 --json rooms.json
+    python scripts/bench/rooms.py semiring hmm fold families further devices --device gpu --json lab/data/rooms.json
     python scripts/bench/rooms.py gcups --threads 16 --device gpu --large --alone
     python scripts/bench/rooms.py best --shapes 1000x10000000 1000000x1000000 --device gpu
 
@@ -331,7 +332,11 @@ def fold(args: argparse.Namespace) -> Iterator[Column]:
     import RNA
 
     from gassst._core import problems
-    from gassst.fold import Parameters, folding
+    from gassst.fold import Parameters, folding, probabilities, zuker
+
+    def weighed(compound: Any) -> None:
+        compound.exp_params_rescale(compound.mfe()[1])
+        compound.pf()
 
     rng = np.random.default_rng(1)
     with tempfile.NamedTemporaryFile(suffix=".par") as file:
@@ -349,38 +354,86 @@ def fold(args: argparse.Namespace) -> Iterator[Column]:
                     with_set, isa, folding.fold_codes, codes, offsets, parameters, structures, 1, None
                 )
         yield f"{n} bases", least(calls, args.runs)
+    several = ["".join(rng.choice(list("ACGU"), 120)) for _ in range(100)]
+    calls = {"gassst": partial(probabilities, several, parameters, threads=1)}
+    calls["ViennaRNA"] = lambda: [weighed(RNA.fold_compound(one)) for one in several]
+    yield "probabilities, 100 of 120 bases", least(calls, args.runs)
+    one = "".join(rng.choice(list("ACGU"), 400))
+    calls = {"gassst": partial(zuker, one, parameters, 1000.0), "ViennaRNA": partial(RNA.zukersubopt, one)}
+    yield "Zuker's structures, 400 bases", least(calls, args.runs)
 
 
-def profile(args: argparse.Namespace) -> Iterator[Column]:
-    """Seconds for a family of 200 amino acids in 2,000 sequences of 360, beside pyhmmer with and without filters."""
+def family(alphabet: str, nodes: int, letters: int) -> tuple[Any, ...]:
+    """Made families: what draws so many random sequences, a member with a share of letters changed, both models."""
     import pyhmmer
 
     from gassst.hmm import Profile
 
-    abc, rng = pyhmmer.easel.Alphabet.amino(), np.random.default_rng(2)
-    letters = list(abc.symbols[:20])
-    consensus = rng.choice(letters, 200)
-    family = ["".join(c if rng.random() > 0.3 else rng.choice(letters) for c in consensus) for _ in range(20)]
+    abc, rng = getattr(pyhmmer.easel.Alphabet, alphabet)(), np.random.default_rng(2)
+    background = pyhmmer.plan7.Background(abc)
+    symbols, usual = list(abc.symbols[: abc.K]), np.array(background.residue_frequencies)[: abc.K]
+    consensus = rng.choice(symbols, nodes)
 
-    def made(texts: Strings) -> list[Any]:
+    def member(changed: float) -> str:
+        return "".join(np.where(rng.random(nodes) < changed, rng.choice(symbols, nodes), consensus))
+
+    def drawn(count: int, shares: Any = None) -> Strings:
+        p = usual / usual.sum() if shares is None else shares
+        return ["".join(row) for row in rng.choice(symbols, (count, letters), p=p)]
+
+    def block(texts: Strings) -> list[Any]:
         return [pyhmmer.easel.TextSequence(name=str(i).encode(), sequence=t) for i, t in enumerate(texts)]
 
-    msa = pyhmmer.easel.TextMSA(name=b"fam", sequences=made(family)).digitize(abc)
-    model, _, _ = pyhmmer.plan7.Builder(abc).build_msa(msa, pyhmmer.plan7.Background(abc))
-    several = ["".join(rng.choice(letters, 360)) for _ in range(2000)]
-    block = pyhmmer.easel.DigitalSequenceBlock(abc, [one.digitize(abc) for one in made(several)])
+    msa = pyhmmer.easel.TextMSA(name=b"family", sequences=block([member(0.3) for _ in range(20)]))
+    model, _, _ = pyhmmer.plan7.Builder(abc).build_msa(msa.digitize(abc), background)
     with tempfile.NamedTemporaryFile(suffix=".hmm") as file:
         model.write(file)
         file.flush()
         own = Profile(file.name)
-    unfiltered = {"bias_filter": False, "F1": 1.0, "F2": 1.0, "F3": 1.0, "E": 1e9}
-    calls: Calls = {
-        f"gassst, {name}": partial(call, several, threads=1)
-        for name, call in (("search", own.search), ("Viterbi", own.viterbi), ("forward", own.forward))
-    }
-    for name, options in (("pyhmmer", {}), ("pyhmmer, no filters", unfiltered)):
-        calls[name] = lambda options=options: list(pyhmmer.hmmsearch(model, block, cpus=1, **options))
-    yield "profile, 200 x 360", least(calls, args.runs)
+
+    def searched(texts: Strings, runs: int) -> dict[str, float]:
+        digital = pyhmmer.easel.DigitalSequenceBlock(abc, [one.digitize(abc) for one in block(texts)])
+        calls: Calls = {"gassst": lambda: own.search(texts, 1e-3, threads=1)}
+        calls["pyhmmer"] = lambda: list(pyhmmer.hmmsearch(model, digital, cpus=1, E=1e-3))
+        (hits,) = pyhmmer.hmmsearch(model, digital, cpus=1, E=1e-3)
+        theirs = {int(hit.name) for hit in hits if hit.evalue <= 1e-3}
+        missed = len(theirs.difference(own.search(texts, 1e-3, threads=1).numbers.tolist()))
+        return {**least(calls, runs), "found by pyhmmer": len(theirs), "not found by gassst": missed}
+
+    return drawn, member, searched
+
+
+def families(args: argparse.Namespace) -> Iterator[Column]:
+    """Seconds of a search for a family of 200 amino acids among 360, or of 1,500 bases among reads, beside pyhmmer."""
+    drawn, member, searched = family("amino", 200, 360)
+    yield "37,500, none", searched(drawn(37_500), args.runs)
+    yield "37,500, none, all letters alike", searched(drawn(37_500, np.full(20, 0.05)), args.runs)
+    for count, every, changed in ((10_000, 20, 0.4), (2_500, 5, 0.7)):
+        texts = drawn(count)
+        for k in range(0, count, every):
+            texts[k] = texts[k][:100] + member(changed) + texts[k][260:320]
+        yield f"{count:,}, {1 / every:.0%} members, {changed:.0%} changed", searched(texts, args.runs)
+    drawn, member, searched = family("dna", 1500, 150)
+    yield "10,000 reads of 150, none", searched(drawn(10_000), args.runs)
+    starts = np.random.default_rng(3).integers(0, 1250, 100)
+    reads = [member(0.05)[start : start + 250] for start in starts.tolist()]
+    yield "100 reads of 250, all members", searched(reads, 1)
+
+
+def further(args: argparse.Namespace) -> Iterator[Column]:
+    """Seconds of the best and of the 100 best alignments of one pair."""
+    rng, copies = np.random.default_rng(1), 100
+    query, letters = rng.integers(0, 4, 1000), np.frombuffer(b"ACGT", np.uint8)
+    for columns in (1_000_000, 2_000_000, 10_000_000):
+        target = rng.integers(0, 4, columns)
+        several = {"random": target.copy()}
+        for at in np.linspace(0, columns - 1000, copies).astype(int) if columns == 1_000_000 else ():
+            target[at : at + 1000] = (query + (rng.random(1000) < 0.04) * rng.integers(1, 4, 1000)) % 4
+            several[f"{copies} copies 4 % apart"] = target
+        for what, codes in several.items():
+            both = letters[query].tobytes().decode(), letters[codes].tobytes().decode()
+            calls: Calls = {f"K = {k}": partial(align.best, *both, k, threads=1) for k in (1, 100)}
+            yield f"1,000 x {columns:,}, {what}", least(calls, args.runs)
 
 
 def devices(args: argparse.Namespace) -> Iterator[Column]:
@@ -400,7 +453,7 @@ def devices(args: argparse.Namespace) -> Iterator[Column]:
     names = [args.device] if args.device else []
     seconds = least({name: partial(call, name) for name in names}, args.runs, time.perf_counter)
     yield "windows a second", {name: count / taken for name, taken in seconds.items()}
-    for n in (2048, 4096, 8192):
+    for n in (2048, 8192):
         a = rng.random((n, n)).astype(np.float32)
         for what, made in (("product", partial(product, a, a, "min-plus")), ("closure", partial(closure, a))):
             calls: Calls = {name: partial(made, device=name) for name in names}
@@ -409,7 +462,7 @@ def devices(args: argparse.Namespace) -> Iterator[Column]:
 
 EXPERIMENTS: dict[str, Callable[[argparse.Namespace], Iterator[Column]]] = {
     "gcups": gcups, "pairs": pairs, "best": best, "semiring": semiring, "hmm": hmm, "fold": fold,
-    "profile": profile, "devices": devices,
+    "families": families, "further": further, "devices": devices,
 }  # fmt: skip
 
 
