@@ -1,6 +1,6 @@
 """Run what the documentation tells its readers to type, on the bundled E. coli genome and reads.
 
-    python scripts/check/doc_commands.py                         # README.md, docs/tour.md, docs/guide/*.md
+    python scripts/check/doc_commands.py                         # README.md, home, tour, docs/guide/*.md ..
     python scripts/check/doc_commands.py docs/guide/pairs.md     # these pages
 
 Bash runs the lines after `$ ` of every ```console block; Python runs every ```python block. The blocks of a page share
@@ -37,7 +37,7 @@ DATA = {
     "L1_R1.fq.gz": MATES[0], "L1_R2.fq.gz": MATES[1], "L2_R1.fq.gz": MATES[0], "L2_R2.fq.gz": MATES[1],
 }  # fmt: skip
 INDEX = "ref.gsi"
-PAGES = ("README.md", "docs/tour.md", "docs/guide")
+PAGES = ("README.md", "docs/index.md", "docs/tour.md", "docs/guide", "docs/api/index.md")
 OPTIONAL = ("samtools", "bcftools", "bwa", "bowtie2")
 IMPORT = re.compile(r"^(?:import|from) (\w+)", re.MULTILINE)
 BLOCK = re.compile(r"^( *)```(console|python)[^\n]*\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
@@ -138,8 +138,8 @@ def run(block: Block, folder: Path) -> str | None:
 
 def check(page: Path, world: Path) -> int:
     """Runs the blocks of a page in a folder of its own, then says what came of each; returns how many failed."""
-    folder = world / page.stem
-    folder.mkdir()
+    folder = world / page.relative_to(ROOT).with_suffix("")
+    folder.mkdir(parents=True)
     for name, source in DATA.items():
         (folder / name).symlink_to(BUNDLED / source)
     # A copy: some pages write the index anew.
@@ -161,7 +161,7 @@ def check(page: Path, world: Path) -> int:
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
-        "pages", nargs="*", type=Path, help="Markdown files (default: README, tour and guide)"
+        "pages", nargs="*", type=Path, help="Markdown files [README, home, tour, guide, Python]"
     )
     args = parser.parse_args(argv)
     chosen = [path.resolve() for path in args.pages] or [ROOT / name for name in PAGES]
