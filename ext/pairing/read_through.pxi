@@ -1,9 +1,20 @@
 """Where the fragment of a read ends, by its bases alone, and reads cut there."""
 
+cdef extern from "words.h" nogil:
+    void letters_unlike(bases64_t a, uint64_t *unlike)
+    uint64_t differ_from(const uint64_t *unlike, const uint8_t *codes, int64_t n)
+
+cpdef enum:
+    FIRST_PART = 12     # bases of an adapter of which one may differ
+
+cdef enum:
+    HALF = FIRST_PART >> 1
+
+
 cdef struct adapters_t:
     const uint8_t *codes    # `length` of each
     Py_ssize_t number, length
-    int first_part, shortest, bases_an_error
+    int shortest, bases_an_error
     int64_t earliest        # bases of the shortest fragment
 
 
@@ -46,67 +57,45 @@ cdef uint16_t shared_end(planes_t reads, int64_t one, int64_t other, uint32_t le
     return 0
 
 
-cdef inline void find_differences(planes_t reads, int64_t at, int64_t left, Py_ssize_t n,
-                                  uint64_t[4] *differ) noexcept nogil:
-    """`differ[j][c]`: at which of 64 positions from `at` on the base j behind is not c. `left` bases are there."""
-    cdef Py_ssize_t j, c
-    cdef uint64_t live, ambiguous
-    cdef bases64_t x
-    cdef uint64_t[2][4] here    # here, and 64 bases behind
-    for j in range(2):
-        live = first_bases(left - 64 * j) if left > 64 * j else 0
-        x = bases_at(reads, at + 64 * j)
-        ambiguous = ambiguous_bases(x)
-        x.masked &= ~ambiguous
-        here[j][0] = (x.low | (x.high & ~ambiguous) | x.masked) & live
-        here[j][1] = (~x.low | (x.high & ~ambiguous) | x.masked) & live
-        here[j][2] = (x.low | ~x.high | x.masked) & live
-        here[j][3] = (~x.low | ~x.high | x.masked) & live
-    for j in range(n):
-        for c in range(4):
-            differ[j][c] = here[0][c]
-            here[0][c], here[1][c] = funnel_shift(here[0][c], here[1][c], 1), here[1][c] >> 1
+cdef inline void unlike_at(planes_t reads, int64_t at, int64_t left, uint64_t *unlike) noexcept nogil:
+    """`letters_unlike` of 64 bases, of which `left` are there: those behind are like all."""
+    cdef int c
+    letters_unlike(bases_at(reads, at), unlike)
+    for c in range(4):
+        unlike[c] &= first_bases(left)
 
 
 cdef uint16_t adapter_start(planes_t reads, int64_t base, int64_t m, const adapters_t *known) noexcept nogil:
     """Bases before the known adapter of a read of `m` bases at `base`, `earliest` or more; 0: it has none. Of several the
     one with the fewest differences counts, of equals the first."""
-    cdef int64_t word, at, n, unequal, fewest = m, start = 0
-    cdef Py_ssize_t a, j, half = known.first_part >> 1
+    cdef int64_t word, at, n, unequal, fewest = m, start = 0, at_once = 64 + 1 - FIRST_PART
+    cdef Py_ssize_t a, j
     cdef const uint8_t *codes
-    cdef uint64_t once, twice, found, live
-    cdef uint64_t[64][4] differ     # so many bases behind 64 positions, from each of the four bases
-    for word in range(known.earliest, m - known.shortest + 1, 64):
-        find_differences(reads, base + word, m - word, known.first_part, &differ[0])
-        live = first_bases(m - known.shortest + 1 - word)
+    cdef uint64_t found, live
+    cdef uint64_t[4] here, there
+    for word from known.earliest <= word <= m - known.shortest by at_once:
+        unlike_at(reads, base + word, m - word, here)
+        live = first_bases(min(m - known.shortest + 1 - word, at_once))
         for a in range(known.number):
             codes = known.codes + a * known.length
-            once = twice = 0
-            for j in range(half):   # of which one may differ: then the other half does not
-                once |= differ[j][codes[j]]
-                twice |= differ[j + half][codes[j + half]]
-            if not ~(once & twice) & live:
-                continue
-            once = twice = 0
-            for j in range(known.first_part):
-                count_one(differ[j][codes[j]], &once, &twice)
-            found = ~twice & live
-            if found:   # seldom
-                find_differences(reads, base + word, m - word, known.length, &differ[0])
+            # Of the first part one base may differ: then one of its halves does not.
+            found = ~(differ_from(here, codes, HALF) & differ_from(here, codes + HALF, HALF) >> HALF) & live
             while found:
                 at = word + trailing_zeros(found)
                 found &= found - 1
-                if at + known.first_part > m and once >> (at - word) & 1:
-                    continue
+                unlike_at(reads, base + at, m - at, there)
                 n, unequal = min(known.length, m - at), 0
                 for j in range(n):
-                    unequal += differ[j][codes[j]] >> (at - word) & 1
-                if unequal <= n // known.bases_an_error and (unequal < fewest or unequal == fewest and at < start):
-                    start, fewest = at, unequal
+                    unequal += there[codes[j]] >> j & 1
+                    if j < FIRST_PART and unequal > (at + FIRST_PART <= m):
+                        break
+                else:
+                    if unequal <= n // known.bases_an_error and (unequal < fewest or unequal == fewest and at < start):
+                        start, fewest = at, unequal
     return <uint16_t>start
 
 
-def fragment_ends(packed, const uint8_t[:, ::1] adapters not None, int first_part, int shortest, int bases_an_error,
+def fragment_ends(packed, const uint8_t[:, ::1] adapters not None, int shortest, int bases_an_error,
                   int64_t earliest, const uint8_t[::1] mate=None):
     """Where the fragments of reads (`PackedReads`) end: where both mates run into one adapter, or a read into a known one.
 
@@ -117,7 +106,7 @@ def fragment_ends(packed, const uint8_t[:, ::1] adapters not None, int first_par
     Parameters
     ----------
     adapters : uint8[a, b]
-        Codes of the first bases of each, at most 64. Of `first_part` of them one may differ, and of all one of each
+        Codes of the first bases of each, at most 64. Of `FIRST_PART` of them one may differ, and of all one of each
         `bases_an_error`, as in heads of mates.
     shortest : int
         Bases of an adapter that show it at the end of a read, if all are equal, and of a stem, of which one may differ.
@@ -133,7 +122,7 @@ def fragment_ends(packed, const uint8_t[:, ::1] adapters not None, int first_par
     """
     cdef const uint32_t[::1] lengths = packed.lengths, plane_start = packed.plane_start
     cdef planes_t reads = planes_of(packed.planes)
-    cdef adapters_t known = adapters_t(&adapters[0, 0], adapters.shape[0], adapters.shape[1], first_part, shortest,
+    cdef adapters_t known = adapters_t(&adapters[0, 0], adapters.shape[0], adapters.shape[1], shortest,
                                        bases_an_error, earliest)
     cdef Py_ssize_t n = lengths.shape[0]
     ends_array = np.empty(n, np.uint16)

@@ -562,9 +562,9 @@ cdef class OneRead(ReadSearch):
         self.plan, self.names, self.split = plan, list(index.reference.names), split
         self.known_length, self.longest = plan.known_lengths.view(np.uint8), params.longest_read
         self.rater = self.stages.copies = plan.rater(library)
-        self.adapter_codes, first_part, shortest, bases_an_error, earliest = adapters
+        self.adapter_codes, shortest, bases_an_error, earliest = adapters
         self.adapters = adapters_t(&self.adapter_codes[0, 0], self.adapter_codes.shape[0], self.adapter_codes.shape[1],
-                                   first_part, shortest, bases_an_error, earliest)
+                                   shortest, bases_an_error, earliest)
         self.gaps, self.max_hits, self.is_known = plan.gaps, params.max_hits, library.is_known
         self.points = params.scoring.match + params.scoring.mismatch
         self.traces.kernels, self.traces.rater = stages.kernels, self.rater

@@ -8,7 +8,7 @@ cdef enum:
     FURTHEST = 128      # diagonals from a place to its copies, of which the nearest are not the same place any more
 
 
-cdef extern from "repeats.h" nogil:
+cdef extern from "words.h" nogil:
     cdef enum:
         REPEATED_BASES
     bint repeats_itself(planes_t reads, int64_t first, int64_t m, int nearest)

@@ -15,6 +15,7 @@ from gassst.search.arrays import BatchResult
 from gassst.search.context import BatchContext, PairContext
 
 DIFFERENCES: int
+FIRST_PART: int
 
 def chance_hits(m: int, d: int, n_bases: float, letters: float = 4.0) -> float: ...
 def qualities(others: F64) -> U8: ...
@@ -76,7 +77,6 @@ def name_mates(
 def fragment_ends(
     packed: PackedReads,
     adapters: U8,
-    first_part: int,
     shortest: int,
     bases_an_error: int,
     earliest: int,

@@ -21,8 +21,8 @@ ADAPTERS = (
     "AAGTCGGAGGCCAAGCGGTCTTAGGAAG",
     "AAGTCGGATCGTAGCCATGTCGTTCTGT",
 )
-# Of their first bases one may differ. All of an adapter, and mates, may differ in one base of so many.
-FIRST_PART, BASES_AN_ERROR = 12, 8
+# All of an adapter, and mates, may differ in one base of so many.
+BASES_AN_ERROR = 8
 # Bases that show an adapter: at the end of a read, where all are equal, and to mates, of which one may differ. The
 # strands of an adapter are paired where it joins the fragment, over 8 bases (MGI) to 19 (Nextera).
 SHORTEST_ADAPTER = BASES_AN_ERROR
@@ -35,7 +35,7 @@ def codes_of(adapters: tuple[str, ...], length: int) -> U8:
 
 # A random read of 150 bases in 700,000 seems to have one of so many bases; with 16 one in 4,000 does.
 KNOWN = codes_of(ADAPTERS, SPECIFIC_LENGTH)
-RULES = FIRST_PART, SHORTEST_ADAPTER, BASES_AN_ERROR  # as the compiled search takes them
+RULES = SHORTEST_ADAPTER, BASES_AN_ERROR  # as the compiled search takes them
 
 
 @optional(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from gassst._core.read_search import fragment_ends
+from gassst._core.read_search import FIRST_PART, fragment_ends
 from gassst.errors import UsageError
 from gassst.frozen import frozen, replace
 from gassst.model.array_types import I64
 from gassst.model.read_batch import ReadBatch
 from gassst.model.slices import slices
-from gassst.reads.adapters import FIRST_PART, RULES, codes_of
+from gassst.reads.adapters import RULES, codes_of
 
 KITS = (
     "TGGAATTCTCGGGTGCCAAGG",  # TruSeq small RNA

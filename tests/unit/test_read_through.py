@@ -99,7 +99,7 @@ def test_mates_show_where_their_fragment_ends():
             mates[0] = mates[0][:30] + "N" + mates[0][31:]
         reads += [mates[0][:M], mates[1][: M - 20 * (i % 3 == 0)]]
     known = ["ACGTTGCAAC" * 2]
-    rules = codes_of(tuple(known), 20), FIRST_PART, STEM, BASES_AN_ERROR, SHORTEST
+    rules = codes_of(tuple(known), 20), STEM, BASES_AN_ERROR, SHORTEST
     got = compiled.fragment_ends(packed(reads), *rules, np.tile(np.array([1, 2], np.uint8), len(reads) // 2))
     shared = [end_by_trying(*reads[i & ~1 : (i & ~1) + 2]) for i in range(len(reads))]
     expected = [
@@ -136,7 +136,7 @@ def test_known_adapters_are_found_where_they_begin():
         reads.append("".join(bases))
     codes = codes_of(tuple(adapters), 20)
     for earliest in (1, SHORTEST):
-        found = compiled.fragment_ends(packed(reads), codes, FIRST_PART, STEM, BASES_AN_ERROR, earliest)
+        found = compiled.fragment_ends(packed(reads), codes, STEM, BASES_AN_ERROR, earliest)
         assert found.tolist() == [adapter_by_trying(read, earliest, adapters) for read in reads]
         assert 0.5 < np.count_nonzero(found) / len(found) < 0.95
 
