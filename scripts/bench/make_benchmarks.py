@@ -33,6 +33,7 @@ import field_tables  # noqa: E402
 README = Path(__file__).resolve().parents[2] / "README.md"
 PAGES = README.parent / "docs" / "benchmarks"
 DATA = README.parent / "lab" / "data"
+DYNAMIC = PAGES.with_name("guide") / "dynamic-programmes.md"
 ANCIENT = PAGES.with_name("guide") / "ancient-dna.md"
 ABLATION = DATA.with_name("ablation.md")
 PLACE = re.compile(r"(<!-- (\w+) (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -78,6 +79,13 @@ KINDS: dict[str, Callable[..., str]] = {
     "ablation": lambda result, _: ablation.page(result),
     "gcups": lambda result, _: rooms.page(result, "gcups"),
     "pairs": lambda result, _: rooms.page(result, "pairs"),
+    "beside_semiring": lambda result, _: rooms.beside(result, "semiring"),
+    "beside_hmm": lambda result, _: rooms.beside(result, "hmm"),
+    "beside_families": lambda result, _: rooms.beside(result, "families"),
+    "beside_fold": lambda result, _: rooms.beside(result, "fold"),
+    "rooms": lambda result, _: f"{rooms.measured(result)};\n{rooms.others(result)}.",
+    "further": lambda result, _: rooms.table({"seconds": result["experiments"]["further"]}),
+    "devices": lambda result, _: rooms.table({"OpenCL device": result["experiments"]["devices"]}),
     "split_reads": lambda result, _: split_reads.table(result),
 }
 
@@ -117,7 +125,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--fresh", action="store_true", help="change no page; fail where figures are old")
     args = parser.parse_args(argv)
     home = PAGES.with_name("index.md")
-    pages = (README, home, ANCIENT, ABLATION, *sorted(PAGES.glob("*.md")))
+    pages = (README, home, ANCIENT, DYNAMIC, ABLATION, *sorted(PAGES.glob("*.md")))
     if args.fresh:
         print("\n".join(changed := changed_since()) or "fresh")
         return int(bool(changed))

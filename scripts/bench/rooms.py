@@ -328,7 +328,7 @@ def with_set(isa: str, call: Callable[..., object], *arguments: Any) -> None:
 
 
 def fold(args: argparse.Namespace) -> Iterator[Column]:
-    """Seconds for 320 windows of random bases beside ViennaRNA, for each instruction set."""
+    """Seconds for structures of 320 windows of random bases beside ViennaRNA, for each instruction set."""
     import RNA
 
     from gassst._core import problems
@@ -349,10 +349,9 @@ def fold(args: argparse.Namespace) -> Iterator[Column]:
             "ViennaRNA": lambda several=several: [RNA.fold_compound(one).mfe() for one in several]
         }
         for isa in problems.SETS:
-            for structures in (True, False):
-                calls[f"gassst {isa}{', structures' * structures}"] = partial(
-                    with_set, isa, folding.fold_codes, codes, offsets, parameters, structures, 1, None
-                )
+            calls[f"gassst {isa}"] = partial(
+                with_set, isa, folding.fold_codes, codes, offsets, parameters, True, 1, None
+            )
         yield f"{n} bases", least(calls, args.runs)
     several = ["".join(rng.choice(list("ACGU"), 120)) for _ in range(100)]
     calls = {"gassst": partial(probabilities, several, parameters, threads=1)}
@@ -476,11 +475,26 @@ def table(experiments: dict[str, dict[str, dict[str, float]]]) -> str:
     return "\n\n".join(tables)
 
 
+def others(result: dict[str, Any]) -> str:
+    """The other programs and their versions."""
+    return ", ".join(f"{name} {number}" for name, number in result["versions"].items())
+
+
 def page(result: dict[str, Any], experiment: str) -> str:
     """What a JSON file has of an experiment, for a page."""
     found = result["experiments"][experiment]
-    versions = ", ".join(f"{name} {number}" for name, number in result["versions"].items())
-    return f"{measured(result)}; {versions}.\n\n{table({experiment: found})}"
+    return f"{measured(result)}; {others(result)}.\n\n{table({experiment: found})}"
+
+
+def beside(result: dict[str, Any], experiment: str) -> str:
+    """Seconds of gassst and of the other program of each column, for a page."""
+    rows = []
+    for column, found in result["experiments"][experiment].items():
+        other = next(name for name in found if not name.startswith("gassst"))
+        for name in (name for name in found if name.startswith("gassst")):
+            what = f"{column}{name.removeprefix('gassst').replace(',', '', 1).replace(' ', ', ', 1)}"
+            rows.append([what, other, found[other], found[name], found[other] / found[name]])
+    return markdown(["", "the other", "its seconds", "gassst", "times"], rows)
 
 
 def main(argv: list[str] | None = None) -> None:
