@@ -59,7 +59,6 @@ def main(args: argparse.Namespace) -> int:
         samples = _not_completed(args, samples, options_for)
         if not samples:
             return 0
-    params = _with_device_that_pays(args, params, samples)
     return _map(args, params, samples, options_for)
 
 
@@ -118,35 +117,6 @@ def _not_completed(args: argparse.Namespace, samples: list[Sample], options_for:
     if done and (args.stats or args.report or args.multiqc):
         log.warning("--skip-existing: --stats, --report and --multiqc cover the samples of this run only")
     return left
-
-
-def _with_device_that_pays(args: argparse.Namespace, params: MapParams, samples: list[Sample]) -> MapParams:
-    """The parameters, without a device that nobody named where the host alone maps so few reads earlier.
-
-    One that was named is used, and a line says that the host would be faster.
-    """
-    from gassst.gpu.devices import is_late, is_named
-
-    if not is_late(params.device) or args.dask is not None:
-        return params
-    from gassst.files.input_size import fastq_bytes
-    from gassst.gpu.device_pays import device_pays, index_bases, task_of
-
-    size = fastq_bytes(path for sample in samples for path in (*sample.reads, *(sample.mates or [])))
-    if size is not None and args.shard is not None:
-        from gassst.reads.shards import Shard
-
-        size //= Shard.parse(args.shard).of
-    bases = index_bases(args.index)
-    task = task_of(params, args.interleaved or samples[0].mates is not None)
-    if device_pays(size, bases, task, params.threads):
-        return params
-    if not is_named(params.device):
-        log.debug("no device is started: the host alone is faster for such a run, or its size is not known")
-        return replace(params, device="none")
-    if size is not None and bases is not None and task is not None:
-        log.info("device %s: the host alone is faster for so few reads (--device none)", params.device)
-    return params
 
 
 def _map(

@@ -16,6 +16,7 @@ import numpy as np
 
 from gassst.gpu.arrays import GROUP, definitions, plan_columns
 from gassst.gpu.device import KERNELS, Commands, Engine, OutOfDeviceMemory
+from gassst.gpu.taken import IN_FLIGHT
 from gassst.index.file import unit_of
 from gassst.index.seed_index import SeedIndex
 from gassst.pairing.error_rate import ErrorRate
@@ -30,8 +31,6 @@ _SOURCES = tuple(
 SOURCES, SOURCES_OF_ALL = (*_SOURCES, KERNELS / "ends.cl"), (*_SOURCES, KERNELS / "places.cl")
 """Where all places are wanted."""
 MOST_PARTS = 4
-IN_FLIGHT = 2
-"""Batches on the device at once: while the host prepares a command of one, the other runs."""
 WORK_BYTES = 1 << 30
 """Of a batch in flight, at least. A batch that needs more gets more while there is some."""
 COUNTERS_BYTES = 4096

@@ -12,15 +12,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gassst.errors import DeviceError
 from gassst.gpu.devices import is_named
-from gassst.gpu.found import Found
-from gassst.gpu.index import IN_FLIGHT
-from gassst.gpu.probe import kind_of, tried
-from gassst.gpu.search import DeviceSearch, is_searched, is_taken, paced, sources_of
-from gassst.gpu.trial import Trial
+from gassst.gpu.taken import IN_FLIGHT, is_searched, is_taken, paced
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
 from gassst.model.params import MapParams
@@ -29,7 +25,17 @@ from gassst.search.context import BatchContext
 from gassst.search.filters import Cascade
 from gassst.search.plan import SearchPlan
 
+if TYPE_CHECKING:
+    from gassst.gpu.found import Found
+    from gassst.gpu.search import DeviceSearch
+
 log = logging.getLogger("gassst")
+
+
+START = 4.0
+"""Seconds of threads that the start of a device takes, about."""
+SHARE = 0.02
+"""Of what is left of a run, that the start of a device which nobody named may take."""
 
 
 class LateSearch:
@@ -70,22 +76,43 @@ class LateSearch:
         self._is_told = False
         self._host_pace, self._waiting = 0.0, 0
         self._taken = self._left = 0  # reads, since the last run has ended
+        self._since: tuple[float, float] | None = None  # when its first reads were done, and their share
         self._account = ""
 
     # --- runs ----------------------------------------------------------------------------------------------------
 
     def for_run(self) -> LateSearch | None:
-        """This, or None for a run that has no use for it. The thread starts with the first run that has."""
+        """This, or None for a run that has no use for it. With the name of a device, the thread starts now."""
         if not self._suits():
             if self.named and not self._is_told:
                 self._is_told = True
                 log.info("device %s: such a run is searched on the host", self.device)
                 self._tried()
             return None
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._start, name="gassst-device", daemon=True)
-            self._thread.start()
+        if self.named and self._thread is None:
+            self._start_thread()
         return self
+
+    def note_done(self, share: float | None) -> None:
+        """A share of the input of a run is done; None of a stream, of which as much is taken to be left as is done.
+
+        A device that nobody named is looked for once so much is left to the host that the start hardly counts.
+        """
+        if self._thread is not None:
+            return
+        since, before = self._since = self._since or (time.monotonic(), share or 0.0)
+        spent = (time.monotonic() - since) * self._params.threads
+        if share is not None and share > before:
+            left = spent * (1 - share) / (share - before)
+        else:
+            left = spent if share is None else 0.0
+        if spent > START and left * SHARE > START:
+            log.debug("a device is looked for: about %.0f s of threads are left", left)
+            self._start_thread()
+
+    def _start_thread(self) -> None:
+        self._thread = threading.Thread(target=self._start, name="gassst-device", daemon=True)
+        self._thread.start()
 
     def _suits(self) -> bool:
         is_whole = self._index.reference.alt is None
@@ -108,10 +135,12 @@ class LateSearch:
                 f"on the device once it was ready: {self._taken:,} reads, and {self._left:,} on the host, "
                 "which was free sooner"
             )
+        elif self._thread is None:
+            where = "on the host: too little to do for a device"
         elif error is None:
             where = "on the host: the device was not ready in time"
         self._account = f"search {where} ({self.device})"
-        self._taken = self._left = 0
+        self._taken, self._left, self._since = 0, 0, None
         log.debug("%s", self._account)
 
     def describe(self) -> str:
@@ -126,6 +155,8 @@ class LateSearch:
     # --- the thread ----------------------------------------------------------------------------------------------
 
     def _tried(self) -> str | None:
+        from gassst.gpu.probe import kind_of, tried
+
         return tried(self.device, self._params.threads, kind_of(self._params), self._index.step).device
 
     def _start(self) -> None:
@@ -145,6 +176,8 @@ class LateSearch:
         """The search, None where the index does not fit. Raises DeviceError."""
         from gassst.gpu import platforms
         from gassst.gpu.device import Engine
+        from gassst.gpu.search import DeviceSearch, sources_of
+        from gassst.gpu.trial import Trial
 
         began, index, params = time.monotonic(), self._index, self._params.for_single()
         trial = Trial.of(index, self._plan, self._cascade, params)
@@ -165,11 +198,11 @@ class LateSearch:
     def search(self, context: BatchContext, stats: Stats, with_mates: bool = False) -> Found | None:
         """As `DeviceSearch.search`; None while it is not ready, too, and where the host is faster.
 
-        Where all places are wanted it waits until the device is ready, or will never be: a batch takes the host longer.
+        Where all places are wanted it waits until one that was named is ready: a batch takes the host longer.
         """
         if not is_taken(context):
             return None
-        if context.params.exhaustive:
+        if context.params.exhaustive and self.named:
             with self._turn_given_up():
                 self._settled.wait()
         search, reads = self._search, context.n

@@ -17,53 +17,21 @@ from gassst.gpu.arrays import STATE
 from gassst.gpu.backend import DeviceBackend, DeviceBatch, Texts
 from gassst.gpu.device import Engine, OutOfDeviceMemory
 from gassst.gpu.found import Found
-from gassst.gpu.index import IN_FLIGHT, SOURCES, SOURCES_OF_ALL, DeviceIndex
-from gassst.index.file import unit_of
-from gassst.index.lookup import WholeIndex
+from gassst.gpu.index import SOURCES, SOURCES_OF_ALL, DeviceIndex
+from gassst.gpu.taken import FIRST_PACE, IN_FLIGHT, is_taken, paced
 from gassst.index.seed_index import SeedIndex
 from gassst.model.array_types import U8, U16, U32, U64
 from gassst.model.layouts import NO_SCORE
 from gassst.model.params import MapParams
 from gassst.model.stats import Stats
 from gassst.search.context import BatchContext
-from gassst.search.filters import Cascade
 
 log = logging.getLogger("gassst")
-
-FIRST_PACE = 250.0  # ns a read; what a device is taken for until it is known. An H100 needs 60
-
-CASCADES = ((), ("band32",))
-"""Filters that the device has."""
-CASCADES_OF_ALL = CASCADES[1:]
-"""Where all places are wanted."""
-
-
-def is_searched(params: MapParams, index: SeedIndex, lookup: WholeIndex, cascade: Cascade) -> bool:
-    """Whether a device can search so, with an index of step 1 or 2 in one piece. For all places, but not the best
-    stratum, it takes the narrow band."""
-    cascades = CASCADES_OF_ALL if params.exhaustive else CASCADES
-    suits = unit_of(index.step) == 1 and not lookup.copies
-    return suits and not params.strata and cascade.names in cascades
 
 
 def sources_of(params: MapParams) -> tuple[Path, ...]:
     """Return the files of the kernels that a run needs."""
     return SOURCES_OF_ALL if params.exhaustive else SOURCES
-
-
-def is_taken(context: BatchContext) -> bool:
-    """Whether a device can search this batch."""
-    suits = is_searched(context.params, context.index, context.lookup, context.cascade)
-    return suits and context.left_out is None and context.n > 0 and not context.library.damage
-
-
-def paced(known: float, reads: int, nanoseconds: float) -> float:
-    """The pace of a search in ns per read, 0 where it is not known, after some more reads.
-
-    What a few reads take is mostly the same for many: the pace falls at once, and rises by half at most.
-    """
-    pace = nanoseconds / max(reads, 1)
-    return pace if known == 0 else min(pace, 1.5 * known)
 
 
 class DeviceSearch:
@@ -113,6 +81,9 @@ class DeviceSearch:
 
     def end_run(self) -> None:
         """A run is over."""
+
+    def note_done(self, share: float | None) -> None:
+        """A share of the input of a run is done: of no interest to one that is ready."""
 
     def note_host(self, reads: int, nanoseconds: int) -> None:
         """The host has searched reads that the device did not take: of no interest to one that takes what it can."""

@@ -21,6 +21,7 @@ from gassst.files.input_progress import InputProgress
 from gassst.files.sam_header import fields_of, lines_of
 from gassst.files.slices import LaneShard
 from gassst.frozen import NamedTuple
+from gassst.gpu.devices import is_named
 from gassst.mapping.batch_mapper import BatchMapper
 from gassst.model.options import deciding
 from gassst.model.params import STRETCH
@@ -167,7 +168,9 @@ class FileRun:
         self._encoder = sam.RecordEncoder.of(output, self._header, mapper.reference.arrays, options)
         device = None if mapper.on_device is None else mapper.on_device.for_run()
         mapper = replace(mapper, on_device=device)
-        self._batch_size = mapper.params.reads_per_batch(device is not None)
+        self._batch_size = mapper.params.reads_per_batch(
+            device is not None and is_named(mapper.params.device)
+        )
         self._mapper = mapper if details else replace(mapper, counts_details=False)
 
     def _parts_of(self, shard: Shard) -> list[LaneShard]:
@@ -246,7 +249,7 @@ class FileRun:
         """
         self._began = time.monotonic()
         self._date = time.strftime("%Y-%m-%d %H:%M:%S %z")
-        total = Stats()
+        total, device, inputs = Stats(), self._mapper.on_device, self._input_progress
         with self._watch() as progress, self._writer(crew.workers) as writer:
             for call in calls:
                 encoded, stats = self._run.finished(call)
@@ -255,6 +258,8 @@ class FileRun:
                     writer.write(encoded)
                 if progress is not None:
                     progress(total)
+                if device is not None:
+                    device.note_done(None if inputs is None else inputs.share_done(total.reads))
             self._run.end()
             crew.end_run()
         total.nanoseconds["write"] += writer.nanoseconds_behind

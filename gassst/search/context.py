@@ -41,6 +41,7 @@ class BatchDevice(Protocol):
     def end_run(self) -> None: ...
     def search(self, context: BatchContext, stats: Stats, with_mates: bool = False) -> Any | None: ...
     def note_host(self, reads: int, nanoseconds: int) -> None: ...
+    def note_done(self, share: float | None) -> None: ...
     def describe(self) -> str: ...
 
 
@@ -159,9 +160,8 @@ class PairContext:
         def made() -> PairContext:
             window_bases = sum(each.high - each.low + 2 * plan.gaps for each in insert.libraries)
             rescuable = np.full(MAX_READ_LENGTH + 1, is_on, np.uint8)
-            rescuable[:SPECIFIC_LENGTH] = [
-                is_on and long_enough(plan, m, window_bases) for m in range(SPECIFIC_LENGTH)
-            ]
+            short = range(SPECIFIC_LENGTH)
+            rescuable[: len(short)] = [is_on and long_enough(plan, m, window_bases) for m in short]
             borders = np.append(reference.starts - GAP // 2, reference.total)
             return cls(insert, mate, borders, window_bases, rescuable)
 

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
@@ -17,9 +18,8 @@ from gassst.cli.main import main
 from gassst.errors import DeviceError
 from gassst.gpu import late as late_module
 from gassst.gpu.found import Found
-from gassst.gpu.index import IN_FLIGHT
 from gassst.gpu.late import LateSearch
-from gassst.gpu.search import FIRST_PACE, paced
+from gassst.gpu.taken import FIRST_PACE, IN_FLIGHT, paced
 
 
 def batch(reads, exhaustive=False):
@@ -56,6 +56,65 @@ def late_of(index, device, search=None, **params) -> LateSearch:
     late = late_engine(index, device=device, **params).on_device
     late._search = search
     return late
+
+
+def begun(index, device) -> LateSearch:
+    """That of a run that has begun to look for the device."""
+    late = late_of(index, device)
+    assert late.for_run() is late and (late._thread is None) == (device == "auto")
+    if device == "auto":
+        late._start_thread()
+    return late
+
+
+class TestDone:
+    """With 16 threads a device that nobody named is looked for where 12.5 s are left."""
+
+    @pytest.mark.parametrize(
+        "done, starts",
+        [
+            ([(0, 0.01), (1, 0.11), (2, 0.21)], False),
+            ([(0, 0.01), (1, 0.05)], True),
+            ([(0, 0.5), (1, 0.51), (30, 0.99)], True),
+            ([(0, 0.01), (0.2, 0.0101)], False),
+            ([(0, 0.01), (9, 0.01)], False),
+            ([(0, 0.98), (40, 0.99)], True),
+            ([(0, None), (12, None)], False),
+            ([(0, None), (13, None)], True),
+        ],
+    )
+    def test_a_device_is_looked_for_where_enough_is_left(self, index, monkeypatch, done, starts):
+        started, now = [], [0.0]
+        monkeypatch.setattr(late_module.time, "monotonic", lambda: now[0])
+        monkeypatch.setattr(LateSearch, "_start_thread", lambda late: started.append(late.device))
+        late = late_of(index, "auto", threads=16)
+        assert late.for_run() is late
+        for now[0], share in done:
+            late.note_done(share)
+        assert bool(started) is starts
+        late.end_run()
+        assert "too little to do" in late.describe() and late._since is None
+
+    def test_a_short_run_looks_for_none(self, small_index, small_fastq, tmp_path, monkeypatch, caplog):
+        (tmp_path / "gpu.icd").write_text("libgpu.so.1\n")
+        monkeypatch.setenv("OCL_ICD_VENDORS", str(tmp_path))
+        noted, note_done = [], LateSearch.note_done
+        monkeypatch.setattr(LateSearch, "note_done", lambda *done: (noted.append(done[1]), note_done(*done)))
+        monkeypatch.setattr(LateSearch, "_start_thread", lambda _: pytest.fail("a device is looked for"))
+        argv = [
+            "map",
+            str(small_index),
+            str(small_fastq),
+            "-t",
+            "1",
+            "-o",
+            str(tmp_path / "a.sam"),
+            "-v",
+            "-v",
+        ]
+        assert main(argv) == 0
+        assert noted == sorted(noted) and noted[-1] == 1
+        assert "too little to do for a device" in caplog.text
 
 
 @pytest.mark.usefixtures("any_batch")
@@ -107,21 +166,28 @@ class TestTurns:
 class TestStart:
     @pytest.mark.parametrize("device", ["auto", "gpu"])
     def test_nobody_waits_for_a_device_that_is_looked_for(self, index, device, monkeypatch):
-        """But for all places: the host would take longer."""
+        """But for all places on one that was named: the host would take longer."""
         go_on = threading.Event()
-        monkeypatch.setattr(LateSearch, "_tried", lambda *_: go_on.wait(60) and None)
-        late = late_of(index, device)
-        assert late.for_run() is late
+
+        def fail(*_):
+            go_on.wait(60)
+            raise DeviceError("there is none")
+
+        monkeypatch.setattr(LateSearch, "_tried", fail)
+        late = begun(index, device)
         assert late.search(batch(9), None) is None and not late._settled.is_set()
         if device == "auto":
+            assert late.search(batch(9, exhaustive=True), None) is None
             late.end_run()
             assert "not ready in time" in late.describe()
-            all_places = threading.Thread(target=late.search, args=(batch(9, exhaustive=True), None))
-            all_places.start()
-            assert all_places.is_alive()
             go_on.set()
-            all_places.join()
-        go_on.set()
+        else:
+            with ThreadPoolExecutor(1) as pool:
+                all_places = pool.submit(late.search, batch(9, exhaustive=True), None)
+                assert not all_places.done()
+                go_on.set()
+                with pytest.raises(DeviceError, match="there is none"):
+                    all_places.result()
         late._settled.wait()
 
     @pytest.mark.parametrize("device", ["auto", "gpu"])
@@ -130,8 +196,7 @@ class TestStart:
             raise DeviceError("OpenCL: the trial run ended by SIGSEGV\nmore")
 
         monkeypatch.setattr(LateSearch, "_tried", fail)
-        late = late_of(index, device)
-        late.for_run()
+        late = begun(index, device)
         late._settled.wait()
         caplog.set_level(logging.DEBUG, "gassst")
         if device == "gpu":

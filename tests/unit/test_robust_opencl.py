@@ -261,7 +261,7 @@ def test_a_small_run_imports_nothing_that_it_does_not_use(tmp_path, small_index,
     assert all(map(find_spec, installed))  # a name that changes must change here, too
     assert loaded.isdisjoint(UNUSED.split())
     of_devices = {name for name in loaded if name.startswith("gassst.gpu.")}
-    assert of_devices <= {f"gassst.gpu.{name}" for name in ("drivers", "devices", "device_pays")}
+    assert of_devices <= {f"gassst.gpu.{name}" for name in ("drivers", "devices")}
 
 
 # --- drivers that are registered ----------------------------------------------------------------------------
