@@ -28,7 +28,7 @@ from gassst.search.host import MATES, PAIR_BONUS
 # Every two neighbours occur once, so that no base foretells the next: each is worth four letters.
 UNIT = b"AACAGATCCGCTGGTT"
 PLANNED = (
-    "errors", "seed_length", "seed_count", "seed_every", "disjoint", "settled", "lost", "caps", "MAX_STAGES", "preset",
+    "errors", "seed_length", "seed_every", "disjoint", "settled", "lost", "caps", "MAX_STAGES", "preset",
     "gaps",
 )  # fmt: skip
 
@@ -86,6 +86,13 @@ def small_index():
     return gassst.Index.build(Reference.from_sequences([("c", bases)]))
 
 
+def a_stage(plan):
+    """Seeds of each stage and read length of a plan by which every read has the first stage alone."""
+    count = np.zeros_like(plan.seed_count)
+    count[0] = 1
+    return count
+
+
 def search_of(
     context, ends=None, found=None, pairs=None, margin=EXTRA_STRATA, mates=MATES, shift=5, index=None
 ):
@@ -96,7 +103,7 @@ def search_of(
     mapper = engine(index or small_index(), device="none")
     plan = SimpleNamespace(
         **{name: getattr(mapper.plan, name) for name in PLANNED}, params=context.params, shift=shift,
-        words=np.ones(MAX_READ_LENGTH + 1, np.uint8), dense_length=16, STRIDE=5,
+        words=np.ones(MAX_READ_LENGTH + 1, np.uint8), dense_length=16, STRIDE=5, seed_count=a_stage(mapper.plan),
     )  # fmt: skip
     of_pairs = pairs is not None and not context.params.exhaustive
     made_of = mapper.index, None, mapper.cascade, plan, margin, instruction_sets()[0]
@@ -127,7 +134,8 @@ def found_of(read_strand, first=(), end=0, edits=0, reach=0, seen=(0, 0, 0), end
         state[row, : np.size(values) if np.ndim(values) else None] = values
     return SimpleNamespace(
         read_strand=np.array(read_strand, np.uint32), first=np.array(first, np.int64), end=end, edits=edits,
-        reach=reach, state=state, ends=found, traced=None,
+        reach=reach, state=state, ends=found, traced=None, scored=np.empty(0, np.uint64),
+        rejected=np.empty(0, np.uint64),
     )  # fmt: skip
 
 
