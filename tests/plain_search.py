@@ -59,7 +59,7 @@ def fragment_of(rng: np.random.Generator, genome: dict[str, bytes], orientation:
 
 class PlainPlace:
     def __init__(self, reverse: bool, at: int, edits: int):
-        self.reverse, self.at, self.edits, self.looked_around = reverse, at, edits, False
+        self.reverse, self.at, self.edits, self.beside = reverse, at, edits, NO_SCORE
 
 
 class PlainPairs:
@@ -162,7 +162,7 @@ class PlainPairs:
         """What is known of a read after one of its places, or of its mate's, was added."""
         if self.mate[r]:
             for a, b in self.concordant_places(min(r, self.other(r))):
-                a.looked_around = b.looked_around = True
+                a.beside, b.beside = min(a.beside, b.edits), min(b.beside, a.edits)
 
     # pairs
 
@@ -216,8 +216,8 @@ class PlainPairs:
             if len(places) > self.most_places:
                 continue
             for place in places:
-                if not place.looked_around:
-                    place.looked_around = True
+                if place.beside > min(self.best[other], NO_SCORE - 1):
+                    place.beside = 0
                     keys |= self.window(r, other, place)
         return keys
 

@@ -7,7 +7,7 @@ reference, the parameters and the insert sizes alone.
 cdef struct placed_t:
     uint64_t key       # place_key(read_strand, end)
     uint16_t edits
-    uint8_t rescued    # the mate has been found, or looked for, in its window
+    uint16_t beside    # errors of the mate's best place in its window; 0 once the mate has been looked for there
 
 
 cdef struct mate_t:
@@ -149,7 +149,7 @@ cdef class PairStages(Stages):
             while j > 0 and new[j - 1].key > key:  # nearly in order, as bands are
                 new[j] = new[j - 1]
                 j -= 1
-            new[j] = placed_t(key, places[i].edits, 0)
+            new[j] = placed_t(key, places[i].edits, NO_SCORE)
             k += 1
         self.placed = <placed_t *>enlarged(&self.rooms[PLACED], (self.n_placed + k) * sizeof(placed_t))
         self.merge_places(new, k, at)
@@ -212,7 +212,8 @@ cdef class PairStages(Stages):
         self.partners(w, place, &lo, &hi)
         i, end = self.first_place(run, lo, length), self.starts[run + 1]
         while i < end and diagonal_of(&self.placed[i], length) <= hi:
-            place.rescued = self.placed[i].rescued = 1
+            place.beside = min(place.beside, self.placed[i].edits)
+            self.placed[i].beside = min(self.placed[i].beside, place.edits)
             errors = <uint32_t>place.edits + self.placed[i].edits
             if errors < least[0]:
                 least[0], own.paired, its.paired = errors, place.edits, self.placed[i].edits
@@ -285,13 +286,12 @@ cdef class PairStages(Stages):
         return self.score(&fresh, self.states.limit)
 
     cdef int look_around(self, uint32_t read) except -1 nogil:
-        """The buckets in which the mate may lie, beside a read's best places. No place is looked around twice, nor where a
-        mate has been found, and none beyond the ends of its contig."""
-        cdef int best = self.states.best[read], within = 0
+        """The buckets in which the mate may lie, beside a read's best places. No place is looked around twice, nor where
+        one of the mate's best places has been found, and none beyond the ends of its contig."""
+        cdef int best = self.states.best[read], its = min(self.states.best[self.other(read)], NO_SCORE - 1), within = 0
         cdef int64_t lo, hi, b
         cdef Py_ssize_t i, j
         cdef placed_t *place
-        cdef const window_t *w
         cdef uint64_t *keys
         for i in range(self.starts[2 * read], self.starts[2 * read + 2]):
             within += self.placed[i].edits == best
@@ -299,16 +299,15 @@ cdef class PairStages(Stages):
             return 0
         for i in range(self.starts[2 * read], self.starts[2 * read + 2]):
             place = &self.placed[i]
-            if place.edits > best or place.rescued:
+            if place.edits > best or place.beside <= its:
                 continue
-            place.rescued = 1
+            place.beside = 0
             for j in range(self.wide.n):
-                w = &self.wide.each[j]
-                self.partners(w, place, &lo, &hi)
+                self.partners(&self.wide.each[j], place, &lo, &hi)
                 lo = max(lo, 0)
                 keys = <uint64_t *>enlarged(&self.rooms[KEYS], (self.n_keys + max(hi - lo, 0) + 2) * sizeof(uint64_t))
                 for b in range(lo >> self.shift, (hi >> self.shift) + 1 if lo <= hi else 0):
-                    keys[self.n_keys] = place_key(self.other_strand(w, place), <uint32_t>b)
+                    keys[self.n_keys] = place_key(self.other_strand(&self.wide.each[j], place), <uint32_t>b)
                     self.n_keys += 1
         return 0
 
