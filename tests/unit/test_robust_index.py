@@ -121,10 +121,6 @@ def test_two_contigs_of_one_name_are_found_by_a_check(copy):
         SeedIndex.open(copy).check()
 
 
-def with_metadata(path: Path, text: bytes) -> None:
-    with_text(path, "metadata", text)
-
-
 def with_text(path: Path, section: str, text: bytes) -> None:
     """The same file with another text in the section, of as many bytes."""
     data = bytearray(path.read_bytes())
@@ -138,28 +134,28 @@ def with_text(path: Path, section: str, text: bytes) -> None:
     path.write_bytes(sealed(data[:PAGE]) + data[PAGE:])
 
 
+def metadata_of(path: Path) -> dict:
+    data, row = path.read_bytes(), row_of("metadata")
+    offset, size = (int.from_bytes(data[row + at : row + at + 8], "little") for at in (24, 32))
+    return json.loads(data[offset : offset + size])
+
+
 @pytest.mark.parametrize("field, value", [(f, v) for f, values in METADATA.items() for v in values])
 def test_crafted_field(copy, field, value):
-    data = copy.read_bytes()
-    row = row_of("metadata")
-    offset, size = (int.from_bytes(data[row + at : row + at + 8], "little") for at in (24, 32))
-    fields = json.loads(data[offset : offset + size])
-    with_metadata(copy, json.dumps({**fields, field: value}).encode())
+    fields = metadata_of(copy)
+    with_text(copy, "metadata", json.dumps({**fields, field: value}).encode())
     with pytest.raises(IndexFormatError, match="metadata"):
         SeedIndex.open(copy)
-    with_metadata(copy, json.dumps(fields).encode())
+    with_text(copy, "metadata", json.dumps(fields).encode())
     assert SeedIndex.open(copy).k == fields["k"]
 
 
 @pytest.mark.parametrize("value", [None, 0, 1, 2, 3, 8, -4, 4.0, "4", True, [4]])
 def test_crafted_step(stepped, value):
     """With 2 the bytes of `following` are as many, but its elements are twice as many as positions."""
-    data = stepped.read_bytes()
-    row = row_of("metadata")
-    offset, size = (int.from_bytes(data[row + at : row + at + 8], "little") for at in (24, 32))
-    fields = json.loads(data[offset : offset + size])
+    fields = metadata_of(stepped)
     assert fields["step"] == 4
-    with_metadata(stepped, json.dumps({**fields, "step": value}).encode())
+    with_text(stepped, "metadata", json.dumps({**fields, "step": value}).encode())
     with pytest.raises(IndexFormatError, match="step|section"):
         SeedIndex.open(stepped)
 
@@ -174,7 +170,7 @@ def test_positions_outside_the_reference(stepped):
 
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
 def test_metadata_that_is_none(copy, text):
-    with_metadata(copy, text)
+    with_text(copy, "metadata", text)
     with pytest.raises(IndexFormatError, match="metadata"):
         SeedIndex.open(copy)
 
@@ -294,12 +290,7 @@ def cut(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "check, threads, name",
-    [
-        ("--no-check", 1, "out.bam"),
-        ("--no-check", 2, "out.sam"),
-        ("-q", 2, "out.bam"),
-    ],
+    "check, threads, name", [("--no-check", 1, "out.bam"), ("--no-check", 2, "out.sam"), ("-q", 2, "out.bam")]
 )
 def test_index_cut_while_reads_are_mapped(copy, small_fastq, tmp_path, check, threads, name):
     """SIGBUS in a worker thread, or the check is first: one line either way."""
@@ -369,17 +360,6 @@ def test_forbidden_name_is_refused_with_its_line(tmp_path, name):
 # --- forged: wrong content with right checksums -----------------------------------------------------------------
 
 
-def forge(path: Path, name: str, content: np.ndarray) -> None:
-    """Other bytes of one section, and the checksums that fit."""
-    data, row = bytearray(path.read_bytes()), row_of(name)
-    start, size = (int.from_bytes(data[row + at : row + at + 8], "little") for at in (24, 32))
-    section = content.tobytes()
-    assert len(section) == size
-    data[start : start + size] = section
-    data[row + 20 : row + 24] = zlib.crc32(section).to_bytes(4, "little")
-    path.write_bytes(sealed(data[:PAGE]) + data[PAGE:])
-
-
 @pytest.mark.parametrize("paired", [False, True])
 @pytest.mark.parametrize("how", ["last", "random", "first"])
 def test_forged_positions(copy, small_reads, how, paired):
@@ -391,7 +371,7 @@ def test_forged_positions(copy, small_reads, how, paired):
         "random": rng.integers(0, 2**32, n, np.uint32),
         "first": np.zeros(n, np.uint32),
     }[how]
-    forge(copy, "positions", forged)
+    with_text(copy, "positions", forged.tobytes())
     mapper = gassst.Mapper(copy, device="none", all_hits=not paired)
     reads = [sequence for _, sequence, _ in small_reads[:40]]
     with pytest.raises(IndexFormatError, match="damaged index: section positions is not of this reference"):
@@ -420,6 +400,7 @@ def test_forged_letters_of_the_reference(tmp_path, case):
     built.save(path)
     name, change = EXCEPTIONS[case]
     array = getattr(built.reference.exceptions, name.removeprefix("exception_"))
-    forge(path, name, change(array.astype(np.uint32) if name == "exception_start" else array))
+    forged = change(array.astype(np.uint32) if name == "exception_start" else array)
+    with_text(path, name, forged.tobytes())
     with pytest.raises(IndexFormatError, match="damaged index: section"):
         SeedIndex.open(path)
