@@ -2,7 +2,7 @@
  * while a stretch of a's columns and b's rows passes by. */
 #define ROWS (LANES_BYTES == 64 ? 4 : 2) /* with 4 vectors of b they fill the registers there are */
 #define WIDTH (4 * LANES)
-#define DEPTH 512 /* rows of b at a time, of which a strip of 4 vectors stays in the cache */
+#define DEPTH 128 /* rows of b at a time, of which a strip of 4 vectors is copied to where it stays in the cache */
 
 LANES_ALWAYS LANES_TARGET void FORM(tile)(const REAL *a, int64_t a_stride, const REAL *b, int64_t b_stride, REAL *c,
                                           int64_t c_stride, int64_t depth)
@@ -22,16 +22,25 @@ LANES_ALWAYS LANES_TARGET void FORM(tile)(const REAL *a, int64_t a_stride, const
             *(VEC *)(c + r * c_stride + q * LANES) = sum[r][q];
 }
 
+/* Rows that lie apart, one behind the other. */
+static const REAL *FORM(copied)(const REAL *from, int64_t stride, REAL *to, int64_t rows, int64_t width)
+{
+    for (int64_t i = 0; i < rows; i++)
+        memcpy(to + i * width, from + i * stride, (size_t)width * sizeof(REAL));
+    return to;
+}
+
 LANES_TARGET static void FORM(product)(const void *given, int64_t first, int64_t count, void *memory)
 {
     const product_job *const job = given;
     const int64_t n = job->n;
-    (void)memory;
     for (int64_t k = 0; k < job->depth; k += DEPTH)
-        for (int64_t j = 0; j < n; j += WIDTH)
+        for (int64_t j = 0; j < n; j += WIDTH) {
+            const int64_t depth = job->depth - k < DEPTH ? job->depth - k : DEPTH;
+            const REAL *strip = FORM(copied)((const REAL *)job->b + k * n + j, n, memory, depth, WIDTH);
             for (int64_t i = first * BLOCK; i < (first + count) * BLOCK; i += ROWS)
-                FORM(tile)((const REAL *)job->a + i * job->depth + k, job->depth, (const REAL *)job->b + k * n + j, n,
-                           (REAL *)job->c + i * n + j, n, job->depth - k < DEPTH ? job->depth - k : DEPTH);
+                FORM(tile)((const REAL *)job->a + i * job->depth + k, job->depth, strip, WIDTH, (REAL *)job->c + i * n + j, n, depth);
+        }
 }
 
 /* c = min(c, a b) of blocks, none of which is c. */
@@ -40,13 +49,6 @@ LANES_TARGET static void FORM(block)(const REAL *a, int64_t a_stride, const REAL
     for (int64_t j = 0; j < BLOCK; j += WIDTH)
         for (int64_t i = 0; i < BLOCK; i += ROWS)
             FORM(tile)(a + i * a_stride, a_stride, b + j, b_stride, c + i * n + j, n, BLOCK);
-}
-
-static const REAL *FORM(copied)(const REAL *block, int64_t n, REAL *to)
-{
-    for (int64_t i = 0; i < BLOCK; i++)
-        memcpy(to + i * BLOCK, block + i * n, BLOCK * sizeof(REAL));
-    return to;
 }
 
 LANES_TARGET static void FORM(pivot)(const void *given, int64_t first, int64_t count, void *memory)
@@ -65,7 +67,7 @@ LANES_TARGET static void FORM(pivot)(const void *given, int64_t first, int64_t c
         }
     for (int64_t j = 0; j < n; j += BLOCK)
         if (j != k)
-            FORM(block)(pivot, n, FORM(copied)(row + j, n, memory), BLOCK, row + j, n);
+            FORM(block)(pivot, n, FORM(copied)(row + j, n, memory, BLOCK, BLOCK), BLOCK, row + j, n);
 }
 
 LANES_TARGET static void FORM(others)(const void *given, int64_t first, int64_t count, void *memory)
@@ -76,8 +78,8 @@ LANES_TARGET static void FORM(others)(const void *given, int64_t first, int64_t 
     (void)count;
     if (first * BLOCK == k)
         return;
-    FORM(block)(FORM(copied)(row + k, n, memory), BLOCK, from + k, n, row + k, n);
+    FORM(block)(FORM(copied)(row + k, n, memory, BLOCK, BLOCK), BLOCK, from + k, n, row + k, n);
     for (int64_t j = 0; j < n; j += BLOCK)
         if (j != k)
-            FORM(block)(row + k, n, from + j, n, row + j, n);
+            FORM(block)(row + k, n, FORM(copied)(from + j, n, memory, BLOCK, BLOCK), BLOCK, row + j, n);
 }

@@ -12,10 +12,7 @@ from gassst.errors import DeviceError
 from gassst.gpu.device import Commands
 from gassst.gpu.platforms import opened
 
-TILES = {
-    4: ("-DREAL=float", 64),
-    8: ("-DREAL=double", 32),
-}  # by the bytes of a number: 32 kB of local memory
+TILES = {4: ("-DREAL=float", 64), 8: ("-DREAL=double", 32)}  # by the bytes of a number: 32 kB of local memory
 Reals = NDArray[Any]
 
 

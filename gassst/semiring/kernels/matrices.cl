@@ -41,25 +41,15 @@ __kernel __attribute__((reqd_work_group_size(16, 16, 1))) void product(__global 
     tile(a + i * depth, depth, b + j, n, c + i * n + j, n, depth, left, right);
 }
 
-/* Paths by way of block k within this block, of one group. */
+/* Paths by way of block k within this block, of one group: twice as many steps each time. */
 __kernel __attribute__((reqd_work_group_size(16, 16, 1))) void pivot(__global REAL *d, const int n, const int k)
 {
-    __local REAL block[TILE * TILE];
-    const int x = get_local_id(0), y = get_local_id(1);
+    __local REAL left[TILE * TILE], right[TILE * TILE];
     __global REAL *at = d + k * (size_t)n + k;
-    for (int i = y; i < TILE; i += 16)
-        for (int j = x; j < TILE; j += 16)
-            block[i * TILE + j] = at[i * (size_t)n + j];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int by = 0; by < TILE; by++) {
-        for (int i = y; i < TILE; i += 16)
-            for (int j = x; j < TILE; j += 16)
-                block[i * TILE + j] = fmin(block[i * TILE + j], block[i * TILE + by] + block[by * TILE + j]);
-        barrier(CLK_LOCAL_MEM_FENCE);
+    for (int steps = 1; steps < TILE; steps *= 2) {
+        tile(at, n, at, n, at, n, TILE, left, right);
+        barrier(CLK_GLOBAL_MEM_FENCE);
     }
-    for (int i = y; i < TILE; i += 16)
-        for (int j = x; j < TILE; j += 16)
-            at[i * (size_t)n + j] = block[i * TILE + j];
 }
 
 /* Paths by way of block k: of its rows (`part` 0), of its columns (1), of all others (2). */
