@@ -16,15 +16,8 @@
 #undef PLUS
 #undef TIMES
 #undef NOTHING
-#define PLUS(a, b) SMALLER(a, b)
-#define TIMES(a, b) ADD(a, b)
 #define NOTHING INFINITE
-#define ONE 0
-#define UNDONE(x) (-(x))
-#define SCALED(x, bases) (x)
-#define TABLES (s->job->parameters)
 #define FEW (&TABLES->few)
-#define HAIRPIN(u) SET(s->job->hairpin[u])
 #endif
 #define TYPE(a, b) LOOK(fold_types, 32, (a) << 2 | (b))
 #define CODE(i) (s->code[i])

@@ -63,10 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Write only windows whose structure has one loop, closed by a stem that spans N bases or more.",
     )
     add(
-        "--max-energy",
-        type=float,
-        metavar="KCAL",
-        help="Leave out windows whose energy lies above this one.",
+        "--max-energy", type=float, metavar="KCAL", help="Leave out windows whose energy lies above this one."
     )
     add(
         "--device",

@@ -51,11 +51,7 @@ def longest_of(device: str, threads: int) -> int:
 
 
 def energies(
-    tables: tuple[NDArray[Any], ...],
-    cost: NDArray[np.float64],
-    device: str,
-    threads: int,
-    bar: ProgressBar,
+    tables: tuple[NDArray[Any], ...], cost: NDArray[np.float64], device: str, threads: int, bar: ProgressBar
 ) -> NDArray[np.int32]:
     """Compute the energies of the first sequences, as many as there are costs, as `Folder.run` does. `tables` are those
     of a Folder, and sequences come in the order of their lengths. Raises DeviceError."""

@@ -10,16 +10,7 @@ from fold_parameters import PAIRS, energy_of, pairs_of, random_parameters, struc
 
 from gassst.cli import main as cli
 from gassst.errors import GassstError
-from gassst.fold import (
-    Parameters,
-    device,
-    fold,
-    folding,
-    parameters,
-    probabilities,
-    windows,
-    zuker,
-)
+from gassst.fold import Parameters, device, fold, folding, parameters, probabilities, windows, zuker
 from gassst.fold.files import hairpins_of, stacks
 
 HAIRPIN = "GGGGCCCAAGAAAACCAUUGGGCCCC"

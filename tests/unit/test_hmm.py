@@ -199,10 +199,7 @@ HALF = [[0.5, 0.5], [0.5, 0.5]]
         (lambda: read_model("/nowhere/x.hmm"), "no such file"),
         (lambda: read_model(CASINO[:200]), "hmm name"),
         (lambda: read_model(CASINO.replace("0.05;", "0.05")), "not understood"),
-        (
-            lambda: read_model(CASINO.replace("fair 0.95", "fair 0.85")),
-            "model: transition of state fair: ",
-        ),
+        (lambda: read_model(CASINO.replace("fair 0.95", "fair 0.85")), "model: transition of state fair: "),
         (lambda: read_model(CASINO.replace("emits loaded", "emits other")), "no emission otheremission"),
         (lambda: read_model(CASINO.replace("-> loaded 0.05", "-> lost 0.05")), "fair -> lost"),
         (lambda: read_model(CASINO.replace("0.02", "zwei")), "`zwei` is not a number"),

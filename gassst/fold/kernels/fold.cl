@@ -11,19 +11,14 @@
 #define SET(x) ((int)(x))
 #define COUNTED 0
 #define TWICE 0
-#define PLUS(a, b) min((int)(a), (int)(b))
-#define TIMES(a, b) ((a) + (b))
+#define SMALLER(a, b) min((int)(a), (int)(b))
+#define ADD(a, b) ((a) + (b))
 #define NOTHING FOLD_INFINITE
-#define ONE 0
-#define UNDONE(x) (-(x))
-#define SCALED(x, bases) (x)
 #define IF(test, yes, no) ((test) ? (yes) : (no))
 #define LOOK(table, size, index) ((table)[index])
 #define TYPE(a, b) ((int)(0x0406302001005000UL >> 4 * ((a) << 2 | (b))) & 7)
 #define ANY(type) (type)
-#define TABLES (s->job->parameters)
 #define FEW (s->job->few)
-#define HAIRPIN(u) (s->job->hairpin[u])
 #define CODE(i) ((int)s->code[i])
 #define KEPT (FOLD_LOOP + 3) /* widths that a cell needs, and its own */
 #define ROW(width) ((width) - s->first < 0 ? (width) - s->first + KEPT : (width) - s->first)

@@ -2,9 +2,20 @@
  * chooses between structures and TIMES puts their parts together: the smaller of two energies and their sum; or the sum of two
  * weights and their product, where COUNTED says that each structure must count once.
  *
- * The including file sets VEC, BITS, SET, IF, PLUS, TIMES, NOTHING and ONE of the semiring, UNDONE(x) of TIMES, LOOK(table,
- * size, i), TYPE(a, b), ANY(type), SCALED(x, bases), and where things lie: TABLES, FEW, HAIRPIN(u), CODE(i), CELL(matrix, i, j)
- * of internal, one and bulge, MULTI(i, j). Shorter sequences end with bases that do not pair. */
+ * The including file sets VEC, BITS, SET, IF, NOTHING, LOOK(table, size, i), TYPE(a, b), ANY(type), TWICE (fold_wide.c), ADD
+ * and SMALLER of energies, or of weights PLUS, TIMES, ONE, UNDONE(x) of TIMES, SCALED(x, bases), TABLES and HAIRPIN(u). It says
+ * where things lie: FEW, CODE(i), CELL(matrix, i, j) of internal, one and bulge, MULTI(i, j). Shorter sequences end with bases
+ * that do not pair. */
+
+#if !COUNTED
+#define PLUS(a, b) SMALLER(a, b)
+#define TIMES(a, b) ADD(a, b)
+#define ONE 0
+#define UNDONE(x) (-(x))
+#define SCALED(x, bases) (x)
+#define TABLES (s->job->parameters)
+#define HAIRPIN(u) SET(s->job->hairpin[u])
+#endif
 
 /* What cells around one centre hand outwards: loops by their bases, but for what depends on the pair around them, and two
  * or more stems side by side. */
