@@ -92,20 +92,4 @@ static inline void sort_keys(uint64_t *a, uint64_t *scratch, size_t n)
         spread_sort_u64(a, scratch, n);
 }
 
-/* Sorts keys of which only neighbours are out of order, as the buckets of one pair of reads after those of another:
- * where all before are smaller than all behind, they are parted and sorted apart. */
-static inline void sort_nearly(uint64_t *a, uint64_t *scratch, size_t n)
-{
-    uint64_t least = ~(uint64_t)0, most = 0;
-    for (size_t i = n; i-- > 0;)
-        scratch[i] = least = a[i] < least ? a[i] : least; /* of this one and all behind */
-    for (size_t i = 0, first = 0; i < n; i++) {
-        most = a[i] > most ? a[i] : most;
-        if (i + 1 == n || most <= scratch[i + 1]) {
-            sort_keys(a + first, scratch + first, i + 1 - first);
-            first = i + 1;
-        }
-    }
-}
-
 #endif

@@ -195,7 +195,6 @@ cdef class Joint:
     cdef BandsInWindows bands
     cdef PairChooser chooser
     cdef costs_t costs
-    cdef contigs_t contigs
     cdef int64_t least, worth
     cdef bint short_fit     # a read too short for the least score needs its score without an error
     cdef const uint8_t[::1] rescuable
@@ -297,7 +296,7 @@ cdef class Joint:
 cdef void open_joint(Joint all, LocalParts of, const uint8_t *mate, const uint8_t *conversions) noexcept nogil:
     """Begin with a batch, which an aligner has open."""
     all.bands.open(&of.ground, conversions)
-    all.contigs, all.lengths, all.n = of.ground.contigs, of.ground.lengths, of.n
+    all.lengths, all.n = of.ground.lengths, of.n
     all.digest, all.mate = of.digest, mate
     all.n_moves = 0
 
@@ -378,27 +377,19 @@ cdef int list_known(Joint all, pair_t *pair) except -1 nogil:
 cdef int look_beside(Joint all, const pair_t *pair, int side, const local_place_t *guide) except -1 nogil:
     """Add the bands in the windows that a guide leaves the mate on a `side`, if no place that the mate may have is in
     one of them. A window ends where the contig of the guide does."""
-    cdef int64_t own = all.lengths[pair.read + 1 - side], other = all.lengths[pair.read + side]
-    cdef Py_ssize_t contig = contigs_before(all.contigs.starts, all.contigs.n, guide.diagonal + guide.strand_end - 1)
-    cdef int64_t[3] low, high
-    cdef uint32_t[3] strand
-    cdef const window_t *window
+    cdef const int64_t[::1] borders = all.chooser.borders
+    cdef beside_t[3] near
     cdef const local_place_t *known
     cdef Py_ssize_t i, j
-    cdef bint reverse = guide.read_strand & 1
-    contig = contig - 1 if contig else all.contigs.n - 1
     for i in range(all.chooser.windows.n):
-        window = &all.chooser.windows.each[i]
-        partner_window(window, leads(window, reverse, side == 1), own, other, guide.diagonal, &low[i], &high[i])
-        low[i] = max(low[i], all.contigs.starts[contig] - other)
-        high[i] = min(high[i], all.contigs.starts[contig] + all.contigs.lengths[contig])
-        strand[i] = <uint32_t>(2 * (pair.read + side) + partner_strand(window, reverse))
+        near[i] = beside(&all.chooser.windows.each[i], &borders[0], borders.shape[0] - 1, guide.read_strand & 1, side == 1,
+                         all.lengths[pair.read + 1 - side], all.lengths[pair.read + side], guide.diagonal)
         for j in range(pair.n[side]):
             known = &pair.known[side][j]
-            if known.read_strand == strand[i] and low[i] <= known.diagonal <= high[i]:
+            if known.read_strand & 1 == near[i].strand and near[i].low <= known.diagonal <= near[i].high:
                 return 0
     for i in range(all.chooser.windows.n):
-        all.bands.add(strand[i], low[i], high[i])
+        all.bands.add(<uint32_t>(2 * (pair.read + side) + near[i].strand), near[i].low, near[i].high)
     return 0
 
 

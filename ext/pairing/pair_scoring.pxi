@@ -4,7 +4,6 @@ cdef struct spot_t:
     # A place of a mate.
     coordinate_t end        # behind the last aligned base
     uint32_t read_strand
-    int32_t contig
     int loss                # points of score
 
 
@@ -60,8 +59,6 @@ cdef class PairChooser:
     """
 
     cdef const int64_t[::1] borders
-    cdef int64_t lowest, highest    # of the coordinates on `contig`
-    cdef int32_t contig
     cdef windows_t windows          # of each orientation of the library
     cdef double[3] mean, sd
     cdef double[3] weight   # of a pair whose template length is the mean, relative to a library of the first one alone
@@ -73,8 +70,8 @@ cdef class PairChooser:
     cdef Py_ssize_t n_options
 
     def __cinit__(self, pairs, Odds odds, int points, double phred, double worth):
-        self.borders, self.lowest, self.highest = pairs.borders, 0, -1
-        self.windows, self.unpaired_phred, self.phred = windows_of(pairs.insert), worth * phred, phred
+        self.borders, self.windows, self.unpaired_phred, self.phred = (
+            pairs.borders, windows_of(pairs.insert), worth * phred, phred)
         self.odds, self.points = odds, points
         for i, (library, share) in enumerate(pairs.insert.shares):
             self.mean[i], self.sd[i] = library.mean, library.sd
@@ -91,17 +88,10 @@ cdef class PairChooser:
         self.mates[side].n, self.mates[side].length = 0, length
 
     cdef int add(self, int side, uint32_t read_strand, coordinate_t end, int loss) except -1 nogil:
-        """Add a place of a mate. Its middle says on which contig it is."""
+        """Add a place of a mate."""
         cdef mate_t *mate = &self.mates[side]
         cdef spot_t *spots = <spot_t *>enlarged(&mate.spots, (mate.n + 1) * sizeof(spot_t))
-        cdef int64_t middle = end - ((mate.length + 1) >> 1)
-        cdef Py_ssize_t c
-        if middle < self.lowest or middle > self.highest:
-            c = contigs_before(&self.borders[0], self.borders.shape[0], middle)
-            self.lowest = self.borders[c - 1] if c else INT64_MIN
-            self.highest = self.borders[c] - 1 if c < self.borders.shape[0] else INT64_MAX
-            self.contig = <int32_t>c
-        spots[mate.n] = spot_t(end, read_strand, self.contig, loss)
+        spots[mate.n] = spot_t(end, read_strand, loss)
         mate.best = min(mate.best, loss) if mate.n else loss
         mate.n += 1
         return 0
@@ -175,24 +165,23 @@ cdef int list_pairs(PairChooser chooser, int which, const uint64_t *keys) except
     cdef option_t *option
     cdef Py_ssize_t i, j, row
     cdef uint64_t last
-    cdef int64_t lo, hi, d
-    cdef bint strand, leading
+    cdef beside_t near
+    cdef int64_t d
     cdef double z
     cdef const window_t *window = &chooser.windows.each[which]
     cdef double rarer = -log(chooser.weight[which]) / PHRED_TO_LOG
     for i in range(a.n):
         own = <const spot_t *>a.spots.p + i
-        strand, leading = partner_strand(window, own.read_strand & 1), leads(window, own.read_strand & 1, True)
-        partner_window(window, leading, a.length, b.length, own.end - a.length, &lo, &hi)
-        j = first_from(keys, b.n, place_key(strand, max(lo + b.length, 0)) << KEY_ROW_BITS)
-        last = place_key(strand, max(hi + b.length, 0)) << KEY_ROW_BITS | KEY_ROW_MASK
+        near = beside(window, &chooser.borders[0], chooser.borders.shape[0] - 1, own.read_strand & 1, True, a.length,
+                      b.length, own.end - a.length)
+        j = first_from(keys, b.n, place_key(near.strand, near.low + b.length) << KEY_ROW_BITS)
+        last = place_key(near.strand, near.high + b.length) << KEY_ROW_BITS | KEY_ROW_MASK
         while j < b.n and keys[j] <= last:
             row = keys[j] & KEY_ROW_MASK
             other = <const spot_t *>b.spots.p + row
             j += 1
-            if other.contig != own.contig:
-                continue
-            d = template_length(leading, a.length, b.length, own.end - a.length, other.end - b.length)
+            d = template_length(leads(window, own.read_strand & 1, True), a.length, b.length, own.end - a.length,
+                                other.end - b.length)
             z = (d - chooser.mean[which]) / chooser.sd[which]
             option = <option_t *>enlarged(&chooser.options, (chooser.n_options + 1) * sizeof(option_t)) + chooser.n_options
             option.place[0], option.place[1] = i, row

@@ -4,16 +4,9 @@ docs/pipeline.md says how every stage goes on (Pairs). What must be true: the re
 reference, the parameters and the insert sizes alone.
 """
 
-cdef struct placed_t:
-    uint64_t key       # place_key(read_strand, end)
-    uint16_t edits
-    uint16_t beside    # errors of the mate's best place in its window; 0 once the mate has been looked for there
-
-
 cdef struct mate_t:
     # What is known of a read and its mate.
-    uint32_t least      # errors in all of the best concordant pair, at its first mate
-    uint16_t paired     # errors of the read in it, the most where there are several; NO_SCORE: there is none
+    uint16_t paired     # errors of the read in the best concordant pair, the most where there are several; NO_SCORE: none
     uint8_t is_open     # the pair is not settled
 
 
@@ -34,9 +27,8 @@ cdef class PairStages(Stages):
     cdef int most_places
     cdef uint32_t stop              # of the block
     cdef mate_t *mates              # by read
-    cdef placed_t *placed           # the places of the block, sorted
-    cdef int64_t *starts            # of those of each read and strand
-    cdef Py_ssize_t n_placed, n_keys
+    cdef int64_t *starts            # of the places of each read, in ORDER
+    cdef Py_ssize_t n_beside, n_keys
     cdef readonly int64_t rescued, pairs_ns
 
     def __cinit__(self, index, lookup, cascade, plan, int margin, str instruction_set):
@@ -59,11 +51,9 @@ cdef class PairStages(Stages):
     cdef int take_stage(self, found) except -1:
         """Places, and keys of the buckets scored and of the diagonals rejected, each in the order of the reads."""
         cdef uint64_t[::1] scored = found.scored, rejected = found.rejected
-        cdef Py_ssize_t before = self.n_places
         Stages.take_stage(self, found)
         self.scored.fresh, self.scored.n_fresh = &scored[0] if scored.shape[0] else NULL, scored.shape[0]
         self.rejected.fresh, self.rejected.n_fresh = &rejected[0] if rejected.shape[0] else NULL, rejected.shape[0]
-        return self.note_places(before)
 
     # --- one block ---------------------------------------------------------------------------------------------------
 
@@ -75,20 +65,17 @@ cdef class PairStages(Stages):
         if stop < self.reads.n:
             stop += self.mate[stop] == 2
         n = stop - first
-        self.first, self.stop, self.n_placed = first, stop, 0
+        self.first, self.stop, self.n_beside = first, stop, 0
         self.mates = <mate_t *>enlarged(&self.rooms[MATES], n * sizeof(mate_t)) - first
         for r in range(first, stop):
-            self.mates[r] = mate_t(2 * NO_SCORE, NO_SCORE, True)
-        self.starts = <int64_t *>enlarged(&self.rooms[PLACED_STARTS], (2 * n + 1) * sizeof(int64_t))
-        memset(self.starts, 0, (2 * n + 1) * sizeof(int64_t))
-        self.starts -= 2 * first
+            self.mates[r] = mate_t(NO_SCORE, True)
         return Stages.run_block(self, first, stop)
 
     cdef double missed(self, int stage, uint32_t r) noexcept nogil:
         """Where neither of two mates has a place, the share is at most that of both together."""
         cdef uint32_t other
         if self.mate[r]:
-            other = self.other(r)
+            other = partner_of(&self.mate[0], r)
             if self.states.best[other] == NO_SCORE:
                 return (self.lost[1, stage, self.reads.lengths[r]]
                         * self.lost[1, stage, self.reads.lengths[other]])
@@ -107,7 +94,7 @@ cdef class PairStages(Stages):
 
     cdef bint is_doubtful(self, uint32_t r, const uint16_t *second) except -1 nogil:
         """Of mates with a concordant place whether copies of both together may be."""
-        cdef uint32_t other = self.other(r)
+        cdef uint32_t other = partner_of(&self.mate[0], r)
         if self.mates[r].paired == NO_SCORE:
             return Stages.is_doubtful(self, r, second)
         return (second[r] > self.states.best[r] or second[other] > self.states.best[other]) and self.copies.may_be_unseen(
@@ -121,224 +108,175 @@ cdef class PairStages(Stages):
         for i in range(a if stage == self.stages else 0):
             self.mates[active[i]].is_open = True
         Stages.run_stage(self, stage, a)
-        self.rescue()
+        self.pair_up()
+        if self.rescue():
+            self.pair_up()
         self.settle()
         return 0
 
     # --- places ------------------------------------------------------------------------------------------------------
 
-    cdef int note_places(self, Py_ssize_t before) except -1 nogil:
-        """Put new places among those known, and pair them up."""
-        cdef const place_t *places = <const place_t *>self.rooms[PLACES].p
-        cdef Py_ssize_t n = self.n_places - before, k = 0, i, j
-        cdef placed_t *new
-        cdef Py_ssize_t *at
-        cdef uint64_t key
-        cdef uint32_t read
-        cdef int64_t began = now()
-        if n == 0:
-            return 0
-        new = <placed_t *>enlarged(&self.rooms[ADDED], n * (sizeof(placed_t) + sizeof(Py_ssize_t)))
-        at = <Py_ssize_t *>(new + n)
-        for i in range(before, before + n):
-            read = places[i].read_strand >> 1
-            if not self.mate[read]:
-                continue
-            key = place_key(places[i].read_strand, places[i].first + places[i].end + self.reads.lengths[read])
-            j = k
-            while j > 0 and new[j - 1].key > key:  # nearly in order, as bands are
-                new[j] = new[j - 1]
-                j -= 1
-            new[j] = placed_t(key, places[i].edits, NO_SCORE)
-            k += 1
-        self.placed = <placed_t *>enlarged(&self.rooms[PLACED], (self.n_placed + k) * sizeof(placed_t))
-        self.merge_places(new, k, at)
-        for i in range(k):
-            for j in range(self.windows.n):
-                self.pair_up(&self.windows.each[j], &self.placed[at[i]])
-        self.pairs_ns += now() - began
-        self.effort.score_ns -= now() - began
-        return 0
+    cdef int pair_up(self) except -1 nogil:
+        """Find the concordant places of all open pairs, and with how many errors the best ones are.
 
-    cdef void merge_places(self, const placed_t *fresh, Py_ssize_t k, Py_ssize_t *at) noexcept nogil:
-        """Put new places, sorted, among the old ones, from the last backwards; `at`: where they are then."""
-        cdef Py_ssize_t i = self.n_placed, j = 2 * self.first + 1, new = k, behind
-        self.n_placed += k
-        while new:
-            behind = self.starts[strand_of_key(fresh[new - 1].key) + 1]
-            if i > behind:  # those of later strands
-                memmove(&self.placed[behind + new], &self.placed[behind], (i - behind) * sizeof(placed_t))
-                i = behind
-            if i > 0 and self.placed[i - 1].key > fresh[new - 1].key:
-                i -= 1
-                self.placed[i + new] = self.placed[i]
-            else:
-                new -= 1
-                at[new] = i + new
-                self.placed[i + new] = fresh[new]
-        for new in range(k + 1):
-            behind = <Py_ssize_t>strand_of_key(fresh[new].key) + 1 if new < k else 2 * self.stop + 1
-            while j < behind:
-                self.starts[j] += new
-                j += 1
-
-    cdef uint32_t other(self, uint32_t read) noexcept nogil:
-        return partner_of(&self.mate[0], read)
-
-    cdef uint32_t other_strand(self, const window_t *w, const placed_t *place) noexcept nogil:
-        """`read_strand` of the mate in a concordant pair."""
-        return self.other(strand_of_key(place.key) >> 1) << 1 | partner_strand(w, strand_of_key(place.key) & 1)
-
-    cdef void partners(self, const window_t *w, const placed_t *place, int64_t *lo, int64_t *hi) noexcept nogil:
-        """Diagonals of the mate within the window of a place and on its contig."""
-        cdef uint32_t read = strand_of_key(place.key) >> 1
-        cdef int64_t own = self.reads.lengths[read], length = self.reads.lengths[self.other(read)]
-        cdef int64_t diagonal = diagonal_of(place, own)
-        cdef Py_ssize_t contig
-        partner_window(w, leads(w, strand_of_key(place.key) & 1, self.mate[read] == 1), own, length, diagonal, lo, hi)
-        contig = contigs_before(&self.borders[0], self.borders.shape[0], diagonal + (own >> 1)) - 1
-        contig = min(max(contig, 0), self.borders.shape[0] - 2)
-        lo[0] = max(lo[0], self.borders[contig] - (length >> 1))
-        hi[0] = min(hi[0], self.borders[contig + 1] - 1 - (length >> 1))
-
-    cdef void pair_up(self, const window_t *w, placed_t *place) noexcept nogil:
-        cdef uint32_t read = strand_of_key(place.key) >> 1, other = self.other(read), run = self.other_strand(w, place)
-        cdef uint32_t *least = &self.mates[min(read, other)].least
-        cdef mate_t *own = &self.mates[read]
-        cdef mate_t *its = &self.mates[other]
-        cdef uint32_t errors
-        cdef Py_ssize_t i, end
-        cdef int64_t lo, hi, length = self.reads.lengths[other]
-        self.partners(w, place, &lo, &hi)
-        i, end = self.first_place(run, lo, length), self.starts[run + 1]
-        while i < end and diagonal_of(&self.placed[i], length) <= hi:
-            place.beside = min(place.beside, self.placed[i].edits)
-            self.placed[i].beside = min(self.placed[i].beside, place.edits)
-            errors = <uint32_t>place.edits + self.placed[i].edits
-            if errors < least[0]:
-                least[0], own.paired, its.paired = errors, place.edits, self.placed[i].edits
-            elif errors == least[0]:
-                own.paired, its.paired = max(own.paired, place.edits), max(its.paired, self.placed[i].edits)
-            i += 1
-
-    cdef Py_ssize_t first_place(self, uint32_t run, int64_t diagonal, int64_t length) noexcept nogil:
-        """The first of the places of a read and strand from this diagonal on."""
-        cdef Py_ssize_t i = self.starts[run], end = self.starts[run + 1], mid
-        while i < end:
-            mid = (i + end) >> 1
-            if diagonal_of(&self.placed[mid], length) < diagonal:
-                i = mid + 1
-            else:
-                end = mid
-        return i
-
-    # --- pairs -------------------------------------------------------------------------------------------------------
-
-    cdef int rescue(self) except -1 nogil:
-        """Score the bands in which the mates of the best places may lie, in the pairs that take part in this stage. In
-        those alone: whether a stage is run at all depends on the rest of the block."""
-        cdef const uint8_t *goes_on = <const uint8_t *>self.rooms[GOES_ON].p - self.first
+        BESIDE has of each place of the block the errors of the mate's best one in its window, 0 once the mate has been
+        looked for there.
+        """
+        cdef const place_t *places = self.group()
+        cdef Py_ssize_t n = self.n_places - self.before
+        cdef uint16_t *beside = <uint16_t *>enlarged(&self.rooms[BESIDE], n * sizeof(uint16_t))
         cdef uint32_t r
-        cdef int64_t began = now(), before = self.effort.scored
-        self.n_keys = 0
+        cdef int64_t began = now()
+        memset(beside + self.n_beside, 0xff, (n - self.n_beside) * sizeof(uint16_t))  # NO_SCORE
+        self.n_beside = n
         for r in range(self.first, self.stop):
-            if (self.mate[r] and self.mates[r].is_open and self.rescuable[self.reads.lengths[self.other(r)]]
-                    and (goes_on[r] or goes_on[self.other(r)]) and self.states.best[r] != NO_SCORE):
-                self.look_around(r)
+            if self.mate[r] == 1 and self.mates[r].is_open and self.starts[r] < self.starts[r + 1] < self.starts[r + 2]:
+                self.pair_mates(r, places, beside)
         self.pairs_ns += now() - began
-        self.score_fresh()
-        self.rescued += self.effort.scored - before
         return 0
 
-    cdef int score_fresh(self) except -1 nogil:
-        """Score those of the buckets in KEYS that were not scored before, in order."""
-        cdef Py_ssize_t k = self.n_keys, n = 0, i, in_scored = 0, in_stage = 0, n_stage = self.scored.n_fresh
-        cdef Py_ssize_t n_scored = (<const int64_t *>self.rooms[SCORED_STARTS].p)[self.stop - self.first]
-        cdef uint64_t *keys = <uint64_t *>self.rooms[KEYS].p
-        cdef uint64_t *of_stage = self.scored.fresh
-        cdef uint64_t *sorting
+    cdef const place_t *group(self) except NULL nogil:
+        """The places of the block; of each read, these are at ORDER[starts[r]] .. ORDER[starts[r + 1] - 1], as found."""
+        cdef Py_ssize_t n = self.n_places - self.before, i
+        cdef const place_t *places = <const place_t *>enlarged(
+            &self.rooms[PLACES], self.n_places * sizeof(place_t)) + self.before
+        cdef uint32_t *order = <uint32_t *>enlarged(&self.rooms[ORDER], n * sizeof(uint32_t))
+        cdef uint32_t r
+        self.starts = <int64_t *>enlarged(&self.rooms[PLACED_STARTS], (self.stop - self.first + 2) * sizeof(int64_t))
+        memset(self.starts, 0, (self.stop - self.first + 2) * sizeof(int64_t))
+        self.starts -= self.first
+        for i in range(n):
+            self.starts[(places[i].read_strand >> 1) + 2] += 1
+        for r in range(self.first + 2, self.stop + 2):
+            self.starts[r] += self.starts[r - 1]
+        for i in range(n):  # starts[r + 1] becomes the end of the places of read r
+            r = places[i].read_strand >> 1
+            order[self.starts[r + 1]] = <uint32_t>i
+            self.starts[r + 1] += 1
+        return places
+
+    cdef int pair_mates(self, uint32_t r, const place_t *places, uint16_t *beside) except -1 nogil:
+        """The concordant places of a first mate and the last one."""
+        cdef const uint32_t *own = <const uint32_t *>self.rooms[ORDER].p + self.starts[r]
+        cdef const uint32_t *other = <const uint32_t *>self.rooms[ORDER].p + self.starts[r + 1]
+        cdef Py_ssize_t n = self.starts[r + 2] - self.starts[r + 1], i, j, k, at
+        cdef uint64_t *keys = <uint64_t *>enlarged(&self.rooms[SORTING], 2 * n * sizeof(uint64_t))
+        cdef mate_t *mates = &self.mates[r]
+        cdef const place_t *a
+        cdef const place_t *b
+        cdef beside_t near
+        cdef uint32_t least = 2 * NO_SCORE, errors
+        for j in range(n):
+            b = &places[other[j]]
+            keys[j] = place_key(b.read_strand & 1, b.first + b.end) << KEY_ROW_BITS | <uint64_t>j
+        sort_keys(keys, keys + n, n)
+        for i in range(self.starts[r + 1] - self.starts[r]):
+            a = &places[own[i]]
+            for k in range(self.windows.n):
+                near = self.beside(&self.windows.each[k], a)
+                j = first_from(keys, n, place_key(near.strand, near.low) << KEY_ROW_BITS)
+                while j < n and keys[j] >> KEY_ROW_BITS <= place_key(near.strand, near.high):
+                    at = other[keys[j] & KEY_ROW_MASK]
+                    b = &places[at]
+                    beside[own[i]], beside[at] = min(beside[own[i]], b.edits), min(beside[at], a.edits)
+                    errors = <uint32_t>a.edits + b.edits
+                    if errors < least:
+                        least, mates[0].paired, mates[1].paired = errors, a.edits, b.edits
+                    elif errors == least:
+                        mates[0].paired, mates[1].paired = max(mates[0].paired, a.edits), max(mates[1].paired, b.edits)
+                    j += 1
+        return 0
+
+    cdef beside_t beside(self, const window_t *w, const place_t *place) noexcept nogil:
+        """Where the mate may lie in a window beside a place."""
+        cdef uint32_t r = place.read_strand >> 1
+        return beside(w, &self.borders[0], self.borders.shape[0] - 1, place.read_strand & 1, self.mate[r] == 1,
+                      self.reads.lengths[r], self.reads.lengths[partner_of(&self.mate[0], r)], place.first + place.end)
+
+    cdef bint rescue(self) except -1 nogil:
+        """Score the bands in which the mates of the best places may lie, in the pairs that take part in this stage. In
+        those alone: whether a stage is run at all depends on the rest of the block. Returns whether there are any."""
+        cdef const uint8_t *goes_on = <const uint8_t *>self.rooms[GOES_ON].p - self.first
+        cdef uint32_t r, other
+        cdef Py_ssize_t i
         cdef buckets_t fresh
         cdef int64_t began = now()
-        if k == 0:
-            return 0
-        sorting = <uint64_t *>enlarged(&self.rooms[SORTING], max(k, n_stage) * sizeof(uint64_t))
-        sort_nearly(keys, sorting, k)
-        sort_nearly(of_stage, sorting, n_stage)
-        for i in range(k):
-            if i and keys[i] == keys[i - 1]:
-                continue
-            in_scored = next_from(self.scored.keys, n_scored, in_scored, keys[i])
-            in_stage = next_from(of_stage, n_stage, in_stage, keys[i])
-            if (in_scored == n_scored or self.scored.keys[in_scored] != keys[i]) and (
-                    in_stage == n_stage or of_stage[in_stage] != keys[i]):
-                keys[n] = keys[i]
-                n += 1
-        enlarged(&self.rooms[MERGED], (n_stage + n) * sizeof(uint64_t))
-        self.scored.n_fresh = merge(of_stage, n_stage, keys, n, <uint64_t *>self.rooms[MERGED].p)
-        self.rooms[SCORED_FRESH], self.rooms[MERGED] = self.rooms[MERGED], self.rooms[SCORED_FRESH]
-        self.scored.fresh = <uint64_t *>self.rooms[SCORED_FRESH].p
-        fresh.read_strand = <uint32_t *>enlarged(&self.rooms[SORTING], 2 * n * sizeof(uint32_t))
-        fresh.bucket, fresh.n = fresh.read_strand + n, n
-        for i in range(n):
-            fresh.read_strand[i], fresh.bucket[i] = strand_of_key(keys[i]), <uint32_t>place_of_key(keys[i])
-        self.effort.candidates_ns += now() - began
+        self.merge_known(&self.scored, SCORED, SCORED_STARTS, self.first, self.stop)
+        self.n_keys = 0
+        for r in range(self.first, self.stop):
+            other = partner_of(&self.mate[0], r)
+            if (self.mate[r] and self.mates[r].is_open and self.rescuable[self.reads.lengths[r]]
+                    and (goes_on[r] or goes_on[other]) and self.states.best[other] != NO_SCORE):
+                self.look_around(other, r)
+        self.scored.fresh, self.scored.n_fresh = <uint64_t *>self.rooms[KEYS].p, self.n_keys
+        self.rooms[KEYS], self.rooms[SCORED_FRESH] = self.rooms[SCORED_FRESH], self.rooms[KEYS]
+        fresh.n = self.n_keys
+        fresh.read_strand = <uint32_t *>enlarged(&self.rooms[SORTING], 2 * fresh.n * sizeof(uint32_t))
+        fresh.bucket = fresh.read_strand + fresh.n
+        for i in range(fresh.n):
+            fresh.read_strand[i] = strand_of_key(self.scored.fresh[i])
+            fresh.bucket[i] = <uint32_t>place_of_key(self.scored.fresh[i])
+        self.pairs_ns += now() - began
+        self.rescued += fresh.n
         # Nearly all hold other bases, and show it in their first rows.
-        return self.score(&fresh, self.states.limit)
+        self.score(&fresh, self.states.limit)
+        return fresh.n > 0
 
-    cdef int look_around(self, uint32_t read) except -1 nogil:
-        """The buckets in which the mate may lie, beside a read's best places. No place is looked around twice, nor where
-        one of the mate's best places has been found, and none beyond the ends of its contig."""
-        cdef int best = self.states.best[read], its = min(self.states.best[self.other(read)], NO_SCORE - 1), within = 0
-        cdef int64_t lo, hi, b
-        cdef Py_ssize_t i, j
-        cdef placed_t *place
+    cdef int look_around(self, uint32_t guide, uint32_t r) except -1 nogil:
+        """Add the buckets that were not scored in which read r may lie, beside its mate's best places, to KEYS. No place is
+        looked around twice, nor where one of the read's best places has been found, and none beyond the ends of its contig."""
+        cdef const place_t *places = <const place_t *>self.rooms[PLACES].p + self.before
+        cdef const uint32_t *order = <const uint32_t *>self.rooms[ORDER].p
+        cdef uint16_t *beside = <uint16_t *>self.rooms[BESIDE].p
+        cdef const int64_t *start = <const int64_t *>self.rooms[SCORED_STARTS].p - self.first
+        cdef const uint64_t *scored = self.scored.keys + start[r]
+        cdef Py_ssize_t known = start[r + 1] - start[r], n, i, j, at, within = 0
+        cdef int own = min(self.states.best[r], NO_SCORE - 1)
+        cdef beside_t near
         cdef uint64_t *keys
-        for i in range(self.starts[2 * read], self.starts[2 * read + 2]):
-            within += self.placed[i].edits == best
+        for i in range(self.starts[guide], self.starts[guide + 1]):
+            within += places[order[i]].edits == self.states.best[guide]
         if within > self.most_places:
             return 0
-        for i in range(self.starts[2 * read], self.starts[2 * read + 2]):
-            place = &self.placed[i]
-            if place.edits > best or place.beside <= its:
+        n = self.n_keys
+        for i in range(self.starts[guide], self.starts[guide + 1]):
+            if places[order[i]].edits > self.states.best[guide] or beside[order[i]] <= own:
                 continue
-            place.beside = 0
+            beside[order[i]] = 0
             for j in range(self.wide.n):
-                self.partners(&self.wide.each[j], place, &lo, &hi)
-                lo = max(lo, 0)
-                keys = <uint64_t *>enlarged(&self.rooms[KEYS], (self.n_keys + max(hi - lo, 0) + 2) * sizeof(uint64_t))
-                for b in range(lo >> self.shift, (hi >> self.shift) + 1 if lo <= hi else 0):
-                    keys[self.n_keys] = place_key(self.other_strand(&self.wide.each[j], place), <uint32_t>b)
-                    self.n_keys += 1
+                near = self.beside(&self.wide.each[j], &places[order[i]])
+                keys = <uint64_t *>enlarged(&self.rooms[KEYS], (n + near.high - near.low + 2) * sizeof(uint64_t))
+                for at in range(near.low >> self.shift, (near.high >> self.shift) + (near.low <= near.high)):
+                    keys[n] = place_key(2 * r + near.strand, at)
+                    n += 1
+        if n == self.n_keys:
+            return 0
+        sort_keys(keys + self.n_keys, <uint64_t *>enlarged(&self.rooms[SORTING], n * sizeof(uint64_t)), n - self.n_keys)
+        j, at = self.n_keys, 0
+        for i in range(self.n_keys, n):
+            while at < known and scored[at] < keys[i]:
+                at += 1
+            if (at == known or scored[at] != keys[i]) and (j == self.n_keys or keys[j - 1] != keys[i]):
+                keys[j] = keys[i]
+                j += 1
+        self.n_keys = j
         return 0
+
+    # --- pairs -------------------------------------------------------------------------------------------------------
 
     cdef void settle(self) noexcept nogil:
         """Close the pairs of which both mates are settled at their concordant places. One is not enough: it is
         looked for beside the best places of the other alone."""
         cdef uint32_t r
-        cdef mate_t *first
-        cdef int64_t began = now()
+        cdef mate_t *mates
         for r in range(self.first, self.stop):
-            first = &self.mates[r]
-            if self.mate[r] == 1 and first.is_open and first.paired != NO_SCORE and (
+            mates = &self.mates[r]
+            if self.mate[r] == 1 and mates[0].is_open and mates[0].paired != NO_SCORE and (
                     self.is_settled(r) and self.is_settled(r + 1)):
-                first.is_open = self.mates[r + 1].is_open = False
-        self.pairs_ns += now() - began
+                mates[0].is_open = mates[1].is_open = False
 
     cdef bint is_settled(self, uint32_t read) noexcept nogil:
         """Whether a read with as many errors as in its pair needs no stage behind the last one in which it was looked up."""
         cdef int stage = 63 - leading_zeros(2 * <uint64_t>self.states.looked[read] + 1)  # behind the last one
         return not self.states.capped[read] and stage < self.stages and (
             self.mates[read].paired <= self.settled[stage, self.reads.lengths[read]])
-
-
-cdef inline int64_t diagonal_of(const placed_t *place, int64_t length) noexcept nogil:
-    return place_of_key(place.key) - length
-
-
-cdef inline Py_ssize_t next_from(const uint64_t *keys, Py_ssize_t n, Py_ssize_t i, uint64_t key) noexcept nogil:
-    """The first of sorted keys that is not below `key`; those before i are. In ever longer steps, then by halves."""
-    cdef Py_ssize_t step = 1
-    while i + step < n and keys[i + step] < key:
-        i += step
-        step *= 2
-    return i + <Py_ssize_t>first_from(keys + i, min(i + step, n) - i, key) if i < n else n

@@ -537,7 +537,7 @@ cdef class Stages:
 
         Bands with more errors than `bounds` has for their read may have any number above it. NULL: all errors matter.
         """
-        cdef Py_ssize_t n = buckets.n, i, k, before
+        cdef Py_ssize_t n = buckets.n, i, k
         cdef coordinate_t *first
         cdef uint32_t *read_strand
         cdef uint16_t *edits
@@ -565,7 +565,6 @@ cdef class Stages:
             batch = bands_at(&self.reference, &self.reads, read_strand, first, <uint32_t>k)
             self.kernels.score[self.width_rank(words)](&batch, bounds, edits, end)
             self.effort.calls += 1
-            before = self.n_places
             for i in range(k):
                 r = read_strand[i] >> 1
                 known = knowledge_t(self.states.best[r], self.states.limit[r], 0)
@@ -573,7 +572,6 @@ cdef class Stages:
                     self.states.best[r], self.states.limit[r] = known.best, known.limit
                     places[self.n_places] = place_t(first[i], read_strand[i], end[i], edits[i], edits[i], <uint8_t>words)
                     self.n_places += 1
-            self.note_places(before)
         self.effort.scored += n
         self.effort.score_ns += now() - began
         return 0
@@ -629,10 +627,6 @@ cdef class Stages:
         self.n_places = n
         self.effort.scored += buckets.n
         self.effort.score_ns += now() - began
-        return 0
-
-    cdef int note_places(self, Py_ssize_t before) except -1 nogil:
-        """What bands of one width have added to the first `before` places means nothing more for single reads."""
         return 0
 
     cdef int words_of(self, uint32_t read_strand) noexcept nogil:

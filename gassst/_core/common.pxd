@@ -98,7 +98,6 @@ cdef inline planes_t planes_of(const uint64_t[:, ::1] rows) noexcept:
 # Sorting of 64-bit keys, and looking for one, from ext/common/key_sort.h.
 cdef extern from "key_sort.h" nogil:
     void sort_keys(uint64_t *a, uint64_t *scratch, size_t n)
-    void sort_nearly(uint64_t *a, uint64_t *scratch, size_t n)
 
 cdef extern from "sorted_keys.h" nogil:
     size_t first_from(const uint64_t *keys, size_t n, uint64_t key)
@@ -130,7 +129,7 @@ cdef enum:  # what the memory of a class is for
     ACTIVE, GOES_ON, BUCKETS, BANDS, PLACES, SCORED, SCORED_FRESH, SCORED_STARTS, REJECTED, REJECTED_FRESH, REJECTED_STARTS
     MERGED, TOLD, PROFILE, MINIMA, GROUPED
     # Of PairStages:
-    MATES, PLACED, PLACED_STARTS, ADDED, KEYS, SORTING
+    MATES, PLACED_STARTS, BESIDE, KEYS, SORTING
     # Of Traces:
     PATHS, ROWS, PAIRS, RUNS, FEWEST, CIGARS, HITS
     # Of LocalBands:
@@ -270,8 +269,11 @@ cdef extern from "orientation.h" nogil:
         int64_t low, high
     bint leads(const window_t *w, bint reverse, bint is_first)
     bint partner_strand(const window_t *w, bint reverse)
-    void partner_window(const window_t *w, bint leading, int64_t own, int64_t other, int64_t diagonal, int64_t *lo,
-                        int64_t *hi)
+    ctypedef struct beside_t:
+        uint32_t strand
+        int64_t low, high
+    beside_t beside(const window_t *w, const int64_t *borders, size_t n, bint reverse, bint is_first, int64_t own,
+                    int64_t other, int64_t diagonal)
 
 
 cdef inline uint32_t partner_of(const uint8_t *mate, uint32_t r) noexcept nogil:

@@ -228,7 +228,6 @@ cdef class Stages:
     cdef int score(self, const buckets_t *buckets, const uint16_t *bounds) except -1 nogil
     cdef int list_minima(self, const buckets_t *buckets) except -1 nogil
     cdef Py_ssize_t bands_of(self, const buckets_t *buckets, int words, uint32_t *read_strand, coordinate_t *first) noexcept nogil
-    cdef int note_places(self, Py_ssize_t before) except -1 nogil
     cdef int words_of(self, uint32_t read_strand) noexcept nogil
     cdef int width_rank(self, int words) noexcept nogil
     cdef int note_scored(self, const buckets_t *top, const buckets_t *others) except -1 nogil

@@ -213,7 +213,7 @@ def choose(sides, lengths, mate, digest, flip, insert, unpaired, each=18.0, libr
         packed_of(lengths), flip=of_reads[0], digest=of_reads[1], rater=rater([NO_SEEDS], odds),
         params=MapParams(mode="global", max_hits=100),
     )  # fmt: skip
-    borders = np.array([-10_000, BORDER, 1 << 40], np.int64)
+    borders = np.array([0, BORDER, 1 << 40], np.int64)
     pairs = SimpleNamespace(mate=of_reads[2], insert=insert, borders=borders)
     found = found_of(strand, first, edits=edits)
     mates = each, unpaired * POINTS / each, *MATES[2:]
