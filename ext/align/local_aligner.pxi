@@ -39,14 +39,12 @@ cdef class LocalAligner(LocalParts):
     def __cinit__(self, params, scoring, widths, leaving, wholes, much_clipped, int32_t mate_bonus):
         self.mate_bonus, self.most, self.scoring = mate_bonus, params.most_hits, params.scoring
 
-    cdef int prepare_pairs(self, pairs, PairChooser chooser, const uint8_t[::1] band_words, int shift, int worth,
-                           Py_ssize_t most, int run) except -1:
-        """Say how mates lie (search.context.PairContext); `band_words` and `shift` are of the plan.
+    cdef int prepare_pairs(self, pairs, PairChooser chooser, int worth, int run) except -1:
+        """Say how mates lie (search.context.PairContext).
 
-        `worth`: score that a concordant mate adds. `most`, `run`: buckets of the widest window, and how many bases in a
-        row are equal in a band.
+        `worth`: score that a concordant mate adds. `run`: bases in a row that are equal where a mate is looked for.
         """
-        self.joint = Joint(self.scoring, pairs, chooser, band_words, shift, worth, most, run)
+        self.joint = Joint(self.scoring, pairs, chooser, worth, run, self.widths[0] >> 1)
         return 0
 
     cdef void open_pairs(self, const uint8_t *mate, const uint8_t *conversions) noexcept nogil:
@@ -229,19 +227,15 @@ cdef uint8_t *clear_reads(LocalAligner self, const read_summary_t *summary, int 
 cdef int join_mates(LocalAligner self, Joint joint, const uint8_t *clear, double *wrong) except -1 nogil:
     cdef row_t *row = <row_t *>self.rooms[PRIMARY].p
     cdef Py_ssize_t i
-    cdef const coordinate_t *start
-    cdef const int64_t *width
     joint.row, joint.places, joint.n_places = row, <const local_place_t *>self.rooms[KNOWN].p, self.n_known
     joint.clear, joint.wrong = clear, wrong
     for i in range(self.n):
         if wrong[i] >= 0 and not (row[i].hit.cigar_runs and row[i].line.given):
             wrong[i] = wrong[partner_of(joint.mate, <uint32_t>i)] = -1
-    if joint.list_bands():
-        start, width = <const coordinate_t *>joint.bands.start.p, <const int64_t *>joint.bands.width.p
-        self.score_bands(<const uint32_t *>joint.bands.read_strand.p, start, width, joint.bands.n)
-        if joint.add(<const local_place_t *>self.rooms[PLACES].p, self.n_places):
-            self.rooms[KNOWN], joint.rooms[MERGED] = joint.rooms[MERGED], self.rooms[KNOWN]
-            self.n_known = joint.n_places
+    joint.look_around()
+    self.know_further(<const uint32_t *>joint.rooms[STRANDS].p, <const coordinate_t *>joint.rooms[FIRSTS].p,
+                      joint.n_found, True)
+    joint.places, joint.n_places = <const local_place_t *>self.rooms[KNOWN].p, self.n_known
     if joint.choose():
         self.n_lines = 0
         self.align_rows(<const local_place_t *>joint.rooms[MOVES].p, NULL, joint.n_moves)

@@ -125,21 +125,13 @@ cdef class LocalBands:
         by_width(self, place, turn, k, False)
         return widen(self)
 
-    cdef int score_bands(self, const uint32_t *read_strand, const coordinate_t *diagonal, const int64_t *width,
-                         Py_ssize_t k) except -1 nogil:
-        """Into PLACES: the best places in k bands, and those beside them (`widen`).
-
-        Bands begin at the diagonals and have a `width`; where that is NULL, they are the narrowest ones around these.
-        """
+    cdef int score_bands(self, const uint32_t *read_strand, const coordinate_t *diagonal, Py_ssize_t k) except -1 nogil:
+        """Into PLACES: the best places in the narrowest bands around k diagonals, and those beside them (`widen`)."""
         cdef local_place_t *place = open_targets(self, k)
         cdef turn_t *turn = <turn_t *>self.rooms[TURNS].p
-        cdef int64_t narrowest = self.widths[0]
         cdef Py_ssize_t i
         for i in range(k):
-            if width == NULL:
-                place[i] = band_of(read_strand[i], diagonal[i] - (narrowest >> 1), narrowest, False)
-            else:
-                place[i] = band_of(read_strand[i], diagonal[i], width[i], False)
+            place[i] = band_of(read_strand[i], diagonal[i] - (self.widths[0] >> 1), self.widths[0], False)
             turn[i] = turn_t(diagonal[i], place[i].width)
         by_width(self, place, turn, k, False)
         return widen(self)

@@ -71,16 +71,17 @@ cdef class LocalParts(LocalBands):
                 a += 1
         return a
 
-    cdef int know_further(self, const uint32_t *read_strand, const coordinate_t *diagonal, Py_ssize_t k) except -1 nogil:
-        """Know the best places, too, that touch k further diagonals."""
+    cdef int know_further(self, const uint32_t *read_strand, const coordinate_t *diagonal, Py_ssize_t k,
+                          bint vouched) except -1 nogil:
+        """Know the best places, too, that touch k further diagonals. `vouched`: they lie beside a mate."""
         if k:
-            self.score_bands(read_strand, diagonal, NULL, k)
-            merge_places(self)
+            self.score_bands(read_strand, diagonal, k)
+            merge_places(self, vouched)
         return 0
 
     def with_further(self, const uint32_t[::1] read_strand, const coordinate_t[::1] diagonal):
         """`know_further` of diagonals in arrays."""
-        self.know_further(&read_strand[0], &diagonal[0], diagonal.shape[0])
+        self.know_further(&read_strand[0], &diagonal[0], diagonal.shape[0], False)
 
     cdef int look_further(self, const uint32_t *read_strand, const coordinate_t *diagonal, Py_ssize_t k) except -1 nogil:
         """Align reads that are to be looked up once more again, with the best places that touch further diagonals.
@@ -90,7 +91,7 @@ cdef class LocalParts(LocalBands):
         cdef const uint8_t *far = <const uint8_t *>self.rooms[FAR].p
         cdef row_t *row = <row_t *>self.rooms[PRIMARY].p
         cdef Py_ssize_t i
-        self.know_further(read_strand, diagonal, k)
+        self.know_further(read_strand, diagonal, k, False)
         let_given_lead(self, False)
         align_best(self, far)
         drop_passed(self)
@@ -330,8 +331,9 @@ cdef int add_left_over(LocalParts self, Py_ssize_t split) except -1 nogil:
     return 0
 
 
-cdef int merge_places(LocalParts self) except -1 nogil:
-    """Know new ones of PLACES, too, read by read: those that score enough, and beside one rivals `worse` errors below."""
+cdef int merge_places(LocalParts self, bint vouched) except -1 nogil:
+    """Know new ones of PLACES, too, read by read: those that score enough, and rivals `worse` errors below. Unless they are
+    `vouched` for by a mate, a read has to have one that scores enough."""
     cdef const local_place_t *known = <const local_place_t *>self.rooms[KNOWN].p
     cdef const local_place_t *new = <const local_place_t *>self.rooms[PLACES].p
     cdef Py_ssize_t k = self.n_known, n = self.n_places, i = 0, j, first, done = 0, before = 0
@@ -349,10 +351,11 @@ cdef int merge_places(LocalParts self) except -1 nogil:
         best, first = max(best, score), i
         while first and known[first - 1].read_strand >> 1 == r and not repeats(&new[j], &known[first - 1]):
             first -= 1
-        if score >= self.least_score - self.wholes.worse * self.wholes.differs and (first == 0 or known[first - 1].read_strand >> 1 != r):
+        if score >= self.least_reported(r) - self.wholes.worse * self.wholes.differs and (
+                first == 0 or known[first - 1].read_strand >> 1 != r):
             out[done] = new[j]
             done += 1
-        if best < self.least_score and (j + 1 == n or r != new[j + 1].read_strand >> 1):
+        if not vouched and best < self.least_score and (j + 1 == n or r != new[j + 1].read_strand >> 1):
             done = before
     memcpy(out + done, known + i, (k - i) * sizeof(local_place_t))
     self.rooms[KNOWN], self.rooms[SCRATCH] = self.rooms[SCRATCH], self.rooms[KNOWN]

@@ -1,41 +1,29 @@
 # Pairs that whole reads do not decide: the known places of both mates are weighed together, by their scores. Mates are
-# looked for in windows beside each other, in the bands in which some bases in a row fit.
+# looked for in windows beside each other, on the diagonals on which some bases in a row fit.
 
 cdef enum:
     WORD = 8                # bases of a word: its planes are 16 bits
     WORDS_AT_ONCE = 64 + 1 - WORD   # that begin in 64 bases
-    CHAINS = 1024           # of words with equal hashes
+    UNKNOWN_WORD = 1 << 16  # with a masked base
+    CHAINS = 1 << 10        # of words with equal hashes
 
 
 cdef struct words_t:
-    # The words of a strand: whether each occurs, and those from each base on, in chains of equal hashes.
-    uint64_t occurs[1024]
+    # The n words of a strand, from each base on, in chains of equal hashes.
+    uint32_t read_strand
     uint16_t head[CHAINS]   # 1 + the last base of each chain; 0: none
-    uint16_t *at
+    uint32_t *at
     uint16_t *next          # 1 + the base before in the chain; 0: none
     Py_ssize_t n
 
 
-cdef struct strip_t:
-    # Bands of neighbouring buckets, and which of them are wanted.
-    int64_t start           # first diagonal of the first band
-    int64_t width           # diagonals of each band
-    int64_t n               # bands, 2^shift diagonals apart
-    int shift
-    uint8_t *wanted
-    int64_t found           # how many are
+cdef inline uint32_t word_of(bases64_t bases, int i) noexcept nogil:
+    """The low bits of the bases i .. i + 7, then the high bits, then whether one is masked."""
+    return <uint32_t>((bases.low >> i & 0xff) | (bases.high >> i & 0xff) << 8
+                      | <uint64_t>(bases.masked >> i & 0xff != 0) << 16)
 
 
-cdef inline uint16_t word_of(bases64_t bases, int i) noexcept nogil:
-    """The low bits of the bases i .. i + 7, then the high bits."""
-    return <uint16_t>((bases.low >> i & 0xff) | (bases.high >> i & 0xff) << 8)
-
-
-cdef inline bint is_known(bases64_t bases, int i) noexcept nogil:
-    return bases.masked >> i & 0xff == 0
-
-
-cdef inline int chain_of(uint16_t word) noexcept nogil:
+cdef inline int chain_of(uint32_t word) noexcept nogil:
     return (word ^ word >> 6) & (CHAINS - 1)
 
 
@@ -47,133 +35,24 @@ cdef inline bases64_t as_converted(bases64_t bases, int conversion) noexcept nog
     return bases
 
 
-cdef void list_words(planes_t reads, int64_t first, int64_t m, int conversion, words_t *words) noexcept nogil:
-    cdef int64_t at = 0
+cdef int list_words(planes_t reads, int64_t first, int64_t m, int conversion, room_t *room, words_t *words) except -1 nogil:
+    cdef Py_ssize_t at = 0
     cdef int i
-    cdef uint16_t word
     cdef bases64_t bases
-    memset(words.occurs, 0, sizeof(words.occurs))
+    cdef uint32_t word
     memset(words.head, 0, sizeof(words.head))
+    words.at = <uint32_t *>enlarged(room, m * (sizeof(uint32_t) + sizeof(uint16_t)))
+    words.next = <uint16_t *>(words.at + m)
     words.n = max(m - WORD + 1, 0)
     while at < words.n:
         bases = as_converted(bases_at(reads, first + at), conversion)
-        for i in range(<int>min(words.n - at, <int64_t>WORDS_AT_ONCE)):
-            if is_known(bases, i):
-                word = words.at[at + i] = word_of(bases, i)
-                words.occurs[word >> 6] |= <uint64_t>1 << (word & 63)
+        for i in range(<int>min(words.n - at, <Py_ssize_t>WORDS_AT_ONCE)):
+            word = words.at[at + i] = word_of(bases, i)
+            if word < UNKNOWN_WORD:
                 words.next[at + i] = words.head[chain_of(word)]
                 words.head[chain_of(word)] = <uint16_t>(at + i + 1)
         at += WORDS_AT_ONCE
-
-
-cdef void want(strip_t *strip, int64_t diagonal) noexcept nogil:
-    """The bands that hold a diagonal."""
-    cdef int64_t i = max(diagonal - strip.start - strip.width + (1 << strip.shift), 0) >> strip.shift
-    while i < strip.n and strip.start + (i << strip.shift) <= diagonal:
-        strip.found += not strip.wanted[i]
-        strip.wanted[i] = 1
-        i += 1
-
-
-cdef void find_runs(planes_t reference, planes_t reads, int64_t first, int64_t m, int conversion, int run,
-                    const words_t *words, strip_t *strip) noexcept nogil:
-    """Want the bands that hold a diagonal on which `run` bases of a strand, at least a word, are equal in a row."""
-    cdef int64_t at = max(strip.start, 0), last = strip.start + ((strip.n - 1) << strip.shift) + strip.width + m
-    cdef int64_t known = -1     # diagonal: a copy has many words on one
-    cdef int i
-    cdef Py_ssize_t o
-    cdef uint16_t word
-    cdef bases64_t bases
-    while at < last and strip.found < strip.n:
-        bases = as_converted(bases_at(reference, at), conversion)
-        for i in range(WORDS_AT_ONCE):
-            word = word_of(bases, i)
-            if not words.occurs[word >> 6] >> (word & 63) & 1:
-                continue
-            o = words.head[chain_of(word)]
-            while o:
-                if words.at[o - 1] == word and is_known(bases, i) and at + i - (o - 1) != known:
-                    if o - 1 + run <= m and differences(bases_at(reference, at + i),
-                                                        bases_at(reads, first + o - 1)) & first_bases(run) == 0:
-                        known = at + i - (o - 1)
-                        want(strip, known)
-                o = words.next[o - 1]
-        at += WORDS_AT_ONCE
-
-
-cdef class BandsInWindows:
-    """Bands in windows of reads that may hold an alignment: `run` bases (8 to 64) in a row are equal on a diagonal of
-    theirs. A window of more than `most` buckets has none.
-
-    There are `n`: `read_strand` uint32[n], their first diagonals `start` int64[n], `width` int64[n].
-    """
-
-    cdef ground_t ground
-    cdef const uint8_t[::1] band_words  # by length
-    cdef const uint8_t *conversions     # NULL where none is converted
-    cdef uint16_t[:, ::1] of_words
-    cdef uint8_t[::1] wanted
-    cdef words_t words
-    cdef strip_t strip
-    cdef int64_t listed, most
-    cdef int run
-    cdef room_t read_strand, start, width
-    cdef Py_ssize_t n
-
-    def __cinit__(self, const uint8_t[::1] band_words, int shift, Py_ssize_t most, int run):
-        self.band_words, self.of_words = band_words, np.empty((2, MAX_READ_LENGTH), np.uint16)
-        self.wanted = np.empty(max(most, 1), np.uint8)
-        self.words.at, self.words.next = &self.of_words[0, 0], &self.of_words[1, 0]
-        self.strip.wanted, self.strip.shift = &self.wanted[0], shift
-        self.most, self.run = most, run
-
-    cdef void open(self, const ground_t *ground, const uint8_t *conversions) noexcept nogil:
-        """Begin with a batch, whose arrays must outlive this."""
-        self.ground, self.conversions, self.n, self.listed = ground[0], conversions, 0, -1
-
-    def __dealloc__(self):
-        free(self.read_strand.p)
-        free(self.start.p)
-        free(self.width.p)
-
-    cdef int add(self, uint32_t read_strand, int64_t low, int64_t high) except -1 nogil:
-        """Add the bands in a window, of its first to its last diagonal. A read may have several."""
-        cdef strip_t *strip = &self.strip
-        cdef uint32_t r = read_strand >> 1
-        cdef int64_t m = self.ground.lengths[r], first = max(low, 0) >> strip.shift, base, b
-        cdef int conversion = 0
-        if high < max(low, 0) or (high >> strip.shift) - first >= self.most:
-            return 0
-        strip.n, strip.found = (high >> strip.shift) - first + 1, 0
-        strip.width = 64 * self.band_words[m]
-        strip.start = (first << strip.shift) - (strip.width - (1 << strip.shift) >> 1)
-        memset(strip.wanted, 0, strip.n)
-        if self.conversions != NULL:
-            conversion = conversion_of_strand(self.conversions[r], read_strand & 1)
-        base = first_base(self.ground.plane_start[r], read_strand, m)
-        if base != self.listed:
-            list_words(self.ground.reads, base, m, conversion, &self.words)
-            self.listed = base
-        find_runs(self.ground.reference, self.ground.reads, base, m, conversion, self.run, &self.words, strip)
-        cdef uint32_t *strands = <uint32_t *>enlarged(&self.read_strand, (self.n + strip.found) * sizeof(uint32_t))
-        cdef coordinate_t *starts = <coordinate_t *>enlarged(&self.start, (self.n + strip.found) * sizeof(coordinate_t))
-        cdef int64_t *widths = <int64_t *>enlarged(&self.width, (self.n + strip.found) * sizeof(int64_t))
-        for b in range(strip.n):
-            if strip.wanted[b]:
-                strands[self.n], starts[self.n] = read_strand, strip.start + (b << strip.shift)
-                widths[self.n] = strip.width
-                self.n += 1
-        return 0
-
-    def found_in(self, context, windows):
-        """list of tuple: strand, first diagonal and diagonals of each band in windows, which are (strand, first diagonal,
-        last one)."""
-        cdef ground_t ground = ground_of(context)
-        self.open(&ground, NULL)
-        for read_strand, low, high in windows:
-            self.add(read_strand, low, high)
-        return [((<uint32_t *>self.read_strand.p)[i], (<coordinate_t *>self.start.p)[i], (<int64_t *>self.width.p)[i])
-                for i in range(self.n)]
+    return 0
 
 
 cdef struct pair_t:
@@ -192,12 +71,13 @@ cdef class Joint:
     other one. Of all concordant pairs of places the best one is taken, if it costs less than it is worth.
     """
 
-    cdef BandsInWindows bands
     cdef PairChooser chooser
-    cdef costs_t costs
-    cdef int64_t least, worth
+    cdef ground_t ground
+    cdef int64_t least, worth, apart
+    cdef int run
     cdef bint short_fit     # a read too short for the least score needs its score without an error
-    cdef const uint8_t[::1] rescuable
+    cdef bint rescues
+    cdef const uint8_t *conversions     # NULL where no read is converted
     cdef const uint32_t *lengths
     cdef const uint8_t *mate
     cdef const uint8_t *clear   # reads whose place has no rival that a mate could tell it from
@@ -205,30 +85,30 @@ cdef class Joint:
     cdef Py_ssize_t n
     cdef const local_place_t *places
     cdef const row_t *row       # the primary line of each read
-    cdef Py_ssize_t n_places, n_moves
+    cdef Py_ssize_t n_places, n_found, n_moves
+    cdef words_t words
     cdef room_t[N_ROOMS] rooms
     cdef double *wrong          # by read: what other pairs of places weigh; below 0: it has none beside its mate
 
-    def __cinit__(self, scoring, pairs, PairChooser chooser, const uint8_t[::1] band_words, int shift, int worth,
-                  Py_ssize_t most, int run):
-        self.costs, self.worth = costs_of(scoring), worth
+    def __cinit__(self, scoring, pairs, PairChooser chooser, int worth, int run, int64_t apart):
+        self.chooser, self.rescues, self.worth, self.run, self.apart = chooser, pairs.rescues, worth, run, apart
         self.least, self.short_fit = scoring.least_score - worth, scoring.min_score is None
-        self.bands, self.chooser = BandsInWindows(band_words, shift, most, run), chooser
-        self.rescuable = pairs.rescuable
 
     def __dealloc__(self):
         for i in range(N_ROOMS):
             free(self.rooms[i].p)
 
-    cdef int list_bands(self) except -1 nogil:
+    cdef int look_around(self) except -1 nogil:
         """Choose clear pairs of places, and look for other mates beside the places that their partners may have.
 
-        Returns in how many bands, read by read. A clear pair has the best place of each mate.
+        The diagonals where mates may lie are in STRANDS and FIRSTS, read by read. A clear pair has the best place of each
+        mate.
         """
         cdef pair_t pair
         cdef choice_t choice
         cdef Py_ssize_t i
         cdef int side
+        self.n_found = 0
         begin(&pair)
         while next_pair(self, &pair, False):
             list_known(self, &pair)
@@ -238,27 +118,45 @@ cdef class Joint:
                     take(self, &pair, &choice)
                     continue
             for side in range(2):
-                if pair.line[1 - side] != NULL and self.rescuable[self.lengths[pair.read + side]]:
+                if pair.line[1 - side] != NULL and self.rescues:
                     for i in range(pair.n[1 - side]):
                         look_beside(self, &pair, side, &pair.known[1 - side][i])
-        return <int>self.bands.n
+        return 0
 
-    cdef bint add(self, const local_place_t *found, Py_ssize_t n) except -1 nogil:
-        """Put n places, read by read, behind the others of their reads, into MERGED; whether any scores enough."""
-        cdef local_place_t *out = <local_place_t *>enlarged(&self.rooms[MERGED], (self.n_places + n) * sizeof(local_place_t))
-        cdef Py_ssize_t i, at = 0, done = 0
-        for i in range(n):
-            if found[i].score < least_of(self, found[i].read_strand >> 1):
-                continue
-            while at < self.n_places and self.places[at].read_strand >> 1 <= found[i].read_strand >> 1:
-                out[done] = self.places[at]
-                at, done = at + 1, done + 1
-            out[done] = found[i]
-            done += 1
-        if done:
-            memcpy(out + done, self.places + at, (self.n_places - at) * sizeof(local_place_t))
-            self.places, self.n_places = out, done + self.n_places - at
-        return done > 0
+    cdef int find_runs(self, uint32_t read_strand, int64_t low, int64_t high) except -1 nogil:
+        """Add diagonals from `low` to `high` on which `run` bases of a strand, at least a word, are equal in a row: one of
+        those that the narrowest band holds."""
+        cdef const ground_t *ground = &self.ground
+        cdef int64_t m = self.lengths[read_strand >> 1], at = low, diagonal
+        cdef int64_t first = first_base(ground.plane_start[read_strand >> 1], read_strand, m)
+        cdef uint8_t *is_found = <uint8_t *>enlarged(&self.rooms[TAKEN], max(high - low, 0) // self.apart + 1)
+        cdef words_t *words = &self.words
+        cdef int i, conversion = 0
+        cdef Py_ssize_t o, known
+        cdef uint32_t word
+        cdef bases64_t bases
+        if self.conversions != NULL:
+            conversion = conversion_of_strand(self.conversions[read_strand >> 1], read_strand & 1)
+        if words.n < 0 or words.read_strand != read_strand:
+            list_words(ground.reads, first, m, conversion, &self.rooms[STRAND_WORDS], words)
+            words.read_strand = read_strand
+        memset(is_found, False, max(high - low, 0) // self.apart + 1)
+        while at < high + m:
+            bases = as_converted(bases_at(ground.reference, at), conversion)
+            for i in range(WORDS_AT_ONCE):
+                word = word_of(bases, i)
+                o = words.head[chain_of(word)]
+                while o:
+                    o, known = words.next[o - 1], o - 1
+                    diagonal = at + i - known
+                    if (words.at[known] == word and low <= diagonal <= high
+                            and not is_found[(diagonal - low) // self.apart] and known + self.run <= m
+                            and first_bases(self.run) & differences(bases_at(ground.reference, at + i),
+                                                                    bases_at(ground.reads, first + known)) == 0):
+                        is_found[(diagonal - low) // self.apart] = True
+                        add_diagonal(self, read_strand, diagonal)
+            at += WORDS_AT_ONCE
+        return 0
 
     cdef int choose(self) except -1 nogil:
         """Choose the places of the mates of other pairs; returns how many mates are to be aligned elsewhere, in `moves`."""
@@ -295,15 +193,22 @@ cdef class Joint:
 
 cdef void open_joint(Joint all, LocalParts of, const uint8_t *mate, const uint8_t *conversions) noexcept nogil:
     """Begin with a batch, which an aligner has open."""
-    all.bands.open(&of.ground, conversions)
-    all.lengths, all.n = of.ground.lengths, of.n
-    all.digest, all.mate = of.digest, mate
-    all.n_moves = 0
+    all.ground, all.lengths, all.n = of.ground, of.ground.lengths, of.n
+    all.digest, all.mate, all.conversions = of.digest, mate, conversions
+    all.n_moves, all.words.n = 0, -1
 
 
 cdef inline int64_t least_of(Joint all, uint32_t read) noexcept nogil:
     """Score that a place needs which a concordant mate makes up for."""
-    return min(<int64_t>all.lengths[read] * all.costs.match, all.least) if all.short_fit else all.least
+    return min(<int64_t>all.lengths[read] * all.ground.costs.match, all.least) if all.short_fit else all.least
+
+
+cdef int add_diagonal(Joint all, uint32_t read_strand, coordinate_t diagonal) except -1 nogil:
+    cdef uint32_t *strands = <uint32_t *>enlarged(&all.rooms[STRANDS], (all.n_found + 1) * sizeof(uint32_t))
+    cdef coordinate_t *diagonals = <coordinate_t *>enlarged(&all.rooms[FIRSTS], (all.n_found + 1) * sizeof(coordinate_t))
+    strands[all.n_found], diagonals[all.n_found] = read_strand, diagonal
+    all.n_found += 1
+    return 0
 
 
 cdef void begin(pair_t *pair) noexcept nogil:
@@ -375,7 +280,7 @@ cdef int list_known(Joint all, pair_t *pair) except -1 nogil:
 
 
 cdef int look_beside(Joint all, const pair_t *pair, int side, const local_place_t *guide) except -1 nogil:
-    """Add the bands in the windows that a guide leaves the mate on a `side`, if no place that the mate may have is in
+    """Look in the windows that a guide leaves the mate on a `side`, if no place that the mate may have is in
     one of them. A window ends where the contig of the guide does."""
     cdef const int64_t[::1] borders = all.chooser.borders
     cdef beside_t[3] near
@@ -389,7 +294,7 @@ cdef int look_beside(Joint all, const pair_t *pair, int side, const local_place_
             if known.read_strand & 1 == near[i].strand and near[i].low <= known.diagonal <= near[i].high:
                 return 0
     for i in range(all.chooser.windows.n):
-        all.bands.add(<uint32_t>(2 * (pair.read + side) + near[i].strand), near[i].low, near[i].high)
+        all.find_runs(<uint32_t>(2 * (pair.read + side) + near[i].strand), near[i].low, near[i].high)
     return 0
 
 
@@ -400,7 +305,7 @@ cdef int weigh(Joint all, const pair_t *pair, choice_t *choice) except -1 nogil:
     """
     cdef const local_place_t *place
     cdef const local_line_t *line
-    cdef int64_t m, aligned, errors, each = all.costs.match + all.costs.mismatch
+    cdef int64_t m, aligned, errors, each = all.ground.costs.match + all.ground.costs.mismatch
     cdef Py_ssize_t i
     cdef int side
     for side in range(2):
@@ -409,11 +314,11 @@ cdef int weigh(Joint all, const pair_t *pair, choice_t *choice) except -1 nogil:
         for i in range(pair.n[side]):
             place = &pair.known[side][i]
             all.chooser.add(side, place.read_strand, place.diagonal + m,
-                            <int>(m * all.costs.match + 2 * all.costs.bonus - place.total))
+                            <int>(m * all.ground.costs.match + 2 * all.ground.costs.bonus - place.total))
         aligned, errors = m, all.chooser.mates[side].best
         if line != NULL:
             aligned = line.end - line.begin
-            errors = aligned * all.costs.match - all.row[pair.read + side].hit.score
+            errors = aligned * all.ground.costs.match - all.row[pair.read + side].hit.score
         errors = min((max(errors, 0) + each - 1) // each, aligned)
         all.chooser.note_errors(side, errors, aligned)
     return all.chooser.choose(all.digest[pair.read] + all.digest[pair.read + 1], choice)
@@ -446,7 +351,7 @@ cdef void leave_rivals(Joint all, pair_t *pair, int side) noexcept nogil:
         if is_of(&known[i], pair.line[side]) and (own < 0 or known[i].total > known[own].total):
             own = i
     for i in range(pair.n[side]):
-        if i == own or is_rival(&known[i], all.lengths[pair.read + side], all.costs.match, pair.line[side]):
+        if i == own or is_rival(&known[i], all.lengths[pair.read + side], all.ground.costs.match, pair.line[side]):
             known[kept] = known[i]
             kept += 1
     pair.n[side] = kept

@@ -103,10 +103,10 @@ cdef class ReadSearch:
         """Say how mates lie (search.context.PairContext), and `mates` as for `place`."""
         made_of = pairs.insert, pairs.borders, self.rater
         if self.made_of is None or any([a is not b for a, b in zip(made_of, self.made_of)]):
-            edit_phred, worth, most, run = mates
+            edit_phred, worth, _, run = mates
             self.chooser = PairChooser(pairs, self.rater.odds, self.points, edit_phred / self.points, worth)
             if self.ends is not None:
-                self.ends.prepare_pairs(pairs, self.chooser, self.stages.words, self.stages.shift, worth, most, run)
+                self.ends.prepare_pairs(pairs, self.chooser, worth, run)
             self.window, self.made_of = pairs.window_bases, made_of
         return 0
 
@@ -126,8 +126,8 @@ cdef class ReadSearch:
         given_up : float
             A read without a place is left once the stages have missed less than this share of its library.
         mates : tuple
-            Phred of an error; score that a mate beside adds; buckets of the widest window, and places of a read that is a
-            guide to its mate; bases in a row that are equal in a band.
+            Phred of an error; score that a mate beside adds; places of a read that is a guide to its mate; bases in a row
+            that are equal where a mate is looked for.
 
         """
         cdef const uint8_t[::1] mate, conversions = context.packed.conversions
@@ -476,7 +476,7 @@ cdef class ReadSearch:
             at = first_from(keys, n, key)
             read_strand[fresh], diagonal[fresh] = read_strand[i], diagonal[i]
             fresh += at == n or keys[at] != key
-        return self.ends.know_further(read_strand, diagonal, fresh)
+        return self.ends.know_further(read_strand, diagonal, fresh, False)
 
     cdef int report_all(self, bint split) except -1 nogil:
         """As `report`."""

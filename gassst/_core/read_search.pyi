@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from numpy.typing import NDArray
@@ -94,24 +94,9 @@ def buckets_of(
 
 MOST_SCORED: int
 
-class BandsInWindows:
-    def __init__(self, band_words: U8, shift: int, most: int, run: int) -> None: ...
-    def found_in(
-        self, context: BatchContext, windows: Iterable[tuple[int, int, int]]
-    ) -> list[tuple[int, int, int]]: ...
-
 class Joint:
     def __init__(
-        self,
-        scoring: Any,
-        pairs: PairContext,
-        odds: Any,
-        band_words: U8,
-        shift: int,
-        worth: int,
-        edit_phred: float,
-        most: int,
-        run: int,
+        self, scoring: Any, pairs: PairContext, chooser: Any, worth: int, run: int, apart: int
     ) -> None: ...
 
 class LocalBands:

@@ -8,12 +8,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from gassst._core import seeds as _seeds
-from gassst._core.read_search import Rater, chance_hits
+from gassst._core.read_search import Rater
 from gassst.frozen import frozen, replace
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
 from gassst.model.array_types import F64, I64, U8, U16, U64, Bool
-from gassst.model.params import MAX_READ_LENGTH, SPECIFIC_LENGTH, MapParams
+from gassst.model.params import MapParams
 from gassst.model.read_batch import PackedReads
 from gassst.model.reference import GAP, Reference
 from gassst.model.rules import rule
@@ -21,7 +21,7 @@ from gassst.model.stats import Stats
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate
 from gassst.pairing.insert_size import InsertModel
 from gassst.search.filters import Cascade
-from gassst.search.plan import SELDOM, SearchPlan
+from gassst.search.plan import SearchPlan
 
 WHOLE_READS = rule("whole-reads", "Reports reads that fit as wholes, but score too little with clipped ends.")
 RESCUES = rule("mate-rescue", "Scores the window that a mate leaves for the other one.")
@@ -140,16 +140,15 @@ class PairContext:
         Contig i owns the places whose middle lies in borders[i] .. borders[i + 1].
     window_bases : int
         Diagonals on which a mate may lie beside a place of its partner.
-    rescuable : uint8[MAX_READ_LENGTH + 1]
-        By length, reads to be looked for there. A shorter one would be expected to fit somewhere by chance. None
-        without mate rescue.
+    rescues : bool
+        Whether mates are looked for there.
     """
 
     insert: InsertModel
     mate: U8
     borders: I64
     window_bases: int
-    rescuable: U8
+    rescues: bool
 
     @classmethod
     def of(cls, context: Any, mate: U8, insert: InsertModel) -> PairContext:
@@ -159,16 +158,7 @@ class PairContext:
 
         def made() -> PairContext:
             window_bases = sum(each.high - each.low + 2 * plan.gaps for each in insert.libraries)
-            rescuable = np.full(MAX_READ_LENGTH + 1, is_on, np.uint8)
-            short = range(SPECIFIC_LENGTH)
-            rescuable[: len(short)] = [is_on and long_enough(plan, m, window_bases) for m in short]
             borders = np.append(reference.starts - GAP // 2, reference.total)
-            return cls(insert, mate, borders, window_bases, rescuable)
+            return cls(insert, mate, borders, window_bases, is_on)
 
         return replace(plan.kept("pairs", made, insert, reference, is_on), mate=mate)
-
-
-def long_enough(plan: SearchPlan, m: int, window_bases: int) -> bool:
-    """Whether chance seldom finds a read of `m` bases in a mate's window, as it never does `SPECIFIC_LENGTH` ones."""
-    # `chance_hits` counts both strands; a mate is looked for on one.
-    return chance_hits(m, plan.most_errors(m), window_bases / 2, plan.letters) <= SELDOM

@@ -28,7 +28,7 @@ RESCUE_PLACES = 256
 EDIT_PHRED = 18.0
 # Score that a concordant place is worth: bwa's -U.
 PAIR_BONUS = 17
-# Bases in a row that a band must have in common with a mate to be scored. Of 17,804 bands in the windows of real
+# Bases in a row that a diagonal must have in common with a mate to be looked at. Of 17,804 bands in the windows of real
 # E. coli mates 780 have them, and all that score 13 or more; of human ones all that score 16 or more
 # (lab/constants.md).
 RUN = 9

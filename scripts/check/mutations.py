@@ -197,7 +197,7 @@ MUTATIONS = [
     Mutation("pairing: each diagonal is a place of its own", JOINT,
         "place.diagonal - before.diagonal > SAME_PLACE", "place.diagonal > before.diagonal", JOINT_PLACES),
     Mutation("pairing: mates are looked for in one orientation", JOINT,
-        "windows.n):\n        all.bands.add", "windows.n - 1):\n        all.bands.add", JOINT_PLACES),
+        "windows.n):\n        all.find_runs", "windows.n - 1):\n        all.find_runs", JOINT_PLACES),
     Mutation("pairing: a place of other bases is a rival", JOINT,
         "pair.n[side] = kept", "changed |= kept < 0", JOINT_PLACES),
     Mutation("pairing: a deletion does not lengthen the template", CIGAR_H,
@@ -207,9 +207,6 @@ MUTATIONS = [
         "<= template <= w.high", "<= template < w.high", "tests/unit/test_proper.py"),
     Mutation("pairing: chance has half of the window for mates that are placed by their scores", MAPQ,
         "* window / 2", "* window / 4", PAIR_QUALITY),
-    Mutation("pairing: chance has two windows for a short mate", "gassst/search/context.py",
-        "chance_hits(m, plan.most_errors(m), window_bases / 2", "chance_hits(m, plan.most_errors(m), window_bases",
-        PAIR_QUALITY),
     # Tandem repeats.
     Mutation("tandem: copies that are worse than the best one count", TANDEM,
         "errors[0], count = <uint16_t>found, 0", "errors[0] = <uint16_t>found", TEST_TANDEM),

@@ -5,7 +5,6 @@ Stages are few, and have few seeds.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -98,7 +97,6 @@ def test_pairs_have_the_places_of_plain_python(world, orientations, given_up):
         mapper.plan.seed_length[stage] = k
         mapper.plan.seed_count[stage] = np.where(m >= k, (m - k) // apart + 1, 0)
     mapper.plan.settled[:] = rng.integers(-2, 12, mapper.plan.settled.shape)
-    pairs = replace(pairs, rescuable=pairs.rescuable & (rng.random(pairs.rescuable.size) < 0.8))
     borders = [int(start) - 256 for start in world.index.reference.starts] + [world.index.reference.total]
     plain = PlainPairs(
         text_of(world.index, world.genome), borders, reads, pairs.mate.tolist(), context.flip.tolist(),

@@ -18,7 +18,7 @@ from rating import aligner_of, batch_of, rater, search_of
 from gassst._core.read_search import Odds
 from gassst.index.miss_model import NO_SEEDS
 from gassst.model.layouts import OVER
-from gassst.model.params import MAX_READ_LENGTH, MapParams, Scoring
+from gassst.model.params import MapParams, Scoring
 from gassst.model.sam_flags import UNMAPPED
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
 from gassst.search.host import EDIT_PHRED, PAIR_BONUS
@@ -28,7 +28,7 @@ SAME_PLACE = 10  # diagonals within which two alignments are at one place
 SCORING = Scoring(min_score=45)
 LEAST = 45 - PAIR_BONUS
 COST = SCORING.match + SCORING.mismatch
-SHIFT, LEAD, WIDTH = 5, 16, 64
+SHIFT = 5
 STARTS, SIZES = np.array([600, 5100, 9700]), np.array([4000, 4100, 3900])
 BORDERS = np.append(STARTS - 256, 14_000)
 APART = 700  # diagonals between two copies of a read: no band holds both
@@ -128,7 +128,7 @@ def some_world(seed):
     n = len(mate)
     return SimpleNamespace(
         rng=rng, reference=reference, mate=np.array(mate, np.uint8), reads=reads, copies=copies, known=known,
-        insert=insert, rescuable=(rng.random(MAX_READ_LENGTH + 1) < 0.8).astype(np.uint8),
+        insert=insert, rescues=bool(rng.random() < 0.8),
         flip=rng.integers(0, 2, n).astype(np.uint8), digest=rng.integers(0, 1 << 60, n).astype(np.uint64),
         rate=float(rng.uniform(0.001, 0.05)), bases=float(rng.uniform(1, 200)),
     )  # fmt: skip
@@ -154,7 +154,7 @@ def search_in(world):
     )  # fmt: skip
     aligner = aligner_of(context)
     pairs = SimpleNamespace(
-        mate=world.mate, insert=world.insert, borders=BORDERS, rescuable=world.rescuable, window_bases=1000
+        mate=world.mate, insert=world.insert, borders=BORDERS, rescues=world.rescues, window_bases=1000
     )
     return search_of(context, aligner, pairs=pairs, shift=SHIFT), aligner
 
@@ -182,7 +182,7 @@ def template_of(one, guide, mate, is_first, lengths):
 
 
 def looked_for(world, guides, mates, is_first, lengths, copies):
-    """Copies of a mate in the bands of the windows that its guides leave, where none of its places is in one."""
+    """Copies of a mate in the windows that its guides leave, where none of its places is in one."""
     found = []
     for guide in guides:
         contig = int(np.searchsorted(STARTS, guide[1] + guide[5] - 1, side="right")) - 1
@@ -202,12 +202,7 @@ def looked_for(world, guides, mates, is_first, lengths, copies):
         if any(p[0] == strand and p[1] in inside for p in mates for strand, inside in windows):
             continue
         for strand, inside in windows:
-            bands = range(inside[0] >> SHIFT, (inside[-1] >> SHIFT) + 1)
-            found += [
-                copy
-                for copy in copies
-                if copy[0] == strand and any(0 <= copy[1] - (b << SHIFT) + LEAD < WIDTH for b in bands)
-            ]
+            found += [copy for copy in copies if copy[0] == strand and copy[1] in inside]
     return found
 
 
@@ -321,12 +316,15 @@ def check(seed, seen):
         everything = []
         for side, s in enumerate(both):
             found = []
-            if alive[1 - side] and world.rescuable[lengths[side]]:
+            if alive[1 - side] and world.rescues:
                 guides, mates = known[1 - side], known[side]
                 sizes = lengths[1 - side], lengths[side]
                 found = looked_for(world, guides, mates, side == 1, sizes, world.copies[s])
                 seen["found" if found else "not found"] += 1
             found = [place_of(copy, lengths[side]) for copy in found]
+            # What is known scores as much, though a mate would not make up for it.
+            known_totals = {place[:2]: place[3] for place in sorted(world.known[s], key=lambda p: p[3])}
+            found = [p for p in found if known_totals.get(p[:2], -1) < p[3]]
             new = strands[s][len(world.known[s]) :]
             assert set(new) == {p[:2] for p in found}, (
                 world.copies[s],

@@ -21,7 +21,6 @@ from gassst.index.spectrum import Spectrum
 from gassst.model.params import MapParams
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY
 from gassst.pairing.insert_size import InsertModel
-from gassst.search.context import long_enough
 from gassst.search.plan import SearchPlan
 
 M, WINDOW = 100, 600  # bases of a mate, and diagonals on which it may lie beside the other
@@ -69,13 +68,3 @@ def test_a_mate_is_as_doubtful_as_chance_in_the_window_of_the_other():
         assert rated["mapq"][i] == quality_of(known[i] + chance[i]), i
         assert rated["chance"][i] == pytest.approx(chance[i])
     assert (np.array(chance) > 1e-3).sum() > 5
-
-
-@pytest.mark.parametrize("m", range(1, 20))
-def test_a_short_mate_is_looked_for_where_chance_seldom_puts_it_in_the_window(m):
-    """A random one of `m` bases fits at 1 of 100 windows at most, on the strand that is left for it."""
-    plan = plan_of([m])
-    errors = int(plan.errors[m])
-    widest = 0.01 * 4**m / (comb(m, errors) * 8**errors)
-    for window, expected in ((0.98 * widest, True), (1.02 * widest, False)):
-        assert long_enough(plan, m, window) == expected

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from rating import batch_of, found_of, packed_of, rater, search_of
 
-from gassst._core.read_search import BandsInWindows, Odds
+from gassst._core.read_search import Odds
 from gassst.index.miss_model import NO_SEEDS
 from gassst.model.params import MapParams
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
@@ -33,121 +33,6 @@ def concordant(orientation, first, last, low, high) -> bool:
 def flat(rows: list[tuple[int, ...]], *types) -> list[np.ndarray]:
     table = np.array(rows, np.int64).reshape(len(rows), len(types))
     return [np.ascontiguousarray(table[:, i].astype(t)) for i, t in enumerate(types)]
-
-
-# --- bands in windows ----------------------------------------------------------------------------------------------
-
-
-def plane_rows(codes):
-    codes = np.r_[codes, np.zeros(-len(codes) % 64, codes.dtype)].reshape(-1, 64)
-    bits = np.stack([codes & 1, codes >> 1 & 1, codes >> 2], axis=1).astype(np.uint64)
-    return (bits << np.arange(64, dtype=np.uint64)).sum(axis=2, dtype=np.uint64)
-
-
-def contigs_of(codes):
-    """A reference of one contig."""
-    return SimpleNamespace(
-        planes=plane_rows(codes), starts=np.zeros(1, np.int64), lengths=np.array([len(codes)])
-    )
-
-
-@pytest.mark.parametrize("run", [8, 9, 12])
-def test_bands_in_windows_that_have_bases_in_a_row(run):
-    """A masked base (4) equals nothing; a window may begin before the reference and end behind it."""
-    rng = np.random.default_rng(run)
-    reference = rng.integers(0, 4, 2000)
-    reference[rng.random(2000) < 0.01] = 4
-    reference[700:760] = 2
-    lengths = np.array([150, 64, 40, 9, 7, 100, 71], np.uint32)
-    strands, starts, rows, places = [], [], 0, rng.integers(300, 1500, len(lengths))
-    for i, m in enumerate(lengths.tolist()):
-        at = int(places[i])
-        bases = [reference[at : at + m].copy(), rng.integers(0, 4, m)]
-        bases[0][rng.random(m) < 0.06] = 1
-        if i == 5:
-            bases[1][:] = 2
-        starts.append(rows)
-        for codes in bases:
-            strands.append(plane_rows(codes))
-            rows += len(strands[-1])
-        strands[-2:] = [np.concatenate(strands[-2:])]
-        lengths[i] = m
-    packed = SimpleNamespace(
-        lengths=lengths,
-        plane_start=np.array(starts, np.uint32),
-        planes=np.concatenate(strands),
-        conversions=np.empty(0, np.uint8),
-    )
-    n, shift = len(lengths), 5
-    words = np.array([1, 1, 2, 1, 1, 1, 1], np.uint8)
-    lead = 32 * words.astype(np.uint32) - 16
-    context = SimpleNamespace(
-        packed=packed,
-        reference=contigs_of(reference),
-        params=MapParams(),
-    )
-    windows = np.stack(
-        [places - rng.integers(0, 500, n), places + rng.integers(0, 300, n), rng.random(n) < 0.2]
-    )
-    windows[:, 1] = 500, 400, 0
-    windows[:, 6] = 0, 1 + (40 << shift), 1
-    most = 40
-    expected = []
-    for r in range(n):
-        low, high, strand = (int(w) for w in windows[:, r])
-        low = max(low, 0) >> shift
-        if high < 0 or high < windows[0, r] or (high >> shift) - low + 1 > most:
-            continue
-        m, first = int(lengths[r]), 64 * (int(packed.plane_start[r]) + strand * (-(-int(lengths[r]) // 64)))
-        bits = packed.planes[first // 64 : first // 64 + -(-m // 64)]
-        read = sum(
-            (
-                (bits[:, plane, None] >> np.arange(64, dtype=np.uint64) & np.uint64(1)).astype(int).ravel()
-                << plane
-            )
-            for plane in range(3)
-        )[:m]
-        for bucket in range(low, (high >> shift) + 1):
-            begin = (bucket << shift) - int(lead[r])
-            for diagonal in range(begin, begin + 64 * int(words[r])):
-                at = diagonal + np.arange(m)
-                there = np.where((at >= 0) & (at < 2000), reference[np.clip(at, 0, 1999)], 4)
-                equal = "".join("=" if a == b < 4 else "x" for a, b in zip(read, there, strict=True))
-                if "=" * run in equal:
-                    expected.append((2 * r + strand, begin, 64 * int(words[r])))
-                    break
-    windows = [(2 * r + int(strand), int(low), int(high)) for r, (low, high, strand) in enumerate(windows.T)]
-    by_length = np.zeros(151, np.uint8)
-    by_length[lengths] = words
-    bands = BandsInWindows(by_length, shift, most, run)
-    assert bands.found_in(context, windows) == expected
-    assert expected
-    # A read may have several windows, in any order.
-    some = expected[0][0] >> 1, expected[-1][0] >> 1
-    again = some[1], some[0], 3, some[1]
-    of_read = [[band for band in expected if band[0] >> 1 == r] for r in again]
-    assert bands.found_in(context, [windows[r] for r in again]) == sum(of_read, [])
-    assert sum(map(bool, of_read)) >= 3
-
-
-def test_what_lies_behind_a_read_is_no_base_of_it():
-    """Its planes end in zeros there, like A."""
-    codes = np.array([1, 1, 2, 2, 3, 3, 1, 1])
-    reference = np.r_[np.full(100, 2), codes, np.zeros(100, int)]
-    rows = plane_rows(codes)
-    packed = SimpleNamespace(
-        lengths=np.array([8], np.uint32),
-        plane_start=np.zeros(1, np.uint32),
-        planes=np.concatenate([rows, rows]),
-        conversions=np.empty(0, np.uint8),
-    )
-    context = SimpleNamespace(
-        packed=packed,
-        reference=contigs_of(reference),
-        params=MapParams(),
-    )
-    for run, bands in ((8, 1), (9, 0)):
-        assert len(BandsInWindows(np.ones(9, np.uint8), 5, 8, run).found_in(context, [(0, 96, 127)])) == bands
 
 
 # --- choose ----------------------------------------------------------------------------------------------------
