@@ -189,11 +189,11 @@ def are_apart(one: InsertModel, other: InsertModel, length: int) -> bool:
 def _pairs_apart(own: InsertModel, model: InsertModel) -> float:
     """Nats by which a pair is better explained by its own library than by another.
 
-    A pair in an orientation that the other does not have is as likely as it can be there without being noticed.
+    A pair in an orientation that the other does not have is half as likely as it can be there without being noticed.
     """
     known, nats = {library.orientation: (library, part) for library, part in model.shares}, 0.0
     for one, part in own.shares:
-        library, expected = known.get(one.orientation, (None, CLEAR_SHARE))
+        library, expected = known.get(one.orientation, (None, CLEAR_SHARE / 2))
         nats += part * (math.log(part / expected) + (_sizes_apart(one, library) if library else 0))
     return nats
 

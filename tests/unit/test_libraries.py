@@ -20,7 +20,7 @@ from gassst.pairing.insert_size import InsertModel
 from gassst.reads.in_memory import batch_of_records
 from gassst.reads.shards import Shard
 from gassst.records import writer as sam
-from gassst.runs.libraries import are_apart, joined_results, library_text, own_library
+from gassst.runs.libraries import Probe, are_apart, joined_results, library_text, own_library
 
 STRETCH = 512  # reads
 LENGTH = 60
@@ -283,6 +283,15 @@ def model(mean=300.0, sd=30.0, rate=0.01, orientation="fr"):
 )  # fmt: skip
 def test_what_makes_two_libraries(other, apart):
     assert are_apart(other, model(), 100) is apart
+
+
+@pytest.mark.parametrize("others, unlike", [(2, False), (9, True), (16, True)])
+def test_a_second_orientation_makes_a_stretch_unlike_its_library(others, unlike):
+    """So many of 32 pairs have it, and the template lengths are those of the library."""
+    rng = np.random.default_rng(5)
+    sizes = np.rint(rng.normal(300, 30, 32)).astype(int).tolist()
+    probe = Probe(0, 0, 0, {"fr": sizes[others:], "rf": sizes[:others]})
+    assert probe.is_unlike(model(), True) is unlike
 
 
 def test_a_stretch_that_says_nothing_is_of_the_first_library():
