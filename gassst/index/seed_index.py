@@ -20,6 +20,7 @@ from gassst.errors import IndexFormatError, InputError, OutputError, UsageError,
 from gassst.files.whole_file import whole_file
 from gassst.frozen import field, frozen
 from gassst.index.converted import LETTERS, ConvertedSeeds
+from gassst.index.copies import measured
 from gassst.index.file import (
     CONVERTED_ARRAYS,
     CONVERTED_VERSION,
@@ -49,7 +50,7 @@ from gassst.index.file import (
 from gassst.index.lookup import IndexParts, WholeIndex
 from gassst.index.parts import IndexPart, open_part, replacing
 from gassst.index.reference_files import fasta_beside
-from gassst.index.spectrum import Spectrum, measured
+from gassst.index.spectrum import Spectrum
 from gassst.model.array_types import I64, U8, U32, U64, Structs
 from gassst.model.params import CONVERSIONS, INDEX_STEPS
 from gassst.model.reference import MAX_POSITIONS, Exceptions, Reference, contig_starts, padded_total
