@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from gassst._core.bands import Bands, pack_cigars
-from gassst.model.layouts import NO_SCORE
 
 
 def contiguous(read_strand, band_start):
@@ -36,18 +35,16 @@ class Reads:
             return np.empty((0, 64 * words), np.uint16)
         return self._bands.profile(*contiguous(read_strand, band_start), words)
 
-    def align(self, read_strand, band_start, words, end, edits):
-        """(start uint16[n], cigars uint32[], cigar_start uint32[n], cigar_runs uint16[n])"""
-        if not len(read_strand):
-            short, runs = np.empty(0, np.uint16), np.empty(0, np.uint32)
-            return short, runs, runs, short
-        pairs = contiguous(read_strand, band_start)
-        end, edits = np.ascontiguousarray(end, np.uint16), np.ascontiguousarray(edits, np.uint16)
-        slot_end = np.cumsum(2 * edits.astype(np.int64) + 1).astype(np.uint32)
+    def align(self, read_strand, band_start, width, end, most):
+        """Whole reads that end on a diagonal of a band, with `most` errors.
+
+        (position int64[n], edits uint16[n], cigars uint32[], cigar_start uint32[n], cigar_runs uint16[n])
+        """
+        pairs, end = contiguous(read_strand, band_start), np.ascontiguousarray(end, np.uint16)
+        slot_end = np.cumsum(2 * np.asarray(most, np.int64) + 1).astype(np.uint32)
         rows = int(self.lengths[pairs[0] >> 1].max())
-        start, n_runs, runs = self._bands.align(*pairs, words, end, edits, slot_end, rows)
-        assert not (n_runs == NO_SCORE).any()
-        return start, *pack_cigars(runs, slot_end, n_runs), n_runs
+        position, edits, n_runs, runs = self._bands.align(*pairs, width, end, slot_end, rows)
+        return position, edits, *pack_cigars(runs, slot_end, n_runs), n_runs
 
     def local(self, read_strand, band_start, width, costs):
         """Key, rows and end of kernels/local.h, uint16[3, n]."""

@@ -6,7 +6,7 @@ All functions release the GIL for the whole call.
 import numpy as np
 
 from gassst._core.common cimport *
-from gassst._core.stages cimport Band, band_batch, band_paths, local_ends, local_paths, local_scoring
+from gassst._core.stages cimport Band, band_batch, local_ends, local_paths, local_scoring, of_whole_reads
 
 
 cdef class Bands(Band):
@@ -21,30 +21,35 @@ cdef class Bands(Band):
             self.kernels.profile[width](&batch, <uint64_t *>&errors[0, 0])
         return errors.base
 
-    def align(self, const uint32_t[::1] read_strand, const coordinate_t[::1] band_start, int words,
-              const uint16_t[::1] end, const uint16_t[::1] edits, const uint32_t[::1] slot_end, uint32_t rows):
-        """Paths to `end`: `(start uint16[n], n_runs uint16[n], runs uint32[slot_end[-1]])`.
+    def align(self, const uint32_t[::1] read_strand, const coordinate_t[::1] band_start, int width,
+              const uint16_t[::1] end, const uint32_t[::1] slot_end, uint32_t rows):
+        """Whole reads, with the last base on a diagonal `end` of a band: `(position int64[n], edits uint16[n], n_runs
+        uint16[n], runs uint32[])`.
 
-        The runs fill each pair's slot from its end; n_runs is 65535 where `edits` is wrong. `rows` is the length of the
-        longest read of the call.
+        The runs fill each pair's slot (kernels/local.h) from its end. `rows` is the length of the longest read of the
+        call.
         """
         cdef band_batch batch = self.pairs(read_strand, band_start)
-        cdef uint16_t[::1] start = np.empty(batch.n, np.uint16), n_runs = np.empty(batch.n, np.uint16)
+        cdef coordinate_t[::1] position = np.empty(batch.n, np.int64)
+        cdef uint16_t[:, ::1] shorts = np.empty((4, batch.n), np.uint16)
         cdef uint32_t[::1] runs = np.empty(slot_end[slot_end.shape[0] - 1], np.uint32)
-        cdef band_paths paths = [&end[0], &edits[0], &slot_end[0], &start[0], &n_runs[0], &runs[0]]
-        cdef int width = words.bit_length() - 1
+        cdef local_ends ends = [NULL, &shorts[0, 0], &shorts[1, 0]]
+        cdef local_paths paths = [&slot_end[0], &position[0], &shorts[2, 0], &shorts[3, 0], &runs[0], True]
+        cdef uint32_t i
         cdef int failed
+        for i in range(batch.n):
+            shorts[0, i], shorts[1, i] = batch.read_length[read_strand[i] >> 1], end[i]
         with nogil:
-            failed = self.kernels.align[width](&batch, &paths, rows)
+            failed = self.kernels.local_align(&batch, &of_whole_reads, width, &ends, &paths, rows)
         if failed:
             raise MemoryError("no memory for the traceback")
-        return start.base, n_runs.base, runs.base
+        return position.base, shorts.base[2], shorts.base[3], runs.base
 
     def local(self, const uint32_t[::1] read_strand, const coordinate_t[::1] band_start, int width,
               const int16_t[::1] scoring):
         """Best local scores in bands of `width` diagonals: uint16[3, n], key, rows and end of kernels/local.h.
 
-        `scoring` int16[7]: the fields of local_scoring.
+        `scoring` int16[8]: the fields of local_scoring.
         """
         cdef band_batch batch = self.pairs(read_strand, band_start)
         cdef uint16_t[:, ::1] ends = np.empty((3, batch.n), np.uint16)
@@ -66,7 +71,7 @@ cdef class Bands(Band):
         cdef uint16_t[::1] edits = np.empty(batch.n, np.uint16), n_runs = np.empty(batch.n, np.uint16)
         cdef uint32_t[::1] runs = np.empty(slot_end[slot_end.shape[0] - 1], np.uint32)
         cdef local_ends out = [&ends[0, 0], &ends[1, 0], &ends[2, 0]]
-        cdef local_paths paths = [&slot_end[0], &position[0], &edits[0], &n_runs[0], &runs[0]]
+        cdef local_paths paths = [&slot_end[0], &position[0], &edits[0], &n_runs[0], &runs[0], False]
         cdef const local_scoring *costs = <const local_scoring *>&scoring[0]
         cdef int failed
         with nogil:

@@ -21,7 +21,7 @@ cdef class LocalBands:
     Parameters
     ----------
     params : model.params.MapParams
-    scoring : int16[7]
+    scoring : int16[8]
         As the kernels take it: `local.align.doubled`.
     widths, leaving : int64[w]
         Of bands, ascending, and the least loss of an alignment that leaves each.
@@ -332,7 +332,7 @@ cdef uint32_t open_slots(LocalBands self, uint32_t m, local_paths *paths) except
     if end >> 32:
         with gil:
             raise ValueError("too many alignments for one call")
-    paths.slot_end, paths.edits, paths.n_runs = slots, shorts, shorts + m
+    paths.slot_end, paths.edits, paths.n_runs, paths.are_whole = slots, shorts, shorts + m, False
     paths.position = <coordinate_t *>enlarged(&self.rooms[POSITIONS], m * sizeof(coordinate_t))
     paths.runs = <uint32_t *>enlarged(&self.rooms[RUNS], end * sizeof(uint32_t))
     return longest

@@ -7,7 +7,6 @@
 #ifdef ISA
 #define BAND_FN static inline ISA_TARGET __attribute__((unused))
 #define BAND_UNROLL ISA_UNROLL
-#define BAND_POPCOUNT(x) count_bits(x)
 #define BAND_ZERO ((VEC){0})
 #define LANES (ISA_BYTES / 8)
 #define GROUPS(n) (((n) + LANES - 1) / LANES)
@@ -66,7 +65,7 @@ static void local_groups(const band_batch *batch, const local_scoring *scoring, 
                          const local_paths *paths, u8 *trace)
 {
     const u32 some = ISA_BYTES / 2;
-    u32 wait = width > 256 ? ~(u32)0 : 0;
+    u32 wait = width > 256 || (paths && paths->are_whole) ? ~(u32)0 : 0;
     local_prefetch(batch, 0, 2 * some, width);
     for (u32 group = 0; group * some < batch->n; group += 2) {
         local_prefetch(batch, (group + 2) * some, 2 * some, width);
@@ -102,7 +101,6 @@ static int local_alignments(const band_batch *batch, const local_scoring *scorin
 
 #define EACH_WIDTH(name) {name##_1, name##_2, name##_4, name##_8}
 const cpu_kernels ISA_PASTE(cpu_kernels, ISA) = {
-    ISA_HEAD, EACH_WIDTH(nw_score), EACH_WIDTH(nw_profile), EACH_WIDTH(nw_align), local_scores, local_alignments,
-    band_bounds,
+    ISA_HEAD, EACH_WIDTH(nw_score), EACH_WIDTH(nw_profile), local_scores, local_alignments, band_bounds,
 };
 #endif

@@ -76,17 +76,3 @@ BAND_FN void OF_WIDTH(nw_profile)(const band_batch *batch, u64 *errors)
     for (u32 group = 0; group < GROUPS(batch->n); group++)
         BAND(profile)(batch, group, errors);
 }
-
-/* rows: of the longest read. -1 when there is no memory for one group's traceback. */
-BAND_FN int OF_WIDTH(nw_align)(const band_batch *batch, const band_paths *paths, u32 rows)
-{
-    u64 *trace = malloc(((size_t)rows * 2 * WORDS * BAND_TILE + 1) * sizeof(u64));
-    if (!trace)
-        return -1;
-    for (u32 group = 0; group < GROUPS(batch->n); group++) {
-        OF_WIDTH(nw_prefetch)(batch, group + 1);
-        BAND(align)(batch, group, paths, trace);
-    }
-    free(trace);
-    return 0;
-}

@@ -22,7 +22,6 @@ typedef struct cpu_kernels {
     int (*usable)(void); /* does this processor have the instructions? */
     void (*score[4])(const band_batch *, const u16 *limits, u16 *best, u16 *end);
     void (*profile[4])(const band_batch *, u64 *errors);
-    int (*align[4])(const band_batch *, const band_paths *, u32 rows);
     void (*local_score)(const band_batch *, const local_scoring *, u32 width, const local_ends *);
     int (*local_align)(const band_batch *, const local_scoring *, u32 width, const local_ends *, const local_paths *,
                        u32 rows);

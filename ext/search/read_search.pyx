@@ -241,12 +241,7 @@ cdef class ReadSearch:
             The first row of each read is primary.
         summary : READ_SUMMARY[n]
         cigars : uint32[]
-            Of alignments with as many errors, the same end and no further diagonal those with the fewest gaps.
-
-        Raises
-        ------
-        ValueError
-            A band has no such alignment.
+            Of alignments with the fewest errors and the same end those with the fewest gaps.
         """
         cdef Traces traces = self.traces
         cdef Py_ssize_t n = self.stages.reads.n, r, i = 0, j, k = 0, h = 0
@@ -269,7 +264,7 @@ cdef class ReadSearch:
                     place[k] = self.places[picked[k]]
                     k += 1
             if self.traced is None and k:
-                traces.align(place, k, self.stages.exhaustive)
+                traces.align(place, k)
         if self.traced is not None:
             traces.take(self.traced, picked, k)
         hits_array = np.zeros(k + h, HIT)
@@ -683,7 +678,7 @@ cdef class OneRead(ReadSearch):
         for i in range(n):
             chosen[i] = self.places[self.rows[i]]
         self.traces.n_runs = 0
-        self.traces.align(chosen, n, False)
+        self.traces.align(chosen, n)
         self.found = self.traces.finish(chosen, n)
         self.found.mapq = self.traces.rate(self.rated, self.found, self.summary.best)
         for i in range(1, n):

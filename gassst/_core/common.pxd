@@ -131,7 +131,7 @@ cdef enum:  # what the memory of a class is for
     # Of PairStages:
     MATES, PLACED_STARTS, BESIDE, KEYS, SORTING
     # Of Traces:
-    PATHS, ROWS, PAIRS, RUNS, FEWEST, CIGARS, HITS
+    PATHS, ROWS, PAIRS, RUNS, CIGARS, HITS
     # Of LocalBands:
     TARGETS, ORIGINS, TURNS, STRANDS, FIRSTS, ENDS, SLOTS, POSITIONS, SHORTS, LINES, SCRATCH
     # Of LocalParts:

@@ -13,16 +13,8 @@ cdef extern from "cpu_kernels.h" nogil:
         const coordinate_t *band_start
         uint32_t n
 
-    ctypedef struct band_paths:
-        const uint16_t *end
-        const uint16_t *edits
-        const uint32_t *slot_end
-        uint16_t *start
-        uint16_t *n_runs
-        uint32_t *runs
-
     ctypedef struct local_scoring:
-        int16_t match, mismatch, open_deletion, extend_deletion, open_insertion, extend_insertion, bonus
+        int16_t match, mismatch, open_deletion, extend_deletion, open_insertion, extend_insertion, bonus, masked
 
     ctypedef struct local_ends:
         uint16_t *key
@@ -35,13 +27,15 @@ cdef extern from "cpu_kernels.h" nogil:
         uint16_t *edits
         uint16_t *n_runs
         uint32_t *runs
+        int are_whole
+
+    const local_scoring of_whole_reads "((local_scoring)WHOLE_SCORING)"
 
     ctypedef struct cpu_kernels:
         const char *name
         int (*usable)() noexcept nogil
         void (*score[4])(const band_batch *, const uint16_t *limits, uint16_t *best, uint16_t *end) noexcept nogil
         void (*profile[4])(const band_batch *, uint64_t *errors) noexcept nogil
-        int (*align[4])(const band_batch *, const band_paths *, uint32_t rows) noexcept nogil
         void (*local_score)(const band_batch *, const local_scoring *, uint32_t width,
                             const local_ends *) noexcept nogil
         int (*local_align)(const band_batch *, const local_scoring *, uint32_t width, const local_ends *,
@@ -60,6 +54,7 @@ cdef extern from "local_start.h" nogil:
         uint32_t touched, diagonal
         uint16_t key, rows, scored
 
+    uint32_t whole_width(uint32_t errors)
     coordinate_t ungapped_diagonal(planes_t reference, int64_t diagonal, planes_t reads, int64_t first, int64_t m, int edits,
                                    uint32_t reach)
     int64_t lost_by_whole(planes_t reference, int64_t diagonal, planes_t reads, int64_t first, int64_t m, whole_costs costs,

@@ -14,6 +14,7 @@ from gassst.gpu.arrays import GROUP, STATE, DeviceAnchors, DeviceReads, DeviceSe
 from gassst.gpu.backend import ITEMS, DeviceBackend
 from gassst.gpu.found import Found, TracedRows
 from gassst.gpu.index import SOURCES_OF_ALL
+from gassst.search.plan import WORDS
 
 if TYPE_CHECKING:
     from gassst.gpu.device import Memory
@@ -88,11 +89,11 @@ class AllPlaces(DeviceBackend):
         read_strand, first = slot.download("columns", rows.places, (2, h), np.uint32)
         edits, end, reach = slot.download("scores", rows.scores, (3, h), np.uint16)
         diagonals, run_start = (slot.download(f"path{i}", paths[i], (h,), np.uint32) for i in range(2))
-        n_runs = slot.download("n_runs", paths[2], (h,), np.uint16)
+        errors, n_runs = (slot.download(f"path{i}", paths[i], (h,), np.uint16) for i in (2, 3))
         cigars = slot.download("cigars", packed, (n_cigars,), np.uint32)
         columns = slot.download("state", state.columns, (len(STATE), n), np.uint16)
         slot.wait()
-        traced = TracedRows(reach, diagonals, run_start, n_runs, cigars)
+        traced = TracedRows(reach, diagonals, run_start, errors, n_runs, cigars)
         return Found(read_strand, first, edits, end, columns, traced=traced)
 
     def _minima(self, state: DeviceState) -> Rows:
@@ -134,41 +135,46 @@ class AllPlaces(DeviceBackend):
         slot.launch("order_minima", h, self._flips, following, state.number, *of_rows)
         return Rows(h, ordered, ordered_scores, reads.counters, reads.stage)
 
-    def _traced(self, rows: Rows) -> tuple[Memory, Memory, Memory, Memory, int]:
+    def _traced(self, rows: Rows) -> tuple[Memory, Memory, Memory, Memory, Memory, int]:
         """The alignments of all rows.
 
-        Returns buffers. uint32[h]: the diagonals on which they begin. uint32[h]: where their runs begin. uint16[h]: how
-        many runs they have, 0 if ungapped. uint32[]: the runs, whose number comes last.
+        Returns
+        -------
+        diagonals, run_start : Memory
+            uint32[h]: on which diagonals they begin, and where their runs are.
+        edits, n_runs : Memory
+            uint16[h]: their errors, and how many runs they have, 0 if ungapped.
+        runs : Memory
+            uint32[]
+        int
+            The number of all runs.
         """
         slot, h = self._slot, np.uint32(rows.n)
-        diagonals, n_runs = slot.buffer("diagonals", 4 * rows.n), slot.buffer("n_runs", 2 * rows.n)
-        gapped, run_start = slot.buffer("gapped", 8 * rows.n), slot.buffer("run_start", 4 * rows.n)
-        out = diagonals, n_runs, gapped, rows.counters
+        diagonals, run_start, gapped, slot_end, first = (
+            slot.buffer(name, 4 * rows.n)
+            for name in ("diagonals", "run_start", "gapped", "slot_end", "first")
+        )
+        edits, n_runs = slot.buffer("edits", 2 * rows.n), slot.buffer("n_runs", 2 * rows.n)
+        out = diagonals, edits, n_runs, gapped, slot_end, rows.counters
         slot.launch("find_ungapped", rows.n, *self._reads, *self._planes, h, rows.places, rows.scores, *out)
         counts = self._counted(rows.stage)
         n, room = counts["GAPPED"], counts["RUNS"]
-        self._count_bands(n, n)  # each is scored in a band of its own first
-        longest, widths = (
-            int(self.present.max()),
-            self._widths,
-        )
-        of_item = 16 * max(widths) * longest
+        self._count_bands(0, n)
+        longest, most = int(self.present.max()), int(self.context.plan.errors[self.present].max())
+        widths = [words for words in WORDS if words == 1 or DIAGONALS * words <= 4 * most]
+        of_item = DIAGONALS * widths[-1] * longest
         items = -(-min(n, max(TRACE_BYTES // of_item, 1)) // GROUP) * GROUP
-        trace = slot.buffer("trace", of_item * items)
-        paths, runs = slot.buffer("paths", 6 * n), slot.buffer("runs", 4 * room)
+        trace, runs = slot.buffer("trace", of_item * items), slot.buffer("runs", 4 * room)
         of_rows = h, rows.places, rows.scores, gapped, np.uint32(n), np.uint32(longest)
-        to = trace, paths, runs, diagonals, n_runs, rows.counters
+        to = trace, first, slot.buffer("ends", 4 * rows.n), slot_end, runs, diagonals, edits, n_runs
         for words in widths:
-            seen = *self._reads, self._plans[rows.stage], *self._planes
-            slot.launch("trace_gapped", items, *seen, *of_rows, *to, words=words)
-        which = slot.buffer("which", 4 * rows.n)
-        slot.launch("number_gapped", n, np.uint32(n), gapped, which)
+            slot.launch("trace_gapped", items, *self._reads, *self._planes, *of_rows, *to, words=words)
         total, packed = slot.filled("total", 4), slot.buffer("packed", 4 * room)
-        of_runs = gapped, which, n_runs, runs, total, run_start, packed, rows.counters
+        of_runs = slot_end, n_runs, runs, total, run_start, packed, rows.counters
         slot.launch("pack_runs", rows.n, h, *of_runs)
         number = slot.download("total", total, (1,), np.uint32)
-        self._counted(rows.stage)  # raises where a band was not what it was found to be
-        return diagonals, run_start, n_runs, packed, int(number[0])
+        slot.wait()
+        return diagonals, run_start, edits, n_runs, packed, int(number[0])
 
     def _count(self, counts: dict[str, int]) -> None:
         stats = self.stats

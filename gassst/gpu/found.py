@@ -26,6 +26,8 @@ class TracedRows(NamedTuple):
         As `Found` has it.
     diagonal : uint32[h]
         On which each begins.
+    edits : uint16[h]
+        Its errors.
     start : uint32[h], n_runs : uint16[h]
         Runs of alignment i are start[i] .. start[i] + n_runs[i] of `cigars` uint32[]; 0 for an ungapped one.
     """
@@ -33,6 +35,7 @@ class TracedRows(NamedTuple):
     reach: U16
     diagonal: U32
     start: U32
+    edits: U16
     n_runs: U16
     cigars: U32
 

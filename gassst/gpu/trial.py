@@ -64,7 +64,8 @@ def _columns(context: BatchContext, found: Found | None) -> Columns:
     if not context.params.exhaustive:
         return *search.found, *search.chosen
     # Bands lie there by position, and here as they were found.
-    return search.found[1], *search.chosen[1:], *backend.wholes(search).rows
+    places, starts = search.found
+    return np.sort(places["edits"]), starts, *search.chosen[1:], *backend.wholes(search).rows
 
 
 def codes_of(planes: U64) -> U8:

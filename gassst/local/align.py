@@ -18,10 +18,10 @@ WIDTHS = tuple(16 << i for i in range(6))
 
 
 def doubled(scoring: Scoring) -> I16:
-    """`scoring` (params.Scoring) as kernels/local.h takes it: int16[7], the fields of local_scoring."""
+    """`scoring` (params.Scoring) as kernels/local.h takes it: int16[8], the fields of local_scoring."""
     (deletion, insertion), (longer_deletion, longer_insertion) = scoring.gap_open, scoring.gap_extend
     gaps = (deletion + longer_deletion, longer_deletion, insertion + longer_insertion, longer_insertion)
-    return 2 * np.array([scoring.match, scoring.mismatch, *gaps, scoring.clip], np.int16)
+    return 2 * np.array([scoring.match, scoring.mismatch, *gaps, scoring.clip, 1], np.int16)
 
 
 def leaving_cost(scoring: Scoring, width: int) -> int:

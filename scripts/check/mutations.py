@@ -35,10 +35,9 @@ READ_SEARCH = "ext/search/read_search.pyx"
 CIGAR_H, CONTIGS_H = "ext/common/cigar.h", "ext/common/contigs.h"
 SEEDS, MAPQ = "index/seeds.pyx", "ext/search/mapq.pxi"
 SELECTION, STAGES = "ext/search/selection.pxi", "ext/search/stages.pyx"
-ALIGNMENTS = "ext/search/alignments.pxi"
 KNOWLEDGE = "gassst/gpu/kernels/knowledge.h"
 LOCAL_ALIGNER, TEST_UNGAPPED = "ext/align/local_aligner.pxi", "tests/unit/test_ungapped.py"
-LOCAL_START = "gassst/gpu/kernels/local_start.h"
+LOCAL_START, LOCAL_TYPES = "gassst/gpu/kernels/local_start.h", "gassst/gpu/kernels/local_types.h"
 LOCAL_BANDS, LOCAL_PARTS = "ext/align/local_bands.pxi", "ext/align/local_parts.pxi"
 LOCAL_REPORT = "tests/unit/test_local_report.py"
 PAIR_SCORING = "ext/pairing/pair_scoring.pxi"
@@ -146,12 +145,9 @@ MUTATIONS = [
     Mutation("search: scored buckets of a read that goes on are lost", STAGES,
         "for i in range(i, n_a):", "for i in range(i, n_a - 1):", PLAIN_READS),
     # All places.
-    Mutation("all: the band that came first chooses the alignment", ALIGNMENTS,
-        "        if centred:\n", "        if False:\n",
-        "tests/property/test_lossless.py::test_filters_choose_no_alignment_among_equally_good_ones"),
-    Mutation("all: a band is moved to where fewer errors are", ALIGNMENTS,
-        "middle] == place[row[j]].edits", "middle] <= place[row[j]].edits",
-        "tests/property/test_lossless.py::test_alignments_beside_a_better_one_that_no_seed_leads_to"),
+    Mutation("all: a gap costs no more than its bases", LOCAL_TYPES,
+        "WHOLE_ERROR + 2, WHOLE_ERROR, WHOLE_ERROR + 2", "WHOLE_ERROR, WHOLE_ERROR, WHOLE_ERROR",
+        "tests/property/test_fewest_gaps.py"),
     # Selection.
     Mutation("selection: ends ten bases apart are two places", SELECTION,
         "while j < k and (keys[j] >> KEY_ROW_BITS) - (keys[i] >> KEY_ROW_BITS) <= SAME_PLACE",

@@ -13,14 +13,13 @@
  * step: same as infinite.
  *
  * Wanted from whoever includes this: WORDS (1, 2, 4, 8); outside OpenCL, where a work-item has one lane, also LANES
- * (1, 2, 4, 8), VEC, VEC_LOAD, VEC_STORE, u64, u32, u16, BAND, BAND_FN, BAND_GLOBAL, BAND_UNROLL, BAND_POPCOUNT, BAND_ZERO.
+ * (1, 2, 4, 8), VEC, VEC_LOAD, VEC_STORE, u64, u32, u16, BAND, BAND_FN, BAND_GLOBAL, BAND_UNROLL, BAND_ZERO.
  * Several lanes may differ in read length: rows past the end of a read leave its lane as it is. */
 #ifdef __OPENCL_VERSION__
 #define BAND_GLOBAL __global
 #define BAND_FN static
 #define BAND(name) band_##name
 #define BAND_UNROLL _Pragma("unroll")
-#define BAND_POPCOUNT(x) popcount(x)
 #define BAND_ZERO ((VEC)(0))
 #define LANES 1
 #define VEC ulong
@@ -33,10 +32,6 @@ typedef u32 coordinate_t;
 #endif
 
 #define BAND_BYTES ((u64)0x0101010101010101)
-/* Traceback words of neighbouring work-items lie side by side, in tiles of a warp; on a CPU one vector is
- * the tile. */
-#define BAND_TILE (LANES == 1 ? 32 : LANES)
-#define BAND_BAD_EDITS 0xFFFF
 
 #include "band_types.h"
 
@@ -190,26 +185,6 @@ BAND_FN void BAND(rows)(const BAND(block) *in, u32 from, u32 to, int masked, int
     *io = state;
 }
 
-/* The same with what the way back needs: per row WORDS words "the diagonal step is optimal", WORDS words
- * "an insertion is" (valid where the diagonal step is not), each BAND_TILE pairs wide. */
-BAND_FN void BAND(rows_traced)(const BAND(block) *in, u32 to, BAND(state) *io, BAND_GLOBAL u64 *trace)
-{
-    BAND(block) block = *in;
-    BAND(state) state = *io;
-    for (u32 r = 0; r < to; r++) {
-        VEC match[WORDS], d0[WORDS];
-        BAND(matches)(&block, r, 1, match);
-        BAND(zero_steps)(&state, match, d0);
-        BAND_UNROLL
-        for (int w = 0; w < WORDS; w++) {
-            VEC_STORE(match[w] | ~d0[w], trace + (u64)(2 * WORDS * r + w) * BAND_TILE);
-            VEC_STORE(state.vn[w], trace + (u64)(2 * WORDS * r + WORDS + w) * BAND_TILE);
-        }
-        BAND(advance)(&state, d0, 0 - ((block.live >> r) & 1), LANES > 1);
-    }
-    *io = state;
-}
-
 BAND_FN void BAND(reset)(BAND(state) *state)
 {
     BAND_UNROLL
@@ -325,105 +300,20 @@ BAND_FN u64 BAND(expand)(u64 first, u64 vp, u64 vn, BAND_GLOBAL u64 *out)
     return first;
 }
 
-/* The last row by lane: errors on diagonal 0, and which diagonals have one error more, less than the one before. */
-typedef struct {
-    u64 first[LANES], vp[WORDS][LANES], vn[WORDS][LANES];
-} BAND(ends);
-
-BAND_FN void BAND(put_ends)(const BAND(state) *state, BAND(ends) *ends)
-{
-    VEC_STORE(state->first, ends->first);
-    for (int w = 0; w < WORDS; w++) {
-        VEC_STORE(state->vp[w], ends->vp[w]);
-        VEC_STORE(state->vn[w], ends->vn[w]);
-    }
-}
-
 /* Errors by end diagonal, u16[n, 64 * WORDS], four in a word (little-endian hosts and devices). */
 BAND_FN void BAND(profile)(const band_batch *batch, u32 group, BAND_GLOBAL u64 *profile)
 {
     BAND(lanes) lanes;
     BAND(state) state;
-    BAND(ends) ends;
+    u64 first[LANES], vp[WORDS][LANES], vn[WORDS][LANES];
     BAND(open_group)(batch, group, &lanes);
     BAND(forward)(batch, &lanes, &state);
-    BAND(put_ends)(&state, &ends);
+    VEC_STORE(state.first, first);
+    for (int w = 0; w < WORDS; w++) {
+        VEC_STORE(state.vp[w], vp[w]);
+        VEC_STORE(state.vn[w], vn[w]);
+    }
     for (int l = 0; l < LANES; l++)
         for (int w = 0; w < WORDS; w++)
-            ends.first[l] = BAND(expand)(ends.first[l], ends.vp[w][l], ends.vn[w][l],
-                                        profile + (lanes.pair[l] * (u64)WORDS + w) * 16);
-}
-
-/* From (length, end) back to row 0: diagonal if optimal, else insertion, else deletion. The runs are found
- * last to first and so fill the slot from its end. Every gap costs an error, so 2 * edits + 1 runs suffice.
- */
-BAND_FN void BAND(walk)(const band_paths *paths, u32 pair, u32 length, BAND_GLOBAL const u64 *trace)
-{
-    u32 c = paths->end[pair], run = 0, op = 0, at = paths->slot_end[pair], last = at;
-    for (u32 i = length; i > 0;) {
-        BAND_GLOBAL const u64 *column = trace + (u64)(c >> 6) * BAND_TILE;
-        u32 before = i, step = 0;
-        /* Mostly: nothing here waits for the step before. */
-        while (i > 0 && (column[(u64)(2 * WORDS) * (i - 1) * BAND_TILE] >> (c & 63)) & 1)
-            i--;
-        if (i == before) {
-            step = (column[(u64)(2 * WORDS * (i - 1) + WORDS) * BAND_TILE] >> (c & 63)) & 1 ? 1 : 2;
-            i -= step == 1;
-            c = step == 1 ? c + 1 : c - 1;
-        }
-        if (step != op && run) {
-            paths->runs[--at] = run << 4 | op;
-            run = 0;
-        }
-        op = step;
-        run += step == 2 ? 1 : before - i;
-    }
-    if (run)
-        paths->runs[--at] = run << 4 | op;
-    paths->start[pair] = (u16)c;
-    paths->n_runs[pair] = (u16)(last - at);
-}
-
-/* Errors on diagonal `c` of one lane. */
-BAND_FN u64 BAND(errors)(const BAND(ends) *ends, int lane, u32 c)
-{
-    u64 errors = ends->first[lane];
-    BAND_UNROLL
-    for (u32 w = 0; w < WORDS; w++) {
-        u64 below = c >= 64 * (w + 1) ? ~(u64)0 : c <= 64 * w ? 0 : ((u64)1 << (c - 64 * w)) - 1;
-        errors += BAND_POPCOUNT(ends->vp[w][lane] & below);
-        errors -= BAND_POPCOUNT(ends->vn[w][lane] & below);
-    }
-    return errors;
-}
-
-/* All rows, with what the way back needs: `trace` is the group's own. */
-BAND_FN void BAND(forward_traced)(const band_batch *batch, const BAND(lanes) *lanes, BAND(ends) *ends, BAND_GLOBAL u64 *trace)
-{
-    BAND(state) state;
-    BAND(block) block;
-    BAND(reset)(&state);
-    for (u32 row = 0; row < lanes->longest; row += 64) {
-        u32 rows = lanes->longest - row < 64 ? lanes->longest - row : 64;
-        BAND(load)(batch, lanes, row, &block);
-        BAND(rows_traced)(&block, rows, &state, trace + (u64)row * 2 * WORDS * BAND_TILE);
-    }
-    BAND(put_ends)(&state, ends);
-}
-
-/* Alignments of one group. `trace` is the group's own, its lane already added. Edits that are not the
- * band's errors at `end` would overrun the slot: no walk then, and n_runs says BAND_BAD_EDITS. */
-BAND_FN void BAND(align)(const band_batch *batch, u32 group, const band_paths *paths, BAND_GLOBAL u64 *trace)
-{
-    BAND(lanes) lanes;
-    BAND(ends) ends;
-    BAND(open_group)(batch, group, &lanes);
-    BAND(forward_traced)(batch, &lanes, &ends, trace);
-    for (int l = 0; l < LANES; l++) {
-        u32 pair = lanes.pair[l];
-        if (BAND(errors)(&ends, l, paths->end[pair]) == paths->edits[pair])
-            BAND(walk)(paths, pair, lanes.length[l], trace + l);
-        else
-            paths->n_runs[pair] = BAND_BAD_EDITS;
-    }
+            first[l] = BAND(expand)(first[l], vp[w][l], vn[w][l], profile + (lanes.pair[l] * (u64)WORDS + w) * 16);
 }

@@ -11,12 +11,4 @@ typedef struct {
     BAND_GLOBAL const coordinate_t *band_start;        /* by pair */
     u32 n;
 } band_batch;
-
-/* Where the runs of each pair go: slot_end[p] is one past the last of 2 * edits[p] + 1 places in `runs`. */
-typedef struct {
-    BAND_GLOBAL const u16 *end, *edits;
-    BAND_GLOBAL const u32 *slot_end;
-    BAND_GLOBAL u16 *start, *n_runs;
-    BAND_GLOBAL u32 *runs;
-} band_paths;
 #endif

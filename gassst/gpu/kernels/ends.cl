@@ -3,25 +3,7 @@
  *
  * Rows are those of `collect_bands`, most of them; rows ushort[3, most]. costs int[]: the fields of whole_costs,
  * and what an alignment loses at least that leaves a band of each width. */
-typedef short i16;
-typedef uchar u8;
-typedef short local_int;
-typedef short local_vec;
-#define LOCAL_BYTES 0
-#define LOCAL_LANES 1
-#define LOCAL(name) local_##name
-#define LOCAL_WIDTH (16 << (ENDS_WIDTHS - 1))
-#define LOCAL_ENTRY static
-#define LOCAL_SET(x) ((local_vec)(x))
-#define LOCAL_LOAD(p) (*(p))
-#define LOCAL_STORE(v, p) (*(p) = (v))
-#define LOCAL_STORE_BYTES(v, p) (*(p) = (uchar)(v))
-#define LOCAL_MIN(a, b) LOCAL_IF_GREATER(a, b, b, a)
-#define LOCAL_IF_EQUAL(a, b, yes, no) ((a) == (b) ? (yes) : (no))
-#define LOCAL_IF_GREATER(a, b, yes, no) ((a) > (b) ? (yes) : (no))
-#define LOCAL_MARK(test, a, b, flags, flag) ((flags) | LOCAL_IF_##test(a, b, flag, 0))
-#include "local.h"
-#include "local_start.h"
+#include "local_item.h"
 #define LEAVING 5
 
 /* Total of an alignment without an error. */
@@ -90,7 +72,7 @@ __kernel void score_ends(READ_ARGS, __global const short *plan, REFERENCE_ARGS, 
                          __global const uint *columns, __global const short *scoring, __global const int *costs, uint width,
                          __global uint *listed, __global uint *first, __global ushort *rows, __global whole_end *ends)
 {
-    const local_scoring of_bases = {scoring[0], scoring[1], scoring[2], scoring[3], scoring[4], scoring[5], scoring[6]};
+    const local_scoring of_bases = {scoring[0], scoring[1], scoring[2], scoring[3], scoring[4], scoring[5], scoring[6], scoring[7]};
     const band_batch batch = {reference_planes, reference_rows, read_planes, read_row, read_length, columns, first, most};
     const local_ends out = {rows, rows + most, rows + 2 * (ulong)most};
     const uint n = counters[ENDS + width], diagonals = 16 << width;

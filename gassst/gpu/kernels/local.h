@@ -25,13 +25,15 @@
  * Ties, in this order: begins behind the first base; ends earlier in the read; ends on a lower diagonal; walking back,
  * a diagonal step, else an insertion, else a deletion, so gaps come as far left as they can; a gap goes on rather
  * than begins; an alignment begins rather than goes on. So an end is reached only where that scores more. */
+#include "local_types.h"
+
 #undef LOCAL_MOST
 #undef LOCAL_PARTS
 #if LOCAL_BYTES
 #define LOCAL_MOST 255
 #define LOCAL_PARTS 2
 #else
-#define LOCAL_MOST 28000
+#define LOCAL_MOST LOCAL_INFINITE
 #define LOCAL_PARTS 1 /* of 16 bits a lane */
 #endif
 #define LOCAL_TILE (LOCAL_LANES == 1 ? 32 : LOCAL_LANES)
@@ -46,8 +48,6 @@
 #define LOCAL_D_OPENS 8
 #define LOCAL_GOES_ON 16    /* what is before the diagonal step is worth it */
 #define LOCAL_EQUAL 32      /* both bases are */
-
-#include "local_types.h"
 
 typedef struct {
     u64 start[LOCAL_LANES];
@@ -81,7 +81,7 @@ BAND_FN i16 LOCAL(larger)(i16 a, i16 b)
 /* `limit` is 0 or less where these costs are too high for lanes of bytes. */
 BAND_FN LOCAL(costs) LOCAL(losses)(const local_scoring *scoring)
 {
-    const i16 match = scoring->match, differs = match + scoring->mismatch, masked = match + 2;
+    const i16 match = scoring->match, differs = match + scoring->mismatch, masked = match + scoring->masked;
     const i16 open = LOCAL(larger)(scoring->open_deletion, match + scoring->open_insertion);
     const i16 extend = LOCAL(larger)(scoring->extend_deletion, match + scoring->extend_insertion);
     LOCAL(costs) costs;
@@ -376,7 +376,7 @@ LOCAL_ENTRY int LOCAL(align)(const band_batch *batch, const local_scoring *scori
     LOCAL(state) state;
     LOCAL(open)(batch, group, &lanes);
     LOCAL(forward)(batch, &lanes, scoring, width, 1, &state, trace);
-    if (!LOCAL(put_ends)(&lanes, scoring, &state, ends))
+    if (!paths->are_whole && !LOCAL(put_ends)(&lanes, scoring, &state, ends))
         return 0;
     for (int l = 0; l < LOCAL_LANES; l++) {
         u32 pair = lanes.pair[l];

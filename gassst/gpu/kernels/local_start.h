@@ -35,6 +35,16 @@ INLINE int64_t ungapped_diagonal(planes_t reference, int64_t diagonal, planes_t 
     return 0;
 }
 
+/* Diagonals of a band that holds all alignments of a whole read with so many errors that end in its middle: an error takes one
+ * a diagonal aside at most. */
+INLINE uint32_t whole_width(uint32_t errors)
+{
+    uint32_t width = 16;
+    while (width <= 2 * errors)
+        width *= 2;
+    return width;
+}
+
 /* What a whole read of m bases loses on a diagonal, or something above `limit`. */
 INLINE int64_t lost_by_whole(planes_t reference, int64_t diagonal, planes_t reads, int64_t first, int64_t m, whole_costs costs,
                              int64_t limit)

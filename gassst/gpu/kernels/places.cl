@@ -1,5 +1,6 @@
 /* All places of reads. Their limits never fall, so the narrow band looks at an occurrence before it becomes an anchor, and
  * rejects 99 in 100: what follows has little to sort. Ends of alignments are those of `local_minima` (alignments.pxi). */
+#include "local_item.h"
 
 /* A work-item's way through the occurrences of the seeds of one read, in the order of `limit_seeds`. */
 typedef struct {
@@ -268,97 +269,67 @@ __kernel void order_minima(__global const uchar *read_flip, __global const uint 
         ordered_scores[(ulong)column * h + to] = scores[(ulong)column * h + row];
 }
 
-/* Of every row the diagonal of an ungapped alignment with as few errors (`ungapped_diagonal`), 0 where there is none. Those
- * without one are listed: gapped uint[2, h], the row, and behind the last of the runs that it may have. */
+/* Of every row the diagonal of an ungapped alignment with as few errors, 0 where there is none. Those without one are listed:
+ * gapped uint[h]. slot_end uint[h]: behind the last of the runs that they may have. */
 __kernel void find_ungapped(READ_ARGS, REFERENCE_ARGS, uint h, __global const uint *columns,
-                            __global const ushort *scores, __global uint *diagonals, __global ushort *n_runs,
-                            __global uint *gapped, __global uint *counters)
+                            __global const ushort *scores, __global uint *diagonals, __global ushort *edits, __global ushort *n_runs,
+                            __global uint *gapped, __global uint *slot_end, __global uint *counters)
 {
     planes_t reads = READS, reference = REFERENCE;
     __local uint sums[GROUP], slots[GROUP];
-    uint row = get_global_id(0), found = 0, edits = 0;
+    uint row = get_global_id(0), found = 0, errors = 0;
     if (row < h) {
         uint read = columns[row] >> 1, length = read_length[read];
-        uint first = columns[h + row] + scores[h + row], reach = scores[2 * (ulong)h + row];
-        long own = first_base(read_row[read], columns[row] & 1, length);
-        edits = scores[row];
-        for (uint diagonal = first; !found && diagonal <= first + reach; diagonal++)
-            if (count_differences(reference, diagonal, reads, own, length, edits) == (int)edits)
-                found = diagonal;
+        errors = scores[row];
+        found = (uint)ungapped_diagonal(reference, (long)columns[h + row] + scores[h + row], reads,
+                                        first_base(read_row[read], columns[row] & 1, length), length, errors,
+                                        scores[2 * (ulong)h + row]);
         diagonals[row] = found;
+        edits[row] = errors;
         n_runs[row] = 0;
     }
     uint is_gapped = row < h && !found, to = reserve(is_gapped, sums, counters + GAPPED, counters + OVERFLOW);
-    uint slot = reserve(is_gapped ? 2 * edits + 1 : 0, slots, counters + RUNS, counters + OVERFLOW);
+    uint slot = reserve(is_gapped ? 2 * errors + 1 : 0, slots, counters + RUNS, counters + OVERFLOW);
     if (is_gapped) {
         gapped[to] = row;
-        gapped[h + to] = slot + 2 * edits + 1;
+        slot_end[row] = slot + 2 * errors + 1;
     }
 }
 
-/* The errors on diagonal `end` of a band of one read, with what the way back needs. */
-static uint errors_traced(const band_batch *batch, const band_lanes *lanes, uint end, __global ulong *trace)
+/* The alignments of gapped rows, each in a band with its end in the middle (`Traces` of alignments.pxi): those in bands of at
+ * most 64 * WORDS diagonals, but not of half as many. Work-items share `trace`: bytes [tiles, longest, 64 * WORDS, LOCAL_TILE].
+ * first uint[h], of each band; ends ushort[2, h], rows and diagonals; edits, n_runs ushort[h]. */
+__kernel void trace_gapped(READ_ARGS, REFERENCE_ARGS, uint h, __global const uint *columns, __global const ushort *scores,
+                           __global const uint *gapped, uint n, uint longest, __global uchar *trace, __global uint *first,
+                           __global ushort *ends, __global const uint *slot_end, __global uint *runs,
+                           __global uint *diagonals, __global ushort *edits, __global ushort *n_runs)
 {
-    band_ends ends;
-    band_forward_traced(batch, lanes, &ends, trace);
-    return (uint)band_errors(&ends, 0, end);
-}
-
-/* The alignments of gapped rows, each in a band with its end in the middle, or in its own where that has fewer errors
- * (`_centred`). Work-items share `trace`: ulong[tiles, longest, 2 * WORDS, BAND_TILE]. `paths` ushort[3, n]: ends, starts,
- * numbers of runs. */
-__kernel void trace_gapped(READ_ARGS, __global const short *plan, REFERENCE_ARGS, uint h, __global const uint *columns, __global const ushort *scores,
-                           __global const uint *gapped, uint n, uint longest, __global ulong *trace,
-                           __global ushort *paths, __global uint *runs, __global uint *diagonals,
-                           __global ushort *n_runs, __global uint *counters)
-{
-    band_batch batch = {reference_planes, reference_rows, read_planes, read_row, read_length, 0, 0, n};
-    band_paths to = {paths, 0, gapped + h, paths + n, paths + 2 * (ulong)n, runs};
+    const local_scoring scoring = WHOLE_SCORING;
+    const band_batch batch = {reference_planes, reference_rows, read_planes, read_row, read_length, columns, first, h};
+    const local_ends to_end = {0, ends, ends + h};
+    const local_paths to = {slot_end, diagonals, edits, n_runs, runs, 1};
     uint item = get_global_id(0);
-    trace += (ulong)(item / BAND_TILE) * longest * (2 * WORDS * BAND_TILE) + item % BAND_TILE;
+    trace += (ulong)(item / LOCAL_TILE) * longest * (64 * WORDS * LOCAL_TILE) + item % LOCAL_TILE;
     for (uint i = item; i < n; i += get_global_size(0)) {
-        uint row = gapped[i], read = columns[row] >> 1, length = read_length[read], end = scores[h + row];
-        if (PLAN(BAND_WORDS, length) != WORDS)
+        uint row = gapped[i], width = whole_width(scores[row]);
+        if (max(width, 64u) != 64 * WORDS)
             continue;
-        band_lanes lanes;
-        lanes.start[0] = columns[h + row] + end - 32 * WORDS;
-        lanes.length[0] = lanes.shortest = lanes.longest = length;
-        lanes.row[0] = (uint)(first_base(read_row[read], columns[row] & 1, length) >> 6);
-        lanes.pair[0] = i;
-        if (errors_traced(&batch, &lanes, 32 * WORDS, trace) == scores[row])
-            end = 32 * WORDS;
-        else {
-            lanes.start[0] = columns[h + row];
-            if (errors_traced(&batch, &lanes, end, trace) != scores[row]) { /* its runs would not fit */
-                atomic_or(counters + OVERFLOW, 1u);
-                continue;
-            }
-        }
-        paths[i] = end;
-        band_walk(&to, i, length, trace);
-        diagonals[row] = (uint)lanes.start[0] + paths[n + i];
-        n_runs[row] = paths[2 * (ulong)n + i];
+        first[row] = columns[h + row] + scores[h + row] - width / 2;
+        ends[row] = read_length[columns[row] >> 1];
+        ends[h + row] = width / 2;
+        local_align(&batch, &scoring, width, row, &to_end, &to, trace);
     }
-}
-
-/* Which of the gapped rows each row is: uint[h]. */
-__kernel void number_gapped(uint n, __global const uint *gapped, __global uint *which)
-{
-    uint i = get_global_id(0);
-    if (i < n)
-        which[gapped[i]] = i;
 }
 
 /* The runs of all rows side by side: packed uint[]. Where each row's begin: start uint[h]. `total`: of how many runs. */
-__kernel void pack_runs(uint h, __global const uint *gapped, __global const uint *which, __global const ushort *n_runs,
-                        __global const uint *runs, __global uint *total, __global uint *start, __global uint *packed,
-                        __global uint *counters)
+__kernel void pack_runs(uint h, __global const uint *slot_end, __global const ushort *n_runs, __global const uint *runs,
+                        __global uint *total, __global uint *start, __global uint *packed, __global uint *counters)
 {
     __local uint sums[GROUP];
     uint row = get_global_id(0), own = row < h ? n_runs[row] : 0, at = reserve(own, sums, total, counters + OVERFLOW);
     if (row >= h)
         return;
     start[row] = at;
-    for (uint j = 0, from = own ? gapped[h + which[row]] - own : 0; j < own; j++)
-        packed[at + j] = runs[from + j];
+    for (uint j = 0; j < own; j++)
+        packed[at + j] = runs[slot_end[row] - own + j];
 }
