@@ -1,6 +1,6 @@
 """The occurrences of the seeds of reads become candidates: anchors, sorted and merged by diagonal, and their buckets.
 
-Everything runs on the read's canonical orientation (`seeds.orient`).
+Everything runs on the read's canonical orientation (`seeds.of_reads`).
 """
 
 cdef class AnchorBuffer:

@@ -2,7 +2,7 @@
 
 `Seeds` goes over the batch without the GIL and asks for its cache lines ahead of time; from the ranges of positions
 that it finds `_anchors.gather` makes anchors. Everything runs on the read's canonical orientation, the smaller of
-the read and its reverse complement (`orient`), so that both take the same decisions.
+the read and its reverse complement (`of_reads`), so that both take the same decisions.
 """
 
 import numpy as np
@@ -24,32 +24,6 @@ cdef inline bint is_flipped(const uint64_t *forward, const uint64_t *reverse, Py
     return False
 
 
-def orient(const uint64_t[:, ::1] planes, const uint32_t[::1] plane_start, const uint32_t[::1] lengths):
-    """Canonical orientation and a hash of every read.
-
-    Parameters
-    ----------
-    planes, plane_start, lengths
-        Of a `PackedReads`.
-
-    Returns
-    -------
-    flip : uint8[n]
-        1 where the reverse complement is the smaller one.
-    digest : uint64[n]
-        Hash of the canonical bases: equal for a read and its reverse complement, seeds every random choice.
-    """
-    cdef Py_ssize_t n = lengths.shape[0], r
-    flip_array = np.empty(n, np.uint8)
-    digest_array = np.empty(n, np.uint64)
-    cdef uint8_t[::1] flip = flip_array
-    cdef uint64_t[::1] digest = digest_array
-    with nogil:
-        for r in range(n):
-            flip[r] = orient_read(&planes[plane_start[r], 0] if lengths[r] else NULL, lengths[r], &digest[r])
-    return flip_array, digest_array
-
-
 def of_reads(packed, plan):
     """What the search knows of reads before it begins. The plan learns the lengths that are new to it.
 
@@ -60,8 +34,12 @@ def of_reads(packed, plan):
 
     Returns
     -------
-    errors : uint16[n], flip : uint8[n], digest : uint64[n]
+    errors : uint16[n]
         As `BatchContext` has them.
+    flip : uint8[n]
+        1 where the reverse complement is the smaller one: the canonical orientation.
+    digest : uint64[n]
+        Hash of the canonical bases: equal for a read and its reverse complement, seeds every random choice.
     """
     cdef const uint32_t[::1] lengths = packed.lengths, plane_start = packed.plane_start
     cdef const uint64_t[:, ::1] planes = packed.planes
@@ -85,7 +63,7 @@ def of_reads(packed, plan):
 
 
 cdef bint orient_read(const uint64_t *forward, uint32_t length, uint64_t *digest) noexcept nogil:
-    """`orient` of one read, whose planes begin at `forward`: returns its `flip`."""
+    """Tell the canonical orientation and the hash of one read, whose planes begin at `forward`: returns its `flip`."""
     cdef Py_ssize_t words = (<Py_ssize_t>length + 63) >> 6, i
     cdef uint64_t h = mix(length)
     cdef bint flip = words > 0 and is_flipped(forward, forward + 3 * words, words)

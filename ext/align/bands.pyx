@@ -6,11 +6,51 @@ All functions release the GIL for the whole call.
 import numpy as np
 
 from gassst._core.common cimport *
-from gassst._core.stages cimport Band, band_batch, local_ends, local_paths, local_scoring, of_whole_reads
+from gassst._core.stages cimport *
 
 
-cdef class Bands(Band):
-    """A `Band` that can do more than score."""
+cdef class Bands:
+    """The batch that all functions work on: reference, reads, and the pairs of one call.
+
+    Keeps the arrays alive. `reference` and `reads` are planes uint64[rows, 3], `read_row` and
+    `read_length` uint32 by read; `instruction_set` is one of `instruction_sets()`, else ValueError.
+    """
+
+    cdef band_batch batch
+    cdef const cpu_kernels *kernels
+    cdef object arrays
+
+    def __init__(self, const uint64_t[:, ::1] reference, const uint64_t[:, ::1] reads,
+                 const uint32_t[::1] read_row, const uint32_t[::1] read_length, str instruction_set):
+        self.kernels = kernels_of(instruction_set)
+        self.arrays = (reference, reads, read_row, read_length)
+        self.batch.reference = &reference[0, 0] if reference.shape[0] else NULL
+        self.batch.reference_rows = reference.shape[0]
+        self.batch.reads = &reads[0, 0] if reads.shape[0] else NULL
+        self.batch.read_row = &read_row[0] if read_row.shape[0] else NULL
+        self.batch.read_length = &read_length[0] if read_length.shape[0] else NULL
+
+    cdef band_batch pairs(self, const uint32_t[::1] read_strand, const coordinate_t[::1] band_start) noexcept:
+        """A batch of its own for each call. At least one pair."""
+        cdef band_batch batch = self.batch
+        batch.read_strand = &read_strand[0]
+        batch.band_start = &band_start[0]
+        batch.n = <uint32_t>read_strand.shape[0]
+        return batch
+
+    def score(self, const uint32_t[::1] read_strand, const coordinate_t[::1] band_start, int words,
+              const uint16_t[::1] limit=None):
+        """Least errors and the leftmost diagonal that has them: `(best, end)`, uint16[n] each.
+
+        `limit` uint16[reads]: pairs with more errors than that of their read get 65535 and 0. None: all errors matter.
+        """
+        cdef band_batch batch = self.pairs(read_strand, band_start)
+        cdef int width = words.bit_length() - 1
+        cdef uint16_t[::1] best = np.empty(batch.n, np.uint16), end = np.empty(batch.n, np.uint16)
+        cdef const uint16_t *limits = &limit[0] if limit is not None else NULL
+        with nogil:
+            self.kernels.score[width](&batch, limits, &best[0], &end[0])
+        return best.base, end.base
 
     def profile(self, const uint32_t[::1] read_strand, const coordinate_t[::1] band_start, int words):
         """Errors of every end diagonal, uint16[n, 64 * words]."""

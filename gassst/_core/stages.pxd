@@ -76,14 +76,6 @@ cdef inline band_batch bands_at(const planes_t *reference, const reads_t *reads,
 cdef const cpu_kernels *kernels_of(str instruction_set) except NULL
 
 
-cdef class Band:
-    cdef band_batch batch
-    cdef const cpu_kernels *kernels
-    cdef object arrays
-
-    cdef band_batch pairs(self, const uint32_t[::1] read_strand, const coordinate_t[::1] band_start) noexcept
-
-
 cdef extern from "filter_job.h" nogil:
     ctypedef struct job_t:
         columns_t candidates, kept

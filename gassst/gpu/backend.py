@@ -32,7 +32,6 @@ from gassst.model.array_types import I64, U8, U16, U32, U64, NDArray
 from gassst.model.params import MapParams
 from gassst.model.presets import EXTRA_STRATA
 from gassst.model.stats import Stats
-from gassst.model.times import Times
 from gassst.pairing.error_rate import ErrorRate
 from gassst.search.context import BatchContext
 from gassst.search.filters import Cascade
@@ -405,4 +404,4 @@ class DeviceBackend:
     def _count_bands(self, scored: int, traced: int = 0) -> None:
         self.stats.scored += scored
         self.stats.traced += traced
-        self.stats.extension += Times(device_scored=scored, device_traced=traced)
+        self.stats.count_bands(device_scored=scored, device_traced=traced)

@@ -8,12 +8,13 @@ import numpy as np
 
 from gassst._core import reads as _reads
 from gassst._core import seeds as _seeds
+from gassst._core.bands import Bands
 from gassst._core.read_search import DIFFERENCES
-from gassst._core.stages import Band, instruction_sets
+from gassst._core.stages import instruction_sets
 from gassst.frozen import NamedTuple
 from gassst.index.miss_model import miss_share
 from gassst.index.spectrum import LENGTHS, LETTERS, SHIFT, Spectrum
-from gassst.model.array_types import COORDINATE_BITS, F64, I64, U8, U16, U32, U64
+from gassst.model.array_types import COORDINATE_BITS, F64, I64, U8, U16, U32, U64, Bool
 from gassst.model.params import MAX_READ_LENGTH
 from gassst.model.presets import EXTRA_STRATA
 from gassst.model.reference import Reference
@@ -43,6 +44,13 @@ class _Packed(NamedTuple):
     planes: U64
     plane_start: U32
     conversions: U8
+
+
+class _Plan(NamedTuple):
+    """What the compiled passes read of a plan by length: whether it is known, and most errors, which do not matter."""
+
+    known_lengths: Bool
+    errors: U16
 
 
 class _Context(NamedTuple):
@@ -109,8 +117,10 @@ def _shares(lookup: Any, own: I64, bases: U8) -> F64:
         # As reads of the library: what is not methylated has become T.
         bases, conversions = np.where(bases == ord("C"), np.uint8(ord("T")), bases), np.ones(n, np.uint8)
     converted = conversions if len(conversions) else None
-    packed = _Packed(*_reads.pack(bases.reshape(-1), offsets, MAX_READ_LENGTH, converted), conversions)
-    flip = _seeds.orient(packed.planes, packed.plane_start, packed.lengths)[0]
+    packed: Any = _Packed(*_reads.pack(bases.reshape(-1), offsets, MAX_READ_LENGTH, converted), conversions)
+    every_length = np.ones(MAX_READ_LENGTH + 1, np.uint16)
+    plan: Any = _Plan(every_length > 0, every_length)
+    flip = _seeds.of_reads(packed, plan)[1]
     copies = _copies(lookup, _Context(packed, flip, lookup.index), own)
     w = _seed_length(lookup.index)
     missed = miss_share(m, np.arange(DIFFERENCES), w, m // w)
@@ -183,7 +193,7 @@ def _copies(lookup: Any, context: _Context, own: I64) -> _Copies:
     keys = keys[np.diff(keys, prepend=-1) > 0]
     read_strand, bucket = (keys >> 32).astype(np.uint32), (keys & 0xFFFFFFFF).astype(np.uint32)
     first = (bucket.astype(np.int64) << SHIFT) - (32 - (1 << SHIFT) // 2)
-    band = Band(
+    band = Bands(
         np.ascontiguousarray(context.index.reference.planes),
         context.packed.planes,
         context.packed.plane_start,

@@ -196,6 +196,10 @@ class Stats:
         """A context that adds the time its block takes to a stage."""
         return _Timer(self.nanoseconds, stage)
 
+    def count_bands(self, **done: int) -> None:
+        """Add what was done in bands: fields of `Times`."""
+        self.extension += Times(**done)
+
     def count_reads(
         self, hits: np.ndarray, summary: np.ndarray, lengths: np.ndarray, offsets: np.ndarray, longest: int
     ) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 from gassst._core import stages as _stages
 from gassst.errors import UsageError
-from gassst.model.funnel import Funnel
 from gassst.model.params import AUTO, MapParams
 from gassst.search.plan import DEFAULT_MAX_GAPS, SearchPlan
 
@@ -47,11 +46,6 @@ class Cascade:
     def compiled(self) -> list[_stages.Filter]:
         """The filters as compiled code takes them."""
         return [filter_of(name, self.gaps) for name in self.names]
-
-    def count(self, passes: list[list[int]], counters: Funnel) -> None:
-        """Add what each filter has counted in compiled code, a row of `_core.stages.Stages.funnel` each."""
-        for name, counts in zip(self.names, passes, strict=True):
-            counters.count(name, *counts)
 
     @classmethod
     def of_run(cls, params: MapParams, plan: SearchPlan) -> Cascade:

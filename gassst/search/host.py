@@ -14,7 +14,6 @@ from gassst.model.params import MapParams
 from gassst.model.presets import EXTRA_STRATA, PRESETS
 from gassst.model.rules import rule
 from gassst.model.stats import Stats
-from gassst.model.times import Times
 from gassst.search.arrays import BatchResult
 from gassst.search.context import BatchContext, PairContext
 
@@ -75,10 +74,11 @@ class HostBackend:
         stats.occurrences += occurrences
         stats.candidates += candidates
         stats.scored += scored
-        stats.extension += Times(calls=calls, pairs=scored, kernel=nanoseconds[2])
+        stats.count_bands(calls=calls, pairs=scored, kernel=nanoseconds[2])
         for stage, spent in zip(("seeds", "candidates", "score"), nanoseconds, strict=True):
             stats.nanoseconds[stage] += spent
-        context.cascade.count(np.asarray(stages.funnel).tolist(), stats.funnel)
+        for name, counts in zip(context.cascade.names, np.asarray(stages.funnel).tolist(), strict=True):
+            stats.funnel.count(name, *counts)
         return search
 
     def count(self, aligned: Traces | LocalAligner) -> None:
@@ -86,7 +86,7 @@ class HostBackend:
         self.stats.scored += aligned.scored
         self.stats.traced += aligned.traced
         done = {name: getattr(aligned, name) for name in ("calls", "pairs", "kernel")}
-        self.stats.extension += Times(**done, device_scored=getattr(aligned, "found", 0))
+        self.stats.count_bands(**done, device_scored=getattr(aligned, "found", 0))
 
     @contextmanager
     def checked_index(self) -> Iterator[None]:

@@ -77,9 +77,9 @@ class Lookup:
     def __init__(self, index, reads, rows, caps=None, parts=None):
         batch = batch_of_records([(str(i), read.decode(), None) for i, read in enumerate(reads)])
         self.context = SimpleNamespace(packed=batch.pack(), index=index, shift=5)
-        packed = self.context.packed
-        flip, _ = _seeds.orient(packed.planes, packed.plane_start, packed.lengths)
-        self.context.flip = flip
+        every = np.ones(MAX_READ_LENGTH + 1, np.uint16)
+        plan = SimpleNamespace(known_lengths=every > 0, errors=every)
+        self.context.flip = _seeds.of_reads(self.context.packed, plan)[1]
         self.reads = np.arange(len(reads), dtype=np.uint32)
         most = np.full(index.longest_seed + 1, 0xFFFFFFFF if caps is None else caps, np.uint32)
         parts = parts or WholeIndex(index)
@@ -121,7 +121,7 @@ def occurrences(
 
 
 def in_planes(read: bytes) -> tuple[int, int]:
-    """Low and high bits of up to 64 bases, by which `orient` compares the strands."""
+    """Low and high bits of up to 64 bases, by which `of_reads` compares the strands."""
     codes = [b"ACGT".index(base) for base in read]
     return tuple(sum((code >> bit & 1) << i for i, code in enumerate(codes)) for bit in (0, 1))
 

@@ -11,7 +11,8 @@ import pytest
 from text_bases import reverse_complement
 
 import gassst
-from gassst._core.stages import Band, instruction_sets
+from gassst._core.bands import Bands
+from gassst._core.stages import instruction_sets
 from gassst.cli.main import main
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.in_memory import batch_of_records
@@ -150,7 +151,7 @@ def test_bands_of_all_instruction_sets(isa, words):
     packed = batch_of_records([("r", bases, None) for bases in reads]).pack(
         conversions=np.ones(len(reads), np.uint8)
     )
-    band = Band(np.ascontiguousarray(reference), packed.planes, packed.plane_start, packed.lengths, isa)
+    band = Bands(np.ascontiguousarray(reference), packed.planes, packed.plane_start, packed.lengths, isa)
     strands = 2 * np.arange(len(reads), dtype=np.uint32)
     most = np.full(len(reads), 60, np.uint16)
     best, _ = band.score(strands, np.array(first, np.int64), words, most)
