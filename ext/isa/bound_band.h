@@ -40,25 +40,9 @@ typedef struct {
     bound_vec read[4], ambiguous[2], low[3], high[3];
 } band_words;
 
-typedef struct {
-    bound_vec vp, vn; /* the next diagonal has one error more, less */
-    bound_vec first;  /* errors on the first diagonal */
-} band_state;
-
+#include "bound_row.h"
 /* Bits r of all lanes, each spread over its lane. */
 #define BAND_SPREAD(bits, r) ((bound_vec)((band_signed)((bits) << (31 - (r))) >> 31))
-
-/* One row. Bits set in `differ`: on this diagonal the bases do. */
-ISA_INLINE void band_row(bound_vec differ, band_state *state)
-{
-    const bound_vec vp = state->vp, vn = state->vn;
-    const bound_vec sum = (vp & ~differ) + vp;
-    const bound_vec d0 = vn | (sum ^ vp) | ~differ, next = d0 >> 1;
-    const bound_vec hp = vn | ~(d0 | vp), hn = d0 & vp;
-    state->first += ~d0 & 1;
-    state->vp = hn | ~(next | hp);
-    state->vn = next & hp;
-}
 
 /* What lies on the diagonals of the band in row r: the words of 32 rows before, shifted. */
 #define BAND_NEAR(word, r) ((word) >> (r))
@@ -91,13 +75,13 @@ ISA_INLINE void band_turn_reference(const band_block *block, band_words *words)
 
 /* Up to 32 rows of a half of a block. `over`: bits of rows behind the end of the read; NULL where no read ends here or has
  * ambiguous bases. */
-ISA_INLINE void band_rows(const band_words *words, int half, const uint32_t *over, int rows, band_state *io)
+ISA_INLINE void band_rows(const band_words *words, int half, const uint32_t *over, int rows, bound_state *io)
 {
     const bound_vec low[2] = {words->low[half], words->low[half + 1]};
     const bound_vec high[2] = {words->high[half], words->high[half + 1]};
     const bound_vec read_low = words->read[half], read_high = words->read[2 + half];
     const bound_vec live = over ? ~BAND_LOAD(over) : (bound_vec){0}, both = ~words->ambiguous[half];
-    band_state state = *io;
+    bound_state state = *io;
     ISA_UNROLL /* so that all shifts are by constants */
     for (int r = 0; r < 32; r++) {
         if (r >= rows)
@@ -108,18 +92,18 @@ ISA_INLINE void band_rows(const band_words *words, int half, const uint32_t *ove
             differ[w] = (BAND_SPREAD(read_low, r) ^ low[w]) | (over ? differ[w] & BAND_SPREAD(both, r) : differ[w]);
             differ[w] = over ? differ[w] & BAND_SPREAD(live, r) : differ[w];
         }
-        band_row(BAND_NEAR(differ[0], r) | BAND_FAR(differ[1], r), &state);
+        bound_row(BAND_NEAR(differ[0], r) | BAND_FAR(differ[1], r), &state);
     }
     *io = state;
 }
 
-BAND_NOINLINE void band_rows_within(const band_words *words, int half, int rows, band_state *io)
+BAND_NOINLINE void band_rows_within(const band_words *words, int half, int rows, bound_state *io)
 {
     band_rows(words, half, NULL, rows, io);
 }
 
 /* `left`: rows of each lane. */
-BAND_NOINLINE void band_rows_at_ends(const band_words *words, int half, const uint32_t *left, int rows, band_state *io)
+BAND_NOINLINE void band_rows_at_ends(const band_words *words, int half, const uint32_t *left, int rows, bound_state *io)
 {
     uint32_t over[BAND_LANES];
     for (int l = 0; l < BAND_LANES; l++)
@@ -128,7 +112,7 @@ BAND_NOINLINE void band_rows_at_ends(const band_words *words, int half, const ui
 }
 
 /* Least errors of any diagonal: prefix sums of VP - VN, in each byte for its eight diagonals, then over the bytes. */
-ISA_INLINE bound_vec band_least(const band_state *state)
+ISA_INLINE bound_vec band_least(const bound_state *state)
 {
     const bound_vec ones = (bound_vec){0} + 0x01010101;
     band_bytes sum = {0}, low = {0};
@@ -158,7 +142,7 @@ ISA_INLINE void band_fill(const uint64_t *reference, uint32_t span, int shift, i
 
 /* 64 rows of all lanes, whose rows that are left lie beside one another. `ambiguous`: by half and lane, if `any`. */
 ISA_INLINE void band_advance(const band_block *block, const uint32_t *ambiguous, int any, const uint32_t *left,
-                             uint32_t least, uint32_t most, band_state *state)
+                             uint32_t least, uint32_t most, bound_state *state)
 {
     band_words words;
     band_turn_reference(block, &words);
@@ -195,7 +179,7 @@ ISA_INLINE void band_prefetch(const uint64_t *reference, const band_queue *queue
 }
 
 /* Keeps those of the lanes that go on. */
-ISA_INLINE int band_keep(const band_site *sites, const uint32_t *least, const band_state *state, int start, int lanes,
+ISA_INLINE int band_keep(const band_site *sites, const uint32_t *least, const bound_state *state, int start, int lanes,
                        int kept, band_queue *queue)
 {
     uint32_t vp[BAND_LANES], vn[BAND_LANES], first[BAND_LANES];
@@ -246,9 +230,9 @@ static ISA_TARGET void band_bounds(const band_planes_of *planes, const band_site
                 fewest = left[l] < fewest ? left[l] : fewest;
                 most = left[l] > most ? left[l] : most;
             }
-            band_state state = {{0}, {0}, {0}};
+            bound_state state = {{0}, {0}, {0}};
             if (!opened)
-                state = (band_state){BAND_LOAD(queue.vp + start), BAND_LOAD(queue.vn + start),
+                state = (bound_state){BAND_LOAD(queue.vp + start), BAND_LOAD(queue.vn + start),
                                      BAND_LOAD(queue.first + start)};
             band_advance(&block, ambiguous, any != 0, left, fewest, most, &state);
             uint32_t least[BAND_LANES];

@@ -1,6 +1,10 @@
 /* Least errors of anchors, one anchor a work-item, in the narrow band of ext/isa/bound_band.h. They say the same of every
  * anchor. */
 
+typedef uint bound_vec;
+#define ISA_INLINE static
+#include "bound_row.h"
+
 /* Lists the live ones of counters[count] anchors: listed uint[]. */
 __kernel void list_anchors(uint count, uint room, __global const ulong *anchors, __global uint *listed, __global uint *counters)
 {
@@ -15,7 +19,7 @@ __kernel void list_anchors(uint count, uint room, __global const ulong *anchors,
 /* Least errors of the read on the 32 diagonals around the anchor. */
 static uint narrow_band(__global const ulong *read, uint length, __global const ulong *planes, ulong at)
 {
-    uint vp = 0, vn = 0, first = 0;
+    bound_state state = {0, 0, 0};
     for (uint base = 0; base < length; base += 64, read += 3, at += 64) {
         __global const ulong *row = planes + 3 * (at >> 6);
         uint shift = at & 63, rows = min(length - base, 64u);
@@ -30,16 +34,12 @@ static uint narrow_band(__global const ulong *read, uint length, __global const 
             }
             uint differ = ((uint)(low >> (r & 31)) ^ (0 - (uint)(read_low >> r & 1))) |
                           ((uint)(high >> (r & 31)) ^ (0 - (uint)(read_high >> r & 1)));
-            uint sum = (vp & ~differ) + vp, d0 = vn | (sum ^ vp) | ~differ, next = d0 >> 1;
-            uint hp = vn | ~(d0 | vp), hn = d0 & vp;
-            first += ~d0 & 1;
-            vp = hn | ~(next | hp);
-            vn = next & hp;
+            bound_row(differ, &state);
         }
     }
-    int errors = (int)first, least = errors;
+    int errors = (int)state.first, least = errors;
     for (int i = 0; i < 31; i++) {
-        errors += (int)(vp >> i & 1) - (int)(vn >> i & 1);
+        errors += (int)(state.vp >> i & 1) - (int)(state.vn >> i & 1);
         least = min(least, errors);
     }
     return (uint)least;
