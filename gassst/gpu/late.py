@@ -34,8 +34,10 @@ log = logging.getLogger("gassst")
 
 START = 4.0
 """Seconds of threads that the start of a device takes, about."""
-SHARE = 0.02
+SHARE = 0.01
 """Of what is left of a run, that the start of a device which nobody named may take."""
+MEASURED = 5 * START
+"""Seconds of threads from which on it is known how fast reads are done."""
 
 
 class LateSearch:
@@ -76,7 +78,9 @@ class LateSearch:
         self._is_told = False
         self._host_pace, self._waiting = 0.0, 0
         self._taken = self._left = 0  # reads, since the last run has ended
-        self._since: tuple[float, float] | None = None  # when its first reads were done, and their share
+        # When the first reads were done that are measured, how many were by then, and which share of the input.
+        self._since: tuple[float, int, float] | None = None
+        self._pace_alone, self._is_judged, self._is_slower = 0.0, False, False
         self._account = ""
 
     # --- runs ----------------------------------------------------------------------------------------------------
@@ -93,21 +97,29 @@ class LateSearch:
             self._start_thread()
         return self
 
-    def note_done(self, share: float | None) -> None:
-        """A share of the input of a run is done; None of a stream, of which as much is taken to be left as is done.
+    def note_done(self, reads: int, share: float | None) -> None:
+        """So many reads of a run are done, and this share of its input; of a stream, None: as much may be left.
 
-        A device that nobody named is looked for once so much is left to the host that the start hardly counts.
+        A device that nobody named is looked for once so much is left to the host that the start hardly counts. It is
+        left alone again if reads were done faster before.
         """
-        if self._thread is not None:
+        is_awaited = self._thread is not None and self._search is None
+        if self.named or is_awaited or self._is_judged:
             return
-        since, before = self._since = self._since or (time.monotonic(), share or 0.0)
-        spent = (time.monotonic() - since) * self._params.threads
-        if share is not None and share > before:
-            left = spent * (1 - share) / (share - before)
-        else:
-            left = spent if share is None else 0.0
-        if spent > START and left * SHARE > START:
+        now = time.monotonic()
+        since, reads_before, before = self._since = self._since or (now, reads, share or 0.0)
+        spent = (now - since) * self._params.threads
+        if spent < MEASURED or reads == reads_before:
+            return
+        pace = (reads - reads_before) / spent
+        if self._thread is not None:
+            self._is_judged, self._is_slower = True, pace < self._pace_alone
+            log.debug("reads a second of a thread: %.0f alone, %.0f with the device", self._pace_alone, pace)
+            return
+        left = spent if share is None else spent * (1 - share) / max(share - before, 1e-9)
+        if left * SHARE > START:
             log.debug("a device is looked for: about %.0f s of threads are left", left)
+            self._pace_alone, self._since = pace, None
             self._start_thread()
 
     def _start_thread(self) -> None:
@@ -208,7 +220,7 @@ class LateSearch:
         search, reads = self._search, context.n
         if self._error is not None and self.named:
             raise self._error
-        if search is None or self._error is not None:
+        if search is None or self._error is not None or self._is_slower:
             return None
         with self._lock:
             is_host_faster = 0 < reads * self._host_pace < (self._waiting + reads) * search.pace

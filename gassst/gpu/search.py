@@ -82,8 +82,8 @@ class DeviceSearch:
     def end_run(self) -> None:
         """A run is over."""
 
-    def note_done(self, share: float | None) -> None:
-        """A share of the input of a run is done: of no interest to one that is ready."""
+    def note_done(self, reads: int, share: float | None) -> None:
+        """Reads of a run are done: of no interest to one that is ready."""
 
     def note_host(self, reads: int, nanoseconds: int) -> None:
         """The host has searched reads that the device did not take: of no interest to one that takes what it can."""

@@ -259,7 +259,8 @@ class FileRun:
                 if progress is not None:
                     progress(total)
                 if device is not None:
-                    device.note_done(None if inputs is None else inputs.share_done(total.reads))
+                    share = None if inputs is None else inputs.share_done(total.reads)
+                    device.note_done(total.reads, share)
             self._run.end()
             crew.end_run()
         total.nanoseconds["write"] += writer.nanoseconds_behind

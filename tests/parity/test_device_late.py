@@ -67,39 +67,62 @@ def begun(index, device) -> LateSearch:
     return late
 
 
+@pytest.fixture
+def clock(monkeypatch):
+    """The seconds that it is, in a list."""
+    now = [0.0]
+    monkeypatch.setattr(late_module.time, "monotonic", lambda: now[0])
+    return now
+
+
 class TestDone:
-    """With 16 threads a device that nobody named is looked for where 12.5 s are left."""
+    """With 16 threads a device that nobody named is looked for where 25 s are left, by 1.25 s at least."""
 
     @pytest.mark.parametrize(
         "done, starts",
         [
-            ([(0, 0.01), (1, 0.11), (2, 0.21)], False),
-            ([(0, 0.01), (1, 0.05)], True),
-            ([(0, 0.5), (1, 0.51), (30, 0.99)], True),
-            ([(0, 0.01), (0.2, 0.0101)], False),
-            ([(0, 0.01), (9, 0.01)], False),
-            ([(0, 0.98), (40, 0.99)], True),
-            ([(0, None), (12, None)], False),
-            ([(0, None), (13, None)], True),
+            ([(0, 0.01), (2, 0.09), (4, 0.17)], False),
+            ([(0, 0.01), (2, 0.08)], True),
+            ([(0, 0.5), (1, 0.51), (30, 0.6)], True),
+            ([(0, 0.01), (1.2, 0.0101)], False),
+            ([(0, 0.97), (40, 0.99)], False),
+            ([(0, 0.97), (60, 0.99)], True),
+            ([(0, None), (24, None)], False),
+            ([(0, None), (26, None)], True),
         ],
     )
-    def test_a_device_is_looked_for_where_enough_is_left(self, index, monkeypatch, done, starts):
-        started, now = [], [0.0]
-        monkeypatch.setattr(late_module.time, "monotonic", lambda: now[0])
+    def test_a_device_is_looked_for_where_enough_is_left(self, index, monkeypatch, clock, done, starts):
+        started = []
         monkeypatch.setattr(LateSearch, "_start_thread", lambda late: started.append(late.device))
         late = late_of(index, "auto", threads=16)
         assert late.for_run() is late
-        for now[0], share in done:
-            late.note_done(share)
+        for i, (clock[0], share) in enumerate(done):
+            late.note_done(1000 * i, share)
         assert bool(started) is starts
         late.end_run()
         assert "too little to do" in late.describe() and late._since is None
+
+    @pytest.mark.usefixtures("any_batch")
+    @pytest.mark.parametrize("reads, goes_on", [(1999, False), (2001, True)])
+    def test_a_device_with_which_less_is_done_is_left_alone(self, index, monkeypatch, clock, reads, goes_on):
+        monkeypatch.setattr(LateSearch, "_start_thread", lambda late: setattr(late, "_thread", True))
+        late = late_of(index, "auto", threads=16)
+        for clock[0], done in (0, 0), (2, 2000):
+            late.note_done(done, 0.01 + done / 1e6)
+        assert late._thread
+        clock[0] = 5
+        late.note_done(4000, 0.02)  # it is not ready
+        late._search = Ready()
+        for clock[0], done in (6, 5000), (7, 5001), (8, 5000 + reads):
+            assert late.search(batch(9), None)
+            late.note_done(done, 0.02)
+        assert bool(late.search(batch(9), None)) is goes_on
 
     def test_a_short_run_looks_for_none(self, small_index, small_fastq, tmp_path, monkeypatch, caplog):
         (tmp_path / "gpu.icd").write_text("libgpu.so.1\n")
         monkeypatch.setenv("OCL_ICD_VENDORS", str(tmp_path))
         noted, note_done = [], LateSearch.note_done
-        monkeypatch.setattr(LateSearch, "note_done", lambda *done: (noted.append(done[1]), note_done(*done)))
+        monkeypatch.setattr(LateSearch, "note_done", lambda *done: (noted.append(done[2]), note_done(*done)))
         monkeypatch.setattr(LateSearch, "_start_thread", lambda _: pytest.fail("a device is looked for"))
         argv = [
             "map",
