@@ -274,7 +274,7 @@ cdef class Cases:
 
     The `plan` says what seeds miss, and what the genome is like; the shares of its spectrum belong to so many bases
     (`lengths`). `looked_densely`: `index.miss_model.dense_seeds`. A case that is kept stays as it is: `how`, which is
-    never 0, is written last, under a lock, and readers need none.
+    never 0, is written last. Threads that write hold the interpreter's lock, and readers need none.
     """
 
     cdef object __weakref__, looked_up, looked_densely
@@ -283,20 +283,17 @@ cdef class Cases:
     cdef const double[::1] log_lengths
     cdef case_t no_mate
     cdef case_t *cases
-    cdef PyThread_type_lock lock
 
     def __cinit__(self, plan, Odds odds, lengths, looked_densely):
         self.looked_up, self.looked_densely, self.odds = plan.looked_up, looked_densely, odds
         self.shares, self.log_lengths = plan.spectrum.shares.astype(np.float64), np.log(lengths)
         self.no_mate.missed[0] = self.no_mate.both[0] = self.no_mate.lost = 1
-        self.cases, self.lock = <case_t *>calloc(CASES, sizeof(case_t)), PyThread_allocate_lock()
-        if self.cases == NULL or self.lock == NULL:
+        self.cases = <case_t *>calloc(CASES, sizeof(case_t))
+        if self.cases == NULL:
             raise MemoryError
 
     def __dealloc__(self):
         free(self.cases)
-        if self.lock != NULL:
-            PyThread_free_lock(self.lock)
 
     @property
     def kept(self):
@@ -322,21 +319,16 @@ cdef class Cases:
             return case
         if own.what != what or own.how != how:
             self.make(own, what, how)
-        PyThread_acquire_lock(self.lock, WAIT_LOCK)
-        case = self.slot(what, how, &found)
-        if case != NULL and not found:
-            case.what = what
-            memcpy(&case.length, &own.length, sizeof(case_t) - 2 * sizeof(uint64_t))  # all but `how`, which others read
-            store_release(&case.how, how)
-        PyThread_release_lock(self.lock)
-        return own if case == NULL else case
+        return own
 
     cdef int make(self, case_t *case, uint64_t what, uint64_t how) except -1 with gil:
-        """Computes a case."""
+        """Computes a case, and keeps a copy where there is room."""
         cdef int64_t length = what >> 48, errors = what >> 32 & 0xFFFF
         cdef int complete = what >> 16 & 0xFFFF, planned = what & 0xFFFF, near
         cdef bytes missed, copies
         cdef looked_t seeds
+        cdef case_t *kept
+        cdef uint64_t found_how
         cdef double over, more = PASSED_OVER
         if how & DENSE:
             over = complete / 128.
@@ -355,6 +347,11 @@ cdef class Cases:
             for near in range(2):
                 case.alone[near] = (self.unseen(case, &self.no_mate, 2 * near)
                                     * (1 + more * over / fmax(1 - over, 1 / more)))
+        kept = self.slot(what, how, &found_how)
+        if kept != NULL and not found_how:
+            kept.what = what
+            memcpy(&kept.length, &case.length, sizeof(case_t) - 2 * sizeof(uint64_t))  # all but `how`, which others read
+            store_release(&kept.how, how)
         return 0
 
     cdef double unseen(self, const case_t *one, const case_t *two, int known) noexcept nogil:

@@ -12,15 +12,6 @@ from math import comb
 
 import numpy as np
 
-from cpython.pythread cimport (
-    WAIT_LOCK,
-    PyThread_acquire_lock,
-    PyThread_allocate_lock,
-    PyThread_free_lock,
-    PyThread_release_lock,
-    PyThread_type_lock,
-)
-
 from gassst._core.common cimport *
 from gassst._core.stages cimport *
 from gassst.model.layouts import HIT, LOCAL_LINE, LOCAL_PLACE, OVER as OVER_TYPE, PLACE, RATING, READ_SUMMARY
