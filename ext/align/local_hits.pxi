@@ -154,5 +154,10 @@ cdef Py_ssize_t hit_of(const ground_t *ground, const aligned_t *aligned, bint be
     if strand:
         line.begin, line.end = m - last, m - first
     line.total = hit.score + ground.costs.bonus * (<int32_t>(first == 0) + <int32_t>(last == m))
-    line.first_diagonal, line.last_diagonal = hit.position - first, hit.position + span - last
+    line.first_diagonal = line.last_diagonal = line.low_diagonal = line.high_diagonal = hit.position - first
+    for j in range(hit.cigar_runs):
+        line.last_diagonal += cigar_length(out[j]) if cigar_op(out[j]) == CIGAR_DELETION else 0
+        line.last_diagonal -= cigar_length(out[j]) if cigar_op(out[j]) == CIGAR_INSERTION else 0
+        line.low_diagonal = min(line.low_diagonal, line.last_diagonal)
+        line.high_diagonal = max(line.high_diagonal, line.last_diagonal)
     return hit.cigar_runs

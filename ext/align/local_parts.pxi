@@ -94,7 +94,6 @@ cdef class LocalParts(LocalBands):
         self.know_further(read_strand, diagonal, k, False)
         let_given_lead(self, False)
         align_best(self, far)
-        drop_passed(self)
         for i in range(self.n):
             if far[i]:
                 row[i].hit.cigar_runs = 0
@@ -361,38 +360,6 @@ cdef int merge_places(LocalParts self, bint vouched) except -1 nogil:
     self.rooms[KNOWN], self.rooms[SCRATCH] = self.rooms[SCRATCH], self.rooms[KNOWN]
     self.n_known = done + k - i
     return 0
-
-
-cdef void drop_passed(LocalParts self) noexcept nogil:
-    """Without places that the line of their read passes on the way to its last diagonal: with a gap they are the line."""
-    cdef local_place_t *place = <local_place_t *>self.rooms[KNOWN].p
-    cdef const local_line_t *line = <const local_line_t *>self.rooms[LINES].p
-    cdef const hit_t *hit = <const hit_t *>self.rooms[HITS].p
-    cdef Py_ssize_t i, l = 0, kept = 0
-    for i in range(self.n_known):
-        while l < self.n_lines and line[l].read_strand >> 1 < place[i].read_strand >> 1:
-            l += 1
-        if (l == self.n_lines or line[l].read_strand != place[i].read_strand
-                or same_place(line[l].last_diagonal, place[i].diagonal)
-                or not passes(&line[l], <const uint32_t *>self.rooms[CIGARS].p + hit[l].cigar_start, hit[l].cigar_runs,
-                              place[i].diagonal)
-                or not overlap(aligned_for_certain(&place[i], self.length_of(place[i].read_strand),
-                                                   self.ground.costs.match), line[l].begin, line[l].end)):
-            place[kept] = place[i]
-            kept += 1
-    self.n_known = kept
-
-
-cdef bint passes(const local_line_t *line, const uint32_t *cigar, Py_ssize_t runs, coordinate_t diagonal) noexcept nogil:
-    """Whether a line has bases on a diagonal, or near it."""
-    cdef coordinate_t at = line.first_diagonal
-    cdef Py_ssize_t i
-    for i in range(runs):
-        if cigar_op(cigar[i]) == CIGAR_MATCH and same_place(at, diagonal):
-            return True
-        at += cigar_length(cigar[i]) if cigar_op(cigar[i]) == CIGAR_DELETION else 0
-        at -= cigar_length(cigar[i]) if cigar_op(cigar[i]) == CIGAR_INSERTION else 0
-    return False
 
 
 cdef void let_given_lead(LocalParts self, bint stay) noexcept nogil:

@@ -109,9 +109,10 @@ cdef stretch_of_read_t aligned_for_certain(const local_place_t *place, int64_t m
 
 
 cdef bint is_rival(const local_place_t *place, int64_t m, int32_t match, const local_line_t *line) noexcept nogil:
-    """Whether a place, of a read of m bases, is another place for the same bases as the line."""
-    if place.read_strand == line.read_strand and (same_place(place.diagonal, line.first_diagonal)
-                                                  or same_place(place.diagonal, line.last_diagonal)):
+    """Whether a place, of a read of m bases, is another place for the same bases as the line: between the diagonals that
+    the line passes it is a part of that."""
+    if place.read_strand == line.read_strand and (line.low_diagonal - SAME_PLACE <= place.diagonal
+                                                  <= line.high_diagonal + SAME_PLACE):
         return False
     return overlap(aligned_for_certain(place, m, match), line.begin, line.end)
 

@@ -255,6 +255,8 @@ cdef packed struct local_line_t:
     int32_t total               # as of a place
     coordinate_t first_diagonal # on which the alignment begins
     coordinate_t last_diagonal  # and ends
+    coordinate_t low_diagonal   # the lowest one that it passes
+    coordinate_t high_diagonal  # and the highest
     bool_t given                # as of a place
 
 

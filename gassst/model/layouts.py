@@ -49,7 +49,10 @@ PLACE = np.dtype([tuple(field.split(":")) for field in _WHOLE.split()], align=Tr
 _LOCAL = (
     "read_strand:u4 band_start:i8 width:u2 score:i4 total:i4 reached:u1 strand_end:u2 diagonal:i8 given:?"
 )
-_LINE = "read_strand:u4 begin:i8 end:i8 total:i4 first_diagonal:i8 last_diagonal:i8 given:?"
+_LINE = (
+    "read_strand:u4 begin:i8 end:i8 total:i4 first_diagonal:i8 last_diagonal:i8 low_diagonal:i8 high_diagonal:i8 "
+    "given:?"
+)
 LOCAL_PLACE = np.dtype([tuple(field.split(":")) for field in _LOCAL.split()])
 LOCAL_LINE = np.dtype([tuple(field.split(":")) for field in _LINE.split()])
 OVER = np.dtype([("bases", "f8"), ("first", "i8"), ("end", "i8"), ("reseeded", "u1")], align=True)

@@ -35,7 +35,9 @@ def random_lines(rng, reads, least=2) -> Lines:
     lines.rows["read_strand"] += lines.hits["strand"]
     lines.rows["total"] += rng.choice([0, 5], k)
     lines.rows["first_diagonal"] = rng.choice(DIAGONALS, k)
-    lines.rows["last_diagonal"] = lines.rows["first_diagonal"] + rng.choice([0, 3], k)
+    lines.rows["low_diagonal"] = lines.rows["first_diagonal"]
+    lines.rows["high_diagonal"] = lines.rows["first_diagonal"] + rng.choice([0, 3], k)
+    lines.rows["last_diagonal"] = lines.rows["high_diagonal"]
     return lines
 
 

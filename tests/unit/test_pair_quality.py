@@ -52,7 +52,8 @@ def test_a_mate_is_as_doubtful_as_chance_in_the_window_of_the_other():
     near, plan = rng.random(n) < 0.5, plan_of([M])
     lines = lines_of(read, np.zeros(n, np.int64), aligned, aligned - 5 * errors, np.ones(n, bool))
     # Mates of one strand lie 150 diagonals apart. Those that are near have another place on the other one.
-    lines.rows["first_diagonal"] = lines.rows["last_diagonal"] = 5000 + 150 * (read & 1)
+    for name in ("first", "last", "low", "high"):
+        lines.rows[f"{name}_diagonal"] = 5000 + 150 * (read & 1)
     places = np.concatenate(
         [own_places(lines).rows, rivals_of(lines, near.astype(int), lines.total - 5).rows]
     )

@@ -45,7 +45,8 @@ def capped(packed, diagonal, begin, end, loss, reference, quality=60):
     """Qualities of forward alignments that nothing but the copies beside them lowers from `quality`."""
     score = SCORING.match * (end - begin) - np.asarray(loss) * (SCORING.match + SCORING.mismatch)
     lines = lines_of(np.arange(len(packed.lengths)), begin, end, score)
-    lines.rows["first_diagonal"] = lines.rows["last_diagonal"] = diagonal
+    for name in ("first", "last", "low", "high"):
+        lines.rows[f"{name}_diagonal"] = diagonal
     # They have no other place, or five with three mismatches more.
     others = rivals_of(lines, 0 if quality == 60 else 5, score - 3 * (SCORING.match + SCORING.mismatch))
     params = MapParams(mode="local", scoring=SCORING)
