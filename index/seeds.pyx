@@ -114,8 +114,8 @@ cdef Seed *plan_seeds(const seed_plan_t *plan, const uint64_t *planes, uint64_t 
     cdef int strand, front
     cdef uint64_t[2 * CODES + 2] codes  # of both strands, each with one more that any seed may reach into
     cdef const uint64_t *forward = planes + 3 * first_row
-    # Many seeds overlap: the bases are brought into their order once.
-    cdef bint coded = 0 < w and 4 * plan.every <= count and m <= 32 * CODES and plan.longest <= 32
+    # Where seeds are more than rows, the bases are brought into their order once.
+    cdef bint coded = 0 < w and plan.every * rows < count and m <= 32 * CODES and plan.longest <= 32
     cdef int[2] conversions
     for strand in range(2):
         conversions[strand] = conversion_of_strand(plan.conversion, strand)
