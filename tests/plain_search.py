@@ -210,7 +210,7 @@ class PlainPairs:
             if not self.mate[r] or not self.is_open[r] or self.best[r] == NO_SCORE:
                 continue
             other = self.other(r)
-            if not self.pairs.rescues or not {r, other} & goes_on:
+            if len(self.reads[other]) < self.pairs.shortest or not {r, other} & goes_on:
                 continue
             places = [p for p in self.places[r] if p.edits == self.best[r]]
             if len(places) > self.most_places:

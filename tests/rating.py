@@ -110,7 +110,7 @@ def search_of(
     search = ReadSearch((PairStages if of_pairs else Stages)(*made_of), ends)
     if pairs is not None:
         usual = {
-            "borders": np.array([0, 1 << 40]), "rescues": False,
+            "borders": np.array([0, 1 << 40]), "shortest": MAX_READ_LENGTH + 1,
             "window_bases": 0,
         }  # fmt: skip
         pairs = SimpleNamespace(**{**usual, **vars(pairs)})

@@ -76,7 +76,7 @@ cdef class Joint:
     cdef int64_t least, worth, apart
     cdef int run
     cdef bint short_fit     # a read too short for the least score needs its score without an error
-    cdef bint rescues
+    cdef uint32_t shortest  # mate that is looked for
     cdef const uint8_t *conversions     # NULL where no read is converted
     cdef const uint32_t *lengths
     cdef const uint8_t *mate
@@ -91,7 +91,7 @@ cdef class Joint:
     cdef double *wrong          # by read: what other pairs of places weigh; below 0: it has none beside its mate
 
     def __cinit__(self, scoring, pairs, PairChooser chooser, int worth, int run, int64_t apart):
-        self.chooser, self.rescues, self.worth, self.run, self.apart = chooser, pairs.rescues, worth, run, apart
+        self.chooser, self.shortest, self.worth, self.run, self.apart = chooser, pairs.shortest, worth, run, apart
         self.least, self.short_fit = scoring.least_score - worth, scoring.min_score is None
 
     def __dealloc__(self):
@@ -118,7 +118,7 @@ cdef class Joint:
                     take(self, &pair, &choice)
                     continue
             for side in range(2):
-                if pair.line[1 - side] != NULL and self.rescues:
+                if pair.line[1 - side] != NULL and self.lengths[pair.read + side] >= self.shortest:
                     for i in range(pair.n[1 - side]):
                         look_beside(self, &pair, side, &pair.known[1 - side][i])
         return 0

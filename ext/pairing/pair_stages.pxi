@@ -22,7 +22,7 @@ cdef class PairStages(Stages):
 
     cdef int64_t gaps
     cdef const uint8_t[::1] mate
-    cdef bint rescues
+    cdef uint32_t shortest          # mate that is looked for
     cdef const int64_t[::1] borders
     cdef windows_t windows, wide    # `wide`: as gaps may move an alignment away from its seed
     cdef int most_places
@@ -44,7 +44,7 @@ cdef class PairStages(Stages):
         most_places : int
             A read with more places as good as its best is no guide to its mate.
         """
-        self.mate, self.rescues, self.borders = pairs.mate, pairs.rescues, pairs.borders
+        self.mate, self.shortest, self.borders = pairs.mate, pairs.shortest, pairs.borders
         self.windows, self.wide = windows_of(pairs.insert), windows_of(pairs.insert, self.gaps)
         self.most_places = most_places
         self.rescued = self.pairs_ns = 0
@@ -206,7 +206,7 @@ cdef class PairStages(Stages):
         self.n_keys = 0
         for r in range(self.first, self.stop):
             other = partner_of(&self.mate[0], r)
-            if (self.rescues and self.mate[r] and self.mates[r].is_open
+            if (self.reads.lengths[r] >= self.shortest and self.mate[r] and self.mates[r].is_open
                     and (goes_on[r] or goes_on[other]) and self.states.best[other] != NO_SCORE):
                 self.look_around(other, r)
         self.scored.fresh, self.scored.n_fresh = <uint64_t *>self.rooms[KEYS].p, self.n_keys

@@ -47,7 +47,7 @@ ITEMS = 1 << 18
 """Work-items at most where the device alone knows how many there would be."""
 
 
-class Texts(NamedTuple):
+class ReferenceTexts(NamedTuple):
     """The reference at the places of some reads, whose seeds lead to copies of these places.
 
     Attributes
@@ -75,7 +75,7 @@ class DeviceBatch(NamedTuple):
     flip : uint8[n]
     with_mates : bool
         Whether reads are pairs, and not all of their places are wanted: the host goes on behind the first stage.
-    texts : Texts or None
+    texts : ReferenceTexts or None
         In the stage for copies.
     """
 
@@ -88,7 +88,7 @@ class DeviceBatch(NamedTuple):
     lengths: U32
     flip: U8
     with_mates: bool = False
-    texts: Texts | None = None
+    texts: ReferenceTexts | None = None
 
     @classmethod
     def of(cls, context: BatchContext, with_mates: bool = False) -> DeviceBatch:

@@ -14,7 +14,7 @@ import numpy as np
 
 from gassst.gpu.all_places import AllPlaces
 from gassst.gpu.arrays import STATE
-from gassst.gpu.backend import DeviceBackend, DeviceBatch, Texts
+from gassst.gpu.backend import DeviceBackend, DeviceBatch, ReferenceTexts
 from gassst.gpu.device import Engine, OutOfDeviceMemory
 from gassst.gpu.found import Found
 from gassst.gpu.index import SOURCES, SOURCES_OF_ALL, DeviceIndex
@@ -122,7 +122,7 @@ class DeviceSearch:
         rows = 2 * (batch.lengths[active].astype(np.int64) + 63 >> 6)
         start = np.zeros_like(batch.lengths)
         start[active[1:]] = np.cumsum(rows[:-1])
-        found = self._found(batch._replace(texts=Texts(planes, start, sought)), stats)
+        found = self._found(batch._replace(texts=ReferenceTexts(planes, start, sought)), stats)
         if found is None:
             return None
         state[: of["COMPLETE"]] = found.state[: of["COMPLETE"]]

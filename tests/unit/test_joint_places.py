@@ -18,7 +18,7 @@ from rating import aligner_of, batch_of, rater, search_of
 from gassst._core.read_search import Odds
 from gassst.index.miss_model import NO_SEEDS
 from gassst.model.layouts import OVER
-from gassst.model.params import MapParams, Scoring
+from gassst.model.params import MAX_READ_LENGTH, MapParams, Scoring
 from gassst.model.sam_flags import UNMAPPED
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
 from gassst.search.host import EDIT_PHRED, PAIR_BONUS
@@ -128,7 +128,7 @@ def some_world(seed):
     n = len(mate)
     return SimpleNamespace(
         rng=rng, reference=reference, mate=np.array(mate, np.uint8), reads=reads, copies=copies, known=known,
-        insert=insert, rescues=bool(rng.random() < 0.8),
+        insert=insert, shortest=0 if rng.random() < 0.8 else MAX_READ_LENGTH + 1,
         flip=rng.integers(0, 2, n).astype(np.uint8), digest=rng.integers(0, 1 << 60, n).astype(np.uint64),
         rate=float(rng.uniform(0.001, 0.05)), bases=float(rng.uniform(1, 200)),
     )  # fmt: skip
@@ -154,7 +154,7 @@ def search_in(world):
     )  # fmt: skip
     aligner = aligner_of(context)
     pairs = SimpleNamespace(
-        mate=world.mate, insert=world.insert, borders=BORDERS, rescues=world.rescues, window_bases=1000
+        mate=world.mate, insert=world.insert, borders=BORDERS, shortest=world.shortest, window_bases=1000
     )
     return search_of(context, aligner, pairs=pairs, shift=SHIFT), aligner
 
@@ -316,7 +316,7 @@ def check(seed, seen):
         everything = []
         for side, s in enumerate(both):
             found = []
-            if alive[1 - side] and world.rescues:
+            if alive[1 - side] and not world.shortest:
                 guides, mates = known[1 - side], known[side]
                 sizes = lengths[1 - side], lengths[side]
                 found = looked_for(world, guides, mates, side == 1, sizes, world.copies[s])
