@@ -234,7 +234,7 @@ cdef int join_mates(LocalAligner self, Joint joint, const uint8_t *clear, double
             wrong[i] = wrong[partner_of(joint.mate, <uint32_t>i)] = -1
     joint.look_around()
     self.know_further(<const uint32_t *>joint.rooms[STRANDS].p, <const coordinate_t *>joint.rooms[FIRSTS].p,
-                      joint.n_found, True)
+                      joint.n_found, self.mate_bonus)
     joint.places, joint.n_places = <const local_place_t *>self.rooms[KNOWN].p, self.n_known
     if joint.choose():
         self.n_lines = 0

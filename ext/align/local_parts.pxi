@@ -72,8 +72,8 @@ cdef class LocalParts(LocalBands):
         return a
 
     cdef int know_further(self, const uint32_t *read_strand, const coordinate_t *diagonal, Py_ssize_t k,
-                          bint vouched) except -1 nogil:
-        """Know the best places, too, that touch k further diagonals. `vouched`: they lie beside a mate."""
+                          int32_t vouched) except -1 nogil:
+        """Know the best places, too, that touch k further diagonals. `vouched`: score that a mate beside these makes up for."""
         if k:
             self.score_bands(read_strand, diagonal, k)
             merge_places(self, vouched)
@@ -81,7 +81,7 @@ cdef class LocalParts(LocalBands):
 
     def with_further(self, const uint32_t[::1] read_strand, const coordinate_t[::1] diagonal):
         """`know_further` of diagonals in arrays."""
-        self.know_further(&read_strand[0], &diagonal[0], diagonal.shape[0], False)
+        self.know_further(&read_strand[0], &diagonal[0], diagonal.shape[0], 0)
 
     cdef int look_further(self, const uint32_t *read_strand, const coordinate_t *diagonal, Py_ssize_t k) except -1 nogil:
         """Align reads that are to be looked up once more again, with the best places that touch further diagonals.
@@ -91,7 +91,7 @@ cdef class LocalParts(LocalBands):
         cdef const uint8_t *far = <const uint8_t *>self.rooms[FAR].p
         cdef row_t *row = <row_t *>self.rooms[PRIMARY].p
         cdef Py_ssize_t i
-        self.know_further(read_strand, diagonal, k, False)
+        self.know_further(read_strand, diagonal, k, 0)
         let_given_lead(self, False)
         align_best(self, far)
         for i in range(self.n):
@@ -330,9 +330,9 @@ cdef int add_left_over(LocalParts self, Py_ssize_t split) except -1 nogil:
     return 0
 
 
-cdef int merge_places(LocalParts self, bint vouched) except -1 nogil:
-    """Know new ones of PLACES, too, read by read: those that score enough, and rivals `worse` errors below. Unless they are
-    `vouched` for by a mate, a read has to have one that scores enough."""
+cdef int merge_places(LocalParts self, int32_t vouched) except -1 nogil:
+    """Know new ones of PLACES, too, read by read: those `vouched` for by a mate that score enough beside it; else those that
+    score enough, with rivals `worse` errors below, of a read that has one."""
     cdef const local_place_t *known = <const local_place_t *>self.rooms[KNOWN].p
     cdef const local_place_t *new = <const local_place_t *>self.rooms[PLACES].p
     cdef Py_ssize_t k = self.n_known, n = self.n_places, i = 0, j, first, done = 0, before = 0
@@ -346,11 +346,11 @@ cdef int merge_places(LocalParts self, bint vouched) except -1 nogil:
             i, done = i + 1, done + 1
         if j == 0 or r != new[j - 1].read_strand >> 1:
             before, best = done, 0
-        score = new[j].total  # an end that hangs over that of its contig is cut, and may cost more than its bonus
+        score = new[j].score if vouched else new[j].total  # an end that a contig cuts may cost more than its bonus
         best, first = max(best, score), i
         while first and known[first - 1].read_strand >> 1 == r and not repeats(&new[j], &known[first - 1]):
             first -= 1
-        if score >= self.least_reported(r) - self.wholes.worse * self.wholes.differs and (
+        if score >= self.least_reported(r, vouched) - (0 if vouched else self.wholes.worse * self.wholes.differs) and (
                 first == 0 or known[first - 1].read_strand >> 1 != r):
             out[done] = new[j]
             done += 1

@@ -462,7 +462,7 @@ cdef class ReadSearch:
             at = first_from(keys, n, key)
             read_strand[fresh], diagonal[fresh] = read_strand[i], diagonal[i]
             fresh += at == n or keys[at] != key
-        return self.ends.know_further(read_strand, diagonal, fresh, False)
+        return self.ends.know_further(read_strand, diagonal, fresh, 0)
 
     cdef int report_all(self, bint split) except -1 nogil:
         """As `report`."""
