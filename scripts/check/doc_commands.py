@@ -138,8 +138,8 @@ def run(block: Block, folder: Path) -> str | None:
 
 def check(page: Path, world: Path) -> int:
     """Runs the blocks of a page in a folder of its own, then says what came of each; returns how many failed."""
-    folder = world / page.relative_to(ROOT).with_suffix("")
-    folder.mkdir(parents=True)
+    folder = world / "-".join(page.relative_to(ROOT).with_suffix("").parts)
+    folder.mkdir()
     for name, source in DATA.items():
         (folder / name).symlink_to(BUNDLED / source)
     # A copy: some pages write the index anew.
