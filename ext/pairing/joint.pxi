@@ -5,7 +5,7 @@ cdef enum:
     WORD = 8                # bases of a word: its planes are 16 bits
     WORDS_AT_ONCE = 64 + 1 - WORD   # that begin in 64 bases
     UNKNOWN_WORD = 1 << 16  # with a masked base
-    CHAINS = 1 << 10        # of words with equal hashes
+    CHAINS = 1024           # of words with equal hashes
 
 
 cdef struct words_t:
@@ -127,9 +127,9 @@ cdef class Joint:
         """Add diagonals from `low` to `high` on which `run` bases of a strand, at least a word, are equal in a row: one of
         those that the narrowest band holds."""
         cdef const ground_t *ground = &self.ground
-        cdef int64_t m = self.lengths[read_strand >> 1], at = low, diagonal
+        cdef int64_t m = self.lengths[read_strand >> 1], at = low, diagonal, n_bands = max(high - low, 0) // self.apart + 1
         cdef int64_t first = first_base(ground.plane_start[read_strand >> 1], read_strand, m)
-        cdef uint8_t *is_found = <uint8_t *>enlarged(&self.rooms[TAKEN], max(high - low, 0) // self.apart + 1)
+        cdef uint8_t *is_found = <uint8_t *>enlarged(&self.rooms[TAKEN], n_bands)
         cdef words_t *words = &self.words
         cdef int i, conversion = 0
         cdef Py_ssize_t o, known
@@ -140,7 +140,7 @@ cdef class Joint:
         if words.n < 0 or words.read_strand != read_strand:
             list_words(ground.reads, first, m, conversion, &self.rooms[STRAND_WORDS], words)
             words.read_strand = read_strand
-        memset(is_found, False, max(high - low, 0) // self.apart + 1)
+        memset(is_found, False, n_bands)
         while at < high + m:
             bases = as_converted(bases_at(ground.reference, at), conversion)
             for i in range(WORDS_AT_ONCE):

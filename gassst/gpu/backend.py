@@ -359,7 +359,7 @@ class DeviceBackend:
         return Found(*in_order, columns, ends[order] if len(ends) else ends, None, *of_anchors)
 
     def _anchors(self, state: DeviceState) -> tuple[U64, U32, U32] | None:
-        """Of mates what `keys_of` takes, once `wait` has returned: what they go on with on the host. Else None."""
+        """Return what `keys_of` takes of mates, once `wait` has returned: they go on with it on the host. Else None."""
         slot, n = self._slot, self.context.n
         if not state.stages or not self.context.with_mates:
             return None

@@ -98,7 +98,7 @@ class LateSearch:
         return self
 
     def note_done(self, reads: int, share: float | None) -> None:
-        """So many reads of a run are done, and this share of its input; of a stream, None: as much may be left.
+        """Note how many reads of a run are done, and which share of its input; None of a stream: as much may be left.
 
         A device that nobody named is looked for once so much is left to the host that the start hardly counts. It is
         left alone again if reads were done faster before.

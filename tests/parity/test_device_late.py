@@ -59,7 +59,7 @@ def late_of(index, device, search=None, **params) -> LateSearch:
 
 
 def begun(index, device) -> LateSearch:
-    """That of a run that has begun to look for the device."""
+    """Return the search of a run that has begun to look for the device."""
     late = late_of(index, device)
     assert late.for_run() is late and (late._thread is None) == (device == "auto")
     if device == "auto":

@@ -287,7 +287,7 @@ def test_what_makes_two_libraries(other, apart):
 
 @pytest.mark.parametrize("others, unlike", [(2, False), (9, True), (16, True)])
 def test_a_second_orientation_makes_a_stretch_unlike_its_library(others, unlike):
-    """So many of 32 pairs have it, and the template lengths are those of the library."""
+    """A stretch is unlike where more than a few of 32 pairs lie so; template lengths are those of the library."""
     rng = np.random.default_rng(5)
     sizes = np.rint(rng.normal(300, 30, 32)).astype(int).tolist()
     probe = Probe(0, 0, 0, {"fr": sizes[others:], "rf": sizes[:others]})

@@ -75,7 +75,7 @@ def test_seeds_passed_over_are_counted_by_how_many_begin_in_the_part():
 
 
 def test_dense_seeds_that_overlap_tell_of_one_family():
-    """Of 60 bases 4 begin a seed that is passed over, 11 / 128 of them; the others still lie 5 bases apart."""
+    """Seeds that are passed over begin at 4 of 60 bases, 11 / 128 of them; the others still lie 5 bases apart."""
     some, none = (float(rated(over=over)["unseen"]) for over in (4, 0))
     assert some / none == pytest.approx(1 + 80 * 5 / 18 * 11 / 117, rel=0.02)
 
