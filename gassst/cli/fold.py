@@ -13,7 +13,7 @@ from gassst.errors import UsageError
 from gassst.tools.arguments import file_path, output_path
 
 log = logging.getLogger("gassst")
-WINDOW, STEP, DEPTH = 120, 20, 10
+WINDOW, STEP = 120, 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,18 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Take energies from this RNAfold parameter file 2.0. ViennaRNA writes one: "
         "python -c \"import RNA; RNA.params_save('turner2004.par')\".",
     )
-    add(
-        "--probabilities",
-        type=float,
-        metavar="P",
-        help="Instead, write each pair of bases whose probability is P or more: name, both bases from 0, probability.",
-    )
-    add(
-        "--zuker",
-        type=float,
-        metavar="KCAL",
-        help="Write a best structure for each pair of bases, up to this much above the best, as `RNAsubopt -z`.",
-    )
     add("--scan", action="store_true", help="Fold windows of each sequence, on both strands.")
     add("--window", type=int, default=WINDOW, metavar="N", help="Set the bases of a window.")
     add("--step", type=int, default=STEP, metavar="N", help="Begin a window every N bases.")
@@ -60,51 +48,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--hairpins",
         type=int,
         metavar="N",
-        help="Write only windows whose structure has one loop, closed by a stem that spans N bases or more.",
-    )
-    add(
-        "--max-energy", type=float, metavar="KCAL", help="Leave out windows whose energy lies above this one."
-    )
-    add(
-        "--device",
-        metavar="DEV",
-        help="Compute the energies of windows on this OpenCL device, as map --device names it, and fold only those up "
-        "to --max-energy, which is then needed.",
+        help="Write only hairpins of windows: stems with one loop that span N bases or more.",
     )
     add(
         "--regions",
         type=file_path,
         metavar="READS.bam",
-        help="Fold only windows that overlap a stack of reads in this SAM, BAM or CRAM, as of --preset small-rna.",
-    )
-    add(
-        "--depth",
-        type=int,
-        default=DEPTH,
-        metavar="N",
-        help="Take stretches that N primary alignments cover as stacks.",
+        help="Fold only windows that overlap a stack of ten reads in this SAM, BAM or CRAM, as of --preset small-rna.",
     )
     add_common(parser)
 
 
 def main(args: argparse.Namespace) -> int:
     """Run `gassst fold`. Raises UsageError, InputError, OutputError."""
-    tasks = ("scan", "probabilities", "zuker")
-    chosen = [f"--{task}" for task in tasks if getattr(args, task) not in (None, False)]
-    if len(chosen) > 1:
-        raise UsageError(f"{chosen[0]} and {chosen[1]} are two tasks: choose one")
-    if args.probabilities is not None and not 0 < args.probabilities <= 1:
-        raise UsageError("--probabilities must be above 0 and at most 1")
-    if not args.scan and (args.hairpins is not None or args.max_energy is not None):
-        raise UsageError("--hairpins and --max-energy go with --scan")
-    if not args.scan and (args.window, args.step) != (WINDOW, STEP):
-        raise UsageError("--window and --step go with --scan")
-    if args.device is not None and args.max_energy is None:
-        raise UsageError("--device goes with --scan and --max-energy")
-    if args.regions is None and args.depth != DEPTH:
-        raise UsageError("--depth goes with --regions")
-    if args.regions is not None and (not args.scan or args.depth < 1):
-        raise UsageError("--regions goes with --scan, and --depth must be 1 or more")
+    if not args.scan and (args.hairpins, args.regions, args.window, args.step) != (None, None, WINDOW, STEP):
+        raise UsageError("--window, --step, --hairpins and --regions go with --scan")
     check_threads(args.threads)
     from gassst.align.alphabets import DNA
     from gassst.align.sequences import each_text
@@ -117,32 +75,25 @@ def main(args: argparse.Namespace) -> int:
         raise UsageError(f"--{ADVICE}")
     check_writable([args.output])
     parameters = Parameters(args.parameters)
-    scan = files.Scan(args.window, args.step, args.hairpins, args.max_energy) if args.scan else None
+    scan = files.Scan(args.window, args.step, args.hairpins)
+    scan.check()
     log_start(args)
-    if scan is not None:
-        scan.device = args.device
-    if scan is not None and args.regions is not None:
+    if args.regions is not None:
         from gassst.tools.truth import read_alignments
 
         alignments = read_alignments(args.regions)
-        scan.regions = files.stacks(((a.contigs, a.start - 1, a.end) for a in alignments), args.depth)
+        scan = scan._replace(regions=files.stacks((a.contigs, a.start - 1, a.end) for a in alignments))
     start = time.perf_counter()
     with Progress(quiet=args.quiet) as progress:
 
         def show(share: float | None) -> None:
             progress.show(share, lambda seconds: f"{seconds:.0f} s so far")
 
-        records, threads = each_text(args.sequences, DNA, args.sequences), args.threads
-        if scan is not None:
-            done, written = files.write_scan(records, args.output, parameters, scan, threads, show)
+        records = each_text(args.sequences, DNA, args.sequences)
+        if args.scan:
+            done = files.write_scan(records, args.output, parameters, scan, args.threads, show)
         else:
-            size, rows = files.BATCH_BASES, files.folds(parameters, threads)
-            if args.probabilities is not None:
-                size, rows = files.PAIR_BASES, files.pairs(parameters, args.probabilities, threads)
-            elif args.zuker is not None:
-                size, rows = 1, files.suboptimal(parameters, args.zuker)
-            done, written = files.write_rows(records, args.output, size, rows, show)
-    seconds = time.perf_counter() - start
-    what = "sequence" if scan is None else "window"
-    log.info("%s folded, %s written, %.1f s", number_of(done, what), number_of(written, "line"), seconds)
+            done = files.write_folds(records, args.output, parameters, args.threads, show)
+    what = number_of(done, "window" if args.scan else "sequence")
+    log.info("%s folded, %.1f s", what, time.perf_counter() - start)
     return 0

@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "sequences",
         metavar="SEQUENCES.fq",
         type=file_path,
-        help="Search the sequences of this FASTA or FASTQ, plain or compressed.",
+        help="Search the sequences of this FASTA or FASTQ, plain or compressed, both strands of DNA.",
     )
     add(
         "-o",
@@ -46,12 +46,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=10.0,
         metavar="X",
         help="Write sequences whose score so many random ones would reach, or fewer.",
-    )
-    add(
-        "--strand",
-        choices=["both", "forward"],
-        default="both",
-        help="Search both strands of DNA, or the forward strand alone.",
     )
     add_common(parser)
 
@@ -75,8 +69,7 @@ def main(args: argparse.Namespace) -> int:
             progress.show(None, lambda seconds: f"{number_of(done, 'sequence')}, {seconds:.0f} s so far")
 
         records = each_text(args.sequences, DNA, args.sequences)
-        options = args.output, args.e_value, args.strand, args.threads
-        done, written = write_hits(profile, records, *options, show)
+        done, written = write_hits(profile, records, args.output, args.e_value, args.threads, show)
     seconds = time.perf_counter() - start
     log.info("%s searched, %s found, %.1f s", number_of(done, "sequence"), number_of(written, "hit"), seconds)
     return 0

@@ -4,8 +4,7 @@ Energies come from an RNAfold parameter file 2.0, which ViennaRNA writes:
 `python -c "import RNA; RNA.params_save('turner2004.par')"`.
 """
 
-from gassst.fold.ensemble import Ensemble, probabilities, zuker
-from gassst.fold.folding import Fold, fold, windows
+from gassst.fold.folding import Ensemble, Fold, fold, probabilities, zuker
 from gassst.fold.parameters import Parameters
 
-__all__ = ["Ensemble", "Fold", "Parameters", "fold", "probabilities", "windows", "zuker"]
+__all__ = ["Ensemble", "Fold", "Parameters", "fold", "probabilities", "zuker"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -12,130 +12,107 @@ from numpy.typing import NDArray
 from gassst.errors import InputError, UsageError
 from gassst.files.batches import Record, batches, named
 from gassst.files.whole_file import whole_file
-from gassst.fold.ensemble import probabilities, zuker
-from gassst.fold.folding import CODES, LANE_BASES, Fold, fold, fold_codes, windows
+from gassst.fold.folding import CODES, LANE_BASES, fold, fold_codes
 from gassst.fold.parameters import Parameters
 
 BATCH_BASES = 1 << 22  # that are folded between two looks at the output
-PAIR_BASES = 1 << 14  # likewise, of probabilities, which take bytes by the square of a length
+DEPTH = 10  # alignments that make a stack
+HEAD = "contig", "start", "end", "strand", "energy", "structure"
 Stacks = dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]
 """Of each contig, where stretches begin and end, in order."""
 Show = Callable[[None], object]
-Records = Iterable[Record]
-Row = tuple[object, ...]
-Rows = Callable[[list[bytes]], Iterable[list[Row]]]
-"""What a table has of each of several sequences, behind its name."""
-HEAD = "contig", "start", "end", "strand", "energy", "structure"
+Place = tuple[int, int, str]
+"""Where a window or a hairpin begins and ends on the forward strand, from 0, and its strand."""
 
 
-class Scan:
-    """What to look for in windows.
+class Scan(NamedTuple):
+    """What to look for in windows."""
 
-    Raises UsageError for numbers that make no sense.
-    """
+    window: int
+    step: int
+    hairpins: int | None = None
+    """Bases that a stem spans at least, or None for whole windows."""
+    regions: Stacks | None = None
+    """Where windows are folded, or None: all over."""
 
-    def __init__(self, window: int, step: int, hairpins: int | None = None, max_energy: float | None = None):
-        if not 5 <= window <= LANE_BASES or not 1 <= step <= window:
+    def check(self) -> None:
+        """Raise UsageError for numbers that make no sense."""
+        if not 5 <= self.window <= LANE_BASES or not 1 <= self.step <= self.window:
             raise UsageError(f"--window must be 5 to {LANE_BASES:,} bases, and --step 1 to the window")
-        if hairpins is not None and not 5 <= hairpins <= window:
-            raise UsageError(f"--hairpins must be 5 to {window} bases, those of the window")
-        self.window, self.step, self.hairpins, self.max_energy = window, step, hairpins, max_energy
-        self.device: str | None = None
-        """An OpenCL device that computes the energies of windows, which `max_energy` then bounds; else None."""
-        self.regions: Stacks | None = None
-        """Where windows are folded, or None: all over."""
+        if self.hairpins is not None and not 5 <= self.hairpins <= self.window:
+            raise UsageError(f"--hairpins must be 5 to {self.window} bases, those of the window")
+
+    def begins(self, name: str, codes: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """int64[n], where windows without other letters begin; the last of all ends with the sequence."""
+        last = len(codes) - self.window
+        if last < 0:
+            return np.empty(0, np.int64)
+        begins = np.unique(np.append(np.arange(0, last, self.step), last))
+        others = np.append(0, np.cumsum(codes > 3))
+        begins = begins[others[begins + self.window] == others[begins]]
+        if self.regions is not None:
+            first, ends = self.regions.get(name, (begins[:0], begins[:0]))
+            at = np.searchsorted(ends, begins, "right")  # the first stack that ends behind a window's begin
+            begins = begins[np.append(first, len(codes))[at] < begins + self.window]
+        return begins
 
 
-class FoldedWindow(NamedTuple):
-    """A window, or a hairpin within one: where it begins and ends on the forward strand, from 0, and its structure."""
-
-    begin: int
-    end: int
-    strand: str
-    energy: float
-    structure: str
-
-
-def folds(parameters: Parameters, threads: int) -> Rows:
-    """Length, energy and structure of each sequence."""
-    return lambda texts: [[_row(one)] for one in fold(texts, parameters, threads=threads)]
-
-
-def suboptimal(parameters: Parameters, energy_range: float) -> Rows:
-    """Returns what makes such rows of all that `zuker` finds."""
-    return lambda texts: [[_row(one) for one in zuker(text, parameters, energy_range)] for text in texts]
-
-
-def pairs(parameters: Parameters, least: float, threads: int) -> Rows:
-    """Both bases from 0, and probability of each pair that has `least` or more."""
-
-    def rows(texts: list[bytes]) -> Iterator[list[Row]]:
-        for one in probabilities(texts, parameters, threads=threads):
-            yield [(i, j, f"{one.pairs[i, j]:.6f}") for i, j in np.argwhere(one.pairs >= least).tolist()]
-
-    return rows
-
-
-def _row(one: Fold) -> Row:
-    return len(one.structure), f"{one.energy:.2f}", one.structure
-
-
-def write_rows(
-    records: Records, path: str | os.PathLike[str], size: int, rows: Rows, show: Show
-) -> tuple[int, int]:
-    """Write names and `rows` of sequences, of `size` bases or a few more at once; returns how many sequences and
-    lines."""
-    count = written = 0
+def write_folds(
+    records: Iterable[Record], path: str | os.PathLike[str], parameters: Parameters, threads: int, show: Show
+) -> int:
+    """Write name, length, energy and structure of each sequence; returns how many there are."""
+    count = 0
     with whole_file(path) as file:
-        for batch in batches(records, size):
+        for batch in batches(records, BATCH_BASES):
             with named(batch):
-                found = list(rows([text for _, text in batch]))
-            for (name, _), lines in zip(batch, found, strict=True):
-                for line in lines:
-                    _put(file, name, *line)
-                written += len(lines)
+                found = fold([text for _, text in batch], parameters, threads=threads)
+            for (name, text), one in zip(batch, found, strict=True):
+                _put(file, name, len(text), f"{one.energy:.2f}", one.structure)
             count += len(batch)
             show(None)
-    return count, written
+    return count
 
 
 def write_scan(
-    records: Records,
+    records: Iterable[Record],
     path: str | os.PathLike[str],
     parameters: Parameters,
     scan: Scan,
     threads: int,
     show: Show,
-) -> tuple[int, int]:
-    """Windows of both strands of each sequence, or their hairpins, as a table or BED; returns windows and lines.
+) -> int:
+    """Windows of both strands of each sequence, or their hairpins, as a table or BED; returns how many windows.
 
-    Windows that hold another letter than A, C, G, T and U are left out. Raises InputError where a window is longer than
-    all sequences.
+    Each hairpin is written once, folded without what lies around it. Windows with another letter than A, C, G, T and U
+    are left out. Raises InputError where a window is longer than all sequences.
     """
     is_bed = os.fspath(path).lower().endswith(".bed")
-    done = lines = longest = 0
+    done, longest, size = 0, 0, BATCH_BASES // scan.window
     with whole_file(path) as file:
         if not is_bed:
             _put(file, *HEAD)
         for name, text in records:
             codes = CODES[np.frombuffer(text, np.uint8)]
-            longest = max(longest, len(codes))
-            for begins in _parts(name, codes, scan):
-                found = _windows(codes, begins, parameters, scan, threads)
-                done += 2 * len(begins)
-                for one in found:
-                    if scan.max_energy is None or one.energy <= scan.max_energy:
-                        lines += 1
-                        energy = f"{one.energy:.2f}"
-                        more = (energy, 0, one.strand) if is_bed else (one.strand, energy, one.structure)
-                        _put(file, name, one.begin, one.end, *more)
+            longest, begins, before = max(longest, len(codes)), scan.begins(name, codes), set[Place]()
+            for first in range(0, len(begins), size):
+                some = begins[first : first + size]
+                places = [(a, a + scan.window, strand) for a in some.tolist() for strand in "+-"]
+                done += len(places)
+                found = _folded(codes, places, parameters, threads)
+                if scan.hairpins is not None:
+                    inner = {place for one in found for place in _hairpins(*one, scan.hairpins)}
+                    found = _folded(codes, sorted(inner - before), parameters, threads)
+                    before = {one for one in inner | before if one[0] > some[-1]}  # which may come again
+                for (a, b, strand), energy, structure in found:
+                    shown = f"{energy / 100:.2f}"
+                    _put(file, name, a, b, *((shown, 0, strand) if is_bed else (strand, shown, structure)))
                 show(None)
         if longest < scan.window:
             raise InputError(f"--window {scan.window} is longer than every sequence: {longest} bases at most")
-    return done, lines
+    return done
 
 
-def stacks(alignments: Iterable[tuple[Any, Any, Any]], depth: int) -> Stacks:
+def stacks(alignments: Iterable[tuple[Any, Any, Any]], depth: int = DEPTH) -> Stacks:
     """Stretches that `depth` alignments or more cover, of arrays of their contigs, begins and ends."""
     found: dict[str, list[NDArray[np.int64]]] = {}
     for contig, begin, end in alignments:
@@ -152,58 +129,27 @@ def stacks(alignments: Iterable[tuple[Any, Any, Any]], depth: int) -> Stacks:
     return regions
 
 
-def _parts(name: str, codes: NDArray[np.uint8], scan: Scan) -> Iterator[NDArray[np.int64]]:
-    """Where windows without other letters begin, some at a time."""
-    begins = windows(len(codes), scan.window, scan.step)
-    others = np.append(0, np.cumsum(codes > 3))
-    begins = begins[others[begins + scan.window] == others[begins]] if len(begins) else begins
-    if scan.regions is not None:
-        first, last = scan.regions.get(name, (begins[:0], begins[:0]))
-        at = np.searchsorted(last, begins, "right")  # the first stack that ends behind a window's begin
-        begins = begins[np.append(first, np.iinfo(np.int64).max)[at] < begins + scan.window]
-    size = max(1, BATCH_BASES // scan.window)
-    for first in range(0, len(begins), size):
-        yield begins[first : first + size]
-
-
-def _strands(
-    codes: NDArray[np.uint8], places: list[tuple[int, int, str]]
-) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """The bases of places, those of the reverse strand complemented, and their offsets."""
+def _folded(
+    codes: NDArray[np.uint8], places: list[Place], parameters: Parameters, threads: int
+) -> list[tuple[Place, int, str]]:
+    """Places with energies in .01 kcal/mol and structures; on the reverse strand bases are complemented."""
     parts = [3 - codes[a:b][::-1] if strand == "-" else codes[a:b] for a, b, strand in places]
     offsets = np.append(0, np.cumsum([b - a for a, b, _ in places])).astype(np.int64)
-    return np.concatenate(parts) if parts else np.empty(0, np.uint8), offsets
-
-
-def _windows(
-    codes: NDArray[np.uint8], begins: NDArray[np.int64], parameters: Parameters, scan: Scan, threads: int
-) -> list[FoldedWindow]:
-    """Folded windows; or their hairpins, each once, folded without what lies around them."""
-    places = [(a, a + scan.window, strand) for a in begins.tolist() for strand in "+-"]
-    if scan.device is not None and scan.max_energy is not None:
-        bases, offsets = _strands(codes, places)
-        energy, _ = fold_codes(bases, offsets, parameters, False, threads, None, device=scan.device)
-        places = [places[k] for k in np.flatnonzero(energy <= 100 * scan.max_energy).tolist()]
-    found = _folded(codes, places, parameters, threads)
-    if scan.hairpins is None:
-        return found
-    hairpins: dict[tuple[int, int, str], None] = {}
-    for one in found:
-        for i, j in hairpins_of(one.structure, scan.hairpins):
-            a, b = (one.begin + i, one.begin + j + 1) if one.strand == "+" else (one.end - 1 - j, one.end - i)
-            hairpins[a, b, one.strand] = None
-    return _folded(codes, sorted(hairpins), parameters, threads)
-
-
-def _folded(
-    codes: NDArray[np.uint8], places: list[tuple[int, int, str]], parameters: Parameters, threads: int
-) -> list[FoldedWindow]:
-    bases, offsets = _strands(codes, places)
-    energy, brackets = fold_codes(bases, offsets, parameters, True, threads, None)
-    assert brackets is not None
+    energy, brackets = fold_codes(
+        np.concatenate([codes[:0], *parts]), offsets, parameters, True, threads, None
+    )
     text, at = brackets.tobytes().decode("ascii"), offsets.tolist()
-    rows = zip(places, energy.tolist(), at[:-1], at[1:], strict=True)
-    return [FoldedWindow(*place, e / 100, text[a:b]) for place, e, a, b in rows]
+    return [
+        (place, e, text[a:b]) for place, e, a, b in zip(places, energy.tolist(), at, at[1:], strict=False)
+    ]
+
+
+def _hairpins(place: Place, _: int, structure: str, least: int) -> list[Place]:
+    begin, end, strand = place
+    return [
+        (begin + i, begin + j + 1, strand) if strand == "+" else (end - 1 - j, end - i, strand)
+        for i, j in hairpins_of(structure, least)
+    ]
 
 
 def hairpins_of(structure: str, least: int) -> list[tuple[int, int]]:

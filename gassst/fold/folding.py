@@ -1,4 +1,4 @@
-"""`gassst.fold.fold`."""
+"""`gassst.fold.fold`, `probabilities` and `zuker`."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst._core.problems import Job
-from gassst.errors import UsageError
+from gassst.errors import InputError, UsageError
 from gassst.files.batches import joined, odd_letter
-from gassst.fold.parameters import Parameters
-from gassst.workers.allocator import available_memory
-from gassst.workers.tasks import ProgressBar, Shown, is_device, run_problems, thread_count
+from gassst.fold.parameters import KT, Parameters
+from gassst.workers.allocator import aligned, available_memory
+from gassst.workers.tasks import ProgressBar, Shown, is_device, run_problems, run_shown, thread_count
 
 LANE_BASES = 1000  # of a sequence that shares a vector: longer ones would take too much memory at once
 MOST_BASES = 30_000
 OVERFLOW = np.iinfo(np.int32).min  # the energy of a lane that is too narrow
 CELL_COST = 30  # of a cell of the triangle, beside an alignment's
+OUTSIDE_COST = 40 * CELL_COST  # where its loops are looked at one by one
+MOST_RANGE = 1000.0
+ROWS = 256  # FOLD_ROWS of fold.h
 CODES = np.full(256, 4, np.uint8)
 for _bases, _code in (("Aa", 0), ("Cc", 1), ("Gg", 2), ("UuTt", 3)):
     CODES[np.frombuffer(_bases.encode(), np.uint8)] = _code
@@ -27,10 +30,12 @@ ADVICE = (
     "parameters: an RNAfold parameter file is wanted; ViennaRNA writes one: "
     "python -c \"import RNA; RNA.params_save('turner2004.par')\""
 )
+Strings = Iterable[str | bytes]
+Given = Parameters | str | os.PathLike[str] | None
 
 
 class Fold(NamedTuple):
-    """A structure of least free energy."""
+    """A structure."""
 
     energy: float
     """In kcal/mol, at 37 degrees."""
@@ -38,9 +43,18 @@ class Fold(NamedTuple):
     """Dots and brackets; empty where none was asked for."""
 
 
+class Ensemble(NamedTuple):
+    """All structures of a sequence, each weighted by its energy."""
+
+    energy: float
+    """The free energy of all together, in kcal/mol, at 37 degrees."""
+    pairs: NDArray[np.float64]
+    """float64[n, n], the probability that bases i < j pair; 0 elsewhere."""
+
+
 def fold(
-    sequences: Iterable[str | bytes],
-    parameters: Parameters | str | os.PathLike[str] | None = None,
+    sequences: Strings,
+    parameters: Given = None,
     structures: bool = True,
     *,
     threads: int | None = None,
@@ -77,36 +91,62 @@ def fold(
         For a parameter file that is missing, cut short or damaged; for a sequence that is too long, or has another
         letter.
     """
-    energies = given(parameters)
     if structures and is_device(device):
         raise UsageError("device: computes energies alone; take structures=False")
-    codes, offsets = encoded(sequences)
+    energies, (codes, offsets) = _given(parameters), encoded(sequences)
     found, brackets = fold_codes(codes, offsets, energies, structures, threads, progress, device=device)
-    text = brackets.tobytes().decode("ascii") if brackets is not None else ""
-    at = offsets.tolist()
+    text, at = brackets.tobytes().decode("ascii"), offsets.tolist()
     return [Fold(e / 100, text[a:b]) for e, a, b in zip(found.tolist(), at, at[1:], strict=False)]
 
 
-def given(parameters: Parameters | str | os.PathLike[str] | None) -> Parameters:
-    """Parameters of a file, or those that were read. Raises UsageError for none, InputError for a damaged file."""
-    if parameters is None:
-        raise UsageError(ADVICE)
-    return parameters if isinstance(parameters, Parameters) else Parameters(parameters)
+def probabilities(
+    sequences: Strings, parameters: Given = None, *, threads: int | None = None, progress: Shown = None
+) -> list[Ensemble]:
+    """Pair probabilities of each sequence, and its ensemble free energy, as of `RNAfold -p -d2`.
+
+    Parameters are those of `fold`. Raises UsageError and InputError as `fold` does.
+    """
+    energies, count, (codes, offsets) = _given(parameters), thread_count(threads), encoded(sequences)
+    lengths = np.diff(offsets)
+    at = np.append(0, np.cumsum(lengths**2))
+    least, _ = fold_codes(codes, offsets, energies, False, threads, None)
+    whole, pairs = np.empty(len(lengths)), np.empty(at[-1])
+    weights = KT, *energies.weights(int(lengths.max(initial=0)) + 1)
+    job = Job("ensemble", *_tables(energies, codes, offsets), least, None, *weights, whole, pairs, at)
+    _check_memory(job.memory(0, len(lengths)) * count + pairs.nbytes)
+    run_shown(lengths.astype(float) ** 2 * OUTSIDE_COST, job.run, count, job.stop, progress)
+    parts = [pairs[a : a + n * n].reshape(n, n) for a, n in zip(at.tolist(), lengths.tolist(), strict=False)]
+    return [Ensemble(energy / 100, one) for energy, one in zip(whole.tolist(), parts, strict=True)]
 
 
-def windows(length: int, window: int, step: int) -> NDArray[np.int64]:
-    """int64[n], where the windows of a sequence begin; the last one ends with it."""
-    if length < window:
-        return np.empty(0, np.int64)
-    begins = np.arange(0, length - window + 1, step)
-    return begins if begins[-1] == length - window else np.append(begins, length - window)
+def zuker(sequence: str | bytes, parameters: Given = None, energy_range: float = 1.0) -> list[Fold]:
+    """For each pair of bases, a best structure that has it, within `energy_range` kcal/mol of the best of all.
 
-
-def tables_of(
-    parameters: Parameters, codes: NDArray[np.uint8], offsets: NDArray[np.int64]
-) -> tuple[NDArray[Any], ...]:
-    """What a job of folding begins with: energies, those of hairpins, codes 0 to 3 and offsets."""
-    return parameters.table, parameters.hairpins(int(np.diff(offsets).max(initial=0)) + 1), codes, offsets
+    These are Zuker's suboptimal structures (1989), as of `RNAsubopt -z`: few, and unlike one another. Each is listed
+    once, the best first, and for pairs that no structure before it has. There is none where no bases pair. A sequence
+    has 1 to 1,000 bases. Raises UsageError for a range that is not from 0 to 1,000, InputError as `fold` does.
+    """
+    energies = _given(parameters)
+    if not 0 <= energy_range <= MOST_RANGE:
+        raise UsageError(f"the range of energies must be from 0 to {MOST_RANGE:,.0f} kcal/mol")
+    codes, offsets = encoded([sequence])
+    n = len(codes)
+    if not 1 <= n <= LANE_BASES:
+        raise InputError(f"sequence 1: has {n:,} bases; suboptimal structures are of 1 to {LANE_BASES:,}")
+    texts, seen, least = np.empty((ROWS, n), np.uint8), np.zeros((n, n), np.uint8), np.empty((n, n), np.int32)
+    members = *_tables(energies, codes, offsets), np.empty(1, np.int32), texts
+    memory = aligned((Job("zuker", *members, None, least, None, None, None).memory(0, 1),), np.uint8)
+    Job("zuker", *members, memory, least, None, None, None).run(0, 1)
+    order = np.argwhere(least <= members[4] + round(100 * energy_range)).astype(np.int32)
+    order = order[np.argsort(least[tuple(order.T)], kind="stable")]
+    found, is_written = list[Fold](), np.zeros(len(order), np.uint8)
+    around = Job("around", *members, memory, least, order, seen, is_written)
+    for first in range(0, len(order), ROWS):
+        around.run(first, min(first + ROWS, len(order)))
+        for k in np.flatnonzero(is_written[first : first + ROWS]).tolist():
+            energy = int(least[tuple(order[first + k])])
+            found.append(Fold(energy / 100, texts[k].tobytes().decode("ascii")))
+    return found
 
 
 def fold_codes(
@@ -117,27 +157,23 @@ def fold_codes(
     threads: int | None,
     progress: Shown,
     device: str | None = None,
-) -> tuple[NDArray[np.int32], NDArray[np.uint8] | None]:
+) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
     """Energies in .01 kcal/mol, and brackets as bytes beside `codes`, of sequences of codes 0 to 3.
 
-    A device computes energies alone.
+    No brackets without `structures`, and of a device.
     """
     count, lengths = thread_count(threads), np.diff(offsets)
     order = np.argsort(lengths, kind="stable")
     sorted_codes, sorted_offsets = _rearranged(codes, offsets, order)
-    energy = np.empty(len(order), np.int32)
-    brackets = np.empty(len(codes), np.uint8) if structures else None
-    tables = tables_of(parameters, sorted_codes, sorted_offsets)
-    narrow, wide = (Job(name, *tables, energy, brackets) for name in ("fold", "fold wide"))
+    energy, brackets = np.empty(len(order), np.int32), np.empty(len(codes) if structures else 0, np.uint8)
+    tables = _tables(parameters, sorted_codes, sorted_offsets)
+    narrow, wide = (
+        Job(name, *tables, energy, brackets if structures else None) for name in ("fold", "fold wide")
+    )
     cost = lengths[order].astype(float) ** 2 * CELL_COST
     bar = ProgressBar(progress, 2 * float(cost.sum()))
-    shared = int(np.searchsorted(lengths[order], LANE_BASES, "right"))
-    needed = count * max(narrow.memory(0, shared), wide.memory(shared, len(order)))
-    if needed > available_memory():
-        raise UsageError(
-            f"sequences of {lengths.max():,} bases take {needed / 2**30:.1f} GiB of memory on {count} threads"
-        )
-    there = 0
+    there, shared = 0, int(np.searchsorted(lengths[order], LANE_BASES, "right"))
+    _check_memory(count * max(narrow.memory(0, shared), wide.memory(shared, len(order))))
     if device is not None and is_device(device):
         from gassst.fold.device import energies, longest_of
 
@@ -158,9 +194,38 @@ def fold_codes(
     bar.finish()
     found = np.empty_like(energy)
     found[order] = energy
-    if brackets is None:
-        return found, None
-    return found, _rearranged(brackets, sorted_offsets, np.argsort(order, kind="stable"))[0]
+    if structures:
+        brackets, _ = _rearranged(brackets, sorted_offsets, np.argsort(order, kind="stable"))
+    return found, brackets
+
+
+def encoded(sequences: Strings) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Codes 0 to 3 of all sequences, and their offsets."""
+    text, offsets = joined(sequences, MOST_BASES)
+    codes = CODES[text]
+    if codes.max(initial=0) > 3:
+        raise odd_letter(text, offsets[:-1], codes > 3, "ACGU")
+    return codes, offsets
+
+
+def _given(parameters: Given) -> Parameters:
+    if parameters is None:
+        raise UsageError(ADVICE)
+    return parameters if isinstance(parameters, Parameters) else Parameters(parameters)
+
+
+def _tables(
+    parameters: Parameters, codes: NDArray[np.uint8], offsets: NDArray[np.int64]
+) -> tuple[NDArray[Any], ...]:
+    """What a job of folding begins with: energies, those of hairpins, codes 0 to 3 and offsets."""
+    return parameters.table, parameters.hairpins(int(np.diff(offsets).max(initial=0)) + 1), codes, offsets
+
+
+def _check_memory(needed: int) -> None:
+    if needed > available_memory():
+        raise UsageError(
+            f"sequences as long as these take {needed / 2**30:.1f} GiB of memory: use fewer threads"
+        )
 
 
 def _rearranged(
@@ -173,12 +238,3 @@ def _rearranged(
     begins = np.append(0, np.cumsum(lengths))
     places = np.repeat(offsets[:-1][order] - begins[:-1], lengths) + np.arange(begins[-1])
     return letters[places], begins
-
-
-def encoded(sequences: Iterable[str | bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Codes 0 to 3 of all sequences, and their offsets."""
-    text, offsets = joined(sequences, MOST_BASES)
-    codes = CODES[text]
-    if codes.max(initial=0) > 3:
-        raise odd_letter(text, offsets[:-1], codes > 3, "ACGU")
-    return codes, offsets

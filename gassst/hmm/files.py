@@ -22,18 +22,17 @@ def write_hits(
     records: Iterable[Record],
     path: str | os.PathLike[str],
     e_value: float,
-    strands: str,
     threads: int,
     show: Callable[[int], object],
 ) -> tuple[int, int]:
     """Sequences with an E-value of at most `e_value`, the best first; returns how many there were, and lines.
 
-    E-values are of all strands that were searched. `strands` is "forward", or "both" for DNA. `show` is called with
-    the sequences so far. Raises UsageError for an E-value of 0 or less, and what `Profile.search` raises.
+    Of DNA both strands are searched, and count for the E-values. `show` is called with the sequences so far. Raises
+    UsageError for an E-value of 0 or less, and what `Profile.search` raises.
     """
     if not e_value > 0:
         raise UsageError(f"the E-value must be above 0, not {e_value}")
-    both = strands == "both" and profile.alphabet != AMINO
+    both = profile.alphabet != AMINO
     searched, found = 0, list[tuple[float, int, str]]()
     with whole_file(path) as file:
         for batch in batches(records, BATCH_LETTERS):

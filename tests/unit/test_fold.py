@@ -10,8 +10,7 @@ from fold_parameters import PAIRS, energy_of, pairs_of, random_parameters, struc
 
 from gassst.cli import main as cli
 from gassst.errors import GassstError
-from gassst.fold import Parameters, device, fold, folding, parameters, probabilities, windows, zuker
-from gassst.fold.files import hairpins_of, stacks
+from gassst.fold import device, files, fold, folding, parameters, probabilities, zuker
 
 HAIRPIN = "GGGGCCCAAGAAAACCAUUGGGCCCC"
 
@@ -73,29 +72,6 @@ def test_ensembles_are_those_of_all_structures(seed, tmp_path, monkeypatch):
         assert zuker(sequence, path, 2.0) == near
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_structures_around_a_pair_have_the_energy_that_is_said(seed, tmp_path):
-    """Loops with many stems, on both sides of a pair."""
-    rng, tables = random.Random(seed), random_parameters(tmp_path / "x.par", seed)
-    sequence = "".join("G" + "".join(rng.choices("ACGU", k=9)) + "C" for _ in range(8))
-    found, most, seen = zuker(sequence, tmp_path / "x.par", 1000), 0, set()
-    for one in found:
-        pairs = pairs_of(one.structure)
-        assert energy_of(sequence, pairs, tables) == round(one.energy * 100)
-        assert not seen.issuperset(pairs)
-        seen |= set(pairs)
-        most = max(most, *(sum(pairs_within(pair, pairs)) for pair in pairs))
-    assert (
-        most > 2 and len(found) > 100 and [one.energy for one in found] == sorted(one.energy for one in found)
-    )
-
-
-def pairs_within(outer, pairs):
-    """Whether each pair lies directly within another."""
-    inside = [pair for pair in pairs if outer[0] < pair[0] and pair[1] < outer[1]]
-    return [not any(a < i and j < b for a, b in inside) for i, j in inside]
-
-
 def test_longer_structures_have_the_energy_that_is_said(tmp_path, instruction_set, monkeypatch):
     """Groups of different lengths, and lanes that are not full; all loops occur. Threads, neighbours and the width of
     lanes change nothing."""
@@ -104,13 +80,17 @@ def test_longer_structures_have_the_energy_that_is_said(tmp_path, instruction_se
     found = fold(several, tmp_path / "x.par", threads=2)
     for sequence, one in zip(several, found, strict=True):
         assert energy_of(sequence, pairs_of(one.structure), tables) == round(one.energy * 100)
-        assert len(one.structure) == len(sequence)
-    alone = fold(several, tmp_path / "x.par", structures=False)
-    assert alone == [(one.energy, "") for one in found]
-    order = np.random.default_rng(1).permutation(70)
-    assert fold([several[i] for i in order], tmp_path / "x.par", threads=1) == [found[i] for i in order]
+    assert fold(several, tmp_path / "x.par", structures=False) == [(one.energy, "") for one in found]
     monkeypatch.setattr(folding, "LANE_BASES", 1)
-    assert fold(several, tmp_path / "x.par") == found
+    assert fold(several[::-1], tmp_path / "x.par", threads=1) == found[::-1]
+    monkeypatch.undo()
+    many = "".join("G" + "".join(rng.choices("ACGU", k=9)) + "C" for _ in range(8))  # on both sides of a pair
+    seen = set()
+    for one in zuker(many, tmp_path / "x.par", 1000):
+        pairs = pairs_of(one.structure)
+        assert energy_of(many, pairs, tables) == round(one.energy * 100) and not seen.issuperset(pairs)
+        seen |= set(pairs)
+    assert len(seen) > 300
 
 
 @pytest.mark.device("cpu")
@@ -167,22 +147,8 @@ def test_energies_are_those_of_viennarna(name, tmp_path):
 def test_dna_small_letters_and_nothing_are_read(random_file):
     best = fold([HAIRPIN], random_file)
     assert fold([HAIRPIN.replace("U", "t").lower().encode()], random_file) == best
-    assert fold([], random_file) == []
-    assert fold([""], random_file) == fold([""], random_file, structures=False) == [(0, "")]
-    several = ["", HAIRPIN, ""]
-    assert fold(several, random_file) == [(0, ""), *best, (0, "")]
-    found = probabilities(several, random_file)
-    assert [one.pairs.shape for one in found] == [(0, 0), (26, 26), (0, 0)]
-    assert [one.energy for one in found] == [0, probabilities([HAIRPIN], random_file)[0].energy, 0]
-    assert probabilities([""], random_file)[0].energy == 0
-
-
-def test_windows_reach_the_end_and_hairpins_have_one_loop():
-    assert windows(10, 4, 3).tolist() == [0, 3, 6] and windows(9, 4, 3).tolist() == [0, 3, 5]
-    assert windows(3, 4, 1).tolist() == [] and windows(4, 4, 1).tolist() == [0]
-    assert hairpins_of("((...))..(.((...)))", 7) == [(0, 6), (9, 18)]
-    assert hairpins_of("(((...))..(.((...))))", 8) == [(10, 19)]
-    assert hairpins_of("((.((...)).(...)).)", 5) == [(3, 9), (11, 15)]
+    assert fold([], random_file) == [] and fold(["", HAIRPIN, ""], random_file) == [(0, ""), *best, (0, "")]
+    assert [(one.energy, one.pairs.size) for one in probabilities(["", "A"], random_file)] == [(0, 0), (0, 1)]
 
 
 @pytest.mark.parametrize(
@@ -191,7 +157,6 @@ def test_windows_reach_the_end_and_hairpins_have_one_loop():
         ("# int22", "# END\n# int", "has no section int22"),
         ("# END", "", "is cut short"),
         ("v2.0", "v3.0", "does not begin with"),
-        ("# NINIO", "# NONE", "has no section NINIO"),
         ("# stack\n", "# stack\n7 ", "stack has 50 numbers; 49 are wanted"),
         ("# bulge\n", "# bulge\nx ", "bulge has what is not a number"),
         ("# Triloops\n", "# Triloops\nACGT 5 0\n", "'ACGT' is not a hairpin of 5 bases"),
@@ -199,9 +164,8 @@ def test_windows_reach_the_end_and_hairpins_have_one_loop():
 )
 def test_a_damaged_parameter_file_is_one_line(old, new, words, random_file, tmp_path):
     (tmp_path / "y.par").write_text(random_file.read_text().replace(old, new))
-    with pytest.raises(GassstError, match=words) as caught:
+    with pytest.raises(GassstError, match=f"^[^\n]*y.par[^\n]*{words}[^\n]*$"):
         fold(["ACGU"], tmp_path / "y.par")
-    assert "\n" not in str(caught.value) and "y.par" in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -210,22 +174,16 @@ def test_a_damaged_parameter_file_is_one_line(old, new, words, random_file, tmp_
         (lambda path: fold(["ACGU"]), "ViennaRNA writes one"),
         (lambda path: fold(["ACGU"], "/nowhere/x.par"), "no such file"),
         (lambda path: fold(["ACGU", "ACGN"], path), "sequence 2: 'N' at letter 4 is not one of ACGU"),
-        (lambda path: fold("ACGU", path), "a list of sequences"),
-        (lambda path: fold([5], path), "must be str or bytes"),
         (lambda path: fold(["A" * 30_001], path), "has 30,001 letters"),
-        (lambda path: fold(["ACGU"], path, threads=0), "threads"),
         (lambda path: fold(["ACGU"], path, device="gpu"), "take structures=False"),
         (lambda path: fold(["ACGU"], path, False, device="gpu"), "OpenCL device"),
-        (lambda path: probabilities(["ACGU"]), "ViennaRNA writes one"),
         (lambda path: zuker("ACGU", path, -1), "range of energies"),
         (lambda path: zuker("A" * 1001, path), "has 1,001 bases; suboptimal structures are of 1 to"),
-        (lambda path: zuker("", path), "has 0 bases"),
     ],
 )
 def test_bad_input_is_one_line(call, words, random_file):
-    with pytest.raises(GassstError, match=words) as caught:
+    with pytest.raises(GassstError, match=f"^[^\n]*{words}[^\n]*$"):
         call(random_file)
-    assert "\n" not in str(caught.value)
 
 
 @pytest.fixture
@@ -241,89 +199,66 @@ def run(tmp_path, capfd, random_file):
     return gassst
 
 
-def test_the_command_writes_structures_and_pairs(run, random_file):
-    best = fold([HAIRPIN], Parameters(random_file))[0]
+def test_the_command_writes_structures(run, random_file):
+    ((energy, structure),) = fold([HAIRPIN], random_file)
     code, out, error = run("-q", text=f">a one\n{HAIRPIN}\n>b\n>c\nACGU\n")
-    assert code == 0 and out == f"a\t26\t{best.energy:.2f}\t{best.structure}\nc\t4\t0.00\t....\n"
+    assert code == 0 and out == f"a\t26\t{energy:.2f}\t{structure}\nc\t4\t0.00\t....\n"
     assert "records without letters: 1" in error
-    code, out, error = run("--zuker", 1.5, text=f">a one\n{HAIRPIN}\n>c\nACGU\n")
-    found = [f"a\t26\t{one.energy:.2f}\t{one.structure}" for one in zuker(HAIRPIN, random_file, 1.5)]
-    assert code == 0 and [line for line in out.splitlines() if line.startswith("a")] == found
-    assert found and "2 sequences folded" in error
-    code, out, _ = run("--probabilities", 0.3, "-q", text=f">a\n{HAIRPIN}\n")
-    pairs = probabilities([HAIRPIN], random_file)[0].pairs
-    wanted = [f"a\t{i}\t{j}\t{pairs[i, j]:.6f}" for i, j in np.argwhere(pairs >= 0.3)]
-    assert code == 0 and out.splitlines() == wanted and wanted
 
 
-def test_the_command_scans(run, tmp_path, random_file):
-    code, out, error = run("--scan", "--window", 26, "--step", 5, "-o", tmp_path / "w.tsv")
-    rows = [line.split("\t") for line in (tmp_path / "w.tsv").read_text().splitlines()]
+def test_the_command_scans(run, tmp_path, random_file, monkeypatch):
+    code, out, error = run("--scan", "--window", 26, "--step", 5)
+    rows = [line.split("\t") for line in out.splitlines()]
     assert code == 0 and rows[0] == ["contig", "start", "end", "strand", "energy", "structure"]
-    assert [row[:3] for row in rows[1:3]] == [["a", "0", "26"]] * 2 and [row[3] for row in rows[1:3]] == [
-        "+",
-        "-",
-    ]
-    assert len(rows) == 1 + 2 * (1 + 17) and "36 windows folded" in error  # none with the N
+    assert [row[:4] for row in rows[1:3]] == [["a", "0", "26", "+"], ["a", "0", "26", "-"]]
+    assert {int(row[1]) for row in rows[3:]} == set(range(0, 81, 5)) and "36 windows folded" in error
     turned = HAIRPIN[::-1].translate(str.maketrans("ACGU", "UGCA"))
     assert rows[2][5] == fold([turned], random_file)[0].structure
-    code, *_ = run("--scan", "--window", 60, "--step", 1, "--hairpins", 20, "-o", tmp_path / "h.bed", "-q")
-    beds = [line.split("\t") for line in (tmp_path / "h.bed").read_text().splitlines()]
-    assert code == 0 and beds and len({tuple(bed) for bed in beds}) == len(beds)
+    options = "--scan", "--window", 60, "--step", 1, "--hairpins", 20, "-q", "-o", tmp_path / "h.bed"
+    found = []
+    for size in (1 << 22, 60):  # a window at a time
+        monkeypatch.setattr(files, "BATCH_BASES", size)
+        assert run(*options)[0] == 0
+        found.append(sorted((tmp_path / "h.bed").read_text().splitlines()))
+    beds = [line.split("\t") for line in found[0]]
+    assert beds and len(set(found[0])) == len(found[0]) and found[0] == found[1]
     assert all(int(bed[2]) - int(bed[1]) >= 20 and bed[5] in "+-" and float(bed[3]) < 100 for bed in beds)
 
 
-@pytest.mark.device("cpu")
-def test_a_scan_on_a_device_writes_the_same(run):
-    options = "--scan", "--window", 40, "--step", 3, "--hairpins", 12, "--max-energy", -4, "-q"
-    code, out, _ = run(*options)
-    assert code == 0 and len(out.splitlines()) > 2 and run(*options, "--device", "cpu")[:2] == (0, out)
+def test_hairpins_have_one_loop():
+    assert files.hairpins_of("((...))..(.((...)))", 7) == [(0, 6), (9, 18)]
+    assert files.hairpins_of("(((...))..(.((...))))", 8) == [(10, 19)]
+    assert files.hairpins_of("((.((...)).(...)).)", 5) == [(3, 9), (11, 15)]
 
 
-def test_stacks_are_where_reads_lie_one_upon_another():
-    rng = np.random.default_rng(1)
-    for depth in (1, 2, 5):
-        begin = rng.integers(0, 80, 60)
-        end, contig = begin + rng.integers(1, 12, 60), rng.choice(np.array(["a", "b", ""], object), 60)
-        found = stacks([(contig[:20], begin[:20], end[:20]), (contig[20:], begin[20:], end[20:])], depth)
-        for name in "ab":
-            covered = np.zeros(100, int)
-            for i in np.flatnonzero(contig == name):
-                covered[begin[i] : end[i]] += 1
-            marked = np.zeros(100, bool)
-            for i, j in zip(*found[name], strict=True):
-                assert not marked[max(i - 1, 0) : j].any()
-                marked[i:j] = True
-            assert np.array_equal(marked, covered >= depth)
-
-
-def test_the_command_scans_under_stacks(run, tmp_path):
-    reads = [("r", 0, 45, 20)] * 3 + [("r", 16, 100, 9)] * 2 + [("s", 256, 10, 9)] * 9 + [("u", 4, 0, 0)]
+def test_stacks_are_where_reads_lie_one_upon_another(run, tmp_path):
+    rng, depth = np.random.default_rng(1), files.DEPTH
+    begin = rng.integers(0, 115, 700)
+    end, contig = begin + rng.integers(1, 12, 700), rng.choice(np.array(["a", "b", ""], object), 700)
+    found = files.stacks([(contig[:20], begin[:20], end[:20]), (contig[20:], begin[20:], end[20:])])
+    covered, marked = np.zeros(127, int), np.zeros(127, bool)
+    for i in np.flatnonzero(contig == "b"):
+        covered[begin[i] : end[i]] += 1
+    for i, j in zip(*found["b"], strict=True):
+        assert not marked[max(i - 1, 0) : j].any()
+        marked[i:j] = True
+    assert np.array_equal(marked, covered >= depth) and marked.any()
     rows = [
-        f"{name}\t{flag}\t{'b' if at else '*'}\t{at}\t9\t{f'{n}M' if n else '*'}\t*\t0\t0\t{'A' * (n or 3)}\t*\n"
-        for name, flag, at, n in reads
+        f"r\t0\tb\t{a + 1}\t9\t{b - a}M\t*\t0\t0\t{'A' * (b - a)}\t*\n"
+        for a, b in zip(begin[contig == "b"], end[contig == "b"], strict=True)
     ]
     (tmp_path / "x.sam").write_text("@SQ\tSN:b\tLN:127\n" + "".join(rows))
-    options = ["--scan", "--window", 10, "--step", 5, "--regions", tmp_path / "x.sam", "--depth", 3, "-q"]
-    code, out, _ = run(*options)
-    assert code == 0
-    assert sorted({int(line.split("\t")[1]) for line in out.splitlines()[1:]}) == [35, 40, 45, 50, 55, 60]
+    code, out, _ = run("--scan", "--window", 10, "--step", 5, "--regions", tmp_path / "x.sam", "-q")
+    wanted = [k for k in [*range(0, 97, 5), 110, 115, 117] if marked[k : k + 10].any()]
+    assert code == 0 and sorted({int(line.split("\t")[1]) for line in out.splitlines()[1:]}) == wanted
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         (("--hairpins", 63), "go with --scan"),
-        (("--scan", "--zuker", 1), "--scan and --zuker are two tasks"),
-        (("--scan", "--device", "gpu"), "--device goes with --scan and --max-energy"),
-        (("--depth", 3), "--depth goes with --regions"),
-        (("--regions", __file__), "--regions goes with --scan"),
         (("--scan", "--regions", __file__), "test_fold.py: "),
-        (("--probabilities", 0), "above 0 and at most 1"),
-        (("--zuker", -1), "must be from 0 to 1,000"),
-        (("--window", 63), "go with --scan"),
         (("--scan", "--window", 4), "--window must be"),
-        (("--scan", "--step", 0), "--step 1"),
         (("--scan", "--hairpins", 121), "--hairpins must be"),
         (("--scan", "--window", 300), "longer than every sequence: 127"),
         ((), "sequence b: 'N' at letter 107"),
