@@ -7,19 +7,6 @@ cpdef enum:
     MOST_SCORED = 32        # places of a read by local alignments: those that the search found, or another look
 
 
-cdef struct known_t:
-    uint64_t key    # chosen before the others, fewest errors, canonical strand, first diagonal
-    uint64_t place  # strand, diagonal on which it ends
-    int64_t row
-
-
-cdef inline known_t known_of(uint32_t read_strand, coordinate_t first, uint16_t end, uint16_t edits, uint8_t flip,
-                             int64_t row, bint is_chosen) noexcept nogil:
-    """A band of a read, as `keep_known` orders it."""
-    return known_t(<uint64_t>(not is_chosen) << 63 | <uint64_t>edits << (COORDINATE_BITS + 1)
-                   | place_key((read_strand & 1) ^ flip, first), place_key(read_strand & 1, first + end), row)
-
-
 cdef struct rival_t:
     # The next best place for the part of a read that a line aligns; no `count` where there is none.
     int32_t total
@@ -35,29 +22,6 @@ cdef struct stretch_of_read_t:
 cdef inline bint overlap(stretch_of_read_t one, int64_t begin, int64_t end) noexcept nogil:
     """Whether two stretches have at least half of the shorter one in common."""
     return 2 * (min(one.end, end) - max(one.begin, begin)) >= min(one.end - one.begin, end - begin)
-
-
-cdef Py_ssize_t keep_known(known_t *places, Py_ssize_t kept, known_t place) noexcept nogil:
-    """Put a place in its order among `kept` ones; returns how many there are now."""
-    cdef Py_ssize_t i, at = kept
-    for i in range(kept):
-        if places[i].place == place.place:
-            if places[i].key <= place.key:
-                return kept
-            at = i      # its slot is taken over
-            break
-    if at == kept:
-        if kept == MOST_SCORED:
-            if places[kept - 1].key <= place.key:
-                return kept
-            at = kept - 1
-        else:
-            kept += 1
-    while at > 0 and places[at - 1].key > place.key:
-        places[at] = places[at - 1]
-        at -= 1
-    places[at] = place
-    return kept
 
 
 cdef Py_ssize_t best_rows(const local_place_t *places, Py_ssize_t k, const uint8_t *chosen, const uint8_t *flip,

@@ -286,31 +286,30 @@ cdef class ReadSearch:
         """Choose a place of each read, or of two mates together, and rate it as that of a whole read."""
         cdef const reads_t *reads = &self.stages.reads
         cdef Py_ssize_t n = reads.n, r
-        cdef int64_t began = now(), size
+        cdef int64_t began = now()
         cdef bint exhaustive = self.stages.exhaustive, by_likelihood = self.stay and self.mate == NULL and not exhaustive
-        cdef const place_t *place
+        cdef int margin = self.stages.margin if not exhaustive else NO_SCORE
+        cdef uint32_t most = self.max_hits if not exhaustive or self.strata else <uint32_t>-1
         cdef sought_t sought
+        if self.ends is not None:
+            margin, most = max(margin, self.ends.wholes.worse), MOST_SCORED
         self.summary = <read_summary_t *>enlarged(&self.rooms[SUMMARY], n * sizeof(read_summary_t))
         self.wrong = <double *>enlarged(&self.rooms[WRONG], n * sizeof(double))
         self.start = <int64_t *>enlarged(&self.rooms[STARTS], (n + 2) * sizeof(int64_t))
         self.places = self.stages.group_places(self.start)
         self.rows = <int64_t *>enlarged(&self.rooms[ROWS], self.start[n] * sizeof(int64_t))
         for r in range(n):
-            sought = sought_t(reads.lengths[r], reads.flip[r], self.digest[r], self.stages.margin, self.max_hits)
-            place, size = self.places + self.start[r], self.start[r + 1] - self.start[r]
-            if exhaustive:
-                list_places(place, size, &sought, self.strata, &self.rooms[SORTING], &self.summary[r],
-                            self.rows + self.start[r])
-            else:
-                select_places(place, size, &sought, &self.rooms[SORTING], &self.summary[r], self.rows + self.start[r])
+            sought = sought_t(reads.lengths[r], reads.flip[r], self.digest[r], margin, -1 if exhaustive else SAME_PLACE)
+            select_places(self.places + self.start[r], self.start[r + 1] - self.start[r], &sought, &self.rooms[SORTING],
+                          &self.summary[r], self.rows + self.start[r])
             self.wrong[r] = self.put_likeliest_first(r) if by_likelihood else -1
         for r in range(n - 1 if self.mate != NULL else 0):
             # Where a mate has more places than are scored, the best pairs would be missed among those.
             if self.mate[r] == 1 and min(self.summary[r].n_reported, self.summary[r + 1].n_reported) and (
                     self.ends is None or max(self.summary[r].n_reported, self.summary[r + 1].n_reported) > MOST_SCORED):
                 self.choose_pair(r)
-        for r in range(n if not exhaustive else 0):
-            self.summary[r].n_reported = min(self.summary[r].n_reported, self.max_hits)
+        for r in range(n):
+            self.summary[r].n_reported = min(self.summary[r].n_best if self.strata else self.summary[r].n_reported, most)
         if self.ends is None:
             self.rated = <rating_t *>enlarged(&self.rooms[RATED], n * sizeof(rating_t))
             self.rater.rate_wholes(self.summary, reads, &self.stages.states, self.wrong, self.mate, self.window, self.rated)
@@ -371,25 +370,14 @@ cdef class ReadSearch:
 
     cdef Py_ssize_t know(self) except -1 nogil:
         """Know the places of each read by score; returns how many reads are to be looked up once more, in ROWS of `ends`."""
-        cdef Py_ssize_t n = self.stages.reads.n, r, i, kept, k = 0
-        cdef known_t known[MOST_SCORED]
+        cdef Py_ssize_t n = self.stages.reads.n, r, i, row, k = 0
         cdef place_t *whole = <place_t *>enlarged(&self.rooms[WHOLES], self.start[n] * sizeof(place_t))
         cdef whole_end *end = <whole_end *>enlarged(&self.rooms[ENDS], self.start[n] * sizeof(whole_end))
         cdef uint8_t *given = <uint8_t *>enlarged(&self.rooms[GIVEN], self.start[n])
-        cdef const place_t *place
-        cdef int64_t chosen
         for r in range(n):
-            if self.summary[r].n_reported == 0:
-                continue
-            kept, chosen = 0, self.start[r] + self.rows[self.start[r]]
-            for i in range(self.start[r], self.start[r + 1]):
-                place = &self.places[i]
-                if place.edits <= self.places[chosen].edits + self.ends.wholes.worse:
-                    kept = keep_known(known, kept, known_of(place.read_strand, place.first, place.end, place.edits,
-                                                            self.stages.reads.flip[r], i, i == chosen))
-            for i in range(kept):
-                whole[k], given[k] = self.places[known[i].row], known[i].row == chosen
-                end[k] = (<whole_end *>self.stages.rooms[ENDS].p)[known[i].row]
+            for i in range(self.summary[r].n_reported):
+                row = self.start[r] + self.rows[self.start[r] + i]
+                whole[k], given[k], end[k] = self.places[row], i == 0, (<whole_end *>self.stages.rooms[ENDS].p)[row]
                 k += 1
         return self.ends.know_wholes(whole, end, given, k, self.stay, self.gaps)
 

@@ -81,7 +81,7 @@ class AllPlaces(DeviceBackend):
     # --- back to the host ----------------------------------------------------------------------------------------
 
     def collect(self, state: DeviceState) -> Found:
-        """What was found: all minima, in the order of `list_places`, and their alignments."""
+        """What was found: all minima, read by read, and their alignments."""
         slot, n = self._slot, self.context.n
         rows = self._minima(state)
         h = rows.n
@@ -100,7 +100,7 @@ class AllPlaces(DeviceBackend):
         """All minima."""
         slot, batch = self._slot, self.context
         if not state.bands:
-            nothing = slot.buffer("ordered", 0), slot.buffer("ordered_scores", 0)
+            nothing = slot.buffer("columns", 0), slot.buffer("scores", 0)
             return Rows(0, *nothing, slot.counters_of[0], 0)
         (bands,) = state.bands
         reads = bands.reads
@@ -130,10 +130,7 @@ class AllPlaces(DeviceBackend):
             slot.launch(
                 "collect_minima", n, *seen, before, following, np.uint32(h), places, scores, words=words
             )
-        ordered, ordered_scores = slot.buffer("ordered", 8 * h), slot.buffer("ordered_scores", 6 * h)
-        of_rows = np.uint32(h), places, scores, ordered, ordered_scores
-        slot.launch("order_minima", h, self._flips, following, state.number, *of_rows)
-        return Rows(h, ordered, ordered_scores, reads.counters, reads.stage)
+        return Rows(h, places, scores, reads.counters, reads.stage)
 
     def _traced(self, rows: Rows) -> tuple[Memory, Memory, Memory, Memory, Memory, int]:
         """The alignments of all rows.

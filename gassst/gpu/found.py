@@ -55,7 +55,7 @@ class Found(NamedTuple):
     ends : WHOLE_END[h]
         The best local alignments that touch the diagonals of bands, where ends may be clipped; else WHOLE_END[0].
     traced : TracedRows or None
-        Where all places were wanted: of the bands, which lie in the order of `list_places` then.
+        Where all places were wanted: of the bands, which lie read by read then.
     scored, rejected : uint64[] or None
         Of pairs, of which all this is from the first stage, and in the order of the reads: keys of the buckets scored
         there, and of the diagonals rejected.

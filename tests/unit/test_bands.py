@@ -90,7 +90,7 @@ def test_selection_is_that_of_the_places_taken_one_by_one(margin, max_hits):
 
 
 @pytest.mark.parametrize("strata", [False, True])
-def test_all_places_come_by_position_behind_the_primary(strata):
+def test_all_places_come_by_errors_behind_the_primary(strata):
     rng = np.random.default_rng(strata)
     of = Selected(
         random_bands(rng, 300, 3000), rng, all_hits=True, strata=strata, max_hits=4 if strata else 1
@@ -99,7 +99,7 @@ def test_all_places_come_by_position_behind_the_primary(strata):
     for r in range(READS):
         order = sorted(
             range(of.start[r], of.start[r + 1]),
-            key=lambda i: (ends[i], of.read_strand[i] & 1 ^ of.flip[r], i),
+            key=lambda i: (edits[i], of.read_strand[i] & 1 ^ of.flip[r], ends[i], i),
         )
         got = of.rows[r]
         if not order:

@@ -49,5 +49,5 @@ def test_sorted_as_numpy_sorts(kind, n):
     edits = (np.arange(n) > 0).astype(np.uint16)  # the first row is the primary
     context = batch_of(packed_of([100]), params=MapParams(mode="global", all_hits=True))
     search = search_of(context, None, found_of(read_strand, bucket, edits=edits))
-    order = np.lexsort((np.arange(n), read_strand, bucket))
+    order = np.lexsort((np.arange(n), bucket, read_strand))
     assert search.chosen[0].tolist() == [0, *order[order > 0]]

@@ -12,8 +12,8 @@ static int perfect(__global const short *scoring, uint length)
     return (int)length * (scoring[0] >> 1) + scoring[6];
 }
 
-/* Whether the host scores a row: not one with the diagonal of a better one, nor all of a read with many (`keep_known`). Rows of
- * the read are those before `stop`. */
+/* Whether the host may score a row (`select_places`): not one with the diagonal of a better one, nor all of a read with many. Rows
+ * of the read are those before `stop`. */
 static int is_scored(__global const uint *columns, __global const ushort *scores, uint most, uint i, uint flip, uint stop,
                      uint number)
 {

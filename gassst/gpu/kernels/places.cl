@@ -237,38 +237,6 @@ __kernel void collect_minima(__global const uint *read_length, __global const sh
         minima_of(&bands, j, STATE(LIMIT, read), next[read] + before[j], h, columns, scores);
 }
 
-/* The rows of each read in the order of `list_places`: by end, then by canonical strand. */
-__kernel void order_minima(__global const uchar *read_flip, __global const uint *next, __global const uint *number, uint h,
-                           __global const uint *columns, __global const ushort *scores, __global uint *ordered,
-                           __global ushort *ordered_scores)
-{
-    uint row = get_global_id(0);
-    if (row >= h)
-        return;
-    uint strand = columns[row], read = strand >> 1, flip = read_flip[read], first = next[read], stop = first + number[read];
-    uint is_second = (strand & 1) ^ flip, end = columns[h + row] + scores[h + row], lo = first, hi = stop;
-    while (lo < hi) { /* where the rows of the second strand begin */
-        uint middle = lo + (hi - lo) / 2;
-        if ((columns[middle] & 1) ^ flip)
-            hi = middle;
-        else
-            lo = middle + 1;
-    }
-    uint border = lo, from = is_second ? first : border;
-    for (lo = from, hi = is_second ? border : stop; lo < hi;) { /* rows of the other strand before this one */
-        uint middle = lo + (hi - lo) / 2, other = columns[h + middle] + scores[h + middle];
-        if (other < end || (other == end && is_second))
-            lo = middle + 1;
-        else
-            hi = middle;
-    }
-    uint to = first + (row - (is_second ? border : first)) + (lo - from);
-    ordered[to] = strand;
-    ordered[h + to] = columns[h + row];
-    for (uint column = 0; column < 3; column++)
-        ordered_scores[(ulong)column * h + to] = scores[(ulong)column * h + row];
-}
-
 /* Of every row the diagonal of an ungapped alignment with as few errors, 0 where there is none. Those without one are listed:
  * gapped uint[h]. slot_end uint[h]: behind the last of the runs that they may have. */
 __kernel void find_ungapped(READ_ARGS, REFERENCE_ARGS, uint h, __global const uint *columns,
