@@ -22,7 +22,7 @@
 #define LANES_WHERE_16(vectors, scalars) (vectors)
 #define LANES_WHERE_0(vectors, scalars) (scalars)
 #define AT(v, l) LANES_WHERE((v)[l], (v))
-#define SET(x) LANES_WHERE((VEC){0} + (REAL)(x), (REAL)(x))
+#define SET(x) LANES_WHERE((REAL)(x) - (VEC){0}, (REAL)(x)) /* x + 0 would be computed, as it is not x where x is -0 */
 #define IF(test, yes, no) \
     LANES_WHERE((VEC)(((BITS)(test) & (BITS)(yes)) | (~(BITS)(test) & (BITS)(no))), ((test) ? (yes) : (no)))
 #define ADD(a, b) LANES_JOIN(ADD, KIND)(a, b)
