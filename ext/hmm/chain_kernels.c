@@ -12,17 +12,37 @@
 
 typedef struct {
     const volatile int32_t *stop;
-    int64_t states;                  /* padding included */
-    const void *start, *end;         /* [states] */
-    const void *transition, *turned; /* [states][states], and its columns as rows */
-    const void *emission;            /* [symbols][states] */
-    const uint16_t *symbols;         /* of sequence k, offsets[k] to offsets[k + 1] - 1 */
+    int64_t states;                    /* padding included */
+    const double *start, *end;         /* [states] */
+    const double *transition, *turned; /* [states][states], and its columns as rows */
+    const double *emission;            /* [symbols][states] */
+    const uint16_t *symbols;           /* of sequence k, offsets[k] to offsets[k + 1] - 1 */
     const int64_t *offsets;
     double *logs;          /* of each sequence */
     double *rows, *scales; /* V of each symbol of a sum, multiplied by these such that its sum is 1, or NULL */
     int32_t *path;         /* beside symbols */
     int64_t kept;          /* bytes of V that a path keeps; of more, it keeps the first rows of stretches, and computes twice */
 } chain_job;
+
+#define CHAIN_TYPES "n f8 f8 f8 f8 f8 u2 i8 f8 f8 f8 i4 n"
+
+/* Symbols of a stretch of a sequence of n. */
+static int64_t stretch_of(const chain_job *job, int64_t n)
+{
+    return n * job->states * (int64_t)sizeof(double) <= job->kept ? n : (int64_t)sqrt((double)n) + 1;
+}
+
+/* A row of each stretch, those of one, and two more. */
+static size_t path_memory(const void *given, int64_t first, int64_t last)
+{
+    const chain_job *const job = given;
+    int64_t most = 0;
+    for (int64_t k = first; k < last; k++) {
+        const int64_t n = job->offsets[k + 1] - job->offsets[k], stretch = stretch_of(job, n);
+        most = n / stretch + stretch + 3 > most ? n / stretch + stretch + 3 : most;
+    }
+    return (size_t)(most * job->states) * sizeof(double);
+}
 
 static size_t forward_memory(const void *job, int64_t first, int64_t last)
 {
@@ -36,10 +56,6 @@ static size_t forward_memory(const void *job, int64_t first, int64_t last)
 #else
 #define LARGEST 1
 #define LOGS 1
-#define KIND F32
-#include "numbers.h"
-#include "chain_lanes.h"
-#undef KIND
 #define KIND F64
 #include "numbers.h"
 #include "chain_lanes.h"
@@ -54,9 +70,8 @@ static size_t forward_memory(const void *job, int64_t first, int64_t last)
 #undef LOGS
 
 static const problem_kernel ISA_(entries)[] = {
-    {"path f4", "n f4 f4 f4 f4 f4 u2 i8 f8 f8 f8 i4 n", 1, ISA_(path_memory_largest_F32), ISA_(path_largest_F32)},
-    {"path f8", "n f8 f8 f8 f8 f8 u2 i8 f8 f8 f8 i4 n", 1, ISA_(path_memory_largest_F64), ISA_(path_largest_F64)},
-    {"forward", "n f8 f8 f8 f8 f8 u2 i8 f8 f8 f8 i4 n", 1, forward_memory, ISA_(forward_sum_F64)},
+    {"path", CHAIN_TYPES, 1, path_memory, ISA_(path_largest_F64)},
+    {"forward", CHAIN_TYPES, 1, forward_memory, ISA_(forward_sum_F64)},
     {NULL},
 };
 static const problem_kernels ISA_(kernels) = {LANES_HEAD, ISA_(entries)};

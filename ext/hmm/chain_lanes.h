@@ -1,4 +1,4 @@
-/* One row after another of a chain (chain_kernels.c), states in lanes, for one kind of numbers and one sum (numbers.h). */
+/* One row after another of a chain (chain_kernels.c), states in lanes, for one sum (numbers.h). */
 
 /* to(j) = sum of v(k) t(k, j): four vectors of states, or one with four sums of it, so that sums need not wait. */
 LANES_TARGET static void FORM(row)(const REAL *v, const REAL *t, int64_t states, REAL *to)
@@ -42,24 +42,6 @@ LANES_TARGET static REAL FORM(total)(const REAL *v, int64_t states)
 #if LARGEST
 #define RESCALED 8 /* rows between two that are made relative to their largest, so that they stay small and exact */
 
-/* Symbols of a stretch of a sequence of n. */
-static int64_t FORM(stretch_of)(const chain_job *job, int64_t n)
-{
-    return n * job->states * (int64_t)sizeof(REAL) <= job->kept ? n : (int64_t)sqrt((double)n) + 1;
-}
-
-/* A row of each stretch, those of one, and two more. */
-static size_t FORM(path_memory)(const void *given, int64_t first, int64_t last)
-{
-    const chain_job *const job = given;
-    int64_t most = 0;
-    for (int64_t k = first; k < last; k++) {
-        const int64_t n = job->offsets[k + 1] - job->offsets[k], stretch = FORM(stretch_of)(job, n);
-        most = n / stretch + stretch + 3 > most ? n / stretch + stretch + 3 : most;
-    }
-    return (size_t)(most * job->states) * sizeof(REAL);
-}
-
 /* V of symbols first .. last - 1 into rows, of which the first is there; whether one of them has any probability. */
 LANES_TARGET static int FORM(stretch)(const chain_job *job, const uint16_t *symbols, int64_t first, int64_t last, REAL *row)
 {
@@ -67,7 +49,7 @@ LANES_TARGET static int FORM(stretch)(const chain_job *job, const uint16_t *symb
     for (int64_t t = first + 1; t < last && !*job->stop; t++, row += states) {
         REAL *next = row + states;
         FORM(row)(row, job->transition, states, next);
-        FORM(times)(next, next, (const REAL *)job->emission + symbols[t] * states, states);
+        FORM(times)(next, next, job->emission + symbols[t] * states, states);
         if (t % RESCALED == 0) {
             const REAL most = FORM(total)(next, states);
             if (most == NOTHING)
@@ -86,12 +68,12 @@ LANES_TARGET static void FORM(path)(const void *given, int64_t number, int64_t c
     const uint16_t *const symbols = job->symbols + job->offsets[number];
     const int64_t states = job->states, n = job->offsets[number + 1] - job->offsets[number];
     const size_t bytes = (size_t)states * sizeof(REAL);
-    const int64_t stretch = FORM(stretch_of)(job, n), last = (n - 1) / stretch;
+    const int64_t stretch = stretch_of(job, n), last = (n - 1) / stretch;
     REAL *marks = memory, *sums = marks + (last + 1) * states, *rows = sums + states, most = 0;
     int32_t *path = job->path + job->offsets[number];
     int is_possible = 1;
     (void)count;
-    FORM(times)(marks, job->start, (const REAL *)job->emission + symbols[0] * states, states);
+    FORM(times)(marks, job->start, job->emission + symbols[0] * states, states);
     for (int64_t s = 0; s <= last && is_possible; s++) {
         memcpy(rows, marks + s * states, bytes);
         is_possible = FORM(stretch)(job, symbols, s * stretch, s < last ? (s + 1) * stretch + 1 : n, rows);
@@ -104,7 +86,7 @@ LANES_TARGET static void FORM(path)(const void *given, int64_t number, int64_t c
             FORM(stretch)(job, symbols, s * stretch, end, rows);
         }
         for (int64_t t = end - 1; t >= s * stretch && is_possible; t--) {
-            const void *onward = t == n - 1 ? job->end : (const REAL *)job->turned + path[t + 1] * states;
+            const REAL *onward = t == n - 1 ? job->end : job->turned + path[t + 1] * states;
             FORM(times)(sums, rows + (t - s * stretch) * states, onward, states);
             most = FORM(total)(sums, states);
             is_possible = most > NOTHING;
@@ -130,7 +112,7 @@ LANES_TARGET static void FORM(forward)(const void *given, int64_t number, int64_
         REAL *next = job->rows ? job->rows + t * states : (REAL *)memory + (t & 1) * states;
         if (t > first)
             FORM(row)(row, job->transition, states, next);
-        FORM(times)(next, t > first ? next : job->start, (const REAL *)job->emission + job->symbols[t] * states, states);
+        FORM(times)(next, t > first ? next : job->start, job->emission + job->symbols[t] * states, states);
         total = FORM(total)(next, states);
         for (int64_t j = 0; j < states; j += LANES)
             *(VEC *)(next + j) *= SET(1 / total);

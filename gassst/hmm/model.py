@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -18,9 +17,10 @@ from gassst.workers.tasks import ProgressBar, Shown, run_shown, thread_count
 
 Floats = NDArray[np.float64]
 Symbols = NDArray[np.uint16]
+Chain = tuple[Floats, Floats, Floats, Floats]
+"""Start, transition, emission and end of states that emit."""
 
 TOLERANCE = 1e-4  # of sums that should be 1: models are written with few digits
-FORMS: dict[str, Any] = {"single": np.float32, "double": np.float64}
 STATES = 16  # that of chain_kernels.c: states are filled up to a multiple
 KEPT_BYTES = 1 << 28  # of rows of a path: of longer sequences they are computed twice
 SYMBOL_COST = 64  # of a symbol beside its states x states
@@ -68,11 +68,11 @@ class Model:
         alphabet: str | None = None,
         states: Iterable[str] | None = None,
     ):
-        self.start = _probabilities(start, "start", 1)
-        self.transition = _probabilities(transition, "transition", 2)
-        self.emission = _probabilities(emission, "emission", 2)
-        n, self.symbols = self.emission.shape
-        self.end = None if end is None else _probabilities(end, "end", 1)
+        self.start = _probabilities(start, "start")
+        self.transition = _probabilities(transition, "transition")
+        self.emission = _probabilities(emission, "emission")
+        self.end = None if end is None else _probabilities(end, "end")
+        n, self.symbols = self.emission.shape if self.emission.ndim == 2 else (0, 0)
         self.alphabet = alphabet
         self.states = [str(i) for i in range(n)] if states is None else list(states)
         shapes = [self.start.shape, self.transition.shape, (n,) if self.end is None else self.end.shape]
@@ -81,11 +81,6 @@ class Model:
         if self.symbols > 1 << 16 or (alphabet is not None and len(set(alphabet)) != self.symbols):
             raise UsageError(f"alphabet: {self.symbols} different symbols are wanted, 65,536 at most")
         self.silent = ~self.emission.any(axis=1)
-        self._sums_are_one()
-        if self.silent.all():
-            raise InputError("a model whose states are all silent emits nothing")
-
-    def _sums_are_one(self) -> None:
         onward = self.transition.sum(1) + (0 if self.end is None else self.end)
         emitted = np.where(self.silent, 1, self.emission.sum(1))
         for name, found in ("start", self.start.sum()[None]), ("transition", onward), ("emission", emitted):
@@ -93,45 +88,39 @@ class Model:
                 k = int(wrong.argmax())
                 what = name if name == "start" else f"{name} of state {self.states[k]}"
                 raise InputError(f"{what}: the probabilities add to {found[k]:.6g}, not to 1")
+        if self.silent.all():
+            raise InputError("a model whose states are all silent emits nothing")
 
-    def viterbi(
-        self, symbols: Any, *, form: str = "double", threads: int | None = None, progress: Shown = None
-    ) -> Any:
+    def viterbi(self, symbols: Any, *, threads: int | None = None, progress: Shown = None) -> Any:
         """The most probable path: `(path int32[n], natural logarithm of its probability)`, or a list.
 
-        `path` has the state that emits each symbol. `form` "single" takes half the time of "double", and may return a
-        path that is less probable by about 1e-5. The score is computed for the path, in double precision. It is -inf,
-        and the path -1, where no path has any probability.
+        `path` has the state that emits each symbol. Where no path has any probability, it is -1, and the score -inf.
         """
-        if form not in FORMS:
-            raise UsageError(f"form {form!r}: must be single or double")
         many, is_one = self._sequences(symbols)
-        at = _offsets(many).tolist()
-        path, chain = np.empty(at[-1], np.int32), _Chain(self._logs, -np.inf, FORMS[form])
-        self._run(chain, f"path f{np.dtype(FORMS[form]).itemsize}", many, threads, progress, path)
-        found = [self._scored(path[a:b], one) for a, b, one in zip(at, at[1:], many, strict=False)]
-        return found[0] if is_one else found
-
-    def _scored(self, path: NDArray[np.int32], symbols: Symbols) -> tuple[NDArray[np.int32], float]:
-        """A path of emitting states as one of all states, and its score."""
-        if path[0] < 0:
-            return path.copy(), -np.inf
+        path, at = np.empty(sum(map(len, many)), np.int32), np.cumsum([0, *map(len, many)]).tolist()
+        self._run("path", self._logs, many, threads, progress, path)
         start, transition, emission, end = self._logs
-        onward = transition[path[:-1], path[1:]].sum()
-        score = start[path[0]] + onward + emission[path, symbols].sum() + end[path[-1]]
-        return self._emitting[path].astype(np.int32), float(score)
+        found = []
+        for one, a, b in zip(many, at, at[1:], strict=False):
+            states, score = path[a:b].copy(), -np.inf
+            if states[0] >= 0:
+                score = start[states[0]] + transition[states[:-1], states[1:]].sum()
+                score = float(score + emission[states, one].sum() + end[states[-1]])
+                states = self._emitting[states].astype(np.int32)
+            found.append((states, score))
+        return found[0] if is_one else found
 
     def forward(self, symbols: Any, *, threads: int | None = None, progress: Shown = None) -> Any:
         """The natural logarithm of the probability of a sequence, or a list: the sum over all paths."""
-        return self._sum(_Chain(self._reduced), symbols, threads, progress)
+        many, is_one = self._sequences(symbols)
+        logs = self._run("forward", self._reduced, many, threads, progress).tolist()
+        return logs[0] if is_one else logs
 
     def backward(self, symbols: Any, *, threads: int | None = None, progress: Shown = None) -> Any:
         """The same number as `forward`, from the last symbol to the first: a check of both."""
-        return self._sum(_Chain(self._reduced).turned(), symbols, threads, progress, -1)
-
-    def _sum(self, chain: _Chain, symbols: Any, threads: int | None, progress: Shown, step: int = 1) -> Any:
         many, is_one = self._sequences(symbols)
-        logs = self._run(chain, "forward", [sequence[::step] for sequence in many], threads, progress)
+        turned = [one[::-1] for one in many]
+        logs = self._run("forward", _turned(self._reduced), turned, threads, progress).tolist()
         return logs[0] if is_one else logs
 
     def posterior(self, symbols: Any, *, threads: int | None = None, progress: Shown = None) -> Any:
@@ -145,7 +134,9 @@ class Model:
             found[:, self._emitting] = states if total > -np.inf else np.nan
             return found
 
-        return self._each(symbols, table, threads, progress)
+        many, is_one = self._sequences(symbols)
+        found = self._each(many, table, threads, progress)
+        return found[0] if is_one else found
 
     def fit(
         self,
@@ -161,97 +152,86 @@ class Model:
         It ends after so many iterations, or where one adds less than `tolerance` to the logarithm. Probabilities of 0
         stay 0. Raises UsageError for a model with silent states, InputError for a sequence of probability 0.
         """
-        if self.silent.any():
-            raise UsageError("fit: a model with silent states cannot be trained")
-        if iterations < 1:
-            raise UsageError(f"iterations: {iterations} is less than 1")
+        if self.silent.any() or iterations < 1:
+            raise UsageError("fit: a model without silent states is wanted, and an iteration or more")
         model, history = self, list[float]()
         many, _ = self._sequences(sequences)
         bar = ProgressBar(progress, float(iterations))
         for _ in range(iterations):
-            found = model._counts(many, threads)
-            history.append(found[0])
+            parts = model._each(many, model._counts, threads, None)
+            total, start, transition, emission, end = (sum(part[i] for part in parts) for i in range(5))
+            history.append(total)
             bar.add(1)
             if len(history) > 1 and history[-1] - history[-2] < tolerance:
                 break
-            _, start, transition, emission, end = found
             onward = transition.sum(1) + (0 if self.end is None else end)
-            scale, used = np.where(onward > 0, onward, 1), onward > 0
-            emitted = emission.sum(1, keepdims=True)
             model = Model(
                 start / start.sum(),
-                np.where(used[:, None], transition / scale[:, None], model.transition),
-                np.where(emitted > 0, emission / np.where(emitted > 0, emitted, 1), model.emission),
-                None if model.end is None else np.where(used, end / scale, model.end),
+                _shares(transition, onward[:, None], model.transition),
+                _shares(emission, emission.sum(1, keepdims=True), model.emission),
+                None if model.end is None else _shares(end, onward, model.end),
                 alphabet=self.alphabet,
                 states=self.states,
             )
         bar.finish()
         return model, history
 
-    def _counts(self, many: list[Symbols], threads: int | None) -> tuple[Any, ...]:
+    def _counts(
+        self, total: float, states: Floats, ahead: Floats, behind: Floats, one: Symbols
+    ) -> tuple[Any, ...]:
         """Expected counts: logarithm, starts, transitions, emissions, ends."""
+        if total == -np.inf:
+            raise InputError("fit: a sequence has the probability 0")
+        emission = np.stack([states[one == s].sum(0) for s in range(self.symbols)], axis=1)
+        return total, states[0], self.transition * (ahead[:-1].T @ behind[1:]), emission, states[-1]
 
-        def count(
-            total: float, states: Floats, ahead: Floats, behind: Floats, scale: Floats, one: Symbols
-        ) -> Any:
-            if total == -np.inf:
-                raise InputError("fit: a sequence has the probability 0")
-            emission = np.stack([states[one == s].sum(0) for s in range(self.symbols)], axis=1)
-            onward = self.transition * (ahead[:-1].T @ (behind[1:] * scale[1:]))
-            return total, states[0], onward, emission, states[-1]
-
-        parts = self._each(many, count, threads, None)
-        return tuple(sum(part[i] for part in parts) for i in range(5))
-
-    def _each(self, symbols: Any, function: Callable[..., Any], threads: int | None, progress: Shown) -> Any:
+    def _each(
+        self, many: list[Symbols], function: Callable[..., Any], threads: int | None, progress: Shown
+    ) -> list[Any]:
         """What `function` makes of each sequence: of its logarithm, probabilities of states, rows ahead and behind,
-        whose products with transitions and a factor are probabilities, these factors, and symbols.
+        whose products with transitions are probabilities, and symbols.
         """
-        many, is_one = self._sequences(symbols)
-        chain, n = _Chain(self._reduced), len(self._emitting)
-        count = thread_count(threads)
-        needed = 24.0 * chain.states * np.sort([len(sequence) for sequence in many])[-count:].sum()
+        turned, count, found = _turned(self._reduced), thread_count(threads), [None] * len(many)
+        n, states = len(self._emitting), _whole(len(self._emitting))
+        needed = 24.0 * states * np.sort([len(sequence) for sequence in many])[-count:].sum()
         if needed > available_memory():
             raise UsageError(
                 f"tables of sequences take {needed / 2**30:.1f} GiB of memory: use fewer threads"
             )
-        found: list[Any] = [None] * len(many)
-        every = chain.job("forward", [], np.empty(0))  # which ends the others
+        every = _job("forward", self._reduced, [], np.empty(0))  # which ends the others
 
         def run(first: int, end: int) -> None:
             for i in range(first, end):
                 one, log, scales = many[i], np.empty(1), np.empty((len(many[i]), 1))
-                ahead, behind = (aligned((len(one), chain.states)) for _ in range(2))
-                chain.turned().job("forward", [one[::-1]], log, (behind, scales), stop=every).run(0, 1)
-                chain.job("forward", [one], log, (ahead, scales), stop=every).run(0, 1)
+                ahead, behind = (aligned((len(one), states)) for _ in range(2))
+                _job("forward", turned, [one[::-1]], log, (behind, scales), stop=every).run(0, 1)
+                _job("forward", self._reduced, [one], log, (ahead, scales), stop=every).run(0, 1)
                 ahead, behind, odds = ahead[:, :n], behind[::-1, :n], self._reduced[2].T[one]
                 with np.errstate(divide="ignore", invalid="ignore"):
-                    states = ahead * behind
-                    np.divide(states, odds, out=states, where=odds > 0)
-                    norm = states.sum(1, keepdims=True)
-                    states /= norm
-                    found[i] = function(log[0], states, ahead, behind, scales / norm, one)
+                    both = ahead * behind
+                    np.divide(both, odds, out=both, where=odds > 0)
+                    norm = both.sum(1, keepdims=True)
+                    found[i] = function(log[0], both / norm, ahead, behind * (scales / norm), one)
 
-        run_shown(2 * chain.cost(many), run, count, every.stop, progress)
-        return found[0] if is_one else found
+        run_shown(2 * _cost(many, states), run, count, every.stop, progress)
+        return found
 
     def _run(
         self,
-        chain: _Chain,
         kernel: str,
+        chain: Chain,
         many: list[Symbols],
         threads: int | None,
         progress: Shown,
         path: Any = None,
-    ) -> list[float]:
+    ) -> Floats:
         """The logarithms that a kernel writes."""
         logs = np.empty(len(many))
-        job = chain.job(kernel, many, logs, path=path)
-        run_shown(chain.cost(many), job.run, thread_count(threads), job.stop, progress)
-        return logs.tolist()
+        job = _job(kernel, chain, many, logs, path=path, zero=-np.inf if kernel == "path" else 0)
+        run_shown(_cost(many, _whole(len(chain[0]))), job.run, thread_count(threads), job.stop, progress)
+        return logs
 
-    def _sequences(self, symbols: Any) -> tuple[list[NDArray[np.uint16]], bool]:
+    def _sequences(self, symbols: Any) -> tuple[list[Symbols], bool]:
         """Verified sequences, and whether it is one that was no list."""
         is_one = isinstance(symbols, (str, bytes)) or (isinstance(symbols, np.ndarray) and symbols.ndim == 1)
         many = [symbols] if is_one else list(symbols)
@@ -259,17 +239,14 @@ class Model:
             many, is_one = [np.asarray(many)], True
         return [self._codes(sequence, k) for k, sequence in enumerate(many, 1)], is_one
 
-    def _codes(self, sequence: Any, number: int) -> NDArray[np.uint16]:
+    def _codes(self, sequence: Any, number: int) -> Symbols:
         if isinstance(sequence, bytes):
             sequence = sequence.decode("latin-1")
         if isinstance(sequence, str):
             if self.alphabet is None:
                 raise InputError(f"sequence {number}: is text, and the model has no alphabet")
-            letters = np.frombuffer(sequence.encode("utf-32-le"), np.uint32)
-            alphabet = np.frombuffer(self.alphabet.encode("utf-32-le"), np.uint32)
-            order = np.argsort(alphabet)
-            at = np.minimum(np.searchsorted(alphabet[order], letters), len(order) - 1)
-            codes = np.where(alphabet[order][at] == letters, order[at], -1)
+            letters, code = np.unique(list(sequence), return_inverse=True)
+            codes = np.array([self.alphabet.find(letter) for letter in letters.tolist()], np.int64)[code]
         else:
             codes = np.asarray(sequence)
         if codes.ndim != 1 or not codes.size or codes.dtype.kind not in "iu":
@@ -288,8 +265,6 @@ class Model:
     ) -> tuple[Floats, ...]:
         """What leads through silent states leads straight on: start, transition and end of the emitting states."""
         e, s = self._emitting, np.flatnonzero(self.silent)
-        if not len(s):
-            return start, transition, end
         plus = np.add if semiring == "sum-product" else np.maximum
         onward = closure(transition[np.ix_(s, s)], semiring)
 
@@ -304,78 +279,78 @@ class Model:
         )
 
     @cached_property
-    def _reduced(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Start, transition, emission and end as sums over silent states."""
-        end = np.ones(len(self.states)) if self.end is None else self.end
-        start, transition, end = self._without_silent("sum-product", self.start, self.transition, end)
-        return start, transition, self.emission[self._emitting], end
+    def _reduced(self) -> Chain:
+        """Sums over silent states."""
+        return self._chain("sum-product", lambda p: p)
 
     @cached_property
-    def _logs(self) -> tuple[Floats, Floats, Floats, Floats]:
+    def _logs(self) -> Chain:
         """The same as natural logarithms, through the best silent states."""
         with np.errstate(divide="ignore"):
-            end = np.zeros(len(self.states)) if self.end is None else np.log(self.end)
-            found = self._without_silent("max-plus", np.log(self.start), np.log(self.transition), end)
-            return found[0], found[1], np.log(self.emission[self._emitting]), found[2]
+            return self._chain("max-plus", np.log)
+
+    def _chain(self, semiring: Any, number: Callable[[Floats], Floats]) -> Chain:
+        end = np.ones(len(self.states)) if self.end is None else self.end
+        start, transition, end = number(self.start), number(self.transition), number(end)
+        if self.silent.any():
+            start, transition, end = self._without_silent(semiring, start, transition, end)
+        return start, transition, number(self.emission[self._emitting]), end
 
 
-class _Chain:
-    """A model filled up to whole vectors, of probabilities, or of logarithms, whose zero is -inf."""
-
-    def __init__(
-        self, model: tuple[Floats, Floats, Floats, Floats], zero: float = 0.0, dtype: Any = np.float64
-    ):
-        start, transition, emission, end = model
-        n = len(start)
-        self.states = -(-n // STATES) * STATES
-
-        def padded(array: Floats, rows: int) -> NDArray[Any]:
-            whole = aligned((rows, self.states), dtype)
-            whole[:] = zero
-            whole[: len(array), :n] = array
-            return whole
-
-        self.ends = padded(start[None], 1), padded(end[None], 1)
-        self.onward = padded(transition, self.states), padded(transition.T, self.states)
-        self.emission = padded(emission.T, emission.shape[1])
-
-    def turned(self) -> _Chain:
-        """Return the same model, read from its end."""
-        chain = copy(self)
-        chain.ends, chain.onward = self.ends[::-1], self.onward[::-1]
-        return chain
-
-    def job(
-        self,
-        kernel: str,
-        many: list[Symbols],
-        logs: Floats,
-        rows: tuple[Any, ...] = (None, None),
-        path: Any = None,
-        stop: Job | None = None,
-    ) -> Job:
-        """What computes `many` sequences, and writes their logarithms, rows of states, their scales, and paths."""
-        text = np.concatenate([np.empty(0, np.uint16), *many])
-        members = self.states, *self.ends, *self.onward, self.emission, text, _offsets(many)
-        return Job(kernel, *members, logs, *rows, path, KEPT_BYTES, stop=stop)
-
-    def cost(self, many: list[Symbols]) -> Floats:
-        """The work for each sequence, in cells of an alignment."""
-        return np.diff(_offsets(many)) * float(self.states**2 + SYMBOL_COST)
+def _turned(chain: Chain) -> Chain:
+    """Return the same model, read from its end."""
+    return chain[3], chain[1].T, chain[2], chain[0]
 
 
-def _offsets(many: list[Symbols]) -> NDArray[np.int64]:
-    """Where sequences begin that lie one behind another, and the end."""
-    return np.cumsum([0, *map(len, many)], dtype=np.int64)
+def _job(
+    kernel: str,
+    chain: Chain,
+    many: list[Symbols],
+    logs: Floats,
+    rows: tuple[Any, Any] = (None, None),
+    path: Any = None,
+    stop: Job | None = None,
+    zero: float = 0,
+) -> Job:
+    """What computes `many` sequences, and writes their logarithms, rows of states, their scales, and paths.
+
+    The model is filled up to whole vectors with `zero`, -inf of logarithms.
+    """
+    start, transition, emission, end = chain
+    n, states = len(start), _whole(len(start))
+
+    def padded(array: Floats, rows: int) -> Floats:
+        whole = aligned((rows, states))
+        whole[:] = zero
+        whole[: len(array), :n] = array
+        return whole
+
+    ends = padded(start[None], 1), padded(end[None], 1)
+    onward = padded(transition, states), padded(transition.T, states)
+    text = np.concatenate([np.empty(0, np.uint16), *many])
+    members = states, *ends, *onward, padded(emission.T, emission.shape[1]), text
+    return Job(kernel, *members, np.cumsum([0, *map(len, many)]), logs, *rows, path, KEPT_BYTES, stop=stop)
 
 
-def _probabilities(array: ArrayLike, name: str, dimensions: int) -> Floats:
+def _whole(states: int) -> int:
+    return -(-states // STATES) * STATES
+
+
+def _cost(many: list[Symbols], states: int) -> Floats:
+    """The work for each sequence, in cells of an alignment."""
+    return np.array([len(one) for one in many], float) * (states**2 + SYMBOL_COST)
+
+
+def _shares(counts: Floats, total: Floats, before: Floats) -> Floats:
+    """Counts as shares of a total; what there was before where it is 0."""
+    return np.where(total > 0, counts / np.where(total > 0, total, 1), before)
+
+
+def _probabilities(array: ArrayLike, name: str) -> Floats:
     try:
         found = np.array(array, np.float64)
     except (TypeError, ValueError):
         raise UsageError(f"{name}: numbers are wanted") from None
-    if found.ndim != dimensions or not found.size:
-        raise UsageError(f"{name}: an array of {dimensions} dimension{'s' * (dimensions > 1)} is wanted")
     if not ((found >= 0) & (found <= 1 + TOLERANCE)).all():
         raise InputError(f"{name}: probabilities lie from 0 to 1")
     return found

@@ -310,8 +310,7 @@ def hmm(args: argparse.Namespace) -> Iterator[Column]:
         other = CategoricalHMM(n, n_features=symbols)
         other.startprob_, other.transmat_, other.emissionprob_ = model.start, transition, emission
         calls: Calls = {"hmmlearn": partial(other.decode, observed[:, None])}
-        for form in ("single", "double"):
-            calls[f"gassst, {form}"] = partial(model.viterbi, observed, form=form, threads=1)
+        calls["gassst"] = partial(model.viterbi, observed, threads=1)
         yield f"Viterbi, {n} states", least(calls, args.runs)
         calls = {"hmmlearn": partial(other.score, observed[:, None])}
         calls["gassst"] = partial(model.forward, observed, threads=1)

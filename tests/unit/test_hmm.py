@@ -72,10 +72,9 @@ def test_models_are_what_all_paths_say(n, silent, end, instruction_set):
         m = random_model(n, 3, seed, silent, end)
         symbols = np.random.default_rng(seed).integers(0, 3, 5)
         total, best, where, table = enumerated(m, symbols)
-        for form in ("single", "double"):
-            path, score = m.viterbi(symbols, form=form)
-            assert score == pytest.approx(best, abs=1e-9)
-            assert silent or path.tolist() == list(where)  # ways through silent states tie
+        path, score = m.viterbi(symbols)
+        assert score == pytest.approx(best, abs=1e-9)
+        assert silent or path.tolist() == list(where)  # ways through silent states tie
         assert m.forward(symbols) == pytest.approx(total, abs=1e-9)
         assert m.backward(symbols) == pytest.approx(total, abs=1e-9)
         assert np.allclose(m.posterior(symbols), table, atol=1e-9)
@@ -97,25 +96,16 @@ def test_long_sequences_are_those_of_plain_code(n, instruction_set, monkeypatch)
     path = [int(w.argmax())]
     for step in back[::-1]:
         path.append(int(step[path[-1]]))
-    assert m.forward(symbols) == pytest.approx(scale + np.log(v @ m.end), rel=1e-12)
-    assert m.backward(symbols) == pytest.approx(m.forward(symbols), rel=1e-12)
-    found = m.viterbi(symbols, form="double")
-    assert found[0].tolist() == path[::-1] and found[1] == pytest.approx(w.max(), rel=1e-12)
-    assert m.viterbi(symbols, form="single")[1] == pytest.approx(w.max(), abs=1e-3)
-    monkeypatch.setattr(model, "KEPT_BYTES", 0)  # in stretches, and the same
-    assert m.viterbi(symbols, form="double")[0].tolist() == path[::-1]
-
-
-def test_many_sequences_are_like_one_each():
-    m, rng = random_model(5, 4, 1), np.random.default_rng(2)
-    many = [rng.integers(0, 4, k) for k in (1, 300, 7)]
-    shown = []
-    for call in (m.forward, m.backward, m.posterior, m.viterbi):
-        for one, found in zip(many, call(many, threads=2, progress=shown.append), strict=True):
-            single = call(one)
-            pair = (single[0], found[0]) if call == m.viterbi else (single, found)
-            assert np.array_equal(*pair)
-    assert shown.count(1.0) >= 4 and m.forward([]) == []
+    total = pytest.approx(scale + np.log(v @ m.end), rel=1e-12)
+    many = [symbols[:1], symbols, symbols[:7]]  # beside others, and alone
+    for call in (m.forward, m.backward):
+        assert call(many, threads=2) == [call(one) for one in many] and call(symbols) == total
+    assert np.array_equal(m.posterior(many, threads=2)[1], m.posterior(symbols))
+    for kept in (model.KEPT_BYTES, 0):  # in stretches, and the same
+        monkeypatch.setattr(model, "KEPT_BYTES", kept)
+        states, score = m.viterbi(many, threads=2)[1]
+        assert states.tolist() == path[::-1] and score == pytest.approx(w.max(), rel=1e-12)
+    assert m.forward([]) == []
 
 
 def test_what_is_impossible_has_no_probability():
@@ -123,12 +113,10 @@ def test_what_is_impossible_has_no_probability():
     path, score = m.viterbi([0, 0])
     assert score == -np.inf and path.tolist() == [-1, -1]
     assert m.forward([0, 0]) == m.backward([1]) == -np.inf and np.isnan(m.posterior([0, 0])).all()
-    assert m.forward([0, 1, 0]) == 0
 
 
 def test_the_casino_of_the_notation():
     m = read_model(CASINO)
-    assert m.states == ["fair", "loaded"] and m.alphabet == "123456"
     path, score = m.viterbi("1234566666666666666")
     assert [m.states[k] for k in path] == ["fair"] * 5 + ["loaded"] * 14
     factors = np.log([1 / 6, 0.95, 0.05, 0.5, 0.97999, 1e-5])
@@ -138,25 +126,9 @@ def test_the_casino_of_the_notation():
 def test_silent_states_and_transitions_that_emit():
     text = """hmm m { alphabet [a, b]; startstate s; state x emits e; state d; emission e = [1/4, 3/4]; endstate t;
     emission f = [1, 0]; s -> d 1; d -> x 1/2; d -> d 1/4; d -> t 1/4; x -> d 0.5; x -> t 0.5 emits f; }"""
-    m = read_model(text)
-    # s d+ x, then the end, or a last letter `a`
-    once = (1 / 2) / (1 - 1 / 4)
-    assert m.forward("ba") == pytest.approx(
-        np.log(once * 0.75 * (0.5 + 0.5 * once * 0.25 * 0.5 * (1 / 3))), abs=1e-9
-    )
-
-
-def test_training_finds_what_hmmlearn_finds():
-    hmm = pytest.importorskip("hmmlearn.hmm", reason="no hmmlearn")
-    m, rng = random_model(3, 4, 3, end=False), np.random.default_rng(4)
-    many = [rng.integers(0, 4, k) for k in (200, 50, 120)]
-    fitted, history = m.fit(many, iterations=5, tolerance=-1)
-    other = hmm.CategoricalHMM(3, n_iter=5, tol=-np.inf, init_params="", n_features=4)
-    other.startprob_, other.transmat_, other.emissionprob_ = m.start, m.transition, m.emission
-    other.fit(np.concatenate(many)[:, None], [len(one) for one in many])
-    assert np.allclose(fitted.transition, other.transmat_, atol=1e-6)
-    assert np.allclose(fitted.emission, other.emissionprob_, atol=1e-6)
-    assert np.allclose(history, list(other.monitor_.history), atol=1e-6) and len(history) == 5
+    once = (1 / 2) / (1 - 1 / 4)  # s d+ x, then the end, or a last letter `a`
+    wanted = np.log(once * 0.75 * (0.5 + 0.5 * once * 0.25 * 0.5 * (1 / 3)))
+    assert read_model(text).forward("ba") == pytest.approx(wanted, abs=1e-9)
 
 
 def test_training_never_loses():
@@ -165,15 +137,21 @@ def test_training_never_loses():
     assert all(b >= a - 1e-9 for a, b in zip(history, history[1:], strict=False)) and len(history) > 2
 
 
-def test_decoding_finds_what_hmmlearn_finds():
+def test_paths_and_training_are_those_of_hmmlearn():
     hmm = pytest.importorskip("hmmlearn.hmm", reason="no hmmlearn")
-    m, symbols = random_model(16, 5, 7, end=False), np.random.default_rng(8).integers(0, 5, 2000)
-    other = hmm.CategoricalHMM(16, n_features=5)
+    m, rng = random_model(16, 4, 3, end=False), np.random.default_rng(4)
+    many = [rng.integers(0, 4, k) for k in (2000, 50, 120)]
+    other = hmm.CategoricalHMM(16, n_iter=5, tol=-np.inf, init_params="", n_features=4)
     other.startprob_, other.transmat_, other.emissionprob_ = m.start, m.transition, m.emission
-    score, path = other.decode(symbols[:, None])
-    found = m.viterbi(symbols, form="double")
-    assert found[0].tolist() == path.tolist() and found[1] == pytest.approx(score, rel=1e-9)
-    assert m.forward(symbols) == pytest.approx(other.score(symbols[:, None]), rel=1e-9)
+    score, path = other.decode(many[0][:, None])
+    states, own = m.viterbi(many[0])
+    assert states.tolist() == path.tolist() and own == pytest.approx(score, rel=1e-9)
+    assert m.forward(many[0]) == pytest.approx(other.score(many[0][:, None]), rel=1e-9)
+    fitted, history = m.fit(many, iterations=5, tolerance=-1)
+    other.fit(np.concatenate(many)[:, None], [len(one) for one in many])
+    assert np.allclose(fitted.transition, other.transmat_, atol=1e-6)
+    assert np.allclose(fitted.emission, other.emissionprob_, atol=1e-6)
+    assert np.allclose(history, list(other.monitor_.history), atol=1e-6)
 
 
 HALF = [[0.5, 0.5], [0.5, 0.5]]
@@ -184,9 +162,9 @@ HALF = [[0.5, 0.5], [0.5, 0.5]]
     [
         (lambda: Model([1, 0], [[0.5, 0.4], [0.5, 0.5]], HALF), "transition of state 0: .* add to 0.9"),
         (lambda: Model([1, 1], HALF, HALF), "start: the probabilities add to 2"),
-        (lambda: Model([1, 0], HALF, [[0.5, 0.6], [0.5, 0.5]]), "emission of state 0"),
         (lambda: Model([1, 0], HALF, [[0.5, -0.5], [0.5, 0.5]]), "emission: probabilities lie from 0 to 1"),
         (lambda: Model([1, 0, 0], HALF, HALF), "another number"),
+        (lambda: Model([1, 0], HALF, 0.5), "another number"),
         (lambda: Model("x", HALF, HALF), "numbers are wanted"),
         (lambda: Model([1, 0], HALF, [[0, 0], [0, 0]]), "all silent"),
         (lambda: Model([1, 0], [[1, 0], [0, 1]], [[0, 0], [0.5, 0.5]]).forward([0]), "endless"),
@@ -194,8 +172,7 @@ HALF = [[0.5, 0.5], [0.5, 0.5]]
         (lambda: Model([1, 0], HALF, HALF).viterbi("ab"), "no alphabet"),
         (lambda: Model([1, 0], HALF, HALF, alphabet="ab").viterbi("abc"), "symbol 3 is not one of"),
         (lambda: Model([1, 0], HALF, HALF).forward([[0], []]), "sequence 2: must be text or integers"),
-        (lambda: Model([1, 0], HALF, HALF).viterbi([0], form="triple"), "form 'triple'"),
-        (lambda: Model([1, 0], HALF, HALF).fit([[0]], iterations=0), "iterations"),
+        (lambda: Model([1, 0], HALF, HALF).fit([[0]], iterations=0), "an iteration or more"),
         (lambda: read_model("/nowhere/x.hmm"), "no such file"),
         (lambda: read_model(CASINO[:200]), "hmm name"),
         (lambda: read_model(CASINO.replace("0.05;", "0.05")), "not understood"),
@@ -203,10 +180,8 @@ HALF = [[0.5, 0.5], [0.5, 0.5]]
         (lambda: read_model(CASINO.replace("emits loaded", "emits other")), "no emission otheremission"),
         (lambda: read_model(CASINO.replace("-> loaded 0.05", "-> lost 0.05")), "fair -> lost"),
         (lambda: read_model(CASINO.replace("0.02", "zwei")), "`zwei` is not a number"),
-        (lambda: read_model(CASINO.replace("1, 2", "10, 2")), "single letters"),
     ],
 )
 def test_bad_input_is_one_line(call, words):
-    with pytest.raises(GassstError, match=words) as caught:
+    with pytest.raises(GassstError, match=f"^[^\n]*{words}[^\n]*$"):
         call()
-    assert "\n" not in str(caught.value)
