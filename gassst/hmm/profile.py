@@ -15,7 +15,7 @@ from gassst._core.problems import Job
 from gassst.errors import InputError, UsageError
 from gassst.files.batches import joined, odd_letter, text_of
 from gassst.workers.allocator import available_memory
-from gassst.workers.tasks import ProgressBar, Shown, run_shown, thread_count
+from gassst.workers.tasks import Shown, run_shown, thread_count
 
 Floats = NDArray[np.float64]
 
@@ -36,11 +36,10 @@ MOST_BASES = 1 << 24
 PASSING = {"MSV": 0.02, "VITERBI": 0.001}  # of random sequences that pass, as in HMMER
 COSTS = {"path": 2.0, "sum": 2.0, "narrow": 1.0, "composition": 0.01, "filter": 0.02, "trace": 2.0}
 """Of a cell of each kernel, beside an alignment's."""
-TOGETHER = 8192  # sequences of a thread that go through all filters, so that their letters stay in the cache
 USUAL_RUN, MODEL_RUNS = (
     400,
     8,
-)  # letters of the usual composition, and the share of the model's nodes, as in HMMER
+)  # letters of the usual composition, share of the nodes of the model's, as in HMMER
 Sequences = Iterable[str | bytes]
 
 
@@ -219,21 +218,16 @@ class Profile:
         needed = max(lengths, default=0) * size * thread_count(threads)
         if needed > available_memory():
             raise UsageError(f"alignments of these sequences take {needed / 2**30:.1f} GiB of memory")
-        places, operations = (
-            np.zeros((len(lengths), 5), np.int64),
-            np.empty(sum(lengths) + len(lengths) * size, np.uint8),
-        )
+        places = np.zeros((len(lengths), 5), np.int64)
+        operations = np.empty(sum(lengths) + len(lengths) * size, np.uint8)
         found = self._bits("trace", texts, threads, progress, mode, places=places, operations=operations)
         bits, aligned = found.tolist(), list[Alignment]()
         for k, (begin, end, first, last, count) in enumerate(places.tolist()):
             at = int(texts.begins[k]) + k * size
-            lead = (
-                first - 1 if mode == "global" and count else 0
-            )  # nodes before the first letter are one step
-            runs = [
-                (len(list(run)), chr(what))
-                for what, run in groupby(operations[at : at + count].tobytes()[::-1])
-            ]
+            # Nodes before the first letter are one step.
+            lead = first - 1 if mode == "global" and count else 0
+            parts = groupby(operations[at : at + count].tobytes()[::-1])
+            runs = [(len(list(run)), chr(what)) for what, run in parts]
             runs = [(begin, "S"), (lead, "D"), *runs, (lengths[k] - end, "S")] if count else []
             cigar = "".join(f"{number}{what}" for number, what in runs if number)
             model_begin = first - 1 - lead if count else 0
@@ -269,7 +263,7 @@ class Profile:
         """
         if not e_value > 0:
             raise UsageError(f"e_value: {e_value} is not above 0")
-        several = list(sequences) if not isinstance(sequences, (str, bytes)) else sequences
+        several = sequences if isinstance(sequences, (str, bytes)) else list(sequences)
         kept, bits = self.passing(several, threads=threads, progress=progress)
         values = self.e_values(bits, len(several))
         best = np.flatnonzero(values <= e_value)
@@ -286,36 +280,17 @@ class Profile:
                 self._fail(f"has no STATS LOCAL {name}: hmmbuild of HMMER 3 writes it")
             mu, slope = self._statistics[name]
             least.append(mu - np.log(-np.log1p(-share)) / slope)
-        several = sequences if isinstance(sequences, (str, bytes)) else list(sequences)
-        size = TOGETHER * thread_count(threads)
-        bar = ProgressBar(progress, float(len(several)))
-        found = [(np.empty(0, np.int64), np.empty(0))]
-        for first in range(0, len(several), size):
-            try:
-                kept, biases = self._filtered(Texts.of(several[first : first + size]), least[0], threads)
-            except InputError:
-                self._refuse(Texts.of(several))  # by its number among all
-                raise
-            found.append((first + kept, biases))
-            bar.add(min(size, len(several) - first))
-        kept, biases = (np.concatenate(part) for part in zip(*found, strict=True))
-        texts = Texts.of([several[k] for k in kept.tolist()])
-        passes = np.flatnonzero(self._bits("narrow", texts, threads) - biases / np.log(2) >= least[1])
-        bits = self._bits("sum", texts.take(passes), threads)
-        bar.finish()
-        return kept[passes], bits
-
-    def _filtered(self, texts: Texts, least: float, threads: int | None) -> tuple[NDArray[np.int64], Floats]:
-        """Find those with a good stretch without gaps, whatever their composition; and what that explains."""
-        kept = np.arange(len(texts.lengths))
-        biases = np.zeros(len(kept))
+        texts = Texts.of(sequences)
+        kept, biases = np.arange(len(texts.lengths)), np.zeros(len(texts.lengths))
         for is_first in (True, False) if self._composition is not None else (True,):
             some = texts.take(kept)
             if not is_first:
                 biases = self._logs("composition", some, threads)
-            passes = self._logs("filter", some, threads, enough=self._enough(some.lengths, least, biases)) > 0
+            enough = self._enough(some.lengths, least[0], biases)
+            passes = self._logs("filter", some, threads, progress if is_first else None, enough=enough) > 0
             kept, biases = kept[passes], biases[passes]
-        return kept, biases
+        kept = kept[self._bits("narrow", texts.take(kept), threads) - biases / np.log(2) >= least[1]]
+        return kept, self._bits("sum", texts.take(kept), threads)
 
     def _enough(self, lengths: NDArray[np.int64], least: float, biases: Floats) -> NDArray[np.float32]:
         """The logarithm of the odds that a stretch without gaps needs: for `least` bits, or to gain by a second one."""
@@ -326,7 +301,10 @@ class Profile:
         return np.maximum(np.floor(8 * (np.minimum(wanted, 0) - around)) / 8, 1).astype(np.float32)
 
     def _bits(self, kernel: str, texts: Texts, *given: Any, **more: Any) -> Floats:
-        return _bits_of(self._logs(kernel, texts, *given, **more), texts.lengths)
+        """The same as bits, against random letters of a length of that mean."""
+        n = texts.lengths
+        null = n * np.log(np.maximum(n, 1) / (n + 1)) - np.log(n + 1)
+        return np.asarray((self._logs(kernel, texts, *given, **more) - null) / np.log(2))
 
     def _logs(
         self,
@@ -351,44 +329,36 @@ class Profile:
         job = Job(
             f"profile {kernel}",
             *(odds if kernel in ("sum", "composition") else steps),
-            *whole,
-            self._table,
-            *(len(self), 1 if mode == "local" else len(self)),
-            *(text, begins, lengths, None if enough is None else enough[order]),
-            *(logs, seen, places, operations),
+            *(*whole, self._table, len(self), 1 if mode == "local" else len(self), text, begins, lengths),
+            *(None if enough is None else enough[order], logs, seen, places, operations),
         )
         cost = lengths.astype(float) * len(self) * COSTS[kernel]
         run_shown(cost, job.run, thread_count(threads), job.stop, progress, job.lanes)
         if (seen & WRONG).any():
-            self._refuse(texts)
+            letters = self.alphabet + ("X" if self.alphabet == AMINO else "N")
+            raise odd_letter(texts.text, texts.begins, self._table[texts.text] == WRONG, letters)
         found = np.empty_like(logs)
         found[order] = np.where(lengths > 0, logs, -np.inf)
         return found
 
     @cached_property
-    def _tables(self) -> dict[str, Any]:
-        return {mode: self._tables_of(mode) for mode in MODES}
-
-    def _tables_of(self, mode: str) -> tuple[Any, ...]:
-        """Steps and odds: as they are, logarithms, 500ths of a bit, `UNITS` of logarithms."""
-        odds = self.odds(mode)
-        with np.errstate(divide="ignore"):
-            logs = [np.log(table) for table in odds]
-        both = [np.maximum(table, LEAST) for table in logs]
-        steps, emission = (table * (500 / np.log(2)) for table in both)
-        small = np.repeat(np.maximum(steps, LEAST_STEPS), 2, axis=1), np.maximum(emission, LEAST_ODDS)
-        return (
-            [table.astype(np.float32) for table in odds],
-            [table.astype(np.float32) for table in logs],
-            np.rint(np.concatenate([table.ravel() for table in small])).astype(np.int16),
-            np.rint(np.concatenate([table.T.ravel() for table in both]) * UNITS).astype(np.int32),
-        )
-
-    def _refuse(self, texts: Texts) -> None:
-        """Raise InputError for the first letter that is none, if any."""
-        if (is_odd := self._table[texts.text] == WRONG).any():
-            letters = self.alphabet + ("X" if self.alphabet == AMINO else "N")
-            raise odd_letter(texts.text, texts.begins, is_odd, letters)
+    def _tables(self) -> dict[str, tuple[Any, ...]]:
+        """By modes: steps and odds as they are, logarithms, 500ths of a bit, `UNITS` of logarithms."""
+        made = {}
+        for mode in MODES:
+            odds = self.odds(mode)
+            with np.errstate(divide="ignore"):
+                logs = [np.log(table) for table in odds]
+            both = [np.maximum(table, LEAST) for table in logs]
+            steps, emission = (table * (500 / np.log(2)) for table in both)
+            small = np.repeat(np.maximum(steps, LEAST_STEPS), 2, axis=1), np.maximum(emission, LEAST_ODDS)
+            made[mode] = (
+                [table.astype(np.float32) for table in odds],
+                [table.astype(np.float32) for table in logs],
+                np.rint(np.concatenate([table.ravel() for table in small])).astype(np.int16),
+                np.rint(np.concatenate([table.T.ravel() for table in both]) * UNITS).astype(np.int32),
+            )
+        return made
 
     @cached_property
     def _table(self) -> NDArray[np.uint8]:
@@ -399,9 +369,3 @@ class Profile:
         if self.alphabet != AMINO:
             table[[ord(letter) for letter in "TtUu"]] = 3
         return table
-
-
-def _bits_of(logs: Floats, lengths: NDArray[np.int64]) -> Floats:
-    """Against random letters of a length of that mean."""
-    odds = logs - lengths * np.log(np.maximum(lengths, 1) / (lengths + 1)) + np.log(lengths + 1)
-    return np.asarray(odds / np.log(2))

@@ -92,12 +92,11 @@ def test_filters_are_those_of_plain_code(alphabet, nodes, tmp_path, instruction_
 def test_a_search_is_a_forward_of_what_passes(tmp_path, instruction_set):
     best = write_profile(tmp_path / "x.hmm", "amino", 30, 1)
     p, rng = Profile(tmp_path / "x.hmm"), np.random.default_rng(2)
-    several = ["".join(rng.choice(list(p.alphabet), 60)) for _ in range(150)]
-    hits = p.search([*several, best * 3], 1e-3)
-    assert hits.numbers[0] == len(several) and (hits.e_values <= 1e-3).all()
-    assert np.allclose(hits.bits, p.forward([[*several, best * 3][k] for k in hits.numbers]))
-    assert p.search([]).numbers.tolist() == p.search([""]).numbers.tolist() == []
-    assert p.search(["", best * 3, ""]).numbers.tolist() == [1]
+    several = ["".join(rng.choice(list(p.alphabet), 60)) for _ in range(150)] + ["", best * 3, ""]
+    numbers, bits, values = p.search(several, 1e-3)
+    assert numbers[0] == 151 and np.allclose(bits, p.forward([several[k] for k in numbers]))
+    assert (values <= 1e-3).all() and np.allclose(values, 153 * np.exp(-0.7 * (bits + 4)))
+    assert p.search([]).numbers.tolist() == [] and p.e_values(np.array([-9.0]), 7) == 7
 
 
 @pytest.mark.parametrize("mode", profile.MODES)
@@ -119,9 +118,12 @@ def test_scores_are_those_of_plain_code(alphabet, mode, tmp_path, instruction_se
             assert np.allclose(call(several, mode, threads=2), wanted, atol=2e-3)
     assert p.forward([best * 40], mode)[0] > 100  # numbers were made smaller on the way
     assert np.array_equal(p.forward(several[::-1], mode)[::-1], p.forward(several, mode))
-    for texts in ([""], ["", best, ""]):
-        for found in (p.forward(texts), p.viterbi(texts), np.array([a.bits for a in p.align(texts)])):
-            assert np.array_equal(np.isinf(found), [not text for text in texts])
+    for found in (
+        p.forward(["", best]),
+        p.viterbi(["", best]),
+        np.array([a.bits for a in p.align(["", best])]),
+    ):
+        assert np.isinf(found).tolist() == [True, False]
 
 
 def aligned_score(p, mode, codes, a):
@@ -153,13 +155,13 @@ def test_alignments_have_the_score_of_the_best_path(alphabet, mode, tmp_path, in
     def some(k):
         return "".join(rng.choice(list(p.alphabet), k))
 
-    several = [some(9) + best + some(5), best[:7] + some(2) + best[7:], some(3) + best[:6] + best[9:]]
-    several += [
+    several = [
+        some(9) + best + some(5),
+        best[:7] + some(2) + best[7:],
+        some(3) + best[:6] + best[9:],
         best[4:],
-        best[:5] + best[6:9] + some(1) + best[10:],
-        some(20) + best[:12] + some(20),
-        best[2:],
     ]
+    several += [best[:5] + best[6:9] + some(1) + best[10:], some(20) + best[:12] + some(20), best[2:]]
     scores, found = p.viterbi(several, mode), p.align(several, mode, threads=2)
     for text, codes, bits, a in zip(several, codes_of(p, several), scores, found, strict=True):
         assert aligned_score(p, mode, codes, a) == pytest.approx(a.bits, abs=0.01)
@@ -189,13 +191,6 @@ def test_narrow_lanes_are_near_wide_ones(alphabet, tmp_path, instruction_set):
     assert ((narrow - wide > 0) & (narrow - wide < 1.5)).all()
     best = write_profile(tmp_path / "x.hmm", alphabet, 60, 1)
     assert np.isinf(scores(Profile(tmp_path / "x.hmm"), [best], "narrow")).all()
-
-
-def test_e_values_are_of_the_file(tmp_path):
-    write_profile(tmp_path / "x.hmm", "DNA", 3, 1)
-    p = Profile(tmp_path / "x.hmm")
-    assert np.allclose(p.e_values(np.array([-9.0, -4.0, 6.0])), 3 * np.exp(-0.7 * np.array([0, 0, 10.0])))
-    assert np.allclose(p.e_values(np.array([6.0]), 1000), 1000 * np.exp(-7.0)) and len(p) == 3
 
 
 @pytest.mark.parametrize("alphabet", ["amino", "dna"])
@@ -248,11 +243,8 @@ def test_scores_are_those_of_pyhmmer(alphabet, tmp_path):
         ("", "", lambda p: p.search(["ACGT"], 0), "not above 0"),
         ("", "", lambda p: p.forward("ACGT"), "a list of sequences"),
         ("", "", lambda p: p.forward(["ACGT", "ACXT"]), "sequence 2: 'X' at letter 3 is not one of ACGTN"),
-        ("", "", lambda p: p.viterbi([1]), "must be str or bytes"),
         ("HMMER3", "HMMER2", len, "does not begin with HMMER3/"),
-        ("ALPH  DNA", "ALPH  coins", len, "has no alphabet"),
         ("LENG  5", "LENG  6", len, "is cut short: 6 nodes"),
-        ("//", "", len, "is cut short"),
         ("\n1 ", "\n1 0.1 ", len, "do not add to 1"),
         ("-4.0000", "four", len, "2 numbers are wanted"),
     ],
@@ -260,9 +252,8 @@ def test_scores_are_those_of_pyhmmer(alphabet, tmp_path):
 def test_bad_input_is_one_line(old, new, call, words, tmp_path):
     write_profile(tmp_path / "x.hmm", "DNA", 5, 1)
     (tmp_path / "y.hmm").write_text((tmp_path / "x.hmm").read_text().replace(old, new, 1))
-    with pytest.raises(GassstError, match=words) as caught:
+    with pytest.raises(GassstError, match=f"^[^\\n]*{words}[^\\n]*$"):
         call(Profile(tmp_path / "y.hmm"))
-    assert "\n" not in str(caught.value)
 
 
 @pytest.fixture
@@ -305,21 +296,14 @@ def test_the_command_writes_a_table(search, tmp_path, monkeypatch):
         assert search(records, "-E", "0.1", "-q", "-t", threads)[1] == rows
 
 
-def test_proteins_have_one_strand(search):
+def test_proteins_have_one_strand(search, tmp_path):
     code, rows, error = search(lambda best: [("a", best), ("b", "MKVW" * 9)], "-E", "1e-3", alphabet="amino")
     assert code == 0 and [row[:3] for row in rows[1:]] == [["a", "20", "+"]] and "1 hit found" in error
-
-
-@pytest.mark.parametrize(
-    ("sequence", "options", "words"),
-    [
-        ("ACJT", [], "sequence odd: 'J' at letter 3"),
-        ("ACGT", ["-E", "0"], "E-value must be above 0, not 0.0"),
-    ],
-)
-def test_the_command_says_what_is_wrong_in_one_line(search, tmp_path, sequence, options, words):
     output = tmp_path / "o.tsv"
-    code, _, error = search(
-        lambda best: [("good", best), ("odd", sequence)], "-q", "-o", str(output), *options
+    code, _, error = search(lambda best: [("good", best), ("odd", "ACJT")], "-q", "-o", str(output))
+    assert (
+        code != 0
+        and "sequence odd: 'J' at letter 3" in error
+        and error.count("\n") == 1
+        and not output.exists()
     )
-    assert code != 0 and words in error and error.count("\n") == 1 and not output.exists()
