@@ -170,8 +170,7 @@ LOOKUP_OF_STEP seed_range_t lookup_near(const seed_index_t *index, uint64_t seed
     return lookup_following(index, range, span.first, span.end, step);
 }
 
-/* Which entries from `at` to before `end` have those n bases before them, no more than the index tells: bit i is that of
- * entry at + i. They are as many as are compared at once, and the next one is `next`. */
+/* Which entries from `at` to before `end` have those n bases before them: bit i is entry at + i. `next` was not looked at. */
 __attribute__((no_sanitize_address)) static inline uint32_t
 lookup_with_before(const seed_index_t *index, uint32_t at, uint32_t end, uint32_t before, unsigned n, uint32_t *next)
 {
@@ -191,17 +190,22 @@ lookup_with_before(const seed_index_t *index, uint32_t at, uint32_t end, uint32_
     return (INDEX_FOLLOWING(index, at, index->step) & bases) == before;
 }
 
-/* Of a range of entries the first that has those n bases before it, and from there on as many as have them. */
+/* Of a range of entries as many as have those n bases before them. The range begins where it did. */
 static inline seed_range_t lookup_before(const seed_index_t *index, seed_range_t range, uint32_t before, unsigned n)
 {
-    uint32_t count = 0, first = range.lo;
-    for (uint32_t at = range.lo, next; at < range.hi; at = next) {
-        const uint32_t found = lookup_with_before(index, at, range.hi, before, n, &next);
-        if (found && count == 0)
-            first = at + (uint32_t)__builtin_ctz(found);
-        count += (uint32_t)__builtin_popcount(found);
+    uint32_t count = 0, at = range.lo, next;
+    for (; at < range.hi; at = next) {
+        count += (uint32_t)__builtin_popcount(lookup_with_before(index, at, range.hi, before, n, &next));
+#ifdef __SSE2__
+        const __m128i bases = _mm_set1_epi8((char)((1u << 2 * n) - 1)), wanted = _mm_set1_epi8((char)before);
+        __m128i sum = _mm_setzero_si128();
+        for (; index->step == 2 && (int64_t)range.hi - next >= 16; next += 16) /* whole lines: popcounts take longer */
+            sum = _mm_add_epi64(sum, _mm_sad_epu8(_mm_sub_epi8(_mm_setzero_si128(), _mm_cmpeq_epi8(_mm_and_si128(
+                _mm_load_si128((const __m128i *)((const uint8_t *)index->following + next)), bases), wanted)), bases ^ bases));
+        count += (uint32_t)(_mm_cvtsi128_si32(sum) + _mm_cvtsi128_si32(_mm_unpackhi_epi64(sum, sum)));
+#endif
     }
-    return (seed_range_t){first, first + count};
+    return (seed_range_t){range.lo, range.lo + count};
 }
 
 /* Whether the seed is longer than lookup_near can tell, and how many entries that leaves to read from the planes. */
@@ -363,7 +367,7 @@ LOOKUP_OF_STEP void lookup_group_of_step(const seed_index_t *index, const lookup
 }
 
 /* The ranges of up to LOOKUP_GROUP seeds, of one base at least, and no more than positions are sorted by. Of an index that
- * does not have all positions a range has the first entry of a seed, and from there on as many as have its front. */
+ * does not have all positions a range begins at or before the first entry with a seed's front, and is as long as these. */
 static inline void lookup_group(const seed_index_t *index, const lookup_seed_t *seeds, seed_range_t *found, unsigned n)
 {
     if (index->step == 1)

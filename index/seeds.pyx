@@ -148,10 +148,6 @@ cdef Seed *plan_seeds(const seed_plan_t *plan, const uint64_t *planes, uint64_t 
 
 
 # --- lookup -------------------------------------------------------------------------------------------------
-# An index of step 2 has those positions that their bases choose: a seed is looked up without the bases in front of its
-# first one. An index of step 4 has every fourth position. Each seed stands there four times, without none, one, two, three
-# bases of its front: of any place of the seed, one of them begins on a position that the index has. The bases before that
-# position tell whether the front is there, too. So a seed has the places that it has in an index of every base.
 
 cdef inline uint64_t code_of(const Seed *seed, int front) noexcept nogil:
     """The code of a seed that is whole, without its first bases; one at least remains."""
@@ -376,26 +372,23 @@ cdef class Seeds:
             to[strand] += seeds[j].count
         return first
 
-    cdef int copy_all(self, const seed_index_t *view, uint64_t kmer_from, uint64_t kmer_to) except -1 nogil:
-        """`copy_positions` of a view."""
-        cdef uint64_t *keys = <uint64_t *>enlarged(&self.rooms[KEYS], self.first_key[self.n_reads] * sizeof(uint64_t))
-        cdef Py_ssize_t i
-        self.are_copied = True
-        for i in range(self.n_reads):
-            self.put_keys(view, i, kmer_from, kmer_to, keys + self.first_key[i])
-        return 0
-
     cdef int gather_read(self, const seed_index_t *view, Py_ssize_t i, read_t *read, AnchorBuffer out) except -1 nogil:
         """Add the anchors of active read i."""
-        cdef Py_ssize_t n = self.first_key[i + 1] - self.first_key[i], first, j
+        cdef Py_ssize_t n = self.first_key[i + 1] - self.first_key[i], first, j, at, span
         cdef uint64_t *keys
         cdef uint64_t *scratch
         cdef columns_t end
         if not self.are_copied:
             for j in range(self.start[min(i + READS_AHEAD, self.n_reads)], self.start[min(i + READS_AHEAD + 1, self.n_reads)]):
                 if self.seeds[j].count:
-                    prefetch(view.positions + self.seeds[j].lo)
-                    prefetch(view.positions + self.seeds[j].lo + self.seeds[j].count - 1)
+                    # Where some of the entries have the front, all are read. 16 positions are a cache line.
+                    span = min(<uint64_t>self.seeds[j].count << 2 * self.seeds[j].front, <uint64_t>GROUP)
+                    for at from 0 <= at < span by 16:
+                        prefetch(view.positions + self.seeds[j].lo + at)
+                    prefetch(view.positions + self.seeds[j].lo + span - 1)
+                    if self.seeds[j].front:
+                        prefetch(<const uint8_t *>view.following + self.seeds[j].lo)
+                        prefetch(<const uint8_t *>view.following + self.seeds[j].lo + span - 1)
         if n == 0:
             return 0
         keys = <uint64_t *>enlarged(&self.rooms[KEYS], n * sizeof(uint64_t))
@@ -419,15 +412,11 @@ cdef class Seeds:
     def resolve(self, index, uint64_t kmer_from, uint64_t kmer_to):
         """Look up the seeds whose first k-mer is in [kmer_from, kmer_to). `lengthen` follows once every k-mer had its turn."""
         cdef seed_index_t view = view_of(index)
-        self.check_lengths(index)
-        with nogil:
-            resolve_seeds(&view, self.seeds, self.n, kmer_from, kmer_to)
-
-    cdef int check_lengths(self, index) except -1:
-        """A seed must not occur in two parts of an index, and at step 2 the index has one of its positions."""
+        # A seed must not occur in two parts of an index, and at step 2 the index has one of its positions.
         if self.n and self.shortest < index.shortest_seed:
             raise ValueError(f"a seed of {self.shortest} bases in an index that takes {index.shortest_seed} or more")
-        return 0
+        with nogil:
+            resolve_seeds(&view, self.seeds, self.n, kmer_from, kmer_to)
 
     def lengthen(self, const uint32_t[::1] caps):
         """Make the seeds that occur more often than `caps` (uint32[index.longest_seed + 1]) says for their length longer.
@@ -478,8 +467,12 @@ cdef class Seeds:
         dropped from memory before the next one is read.
         """
         cdef seed_index_t view = view_of(index)
+        cdef uint64_t *keys = <uint64_t *>enlarged(&self.rooms[KEYS], self.first_key[self.n_reads] * sizeof(uint64_t))
+        cdef Py_ssize_t i
+        self.are_copied = True
         with nogil:
-            self.copy_all(&view, kmer_from, kmer_to)
+            for i in range(self.n_reads):
+                self.put_keys(&view, i, kmer_from, kmer_to, keys + self.first_key[i])
 
 
 cdef seed_index_t view_of(index):

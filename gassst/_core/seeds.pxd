@@ -123,12 +123,10 @@ cdef class Seeds:
                   const uint16_t *seed_count, const uint16_t *seed_every, int longest) except -1 nogil
     cdef void look_up(self, const seed_index_t *view, const uint32_t *caps) noexcept nogil
     cdef bint limit_read(self, Py_ssize_t i, const uint32_t *caps, uint16_t *clipped) noexcept nogil
-    cdef int copy_all(self, const seed_index_t *view, uint64_t kmer_from, uint64_t kmer_to) except -1 nogil
     cdef Py_ssize_t put_keys(self, const seed_index_t *view, Py_ssize_t i, uint64_t kmer_from, uint64_t kmer_to,
                              uint64_t *keys) noexcept nogil
     cdef int gather_read(self, const seed_index_t *view, Py_ssize_t i, read_t *read, AnchorBuffer out) except -1 nogil
     cdef void clipped_span(self, Py_ssize_t i, int64_t *first, int64_t *last) noexcept nogil
-    cdef int check_lengths(self, index) except -1
 
 
 cdef bint orient_read(const uint64_t *forward, uint32_t length, uint64_t *digest) noexcept nogil
