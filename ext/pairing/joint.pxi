@@ -2,56 +2,32 @@
 # looked for in windows beside each other, on the diagonals on which some bases in a row fit.
 
 cdef enum:
-    WORD = 8                # bases of a word: its planes are 16 bits
+    WORD = 6                # bases of a word: its planes are 12 bits
     WORDS_AT_ONCE = 64 + 1 - WORD   # that begin in 64 bases
-    UNKNOWN_WORD = 1 << 16  # with a masked base
-    CHAINS = 1024           # of words with equal hashes
 
 
 cdef struct words_t:
-    # The n words of a strand, from each base on, in chains of equal hashes.
+    # Where a strand has each word, from every base on.
     uint32_t read_strand
-    uint16_t head[CHAINS]   # 1 + the last base of each chain; 0: none
-    uint32_t *at
-    uint16_t *next          # 1 + the base before in the chain; 0: none
-    Py_ssize_t n
+    uint16_t head[1 << 2 * WORD]    # 1 + the last base of each; 0: none
+    uint16_t *next          # 1 + the base before with the same word; 0: none
 
 
-cdef inline uint32_t word_of(bases64_t bases, int i) noexcept nogil:
-    """The low bits of the bases i .. i + 7, then the high bits, then whether one is masked."""
-    return <uint32_t>((bases.low >> i & 0xff) | (bases.high >> i & 0xff) << 8
-                      | <uint64_t>(bases.masked >> i & 0xff != 0) << 16)
-
-
-cdef inline int chain_of(uint32_t word) noexcept nogil:
-    return (word ^ word >> 6) & (CHAINS - 1)
-
-
-cdef inline bases64_t as_converted(bases64_t bases, int conversion) noexcept nogil:
-    """Bases as the words of a strand have them, where a base may have been another before its conversion."""
-    if conversion:
-        bases.masked &= ~bases.high
-        bases.high = converted_high(bases.low, bases.high, conversion)
-    return bases
+cdef inline int word_of(bases64_t bases, int conversion, int i) noexcept nogil:
+    """The low bits of the bases i .. i + 5, then the high bits as a converted read has them."""
+    return (bases.low >> i & (1 << WORD) - 1
+            | (converted_high(bases.low, bases.high, conversion) >> i & (1 << WORD) - 1) << WORD)
 
 
 cdef int list_words(planes_t reads, int64_t first, int64_t m, int conversion, room_t *room, words_t *words) except -1 nogil:
-    cdef Py_ssize_t at = 0
-    cdef int i
-    cdef bases64_t bases
-    cdef uint32_t word
+    cdef int64_t at
+    cdef int word
     memset(words.head, 0, sizeof(words.head))
-    words.at = <uint32_t *>enlarged(room, m * (sizeof(uint32_t) + sizeof(uint16_t)))
-    words.next = <uint16_t *>(words.at + m)
-    words.n = max(m - WORD + 1, 0)
-    while at < words.n:
-        bases = as_converted(bases_at(reads, first + at), conversion)
-        for i in range(<int>min(words.n - at, <Py_ssize_t>WORDS_AT_ONCE)):
-            word = words.at[at + i] = word_of(bases, i)
-            if word < UNKNOWN_WORD:
-                words.next[at + i] = words.head[chain_of(word)]
-                words.head[chain_of(word)] = <uint16_t>(at + i + 1)
-        at += WORDS_AT_ONCE
+    words.next = <uint16_t *>enlarged(room, m * sizeof(uint16_t))
+    for at in range(m - WORD + 1):
+        word = word_of(bases_at(reads, first + at), conversion, 0)
+        words.next[at] = words.head[word]
+        words.head[word] = <uint16_t>(at + 1)
     return 0
 
 
@@ -132,25 +108,23 @@ cdef class Joint:
         cdef uint8_t *is_found = <uint8_t *>enlarged(&self.rooms[TAKEN], n_bands)
         cdef words_t *words = &self.words
         cdef int i, conversion = 0
-        cdef Py_ssize_t o, known
-        cdef uint32_t word
+        cdef Py_ssize_t known, before
         cdef bases64_t bases
         if self.conversions != NULL:
             conversion = conversion_of_strand(self.conversions[read_strand >> 1], read_strand & 1)
-        if words.n < 0 or words.read_strand != read_strand:
+        if words.next == NULL or words.read_strand != read_strand:
             list_words(ground.reads, first, m, conversion, &self.rooms[STRAND_WORDS], words)
             words.read_strand = read_strand
         memset(is_found, False, n_bands)
         while at < high + m:
-            bases = as_converted(bases_at(ground.reference, at), conversion)
+            bases = bases_at(ground.reference, at)
             for i in range(WORDS_AT_ONCE):
-                word = word_of(bases, i)
-                o = words.head[chain_of(word)]
-                while o:
-                    o, known = words.next[o - 1], o - 1
+                before = words.head[word_of(bases, conversion, i)]
+                while before:
+                    known, before = before - 1, words.next[before - 1]
                     diagonal = at + i - known
-                    if (words.at[known] == word and low <= diagonal <= high
-                            and not is_found[(diagonal - low) // self.apart] and known + self.run <= m
+                    if (low <= diagonal <= high and not is_found[(diagonal - low) // self.apart]
+                            and known + self.run <= m
                             and first_bases(self.run) & differences(bases_at(ground.reference, at + i),
                                                                     bases_at(ground.reads, first + known)) == 0):
                         is_found[(diagonal - low) // self.apart] = True
@@ -195,7 +169,7 @@ cdef void open_joint(Joint all, LocalParts of, const uint8_t *mate, const uint8_
     """Begin with a batch, which an aligner has open."""
     all.ground, all.lengths, all.n = of.ground, of.ground.lengths, of.n
     all.digest, all.mate, all.conversions = of.digest, mate, conversions
-    all.n_moves, all.words.n = 0, -1
+    all.n_moves, all.words.next = 0, NULL
 
 
 cdef inline int64_t least_of(Joint all, uint32_t read) noexcept nogil:

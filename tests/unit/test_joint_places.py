@@ -16,12 +16,13 @@ from local_columns import Places, lines_at
 from rating import aligner_of, batch_of, rater, search_of
 
 from gassst._core.read_search import Odds
+from gassst._core.reads import pack as pack_letters
 from gassst.index.miss_model import NO_SEEDS
 from gassst.model.layouts import OVER
-from gassst.model.params import MAX_READ_LENGTH, MapParams, Scoring
+from gassst.model.params import CONVERSIONS, MAX_READ_LENGTH, MapParams, Scoring
 from gassst.model.sam_flags import UNMAPPED
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
-from gassst.search.host import EDIT_PHRED, PAIR_BONUS
+from gassst.search.host import EDIT_PHRED, PAIR_BONUS, RUN
 
 SAME_PLACE = 10  # diagonals within which two alignments are at one place
 
@@ -130,7 +131,8 @@ def some_world(seed):
         rng=rng, reference=reference, mate=np.array(mate, np.uint8), reads=reads, copies=copies, known=known,
         insert=insert, shortest=0 if rng.random() < 0.8 else MAX_READ_LENGTH + 1,
         flip=rng.integers(0, 2, n).astype(np.uint8), digest=rng.integers(0, 1 << 60, n).astype(np.uint64),
-        rate=float(rng.uniform(0.001, 0.05)), bases=float(rng.uniform(1, 200)),
+        rate=float(rng.uniform(0.001, 0.05)), bases=float(rng.uniform(1, 200)), scoring=SCORING,
+        packed=pack(reads),
     )  # fmt: skip
 
 
@@ -145,11 +147,10 @@ def rows_of(known):
 
 def search_in(world):
     """A search of the world's reads without their places, and its aligner. Chance has no places but beside a mate."""
-    packed = pack(world.reads)
     contigs = SimpleNamespace(planes=planes_of(world.reference), starts=STARTS, lengths=SIZES)
     odds = Odds(world.rate, world.bases, 0.5, 1.0, 1e-300)  # no read is unlike its library
     context = batch_of(
-        packed, reference=contigs, params=MapParams(mode="local", scoring=SCORING), flip=world.flip,
+        world.packed, reference=contigs, params=MapParams(mode="local", scoring=world.scoring), flip=world.flip,
         digest=world.digest, rater=rater([NO_SEEDS], odds, n_bases=0.0),
     )  # fmt: skip
     aligner = aligner_of(context)
@@ -413,3 +414,98 @@ def odds_of(world, line):
     lost = aligned * SCORING.match - line["score"]
     share = (-(-lost // COST) + world.rate * world.bases) / (aligned + world.bases)
     return (share / (3 * max(1 - share, 1 / 3))) ** (1 / COST)
+
+
+# --- where mates are looked for --------------------------------------------------------------------------------------
+
+GROUP = 8  # neighbouring diagonals of a window of which one is looked at
+GUIDE = 3000
+
+
+def mate_in_window(seed, conversion):
+    """A first mate at GUIDE, and in its window pieces of the last one: `RUN` bases, one less, or a few more.
+
+    A piece is anywhere in the mate, also at its ends; masked bases are in some, and behind others bases that differ."""
+    rng = np.random.default_rng(seed)
+    reference = rng.integers(0, 4, 14_000).astype(np.uint8)
+    insert = InsertModel("fr", 500, 50, 300, int(rng.integers(600, 900)))
+    guide, m = reference[GUIDE : GUIDE + 90].copy(), int(rng.integers(40, 200))
+    mate = rng.integers(0, 4, m).astype(np.uint8)
+    mate[rng.random(m) < 0.02] = MASKED
+    strand = reverse_complement(mate)
+    for at in range(GUIDE + 120, GUIDE + 900, 40):
+        size = RUN + int(rng.integers(-1, 4))
+        begin = int(rng.choice([0, m - size, rng.integers(0, m - size + 1)]))
+        reference[at : at + size] = strand[begin : begin + size]
+        for beside in (at - 1, at + size):
+            reference[beside] = (reference[beside] + 1) % 4
+    reference[rng.integers(GUIDE + 120, GUIDE + 900, 8)] = MASKED
+    both = ["".join("ACGTN"[base] for base in read).encode() for read in (guide, mate)]
+    kinds = None if conversion is None else np.array([CONVERSIONS[conversion]] * 2, np.uint8)
+    offsets = np.cumsum([0, *map(len, both)]).astype(np.uint32)
+    packed = pack_letters(np.frombuffer(b"".join(both), np.uint8), offsets, MAX_READ_LENGTH, kinds)
+    world = SimpleNamespace(
+        reference=reference, mate=np.array([1, 2], np.uint8), reads=[guide, mate], insert=insert, shortest=0,
+        flip=np.zeros(2, np.uint8), digest=np.arange(2, dtype=np.uint64), rate=0.01, bases=100.0,
+        scoring=Scoring(min_score=RUN + PAIR_BONUS, clip=0), packed=SimpleNamespace(**packed_fields(packed, kinds)),
+    )  # fmt: skip
+    return world, strand
+
+
+def packed_fields(packed, kinds):
+    names = "lengths", "planes", "plane_start"
+    return dict(zip(names, packed, strict=True)) | {
+        "conversions": np.empty(0, np.uint8) if kinds is None else kinds
+    }
+
+
+def longest_run(read, text, conversion):
+    """Most bases in a row that are equal. `conversion`: of the read as it was sequenced; `read` is the other strand."""
+    equal = (read == text) & (read != MASKED)
+    if conversion is not None:
+        became, was = ("A", "G") if conversion == "ct" else ("T", "C")
+        equal |= (read == "ACGT".index(became)) & (text == "ACGT".index(was))
+    return max(map(len, "".join("=" if each else "x" for each in equal).split("x")))
+
+
+def places_beside(world):
+    """What is known of the last mate once it has been looked for, on the strand that is left for it."""
+    search, aligner = search_in(world)
+    clip = world.scoring.clip
+    guide = rows_of([[(0, GUIDE, 90, 90 + 2 * clip, 3, 90, True)]])
+    lines = lines_at(aligner, guide)
+    aligner.know(guide.rows, lines.hits, lines.rows, np.zeros(2, np.uint8))
+    search.report(False, np.zeros(2, OVER))
+    places = Places.of(aligner.places)
+    assert not (places.read_strand == 2).any()
+    return places.take(places.read_strand == 3)
+
+
+@pytest.mark.parametrize("conversion", [None, *CONVERSIONS])
+def test_mates_are_looked_for_on_diagonals_with_nine_bases_in_a_row(conversion):
+    seen = Counter()
+    for seed in range(40):
+        world, strand = mate_in_window(seed, conversion)
+        found = places_beside(world).diagonal.tolist()
+        m, runs = len(strand), {}
+        window = range(GUIDE + world.insert.low - m, GUIDE + world.insert.high - m + 1)
+        for diagonal in window:
+            text = world.reference[diagonal : diagonal + m]
+            runs[diagonal] = longest_run(strand, text, conversion)
+        for first in range(window[0], window[-1] + 1, GROUP):
+            group = [d for d in range(first, min(first + GROUP, window[-1] + 1)) if runs[d] >= RUN]
+            near = [d for d in found if any(abs(d - one) <= GROUP for one in group)]
+            assert bool(group) == bool(near), (seed, first, group, found)
+            seen["found" if group else "not found"] += 1
+        assert all(any(runs.get(one, 0) >= RUN for one in range(d - GROUP, d + GROUP + 1)) for d in found)
+    assert min(seen.values()) > 100
+
+
+def test_no_place_beside_a_mate_scores_less_than_it_makes_up_for():
+    """Nor one whose bonus for the end of the read makes it more."""
+    least, scores = RUN + 2, []
+    for seed in range(20):
+        world, _ = mate_in_window(seed, None)
+        world.scoring = Scoring(min_score=least + PAIR_BONUS)
+        scores += places_beside(world).score.tolist()
+    assert min(scores) == least

@@ -9,7 +9,7 @@ from local_columns import Places, lines_at, perfect
 from rating import aligner_of, batch_of, found_of, search_of
 
 from gassst.local.align import breaking_cost
-from gassst.model.params import MapParams
+from gassst.model.params import MapParams, Scoring
 
 LENGTH, WIDTH = 60, 34  # diagonals on either side: 17, one more than what is claimed
 MASKED = 4
@@ -128,3 +128,19 @@ def test_what_needs_no_band_is_the_best_alignment(case):
     whole = LENGTH * scoring.match + 2 * scoring.clip - edits * (scoring.match + scoring.mismatch)
     assert (places.total == whole[clear]).all() and (places.total == case.truth[0][clear]).all()
     assert known_by(case, ~clear).scored >= (~clear).sum()
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_an_end_that_loses_as_much_clipped_is_clipped(first):
+    """A read with one error, at its end: what loses as much as that is no less than what a clipped end loses."""
+    scoring = Scoring(clip=4)
+    assert breaking_cost(scoring) == scoring.match + scoring.mismatch
+    reference = np.random.default_rng(3).integers(0, 4, 640).astype(np.uint8)
+    read = reference[200 : 200 + LENGTH].copy()
+    read[0 if first else -1] = (read[0 if first else -1] + 1) % 4
+    case = SimpleNamespace(
+        scoring=scoring, reference=reference, reads=[read], at=np.array([200]), edits=np.array([1])
+    )
+    (place,) = Places.of(known_by(case, np.ones(1, bool)).places).rows
+    assert place["total"] == LENGTH - 1 + scoring.clip and place["score"] == LENGTH - 1
+    assert place["reached"] == (2 if first else 1)
