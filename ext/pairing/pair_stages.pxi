@@ -121,40 +121,25 @@ cdef class PairStages(Stages):
         """Find the concordant places of all open pairs, and with how many errors the best ones are.
 
         BESIDE has of each place of the block the errors of the mate's best one in its window, 0 once the mate has been
-        looked for there.
+        looked for there. Those of a read are at ORDER[starts[r]] .. ORDER[starts[r + 1] - 1], as found.
         """
-        cdef const place_t *places = self.group()
-        cdef Py_ssize_t n = self.n_places - self.before
+        cdef Py_ssize_t n = self.n_places - self.before, reads = self.stop - self.first
+        cdef const place_t *places = <const place_t *>enlarged(
+            &self.rooms[PLACES], self.n_places * sizeof(place_t)) + self.before
+        cdef uint32_t *order = <uint32_t *>enlarged(&self.rooms[ORDER], n * sizeof(uint32_t))
         cdef uint16_t *beside = <uint16_t *>enlarged(&self.rooms[BESIDE], n * sizeof(uint16_t))
         cdef uint32_t r
         cdef int64_t began = now()
         memset(beside + self.n_beside, 0xff, (n - self.n_beside) * sizeof(uint16_t))  # NO_SCORE
         self.n_beside = n
+        self.starts = <int64_t *>enlarged(&self.rooms[PLACED_STARTS], (reads + 2) * sizeof(int64_t))
+        order_by_read(places, n, self.first, reads, self.starts, order)
+        self.starts -= self.first
         for r in range(self.first, self.stop):
             if self.mate[r] == 1 and self.mates[r].is_open and self.starts[r] < self.starts[r + 1] < self.starts[r + 2]:
                 self.pair_mates(r, places, beside)
         self.pairs_ns += now() - began
         return 0
-
-    cdef const place_t *group(self) except NULL nogil:
-        """The places of the block; of each read, these are at ORDER[starts[r]] .. ORDER[starts[r + 1] - 1], as found."""
-        cdef Py_ssize_t n = self.n_places - self.before, i
-        cdef const place_t *places = <const place_t *>enlarged(
-            &self.rooms[PLACES], self.n_places * sizeof(place_t)) + self.before
-        cdef uint32_t *order = <uint32_t *>enlarged(&self.rooms[ORDER], n * sizeof(uint32_t))
-        cdef uint32_t r
-        self.starts = <int64_t *>enlarged(&self.rooms[PLACED_STARTS], (self.stop - self.first + 2) * sizeof(int64_t))
-        memset(self.starts, 0, (self.stop - self.first + 2) * sizeof(int64_t))
-        self.starts -= self.first
-        for i in range(n):
-            self.starts[(places[i].read_strand >> 1) + 2] += 1
-        for r in range(self.first + 2, self.stop + 2):
-            self.starts[r] += self.starts[r - 1]
-        for i in range(n):  # starts[r + 1] becomes the end of the places of read r
-            r = places[i].read_strand >> 1
-            order[self.starts[r + 1]] = <uint32_t>i
-            self.starts[r + 1] += 1
-        return places
 
     cdef int pair_mates(self, uint32_t r, const place_t *places, uint16_t *beside) except -1 nogil:
         """The concordant places of a first mate and the last one."""

@@ -155,19 +155,14 @@ cdef class Stages:
         cdef const place_t *places = <const place_t *>self.rooms[PLACES].p
         cdef place_t *grouped = <place_t *>enlarged(&self.rooms[GROUPED], self.n_places * sizeof(place_t))
         cdef whole_end *end = <whole_end *>enlarged(&self.rooms[ENDS], self.n_places * sizeof(whole_end))
-        cdef Py_ssize_t i, r
+        cdef uint32_t *order = <uint32_t *>enlarged(&self.rooms[ORDER], self.n_places * sizeof(uint32_t))
+        cdef Py_ssize_t i
         memset(end, 0, self.n_places * sizeof(whole_end))
-        memset(start, 0, (self.reads.n + 2) * sizeof(int64_t))
+        order_by_read(places, self.n_places, 0, self.reads.n, start, order)
         for i in range(self.n_places):
-            start[(places[i].read_strand >> 1) + 2] += 1
-        for r in range(2, self.reads.n + 2):
-            start[r] += start[r - 1]
-        for i in range(self.n_places):  # start[r + 1] becomes the end of the places of read r
-            r = places[i].read_strand >> 1
-            grouped[start[r + 1]] = places[i]
-            if i < self.n_ends:
-                end[start[r + 1]] = self.ends[i]
-            start[r + 1] += 1
+            grouped[i] = places[order[i]]
+            if order[i] < self.n_ends:
+                end[i] = self.ends[order[i]]
         return grouped
 
     cdef bint is_taken(self, int stage, Py_ssize_t a) except -1 with gil:
@@ -648,6 +643,22 @@ cdef class Stages:
                 j += 1
         self.scored.fresh, self.scored.n_fresh = keys, top.n + others.n
         return 0
+
+
+cdef void order_by_read(const place_t *places, Py_ssize_t n, uint32_t first, Py_ssize_t n_reads, int64_t *start,
+                        uint32_t *order) noexcept nogil:
+    """Fill `order` (n) with the rows of places read by read, as found, and `start` (`n_reads` + 2) with where those of each
+    read from the `first` on begin."""
+    cdef Py_ssize_t i, r
+    memset(start, 0, (n_reads + 2) * sizeof(int64_t))
+    for i in range(n):
+        start[(places[i].read_strand >> 1) - first + 2] += 1
+    for r in range(2, n_reads + 2):
+        start[r] += start[r - 1]
+    for i in range(n):  # start[r + 1] becomes the end of the places of read r
+        r = (places[i].read_strand >> 1) - first
+        order[start[r + 1]] = <uint32_t>i
+        start[r + 1] += 1
 
 
 cdef inline void copy_anchor(const columns_t *anchors, Py_ssize_t i, Py_ssize_t to) noexcept nogil:
