@@ -7,15 +7,6 @@ cdef struct row_t:
     rival_t rival
 
 
-cdef struct part_t:
-    # The primary line of a split read, or a further part of one.
-    row_t row
-    Py_ssize_t split            # of the read, among those that are split
-    Py_ssize_t before           # the part that was found before, -1 for none
-    # Of a primary line: the part that was found last, and its places in KNOWN.
-    Py_ssize_t newest, places, places_end
-
-
 cdef class LocalAligner(LocalParts):
     """The local alignments of one batch of n reads after the other, in memory that is used again.
 
@@ -34,10 +25,12 @@ cdef class LocalAligner(LocalParts):
 
     cdef Py_ssize_t n_further
     cdef int32_t mate_bonus, most
+    cdef bint five_prime
     cdef object scoring, joint
 
     def __cinit__(self, params, scoring, widths, leaving, wholes, much_clipped, int32_t mate_bonus):
         self.mate_bonus, self.most, self.scoring = mate_bonus, params.most_hits, params.scoring
+        self.five_prime = params.five_prime
 
     cdef int prepare_pairs(self, pairs, PairChooser chooser, int worth, int run) except -1:
         """Say how mates lie (search.context.PairContext).
@@ -82,7 +75,7 @@ cdef class LocalAligner(LocalParts):
             self.add_parts()
         row = self.number_parts()
         self.compare(NULL)
-        rating = <rating_t *>enlarged(&self.rooms[RATED], (self.n + self.n_parts - self.n_split) * sizeof(rating_t))
+        rating = <rating_t *>enlarged(&self.rooms[RATED], (self.n + self.n_parts) * sizeof(rating_t))
         memset(rating, 0, self.n * sizeof(rating_t))
         places = <rated_t *>enlarged(&self.rooms[MATES], self.n * sizeof(rated_t))
         for r in range(self.n):
@@ -110,6 +103,8 @@ cdef class LocalAligner(LocalParts):
                     rater.alone(&places[r], &rating[r])
                 cap_beside(self, rater, &reads, row[i], &rating[r])
             row[i].hit.mapq = rating[self.summary_of(&row[i].hit)].mapq
+        if self.five_prime:
+            put_five_prime_first(row, self.n_reported)
         return 0
 
     def least_listed(self):
@@ -175,7 +170,7 @@ cdef class LocalAligner(LocalParts):
         cdef bint tied
         cdef const rival_t *rival
         cdef read_summary_t *one
-        table_array = np.empty(self.n + self.n_parts - self.n_split, READ_SUMMARY)
+        table_array = np.empty(self.n + self.n_parts, READ_SUMMARY)
         cdef read_summary_t[::1] table = table_array
         hits_array = np.empty(self.n_reported + self.n_further + self.n, HIT)
         cdef hit_t[::1] hits = hits_array
@@ -267,6 +262,17 @@ cdef int drop_low(LocalAligner self, const uint8_t *vouched, const uint8_t *mate
                 mate == NULL or is_aligned[partner_of(mate, <uint32_t>r)]) else 0):
             row[r].hit.cigar_runs = 0
     return 0
+
+
+cdef void put_five_prime_first(row_t **row, Py_ssize_t n) noexcept nogil:
+    """Make the part of a read that is nearest to its 5' end, as sequenced, the primary one; of equals the best."""
+    cdef Py_ssize_t i, first = 0
+    for i in range(1, n):
+        if row[i].hit.read != row[first].hit.read:
+            first = i
+        elif row[i].line.begin < row[first].line.begin:
+            row[i].hit.flag, row[first].hit.flag = row[i].hit.flag ^ SUPPLEMENTARY, row[first].hit.flag ^ SUPPLEMENTARY
+            row[i], row[first] = row[first], row[i]
 
 
 cdef void cap_beside(LocalAligner self, Rater rater, const reads_t *reads, const row_t *row, rating_t *rating) noexcept nogil:

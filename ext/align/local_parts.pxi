@@ -7,12 +7,15 @@ cdef inline bint repeats(const local_place_t *place, const local_place_t *other)
             and place.total <= other.total)
 
 
+cdef struct split_t:
+    # A read that is split, and its places in KNOWN.
+    Py_ssize_t read, first, end
+
+
 cdef class LocalParts(LocalBands):
     """What is known of the reads of a batch, read by read. Base of `LocalAligner`, with its parameters."""
 
-    cdef Py_ssize_t n_known, n_reported
-    # Split reads and all parts, places that are left for parts, and how many parts there were a round ago.
-    cdef Py_ssize_t n_split, n_parts, n_free, found_before
+    cdef Py_ssize_t n_known, n_reported, n_parts
     cdef bint is_asked, keeps_wholes    # of single reads, whatever they score
     cdef double share
     cdef int64_t much_clipped
@@ -125,44 +128,48 @@ cdef class LocalParts(LocalBands):
             row = open_primary(self)
             for i in range(hits.shape[0]):
                 if row[hits[i].read].hit.cigar_runs:
-                    new_part(self)[0] = part_t(row_t(hits[i], lines[i], rival_t(0, 0, 0)), hits[i].read, -1, 0, 0, 0)
+                    new_part(self)[0] = row_t(hits[i], lines[i], rival_t(0, 0, 0))
                 else:
                     row[hits[i].read].hit, row[hits[i].read].line = hits[i], lines[i]
 
     cdef int add_parts(self) except -1 nogil:
         """Align parts of split reads that better ones leave over.
 
-        The best of the places that no line of a read overlaps is its next part, if it scores enough. In the end the
+        The best of the places that no part of a read overlaps is its next one, if it scores enough. In the end the
         best ungapped alignment beside the primary line is one more, on the diagonals of all places: two parts of a read
         on one diagonal are one place, with one alignment, and so are parts that score as much with a gap between them.
         """
-        cdef Py_ssize_t split
-        open_parts(self)
-        while add_round(self):
-            pass
-        for split in range(self.n_split):
-            add_left_over(self, split)
+        cdef split_t split = split_t(-1, 0, 0)
+        cdef Py_ssize_t n = 0, i = 0
+        while next_split(self, &split):
+            n += choose_parts(self, &split, n)
+        self.n_lines = 0
+        self.align_rows(<const local_place_t *>self.rooms[FREE].p, NULL, n)
+        self.drop_empty()
+        split = split_t(-1, 0, 0)
+        while next_split(self, &split):
+            while i < self.n_lines and (<const hit_t *>self.rooms[HITS].p)[i].read == <uint32_t>split.read:
+                if is_left_over(self, i):
+                    add_part(self, i)
+                i += 1
+            add_left_over(self, &split)
         return 0
 
     cdef row_t **number_parts(self) except NULL nogil:
         """All alignments to report, read by read, the primary one first."""
-        cdef part_t *part = <part_t *>self.rooms[PARTS].p
+        cdef row_t *part = <row_t *>self.rooms[PARTS].p
         cdef row_t *primary = <row_t *>self.rooms[PRIMARY].p
-        cdef Py_ssize_t n = self.n_parts - self.n_split, i, r, j = 0
-        cdef uint64_t *keys = <uint64_t *>enlarged(&self.rooms[KEYS], 2 * n * sizeof(uint64_t))
-        cdef row_t **row = <row_t **>enlarged(&self.rooms[REPORTED], (self.n + n) * sizeof(row_t *))
-        cdef row_t *one
-        for i in range(n):
-            keys[i] = <uint64_t>part[self.n_split + i].split << 32 | <uint64_t>(self.n_split + i)
-        sort_keys(keys, keys + n, n)
+        cdef row_t **row = <row_t **>enlarged(&self.rooms[REPORTED], (self.n + self.n_parts) * sizeof(row_t *))
+        cdef Py_ssize_t r, j = 0
         for r in range(self.n):
             if primary[r].hit.cigar_runs:
                 row[self.n_reported] = &primary[r]
                 self.n_reported += 1
-            while j < n and part[<uint32_t>keys[j]].row.hit.read == r:
-                one = row[self.n_reported] = &part[<uint32_t>keys[j]].row
+            while j < self.n_parts and part[j].hit.read == <uint32_t>r:
+                row[self.n_reported] = &part[j]
                 j += 1
-                one.hit.part, one.hit.flag = <uint32_t>j, one.hit.flag | SUPPLEMENTARY
+                row[self.n_reported].hit.part = <uint32_t>j
+                row[self.n_reported].hit.flag |= SUPPLEMENTARY
                 self.n_reported += 1
         return row
 
@@ -207,7 +214,7 @@ cdef row_t *open_primary(LocalParts self) except NULL nogil:
     """Memory for a primary line of each read, which has none yet."""
     cdef row_t *row = <row_t *>enlarged(&self.rooms[PRIMARY], self.n * sizeof(row_t))
     cdef Py_ssize_t i
-    self.n_parts = self.n_split = 0
+    self.n_parts = 0
     for i in range(self.n):
         row[i].hit.cigar_runs = 0
     return row
@@ -223,110 +230,94 @@ cdef void keep_lines(LocalParts self) noexcept nogil:
         row[hits[i].read].hit, row[hits[i].read].line = hits[i], lines[i]
 
 
-cdef int open_parts(LocalParts self) except -1 nogil:
-    """The primary lines of split reads, and in FREE their places that score enough."""
+cdef bint next_split(LocalParts self, split_t *split) noexcept nogil:
+    """Go on to the next read of which much is clipped even after another look."""
     cdef const row_t *row = <const row_t *>self.rooms[PRIMARY].p
     cdef const uint8_t *far = <const uint8_t *>self.rooms[FAR].p
     cdef const local_place_t *known = <const local_place_t *>self.rooms[KNOWN].p
-    cdef local_place_t *place = <local_place_t *>enlarged(&self.rooms[FREE], self.n_known * sizeof(local_place_t))
-    cdef Py_ssize_t r, first, j = 0
-    cdef part_t *part
-    self.n_parts = self.n_free = self.found_before = 0
-    for r in range(self.n):
-        if not far[r] or row[r].hit.cigar_runs == 0 or clipped_bases(self, &row[r].line) < self.much_clipped:
-            continue
-        while j < self.n_known and known[j].read_strand >> 1 < r:
-            j += 1
-        first = j
-        while j < self.n_known and known[j].read_strand >> 1 == r:
-            if known[j].score >= self.least_score:
-                place[self.n_free] = known[j]
-                self.n_free += 1
-            j += 1
-        part = new_part(self)
-        part[0] = part_t(row[r], self.n_parts - 1, -1, self.n_parts - 1, first, j)
-    self.n_split = self.n_parts
-    return 0
+    split.read += 1
+    while split.read < self.n and not (far[split.read] and row[split.read].hit.cigar_runs
+                                       and clipped_bases(self, &row[split.read].line) >= self.much_clipped):
+        split.read += 1
+    while split.end < self.n_known and known[split.end].read_strand >> 1 < <uint32_t>split.read:
+        split.end += 1
+    split.first = split.end
+    while split.end < self.n_known and known[split.end].read_strand >> 1 == <uint32_t>split.read:
+        split.end += 1
+    return split.read < self.n
 
 
-cdef part_t *new_part(LocalParts self) except NULL nogil:
+cdef Py_ssize_t choose_parts(LocalParts self, const split_t *split, Py_ssize_t n) except -1 nogil:
+    """Add the places of parts of a read to the n in FREE; returns how many these are."""
+    cdef const local_place_t *known = <const local_place_t *>self.rooms[KNOWN].p
+    cdef const local_line_t *line = &(<const row_t *>self.rooms[PRIMARY].p)[split.read].line
+    cdef local_place_t *own = <local_place_t *>enlarged(
+        &self.rooms[FREE], (n + split.end - split.first) * sizeof(local_place_t)) + n
+    cdef stretch_of_read_t taken = stretch_of_read_t(line.begin, line.end)
+    cdef Py_ssize_t i, left = 0, kept, chosen = 0
+    cdef int64_t best
+    for i in range(split.first, split.end):
+        own[left] = known[i]
+        left += known[i].score >= self.least_score
+    while True:
+        kept = 0
+        for i in range(left):
+            own[kept] = own[i]
+            kept += not overlap(aligned_for_certain(&own[i], self.ground.lengths[split.read], self.ground.costs.match),
+                                taken.begin, taken.end)
+        if kept == 0:
+            return chosen
+        best_rows(own, kept, NULL, self.flip, self.digest, &self.rooms[SCRATCH], &best)
+        own[0], own[best] = own[best], own[0]
+        taken = aligned_for_certain(own, self.ground.lengths[split.read], self.ground.costs.match)
+        own, left, chosen = own + 1, kept - 1, chosen + 1
+
+
+cdef row_t *new_part(LocalParts self) except NULL nogil:
     self.n_parts += 1
-    return <part_t *>enlarged(&self.rooms[PARTS], self.n_parts * sizeof(part_t)) + self.n_parts - 1
+    return <row_t *>enlarged(&self.rooms[PARTS], self.n_parts * sizeof(row_t)) + self.n_parts - 1
 
 
-cdef bint add_round(LocalParts self) except -1 nogil:
-    """Add a part of each read that got one before and has places left; whether there were any."""
-    cdef local_place_t *place = <local_place_t *>self.rooms[FREE].p
-    cdef const part_t *split = <const part_t *>self.rooms[PARTS].p
-    cdef const part_t *newest
-    cdef Py_ssize_t i, kept = 0, at = 0
-    cdef int64_t *rows
-    for i in range(self.n_free):
-        while split[at].row.line.read_strand >> 1 < place[i].read_strand >> 1:
-            at += 1
-        newest = split + split[at].newest
-        if split[at].newest >= self.found_before and not overlap(
-                aligned_for_certain(&place[i], self.length_of(place[i].read_strand), self.ground.costs.match),
-                newest.row.line.begin, newest.row.line.end):
-            place[kept] = place[i]
-            kept += 1
-    self.n_free, self.found_before, self.n_lines = kept, self.n_parts, 0
-    if kept:
-        rows = <int64_t *>enlarged(&self.rooms[ROWS], kept * sizeof(int64_t))
-        self.align_rows(place, rows,
-                        best_rows(place, kept, NULL, self.flip, self.digest, &self.rooms[SCRATCH], rows))
-        self.drop_empty()
-        at = 0
-        for i in range(self.n_lines):
-            while ((<const part_t *>self.rooms[PARTS].p)[at].row.hit.read
-                   < (<const hit_t *>self.rooms[HITS].p)[i].read):
-                at += 1
-            if is_left_over(self, at, i):
-                add_part(self, at, i)
-    return kept > 0
-
-
-cdef bint is_left_over(LocalParts self, Py_ssize_t split, Py_ssize_t i) noexcept nogil:
+cdef bint is_left_over(LocalParts self, Py_ssize_t i) noexcept nogil:
     """Whether line i scores enough, and has some bases, other ones than the lines of the read so far."""
-    cdef const part_t *part = <const part_t *>self.rooms[PARTS].p
+    cdef const hit_t *hit = <const hit_t *>self.rooms[HITS].p + i
     cdef const local_line_t *line = <const local_line_t *>self.rooms[LINES].p + i
-    cdef Py_ssize_t j = part[split].newest
-    if line.end <= line.begin or (<const hit_t *>self.rooms[HITS].p)[i].score < self.least_score:
+    cdef const row_t *other = <const row_t *>self.rooms[PRIMARY].p + hit.read
+    cdef Py_ssize_t j = self.n_parts
+    if line.end <= line.begin or hit.score < self.least_score:
         return False
-    while j >= 0 and not overlap(stretch_of_read_t(line.begin, line.end), part[j].row.line.begin,
-                                 part[j].row.line.end):
-        j = part[j].before
-    return j < 0
+    while not overlap(stretch_of_read_t(line.begin, line.end), other.line.begin, other.line.end):
+        j -= 1
+        other = <const row_t *>self.rooms[PARTS].p + j
+        if j < 0 or other.hit.read != hit.read:
+            return True
+    return False
 
 
-cdef int add_part(LocalParts self, Py_ssize_t split, Py_ssize_t i) except -1 nogil:
-    """Make line i the newest part of a split read."""
-    cdef part_t *part = new_part(self)
-    cdef part_t *first = <part_t *>self.rooms[PARTS].p + split
-    part.row.hit = (<const hit_t *>self.rooms[HITS].p)[i]
-    part.row.line = (<const local_line_t *>self.rooms[LINES].p)[i]
-    part.split, part.before, first.newest = split, first.newest, self.n_parts - 1
+cdef int add_part(LocalParts self, Py_ssize_t i) except -1 nogil:
+    """Make line i the newest part of its read."""
+    cdef row_t *part = new_part(self)
+    part.hit, part.line = (<const hit_t *>self.rooms[HITS].p)[i], (<const local_line_t *>self.rooms[LINES].p)[i]
     return 0
 
 
-cdef int add_left_over(LocalParts self, Py_ssize_t split) except -1 nogil:
+cdef int add_left_over(LocalParts self, const split_t *split) except -1 nogil:
     """Add the best ungapped alignment of what the primary line leaves over, before it or behind it."""
-    cdef const part_t *primary = <const part_t *>self.rooms[PARTS].p + split
     cdef const local_place_t *place = <const local_place_t *>self.rooms[KNOWN].p
     cdef const hit_t *hits
-    cdef Py_ssize_t i, best = -1
+    cdef Py_ssize_t i, first = self.n_lines, best = -1
     cdef int side
-    self.n_lines = 0
     for side in range(2):
-        for i in range(primary.places, primary.places_end):
+        for i in range(split.first, split.end):
             if place[i].score >= self.least_score:
-                self.add_stretch(&place[i], &primary.row.line, side)
+                self.add_stretch(&place[i], &(<const row_t *>self.rooms[PRIMARY].p)[split.read].line, side)
     hits = <const hit_t *>self.rooms[HITS].p
-    for i in range(self.n_lines):
-        if is_left_over(self, split, i) and (best < 0 or hits[i].score > hits[best].score):
+    for i in range(first, self.n_lines):
+        if is_left_over(self, i) and (best < 0 or hits[i].score > hits[best].score):
             best = i
     if best >= 0:
-        add_part(self, split, best)
+        add_part(self, best)
+    self.n_lines = first
     return 0
 
 

@@ -640,7 +640,7 @@ cdef class OneRead(ReadSearch):
         primary[0] = primary[1] = -1
         for i in range(self.ends.n_reported):
             self.found[i] = row[i].hit
-            if row[i].hit.part == 0:
+            if not row[i].hit.flag & SUPPLEMENTARY:
                 primary[row[i].hit.read] = i
             if self.has_circles and row[i].hit.cigar_runs > 1:  # a clipped end may lie behind the origin
                 return -1

@@ -8,7 +8,6 @@ import numpy as np
 
 from gassst._core import read_search as _read_search
 from gassst.local.align import opened_aligner
-from gassst.mapping.five_prime import five_prime_first
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
 from gassst.search.arrays import BatchResult
@@ -38,8 +37,6 @@ def map_batch(
     if mate is not None and insert is not None and context.params.pairing:
         pairs = PairContext.of(context, mate, insert)
     result = _mapped(HostBackend(context, stats), pairs)
-    if context.params.five_prime:
-        result = five_prime_first(result)
     if mate is not None and insert is not None:
         # Proper as the mates lie in the end, by the reference bases that they cover.
         starts = context.reference.starts

@@ -62,7 +62,7 @@ class OneReadSearch:
         # Where ends may be clipped, further places are looked for once more.
         best = not params.exhaustive and index.reference.alt is None
         best &= params.mode != "local" or params.most_hits == 1
-        best &= not are_pairs or (params.mode == "local" and params.pairing and not params.five_prime)
+        best &= not are_pairs or (params.mode == "local" and params.pairing)
         whole = params.memory is None and not index.parts and not index.converted
         return best and whole and params.min_length is None and params.strand is None
 
