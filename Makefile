@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # What an editable install is made from; a change of other Python files needs no new one.
 SOURCES := setup.py pyproject.toml gassst/version.py scripts/packaging/metadata.py $(shell find gassst ext index -name '*.pyx' -o -name '*.px[di]' -o -name '*.[ch]')
 
-.PHONY: demo test lint docs docs-check same-records field figures ablation sanitize fuzz fuzz-options man clean
+.PHONY: demo test lint docs docs-check same-records field figures ablation sanitize fuzz fuzz-options oracles man clean
 
 # V=1 says what ran where, too.
 demo: $(VENV)/.installed
@@ -73,6 +73,12 @@ CASES ?= 1000
 SEED ?= 0
 fuzz-options: $(VENV)/.tested
 	$(BIN)/python scripts/check/fuzz_options.py --seed $(SEED) --cases $(CASES)
+
+# Folding beside ViennaRNA, if it is installed: WINDOWS of GENOMES, which are FASTA files.
+GENOMES ?= tests/data/ecoli_k12_mg1655.fa.gz
+WINDOWS ?= 1500
+oracles: $(VENV)/.tested
+	$(BIN)/python scripts/check/fold_oracle.py $(GENOMES) --windows $(WINDOWS)
 
 # Linux: atheris has no wheels for other systems. Root of Debian gets clang, too.
 $(VENV)/.fuzz: $(VENV)/.tested
