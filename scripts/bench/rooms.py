@@ -404,13 +404,13 @@ def family(alphabet: str, nodes: int, letters: int) -> tuple[Any, ...]:
 def families(args: argparse.Namespace) -> Iterator[Column]:
     """Seconds of a search for a family of 200 amino acids among 360, or of 1,500 bases among reads, beside pyhmmer."""
     drawn, member, searched = family("amino", 200, 360)
-    yield "37,500, none", searched(drawn(37_500), args.runs)
-    yield "37,500, none, all letters alike", searched(drawn(37_500, np.full(20, 0.05)), args.runs)
-    for count, every, changed in ((10_000, 20, 0.4), (2_500, 5, 0.7)):
+    yield "75,000, none", searched(drawn(75_000), args.runs)
+    yield "75,000, none, all letters alike", searched(drawn(75_000, np.full(20, 0.05)), args.runs)
+    for count, every, changed in ((75_000, 1000, 0.4), (10_000, 20, 0.4), (2_500, 5, 0.7)):
         texts = drawn(count)
         for k in range(0, count, every):
             texts[k] = texts[k][:100] + member(changed) + texts[k][260:320]
-        yield f"{count:,}, {1 / every:.0%} members, {changed:.0%} changed", searched(texts, args.runs)
+        yield f"{count:,}, {100 / every:g}% members, {changed:.0%} changed", searched(texts, args.runs)
     drawn, member, searched = family("dna", 1500, 150)
     yield "10,000 reads of 150, none", searched(drawn(10_000), args.runs)
     starts = np.random.default_rng(3).integers(0, 1250, 100)
