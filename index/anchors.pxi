@@ -25,40 +25,55 @@ cdef class AnchorBuffer:
                          self.columns.offset + self.n, self.columns.length + self.n)
 
 
-def gather(Seeds seeds, const uint32_t[::1] active, context):
-    """Anchors of the active reads: the occurrences of their seeds, sorted by strand and diagonal, runs merged.
+def anchors_of(packed, lookup, uint16_t width, uint16_t number, const uint32_t[::1] caps not None):
+    """The anchors that so many seeds of a width lead to, by read, strand and diagonal.
 
     Seeds that touch or overlap on one diagonal are one longer exact match.
 
     Parameters
     ----------
-    seeds : Seeds
-        They have copied the positions of an index in parts.
-    active : uint32[a]
-    context : search.context.BatchContext
-        Of n reads. Read: `index`; `shift`; `flip`, as anchors come in the order of the canonical strand.
+    packed : model.read_batch.PackedReads
+        Of n reads.
+    lookup : index.lookup.WholeIndex
+    caps : uint32[index.longest_seed + 1]
+        Occurrences, by length, above which a seed is made longer, and then passed over.
 
     Returns
     -------
     read_strand : uint32[c], diagonal : int64[c], offset : uint16[c], length : uint16[c]
-    start : int64[a + 1]
-        Anchors of active read i are start[i] .. start[i + 1].
+    clipped : uint16[n]
+        Seeds of each read of which not every occurrence is looked at, on one strand or both.
+    capped : uint8[n]
+        1 where a seed was passed over.
+    start : int64[n + 1]
+        Where the occurrences of each read begin among all.
     """
-    cdef const uint8_t[::1] flip = context.flip
+    cdef Py_ssize_t n = len(packed.lengths), i, longest = packed.lengths.max() + 1 if n else 0
+    cdef uint8_t[::1] flip = np.empty(n, np.uint8), capped = np.empty(n, np.uint8)
+    cdef uint16_t[::1] clipped = np.empty(n, np.uint16)
+    cdef uint16_t[::1] widths = np.full(longest, width, np.uint16), numbers = np.full(longest, number, np.uint16)
+    cdef uint16_t[::1] every = np.ones(longest, np.uint16)
+    cdef uint32_t[::1] active = np.arange(n, dtype=np.uint32)
+    cdef reads_t reads = reads_of(packed, flip)
+    cdef seed_index_t view = view_of(lookup.index)
+    cdef Seeds seeds = Seeds(lookup.index)
     cdef AnchorBuffer out = AnchorBuffer()
-    cdef Py_ssize_t a = active.shape[0], i
-    start_array = np.zeros(a + 1, np.int64)
-    cdef int64_t[::1] start = start_array
-    cdef seed_index_t view = view_of(context.index)
-    cdef int shift = context.shift
+    cdef uint64_t digest
     cdef read_t read
-    with nogil:
-        for i in range(a):
-            read = read_t(active[i], flip[active[i]], shift, keys_t(NULL, 0, 0), keys_t(NULL, 0, 0))
+    if n:
+        for i in range(n):
+            flip[i] = orient_read(reads.planes.words + 3 * reads.plane_start[i], reads.lengths[i], &digest)
+        seeds.fill(&reads, &active[0], n, &widths[0], &numbers[0], &every[0])
+        lookup.resolve(seeds, caps)
+        for i in range(n):
+            capped[i] = seeds.limit_read(i, &caps[0], &clipped[i])
+        lookup.copy_positions(seeds)
+        for i in range(n):
+            read = read_t(<uint32_t>i, flip[i], 0, keys_t(NULL, 0, 0), keys_t(NULL, 0, 0))
             seeds.gather_read(&view, i, &read, out)
-            start[i + 1] = out.n
     kinds = np.uint32, np.int64, np.uint16, np.uint16
-    return tuple([array_of(out.rooms[i].p, out.n, kinds[i]) for i in range(4)]) + (start_array,)
+    return (*[array_of(out.rooms[i].p, out.n, kinds[i]) for i in range(4)], clipped.base, capped.base,
+            array_of(seeds.first_key, n + 1 if n else 0, np.int64))
 
 
 cdef inline bint is_among(keys_t *known, uint64_t key, bint restart) noexcept nogil:

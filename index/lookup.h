@@ -245,12 +245,12 @@ LOOKUP_OF_STEP seed_range_t lookup_far(const seed_index_t *index, const lookup_s
     return (seed_range_t){first, first + count};
 }
 
-/* Searches among many entries, halved in lock-step: a step reads a position, then bases there. */
+/* One end of the range of a seed among many entries, which are halved in lock-step: a step reads a position, then bases. */
 typedef struct {
     uint64_t bound;
     uint32_t lo, hi;
     uint16_t seed;
-    uint8_t deep, is_end; /* of the seed's range it looks for the end, not the start */
+    uint8_t deep, is_end;
 } lookup_search_t;
 
 static inline uint32_t lookup_middle(const lookup_search_t *search)
@@ -258,69 +258,35 @@ static inline uint32_t lookup_middle(const lookup_search_t *search)
     return search->lo + (search->hi - search->lo) / 2;
 }
 
-LOOKUP_OF_STEP void lookup_prefetch_searches(const seed_index_t *index, const lookup_search_t *searches, unsigned n,
-                                             const unsigned step)
-{
-    for (unsigned j = 0; j < n; ++j)
-        __builtin_prefetch(index->positions + lookup_middle(&searches[j]));
-    for (unsigned j = 0; j < n; ++j)
-        __builtin_prefetch(index->planes + 3 * (lookup_deep(index, lookup_middle(&searches[j]), step) >> 6));
-}
-
-/* The range of each of these seeds: first any entry of it, from there its two ends apart. */
+/* The range of each of these seeds. In a damaged index its ends may cross: then it is empty. */
 LOOKUP_OF_STEP void lookup_far_group(const seed_index_t *index, const lookup_seed_t *seeds, const uint16_t *wide,
                                      unsigned n_wide, seed_range_t *found, const unsigned step)
 {
-    lookup_search_t searches[LOOKUP_GROUP], ends[2 * LOOKUP_GROUP + 2];
-    unsigned n = n_wide, n_ends = 0;
-    for (unsigned j = 0; j < n; ++j) {
-        const unsigned i = wide[j], deep = seeds[i].width - index->k - lookup_inline(step);
-        const uint64_t bound = seeds[i].code & ((1ULL << 2 * deep) - 1);
-        searches[j] = (lookup_search_t){bound, found[i].lo, found[i].hi, wide[j], (uint8_t)deep, 0};
+    lookup_search_t searches[2 * LOOKUP_GROUP];
+    for (unsigned j = 0; j < 2 * n_wide; ++j) {
+        const unsigned i = wide[j / 2], deep = seeds[i].width - index->k - lookup_inline(step);
+        const uint64_t bound = (seeds[i].code & ((1ULL << 2 * deep) - 1)) + j % 2;
+        searches[j] = (lookup_search_t){bound, found[i].lo, found[i].hi, wide[j / 2], (uint8_t)deep, j % 2};
     }
-    while (n) {
-        unsigned left = 0;
-        lookup_prefetch_searches(index, searches, n, step);
+    for (unsigned n = 2 * n_wide, left; n; n = left) {
+        for (unsigned j = 0; j < n; ++j)
+            __builtin_prefetch(index->positions + lookup_middle(&searches[j]));
+        for (unsigned j = 0; j < n; ++j)
+            __builtin_prefetch(index->planes + 3 * (lookup_deep(index, lookup_middle(&searches[j]), step) >> 6));
+        left = 0;
         for (unsigned j = 0; j < n; ++j) {
-            lookup_search_t search = searches[j], *first = &ends[n_ends], *end = first + 1;
-            const uint32_t middle = lookup_middle(&search);
-            const uint64_t here = lookup_deep_bases(index, middle, search.deep, step);
-            const int below = here < search.bound, is_found = here == search.bound;
-            *first = *end = search;
-            first->hi = middle;
-            end->lo = middle + 1;
-            end->bound = search.bound + 1;
-            end->is_end = 1;
-            n_ends += 2 * is_found;
-            search.lo = below ? middle + 1 : search.lo;
-            search.hi = below ? search.hi : middle;
-            found[search.seed] = (seed_range_t){search.lo, search.lo};
-            searches[left] = search;
-            left += (search.lo < search.hi) & !is_found;
-        }
-        n = left;
-    }
-    for (unsigned j = 0; j < n_ends; ++j)
-        *(ends[j].is_end ? &found[ends[j].seed].hi : &found[ends[j].seed].lo) = ends[j].lo;
-    for (unsigned j = 0; j < n_ends; ++j) {
-        ends[n] = ends[j];
-        n += ends[j].lo < ends[j].hi;
-    }
-    while (n) {
-        unsigned left = 0;
-        lookup_prefetch_searches(index, ends, n, step);
-        for (unsigned j = 0; j < n; ++j) {
-            lookup_search_t search = ends[j];
+            lookup_search_t search = searches[j];
             const uint32_t middle = lookup_middle(&search);
             const int below = lookup_deep_bases(index, middle, search.deep, step) < search.bound;
             search.lo = below ? middle + 1 : search.lo;
             search.hi = below ? search.hi : middle;
             *(search.is_end ? &found[search.seed].hi : &found[search.seed].lo) = search.lo;
-            ends[left] = search;
+            searches[left] = search;
             left += search.lo < search.hi;
         }
-        n = left;
     }
+    for (unsigned j = 0; j < n_wide; ++j)
+        found[wide[j]].hi = found[wide[j]].hi > found[wide[j]].lo ? found[wide[j]].hi : found[wide[j]].lo;
 }
 
 LOOKUP_OF_STEP void lookup_group_of_step(const seed_index_t *index, const lookup_seed_t *seeds, seed_range_t *found,

@@ -1,7 +1,7 @@
 """Seeds of a batch of reads, looked up in the seed index.
 
 `Seeds` goes over the batch without the GIL and asks for its cache lines ahead of time; from the ranges of positions
-that it finds `_anchors.gather` makes anchors. Everything runs on the read's canonical orientation, the smaller of
+that it finds anchors are made. Everything runs on the read's canonical orientation, the smaller of
 the read and its reverse complement (`of_reads`), so that both take the same decisions.
 """
 
@@ -254,48 +254,22 @@ cdef bint limit_occurrences(Seed *seeds, Py_ssize_t n, int turns, const uint32_t
 cdef class Seeds:
     """The seeds of one stage of a batch, read by read: first planned, then resolved, then limited.
 
-    Parameters
-    ----------
-    context : BatchContext
-        `packed`, the reads; `flip` uint8[n], their orientation; `index`.
-    active : uint32[a]
-        Reads that take part, ascending.
-    rows : SeedRows
-        Length and number of the seeds by read length, uint16[MAX_READ_LENGTH + 1]. The first seed of each read is
-        taken and every `rows.every`-th after it.
+    `index`: it is planned for the step, the k and the longest seed of this one.
     """
 
-    def __init__(self, context, const uint32_t[::1] active, rows):
-        cdef const uint64_t[:, ::1] planes = context.packed.planes
-        cdef const uint32_t[::1] plane_start = context.packed.plane_start, lengths = context.packed.lengths
-        cdef const uint8_t[::1] flip = context.flip, conversions = context.packed.conversions
-        cdef const uint16_t[::1] seed_length = rows.length, seed_count = rows.number, seed_every = rows.every
-        cdef Py_ssize_t a = active.shape[0]
-        cdef int longest = context.index.longest_seed
-        cdef reads_t reads
-        self.set_step(context.index.step, context.index.k)
-        if a == 0:
-            self.fill(&reads, NULL, 0, NULL, NULL, NULL, longest)
-            return
-        reads.planes, reads.n = planes_of(planes), lengths.shape[0]
-        reads.plane_start, reads.lengths, reads.flip = &plane_start[0], &lengths[0], &flip[0]
-        reads.conversions = &conversions[0] if conversions.shape[0] else NULL
-        with nogil:
-            self.fill(&reads, &active[0], a, &seed_length[0], &seed_count[0], &seed_every[0], longest)
-
-    cdef void set_step(self, int step, int k) noexcept:
-        """Plan seeds for an index of this step and this k from now on."""
-        self.step, self.turns, self.k = step, lookup_unit(step), k
+    def __cinit__(self, index):
+        self.step, self.turns, self.k, self.longest = index.step, lookup_unit(index.step), index.k, index.longest_seed
 
     cdef int fill(self, const reads_t *reads, const uint32_t *active, Py_ssize_t a, const uint16_t *seed_length,
-                  const uint16_t *seed_count, const uint16_t *seed_every, int longest) except -1 nogil:
-        """Plan the seeds of `a` active reads, and forget those before. `seed_*`: of `SeedRows`, by read length."""
+                  const uint16_t *seed_count, const uint16_t *seed_every) except -1 nogil:
+        """Plan the seeds of `a` active reads, ascending, and forget those before. `seed_*`: of `SeedRows`, by read length. The
+        first seed of each read is taken and every `seed_every`-th after it."""
         cdef int64_t *start = <int64_t *>enlarged(&self.rooms[STARTS], (a + 1) * sizeof(int64_t))
         cdef Py_ssize_t i, m
         cdef uint32_t r
         cdef seed_plan_t plan
         cdef Seed *s
-        self.n, self.n_reads, self.shortest, self.are_copied = 0, a, longest, False
+        self.n, self.n_reads, self.shortest, self.are_copied = 0, a, self.longest, False
         self.start = start
         self.first_key = <int64_t *>enlarged(&self.rooms[FIRSTS], (a + 1) * sizeof(int64_t))
         self.first_key[0] = self.first_key[a] = 0
@@ -310,8 +284,8 @@ cdef class Seeds:
         for i in range(a):
             r = active[i]
             m = reads.lengths[r]
-            plan = seed_plan_t(m, seed_length[m], seed_count[m], seed_every[m], self.step, self.k, reads.flip[r], longest,
-                               reads.conversions[r] if reads.conversions != NULL else 0)
+            plan = seed_plan_t(m, seed_length[m], seed_count[m], seed_every[m], self.step, self.k, reads.flip[r],
+                               self.longest, reads.conversions[r] if reads.conversions != NULL else 0)
             s = plan_seeds(&plan, reads.planes.words, reads.plane_start[r], s)
         return 0
 
@@ -327,7 +301,11 @@ cdef class Seeds:
             resolve_seeds(view, self.seeds, self.n, 0, UINT64_MAX)
 
     cdef bint limit_read(self, Py_ssize_t i, const uint32_t *caps, uint16_t *clipped) noexcept nogil:
-        """`limit` of active read i, which comes behind the one before: its clipped seeds, whether one was passed over."""
+        """Apply the caps to active read i, which comes behind the one before.
+
+        Tells of how many seeds not every occurrence is looked at, on one strand or both; returns whether one was passed
+        over.
+        """
         cdef int64_t left
         cdef bint capped = limit_occurrences(self.seeds + self.start[i], self.start[i + 1] - self.start[i], self.turns, caps,
                                              clipped, &left)
@@ -404,11 +382,6 @@ cdef class Seeds:
         out.n += merge_anchors(keys, n, read, &end)
         return 0
 
-    @property
-    def occurrences(self):
-        """Sum of the occurrences of all seeds that are looked at, after `limit`."""
-        return self.first_key[self.n_reads]
-
     def resolve(self, index, uint64_t kmer_from, uint64_t kmer_to):
         """Look up the seeds whose first k-mer is in [kmer_from, kmer_to). `lengthen` follows once every k-mer had its turn."""
         cdef seed_index_t view = view_of(index)
@@ -427,25 +400,6 @@ cdef class Seeds:
         with nogil:
             again = lengthen_seeds(self.seeds, self.n, self.turns, &caps[0])
         return again
-
-    def limit(self, const uint32_t[::1] caps):
-        """Apply the occurrence caps.
-
-        Returns
-        -------
-        clipped : uint16[a]
-            Seeds of each read of which not every occurrence is looked at, on one strand or both.
-        capped : uint8[a]
-            1 where a seed was passed over.
-        """
-        cdef Py_ssize_t a = self.n_reads, i
-        clipped_array, capped_array = np.zeros(a, np.uint16), np.zeros(a, np.uint8)
-        cdef uint16_t[::1] clipped = clipped_array
-        cdef uint8_t[::1] capped = capped_array
-        with nogil:
-            for i in range(a):
-                capped[i] = self.limit_read(i, &caps[0], &clipped[i])
-        return clipped_array, capped_array
 
     cdef void clipped_span(self, Py_ssize_t i, int64_t *first, int64_t *last) noexcept nogil:
         """Tell where the first and the last seed begin of which not every occurrence is looked at, in active read i as
@@ -473,6 +427,18 @@ cdef class Seeds:
         with nogil:
             for i in range(self.n_reads):
                 self.put_keys(&view, i, kmer_from, kmer_to, keys + self.first_key[i])
+
+
+cdef reads_t reads_of(packed, const uint8_t[::1] flip) except *:
+    """The view of `PackedReads` and their orientation, whose arrays must outlive it."""
+    cdef const uint64_t[:, ::1] planes = packed.planes
+    cdef const uint32_t[::1] plane_start = packed.plane_start, lengths = packed.lengths
+    cdef const uint8_t[::1] conversions = packed.conversions
+    cdef reads_t reads = reads_t(planes_of(planes), NULL, NULL, NULL, NULL, lengths.shape[0])
+    if reads.n:
+        reads.plane_start, reads.lengths, reads.flip = &plane_start[0], &lengths[0], &flip[0]
+        reads.conversions = &conversions[0] if conversions.shape[0] else NULL
+    return reads
 
 
 cdef seed_index_t view_of(index):

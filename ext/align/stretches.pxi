@@ -123,7 +123,7 @@ def buckets_of(anchors, context, Py_ssize_t most, const int32_t[::1] least not N
     cdef uint16_t[::1] length = anchors.length
     cdef const int64_t[::1] start = anchors.start
     cdef columns_t columns = columns_t(&read_strand[0], &diagonal[0], NULL, &length[0])
-    cdef reads_t reads = reads_of(context.packed)
+    cdef reads_t reads = reads_of(context.packed, np.empty(len(context.packed.lengths), np.uint8))
     cdef costs_t costs = costs_of(context.params.scoring)
     cdef room_t rooms[N_ROOMS]
     memset(rooms, 0, sizeof(rooms))

@@ -583,12 +583,6 @@ cdef inline int64_t rounded_up(int64_t a, int64_t b) noexcept nogil:
     return (a + b - 1) // b if a > 0 else -(-a // b)
 
 
-cdef reads_t reads_of(packed):
-    """Of n > 0 reads; what holds the arrays must outlive the view."""
-    cdef const uint32_t[::1] lengths = packed.lengths, plane_start = packed.plane_start
-    return reads_t(planes_of(packed.planes), &plane_start[0], &lengths[0], NULL, NULL, lengths.shape[0])
-
-
 cdef uint8_t phred(double others) noexcept nogil:
     """How sure a place is beside others of such weight, by the probability that one of them is the true one.
 

@@ -76,10 +76,9 @@ cdef class Stages:
         self.seed_length, self.seed_count, self.seed_every = plan.seed_length, plan.seed_count, plan.seed_every
         self.disjoint, self.settled, self.lost = plan.disjoint, plan.settled, plan.lost
         self.caps, self.stages, self.shift, self.exhaustive = plan.caps, plan.MAX_STAGES, plan.shift, plan.params.exhaustive
-        self.margin, self.strata, self.longest_seed = margin, plan.preset.strata, index.longest_seed
+        self.margin, self.strata = margin, plan.preset.strata
         self.dense_length, self.stride = plan.dense_length, plan.STRIDE
-        self.seeds = Seeds.__new__(Seeds)
-        self.seeds.set_step(index.step, index.k)
+        self.seeds = Seeds(index)
         self.anchors, self.kept = AnchorBuffer(), AnchorBuffer()
         self.n_filters = len(cascade.names)
         if self.n_filters > MOST_FILTERS:
@@ -106,24 +105,18 @@ cdef class Stages:
         A read without a place is left once the stages have missed less than a share `given_up` of its library. Up to
         `further` errors beyond the best place another one may be as likely.
         """
-        cdef const uint64_t[:, ::1] planes = context.packed.planes
-        cdef const uint32_t[::1] plane_start = context.packed.plane_start, lengths = context.packed.lengths
-        cdef const uint8_t[::1] flip = context.flip, conversions = context.packed.conversions
         cdef const uint16_t[::1] errors = context.errors
-        cdef Py_ssize_t n = lengths.shape[0]
+        cdef Py_ssize_t n = errors.shape[0]
         shorts, marks = np.empty((4, n), np.uint16), np.empty((2, n), np.uint8)
         cdef uint16_t[:, ::1] short_of = shorts
         cdef uint8_t[:, ::1] mark_of = marks
-        cdef reads_t reads = reads_t(planes_of(planes), NULL, NULL, NULL, NULL, n)
+        cdef reads_t reads = reads_of(context.packed, context.flip)
         cdef states_t states
         self.given_up, self.further, self.lost, self.copies = given_up, further, context.lost, context.rater
         self.left_out = None if context.left_out is None else context.left_out.view(np.uint8)
         self.funnel[:] = 0
         memset(&self.effort, 0, sizeof(self.effort))
         if n:
-            reads.plane_start, reads.lengths, reads.flip = &plane_start[0], &lengths[0], &flip[0]
-            if conversions.shape[0]:
-                reads.conversions = &conversions[0]
             states = states_t(&short_of[0, 0], &short_of[1, 0], &short_of[2, 0], &short_of[3, 0], &mark_of[0, 0],
                               &mark_of[1, 0])
             memset(states.best, 0xff, n * sizeof(uint16_t))  # NO_SCORE
@@ -403,7 +396,7 @@ cdef class Stages:
         if row == self.stages + OF_COPIES:
             self.take_texts(a, &reads)
         self.seeds.fill(&reads, <const uint32_t *>self.rooms[ACTIVE].p, a, &self.seed_length[row, 0],
-                        &self.seed_count[row, 0], &self.seed_every[row, 0], self.longest_seed)
+                        &self.seed_count[row, 0], &self.seed_every[row, 0])
         if self.lookup is not None:
             with gil:
                 self.lookup.resolve(self.seeds, np.asarray(self.caps))

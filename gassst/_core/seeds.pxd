@@ -109,7 +109,7 @@ cdef class AnchorBuffer:
 
 cdef class Seeds:
     cdef Seed *seeds
-    cdef int step, k                 # of the index
+    cdef int step, k, longest        # of the index: bases of the longest seed
     cdef int turns                   # in which a seed is looked up
     cdef int shortest                # bases of the shortest seed that is planned
     cdef Py_ssize_t n, n_reads
@@ -118,9 +118,8 @@ cdef class Seeds:
     cdef bint are_copied             # keys of all occurrences are there, so that the index is no longer needed
     cdef room_t[N_ROOMS] rooms
 
-    cdef void set_step(self, int step, int k) noexcept
     cdef int fill(self, const reads_t *reads, const uint32_t *active, Py_ssize_t a, const uint16_t *seed_length,
-                  const uint16_t *seed_count, const uint16_t *seed_every, int longest) except -1 nogil
+                  const uint16_t *seed_count, const uint16_t *seed_every) except -1 nogil
     cdef void look_up(self, const seed_index_t *view, const uint32_t *caps) noexcept nogil
     cdef bint limit_read(self, Py_ssize_t i, const uint32_t *caps, uint16_t *clipped) noexcept nogil
     cdef Py_ssize_t put_keys(self, const seed_index_t *view, Py_ssize_t i, uint64_t kmer_from, uint64_t kmer_to,
@@ -130,6 +129,7 @@ cdef class Seeds:
 
 
 cdef bint orient_read(const uint64_t *forward, uint32_t length, uint64_t *digest) noexcept nogil
+cdef reads_t reads_of(packed, const uint8_t[::1] flip) except *
 cdef seed_index_t view_of(index)
 
 

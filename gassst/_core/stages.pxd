@@ -165,7 +165,7 @@ cdef class Stages:
     cdef const cpu_kernels *kernels
     cdef job_t job
     cdef filter_t filters[MOST_FILTERS]
-    cdef int n_filters, margin, strata, shift, stages, longest_seed, further, dense_length, stride
+    cdef int n_filters, margin, strata, shift, stages, further, dense_length, stride
     cdef double given_up
     cdef bint exhaustive
     cdef const uint16_t[::1] errors

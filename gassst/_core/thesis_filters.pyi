@@ -1,8 +1,8 @@
 from typing import Any
 
-from gassst._core.seeds import _Packed
 from gassst._core.stages import Filter
 from gassst.model.array_types import I64, U8, U16, U32, U64
+from gassst.model.read_batch import PackedReads
 
 _Columns = tuple[U32, I64, U16, U16]
 
@@ -12,7 +12,7 @@ def passed(
     one: Filter,
     candidates: Any,
     limits: U16,
-    packed: _Packed,
+    packed: PackedReads,
     reference_planes: U64,
     instruction_set: str | None = None,
 ) -> tuple[_Columns, tuple[U32, I64]]: ...

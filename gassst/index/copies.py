@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from gassst._core import reads as _reads
-from gassst._core import seeds as _seeds
 from gassst._core.bands import Bands
 from gassst._core.read_search import DIFFERENCES
+from gassst._core.seeds import anchors_of
 from gassst._core.stages import instruction_sets
 from gassst.frozen import NamedTuple
 from gassst.index.miss_model import miss_share
 from gassst.index.spectrum import LENGTHS, LETTERS, SHIFT, Spectrum
-from gassst.model.array_types import COORDINATE_BITS, F64, I64, U8, U16, U32, U64, Bool
-from gassst.model.params import MAX_READ_LENGTH
+from gassst.model.array_types import COORDINATE_BITS, F64, I64, U8
 from gassst.model.presets import EXTRA_STRATA
+from gassst.model.read_batch import PackedReads
 from gassst.model.reference import Reference
 
 SAMPLE = 5_000
@@ -31,35 +31,6 @@ LEAST_FOUND = 0.15
 """Copies with so many differences that the seeds find a smaller share are not counted."""
 SAME_PLACE = 16
 """Diagonals within which two places are one."""
-
-
-class _Rows(NamedTuple):
-    length: U16
-    number: U16
-    every: U16
-
-
-class _Packed(NamedTuple):
-    lengths: U32
-    planes: U64
-    plane_start: U32
-    conversions: U8
-
-
-class _Plan(NamedTuple):
-    """What the compiled passes read of a plan by length: whether it is known, and most errors, which do not matter."""
-
-    known_lengths: Bool
-    errors: U16
-
-
-class _Context(NamedTuple):
-    """As the compiled passes take it."""
-
-    packed: _Packed
-    flip: U8
-    index: Any
-    shift: int = SHIFT
 
 
 class _Copies(NamedTuple):
@@ -117,11 +88,8 @@ def _shares(lookup: Any, own: I64, bases: U8) -> F64:
         # As reads of the library: what is not methylated has become T.
         bases, conversions = np.where(bases == ord("C"), np.uint8(ord("T")), bases), np.ones(n, np.uint8)
     converted = conversions if len(conversions) else None
-    packed: Any = _Packed(*_reads.pack(bases.reshape(-1), offsets, MAX_READ_LENGTH, converted), conversions)
-    every_length = np.ones(MAX_READ_LENGTH + 1, np.uint16)
-    plan: Any = _Plan(every_length > 0, every_length)
-    flip = _seeds.of_reads(packed, plan)[1]
-    copies = _copies(lookup, _Context(packed, flip, lookup.index), own)
+    packed = PackedReads(*_reads.pack(bases.reshape(-1), offsets, m, converted), conversions)
+    copies = _copies(lookup, packed, own)
     w = _seed_length(lookup.index)
     missed = miss_share(m, np.arange(DIFFERENCES), w, m // w)
     single = _nearest(_table(copies.read, copies.errors, n)) * _by_found(1 - missed)
@@ -168,36 +136,21 @@ def _nearest(number: F64) -> F64:
     return shares
 
 
-def _anchored(lookup: Any, context: _Context) -> tuple[U32, I64]:
-    """Strand uint32[a] and diagonal int64[a] of the anchors that the seeds of all substrings lead to."""
-    n, m = len(context.packed.lengths), int(context.packed.lengths[0])
-    w = _seed_length(context.index)
-    rows = _Rows(*(np.full(MAX_READ_LENGTH + 1, value, np.uint16) for value in (w, m // w, 1)))
-    more = 1 + context.index.reference.unmasked / context.index.letters ** np.arange(64)
-    caps = np.minimum(OCCURRENCES * more, 0xFFFFFFFF).astype(np.uint32)
-    reads = np.arange(n, dtype=np.uint32)
-    seeds = _seeds.Seeds(context, reads, rows)
-    lookup.resolve(seeds, caps)
-    seeds.limit(caps)
-    lookup.copy_positions(seeds)
-    passes: Any = context
-    gathered = _seeds.gather(seeds, reads, passes)
-    return gathered[0], gathered[1]
-
-
-def _copies(lookup: Any, context: _Context, own: I64) -> _Copies:
+def _copies(lookup: Any, packed: PackedReads, own: I64) -> _Copies:
     """The copies of all substrings that seeds lead to, except themselves (`own` int64[n])."""
-    n, m = len(own), int(context.packed.lengths[0])
-    read_strand, diagonal = _anchored(lookup, context)
+    n, m, w, index = len(own), int(packed.lengths[0]), _seed_length(lookup.index), lookup.index
+    more = 1 + index.reference.unmasked / index.letters ** np.arange(64)
+    caps = np.minimum(OCCURRENCES * more, 0xFFFFFFFF).astype(np.uint32)
+    read_strand, diagonal, *_ = anchors_of(packed, lookup, w, m // w, caps)
     keys = np.sort(read_strand.astype(np.int64) << 32 | diagonal >> SHIFT)
     keys = keys[np.diff(keys, prepend=-1) > 0]
     read_strand, bucket = (keys >> 32).astype(np.uint32), (keys & 0xFFFFFFFF).astype(np.uint32)
     first = (bucket.astype(np.int64) << SHIFT) - (32 - (1 << SHIFT) // 2)
     band = Bands(
-        np.ascontiguousarray(context.index.reference.planes),
-        context.packed.planes,
-        context.packed.plane_start,
-        context.packed.lengths,
+        np.ascontiguousarray(index.reference.planes),
+        packed.planes,
+        packed.plane_start,
+        packed.lengths,
         instruction_sets()[0],
     )
     errors, offset = band.score(read_strand, first, 1, np.full(n, DIFFERENCES - 1, np.uint16))

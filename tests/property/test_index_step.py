@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import brute_force as bf
 import numpy as np
 import pytest
@@ -13,10 +11,8 @@ from gassst._core import seeds as _seeds
 from gassst.index import seed_index
 from gassst.index.lookup import IndexParts, WholeIndex
 from gassst.index.seed_index import SeedIndex
-from gassst.model.params import MAX_READ_LENGTH
 from gassst.model.reference import FRONT, GAP, TAIL, Reference
 from gassst.reads.in_memory import batch_of_records
-from gassst.search.plan import SeedRows
 
 STEPS = (2, 4)
 LENGTH = 60
@@ -63,10 +59,6 @@ def reads(contigs) -> list[bytes]:
     return found
 
 
-def rows_of(w: int, number: int, every: int = 1) -> SeedRows:
-    return SeedRows(*(np.full(MAX_READ_LENGTH + 1, value, np.uint16) for value in (w, number, every)))
-
-
 def records(mapper: gassst.Mapper, reads) -> list[str]:
     return [segment.to_string() for segment in mapper.map(reads)]
 
@@ -74,24 +66,17 @@ def records(mapper: gassst.Mapper, reads) -> list[str]:
 class Lookup:
     """The seeds of a batch of reads in one index, and what they lead to."""
 
-    def __init__(self, index, reads, rows, caps=None, parts=None):
-        batch = batch_of_records([(str(i), read.decode(), None) for i, read in enumerate(reads)])
-        self.context = SimpleNamespace(packed=batch.pack(), index=index, shift=5)
-        every = np.ones(MAX_READ_LENGTH + 1, np.uint16)
-        plan = SimpleNamespace(known_lengths=every > 0, errors=every)
-        self.context.flip = _seeds.of_reads(self.context.packed, plan)[1]
-        self.reads = np.arange(len(reads), dtype=np.uint32)
+    def __init__(self, index, reads, w, number, caps=None, parts=None):
+        packed = batch_of_records([(str(i), read.decode(), None) for i, read in enumerate(reads)]).pack()
         most = np.full(index.longest_seed + 1, 0xFFFFFFFF if caps is None else caps, np.uint32)
-        parts = parts or WholeIndex(index)
-        self.seeds = _seeds.Seeds(self.context, self.reads, rows)
-        parts.resolve(self.seeds, most)
-        self.clipped, self.capped = self.seeds.limit(most)
-        parts.copy_positions(self.seeds)
-        self.anchors = _seeds.gather(self.seeds, self.reads, self.context)
+        *anchors, self.clipped, self.capped, self.start = _seeds.anchors_of(
+            packed, parts or WholeIndex(index), w, number, most
+        )
+        self.anchors = anchors
 
     def cells(self) -> set[tuple[int, int, int]]:
         """(read and strand, diagonal, base) of every base of an anchor."""
-        columns = (column.tolist() for column in self.anchors[:4])
+        columns = (column.tolist() for column in self.anchors)
         return {(s, d, b) for s, d, o, n in zip(*columns, strict=True) for b in range(o, o + n)}
 
 
@@ -143,16 +128,16 @@ def test_not_every_position_is_kept(unmasked):
 def test_every_place_of_every_seed(contigs, indexes, reads, step, w):
     if w < indexes[step].shortest_seed:
         with pytest.raises(ValueError, match=f"a seed of {w} bases"):
-            Lookup(indexes[step], reads, rows_of(w, 5))
+            Lookup(indexes[step], reads, w, 5)
         return
-    looked = Lookup(indexes[step], reads, rows_of(w, 5))
+    looked = Lookup(indexes[step], reads, w, 5)
     assert occurrences(contigs, reads, w, 5) <= looked.cells()
 
 
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("w", [8, 11, 13, 17, 20])
 def test_anchors_are_those_of_every_base(unmasked, reads, step, w):
-    every, some = (Lookup(unmasked[s], reads, rows_of(w, 4)) for s in (1, step))
+    every, some = (Lookup(unmasked[s], reads, w, 4) for s in (1, step))
     assert len(every.anchors[0]) > 100 and same(every, some)
 
 
@@ -160,9 +145,9 @@ def test_anchors_are_those_of_every_base(unmasked, reads, step, w):
 @pytest.mark.parametrize("caps", [None, 3, 1])
 def test_counts_are_those_of_every_base(unmasked, reads, step, caps):
     """Which seeds are passed over or made longer follows from how often they occur, at any step."""
-    every, some = (Lookup(unmasked[s], reads, rows_of(9, 6), caps) for s in (1, step))
+    every, some = (Lookup(unmasked[s], reads, 9, 6, caps) for s in (1, step))
     assert np.array_equal(every.clipped, some.clipped) and np.array_equal(every.capped, some.capped)
-    assert every.seeds.occurrences == some.seeds.occurrences
+    assert every.start[-1] == some.start[-1]
     if caps:
         assert every.capped.any() and not every.capped.all()
 
@@ -173,8 +158,8 @@ def test_parts_are_the_whole(indexes, reads, step, caps):
     parts = IndexParts(indexes[step], 6_000)
     assert len(list(parts._parts())) >= 6
     assert same(
-        Lookup(indexes[step], reads, rows_of(10, 5), caps),
-        Lookup(indexes[step], reads, rows_of(10, 5), caps, parts),
+        Lookup(indexes[step], reads, 10, 5, caps),
+        Lookup(indexes[step], reads, 10, 5, caps, parts),
     )
 
 
