@@ -134,8 +134,7 @@ cdef class Stages:
         if found is not None:
             ends = found.ends
             self.found, self.n_ends, self.ends = found, ends.shape[0], &ends[0] if ends.shape[0] else NULL
-        if self.lookup is not None or found is not None:
-            block = n
+        block = block if self.lookup is None and found is None else n
         with nogil:
             while first < n:
                 self.run_block(first, min(first + block, n))
@@ -158,16 +157,18 @@ cdef class Stages:
                 end[i] = self.ends[order[i]]
         return grouped
 
-    cdef bint is_taken(self, int stage, Py_ssize_t a) except -1 with gil:
+    cdef bint is_taken(self, int stage, Py_ssize_t a) except -1 nogil:
         """Whether the device has made a stage: the first one, with others, or that for copies, which gets its reads now."""
         cdef reads_t texts
         if stage == self.stages:
             self.take_texts(a, &texts)
-            self.found = self.found.copies(array_of(self.rooms[ACTIVE].p, a, np.uint32),
-                                           array_of(texts.planes.words, 3 * texts.planes.rows, np.uint64), *self.known)
-        if self.found is not None and stage in (0, self.stages):
-            self.take_stage(self.found)
-            return True
+        with gil:
+            if stage == self.stages:
+                self.found = self.found.copies(array_of(self.rooms[ACTIVE].p, a, np.uint32),
+                                               array_of(texts.planes.words, 3 * texts.planes.rows, np.uint64), *self.known)
+            if self.found is not None and stage in (0, self.stages):
+                self.take_stage(self.found)
+                return True
         return False
 
     cdef int take_stage(self, found) except -1:
@@ -178,12 +179,11 @@ cdef class Stages:
         cdef const uint16_t[:, ::1] state = found.state
         cdef const states_t *states = &self.states
         cdef Py_ssize_t n = read_strand.shape[0], i
-        cdef place_t *places = <place_t *>enlarged(&self.rooms[PLACES], (self.n_places + n) * sizeof(place_t))
-        places += self.n_places
+        cdef place_t *place = <place_t *>enlarged(&self.rooms[PLACES], (self.n_places + n) * sizeof(place_t)) + self.n_places
         self.n_places += n
         with nogil:
             for i in range(n):
-                places[i] = place_t(first[i], read_strand[i], end[i], edits[i], reach[i], self.words_of(read_strand[i]))
+                place[i] = place_t(first[i], read_strand[i], end[i], edits[i], reach[i], self.words_of(read_strand[i]))
             for i in range(self.reads.n):
                 states.best[i], states.limit[i], states.complete[i] = state[0, i], state[1, i], state[2, i]
                 states.planned[i], states.capped[i], states.looked[i] = state[3, i], state[4, i], state[5, i]

@@ -28,6 +28,10 @@ from gassst.search.context import BatchContext
 
 log = logging.getLogger("gassst")
 
+FEWEST = 1024
+"""Reads in the stage for copies from which on it goes to the device: fewer are done on the host in less time than a
+batch of commands takes."""
+
 
 def sources_of(params: MapParams) -> tuple[Path, ...]:
     """Return the files of the kernels that a run needs."""
@@ -102,7 +106,7 @@ class DeviceSearch:
     def copies(
         self, batch: DeviceBatch, stats: Stats, active: U32, planes: U64, *known: U16 | U8
     ) -> Found | None:
-        """What the stage for copies finds; None where there is no room.
+        """What the stage for copies finds; None where there is no room, and of few reads.
 
         Parameters
         ----------
@@ -113,6 +117,8 @@ class DeviceSearch:
         known : six of uint16[n] or uint8[n]
             The arrays of `states_t`.
         """
+        if len(active) < FEWEST:
+            return None
         *four, looked, capped = known
         state = np.array([*four, capped, looked], np.uint16)
         sought = np.zeros_like(state)

@@ -86,10 +86,10 @@ def in_order(calls: Iterable[SomeCall], most: int) -> Iterator[SomeCall]:
 def most_waiting(workers: Workers, threads: int) -> int:
     """How many calls of a run with so many threads may be under way or wait to be taken.
 
-    One batch that takes long must not leave the other workers without work; each that waits takes memory. Where some
-    wait for a device, batches differ more.
+    One batch that takes long must not leave the other workers without work; each that waits takes memory. Beside a
+    device, which takes a batch in a small part of the time that the host takes for one, as many may wait as are mapped.
     """
-    return workers.threads + max(workers.threads // 4 + 2, 2 * (workers.threads - threads))
+    return workers.threads + (workers.threads // 4 + 2 if workers.threads == threads else 2 * threads)
 
 
 class MappingWork:

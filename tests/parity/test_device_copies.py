@@ -6,6 +6,7 @@ import pytest
 from device_searches import assert_same, context_of, placed, search_of
 
 from gassst.errors import DeviceError
+from gassst.gpu import search as search_module
 from gassst.gpu.late import LateSearch
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
@@ -25,6 +26,12 @@ def world(engine, tmp_path_factory):
     genome = flank + b"".join(family)
     search, mapper = search_of(engine, tmp_path_factory.mktemp("copies"), {"family": genome})
     return search, mapper.index, genome
+
+
+@pytest.fixture(autouse=True)
+def few_are_enough(monkeypatch):
+    """Tests have few reads."""
+    monkeypatch.setattr(search_module, "FEWEST", 1)
 
 
 def reads_of(genome, n, span):
@@ -60,14 +67,16 @@ def test_the_host_has_no_seeds_to_look_up(world):
     assert counts.occurrences == counts.scored == 0
 
 
-def test_without_room_the_host_finds_them(world, monkeypatch):
+@pytest.mark.parametrize(("name", "value"), [("on_device", lambda: None), ("FEWEST", 1000)])
+def test_without_room_and_of_few_reads_the_host_finds_them(world, name, value, monkeypatch):
     search, index, genome = world
     context = context_of(index, reads_of(genome, 100, 300))
-    found = search.search(context, Stats())
+    counts, found = Stats(), search.search(context, Stats())
     expected = placed(context, Stats())
-    monkeypatch.setattr(search, "on_device", lambda: None)
-    for name, column in placed(context, Stats(), found).items():
+    monkeypatch.setattr(search if name == "on_device" else search_module, name, value)
+    for name, column in placed(context, counts, found).items():
         np.testing.assert_array_equal(column, expected[name], err_msg=name)
+    assert counts.occurrences > 0
 
 
 @pytest.mark.parametrize("named", [False, True])
