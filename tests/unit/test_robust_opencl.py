@@ -228,16 +228,18 @@ def test_all_but_a_named_device_works_without(module, message, tmp_path, small_i
 
 
 def stderr_of_small_run(drivers, index, reads, then):
-    """What a process says that maps a few reads with these drivers registered, then runs `then`."""
+    """What a process says that maps a few reads with these drivers alone registered, then runs `then`."""
     program = (
         "import sys\n"
+        f"sys.prefix = {str(drivers / 'none')!r}\n"  # where an environment of conda registers its own
         "from gassst.cli.main import main\n"
         f"assert main(['map', {str(index)!r}, {str(reads)!r}, '-q', '-t', '1']) == 0\n"
         f"{then}\n"
     )
     more = {"OCL_ICD_VENDORS": str(drivers), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     environment = {**os.environ, **more}
-    environment.pop("GASSST_OPENCL", None)
+    for name in ("GASSST_OPENCL", "OPENCL_VENDOR_PATH", "OCL_ICD_FILENAMES"):
+        environment.pop(name, None)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
     assert done.returncode == 0
     return done.stderr
