@@ -1,11 +1,5 @@
 """The local alignments of reads: where bands place them, what is known of each, and what is reported."""
 
-cdef struct row_t:
-    # An alignment, and the next best place for its part of the read.
-    hit_t hit
-    local_line_t line
-    rival_t rival
-
 
 cdef class LocalAligner(LocalParts):
     """The local alignments of one batch of n reads after the other, in memory that is used again.
@@ -64,6 +58,7 @@ cdef class LocalAligner(LocalParts):
         cdef rated_t place
         cdef row_t **row
         cdef const row_t *primary = NULL
+        cdef const local_place_t **rivals
         cdef uint8_t *vouched = <uint8_t *>enlarged(&self.rooms[TAKEN], self.n)
         cdef Py_ssize_t i
         cdef uint32_t r
@@ -75,6 +70,7 @@ cdef class LocalAligner(LocalParts):
             self.add_parts()
         row = self.number_parts()
         self.compare(NULL)
+        rivals = <const local_place_t **>self.rooms[RIVALS].p
         rating = <rating_t *>enlarged(&self.rooms[RATED], (self.n + self.n_parts) * sizeof(rating_t))
         memset(rating, 0, self.n * sizeof(rating_t))
         places = <rated_t *>enlarged(&self.rooms[MATES], self.n * sizeof(rated_t))
@@ -83,15 +79,14 @@ cdef class LocalAligner(LocalParts):
         for i in range(self.n_reported):
             r = row[i].hit.read
             if row[i].hit.part:
-                rater.line(&row[i].hit, &row[i].line, &row[i].rival, &primary.line, NULL, &reads, seen, &place)
+                rater.line(row[i], rivals, &primary.line, NULL, &reads, seen, &place)
                 rater.alone(&place, &rating[self.summary_of(&row[i].hit)])
                 continue
             primary = row[i]
             if self.keeps_wholes and row[i].line.given and row[i].hit.score < self.least_reported(r):
                 rater.whole(&summary[r], &reads, &seen.states, r, &places[r])
                 continue
-            rater.line(&row[i].hit, &row[i].line, &row[i].rival, &row[i].line, &summary[r] if row[i].line.given else NULL,
-                       &reads, seen, &places[r])
+            rater.line(row[i], rivals, &row[i].line, &summary[r] if row[i].line.given else NULL, &reads, seen, &places[r])
             if mate == NULL and wrong != NULL and row[i].line.given:
                 places[r].known = wrong[r]
         for i in range(self.n_reported):
@@ -166,9 +161,9 @@ cdef class LocalAligner(LocalParts):
         """
         cdef row_t **row = <row_t **>self.rooms[REPORTED].p
         cdef const hit_t *further = <const hit_t *>self.rooms[FURTHER].p
-        cdef Py_ssize_t i, f = 0, at = 0, first, r
-        cdef bint tied
-        cdef const rival_t *rival
+        cdef const local_place_t **rival
+        cdef Py_ssize_t i, f = 0, at = 0, first, r, j
+        cdef uint32_t equal, tied
         cdef read_summary_t *one
         table_array = np.empty(self.n + self.n_parts, READ_SUMMARY)
         cdef read_summary_t[::1] table = table_array
@@ -178,15 +173,18 @@ cdef class LocalAligner(LocalParts):
             for r in range(table.shape[0]):
                 open_summary(&table[r])
             for i in range(self.n_reported):
-                one, rival = &table[self.summary_of(&row[i].hit)], &row[i].rival
-                tied = rival.total >= row[i].line.total and rival.count > 0
-                one.best = row[i].hit.edits
+                one = &table[self.summary_of(&row[i].hit)]
+                one.best, one.n_best = row[i].hit.edits, 1
                 one.rating = (<const rating_t *>self.rooms[RATED].p)[self.summary_of(&row[i].hit)]
-                one.n_best = <uint32_t>(1 + (rival.count if tied else 0))
-                one.n_second = <uint32_t>(0 if tied else rival.count)
+                if row[i].n_rivals == 0:
+                    continue
+                rival, equal = <const local_place_t **>self.rooms[RIVALS].p + row[i].first_rival, 0
+                for j in range(row[i].n_rivals):
+                    equal += rival[j].total == rival[0].total and is_another(rival, j)
+                tied = rival[0].total >= row[i].line.total
+                one.n_best, one.n_second = 1 + tied * equal, (not tied) * equal
                 # A rival that would score more but for the ends that it does not reach is no better.
-                one.suboptimal = (min(rival.score, row[i].hit.score) if rival.total <= row[i].line.total
-                                  else rival.score)
+                one.suboptimal = min(rival[0].score, row[i].hit.score if rival[0].total <= row[i].line.total else INT32_MAX)
             i = 0
             for r in range(self.n):
                 first = at

@@ -128,7 +128,7 @@ cdef class LocalParts(LocalBands):
             row = open_primary(self)
             for i in range(hits.shape[0]):
                 if row[hits[i].read].hit.cigar_runs:
-                    new_part(self)[0] = row_t(hits[i], lines[i], rival_t(0, 0, 0))
+                    new_part(self)[0] = row_t(hits[i], lines[i], 0, 0)
                 else:
                     row[hits[i].read].hit, row[hits[i].read].line = hits[i], lines[i]
 
@@ -182,10 +182,9 @@ cdef class LocalParts(LocalBands):
         cdef const local_place_t *place = <const local_place_t *>self.rooms[KNOWN].p
         cdef uint8_t *taken = <uint8_t *>enlarged(&self.rooms[ORDER], self.n_known)
         cdef const local_place_t **order
-        cdef Py_ssize_t k = self.n_known, i, j, at, n, first = 0, stop = 0, done = 0
+        cdef Py_ssize_t k = self.n_known, i, j, at, n = 0, first = 0, stop = 0, done = 0
         cdef uint32_t r
-        if listed != NULL:
-            memset(taken, False, k)
+        memset(taken, False, k)
         for i in range(self.n_reported):
             r = row[i].hit.read
             if i == 0 or r != row[i - 1].hit.read:
@@ -195,12 +194,14 @@ cdef class LocalParts(LocalBands):
                 stop = first
                 while stop < k and place[stop].read_strand >> 1 == r:
                     stop += 1
+            row[i].first_rival = n
             n = rivals_of(&row[i].line, place + first, stop - first, self.length_of(2 * r), self.ground.costs.match,
-                          &self.rooms[RIVALS], &row[i].rival)
+                          &self.rooms[RIVALS], n)
+            row[i].n_rivals = n - row[i].first_rival
             if listed == NULL:
                 continue
             order = <const local_place_t **>self.rooms[RIVALS].p
-            for j in range(n):
+            for j in range(row[i].first_rival, n):
                 at = order[j] - place
                 if not taken[at]:
                     taken[at] = True

@@ -7,11 +7,11 @@ cpdef enum:
     MOST_SCORED = 32        # places of a read by local alignments: those that the search found, or another look
 
 
-cdef struct rival_t:
-    # The next best place for the part of a read that a line aligns; no `count` where there is none.
-    int32_t total
-    int32_t score
-    int64_t count       # places with that total that are not within 10 diagonals of one another
+cdef struct row_t:
+    # An alignment, and in RIVALS pointers to the next best places for its part of the read.
+    hit_t hit
+    local_line_t line
+    Py_ssize_t first_rival, n_rivals
 
 
 cdef struct stretch_of_read_t:
@@ -82,28 +82,27 @@ cdef bint is_rival(const local_place_t *place, int64_t m, int32_t match, const l
 
 
 cdef Py_ssize_t rivals_of(const local_line_t *line, const local_place_t *places, Py_ssize_t n, int64_t m,
-                          int32_t match, room_t *room, rival_t *rival) except -1 nogil:
+                          int32_t match, room_t *room, Py_ssize_t kept) except -1 nogil:
     """Which of the n places of a read of m bases are the next best ones for the part of it that a line aligns.
 
-    Pointers to them are put into `room`, by total (highest first), strand and diagonal. Returns how many.
+    Pointers to them are put into `room`, behind those that are `kept`, by total (highest first), strand and diagonal.
+    Returns how many there are then.
     """
-    cdef const local_place_t **order = <const local_place_t **>enlarged(room, n * sizeof(local_place_t *))
+    cdef const local_place_t **order = <const local_place_t **>enlarged(room, (kept + n) * sizeof(local_place_t *)) + kept
     cdef Py_ssize_t i, found = 0
-    rival[0] = rival_t(0, INT32_MIN, 0)
     for i in range(n):
         if is_rival(&places[i], m, match, line):
             order[found] = &places[i]
             found += 1
     if found > 1:
         qsort(order, found, sizeof(local_place_t *), by_total)
-    for i in range(found):
-        if order[i].total != order[0].total:
-            break
-        if i == 0:
-            rival.total, rival.score = order[0].total, order[0].score
-        rival.count += i == 0 or not (order[i].read_strand == order[i - 1].read_strand
-                                      and same_place(order[i].diagonal, order[i - 1].diagonal))
-    return found
+    return kept + found
+
+
+cdef inline bint is_another(const local_place_t **order, Py_ssize_t i) noexcept nogil:
+    """Whether a rival is more than 10 diagonals from the one before it."""
+    return i == 0 or not (order[i].read_strand == order[i - 1].read_strand
+                          and same_place(order[i].diagonal, order[i - 1].diagonal))
 
 
 cdef int by_total(const void *a, const void *b) noexcept nogil:

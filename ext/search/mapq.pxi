@@ -465,9 +465,8 @@ cdef class Rater(Copies):
         self.found(reads, states, mate, its_errors, its_near, &other)
         return self.unseen_pair(&place, &other, 0) > UNKNOWN
 
-    cdef int line(self, const hit_t *hit, const local_line_t *line, const rival_t *rival, const local_line_t *beside,
-                  const read_summary_t *whole, const reads_t *reads, const coverage_t *seen,
-                  rated_t *place) except -1 nogil:
+    cdef int line(self, const row_t *row, const local_place_t **rival, const local_line_t *beside,
+                  const read_summary_t *whole, const reads_t *reads, const coverage_t *seen, rated_t *place) except -1 nogil:
         """The place of a part of a read, and its rivals. `beside`: the primary line of the read, of which it is no part.
         `whole`: the places of the whole read, of which all count where they are more than are scored; or NULL.
 
@@ -475,18 +474,19 @@ cdef class Rater(Copies):
         ends count as errors. A long one is an adapter or a bad tail, unless seeds of the read were passed over: then the
         place where it fits may not have been seen. What the primary line aligns is no such end of a further part.
         """
+        cdef const local_line_t *line = &row.line
         cdef uint32_t r = line.read_strand >> 1
         cdef int64_t m = reads.lengths[r], begin = line.begin, end = line.end, span = max(end - begin, 1)
         cdef int64_t clipped = m - (end - begin), before = max(min(beside.end, begin) - beside.begin, 0)
         cdef int64_t hidden = clipped - before - max(beside.end - max(beside.begin, end), 0)
         cdef int64_t longer = max(begin - before, hidden - begin + before)
-        cdef int64_t cost = seen.error_cost, lost = (end - begin) * seen.match - hit.score
-        cdef double over = over_within(seen, r, begin, end), further
+        cdef int64_t cost = seen.error_cost, lost = (end - begin) * seen.match - row.hit.score, i
+        cdef double over = over_within(seen, r, begin, end)
         cdef uint64_t aligned, errors
         if longer > seen.much_clipped and seen.over[r].bases == 0:
             hidden -= longer
         aligned = <uint64_t>(span + hidden)
-        errors = <uint64_t>min(max(rounded_up((span + hidden) * seen.match - hit.score, cost), 0), span + hidden)
+        errors = <uint64_t>min(max(rounded_up((span + hidden) * seen.match - row.hit.score, cost), 0), span + hidden)
         place.what = aligned << 48 | errors << 32
         if seen.over[r].reseeded:
             over = fmin(over / max(span - <int64_t>(seen.seed_length - seen.stride), 1), 1)
@@ -496,11 +496,13 @@ cdef class Rater(Copies):
             place.what |= <uint64_t>seen.states.complete[r] << 16 | seen.states.planned[r]
             place.how = LOOKED_UP | <uint64_t>m << 16 | seen.states.looked[r]
         place.odds = self.cases.find(place.what, place.how, &self.one).odds
-        further = max(line.total - rival.total, 0) / <double>cost
-        place.known = rival.count * pow(place.odds, further)
+        place.known = 0
+        rival += row.first_rival
+        for i in range(row.n_rivals):
+            place.known += is_another(rival, i) * pow(place.odds, max(line.total - rival[i].total, 0) / <double>cost)
         if whole != NULL and whole.n_best + whole.n_second > MOST_SCORED:
             place.known = fmax(place.known, weight_of_wholes(whole, place.odds))
-        place.near = rival.count > 0 and further <= self.further
+        place.near = row.n_rivals > 0 and line.total - rival[0].total <= self.further * cost
         # Chance may choose any part of a read.
         place.chance = (clipped + 1) * hits_of_a_base(
             span, max(rounded_up(lost, cost), 0),

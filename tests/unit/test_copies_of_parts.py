@@ -93,7 +93,7 @@ def test_a_copy_that_scores_too_little_to_be_reported_is_a_rival_of_a_part(tmp_p
     primary, part = world.records(tmp_path, unique[1000:1080] + "".join(own))
     assert (primary.mapping_quality, part.cigarstring, part.reference_start) == (60, "80H30M", 300)
     assert part.get_tag("XS") < part.get_tag("AS") == 30
-    assert 10 < part.mapping_quality < 30
+    assert 5 < part.mapping_quality < 13  # one of them alone, which scores 27, would leave 13
 
 
 @pytest.mark.parametrize("name", split_reads(World()))

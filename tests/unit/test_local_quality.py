@@ -26,18 +26,23 @@ def rated(
     over=0.0,
     rivals=0,
     behind=5,
+    further=0,
     dense=True,
     alone=0.01,
     n_bases=10**7,
     complete=2,
     primary=None,
 ):
-    """Of one line: bases begin .. end - 1 of `length` ones; `primary`: those of the line of which it is a part."""
+    """Of one line: bases begin .. end - 1 of `length` ones; `primary`: those of the line of which it is a part.
+
+    As many `rivals` score `behind` less, and `further` ones an error less than these.
+    """
     plan = SearchPlan(MapParams(), 11, n_bases, spectrum(alone))
     plan.prepare(np.array([length], np.uint32))
     score = end - begin - 5 * edits
     line = lines_of([0], begin, end, score, cigar_runs=2)
-    places = rivals_of(line, rivals, score - behind)
+    places = rivals_of(line, rivals + further, score - behind)
+    places.rows["total"][rivals:] -= 5
     first, parts = (lines_of([0], *primary, 1), line) if primary else (line, None)
     over = np.array([(over, 0, length, True) if dense else (0, 0, 0, False)], OVER)
     rater = plan.rater(UNKNOWN_LIBRARY)
@@ -53,6 +58,16 @@ def quality(*line, **seen):
 def test_known_rivals_weigh_the_odds_of_what_they_score_less():
     assert quality(rivals=1, behind=10) > quality(rivals=1) > quality(rivals=3) > 0
     assert quality(rivals=1, behind=0) == quality(rivals=1, behind=-3) == 0
+
+
+def test_every_known_rival_weighs_the_odds_of_what_it_scores_less():
+    """Of a family of copies a few are one error further, and most of them two: the few alone were counted."""
+
+    def known(rivals, further):
+        return float(rated(rivals=rivals, further=further)["known"])
+
+    assert known(2, 0) == pytest.approx(2 * known(1, 0))
+    assert known(2, 30) == pytest.approx(2 * known(1, 0) + 30 * known(1, 0) ** 2)
 
 
 def test_a_long_end_is_an_adapter_where_every_seed_was_looked_at():
