@@ -48,3 +48,17 @@ def test_short_contigs_get_reads_that_hang_over(size, reverse):
         record = next(iter(mapper(contig, far).map([("r", side, "I" * len(read))])))
         expected = f"{over}S{size}M45S" if over else f"{size}M45S"
         assert (record.reference_name, record.cigarstring) == ("c0", expected)
+
+
+@pytest.mark.parametrize("length", [20, 25, 36, 50])
+def test_reads_that_hang_over_are_reported_by_what_is_left(length):
+    """What is left scores 30, or the read has no more errors than it may: 20 %, and fewer where chance fits so many."""
+    contig, far = random_bases(500), random_bases(700)
+    allowed = {20: 3, 25: 5, 36: 7, 50: 10}[length]  # of 20 bases 4 errors fit in 1,200 by chance, once in 24
+    overs = range(1, length - 15)
+    reads = [foreign(contig[0]) * over + contig[: length - over] for over in overs]
+    named = [(str(over), read, "I" * length) for over, read in zip(overs, reads, strict=True)]
+    reported = {int(r.query_name) for r in mapper(contig, far).map(named) if not r.is_unmapped}
+    assert reported == {over for over in overs if length - over >= 30 or over <= allowed}
+    asked = [r.cigarstring for r in mapper(contig, far, min_score=15).map(named)]
+    assert asked == [f"{over}S{length - over}M" for over in overs]
