@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from functools import cache
 from itertools import product
@@ -19,57 +18,36 @@ SECTIONS = {
 def random_parameters(path, seed: int):
     """Writes an RNAfold parameter file 2.0 with energies that nature does not have, and returns its tables."""
     rng = random.Random(seed)
-    tables, lines = {}, ["## RNAfold parameter file v2.0", ""]
-
-    def put(section, numbers):
-        lines.append(f"# {section}")
-        lines.extend(" ".join(map(str, numbers[i : i + 10])) for i in range(0, len(numbers), 10))
-        lines.append("")
-
+    tables = {}
     for section, shape in SECTIONS.items():
         low, high = (-400, 100) if section == "stack" else (-200, 200)
         if section in ("mismatch_multi", "mismatch_exterior", "dangle5", "dangle3"):
             low, high = -120, 0
-        numbers = [rng.randrange(low, high + 1) for _ in range(math.prod(shape))]
-        if len(shape) in (2, 4, 6) and section != "dangle5" and section != "dangle3":
-            symmetric(numbers, shape)
-        tables[section] = dict(zip(product(*map(range, shape)), numbers, strict=True))
-        put(section, numbers)
-        put(f"{section}_enthalpies", [0] * 3)
+        table = tables[section] = {
+            index: rng.randrange(low, high + 1) for index in product(*map(range, shape))
+        }
+        if section in ("stack", "int11", "int22"):  # the same from whichever side a loop is seen
+            for a, b, *bases in table:
+                half = len(bases) // 2
+                table[b, a, *bases[half:], *bases[:half]] = table[a, b, *bases]
     for section, least in (("hairpin", 3), ("bulge", 1), ("interior", 2)):
         tables[section] = ["INF"] * least + [rng.randrange(50, 400) for _ in range(31 - least)]
-        put(section, tables[section])
-    multi = [rng.randrange(-9, 10), 0, rng.randrange(-300, 200), 0, rng.randrange(-90, 50), 0]
-    tables |= {
-        "ML_params": multi,
-        "NINIO": [rng.randrange(10, 70), 0, 150],
-        "Misc": [0, 0, rng.randrange(0, 90), 0],
-    }
-    for section in ("ML_params", "NINIO", "Misc"):
-        put(section, tables[section])
+    tables["ML_params"] = [rng.randrange(-9, 10), 0, rng.randrange(-300, 200), 0, rng.randrange(-90, 50), 0]
+    tables["NINIO"] = [rng.randrange(10, 70), 0, 150]
+    tables["Misc"] = [0, 0, rng.randrange(0, 90), 0]
     for section, size in (("Triloops", 5), ("Tetraloops", 6), ("Hexaloops", 8)):
-        loops = {
-            "C" + "".join(rng.choices(BASES, k=size - 2)) + "G": rng.randrange(-400, 300) for _ in range(40)
-        }
-        tables[section] = loops
-        lines.append(f"# {section}")
-        lines.extend(f"{loop} {energy} 0" for loop, energy in loops.items())
-        lines.append("")
+        loops = ("C" + "".join(rng.choices(BASES, k=size - 2)) + "G" for _ in range(40))
+        tables[section] = {loop: rng.randrange(-400, 300) for loop in loops}
+    lines = ["## RNAfold parameter file v2.0", "", "# stack_enthalpies", "0"]
+    for section, table in tables.items():
+        words = (
+            [f"{loop} {energy} 0" for loop, energy in table.items()]
+            if section[-5:] == "loops"
+            else (table.values() if isinstance(table, dict) else table)
+        )
+        lines += [f"# {section}", *map(str, words)]
     path.write_text("\n".join([*lines, "# END", ""]))
     return tables
-
-
-def symmetric(numbers, shape):
-    """An inner loop has one energy, from whichever side it is seen: what is turned by 180 degrees is the same."""
-    strides = [math.prod(shape[i + 1 :]) for i in range(len(shape))]
-
-    def at(index):
-        return sum(i * stride for i, stride in zip(index, strides, strict=True))
-
-    for index in product(*map(range, shape)):
-        a, b, *bases = index
-        half = len(bases) // 2
-        numbers[at((b, a, *bases[half:], *bases[:half]))] = numbers[at(index)]
 
 
 def structures(n, can_pair):

@@ -26,23 +26,15 @@ class Folding(Commands):
     def fold(self, tables: list[Any], first: int, last: int, n: int, found: Any) -> None:
         """Note some sequences, of n bases at most."""
         groups = min(last - first, UNIT_GROUPS * self.device.device.max_compute_units)
-        items, size = max(LEAST_ITEMS, 1 << (n - 1).bit_length()), shorts(n)
-        if 2 * size + 64 <= self.device.device.local_mem_size:
-            memory, size = self.cl.LocalMemory(2 * size), 0
-            where = "__local"
-        else:
-            memory = self.buffer("matrices", 2 * size * groups)
-            where = "__global"
-        outside = self.buffer("outside", 2 * n * n * groups)
+        items = max(LEAST_ITEMS, 1 << (n - 1).bit_length())
+        size = 100 * n + max(n * (n + 1) // 2, n + 1)  # of a group: three matrices of loops, codes, and parts
+        memory, where = self.cl.LocalMemory(2 * size), "__local"
+        if 2 * size + 64 > self.device.device.local_mem_size:
+            memory, where = self.buffer("matrices", 2 * size * groups), "__global"
+        sizes = np.int64(first), np.int64(last), memory, np.int64(size if where == "__global" else 0)
+        outside = self.buffer("outside", 2 * n * n * groups), np.int64(n), self.filled("taken", 4)
         options = f"-DITEMS={items}", f"-DMATRICES={where}"
-        sizes = np.int64(first), np.int64(last), memory, np.int64(size), outside, np.int64(n)
-        taken = self.filled("taken", 4)
-        self.note("fold", options, (items * groups,), (items,), *tables, *sizes, taken, found)
-
-
-def shorts(n: int) -> int:
-    """Numbers of a group's matrices: three of loops, codes, and parts."""
-    return 100 * n + max(n * (n + 1) // 2, n + 1)
+        self.note("fold", options, (items * groups,), (items,), *tables, *sizes, *outside, found)
 
 
 def longest_of(device: str, threads: int) -> int:
@@ -53,8 +45,8 @@ def longest_of(device: str, threads: int) -> int:
 def energies(
     tables: tuple[NDArray[Any], ...], cost: NDArray[np.float64], device: str, threads: int, bar: ProgressBar
 ) -> NDArray[np.int32]:
-    """Compute the energies of the first sequences, as many as there are costs, as `Folder.run` does. `tables` are those
-    of a Folder, and sequences come in the order of their lengths. Raises DeviceError."""
+    """Compute the energies of the first sequences, as many as there are costs, as `Job.run` does. `tables` are those of
+    a job, and sequences come in the order of their lengths. Raises DeviceError."""
     folding = Folding(opened(device, threads)[0])
     lengths = np.diff(tables[3])
     with folding.device.errors():

@@ -32,27 +32,17 @@ class Matrices(Commands):
         """Note so many groups."""
         self.note(kernel, self.options, (16 * columns, 16 * rows), (16, 16), *arguments)
 
-    def put(self, name: str, matrix: Reals) -> Any:
-        """A matrix on the device."""
-        return self.upload(name, matrix.reshape(-1))
 
-    def get(self, name: str, buffer: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> Reals:
-        """The same on the host, when all is done."""
-        found = self.download(name, buffer, shape, dtype)
-        self.wait()
-        return found
-
-
-def product(a: Reals, b: Reals, device: str, threads: int) -> Reals:
-    """The product of matrices whose sides are multiples of 64. Raises DeviceError."""
-    shape = len(a), b.shape[1]
+def product(a: Reals, b: Reals, c: Reals, device: str, threads: int) -> Reals:
+    """The product of matrices whose sides are multiples of 64, added to `c`. Raises DeviceError."""
     matrices = Matrices(device, a.dtype, threads)
     with matrices.device.errors():
-        c = matrices.put("c", np.full(shape, np.inf, a.dtype))
-        sizes = np.int32(a.shape[1]), np.int32(shape[1])
-        groups = shape[1] // matrices.tile, shape[0] // matrices.tile
-        matrices.call("product", *groups, matrices.put("a", a), matrices.put("b", b), c, *sizes)
-        return matrices.get("found", c, shape, a.dtype)
+        held = [matrices.upload(name, one.reshape(-1)) for name, one in zip("abc", (a, b, c), strict=True)]
+        groups = c.shape[1] // matrices.tile, len(c) // matrices.tile
+        matrices.call("product", *groups, *held, np.int32(a.shape[1]), np.int32(c.shape[1]))
+        found = matrices.download("found", held[2], c.shape, c.dtype)
+        matrices.wait()
+    return found
 
 
 def closure(d: Reals, device: str, threads: int) -> Reals:
@@ -60,9 +50,11 @@ def closure(d: Reals, device: str, threads: int) -> Reals:
     matrices = Matrices(device, d.dtype, threads)
     n, side = np.int32(len(d)), len(d) // matrices.tile
     with matrices.device.errors():
-        held = matrices.put("d", d)
+        held = matrices.upload("d", d.reshape(-1))
         for k in range(0, len(d), matrices.tile):
             matrices.call("pivot", 1, 1, held, n, np.int32(k))
             for part, rows in enumerate((1, 1, side)):
                 matrices.call("others", side, rows, held, n, np.int32(k), np.int32(part))
-        return matrices.get("found", held, d.shape, d.dtype)
+        found = matrices.download("found", held, d.shape, d.dtype)
+        matrices.wait()
+    return found

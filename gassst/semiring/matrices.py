@@ -56,14 +56,18 @@ def product(
         return first @ second
     sign = -1 if semiring == "max-plus" else 1
     m, n, count = len(first), second.shape[1], thread_count(threads)
-    left, right = _blocks(sign * first), _blocks(sign * second)
+    left, right, found = (
+        _blocks(sign * first),
+        _blocks(sign * second),
+        _blocks(np.full((m, n), np.inf, first.dtype)),
+    )
     if device is not None and is_device(device):
         from gassst.semiring import device as on_device
 
-        return sign * on_device.product(left, right, device, count)[:m, :n]
-    found = _blocks(np.full((m, n), np.inf, left.dtype))
-    depth = left.shape[1]
-    _each_block("product", depth, found, count, left, right, found, depth, found.shape[1])
+        found = on_device.product(left, right, found, device, count)
+    else:
+        depth = left.shape[1]
+        _each_block("product", depth, found, count, left, right, found, depth, found.shape[1])
     return sign * found[:m, :n]
 
 
@@ -123,9 +127,7 @@ def _each_block(kernel: str, depth: int, found: Reals, threads: int, *members: A
         for i in range(blocks):
             job.run(i, i + 1)
         return
-    work = np.full(
-        blocks, BLOCK * depth * found.shape[1] / 8
-    )  # a cell takes an eighth of that of an alignment
+    work = np.full(blocks, BLOCK * depth * found.shape[1] / 8)  # an eighth of a cell of an alignment
     run_shown(work, job.run, threads, job.stop, None)
 
 
