@@ -95,7 +95,7 @@ ENDS = {"5": (b"C", b"T"), "3": (b"G", b"A")}
 def ancient(data: Data, folder: Path) -> World:
     """Fragments of 30 to 90 human bases, damaged at both ends; the truth: the share of each that is, in per cent."""
     reference, damage = reference_in(folder, data.human), "--damage double,0.3,0.3,0.01 --indel-share 0"
-    sh(f"{SIMULATE} {reference} -n 100000 -l 90 --inserts 30,90 {damage} -e 0.003 --seed 43 -o 1.fq", folder)
+    sh(f"{SIMULATE} {reference} -n 30000 -l 90 --inserts 30,90 {damage} -e 0.003 --seed 43 -o 1.fq", folder)
     counts = {(end, at): [0, 0] for end in ENDS for at in (1, 10)}
     with pysam.FastxFile(str(folder / "1.fq")) as file:
         for read in file:
