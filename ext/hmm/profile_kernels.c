@@ -25,7 +25,7 @@ static size_t trace_memory(const void *given, int64_t first, int64_t last)
     int64_t longest = 0;
     for (int64_t k = first; k < last; k++)
         longest = job->lengths[k] > longest ? job->lengths[k] : longest;
-    return (size_t)(job->nodes + 1) * (6 * sizeof(float) + (size_t)longest);
+    return (size_t)(job->nodes + 1) * (6 * sizeof(int32_t) + (size_t)longest);
 }
 
 #define LANES_TEMPLATE "profile_kernels.c"

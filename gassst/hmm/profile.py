@@ -28,8 +28,9 @@ AMINO_FREQUENCIES = np.array([
 ALPHABETS = {"amino": AMINO, "DNA": "ACGT", "RNA": "ACGU"}
 ANY = {AMINO: "XBJZOU", "ACGT": "NRYSWKMBDHV", "ACGU": "NRYSWKMBDHV"}  # score as any letter on average
 MODES = ("local", "global")
-# Those of profile.h: the least steps and odds in lanes of 16 bits, the code of no letter.
-LEAST_STEPS, LEAST_ODDS, WRONG = [-7000] * 3 + [-14000] + [-7000] * 4, -5000, 32
+LEAST = -1024.0  # of natural logarithms in whole numbers: what is impossible
+# Those of profile.h: the least steps and odds in lanes of 16 bits, parts of a natural logarithm, the code of no letter.
+LEAST_STEPS, LEAST_ODDS, UNITS, WRONG = [-7000] * 3 + [-14000] + [-7000] * 4, -5000, 4096, 32
 STEPS = 7  # M->M M->I M->D I->M I->I D->M D->D of a node
 MOST_BASES = 1 << 24
 PASSING = {"MSV": 0.02, "VITERBI": 0.001}  # of random sequences that pass, as in HMMER
@@ -324,11 +325,11 @@ class Profile:
             order = np.argsort(texts.lengths if enough is None else enough, kind="stable")
         text, begins, lengths = texts.take(order)
         logs, seen = np.empty(len(order)), np.zeros(len(order), np.uint8)
-        odds, logarithms, turned, small = self._tables[mode]
+        odds, steps, *whole = self._tables[mode]
         job = Job(
             f"profile {kernel}",
-            *(turned if kernel == "trace" else odds if kernel in ("sum", "composition") else logarithms),
-            *(small, self._table, len(self), 1 if mode == "local" else len(self), text, begins, lengths),
+            *(odds if kernel in ("sum", "composition") else steps),
+            *(*whole, self._table, len(self), 1 if mode == "local" else len(self), text, begins, lengths),
             *(None if enough is None else enough[order], logs, seen, places, operations),
         )
         cost = lengths.astype(float) * len(self) * COSTS[kernel]
@@ -342,18 +343,20 @@ class Profile:
 
     @cached_property
     def _tables(self) -> dict[str, tuple[Any, ...]]:
-        """By modes: steps and odds as they are, their logarithms, with nodes in columns, too, and 500ths of a bit."""
+        """By modes: steps and odds as they are, logarithms, 500ths of a bit, `UNITS` of logarithms."""
         made = {}
         for mode in MODES:
             odds = self.odds(mode)
             with np.errstate(divide="ignore"):
                 logs = [np.log(table) for table in odds]
-            steps, emission = (table * (500 / np.log(2)) for table in logs)
+            both = [np.maximum(table, LEAST) for table in logs]
+            steps, emission = (table * (500 / np.log(2)) for table in both)
             small = np.repeat(np.maximum(steps, LEAST_STEPS), 2, axis=1), np.maximum(emission, LEAST_ODDS)
             made[mode] = (
-                *([table.astype(np.float32) for table in tables] for tables in (odds, logs)),
-                [table.T.astype(np.float32, "C") for table in logs],
+                [table.astype(np.float32) for table in odds],
+                [table.astype(np.float32) for table in logs],
                 np.rint(np.concatenate([table.ravel() for table in small])).astype(np.int16),
+                np.rint(np.concatenate([table.T.ravel() for table in both]) * UNITS).astype(np.int32),
             )
         return made
 
