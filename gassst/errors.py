@@ -5,7 +5,7 @@ docs/guide/errors.md says in words what is an error, what is a warning, and what
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from gassst.frozen import NamedTuple
 
 EXIT_CODES = {
     0: "done: every output is complete",

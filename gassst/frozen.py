@@ -1,4 +1,4 @@
-"""Frozen dataclasses and named tuples without generated code.
+"""Dataclasses, named tuples and typed dictionaries without generated code.
 
 For each class `dataclasses` writes, compiles and runs three to six functions while it is imported, and `typing`
 compiles each annotation: a quarter of the start of a run. Here all classes share theirs. `fields`, `replace` and
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, dataclass_transform
 
 if TYPE_CHECKING:
     from inspect import Signature
-    from typing import NamedTuple
+    from typing import NamedTuple, TypedDict
 
-__all__ = ["NamedTuple", "asdict", "field", "fields", "frozen", "replace"]
+__all__ = ["NamedTuple", "TypedDict", "asdict", "field", "fields", "frozen", "mutable", "replace"]
 
 T = TypeVar("T")
 
@@ -24,10 +24,20 @@ T = TypeVar("T")
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(*, eq: bool = True) -> Callable[[type[T]], type[T]]:
     """As `dataclasses.dataclass(frozen=True)`; without `eq`, each object equals itself alone, and is shown as such."""
-    shared = _COMPARED if eq else _FROZEN
+    return _with(_REFUSING | (_COMPARED | {"__hash__": _hash} if eq else {}))
+
+
+@dataclass_transform(field_specifiers=(field,))
+def mutable(*, eq: bool = True) -> Callable[[type[T]], type[T]]:
+    """As `dataclasses.dataclass`; `eq` as for `frozen`."""
+    return _with(_COMPARED | {"__hash__": None} if eq else {})
+
+
+def _with(functions: dict[str, Any]) -> Callable[[type[T]], type[T]]:
+    """A decorator that gives a class its fields, and those of these functions that it does not define itself."""
 
     def made(cls: type[T]) -> type[T]:
-        for name, function in shared.items():
+        for name, function in (_MADE | functions).items():
             if name not in vars(cls):
                 setattr(cls, name, function)
         return _with_fields(cls)
@@ -103,8 +113,9 @@ def _signature_of(cls: type) -> Signature:
     return Signature(parameters, return_annotation=None)
 
 
-_FROZEN = {"__init__": _init, "__setattr__": _refuse, "__delattr__": _refuse, "__signature__": _Signature()}
-_COMPARED = _FROZEN | {"__eq__": _equal, "__hash__": _hash, "__repr__": _repr}
+_MADE = {"__init__": _init, "__signature__": _Signature()}
+_REFUSING = {"__setattr__": _refuse, "__delattr__": _refuse}
+_COMPARED = {"__eq__": _equal, "__repr__": _repr}
 
 
 if not TYPE_CHECKING:
@@ -140,3 +151,12 @@ if not TYPE_CHECKING:
 
         def _replace(self, **given):
             return type(self)(**self._asdict() | given)
+
+    class TypedDict(dict):
+        """As `typing.TypedDict`."""
+
+        def __init_subclass__(cls, total=True):
+            kinds = {}
+            for base in reversed(cls.__mro__):
+                kinds |= getattr(base, "__annotations__", {})
+            cls.__annotations__, cls.__total__ = kinds, total

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 MAX_BAI_CONTIG = 2**29  # beyond it only a CSI index works
-_DESCRIPTOR = re.compile(r"/dev/std(in|out|err)|/dev/fd/\d+|/proc/[^/]+(/task/[^/]+)?/fd/\d+")
+_DESCRIPTOR = r"/dev/std(in|out|err)|/dev/fd/\d+|/proc/[^/]+(/task/[^/]+)?/fd/\d+"
 
 
 class Destination:
@@ -201,7 +201,7 @@ def _names_a_descriptor(path: str) -> bool:
     while True:
         folder, base = os.path.split(path)
         path = os.path.join(os.path.realpath(folder), base)
-        if _DESCRIPTOR.fullmatch(path):
+        if path.startswith(("/dev/", "/proc/")) and re.fullmatch(_DESCRIPTOR, path):
             return True
         try:
             path = os.path.join(os.path.dirname(path), os.readlink(path))

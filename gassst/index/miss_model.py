@@ -13,11 +13,9 @@ import numpy as np
 
 from gassst._core import seeds
 from gassst.frozen import NamedTuple
-from gassst.model.params import MAX_READ_LENGTH
 
 # Errors that `stage_misses` tells apart; a read with more is as good as lost to seeds.
 MISS_ERRORS = 64
-_LOG_FACTORIALS = [math.lgamma(n + 1) for n in range(MAX_READ_LENGTH + 1)]
 
 
 @lru_cache(maxsize=4096)
@@ -49,7 +47,7 @@ def _gap_missed(m: int, w: int, r: int, share: float) -> float:
 
 
 def _log_choose(n: int, k: int) -> float:
-    return _LOG_FACTORIALS[n] - _LOG_FACTORIALS[k] - _LOG_FACTORIALS[n - k]
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
 def miss_share(m: int, errors: Any, w: int, count: int) -> Any:

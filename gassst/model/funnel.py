@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
+
+from gassst.frozen import field, mutable
 
 
 def count_of(value: Any) -> int:
@@ -14,7 +15,7 @@ def count_of(value: Any) -> int:
     return count
 
 
-@dataclass
+@mutable()
 class FilterCounts:
     """Candidates into and out of one filter, and the nanoseconds it took."""
 
@@ -33,7 +34,7 @@ def _percent_filtered(left: int, entered: int) -> float:
     return 100 * (1 - left / entered) if entered else 0.0
 
 
-@dataclass
+@mutable()
 class Funnel:
     """Counts of the stages in the order in which they ran; funnels of batches add up with `+=`."""
 

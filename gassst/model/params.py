@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 
 from gassst.errors import ParameterError
-from gassst.frozen import field, frozen, replace
+from gassst.frozen import TypedDict, field, frozen, replace
 from gassst.model.options import MACHINE, Values, at_least, between, described, one_of, option, verify
 from gassst.workers.thread_count import MAX_THREADS, usable_threads
 

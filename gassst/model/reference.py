@@ -41,7 +41,7 @@ MAX_CONTIG = 2**31 - 1
 RENAME = "; `gassst index --rename` changes it"
 # SAM's reference names: printable, but none of \\ , " ' ` ( ) [ ] { } < >, and neither * nor = at the beginning.
 _NO_NAMES = re.compile(r"[^0-9A-Za-z!#$%&*+./:;=?@^_|~\n-]|\n[*=\n]")
-_NOT_IN_NAMES = re.compile(r"[^0-9A-Za-z!#$%&*+./:;=?@^_|~-]|^[*=]")
+_NOT_IN_NAMES = r"[^0-9A-Za-z!#$%&*+./:;=?@^_|~-]|^[*=]"
 
 _LETTERS = np.frombuffer(b"ACGT", np.uint8)
 _BASES = b"ACGTURYSWKMBDHVN"
@@ -199,7 +199,7 @@ class Reference:
         except OSError as error:
             raise unreadable(os.fspath(path), error) from error
         names = {words[0] for words in lines if words}
-        names |= {_NOT_IN_NAMES.sub("_", name) for name in names}  # as an index may have renamed them
+        names |= {re.sub(_NOT_IN_NAMES, "_", name) for name in names}  # as an index may have renamed them
         alt = np.array([name in names for name in self.names])
         if not alt.any():
             raise InputError(f"{os.fspath(path)}: it does not name any contig of the reference")
@@ -336,7 +336,7 @@ class _Renamed:
         self._path, self._taken, self._changed, self._example = path, Counter[str](), 0, ""
 
     def __call__(self, name: str) -> str:
-        new = plain = _NOT_IN_NAMES.sub("_", name)
+        new = plain = re.sub(_NOT_IN_NAMES, "_", name)
         while self._taken[new]:
             self._taken[plain] += 1
             new = f"{plain}_{self._taken[plain]}"

@@ -8,7 +8,6 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from gassst._core import counts as _counts
 from gassst._core.error_cycles import errors_by_cycle
 from gassst.errors import InputError, unreadable
 from gassst.files.whole_file import write_text
+from gassst.frozen import asdict, field, mutable
 from gassst.model.funnel import Funnel, count_of
 from gassst.model.layouts import NO_SCORE
 from gassst.model.params import LONGEST_TEMPLATE, MIN_READ_LENGTH
@@ -74,7 +74,7 @@ class _Timer:
         self._counter[self._stage] += time.perf_counter_ns() - self._start
 
 
-@dataclass
+@mutable()
 class Stats:
     """What happened to the reads and where the time went.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from gassst.frozen import mutable
 
 
-@dataclass
+@mutable()
 class Times:
     """Where the time of an extender went, in ns, and how much it did. Add with `+=`.
 

@@ -14,7 +14,6 @@ import threading
 import zlib
 from collections.abc import Callable, Generator, Iterable
 from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import IO, Any
 
@@ -27,6 +26,7 @@ from gassst.files.pipes import first_bytes, held
 from gassst.files.quiet import QuietHtslib
 from gassst.files.slices import LaneShard, SlicedFile
 from gassst.files.source import name_of
+from gassst.frozen import mutable, replace
 from gassst.model.read_batch import ReadBatch, largest_batch, take_batch
 from gassst.reads.groups import ReadGroups, repeated_id
 from gassst.reads.streams import ReadOptions
@@ -166,7 +166,7 @@ class AlignmentInput:
                 raise InputError(f"{self.name}: {where}{error}") from error
 
 
-@dataclass(eq=False, repr=False)
+@mutable(eq=False)
 class AlignmentBatch:
     """Text of the reads of one batch."""
 

@@ -90,7 +90,7 @@ class ShardOfRun:
     @classmethod
     def in_header(cls, text: str) -> ShardOfRun | None:
         """Return the shard that the header of an output names; None where it is no shard."""
-        match = _IN_HEADER.search(text)
+        match = re.search(_IN_HEADER, text)
         if match is None:
             return None
         number, of, run, records = match.groups()
@@ -98,17 +98,17 @@ class ShardOfRun:
 
     def put_into(self, text: str) -> str:
         """The header of a shard, that says this one."""
-        return _IN_HEADER.sub(lambda match: match[0].rpartition("\t")[0] + f"\tDS:{self.text}", text, count=1)
+        return re.sub(
+            _IN_HEADER, lambda match: match[0].rpartition("\t")[0] + f"\tDS:{self.text}", text, count=1
+        )
 
     @staticmethod
     def removed_from(text: str) -> str:
         """The header of a shard, that says nothing of it."""
-        return _IN_HEADER.sub(lambda match: match[0].rpartition("\t")[0], text, count=1)
+        return re.sub(_IN_HEADER, lambda match: match[0].rpartition("\t")[0], text, count=1)
 
 
-_IN_HEADER = re.compile(
-    r"^@PG\tID:gassst\t.*\tDS:shard (\d+)/(\d+) of run ([0-9a-f]+)(?:, (\d+) records)?$", re.M
-)
+_IN_HEADER = r"(?m)^@PG\tID:gassst\t.*\tDS:shard (\d+)/(\d+) of run ([0-9a-f]+)(?:, (\d+) records)?$"
 
 
 def key_of(*facts: object) -> str:

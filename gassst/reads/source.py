@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TypedDict
 
 from gassst.errors import UsageError
 from gassst.files.distinct import paths_of
 from gassst.files.inflate import Inflaters
 from gassst.files.input_progress import InputProgress
 from gassst.files.slices import LaneShard
-from gassst.frozen import frozen, replace
+from gassst.frozen import TypedDict, frozen, replace
 from gassst.reads.alignment_input import AlignmentInput, alignment_inputs, kept_lines
 from gassst.reads.batch_sizes import ALONE, Neighbours
 from gassst.reads.groups import NO_GROUP, ReadGroups, read_groups

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, Literal
 
 from gassst.errors import ParameterError
-from gassst.frozen import field, fields, frozen
+from gassst.frozen import TypedDict, field, fields, frozen
 from gassst.model.options import MACHINE, Values, between, described, one_of, option, verify
 from gassst.model.params import EVERY_HIT, METH_TAGS
 

@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import asdict, replace
 from functools import partial
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from gassst.files.inflate import Inflaters
 from gassst.files.input_progress import InputProgress
 from gassst.files.sam_header import fields_of, lines_of
 from gassst.files.slices import LaneShard
-from gassst.frozen import NamedTuple
+from gassst.frozen import NamedTuple, TypedDict
 from gassst.gpu.devices import is_named
 from gassst.mapping.batch_mapper import BatchMapper
 from gassst.model.options import deciding

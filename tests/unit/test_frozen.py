@@ -1,4 +1,4 @@
-"""`frozen` makes what `dataclasses.dataclass(frozen=True)` makes, and `NamedTuple` what `typing` does."""
+"""`frozen` and `mutable` make what `dataclasses.dataclass` makes, `NamedTuple` and `TypedDict` what `typing` does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from functools import cached_property
 
 import pytest
 
-from gassst.frozen import NamedTuple, frozen
+from gassst.frozen import NamedTuple, TypedDict, frozen, mutable
 
 
 class _Fields:
@@ -47,7 +47,12 @@ def made(decorate):
 
 
 OURS, THEIRS = made(frozen()), made(dataclass(frozen=True))
-PAIRS = pytest.mark.parametrize("ours, theirs", list(zip(OURS, THEIRS, strict=True)), ids=["base", "derived"])
+MUTABLE, THEIR_MUTABLE = made(mutable()), made(dataclass)
+PAIRS = pytest.mark.parametrize(
+    "ours, theirs",
+    list(zip(OURS + MUTABLE, THEIRS + THEIR_MUTABLE, strict=True)),
+    ids=["base", "derived", "mutable base", "mutable derived"],
+)
 
 
 @PAIRS
@@ -98,6 +103,15 @@ def test_nothing_can_be_changed():
         with pytest.raises(FrozenInstanceError):
             change()
     assert vars(copy.copy(one)) == vars(one)
+
+
+def test_fields_of_a_mutable_class_can_be_changed_and_its_objects_have_no_hash():
+    one = MUTABLE[0](1)
+    assert one == MUTABLE[0](1)
+    one.first += 1
+    assert one.first == 2 and one != MUTABLE[0](1) and one != THEIR_MUTABLE[0](2)
+    with pytest.raises(TypeError):
+        hash(one)
 
 
 @frozen(eq=False)
@@ -161,3 +175,17 @@ def test_wrong_fields_of_named_tuples_are_refused(args, given):
             kind(*args, **given)
     with pytest.raises(AttributeError):
         Ours(1).first = 2
+
+
+class Sizes(TypedDict, total=False):
+    length: int
+
+
+class Options(Sizes):
+    name: str
+
+
+def test_typed_dictionaries_know_all_their_annotations():
+    assert Sizes.__annotations__ == {"length": "int"} and not Sizes.__total__
+    assert Options.__annotations__ == {"length": "int", "name": "str"} and Options.__total__
+    assert Options(name="x", length=1) == {"name": "x", "length": 1}

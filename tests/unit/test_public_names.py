@@ -122,17 +122,15 @@ def test_arguments_of_map_file_are_those_that_it_passes_on():
     """Each is written where it is taken, and once more in a `TypedDict` for type checkers, with the same type."""
     own = "threads", "read_groups", "meth"  # of the mapper, and of the header
     of_output = {f.name: f.type for f in fields(OutputOptions) if f.name not in own}
-    assert types_of(OutputChoices) == of_output
+    assert OutputChoices.__annotations__ == of_output
     ours = "self", "mapper", "source", "output", "options", "watch", "neighbours"
     for kind, function, others in (
         (SourceOptions, ReadSource.of, ("reads", "mates", "threads", "meth")),
         (RunOptions, FileRun.__init__, ours),
     ):
         parameters = inspect.signature(function).parameters.items()
-        assert types_of(kind) == {name: one.annotation for name, one in parameters if name not in others}
+        assert kind.__annotations__ == {
+            name: one.annotation for name, one in parameters if name not in others
+        }
     shown = inspect.signature(gassst.Mapper.map_file).parameters
     assert shown.keys() == {"self", "reads", "output", "progress", "markdup", *FileOptions.__annotations__}
-
-
-def types_of(kind: type) -> dict[str, str]:
-    return {name: one.__forward_arg__ for name, one in kind.__annotations__.items()}

@@ -44,7 +44,7 @@ def test_parameters_of_a_mapper_are_those_of_a_run():
     """But that None of `threads` is as many as there are cores."""
     known = {field.name: (field.default, field.type) for field in fields(MapParams)}
     known["threads"] = None, "int | None"
-    types = {name: one.__forward_arg__ for name, one in gassst.MapOptions.__annotations__.items()}
+    types = gassst.MapOptions.__annotations__
     assert {name: (value, types[name]) for name, value in defaults(gassst.Mapper).items()} == known
 
 
