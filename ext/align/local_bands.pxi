@@ -404,7 +404,7 @@ cdef int put_line(LocalBands self, Py_ssize_t i, const aligned_t *one, bint give
     cdef uint32_t *cigars = <uint32_t *>enlarged(&self.rooms[CIGARS], (self.n_runs + one.runs + 2) * sizeof(uint32_t))
     cdef hit_t *hit = <hit_t *>self.rooms[HITS].p + i
     cdef local_line_t *line = <local_line_t *>self.rooms[LINES].p + i
-    cdef Py_ssize_t runs = hit_of(&self.ground, one, False, cigars + self.n_runs, hit, line)
+    cdef Py_ssize_t runs = hit_of(&self.ground, one, cigars + self.n_runs, hit, line)
     hit.cigar_start, line.given = <uint32_t>self.n_runs, given
     self.n_runs += runs
     return 0

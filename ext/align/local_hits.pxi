@@ -122,12 +122,10 @@ cdef ground_t ground_of(context) except *:
     return ground
 
 
-cdef Py_ssize_t hit_of(const ground_t *ground, const aligned_t *aligned, bint best_part, uint32_t *out, hit_t *hit,
-                       local_line_t *line) noexcept nogil:
+cdef Py_ssize_t hit_of(const ground_t *ground, const aligned_t *aligned, uint32_t *out, hit_t *hit, local_line_t *line) noexcept nogil:
     """The hit of an alignment, and where it lies. Returns how many runs it has in `out`, two more than before at most.
 
     None where nothing inside a contig is worth aligning. `flag` holds the strand only; `mapq` and `cigar_start` are 0.
-    `best_part`: the part with the highest score is kept, and the rest is clipped.
     """
     cdef uint32_t r = aligned.read_strand >> 1, strand = aligned.read_strand & 1
     cdef Py_ssize_t runs = aligned.runs, j, begin, to
@@ -139,7 +137,7 @@ cdef Py_ssize_t hit_of(const ground_t *ground, const aligned_t *aligned, bint be
     memset(hit, 0, sizeof(hit_t))
     hit.read, hit.strand, hit.flag = r, <uint8_t>strand, <uint16_t>(REVERSE * strand)
     hit.position, hit.score, hit.edits = aligned.position, aligned.score, aligned.edits
-    if best_part or aligned.position < start or aligned.position + span > end:
+    if aligned.position < start or aligned.position + span > end:
         to = best_columns(aligned, ground, base, start, end, &begin)
         runs = trimmed(aligned, begin, to, m, out, &hit.position)
         hit.edits, span = NO_SCORE, cigar_span(out, runs)

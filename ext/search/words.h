@@ -6,12 +6,12 @@
 
 enum { REPEATED_BASES = 8 /* that a read has twice where it lies in a tandem repeat */ };
 
-/* `unlike[c]`: which of 64 bases are not the letter c. An ambiguous one has any high bit, a masked one is no letter. */
+/* `unlike[c]`: which of 64 bases are not the letter c. A masked one is no letter, an ambiguous one that which was read. */
 static inline void letters_unlike(bases64_t a, uint64_t unlike[4])
 {
-    const uint64_t ambiguous = ambiguous_bases(a), low = a.low | (a.masked ^ ambiguous), high = a.high & ~ambiguous;
-    unlike[0] = low | high, unlike[1] = ~a.low | (a.masked ^ ambiguous) | high;
-    unlike[2] = low | ~a.high, unlike[3] = ~a.low | (a.masked ^ ambiguous) | ~a.high;
+    const uint64_t ambiguous = ambiguous_bases(a), unknown = a.masked ^ ambiguous, high = a.high ^ (ambiguous & ~a.low);
+    unlike[0] = a.low | high | unknown, unlike[1] = ~a.low | high | unknown;
+    unlike[2] = a.low | ~high, unlike[3] = ~a.low | ~high;
 }
 
 /* At which of 64 bases `unlike` the letters n codes do not begin. Behind the last base all are equal. */

@@ -11,7 +11,6 @@ from gassst.model.array_types import F64, I16, I32, I64, U8, U16, U32, U64, Stru
 from gassst.model.params import MapParams
 from gassst.model.read_batch import PackedReads
 from gassst.pairing.insert_size import InsertModel
-from gassst.search.arrays import BatchResult
 from gassst.search.context import BatchContext, PairContext
 
 DIFFERENCES: int
@@ -83,7 +82,6 @@ def fragment_ends(
     mate: U8 | None = None,
 ) -> U16: ...
 def cut(packed: PackedReads, kept: U16) -> tuple[U32, U64, U32]: ...
-def put_back(result: BatchResult, kept: U32, context: BatchContext) -> tuple[Structs, Structs, U32]: ...
 def buckets_of(
     anchors: Any,
     context: BatchContext,

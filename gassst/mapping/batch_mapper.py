@@ -96,7 +96,7 @@ class BatchMapper:
             from gassst.mapping.alt import map_batch_with_alt as mapped
         result = mapped(context, stats, mate, insert)
         if shown is not packed:
-            result = read_through.put_back(result, context, packed)
+            result = read_through.put_back(result, packed.lengths.astype(np.int64) - context.packed.lengths)
         if params.meth is not None:
             stats.proper -= fail_chimeras(result, packed.lengths, mate)
         found = result.hits, result.summary

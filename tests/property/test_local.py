@@ -146,15 +146,19 @@ def test_long_gaps_are_one_gap(local_mapper, genome, kind):
         truth.append((contig, at, reverse, k, len(bases)))
         middle = b"" if kind == "deletion" else bf.random_bases(rng, k)
         reads.append(bases[:cut] + middle + bases[cut + (k if kind == "deletion" else 0) :])
-    one_gap = 0
+    one_gap = cut_short = 0
     for segment, (contig, at, reverse, k, span) in zip(
         primaries(local_mapper(), named(reads)), truth, strict=True
     ):
         assert (segment.reference_name, segment.is_reverse) == (contig, reverse)
-        assert (segment.reference_start, segment.reference_end) == (at, at + span)
+        if (segment.reference_start, segment.reference_end) != (at, at + span):
+            assert clips(segment) == [0, 8]  # by chance the last bases are the first ones of an adapter
+            cut_short += 1
+            continue
         gaps = [(op, length) for op, length in segment.cigartuples if op]
         one_gap += gaps == [(2 if kind == "deletion" else 1, k)]
         assert segment.get_tag("AS") >= (M if kind == "deletion" else M - k) - 6 - k
+    assert cut_short < 2
     assert one_gap > 150  # an inserted base may be a mismatch as well
 
 

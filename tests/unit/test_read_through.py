@@ -1,9 +1,6 @@
 """Reads that run through their fragment: found, cut, and put back."""
 
 import operator
-from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,33 +8,20 @@ from text_bases import random_bases, reverse_complement
 
 import gassst
 from gassst._core import read_search as compiled
+from gassst._core.reads import pack
 from gassst.mapping import read_through
 from gassst.model.layouts import HIT, READ_SUMMARY
-from gassst.model.params import Scoring
+from gassst.model.params import CONVERSIONS, MAX_READ_LENGTH
 from gassst.model.read_batch import PackedReads
 from gassst.model.reference import Reference
-from gassst.model.sam_flags import REVERSE, UNMAPPED
 from gassst.reads.adapters import codes_of, fragment_ends
 from gassst.search.arrays import BatchResult
 from gassst.tools.foreign import ADAPTERS
 
 M = 150
 SHORTEST, STEM, FIRST_PART, BASES_AN_ERROR = 20, 8, 12, 8
-SCORING = Scoring()
 SOFT_CLIP = 4
-
-
-@dataclass(frozen=True)
-class Context:
-    """What is read of a `BatchContext`."""
-
-    packed: PackedReads
-    reference: Any
-    params: Any
-
-    @property
-    def lengths(self):
-        return self.packed.lengths
+CT, GA = str.maketrans("C", "T"), str.maketrans("G", "A")
 
 
 def mates_of(rng, fragment, error=0.0):
@@ -141,6 +125,22 @@ def test_known_adapters_are_found_where_they_begin():
         assert 0.5 < np.count_nonzero(found) / len(found) < 0.95
 
 
+@pytest.mark.parametrize("conversion", CONVERSIONS.values())
+def test_adapters_of_converted_reads_are_not_converted(conversion):
+    """A T may have been C in the fragment, but not in an adapter: that is found as in other reads."""
+    rng = np.random.default_rng(12)
+    reads = [random_bases(rng, int(rng.integers(30, 140))) + ADAPTERS["nextera"][0] for _ in range(100)]
+    reads += [random_bases(rng, 100) + ADAPTERS["nextera"][0][:8].translate(table) for table in (CT, GA)]
+    offsets = np.cumsum([0, *map(len, reads)]).astype(np.uint32)
+    bases = np.frombuffer("".join(reads).encode(), np.uint8)
+    kinds = np.full(len(reads), conversion, np.uint8)
+    ends = [
+        fragment_ends(PackedReads(*pack(bases, offsets, MAX_READ_LENGTH, each)), None)
+        for each in (None, kinds)
+    ]
+    assert ends[0].tolist() == ends[1].tolist() and np.count_nonzero(ends[0]) == 100
+
+
 def test_mates_say_more_than_an_adapter():
     """A known adapter in one mate, or in both after a base was inserted in one; mates with an unknown one; neither."""
     rng = np.random.default_rng(21)
@@ -179,131 +179,34 @@ def test_cut_reads_are_packed_like_short_ones():
         assert shown.planes[start : start + words].tolist() == expected.planes[other : other + words].tolist()
 
 
-@pytest.mark.parametrize(
-    ("strand", "runs", "position", "expected"),
-    [
-        (0, [(90, 0)], 1000, [(150, 0)]),
-        (1, [(90, 0)], 940, [(150, 0)]),
-        (0, [(5, 4), (85, 0)], 1000, [(5, 4), (145, 0)]),
-        (1, [(5, 4), (85, 0)], 1000, [(65, 4), (85, 0)]),
-        (0, [(80, 0), (10, 4)], 1000, [(80, 0), (70, 4)]),
-        (0, [(88, 0), (2, 1)], 1000, [(88, 0), (2, 1), (60, 4)]),
-        (1, [(2, 1), (88, 0)], 1000, [(60, 4), (2, 1), (88, 0)]),
-    ],
-)
-def test_alignments_go_on_behind_the_cut(strand, runs, position, expected):
-    """A read of which each aligned base, and each one behind the cut, is that of the genome."""
-    genome = random_bases(np.random.default_rng(9), 2000)
-    forward, at, first = "", 1000, runs[0][0] * (runs[0][1] == SOFT_CLIP)
-    for length, op in runs:
-        forward += genome[at : at + length] if op == 0 else "A" * length
-        at += length * (op == 0)
-    tail = genome[1000 - first - 60 : 1000 - first] if strand else genome[at : at + 60]
-    forward = tail + forward if strand else forward + tail
-    hits, summary = np.zeros(1, HIT), np.zeros(1, READ_SUMMARY)
-    hits["position"], hits["strand"], hits["cigar_runs"], hits["cigar_start"] = 1000, strand, len(runs), 1
-    hits["score"] = sum(length * SCORING.match for length, op in runs if op == 0)
-    cigars = np.array([7, *(length << 4 | op for length, op in runs)], np.uint32)
-    whole = packed([reverse_complement(forward) if strand else forward])
-    planes = np.array([*plane_rows(genome), (0, 0, 0)], np.uint64)
-    reference = SimpleNamespace(planes=planes, starts=np.array([0]), lengths=np.array([2000]))
-    context = Context(
-        read_through.cut(whole, np.array([90], np.uint16)), reference, SimpleNamespace(scoring=SCORING)
-    )
-    result = read_through.put_back(BatchResult(hits, summary, cigars), context, whole)
-    (hit,) = result.hits
-    out = result.cigars[hit["cigar_start"] :][: hit["cigar_runs"]]
-    assert hit["position"] == position
-    assert [(int(run) >> 4, int(run) & 15) for run in out] == expected
-
-
-def best_by_trying(read, genome, position, inside):
-    """(score, begin, end) of the best part of an ungapped alignment, the shortest among equals, over all of them."""
-    columns = [
-        None
-        if not inside(position + j)
-        else -1
-        if "N" in (a, b)
-        else SCORING.match
-        if a == b
-        else -SCORING.mismatch
-        for j, (a, b) in enumerate(zip(read, genome[position : position + len(read)], strict=True))
-    ]
-    best = (0, 0, 0, 0)
-    for begin in range(len(read)):
-        score = 0
-        for end in range(begin + 1, len(read) + 1):
-            if columns[end - 1] is None:
-                break
-            score += columns[end - 1]
-            total = score + SCORING.clip * ((begin == 0) + (end == len(read)))
-            best = max(best, (total, begin - end, score, -begin))
-    _, length, score, begin = best
-    return score, -begin, -begin - length
-
-
-def test_alignments_of_cut_reads_become_those_of_whole_ones():
-    """Reads go on like the genome behind the cut, or not, or run beyond a contig."""
+def test_what_is_behind_the_cut_is_clipped():
+    """Alignments with a clip at one end, at both or at none; of whole and of unmapped reads."""
     rng = np.random.default_rng(5)
-    genome = "N" * 200 + random_bases(rng, 1500) + "N" * 60 + random_bases(rng, 700) + "N" * 300
-    starts, ends = np.array([200, 1760]), np.array([1700, 2460])
-
-    def inside(at):
-        return any(start <= at < end for start, end in zip(starts, ends, strict=True))
-
-    reads, hits, cigars, kept, expected = [], np.zeros(300, HIT), [7], rng.integers(30, M - 8, 300), []
-    for i, m in enumerate(kept.tolist()):
-        contig, strand = i % 2, int(rng.integers(2))
-        at = int(rng.integers(starts[contig], ends[contig] - m))
-        position = at - (M - m) * strand
-        forward = list(genome[position : position + M])
-        tail = range(M - m) if strand else range(m, M)
-        for j in tail:
-            if rng.random() < (0.05, 0.3, 0.75)[i % 3]:
-                forward[j] = "ACGTN"[rng.integers(0, 5)]
-        if rng.random() < 0.3:
-            forward[M - m // 2 if strand else m // 2] = "N"
-        forward = "".join(forward)
-        reads.append(reverse_complement(forward) if strand else forward)
-        score = sum(
-            -1 if "N" in (a, b) else SCORING.match if a == b else -SCORING.mismatch
-            for a, b in zip(forward[(M - m) * strand :][:m], genome[at : at + m], strict=True)
-        )
-        unmapped = i % 10 == 9
-        hits[i] = (
-            i, at, len(cigars), 1, 0, UNMAPPED if unmapped else REVERSE * strand, 7, strand, score, 0, 0,
-        )  # fmt: skip
-        cigars.append(m << 4)
-        longer = best_by_trying(forward, genome, position, inside)
-        if unmapped:
-            expected.append((at, m << 4, score))
-        elif longer[0] > score and longer[0] >= SCORING.least_score:
-            expected.append(
-                (position + longer[1], [longer[1], longer[2] - longer[1], M - longer[2]], longer[0])
-            )
-        else:
-            expected.append((at, [(M - m) * strand, m, (M - m) * (1 - strand)], score))
-    whole, summary = packed(reads), np.zeros(300, READ_SUMMARY)
-    shown = read_through.cut(whole, kept.astype(np.uint16))
-    planes = np.array([*plane_rows(genome), (0, 0, 0)], np.uint64)
-    reference = SimpleNamespace(planes=planes, starts=starts, lengths=ends - starts)
-    context = Context(shown, reference, SimpleNamespace(scoring=SCORING))
-    result = read_through.put_back(BatchResult(hits, summary, np.array(cigars, np.uint32)), context, whole)
-    grown = 0
-    for hit, old, (position, runs, score), best in zip(
-        result.hits, hits, expected, result.summary["best"], strict=True
-    ):
-        if hit["flag"] & UNMAPPED:
-            assert hit == old
-            continue
-        first = int(hit["cigar_start"])
-        got = [(int(run) >> 4, int(run) & 15) for run in result.cigars[first : first + hit["cigar_runs"]]]
-        ops = (SOFT_CLIP, 0, SOFT_CLIP)
-        assert got == [(length, op) for length, op in zip(runs, ops, strict=True) if length]
-        assert (hit["position"], hit["score"], hit["mapq"]) == (position, score, 7)
-        assert hit["edits"] == best
-        grown += hit["score"] > old["score"]
-    assert 60 < grown < 240
+    hits, cigars, tails, expected = np.zeros(200, HIT), [7], rng.integers(0, 3, 200) * 30, []
+    for i, tail in enumerate(tails.tolist()):
+        runs, strand = [(90, 0), (2, 1), (8, 0)], int(rng.integers(2))
+        runs = [(5, SOFT_CLIP)] * int(rng.integers(2)) + runs + [(6, SOFT_CLIP)] * int(rng.integers(2))
+        runs = [] if i % 10 == 9 else runs
+        hits[i]["read"], hits[i]["position"], hits[i]["strand"], hits[i]["score"] = i, 1000 + i, strand, 50
+        hits[i]["cigar_start"], hits[i]["cigar_runs"] = len(cigars), len(runs)
+        cigars += [length << 4 | op for length, op in runs]
+        if tail and runs:
+            end = 0 if strand else -1
+            if runs[end][1] == SOFT_CLIP:
+                runs[end] = (runs[end][0] + tail, SOFT_CLIP)
+            else:
+                runs.insert(0 if strand else len(runs), (tail, SOFT_CLIP))
+        expected.append(runs)
+    before = hits.copy()
+    result = read_through.put_back(
+        BatchResult(hits, np.zeros(200, READ_SUMMARY), np.array(cigars, np.uint32)), tails
+    )
+    assert hits.tolist() == before.tolist() and result.cigars.dtype == np.uint32
+    for hit, runs in zip(result.hits, expected, strict=True):
+        own = result.cigars[hit["cigar_start"] :][: hit["cigar_runs"]]
+        assert [(int(run) >> 4, int(run) & 15) for run in own] == runs
+    for name in ("read", "position", "strand", "score"):
+        assert (result.hits[name] == hits[name]).all()
 
 
 @pytest.mark.parametrize("threads", [1, 3])
