@@ -82,12 +82,9 @@ def energy_of(sequence, pairs, tables):
 
     def stem(section, i, j):
         """What a stem costs that sticks out of a loop, with its neighbouring bases."""
-        five, three = i - 1, j + 1
-        if five >= 0 and three < n:
-            return end(i, j) + tables[section][kind(i, j), base[five], base[three]]
-        if five >= 0:
-            return end(i, j) + tables["dangle5"][kind(i, j), base[five]]
-        return end(i, j) + (tables["dangle3"][kind(i, j), base[three]] if three < n else 0)
+        five, three = ([base[i - 1]] if i else []), ([base[j + 1]] if j + 1 < n else [])
+        section = section if five and three else "dangle5" if five else "dangle3"
+        return end(i, j) + (tables[section][kind(i, j), *five, *three] if five or three else 0)
 
     def children(i, j):
         found, k = [], i
@@ -104,14 +101,10 @@ def energy_of(sequence, pairs, tables):
         if not inner:
             loops = {3: "Triloops", 4: "Tetraloops", 6: "Hexaloops"}
             special = tables[loops[size]].get(sequence[i : j + 1]) if size in loops else None
-            if special is not None:
-                total += special
-            elif size == 3:
-                total += tables["hairpin"][3] + end(i, j)
-            else:
-                total += (
-                    tables["hairpin"][size] + tables["mismatch_hairpin"][kind(i, j), base[i + 1], base[j - 1]]
-                )
+            if special is None:
+                mismatch = tables["mismatch_hairpin"][kind(i, j), base[i + 1], base[j - 1]]
+                special = tables["hairpin"][size] + (end(i, j) if size == 3 else mismatch)
+            total += special
         elif len(inner) == 1:
             ((k, l),) = inner  # noqa: E741
             a, b, x, y = kind(i, j), kind(l, k), k - i - 1, j - l - 1

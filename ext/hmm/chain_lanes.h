@@ -1,15 +1,17 @@
 /* One row after another of a chain (chain_kernels.c), states in lanes, for one sum (numbers.h). */
 
-/* to(j) = sum of v(k) t(k, j): four vectors of states, or one with four sums of it, so that sums need not wait. */
+/* to(j) = sum of v(k) t(k, j): eight vectors of states, or one with four sums of it, so that sums need not wait. */
 LANES_TARGET static void FORM(row)(const REAL *v, const REAL *t, int64_t states, REAL *to)
 {
     int64_t j = 0;
-    for (; j + 4 * LANES <= states; j += 4 * LANES) {
-        VEC sum[4] = {SET(NOTHING), SET(NOTHING), SET(NOTHING), SET(NOTHING)};
-        for (int64_t k = 0; k < states; k++)
-            for (int q = 0; q < 4; q++)
+    for (; j + 8 * LANES <= states; j += 8 * LANES) {
+        VEC sum[8];
+        for (int q = 0; q < 8; q++)
+            sum[q] = TIMES(SET(v[0]), *(const VEC *)(t + j + q * LANES));
+        for (int64_t k = 1; k < states; k++)
+            for (int q = 0; q < 8; q++)
                 sum[q] = PLUS(sum[q], TIMES(SET(v[k]), *(const VEC *)(t + k * states + j + q * LANES)));
-        for (int q = 0; q < 4; q++)
+        for (int q = 0; q < 8; q++)
             *(VEC *)(to + j + q * LANES) = sum[q];
     }
     for (; j < states; j += LANES) {
@@ -42,8 +44,10 @@ LANES_TARGET static REAL FORM(total)(const REAL *v, int64_t states)
 #if LARGEST
 #define RESCALED 8 /* rows between two that are made relative to their largest, so that they stay small and exact */
 
-/* V of symbols first .. last - 1 into rows, of which the first is there; whether one of them has any probability. */
-LANES_TARGET static int FORM(stretch)(const chain_job *job, const uint16_t *symbols, int64_t first, int64_t last, REAL *row)
+/* V of symbols first .. last - 1 into rows, of which the first is there, and to `taken` what was taken off; whether one of
+ * them has any probability. */
+LANES_TARGET static int FORM(stretch)(const chain_job *job, const uint16_t *symbols, int64_t first, int64_t last, REAL *row,
+                                      double *taken)
 {
     const int64_t states = job->states;
     for (int64_t t = first + 1; t < last && !*job->stop; t++, row += states) {
@@ -56,12 +60,13 @@ LANES_TARGET static int FORM(stretch)(const chain_job *job, const uint16_t *symb
                 return 0;
             for (int64_t j = 0; j < states; j += LANES)
                 *(VEC *)(next + j) -= SET(most);
+            *taken += most;
         }
     }
     return 1;
 }
 
-/* The best path, or -1 where none has any probability. */
+/* The best path and its logarithm, or -1 and -inf where none has any probability. */
 LANES_TARGET static void FORM(path)(const void *given, int64_t number, int64_t count, void *memory)
 {
     const chain_job *const job = given;
@@ -72,29 +77,35 @@ LANES_TARGET static void FORM(path)(const void *given, int64_t number, int64_t c
     REAL *marks = memory, *sums = marks + (last + 1) * states, *rows = sums + states, most = 0;
     int32_t *path = job->path + job->offsets[number];
     int is_possible = 1;
+    double score = 0, again = 0;
     (void)count;
     FORM(times)(marks, job->start, job->emission + symbols[0] * states, states);
     for (int64_t s = 0; s <= last && is_possible; s++) {
         memcpy(rows, marks + s * states, bytes);
-        is_possible = FORM(stretch)(job, symbols, s * stretch, s < last ? (s + 1) * stretch + 1 : n, rows);
+        is_possible = FORM(stretch)(job, symbols, s * stretch, s < last ? (s + 1) * stretch + 1 : n, rows, &score);
         if (s < last)
             memcpy(marks + (s + 1) * states, rows + stretch * states, bytes);
     }
     for (int64_t s = last, end = n; s >= 0 && is_possible && !*job->stop; end = s-- * stretch) {
         if (s < last) {
             memcpy(rows, marks + s * states, bytes);
-            FORM(stretch)(job, symbols, s * stretch, end, rows);
+            FORM(stretch)(job, symbols, s * stretch, end, rows, &again);
         }
         for (int64_t t = end - 1; t >= s * stretch && is_possible; t--) {
             const REAL *onward = t == n - 1 ? job->end : job->turned + path[t + 1] * states;
             FORM(times)(sums, rows + (t - s * stretch) * states, onward, states);
             most = FORM(total)(sums, states);
             is_possible = most > NOTHING;
-            path[t] = 0;
-            while (is_possible && sums[path[t]] != most)
-                path[t]++;
+            score += t == n - 1 ? most : 0;
+            int64_t state = states;
+            for (int64_t j = 0; j < states; j++) {
+                const int64_t here = sums[j] == most ? j : states;
+                state = here < state ? here : state;
+            }
+            path[t] = (int32_t)state;
         }
     }
+    job->logs[number] = is_possible ? score : NOTHING;
     if (!is_possible)
         memset(path, -1, (size_t)n * sizeof *path);
 }

@@ -98,16 +98,10 @@ class Model:
         """
         many, is_one = self._sequences(symbols)
         path, at = np.empty(sum(map(len, many)), np.int32), np.cumsum([0, *map(len, many)]).tolist()
-        self._run("path", self._logs, many, threads, progress, path)
-        start, transition, emission, end = self._logs
-        found = []
-        for one, a, b in zip(many, at, at[1:], strict=False):
-            states, score = path[a:b].copy(), -np.inf
-            if states[0] >= 0:
-                score = start[states[0]] + transition[states[:-1], states[1:]].sum()
-                score = float(score + emission[states, one].sum() + end[states[-1]])
-                states = self._emitting[states].astype(np.int32)
-            found.append((states, score))
+        logs = self._run("path", self._logs, many, threads, progress, path).tolist()
+        if self.silent.any():
+            path = np.where(path < 0, -1, self._emitting[path]).astype(np.int32)
+        found = [(path[a:b], score) for a, b, score in zip(at, at[1:], logs, strict=False)]
         return found[0] if is_one else found
 
     def forward(self, symbols: Any, *, threads: int | None = None, progress: Shown = None) -> Any:
