@@ -34,9 +34,9 @@ cdef class LocalAligner(LocalParts):
         self.joint = Joint(self.scoring, pairs, chooser, worth, run, self.widths[0] >> 1)
         return 0
 
-    cdef void open_pairs(self, const uint8_t *mate, const uint8_t *conversions) noexcept nogil:
+    cdef void open_pairs(self, const uint8_t *mate) noexcept nogil:
         """Begin with the pairs of the open batch."""
-        open_joint(<Joint>self.joint, self, mate, conversions)
+        open_joint(<Joint>self.joint, self, mate)
 
     cdef int join(self, const read_summary_t *summary, int strata, double *wrong) except -1 nogil:
         """Place mates together: places are found beside mates, and primary lines move.
@@ -52,7 +52,7 @@ cdef class LocalAligner(LocalParts):
                   const coverage_t *seen, bint split) except -1 nogil:
         """Of what was `seen` of each read. `summary`: their whole places; the given ones are the best of them. `wrong`: weight
         of other pairs, as `join` says; without `mate` of other places. `window`: diagonals on which a mate may lie."""
-        cdef reads_t reads = reads_t(self.ground.reads, self.ground.plane_start, self.ground.lengths, NULL, NULL, self.n)
+        cdef const reads_t *reads = &self.ground.reads
         cdef rating_t *rating
         cdef rated_t *places
         cdef rated_t place
@@ -79,14 +79,14 @@ cdef class LocalAligner(LocalParts):
         for i in range(self.n_reported):
             r = row[i].hit.read
             if row[i].hit.part:
-                rater.line(row[i], rivals, &primary.line, NULL, &reads, seen, &place)
+                rater.line(row[i], rivals, &primary.line, NULL, reads, seen, &place)
                 rater.alone(&place, &rating[self.summary_of(&row[i].hit)])
                 continue
             primary = row[i]
             if self.keeps_wholes and row[i].line.given and row[i].hit.score < self.least_reported(r):
-                rater.whole(&summary[r], &reads, &seen.states, r, &places[r])
+                rater.whole(&summary[r], reads, &seen.states, r, &places[r])
                 continue
-            rater.line(row[i], rivals, &row[i].line, &summary[r] if row[i].line.given else NULL, &reads, seen, &places[r])
+            rater.line(row[i], rivals, &row[i].line, &summary[r] if row[i].line.given else NULL, reads, seen, &places[r])
             if mate == NULL and wrong != NULL and row[i].line.given:
                 places[r].known = wrong[r]
         for i in range(self.n_reported):
@@ -96,7 +96,7 @@ cdef class LocalAligner(LocalParts):
                     rater.mate(&places[r], &places[partner_of(mate, r)], wrong[r], window, &rating[r])
                 else:
                     rater.alone(&places[r], &rating[r])
-                cap_beside(self, rater, &reads, row[i], &rating[r])
+                cap_beside(self, rater, row[i], &rating[r])
             row[i].hit.mapq = rating[self.summary_of(&row[i].hit)].mapq
         if self.five_prime:
             put_five_prime_first(row, self.n_reported)
@@ -273,14 +273,14 @@ cdef void put_five_prime_first(row_t **row, Py_ssize_t n) noexcept nogil:
             row[i], row[first] = row[first], row[i]
 
 
-cdef void cap_beside(LocalAligner self, Rater rater, const reads_t *reads, const row_t *row, rating_t *rating) noexcept nogil:
+cdef void cap_beside(LocalAligner self, Rater rater, const row_t *row, rating_t *rating) noexcept nogil:
     """Cap the quality of a primary alignment by copies of a tandem repeat beside it."""
     cdef const costs_t *costs = &self.ground.costs
     cdef const local_line_t *line = &row.line
     cdef int64_t span = line.end - line.begin, begin = line.begin
     if line.read_strand & 1:
         begin = self.length_of(line.read_strand) - line.end
-    rater.cap_beside(rating, self.ground.reference, reads, line.read_strand, line.first_diagonal, begin,
+    rater.cap_beside(rating, self.ground.reference, &self.ground.reads, line.read_strand, line.first_diagonal, begin,
                      begin + span, (span * costs.match - row.hit.score) / <double>(costs.match + costs.mismatch))
 
 

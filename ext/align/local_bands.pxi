@@ -15,7 +15,7 @@ cdef struct turn_t:
     uint16_t width          # of the band around that, or PLAIN
 
 
-cdef class LocalBands:
+cdef class LocalBands(Aligner):
     """The places of reads in bands, and their alignments, in memory that is used again. Base of `LocalAligner`.
 
     Parameters
@@ -27,37 +27,28 @@ cdef class LocalBands:
         Of bands, ascending, and the least loss of an alignment that leaves each.
     wholes : int32[5]
         What a whole read loses (kernels/local_start.h).
-
-    Attributes, of the batch: bands that were `scored`, those among them that a device has scored (`found`), and those with
-    alignments that were `traced` back; `calls` of the host's kernels, of how many bands (`pairs`), and their nanoseconds
-    (`kernel`).
     """
 
     cdef double usual_loss      # of a base, by the mismatches of its library
     cdef object context
-    cdef const cpu_kernels *kernels
     cdef local_scoring costs
     cdef whole_costs wholes
-    cdef ground_t ground
     cdef const int64_t[::1] widths, leaving
     cdef int64_t least_gap
     cdef const uint8_t *flip
     cdef const uint64_t *digest
-    cdef room_t rooms[N_ROOMS]
-    cdef Py_ssize_t n, n_places, n_lines, n_runs
+    cdef Py_ssize_t n, n_places, n_lines
     cdef int32_t least_score
-    cdef readonly int64_t scored, traced, found, calls, pairs, kernel
 
     cdef inline int64_t length_of(self, uint32_t read_strand) noexcept nogil:
-        return self.ground.lengths[read_strand >> 1]
+        return self.ground.reads.lengths[read_strand >> 1]
 
     cdef inline int64_t first_of(self, uint32_t read_strand) noexcept nogil:
         """The first base of a strand in the planes of the reads."""
-        return first_base(self.ground.plane_start[read_strand >> 1], read_strand, self.length_of(read_strand))
+        return first_base(self.ground.reads.plane_start[read_strand >> 1], read_strand, self.length_of(read_strand))
 
     def __cinit__(self, params, const int16_t[::1] scoring, const int64_t[::1] widths, const int64_t[::1] leaving,
                   const int32_t[::1] wholes, *_):
-        memset(self.rooms, 0, sizeof(self.rooms))
         self.widths, self.leaving = widths, leaving
         memcpy(&self.costs, &scoring[0], sizeof(local_scoring))
         memcpy(&self.wholes, &wholes[0], sizeof(whole_costs))
@@ -68,11 +59,11 @@ cdef class LocalBands:
         """Begin with a batch (search.context.BatchContext), or None."""
         cdef const uint8_t[::1] flip
         cdef const uint64_t[::1] digest
-        self.context, self.kernels = context, kernels_of(None)
-        self.n = self.n_runs = self.scored = self.traced = self.found = self.calls = self.pairs = self.kernel = 0
+        self.context, self.n = context, 0
         if context is None:
             return
-        self.ground, self.n = ground_of(context), len(context.packed.lengths)
+        self.begin(context)
+        self.n = self.ground.reads.n
         self.expect(context.library)
         flip, digest = context.flip, context.digest
         if self.n:
@@ -83,10 +74,6 @@ cdef class LocalBands:
         cdef const costs_t *costs = &self.ground.costs
         self.usual_loss = library.rate * (costs.match + costs.mismatch) if library.is_known else 0
         return 0
-
-    def __dealloc__(self):
-        for i in range(N_ROOMS):
-            free(self.rooms[i].p)
 
     @property
     def cigars(self):
@@ -114,7 +101,7 @@ cdef class LocalBands:
                 take_end(self, &place[i], end[i].key, end[i].rows, end[i].diagonal)
                 self.scored, self.found = self.scored + end[i].scored, self.found + end[i].scored
                 continue
-            start = start_of_whole(self.ground.reference, one.first + one.end, self.ground.reads,
+            start = start_of_whole(self.ground.reference, one.first + one.end, self.ground.reads.planes,
                                    self.first_of(one.read_strand), m, one.edits, one.reach, self.wholes)
             place[i] = band_of(one.read_strand, start.touched - 32 * one.words, 64 * one.words, given[i])
             if start.is_plain:
@@ -190,7 +177,7 @@ cdef class LocalBands:
             begin, end = end + line.end - line.begin, m
         if end - begin < m:
             costs.bonus = 0
-        best = best_stretch(self.ground.reference, place.diagonal + begin, self.ground.reads,
+        best = best_stretch(self.ground.reference, place.diagonal + begin, self.ground.reads.planes,
                             self.first_of(place.read_strand) + begin, <int>(end - begin), costs, self.least_score)
         if best.total < self.least_score or best.end == best.begin:
             return 0
@@ -254,7 +241,7 @@ cdef int by_width(LocalBands self, local_place_t *place, turn_t *turn, Py_ssize_
     If it `walks`, the alignments are put behind the lines that are there.
     """
     cdef Py_ssize_t i, j
-    cdef uint32_t m
+    cdef uint32_t m, longest
     cdef uint32_t *pairs = <uint32_t *>enlarged(&self.rooms[PAIRS], k * sizeof(uint32_t))
     cdef uint32_t *strands = <uint32_t *>enlarged(&self.rooms[STRANDS], k * sizeof(uint32_t))
     cdef coordinate_t *firsts = <coordinate_t *>enlarged(&self.rooms[FIRSTS], k * sizeof(coordinate_t))
@@ -273,7 +260,8 @@ cdef int by_width(LocalBands self, local_place_t *place, turn_t *turn, Py_ssize_
                 m += 1
         if m == 0:
             continue
-        run_kernel(self, width, m, &paths if walks else NULL)
+        longest = open_slots(self, m, &paths) if walks else 0
+        self.run_kernel(&self.costs, width, m, &paths if walks else NULL, longest)
         end = <const uint16_t *>self.rooms[ENDS].p  # keys, rows, ends
         for j in range(m):
             i = pairs[j]
@@ -288,38 +276,10 @@ cdef int by_width(LocalBands self, local_place_t *place, turn_t *turn, Py_ssize_
     return 0
 
 
-cdef int run_kernel(LocalBands self, int64_t width, uint32_t m, local_paths *paths) except -1 nogil:
-    """The best alignments of m pairs in bands of `width` diagonals: fills ENDS, and `paths` unless that is NULL."""
-    cdef uint16_t *end = <uint16_t *>enlarged(&self.rooms[ENDS], 3 * m * sizeof(uint16_t))
-    cdef uint32_t rows = 0
-    cdef const ground_t *ground = &self.ground
-    cdef band_batch batch
-    cdef local_ends ends = local_ends(end, end + m, end + 2 * m)
-    cdef int64_t began = now()
-    if paths != NULL:
-        rows = open_slots(self, m, paths)
-        self.traced += m
-    else:
-        self.scored += m
-    batch = band_batch(ground.reference.words, ground.reference.rows, ground.reads.words, ground.plane_start,
-                       ground.lengths, <const uint32_t *>self.rooms[STRANDS].p,
-                       <const coordinate_t *>self.rooms[FIRSTS].p, m)
-    if paths == NULL:
-        self.kernels.local_score(&batch, &self.costs, <uint32_t>width, &ends)
-    elif self.kernels.local_align(&batch, &self.costs, <uint32_t>width, &ends, paths, rows):
-        with gil:
-            raise MemoryError("no memory for the traceback")
-    self.calls += 1
-    self.pairs += m
-    self.kernel += now() - began
-    return 0
-
-
 cdef uint32_t open_slots(LocalBands self, uint32_t m, local_paths *paths) except? 0 nogil:
     """Room for the runs of m alignments, as kernels/local.h wants it. Returns the length of the longest read."""
     cdef const uint32_t *strands = <const uint32_t *>self.rooms[STRANDS].p
     cdef uint32_t *slots = <uint32_t *>enlarged(&self.rooms[SLOTS], m * sizeof(uint32_t))
-    cdef uint16_t *shorts = <uint16_t *>enlarged(&self.rooms[SHORTS], 2 * m * sizeof(uint16_t))
     cdef int64_t end = 0, gaps, length
     cdef uint32_t longest = 0, j
     for j in range(m):
@@ -329,12 +289,7 @@ cdef uint32_t open_slots(LocalBands self, uint32_t m, local_paths *paths) except
         gaps = length if self.least_gap == 0 else min(perfect(self, strands[j]) // self.least_gap, length)
         end += 2 * gaps + 3
         slots[j] = <uint32_t>end
-    if end >> 32:
-        with gil:
-            raise ValueError("too many alignments for one call")
-    paths.slot_end, paths.edits, paths.n_runs, paths.are_whole = slots, shorts, shorts + m, False
-    paths.position = <coordinate_t *>enlarged(&self.rooms[POSITIONS], m * sizeof(coordinate_t))
-    paths.runs = <uint32_t *>enlarged(&self.rooms[RUNS], end * sizeof(uint32_t))
+    self.open_paths(m, end, False, paths)
     return longest
 
 
@@ -393,7 +348,7 @@ cdef uint16_t width_of_walk(LocalBands self, const local_place_t *place) noexcep
         return PLAIN
     # What scores as much as the whole read on its last diagonal is that: the walk back prefers diagonal steps.
     if place.reached == WHOLE and loss == lost_by_whole(
-            self.ground.reference, place.diagonal, self.ground.reads, self.first_of(place.read_strand),
+            self.ground.reference, place.diagonal, self.ground.reads.planes, self.first_of(place.read_strand),
             self.length_of(place.read_strand), self.wholes, loss):
         return PLAIN
     return expected(self, loss, place.width)

@@ -3,9 +3,7 @@
 cdef struct ground_t:
     # What the reads of a batch are aligned to, and how. Its arrays belong to the context that it was made of.
     planes_t reference
-    planes_t reads
-    const uint32_t *plane_start
-    const uint32_t *lengths
+    reads_t reads
     contigs_t contigs
     costs_t costs
 
@@ -43,7 +41,7 @@ cdef Py_ssize_t best_columns(const aligned_t *aligned, const ground_t *ground, i
         for j in range(length if op != CIGAR_SOFT_CLIP else 0):
             score = -costs.extend_gap[op] - (costs.open_gap[op] if j == 0 else 0)
             if op == CIGAR_MATCH:
-                x, y = bases_at(ground.reads, base + j), bases_at(ground.reference, at)
+                x, y = bases_at(ground.reads.planes, base + j), bases_at(ground.reference, at)
                 score = -1 if unknown_bases(x, y) & 1 else -costs.mismatch if differences(x, y) & 1 else costs.match
             if start <= at < end:
                 if running <= 0:
@@ -109,16 +107,13 @@ cdef void inside(const uint32_t *cigar, Py_ssize_t runs, planes_t reference, pla
     hit.edits, hit.score = <uint16_t>edits, score
 
 
-cdef ground_t ground_of(context) except *:
-    """What the reads of a search.context.BatchContext are aligned to: `packed`, `reference`, `params.scoring`."""
-    cdef const uint32_t[::1] plane_start = context.packed.plane_start, lengths = context.packed.lengths
-    cdef const int64_t[::1] starts = context.reference.starts, contig_lengths = context.reference.lengths
+cdef ground_t ground_of(reference, scoring) except *:
+    """What reads are aligned to, by the costs of a params.Scoring."""
+    cdef const int64_t[::1] starts = reference.starts, lengths = reference.lengths
     cdef ground_t ground
-    ground.reference, ground.reads = planes_of(context.reference.planes), planes_of(context.packed.planes)
-    ground.plane_start = &plane_start[0] if plane_start.shape[0] else NULL
-    ground.lengths = &lengths[0] if lengths.shape[0] else NULL
-    ground.contigs = contigs_t(&starts[0], &contig_lengths[0], starts.shape[0])
-    ground.costs = costs_of(context.params.scoring)
+    memset(&ground, 0, sizeof(ground))
+    ground.reference, ground.costs = planes_of(reference.planes), costs_of(scoring)
+    ground.contigs = contigs_t(&starts[0], &lengths[0], starts.shape[0])
     return ground
 
 
@@ -129,8 +124,8 @@ cdef Py_ssize_t hit_of(const ground_t *ground, const aligned_t *aligned, uint32_
     """
     cdef uint32_t r = aligned.read_strand >> 1, strand = aligned.read_strand & 1
     cdef Py_ssize_t runs = aligned.runs, j, begin, to
-    cdef int64_t m = ground.lengths[r], span = cigar_span(aligned.cigar, runs), start, end, first = 0, last = 0
-    cdef int64_t base = first_base(ground.plane_start[r], aligned.read_strand, m)
+    cdef int64_t m = ground.reads.lengths[r], span = cigar_span(aligned.cigar, runs), start, end, first = 0, last = 0
+    cdef int64_t base = first_base(ground.reads.plane_start[r], aligned.read_strand, m)
     j = contig_near(ground.contigs.starts, ground.contigs.lengths, ground.contigs.n, aligned.position + (span >> 1))
     start = ground.contigs.starts[j]
     end = start + ground.contigs.lengths[j]
@@ -145,7 +140,7 @@ cdef Py_ssize_t hit_of(const ground_t *ground, const aligned_t *aligned, uint32_
         memcpy(out, aligned.cigar, runs * sizeof(uint32_t))
     hit.cigar_runs = <uint16_t>(runs if span > 0 else 0)
     if hit.edits == NO_SCORE:
-        inside(out, hit.cigar_runs, ground.reference, ground.reads, base, hit.position, &ground.costs, hit)
+        inside(out, hit.cigar_runs, ground.reference, ground.reads.planes, base, hit.position, &ground.costs, hit)
     if hit.cigar_runs:
         first, last = clipped(out[0]), m - clipped(out[runs - 1])
     line.read_strand, line.begin, line.end = aligned.read_strand, first, last

@@ -264,13 +264,13 @@ cdef Py_ssize_t choose_parts(LocalParts self, const split_t *split, Py_ssize_t n
         kept = 0
         for i in range(left):
             own[kept] = own[i]
-            kept += not overlap(aligned_for_certain(&own[i], self.ground.lengths[split.read], self.ground.costs.match),
+            kept += not overlap(aligned_for_certain(&own[i], self.ground.reads.lengths[split.read], self.ground.costs.match),
                                 taken.begin, taken.end)
         if kept == 0:
             return chosen
         best_rows(own, kept, NULL, self.flip, self.digest, &self.rooms[SCRATCH], &best)
         own[0], own[best] = own[best], own[0]
-        taken = aligned_for_certain(own, self.ground.lengths[split.read], self.ground.costs.match)
+        taken = aligned_for_certain(own, self.ground.reads.lengths[split.read], self.ground.costs.match)
         own, left, chosen = own + 1, kept - 1, chosen + 1
 
 

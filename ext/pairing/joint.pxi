@@ -53,7 +53,6 @@ cdef class Joint:
     cdef int run
     cdef bint short_fit     # a read too short for the least score needs its score without an error
     cdef uint32_t shortest  # mate that is looked for
-    cdef const uint8_t *conversions     # NULL where no read is converted
     cdef const uint32_t *lengths
     cdef const uint8_t *mate
     cdef const uint8_t *clear   # reads whose place has no rival that a mate could tell it from
@@ -104,16 +103,16 @@ cdef class Joint:
         those that the narrowest band holds."""
         cdef const ground_t *ground = &self.ground
         cdef int64_t m = self.lengths[read_strand >> 1], at = low, diagonal, n_bands = max(high - low, 0) // self.apart + 1
-        cdef int64_t first = first_base(ground.plane_start[read_strand >> 1], read_strand, m)
+        cdef int64_t first = first_base(ground.reads.plane_start[read_strand >> 1], read_strand, m)
         cdef uint8_t *is_found = <uint8_t *>enlarged(&self.rooms[TAKEN], n_bands)
         cdef words_t *words = &self.words
         cdef int i, conversion = 0
         cdef Py_ssize_t known, before
         cdef bases64_t bases
-        if self.conversions != NULL:
-            conversion = conversion_of_strand(self.conversions[read_strand >> 1], read_strand & 1)
+        if self.ground.reads.conversions != NULL:
+            conversion = conversion_of_strand(self.ground.reads.conversions[read_strand >> 1], read_strand & 1)
         if words.next == NULL or words.read_strand != read_strand:
-            list_words(ground.reads, first, m, conversion, &self.rooms[STRAND_WORDS], words)
+            list_words(ground.reads.planes, first, m, conversion, &self.rooms[STRAND_WORDS], words)
             words.read_strand = read_strand
         memset(is_found, False, n_bands)
         while at < high + m:
@@ -126,7 +125,7 @@ cdef class Joint:
                     if (low <= diagonal <= high and not is_found[(diagonal - low) // self.apart]
                             and known + self.run <= m
                             and first_bases(self.run) & differences(bases_at(ground.reference, at + i),
-                                                                    bases_at(ground.reads, first + known)) == 0):
+                                                                    bases_at(ground.reads.planes, first + known)) == 0):
                         is_found[(diagonal - low) // self.apart] = True
                         add_diagonal(self, read_strand, diagonal)
             at += WORDS_AT_ONCE
@@ -165,11 +164,10 @@ cdef class Joint:
         return 0
 
 
-cdef void open_joint(Joint all, LocalParts of, const uint8_t *mate, const uint8_t *conversions) noexcept nogil:
+cdef void open_joint(Joint all, LocalParts of, const uint8_t *mate) noexcept nogil:
     """Begin with a batch, which an aligner has open."""
-    all.ground, all.lengths, all.n = of.ground, of.ground.lengths, of.n
-    all.digest, all.mate, all.conversions = of.digest, mate, conversions
-    all.n_moves, all.words.next = 0, NULL
+    all.ground, all.lengths, all.n = of.ground, of.ground.reads.lengths, of.n
+    all.digest, all.mate, all.n_moves, all.words.next = of.digest, mate, 0, NULL
 
 
 cdef inline int64_t least_of(Joint all, uint32_t read) noexcept nogil:

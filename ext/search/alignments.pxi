@@ -3,13 +3,6 @@
 `loss_of` weighs deaminated bases, and `Traces` aligns the places of whole reads.
 """
 
-cdef struct path_t:
-    # An alignment: the diagonal on which it begins, its runs in RUNS, none of an ungapped one, and its errors.
-    int64_t position
-    Py_ssize_t first_run, n_runs
-    uint16_t edits
-
-
 cdef int64_t loss_of(const place_t *place, planes_t reference, const reads_t *reads, const uint16_t[:, :, ::1] costs,
                      int64_t cost) noexcept nogil:
     """What a place loses where bases are deaminated, in Phred: some mismatches `cost` less, as `ErrorRate.costs` says.
@@ -76,153 +69,150 @@ cdef Py_ssize_t fit_contig(const uint32_t *cigar, Py_ssize_t *n, int64_t *positi
     return contig
 
 
-cdef class Traces:
-    """Aligns the places of whole reads in an index, for the thread that it belongs to. Its memory is used again.
+cdef class Aligner:
+    """Scores and aligns in bands, for the thread that it belongs to. Its memory is used again.
 
-    Attributes
-    ----------
-    scored, traced : int
-        Of the last call: bands that were scored, and alignments that were walked back.
-    calls, pairs, kernel : int
-        Calls of kernels of the host, in how many bands, and their nanoseconds.
+    Attributes, of the batch: bands that were `scored`, those among them that a device has scored (`found`), and those with
+    alignments that were `traced` back; `calls` of the host's kernels, of how many bands (`pairs`), and their nanoseconds
+    (`kernel`).
     """
 
-    cdef Rater rater
     cdef const cpu_kernels *kernels
-    cdef planes_t reference
-    cdef contigs_t contigs
-    cdef reads_t reads
-    cdef const int64_t[::1] starts, lengths
+    cdef ground_t ground
     cdef room_t rooms[N_ROOMS]
     cdef Py_ssize_t n_runs
-    cdef readonly int64_t scored, traced, calls, pairs, kernel
-
-    def __cinit__(self, index):
-        cdef const uint64_t[:, ::1] planes = index.reference.planes
-        memset(self.rooms, 0, sizeof(self.rooms))
-        self.starts, self.lengths = index.reference.starts, index.reference.lengths
-        self.reference = planes_of(planes)
-        self.contigs = contigs_t(&self.starts[0], &self.lengths[0], self.starts.shape[0])
+    cdef readonly int64_t scored, traced, found, calls, pairs, kernel
 
     def __dealloc__(self):
         for i in range(N_ROOMS):
             free(self.rooms[i].p)
 
-    cdef void open_reads(self, reads_t reads, const cpu_kernels *kernels, Rater rater) noexcept:
-        """Take the reads of a batch, which must outlive what is asked for them."""
-        self.kernels, self.reads, self.rater = kernels, reads, rater
-        self.n_runs = self.scored = self.traced = self.calls = self.pairs = self.kernel = 0
+    cdef int begin(self, context) except -1:
+        """Begin with a batch (search.context.BatchContext), which must outlive what is asked for it."""
+        self.kernels = kernels_of(None)
+        self.ground = ground_of(context.reference, context.params.scoring)
+        self.ground.reads = reads_of(context.packed, context.flip)
+        self.n_runs = self.scored = self.traced = self.found = self.calls = self.pairs = self.kernel = 0
+        return 0
 
-    cdef int take(self, traced, const int64_t *rows, Py_ssize_t k) except -1:
+    cdef int open_paths(self, uint32_t m, int64_t runs, bint are_whole, local_paths *paths) except -1 nogil:
+        """Memory for m alignments with so many runs in all; where those of each end is in SLOTS."""
+        cdef uint16_t *shorts = <uint16_t *>enlarged(&self.rooms[SHORTS], 2 * m * sizeof(uint16_t))
+        if runs >> 32:
+            with gil:
+                raise ValueError("too many alignments for one call")
+        paths[0] = local_paths(<const uint32_t *>self.rooms[SLOTS].p,
+                               <coordinate_t *>enlarged(&self.rooms[POSITIONS], m * sizeof(coordinate_t)), shorts, shorts + m,
+                               <uint32_t *>enlarged(&self.rooms[RUNS], runs * sizeof(uint32_t)), are_whole)
+        return 0
+
+    cdef int run_kernel(self, const local_scoring *costs, int64_t width, uint32_t m, const local_paths *paths,
+                        uint32_t longest) except -1 nogil:
+        """The best alignments in the m bands of STRANDS and FIRSTS: fills ENDS, and `paths` unless that is NULL."""
+        cdef uint16_t *end = <uint16_t *>enlarged(&self.rooms[ENDS], 3 * m * sizeof(uint16_t))
+        cdef local_ends ends = local_ends(end, end + m, end + 2 * m)
+        cdef band_batch batch = bands_at(&self.ground.reference, &self.ground.reads, <const uint32_t *>self.rooms[STRANDS].p,
+                                         <const coordinate_t *>self.rooms[FIRSTS].p, m)
+        cdef int64_t began = now()
+        if paths == NULL:
+            self.kernels.local_score(&batch, costs, <uint32_t>width, &ends)
+            self.scored += m
+        elif self.kernels.local_align(&batch, costs, <uint32_t>width, &ends, paths, longest):
+            with gil:
+                raise MemoryError("no memory for the traceback")
+        else:
+            self.traced += m
+        self.calls, self.pairs, self.kernel = self.calls + 1, self.pairs + m, self.kernel + now() - began
+        return 0
+
+
+cdef class Traces(Aligner):
+    """Aligns the places of whole reads: their hits are in HITS, with a `flag` that holds the strand only."""
+
+    cdef int take(self, traced, const place_t *place, const int64_t *rows, Py_ssize_t k) except -1:
         """The alignments of k places that a device has made: `rows` of gpu.found.TracedRows."""
         cdef const uint32_t[::1] diagonal = traced.diagonal, start = traced.start, runs = traced.cigars
         cdef const uint16_t[::1] n_runs = traced.n_runs, edits = traced.edits
+        cdef const uint32_t *first = &runs[0] if runs.shape[0] else NULL
         cdef Py_ssize_t i
-        cdef path_t *path = <path_t *>enlarged(&self.rooms[PATHS], k * sizeof(path_t))
-        enlarged(&self.rooms[RUNS], runs.shape[0] * sizeof(uint32_t))
+        enlarged(&self.rooms[HITS], k * sizeof(hit_t))
         with nogil:
-            if runs.shape[0]:
-                memcpy(self.rooms[RUNS].p, &runs[0], runs.shape[0] * sizeof(uint32_t))
             for i in range(k):
-                path[i] = path_t(diagonal[rows[i]], start[rows[i]], n_runs[rows[i]], edits[rows[i]])
-
-    cdef int align(self, const place_t *place, Py_ssize_t k) except -1 nogil:
-        """Align k places: fills PATHS. An ungapped alignment is taken where there is one (`ungapped_diagonal`); else one with
-        the fewest errors, and of these the fewest gaps, that ends where the place does."""
-        cdef path_t *path = <path_t *>enlarged(&self.rooms[PATHS], k * sizeof(path_t))
-        cdef Py_ssize_t *row = <Py_ssize_t *>enlarged(&self.rooms[ROWS], 2 * k * sizeof(Py_ssize_t))
-        cdef Py_ssize_t *some = row + k
-        cdef Py_ssize_t i, gapped = 0, done = 0, walked = 0
-        cdef uint32_t r, length, m, width = 16
-        for i in range(k):
-            if i + AHEAD < k:
-                prefetch_read(self.reference, place[i + AHEAD].first + place[i + AHEAD].end)
-            r = place[i].read_strand >> 1
-            length = self.reads.lengths[r]
-            path[i] = path_t(ungapped_diagonal(
-                self.reference, place[i].first + place[i].end, self.reads.planes,
-                first_base(self.reads.plane_start[r], place[i].read_strand, length), length, place[i].edits,
-                place[i].reach), 0, 0, place[i].edits)
-            row[gapped] = i
-            gapped += path[i].position == 0
-        while done < gapped:
-            m = 0
-            for i in range(gapped):
-                if whole_width(place[row[i]].edits) == width:
-                    some[m] = row[i]
-                    m += 1
-            walked = self.walk(place, some, m, width, walked)
-            done, width = done + m, 2 * width
+                self.put(i, &place[i], diagonal[rows[i]], first + start[rows[i]], n_runs[rows[i]], edits[rows[i]])
         return 0
 
-    cdef Py_ssize_t walk(self, const place_t *place, const Py_ssize_t *row, uint32_t m, uint32_t width,
-                         Py_ssize_t walked) except -1 nogil:
-        """Align m places in bands of a width around their ends, with runs behind the `walked` ones; returns how many there
-        are then."""
-        cdef path_t *path = <path_t *>self.rooms[PATHS].p
-        cdef coordinate_t *first = <coordinate_t *>enlarged(
-            &self.rooms[PAIRS], m * (2 * sizeof(coordinate_t) + 2 * sizeof(uint32_t) + 4 * sizeof(uint16_t)))
-        cdef coordinate_t *position = first + m
-        cdef uint32_t *strands = <uint32_t *>(position + m)
-        cdef uint32_t *slots = strands + m
-        cdef uint16_t *length = <uint16_t *>(slots + m)
-        cdef uint16_t *end = length + m
-        cdef uint16_t *edits = end + m
-        cdef uint16_t *n_runs = edits + m
-        cdef uint32_t slot_end = 0, longest = 0, j
-        cdef int64_t began = now()
-        cdef band_batch batch
-        cdef local_ends ends = local_ends(NULL, length, end)
-        cdef local_paths paths
-        for j in range(m):
-            first[j], strands[j] = place[row[j]].first + place[row[j]].end - width // 2, place[row[j]].read_strand
-            length[j], end[j] = self.reads.lengths[strands[j] >> 1], width // 2
-            longest = max(longest, length[j])
-            slot_end += 2 * <uint32_t>place[row[j]].edits + 1
-            slots[j] = slot_end
-        paths.slot_end, paths.position, paths.edits, paths.n_runs, paths.are_whole = slots, position, edits, n_runs, True
-        paths.runs = <uint32_t *>enlarged(&self.rooms[RUNS], (walked + slot_end) * sizeof(uint32_t)) + walked
-        batch = bands_at(&self.reference, &self.reads, strands, first, m)
-        if m and self.kernels.local_align(&batch, &of_whole_reads, width, &ends, &paths, longest):
-            with gil:
-                raise MemoryError("no memory for the traceback")
-        for j in range(m):
-            path[row[j]] = path_t(position[j], walked + slots[j] - n_runs[j], n_runs[j], edits[j])
-        self.traced, self.calls, self.pairs = self.traced + m, self.calls + 1, self.pairs + m
-        self.kernel += now() - began
-        return walked + slot_end
-
-    cdef hit_t *finish(self, const place_t *place, Py_ssize_t k) except NULL nogil:
-        """The hits of k places that were aligned; their `flag` holds the strand only. Adds their runs to CIGARS."""
-        cdef hit_t *hit = <hit_t *>enlarged(&self.rooms[HITS], k * sizeof(hit_t))
-        cdef const path_t *path = <const path_t *>self.rooms[PATHS].p
-        cdef const uint32_t *runs
-        cdef uint32_t *cigars
-        cdef Py_ssize_t i, n
-        cdef uint32_t r, m, whole
-        cdef uint16_t edits
-        cdef int64_t position
+    cdef int align(self, const place_t *place, Py_ssize_t k) except -1 nogil:
+        """Align k places. An ungapped alignment is taken where there is one (`ungapped_diagonal`); else one with the fewest
+        errors, and of these the fewest gaps, that ends where the place does."""
+        cdef const reads_t *reads = &self.ground.reads
+        cdef Py_ssize_t *row = <Py_ssize_t *>enlarged(&self.rooms[ROWS], k * sizeof(Py_ssize_t))
+        cdef Py_ssize_t i, gapped = 0, done = 0
+        cdef uint32_t r, width = 16
+        cdef coordinate_t diagonal
+        enlarged(&self.rooms[HITS], k * sizeof(hit_t))
         for i in range(k):
+            if i + AHEAD < k:
+                prefetch_read(self.ground.reference, place[i + AHEAD].first + place[i + AHEAD].end)
             r = place[i].read_strand >> 1
-            m, position, n = self.reads.lengths[r], path[i].position, path[i].n_runs
-            runs, whole = <const uint32_t *>self.rooms[RUNS].p + path[i].first_run, m << 4 | CIGAR_MATCH
-            edits = path[i].edits
-            if n == 0:
-                runs, n = &whole, 1
-            elif cigar_op(runs[n - 1]) == CIGAR_DELETION:  # no seed led to the better place where that begins
-                n -= 1
-                edits -= <uint16_t>cigar_length(runs[n])
-            # What a contig cuts has two runs more.
-            cigars = <uint32_t *>enlarged(&self.rooms[CIGARS], (self.n_runs + n + 4) * sizeof(uint32_t)) + self.n_runs
-            fit_contig(runs, &n, &position, m, &self.contigs, cigars)
-            hit[i] = hit_t(r, position, <uint32_t>self.n_runs, <uint16_t>n, edits,
-                           REVERSE * (place[i].read_strand & 1), 0, place[i].read_strand & 1, -<int32_t>edits, 0, 0)
-            self.n_runs += n
-        return hit
+            diagonal = ungapped_diagonal(
+                self.ground.reference, place[i].first + place[i].end, reads.planes,
+                first_base(reads.plane_start[r], place[i].read_strand, reads.lengths[r]), reads.lengths[r], place[i].edits,
+                place[i].reach)
+            if diagonal:
+                self.put(i, &place[i], diagonal, NULL, 0, place[i].edits)
+            else:
+                row[gapped] = i
+                gapped += 1
+        while done < gapped:
+            done += self.walk(place, row, gapped, width)
+            width *= 2
+        return 0
 
-    cdef uint8_t rate(self, rating_t *rating, const hit_t *hit, double loss) noexcept nogil:
-        """The quality of a hit that has this rating, with the copies beside it. `loss`: in mismatches."""
-        self.rater.cap_beside(rating, self.reference, &self.reads, hit.read << 1 | hit.strand, hit.position, 0,
-                              self.reads.lengths[hit.read], loss)
-        return rating.mapq
+    cdef uint32_t walk(self, const place_t *place, const Py_ssize_t *row, Py_ssize_t gapped, uint32_t width) except? 0 nogil:
+        """Align those of the gapped places that need a band of this width, around their ends; returns how many there are."""
+        cdef uint32_t *pairs = <uint32_t *>enlarged(&self.rooms[PAIRS], gapped * sizeof(uint32_t))
+        cdef uint32_t *strands = <uint32_t *>enlarged(&self.rooms[STRANDS], gapped * sizeof(uint32_t))
+        cdef coordinate_t *firsts = <coordinate_t *>enlarged(&self.rooms[FIRSTS], gapped * sizeof(coordinate_t))
+        cdef uint32_t *slots = <uint32_t *>enlarged(&self.rooms[SLOTS], gapped * sizeof(uint32_t))
+        cdef uint16_t *end
+        cdef const place_t *one
+        cdef int64_t runs = 0
+        cdef uint32_t m = 0, longest = 0, j
+        cdef local_paths paths
+        for j in range(gapped):
+            one = &place[row[j]]
+            if whole_width(one.edits) == width:
+                pairs[m], strands[m], firsts[m] = <uint32_t>row[j], one.read_strand, one.first + one.end - width // 2
+                longest, runs = max(longest, self.ground.reads.lengths[one.read_strand >> 1]), runs + 2 * one.edits + 1
+                slots[m] = <uint32_t>runs
+                m += 1
+        if m == 0:
+            return 0
+        end = <uint16_t *>enlarged(&self.rooms[ENDS], 3 * m * sizeof(uint16_t))
+        for j in range(m):
+            end[m + j], end[2 * m + j] = <uint16_t>self.ground.reads.lengths[strands[j] >> 1], <uint16_t>(width // 2)
+        self.open_paths(m, runs, True, &paths)
+        self.run_kernel(&of_whole_reads, width, m, &paths, longest)
+        for j in range(m):
+            self.put(pairs[j], &place[pairs[j]], paths.position[j], paths.runs + slots[j] - paths.n_runs[j], paths.n_runs[j],
+                     paths.edits[j])
+        return m
 
+    cdef int put(self, Py_ssize_t i, const place_t *place, int64_t position, const uint32_t *runs, Py_ssize_t n,
+                 uint16_t edits) except -1 nogil:
+        """Make an alignment, which has no runs where it is ungapped, hit i."""
+        cdef uint32_t r = place.read_strand >> 1, m = self.ground.reads.lengths[r], whole = m << 4 | CIGAR_MATCH
+        cdef uint32_t *cigars
+        if n == 0:
+            runs, n = &whole, 1
+        elif cigar_op(runs[n - 1]) == CIGAR_DELETION:  # no seed led to the better place where that begins
+            n -= 1
+            edits -= <uint16_t>cigar_length(runs[n])
+        # What a contig cuts has two runs more.
+        cigars = <uint32_t *>enlarged(&self.rooms[CIGARS], (self.n_runs + n + 4) * sizeof(uint32_t)) + self.n_runs
+        fit_contig(runs, &n, &position, m, &self.ground.contigs, cigars)
+        (<hit_t *>self.rooms[HITS].p)[i] = hit_t(
+            r, position, <uint32_t>self.n_runs, <uint16_t>n, edits, REVERSE * (place.read_strand & 1), 0,
+            place.read_strand & 1, -<int32_t>edits, 0, 0)
+        self.n_runs += n
+        return 0

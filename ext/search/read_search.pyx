@@ -83,8 +83,7 @@ cdef class ReadSearch:
     cdef readonly int64_t capped, select_ns, local_ns
 
     def __cinit__(self, Stages stages not None, LocalAligner ends, *_):
-        memset(self.rooms, 0, sizeof(self.rooms))
-        self.stages, self.ends, self.traces = stages, ends, Traces(stages.index)
+        self.stages, self.ends, self.traces = stages, ends, Traces()
 
     def __dealloc__(self):
         for i in range(N_ROOMS):
@@ -121,7 +120,7 @@ cdef class ReadSearch:
             that are equal where a mate is looked for.
 
         """
-        cdef const uint8_t[::1] mate, conversions = context.packed.conversions
+        cdef const uint8_t[::1] mate
         cdef const uint64_t[::1] digest = context.digest
         cdef Py_ssize_t i
         cdef int64_t began
@@ -146,7 +145,7 @@ cdef class ReadSearch:
             if not self.stages.exhaustive:
                 self.stages.open_pairs(pairs, mates[2])
             if self.ends is not None:
-                self.ends.open_pairs(self.mate, &conversions[0] if conversions.shape[0] else NULL)
+                self.ends.open_pairs(self.mate)
         self.stages.run(block, found)
         with nogil:
             self.choose()
@@ -241,7 +240,7 @@ cdef class ReadSearch:
         cdef hit_t *hit
         summary_array = np.empty(n, READ_SUMMARY)
         cdef read_summary_t[::1] summary = summary_array
-        traces.open_reads(self.stages.reads, self.stages.kernels, self.rater)
+        traces.begin(self.kept[0])
         if n == 0:
             return np.empty(0, HIT), summary_array, np.empty(0, np.uint32)
         with nogil:
@@ -257,24 +256,29 @@ cdef class ReadSearch:
             if self.traced is None and k:
                 traces.align(place, k)
         if self.traced is not None:
-            traces.take(self.traced, picked, k)
+            traces.take(self.traced, place, picked, k)
         hits_array = np.zeros(k + h, HIT)
         cdef hit_t[::1] hits = hits_array
         with nogil:
-            hit = traces.finish(place, k)
-            h = 0
+            hit, h = <hit_t *>traces.rooms[HITS].p, 0
             for r in range(n):
                 if summary[r].n_reported == 0:
                     hits[h].read, hits[h].flag = <uint32_t>r, UNMAPPED
                     h += 1
                     continue
                 summary[r].rating = self.rated[r]
-                hit[i].mapq = traces.rate(&summary[r].rating, &hit[i], hit[i].edits)
+                self.rate_first(&summary[r].rating, &hit[i], hit[i].edits)
                 for k in range(summary[r].n_reported):
                     hits[h] = hit[i]
                     hits[h].flag |= SECONDARY if k else 0
                     h, i = h + 1, i + 1
         return hits_array, summary_array, array_of(traces.rooms[CIGARS].p, traces.n_runs, np.uint32)
+
+    cdef void rate_first(self, rating_t *rating, hit_t *hit, double loss) noexcept nogil:
+        """The quality of the first hit of a read, with the copies beside it. `loss`: in mismatches."""
+        self.rater.cap_beside(rating, self.stages.reference, &self.stages.reads, hit.read << 1 | hit.strand, hit.position, 0,
+                              self.stages.reads.lengths[hit.read], loss)
+        hit.mapq = rating.mapq
 
     def close(self):
         """Forget the batch."""
@@ -541,12 +545,11 @@ cdef class OneRead(ReadSearch):
                                    shortest, bases_an_error, earliest)
         self.gaps, self.max_hits, self.is_known = plan.gaps, params.max_hits, library.is_known
         self.points = params.scoring.match + params.scoring.mismatch
-        self.traces.kernels, self.traces.rater = stages.kernels, self.rater
+        self.traces.kernels, self.traces.ground = stages.kernels, ground_of(index.reference, params.scoring)
         stages.given_up, self.has_circles = given_up, index.reference.circular is not None
         self.digest, self.n = &self.digests[0], 1
         if ends is not None:
-            ends.ground.reference, ends.ground.contigs = stages.reference, self.traces.contigs
-            ends.ground.costs, ends.kernels = costs_of(params.scoring), stages.kernels
+            ends.ground, ends.kernels = self.traces.ground, stages.kernels
             ends.flip, ends.digest = &self.flip[0], self.digest
             ends.expect(library)
             ends.keeps_wholes = keeps_wholes
@@ -587,7 +590,7 @@ cdef class OneRead(ReadSearch):
         found = [[] for _ in range(self.n)]
         for i in range(n):
             found[self.found[i].read].append(
-                make(fields_of(&self.found[i], self.cigars, &self.traces.starts[0], self.traces.contigs.n, self.names)))
+                make(fields_of(&self.found[i], self.cigars, self.traces.ground.contigs.starts, self.traces.ground.contigs.n, self.names)))
         return found
 
     cdef int begin(self, const uint8_t *bases, const uint8_t *others) except -1 nogil:
@@ -609,12 +612,11 @@ cdef class OneRead(ReadSearch):
             self.best[i], self.limit[i], self.complete[i], self.planned[i] = NO_SCORE, self.stages.errors[m], 0, 0
             self.looked[i] = self.passed_over[i] = 0
         self.stages.open_reads(&reads, &states)
-        self.traces.reads = reads
+        self.traces.ground.reads = reads
         if self.ends is not None:
-            self.ends.ground.reads, self.ends.ground.plane_start = reads.planes, reads.plane_start
-            self.ends.ground.lengths, self.ends.n, self.ends.n_runs = reads.lengths, self.n, 0
+            self.ends.ground.reads, self.ends.n, self.ends.n_runs = reads, self.n, 0
             if self.n > 1:
-                self.ends.open_pairs(self.mate, NULL)
+                self.ends.open_pairs(self.mate)
         return 0
 
     cdef bint is_cut(self) noexcept nogil:
@@ -646,7 +648,7 @@ cdef class OneRead(ReadSearch):
                 return -1
         if self.n > 1 and primary[0] >= 0 and primary[1] >= 0:
             for i in range(self.windows.n):
-                flag_pair(&self.found[primary[0]], &self.found[primary[1]], self.cigars, self.traces.starts,
+                flag_pair(&self.found[primary[0]], &self.found[primary[1]], self.cigars, self.stages.starts,
                           &self.windows.each[i])
         return self.ends.n_reported
 
@@ -658,8 +660,8 @@ cdef class OneRead(ReadSearch):
             chosen[i] = self.places[self.rows[i]]
         self.traces.n_runs = 0
         self.traces.align(chosen, n)
-        self.found = self.traces.finish(chosen, n)
-        self.found.mapq = self.traces.rate(self.rated, self.found, self.summary.best)
+        self.found = <hit_t *>self.traces.rooms[HITS].p
+        self.rate_first(self.rated, self.found, self.summary.best)
         for i in range(1, n):
             self.found[i].flag |= SECONDARY
         self.cigars = <const uint32_t *>self.traces.rooms[CIGARS].p

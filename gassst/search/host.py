@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gassst._core.read_search import LocalAligner, ReadSearch, Traces
+from gassst._core.read_search import Aligner, LocalAligner, ReadSearch
 from gassst._core.stages import PairStages, Stages, instruction_sets
 from gassst.model.params import MapParams
 from gassst.model.presets import EXTRA_STRATA, PRESETS
@@ -81,12 +81,12 @@ class HostBackend:
             stats.funnel.count(name, *counts)
         return search
 
-    def count(self, aligned: Traces | LocalAligner) -> None:
+    def count(self, aligned: Aligner) -> None:
         """Add what was aligned."""
         self.stats.scored += aligned.scored
         self.stats.traced += aligned.traced
         done = {name: getattr(aligned, name) for name in ("calls", "pairs", "kernel")}
-        self.stats.count_bands(**done, device_scored=getattr(aligned, "found", 0))
+        self.stats.count_bands(**done, device_scored=aligned.found)
 
     @contextmanager
     def checked_index(self) -> Iterator[None]:
