@@ -288,7 +288,7 @@ class MapParams:
     batch_size: int | None = option(
         None,
         "--batch-size READS",
-        "Parse this many reads at once in a thread (default: 16384, 4096 with --all, more for a device that is named). "
+        "Parse this many reads at once in a thread (default: 8192, 4096 with --all, more for a device that is named). "
         "Mapped are multiples of 4,096: larger numbers are rounded down, smaller batches joined. The first batch "
         "has 1,024, and the first and last ones of several threads are smaller.",
         between(1, 1 << 24),  # `_core.reads.MAX_READS`
@@ -307,7 +307,7 @@ class MapParams:
     def reads_per_batch(self, on_device: bool = False) -> int:
         """`batch_size`, or what is usual: small batches cost more per read, large ones memory. A device needs more
         at once. Where all positions are wanted, a read in a repeat may have a hundred thousand."""
-        return self.batch_size or (49_152 if on_device else STRETCH if self.exhaustive else 16_384)
+        return self.batch_size or (49_152 if on_device else STRETCH if self.exhaustive else 8192)
 
     @property
     def exhaustive(self) -> bool:
