@@ -265,16 +265,16 @@ cdef extern from *:
     #define load_acquire(at) __atomic_load_n(at, __ATOMIC_ACQUIRE)
     #define store_release(at, value) __atomic_store_n(at, value, __ATOMIC_RELEASE)
     """
-    uint64_t load_acquire(uint64_t *at) nogil
-    void store_release(uint64_t *at, uint64_t value) nogil
+    case_t *load_acquire(case_t **at) nogil
+    void store_release(case_t **at, case_t *value) nogil
 
 
 cdef class Cases:
     """What copies weigh in each case that was met, for all threads that rate places of one library by one plan.
 
     The `plan` says what seeds miss, and what the genome is like; the shares of its spectrum belong to so many bases
-    (`lengths`). `looked_densely`: `index.miss_model.dense_seeds`. A case that is kept stays as it is: `how`, which is
-    never 0, is written last. Threads that write hold the interpreter's lock, and readers need none.
+    (`lengths`). `looked_densely`: `index.miss_model.dense_seeds`. A case that is kept stays as it is. Threads that write
+    hold the interpreter's lock, and readers need none.
     """
 
     cdef object __weakref__, looked_up, looked_densely
@@ -282,41 +282,40 @@ cdef class Cases:
     cdef const double[:, :, :, ::1] shares
     cdef const double[::1] log_lengths
     cdef case_t no_mate
-    cdef case_t *cases
+    cdef case_t **cases
 
     def __cinit__(self, plan, Odds odds, lengths, looked_densely):
         self.looked_up, self.looked_densely, self.odds = plan.looked_up, looked_densely, odds
         self.shares, self.log_lengths = plan.spectrum.shares.astype(np.float64), np.log(lengths)
         self.no_mate.missed[0] = self.no_mate.both[0] = self.no_mate.lost = 1
-        self.cases = <case_t *>calloc(CASES, sizeof(case_t))
+        self.cases = <case_t **>calloc(CASES, sizeof(case_t *))
         if self.cases == NULL:
             raise MemoryError
 
     def __dealloc__(self):
+        for i in range(CASES if self.cases != NULL else 0):
+            free(self.cases[i])
         free(self.cases)
 
     @property
     def kept(self):
         """Each case that is kept, as a dict."""
-        return [self.cases[i] for i in range(CASES) if self.cases[i].how]
+        return [self.cases[i][0] for i in range(CASES) if self.cases[i] != NULL]
 
-    cdef case_t *slot(self, uint64_t what, uint64_t how, uint64_t *found) noexcept nogil:
-        """Where the case of a place is kept (`found` is not 0), or may be; NULL where others are in all its places."""
+    cdef case_t **slot(self, uint64_t what, uint64_t how, case_t **found) noexcept nogil:
+        """Where the case of a place is kept (`found` is not NULL), or may be; NULL where others are in all its places."""
         cdef uint64_t at = mix(mix(what) ^ how), i
-        cdef case_t *case
         for i in range(4):
-            case = self.cases + ((at + i) & (CASES - 1))
-            found[0] = load_acquire(&case.how)
-            if found[0] == 0 or found[0] == how and case.what == what:
-                return case
+            found[0] = load_acquire(&self.cases[(at + i) & (CASES - 1)])
+            if found[0] == NULL or found[0].how == how and found[0].what == what:
+                return &self.cases[(at + i) & (CASES - 1)]
         return NULL
 
     cdef const case_t *find(self, uint64_t what, uint64_t how, case_t *own) except NULL nogil:
         """The case of a place (`rated_t`); in the caller's `own` one where no room is left to keep it."""
-        cdef uint64_t found
-        cdef case_t *case = self.slot(what, how, &found)
-        if case != NULL and found:
-            return case
+        cdef case_t *found
+        if self.slot(what, how, &found) != NULL and found != NULL:
+            return found
         if own.what != what or own.how != how:
             self.make(own, what, how)
         return own
@@ -327,8 +326,8 @@ cdef class Cases:
         cdef int complete = what >> 16 & 0xFFFF, planned = what & 0xFFFF, near
         cdef bytes missed, copies
         cdef looked_t seeds
-        cdef case_t *kept
-        cdef uint64_t found_how
+        cdef case_t **kept
+        cdef case_t *copy
         cdef double over, more = PASSED_OVER
         if how & DENSE:
             over = complete / 128.
@@ -347,11 +346,12 @@ cdef class Cases:
             for near in range(2):
                 case.alone[near] = (self.unseen(case, &self.no_mate, 2 * near)
                                     * (1 + more * over / fmax(1 - over, 1 / more)))
-        kept = self.slot(what, how, &found_how)
-        if kept != NULL and not found_how:
-            kept.what = what
-            memcpy(&kept.length, &case.length, sizeof(case_t) - 2 * sizeof(uint64_t))  # all but `how`, which others read
-            store_release(&kept.how, how)
+        kept = self.slot(what, how, &copy)
+        if kept != NULL and copy == NULL:
+            copy = <case_t *>malloc(sizeof(case_t))
+            if copy != NULL:
+                copy[0] = case[0]
+                store_release(kept, copy)
         return 0
 
     cdef double unseen(self, const case_t *one, const case_t *two, int known) noexcept nogil:
