@@ -42,8 +42,8 @@ cdef class LocalAligner(LocalParts):
         """Place mates together: places are found beside mates, and primary lines move.
 
         `wrong`: by read, what other pairs of places weigh; below 0 where a mate is not beside it. Given lines keep theirs.
-        No place is looked for beside clear ones: the search of whole reads knows none with up to `strata` more errors, or
-        they have no error, and none scores more. Lines that score less than -T even beside a concordant one go first.
+        No place is looked for beside a clear one: the search of whole reads knows none with up to `strata` more errors, or
+        it has no error, and none scores more. Lines that score less than -T even beside a concordant one go first.
         """
         drop_low(self, (<Joint>self.joint).mate, NULL, summary)
         return join_mates(self, <Joint>self.joint, clear_reads(self, summary, strata), wrong)

@@ -77,7 +77,7 @@ cdef class Joint:
         """Choose clear pairs of places, and look for other mates beside the places that their partners may have.
 
         The diagonals where mates may lie are in STRANDS and FIRSTS, read by read. A clear pair has the best place of each
-        mate.
+        mate, of which one has no other place that may be as good, and vouches for its partner.
         """
         cdef pair_t pair
         cdef choice_t choice
@@ -87,7 +87,7 @@ cdef class Joint:
         begin(&pair)
         while next_pair(self, &pair, False):
             list_known(self, &pair)
-            if self.clear[pair.read] and self.clear[pair.read + 1]:
+            if pair.n[0] and pair.n[1] and (self.clear[pair.read] or self.clear[pair.read + 1]):
                 weigh(self, &pair, &choice)
                 if choice.concordant and choice.are_best:
                     take(self, &pair, &choice)

@@ -147,6 +147,17 @@ def test_copies_on_both_strands_leave_no_quality():
     assert {record.mapping_quality for both in together for record in both} == {0}
 
 
+def test_a_mate_without_rivals_is_looked_for_beside_no_other_copy_of_its_partner():
+    rng = np.random.default_rng(35)
+    family, alone = random_bases(rng, INSERT - M), random_bases(rng, M)
+    decoy = random_bases(rng, M // 2) + alone[M // 2 :]
+    index, (start, _) = built([family + alone, family + decoy], rng)
+    [both] = map_pairs(index, [[changed(family[:M], [50]), reverse_complement(alone)]])
+    assert [r.reference_start for r in both] == [start, start + INSERT - M]
+    assert [r.mapping_quality for r in both] == [60, 60]
+    assert [r.has_tag("XS") for r in both] == [True, False]
+
+
 def test_pairs_in_large_families_are_looked_up_deeper_or_not_sure():
     """Of 90 copies each has one base of its own in either mate's part; an error on each side leaves no seed with it."""
     rng = np.random.default_rng(32)

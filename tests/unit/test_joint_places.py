@@ -233,6 +233,24 @@ def weigh(world, pair, lengths, odds):
     return table, point * (sum(least) + PAIR_BONUS)
 
 
+def cheapest(table, alone):
+    """The pairs of places with the least cost; the first of each mate where it costs less to take each for itself."""
+    least = min(alone, min(cost for cost, _, _ in table.values()))
+    near = [at for at, (cost, _, _) in table.items() if cost <= least + 0.011]
+    assert all(table[at][0] <= least + 0.009 for at in near), "too near to tell"
+    return near or [(0, 0)]
+
+
+def is_clear(world, pair, lengths):
+    """Whether a mate without rivals vouches for the pair: both are at their best places, beside each other."""
+    table, alone = weigh(world, pair, lengths, (1.0, 1.0))
+    least = [min(loss(p, m) for p in side) for side, m in zip(pair, lengths, strict=True)]
+    return all(
+        table[at][2] and [loss(side[i], m) for side, i, m in zip(pair, at, lengths, strict=True)] == least
+        for at in cheapest(table, alone)
+    )
+
+
 def loss(place, m):
     return m * SCORING.match + 2 * SCORING.clip - place[3]
 
@@ -261,7 +279,7 @@ def is_rival(place, m, line):
 
 
 KINDS = (
-    "found", "not found", "concordant", "not", "moved", "stays", "drawn", "by its own", "no rival", "no line",
+    "found", "not found", "concordant", "not", "moved", "stays", "drawn", "by its own", "no rival", "no line", "clear",
 )  # fmt: skip
 
 
@@ -315,9 +333,13 @@ def check(seed, seen):
             assert [len(strands[s]) for s in both] == [len(world.known[s]) for s in both]
             continue
         everything = []
+        # The search knows no rivals of what it has given.
+        given = any(primary.rows["given"][lines[s]] for s in both if s in lines)
+        clear = given and all(known) and is_clear(world, known, lengths)
+        seen["clear"] += clear
         for side, s in enumerate(both):
             found = []
-            if alive[1 - side] and not world.shortest:
+            if alive[1 - side] and not world.shortest and not clear:
                 guides, mates = known[1 - side], known[side]
                 sizes = lengths[1 - side], lengths[side]
                 found = looked_for(world, guides, mates, side == 1, sizes, world.copies[s])
@@ -336,17 +358,13 @@ def check(seed, seen):
         if not all(everything):
             continue
         table, alone = weigh(world, everything, lengths, (1.0, 1.0))
-        least = min(alone, min(cost for cost, _, _ in table.values()))
-        best = [at for at, (cost, _, _) in table.items() if cost <= least + 0.009]
-        rest = [at for at, (cost, _, _) in table.items() if least + 0.009 < cost <= least + 0.011]
-        assert not rest, "too near to tell"
-        options = best or [(0, 0)]
-        seen["drawn"] += len(best) > 1
+        options = cheapest(table, alone)
+        seen["drawn"] += len(options) > 1
         if not table[options[0]][2]:
             seen["not"] += 1
             assert not set(both) & set(beside.tolist())
             continue
-        seen["by its own"] += not best
+        seen["by its own"] += table[options[0]][0] > alone
         seen["concordant"] += 1
         # A place beside a copy may have no alignment that is worth a line.
         if not np.isin(both, after["read"]).all():
