@@ -9,8 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -54,20 +53,17 @@ class LateSearch:
 
     Attributes
     ----------
-    turns : Semaphore
-        Held by the threads that compute, as many as were asked for. One that waits for the device gives its turn up.
     more_threads : int
-        Threads of a run beyond these.
+        Threads of a run beyond those that were asked for, as some wait for the device. None where nobody named it: it
+        may not come.
     """
-
-    more_threads = IN_FLIGHT
 
     def __init__(
         self, index: SeedIndex, lookup: WholeIndex, plan: SearchPlan, cascade: Cascade, params: MapParams
     ):
         self.named = is_named(params.device)
         self.device = str(params.device).lower() if self.named else "gpu"
-        self.turns = threading.Semaphore(params.threads)
+        self.more_threads = IN_FLIGHT * self.named
         self._index, self._lookup, self._plan, self._cascade = index, lookup, plan, cascade
         self._params = params
         self._lock = threading.Lock()
@@ -101,10 +97,12 @@ class LateSearch:
         """Note how many reads of a run are done, and which share of its input; None of a stream: as much may be left.
 
         A device that nobody named is looked for once so much is left to the host that the start hardly counts. It is
-        left alone again if reads were done faster before.
+        left alone again if reads were done faster before. The first, small batches tell nothing: most reads are under
+        way then.
         """
         is_awaited = self._thread is not None and self._search is None
-        if self.named or is_awaited or self._is_judged:
+        round_of_batches = self._params.threads * self._params.reads_per_batch()
+        if self.named or is_awaited or self._is_judged or reads < round_of_batches:
             return
         now = time.monotonic()
         since, reads_before, before = self._since = self._since or (now, reads, share or 0.0)
@@ -215,8 +213,7 @@ class LateSearch:
         if not is_taken(context):
             return None
         if context.params.exhaustive and self.named:
-            with self._turn_given_up():
-                self._settled.wait()
+            self._settled.wait()
         search, reads = self._search, context.n
         if self._error is not None and self.named:
             raise self._error
@@ -241,11 +238,9 @@ class LateSearch:
         return found._replace(copies=partial(self._asked, found.copies))
 
     def _asked(self, search: Callable[..., Found | None], *reads: Any) -> Found | None:
-        """What a search on the device returns, while another thread may compute; None where a device that nobody named
-        fails."""
+        """What a search on the device returns; None where a device that nobody named fails."""
         try:
-            with self._turn_given_up():
-                return search(*reads)
+            return search(*reads)
         except DeviceError as error:
             self._error = DeviceError(str(error).splitlines()[0])
             if self.named:
@@ -255,12 +250,3 @@ class LateSearch:
     def note_host(self, reads: int, nanoseconds: int) -> None:
         """The host has searched reads that the device did not take."""
         self._host_pace = paced(self._host_pace, reads, nanoseconds)
-
-    @contextmanager
-    def _turn_given_up(self) -> Iterator[None]:
-        """While this thread waits for the device, another one may compute."""
-        self.turns.release()
-        try:
-            yield
-        finally:
-            self.turns.acquire()

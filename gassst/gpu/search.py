@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from time import perf_counter_ns
@@ -52,8 +51,6 @@ class DeviceSearch:
         ns per read, where as many batches are searched at once as can be.
     """
 
-    turns: AbstractContextManager[object] = nullcontext()
-    """To be held by what computes: all threads may at once."""
     more_threads = 0
 
     def __init__(

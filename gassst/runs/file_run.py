@@ -85,7 +85,7 @@ class RunWorkers(NamedTuple):
     @property
     def most_waiting(self) -> int:
         """As `run.most_waiting`."""
-        return most_waiting(self.workers, self.work.mapper.params.threads)
+        return most_waiting(self.workers, self.work.mapper)
 
     def end_run(self) -> None:
         """A run is over. Raises DeviceError where a device that was named cannot be had, or has failed."""

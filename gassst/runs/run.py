@@ -6,7 +6,7 @@ import logging
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
@@ -83,13 +83,13 @@ def in_order(calls: Iterable[SomeCall], most: int) -> Iterator[SomeCall]:
         raise error
 
 
-def most_waiting(workers: Workers, threads: int) -> int:
-    """How many calls of a run with so many threads may be under way or wait to be taken.
+def most_waiting(workers: Workers, mapper: BatchMapper) -> int:
+    """How many calls of a run may be under way or wait to be taken.
 
     One batch that takes long must not leave the other workers without work; each that waits takes memory. Beside a
     device, which takes a batch in a small part of the time that the host takes for one, as many may wait as are mapped.
     """
-    return workers.threads + (workers.threads // 4 + 2 if workers.threads == threads else 2 * threads)
+    return workers.threads + (workers.threads // 4 + 2 if mapper.on_device is None else 2 * workers.threads)
 
 
 class MappingWork:
@@ -109,17 +109,6 @@ class MappingWork:
         self, batch: ReadBatch | Unparsed, insert: InsertModel, finish: Finish[Finished]
     ) -> tuple[Finished, Stats]:
         """What becomes of a batch, and its counters. `finish` makes it of the mapper, the batch and its result."""
-        with self._turn():
-            return self._map(batch, insert, finish)
-
-    def _turn(self) -> AbstractContextManager[object]:
-        """In which a thread computes; where a device searches, there are more threads than may compute at once."""
-        device = self.mapper.on_device
-        return nullcontext() if device is None else device.turns
-
-    def _map(
-        self, batch: ReadBatch | Unparsed, insert: InsertModel, finish: Finish[Finished]
-    ) -> tuple[Finished, Stats]:
         stats = Stats()
         stretches = batch if isinstance(batch, Stretches) else None
         with stats.timed("parse"):
@@ -182,7 +171,7 @@ class MappingWork:
     def _own(self, batch: ReadBatch, start: int, stop: int, first: InsertModel) -> InsertModel:
         """The library of one stretch."""
         reads, *_ = spread(batch, [(start, stop)], HEAD)
-        samples, counts = self._sampled(reads)
+        samples, counts = self.sample(reads)
         learned = library_of(self.mapper.params.orientations, [samples], [counts])
         length = len(reads.bases) // max(len(reads), 1)
         return own_library(learned, first, length, self.mapper.params.insert is None)
@@ -190,10 +179,6 @@ class MappingWork:
     def sample(self, batch: ReadBatch) -> tuple[list[PairSample], Stats]:
         """The reads of a batch that are fit to learn from, by `MapParams.orientations`: each is mapped on its own to
         its best place. And the counts of single reads."""
-        with self._turn():
-            return self._sampled(batch)
-
-    def _sampled(self, batch: ReadBatch) -> tuple[list[PairSample], Stats]:
         mate = np.zeros(len(batch), np.uint8) if batch.mate is None else batch.mate
         mapper = self._for_best_hits[int(batch.mate is None)]
         result, counted = mapper.map_batch(batch)
@@ -263,7 +248,7 @@ class MappingRun(Generic[Finished]):
             workers = self._workers or stack.enter_context(closing(Workers(self._threads)))
             self.begin(batches, workers)
             calls = stack.enter_context(closing(self.calls(workers)))
-            for call in in_order(calls, most_waiting(workers, self._threads)):
+            for call in in_order(calls, most_waiting(workers, self.mapper)):
                 yield self.finished(call)
             self.end()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import numpy as np
@@ -34,8 +33,6 @@ class BatchDevice(Protocol):
 
     @property
     def compiled(self) -> int: ...
-    @property
-    def turns(self) -> AbstractContextManager[object]: ...
 
     def for_run(self) -> BatchDevice | None: ...
     def end_run(self) -> None: ...

@@ -86,18 +86,17 @@ def test_a_device_that_fails_before_them(world, named, monkeypatch):
     context = context_of(index, reads_of(genome, 100, 300))
     late = LateSearch(index, context.lookup, context.plan, context.cascade, context.params)
     late._search, late.named = search, named
-    with late.turns:
-        found = late.search(context, Stats())
+    found = late.search(context, Stats())
 
-        def lost(*_):
-            raise DeviceError("the device is lost")
+    def lost(*_):
+        raise DeviceError("the device is lost")
 
-        monkeypatch.setattr(search, "_found", lost)
-        if named:
-            with pytest.raises(DeviceError, match="lost"):
-                placed(context, Stats(), found)
-            return
-        expected = placed(context, Stats())
-        for name, column in placed(context, Stats(), found).items():
-            np.testing.assert_array_equal(column, expected[name], err_msg=name)
-        assert late.search(context, Stats()) is None
+    monkeypatch.setattr(search, "_found", lost)
+    if named:
+        with pytest.raises(DeviceError, match="lost"):
+            placed(context, Stats(), found)
+        return
+    expected = placed(context, Stats())
+    for name, column in placed(context, Stats(), found).items():
+        np.testing.assert_array_equal(column, expected[name], err_msg=name)
+    assert late.search(context, Stats()) is None

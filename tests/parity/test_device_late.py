@@ -94,10 +94,11 @@ class TestDone:
     def test_a_device_is_looked_for_where_enough_is_left(self, index, monkeypatch, clock, done, starts):
         started = []
         monkeypatch.setattr(LateSearch, "_start_thread", lambda late: started.append(late.device))
-        late = late_of(index, "auto", threads=16)
+        late = late_of(index, "auto", threads=16, batch_size=1000)
         assert late.for_run() is late
+        late.note_done(15_999, 0.0)  # the first batches do not count
         for i, (clock[0], share) in enumerate(done):
-            late.note_done(1000 * i, share)
+            late.note_done(16_000 + 1000 * i, share)
         assert bool(started) is starts
         late.end_run()
         assert "too little to do" in late.describe() and late._since is None
@@ -106,8 +107,8 @@ class TestDone:
     @pytest.mark.parametrize("reads, goes_on", [(1999, False), (2001, True)])
     def test_a_device_with_which_less_is_done_is_left_alone(self, index, monkeypatch, clock, reads, goes_on):
         monkeypatch.setattr(LateSearch, "_start_thread", lambda late: setattr(late, "_thread", True))
-        late = late_of(index, "auto", threads=16)
-        for clock[0], done in (0, 0), (2, 2000):
+        late = late_of(index, "auto", threads=16, batch_size=1)
+        for clock[0], done in (0, 16), (2, 2016):
             late.note_done(done, 0.01 + done / 1e6)
         assert late._thread
         clock[0] = 5
@@ -160,29 +161,24 @@ class TestPace:
         assert paced(pace, 1000, 50_000) == 50
 
 
-@pytest.mark.usefixtures("any_batch")
-class TestTurns:
-    def test_a_thread_that_waits_for_the_device_gives_its_turn(self, index):
-        done = threading.Event()
-        late = late_of(index, "gpu", Ready(meanwhile=lambda: done.wait(60)), threads=1)
+@pytest.mark.parametrize(("device", "more"), [("gpu", IN_FLIGHT), ("auto", 0)])
+def test_threads_beyond_those_asked_for_wait_for_a_device_that_was_named(
+    index, small_fastq, device, more, monkeypatch
+):
+    """A batch that begins goes on: one that waited while later ones overtake it would hold up the output."""
+    monkeypatch.setattr(LateSearch, "_start", lambda *_: None)
+    begun = threading.Barrier(3 + more, timeout=60)
 
-        def other():
-            with late.turns:
-                done.set()
+    def parsed():
+        begun.wait()
+        raise InterruptedError
 
-        thread = threading.Thread(target=other)
-        with late.turns:
-            thread.start()
-            assert late.search(batch(9), None) and done.is_set()
-            assert not late.turns.acquire(blocking=False)
-        thread.join()
-
-    def test_more_threads_than_compute(self, index, small_fastq, monkeypatch):
-        monkeypatch.setattr(LateSearch, "_start", lambda *_: None)
-        engine = late_engine(index, device="gpu", threads=3)
-        run = file_run(engine, small_fastq)
-        with run.crew() as crew:
-            assert crew.workers.threads == 3 + IN_FLIGHT == 3 + engine.on_device.more_threads
+    with file_run(late_engine(index, device=device, threads=3), small_fastq).crew() as crew:
+        assert crew.workers.threads == begun.parties
+        batch = SimpleNamespace(parsed=parsed)
+        for call in [crew.workers.submit(crew.work.map, batch, None, None) for _ in range(begun.parties)]:
+            with pytest.raises(InterruptedError):
+                call.result()
 
 
 @pytest.mark.usefixtures("any_batch")
