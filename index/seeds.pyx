@@ -262,7 +262,7 @@ cdef class Seeds:
 
     cdef int fill(self, const reads_t *reads, const uint32_t *active, Py_ssize_t a, const uint16_t *seed_length,
                   const uint16_t *seed_count, const uint16_t *seed_every) except -1 nogil:
-        """Plan the seeds of `a` active reads, ascending, and forget those before. `seed_*`: of `SeedRows`, by read length. The
+        """Plan the seeds of `a` active reads, ascending, and forget those before. `seed_*`: by read length. The
         first seed of each read is taken and every `seed_every`-th after it."""
         cdef int64_t *start = <int64_t *>enlarged(&self.rooms[STARTS], (a + 1) * sizeof(int64_t))
         cdef Py_ssize_t i, m

@@ -84,8 +84,8 @@ def definitions() -> list[str]:
 def plan_columns(plan: SearchPlan, stage: int, given_up: np.ndarray) -> np.ndarray:
     """int16[len(PLAN), MAX_READ_LENGTH + 1]. `given_up`: bool[MAX_READ_LENGTH + 1]."""
     settled = plan.settled[stage] if stage < plan.MAX_STAGES else np.full_like(plan.settled[0], -1)
-    columns = (*plan.rows(stage), plan.disjoint[stage], settled)
-    return np.array([*columns, plan.errors, plan.words, given_up], np.int16)
+    seeds = (row[stage] for row in (plan.seed_length, plan.seed_count, plan.seed_every, plan.disjoint))
+    return np.array([*seeds, settled, plan.errors, plan.words, given_up], np.int16)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -196,8 +196,9 @@ class DeviceBackend:
 
     def look_up(self, state: DeviceState, reads: DeviceReads, room: int) -> DeviceSeeds:
         """The occurrences of the seeds of a stage, and the segments of their anchors, of which there may be `room`."""
-        rows, present = self.context.plan.rows(reads.stage), self.present
-        width = 2 * int((-(-rows.number[present].astype(np.int64) // rows.every[present])).max())
+        plan = self.context.plan
+        number, every = (row[reads.stage, self.present] for row in (plan.seed_count, plan.seed_every))
+        width = 2 * int((-(-number.astype(np.int64) // every)).max())
         slot, index, caps, n = self._slot, self._index, self._caps, self.context.n
         lo, count, at = (slot.buffer(name, 4 * n * width) for name in ("lo", "count", "at"))
         looked = slot.buffer("looked", n * width)

@@ -25,7 +25,7 @@ import numpy as np
 from gassst._core.read_search import DIFFERENCES, Cases, Odds, Rater, chance_hits
 from gassst._core.seeds import cheapest_path, judge_stages
 from gassst._core.stages import BAND_REACH
-from gassst.frozen import NamedTuple, frozen, replace
+from gassst.frozen import frozen, replace
 from gassst.index.file import MIN_K, SORTED
 from gassst.index.miss_model import (
     MISS_ERRORS,
@@ -82,15 +82,6 @@ TANDEM_COPIES = rule(
 
 
 Made = TypeVar("Made")
-
-
-class SeedRows(NamedTuple):
-    """A plan of seeds by read length, uint16[MAX_READ_LENGTH + 1] each: their length, their number, and how many of
-    them there are from one that is looked up to the next."""
-
-    length: np.ndarray
-    number: np.ndarray
-    every: np.ndarray
 
 
 def errors_within(m: int, identity: float) -> int:
@@ -283,10 +274,6 @@ class SearchPlan:
         # Those with more errors are lost.
         lost, both = (1 - ((1 - each) * shares).sum(axis=2) for each in (missed, missed**2))
         return np.stack([lost, np.sqrt(np.maximum(both, 0))])
-
-    def rows(self, stage: int) -> SeedRows:
-        """The seeds of a stage."""
-        return SeedRows(self.seed_length[stage], self.seed_count[stage], self.seed_every[stage])
 
     def plan(self, m: int) -> LengthPlan:
         """The plan for reads of `m` bases."""
