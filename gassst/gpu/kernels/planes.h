@@ -85,15 +85,11 @@ INLINE uint64_t first_bases(int64_t n)
     return n >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << n) - 1;
 }
 
-/* Set bits. Without the instruction a compiler calls a function of its library. */
+/* Set bits. */
 INLINE int count_bits(uint64_t x)
 {
 #ifdef __OPENCL_VERSION__
     return (int)popcount(x);
-#elif defined(__x86_64__) && !defined(__POPCNT__)
-    x -= x >> 1 & 0x5555555555555555;
-    x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);
-    return (int)(((x + (x >> 4)) & 0x0F0F0F0F0F0F0F0F) * 0x0101010101010101 >> 56);
 #else
     return __builtin_popcountll(x);
 #endif
