@@ -6,6 +6,7 @@ from engines import engine
 import gassst
 from gassst.gpu.device import Engine
 from gassst.gpu.search import DeviceSearch
+from gassst.gpu.trial import by_alignment
 from gassst.local.align import opened_aligner
 from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_records
@@ -15,19 +16,8 @@ from gassst.search.host import HostBackend
 SPLIT = 1 << 16  # bytes of an allocation, so small that the index is split into four parts
 
 
-def in_order(result):
-    """The rows of a batch, with the runs of one behind those of another: a device makes them in another order."""
-    hits, summary, cigars = result.rows
-    runs = [
-        cigars[first : first + n] for first, n in zip(hits["cigar_start"], hits["cigar_runs"], strict=True)
-    ]
-    hits = hits.copy()
-    hits["cigar_start"] = 0
-    return hits, summary, np.concatenate([cigars[:0], *runs])
-
-
 def assert_same_rows(found, expected) -> None:
-    for mine, true in zip(in_order(found), in_order(expected), strict=True):
+    for mine, true in zip(by_alignment(found.rows), by_alignment(expected.rows), strict=True):
         np.testing.assert_array_equal(mine, true)
 
 

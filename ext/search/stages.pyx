@@ -157,18 +157,17 @@ cdef class Stages:
                 end[i] = self.ends[order[i]]
         return grouped
 
-    cdef bint is_taken(self, int stage, Py_ssize_t a) except -1 nogil:
+    cdef bint is_taken(self, int stage, Py_ssize_t a) except -1 with gil:
         """Whether the device has made a stage: the first one, with others, or that for copies, which gets its reads now."""
         cdef reads_t texts
         if stage == self.stages:
-            self.take_texts(a, &texts)
-        with gil:
-            if stage == self.stages:
-                self.found = self.found.copies(array_of(self.rooms[ACTIVE].p, a, np.uint32),
-                                               array_of(texts.planes.words, 3 * texts.planes.rows, np.uint64), *self.known)
-            if self.found is not None and stage in (0, self.stages):
-                self.take_stage(self.found)
-                return True
+            with nogil:
+                self.take_texts(a, &texts)
+            self.found = self.found.copies(array_of(self.rooms[ACTIVE].p, a, np.uint32),
+                                           array_of(texts.planes.words, 3 * texts.planes.rows, np.uint64), *self.known)
+        if self.found is not None and stage in (0, self.stages):
+            self.take_stage(self.found)
+            return True
         return False
 
     cdef int take_stage(self, found) except -1:

@@ -191,7 +191,7 @@ cdef class Stages:
     cdef readonly tuple known   # the arrays of `states`
 
     cdef const place_t *group_places(self, int64_t *start) except? NULL nogil
-    cdef bint is_taken(self, int stage, Py_ssize_t a) except -1 nogil
+    cdef bint is_taken(self, int stage, Py_ssize_t a) except -1 with gil
     cdef int take_stage(self, found) except -1
     cdef int open(self, context, double given_up, int further) except -1
     cdef int run(self, uint32_t block, found) except -1

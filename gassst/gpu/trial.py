@@ -12,7 +12,7 @@ from gassst.gpu.search import DeviceSearch
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
 from gassst.local.align import opened_aligner
-from gassst.model.array_types import U8, U64, NDArray
+from gassst.model.array_types import U8, U32, U64, NDArray, Structs
 from gassst.model.params import MapParams
 from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_records
@@ -65,7 +65,20 @@ def _columns(context: BatchContext, found: Found | None) -> Columns:
         return *search.found, *search.chosen
     # Bands lie there by position, and here as they were found.
     places, starts = search.found
-    return np.sort(places["edits"]), starts, *search.chosen[1:], *backend.wholes(search).rows
+    return np.sort(places["edits"]), starts, *search.chosen[1:], *by_alignment(backend.wholes(search).rows)
+
+
+def by_alignment(
+    rows: tuple[Structs, Structs, U32],
+) -> tuple[Structs, Structs, U32]:
+    """Rows with the runs of one alignment behind those of another: a device makes them in another order."""
+    hits, summary, cigars = rows
+    runs = [
+        cigars[first : first + n] for first, n in zip(hits["cigar_start"], hits["cigar_runs"], strict=True)
+    ]
+    hits = hits.copy()
+    hits["cigar_start"] = 0
+    return hits, summary, np.concatenate([cigars[:0], *runs])
 
 
 def codes_of(planes: U64) -> U8:
