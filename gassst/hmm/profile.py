@@ -301,7 +301,7 @@ class Profile:
         return np.maximum(np.floor(8 * (np.minimum(wanted, 0) - around)) / 8, 1).astype(np.float32)
 
     def _bits(self, kernel: str, texts: Texts, *given: Any, **more: Any) -> Floats:
-        """The same as bits, against random letters of a length of that mean."""
+        """Return the same as bits, against random letters of a length of that mean."""
         n = texts.lengths
         null = n * np.log(np.maximum(n, 1) / (n + 1)) - np.log(n + 1)
         return np.asarray((self._logs(kernel, texts, *given, **more) - null) / np.log(2))

@@ -235,7 +235,7 @@ def ends_of(record):
 
 
 def test_no_local_alignment_scores_better_than_the_one_reported(tails, world):
-    """Of what is before an adapter; what is behind is clipped."""
+    """What is before an adapter is aligned so; what is behind is clipped."""
     compared = 0
     for record, size in zip(tails, fragment_sizes(tails), strict=True):
         if record.is_unmapped:

@@ -33,7 +33,7 @@ def rated(
     complete=2,
     primary=None,
 ):
-    """Of one line: bases begin .. end - 1 of `length` ones; `primary`: those of the line of which it is a part.
+    """Rate one line: bases begin .. end - 1 of `length` ones; `primary`: those of the line of which it is a part.
 
     As many `rivals` score `behind` less, and `further` ones an error less than these.
     """
@@ -61,7 +61,7 @@ def test_known_rivals_weigh_the_odds_of_what_they_score_less():
 
 
 def test_every_known_rival_weighs_the_odds_of_what_it_scores_less():
-    """Of a family of copies a few are one error further, and most of them two: the few alone were counted."""
+    """A few copies of a family are one error further, and most are two: the few alone were counted."""
 
     def known(rivals, further):
         return float(rated(rivals=rivals, further=further)["known"])
