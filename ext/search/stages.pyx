@@ -66,8 +66,6 @@ cdef class Stages:
 
     def __cinit__(self, index, lookup, cascade, plan, int margin, str instruction_set):
         cdef const uint64_t[:, ::1] planes = index.reference.planes
-        memset(self.rooms, 0, sizeof(self.rooms))
-        memset(&self.job, 0, sizeof(self.job))
         self.index, self.lookup = index, lookup if lookup is not None and lookup.copies else None
         self.view, self.reference = view_of(index), planes_of(planes)
         self.starts, self.left_out = index.reference.starts, None
