@@ -55,6 +55,7 @@ cdef class LocalAligner(LocalParts):
         cdef const reads_t *reads = &self.ground.reads
         cdef rating_t *rating
         cdef rated_t *places
+        cdef const rated_t *other
         cdef rated_t place
         cdef row_t **row
         cdef const row_t *primary = NULL
@@ -80,22 +81,20 @@ cdef class LocalAligner(LocalParts):
             r = row[i].hit.read
             if row[i].hit.part:
                 rater.line(row[i], rivals, &primary.line, NULL, reads, seen, &place)
-                rater.alone(&place, &rating[self.summary_of(&row[i].hit)])
+                rater.rate(&place, NULL, 0, 0, &rating[self.summary_of(&row[i].hit)])
                 continue
             primary = row[i]
             if self.keeps_wholes and row[i].line.given and row[i].hit.score < self.least_reported(r):
                 rater.whole(&summary[r], reads, &seen.states, r, &places[r])
                 continue
             rater.line(row[i], rivals, &row[i].line, &summary[r] if row[i].line.given else NULL, reads, seen, &places[r])
-            if mate == NULL and wrong != NULL and row[i].line.given:
+            if mate == NULL and wrong[r] >= 0 and row[i].line.given:
                 places[r].known = wrong[r]
         for i in range(self.n_reported):
             r = row[i].hit.read
             if row[i].hit.part == 0:
-                if vouched[r] and places[partner_of(mate, r)].how:
-                    rater.mate(&places[r], &places[partner_of(mate, r)], wrong[r], window, &rating[r])
-                else:
-                    rater.alone(&places[r], &rating[r])
+                other = &places[partner_of(mate, r)] if vouched[r] else NULL
+                rater.rate(&places[r], other if vouched[r] and other.how else NULL, wrong[r], window, &rating[r])
                 cap_beside(self, rater, row[i], &rating[r])
             row[i].hit.mapq = rating[self.summary_of(&row[i].hit)].mapq
         if self.five_prime:

@@ -1,7 +1,7 @@
 """Mapping qualities: the one place where they are made (docs/mapq.md).
 
 The other places of a read weigh, relative to the reported one: those that are known, copies that were not seen, and
-places by chance. `rating_t` keeps each term. All rules that lower a quality go through `cap`, which says whose it was.
+places by chance. `rating_t` keeps each term, and says whose the rule was that lowered a quality.
 
 Copies: one of the reported place is as far from it as the spectrum of the genome says (`gassst.index.spectrum`). How
 many errors the read has there, and whether the seeds that led to the reported place lead to the copy, too, is exact.
@@ -509,21 +509,20 @@ cdef class Rater(Copies):
             word_letters(reads.planes, 64 * <int64_t>reads.plane_start[r] + begin, end - begin, self.letters))
         return 0
 
-    cdef int alone(self, const rated_t *place, rating_t *rating) except -1 nogil:
-        """Rate a place that no mate vouches for."""
-        rating.known, rating.unseen, rating.chance = place.known, self.unseen_alone(place), place.chance * self.n_bases
-        rate(rating)
-        return 0
-
-    cdef int mate(self, const rated_t *place, const rated_t *other, double wrong, double window,
+    cdef int rate(self, const rated_t *place, const rated_t *other, double wrong, double window,
                   rating_t *rating) except -1 nogil:
-        """Rate a mate that was placed beside the other one, on `window` diagonals.
+        """Rate a place that no mate vouches for (`other` is NULL), or of a mate beside the other one, on `window` diagonals.
 
         The other known pairs of places weigh `wrong`. Beside these, both mates may lie in copies that no seed led to, or
         this one may fit near the other by chance: often only its mate places a short read, or one of low complexity.
         """
-        rating.known, rating.unseen, rating.chance = wrong, self.unseen_pair(place, other, wrong), place.chance * window / 2
-        rate(rating)
+        if other == NULL:
+            rating.known, rating.unseen, rating.chance = place.known, self.unseen_alone(place), place.chance * self.n_bases
+        else:
+            rating.known, rating.unseen = wrong, self.unseen_pair(place, other, wrong)
+            rating.chance = place.chance * window / 2
+        rating.mapq = phred(rating.known + rating.unseen + rating.chance)
+        rating.cap, rating.capped_by = UINT8_MAX, NOBODY
         return 0
 
     cdef int rate_wholes(self, const read_summary_t *summary, const reads_t *reads, const states_t *states,
@@ -534,6 +533,7 @@ cdef class Rater(Copies):
         `mate` is NULL for single reads, else a mate lies on so many diagonals (`window`) beside the other.
         """
         cdef Py_ssize_t r
+        cdef const rated_t *other
         cdef rated_t *places = <rated_t *>enlarged(&self.places, reads.n * sizeof(rated_t))
         memset(rated, 0, reads.n * sizeof(rating_t))
         for r in range(reads.n):
@@ -541,12 +541,10 @@ cdef class Rater(Copies):
         for r in range(reads.n):
             if summary[r].best == NO_SCORE:
                 continue
+            other = &places[partner_of(mate, <uint32_t>r)] if mate != NULL and wrong[r] >= 0 else NULL
             if wrong[r] >= 0:
-                if mate != NULL:
-                    self.mate(&places[r], &places[partner_of(mate, <uint32_t>r)], wrong[r], window, &rated[r])
-                    continue
                 places[r].known = wrong[r]
-            self.alone(&places[r], &rated[r])
+            self.rate(&places[r], other, wrong[r], window, &rated[r])
         return 0
 
     cdef void cap_beside(self, rating_t *rating, planes_t reference, const reads_t *reads, uint32_t read_strand,
@@ -559,13 +557,15 @@ cdef class Rater(Copies):
         cdef int64_t m = reads.lengths[r], first = first_base(reads.plane_start[r], read_strand, m)
         cdef double odds = self.odds.of_one(<int64_t>ceil(loss), end - begin)
         cdef uint16_t errors = NO_SCORE, count
+        cdef uint8_t most
         if not self.beside or rating.mapq < LEAST_BESIDE_COPIES:
             return
         if odds < 1:  # with more errors all copies together weigh nothing
             errors = <uint16_t>fmin(errors, loss + log(UNKNOWN / (2 * FURTHEST)) / log(odds) + 1)
         count = rivals_beside(reference, diagonal + begin, reads.planes, first + begin, end - begin, m, &errors)
-        if count:
-            cap(rating, phred(count * pow(odds, fmax(errors - loss, 0))), TANDEM)
+        most = phred(count * pow(odds, fmax(errors - loss, 0)))
+        if count and most < rating.mapq:
+            rating.mapq, rating.cap, rating.capped_by = most, most, TANDEM
 
 
 cdef inline double weight_of_wholes(const read_summary_t *summary, double odds) noexcept nogil:
@@ -593,18 +593,6 @@ cdef uint8_t phred(double others) noexcept nogil:
     """
     cdef double wrong = UNKNOWN / 10 if others <= UNKNOWN else others + UNKNOWN
     return 0 if wrong > AS_LIKELY else <uint8_t>floor(-log(wrong / (1 + wrong)) / PHRED_TO_LOG)
-
-
-cdef void rate(rating_t *rating) noexcept nogil:
-    """The quality that the terms make."""
-    rating.mapq = phred(rating.known + rating.unseen + rating.chance)
-    rating.cap, rating.capped_by = UINT8_MAX, NOBODY
-
-
-cdef void cap(rating_t *rating, uint8_t most, uint8_t by) noexcept nogil:
-    """Lower a quality to what a rule allows."""
-    if most < rating.mapq:
-        rating.mapq, rating.cap, rating.capped_by = most, most, by
 
 
 def qualities(const double[::1] others):

@@ -464,8 +464,7 @@ cdef class ReadSearch:
         seen = coverage_t(self.stages.states, <const over_t *>self.rooms[OVER].p, self.ends.ground.costs.match,
                           self.ends.ground.costs.match + self.ends.ground.costs.mismatch, <int>self.ends.much_clipped,
                           self.stages.dense_length, self.stages.stride)
-        return self.ends.rate(self.rater, self.summary, self.wrong if self.mate != NULL or self.stay else NULL, self.mate,
-                              self.window, &seen, split)
+        return self.ends.rate(self.rater, self.summary, self.wrong, self.mate, self.window, &seen, split)
 
 
 cdef tuple fields_of(const hit_t *hit, const uint32_t *cigars, const int64_t *starts, Py_ssize_t n_contigs, names):
