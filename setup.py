@@ -13,7 +13,6 @@ import copy
 import functools
 import logging
 import os
-import platform
 import re
 import runpy
 import shutil
@@ -57,7 +56,7 @@ HEADERS += [
 # Python calls a module's init function and nothing else by name: the rest is hidden from other libraries.
 COMMON_FLAGS = ["-g0", "-fno-math-errno", "-fvisibility=hidden"]
 # The second version of x86-64, which current NumPy needs, too: processors have it since 2009.
-BASELINE = ["-msse4.2", "-mpopcnt"] if platform.machine() == "x86_64" else []
+BASELINE = ["-msse4.2", "-mpopcnt"] if sysconfig.get_platform().endswith("x86_64") else []
 FLAGS = ["-O0", "-g"] if DEBUG else ["-O3", *COMMON_FLAGS, *BASELINE]
 BOILERPLATE_FLAGS = FLAGS if DEBUG else ["-O1", *COMMON_FLAGS]
 # The first finding of UBSan ends the process, as those of AddressSanitizer do.
