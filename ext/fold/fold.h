@@ -16,12 +16,12 @@
 
 FOLD_TABLES(double, fold_few_weights, fold_weights)
 
-#define FOLD_TYPES "i2 i4 u1 i8 i4 u1"
+#define FOLD_TYPES "i2 i4 u1 i8 i8 i4 u1"
 #define ENSEMBLE_TYPES FOLD_TYPES " x f8 f8 f8 f8 i8"
-#define ZUKER_TYPES FOLD_TYPES " u1 i4 i4 u1 u1"
+#define ZUKER_TYPES FOLD_TYPES " u1 i4 i4 u1"
 
-/* Structures in rows of `around`; bases between the two copies of a sequence, which no loop with two pairs reaches over. */
-enum { FOLD_ROWS = 256, FOLD_GAP = FOLD_LOOP + 1 };
+/* Bases between the two copies of a sequence, which no loop with two pairs reaches over. */
+enum { FOLD_GAP = FOLD_LOOP + 1 };
 
 static const int16_t fold_types[32] = {0, 0, 0, 5, 0, 0, 1, 0, 0, 2, 0, 3, 6, 0, 4, 0};
 
@@ -31,7 +31,7 @@ typedef struct {
     const fold_parameters *parameters;
     const int32_t *hairpin; /* by unpaired bases */
     const uint8_t *codes;
-    const int64_t *offsets; /* where sequences begin and end */
+    const int64_t *begins, *lengths;
     int32_t *energy;
     char *structure; /* beside codes, or NULL */
 } fold_job;
@@ -48,14 +48,13 @@ typedef struct {
 } ensemble_job;
 
 /* The best structures with each pair of one sequence. `zuker` writes their energies to `least`. Then `around` writes the one
- * with pair k of `order` to row k % FOLD_ROWS of `structure`, if no structure before has this pair. */
+ * with pair k of `order`, and which pairs it has. */
 typedef struct {
     fold_job fold;
     char *memory;         /* of fold_twice_memory bytes: what `zuker` leaves there, `around` needs */
     int32_t *least;       /* [n][n], for i < j; else more than any */
     const int32_t *order; /* [..][2] */
     uint8_t *seen;        /* [n][n], pairs of all structures that were written */
-    uint8_t *is_written;  /* [..], whether the structure of pair k was */
 } zuker_job;
 
 /* In 32 bits, one sequence at a time. */
@@ -81,7 +80,7 @@ static inline int64_t fold_longest(const fold_job *job, int64_t first, int64_t l
 {
     int64_t longest = 0;
     for (int64_t k = first; k < last; k++)
-        longest = job->offsets[k + 1] - job->offsets[k] > longest ? job->offsets[k + 1] - job->offsets[k] : longest;
+        longest = job->lengths[k] > longest ? job->lengths[k] : longest;
     return longest;
 }
 #endif

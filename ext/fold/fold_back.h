@@ -149,7 +149,7 @@ LANES_TARGET static void FORM(fold)(const void *given, int64_t first, int64_t co
     for (int l = 0; l < LANES && l < count && !*job->stop; l++) {
         const FORM(way) way = {s, l, (int64_t)AT(s->length, l)};
         const int is_narrow = sizeof(REAL) == 2 && AT(low, l) < FOLD_LOWEST;
-        char *structure = job->structure ? job->structure + job->offsets[first + l] : NULL;
+        char *structure = job->structure ? job->structure + job->begins[first + l] : NULL;
         job->energy[first + l] = is_narrow ? INT32_MIN : (int32_t)AT(s->exterior[0], l);
         if (structure && !is_narrow) {
             memset(structure, '.', (size_t)way.length);

@@ -67,7 +67,7 @@ static FORM(space) FORM(space_of)(const fold_job *job, int64_t first, int64_t n,
 /* The same of a sequence that lies there twice, with what else that takes behind them. */
 static FORM(space) FORM(twice)(const fold_job *job, int64_t number, void *memory)
 {
-    const int64_t n = job->offsets[number + 1] - job->offsets[number], size = 2 * n + FOLD_GAP;
+    const int64_t n = job->lengths[number], size = 2 * n + FOLD_GAP;
     FORM(space) space = FORM(space_of)(job, number, size, n + FOLD_GAP - 1, memory), *s = &space;
     s->second = n + FOLD_GAP;
     s->length = size;
@@ -119,13 +119,12 @@ LANES_TARGET static VEC FORM(filled)(FORM(space) *s, int64_t count)
     FORM(around) *around = (FORM(around) *)(s->multi + n * (s->stride + 1));
     VEC low = SET(0);
     for (int l = 0; l < LANES; l++) {
-        const int64_t *at = job->offsets + s->first + (l < count ? l : count - 1);
-        const int64_t bases = at[1] - at[0];
+        const int64_t number = s->first + (l < count ? l : count - 1), bases = job->lengths[number];
         if (!START)
             AT(s->length, l) = (REAL)bases;
         for (int64_t i = 0; i < n; i++) {
             const int64_t k = i < START ? i : i - START;
-            AT(s->code[i], l) = (REAL)(k < bases ? job->codes[at[0] + k] : 0);
+            AT(s->code[i], l) = (REAL)(k < bases ? job->codes[job->begins[number] + k] : 0);
         }
     }
     s->exterior[n] = SET(ONE);

@@ -44,12 +44,9 @@ void fold_around(const void *given, int64_t number, int64_t count, void *memory)
     const FORM(space) space = FORM(twice)(&job->fold, 0, job->memory), *s = &space;
     const FORM(way) way = {s, 0, s->n};
     const int64_t n = s->second - FOLD_GAP, i = job->order[2 * number], j = job->order[2 * number + 1];
-    char *const text = job->fold.structure + number % FOLD_ROWS * n;
+    char *const text = job->fold.structure;
     int64_t *stack = memory, depth = 0;
     (void)count;
-    if (job->seen[i * n + j])
-        return;
-    job->is_written[number] = 1;
     memset(text, '.', (size_t)n);
     FORM(pair_back)(&way, i, j, text);
     FORM(pair_back)(&way, j, i + s->second, text);

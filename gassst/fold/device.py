@@ -48,14 +48,13 @@ def energies(
     """Compute the energies of the first sequences, as many as there are costs, as `Job.run` does. `tables` are those of
     a job, and sequences come in the order of their lengths. Raises DeviceError."""
     folding = Folding(opened(device, threads)[0])
-    lengths = np.diff(tables[3])
     with folding.device.errors():
         given = [folding.device.given(table) for table in (tables[0], tables[0][:FEW], *tables[1:])]
         found = folding.buffer("energy", 4 * len(cost))
         last = len(cost)
         while last:  # the longest first
             first = max(0, last - CALL)
-            folding.fold(given, first, last, int(lengths[last - 1]), found)
+            folding.fold(given, first, last, int(tables[4][last - 1]), found)
             folding.wait()
             bar.add(float(cost[first:last].sum()))
             last = first

@@ -22,7 +22,6 @@ OVERFLOW = np.iinfo(np.int32).min  # the energy of a lane that is too narrow
 CELL_COST = 30  # of a cell of the triangle, beside an alignment's
 OUTSIDE_COST = 40 * CELL_COST  # where its loops are looked at one by one
 MOST_RANGE = 1000.0
-ROWS = 256  # FOLD_ROWS of fold.h
 CODES = np.full(256, 4, np.uint8)
 for _bases, _code in (("Aa", 0), ("Cc", 1), ("Gg", 2), ("UuTt", 3)):
     CODES[np.frombuffer(_bases.encode(), np.uint8)] = _code
@@ -112,7 +111,9 @@ def probabilities(
     least, _ = fold_codes(codes, offsets, energies, False, threads, None)
     whole, pairs = np.empty(len(lengths)), np.empty(at[-1])
     weights = KT, *energies.weights(int(lengths.max(initial=0)) + 1)
-    job = Job("ensemble", *_tables(energies, codes, offsets), least, None, *weights, whole, pairs, at)
+    job = Job(
+        "ensemble", *_tables(energies, codes, offsets[:-1], lengths), least, None, *weights, whole, pairs, at
+    )
     _check_memory(job.memory(0, len(lengths)) * count + pairs.nbytes)
     run_shown(lengths.astype(float) ** 2 * OUTSIDE_COST, job.run, count, job.stop, progress)
     parts = [pairs[a : a + n * n].reshape(n, n) for a, n in zip(at.tolist(), lengths.tolist(), strict=False)]
@@ -133,19 +134,17 @@ def zuker(sequence: str | bytes, parameters: Given = None, energy_range: float =
     n = len(codes)
     if not 1 <= n <= LANE_BASES:
         raise InputError(f"sequence 1: has {n:,} bases; suboptimal structures are of 1 to {LANE_BASES:,}")
-    texts, seen, least = np.empty((ROWS, n), np.uint8), np.zeros((n, n), np.uint8), np.empty((n, n), np.int32)
-    members = *_tables(energies, codes, offsets), np.empty(1, np.int32), texts
-    memory = aligned((Job("zuker", *members, None, least, None, None, None).memory(0, 1),), np.uint8)
-    Job("zuker", *members, memory, least, None, None, None).run(0, 1)
-    order = np.argwhere(least <= members[4] + round(100 * energy_range)).astype(np.int32)
+    text, seen, least = np.empty(n, np.uint8), np.zeros((n, n), np.uint8), np.empty((n, n), np.int32)
+    members = *_tables(energies, codes, offsets[:-1], np.diff(offsets)), np.empty(1, np.int32), text
+    memory = aligned((Job("zuker", *members, None, least, None, None).memory(0, 1),), np.uint8)
+    Job("zuker", *members, memory, least, None, None).run(0, 1)
+    order = np.argwhere(least <= members[-2] + round(100 * energy_range)).astype(np.int32)
     order = order[np.argsort(least[tuple(order.T)], kind="stable")]
-    found, is_written = list[Fold](), np.zeros(len(order), np.uint8)
-    around = Job("around", *members, memory, least, order, seen, is_written)
-    for first in range(0, len(order), ROWS):
-        around.run(first, min(first + ROWS, len(order)))
-        for k in np.flatnonzero(is_written[first : first + ROWS]).tolist():
-            energy = int(least[tuple(order[first + k])])
-            found.append(Fold(energy / 100, texts[k].tobytes().decode("ascii")))
+    around, found = Job("around", *members, memory, least, order, seen), list[Fold]()
+    for k, (i, j) in enumerate(order.tolist()):
+        if not seen[i, j]:
+            around.run(k, k + 1)
+            found.append(Fold(int(least[i, j]) / 100, text.tobytes().decode("ascii")))
     return found
 
 
@@ -164,9 +163,8 @@ def fold_codes(
     """
     count, lengths = thread_count(threads), np.diff(offsets)
     order = np.argsort(lengths, kind="stable")
-    sorted_codes, sorted_offsets = _rearranged(codes, offsets, order)
     energy, brackets = np.empty(len(order), np.int32), np.empty(len(codes) if structures else 0, np.uint8)
-    tables = _tables(parameters, sorted_codes, sorted_offsets)
+    tables = _tables(parameters, codes, offsets[:-1][order], lengths[order])
     narrow, wide = (
         Job(name, *tables, energy, brackets if structures else None) for name in ("fold", "fold wide")
     )
@@ -194,8 +192,6 @@ def fold_codes(
     bar.finish()
     found = np.empty_like(energy)
     found[order] = energy
-    if structures:
-        brackets, _ = _rearranged(brackets, sorted_offsets, np.argsort(order, kind="stable"))
     return found, brackets
 
 
@@ -215,10 +211,10 @@ def _given(parameters: Given) -> Parameters:
 
 
 def _tables(
-    parameters: Parameters, codes: NDArray[np.uint8], offsets: NDArray[np.int64]
+    parameters: Parameters, codes: NDArray[np.uint8], begins: NDArray[np.int64], lengths: NDArray[np.int64]
 ) -> tuple[NDArray[Any], ...]:
-    """What a job of folding begins with: energies, those of hairpins, codes 0 to 3 and offsets."""
-    return parameters.table, parameters.hairpins(int(np.diff(offsets).max(initial=0)) + 1), codes, offsets
+    """What a job of folding begins with: energies, those of hairpins, codes 0 to 3, and where sequences lie."""
+    return parameters.table, parameters.hairpins(int(lengths.max(initial=0)) + 1), codes, begins, lengths
 
 
 def _check_memory(needed: int) -> None:
@@ -226,15 +222,3 @@ def _check_memory(needed: int) -> None:
         raise UsageError(
             f"sequences as long as these take {needed / 2**30:.1f} GiB of memory: use fewer threads"
         )
-
-
-def _rearranged(
-    letters: NDArray[np.uint8], offsets: NDArray[np.int64], order: NDArray[np.int64]
-) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Sequences in another order."""
-    if (order[1:] > order[:-1]).all():
-        return letters, offsets
-    lengths = np.diff(offsets)[order]
-    begins = np.append(0, np.cumsum(lengths))
-    places = np.repeat(offsets[:-1][order] - begins[:-1], lengths) + np.arange(begins[-1])
-    return letters[places], begins

@@ -90,8 +90,9 @@ LANES_TARGET static int of_sequence(space_item *s, __global const uchar *codes, 
 
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
 fold(__global const fold_parameters *parameters, __constant fold_few *few, __global const int *hairpin,
-     __global const uchar *codes, __global const long *offsets, const long first, const long last, MATRICES short *memory,
-     const long size, __global short *outside, const long longest, __global int *taken, __global int *energy)
+     __global const uchar *codes, __global const long *begins, __global const long *lengths, const long first,
+     const long last, MATRICES short *memory, const long size, __global short *outside, const long longest,
+     __global int *taken, __global int *energy)
 {
     __local int lowest, number;
     const long group = get_group_id(0);
@@ -103,13 +104,13 @@ fold(__global const fold_parameters *parameters, __constant fold_few *few, __glo
         const long k = last - 1 - number; /* the longest first */
         if (k < first)
             break;
-        const int n = (int)(offsets[k + 1] - offsets[k]);
+        const int n = (int)lengths[k];
         space_item s = {.job = &job, .n = n, .length = n, .internal = memory + group * size};
         s.one = s.internal + KEPT * n;
         s.bulge = s.one + KEPT * n;
         s.code = s.bulge + KEPT * n;
         s.multi = s.code + n;
-        const int found = of_sequence(&s, codes + offsets[k], outside + group * longest * longest, &lowest);
+        const int found = of_sequence(&s, codes + begins[k], outside + group * longest * longest, &lowest);
         if (get_local_id(0) == 0)
             energy[k] = found;
     }
