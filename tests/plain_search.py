@@ -77,7 +77,6 @@ class PlainPairs:
         n = len(reads)
         self.best, self.limit = [NO_SCORE] * n, [int(plan.errors[len(read)]) for read in reads]
         self.looked, self.complete = [0] * n, [0] * n
-        self.looked_row, self.is_open = [0] * n, [True] * n
         self.places: dict[int, list[PlainPlace]] = defaultdict(list)
         self.known: list[set] = [set() for _ in reads]
         self.tried: set[tuple[int, int]] = set()
@@ -207,10 +206,10 @@ class PlainPairs:
     def windows(self, goes_on):
         keys = set()
         for r in range(len(self.reads)):
-            if not self.mate[r] or not self.is_open[r] or self.best[r] == NO_SCORE:
+            if not self.mate[r] or self.best[r] == NO_SCORE:
                 continue
             other = self.other(r)
-            if len(self.reads[other]) < self.pairs.shortest or not {r, other} & goes_on:
+            if not self.pairs.rescues or not {r, other} & goes_on:
                 continue
             places = [p for p in self.places[r] if p.edits == self.best[r]]
             if len(places) > self.most_places:
@@ -233,25 +232,13 @@ class PlainPairs:
                         keys.add((2 * other + strand, at >> self.plan.shift))
         return keys
 
-    def settle(self):
-        """Close pairs of which a mate shows its rivals that are as good as its concordant place."""
-        for r in range(len(self.reads)):
-            if self.mate[r] != 1 or not self.is_open[r] or self.paired(r) is None:
-                continue
-            if self.is_settled(r) and self.is_settled(r + 1):
-                self.is_open[r] = self.is_open[r + 1] = False
-
-    def is_settled(self, r):
-        stage = self.looked_row[r]
-        return stage < self.plan.MAX_STAGES and self.paired(r) <= self.plan.settled[stage, len(self.reads[r])]
-
     # stages
 
     def run(self):
         """All stages. Returns the reads of each."""
         asked = []
         for stage in range(self.plan.MAX_STAGES):
-            goes_on = {r for r in range(len(self.reads)) if self.is_open[r] and self.needs(r, stage)}
+            goes_on = {r for r in range(len(self.reads)) if self.needs(r, stage)}
             for r in range(len(self.reads)):
                 mine = {key for key in self.tried if key[0] >> 1 == r}
                 self.known[r] = self.known[r] | mine if r in goes_on else set()
@@ -281,12 +268,10 @@ class PlainPairs:
             rows = self.anchors_of(r, stage)
             anchors[r] = [row for row in rows if (row[0], row[1] >> self.plan.shift) not in self.known[r]]
             self.looked[r] |= 1 << stage
-            self.looked_row[r] = stage + 1
             self.complete[r] = max(self.complete[r], -(-int(self.plan.disjoint[stage, m]) // every))
         self.score(self.best_supported(anchors))
         self.score(self.all_buckets(anchors))
         self.rescue(goes_on)
-        self.settle()
 
     def all_buckets(self, some):
         return {(row[0], row[1] >> self.plan.shift) for rows in some.values() for row in rows}

@@ -4,30 +4,24 @@ docs/pipeline.md says how every stage goes on (Pairs). What must be true: the re
 reference, the parameters and the insert sizes alone.
 """
 
-cdef struct mate_t:
-    # What is known of a read and its mate.
-    uint16_t paired     # errors of the read in the best concordant pair, the most where there are several; NO_SCORE: none
-    uint8_t is_open     # the pair is not settled
-
-
 cdef class PairStages(Stages):
     """Searches reads of which some are pairs, for the thread that it belongs to; made as `Stages` is.
 
     Attributes
     ----------
     rescued, pairs_ns : int
-        Of the last search: bands scored around places of mates, and the time that it took to choose these and to settle
-        pairs.
+        Of the last search: bands scored around places of mates, and the time that it took to choose these.
     """
 
     cdef int64_t gaps
     cdef const uint8_t[::1] mate
-    cdef uint32_t shortest          # mate that is looked for
+    cdef bint rescues               # mates are looked for beside each other
     cdef const int64_t[::1] borders
     cdef windows_t windows, wide    # `wide`: as gaps may move an alignment away from its seed
     cdef int most_places
     cdef uint32_t stop              # of the block
-    cdef mate_t *mates              # by read
+    # Of each read its errors in the best concordant pair, the most where there are several; NO_SCORE: there is none.
+    cdef uint16_t *paired
     cdef int64_t *starts            # of the places of each read, in ORDER
     cdef Py_ssize_t n_beside, n_keys
     cdef readonly int64_t rescued, pairs_ns
@@ -44,7 +38,7 @@ cdef class PairStages(Stages):
         most_places : int
             A read with more places as good as its best is no guide to its mate.
         """
-        self.mate, self.shortest, self.borders = pairs.mate, pairs.shortest, pairs.borders
+        self.mate, self.rescues, self.borders = pairs.mate, pairs.rescues, pairs.borders
         self.windows, self.wide = windows_of(pairs.insert), windows_of(pairs.insert, self.gaps)
         self.most_places = most_places
         self.rescued = self.pairs_ns = 0
@@ -61,15 +55,13 @@ cdef class PairStages(Stages):
     cdef int run_block(self, uint32_t first, uint32_t stop) except -1 nogil:
         """Of whole pairs: a last mate belongs to the block of the first one."""
         cdef Py_ssize_t n
-        cdef uint32_t r
         first += self.mate[first] == 2
         if stop < self.reads.n:
             stop += self.mate[stop] == 2
         n = stop - first
         self.first, self.stop, self.n_beside = first, stop, 0
-        self.mates = <mate_t *>enlarged(&self.rooms[MATES], n * sizeof(mate_t)) - first
-        for r in range(first, stop):
-            self.mates[r] = mate_t(NO_SCORE, True)
+        self.paired = <uint16_t *>enlarged(&self.rooms[MATES], n * sizeof(uint16_t)) - first
+        memset(self.paired + first, 0xff, n * sizeof(uint16_t))  # NO_SCORE
         return Stages.run_block(self, first, stop)
 
     cdef double missed(self, int stage, uint32_t r) noexcept nogil:
@@ -82,43 +74,27 @@ cdef class PairStages(Stages):
                         * self.lost[1, stage, self.reads.lengths[other]])
         return Stages.missed(self, stage, r)
 
-    cdef Py_ssize_t unsettled(self, int stage, uint32_t first, uint32_t stop) except -1 nogil:
-        """Without the reads of settled pairs. A mate that its partner cannot find takes all stages, as a single read."""
-        cdef Py_ssize_t a = Stages.unsettled(self, stage, first, stop), i, n = 0
-        cdef uint32_t *active = <uint32_t *>self.rooms[ACTIVE].p
-        cdef uint8_t *goes_on = <uint8_t *>self.rooms[GOES_ON].p
-        for i in range(a):
-            goes_on[active[i] - first] = self.mates[active[i]].is_open
-            active[n] = active[i]
-            n += self.mates[active[i]].is_open
-        return n
-
     cdef bint is_doubtful(self, uint32_t r, const uint16_t *second) except -1 nogil:
         """Of mates with a concordant place whether copies of both together may be."""
         cdef uint32_t other = partner_of(&self.mate[0], r)
-        if self.mates[r].paired == NO_SCORE:
+        if self.paired[r] == NO_SCORE:
             return Stages.is_doubtful(self, r, second)
         return (second[r] > self.states.best[r] or second[other] > self.states.best[other]) and self.copies.may_be_unseen(
-            &self.reads, &self.states, r, self.mates[r].paired, second[r] != NO_SCORE, other, self.mates[other].paired,
+            &self.reads, &self.states, r, self.paired[r], second[r] != NO_SCORE, other, self.paired[other],
             second[other] != NO_SCORE)
 
     cdef int run_stage(self, int stage, Py_ssize_t a) except -1 nogil:
         """As of single reads; then mates are looked for beside each other."""
-        cdef const uint32_t *active = <const uint32_t *>self.rooms[ACTIVE].p
-        cdef Py_ssize_t i
-        for i in range(a if stage == self.stages else 0):
-            self.mates[active[i]].is_open = True
         Stages.run_stage(self, stage, a)
         self.pair_up()
-        if self.rescue():
+        if self.rescues and self.rescue():
             self.pair_up()
-        self.settle()
         return 0
 
     # --- places ------------------------------------------------------------------------------------------------------
 
     cdef int pair_up(self) except -1 nogil:
-        """Find the concordant places of all open pairs, and with how many errors the best ones are.
+        """Find the concordant places of all pairs, and with how many errors the best ones are.
 
         BESIDE has of each place of the block the errors of the mate's best one in its window, 0 once the mate has been
         looked for there. Those of a read are at ORDER[starts[r]] .. ORDER[starts[r + 1] - 1], as found.
@@ -136,7 +112,7 @@ cdef class PairStages(Stages):
         order_by_read(places, n, self.first, reads, self.starts, order)
         self.starts -= self.first
         for r in range(self.first, self.stop):
-            if self.mate[r] == 1 and self.mates[r].is_open and self.starts[r] < self.starts[r + 1] < self.starts[r + 2]:
+            if self.mate[r] == 1 and self.starts[r] < self.starts[r + 1] < self.starts[r + 2]:
                 self.pair_mates(r, places, beside)
         self.pairs_ns += now() - began
         return 0
@@ -147,7 +123,7 @@ cdef class PairStages(Stages):
         cdef const uint32_t *other = <const uint32_t *>self.rooms[ORDER].p + self.starts[r + 1]
         cdef Py_ssize_t n = self.starts[r + 2] - self.starts[r + 1], i, j, k, at
         cdef uint64_t *keys = <uint64_t *>enlarged(&self.rooms[SORTING], 2 * n * sizeof(uint64_t))
-        cdef mate_t *mates = &self.mates[r]
+        cdef uint16_t *paired = &self.paired[r]
         cdef const place_t *a
         cdef const place_t *b
         cdef beside_t near
@@ -167,9 +143,9 @@ cdef class PairStages(Stages):
                     beside[own[i]], beside[at] = min(beside[own[i]], b.edits), min(beside[at], a.edits)
                     errors = <uint32_t>a.edits + b.edits
                     if errors < least:
-                        least, mates[0].paired, mates[1].paired = errors, a.edits, b.edits
+                        least, paired[0], paired[1] = errors, a.edits, b.edits
                     elif errors == least:
-                        mates[0].paired, mates[1].paired = max(mates[0].paired, a.edits), max(mates[1].paired, b.edits)
+                        paired[0], paired[1] = max(paired[0], a.edits), max(paired[1], b.edits)
                     j += 1
         return 0
 
@@ -191,8 +167,7 @@ cdef class PairStages(Stages):
         self.n_keys = 0
         for r in range(self.first, self.stop):
             other = partner_of(&self.mate[0], r)
-            if (self.reads.lengths[r] >= self.shortest and self.mate[r] and self.mates[r].is_open
-                    and (goes_on[r] or goes_on[other]) and self.states.best[other] != NO_SCORE):
+            if self.mate[r] and (goes_on[r] or goes_on[other]) and self.states.best[other] != NO_SCORE:
                 self.look_around(other, r)
         self.scored.fresh, self.scored.n_fresh = <uint64_t *>self.rooms[KEYS].p, self.n_keys
         self.rooms[KEYS], self.rooms[SCORED_FRESH] = self.rooms[SCORED_FRESH], self.rooms[KEYS]
@@ -247,22 +222,3 @@ cdef class PairStages(Stages):
                 j += 1
         self.n_keys = j
         return 0
-
-    # --- pairs -------------------------------------------------------------------------------------------------------
-
-    cdef void settle(self) noexcept nogil:
-        """Close the pairs of which both mates are settled at their concordant places. One is not enough: it is
-        looked for beside the best places of the other alone."""
-        cdef uint32_t r
-        cdef mate_t *mates
-        for r in range(self.first, self.stop):
-            mates = &self.mates[r]
-            if self.mate[r] == 1 and mates[0].is_open and mates[0].paired != NO_SCORE and (
-                    self.is_settled(r) and self.is_settled(r + 1)):
-                mates[0].is_open = mates[1].is_open = False
-
-    cdef bint is_settled(self, uint32_t read) noexcept nogil:
-        """Whether a read with as many errors as in its pair needs no stage behind the last one in which it was looked up."""
-        cdef int stage = 63 - leading_zeros(2 * <uint64_t>self.states.looked[read] + 1)  # behind the last one
-        return not self.states.capped[read] and stage < self.stages and (
-            self.mates[read].paired <= self.settled[stage, self.reads.lengths[read]])

@@ -7,12 +7,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from gassst._core import seeds as _seeds
-from gassst._core.read_search import Rater, chance_hits
+from gassst._core.read_search import Rater
 from gassst.frozen import frozen, replace
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
 from gassst.model.array_types import F64, I64, U8, U16, U64, Bool
-from gassst.model.params import MAX_READ_LENGTH, SPECIFIC_LENGTH, MapParams
+from gassst.model.params import MapParams
 from gassst.model.read_batch import PackedReads
 from gassst.model.reference import GAP, Reference
 from gassst.model.rules import rule
@@ -20,7 +20,7 @@ from gassst.model.stats import Stats
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate
 from gassst.pairing.insert_size import InsertModel
 from gassst.search.filters import Cascade
-from gassst.search.plan import SELDOM, SearchPlan
+from gassst.search.plan import SearchPlan
 
 WHOLE_READS = rule("whole-reads", "Reports reads that fit as wholes, but score too little with clipped ends.")
 RESCUES = rule("mate-rescue", "Scores the window that a mate leaves for the other one.")
@@ -137,15 +137,15 @@ class PairContext:
         Contig i owns the places whose middle lies in borders[i] .. borders[i + 1].
     window_bases : int
         Diagonals on which a mate may lie beside a place of its partner.
-    shortest : int
-        Bases of a mate that is looked for there. Chance often finds a shorter one.
+    rescues : bool
+        Whether mates are looked for there.
     """
 
     insert: InsertModel
     mate: U8
     borders: I64
     window_bases: int
-    shortest: int
+    rescues: bool
 
     @classmethod
     def of(cls, context: Any, mate: U8, insert: InsertModel) -> PairContext:
@@ -156,16 +156,6 @@ class PairContext:
         def made() -> PairContext:
             window_bases = sum(each.high - each.low + 2 * plan.gaps for each in insert.libraries)
             borders = np.append(reference.starts - GAP // 2, reference.total)
-            shortest = shortest_mate(plan, window_bases) if is_on else MAX_READ_LENGTH + 1
-            return cls(insert, mate, borders, window_bases, shortest)
+            return cls(insert, mate, borders, window_bases, is_on)
 
         return replace(plan.kept("pairs", made, insert, reference, is_on), mate=mate)
-
-
-def shortest_mate(plan: SearchPlan, window_bases: int) -> int:
-    """Bases of a read that chance seldom finds in a mate's window, as it never does `SPECIFIC_LENGTH`."""
-    # `chance_hits` counts both strands; a mate is looked for on one.
-    hits = (
-        chance_hits(m, plan.most_errors(m), window_bases / 2, plan.letters) for m in range(SPECIFIC_LENGTH)
-    )
-    return 1 + max((m for m, often in enumerate(hits) if often > SELDOM), default=0)

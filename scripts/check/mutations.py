@@ -180,9 +180,6 @@ MUTATIONS = [
     Mutation("local: what ends where a better alignment does is listed", LOCAL_ALIGNER,
         "if is_new[known + i] and rank", "if rank", LOCAL_REPORT),
     # Pairing.
-    Mutation("pairs: one mate that is settled is enough", PAIR_STAGES,
-        "self.is_settled(r) and self.is_settled(r + 1)):", "self.is_settled(r) or self.is_settled(r + 1)):",
-        PLAIN_PAIRS),
     Mutation("pairs: a mate is given up as if it were alone", PAIR_STAGES,
         "if self.states.best[other] == NO_SCORE:", "if False:", PLAIN_PAIRS),
     Mutation("pairs: the last bucket of a window is left out", PAIR_STAGES,

@@ -89,7 +89,7 @@ def test_pairs_have_the_places_of_plain_python(world, orientations, given_up):
     fragments = [fragment_of(rng, world.genome, str(rng.choice(orientations))) for _ in range(45)]
     context, pairs = searched(mapper, fragments, insert)
     reads = [mate for mates in fragments for mate in mates]
-    n, m = len(reads), np.arange(mapper.plan.seed_count.shape[1])
+    m = np.arange(mapper.plan.seed_count.shape[1])
     for columns in (mapper.plan.seed_count, mapper.plan.disjoint):
         columns[:] = 0
     mapper.plan.seed_every[:] = 1
@@ -114,7 +114,7 @@ def test_pairs_have_the_places_of_plain_python(world, orientations, given_up):
     stages = search.stages
     assert (stages.counts[2], stages.rescued) == (plain.scored, plain.rescued)
     assert plain.rescued > 50
-    assert 0 < len(expected[-1][1]) < len(expected[0][1]) and 10 < plain.is_open.count(False) < n - 10
+    assert 0 < len(expected[-1][1]) < len(expected[0][1])
 
 
 @pytest.mark.parametrize(

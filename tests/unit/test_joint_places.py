@@ -129,7 +129,7 @@ def some_world(seed):
     n = len(mate)
     return SimpleNamespace(
         rng=rng, reference=reference, mate=np.array(mate, np.uint8), reads=reads, copies=copies, known=known,
-        insert=insert, shortest=0 if rng.random() < 0.8 else MAX_READ_LENGTH + 1,
+        insert=insert, rescues=bool(rng.random() < 0.8),
         flip=rng.integers(0, 2, n).astype(np.uint8), digest=rng.integers(0, 1 << 60, n).astype(np.uint64),
         rate=float(rng.uniform(0.001, 0.05)), bases=float(rng.uniform(1, 200)), scoring=SCORING,
         packed=pack(reads),
@@ -155,7 +155,7 @@ def search_in(world):
     )  # fmt: skip
     aligner = aligner_of(context)
     pairs = SimpleNamespace(
-        mate=world.mate, insert=world.insert, borders=BORDERS, shortest=world.shortest, window_bases=1000
+        mate=world.mate, insert=world.insert, borders=BORDERS, rescues=world.rescues, window_bases=1000
     )
     return search_of(context, aligner, pairs=pairs, shift=SHIFT), aligner
 
@@ -339,7 +339,7 @@ def check(seed, seen):
         seen["clear"] += clear
         for side, s in enumerate(both):
             found = []
-            if alive[1 - side] and not world.shortest and not clear:
+            if alive[1 - side] and world.rescues and not clear:
                 guides, mates = known[1 - side], known[side]
                 sizes = lengths[1 - side], lengths[side]
                 found = looked_for(world, guides, mates, side == 1, sizes, world.copies[s])
@@ -463,7 +463,7 @@ def mate_in_window(seed, conversion):
     offsets = np.cumsum([0, *map(len, both)]).astype(np.uint32)
     packed = pack_letters(np.frombuffer(b"".join(both), np.uint8), offsets, MAX_READ_LENGTH, kinds)
     world = SimpleNamespace(
-        reference=reference, mate=np.array([1, 2], np.uint8), reads=[guide, mate], insert=insert, shortest=0,
+        reference=reference, mate=np.array([1, 2], np.uint8), reads=[guide, mate], insert=insert, rescues=True,
         flip=np.zeros(2, np.uint8), digest=np.arange(2, dtype=np.uint64), rate=0.01, bases=100.0,
         scoring=Scoring(min_score=RUN + PAIR_BONUS, clip=0), packed=SimpleNamespace(**packed_fields(packed, kinds)),
     )  # fmt: skip
