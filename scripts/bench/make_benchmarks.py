@@ -25,6 +25,7 @@ import figure_tables
 import plots
 import rooms
 import split_reads
+from harness import measured
 
 sys.path += [str(Path(__file__).resolve().parents[1] / folder) for folder in ("check", "field")]
 import calibration  # noqa: E402
@@ -77,13 +78,11 @@ KINDS: dict[str, Callable[..., str]] = {
     "curve_foreign": lambda result, _: curves.foreign(result),
     "curves": curves.shown,
     "ablation": lambda result, _: ablation.page(result),
-    "gcups": lambda result, _: rooms.page(result, "gcups"),
-    "pairs": lambda result, _: rooms.page(result, "pairs"),
     "beside_semiring": lambda result, _: rooms.beside(result, "semiring"),
     "beside_hmm": lambda result, _: rooms.beside(result, "hmm"),
     "beside_families": lambda result, _: rooms.beside(result, "families"),
     "beside_fold": lambda result, _: rooms.beside(result, "fold"),
-    "rooms": lambda result, _: f"{rooms.measured(result)};\n{rooms.others(result)}.",
+    "rooms": lambda result, _: f"{measured(result)};\n{rooms.others(result)}.",
     "further": lambda result, _: rooms.table({"seconds": result["experiments"]["further"]}),
     "devices": lambda result, _: rooms.table({"OpenCL device": result["experiments"]["devices"]}),
     "split_reads": lambda result, _: split_reads.table(result),

@@ -31,7 +31,7 @@ if __name__ == "__main__":
         os.environ[name] = "1"  # before NumPy is imported
 
 import numpy as np  # noqa: E402
-from harness import benchmark_parser, describe_machine, markdown, measured, run, write_json  # noqa: E402
+from harness import benchmark_parser, describe_machine, markdown, run, write_json  # noqa: E402
 
 from gassst import align  # noqa: E402
 from gassst._core.best import Tiles, instruction_sets  # noqa: E402
@@ -477,12 +477,6 @@ def table(experiments: dict[str, dict[str, dict[str, float]]]) -> str:
 def others(result: dict[str, Any]) -> str:
     """The other programs and their versions."""
     return ", ".join(f"{name} {number}" for name, number in result["versions"].items())
-
-
-def page(result: dict[str, Any], experiment: str) -> str:
-    """What a JSON file has of an experiment, for a page."""
-    found = result["experiments"][experiment]
-    return f"{measured(result)}; {others(result)}.\n\n{table({experiment: found})}"
 
 
 def beside(result: dict[str, Any], experiment: str) -> str:

@@ -2,21 +2,18 @@
 """Wrong alignments beside what MAPQ promises, over genomes, error models, single reads and pairs.
 
     scripts/check/calibration.py genome.fa other.fa --reads folder --json new.json
-    scripts/check/calibration.py --show old.json new.json
 
 Simulates reads of every genome that is named: by `gassst simulate` with uniform errors and with its Illumina profile,
 and by dwgsim where that is installed. Maps them, single and as pairs, and counts right and wrong alignments by MAPQ.
-The reads stay in the folder, so that another mapper (`--mapper`) is judged by the same ones. Prints a row for each
-genome, model and kind: the log loss, wrong/promised by bin, and right/wrong from some MAPQ on. A * marks a bin
-with at least ten promised or wrong alignments that is off by more than two times. make_benchmarks.py makes the table of
-docs/benchmarks/mapping-quality.md from the JSON file.
+The reads stay in the folder for the next run. Prints a row for each genome, model and kind: the log loss,
+wrong/promised by bin, and right/wrong from some MAPQ on. A * marks a bin with at least ten promised or wrong alignments
+that is off by more than two times. make_benchmarks.py makes the table of docs/benchmarks/mapping-quality.md from the
+JSON file.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import shlex
 import shutil
 import sys
 import tempfile
@@ -29,7 +26,7 @@ import numpy as np
 from gassst.tools.evaluate import tally
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "bench"))
-from harness import by_dwgsim, markdown, measured, quietly, run, write_json  # noqa: E402
+from harness import benchmark_parser, by_dwgsim, markdown, measured, quietly, run, write_json  # noqa: E402
 
 BINS = (0, 1, 5, 10, 15, 20, 25, 30, 40, 61)
 THRESHOLDS = (1, 10, 20, 30, 40)
@@ -130,7 +127,7 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
     """Counts by "genome model kind"."""
     folder = Path(args.reads)
     folder.mkdir(parents=True, exist_ok=True)
-    mapper = shlex.split(args.mapper)
+    mapper = sys.executable, "-m", "gassst"
     models = [model for model in args.models if model != "dwgsim" or shutil.which("dwgsim")]
     cells: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
@@ -138,45 +135,28 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
             index, sam = Path(scratch) / "genome.gsi", Path(scratch) / "out.sam"
             quietly(*mapper, "index", "-q", genome, "-o", index)
             for model in models:
-                for kind in args.kinds:
+                for kind in KINDS:
                     total = np.zeros((MOST + 1, 2), np.int64)
                     for number, (length, error) in enumerate(SETS):
                         seed = args.seed + number
                         files = simulate(model, kind, genome, args.number, length, error, seed, folder)
-                        more = shlex.split(args.options)
-                        quietly(*mapper, "map", "-q", "-t", args.threads, *more, index, *files, "-o", sam)
+                        quietly(*mapper, "map", "-q", "-t", args.threads, index, *files, "-o", sam)
                         total += counts_of(sam)
                     cells[f"{genome.name.split('.')[0]} {model} {kind}"] = total.tolist()
                     print(*row_of(*list(cells.items())[-1]), flush=True)
     return cells
 
 
-def parser() -> argparse.ArgumentParser:
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("genomes", nargs="*", metavar="FASTA")
-    p.add_argument("--reads", default="calibration-reads", metavar="FOLDER", help="where the reads are kept")
-    p.add_argument("--mapper", default=f"{sys.executable} -m gassst", help="command [this gassst]")
-    p.add_argument("--options", default="", help="more of them for `gassst map`")
-    p.add_argument("-n", "--number", type=int, default=100_000, help="reads of a set [100000]")
-    p.add_argument("--seed", type=int, default=4001)
-    p.add_argument("--models", nargs="+", choices=MODELS, default=MODELS)
-    p.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
-    p.add_argument("-t", "--threads", type=int, default=1)
-    p.add_argument("--json", metavar="FILE", help="keep the counts")
-    p.add_argument(
-        "--show", nargs="+", type=Path, metavar="FILE", help="print the table of such files, and do no more"
-    )
-    return p
-
-
 def main(argv: Sequence[str] | None = None) -> None:
-    args = parser().parse_args(argv)
-    if args.show:
-        for path in args.show:
-            print(path.stem, show(json.loads(path.read_text())["cells"]), sep="\n")
-        return
-    if not args.genomes:
-        parser().error("no genome is named")
+    parser = benchmark_parser(__doc__)
+    add = parser.add_argument
+    add("genomes", nargs="+", metavar="FASTA")
+    add("--reads", default="calibration-reads", metavar="FOLDER", help="where the reads are kept")
+    add("-n", "--number", type=int, default=100_000, help="reads of a set [100000]")
+    add("--seed", type=int, default=4001)
+    add("--models", nargs="+", choices=MODELS, default=MODELS)
+    add("-t", "--threads", type=int, default=1)
+    args = parser.parse_args(argv)
     cells = measure(args)
     write_json(args.json, {"cells": cells})
     print(show(cells))

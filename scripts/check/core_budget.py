@@ -62,81 +62,6 @@ NEUTRAL = {
     "a count of the run": "ReadBatch.first _percent_filtered common.pxd:now",
 }
 
-PAGE_TEXT = """# The budget of the core
-
-These numbers only go down: a new mechanism pays with one that goes. `scripts/check/core_budget.py` makes this page,
-and CI fails where the sources hold more.
-
-| | |
-|---|--:|
-{totals}
-
-## What counts
-
-**The core** is what the host runs between a packed read and the rows of its records. The program finds it:
-
-* All Python modules of `gassst/mapping`, `local`, `search` and `pairing`.
-* What these import from `gassst/model`, `index` and `reads`, directly or through others. A module there that reads
-  or writes files itself is outside: it imports `gassst.files` or `mmap`.
-* The compiled modules that all of these import, and those that they cimport. Each counts with its `.pyx`, the C files
-  that `setup.py` links to it, and every `.pxd` and header that these name, directly or through others. So the headers
-  that the OpenCL kernels share count. `ext/io` is outside.
-
-Outside are input, records, the command line, threads, the driver of a device, and pairwise alignment.
-
-**Lines** are all lines of these files, as `wc -l` counts them.
-
-**Numbers** are the literals in these files that can change a record: named, defaults of options, or inside an
-expression. Each element of a tuple counts. Not counted are
-
-* 0; and 1 and 2, except as the value of a constant or the default of an option;
-* what is in square brackets, shifted, or a bit mask;
-* numbers without a name that are a layout: {compiled}
-  in compiled code, {python} in Python;
-* the range of an option, and the size of a cache;
-* names that no record depends on, listed at the end.
-
-A few units do count, such as the 10 of Phred.
-
-**Mechanisms** are listed by hand in `scripts/check/core_mechanisms.tsv`; a test finds each of their functions.
-
-## Mechanisms
-
-Those with a name can be switched off to measure what they are worth: `GASSST_WITHOUT=name` in the environment, or
-`make ablation` for all of them ([figures](../lab/ablation.md)). A run pays nothing for that, as functions are
-replaced while modules are imported (`gassst/model/rules.py`).
-
-| what it does | where | name |
-|---|---|---|
-{mechanisms}
-
-## Lines
-
-| folder | files | lines |
-|---|--:|--:|
-{lines}
-
-## Rooms of dynamic programmes
-
-The mapper imports none of them.
-
-| room | files | lines | of these, tests |
-|---|--:|--:|--:|
-{rooms}
-
-## Numbers
-
-| file | | where |
-|---|--:|---|
-{numbers}
-
-## Names that no record depends on
-
-| why | names |
-|---|---|
-{neutral}
-"""
-
 
 class Number(NamedTuple):
     """A literal: the file, the constant or function that it is in, its text and its line."""
@@ -468,39 +393,46 @@ def room_row(name: str, patterns: str, root: Path = ROOT) -> str:
     return f"| {name} | {len(paths)} | {sum(lines):,} | {tests:,} |"
 
 
-def page(budget: Budget) -> str:
-    """docs/core-budget.md."""
+def tables(budget: Budget) -> dict[str, list[str]]:
+    """Rows of the tables of docs/core-budget.md, by their heads."""
     by_file: dict[str, Counter[str]] = {}
     for number in budget.numbers:
         shown = f"{number.where} {number.text}" if number.where else number.text
         by_file.setdefault(number.path, Counter())[shown] += 1
-    of_numbers = [
-        f"| `{path}` | {sum(found.values())} | "
-        f"{', '.join(name if times == 1 else f'{name} ({times}x)' for name, times in found.items())} |"
-        for path, found in by_file.items()
-    ]
-    neutral = "\n".join(
-        f"| {why} | {', '.join(f'`{name}`' for name in names.split())} |" for why, names in NEUTRAL.items()
-    )
-    return PAGE_TEXT.format(
-        totals="\n".join(f"| {name} | {number:,} |" for name, number in budget.totals.items()),
-        mechanisms="\n".join(
+    return {
+        "| | |": [f"| {name} | {number:,} |" for name, number in budget.totals.items()],
+        "| what it does | where | name |": [
             f"| {one.what} | `{one.path}`: `{one.function}` | {f'`{one.rule}`' if one.rule else ''} |"
             for one in budget.mechanisms
-        ),
-        lines="\n".join(
+        ],
+        "| folder | files | lines |": [
             f"| `{folder}` | {counts['files']} | {counts['lines']:,} |"
             for folder, counts in sorted(budget.lines.items())
-        ),
-        rooms="\n".join(
+        ],
+        "| room | files | lines | of these, tests |": [
             room_row(name, patterns)
             for name, patterns in {**DYNAMIC, "all": " ".join(DYNAMIC.values())}.items()
-        ),
-        numbers="\n".join(of_numbers),
-        neutral=neutral,
-        compiled=", ".join(map(str, LAYOUT["compiled"])),
-        python=", ".join(map(str, LAYOUT["python"])),
-    )
+        ],
+        "| file | | where |": [
+            f"| `{path}` | {sum(found.values())} | "
+            f"{', '.join(name if times == 1 else f'{name} ({times}x)' for name, times in found.items())} |"
+            for path, found in by_file.items()
+        ],
+        "| why | names |": [
+            f"| {why} | {', '.join(f'`{name}`' for name in names.split())} |"
+            for why, names in NEUTRAL.items()
+        ],
+    }
+
+
+def page(text: str, budget: Budget) -> str:
+    """The page with the rows of its tables as they are now."""
+    for head, rows in tables(budget).items():
+        before, found, rest = text.partition(f"{head}\n")
+        rule, _, rest = rest.partition("\n")
+        after = rest[rest.find("\n\n") :] if "\n\n" in rest else "\n"
+        text = "\n".join([f"{before}{found}{rule}", *rows]) + after
+    return text
 
 
 def allowed(text: str) -> dict[str, int]:
@@ -523,7 +455,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         f"{where}: {MECHANISMS.name} names it, and the core has no such function"
         for where in lost_mechanisms()
     ]
-    most = allowed(PAGE.read_text()) if PAGE.exists() else {}
+    most = allowed(PAGE.read_text())
     for name, number in budget.totals.items():
         if number > most.get(name, number):
             wrong.append(f"{name}: {number:,}, and {PAGE.name} allows {most[name]:,}")
@@ -531,7 +463,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(*wrong, sep="\n", file=sys.stderr)
         return 1
     if args.write:
-        PAGE.write_text(page(budget))
+        PAGE.write_text(page(PAGE.read_text(), budget))
     print(", ".join(f"{number:,} {name}" for name, number in budget.totals.items()))
     return 0
 

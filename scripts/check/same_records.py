@@ -337,7 +337,7 @@ def tally(a: Path, b: Path) -> tuple[int, int, Counter[str], list[str]]:
     before, after = by_read(a), by_read(b)
     differ = {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
     kinds, examples = Counter[str](), (list[str](), list[str]())
-    for change in samdiff.changes(str(a), str(b), 10):
+    for change in samdiff.changes(str(a), str(b)):
         if change.key not in differ:
             continue
         shown = change.kinds
@@ -347,7 +347,7 @@ def tally(a: Path, b: Path) -> tuple[int, int, Counter[str], list[str]]:
         elif ONLY_MAPQ.issuperset(shown):
             shown = [f"{shown[0]} only"]
         kinds.update(shown)
-        examples[shown[0].endswith(" only")].append(f"{samdiff.example(change).strip()} ({', '.join(shown)})")
+        examples[shown[0].endswith(" only")].append(f"{change} ({', '.join(shown)})")
     return len(before), len(differ), kinds, [*examples[0], *examples[1]]
 
 

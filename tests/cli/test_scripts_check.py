@@ -37,13 +37,9 @@ def genome(tmp_path_factory):
 
 def test_calibration_counts_every_read_of_every_set(genome, tmp_path, capsys):
     reads, found = tmp_path / "reads", tmp_path / "found.json"
-
-    def printed(*arguments):
-        calibration.main([*map(str, arguments)])
-        return capsys.readouterr().out
-
     options = ["--reads", reads, "-n", 600, "--models", "illumina", "--json", found]
-    said = printed(genome[0], *options)
+    calibration.main([*map(str, [genome[0], *options])])
+    said = capsys.readouterr().out
     cells = json.loads(found.read_text())["cells"]
     assert list(cells) == [f"g illumina {kind}" for kind in calibration.KINDS]
     assert "all single" in said and "all pairs" in said
@@ -51,7 +47,6 @@ def test_calibration_counts_every_read_of_every_set(genome, tmp_path, capsys):
     for counts in cells.values():
         wrong, right = np.array(counts).T
         assert 1000 < right.sum() <= 1200 and wrong.sum() < 10
-    assert printed("--show", found).count("pairs") == 2
 
 
 def test_calibration_marks_bins_that_are_off():
